@@ -1,0 +1,179 @@
+//! The one error type of the crate: what went wrong, where, and the cure.
+
+use std::path::{Path, PathBuf};
+
+/// Result of everything in this crate that can be refused.
+pub type Fallible<T> = Result<T, Error>;
+
+/// A refusal: boxed so that results stay one pointer wide.
+///
+/// Messages carry public parameters and positions in files only. They never carry the content of a
+/// cell, a count of rows, or anything else computed from rows.
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
+pub struct Error(Box<ErrorKind>);
+
+/// What kind of refusal it is; decides the exit code of the command line.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// A parameter outside its legal range.
+    #[error("{name}: {problem}; {cure}")]
+    Parameter {
+        /// Name of the parameter as the user typed it.
+        name: String,
+        /// What is wrong with the value.
+        problem: String,
+        /// What to do about it.
+        cure: String,
+    },
+    /// An input file that cannot be used.
+    #[error("{}: {problem}; {cure}", Place(file, *line, column.as_deref()))]
+    Input {
+        /// The file.
+        file: PathBuf,
+        /// Line, counted from 1.
+        line: Option<u64>,
+        /// Column name or key.
+        column: Option<String>,
+        /// What is wrong.
+        problem: String,
+        /// What to do about it.
+        cure: String,
+    },
+    /// The operating system refused to read or write.
+    #[error("{}: cannot {action}: {source}", .path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What was tried.
+        action: &'static str,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// A budget, cap or permit does not allow what was asked.
+    #[error("refused: {problem}; {cure}")]
+    Refused {
+        /// What was not allowed.
+        problem: String,
+        /// What to do about it.
+        cure: String,
+    },
+    /// The ledger cannot be read or written, so nothing may be released.
+    #[error("ledger {}: {problem}", .path.display())]
+    Ledger {
+        /// The ledger file.
+        path: PathBuf,
+        /// What went wrong.
+        problem: String,
+    },
+    /// A computation did not reach a trustworthy answer.
+    #[error("{what}: no trustworthy answer ({problem})")]
+    Numerical {
+        /// The quantity.
+        what: &'static str,
+        /// Why there is none.
+        problem: String,
+    },
+}
+
+/// Prints `file`, `file:line` or `file:line, column "name"`.
+struct Place<'a>(&'a Path, Option<u64>, Option<&'a str>);
+
+impl std::fmt::Display for Place<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}", self.0.display())?;
+        if let Some(line) = self.1 {
+            write!(f, ":{line}")?;
+        }
+        match self.2 {
+            Some(column) => write!(f, ", \"{column}\""),
+            None => Ok(()),
+        }
+    }
+}
+
+impl From<ErrorKind> for Error {
+    fn from(kind: ErrorKind) -> Self {
+        Error(Box::new(kind))
+    }
+}
+
+impl Error {
+    /// The kind, for callers that act on it.
+    pub fn kind(&self) -> &ErrorKind {
+        &self.0
+    }
+
+    /// A parameter outside its legal range.
+    pub fn parameter(name: impl Into<String>, problem: impl Into<String>, cure: impl Into<String>) -> Self {
+        ErrorKind::Parameter { name: name.into(), problem: problem.into(), cure: cure.into() }.into()
+    }
+
+    /// A file that cannot be used as it is.
+    pub fn input(file: &Path, problem: impl Into<String>, cure: impl Into<String>) -> Self {
+        ErrorKind::Input { file: file.to_owned(), line: None, column: None, problem: problem.into(), cure: cure.into() }
+            .into()
+    }
+
+    /// Adds the line (counted from 1) to an input error; other kinds stay as they are.
+    pub fn at_line(mut self, at: u64) -> Self {
+        if let ErrorKind::Input { line, .. } = &mut *self.0 {
+            *line = Some(at);
+        }
+        self
+    }
+
+    /// Adds the column or key name to an input error; other kinds stay as they are.
+    pub fn in_column(mut self, name: impl Into<String>) -> Self {
+        if let ErrorKind::Input { column, .. } = &mut *self.0 {
+            *column = Some(name.into());
+        }
+        self
+    }
+
+    /// A failed read or write.
+    pub fn io(path: &Path, action: &'static str, source: std::io::Error) -> Self {
+        ErrorKind::Io { path: path.to_owned(), action, source }.into()
+    }
+
+    /// A refusal by budget or permit.
+    pub fn refused(problem: impl Into<String>, cure: impl Into<String>) -> Self {
+        ErrorKind::Refused { problem: problem.into(), cure: cure.into() }.into()
+    }
+
+    /// A ledger that cannot be trusted or used.
+    pub fn ledger(path: &Path, problem: impl Into<String>) -> Self {
+        ErrorKind::Ledger { path: path.to_owned(), problem: problem.into() }.into()
+    }
+
+    /// A computation without a trustworthy answer.
+    pub fn numerical(what: &'static str, problem: impl Into<String>) -> Self {
+        ErrorKind::Numerical { what, problem: problem.into() }.into()
+    }
+
+    /// Exit code of the command line: 1 refused, 2 bad usage or input.
+    pub fn exit_code(&self) -> u8 {
+        match self.kind() {
+            ErrorKind::Refused { .. } | ErrorKind::Ledger { .. } | ErrorKind::Numerical { .. } => 1,
+            ErrorKind::Parameter { .. } | ErrorKind::Input { .. } | ErrorKind::Io { .. } => 2,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn input_errors_name_file_line_and_column() {
+        let error = Error::input(Path::new("a.csv"), "no such label", "declare it").at_line(7).in_column("y");
+        assert_eq!(error.to_string(), "a.csv:7, \"y\": no such label; declare it");
+        assert_eq!(error.exit_code(), 2);
+    }
+
+    #[test]
+    fn refusals_exit_with_one() {
+        assert_eq!(Error::refused("over", "wait").exit_code(), 1);
+    }
+}

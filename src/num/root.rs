@@ -1,0 +1,1 @@
+//! Bracketed root finding that returns both ends of the final bracket.

@@ -1,0 +1,1 @@
+//! Normal tails to full double precision.

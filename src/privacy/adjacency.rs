@@ -1,0 +1,125 @@
+//! Which data sets count as neighbours, and to which data set a guarantee belongs.
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Fallible};
+
+/// The relation between data sets that a guarantee protects.
+///
+/// Guarantees under different relations are never composed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Adjacency {
+    /// One data set is the other plus one row. The number of rows is private.
+    AddRemove,
+    /// Both have the same, public number of rows and differ in one of them.
+    ReplaceOne,
+}
+
+impl Adjacency {
+    /// How far a sum of vectors of norm at most `bound` moves between neighbours: `bound`, or
+    /// `2 * bound` under replace-one because one vector leaves and another enters.
+    pub fn sum_sensitivity(self, bound: u64) -> u64 {
+        match self {
+            Adjacency::AddRemove => bound,
+            Adjacency::ReplaceOne => 2 * bound,
+        }
+    }
+
+    /// Whether the number of rows is public under this relation.
+    pub fn row_count_is_public(self) -> bool {
+        match self {
+            Adjacency::AddRemove => false,
+            Adjacency::ReplaceOne => true,
+        }
+    }
+
+    /// The name used in files and on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Adjacency::AddRemove => "add-remove",
+            Adjacency::ReplaceOne => "replace-one",
+        }
+    }
+}
+
+impl std::fmt::Display for Adjacency {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// The custodian's name for a data set; never derived from its rows.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct DatasetId(String);
+
+impl DatasetId {
+    /// Accepts 1 to 200 characters without control characters.
+    ///
+    /// # Errors
+    /// When the name is empty, too long or contains a control character.
+    pub fn new(name: impl Into<String>) -> Fallible<Self> {
+        let name = name.into();
+        if name.trim().is_empty() || name.len() > 200 || name.chars().any(char::is_control) {
+            return Err(Error::parameter(
+                "data set name",
+                "must have 1 to 200 characters and no control character",
+                "set \"name\" in the schema",
+            ));
+        }
+        Ok(DatasetId(name))
+    }
+
+    /// The name.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl TryFrom<String> for DatasetId {
+    type Error = Error;
+    fn try_from(name: String) -> Fallible<Self> {
+        Self::new(name)
+    }
+}
+
+impl From<DatasetId> for String {
+    fn from(id: DatasetId) -> String {
+        id.0
+    }
+}
+
+impl std::fmt::Display for DatasetId {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// What a guarantee is about: one data set under one relation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Scope {
+    /// The data set.
+    pub dataset: DatasetId,
+    /// The relation.
+    pub adjacency: Adjacency,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn replace_one_doubles_a_clipped_sum() {
+        assert_eq!(Adjacency::AddRemove.sum_sensitivity(5), 5);
+        assert_eq!(Adjacency::ReplaceOne.sum_sensitivity(5), 10);
+    }
+
+    #[test]
+    fn names_are_checked() {
+        assert!(DatasetId::new("fair").is_ok());
+        for bad in ["", "  ", "a\nb"] {
+            assert!(DatasetId::new(bad).is_err());
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! Records of what was released, as integers, so that the cost can be recomputed exactly.
+
+use num_bigint::BigUint;
+use serde::{Deserialize, Serialize};
+
+use super::Rho;
+use crate::error::{Error, Fallible};
+use crate::num::Dyadic;
+
+/// The law of the integer noise added to each coordinate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum NoiseLaw {
+    /// `floor(2^k Z)` with `Z` an exact standard normal. The release is a post-processing of the
+    /// continuous Gaussian mechanism, so the exact Gaussian trade-off holds for it.
+    FlooredNormal,
+    /// The discrete Gaussian with parameter `2^k` (Canonne, Kamath, Steinke 2020). Only its zCDP
+    /// bound may be used; the continuous trade-off is not an upper bound for it.
+    DiscreteGaussian,
+}
+
+/// One kind of Gaussian release of an integer vector, made `count` times.
+///
+/// The sum has l2 sensitivity `sensitivity` grid steps and each coordinate gets noise of scale
+/// `2^log2_scale` grid steps: zCDP with `rho = count * sensitivity^2 / 2^(2 log2_scale + 1)`.
+///
+/// Reference: Bun and Steinke 2016, Proposition 1.6; Canonne, Kamath, Steinke 2020, Theorem 14.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GaussianEvent {
+    /// What is released, in words.
+    pub what: String,
+    /// l2 sensitivity under the stated adjacency, in grid steps.
+    pub sensitivity: u64,
+    /// The noise scale is `2^log2_scale` grid steps.
+    pub log2_scale: u32,
+    /// Law of the noise.
+    pub noise: NoiseLaw,
+    /// Number of releases.
+    pub count: u64,
+}
+
+impl GaussianEvent {
+    /// Exact cost of one release.
+    pub fn rho_each(&self) -> Rho {
+        let square = BigUint::from(self.sensitivity) * self.sensitivity;
+        Rho::exact(Dyadic::new(square, 2 * self.log2_scale + 1))
+    }
+
+    /// Exact cost of all releases.
+    pub fn rho(&self) -> Rho {
+        Rho::exact(self.rho_each().as_dyadic().times(self.count))
+    }
+
+    /// Noise standard deviation over l2 sensitivity, for display.
+    pub fn noise_multiplier(&self) -> f64 {
+        2f64.powi(self.log2_scale as i32) / self.sensitivity as f64
+    }
+
+    /// Refuses values no planner produces, so that a forged file cannot exhaust memory.
+    ///
+    /// # Errors
+    /// When the sensitivity is zero or the scale is above `2^60`.
+    pub fn check(&self) -> Fallible<()> {
+        if self.sensitivity == 0 || self.log2_scale > 60 {
+            return Err(Error::parameter(
+                "event",
+                "needs a positive sensitivity and a scale of at most 2^60",
+                "the record is damaged: restore it from a copy",
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// Exact total cost of a list of releases.
+pub fn total_rho(events: &[GaussianEvent]) -> Rho {
+    events.iter().map(GaussianEvent::rho).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn event(sensitivity: u64, log2_scale: u32, count: u64) -> GaussianEvent {
+        GaussianEvent { what: "test".into(), sensitivity, log2_scale, noise: NoiseLaw::FlooredNormal, count }
+    }
+
+    #[test]
+    fn cost_is_half_the_squared_ratio() {
+        assert_eq!(event(1 << 30, 30, 1).rho(), Rho::from_f64(0.5).unwrap());
+        assert_eq!(event(1 << 28, 30, 16).rho(), Rho::from_f64(0.5).unwrap());
+        assert_eq!(event(3, 2, 5).rho(), Rho::from_f64(45.0 / 32.0).unwrap());
+    }
+
+    #[test]
+    fn many_steps_cost_exactly_their_sum() {
+        let step = event(34_769_610_576, 40, 1);
+        let sum: Rho = (0..100).map(|_| step.rho_each()).sum();
+        assert_eq!(event(34_769_610_576, 40, 100).rho(), sum);
+        assert!(sum <= Rho::from_f64(0.05).unwrap());
+    }
+}

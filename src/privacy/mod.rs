@@ -1,0 +1,14 @@
+//! The vocabulary of privacy: adjacency, sensitivity, events, and newtypes for epsilon, delta and rho.
+//!
+//! Nothing here computes a conversion or sees a row; everything here is plain data that a ledger can
+//! store and re-check years later.
+
+mod adjacency;
+mod budget;
+mod event;
+mod sensitivity;
+
+pub use adjacency::{Adjacency, DatasetId, Scope};
+pub use budget::{Delta, Epsilon, Rho};
+pub use event::{GaussianEvent, NoiseLaw, total_rho};
+pub use sensitivity::{L1, L2, Norm, Sensitivity};
