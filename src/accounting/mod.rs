@@ -1,1 +1,33 @@
-//! Conversions and calibration.
+//! Conversions between rho, mu and (epsilon, delta), and calibration of Gaussian noise.
+//!
+//! Every result errs to the safe side: epsilon, delta and sigma come out at or above the true value,
+//! the rho, mu and number of steps that a budget allows come out at or below it. What cannot be
+//! answered is an error or infinity, never a smaller number.
+//!
+//! Three conversions of the same rho, from the loosest to the tightest:
+//!
+//! | | holds for | module |
+//! |---|---|---|
+//! | classical | every zCDP mechanism | [`zcdp`] |
+//! | optimal order | every zCDP mechanism | [`zcdp`] |
+//! | exact | Gaussian mechanisms and their post-processing only | [`gaussian`] |
+//!
+//! [`Conversion`] picks one by name; [`calibrate`] turns a budget into noise or steps.
+//!
+//! ```
+//! use rhograd::accounting::{Conversion, calibrate};
+//! use rhograd::privacy::{Delta, Epsilon};
+//! # fn main() -> rhograd::error::Fallible<()> {
+//! let (epsilon, delta) = (Epsilon::new(1.0)?, Delta::new(1e-6)?);
+//! let sigma = calibrate::sigma(Conversion::Exact, epsilon, delta, 100, 1.0)?;
+//! assert!((sigma - 42.2467).abs() < 1e-4);
+//! # Ok(())
+//! # }
+//! ```
+
+pub mod calibrate;
+mod directed;
+pub mod gaussian;
+pub mod zcdp;
+
+pub use calibrate::Conversion;

@@ -1,0 +1,99 @@
+//! Small pieces of directed arithmetic shared by the conversions.
+
+use crate::error::{Error, Fallible};
+use crate::num::round::down;
+use crate::privacy::Delta;
+
+/// One unit of rounding error of a double, `2^-53`.
+pub(super) const UNIT: f64 = f64::EPSILON / 2.0;
+
+/// Passes a number that is at least 0 (infinity included) and refuses NaN and negative ones.
+pub(super) fn nonnegative(name: &'static str, value: f64) -> Fallible<f64> {
+    if value >= 0.0 {
+        // Adding zero turns -0 into 0, whose reciprocal has the sign the formulas expect.
+        return Ok(value + 0.0);
+    }
+    Err(Error::parameter(name, format!("is {value}, must be at least 0"), "use a positive number"))
+}
+
+/// Passes a finite number above 0.
+pub(super) fn positive(name: &'static str, value: f64) -> Fallible<f64> {
+    if value > 0.0 && value.is_finite() {
+        return Ok(value);
+    }
+    Err(Error::parameter(name, format!("is {value}, must be finite and above 0"), "use a positive number"))
+}
+
+/// `ln delta` rounded down: a bound proved to lie below it certainly lies below delta itself.
+pub(super) fn ln_delta_down(delta: Delta) -> f64 {
+    // The library logarithm errs by less than one ulp, and `ln_1p(delta - 1)` has an exact argument.
+    down(delta.ln(), 2)
+}
+
+/// The rounded sum and its exact error (Knuth 1969); the error is NaN when the sum overflows.
+pub(super) fn two_sum(a: f64, b: f64) -> (f64, f64) {
+    let sum = a + b;
+    let b_part = sum - a;
+    (sum, (a - (sum - b_part)) + (b - b_part))
+}
+
+/// `a + b` rounded up, exact when the sum is representable.
+pub(super) fn add_up(a: f64, b: f64) -> f64 {
+    let (sum, error) = two_sum(a, b);
+    if error <= 0.0 || sum.is_infinite() { sum } else { sum.next_up() }
+}
+
+/// `a + b - c` to a few ulps of the result even when the leading digits cancel.
+pub(super) fn gap(a: f64, b: f64, c: f64) -> f64 {
+    let (sum, low) = two_sum(a, b);
+    if sum.is_infinite() {
+        return sum;
+    }
+    let (difference, lower) = two_sum(sum, -c);
+    difference + (low + lower)
+}
+
+/// The first of `start`, `start (1 - 2^-52)`, `start (1 - 2^-50)`, ... at which the claim holds, else 0.
+///
+/// A budget computed from a formula goes through here, so that what is granted also passes the forward
+/// conversion that will later be reported.
+pub(super) fn shrink_until(start: f64, mut holds: impl FnMut(f64) -> bool) -> f64 {
+    let shrinks = std::iter::once(0.0).chain((0..26).map(|k| 2f64.powi(2 * k - 52)));
+    // A NaN or negative start is no budget: no candidate is positive.
+    for shrink in shrinks {
+        let candidate = start * (1.0 - shrink);
+        if candidate > 0.0 && holds(candidate) {
+            return candidate;
+        }
+    }
+    0.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sums_round_up_and_only_when_needed() {
+        assert_eq!(add_up(1.0, 2.0), 3.0);
+        assert_eq!(add_up(1.0, 1e-30), 1f64.next_up());
+        assert_eq!(add_up(1.0, -1e-30), 1.0);
+        assert_eq!(add_up(f64::MAX, f64::MAX), f64::INFINITY);
+        assert_eq!(add_up(f64::MAX, 1.0), f64::INFINITY.next_down().next_up());
+    }
+
+    #[test]
+    fn gaps_survive_cancellation() {
+        assert_eq!(gap(1.0, 1e-20, 1.0), 1e-20);
+        assert_eq!(gap(1e300, 5.0, 1e300), 5.0);
+        assert_eq!(gap(f64::MAX, f64::MAX, 1.0), f64::INFINITY);
+    }
+
+    #[test]
+    fn shrinking_ends() {
+        assert_eq!(shrink_until(1.0, |_| false), 0.0);
+        assert_eq!(shrink_until(f64::NAN, |_| true), 0.0);
+        assert_eq!(shrink_until(2.0, |x| x <= 2.0), 2.0);
+        assert!(shrink_until(2.0, |x| x < 1.999) > 1.9);
+    }
+}
