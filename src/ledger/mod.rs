@@ -1,0 +1,103 @@
+//! The durable record of what each data set has spent: an append-only, hash-chained log in one SQLite file.
+//!
+//! Budget is charged before noise is drawn: [`Ledger::reserve`] returns only after the whole cost of a
+//! run has reached the disk, so a crash at any later point counts as spent. Nothing refunds, and runs
+//! with a fixed seed are charged like all others, because they looked at the data as well.
+//!
+//! One ledger holds any number of data sets, told apart by the custodian's public [`DatasetId`]. The
+//! state of an account is never stored: it is recomputed from the integer events of every entry each
+//! time the file is opened, together with the hash chain, so a changed, missing or reordered entry is
+//! refused. A tail that was cut off leaves a valid, shorter chain; it is found by looking up the
+//! [`Position`] that every released model carries ([`Ledger::contains`]).
+//!
+//! The chain has no key. It guards against accidents and against rewriting history after models were
+//! released, not against a custodian who writes a new history and never shows a model of the old one.
+//!
+//! # Privacy
+//! Every run on a data set is one adaptively chosen zCDP mechanism. Refusing whatever would lift the sum
+//! of the rho above a cap fixed in advance is a privacy filter: all runs together are cap-zCDP under
+//! the data set's adjacency. Sums and comparisons are exact. Raising a cap afterwards is recorded and
+//! counted, because the guarantee is then only that of the new cap.
+//!
+//! # Reference
+//! Feldman and Zrnic 2021 (individual privacy accounting via a Renyi filter); Whitehouse, Ramdas, Rogers
+//! and Wu 2022 (fully adaptive composition); Bun and Steinke 2016, Lemma 1.7.
+//!
+//! # Example
+//! ```
+//! use rhograd::ledger::Ledger;
+//! use rhograd::privacy::{Adjacency, DatasetId, GaussianEvent, NoiseLaw, Rho, Scope};
+//!
+//! # fn main() -> rhograd::error::Fallible<()> {
+//! let scope = Scope { dataset: DatasetId::new("adult")?, adjacency: Adjacency::AddRemove };
+//! let mut ledger = Ledger::in_memory()?;
+//! ledger.init(&scope, Some(&Rho::from_f64(1.0)?))?;
+//!
+//! let run = [GaussianEvent {
+//!     what: "clipped gradient sum".into(),
+//!     sensitivity: 1 << 20,
+//!     log2_scale: 20,
+//!     noise: NoiseLaw::FlooredNormal,
+//!     count: 1,
+//! }];
+//! ledger.reserve(&scope, &run, true)?;
+//! ledger.reserve(&scope, &run, true)?;
+//! assert!(ledger.reserve(&scope, &run, true).is_err(), "two runs of rho 1/2 exhaust the cap");
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! [`DatasetId`]: crate::privacy::DatasetId
+
+mod book;
+mod file;
+mod record;
+mod sqlite;
+#[cfg(test)]
+mod tests;
+
+pub use book::DatasetSummary;
+pub use record::{Entry, ExactRho, Position, Record};
+pub use sqlite::{Ledger, VerifyReport};
+
+use crate::privacy::{Rho, Scope};
+
+/// Proof that the cost of one run was charged; only [`Ledger::reserve`] makes one.
+///
+/// # Privacy
+/// Cannot be copied, so that one charge does not pay for two runs.
+#[derive(Debug)]
+pub struct Reservation {
+    scope: Scope,
+    rho: Rho,
+    run: String,
+    private: bool,
+    position: Option<Position>,
+}
+
+impl Reservation {
+    /// The data set and relation that were charged.
+    pub fn scope(&self) -> &Scope {
+        &self.scope
+    }
+
+    /// What was charged, exactly.
+    pub fn rho(&self) -> &Rho {
+        &self.rho
+    }
+
+    /// Random name of the run: 128 bits from the operating system as 32 hexadecimal digits.
+    pub fn run(&self) -> &str {
+        &self.run
+    }
+
+    /// Whether the run was announced with secret noise; `false` for seeded test runs.
+    pub fn private(&self) -> bool {
+        self.private
+    }
+
+    /// Where the charge stands in the ledger; `None` if the ledger lives in memory only.
+    pub fn position(&self) -> Option<&Position> {
+        self.position.as_ref()
+    }
+}

@@ -1,0 +1,291 @@
+//! What the ledger stores: records, exact numbers as text, and the hash that chains them.
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::error::{Error, Fallible};
+use crate::num::Dyadic;
+use crate::privacy::{Adjacency, DatasetId, GaussianEvent, Rho};
+
+/// Longest body of an entry in bytes; a longer one is a forgery or a bug and would exhaust memory.
+const LONGEST_BODY: usize = 1 << 20;
+
+/// Longest numerator in decimal digits and largest denominator exponent: room for every double.
+const MOST_DIGITS: usize = 700;
+const LARGEST_LOG2_DENOMINATOR: u32 = 1100;
+
+/// A rho that is written as `{"num": decimal digits, "log2_den": integer}`, never as a float.
+///
+/// # Example
+/// ```
+/// use rhograd::{ledger::ExactRho, privacy::Rho};
+///
+/// let rho = ExactRho::new(&Rho::from_f64(0.75)?)?;
+/// assert_eq!(serde_json::to_string(&rho).unwrap(), r#"{"num":"3","log2_den":2}"#);
+/// # Ok::<(), rhograd::error::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Fraction", into = "Fraction")]
+pub struct ExactRho(Rho);
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Fraction {
+    num: String,
+    log2_den: u32,
+}
+
+impl ExactRho {
+    /// Wraps a rho that is small enough to be stored.
+    ///
+    /// # Errors
+    /// When the numerator has more than 700 digits or the denominator exceeds `2^1100`; no float does.
+    pub fn new(rho: &Rho) -> Fallible<Self> {
+        let exact = rho.as_dyadic();
+        // A decimal digit holds more than three bits, so this many bits fit in the digits.
+        let fits = exact.numerator().bits() < 3 * MOST_DIGITS as u64;
+        if fits && exact.log2_denominator() <= LARGEST_LOG2_DENOMINATOR {
+            return Ok(ExactRho(rho.clone()));
+        }
+        Err(Error::parameter("rho", "has too many digits to be stored", "use a number that a double can hold"))
+    }
+
+    /// The rho.
+    pub fn rho(&self) -> &Rho {
+        &self.0
+    }
+}
+
+impl From<ExactRho> for Fraction {
+    fn from(rho: ExactRho) -> Self {
+        let exact = rho.0.as_dyadic();
+        Fraction { num: exact.numerator().to_string(), log2_den: exact.log2_denominator() }
+    }
+}
+
+impl TryFrom<Fraction> for ExactRho {
+    type Error = String;
+    fn try_from(raw: Fraction) -> Result<Self, String> {
+        // Checked before parsing: both bounds also bound the memory that the number can take.
+        if raw.num.len() > MOST_DIGITS || raw.log2_den > LARGEST_LOG2_DENOMINATOR {
+            return Err("a rho has too many digits".into());
+        }
+        let exact = Dyadic::parse(&raw.num, raw.log2_den).ok_or("a rho is not a number")?;
+        ExactRho::new(&Rho::exact(exact)).map_err(|error| error.to_string())
+    }
+}
+
+/// One event in the life of a data set.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Record {
+    /// A data set enters the ledger by hand, with its relation and, if wanted, a cap.
+    Open {
+        /// The data set.
+        dataset: DatasetId,
+        /// The relation of all its guarantees from now on.
+        adjacency: Adjacency,
+        /// Largest total rho; `None` counts without refusing.
+        cap: Option<ExactRho>,
+    },
+    /// The cap of a data set changes.
+    SetCap {
+        /// The data set.
+        dataset: DatasetId,
+        /// The new cap.
+        cap: ExactRho,
+    },
+    /// The whole cost of one run is spent; the first run of an unknown data set opens it without a cap.
+    Reserve {
+        /// The data set.
+        dataset: DatasetId,
+        /// The relation of the run's guarantee.
+        adjacency: Adjacency,
+        /// Random name of the run.
+        run: String,
+        /// When, in seconds since 1970.
+        at: u64,
+        /// All releases that the run may make.
+        events: Vec<GaussianEvent>,
+        /// Their total cost, which must equal what the events say.
+        rho: ExactRho,
+        /// `false` for runs with a fixed seed, whose output protects nobody.
+        private: bool,
+    },
+    /// A run has released its result.
+    Complete {
+        /// The run.
+        run: String,
+        /// SHA-256 of the released file, in hexadecimal.
+        artefact_sha256: String,
+    },
+}
+
+impl Record {
+    /// The text that is hashed and stored.
+    pub(super) fn body(&self) -> Fallible<String> {
+        serde_json::to_string(self).ok().filter(|text| text.len() <= LONGEST_BODY).ok_or_else(|| {
+            Error::parameter("events", "are too long for one ledger entry", "shorten their descriptions")
+        })
+    }
+
+    /// Reads a body back and insists on the one spelling that this module writes.
+    fn parse(body: &str) -> Result<Record, String> {
+        if body.len() > LONGEST_BODY {
+            return Err("it is too long".into());
+        }
+        let record: Record = serde_json::from_str(body).map_err(|error| format!("it is not a record ({error})"))?;
+        // A second spelling could be read differently by another program that checks the same ledger.
+        match serde_json::to_string(&record) {
+            Ok(canonical) if canonical == body => Ok(record),
+            _ => Err("its text is not in canonical form".into()),
+        }
+    }
+}
+
+/// A place in a ledger: what a model stores so that a shortened or exchanged ledger is found out.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Position {
+    /// Number of the entry, counted from 1; 0 is the empty ledger.
+    pub sequence: u64,
+    /// Hash of the chain up to and including that entry, in hexadecimal.
+    pub hash: String,
+}
+
+impl Position {
+    /// Before the first entry.
+    pub(super) fn genesis() -> Self {
+        Position { sequence: 0, hash: hex(&Sha256::digest(b"rhograd ledger, version 1")) }
+    }
+}
+
+/// One entry of the chain.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Its number, counted from 1.
+    pub sequence: u64,
+    /// What happened.
+    pub record: Record,
+    /// Hash of the entry before.
+    pub previous: String,
+    /// SHA-256 of the previous hash, the number and the stored text.
+    pub hash: String,
+}
+
+/// An entry as it lies in the file, not yet believed.
+pub(super) struct RawEntry<'a> {
+    pub(super) sequence: i64,
+    pub(super) body: &'a str,
+    pub(super) previous: &'a str,
+    pub(super) hash: &'a str,
+}
+
+impl RawEntry<'_> {
+    /// Checks that the hash belongs to the content and parses it.
+    pub(super) fn check(&self) -> Result<Entry, String> {
+        let sequence = u64::try_from(self.sequence).map_err(|_| "its number is negative")?;
+        if self.hash != chain_hash(self.previous, sequence, self.body) {
+            return Err("its hash does not belong to its content".into());
+        }
+        let record = Record::parse(self.body)?;
+        Ok(Entry { sequence, record, previous: self.previous.to_owned(), hash: self.hash.to_owned() })
+    }
+}
+
+/// SHA-256 over the previous hash (64 hexadecimal digits), the number (8 bytes, big endian) and the body.
+///
+/// The first two parts have fixed lengths in a valid chain, so no two different entries hash the same bytes.
+pub(super) fn chain_hash(previous: &str, sequence: u64, body: &str) -> String {
+    let mut hasher = Sha256::new();
+    hasher.update(previous.as_bytes());
+    hasher.update(sequence.to_be_bytes());
+    hasher.update(body.as_bytes());
+    hex(&hasher.finalize())
+}
+
+/// Lower-case hexadecimal digits.
+pub(super) fn hex(bytes: &[u8]) -> String {
+    let digit = |value: u8| char::from_digit(u32::from(value), 16).unwrap_or('?');
+    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
+}
+
+/// Whether `text` is exactly `digits` lower-case hexadecimal digits.
+pub(super) fn is_hex(text: &str, digits: usize) -> bool {
+    text.len() == digits && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn complete() -> Record {
+        Record::Complete { run: "0f".repeat(16), artefact_sha256: "ab".repeat(32) }
+    }
+
+    #[test]
+    fn the_chain_hash_is_what_other_tools_compute() {
+        // (printf '%064d' 0; printf '\0\0\0\0\0\0\0\1{}') | sha256sum
+        let expected = "cad1cc1d6e29a46e00c2a45f04f4f8fbf914d4fc91bbc8597ce6320e98ad6d9d";
+        assert_eq!(chain_hash(&"0".repeat(64), 1, "{}"), expected);
+    }
+
+    #[test]
+    fn only_the_canonical_spelling_is_read() {
+        let body = complete().body().unwrap();
+        assert_eq!(Record::parse(&body), Ok(complete()));
+        for other in [
+            body.replace(':', ": "),
+            body.replace("\"run\"", "\"extra\":1,\"run\""),
+            body.replace("\"run\"", "\"run\":\"\",\"run\""),
+            body.replace("complete", "Complete"),
+            format!("{body} "),
+            String::new(),
+        ] {
+            assert!(Record::parse(&other).is_err(), "{other}");
+        }
+    }
+
+    #[test]
+    fn a_missing_cap_is_written_and_required() {
+        let dataset = DatasetId::new("a").unwrap();
+        let open = Record::Open { dataset, adjacency: Adjacency::AddRemove, cap: None }.body().unwrap();
+        assert_eq!(open, r#"{"open":{"dataset":"a","adjacency":"add-remove","cap":null}}"#);
+        assert!(Record::parse(&open.replace(r#","cap":null"#, "")).is_err());
+    }
+
+    #[test]
+    fn oversized_numbers_are_refused_before_they_are_built() {
+        for bad in [
+            r#"{"num":"1","log2_den":4000000000}"#.to_owned(),
+            format!(r#"{{"num":"{}","log2_den":0}}"#, "9".repeat(100_000)),
+            r#"{"num":"-1","log2_den":0}"#.to_owned(),
+            r#"{"num":1,"log2_den":0}"#.to_owned(),
+            r#"{"num":"1","log2_den":0,"den":1}"#.to_owned(),
+            "0.5".to_owned(),
+        ] {
+            assert!(serde_json::from_str::<ExactRho>(&bad).is_err(), "{bad:.60}");
+        }
+        let huge = Rho::exact(Dyadic::from_f64(f64::MAX).unwrap().times(u64::MAX).plus(&Dyadic::zero()));
+        assert!(ExactRho::new(&huge).is_ok());
+        assert!(ExactRho::new(&Rho::exact(Dyadic::new(1u8.into(), 1101))).is_err());
+    }
+
+    #[test]
+    fn a_body_that_is_too_long_is_refused() {
+        let record = Record::Complete { run: "r".repeat(LONGEST_BODY), artefact_sha256: String::new() };
+        assert!(record.body().is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn every_float_is_stored_exactly(bits in any::<u64>()) {
+            let x = f64::from_bits(bits & !(1 << 63));
+            prop_assume!(x.is_finite());
+            let rho = ExactRho::new(&Rho::from_f64(x).unwrap()).unwrap();
+            let text = serde_json::to_string(&rho).unwrap();
+            prop_assert_eq!(serde_json::from_str::<ExactRho>(&text).unwrap(), rho);
+        }
+    }
+}

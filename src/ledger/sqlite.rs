@@ -1,0 +1,358 @@
+//! The ledger itself: every change is one entry in one transaction, checked before and after it is written.
+
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use rand::TryRngCore;
+use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
+
+use super::Reservation;
+use super::book::{Book, DatasetSummary, cost_of};
+use super::file::{self, failed};
+use super::record::{Entry, ExactRho, Position, RawEntry, Record, chain_hash, hex};
+use crate::error::{Error, Fallible};
+use crate::privacy::{DatasetId, GaussianEvent, Rho, Scope};
+
+/// An open ledger.
+///
+/// Several programs may have the same file open. Each change waits for its turn, up to 30 seconds, and
+/// sees all changes before it.
+#[derive(Debug)]
+pub struct Ledger {
+    connection: Connection,
+    /// What the entries read so far add up to. Entries of other programs are read before each answer.
+    book: Book,
+    path: PathBuf,
+    durable: bool,
+}
+
+/// The result of a full check in which nothing was wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VerifyReport {
+    /// The last entry; its number is the number of entries.
+    pub head: Position,
+    /// The accounts, recomputed from the events of every entry.
+    pub datasets: Vec<DatasetSummary>,
+}
+
+impl Ledger {
+    /// Opens the ledger at `path`, and makes an empty one, readable by its owner only, if nothing is there.
+    ///
+    /// # Errors
+    /// As [`Ledger::open_existing`]; and when the file cannot be created.
+    pub fn open_or_create(path: impl AsRef<Path>) -> Fallible<Self> {
+        let path = path.as_ref();
+        Self::read(file::open_or_create(path)?, path, true)
+    }
+
+    /// Opens the ledger at `path` and checks all its entries.
+    ///
+    /// # Errors
+    /// When the file is missing, is not a ledger of this format, cannot be written, or any entry is
+    /// broken. The file is left as it is.
+    pub fn open_existing(path: impl AsRef<Path>) -> Fallible<Self> {
+        let path = path.as_ref();
+        Self::read(file::open_existing(path)?, path, true)
+    }
+
+    /// A ledger that is forgotten when it is dropped: for tests, experiments and runs that are told to
+    /// keep no record.
+    ///
+    /// # Privacy
+    /// Enforces caps between the runs of this one object only. Its reservations have no
+    /// [`Reservation::position`], so that no model can claim to be recorded.
+    ///
+    /// # Errors
+    /// When memory is short.
+    pub fn in_memory() -> Fallible<Self> {
+        let name = Path::new("(in memory)");
+        Self::read(file::in_memory(name)?, name, false)
+    }
+
+    fn read(connection: Connection, path: &Path, durable: bool) -> Fallible<Self> {
+        let mut ledger = Ledger { connection, book: Book::new(), path: path.to_owned(), durable };
+        ledger.refresh()?;
+        Ok(ledger)
+    }
+
+    /// The file; `None` if the ledger lives in memory only.
+    pub fn path(&self) -> Option<&Path> {
+        self.durable.then_some(self.path.as_path())
+    }
+
+    /// Enters a data set with its relation and, if wanted, a cap on its total rho.
+    ///
+    /// # Errors
+    /// When the data set is in the ledger already, or the entry cannot be written.
+    pub fn init(&mut self, scope: &Scope, cap: Option<&Rho>) -> Fallible<()> {
+        let cap = cap.map(ExactRho::new).transpose()?;
+        self.append(&Record::Open { dataset: scope.dataset.clone(), adjacency: scope.adjacency, cap })
+    }
+
+    /// Changes the cap of a data set; a cap below what is spent refuses every further run.
+    ///
+    /// # Privacy
+    /// A raise is counted in [`DatasetSummary::cap_raised`] for good: from then on the runs together
+    /// guarantee the new cap only.
+    ///
+    /// # Errors
+    /// When the data set is unknown, or the entry cannot be written.
+    pub fn set_cap(&mut self, dataset: &DatasetId, cap: &Rho) -> Fallible<()> {
+        self.append(&Record::SetCap { dataset: dataset.clone(), cap: ExactRho::new(cap)? })
+    }
+
+    /// Charges the whole cost of a run, which is recomputed from the integers of `events`.
+    ///
+    /// `private` is `false` for a run with a fixed seed. It is charged all the same.
+    ///
+    /// # Privacy
+    /// When this returns, the charge is on the disk; only then may noise be drawn. No failure, crash or
+    /// refusal later on gives anything back. The sum is compared with the cap exactly, and all runs on
+    /// the data set together are cap-zCDP under its relation.
+    ///
+    /// # Errors
+    /// When the cap does not allow the cost, the data set is counted under another relation, the events
+    /// are invalid or release nothing, or the entry cannot be written. The budget may then be spent
+    /// already, but nothing may be released.
+    ///
+    /// # Reference
+    /// Feldman and Zrnic 2021; Whitehouse, Ramdas, Rogers and Wu 2022: a filter with a fixed cap.
+    pub fn reserve(&mut self, scope: &Scope, events: &[GaussianEvent], private: bool) -> Fallible<Reservation> {
+        let rho = cost_of(events)?;
+        let run = random_name()?;
+        self.append(&Record::Reserve {
+            dataset: scope.dataset.clone(),
+            adjacency: scope.adjacency,
+            run: run.clone(),
+            at: now(),
+            events: events.to_vec(),
+            rho: ExactRho::new(&rho)?,
+            private,
+        })?;
+        let position = self.durable.then(|| self.book.head().clone());
+        Ok(Reservation { scope: scope.clone(), rho, run, private, position })
+    }
+
+    /// Notes that a run has released the file with this SHA-256 (64 lower-case hexadecimal digits).
+    ///
+    /// # Errors
+    /// When the run is unknown or complete already, or the entry cannot be written.
+    pub fn complete(&mut self, reservation: &Reservation, artefact_sha256: &str) -> Fallible<()> {
+        let run = reservation.run().to_owned();
+        self.append(&Record::Complete { run, artefact_sha256: artefact_sha256.to_owned() })
+    }
+
+    /// The account of one data set.
+    ///
+    /// # Errors
+    /// When the data set is unknown or the ledger cannot be read.
+    pub fn summary(&mut self, dataset: &DatasetId) -> Fallible<DatasetSummary> {
+        self.refresh()?;
+        self.book.summary(dataset)
+    }
+
+    /// The accounts of all data sets, by name.
+    ///
+    /// # Errors
+    /// When the ledger cannot be read.
+    pub fn summaries(&mut self) -> Fallible<Vec<DatasetSummary>> {
+        self.refresh()?;
+        Ok(self.book.summaries())
+    }
+
+    /// The last entry.
+    ///
+    /// # Errors
+    /// When the ledger cannot be read.
+    pub fn head(&mut self) -> Fallible<Position> {
+        self.refresh()?;
+        Ok(self.book.head().clone())
+    }
+
+    /// The entry with this number, counted from 1.
+    ///
+    /// # Errors
+    /// When the ledger cannot be read.
+    pub fn entry(&mut self, sequence: u64) -> Fallible<Option<Entry>> {
+        self.refresh()?;
+        let Ok(wanted) = i64::try_from(sequence) else { return Ok(None) };
+        let sql = "SELECT sequence, body, previous, hash FROM entries WHERE sequence = ?1";
+        let entry = self.connection.query_row(sql, [wanted], |row| Ok(raw(row)?.check())).optional();
+        match entry.map_err(failed(&self.path))? {
+            None => Ok(None),
+            Some(Ok(entry)) => Ok(Some(entry)),
+            Some(Err(why)) => Err(Error::ledger(&self.path, format!("entry {sequence} is broken: {why}"))),
+        }
+    }
+
+    /// Whether the history contains this entry.
+    ///
+    /// `false` for a position that a model carries means that the ledger was rolled back, or is another.
+    ///
+    /// # Errors
+    /// When the ledger cannot be read.
+    pub fn contains(&mut self, sequence: u64, hash: &str) -> Fallible<bool> {
+        Ok(self.entry(sequence)?.is_some_and(|entry| entry.hash == hash))
+    }
+
+    /// Reads the file from its first byte: pages, chain, and the cost of every entry from its events.
+    ///
+    /// # Errors
+    /// When anything is wrong; the message names the first bad entry.
+    pub fn verify(&mut self) -> Fallible<VerifyReport> {
+        // Finds an older copy in the place of the file: what was read once must still be there.
+        self.refresh()?;
+        let mut fresh = Book::new();
+        catch_up(&self.connection, &mut fresh, &self.path)?;
+        let pages: String = self
+            .connection
+            .pragma_query_value(None, "integrity_check", |row| row.get(0))
+            .map_err(failed(&self.path))?;
+        if pages != "ok" {
+            return Err(Error::ledger(&self.path, format!("its file is damaged ({pages}); restore a copy")));
+        }
+        self.book = fresh;
+        Ok(VerifyReport { head: self.book.head().clone(), datasets: self.book.summaries() })
+    }
+
+    fn refresh(&mut self) -> Fallible<()> {
+        forget_pages(&self.connection, &self.path)?;
+        catch_up(&self.connection, &mut self.book, &self.path)
+    }
+
+    /// Adds one entry, durably.
+    fn append(&mut self, record: &Record) -> Fallible<()> {
+        let body = record.body()?;
+        let Ledger { connection, book, path, .. } = self;
+        forget_pages(connection, path)?;
+        // Immediate: the lock is taken before the tail is read, so nobody spends the same budget twice.
+        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(failed(path))?;
+        catch_up(&transaction, book, path)?;
+        book.admit(record)?;
+        let written = insert(&transaction, book.head(), &body)
+            .map_err(failed(path))
+            // Reads back what was written, so that no entry is committed that would be refused later.
+            .and_then(|()| catch_up(&transaction, book, path))
+            .and_then(|()| transaction.commit().map_err(failed(path)));
+        if written.is_err() {
+            // The book may be ahead of the file, or behind it: start again from the first entry.
+            *book = Book::new();
+        }
+        written
+    }
+}
+
+/// Makes the next query read the disk.
+///
+/// SQLite trusts its copies of pages while a counter in the file stands still, and the counters of two
+/// branches of one history can agree.
+fn forget_pages(connection: &Connection, path: &Path) -> Fallible<()> {
+    connection.execute_batch("PRAGMA shrink_memory").map_err(failed(path))
+}
+
+/// Reads and checks the entries that came after the last one in `book`.
+fn catch_up(connection: &Connection, book: &mut Book, path: &Path) -> Fallible<()> {
+    let broken = |problem: String| Error::ledger(path, format!("{problem}; restore a copy that holds every run"));
+    let sql = "SELECT sequence, body, previous, hash FROM entries WHERE sequence >= ?1 ORDER BY sequence";
+    let mut statement = connection.prepare_cached(sql).map_err(failed(path))?;
+    let known = book.head().sequence;
+    // One query, hence one snapshot, for the last known entry and those after it. From the very
+    // beginning at first, so that no entry hides below number 1.
+    let from = if known == 0 { i64::MIN } else { i64::try_from(known).unwrap_or(i64::MAX) };
+    let mut rows = statement.query([from]).map_err(failed(path))?;
+    if known > 0 {
+        let first = rows.next().map_err(failed(path))?;
+        let same = |row| raw(row).is_ok_and(|it| it.sequence == from && it.hash == book.head().hash);
+        if !first.is_some_and(same) {
+            return Err(broken(format!("entry {known} is not the one that was read before")));
+        }
+    }
+    while let Some(row) = rows.next().map_err(failed(path))? {
+        let unreadable = |error| broken(format!("entry {} is broken: {error}", book.head().sequence + 1));
+        let entry = raw(row).map_err(unreadable)?;
+        book.read(&entry).map_err(broken)?;
+    }
+    Ok(())
+}
+
+fn raw<'a>(row: &'a rusqlite::Row<'_>) -> rusqlite::Result<RawEntry<'a>> {
+    let text = |column: usize| row.get_ref(column).and_then(|value| Ok(value.as_str()?));
+    Ok(RawEntry { sequence: row.get(0)?, body: text(1)?, previous: text(2)?, hash: text(3)? })
+}
+
+fn insert(connection: &Connection, head: &Position, body: &str) -> rusqlite::Result<()> {
+    let next = head.sequence + 1;
+    let hash = chain_hash(&head.hash, next, body);
+    // An out-of-range number becomes one that the trigger refuses.
+    let sequence = i64::try_from(next).unwrap_or(-1);
+    let sql = "INSERT INTO entries (sequence, body, previous, hash) VALUES (?1, ?2, ?3, ?4)";
+    connection.prepare_cached(sql)?.execute((sequence, body, &head.hash, &hash)).map(|_| ())
+}
+
+/// 128 bits from the operating system: unlike a counter, two copies of a ledger never give the same name.
+fn random_name() -> Fallible<String> {
+    let mut bytes = [0; 16];
+    rand::rngs::OsRng
+        .try_fill_bytes(&mut bytes)
+        .map_err(|error| Error::numerical("run name", format!("the system gave no randomness: {error}")))?;
+    Ok(hex(&bytes))
+}
+
+/// Seconds since 1970; a clock set before that gives 0, since the time is only for readers.
+fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::privacy::{Adjacency, NoiseLaw};
+    use std::time::Instant;
+
+    fn scope() -> Scope {
+        Scope { dataset: DatasetId::new("d").unwrap(), adjacency: Adjacency::AddRemove }
+    }
+
+    fn events() -> Vec<GaussianEvent> {
+        let what = "clipped gradient sum".to_owned();
+        let noise = NoiseLaw::FlooredNormal;
+        vec![GaussianEvent { what, sensitivity: 34_769_610_577, log2_scale: 40, noise, count: 100 }]
+    }
+
+    #[test]
+    fn a_ledger_without_room_recovers_when_there_is_some() {
+        let mut ledger = Ledger::in_memory().unwrap();
+        ledger.connection.pragma_update(None, "max_page_count", 20).unwrap();
+        let mut made = 0;
+        let error = loop {
+            match ledger.reserve(&scope(), &events(), true) {
+                Ok(_) => made += 1,
+                Err(error) => break error,
+            }
+        };
+        assert!(made > 10 && error.to_string().contains("free some space"), "{made}: {error}");
+        assert_eq!(ledger.summary(&scope().dataset).unwrap().runs, made);
+        ledger.connection.pragma_update(None, "max_page_count", 1000).unwrap();
+        ledger.reserve(&scope(), &events(), true).unwrap();
+        assert_eq!(ledger.verify().unwrap().datasets[0].runs, made + 1);
+    }
+
+    #[test]
+    fn ten_thousand_entries_open_quickly() {
+        let mut ledger = Ledger::in_memory().unwrap();
+        for _ in 0..5_000 {
+            let reservation = ledger.reserve(&scope(), &events(), true).unwrap();
+            ledger.complete(&reservation, &"ab".repeat(32)).unwrap();
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("ledger.sqlite");
+        ledger.connection.execute("VACUUM INTO ?1", [path.to_str().unwrap()]).unwrap();
+        let start = Instant::now();
+        let mut again = Ledger::open_existing(&path).unwrap();
+        let taken = start.elapsed();
+        println!("opened in {taken:?}");
+        assert_eq!(again.head().unwrap(), ledger.head().unwrap());
+        // Far above what it takes, so that a busy machine does not fail it.
+        assert!(taken.as_secs() < 2, "{taken:?}");
+    }
+}
