@@ -1,0 +1,71 @@
+//! The largest integer multiplier each row may get: the clip, decided once in exact integers.
+
+use rayon::prelude::*;
+
+use super::Rows;
+
+/// Largest multiplier of any row. With it, [`super::LANES`]-lane 32-bit partial sums over 16 tiles
+/// cannot overflow: `4095 * 32767 * 16 < 2^31`.
+pub const MAX_MULTIPLIER: i16 = 4095;
+
+/// For each row the largest integer `m` with `m^2 * N <= bound^2`, `N` its exact squared norm.
+///
+/// A multiplier in `-m..=m` therefore contributes a vector of norm at most `bound`, whatever
+/// floating point computed it. Rows of norm zero get zero.
+pub struct Caps {
+    pub(super) values: Vec<i16>,
+    bound: u64,
+}
+
+impl Caps {
+    /// Computes the caps for an l2 bound in grid steps.
+    pub fn new(rows: &Rows, bound: u64) -> Self {
+        let values = rows.norms.par_iter().map(|&norm| cap(norm, bound)).collect();
+        Caps { values, bound }
+    }
+
+    /// The l2 bound on every row's contribution, in grid steps.
+    pub fn bound(&self) -> u64 {
+        self.bound
+    }
+}
+
+/// The largest `m <= MAX_MULTIPLIER` with `m^2 * norm <= bound^2`, found and then checked in integers.
+fn cap(norm: u64, bound: u64) -> i16 {
+    if norm == 0 {
+        return 0;
+    }
+    let square = u128::from(bound) * u128::from(bound);
+    let root = (square / u128::from(norm)).isqrt();
+    let mut m = root.min(MAX_MULTIPLIER as u128) as i16;
+    while m > 0 && (m as u128 * m as u128) * u128::from(norm) > square {
+        m -= 1;
+    }
+    m
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(20_000))]
+        #[test]
+        fn the_cap_is_the_largest_that_fits(norm in 1u64..1 << 45, bound in 0u64..1 << 36) {
+            let m = i128::from(cap(norm, bound));
+            let (norm, square) = (i128::from(norm), i128::from(bound) * i128::from(bound));
+            prop_assert!(m * m * norm <= square);
+            prop_assert!(m == i128::from(MAX_MULTIPLIER) || (m + 1) * (m + 1) * norm > square);
+        }
+    }
+
+    #[test]
+    fn extremes() {
+        assert_eq!(cap(0, u64::MAX), 0);
+        assert_eq!(cap(u64::MAX, 1), 0);
+        assert_eq!(cap(1, u64::MAX), MAX_MULTIPLIER);
+        assert_eq!(cap(25, 15), 3);
+        assert_eq!(cap(26, 15), 2);
+    }
+}

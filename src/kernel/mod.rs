@@ -1,0 +1,18 @@
+//! Exact clipped sums over encoded rows, at the speed of memory.
+//!
+//! A row is a vector of small integers: one `i16` per numeric feature, one code per category, a constant
+//! for the intercept. The gradient of a generalized linear loss at a row is a scalar times the row, so
+//! a clipped gradient on an integer grid is an integer times an integer vector, and sums of those are
+//! exact whatever the order, the blocks and the number of threads. See [`Rows`], [`Caps`] and
+//! [`clipped_sum`]; [`naive`] holds ten-line twins of the fast loops.
+
+mod caps;
+pub mod naive;
+mod rows;
+mod step;
+mod sums;
+
+pub use caps::{Caps, MAX_MULTIPLIER};
+pub use rows::{FULL_SCALE, LANES, RawRow, Rows, RowsBuilder, Shape};
+pub use step::{Step, clipped_sum};
+pub use sums::{MomentWeights, moment_sum};

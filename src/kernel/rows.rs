@@ -1,0 +1,288 @@
+//! Encoded rows, stored in tiles of [`LANES`] rows with columns contiguous inside a tile.
+
+/// The integer that a feature at its upper bound is encoded as; its lower bound is the negative.
+pub const FULL_SCALE: i16 = i16::MAX;
+
+/// Rows in a tile. One column of a tile is 64 bytes, one cache line and one AVX-512 register.
+pub const LANES: usize = 32;
+
+/// The columns of a set of encoded rows; public, it follows from the schema.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shape {
+    numeric: usize,
+    /// First internal slot of each categorical column; one more entry than columns.
+    offsets: Vec<usize>,
+}
+
+impl Shape {
+    /// `numeric` columns followed by categorical columns with the given numbers of declared values.
+    ///
+    /// Each categorical column has one slot more than it has values: the last one stands for "none
+    /// of them", carries no coefficient and contributes nothing.
+    pub fn new(numeric: usize, levels: &[u16]) -> Self {
+        let mut offsets = vec![0];
+        let mut next = 0;
+        for &level in levels {
+            next += usize::from(level) + 1;
+            offsets.push(next);
+        }
+        Shape { numeric, offsets }
+    }
+
+    /// Number of numeric columns.
+    pub fn numeric(&self) -> usize {
+        self.numeric
+    }
+
+    /// Number of categorical columns.
+    pub fn categorical(&self) -> usize {
+        self.offsets.len() - 1
+    }
+
+    /// Number of declared values of a categorical column.
+    pub fn levels(&self, column: usize) -> usize {
+        self.offsets[column + 1] - self.offsets[column] - 1
+    }
+
+    /// Number of coefficients: numeric columns, one per declared category value, and the intercept.
+    pub fn dimension(&self) -> usize {
+        self.numeric + self.slots() - self.categorical() + 1
+    }
+
+    pub(super) fn slots(&self) -> usize {
+        self.offsets[self.categorical()]
+    }
+
+    pub(super) fn slot(&self, column: usize) -> usize {
+        self.offsets[column]
+    }
+
+    /// Calls `visit(coefficient, slot)` for each category coefficient with its internal slot.
+    pub(super) fn each_slot(&self, mut visit: impl FnMut(usize, usize)) {
+        let mut coefficient = self.numeric;
+        for column in 0..self.categorical() {
+            for level in 0..self.levels(column) {
+                visit(coefficient, self.offsets[column] + level);
+                coefficient += 1;
+            }
+        }
+    }
+}
+
+/// One encoded row in row-major form, as an encoder produces it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RawRow {
+    /// Numeric features, `-FULL_SCALE..=FULL_SCALE`.
+    pub numeric: Vec<i16>,
+    /// Category codes; a code at or above the number of declared values means "none of them".
+    pub codes: Vec<u16>,
+    /// Encoded label.
+    pub label: i16,
+    /// A row that contributes nothing at all: its line was not a record.
+    pub null: bool,
+}
+
+impl RawRow {
+    /// A null row of the given shape, to be filled in.
+    pub fn empty(shape: &Shape) -> Self {
+        RawRow { numeric: vec![0; shape.numeric()], codes: vec![u16::MAX; shape.categorical()], label: 0, null: true }
+    }
+}
+
+/// Encoded rows with their exact squared norms. No accessor hands out a row.
+///
+/// Layout: tile after tile; inside a tile column after column; inside a column the [`LANES`] rows.
+/// Norms count every numeric value squared plus `unit^2` for each present category and for the
+/// intercept; null and padding rows have norm zero, which makes every sum skip them.
+pub struct Rows {
+    pub(super) shape: Shape,
+    pub(super) len: usize,
+    pub(super) unit: i16,
+    pub(super) numeric: Vec<i16>,
+    pub(super) codes: Vec<u16>,
+    pub(super) labels: Vec<i16>,
+    pub(super) norms: Vec<u64>,
+}
+
+impl Rows {
+    /// The columns.
+    pub fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    /// Number of rows, null rows included. Private under add-remove.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there is no row at all.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The integer that stands for 1.0: intercept, present category, and one unit of a numeric feature.
+    pub fn unit(&self) -> i16 {
+        self.unit
+    }
+
+    /// Bytes read by one full pass.
+    pub fn bytes(&self) -> usize {
+        2 * (self.numeric.len() + self.codes.len() + self.labels.len())
+    }
+
+    pub(super) fn tiles(&self) -> usize {
+        self.labels.len() / LANES
+    }
+
+    pub(super) fn numeric_tile(&self, tile: usize) -> &[i16] {
+        let width = self.shape.numeric() * LANES;
+        &self.numeric[tile * width..(tile + 1) * width]
+    }
+
+    pub(super) fn code_tile(&self, tile: usize) -> &[u16] {
+        let width = self.shape.categorical() * LANES;
+        &self.codes[tile * width..(tile + 1) * width]
+    }
+
+    /// Re-encodes numeric values and labels by a public map and changes the unit.
+    ///
+    /// `numeric(column, value)` and `label(value)` must be pure functions of public quantities and
+    /// their arguments: each new row then depends on its old row alone, so neighbouring data sets
+    /// stay neighbours.
+    pub fn recode(
+        mut self,
+        unit: i16,
+        numeric: impl Fn(usize, i16) -> i16 + Sync,
+        label: impl Fn(i16) -> i16 + Sync,
+    ) -> Rows {
+        use rayon::prelude::*;
+        let columns = self.shape.numeric();
+        if columns > 0 {
+            self.numeric.par_chunks_mut(columns * LANES).for_each(|tile| {
+                for (column, values) in tile.chunks_exact_mut(LANES).enumerate() {
+                    values.iter_mut().for_each(|q| *q = clamp_scale(numeric(column, *q)));
+                }
+            });
+        }
+        self.labels.par_iter_mut().for_each(|q| *q = clamp_scale(label(*q)));
+        self.unit = unit;
+        self.measure();
+        self
+    }
+
+    /// Recomputes the exact squared norms; rows that were null stay null.
+    fn measure(&mut self) {
+        use rayon::prelude::*;
+        let norms: Vec<u64> = (0..self.tiles())
+            .into_par_iter()
+            .flat_map_iter(|tile| {
+                let fresh = self.tile_norms(tile);
+                let old = &self.norms[tile * LANES..(tile + 1) * LANES];
+                let kept: Vec<u64> = fresh.iter().zip(old).map(|(&n, &was)| if was == 0 { 0 } else { n }).collect();
+                kept
+            })
+            .collect();
+        self.norms = norms;
+    }
+
+    fn tile_norms(&self, tile: usize) -> [u64; LANES] {
+        let unit_square = square(self.unit);
+        let mut norms = [unit_square; LANES];
+        for column in self.numeric_tile(tile).chunks_exact(LANES) {
+            for (norm, &q) in norms.iter_mut().zip(column) {
+                *norm += square(q);
+            }
+        }
+        for (index, column) in self.code_tile(tile).chunks_exact(LANES).enumerate() {
+            let none = self.shape.levels(index);
+            for (norm, &code) in norms.iter_mut().zip(column) {
+                *norm += if usize::from(code) < none { unit_square } else { 0 };
+            }
+        }
+        norms
+    }
+}
+
+fn square(q: i16) -> u64 {
+    (i64::from(q) * i64::from(q)) as u64
+}
+
+/// `i16::MIN` would break the symmetry that the bounds on products rely on.
+fn clamp_scale(q: i16) -> i16 {
+    q.clamp(-FULL_SCALE, FULL_SCALE)
+}
+
+/// Collects rows into tiles.
+pub struct RowsBuilder {
+    rows: Rows,
+}
+
+impl RowsBuilder {
+    /// An empty collection whose unit is [`FULL_SCALE`].
+    pub fn new(shape: Shape) -> Self {
+        RowsBuilder {
+            rows: Rows {
+                shape,
+                len: 0,
+                unit: FULL_SCALE,
+                numeric: Vec::new(),
+                codes: Vec::new(),
+                labels: Vec::new(),
+                norms: Vec::new(),
+            },
+        }
+    }
+
+    /// Appends a row; values outside the legal range are moved into it.
+    pub fn push(&mut self, row: &RawRow) {
+        let lane = self.rows.len % LANES;
+        if lane == 0 {
+            self.start_tile();
+        }
+        let rows = &mut self.rows;
+        let tile = rows.tiles() - 1;
+        let numeric_base = tile * rows.shape.numeric() * LANES;
+        for (column, &q) in row.numeric.iter().enumerate().take(rows.shape.numeric()) {
+            rows.numeric[numeric_base + column * LANES + lane] = clamp_scale(q);
+        }
+        let code_base = tile * rows.shape.categorical() * LANES;
+        for column in 0..rows.shape.categorical() {
+            let none = rows.shape.levels(column) as u16;
+            let code = row.codes.get(column).copied().unwrap_or(none).min(none);
+            rows.codes[code_base + column * LANES + lane] = code;
+        }
+        rows.labels[tile * LANES + lane] = clamp_scale(row.label);
+        // Any nonzero mark: `build` replaces it by the exact norm.
+        rows.norms[tile * LANES + lane] = u64::from(!row.null);
+        rows.len += 1;
+    }
+
+    fn start_tile(&mut self) {
+        let rows = &mut self.rows;
+        rows.numeric.resize(rows.numeric.len() + rows.shape.numeric() * LANES, 0);
+        for column in 0..rows.shape.categorical() {
+            let none = rows.shape.levels(column) as u16;
+            rows.codes.resize(rows.codes.len() + LANES, none);
+        }
+        rows.labels.resize(rows.labels.len() + LANES, 0);
+        rows.norms.resize(rows.norms.len() + LANES, 0);
+    }
+
+    /// Appends all rows of `other`, which must have the same shape and, except for the last part
+    /// appended, a multiple of [`LANES`] rows.
+    pub fn append(&mut self, other: RowsBuilder) {
+        debug_assert_eq!(self.rows.shape, other.rows.shape);
+        debug_assert_eq!(self.rows.len % LANES, 0);
+        self.rows.len += other.rows.len;
+        self.rows.numeric.extend_from_slice(&other.rows.numeric);
+        self.rows.codes.extend_from_slice(&other.rows.codes);
+        self.rows.labels.extend_from_slice(&other.rows.labels);
+        self.rows.norms.extend_from_slice(&other.rows.norms);
+    }
+
+    /// Computes the norms.
+    pub fn build(mut self) -> Rows {
+        self.rows.measure();
+        self.rows
+    }
+}
