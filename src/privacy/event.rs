@@ -7,6 +7,9 @@ use super::Rho;
 use crate::error::{Error, Fallible};
 use crate::num::Dyadic;
 
+/// The finest grid: noise has scale at most `2^50` grid steps, so that every product fits 128 bits.
+pub const MAX_LOG2_SCALE: u32 = 50;
+
 /// The law of the integer noise added to each coordinate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -60,12 +63,12 @@ impl GaussianEvent {
     /// Refuses values no planner produces, so that a forged file cannot exhaust memory.
     ///
     /// # Errors
-    /// When the sensitivity is zero or the scale is above `2^60`.
+    /// When the sensitivity is zero or the scale is above `2^`[`MAX_LOG2_SCALE`].
     pub fn check(&self) -> Fallible<()> {
-        if self.sensitivity == 0 || self.log2_scale > 60 {
+        if self.sensitivity == 0 || self.log2_scale > MAX_LOG2_SCALE {
             return Err(Error::parameter(
                 "event",
-                "needs a positive sensitivity and a scale of at most 2^60",
+                "needs a positive sensitivity and a scale of at most 2^50",
                 "the record is damaged: restore it from a copy",
             ));
         }

@@ -10,5 +10,5 @@ mod sensitivity;
 
 pub use adjacency::{Adjacency, DatasetId, Scope};
 pub use budget::{Delta, Epsilon, Rho};
-pub use event::{GaussianEvent, NoiseLaw, total_rho};
+pub use event::{GaussianEvent, MAX_LOG2_SCALE, NoiseLaw, total_rho};
 pub use sensitivity::{L1, L2, Norm, Sensitivity};

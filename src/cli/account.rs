@@ -1,0 +1,216 @@
+//! `rhograd account`: the privacy calculator.
+
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+use serde_json::{Map, Value, json};
+
+use super::arguments::AdjacencyArgument;
+use super::output::{print, print_json};
+use crate::accounting::{Conversion, calibrate, gaussian};
+use crate::error::{Error, Fallible};
+use crate::num::round::decimal_up;
+use crate::privacy::{Adjacency, Delta, Epsilon};
+
+const CONVERSIONS: [Conversion; 3] = [Conversion::Classical, Conversion::Optimal, Conversion::Exact];
+
+#[derive(Subcommand)]
+pub(super) enum AccountCommand {
+    /// Convert between rho, mu, noise multiplier, epsilon and delta
+    #[command(after_help = "Examples:
+  rhograd account convert --rho 0.5 --delta 1e-6          epsilon by every conversion
+  rhograd account convert --rho 0.5 --epsilon 4           delta by every conversion
+  rhograd account convert --epsilon 1 --delta 1e-6        the rho that may be spent
+  rhograd account convert --noise-multiplier 30 --steps 100 --delta 1e-6
+
+epsilon and delta are rounded up, the rho that may be spent down. `exact` holds for Gaussian noise only.")]
+    Convert(ConvertArguments),
+    /// Noise for a budget, or steps for a noise
+    #[command(after_help = "Examples:
+  rhograd account calibrate --epsilon 1 --delta 1e-6 --steps 100 --clip 1
+  rhograd account calibrate --rho 0.05 --steps 100 --adjacency replace-one
+  rhograd account calibrate --epsilon 1 --delta 1e-6 --noise-multiplier 50     the most steps
+
+sigma is the noise standard deviation on the clipped sum, rounded up; the noise multiplier is sigma over
+the l2 sensitivity, which is the clip norm under add-remove and twice that under replace-one.")]
+    Calibrate(CalibrateArguments),
+}
+
+#[derive(Args)]
+pub(super) struct ConvertArguments {
+    /// rho of zCDP
+    #[arg(long, allow_negative_numbers = true, conflicts_with_all = ["mu", "noise_multiplier"])]
+    rho: Option<f64>,
+    /// mu of Gaussian DP
+    #[arg(long, allow_negative_numbers = true, conflicts_with = "noise_multiplier")]
+    mu: Option<f64>,
+    /// Noise standard deviation over l2 sensitivity, per step
+    #[arg(long, allow_negative_numbers = true)]
+    noise_multiplier: Option<f64>,
+    /// Steps of --noise-multiplier
+    #[arg(long, default_value_t = 1, requires = "noise_multiplier")]
+    steps: u64,
+    /// epsilon
+    #[arg(long, allow_negative_numbers = true)]
+    epsilon: Option<f64>,
+    /// delta
+    #[arg(long, allow_negative_numbers = true)]
+    delta: Option<f64>,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Args)]
+pub(super) struct CalibrateArguments {
+    /// Target epsilon
+    #[arg(long, allow_negative_numbers = true, requires = "delta", conflicts_with = "rho")]
+    epsilon: Option<f64>,
+    /// Target delta
+    #[arg(long, allow_negative_numbers = true, requires = "epsilon")]
+    delta: Option<f64>,
+    /// Target rho
+    #[arg(long, allow_negative_numbers = true)]
+    rho: Option<f64>,
+    /// Number of releases
+    #[arg(long, default_value_t = 1, conflicts_with = "noise_multiplier")]
+    steps: u64,
+    /// Clip norm of one row
+    #[arg(long, default_value_t = 1.0, allow_negative_numbers = true)]
+    clip: f64,
+    /// Neighbouring relation
+    #[arg(long, value_enum, default_value = "add-remove")]
+    adjacency: AdjacencyArgument,
+    /// Answer with the most steps for this noise multiplier instead
+    #[arg(long, allow_negative_numbers = true, conflicts_with = "rho")]
+    noise_multiplier: Option<f64>,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(command: &AccountCommand) -> Fallible<ExitCode> {
+    let (answer, json) = match command {
+        AccountCommand::Convert(arguments) => (convert(arguments)?, arguments.json),
+        AccountCommand::Calibrate(arguments) => (calibrate(arguments)?, arguments.json),
+    };
+    if json {
+        print_json(&Value::Object(answer))?;
+    } else {
+        let lines = answer.iter().map(|(name, value)| format!("{name:24} {}\n", plain(value)));
+        print(&lines.collect::<String>())?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Twelve digits, rounded up, except for what is already text.
+fn plain(value: &Value) -> String {
+    match value {
+        Value::Number(number) if number.is_f64() => decimal_up(number.as_f64().unwrap_or(f64::INFINITY), 12),
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+/// Infinity has no JSON number; it is written as text.
+fn number(value: f64) -> Value {
+    if value.is_finite() { json!(value) } else { json!(decimal_up(value, 3)) }
+}
+
+fn convert(arguments: &ConvertArguments) -> Fallible<Map<String, Value>> {
+    let epsilon = arguments.epsilon.map(Epsilon::new).transpose()?;
+    let delta = arguments.delta.map(Delta::new).transpose()?;
+    let mut answer = Map::new();
+    let Some(rho) = arguments.spent()? else {
+        let (Some(epsilon), Some(delta)) = (epsilon, delta) else {
+            return Err(Error::parameter(
+                "account convert",
+                "needs two quantities",
+                "give --epsilon and --delta, or one of --rho, --mu, --noise-multiplier with one of them",
+            ));
+        };
+        for conversion in CONVERSIONS {
+            let rho = conversion.max_rho(epsilon, delta)?;
+            // Allowed spending is rounded down, so it is printed exactly instead of upward.
+            answer.insert(format!("max_rho_{conversion}"), json!(rho.to_string()));
+        }
+        answer.insert("max_mu_exact".into(), json!(gaussian::max_mu(epsilon, delta)?.to_string()));
+        if arguments.json {
+            answer.values_mut().for_each(|value| *value = json!(value.as_str().and_then(|v| v.parse::<f64>().ok())));
+        }
+        return Ok(answer);
+    };
+    answer.insert("rho".into(), number(rho));
+    match (epsilon, delta) {
+        (None, Some(delta)) => {
+            for conversion in CONVERSIONS {
+                answer.insert(format!("epsilon_{conversion}"), number(conversion.epsilon(rho, delta)?.value()));
+            }
+        }
+        (Some(epsilon), None) => {
+            for conversion in CONVERSIONS {
+                let ln_delta = conversion.ln_delta(rho, epsilon)?;
+                answer.insert(format!("delta_{conversion}"), number(delta_up(ln_delta)));
+                answer.insert(format!("log_delta_{conversion}"), number(ln_delta));
+            }
+        }
+        (None, None) => {
+            answer.insert("mu".into(), number(gaussian::mu_upper_from_rho(rho)?));
+        }
+        (Some(_), Some(_)) => {
+            return Err(Error::parameter("--epsilon", "and --delta together leave nothing to compute", "drop one"));
+        }
+    }
+    Ok(answer)
+}
+
+/// `e^x` rounded up, at most 1: the exponential's own error is far below the last digits added here.
+fn delta_up(ln_delta: f64) -> f64 {
+    crate::num::round::up(ln_delta.exp() * (1.0 + 1e-14), 1).min(1.0)
+}
+
+impl ConvertArguments {
+    /// The rho that the given mechanism costs, rounded up.
+    fn spent(&self) -> Fallible<Option<f64>> {
+        if let Some(rho) = self.rho {
+            return Ok(Some(rho));
+        }
+        if let Some(mu) = self.mu {
+            return gaussian::compose(&[mu]).map(|rho| Some(rho.upper()));
+        }
+        let Some(noise_multiplier) = self.noise_multiplier else { return Ok(None) };
+        let each = gaussian::rho(1.0, noise_multiplier)?;
+        Ok(Some(crate::num::round::up(each * self.steps as f64, 1)))
+    }
+}
+
+fn calibrate(arguments: &CalibrateArguments) -> Fallible<Map<String, Value>> {
+    let adjacency: Adjacency = arguments.adjacency.into();
+    let sensitivity = adjacency.sum_sensitivity(1) as f64 * arguments.clip;
+    let mut answer = Map::new();
+    let add = |answer: &mut Map<String, Value>, name: &str, sigma: f64| {
+        answer.insert(format!("sigma_{name}"), number(sigma));
+        answer.insert(format!("noise_multiplier_{name}"), number(crate::num::round::up(sigma / sensitivity, 1)));
+    };
+    if let Some(rho) = arguments.rho {
+        add(&mut answer, "rho", calibrate::sigma_from_rho(rho, arguments.steps, sensitivity)?);
+        return Ok(answer);
+    }
+    let (Some(epsilon), Some(delta)) = (arguments.epsilon, arguments.delta) else {
+        return Err(Error::parameter("account calibrate", "needs a target", "give --epsilon and --delta, or --rho"));
+    };
+    let (epsilon, delta) = (Epsilon::new(epsilon)?, Delta::new(delta)?);
+    for conversion in CONVERSIONS {
+        match arguments.noise_multiplier {
+            None => {
+                let sigma = calibrate::sigma(conversion, epsilon, delta, arguments.steps, sensitivity)?;
+                add(&mut answer, conversion.name(), sigma);
+            }
+            Some(multiplier) => {
+                let steps = calibrate::max_steps(conversion, epsilon, delta, multiplier)?;
+                answer.insert(format!("max_steps_{conversion}"), json!(steps));
+            }
+        }
+    }
+    Ok(answer)
+}

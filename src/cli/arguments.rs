@@ -1,0 +1,83 @@
+//! Arguments shared by several commands, and the rules that find files.
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+
+use crate::data::Schema;
+use crate::error::{Error, Fallible};
+use crate::privacy::{Adjacency, Delta};
+
+/// Which data sets are neighbours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum AdjacencyArgument {
+    /// One row more or less; the number of rows is private
+    AddRemove,
+    /// One row replaced; the number of rows is public
+    ReplaceOne,
+}
+
+impl From<AdjacencyArgument> for Adjacency {
+    fn from(argument: AdjacencyArgument) -> Self {
+        match argument {
+            AdjacencyArgument::AddRemove => Adjacency::AddRemove,
+            AdjacencyArgument::ReplaceOne => Adjacency::ReplaceOne,
+        }
+    }
+}
+
+/// Where the schema is.
+#[derive(Args)]
+pub(super) struct SchemaArgument {
+    /// Public schema; without it DATA.schema.json beside the data (adult_train.csv also tries adult.schema.json)
+    #[arg(long, value_name = "FILE")]
+    schema: Option<PathBuf>,
+}
+
+impl SchemaArgument {
+    /// Reads the schema that belongs to a data file.
+    pub(super) fn read(&self, data: &Path) -> Fallible<Schema> {
+        if let Some(path) = &self.schema {
+            return Schema::read(path);
+        }
+        let candidates = beside(data);
+        match candidates.iter().find(|path| path.exists()) {
+            Some(path) => Schema::read(path),
+            None => Err(Error::parameter(
+                "--schema",
+                format!("is missing, and {} does not exist", candidates[0].display()),
+                format!("write a public schema; `rhograd inspect {}` drafts one", data.display()),
+            )),
+        }
+    }
+}
+
+/// `a/b_train.csv` -> `a/b_train.schema.json`, `a/b.schema.json`.
+fn beside(data: &Path) -> Vec<PathBuf> {
+    let stem = stem(data);
+    let mut stems = vec![stem.clone()];
+    stems.extend(stem.rsplit_once('_').map(|(head, _)| head.to_owned()));
+    stems.into_iter().map(|stem| data.with_file_name(format!("{stem}.schema.json"))).collect()
+}
+
+/// The file name without its last extension.
+pub(super) fn stem(path: &Path) -> String {
+    path.file_stem().map_or_else(|| "data".into(), |stem| stem.to_string_lossy().into_owned())
+}
+
+/// Checks an optional delta.
+pub(super) fn delta(value: Option<f64>) -> Fallible<Option<Delta>> {
+    value.map(Delta::new).transpose()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn schemas_are_looked_for_beside_the_data() {
+        let names: Vec<_> = beside(Path::new("d/adult_train.csv")).iter().map(|p| p.display().to_string()).collect();
+        assert_eq!(names, ["d/adult_train.schema.json", "d/adult.schema.json"]);
+        assert_eq!(beside(Path::new("fair.csv")).len(), 1);
+    }
+}

@@ -1,0 +1,108 @@
+//! `inspect` and `generate`.
+
+use std::io::{BufWriter, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, ValueEnum};
+
+use super::arguments::stem;
+use super::output::{bar, print};
+use crate::data::{CsvFile, Schema, Synthetic, Task, draft_schema};
+use crate::error::{Error, Fallible};
+use crate::train::StagedFile;
+
+#[derive(Args)]
+#[command(
+    after_help = "Example:\n  rhograd inspect wages.csv > wages.schema.json\n\nBounds and values are read off the rows, so the draft is marked \"draft\": true and a model trained with\nit is marked NOT PRIVATE. Replace them by what is publicly known and delete the mark."
+)]
+pub(super) struct InspectArguments {
+    /// CSV file with a header
+    data: PathBuf,
+    /// Column to predict [default: the last]
+    #[arg(long, value_name = "COLUMN")]
+    target: Option<String>,
+    /// Name of the data set [default: the file's name]
+    #[arg(long)]
+    name: Option<String>,
+}
+
+pub(super) fn inspect(arguments: &InspectArguments) -> Fallible<ExitCode> {
+    let file = CsvFile::open(&arguments.data)?;
+    let name = arguments.name.clone().unwrap_or_else(|| stem(&arguments.data));
+    let schema = draft_schema(&file, &name, arguments.target.as_deref())?;
+    eprintln!(
+        "rhograd: NOT PRIVATE, custodian-only: this draft shows values of the rows. Replace bounds and values by"
+    );
+    eprintln!("rhograd: public knowledge, then delete \"draft\"; until then every model is marked NOT PRIVATE");
+    print(&pretty(&schema)?)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn pretty(schema: &Schema) -> Fallible<String> {
+    let text = serde_json::to_string_pretty(schema).map_err(|e| Error::numerical("schema", e.to_string()))?;
+    Ok(text + "\n")
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum KindArgument {
+    /// Labels from a logistic model
+    Logistic,
+    /// A numeric target from a linear model
+    Linear,
+}
+
+#[derive(Args)]
+#[command(
+    after_help = "Example:\n  rhograd generate logistic --rows 1000000 --features 32 --out big.csv\n\nWrites big.csv and big.schema.json."
+)]
+pub(super) struct GenerateArguments {
+    /// What to generate
+    #[arg(value_enum)]
+    kind: KindArgument,
+    /// Rows
+    #[arg(long, default_value_t = 10_000)]
+    rows: u64,
+    /// Numeric features, uniform on [-1, 1]
+    #[arg(long, default_value_t = 10)]
+    features: usize,
+    /// Categorical features with four values each
+    #[arg(long, default_value_t = 0)]
+    categories: usize,
+    /// Standard deviation of the noise of a linear target
+    #[arg(long, default_value_t = 0.5, allow_negative_numbers = true)]
+    noise: f64,
+    /// Seed
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// CSV file to write; its schema goes beside it
+    #[arg(long, value_name = "FILE")]
+    out: PathBuf,
+}
+
+pub(super) fn generate(arguments: &GenerateArguments) -> Fallible<ExitCode> {
+    let synthetic = Synthetic {
+        task: match arguments.kind {
+            KindArgument::Logistic => Task::Classification,
+            KindArgument::Linear => Task::Regression,
+        },
+        rows: arguments.rows,
+        features: arguments.features,
+        categories: arguments.categories,
+        noise: arguments.noise,
+        seed: arguments.seed,
+    };
+    let schema_path = arguments.out.with_file_name(format!("{}.schema.json", stem(&arguments.out)));
+    let mut schema = StagedFile::new(&schema_path)?;
+    schema.append(pretty(&synthetic.schema())?.as_bytes())?;
+    let staged = StagedFile::new(&arguments.out)?;
+    let progress = bar(arguments.rows, "writing", "rows");
+    let mut out = BufWriter::with_capacity(1 << 20, staged);
+    synthetic.write(&mut out, &|done| progress.set_position(done))?;
+    progress.finish_and_clear();
+    out.flush().map_err(|e| Error::io(&arguments.out, "write it", e))?;
+    out.into_inner().map_err(|e| Error::io(&arguments.out, "write it", e.into_error()))?.publish()?;
+    schema.publish()?;
+    print(&format!("{}\n{}\n", arguments.out.display(), schema_path.display()))?;
+    Ok(ExitCode::SUCCESS)
+}

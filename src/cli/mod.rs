@@ -1,0 +1,93 @@
+//! The command line: typed arguments, one library call, results on standard output.
+//!
+//! Standard output carries results, standard error messages, progress and whatever only the custodian may
+//! see. Exit code 0: done; 1: refused or a check failed; 2: bad usage or input.
+
+mod account;
+mod arguments;
+mod data;
+mod ledger;
+mod model;
+mod output;
+mod train;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use crate::error::Fallible;
+
+const EXAMPLES: &str = "\
+Examples:
+  rhograd train datasets/fair.csv --epsilon 1
+  rhograd verify fair.model.json --ledger datasets/fair.ledger.sqlite
+  rhograd predict fair.model.json datasets/fair.csv --out predictions.csv
+  rhograd account convert --rho 0.5 --delta 1e-6
+
+Exit code: 0 done, 1 refused or a check failed, 2 bad usage or input.";
+
+/// Differentially private training of convex models, with exact arithmetic and an exact ledger.
+#[derive(Parser)]
+#[command(name = "rhograd", version, about, after_help = EXAMPLES)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Train a private model from a CSV and a public schema
+    Train(Box<train::TrainArguments>),
+    /// Apply a model to a CSV
+    Predict(model::PredictArguments),
+    /// Measure a model on a CSV (custodian-only: exact functions of the rows)
+    Evaluate(model::EvaluateArguments),
+    /// Print a model's privacy statement in plain words
+    Statement(model::StatementArguments),
+    /// Recompute every number of a model's statement; exit 1 on any mismatch
+    Verify(model::VerifyArguments),
+    /// Privacy calculator
+    #[command(subcommand)]
+    Account(account::AccountCommand),
+    /// Caps and spending of data sets
+    #[command(subcommand)]
+    Ledger(ledger::LedgerCommand),
+    /// Draft a schema from the rows (NOT PRIVATE, custodian-only)
+    Inspect(data::InspectArguments),
+    /// Generate synthetic data with its schema
+    Generate(data::GenerateArguments),
+}
+
+/// Parses the command line and runs it.
+pub fn main() -> ExitCode {
+    match run(Cli::parse().command) {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("rhograd: {error}");
+            ExitCode::from(error.exit_code())
+        }
+    }
+}
+
+fn run(command: Command) -> Fallible<ExitCode> {
+    match command {
+        Command::Train(arguments) => train::run(&arguments),
+        Command::Predict(arguments) => model::predict(&arguments),
+        Command::Evaluate(arguments) => model::evaluate(&arguments),
+        Command::Statement(arguments) => model::statement(&arguments),
+        Command::Verify(arguments) => model::verify(&arguments),
+        Command::Account(command) => account::run(&command),
+        Command::Ledger(command) => ledger::run(&command),
+        Command::Inspect(arguments) => data::inspect(&arguments),
+        Command::Generate(arguments) => data::generate(&arguments),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_argument_definitions_are_consistent() {
+        use clap::CommandFactory;
+        super::Cli::command().debug_assert();
+    }
+}

@@ -1,0 +1,256 @@
+//! `predict`, `evaluate`, `statement` and `verify`.
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+use serde_json::json;
+
+use super::output::{print, print_json};
+use crate::data::CsvFile;
+use crate::error::{Error, Fallible};
+use crate::ledger::Ledger;
+use crate::num::round::decimal_up;
+use crate::privacy::Adjacency;
+use crate::train::{self, Feature, Metrics, ModelFile, StagedFile, Statement, Target};
+
+#[derive(Args)]
+#[command(
+    after_help = "Example:\n  rhograd predict fair.model.json new.csv --out predictions.csv\n\nOne line per record, in order; empty for a line that is no record. Predictions are functions of the\nreleased model and of the file's own rows: they say nothing more about the training rows."
+)]
+pub(super) struct PredictArguments {
+    /// Model file written by `rhograd train`
+    model: PathBuf,
+    /// CSV file with the model's feature columns
+    data: PathBuf,
+    /// Output file [default: standard output]
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+}
+
+pub(super) fn predict(arguments: &PredictArguments) -> Fallible<ExitCode> {
+    let model = ModelFile::read(&arguments.model)?;
+    let file = CsvFile::open(&arguments.data)?;
+    let staged = arguments.out.as_deref().map(StagedFile::new).transpose()?;
+    let predictions = train::predict(&model, &file)?;
+    let mut text = String::from(match model.target {
+        Target::Label { .. } => "probability\n",
+        Target::Number { .. } => "prediction\n",
+    });
+    for value in &predictions.values {
+        match value {
+            Some(value) => writeln!(text, "{value}"),
+            None => writeln!(text),
+        }
+        .map_err(|e| Error::numerical("predictions", e.to_string()))?;
+    }
+    match staged {
+        None => print(&text)?,
+        Some(mut staged) => {
+            staged.append(text.as_bytes())?;
+            staged.publish()?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+#[derive(Args)]
+#[command(
+    after_help = "Example:\n  rhograd evaluate adult.model.json adult_test.csv --json\n\nThe numbers are exact functions of the rows. Do not publish them for private rows."
+)]
+pub(super) struct EvaluateArguments {
+    /// Model file written by `rhograd train`
+    model: PathBuf,
+    /// CSV file with features and target
+    data: PathBuf,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn evaluate(arguments: &EvaluateArguments) -> Fallible<ExitCode> {
+    let model = ModelFile::read(&arguments.model)?;
+    let file = CsvFile::open(&arguments.data)?;
+    let metrics = train::evaluate(&model, &file)?;
+    let mut value = serde_json::to_value(&metrics).map_err(|e| Error::numerical("metrics", e.to_string()))?;
+    if arguments.json {
+        value["custodian_only"] = json!(true);
+        print_json(&value)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    eprintln!("rhograd: custodian-only: exact functions of the rows of {}; not private", arguments.data.display());
+    print(&match metrics {
+        Metrics::Label { rows, accuracy, auc, log_loss, majority } => {
+            format!(
+                "rows      {rows}\naccuracy  {accuracy:.4}\nauc       {auc:.4}\nlog_loss  {log_loss:.4}\nmajority  {majority:.4}\n"
+            )
+        }
+        Metrics::Number { rows, rmse, mae, r2 } => {
+            format!("rows  {rows}\nrmse  {rmse:.6}\nmae   {mae:.6}\nr2    {r2:.4}\n")
+        }
+    })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+#[derive(Args)]
+#[command(after_help = "Example:\n  rhograd statement fair.model.json")]
+pub(super) struct StatementArguments {
+    /// Model file written by `rhograd train`
+    model: PathBuf,
+    /// Also print all coefficients, per unit as the features are scaled
+    #[arg(long)]
+    coefficients: bool,
+    /// Print the statement as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn statement(arguments: &StatementArguments) -> Fallible<ExitCode> {
+    let model = ModelFile::read(&arguments.model)?;
+    if arguments.json {
+        let value = serde_json::to_value(&model.statement).map_err(|e| Error::numerical("statement", e.to_string()))?;
+        print_json(&value)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut text = plain_statement(&model.statement);
+    if arguments.coefficients {
+        text.push('\n');
+        text.push_str(&most_telling(&model, usize::MAX));
+    }
+    print(&text)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+#[derive(Args)]
+#[command(
+    after_help = "Example:\n  rhograd verify fair.model.json --ledger datasets/fair.ledger.sqlite\n\nRecomputes rho, epsilon and every other number from the recorded releases. Exit code 1 if any differs."
+)]
+pub(super) struct VerifyArguments {
+    /// Model file written by `rhograd train`
+    model: PathBuf,
+    /// Also look the charge up in this ledger
+    #[arg(long, value_name = "FILE")]
+    ledger: Option<PathBuf>,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn verify(arguments: &VerifyArguments) -> Fallible<ExitCode> {
+    let model = ModelFile::read(&arguments.model)?;
+    let text =
+        std::fs::read_to_string(&arguments.model).map_err(|e| Error::io(&arguments.model, "read the model", e))?;
+    let mut ledger = arguments.ledger.as_deref().map(Ledger::open_existing).transpose()?;
+    let checks = train::verify(&model, &text, ledger.as_mut())?;
+    let held = checks.iter().all(|check| check.held);
+    if arguments.json {
+        let list: Vec<_> = checks.iter().map(|c| json!({"check": c.what, "held": c.held})).collect();
+        print_json(&json!({"verified": held, "dp": model.statement.dp, "checks": list}))?;
+    } else {
+        let mut page = String::new();
+        for check in &checks {
+            page.push_str(if check.held { "ok      " } else { "FAILED  " });
+            page.push_str(&check.what);
+            page.push('\n');
+        }
+        page.push_str(match (held, model.statement.dp) {
+            (true, true) => "verified\n",
+            (true, false) => "consistent, but the statement says that the model is NOT PRIVATE\n",
+            (false, _) => "NOT verified\n",
+        });
+        print(&page)?;
+    }
+    Ok(if held { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// The privacy statement for people.
+pub(super) fn plain_statement(statement: &Statement) -> String {
+    let facts = &statement.facts;
+    let guarantee = &statement.guarantee;
+    let mut page = format!("Data set \"{}\": {}\n\n", facts.dataset, statement.statement);
+    if statement.dp {
+        let change = match facts.adjacency {
+            Adjacency::AddRemove => "whether any single row was in the data or not",
+            Adjacency::ReplaceOne => "which of two values any single row had",
+        };
+        page.push_str(&format!(
+            "In plain words: someone who sees everything that was released, and knows all other rows, can hardly tell {change}: \
+             seeing it changes their odds by a factor of at most {}, except with probability {}.\n\n",
+            decimal_up(guarantee.epsilon.parse::<f64>().map_or(f64::INFINITY, f64::exp).next_up(), 4),
+            guarantee.delta
+        ));
+    }
+    let rows = [
+        ("model", format!("{} regression, {} coefficients", facts.model.name(), facts.dimension)),
+        (
+            "algorithm",
+            format!("{}, {} steps of full-batch gradient descent", facts.algorithm.name(), statement.mechanism.steps),
+        ),
+        ("rho", guarantee.rho_upper.clone()),
+        (
+            "epsilon",
+            format!(
+                "{} exact, {} by zCDP, {} by classical zCDP, at delta {}",
+                guarantee.epsilon_exact.as_deref().unwrap_or("-"),
+                guarantee.epsilon_zcdp,
+                guarantee.epsilon_zcdp_classical,
+                guarantee.delta
+            ),
+        ),
+        ("adjacency", facts.adjacency.to_string()),
+        (
+            "noise",
+            format!(
+                "{}; multiplier {:.4} per step, sigma {:.4} on sums clipped at {:.4}",
+                statement.mechanism.name,
+                statement.mechanism.noise_multiplier,
+                statement.mechanism.sigma,
+                facts.clip_norm
+            ),
+        ),
+        (
+            "ledger",
+            facts
+                .ledger
+                .as_ref()
+                .map_or("none".into(), |ledger| format!("entry {}, run {}", ledger.position.sequence, ledger.run)),
+        ),
+    ];
+    for (name, value) in rows {
+        page.push_str(&format!("{name:10} {value}\n"));
+    }
+    page.push_str("\nLimits:\n");
+    for limit in &statement.limits {
+        page.push_str(&format!("- {limit}\n"));
+    }
+    page
+}
+
+/// The features with the largest coefficients; coefficients are released, so this is free.
+pub(super) fn most_telling(model: &ModelFile, count: usize) -> String {
+    let mut effects: Vec<(String, f64)> = Vec::new();
+    for feature in &model.features {
+        match feature {
+            Feature::Numeric { name, map, coefficient, .. } => {
+                effects.push((format!("{name} (per {:.4})", map.scale), *coefficient));
+            }
+            Feature::Categorical { name, values, coefficients, .. } => {
+                effects.extend(values.iter().zip(coefficients).map(|(value, c)| (format!("{name} = {value}"), *c)));
+            }
+        }
+    }
+    effects.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()));
+    let shown = effects.len().min(count);
+    let what = match &model.target {
+        Target::Label { name, positive, .. } => format!("log-odds of {name} = {positive}"),
+        Target::Number { name, scale, .. } => format!("{name}, in units of {scale:.4}"),
+    };
+    let mut page = format!("Largest {shown} of {} effects on the {what} (noised):\n", effects.len());
+    let width = effects.iter().take(shown).map(|(name, _)| name.chars().count()).max().unwrap_or(0);
+    for (name, effect) in effects.iter().take(shown) {
+        page.push_str(&format!("  {name:width$}  {effect:+.4}\n"));
+    }
+    page.push_str(&format!("  {:width$}  {:+.4}\n", "(intercept)", model.intercept));
+    page
+}

@@ -1,0 +1,43 @@
+//! Writing results so that they can be piped, and progress so that it cannot get in the way.
+
+use std::io::Write;
+use std::path::Path;
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::error::{Error, Fallible};
+
+/// Prints to standard output; a reader that closed the pipe is no error.
+pub(super) fn print(text: &str) -> Fallible<()> {
+    let mut out = std::io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => {
+            Err(Error::io(Path::new("standard output"), "write it", e))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Prints one JSON value and a newline.
+pub(super) fn print_json(value: &serde_json::Value) -> Fallible<()> {
+    print(&format!("{value}\n"))
+}
+
+/// A bar on standard error that appears only on a terminal and only when the work takes a while.
+pub(super) fn bar(length: u64, what: &'static str, unit: &str) -> ProgressBar {
+    let target = ProgressDrawTarget::stderr_with_hz(4);
+    let bar = ProgressBar::with_draw_target(Some(length), target);
+    let counts = if unit == "bytes" { "{bytes}/{total_bytes}" } else { "{pos}/{len}" };
+    let template = format!("{{msg:10}} {{wide_bar}} {counts} {{eta}}");
+    if let Ok(style) = ProgressStyle::with_template(&template) {
+        bar.set_style(style);
+    }
+    bar.set_message(what);
+    bar
+}
+
+/// Seconds for people.
+pub(super) fn seconds(seconds: f64) -> String {
+    format!("{:.2?}", Duration::from_secs_f64(seconds.max(0.0)))
+}

@@ -1,0 +1,116 @@
+//! A first guess of a schema from the rows themselves: a help for custodians, and not private.
+
+use std::collections::BTreeMap;
+
+use super::schema::{Column, Columns, Schema, Task};
+use super::{CsvFile, Fields};
+use crate::error::{Error, Fallible};
+
+/// Columns with at most this many different texts that are not all numbers count as categories.
+const MOST_VALUES: usize = 200;
+
+/// Drafts a schema by reading every row; the result has `draft` set, so what is trained with it is
+/// marked as not private until a person has replaced the bounds by public ones.
+///
+/// `target` defaults to the last column. Not private: bounds and values are read off the rows.
+///
+/// # Errors
+/// When the target is missing or a column cannot be described.
+pub fn draft_schema(file: &CsvFile, name: &str, target: Option<&str>) -> Fallible<Schema> {
+    let target = match target {
+        Some(target) => file.column(target)?,
+        None => file.header().len() - 1,
+    };
+    let mut columns: Vec<Seen> = file.header().iter().map(|_| Seen::default()).collect();
+    let mut fields = Fields::default();
+    for line in file.blocks(usize::MAX).into_iter().flat_map(|block| file.lines(block)) {
+        fields.split(line);
+        if fields.len() == columns.len() {
+            columns.iter_mut().enumerate().for_each(|(index, seen)| seen.add(&fields, index));
+        }
+    }
+    let mut schema = Schema {
+        name: name.into(),
+        task: Task::Classification,
+        target: file.header()[target].clone(),
+        positive: None,
+        negative: None,
+        target_lower: None,
+        target_upper: None,
+        rows: None,
+        ignore: Vec::new(),
+        columns: Columns::default(),
+        draft: true,
+    };
+    columns[target].describe_target(&mut schema).ok_or_else(|| {
+        Error::input(file.path(), "neither two labels nor numbers", "name another column with --target")
+            .in_column(&file.header()[target])
+    })?;
+    for (index, (column, seen)) in file.header().iter().zip(&columns).enumerate() {
+        match seen.describe() {
+            _ if index == target => {}
+            Some(description) => schema.columns.0.push((column.clone(), description)),
+            None => schema.ignore.push(column.clone()),
+        }
+    }
+    Ok(schema)
+}
+
+/// What was seen in one column.
+#[derive(Default)]
+struct Seen {
+    numbers: u64,
+    others: u64,
+    lower: Option<f64>,
+    upper: Option<f64>,
+    values: BTreeMap<String, u64>,
+}
+
+impl Seen {
+    fn add(&mut self, fields: &Fields, index: usize) {
+        let cell = fields.get(index);
+        match fields.number(index).filter(|v| v.is_finite()) {
+            Some(value) => {
+                self.numbers += 1;
+                self.lower = Some(self.lower.map_or(value, |l| l.min(value)));
+                self.upper = Some(self.upper.map_or(value, |u| u.max(value)));
+            }
+            None if cell.is_empty() => {}
+            None => self.others += 1,
+        }
+        if !cell.is_empty() && self.values.len() <= MOST_VALUES {
+            *self.values.entry(String::from_utf8_lossy(cell).into_owned()).or_default() += 1;
+        }
+    }
+
+    fn bounds(&self) -> Option<(f64, f64)> {
+        let (lower, upper) = self.lower.zip(self.upper)?;
+        Some(if lower < upper { (lower, upper) } else { (lower - 1.0, upper + 1.0) })
+    }
+
+    fn describe(&self) -> Option<Column> {
+        // A few gaps such as "?" among numbers do not make a column of categories.
+        if self.numbers > 0 && self.others * 5 <= self.numbers {
+            let (lower, upper) = self.bounds()?;
+            return Some(Column::Numeric { lower, upper });
+        }
+        let values: Vec<String> = self.values.keys().cloned().collect();
+        (!values.is_empty() && values.len() <= MOST_VALUES).then_some(Column::Categorical { values, other: None })
+    }
+
+    /// Two different texts are labels, the rarer one positive; numbers are a regression target.
+    fn describe_target(&self, schema: &mut Schema) -> Option<()> {
+        if self.values.len() == 2 {
+            let mut labels: Vec<(&String, &u64)> = self.values.iter().collect();
+            labels.sort_by_key(|(_, count)| **count);
+            schema.positive = Some(labels[0].0.clone());
+            schema.negative = Some(labels[1].0.clone());
+            return Some(());
+        }
+        let (lower, upper) = if self.others == 0 { self.bounds()? } else { return None };
+        schema.task = Task::Regression;
+        schema.target_lower = Some(lower);
+        schema.target_upper = Some(upper);
+        Some(())
+    }
+}

@@ -1,0 +1,172 @@
+//! One release of count, means and variances, and the standardisation that follows from it.
+
+use crate::error::{Error, Fallible};
+use crate::kernel::{FULL_SCALE, MomentWeights, Shape};
+use crate::preprocess::{Affine, Standardiser};
+use crate::privacy::{Adjacency, GaussianEvent, MAX_LOG2_SCALE, NoiseLaw};
+use crate::private::{Paid, PrivateDataset, Released};
+
+/// Size of the grid on which moments are released: the row bound is near `2^31` grid steps.
+const TARGET_BITS: f64 = 31.0;
+
+/// Which moments to release, with public integer weights chosen for a share of the budget.
+///
+/// The vector `(1, x_j.., x_j^2.., y, y^2)` with `|x_j|, |y| <= 1` gets the same weight on every
+/// coordinate, so that its norm is at most `sqrt(1 + 2 p + 2)` times the weight.
+///
+/// # Privacy
+/// One Gaussian release with the public worst-case norm as its l2 sensitivity.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MomentPlan {
+    weights: MomentWeights,
+    log2_scale: u32,
+    sensitivity: u64,
+    noise: NoiseLaw,
+}
+
+impl MomentPlan {
+    /// Plans a release with `sensitivity / 2^k <= sqrt(2 rho)`.
+    ///
+    /// `features` asks for means and squares of the numeric features, `target` for those of the label;
+    /// the count is always included.
+    ///
+    /// # Errors
+    /// When the share is too small for the finest grid.
+    pub fn new(
+        shape: &Shape,
+        adjacency: Adjacency,
+        rho: f64,
+        features: bool,
+        target: bool,
+        noise: NoiseLaw,
+    ) -> Fallible<Self> {
+        let mu = (2.0 * rho).sqrt();
+        let factor = adjacency.sum_sensitivity(1) as f64;
+        let log2_scale = (TARGET_BITS - (mu / factor).log2()).floor().clamp(0.0, f64::from(MAX_LOG2_SCALE)) as u32;
+        let bound = mu / factor * 2f64.powi(log2_scale as i32);
+        let columns = if features { shape.numeric() } else { 0 };
+        let coordinates = 1.0 + 2.0 * columns as f64 + if target { 2.0 } else { 0.0 };
+        let full = f64::from(FULL_SCALE);
+        let unit = (bound / (coordinates.sqrt() * full) * (1.0 - 1e-9)).floor();
+        if !(unit >= 1.0 && unit * full < f64::from(u32::MAX)) {
+            return Err(Error::parameter(
+                "budget",
+                "is too small or too large for a release of moments",
+                "use another epsilon, or --no-standardise with a public row count",
+            ));
+        }
+        let unit = unit as u32;
+        let on = |wanted: bool| if wanted { unit } else { 0 };
+        let weights = MomentWeights {
+            count: unit * FULL_SCALE as u32,
+            features: on(features),
+            squares: on(features),
+            label: on(target),
+            label_square: on(target),
+        };
+        let sensitivity = PrivateDataset::moment_sensitivity(adjacency, shape, &weights);
+        Ok(MomentPlan { weights, log2_scale, sensitivity, noise })
+    }
+
+    /// The event to pay for.
+    pub fn event(&self) -> GaussianEvent {
+        GaussianEvent {
+            what: "count, means and squares".into(),
+            sensitivity: self.sensitivity,
+            log2_scale: self.log2_scale,
+            noise: self.noise,
+            count: 1,
+        }
+    }
+
+    /// Consumes one permit and reads off the moments.
+    ///
+    /// # Errors
+    /// When the permit is missing or does not fit.
+    pub fn run(&self, data: &PrivateDataset, paid: &mut Paid) -> Fallible<(Moments, Released)> {
+        let released = paid.permit()?.release(data.moments(&self.weights))?;
+        Ok((self.read(&released, data), released))
+    }
+
+    fn read(&self, released: &Released, data: &PrivateDataset) -> Moments {
+        let values = released.values();
+        let unit = f64::from(self.weights.count);
+        let sigma = 2f64.powi(self.log2_scale as i32) / unit;
+        // Public where the adjacency allows it, else what was just released; at least one row.
+        let counted = values[0] as f64 / unit;
+        let rows = data.public_len().map_or(counted, |n| n as f64).max(1.0);
+        let mean = |index: usize| (values[index] as f64 / unit / rows).clamp(-1.0, 1.0);
+        let columns = data.shape().numeric();
+        let pair = |first: usize, second: usize| Spread::new(mean(first), mean(second), sigma / rows);
+        let features = match self.weights.features {
+            0 => Vec::new(),
+            _ => (0..columns).map(|j| pair(1 + j, 1 + columns + j)).collect(),
+        };
+        let target = (self.weights.label > 0).then(|| pair(1 + 2 * columns, 2 + 2 * columns));
+        Moments { rows, features, target }
+    }
+}
+
+/// Released moments in encoded units, where bounds lie at -1 and 1.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Moments {
+    /// Number of rows: public, or as released.
+    pub rows: f64,
+    features: Vec<Spread>,
+    target: Option<Spread>,
+}
+
+impl Moments {
+    /// Centres and scales for all numeric features and, where released, the target.
+    pub fn standardiser(&self, limit: f64, target_limit: f64) -> Standardiser {
+        let affine = |spread: &Spread, limit: f64| Affine { centre: spread.mean, scale: spread.deviation, limit };
+        Standardiser {
+            features: self.features.iter().map(|spread| affine(spread, limit)).collect(),
+            target: self.target.as_ref().map(|spread| affine(spread, target_limit)),
+            limit,
+        }
+    }
+}
+
+/// Mean and standard deviation, the latter no smaller than the noise can tell.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Spread {
+    mean: f64,
+    deviation: f64,
+}
+
+impl Spread {
+    /// From released means of `x` and `x^2` with noise of standard deviation `noise` on each.
+    fn new(mean: f64, square: f64, noise: f64) -> Self {
+        let variance = square - mean * mean;
+        // The error of the variance is about noise * sqrt(1 + 4 mean^2); 1e-4 is the resolution of the encoding.
+        let floor = (noise * (1.0 + 4.0 * mean * mean).sqrt()).max(1e-7);
+        Spread { mean, deviation: variance.clamp(floor.min(1.0), 1.0).sqrt() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_plan_stays_within_its_share() {
+        for columns in [0, 1, 7, 500] {
+            let shape = Shape::new(columns, &[3]);
+            for rho in [1e-8, 1e-4, 0.01, 1.0, 50.0] {
+                for adjacency in [Adjacency::AddRemove, Adjacency::ReplaceOne] {
+                    let plan = MomentPlan::new(&shape, adjacency, rho, true, true, NoiseLaw::FlooredNormal).unwrap();
+                    let cost = plan.event().rho();
+                    assert!(cost <= crate::privacy::Rho::from_f64(rho).unwrap(), "{columns} {rho}");
+                    assert!(cost.upper() > 0.98 * rho, "{columns} {rho} {}", cost.upper());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_spread_is_never_below_the_noise() {
+        assert_eq!(Spread::new(0.5, 0.0, 0.01).deviation, (0.01f64 * 2f64.sqrt()).sqrt());
+        assert!((Spread::new(0.0, 0.25, 1e-9).deviation - 0.5).abs() < 1e-12);
+    }
+}

@@ -1,0 +1,80 @@
+//! Re-encoding by released moments: centre, scale and limit every numeric feature and the target.
+
+use serde::{Deserialize, Serialize};
+
+use crate::kernel::{FULL_SCALE, Rows};
+
+/// `z = clamp((x - centre) / scale, -limit, limit)`.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Affine {
+    /// Subtracted first.
+    pub centre: f64,
+    /// Divided by next; positive.
+    pub scale: f64,
+    /// Largest absolute value kept, infinite for none.
+    pub limit: f64,
+}
+
+impl Affine {
+    /// Applies the map.
+    pub fn apply(&self, x: f64) -> f64 {
+        ((x - self.centre) / self.scale).clamp(-self.limit, self.limit)
+    }
+
+    /// The same map for inputs first mapped from `lower..=upper` to `-1..=1`, expressed in the original units.
+    pub fn in_units(&self, lower: f64, upper: f64) -> Affine {
+        let half = (upper - lower) / 2.0;
+        Affine { centre: lower + half * (self.centre + 1.0), scale: self.scale * half, limit: self.limit }
+    }
+}
+
+/// Maps for all numeric features and the target, in the encoder's units where bounds are at -1 and 1.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Standardiser {
+    /// One map per numeric feature, all with the same limit.
+    pub features: Vec<Affine>,
+    /// The map of the target; `None` leaves labels as they are.
+    pub target: Option<Affine>,
+    /// Deviations at which features are cut.
+    pub limit: f64,
+}
+
+impl Standardiser {
+    /// Re-encodes rows so that one unit is one deviation and the full scale is `limit` deviations.
+    ///
+    /// Each new value depends on the old value and on released quantities alone.
+    pub fn recode(&self, rows: Rows) -> Rows {
+        let full = f64::from(FULL_SCALE);
+        let unit = (full / self.limit).floor();
+        let encode = |map: &Affine, q: i16, unit: f64| (map.apply(f64::from(q) / full) * unit).round() as i16;
+        rows.recode(
+            unit as i16,
+            |column, q| encode(&self.features[column], q, unit),
+            |q| match &self.target {
+                Some(map) => encode(map, q, (full / map.limit).floor()),
+                None => q,
+            },
+        )
+    }
+
+    /// What an encoded label of 1 stands for after [`Standardiser::recode`].
+    pub fn label_scale(&self) -> f64 {
+        self.target.as_ref().map_or(1.0, |map| 1.0 / (f64::from(FULL_SCALE) / map.limit).floor())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn units_translate() {
+        // Bounds 0..10, centre 6, deviation 2: encoded centre 0.2, deviation 0.4.
+        let map = Affine { centre: 0.2, scale: 0.4, limit: 2.0 }.in_units(0.0, 10.0);
+        assert!((map.centre - 6.0).abs() < 1e-12 && (map.scale - 2.0).abs() < 1e-12);
+        assert_eq!(map.apply(7.0), 0.5);
+        assert_eq!(map.apply(100.0), 2.0);
+        assert_eq!(map.apply(-100.0), -2.0);
+    }
+}

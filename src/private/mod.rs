@@ -1,0 +1,26 @@
+//! The gate: the only place where a value computed from rows is opened, and only against a paid permit.
+//!
+//! - [`PrivateDataset`] holds encoded rows and hands out no row.
+//! - A query on it returns a [`Sensitive`] value, which cannot be read, printed, copied or compared.
+//! - [`pay`] charges the whole plan to the ledger, durably, and returns a [`Paid`] run.
+//! - Each [`Permit`] of a paid run opens one sensitive value, once, by adding the noise that was paid
+//!   for, and turns it into a [`Released`] one. Everything computed from released values is
+//!   post-processing and free.
+//!
+//! The compiler rejects reading a raw sum, using a permit twice, releasing without a permit, and
+//! releasing a value whose sensitivity is known in another norm.
+//!
+//! ```compile_fail
+//! # use rhograd::{privacy::L2, private::Sensitive};
+//! fn read(sum: Sensitive<L2>) -> Vec<i128> {
+//!     sum.values // private field
+//! }
+//! ```
+
+mod dataset;
+mod permit;
+mod sensitive;
+
+pub use dataset::{ClippedRows, PrivateDataset};
+pub use permit::{Paid, Permit, Released, pay};
+pub use sensitive::Sensitive;

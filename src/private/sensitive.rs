@@ -1,0 +1,18 @@
+//! A value computed from rows, together with how far it moves between neighbours.
+
+use crate::privacy::{Norm, Scope, Sensitivity};
+
+/// An integer vector computed from private rows, with its sensitivity in norm `N`.
+///
+/// It has no `Clone`, `Debug`, `Serialize` or accessor; the one thing to do with it is to hand it to a
+/// paid [`super::Permit`] of the same norm.
+///
+/// # Privacy
+/// Whoever constructs one claims the sensitivity, so constructors exist only beside the queries in
+/// this module, each with its argument and a test on neighbouring data sets.
+#[must_use = "a sensitive value is of no use unless a permit releases it"]
+pub struct Sensitive<N: Norm> {
+    pub(super) values: Vec<i128>,
+    pub(super) sensitivity: Sensitivity<N>,
+    pub(super) scope: Scope,
+}

@@ -1,0 +1,196 @@
+//! What the user asks for, checked before anything is read.
+
+use serde::{Deserialize, Serialize};
+
+use crate::data::{Schema, Task};
+use crate::error::{Error, Fallible};
+use crate::optim::Averaging;
+use crate::privacy::{Adjacency, Delta, Epsilon, NoiseLaw, Rho};
+
+/// How much privacy loss the run may cost.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Budget {
+    /// `(epsilon, delta)`-DP; delta from the public rule of [`default_delta`] when absent.
+    Epsilon(Epsilon, Option<Delta>),
+    /// rho-zCDP; the delta is used for reporting only.
+    Rho(Rho, Option<Delta>),
+}
+
+/// The model family.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ModelKind {
+    /// Logistic regression.
+    Logistic,
+    /// Linear regression.
+    Linear,
+}
+
+impl ModelKind {
+    /// The family that fits a task.
+    pub fn of_task(task: Task) -> Self {
+        match task {
+            Task::Classification => ModelKind::Logistic,
+            Task::Regression => ModelKind::Linear,
+        }
+    }
+
+    /// The name used in files and on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            ModelKind::Logistic => "logistic",
+            ModelKind::Linear => "linear",
+        }
+    }
+}
+
+/// The training algorithm.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Algorithm {
+    /// The best default known; today [`Algorithm::DpGd`].
+    Auto,
+    /// Full-batch DP gradient descent on privately standardised features.
+    DpGd,
+    /// Full-batch DP gradient descent with the parameters of private ERM theory.
+    DpGdTheory,
+}
+
+impl Algorithm {
+    /// The name used in files and on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Algorithm::Auto => "auto",
+            Algorithm::DpGd => "dp-gd",
+            Algorithm::DpGdTheory => "dp-gd-theory",
+        }
+    }
+}
+
+/// A training request. `None` means "choose by the written rule", see [`super::Plan`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct TrainConfig {
+    /// The budget.
+    pub budget: Budget,
+    /// The neighbouring relation.
+    pub adjacency: Adjacency,
+    /// The model family.
+    pub model: Option<ModelKind>,
+    /// The algorithm.
+    pub algorithm: Algorithm,
+    /// Law of the noise.
+    pub noise: NoiseLaw,
+    /// Clip norm of one row's gradient.
+    pub clip: Option<f64>,
+    /// Number of gradient releases.
+    pub steps: Option<u64>,
+    /// Step size on the mean loss.
+    pub learning_rate: Option<f64>,
+    /// Momentum in `[0, 1)`.
+    pub momentum: Option<f64>,
+    /// l2 penalty on all coefficients but the intercept.
+    pub l2: f64,
+    /// Radius of the ball that iterates are projected to.
+    pub radius: Option<f64>,
+    /// Which iterate is returned.
+    pub averaging: Option<Averaging>,
+    /// Whether features are standardised by privately released moments.
+    pub standardise: Option<bool>,
+    /// Public hint of the number of rows; overrides the schema's.
+    pub rows: Option<u64>,
+}
+
+impl TrainConfig {
+    /// A request with every choice left to the rules.
+    pub fn new(budget: Budget) -> Self {
+        TrainConfig {
+            budget,
+            adjacency: Adjacency::AddRemove,
+            model: None,
+            algorithm: Algorithm::Auto,
+            noise: NoiseLaw::FlooredNormal,
+            clip: None,
+            steps: None,
+            learning_rate: None,
+            momentum: None,
+            l2: 0.0,
+            radius: None,
+            averaging: None,
+            standardise: None,
+            rows: None,
+        }
+    }
+
+    /// Checks everything that does not need the data.
+    ///
+    /// # Errors
+    /// Names the flag, its legal range and the cure.
+    pub fn check(&self, schema: &Schema) -> Fallible<()> {
+        match &self.budget {
+            Budget::Epsilon(epsilon, _) if !(epsilon.value() > 0.0 && epsilon.value().is_finite()) => {
+                return Err(out_of_range("--epsilon", epsilon.value(), "positive and finite", "try 1"));
+            }
+            Budget::Rho(rho, _) if rho.as_dyadic().is_zero() => {
+                return Err(out_of_range("--rho", 0.0, "positive", "try 0.1"));
+            }
+            Budget::Epsilon(..) | Budget::Rho(..) => {}
+        }
+        let positive = [("--clip", self.clip), ("--learning-rate", self.learning_rate), ("--radius", self.radius)];
+        for (flag, value) in positive {
+            if let Some(value) = value.filter(|v| !(*v > 0.0 && v.is_finite())) {
+                return Err(out_of_range(flag, value, "positive and finite", "leave it out for the default"));
+            }
+        }
+        if !(self.l2 >= 0.0 && self.l2.is_finite()) {
+            return Err(out_of_range("--l2", self.l2, "at least 0 and finite", "leave it out for none"));
+        }
+        if let Some(momentum) = self.momentum.filter(|m| !(0.0..1.0).contains(m)) {
+            return Err(out_of_range("--momentum", momentum, "in [0, 1)", "leave it out for the default"));
+        }
+        if let Some(steps) = self.steps.filter(|s| *s == 0 || *s >= 1 << 31) {
+            return Err(out_of_range("--steps", steps as f64, "in 1..2^31", "leave it out for the default"));
+        }
+        if self.rows.or(schema.rows) == Some(0) {
+            return Err(out_of_range("--rows", 0.0, "positive", "leave it out to have the count released"));
+        }
+        let fitting = ModelKind::of_task(schema.task);
+        match self.model {
+            Some(model) if model != fitting => Err(Error::parameter(
+                "--model",
+                format!("{} does not fit a {:?} schema", model.name(), schema.task).to_lowercase(),
+                format!("use --model {}", fitting.name()),
+            )),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn out_of_range(flag: &str, value: f64, legal: &str, cure: &str) -> Error {
+    Error::parameter(flag, format!("is {value}, must be {legal}"), cure)
+}
+
+/// The public rule for delta: one tenth of one over the public row count, rounded down to a power of
+/// ten and at most 1e-5; 1e-6 when no row count is public.
+pub fn default_delta(public_rows: Option<u64>) -> Fallible<Delta> {
+    Delta::new(match public_rows {
+        None => 1e-6,
+        Some(rows) => 10f64.powi(-(rows.max(1) as f64 * 10.0).log10().ceil() as i32).clamp(1e-25, 1e-5),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn delta_is_below_a_tenth_of_one_over_n() {
+        for (rows, delta) in
+            [(None, 1e-6), (Some(1), 1e-5), (Some(6_366), 1e-5), (Some(20_190), 1e-6), (Some(1_000_000), 1e-7)]
+        {
+            assert_eq!(default_delta(rows).unwrap().value(), delta);
+        }
+        for rows in (1..10_000_000).step_by(9_973) {
+            assert!(default_delta(Some(rows)).unwrap().value() <= 0.1 / rows as f64 * (1.0 + 1e-12));
+        }
+    }
+}

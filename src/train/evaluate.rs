@@ -1,0 +1,142 @@
+//! Metrics on a file; custodian-only, because they are exact functions of its rows.
+
+use serde::Serialize;
+
+use super::model::{ModelFile, Target};
+use super::predict::predict;
+use crate::data::{CsvFile, Fields};
+use crate::error::{Error, Fallible};
+use crate::preprocess::TargetRule;
+
+/// Quality of predictions on one file. Not private: do not publish it for private rows.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Metrics {
+    /// Classification.
+    Label {
+        /// Rows evaluated.
+        rows: u64,
+        /// Share of rows whose more probable label is right.
+        accuracy: f64,
+        /// Area under the ROC curve.
+        auc: f64,
+        /// Mean negative log-likelihood.
+        log_loss: f64,
+        /// Share of the more frequent label.
+        majority: f64,
+    },
+    /// Regression, targets moved into their bounds.
+    Number {
+        /// Rows evaluated.
+        rows: u64,
+        /// Root of the mean squared error.
+        rmse: f64,
+        /// Mean absolute error.
+        mae: f64,
+        /// One minus the ratio of squared errors to squared deviations from the mean.
+        r2: f64,
+    },
+}
+
+/// Compares predictions with the targets of a file.
+///
+/// # Errors
+/// When a column is missing or a line or target cannot be read; names the line. Evaluation is
+/// custodian-only, so it may.
+pub fn evaluate(model: &ModelFile, file: &CsvFile) -> Fallible<Metrics> {
+    let predictions = predict(model, file)?.values;
+    let truth = targets(model, file)?;
+    let pairs: Vec<(f64, f64)> = predictions.into_iter().flatten().zip(truth).collect();
+    if pairs.is_empty() {
+        return Err(Error::input(file.path(), "has no rows", "give a file with rows to evaluate on"));
+    }
+    Ok(match &model.target {
+        Target::Label { .. } => label_metrics(&pairs),
+        Target::Number { .. } => number_metrics(&pairs),
+    })
+}
+
+fn targets(model: &ModelFile, file: &CsvFile) -> Fallible<Vec<f64>> {
+    let (name, rule) = model.target_rule();
+    let column = file.column(name)?;
+    let mut fields = Fields::default();
+    let mut truth = Vec::new();
+    for (index, line) in file.blocks(usize::MAX).into_iter().flat_map(|block| file.lines(block)).enumerate() {
+        fields.split(line);
+        let at = |problem: &str| {
+            let cure = "correct or remove the line";
+            Error::input(file.path(), problem, cure).at_line(index as u64 + 2).in_column(name)
+        };
+        if fields.len() != file.header().len() {
+            return Err(at("the line has another number of cells than the header"));
+        }
+        truth.push(rule.value(&fields, column).ok_or_else(|| match rule {
+            TargetRule::Label { .. } => at("the label is not in the schema"),
+            TargetRule::Number { .. } => at("the target is not a number"),
+        })?);
+    }
+    Ok(truth)
+}
+
+fn label_metrics(pairs: &[(f64, f64)]) -> Metrics {
+    let n = pairs.len() as f64;
+    let right = pairs.iter().filter(|(p, y)| (*p >= 0.5) == (*y == 1.0)).count() as f64;
+    let positives = pairs.iter().filter(|(_, y)| *y == 1.0).count() as f64;
+    let loss: f64 = pairs.iter().map(|&(p, y)| -(if y == 1.0 { p } else { 1.0 - p }).max(1e-15).ln()).sum();
+    Metrics::Label {
+        rows: pairs.len() as u64,
+        accuracy: right / n,
+        auc: auc(pairs, positives),
+        log_loss: loss / n,
+        majority: positives.max(n - positives) / n,
+    }
+}
+
+/// Probability that a random positive scores above a random negative, ties counting half; 1/2 when a
+/// class is absent.
+fn auc(pairs: &[(f64, f64)], positives: f64) -> f64 {
+    let negatives = pairs.len() as f64 - positives;
+    if positives == 0.0 || negatives == 0.0 {
+        return 0.5;
+    }
+    let mut sorted = pairs.to_vec();
+    sorted.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let mut wins = 0.0;
+    let mut below = 0.0;
+    for tie in sorted.chunk_by(|a, b| a.0 == b.0) {
+        let here = tie.iter().filter(|(_, y)| *y == 1.0).count() as f64;
+        let others = tie.len() as f64 - here;
+        wins += here * (below + others / 2.0);
+        below += others;
+    }
+    wins / (positives * negatives)
+}
+
+fn number_metrics(pairs: &[(f64, f64)]) -> Metrics {
+    let n = pairs.len() as f64;
+    let mean = pairs.iter().map(|(_, y)| y).sum::<f64>() / n;
+    let squares: f64 = pairs.iter().map(|(p, y)| (p - y) * (p - y)).sum();
+    let spread: f64 = pairs.iter().map(|(_, y)| (y - mean) * (y - mean)).sum();
+    let absolute: f64 = pairs.iter().map(|(p, y)| (p - y).abs()).sum();
+    let r2 = if spread > 0.0 { 1.0 - squares / spread } else { 0.0 };
+    Metrics::Number { rows: pairs.len() as u64, rmse: (squares / n).sqrt(), mae: absolute / n, r2 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn auc_counts_pairs() {
+        let pairs = [(0.1, 0.0), (0.4, 0.0), (0.35, 1.0), (0.8, 1.0)];
+        assert_eq!(auc(&pairs, 2.0), 0.75);
+        assert_eq!(auc(&[(0.5, 0.0), (0.5, 1.0)], 1.0), 0.5);
+        assert_eq!(auc(&[(0.5, 1.0)], 1.0), 0.5);
+    }
+
+    #[test]
+    fn a_perfect_line_has_r2_one() {
+        let pairs = [(1.0, 1.0), (2.0, 2.0), (4.0, 4.0)];
+        assert!(matches!(number_metrics(&pairs), Metrics::Number { r2, rmse, .. } if r2 == 1.0 && rmse == 0.0));
+    }
+}

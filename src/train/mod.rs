@@ -1,0 +1,23 @@
+//! From a configuration to a released model: plan, charge, train, write, verify, predict.
+
+mod config;
+mod evaluate;
+mod files;
+mod log;
+mod model;
+mod plan;
+mod predict;
+mod run;
+mod statement;
+mod verify;
+
+pub use config::{Algorithm, Budget, ModelKind, TrainConfig};
+pub use evaluate::{Metrics, evaluate};
+pub use files::{StagedFile, sha256_hex};
+pub use log::LogEntry;
+pub use model::{Feature, ModelFile, Target};
+pub use plan::{GradientPlan, Plan};
+pub use predict::{Predictions, predict};
+pub use run::{Loaded, Trained, load, train};
+pub use statement::{Facts, LedgerFacts, Statement};
+pub use verify::{Check, verify};

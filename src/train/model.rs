@@ -1,0 +1,193 @@
+//! The model file: coefficients in the user's units, the privacy statement, and a digest of both.
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use super::config::ModelKind;
+use super::files::sha256_hex;
+use super::plan::Plan;
+use super::statement::Statement;
+use crate::data::Schema;
+use crate::error::{Error, Fallible};
+use crate::preprocess::{Affine, Standardiser, TargetRule};
+
+/// Name and version of the file format.
+pub const FORMAT: &str = "rhograd-model/1";
+
+/// One feature with its public bounds or values and its coefficients.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "lowercase", deny_unknown_fields)]
+pub enum Feature {
+    /// Contributes `coefficient * clamp((clamp(x, lower, upper) - centre) / scale, -limit, limit)`; a missing
+    /// value counts as the middle of the bounds.
+    Numeric {
+        /// Column name.
+        name: String,
+        /// Public lower bound.
+        lower: f64,
+        /// Public upper bound.
+        upper: f64,
+        /// Centre, scale and limit, as released or from the bounds.
+        map: Affine,
+        /// Effect of one scaled unit on the margin.
+        coefficient: f64,
+    },
+    /// Contributes the coefficient of its value, of `other`, or nothing.
+    Categorical {
+        /// Column name.
+        name: String,
+        /// Declared values.
+        values: Vec<String>,
+        /// The value that stands for undeclared ones.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        other: Option<String>,
+        /// One coefficient per declared value.
+        coefficients: Vec<f64>,
+    },
+}
+
+/// The predicted column.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "lowercase", deny_unknown_fields)]
+pub enum Target {
+    /// Probability of the positive label is the logistic function of the margin.
+    Label {
+        /// Column name.
+        name: String,
+        /// The label counted as 1.
+        positive: String,
+        /// The labels counted as 0, if the schema declares them; else every other label.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        negatives: Option<Vec<String>>,
+    },
+    /// The prediction is `centre + scale * margin`, moved into the bounds.
+    Number {
+        /// Column name.
+        name: String,
+        /// Public lower bound.
+        lower: f64,
+        /// Public upper bound.
+        upper: f64,
+        /// Value of a zero margin.
+        centre: f64,
+        /// Value of one unit of margin.
+        scale: f64,
+    },
+}
+
+/// A released model.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ModelFile {
+    /// [`FORMAT`].
+    pub format: String,
+    /// Model family.
+    pub model: ModelKind,
+    /// Predicted column.
+    pub target: Target,
+    /// Margin of a row whose features all contribute nothing.
+    pub intercept: f64,
+    /// The features, numeric ones first.
+    pub features: Vec<Feature>,
+    /// The privacy statement.
+    pub statement: Statement,
+    /// SHA-256 of the log of the same run.
+    pub log_sha256: String,
+    /// SHA-256 of this object without this field, as compact JSON in the order of the file.
+    pub digest: String,
+}
+
+impl ModelFile {
+    /// Puts coefficients of encoded features into the user's units.
+    pub(super) fn new(
+        plan: &Plan,
+        schema: &Schema,
+        map: Option<&Standardiser>,
+        weights: &[f64],
+        statement: Statement,
+        log_sha256: String,
+    ) -> Fallible<Self> {
+        let mut weights = weights.iter().copied();
+        let mut next = || weights.next().ok_or_else(|| Error::numerical("model", "a coefficient is missing"));
+        let mut features = Vec::new();
+        for (index, (name, lower, upper)) in schema.numeric().enumerate() {
+            let by_bounds = Affine { centre: 0.0, scale: 1.0, limit: 1.0 };
+            let encoded = map.and_then(|m| m.features.get(index)).unwrap_or(&by_bounds);
+            let map = encoded.in_units(lower, upper);
+            features.push(Feature::Numeric { name: name.into(), lower, upper, map, coefficient: next()? });
+        }
+        for (name, values, other) in schema.categorical() {
+            let coefficients = values.iter().map(|_| next()).collect::<Fallible<_>>()?;
+            let (values, other) = (values.to_vec(), other.map(String::from));
+            features.push(Feature::Categorical { name: name.into(), values, other, coefficients });
+        }
+        let mut file = ModelFile {
+            format: FORMAT.into(),
+            model: plan.model,
+            target: target_of(schema, map),
+            intercept: next()?,
+            features,
+            statement,
+            log_sha256,
+            digest: String::new(),
+        };
+        file.digest = file.expected_digest();
+        Ok(file)
+    }
+
+    /// The digest that belongs to the content.
+    pub fn expected_digest(&self) -> String {
+        let bare = ModelFile { digest: String::new(), ..self.clone() };
+        sha256_hex(serde_json::to_string(&bare).unwrap_or_default().as_bytes())
+    }
+
+    /// The file's text.
+    pub fn to_json(&self) -> String {
+        let mut text = serde_json::to_string_pretty(self).unwrap_or_default();
+        text.push('\n');
+        text
+    }
+
+    /// Reads a model file; does not check that its numbers are true, see [`super::verify`].
+    ///
+    /// # Errors
+    /// When the file cannot be read, is not a model of this format, or has an unknown key.
+    pub fn read(path: &Path) -> Fallible<Self> {
+        let text = std::fs::read_to_string(path).map_err(|e| Error::io(path, "read the model", e))?;
+        let model: ModelFile = serde_json::from_str(&text).map_err(|e| {
+            Error::input(path, format!("not a rhograd model: {e}"), "give a file written by `rhograd train`")
+                .at_line(e.line() as u64)
+        })?;
+        if model.format == FORMAT {
+            return Ok(model);
+        }
+        Err(Error::input(path, format!("has format {:?}", model.format), format!("this program reads {FORMAT}"))
+            .in_column("format"))
+    }
+
+    /// How target cells of a file are read.
+    pub(super) fn target_rule(&self) -> (&str, TargetRule) {
+        match &self.target {
+            Target::Label { name, positive, negatives } => {
+                (name, TargetRule::Label { positive: positive.clone(), negatives: negatives.clone() })
+            }
+            Target::Number { name, lower, upper, .. } => (name, TargetRule::Number { lower: *lower, upper: *upper }),
+        }
+    }
+}
+
+fn target_of(schema: &Schema, map: Option<&Standardiser>) -> Target {
+    let name = schema.target.clone();
+    match schema.target_bounds() {
+        None => {
+            Target::Label { name, positive: schema.positive.clone().unwrap_or_default(), negatives: schema.negatives() }
+        }
+        Some((lower, upper)) => {
+            let by_bounds = Affine { centre: 0.0, scale: 1.0, limit: 1.0 };
+            let encoded = map.and_then(|m| m.target).unwrap_or(by_bounds);
+            let Affine { centre, scale, .. } = encoded.in_units(lower, upper);
+            Target::Number { name, lower, upper, centre, scale }
+        }
+    }
+}

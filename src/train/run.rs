@@ -1,0 +1,199 @@
+//! Loading and training.
+
+use std::time::Instant;
+
+use super::config::TrainConfig;
+use super::files::sha256_hex;
+use super::log::{LogEntry, LogWriter};
+use super::model::ModelFile;
+use super::plan::Plan;
+use super::statement::{Facts, LedgerFacts, Statement};
+use crate::data::{CsvFile, Schema};
+use crate::error::{Error, Fallible};
+use crate::kernel::FULL_SCALE;
+use crate::ledger::{ExactRho, Ledger};
+use crate::loss::{Logistic, Loss, Squared};
+use crate::noise::NoiseSource;
+use crate::optim::{DpGd, Progress};
+use crate::preprocess::{Encoder, LoadReport};
+use crate::privacy::{DatasetId, Scope};
+use crate::private::{Paid, PrivateDataset, pay};
+
+use super::config::ModelKind;
+
+/// A data set behind the gate, with its plan; nothing has been charged or released yet.
+pub struct Loaded {
+    schema: Schema,
+    dataset: PrivateDataset,
+    plan: Plan,
+    /// What the custodian may know about the load; custodian-only.
+    pub report: LoadReport,
+    /// Seconds of reading and encoding; custodian-only.
+    pub load_seconds: f64,
+}
+
+impl Loaded {
+    /// The plan.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+}
+
+/// Checks the request, reads and encodes the file, and plans the run.
+///
+/// `progress` hears `(bytes done, bytes in all)`.
+///
+/// # Errors
+/// When the request, the schema or the header of the file cannot be used.
+pub fn load(
+    config: &TrainConfig,
+    schema: Schema,
+    file: &CsvFile,
+    progress: &(dyn Fn(u64, u64) + Sync),
+) -> Fallible<Loaded> {
+    config.check(&schema)?;
+    let started = Instant::now();
+    let encoder = Encoder::new(&schema, file, true)?;
+    // Everything that can be refused without the rows is refused before they are read.
+    if !config.adjacency.row_count_is_public() {
+        Plan::new(config, &schema, None)?;
+    }
+    let total = file.body_bytes() as u64;
+    let (rows, report) = encoder.encode(file, &|done| progress(done, total));
+    let scope = Scope { dataset: DatasetId::new(schema.name.clone())?, adjacency: config.adjacency };
+    let dataset = PrivateDataset::new(rows, scope);
+    let plan = Plan::new(config, &schema, dataset.public_len())?;
+    Ok(Loaded { schema, dataset, plan, report, load_seconds: started.elapsed().as_secs_f64() })
+}
+
+/// The result of a run.
+pub struct Trained {
+    /// The released model with its statement.
+    pub model: ModelFile,
+    /// Seconds from the charge to the last release; custodian-only.
+    pub train_seconds: f64,
+    /// Seconds of one gradient step; custodian-only.
+    pub seconds_per_step: f64,
+    /// Rows read per second of gradient steps, by the row count that training used; custodian-only.
+    pub rows_per_second: f64,
+}
+
+/// Charges the plan, makes its releases and builds the model.
+///
+/// `observe` gets each line of the log as its release is made; it sees released values only.
+///
+/// # Privacy
+/// The whole cost is durable in the ledger before the first noise is drawn. Whatever fails afterwards,
+/// nothing is refunded.
+///
+/// # Errors
+/// When the ledger refuses, the observer fails, or training diverges.
+pub fn train(
+    loaded: Loaded,
+    ledger: &mut Ledger,
+    noise: NoiseSource,
+    observe: &mut dyn FnMut(&LogEntry) -> Fallible<()>,
+) -> Fallible<(Trained, Paid)> {
+    let Loaded { schema, dataset, plan, .. } = loaded;
+    let secret_noise = noise.is_secure();
+    let mut paid = pay(ledger, &plan.scope, &plan.events(), noise)?;
+    let mut facts = Facts::of_plan(&plan);
+    facts.schema_sha256 = schema.fingerprint();
+    facts.secret_noise = secret_noise;
+    facts.drafted_schema = schema.draft;
+    facts.ledger = ledger_facts(ledger, &paid)?;
+    let statement = Statement::new(facts)?;
+
+    let started = Instant::now();
+    let mut log = Log { writer: LogWriter::new(plan.rho.clone(), plan.delta), text: String::new(), observe };
+    let mut rows = plan.rows.map_or(1.0, |(n, _)| n as f64);
+    let mut map = None;
+    if let Some(moments) = &plan.moments {
+        let (released, record) = moments.run(&dataset, &mut paid)?;
+        log.release(0, record.event(), 1.0)?;
+        rows = plan.rows.map_or(released.rows, |(n, _)| n as f64);
+        let (limit, target_limit) = plan.limits();
+        map = plan.standardise.then(|| released.standardiser(limit, target_limit));
+    }
+    let dataset = match &map {
+        Some(map) => dataset.standardised(map),
+        None => dataset,
+    };
+    let label_scale = match (plan.model, &map) {
+        (ModelKind::Logistic, _) => 1.0,
+        (ModelKind::Linear, Some(map)) => map.label_scale(),
+        (ModelKind::Linear, None) => 1.0 / f64::from(FULL_SCALE),
+    };
+    let optimizer = DpGd { row_count: rows, label_scale, ..plan.optimizer.clone() };
+    let stepping = Instant::now();
+    let weights = match plan.model {
+        ModelKind::Logistic => descend(&optimizer, &dataset, &plan, Logistic, &mut paid, &mut log)?,
+        ModelKind::Linear => descend(&optimizer, &dataset, &plan, Squared, &mut paid, &mut log)?,
+    };
+    let step_seconds = stepping.elapsed().as_secs_f64();
+    let model = ModelFile::new(&plan, &schema, map.as_ref(), &weights, statement, sha256_hex(log.text.as_bytes()))?;
+    let seconds_per_step = step_seconds.max(1e-9) / plan.gradient.steps as f64;
+    let trained = Trained {
+        model,
+        train_seconds: started.elapsed().as_secs_f64(),
+        seconds_per_step,
+        rows_per_second: rows / seconds_per_step,
+    };
+    Ok((trained, paid))
+}
+
+fn descend<L: Loss>(
+    optimizer: &DpGd,
+    dataset: &PrivateDataset,
+    plan: &Plan,
+    loss: L,
+    paid: &mut Paid,
+    log: &mut Log<'_>,
+) -> Fallible<Vec<f64>> {
+    let clipped = dataset.clipped(plan.gradient.clip_grid);
+    // sigma belongs to the clip norm; under replace-one the sum moves by twice that.
+    let sensitivity = plan.scope.adjacency.sum_sensitivity(1) as f64 * optimizer.clip_norm;
+    optimizer.run(&clipped, loss, paid, &mut |progress: &Progress<'_>| {
+        log.release(progress.step, progress.released.event(), sensitivity)
+    })
+}
+
+/// Keeps the text of the log, for its digest, and hands each line on.
+struct Log<'a> {
+    writer: LogWriter,
+    text: String,
+    observe: &'a mut dyn FnMut(&LogEntry) -> Fallible<()>,
+}
+
+impl Log<'_> {
+    fn release(&mut self, step: u64, event: &crate::privacy::GaussianEvent, sensitivity: f64) -> Fallible<()> {
+        let entry = self.writer.line(step, event, sensitivity)?;
+        self.text.push_str(&entry.to_json()?);
+        (self.observe)(&entry)
+    }
+}
+
+impl LogEntry {
+    /// The line as it stands in the file, newline included.
+    ///
+    /// # Errors
+    /// When it cannot be written as JSON.
+    pub fn to_json(&self) -> Fallible<String> {
+        let line = serde_json::to_string(self).map_err(|e| Error::numerical("log line", e.to_string()))?;
+        Ok(line + "\n")
+    }
+}
+
+/// What the ledger holds about the charge; `None` when it keeps nothing.
+fn ledger_facts(ledger: &mut Ledger, paid: &Paid) -> Fallible<Option<LedgerFacts>> {
+    let reservation = paid.reservation();
+    let Some(position) = reservation.position() else { return Ok(None) };
+    let summary = ledger.summary(&reservation.scope().dataset)?;
+    Ok(Some(LedgerFacts {
+        position: position.clone(),
+        run: reservation.run().to_owned(),
+        cap_rho: summary.cap.as_ref().map(ExactRho::new).transpose()?,
+        spent_after: ExactRho::new(&summary.spent)?,
+        cap_raised: summary.cap_raised,
+    }))
+}
