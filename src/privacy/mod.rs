@@ -6,9 +6,11 @@
 mod adjacency;
 mod budget;
 mod event;
+mod mechanism;
 mod sensitivity;
 
 pub use adjacency::{Adjacency, DatasetId, Scope};
 pub use budget::{Delta, Epsilon, Rho};
 pub use event::{GaussianEvent, MAX_LOG2_SCALE, NoiseLaw, total_rho};
+pub use mechanism::{Event, Mechanism, RunCount};
 pub use sensitivity::{L1, L2, Norm, Sensitivity};
