@@ -1,0 +1,7 @@
+use rhograd::{privacy::L2, private::Sensitive};
+
+fn copy(sum: &Sensitive<L2>) -> Sensitive<L2> {
+    sum.clone()
+}
+
+fn main() {}

@@ -1,0 +1,7 @@
+use rhograd::private::PrivateDataset;
+
+fn rows(data: &PrivateDataset) -> usize {
+    data.rows.len()
+}
+
+fn main() {}

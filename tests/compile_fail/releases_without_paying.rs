@@ -1,0 +1,11 @@
+use rhograd::{
+    privacy::{GaussianEvent, L2, Scope},
+    private::{Permit, Released, Sensitive},
+};
+
+fn free(event: GaussianEvent, scope: Scope, sum: Sensitive<L2>) -> Released {
+    let permit = Permit::<L2> { event, scope, release: 0 };
+    permit.release(sum).unwrap()
+}
+
+fn main() {}

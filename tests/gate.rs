@@ -1,0 +1,170 @@
+//! What the gate must not allow: misuses that do not compile, and refusals at run time.
+
+use rhograd::error::{ErrorKind, Fallible};
+use rhograd::kernel::{MomentWeights, RawRow, Rows, RowsBuilder, Shape, Step};
+use rhograd::ledger::Ledger;
+use rhograd::loss::Logistic;
+use rhograd::noise::NoiseSource;
+use rhograd::privacy::{Adjacency, DatasetId, GaussianEvent, L2, NoiseLaw, Rho, Scope};
+use rhograd::private::{Paid, Permit, PrivateDataset, Released, Sensitive, pay};
+
+#[test]
+fn misuse_does_not_compile() {
+    trybuild::TestCases::new().compile_fail("tests/compile_fail/*.rs");
+}
+
+/// The twin of the failing cases: everything they misuse is used rightly here, and compiles.
+#[test]
+fn right_use_compiles_and_runs() {
+    fn once(permit: Permit<L2>, sum: Sensitive<L2>) -> Fallible<Vec<i128>> {
+        let released: Released = permit.release(sum)?;
+        assert!(format!("{released:?}").contains("values"));
+        Ok(released.clone().values().to_vec())
+    }
+    let scope = scope("a", Adjacency::AddRemove);
+    let data = PrivateDataset::new(rows(3), scope.clone());
+    let mut paid = paid(&scope, &[event(1 << 20, 2)]);
+    let weights = MomentWeights { count: 1, ..MomentWeights::default() };
+    let first = once(paid.permit().unwrap(), data.moments(&weights)).unwrap();
+    let second = once(paid.permit().unwrap(), data.moments(&weights)).unwrap();
+    assert_ne!(first, second);
+}
+
+fn scope(name: &str, adjacency: Adjacency) -> Scope {
+    Scope { dataset: DatasetId::new(name).unwrap(), adjacency }
+}
+
+fn rows(n: usize) -> Rows {
+    let shape = Shape::new(2, &[3]);
+    let mut builder = RowsBuilder::new(shape);
+    for i in 0..n {
+        let q = (i * 7919 % 60_001) as i32 - 30_000;
+        builder.push(&RawRow {
+            numeric: vec![q as i16, (q / 2) as i16],
+            codes: vec![(i % 4) as u16],
+            label: (i % 2) as i16,
+            null: false,
+        });
+    }
+    builder.build()
+}
+
+fn event(sensitivity: u64, count: u64) -> GaussianEvent {
+    GaussianEvent { what: "test".into(), sensitivity, log2_scale: 20, noise: NoiseLaw::FlooredNormal, count }
+}
+
+fn paid(scope: &Scope, plan: &[GaussianEvent]) -> Paid {
+    pay(&mut Ledger::in_memory().unwrap(), scope, plan, NoiseSource::insecure_from_seed(5)).unwrap()
+}
+
+const STEP: Step<'static> =
+    Step { weights: &[0.1, -0.2, 0.0, 0.1, 0.2, 0.3], label_scale: 1.0, multiplier_scale: 900.0 };
+
+fn refused<T>(result: Result<T, rhograd::error::Error>) -> bool {
+    result.is_err_and(|e| matches!(e.kind(), ErrorKind::Refused { .. }))
+}
+
+#[test]
+fn no_more_releases_than_were_paid_for() {
+    let scope = scope("a", Adjacency::AddRemove);
+    let mut paid = paid(&scope, &[event(100, 1), event(50, 2)]);
+    for expected in [100, 50, 50] {
+        assert_eq!(paid.permit().unwrap().event().sensitivity, expected);
+    }
+    assert!(refused(paid.permit()));
+}
+
+#[test]
+fn a_query_that_moves_further_than_paid_for_is_refused() {
+    let bound = 1u64 << 25;
+    for (adjacency, moves) in [(Adjacency::AddRemove, bound), (Adjacency::ReplaceOne, 2 * bound)] {
+        let scope = scope("a", adjacency);
+        let data = PrivateDataset::new(rows(40), scope.clone());
+        let clipped = data.clipped(bound);
+        for (paid_for, fits) in [(moves, true), (moves + 1, true), (moves - 1, false)] {
+            let permit = paid(&scope, &[event(paid_for, 1)]).permit().unwrap();
+            let released = permit.release(clipped.gradient_sum(Logistic, &STEP));
+            assert_eq!(released.is_ok(), fits, "{adjacency} {paid_for}");
+        }
+    }
+}
+
+#[test]
+fn a_permit_of_another_data_set_or_relation_is_refused() {
+    let data = PrivateDataset::new(rows(3), scope("a", Adjacency::AddRemove));
+    let weights = MomentWeights { count: 1, ..MomentWeights::default() };
+    for other in [scope("b", Adjacency::AddRemove), scope("a", Adjacency::ReplaceOne)] {
+        let permit = paid(&other, &[event(1 << 40, 1)]).permit().unwrap();
+        assert!(refused(permit.release(data.moments(&weights))));
+    }
+}
+
+#[test]
+fn noise_differs_between_releases_and_between_runs() {
+    let scope = scope("a", Adjacency::AddRemove);
+    let data = PrivateDataset::new(rows(3), scope.clone());
+    let weights = MomentWeights { count: 1, ..MomentWeights::default() };
+    let mut seen = std::collections::HashSet::new();
+    for _ in 0..2 {
+        let plan = [event(1 << 20, 50)];
+        let mut paid = pay(&mut Ledger::in_memory().unwrap(), &scope, &plan, NoiseSource::from_os().unwrap()).unwrap();
+        for _ in 0..50 {
+            let released = paid.permit().unwrap().release(data.moments(&weights)).unwrap();
+            assert!(seen.insert(released.values().to_vec()), "the same noise twice");
+        }
+    }
+}
+
+#[test]
+fn the_charge_stands_before_the_first_permit() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("l.sqlite");
+    let scope = scope("a", Adjacency::AddRemove);
+    let plan = [event(1 << 20, 4)];
+    let mut ledger = Ledger::open_or_create(&path).unwrap();
+    let paid = pay(&mut ledger, &scope, &plan, NoiseSource::from_os().unwrap()).unwrap();
+    let spent = Ledger::open_existing(&path).unwrap().summary(&scope.dataset).unwrap().spent;
+    assert_eq!(spent, Rho::from_f64(2.0).unwrap());
+    drop(paid);
+    let spent = Ledger::open_existing(&path).unwrap().summary(&scope.dataset).unwrap().spent;
+    assert_eq!(spent, Rho::from_f64(2.0).unwrap(), "dropping a paid run refunds nothing");
+}
+
+/// The release of D and of its neighbour, under the same recorded noise, differ by the row alone.
+#[test]
+fn moments_of_neighbours_differ_by_at_most_the_stated_sensitivity() {
+    let shape = Shape::new(2, &[3]);
+    for adjacency in [Adjacency::AddRemove, Adjacency::ReplaceOne] {
+        let scope = scope("a", adjacency);
+        let weights = MomentWeights { count: 77, features: 5, squares: 9, label: 3, label_square: 11 };
+        let sensitivity = PrivateDataset::moment_sensitivity(adjacency, &shape, &weights);
+        let release = |rows: Rows| {
+            let data = PrivateDataset::new(rows, scope.clone());
+            paid(&scope, &[event(sensitivity, 1)]).permit().unwrap().release(data.moments(&weights)).unwrap()
+        };
+        let build = |extra: &[[i16; 3]]| {
+            let mut builder = RowsBuilder::new(shape.clone());
+            for &[a, b, label] in [[5, -9, 1], [i16::MAX, 0, 0]].iter().chain(extra) {
+                builder.push(&RawRow { numeric: vec![a, b], codes: vec![0], label, null: false });
+            }
+            builder.build()
+        };
+        let mut largest = 0;
+        for a in [i16::MIN, -20_000, 0, 1, i16::MAX] {
+            for b in [i16::MIN, 3, i16::MAX] {
+                for label in [i16::MIN, 0, 1, i16::MAX] {
+                    let (before, after) = match adjacency {
+                        Adjacency::AddRemove => (build(&[]), build(&[[a, b, label]])),
+                        Adjacency::ReplaceOne => (build(&[[0, 0, 0]]), build(&[[a, b, label]])),
+                    };
+                    let (x, y) = (release(before), release(after));
+                    let square: i128 = x.values().iter().zip(y.values()).map(|(p, q)| (p - q) * (p - q)).sum();
+                    assert!(square <= i128::from(sensitivity) * i128::from(sensitivity));
+                    largest = largest.max(square);
+                }
+            }
+        }
+        let bound = sensitivity as f64 / if adjacency == Adjacency::AddRemove { 1.0 } else { 2.0 };
+        assert!((largest as f64).sqrt() > 0.99 * bound, "the extreme row uses the whole bound");
+    }
+}

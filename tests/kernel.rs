@@ -1,0 +1,201 @@
+//! The exact clipped sum: sensitivity on neighbours, equality with the naive loop, same bits everywhere.
+
+use proptest::prelude::*;
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use rhograd::kernel::{Caps, FULL_SCALE, MAX_MULTIPLIER, RawRow, Rows, RowsBuilder, Shape, Step, clipped_sum, naive};
+use rhograd::loss::{Logistic, Loss, Squared};
+
+fn build<'a>(shape: &Shape, rows: impl IntoIterator<Item = &'a RawRow>) -> Rows {
+    let mut builder = RowsBuilder::new(shape.clone());
+    rows.into_iter().for_each(|row| builder.push(row));
+    builder.build()
+}
+
+/// Values that break float clips live in the extremes of the encoding; half of the cells are extreme.
+fn random_row(rng: &mut ChaCha8Rng, shape: &Shape) -> RawRow {
+    let extreme = [i16::MIN, -FULL_SCALE, -1, 0, 1, FULL_SCALE];
+    let cell = |rng: &mut ChaCha8Rng| if rng.random() { extreme[rng.random_range(0..6)] } else { rng.random() };
+    RawRow {
+        numeric: (0..shape.numeric()).map(|_| cell(rng)).collect(),
+        codes: (0..shape.categorical()).map(|j| rng.random_range(0..=shape.levels(j) as u16 + 1)).collect(),
+        label: cell(rng),
+        null: rng.random_range(0..20) == 0,
+    }
+}
+
+fn step(weights: &[f64], bound: u64) -> Step<'_> {
+    Step { weights, label_scale: 1.0 / f64::from(FULL_SCALE), multiplier_scale: bound as f64 / f64::from(FULL_SCALE) }
+}
+
+/// Any bit pattern, as a pure function of margin and label: NaN, infinities, subnormals, 1e30 and 1e-30.
+///
+/// Which NaN an operation returns, and the sign of zero, are not specified; every loss treats them alike.
+fn wild_slope(margin: f32, label: f32) -> f32 {
+    let margin = if margin.is_nan() { f32::NAN } else { margin + 0.0 };
+    let mixed = (u64::from(margin.to_bits()) << 32 | u64::from(label.to_bits())).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    match mixed >> 61 {
+        0 => f32::NAN,
+        1 => f32::INFINITY,
+        2 => -1e30,
+        3 => 1e-40,
+        _ => f32::from_bits((mixed >> 16) as u32),
+    }
+}
+
+fn square_norm(v: &[i64]) -> u128 {
+    v.iter().map(|&x| u128::from(x.unsigned_abs()) * u128::from(x.unsigned_abs())).sum()
+}
+
+fn weights(rng: &mut ChaCha8Rng, dimension: usize) -> Vec<f64> {
+    let wild = [f64::NAN, f64::INFINITY, 1e200, 1e-200, f64::MIN_POSITIVE / 4.0, -1.0];
+    (0..dimension)
+        .map(|_| if rng.random_range(0..9) == 0 { wild[rng.random_range(0..6)] } else { rng.random() })
+        .collect()
+}
+
+#[test]
+fn a_million_adversarial_rows_move_the_sum_by_at_most_delta() {
+    let mut rng = ChaCha8Rng::seed_from_u64(1);
+    let single = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+    single.install(|| {
+        for (rows, shape) in [
+            (600_000, Shape::new(3, &[4])),
+            (300_000, Shape::new(0, &[2, 60_000])),
+            (90_000, Shape::new(33, &[])),
+            (10_000, Shape::new(300, &[1, 1, 65_533])),
+        ] {
+            let bound = rng.random_range(1..=MAX_MULTIPLIER as u64 * FULL_SCALE as u64);
+            let w = weights(&mut rng, shape.dimension());
+            // Data sets of 32 rows; removing a row is compared with the whole, so every row is a difference of neighbours.
+            for _ in 0..rows / 32 {
+                let raw: Vec<RawRow> = (0..32).map(|_| random_row(&mut rng, &shape)).collect();
+                let whole = sum(&build(&shape, &raw), bound, &w);
+                let gone = rng.random_range(0..32);
+                let without =
+                    sum(&build(&shape, raw.iter().enumerate().filter(|(i, _)| *i != gone).map(|(_, r)| r)), bound, &w);
+                let moved: Vec<i64> = whole.iter().zip(&without).map(|(a, b)| a - b).collect();
+                assert!(square_norm(&moved) <= u128::from(bound) * u128::from(bound));
+            }
+        }
+    });
+}
+
+fn sum(rows: &Rows, bound: u64, weights: &[f64]) -> Vec<i64> {
+    clipped_sum(rows, &Caps::new(rows, bound), &step(weights, bound), wild_slope)
+}
+
+#[test]
+fn every_single_row_stays_within_the_bound() {
+    let mut rng = ChaCha8Rng::seed_from_u64(2);
+    let single = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+    single.install(|| {
+        let mut largest = 0.0f64;
+        for index in 0..200_000 {
+            let shape = [Shape::new(2, &[3]), Shape::new(1, &[]), Shape::new(7, &[2, 9])][index % 3].clone();
+            let bits = rng.random_range(1..28);
+            let bound = rng.random_range(1..=1u64 << bits);
+            let row = random_row(&mut rng, &shape);
+            let rows = build(&shape, [&row]);
+            let w = weights(&mut rng, shape.dimension());
+            let norm = square_norm(&sum(&rows, bound, &w));
+            assert!(norm <= u128::from(bound) * u128::from(bound), "{row:?} bound {bound}");
+            assert!(!row.null || norm == 0);
+            if bound > FULL_SCALE as u64 * 64 {
+                largest = largest.max(norm as f64 / (bound as f64 * bound as f64));
+            }
+        }
+        // The clip bites: some row uses almost all of its allowance, so a looser bound would be seen.
+        assert!(largest > 0.98, "{largest}");
+    });
+}
+
+#[test]
+fn threads_order_and_position_change_no_bit() {
+    let mut rng = ChaCha8Rng::seed_from_u64(3);
+    let bound = 3_000 * FULL_SCALE as u64;
+    for shape in [Shape::new(5, &[9, 16, 7]), Shape::new(40, &[]), Shape::new(0, &[3])] {
+        let raw: Vec<RawRow> = (0..20_011).map(|_| random_row(&mut rng, &shape)).collect();
+        let w: Vec<f64> = (0..shape.dimension()).map(|_| rng.random::<f64>() - 0.5).collect();
+        let total =
+            |rows: &Rows| clipped_sum(rows, &Caps::new(rows, bound), &step(&w, bound), |t, y| Squared.slope(t, y));
+        let rows = build(&shape, &raw);
+        let expected = total(&rows);
+        assert!(expected.iter().any(|&x| x != 0));
+        for threads in [1, 2, 3, 8] {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            assert_eq!(pool.install(|| total(&rows)), expected, "{threads} threads");
+        }
+        assert_eq!(total(&build(&shape, raw.iter().rev())), expected, "reversed");
+        let mut null = random_row(&mut rng, &shape);
+        null.null = true;
+        for offset in 1..32 {
+            let shifted = std::iter::repeat_n(&null, offset).chain(&raw);
+            assert_eq!(total(&build(&shape, shifted)), expected, "shifted by {offset}");
+        }
+        // Any split into parts adds up to the whole: block and task boundaries do not matter.
+        for cut in [1, 31, 32, 512, 16_384, 20_010] {
+            let (head, tail) = raw.split_at(cut);
+            let parts: Vec<i64> =
+                total(&build(&shape, head)).iter().zip(total(&build(&shape, tail))).map(|(a, b)| a + b).collect();
+            assert_eq!(parts, expected, "cut at {cut}");
+        }
+    }
+}
+
+#[test]
+fn the_fast_sum_equals_the_naive_loop() {
+    let mut rng = ChaCha8Rng::seed_from_u64(4);
+    for (numeric, levels) in [(0, vec![]), (1, vec![]), (2, vec![3]), (31, vec![]), (33, vec![1, 200]), (700, vec![5])]
+    {
+        let shape = Shape::new(numeric, &levels);
+        for n in [0, 1, 31, 32, 33, 511, 512, 513] {
+            let raw: Vec<RawRow> = (0..n).map(|_| random_row(&mut rng, &shape)).collect();
+            let rows = build(&shape, &raw);
+            for bound in [0, 1, FULL_SCALE as u64, 1 << 20, 4095 * FULL_SCALE as u64, 1 << 40] {
+                let caps = Caps::new(&rows, bound);
+                let w: Vec<f64> = (0..shape.dimension()).map(|_| 4.0 * rng.random::<f64>() - 2.0).collect();
+                let step = step(&w, bound.min(1 << 27));
+                for slope in [|t: f32, y: f32| Logistic.slope(t, y), wild_slope] {
+                    let fast = clipped_sum(&rows, &caps, &step, slope);
+                    assert_eq!(fast, naive::clipped_sum(&rows, &caps, &step, slope), "{numeric} {n} {bound}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_largest_possible_sums_do_not_overflow() {
+    // Every multiplier at its cap and every value at full scale, over several whole blocks.
+    let shape = Shape::new(2, &[]);
+    let row = RawRow { numeric: vec![FULL_SCALE, -FULL_SCALE], codes: vec![], label: 0, null: false };
+    let rows = build(&shape, std::iter::repeat_n(&row, 5_000));
+    let bound = 1u64 << 40;
+    let caps = Caps::new(&rows, bound);
+    let total = clipped_sum(&rows, &caps, &step(&[0.0; 3], bound), |_, _| 1.0);
+    let each = i64::from(MAX_MULTIPLIER) * i64::from(FULL_SCALE) * 5_000;
+    assert_eq!(total, [each, -each, each]);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+    #[test]
+    fn recoding_keeps_rows_apart_and_norms_exact(seed in any::<u64>(), factor in any::<i16>(), unit in 1i16..=FULL_SCALE) {
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        let shape = Shape::new(3, &[4]);
+        let raw: Vec<RawRow> = (0..70).map(|_| random_row(&mut rng, &shape)).collect();
+        let map = move |_: usize, q: i16| q.wrapping_mul(factor);
+        let bound = 1_000 * unit as u64;
+        let w = weights(&mut rng, shape.dimension());
+        let recoded = build(&shape, &raw).recode(unit, map, |y| y.wrapping_add(factor));
+        let caps = Caps::new(&recoded, bound);
+        let fast = clipped_sum(&recoded, &caps, &step(&w, bound), wild_slope);
+        // The naive loop measures norms of the recoded values itself.
+        prop_assert_eq!(&fast, &naive::clipped_sum(&recoded, &caps, &step(&w, bound), wild_slope));
+        let last = build(&shape, &raw[..69]).recode(unit, map, |y| y.wrapping_add(factor));
+        let before = clipped_sum(&last, &Caps::new(&last, bound), &step(&w, bound), wild_slope);
+        let moved: Vec<i64> = fast.iter().zip(&before).map(|(a, b)| a - b).collect();
+        prop_assert!(square_norm(&moved) <= u128::from(bound) * u128::from(bound));
+    }
+}
