@@ -16,7 +16,7 @@ pub use evaluate::{Metrics, evaluate};
 pub use files::{StagedFile, sha256_hex};
 pub use log::LogEntry;
 pub use model::{Feature, ModelFile, Target};
-pub use plan::{GradientPlan, Plan};
+pub use plan::{ClipRule, GradientPlan, Plan};
 pub use predict::{Predictions, predict};
 pub use run::{Loaded, Trained, load, train};
 pub use statement::{Facts, LedgerFacts, Statement};

@@ -91,6 +91,37 @@ impl GradientPlan {
     }
 }
 
+/// How the clip norm follows from public and released quantities.
+///
+/// The grid knows a clip of [`GradientPlan::clip_grid`] steps only; which length in feature units that stands
+/// for changes no cost, so it may depend on the row count that was released before.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ClipRule {
+    /// Given by the user or by theory.
+    Fixed(f64),
+    /// `row_norm * clamp(factor * nu^(-0.3), least, most)` with the relative noise `nu = row_norm sqrt(d) / (n mu)`:
+    /// the smaller the noise, the looser the clip.
+    ByNoise {
+        /// Typical norm of a standardised row.
+        row_norm: f64,
+        /// `row_norm sqrt(d) / mu`, with `mu` the Gaussian parameter of all gradient releases together.
+        relative_noise: f64,
+        /// Factor, least and most of the rule.
+        shape: [f64; 3],
+    },
+}
+
+impl ClipRule {
+    fn clip_norm(&self, row_count: f64) -> f64 {
+        match *self {
+            ClipRule::Fixed(norm) => norm,
+            ClipRule::ByNoise { row_norm, relative_noise, shape: [factor, least, most] } => {
+                row_norm * (factor * (relative_noise / row_count).powf(-0.3)).clamp(least, most)
+            }
+        }
+    }
+}
+
 /// A checked and calibrated training run: a pure function of configuration, schema and public facts.
 ///
 /// # Privacy
@@ -120,8 +151,10 @@ pub struct Plan {
     pub moments: Option<MomentPlan>,
     /// Gradient releases.
     pub gradient: GradientPlan,
-    /// The optimizer; its `row_count` is filled in after the moments are released.
-    pub optimizer: DpGd,
+    /// The clip norm, or how it follows from the row count.
+    pub clip: ClipRule,
+    /// The optimizer, but for what [`Plan::settle`] fills in.
+    optimizer: DpGd,
     /// Number of coefficients.
     pub dimension: usize,
 }
@@ -143,10 +176,10 @@ impl Plan {
         let spent = moments.as_ref().map_or(Rho::zero(), |plan| plan.event().rho());
         let left = rho.minus(&spent);
         let unit = unit_of(standardise, model);
-        let optimizer = if theory {
+        let (optimizer, clip) = if theory {
             theory_optimizer(config, &shape, rows, &left)?
         } else {
-            default_optimizer(config, &shape, model)
+            default_optimizer(config, &shape, model, &left)
         };
         let gradient = GradientPlan::new(unit, config.adjacency, &left, optimizer.steps, config.noise)?;
         let plan = Plan {
@@ -160,6 +193,7 @@ impl Plan {
             standardise,
             moments,
             gradient,
+            clip,
             optimizer,
             dimension: shape.dimension(),
         };
@@ -172,6 +206,11 @@ impl Plan {
     /// Every release of the run, in order.
     pub fn events(&self) -> Vec<GaussianEvent> {
         self.moments.iter().map(MomentPlan::event).chain([self.gradient.event()]).collect()
+    }
+
+    /// The optimizer for a row count that is public or was released, and a label scale.
+    pub fn settle(&self, row_count: f64, label_scale: f64) -> DpGd {
+        DpGd { row_count, label_scale, clip_norm: self.clip.clip_norm(row_count), ..self.optimizer.clone() }
     }
 
     /// Deviations at which features and target are cut.
@@ -247,24 +286,29 @@ fn typical_square(shape: &Shape) -> f64 {
     (shape.numeric() + shape.categorical() + 1) as f64
 }
 
-fn default_optimizer(config: &TrainConfig, shape: &Shape, model: ModelKind) -> DpGd {
+fn default_optimizer(config: &TrainConfig, shape: &Shape, model: ModelKind, rho: &Rho) -> (DpGd, ClipRule) {
     let square = typical_square(shape);
     // Measured on Adult, BRFSS diabetes, California housing and protein structure; see docs/design.md.
-    let (clip, rate) = match model {
-        ModelKind::Logistic => (0.5, 8.0),
-        ModelKind::Linear => (1.0, 2.0),
+    let (rate, clip) = match model {
+        ModelKind::Logistic => (8.0, [0.15, 0.15, 0.6]),
+        ModelKind::Linear => (2.0, [0.36, 0.15, 3.0]),
     };
-    DpGd {
+    let row_norm = square.sqrt();
+    let mu = (2.0 * rho.lower()).sqrt();
+    let relative_noise = row_norm * (shape.dimension() as f64).sqrt() / mu;
+    let rule = ClipRule::ByNoise { row_norm, relative_noise, shape: clip };
+    let optimizer = DpGd {
         steps: config.steps.unwrap_or(STEPS),
         learning_rate: config.learning_rate.unwrap_or(rate / square),
-        clip_norm: config.clip.unwrap_or(clip * square.sqrt()),
+        clip_norm: f64::NAN,
         momentum: config.momentum.unwrap_or(MOMENTUM),
         l2: config.l2,
         radius: config.radius,
         averaging: config.averaging.unwrap_or(Averaging::Tail),
         row_count: f64::NAN,
         label_scale: f64::NAN,
-    }
+    };
+    (optimizer, config.clip.map_or(rule, ClipRule::Fixed))
 }
 
 fn theory_optimizer(
@@ -272,7 +316,7 @@ fn theory_optimizer(
     shape: &Shape,
     rows: Option<(u64, &'static str)>,
     rho: &Rho,
-) -> Fallible<DpGd> {
+) -> Fallible<(DpGd, ClipRule)> {
     let Some((rows, _)) = rows else {
         return Err(Error::parameter(
             "--algorithm dp-gd-theory",
@@ -285,7 +329,7 @@ fn theory_optimizer(
     let lipschitz = config.clip.unwrap_or_else(|| typical_square(shape).sqrt());
     let theory =
         TheoryParameters::new(rows as f64, shape.dimension(), rho.lower(), lipschitz, 2.0 * radius, config.adjacency)?;
-    Ok(DpGd {
+    let optimizer = DpGd {
         // The mean is over x_0..x_{T-1}; the last of them needs no further gradient.
         steps: config.steps.unwrap_or((theory.iterates - 1).max(1)),
         learning_rate: config.learning_rate.unwrap_or(theory.learning_rate),
@@ -296,7 +340,8 @@ fn theory_optimizer(
         averaging: config.averaging.unwrap_or(Averaging::Mean),
         row_count: f64::NAN,
         label_scale: f64::NAN,
-    })
+    };
+    Ok((optimizer, ClipRule::Fixed(lipschitz)))
 }
 
 #[cfg(test)]

@@ -97,12 +97,7 @@ pub fn train(
     let Loaded { schema, dataset, plan, .. } = loaded;
     let secret_noise = noise.is_secure();
     let mut paid = pay(ledger, &plan.scope, &plan.events(), noise)?;
-    let mut facts = Facts::of_plan(&plan);
-    facts.schema_sha256 = schema.fingerprint();
-    facts.secret_noise = secret_noise;
-    facts.drafted_schema = schema.draft;
-    facts.ledger = ledger_facts(ledger, &paid)?;
-    let statement = Statement::new(facts)?;
+    let charge = ledger_facts(ledger, &paid)?;
 
     let started = Instant::now();
     let mut log = Log { writer: LogWriter::new(plan.rho.clone(), plan.delta), text: String::new(), observe };
@@ -124,13 +119,19 @@ pub fn train(
         (ModelKind::Linear, Some(map)) => map.label_scale(),
         (ModelKind::Linear, None) => 1.0 / f64::from(FULL_SCALE),
     };
-    let optimizer = DpGd { row_count: rows, label_scale, ..plan.optimizer.clone() };
+    let optimizer = plan.settle(rows, label_scale);
     let stepping = Instant::now();
     let weights = match plan.model {
         ModelKind::Logistic => descend(&optimizer, &dataset, &plan, Logistic, &mut paid, &mut log)?,
         ModelKind::Linear => descend(&optimizer, &dataset, &plan, Squared, &mut paid, &mut log)?,
     };
     let step_seconds = stepping.elapsed().as_secs_f64();
+    let mut facts = Facts::new(&plan, &optimizer);
+    facts.schema_sha256 = schema.fingerprint();
+    facts.secret_noise = secret_noise;
+    facts.drafted_schema = schema.draft;
+    facts.ledger = charge;
+    let statement = Statement::new(facts)?;
     let model = ModelFile::new(&plan, &schema, map.as_ref(), &weights, statement, sha256_hex(log.text.as_bytes()))?;
     let seconds_per_step = step_seconds.max(1e-9) / plan.gradient.steps as f64;
     let trained = Trained {

@@ -8,7 +8,7 @@ use crate::accounting::Conversion;
 use crate::error::{Error, Fallible};
 use crate::ledger::{ExactRho, Position};
 use crate::num::round::decimal_up;
-use crate::optim::Averaging;
+use crate::optim::{Averaging, DpGd};
 use crate::privacy::{Adjacency, Delta, GaussianEvent, NoiseLaw, total_rho};
 
 /// Name and version of the statement format.
@@ -84,7 +84,7 @@ pub struct LedgerFacts {
 }
 
 impl Facts {
-    pub(super) fn of_plan(plan: &Plan) -> Self {
+    pub(super) fn new(plan: &Plan, optimizer: &DpGd) -> Self {
         let rule = "public rule: a tenth of one over the public row count, at most 1e-5; 1e-6 without one";
         let (rows, origin) = match plan.rows {
             Some((rows, origin)) => (Some(rows), origin),
@@ -99,13 +99,13 @@ impl Facts {
             model: plan.model,
             algorithm: plan.algorithm,
             dimension: plan.dimension,
-            clip_norm: plan.optimizer.clip_norm,
+            clip_norm: optimizer.clip_norm,
             clip_grid: plan.gradient.clip_grid,
-            learning_rate: plan.optimizer.learning_rate,
-            momentum: plan.optimizer.momentum,
-            l2: plan.optimizer.l2,
-            radius: plan.optimizer.radius,
-            averaging: plan.optimizer.averaging,
+            learning_rate: optimizer.learning_rate,
+            momentum: optimizer.momentum,
+            l2: optimizer.l2,
+            radius: optimizer.radius,
+            averaging: optimizer.averaging,
             rows,
             rows_origin: origin.into(),
             schema_sha256: String::new(),

@@ -1,0 +1,169 @@
+//! Training as a whole: the plan stays within its budget, the noise has its scale, and the model is worth having.
+
+use std::path::{Path, PathBuf};
+
+use rhograd::accounting::Conversion;
+use rhograd::data::{CsvFile, Schema};
+use rhograd::kernel::{MomentWeights, RawRow, RowsBuilder, Shape};
+use rhograd::ledger::Ledger;
+use rhograd::noise::NoiseSource;
+use rhograd::privacy::{Adjacency, DatasetId, Delta, Epsilon, GaussianEvent, NoiseLaw, Rho, Scope, total_rho};
+use rhograd::private::{PrivateDataset, pay};
+use rhograd::train::{Algorithm, Budget, LogEntry, Metrics, ModelFile, Plan, TrainConfig, evaluate, load, train};
+
+fn repository(file: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("datasets").join(file)
+}
+
+fn schema(name: &str) -> Schema {
+    Schema::read(&repository(&format!("{name}.schema.json"))).unwrap()
+}
+
+fn config(epsilon: f64, delta: f64) -> TrainConfig {
+    TrainConfig::new(Budget::Epsilon(Epsilon::new(epsilon).unwrap(), Some(Delta::new(delta).unwrap())))
+}
+
+fn run(name: &str, config: &TrainConfig, noise: NoiseSource) -> (ModelFile, Vec<LogEntry>) {
+    let file = CsvFile::open(&repository(&format!("{name}.csv"))).unwrap();
+    let loaded = load(config, schema(name), &file, &|_, _| ()).unwrap();
+    let mut log = Vec::new();
+    let mut ledger = Ledger::in_memory().unwrap();
+    let (trained, _) = train(loaded, &mut ledger, noise, &mut |entry| {
+        log.push(entry.clone());
+        Ok(())
+    })
+    .unwrap();
+    (trained.model, log)
+}
+
+#[test]
+fn plans_spend_at_most_the_budget_and_nearly_all_of_it() {
+    for name in ["fair", "randhie"] {
+        for epsilon in [0.01, 0.1, 1.0, 8.0, 100.0] {
+            for adjacency in [Adjacency::AddRemove, Adjacency::ReplaceOne] {
+                for (noise, official) in
+                    [(NoiseLaw::FlooredNormal, Conversion::Exact), (NoiseLaw::DiscreteGaussian, Conversion::Optimal)]
+                {
+                    let config = TrainConfig { adjacency, noise, ..config(epsilon, 1e-6) };
+                    let plan = Plan::new(&config, &schema(name), Some(6_000)).unwrap();
+                    let spent = total_rho(&plan.events());
+                    assert!(spent <= plan.rho);
+                    let reached = official.epsilon(spent.upper(), plan.delta).unwrap().value();
+                    assert!(reached <= epsilon, "{name} {epsilon} {adjacency}: {reached}");
+                    assert!(reached > 0.995 * epsilon, "{name} {epsilon} {adjacency}: {reached}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn replace_one_doubles_the_sensitivity_at_the_same_clip() {
+    let plan =
+        |adjacency| Plan::new(&TrainConfig { adjacency, ..config(1.0, 1e-6) }, &schema("fair"), Some(6_366)).unwrap();
+    let (one, two) = (plan(Adjacency::AddRemove), plan(Adjacency::ReplaceOne));
+    let moved = |plan: &Plan| plan.gradient.sensitivity as f64 / plan.gradient.clip_grid as f64;
+    assert_eq!((moved(&one), moved(&two)), (1.0, 2.0));
+    let sigma = |plan: &Plan| {
+        plan.settle(6_366.0, 1.0).clip_norm * 2f64.powi(plan.gradient.log2_scale as i32)
+            / plan.gradient.clip_grid as f64
+    };
+    let ratio = sigma(&two) / sigma(&one);
+    assert!((ratio - 2.0).abs() < 0.01, "{ratio}");
+}
+
+#[test]
+fn every_release_is_logged_with_its_cumulative_cost() {
+    let (model, log) = run("fair", &config(1.0, 1e-5), NoiseSource::from_os().unwrap());
+    assert_eq!(log.len(), 101);
+    assert_eq!(log.iter().map(|e| e.step).collect::<Vec<_>>(), (0..=100).collect::<Vec<_>>());
+    assert!(log.windows(2).all(|w| w[0].rho < w[1].rho && w[0].epsilon_zcdp < w[1].epsilon_zcdp));
+    assert!(log.iter().all(|e| e.epsilon_exact.is_some_and(|exact| exact <= e.epsilon_zcdp)));
+    let last = log.last().unwrap();
+    let guarantee = &model.statement.guarantee;
+    assert!(guarantee.rho_upper.parse::<f64>().unwrap() >= last.rho);
+    assert!(guarantee.epsilon.parse::<f64>().unwrap() >= last.epsilon_exact.unwrap());
+    assert!(last.epsilon_exact.unwrap() <= 1.0 && last.epsilon_exact.unwrap() > 0.99);
+}
+
+/// The sum that a permit opens carries noise of exactly the scale that was paid for.
+#[test]
+fn released_noise_has_the_paid_scale() {
+    let columns = 20_000;
+    let shape = Shape::new(columns, &[]);
+    let scope = Scope { dataset: DatasetId::new("a").unwrap(), adjacency: Adjacency::AddRemove };
+    let mut builder = RowsBuilder::new(shape.clone());
+    builder.push(&RawRow { numeric: vec![0; columns], codes: vec![], label: 0, null: false });
+    let data = PrivateDataset::new(builder.build(), scope.clone());
+    let weights = MomentWeights { features: 1, squares: 1, ..MomentWeights::default() };
+    let sensitivity = PrivateDataset::moment_sensitivity(scope.adjacency, &shape, &weights);
+    for (seed, noise) in [(1, NoiseLaw::FlooredNormal), (2, NoiseLaw::DiscreteGaussian)] {
+        let event = GaussianEvent { what: "test".into(), sensitivity, log2_scale: 22, noise, count: 1 };
+        let mut ledger = Ledger::in_memory().unwrap();
+        let mut paid = pay(&mut ledger, &scope, &[event], NoiseSource::insecure_from_seed(seed)).unwrap();
+        let released = paid.permit().unwrap().release(data.moments(&weights)).unwrap();
+        // All features are zero, so what is left is noise: mean square over 40,000 draws, 5 sigma is 3.5%.
+        let scale = 2f64.powi(22);
+        let noise = &released.values()[1..=2 * columns];
+        let ratio = noise.iter().map(|&v| (v as f64 / scale).powi(2)).sum::<f64>() / noise.len() as f64;
+        assert!((ratio - 1.0).abs() < 0.035, "{ratio}");
+        assert!(released.values().len() == 2 * columns + 3);
+    }
+}
+
+#[test]
+fn untuned_models_are_close_to_the_non_private_optimum() {
+    let file = CsvFile::open(&repository("fair.csv")).unwrap();
+    let accuracy: f64 = (0..5)
+        .map(|seed| {
+            let (model, _) = run("fair", &config(1.0, 1e-5), NoiseSource::insecure_from_seed(seed));
+            match evaluate(&model, &file).unwrap() {
+                Metrics::Label { accuracy, .. } => accuracy / 5.0,
+                Metrics::Number { .. } => unreachable!(),
+            }
+        })
+        .sum();
+    // Non-private optimum 0.725, majority 0.678.
+    assert!(accuracy > 0.715, "{accuracy}");
+    let file = CsvFile::open(&repository("randhie.csv")).unwrap();
+    let (model, _) = run("randhie", &config(1.0, 1e-6), NoiseSource::insecure_from_seed(1));
+    match evaluate(&model, &file).unwrap() {
+        // Non-private optimum 0.083.
+        Metrics::Number { r2, .. } => assert!(r2 > 0.065, "{r2}"),
+        Metrics::Label { .. } => unreachable!(),
+    }
+}
+
+#[test]
+fn a_seeded_run_is_reproducible_and_marked() {
+    let seeded = || run("fair", &config(1.0, 1e-5), NoiseSource::insecure_from_seed(9)).0;
+    let model = seeded();
+    assert_eq!(model, seeded());
+    assert!(!model.statement.dp && model.statement.statement.contains("NOT PRIVATE"));
+    let (secret, _) = run("fair", &config(1.0, 1e-5), NoiseSource::from_os().unwrap());
+    assert!(secret.statement.dp);
+    assert_ne!(secret.intercept, run("fair", &config(1.0, 1e-5), NoiseSource::from_os().unwrap()).0.intercept);
+}
+
+#[test]
+fn the_theory_algorithm_follows_its_parameters() {
+    let config =
+        TrainConfig { algorithm: Algorithm::DpGdTheory, rows: Some(500), radius: Some(2.0), ..config(1.0, 1e-5) };
+    let plan = Plan::new(&config, &Schema { rows: None, ..schema("fair") }, None).unwrap();
+    let d = plan.dimension as f64;
+    let budget = plan.rho.lower();
+    // No moments are released, so the whole budget goes to the steps: T = ceil(2 n^2 rho / d), T - 1 releases.
+    assert!(plan.moments.is_none());
+    assert_eq!(plan.gradient.steps, (2.0 * 500.0f64.powi(2) * budget / d).ceil() as u64 - 1);
+    assert_eq!(plan.settle(500.0, 1.0).radius, Some(2.0));
+    let refused = Plan::new(&TrainConfig { rows: None, ..config }, &Schema { rows: None, ..schema("fair") }, None);
+    assert!(refused.unwrap_err().to_string().contains("--rows"));
+}
+
+#[test]
+fn a_budget_that_cannot_be_met_is_refused_before_anything_is_spent() {
+    let tiny = TrainConfig::new(Budget::Rho(Rho::from_f64(1e-300).unwrap(), None));
+    assert!(Plan::new(&tiny, &schema("fair"), None).is_err());
+    let many = TrainConfig { steps: Some((1 << 31) - 1), ..config(1e-6, 1e-9) };
+    assert!(Plan::new(&many, &schema("fair"), None).is_err());
+}
