@@ -58,6 +58,46 @@ fn plans_spend_at_most_the_budget_and_nearly_all_of_it() {
 }
 
 #[test]
+fn every_combination_of_columns_and_public_facts_can_be_planned_and_run() {
+    let directory = tempfile::tempdir().unwrap();
+    let numeric = r#""x":{"type":"numeric","lower":0,"upper":9}"#;
+    let category = r#""c":{"type":"categorical","values":["u","v"]}"#;
+    for columns in [numeric.to_string(), category.to_string(), format!("{numeric},{category}")] {
+        for target in [
+            r#""task":"classification","target":"y","positive":"1""#,
+            r#""task":"regression","target":"y","target_lower":0,"target_upper":1"#,
+        ] {
+            let text = format!(r#"{{"name":"t",{target},"columns":{{{columns}}}}}"#);
+            let schema = Schema::parse(&text, Path::new("s")).unwrap();
+            for lines in ["", "3,u,1
+", "3,u,1
+4,v,0
+,w,1
+broken
+"] {
+                let path = directory.path().join("t.csv");
+                std::fs::write(&path, format!("x,c,y
+{lines}")).unwrap();
+                for rows in [None, Some(100)] {
+                    for standardise in [None, Some(false)] {
+                        for adjacency in [Adjacency::AddRemove, Adjacency::ReplaceOne] {
+                            let config = TrainConfig { rows, standardise, adjacency, ..config(1.0, 1e-6) };
+                            let file = CsvFile::open(&path).unwrap();
+                            let loaded = load(&config, schema.clone(), &file, &|_, _| ()).unwrap();
+                            let noise = NoiseSource::insecure_from_seed(3);
+                            let mut ledger = Ledger::in_memory().unwrap();
+                            let (trained, mut paid) = train(loaded, &mut ledger, noise, &mut |_| Ok(())).unwrap();
+                            assert!(paid.permit().is_err(), "every paid release was made");
+                            assert!(trained.model.intercept.is_finite());
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
 fn replace_one_doubles_the_sensitivity_at_the_same_clip() {
     let plan =
         |adjacency| Plan::new(&TrainConfig { adjacency, ..config(1.0, 1e-6) }, &schema("fair"), Some(6_366)).unwrap();

@@ -5,5 +5,5 @@ mod moments;
 mod theory;
 
 pub use dp_gd::{Averaging, DpGd, Progress};
-pub use moments::{MomentPlan, Moments};
+pub use moments::{MomentParts, MomentPlan, Moments};
 pub use theory::TheoryParameters;

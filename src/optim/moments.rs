@@ -9,16 +9,44 @@ use crate::private::{Paid, PrivateDataset, Released};
 /// Size of the grid on which moments are released: the row bound is near `2^31` grid steps.
 const TARGET_BITS: f64 = 31.0;
 
+/// What a release of moments contains.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MomentParts {
+    /// The number of rows.
+    pub count: bool,
+    /// Means and squares of the numeric features.
+    pub features: bool,
+    /// Mean and square of the label.
+    pub target: bool,
+}
+
+impl MomentParts {
+    fn coordinates(self, shape: &Shape) -> f64 {
+        let columns = if self.features { shape.numeric() } else { 0 };
+        (usize::from(self.count) + 2 * columns + 2 * usize::from(self.target)).max(1) as f64
+    }
+
+    fn words(self) -> &'static str {
+        match (self.count, self.features || self.target) {
+            (true, true) => "count, means and squares",
+            (true, false) => "count",
+            (false, _) => "means and squares",
+        }
+    }
+}
+
 /// Which moments to release, with public integer weights chosen for a share of the budget.
 ///
 /// The vector `(1, x_j.., x_j^2.., y, y^2)` with `|x_j|, |y| <= 1` gets the same weight on every
-/// coordinate, so that its norm is at most `sqrt(1 + 2 p + 2)` times the weight.
+/// coordinate that is asked for, so that its norm is at most the weight times the root of their number.
 ///
 /// # Privacy
 /// One Gaussian release with the public worst-case norm as its l2 sensitivity.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MomentPlan {
     weights: MomentWeights,
+    /// The integer that stands for 1.0 on every coordinate.
+    unit: f64,
     log2_scale: u32,
     sensitivity: u64,
     noise: NoiseLaw,
@@ -27,51 +55,45 @@ pub struct MomentPlan {
 impl MomentPlan {
     /// Plans a release with `sensitivity / 2^k <= sqrt(2 rho)`.
     ///
-    /// `features` asks for means and squares of the numeric features, `target` for those of the label;
-    /// the count is always included.
-    ///
     /// # Errors
     /// When the share is too small for the finest grid.
     pub fn new(
         shape: &Shape,
         adjacency: Adjacency,
         rho: f64,
-        features: bool,
-        target: bool,
+        wanted: MomentParts,
         noise: NoiseLaw,
     ) -> Fallible<Self> {
         let mu = (2.0 * rho).sqrt();
         let factor = adjacency.sum_sensitivity(1) as f64;
         let log2_scale = (TARGET_BITS - (mu / factor).log2()).floor().clamp(0.0, f64::from(MAX_LOG2_SCALE)) as u32;
         let bound = mu / factor * 2f64.powi(log2_scale as i32);
-        let columns = if features { shape.numeric() } else { 0 };
-        let coordinates = 1.0 + 2.0 * columns as f64 + if target { 2.0 } else { 0.0 };
         let full = f64::from(FULL_SCALE);
-        let unit = (bound / (coordinates.sqrt() * full) * (1.0 - 1e-9)).floor();
-        if !(unit >= 1.0 && unit * full < f64::from(u32::MAX)) {
+        let step = (bound / (wanted.coordinates(shape).sqrt() * full) * (1.0 - 1e-9)).floor();
+        if !(step >= 1.0 && step * full < f64::from(u32::MAX)) {
             return Err(Error::parameter(
                 "budget",
                 "is too small or too large for a release of moments",
                 "use another epsilon, or --no-standardise with a public row count",
             ));
         }
-        let unit = unit as u32;
-        let on = |wanted: bool| if wanted { unit } else { 0 };
+        let step = step as u32;
+        let on = |wanted: bool| if wanted { step } else { 0 };
         let weights = MomentWeights {
-            count: unit * FULL_SCALE as u32,
-            features: on(features),
-            squares: on(features),
-            label: on(target),
-            label_square: on(target),
+            count: on(wanted.count) * FULL_SCALE as u32,
+            features: on(wanted.features),
+            squares: on(wanted.features),
+            label: on(wanted.target),
+            label_square: on(wanted.target),
         };
         let sensitivity = PrivateDataset::moment_sensitivity(adjacency, shape, &weights);
-        Ok(MomentPlan { weights, log2_scale, sensitivity, noise })
+        Ok(MomentPlan { weights, unit: f64::from(step) * full, log2_scale, sensitivity, noise })
     }
 
     /// The event to pay for.
     pub fn event(&self) -> GaussianEvent {
         GaussianEvent {
-            what: "count, means and squares".into(),
+            what: self.words().into(),
             sensitivity: self.sensitivity,
             log2_scale: self.log2_scale,
             noise: self.noise,
@@ -79,24 +101,34 @@ impl MomentPlan {
         }
     }
 
-    /// Consumes one permit and reads off the moments.
+    /// Consumes one permit and reads off the moments, with `public_rows` for a count that was not asked for.
     ///
     /// # Errors
     /// When the permit is missing or does not fit.
-    pub fn run(&self, data: &PrivateDataset, paid: &mut Paid) -> Fallible<(Moments, Released)> {
+    pub fn run(
+        &self,
+        data: &PrivateDataset,
+        public_rows: Option<u64>,
+        paid: &mut Paid,
+    ) -> Fallible<(Moments, Released)> {
         let released = paid.permit()?.release(data.moments(&self.weights))?;
-        Ok((self.read(&released, data), released))
+        Ok((self.read(&released, data.shape(), public_rows), released))
     }
 
-    fn read(&self, released: &Released, data: &PrivateDataset) -> Moments {
+    fn words(&self) -> &'static str {
+        let MomentWeights { count, features, label, .. } = self.weights;
+        MomentParts { count: count > 0, features: features > 0, target: label > 0 }.words()
+    }
+
+    fn read(&self, released: &Released, shape: &Shape, public_rows: Option<u64>) -> Moments {
         let values = released.values();
-        let unit = f64::from(self.weights.count);
+        let unit = self.unit;
         let sigma = 2f64.powi(self.log2_scale as i32) / unit;
-        // Public where the adjacency allows it, else what was just released; at least one row.
-        let counted = values[0] as f64 / unit;
-        let rows = data.public_len().map_or(counted, |n| n as f64).max(1.0);
+        // Public, or what was just released; at least one row, lest noise make it negative.
+        let counted = values.first().map_or(1.0, |&count| count as f64 / unit);
+        let rows = public_rows.map_or(counted, |n| n as f64).max(1.0);
         let mean = |index: usize| (values[index] as f64 / unit / rows).clamp(-1.0, 1.0);
-        let columns = data.shape().numeric();
+        let columns = shape.numeric();
         let pair = |first: usize, second: usize| Spread::new(mean(first), mean(second), sigma / rows);
         let features = match self.weights.features {
             0 => Vec::new(),
@@ -155,10 +187,13 @@ mod tests {
             let shape = Shape::new(columns, &[3]);
             for rho in [1e-8, 1e-4, 0.01, 1.0, 50.0] {
                 for adjacency in [Adjacency::AddRemove, Adjacency::ReplaceOne] {
-                    let plan = MomentPlan::new(&shape, adjacency, rho, true, true, NoiseLaw::FlooredNormal).unwrap();
-                    let cost = plan.event().rho();
-                    assert!(cost <= crate::privacy::Rho::from_f64(rho).unwrap(), "{columns} {rho}");
-                    assert!(cost.upper() > 0.98 * rho, "{columns} {rho} {}", cost.upper());
+                    for count in [true, false] {
+                        let parts = MomentParts { count, features: true, target: true };
+                        let plan = MomentPlan::new(&shape, adjacency, rho, parts, NoiseLaw::FlooredNormal).unwrap();
+                        let cost = plan.event().rho();
+                        assert!(cost <= crate::privacy::Rho::from_f64(rho).unwrap(), "{columns} {rho}");
+                        assert!(cost.upper() > 0.98 * rho, "{columns} {rho} {}", cost.upper());
+                    }
                 }
             }
         }

@@ -5,7 +5,7 @@ use crate::accounting::Conversion;
 use crate::data::Schema;
 use crate::error::{Error, Fallible};
 use crate::kernel::{FULL_SCALE, MAX_MULTIPLIER, Shape};
-use crate::optim::{Averaging, DpGd, MomentPlan, TheoryParameters};
+use crate::optim::{Averaging, DpGd, MomentParts, MomentPlan, TheoryParameters};
 use crate::preprocess::shape_of;
 use crate::privacy::{Adjacency, DatasetId, Delta, GaussianEvent, MAX_LOG2_SCALE, NoiseLaw, Rho, Scope, total_rho};
 
@@ -171,7 +171,9 @@ impl Plan {
         let rows = public_rows(config, schema, public_len);
         let (rho, delta, delta_by_rule) = budget(config, rows.map(|(n, _)| n))?;
         let theory = config.algorithm == Algorithm::DpGdTheory;
-        let standardise = config.standardise.unwrap_or(!theory);
+        // Categories alone leave nothing to standardise.
+        let anything = shape.numeric() > 0 || model == ModelKind::Linear;
+        let standardise = anything && config.standardise.unwrap_or(!theory);
         let moments = plan_moments(config, &shape, model, &rho, standardise, rows.is_some())?;
         let spent = moments.as_ref().map_or(Rho::zero(), |plan| plan.event().rho());
         let left = rho.minus(&spent);
@@ -277,8 +279,8 @@ fn plan_moments(
         (false, true) => return Ok(None),
     };
     let target = standardise && model == ModelKind::Linear;
-    let rho = rho.lower() * share;
-    MomentPlan::new(shape, config.adjacency, rho, standardise, target, config.noise).map(Some)
+    let parts = MomentParts { count: !rows_are_public, features: standardise, target };
+    MomentPlan::new(shape, config.adjacency, rho.lower() * share, parts, config.noise).map(Some)
 }
 
 /// A bound on the typical squared norm of a standardised row: one for each feature and the intercept.

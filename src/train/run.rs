@@ -104,9 +104,10 @@ pub fn train(
     let mut rows = plan.rows.map_or(1.0, |(n, _)| n as f64);
     let mut map = None;
     if let Some(moments) = &plan.moments {
-        let (released, record) = moments.run(&dataset, &mut paid)?;
+        let public_rows = plan.rows.map(|(n, _)| n);
+        let (released, record) = moments.run(&dataset, public_rows, &mut paid)?;
         log.release(0, record.event(), 1.0)?;
-        rows = plan.rows.map_or(released.rows, |(n, _)| n as f64);
+        rows = released.rows;
         let (limit, target_limit) = plan.limits();
         map = plan.standardise.then(|| released.standardiser(limit, target_limit));
     }
