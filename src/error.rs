@@ -42,7 +42,7 @@ pub enum ErrorKind {
         cure: String,
     },
     /// The operating system refused to read or write.
-    #[error("{}: cannot {action}: {source}", .path.display())]
+    #[error("{}: cannot {action}: {source}; check the path and its permissions", .path.display())]
     Io {
         /// The file.
         path: PathBuf,

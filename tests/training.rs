@@ -69,15 +69,25 @@ fn every_combination_of_columns_and_public_facts_can_be_planned_and_run() {
         ] {
             let text = format!(r#"{{"name":"t",{target},"columns":{{{columns}}}}}"#);
             let schema = Schema::parse(&text, Path::new("s")).unwrap();
-            for lines in ["", "3,u,1
-", "3,u,1
+            for lines in [
+                "",
+                "3,u,1
+",
+                "3,u,1
 4,v,0
 ,w,1
 broken
-"] {
+",
+            ] {
                 let path = directory.path().join("t.csv");
-                std::fs::write(&path, format!("x,c,y
-{lines}")).unwrap();
+                std::fs::write(
+                    &path,
+                    format!(
+                        "x,c,y
+{lines}"
+                    ),
+                )
+                .unwrap();
                 for rows in [None, Some(100)] {
                     for standardise in [None, Some(false)] {
                         for adjacency in [Adjacency::AddRemove, Adjacency::ReplaceOne] {
@@ -86,7 +96,8 @@ broken
                             let loaded = load(&config, schema.clone(), &file, &|_, _| ()).unwrap();
                             let noise = NoiseSource::insecure_from_seed(3);
                             let mut ledger = Ledger::in_memory().unwrap();
-                            let (trained, mut paid) = train(loaded, &mut ledger, noise, &mut |_| Ok(())).unwrap();
+                            let (trained, mut paid) = train(loaded, &mut ledger, noise, &mut |_| Ok(()))
+                                .unwrap_or_else(|e| panic!("{columns} {target} {lines:?} {config:?}: {e}"));
                             assert!(paid.permit().is_err(), "every paid release was made");
                             assert!(trained.model.intercept.is_finite());
                         }

@@ -39,22 +39,22 @@ the l2 sensitivity, which is the clip norm under add-remove and twice that under
 #[derive(Args)]
 pub(super) struct ConvertArguments {
     /// rho of zCDP
-    #[arg(long, allow_negative_numbers = true, conflicts_with_all = ["mu", "noise_multiplier"])]
+    #[arg(long, allow_hyphen_values = true, conflicts_with_all = ["mu", "noise_multiplier"])]
     rho: Option<f64>,
     /// mu of Gaussian DP
-    #[arg(long, allow_negative_numbers = true, conflicts_with = "noise_multiplier")]
+    #[arg(long, allow_hyphen_values = true, conflicts_with = "noise_multiplier")]
     mu: Option<f64>,
     /// Noise standard deviation over l2 sensitivity, per step
-    #[arg(long, allow_negative_numbers = true)]
+    #[arg(long, allow_hyphen_values = true)]
     noise_multiplier: Option<f64>,
     /// Steps of --noise-multiplier
     #[arg(long, default_value_t = 1, requires = "noise_multiplier")]
     steps: u64,
     /// epsilon
-    #[arg(long, allow_negative_numbers = true)]
+    #[arg(long, allow_hyphen_values = true)]
     epsilon: Option<f64>,
     /// delta
-    #[arg(long, allow_negative_numbers = true)]
+    #[arg(long, allow_hyphen_values = true)]
     delta: Option<f64>,
     /// Print one JSON object
     #[arg(long)]
@@ -64,25 +64,25 @@ pub(super) struct ConvertArguments {
 #[derive(Args)]
 pub(super) struct CalibrateArguments {
     /// Target epsilon
-    #[arg(long, allow_negative_numbers = true, requires = "delta", conflicts_with = "rho")]
+    #[arg(long, allow_hyphen_values = true, requires = "delta", conflicts_with = "rho")]
     epsilon: Option<f64>,
     /// Target delta
-    #[arg(long, allow_negative_numbers = true, requires = "epsilon")]
+    #[arg(long, allow_hyphen_values = true, requires = "epsilon")]
     delta: Option<f64>,
     /// Target rho
-    #[arg(long, allow_negative_numbers = true)]
+    #[arg(long, allow_hyphen_values = true)]
     rho: Option<f64>,
     /// Number of releases
     #[arg(long, default_value_t = 1, conflicts_with = "noise_multiplier")]
     steps: u64,
     /// Clip norm of one row
-    #[arg(long, default_value_t = 1.0, allow_negative_numbers = true)]
+    #[arg(long, default_value_t = 1.0, allow_hyphen_values = true)]
     clip: f64,
     /// Neighbouring relation
     #[arg(long, value_enum, default_value = "add-remove")]
     adjacency: AdjacencyArgument,
     /// Answer with the most steps for this noise multiplier instead
-    #[arg(long, allow_negative_numbers = true, conflicts_with = "rho")]
+    #[arg(long, allow_hyphen_values = true, conflicts_with = "rho")]
     noise_multiplier: Option<f64>,
     /// Print one JSON object
     #[arg(long)]

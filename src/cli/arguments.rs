@@ -37,12 +37,17 @@ pub(super) struct SchemaArgument {
 impl SchemaArgument {
     /// Reads the schema that belongs to a data file.
     pub(super) fn read(&self, data: &Path) -> Fallible<Schema> {
+        Schema::read(&self.path(data)?)
+    }
+
+    /// The schema file that belongs to a data file.
+    pub(super) fn path(&self, data: &Path) -> Fallible<PathBuf> {
         if let Some(path) = &self.schema {
-            return Schema::read(path);
+            return Ok(path.clone());
         }
         let candidates = beside(data);
         match candidates.iter().find(|path| path.exists()) {
-            Some(path) => Schema::read(path),
+            Some(path) => Ok(path.clone()),
             None => Err(Error::parameter(
                 "--schema",
                 format!("is missing, and {} does not exist", candidates[0].display()),
@@ -63,6 +68,17 @@ fn beside(data: &Path) -> Vec<PathBuf> {
 /// The file name without its last extension.
 pub(super) fn stem(path: &Path) -> String {
     path.file_stem().map_or_else(|| "data".into(), |stem| stem.to_string_lossy().into_owned())
+}
+
+/// Whether two paths name one file, whether or not it exists yet.
+pub(super) fn same_file(a: &Path, b: &Path) -> bool {
+    let resolve = |path: &Path| {
+        path.canonicalize().ok().or_else(|| {
+            let parent = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+            Some(parent.canonicalize().ok()?.join(path.file_name()?))
+        })
+    };
+    a == b || resolve(a).is_some_and(|a| Some(a) == resolve(b))
 }
 
 /// Checks an optional delta.

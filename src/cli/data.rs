@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use clap::{Args, ValueEnum};
 
 use super::arguments::stem;
-use super::output::{bar, print};
+use super::output::{bar, print, warn};
 use crate::data::{CsvFile, Schema, Synthetic, Task, draft_schema};
 use crate::error::{Error, Fallible};
 use crate::train::StagedFile;
@@ -31,10 +31,8 @@ pub(super) fn inspect(arguments: &InspectArguments) -> Fallible<ExitCode> {
     let file = CsvFile::open(&arguments.data)?;
     let name = arguments.name.clone().unwrap_or_else(|| stem(&arguments.data));
     let schema = draft_schema(&file, &name, arguments.target.as_deref())?;
-    eprintln!(
-        "rhograd: NOT PRIVATE, custodian-only: this draft shows values of the rows. Replace bounds and values by"
-    );
-    eprintln!("rhograd: public knowledge, then delete \"draft\"; until then every model is marked NOT PRIVATE");
+    warn("NOT PRIVATE, custodian-only: this draft shows values of the rows. Replace bounds and values by");
+    warn("public knowledge, then delete \"draft\"; until then every model is marked NOT PRIVATE");
     print(&pretty(&schema)?)?;
     Ok(ExitCode::SUCCESS)
 }
@@ -70,7 +68,7 @@ pub(super) struct GenerateArguments {
     #[arg(long, default_value_t = 0)]
     categories: usize,
     /// Standard deviation of the noise of a linear target
-    #[arg(long, default_value_t = 0.5, allow_negative_numbers = true)]
+    #[arg(long, default_value_t = 0.5, allow_hyphen_values = true)]
     noise: f64,
     /// Seed
     #[arg(long, default_value_t = 1)]

@@ -33,13 +33,13 @@ pub(super) enum LedgerCommand {
 #[derive(Args)]
 struct CapBudget {
     /// Cap as rho of zCDP
-    #[arg(long, conflicts_with = "epsilon", allow_negative_numbers = true)]
+    #[arg(long, conflicts_with = "epsilon", allow_hyphen_values = true)]
     rho: Option<f64>,
     /// Cap as epsilon, converted to the rho that guarantees it for Gaussian releases
-    #[arg(long, requires = "delta", allow_negative_numbers = true)]
+    #[arg(long, requires = "delta", allow_hyphen_values = true)]
     epsilon: Option<f64>,
     /// Delta of --epsilon
-    #[arg(long, requires = "epsilon", allow_negative_numbers = true)]
+    #[arg(long, requires = "epsilon", allow_hyphen_values = true)]
     delta: Option<f64>,
 }
 
@@ -84,7 +84,7 @@ pub(super) struct ShowArguments {
     /// Ledger file
     ledger: PathBuf,
     /// Delta at which spending is shown as epsilon
-    #[arg(long, default_value_t = 1e-6, allow_negative_numbers = true)]
+    #[arg(long, default_value_t = 1e-6, allow_hyphen_values = true)]
     delta: f64,
     /// Print one JSON object
     #[arg(long)]

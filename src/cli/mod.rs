@@ -47,10 +47,10 @@ enum Command {
     /// Recompute every number of a model's statement; exit 1 on any mismatch
     Verify(model::VerifyArguments),
     /// Privacy calculator
-    #[command(subcommand)]
+    #[command(subcommand, after_help = "Example:\n  rhograd account convert --rho 0.5 --delta 1e-6")]
     Account(account::AccountCommand),
     /// Caps and spending of data sets
-    #[command(subcommand)]
+    #[command(subcommand, after_help = "Example:\n  rhograd ledger show datasets/fair.ledger.sqlite")]
     Ledger(ledger::LedgerCommand),
     /// Draft a schema from the rows (NOT PRIVATE, custodian-only)
     Inspect(data::InspectArguments),
@@ -63,7 +63,7 @@ pub fn main() -> ExitCode {
     match run(Cli::parse().command) {
         Ok(code) => code,
         Err(error) => {
-            eprintln!("rhograd: {error}");
+            output::warn(&error.to_string());
             ExitCode::from(error.exit_code())
         }
     }

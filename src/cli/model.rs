@@ -7,11 +7,12 @@ use std::process::ExitCode;
 use clap::Args;
 use serde_json::json;
 
-use super::output::{print, print_json};
+use super::arguments::same_file;
+use super::output::{print, print_json, warn};
 use crate::data::CsvFile;
 use crate::error::{Error, Fallible};
 use crate::ledger::Ledger;
-use crate::num::round::decimal_up;
+use crate::num::round::{decimal_down, decimal_up};
 use crate::privacy::Adjacency;
 use crate::train::{self, Feature, Metrics, ModelFile, StagedFile, Statement, Target};
 
@@ -32,6 +33,11 @@ pub(super) struct PredictArguments {
 pub(super) fn predict(arguments: &PredictArguments) -> Fallible<ExitCode> {
     let model = ModelFile::read(&arguments.model)?;
     let file = CsvFile::open(&arguments.data)?;
+    for (what, input) in [("the data", &arguments.data), ("the model", &arguments.model)] {
+        if arguments.out.as_ref().is_some_and(|out| same_file(out, input)) {
+            return Err(Error::parameter("--out", format!("would overwrite {what}"), "name another file"));
+        }
+    }
     let staged = arguments.out.as_deref().map(StagedFile::new).transpose()?;
     let predictions = train::predict(&model, &file)?;
     let mut text = String::from(match model.target {
@@ -79,7 +85,7 @@ pub(super) fn evaluate(arguments: &EvaluateArguments) -> Fallible<ExitCode> {
         print_json(&value)?;
         return Ok(ExitCode::SUCCESS);
     }
-    eprintln!("rhograd: custodian-only: exact functions of the rows of {}; not private", arguments.data.display());
+    warn(&format!("custodian-only: exact functions of the rows of {}; not private", arguments.data.display()));
     print(&match metrics {
         Metrics::Label { rows, accuracy, auc, log_loss, majority } => {
             format!(
@@ -132,6 +138,9 @@ pub(super) struct VerifyArguments {
     /// Also look the charge up in this ledger
     #[arg(long, value_name = "FILE")]
     ledger: Option<PathBuf>,
+    /// Also check every line of this log
+    #[arg(long, value_name = "FILE")]
+    log: Option<PathBuf>,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
@@ -141,8 +150,10 @@ pub(super) fn verify(arguments: &VerifyArguments) -> Fallible<ExitCode> {
     let model = ModelFile::read(&arguments.model)?;
     let text =
         std::fs::read_to_string(&arguments.model).map_err(|e| Error::io(&arguments.model, "read the model", e))?;
+    let read_log = |path: &PathBuf| std::fs::read_to_string(path).map_err(|e| Error::io(path, "read the log", e));
+    let log = arguments.log.as_ref().map(read_log).transpose()?;
     let mut ledger = arguments.ledger.as_deref().map(Ledger::open_existing).transpose()?;
-    let checks = train::verify(&model, &text, ledger.as_mut())?;
+    let checks = train::verify(&model, &text, log.as_deref(), ledger.as_mut())?;
     let held = checks.iter().all(|check| check.held);
     if arguments.json {
         let list: Vec<_> = checks.iter().map(|c| json!({"check": c.what, "held": c.held})).collect();
@@ -155,7 +166,8 @@ pub(super) fn verify(arguments: &VerifyArguments) -> Fallible<ExitCode> {
             page.push('\n');
         }
         page.push_str(match (held, model.statement.dp) {
-            (true, true) => "verified\n",
+            (true, true) if ledger.is_some() => "verified\n",
+            (true, true) => "verified against itself; --ledger FILE also checks that the releases were charged\n",
             (true, false) => "consistent, but the statement says that the model is NOT PRIVATE\n",
             (false, _) => "NOT verified\n",
         });
@@ -171,12 +183,12 @@ pub(super) fn plain_statement(statement: &Statement) -> String {
     let mut page = format!("Data set \"{}\": {}\n\n", facts.dataset, statement.statement);
     if statement.dp {
         let change = match facts.adjacency {
-            Adjacency::AddRemove => "whether any single row was in the data or not",
-            Adjacency::ReplaceOne => "which of two values any single row had",
+            Adjacency::AddRemove => "with any single row as without it",
+            Adjacency::ReplaceOne => "with any single row as with another in its place",
         };
         page.push_str(&format!(
-            "In plain words: someone who sees everything that was released, and knows all other rows, can hardly tell {change}: \
-             seeing it changes their odds by a factor of at most {}, except with probability {}.\n\n",
+            "In plain words: whatever someone looks for in what was released, even knowing all other rows, they find it \
+             nearly as often {change}: at most {} times as often, plus a probability of {}.\n\n",
             decimal_up(guarantee.epsilon.parse::<f64>().map_or(f64::INFINITY, f64::exp).next_up(), 4),
             guarantee.delta
         ));
@@ -202,10 +214,10 @@ pub(super) fn plain_statement(statement: &Statement) -> String {
         (
             "noise",
             format!(
-                "{}; multiplier {:.4} per step, sigma {:.4} on sums clipped at {:.4}",
+                "{}; multiplier {} per step, sigma {} on sums clipped at {:.4}",
                 statement.mechanism.name,
-                statement.mechanism.noise_multiplier,
-                statement.mechanism.sigma,
+                decimal_down(statement.mechanism.noise_multiplier, 6),
+                decimal_down(statement.mechanism.sigma, 6),
                 facts.clip_norm
             ),
         ),

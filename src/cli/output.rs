@@ -19,6 +19,11 @@ pub(super) fn print(text: &str) -> Fallible<()> {
     }
 }
 
+/// Tells the user something on standard error; nobody has to listen.
+pub(super) fn warn(message: &str) {
+    let _ = writeln!(std::io::stderr(), "rhograd: {message}");
+}
+
 /// Prints one JSON value and a newline.
 pub(super) fn print_json(value: &serde_json::Value) -> Fallible<()> {
     print(&format!("{value}\n"))

@@ -6,9 +6,9 @@ use std::process::ExitCode;
 use clap::{Args, ValueEnum};
 use serde_json::json;
 
-use super::arguments::{AdjacencyArgument, SchemaArgument, delta, stem};
+use super::arguments::{AdjacencyArgument, SchemaArgument, delta, same_file, stem};
 use super::model::{most_telling, plain_statement};
-use super::output::{bar, print, print_json, seconds};
+use super::output::{bar, print, print_json, seconds, warn};
 use crate::data::CsvFile;
 use crate::error::{Error, Fallible};
 use crate::ledger::Ledger;
@@ -18,6 +18,9 @@ use crate::privacy::{Epsilon, NoiseLaw, Rho};
 use crate::train::{
     Algorithm, Budget, Loaded, LogEntry, ModelKind, StagedFile, TrainConfig, Trained, load, sha256_hex, train,
 };
+
+/// More threads than any machine this runs on has cores for.
+const MOST_THREADS: usize = 1024;
 
 #[derive(Clone, Copy, ValueEnum)]
 enum ModelArgument {
@@ -74,34 +77,34 @@ pub(super) struct TrainArguments {
     #[arg(long, value_enum, default_value = "auto")]
     algorithm: AlgorithmArgument,
     /// Privacy budget epsilon
-    #[arg(long, allow_negative_numbers = true, required_unless_present = "rho", conflicts_with = "rho")]
+    #[arg(long, allow_hyphen_values = true, required_unless_present = "rho", conflicts_with = "rho")]
     epsilon: Option<f64>,
     /// Delta of the guarantee [default: a tenth of one over the public row count, at most 1e-5; 1e-6 without one]
-    #[arg(long, allow_negative_numbers = true)]
+    #[arg(long, allow_hyphen_values = true)]
     delta: Option<f64>,
     /// Privacy budget as rho of zCDP
-    #[arg(long, allow_negative_numbers = true)]
+    #[arg(long, allow_hyphen_values = true)]
     rho: Option<f64>,
     /// Which data sets are neighbours
     #[arg(long, value_enum, default_value = "add-remove")]
     adjacency: AdjacencyArgument,
     /// Clip norm of one row's gradient [default: by rule]
-    #[arg(long, value_name = "C", allow_negative_numbers = true)]
+    #[arg(long, value_name = "C", allow_hyphen_values = true)]
     clip: Option<f64>,
     /// Number of gradient steps [default: by rule]
     #[arg(long, value_name = "T")]
     steps: Option<u64>,
     /// Step size on the mean loss [default: by rule]
-    #[arg(long, value_name = "ETA", allow_negative_numbers = true)]
+    #[arg(long, value_name = "ETA", allow_hyphen_values = true)]
     learning_rate: Option<f64>,
     /// Momentum in [0, 1) [default: by rule]
-    #[arg(long, allow_negative_numbers = true)]
+    #[arg(long, allow_hyphen_values = true)]
     momentum: Option<f64>,
     /// l2 penalty on all coefficients but the intercept
-    #[arg(long, default_value_t = 0.0, allow_negative_numbers = true)]
+    #[arg(long, default_value_t = 0.0, allow_hyphen_values = true)]
     l2: f64,
     /// Radius of the ball that iterates are projected to [default: none; 1 for dp-gd-theory]
-    #[arg(long, allow_negative_numbers = true)]
+    #[arg(long, allow_hyphen_values = true)]
     radius: Option<f64>,
     /// Which iterate is returned [default: tail; mean for dp-gd-theory]
     #[arg(long, value_enum)]
@@ -143,6 +146,11 @@ pub(super) fn run(arguments: &TrainArguments) -> Fallible<ExitCode> {
     let config = arguments.config()?;
     let schema = arguments.schema.read(&arguments.data)?;
     config.check(&schema)?;
+    // Without randomness there is no run, so no row is read either.
+    let noise = match arguments.seed {
+        Some(seed) => NoiseSource::insecure_from_seed(seed),
+        None => NoiseSource::from_os()?,
+    };
     let file = CsvFile::open(&arguments.data)?;
     let drafted = schema.draft;
     let loading = bar(file.body_bytes() as u64, "reading", "bytes");
@@ -151,18 +159,16 @@ pub(super) fn run(arguments: &TrainArguments) -> Fallible<ExitCode> {
     drop(file);
     report_load(&loaded);
     if drafted {
-        eprintln!(
-            "rhograd: warning: the schema is a draft made from the rows, so the model will be marked NOT PRIVATE; replace its bounds by public ones and delete \"draft\""
+        warn(
+            "warning: the schema is a draft made from the rows, so the model will be marked NOT PRIVATE; replace its bounds by public ones and delete \"draft\"",
         );
     }
     // Both files are staged before the charge: a directory that cannot be written to costs nothing.
     let (out, log) = arguments.outputs();
+    arguments.refuse_overwriting(&out, &log)?;
     let (model_file, log_file) = (StagedFile::new(&out)?, StagedFile::new(&log)?);
     let mut ledger = arguments.open_ledger()?;
-    let noise = match arguments.seed {
-        Some(seed) => NoiseSource::insecure_from_seed(seed),
-        None => NoiseSource::from_os()?,
-    };
+    warn(&format!("{} steps on {} coefficients", loaded.plan().gradient.steps, loaded.plan().dimension));
     let finished = execute(loaded, &mut ledger, noise, model_file, log_file)?;
     report_spending(&mut ledger, &finished.trained)?;
     if arguments.json {
@@ -179,7 +185,7 @@ struct Finished {
     load_seconds: f64,
 }
 
-/// Charges, trains and publishes log and model; the ledger's note of completion comes last.
+/// Charges, trains, notes the model in the ledger, and publishes log and model.
 fn execute(
     loaded: Loaded,
     ledger: &mut Ledger,
@@ -199,9 +205,12 @@ fn execute(
     steps.finish_and_clear();
     let text = trained.model.to_json();
     model_file.append(text.as_bytes())?;
+    // Noted first, so that every model that can be seen is in the ledger. It was paid for: it is
+    // published even where the note fails, and `verify --ledger` will then say so.
+    let noted = ledger.complete(paid.reservation(), &sha256_hex(text.as_bytes()));
     log_file.publish()?;
     model_file.publish()?;
-    ledger.complete(paid.reservation(), &sha256_hex(text.as_bytes()))?;
+    noted?;
     Ok(Finished { trained, last, load_seconds })
 }
 
@@ -256,22 +265,41 @@ impl TrainArguments {
         (out, log)
     }
 
+    fn ledger_path(&self) -> PathBuf {
+        let beside = || self.data.with_file_name(format!("{}.ledger.sqlite", stem(&self.data)));
+        self.ledger.clone().unwrap_or_else(beside)
+    }
+
     fn open_ledger(&self) -> Fallible<Ledger> {
-        if self.no_ledger {
-            return Ledger::in_memory();
+        if self.no_ledger { Ledger::in_memory() } else { Ledger::open_or_create(self.ledger_path()) }
+    }
+
+    /// A result must not take the place of an input, of the ledger, or of the other result.
+    fn refuse_overwriting(&self, out: &Path, log: &Path) -> Fallible<()> {
+        let ledger = self.ledger_path();
+        let mut kept = vec![("the data", self.data.clone()), ("the schema", self.schema.path(&self.data)?)];
+        for suffix in ["", "-journal", "-wal"] {
+            let mut name = ledger.clone().into_os_string();
+            name.push(suffix);
+            kept.push(("the ledger", PathBuf::from(name)));
         }
-        let path = self
-            .ledger
-            .clone()
-            .unwrap_or_else(|| self.data.with_file_name(format!("{}.ledger.sqlite", stem(&self.data))));
-        Ledger::open_or_create(&path)
+        for (flag, output) in [("--out", out), ("--log", log)] {
+            if let Some((what, _)) = kept.iter().find(|(_, path)| same_file(path, output)) {
+                return Err(Error::parameter(flag, format!("would overwrite {what}"), "name another file"));
+            }
+            kept.push(("the other result", output.to_owned()));
+        }
+        Ok(())
     }
 }
 
-pub(super) fn set_threads(threads: Option<usize>) -> Fallible<()> {
+fn set_threads(threads: Option<usize>) -> Fallible<()> {
     match threads {
         None => Ok(()),
-        Some(0) => Err(Error::parameter("--threads", "is 0, must be at least 1", "leave it out to use all")),
+        Some(n) if n == 0 || n > MOST_THREADS => {
+            let problem = format!("is {n}, must be in 1..={MOST_THREADS}");
+            Err(Error::parameter("--threads", problem, "leave it out to use all"))
+        }
         Some(n) => rayon::ThreadPoolBuilder::new()
             .num_threads(n)
             .build_global()
@@ -282,21 +310,21 @@ pub(super) fn set_threads(threads: Option<usize>) -> Fallible<()> {
 /// What the custodian may know about the load; standard error only.
 fn report_load(loaded: &Loaded) {
     let report = &loaded.report;
-    eprintln!("rhograd: custodian-only: {} lines read in {}", report.lines, seconds(loaded.load_seconds));
+    warn(&format!("custodian-only: {} lines read in {}", report.lines, seconds(loaded.load_seconds)));
     if let Some(line) = report.first_unusable {
-        eprintln!(
-            "rhograd: custodian-only: {} lines are no records (wrong number of cells, or a label or target that the schema does not allow) and contribute nothing; the first is line {line}",
+        warn(&format!(
+            "custodian-only: {} lines are no records (wrong number of cells, or a label or target that the schema does not allow) and contribute nothing; the first is line {line}",
             report.unusable
-        );
+        ));
     }
     if loaded.plan().model == ModelKind::Logistic && report.positives == 0 {
-        eprintln!("rhograd: custodian-only: no row has the positive label; check \"positive\" in the schema");
+        warn("custodian-only: no row has the positive label; check \"positive\" in the schema");
     }
     if report.missing + report.undeclared > 0 {
-        eprintln!(
-            "rhograd: custodian-only: {} numeric cells missing or unreadable, {} category cells not declared",
+        warn(&format!(
+            "custodian-only: {} numeric cells missing or unreadable, {} category cells not declared",
             report.missing, report.undeclared
-        );
+        ));
     }
 }
 
@@ -309,12 +337,12 @@ fn report_spending(ledger: &mut Ledger, trained: &Trained) -> Fallible<()> {
         Some(left) => format!("{} left under its cap", left.lower()),
         None => "no cap set; `rhograd ledger cap` sets one".into(),
     };
-    eprintln!(
-        "rhograd: ledger {}: \"{dataset}\" has spent rho {} in {} runs, {cap}",
+    warn(&format!(
+        "ledger {}: \"{dataset}\" has spent rho {} in {} runs, {cap}",
         path.display(),
         summary.spent.upper(),
         summary.runs
-    );
+    ));
     Ok(())
 }
 

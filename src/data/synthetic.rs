@@ -49,7 +49,7 @@ impl Synthetic {
             negative: (!regression).then(|| "0".into()),
             target_lower: regression.then_some(-TARGET_BOUND),
             target_upper: regression.then_some(TARGET_BOUND),
-            rows: Some(self.rows),
+            rows: (self.rows > 0).then_some(self.rows),
             ignore: Vec::new(),
             columns: Columns(numeric.chain(categorical).collect()),
             draft: false,

@@ -1,6 +1,7 @@
 //! Sums of the encoded values themselves: count, features, squares, label and its square.
 
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 
 use super::{FULL_SCALE, LANES, Rows};
 
@@ -8,7 +9,8 @@ use super::{FULL_SCALE, LANES, Rows};
 ///
 /// The vector of a row is `(count, features * q_j.., squares * (q_j^2 / FULL_SCALE).., label * y,
 /// label_square * (y^2 / FULL_SCALE))`; a weight of zero leaves a part out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct MomentWeights {
     /// Value of the constant coordinate.
     pub count: u32,

@@ -151,6 +151,16 @@ impl Ledger {
         self.book.summary(dataset)
     }
 
+    /// The account of one data set as it stood after the entry with this number.
+    ///
+    /// # Errors
+    /// When the data set was unknown then, or the ledger cannot be read.
+    pub fn summary_at(&mut self, dataset: &DatasetId, sequence: u64) -> Fallible<DatasetSummary> {
+        let mut book = Book::new();
+        read_until(&self.connection, &mut book, sequence, &self.path)?;
+        book.summary(dataset)
+    }
+
     /// The accounts of all data sets, by name.
     ///
     /// # Errors
@@ -248,6 +258,18 @@ impl Ledger {
 /// branches of one history can agree.
 fn forget_pages(connection: &Connection, path: &Path) -> Fallible<()> {
     connection.execute_batch("PRAGMA shrink_memory").map_err(failed(path))
+}
+
+/// Reads and checks the entries up to `sequence` into an empty book.
+fn read_until(connection: &Connection, book: &mut Book, sequence: u64, path: &Path) -> Fallible<()> {
+    let broken = |problem: String| Error::ledger(path, format!("{problem}; restore a copy that holds every run"));
+    let sql = "SELECT sequence, body, previous, hash FROM entries WHERE sequence <= ?1 ORDER BY sequence";
+    let mut statement = connection.prepare_cached(sql).map_err(failed(path))?;
+    let mut rows = statement.query([i64::try_from(sequence).unwrap_or(i64::MAX)]).map_err(failed(path))?;
+    while let Some(row) = rows.next().map_err(failed(path))? {
+        book.read(&raw(row).map_err(failed(path))?).map_err(broken)?;
+    }
+    Ok(())
 }
 
 /// Reads and checks the entries that came after the last one in `book`.

@@ -151,7 +151,7 @@ impl Walk {
         let events = self.events(name);
         let cost = |e: &GaussianEvent| (e.count * e.sensitivity * e.sensitivity) << (20 - 2 * e.log2_scale);
         let total: u64 = events.iter().map(cost).sum();
-        let valid = total > 0 && events.iter().all(|e| e.sensitivity > 0);
+        let valid = total > 0 && events.iter().all(|e| e.sensitivity > 0 && e.count > 0);
         let replace_one = scope.adjacency == Adjacency::ReplaceOne;
         let allowed = self.model.get(name).is_none_or(|account| account.allows(replace_one, total));
         let private = self.rng.random();

@@ -7,8 +7,8 @@
 //!
 //! Layers, bottom up: `source` (key, streams), `bits` (the interface to randomness), `digits` (uniform real
 //! numbers), `coins` (exponential probabilities), then one file per law. The number of coins tossed depends on
-//! the noise, so drawing takes a time that depends on the noise: draw it before rows are read, and never report
-//! how long it took.
+//! the noise, so drawing takes a time that depends on the noise; timing is outside the adversary's view, and how
+//! long a release took must never be published.
 
 mod bits;
 mod coins;

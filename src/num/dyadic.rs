@@ -126,9 +126,22 @@ impl Dyadic {
         scale_by_power_of_two(mantissa, drop - i64::from(self.log2_denominator))
     }
 
-    /// A decimal with `digits` significant digits that is never below the value.
+    /// A decimal with `digits` significant digits whose exact value is never below this one.
     pub fn to_decimal_up(&self, digits: u32) -> String {
-        crate::num::round::decimal_up(self.to_f64_up(), digits)
+        if self.is_zero() {
+            return "0".into();
+        }
+        let digits = i64::from(digits.clamp(1, 17));
+        // The exponent of the nearest double may be one off; then one digit more or fewer is shown.
+        let exponent = self.to_f64_up().log10().floor().clamp(-400.0, 400.0) as i64;
+        let places = digits - 1 - exponent;
+        let power = BigUint::from(10u8).pow(places.unsigned_abs() as u32);
+        let (numerator, denominator) = match places >= 0 {
+            true => (&self.numerator * power, BigUint::from(1u8) << self.log2_denominator),
+            false => (self.numerator.clone(), power << self.log2_denominator),
+        };
+        let whole = (numerator + &denominator - 1u8) / denominator;
+        crate::num::round::plain(&whole.to_string(), -places)
     }
 }
 
@@ -173,6 +186,17 @@ mod tests {
         let part = Dyadic::from_f64(0.05).unwrap();
         assert_ne!(part.times(200), Dyadic::from_f64(10.0).unwrap());
         assert_eq!(Dyadic::from_f64(0.25).unwrap().times(8), Dyadic::from_f64(2.0).unwrap());
+    }
+
+    #[test]
+    fn decimals_are_never_below_the_exact_value() {
+        // The double nearest 0.1 lies above it, so six digits must go up.
+        assert_eq!(Dyadic::from_f64(0.1).unwrap().to_decimal_up(6), "0.100001");
+        assert_eq!(Dyadic::from_f64(0.25).unwrap().to_decimal_up(6), "0.25");
+        assert_eq!(Dyadic::from_f64(123_456.0).unwrap().to_decimal_up(3), "124000");
+        assert_eq!(Dyadic::from_f64(99_999.0).unwrap().to_decimal_up(3), "100000");
+        assert_eq!(Dyadic::from_f64(1e-9).unwrap().to_decimal_up(2), "1.1e-9");
+        assert_eq!(Dyadic::zero().to_decimal_up(3), "0");
     }
 
     #[test]

@@ -29,7 +29,18 @@ pub fn decimal_up(value: f64, digits: u32) -> String {
     if text.parse::<f64>().is_ok_and(|back| back < value) {
         text = bump(&text, value > 0.0);
     }
-    plain(&text)
+    unscientific(&text)
+}
+
+/// A decimal with at most `digits` significant digits that reads back as a number not above `value`.
+pub fn decimal_down(value: f64, digits: u32) -> String {
+    // The mirror image of rounding up.
+    let text = decimal_up(-value, digits);
+    match text.strip_prefix('-') {
+        Some(positive) => positive.into(),
+        None if text == "0" || text == "nan" => text,
+        None => format!("-{text}"),
+    }
 }
 
 /// Adds one unit in the last printed digit of `d.ddde±x` (towards plus infinity).
@@ -51,32 +62,38 @@ fn bump(text: &str, positive: bool) -> String {
 }
 
 /// Writes `d.ddde±x` without an exponent when it is short, dropping trailing zeros.
-fn plain(text: &str) -> String {
+fn unscientific(text: &str) -> String {
     let (mantissa, exponent) = text.split_once('e').unwrap_or((text, "0"));
-    let exponent: i32 = exponent.parse().unwrap_or(0);
+    let exponent: i64 = exponent.parse().unwrap_or(0);
     let (sign, mantissa) = match mantissa.strip_prefix('-') {
         Some(rest) => ("-", rest),
         None => ("", mantissa),
     };
-    let digits: String = mantissa.replace('.', "");
-    let digits = digits.trim_end_matches('0');
+    let places = mantissa.split_once('.').map_or(0, |(_, fraction)| fraction.len() as i64);
+    format!("{sign}{}", plain(&mantissa.replace('.', ""), exponent - places))
+}
+
+/// Writes the integer `digits` times `10^power` for people: no trailing zeros, an exponent only when long.
+pub(super) fn plain(digits: &str, power: i64) -> String {
+    let significant = digits.trim_start_matches('0');
+    let exponent = significant.len() as i64 - 1 + power;
+    let digits = significant.trim_end_matches('0');
     if digits.is_empty() {
         return "0".into();
     }
-    let body = if !(-5..=15).contains(&exponent) {
+    if !(-5..=15).contains(&exponent) {
         let (head, tail) = digits.split_at(1);
-        if tail.is_empty() { format!("{head}e{exponent}") } else { format!("{head}.{tail}e{exponent}") }
-    } else if exponent < 0 {
-        format!("0.{}{digits}", "0".repeat((-exponent - 1) as usize))
-    } else {
-        let whole = exponent as usize + 1;
-        if digits.len() <= whole {
-            format!("{digits}{}", "0".repeat(whole - digits.len()))
-        } else {
-            format!("{}.{}", &digits[..whole], &digits[whole..])
-        }
-    };
-    format!("{sign}{body}")
+        let point = if tail.is_empty() { "" } else { "." };
+        return format!("{head}{point}{tail}e{exponent}");
+    }
+    if exponent < 0 {
+        return format!("0.{}{digits}", "0".repeat((-exponent - 1) as usize));
+    }
+    let whole = exponent as usize + 1;
+    if digits.len() <= whole {
+        return format!("{digits}{}", "0".repeat(whole - digits.len()));
+    }
+    format!("{}.{}", &digits[..whole], &digits[whole..])
 }
 
 #[cfg(test)]
@@ -94,6 +111,15 @@ mod tests {
         assert_eq!(decimal_up(-1.3049, 3), "-1.3");
         assert_eq!(decimal_up(f64::INFINITY, 3), "inf");
         assert_eq!(decimal_up(123456.0, 3), "124000");
+    }
+
+    #[test]
+    fn rounding_down_mirrors_rounding_up() {
+        assert_eq!(decimal_down(1.3049, 3), "1.3");
+        assert_eq!(decimal_down(6.297_775_325, 7), "6.297775");
+        assert_eq!(decimal_down(-1.3049, 3), "-1.31");
+        assert_eq!(decimal_down(0.0, 3), "0");
+        assert_eq!(decimal_down(f64::INFINITY, 3), "inf");
     }
 
     proptest! {

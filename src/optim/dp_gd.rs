@@ -64,8 +64,6 @@ pub struct Progress<'a> {
     pub step: u64,
     /// The released sum.
     pub released: &'a Released,
-    /// Noise standard deviation on the sum of gradients, in the units of the clip norm.
-    pub sigma: f64,
 }
 
 impl DpGd {
@@ -96,8 +94,7 @@ impl DpGd {
             weights.scaled_add(-self.learning_rate, &direction);
             self.project(&mut weights);
             average.add(step, &weights);
-            let scale = 2f64.powi(released.event().log2_scale as i32);
-            observe(&Progress { step, released: &released, sigma: grid * scale })?;
+            observe(&Progress { step, released: &released })?;
         }
         let result = average.finish(weights);
         if result.iter().all(|w| w.is_finite()) {

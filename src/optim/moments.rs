@@ -57,13 +57,7 @@ impl MomentPlan {
     ///
     /// # Errors
     /// When the share is too small for the finest grid.
-    pub fn new(
-        shape: &Shape,
-        adjacency: Adjacency,
-        rho: f64,
-        wanted: MomentParts,
-        noise: NoiseLaw,
-    ) -> Fallible<Self> {
+    pub fn new(shape: &Shape, adjacency: Adjacency, rho: f64, wanted: MomentParts, noise: NoiseLaw) -> Fallible<Self> {
         let mu = (2.0 * rho).sqrt();
         let factor = adjacency.sum_sensitivity(1) as f64;
         let log2_scale = (TARGET_BITS - (mu / factor).log2()).floor().clamp(0.0, f64::from(MAX_LOG2_SCALE)) as u32;
@@ -88,6 +82,11 @@ impl MomentPlan {
         };
         let sensitivity = PrivateDataset::moment_sensitivity(adjacency, shape, &weights);
         Ok(MomentPlan { weights, unit: f64::from(step) * full, log2_scale, sensitivity, noise })
+    }
+
+    /// The integer weights, from which the sensitivity follows.
+    pub fn weights(&self) -> &MomentWeights {
+        &self.weights
     }
 
     /// The event to pay for.
@@ -171,7 +170,7 @@ impl Spread {
     /// From released means of `x` and `x^2` with noise of standard deviation `noise` on each.
     fn new(mean: f64, square: f64, noise: f64) -> Self {
         let variance = square - mean * mean;
-        // The error of the variance is about noise * sqrt(1 + 4 mean^2); 1e-4 is the resolution of the encoding.
+        // The error of the variance is about noise * sqrt(1 + 4 mean^2); a deviation of 3e-4 is near the resolution of the encoding.
         let floor = (noise * (1.0 + 4.0 * mean * mean).sqrt()).max(1e-7);
         Spread { mean, deviation: variance.clamp(floor.min(1.0), 1.0).sqrt() }
     }

@@ -160,7 +160,9 @@ impl Encoder {
         row.null = label.is_none();
         row.label = label.unwrap_or(0);
         if row.null {
+            // What an unusable line leaves behind must not depend on the line before it.
             row.numeric.fill(0);
+            row.codes.fill(u16::MAX);
             return;
         }
         if matches!(self.rule, TargetRule::Label { .. }) {
@@ -256,6 +258,22 @@ mod tests {
         for bad in ["", "s,u,1", "s,u,1,no,", "s,u,1,maybe", "s,u,1,"] {
             assert!(encode(bad).null, "{bad:?}");
         }
+    }
+
+    #[test]
+    fn an_unusable_line_is_the_same_whatever_came_before() {
+        let schema = Schema::parse(SCHEMA, Path::new("s")).unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a.csv");
+        std::fs::write(&path, "d,c,x,y\n").unwrap();
+        let encoder = Encoder::new(&schema, &CsvFile::open(&path).unwrap(), true).unwrap();
+        let (mut fields, mut report) = (Fields::default(), LoadReport::default());
+        let mut reused = RawRow::empty(&encoder.shape);
+        for line in ["s,u,10,yes", "broken"] {
+            fields.split(line.as_bytes());
+            encoder.encode_fields(&fields, &mut reused, &mut report);
+        }
+        assert_eq!(reused, RawRow::empty(&encoder.shape));
     }
 
     proptest! {

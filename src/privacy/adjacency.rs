@@ -22,7 +22,8 @@ impl Adjacency {
     pub fn sum_sensitivity(self, bound: u64) -> u64 {
         match self {
             Adjacency::AddRemove => bound,
-            Adjacency::ReplaceOne => 2 * bound,
+            // Saturating: a bound that cannot be doubled must not wrap to a small one.
+            Adjacency::ReplaceOne => bound.saturating_mul(2),
         }
     }
 
@@ -113,6 +114,7 @@ mod tests {
     fn replace_one_doubles_a_clipped_sum() {
         assert_eq!(Adjacency::AddRemove.sum_sensitivity(5), 5);
         assert_eq!(Adjacency::ReplaceOne.sum_sensitivity(5), 10);
+        assert_eq!(Adjacency::ReplaceOne.sum_sensitivity(1 << 63), u64::MAX, "never wraps to a small bound");
     }
 
     #[test]

@@ -63,12 +63,12 @@ impl GaussianEvent {
     /// Refuses values no planner produces, so that a forged file cannot exhaust memory.
     ///
     /// # Errors
-    /// When the sensitivity is zero or the scale is above `2^`[`MAX_LOG2_SCALE`].
+    /// When the sensitivity or the count is zero or the scale is above `2^`[`MAX_LOG2_SCALE`].
     pub fn check(&self) -> Fallible<()> {
-        if self.sensitivity == 0 || self.log2_scale > MAX_LOG2_SCALE {
+        if self.sensitivity == 0 || self.count == 0 || self.log2_scale > MAX_LOG2_SCALE {
             return Err(Error::parameter(
                 "event",
-                "needs a positive sensitivity and a scale of at most 2^50",
+                "needs a positive sensitivity and count and a scale of at most 2^50",
                 "the record is damaged: restore it from a copy",
             ));
         }

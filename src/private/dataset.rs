@@ -65,7 +65,7 @@ impl PrivateDataset {
         let worst = weights.worst_square(shape.numeric());
         let root = worst.isqrt();
         let ceiling = if root * root == worst { root } else { root + 1 };
-        adjacency.sum_sensitivity(u64::try_from(ceiling).unwrap_or(u64::MAX / 2))
+        adjacency.sum_sensitivity(u64::try_from(ceiling).unwrap_or(u64::MAX))
     }
 }
 

@@ -1,4 +1,4 @@
-//! The gate: the only place where a value computed from rows is opened, and only against a paid permit.
+//! The gate: the only place where a value computed from a private data set is opened, and only against a paid permit.
 //!
 //! - [`PrivateDataset`] holds encoded rows and hands out no row.
 //! - A query on it returns a [`Sensitive`] value, which cannot be read, printed, copied or compared.
@@ -6,6 +6,10 @@
 //! - Each [`Permit`] of a paid run opens one sensitive value, once, by adding the noise that was paid
 //!   for, and turns it into a [`Released`] one. Everything computed from released values is
 //!   post-processing and free.
+//!
+//! The kernel and the encoder below work on rows they are handed and guard nothing; it is [`PrivateDataset`] that
+//! takes rows in and gives none back. A [`crate::loss::Loss`] sees every margin and label, so a loss written elsewhere
+//! is trusted code.
 //!
 //! The compiler rejects reading a raw sum, using a permit twice, releasing without a permit, and
 //! releasing a value whose sensitivity is known in another norm.

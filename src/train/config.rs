@@ -7,6 +7,12 @@ use crate::error::{Error, Fallible};
 use crate::optim::Averaging;
 use crate::privacy::{Adjacency, Delta, Epsilon, NoiseLaw, Rho};
 
+/// Budgets beyond this protect nothing.
+const LARGEST_BUDGET: f64 = 1e6;
+
+/// Settings beyond this, or below one over it, would overflow numbers that are derived from them.
+const LARGEST_SETTING: f64 = 1e12;
+
 /// How much privacy loss the run may cost.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Budget {
@@ -127,22 +133,22 @@ impl TrainConfig {
     /// Names the flag, its legal range and the cure.
     pub fn check(&self, schema: &Schema) -> Fallible<()> {
         match &self.budget {
-            Budget::Epsilon(epsilon, _) if !(epsilon.value() > 0.0 && epsilon.value().is_finite()) => {
-                return Err(out_of_range("--epsilon", epsilon.value(), "positive and finite", "try 1"));
+            Budget::Epsilon(epsilon, _) if !(epsilon.value() > 0.0 && epsilon.value() <= LARGEST_BUDGET) => {
+                return Err(out_of_range("--epsilon", epsilon.value(), "positive and at most 1e6", "try 1"));
             }
-            Budget::Rho(rho, _) if rho.as_dyadic().is_zero() => {
-                return Err(out_of_range("--rho", 0.0, "positive", "try 0.1"));
+            Budget::Rho(rho, _) if rho.as_dyadic().is_zero() || rho.upper() > LARGEST_BUDGET => {
+                return Err(out_of_range("--rho", rho.upper(), "positive and at most 1e6", "try 0.1"));
             }
             Budget::Epsilon(..) | Budget::Rho(..) => {}
         }
         let positive = [("--clip", self.clip), ("--learning-rate", self.learning_rate), ("--radius", self.radius)];
         for (flag, value) in positive {
-            if let Some(value) = value.filter(|v| !(*v > 0.0 && v.is_finite())) {
-                return Err(out_of_range(flag, value, "positive and finite", "leave it out for the default"));
+            if let Some(value) = value.filter(|v| !(1.0 / LARGEST_SETTING..=LARGEST_SETTING).contains(v)) {
+                return Err(out_of_range(flag, value, "in [1e-12, 1e12]", "leave it out for the default"));
             }
         }
-        if !(self.l2 >= 0.0 && self.l2.is_finite()) {
-            return Err(out_of_range("--l2", self.l2, "at least 0 and finite", "leave it out for none"));
+        if !(0.0..=LARGEST_SETTING).contains(&self.l2) {
+            return Err(out_of_range("--l2", self.l2, "in [0, 1e12]", "leave it out for none"));
         }
         if let Some(momentum) = self.momentum.filter(|m| !(0.0..1.0).contains(m)) {
             return Err(out_of_range("--momentum", momentum, "in [0, 1)", "leave it out for the default"));
@@ -166,7 +172,7 @@ impl TrainConfig {
 }
 
 fn out_of_range(flag: &str, value: f64, legal: &str, cure: &str) -> Error {
-    Error::parameter(flag, format!("is {value}, must be {legal}"), cure)
+    Error::parameter(flag, format!("is {value:?}, must be {legal}"), cure)
 }
 
 /// The public rule for delta: one tenth of one over the public row count, rounded down to a power of

@@ -25,12 +25,17 @@ impl StagedFile {
         if destination.is_dir() {
             return Err(Error::input(destination, "is a directory", "name a file"));
         }
+        if is_database(destination) {
+            return Err(Error::input(destination, "is a database, perhaps a ledger", "name another file"));
+        }
         let directory = parent(destination);
-        let temporary = tempfile::Builder::new()
-            .prefix(".rhograd-")
-            .suffix(".partial")
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(".rhograd-").suffix(".partial");
+        as_any_new_file(&mut builder);
+        let temporary = builder
             .tempfile_in(directory)
-            .map_err(|e| Error::io(destination, "create it", e))?;
+            // The kind alone: the message would name the temporary file.
+            .map_err(|e| Error::io(destination, "create it", e.kind().into()))?;
         Ok(StagedFile { temporary, destination: destination.to_owned() })
     }
 
@@ -49,7 +54,6 @@ impl StagedFile {
     pub fn publish(self) -> Fallible<()> {
         let Self { temporary, destination } = self;
         temporary.as_file().sync_all().map_err(|e| Error::io(&destination, "write it", e))?;
-        make_readable(&temporary);
         temporary.persist(&destination).map_err(|e| Error::io(&destination, "put it in place", e.error))?;
         // The rename itself must survive a crash too; a file system without directory syncs has done so.
         if let Ok(directory) = std::fs::File::open(parent(&destination)) {
@@ -69,15 +73,22 @@ impl Write for StagedFile {
     }
 }
 
-/// Temporary files are private to the user; results get the usual permissions.
+/// Results get the permissions of any new file, which the user's mask may narrow.
 #[cfg(unix)]
-fn make_readable(file: &NamedTempFile) {
+fn as_any_new_file(builder: &mut tempfile::Builder<'_, '_>) {
     use std::os::unix::fs::PermissionsExt;
-    let _ = file.as_file().set_permissions(std::fs::Permissions::from_mode(0o644));
+    builder.permissions(std::fs::Permissions::from_mode(0o666));
 }
 
 #[cfg(not(unix))]
-fn make_readable(_: &NamedTempFile) {}
+fn as_any_new_file(_: &mut tempfile::Builder<'_, '_>) {}
+
+/// Whether a file is in SQLite's format; losing a ledger to a wrong argument would lose its spending.
+fn is_database(path: &Path) -> bool {
+    let mut start = [0; 16];
+    let read = std::fs::File::open(path).and_then(|mut file| std::io::Read::read_exact(&mut file, &mut start));
+    read.is_ok() && start == *b"SQLite format 3\0"
+}
 
 fn parent(path: &Path) -> &Path {
     path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."))
@@ -85,7 +96,23 @@ fn parent(path: &Path) -> &Path {
 
 /// SHA-256 in lower-case hexadecimal.
 pub fn sha256_hex(bytes: &[u8]) -> String {
-    format!("{:x}", Sha256::digest(bytes))
+    let mut digest = RunningDigest::default();
+    digest.update(bytes);
+    digest.finish()
+}
+
+/// SHA-256 of a text that is never held whole.
+#[derive(Default)]
+pub(super) struct RunningDigest(Sha256);
+
+impl RunningDigest {
+    pub(super) fn update(&mut self, bytes: &[u8]) {
+        self.0.update(bytes);
+    }
+
+    pub(super) fn finish(self) -> String {
+        format!("{:x}", self.0.finalize())
+    }
 }
 
 #[cfg(test)]

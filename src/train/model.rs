@@ -159,11 +159,36 @@ impl ModelFile {
             Error::input(path, format!("not a rhograd model: {e}"), "give a file written by `rhograd train`")
                 .at_line(e.line() as u64)
         })?;
-        if model.format == FORMAT {
-            return Ok(model);
+        if model.format != FORMAT {
+            let problem = format!("has format {:?}", model.format);
+            return Err(Error::input(path, problem, format!("this program reads {FORMAT}")).in_column("format"));
         }
-        Err(Error::input(path, format!("has format {:?}", model.format), format!("this program reads {FORMAT}"))
-            .in_column("format"))
+        match model.unusable_part() {
+            None => Ok(model),
+            Some(part) => Err(Error::input(path, "bounds, scale or coefficients are unusable", "use an unedited file")
+                .in_column(part)),
+        }
+    }
+
+    /// The name of a part that predictions could not be computed with.
+    fn unusable_part(&self) -> Option<&str> {
+        let bounded = |lower: f64, upper: f64| lower < upper && (upper - lower).is_finite();
+        for feature in &self.features {
+            let (name, usable) = match feature {
+                Feature::Numeric { name, lower, upper, map, .. } => {
+                    let mapped = map.centre.is_finite() && map.scale > 0.0 && map.limit > 0.0;
+                    (name, bounded(*lower, *upper) && mapped)
+                }
+                Feature::Categorical { name, values, coefficients, .. } => (name, values.len() == coefficients.len()),
+            };
+            if !usable {
+                return Some(name);
+            }
+        }
+        match &self.target {
+            Target::Number { name, lower, upper, .. } if !bounded(*lower, *upper) => Some(name),
+            Target::Number { .. } | Target::Label { .. } => None,
+        }
     }
 
     /// How target cells of a file are read.

@@ -157,6 +157,8 @@ pub struct Plan {
     optimizer: DpGd,
     /// Number of coefficients.
     pub dimension: usize,
+    /// Number of numeric columns.
+    pub numeric_columns: usize,
 }
 
 impl Plan {
@@ -198,6 +200,7 @@ impl Plan {
             clip,
             optimizer,
             dimension: shape.dimension(),
+            numeric_columns: shape.numeric(),
         };
         if total_rho(&plan.events()) > plan.rho {
             return Err(Error::numerical("plan", "its exact cost exceeds the budget"));
@@ -273,12 +276,12 @@ fn plan_moments(
     standardise: bool,
     rows_are_public: bool,
 ) -> Fallible<Option<MomentPlan>> {
+    let target = standardise && model == ModelKind::Linear;
     let share = match (standardise, rows_are_public) {
         (true, _) => MOMENT_SHARE[index(model)],
         (false, false) => COUNT_SHARE,
         (false, true) => return Ok(None),
     };
-    let target = standardise && model == ModelKind::Linear;
     let parts = MomentParts { count: !rows_are_public, features: standardise, target };
     MomentPlan::new(shape, config.adjacency, rho.lower() * share, parts, config.noise).map(Some)
 }
@@ -329,8 +332,14 @@ fn theory_optimizer(
     let radius = config.radius.unwrap_or(1.0);
     // Rows have norm at most the root of the number of features when every value is in [-1, 1].
     let lipschitz = config.clip.unwrap_or_else(|| typical_square(shape).sqrt());
-    let theory =
-        TheoryParameters::new(rows as f64, shape.dimension(), rho.lower(), lipschitz, 2.0 * radius, config.adjacency)?;
+    let theory = TheoryParameters::new(
+        rows.max(1) as f64,
+        shape.dimension(),
+        rho.lower(),
+        lipschitz,
+        2.0 * radius,
+        config.adjacency,
+    )?;
     let optimizer = DpGd {
         // The mean is over x_0..x_{T-1}; the last of them needs no further gradient.
         steps: config.steps.unwrap_or((theory.iterates - 1).max(1)),

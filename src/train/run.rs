@@ -3,13 +3,13 @@
 use std::time::Instant;
 
 use super::config::TrainConfig;
-use super::files::sha256_hex;
-use super::log::{LogEntry, LogWriter};
+use super::files::RunningDigest;
+use super::log::{LogEntry, LogWriter, MOMENT_SENSITIVITY};
 use super::model::ModelFile;
 use super::plan::Plan;
 use super::statement::{Facts, LedgerFacts, Statement};
 use crate::data::{CsvFile, Schema};
-use crate::error::{Error, Fallible};
+use crate::error::Fallible;
 use crate::kernel::FULL_SCALE;
 use crate::ledger::{ExactRho, Ledger};
 use crate::loss::{Logistic, Loss, Squared};
@@ -100,13 +100,15 @@ pub fn train(
     let charge = ledger_facts(ledger, &paid)?;
 
     let started = Instant::now();
-    let mut log = Log { writer: LogWriter::new(plan.rho.clone(), plan.delta), text: String::new(), observe };
-    let mut rows = plan.rows.map_or(1.0, |(n, _)| n as f64);
+    let mut log =
+        Log { writer: LogWriter::new(plan.rho.clone(), plan.delta), digest: RunningDigest::default(), observe };
+    // At least one, so that a file without rows trains like any other.
+    let mut rows = plan.rows.map_or(1.0, |(n, _)| n.max(1) as f64);
     let mut map = None;
     if let Some(moments) = &plan.moments {
         let public_rows = plan.rows.map(|(n, _)| n);
         let (released, record) = moments.run(&dataset, public_rows, &mut paid)?;
-        log.release(0, record.event(), 1.0)?;
+        log.release(0, record.event(), MOMENT_SENSITIVITY)?;
         rows = released.rows;
         let (limit, target_limit) = plan.limits();
         map = plan.standardise.then(|| released.standardiser(limit, target_limit));
@@ -127,13 +129,13 @@ pub fn train(
         ModelKind::Linear => descend(&optimizer, &dataset, &plan, Squared, &mut paid, &mut log)?,
     };
     let step_seconds = stepping.elapsed().as_secs_f64();
-    let mut facts = Facts::new(&plan, &optimizer);
+    let mut facts = Facts::new(&plan, &optimizer)?;
     facts.schema_sha256 = schema.fingerprint();
     facts.secret_noise = secret_noise;
     facts.drafted_schema = schema.draft;
     facts.ledger = charge;
     let statement = Statement::new(facts)?;
-    let model = ModelFile::new(&plan, &schema, map.as_ref(), &weights, statement, sha256_hex(log.text.as_bytes()))?;
+    let model = ModelFile::new(&plan, &schema, map.as_ref(), &weights, statement, log.digest.finish())?;
     let seconds_per_step = step_seconds.max(1e-9) / plan.gradient.steps as f64;
     let trained = Trained {
         model,
@@ -160,29 +162,18 @@ fn descend<L: Loss>(
     })
 }
 
-/// Keeps the text of the log, for its digest, and hands each line on.
+/// Hands each line of the log on, and keeps their digest.
 struct Log<'a> {
     writer: LogWriter,
-    text: String,
+    digest: RunningDigest,
     observe: &'a mut dyn FnMut(&LogEntry) -> Fallible<()>,
 }
 
 impl Log<'_> {
     fn release(&mut self, step: u64, event: &crate::privacy::GaussianEvent, sensitivity: f64) -> Fallible<()> {
         let entry = self.writer.line(step, event, sensitivity)?;
-        self.text.push_str(&entry.to_json()?);
+        self.digest.update(entry.to_json()?.as_bytes());
         (self.observe)(&entry)
-    }
-}
-
-impl LogEntry {
-    /// The line as it stands in the file, newline included.
-    ///
-    /// # Errors
-    /// When it cannot be written as JSON.
-    pub fn to_json(&self) -> Fallible<String> {
-        let line = serde_json::to_string(self).map_err(|e| Error::numerical("log line", e.to_string()))?;
-        Ok(line + "\n")
     }
 }
 
@@ -190,7 +181,8 @@ impl LogEntry {
 fn ledger_facts(ledger: &mut Ledger, paid: &Paid) -> Fallible<Option<LedgerFacts>> {
     let reservation = paid.reservation();
     let Some(position) = reservation.position() else { return Ok(None) };
-    let summary = ledger.summary(&reservation.scope().dataset)?;
+    // As of this charge: another run may have been charged since.
+    let summary = ledger.summary_at(&reservation.scope().dataset, position.sequence)?;
     Ok(Some(LedgerFacts {
         position: position.clone(),
         run: reservation.run().to_owned(),

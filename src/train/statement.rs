@@ -4,12 +4,14 @@ use serde::{Deserialize, Serialize};
 
 use super::config::{Algorithm, ModelKind};
 use super::plan::{Plan, official_conversion};
-use crate::accounting::Conversion;
+use crate::accounting::{Conversion, gaussian};
 use crate::error::{Error, Fallible};
+use crate::kernel::{MomentWeights, Shape};
 use crate::ledger::{ExactRho, Position};
-use crate::num::round::decimal_up;
+use crate::num::round::{decimal_down, decimal_up};
 use crate::optim::{Averaging, DpGd};
 use crate::privacy::{Adjacency, Delta, GaussianEvent, NoiseLaw, total_rho};
+use crate::private::PrivateDataset;
 
 /// Name and version of the statement format.
 pub const SCHEMA: &str = "rhograd-statement/1";
@@ -27,6 +29,14 @@ pub struct Facts {
     pub adjacency: Adjacency,
     /// Every release, in order, as integers.
     pub events: Vec<GaussianEvent>,
+    /// Integer weights of the moments release, if there was one; its sensitivity follows from them.
+    pub moment_weights: Option<MomentWeights>,
+    /// Number of numeric columns.
+    pub numeric_columns: usize,
+    /// Whether features were standardised by released moments.
+    pub standardised: bool,
+    /// The budget that the run was allowed.
+    pub budget_rho: ExactRho,
     /// Delta of the report, as decimal text.
     pub delta: String,
     /// Where delta came from.
@@ -84,16 +94,20 @@ pub struct LedgerFacts {
 }
 
 impl Facts {
-    pub(super) fn new(plan: &Plan, optimizer: &DpGd) -> Self {
+    pub(super) fn new(plan: &Plan, optimizer: &DpGd) -> Fallible<Self> {
         let rule = "public rule: a tenth of one over the public row count, at most 1e-5; 1e-6 without one";
         let (rows, origin) = match plan.rows {
             Some((rows, origin)) => (Some(rows), origin),
             None => (None, "released with the moments"),
         };
-        Facts {
+        Ok(Facts {
             dataset: plan.scope.dataset.to_string(),
             adjacency: plan.scope.adjacency,
             events: plan.events(),
+            moment_weights: plan.moments.as_ref().map(|moments| *moments.weights()),
+            numeric_columns: plan.numeric_columns,
+            standardised: plan.standardise,
+            budget_rho: ExactRho::new(&plan.rho)?,
             delta: format!("{:e}", plan.delta.value()),
             delta_origin: if plan.delta_by_rule { rule.into() } else { "given by the user".into() },
             model: plan.model,
@@ -113,7 +127,23 @@ impl Facts {
             drafted_schema: false,
             ledger: None,
             version: env!("CARGO_PKG_VERSION").into(),
-        }
+        })
+    }
+
+    /// Delta as a number.
+    pub(super) fn delta(&self) -> Fallible<Delta> {
+        Delta::new(self.delta.parse().unwrap_or(f64::NAN))
+    }
+
+    /// l2 sensitivity of the clipped gradient sum in feature units.
+    pub(super) fn sensitivity(&self) -> f64 {
+        self.adjacency.sum_sensitivity(1) as f64 * self.clip_norm
+    }
+
+    /// The tightest conversion that holds for all releases together.
+    fn conversion(&self) -> Conversion {
+        let floored = self.events.iter().all(|event| event.noise == NoiseLaw::FlooredNormal);
+        official_conversion(if floored { NoiseLaw::FlooredNormal } else { NoiseLaw::DiscreteGaussian })
     }
 
     /// Why the run protects nobody; empty if it does.
@@ -207,6 +237,8 @@ part! {
         rho: ExactRho,
         /// rho as a decimal, rounded upward.
         rho_upper: String,
+        /// mu of Gaussian DP, rounded upward; absent for discrete noise.
+        gaussian_mu: Option<String>,
         /// Delta of the epsilons.
         delta: String,
         /// The official epsilon.
@@ -229,7 +261,7 @@ part! {
         what: String,
         /// How often.
         count: u64,
-        /// Noise standard deviation over l2 sensitivity, rounded upward for display.
+        /// Noise standard deviation over l2 sensitivity, rounded downward.
         noise_multiplier: String,
         /// rho of all of them, rounded upward.
         rho_upper: String,
@@ -293,16 +325,16 @@ impl Statement {
     /// When the facts are inconsistent or no bound can be computed.
     pub fn new(facts: Facts) -> Fallible<Self> {
         let gradient = gradient_event(&facts)?.clone();
-        let guarantee = Guarantee::of(&facts, gradient.noise)?;
+        check_moments(&facts)?;
+        let guarantee = Guarantee::of(&facts)?;
         let faults = facts.faults();
-        let sigma = facts.clip_norm * 2f64.powi(gradient.log2_scale as i32) / facts.clip_grid as f64;
         Ok(Statement {
             schema: SCHEMA.into(),
             dp: faults.is_empty(),
             statement: sentence(&facts, &guarantee, &faults),
             reasons_not_dp: faults,
             setting: Setting::standard(),
-            definition: Definition::of(facts.adjacency),
+            definition: Definition::of(&facts),
             guarantee,
             scope: ScopeOfUse::of(&facts),
             mechanism: MechanismPart {
@@ -315,7 +347,7 @@ impl Statement {
                 norm: "l2, intercept included".into(),
                 steps: gradient.count,
                 noise_multiplier: gradient.noise_multiplier(),
-                sigma,
+                sigma: facts.sensitivity() * gradient.noise_multiplier(),
                 arithmetic: "exact integers".into(),
                 rng: if facts.secret_noise {
                     "ChaCha20 keyed by the operating system, fresh for this run".into()
@@ -332,28 +364,58 @@ impl Statement {
 
 /// The event of the gradient steps, checked against the recorded clip.
 fn gradient_event(facts: &Facts) -> Fallible<&GaussianEvent> {
-    let bad = |why: &str| Error::parameter("statement", why, "the file is damaged or was edited");
     for event in &facts.events {
         event.check()?;
+        if event.count >= 1 << 32 {
+            return Err(damaged("records more releases than a run can make"));
+        }
     }
-    let last = facts.events.last().ok_or_else(|| bad("records no release"))?;
-    let doubled = facts.clip_grid.checked_mul(facts.adjacency.sum_sensitivity(1));
-    if facts.clip_grid == 0 || doubled != Some(last.sensitivity) {
-        return Err(bad("the sensitivity does not follow from clip and adjacency"));
+    let last = facts.events.last().ok_or_else(|| damaged("records no release"))?;
+    if facts.clip_grid == 0 || facts.adjacency.sum_sensitivity(facts.clip_grid) != last.sensitivity {
+        return Err(damaged("the sensitivity does not follow from clip and adjacency"));
+    }
+    if !facts.sensitivity().is_finite() {
+        return Err(damaged("the clip norm is not finite"));
     }
     Ok(last)
 }
 
+/// Moments cost what their weights say, and nothing derived from moments was used without them.
+fn check_moments(facts: &Facts) -> Fallible<()> {
+    let Some(weights) = &facts.moment_weights else {
+        return match (facts.events.len(), facts.standardised, facts.rows) {
+            (1, false, Some(_)) => Ok(()),
+            _ => Err(damaged("moments or a row count were used that no release records")),
+        };
+    };
+    let shape = Shape::new(facts.numeric_columns, &[]);
+    let sensitivity = PrivateDataset::moment_sensitivity(facts.adjacency, &shape, weights);
+    let counted = weights.count > 0;
+    if facts.events.len() != 2 || facts.events[0].sensitivity != sensitivity || facts.events[0].count != 1 {
+        return Err(damaged("the sensitivity of the moments does not follow from their weights"));
+    }
+    if counted == facts.rows.is_some() || (facts.standardised && weights.features == 0) {
+        return Err(damaged("moments or a row count were used that no release records"));
+    }
+    Ok(())
+}
+
+fn damaged(why: &str) -> Error {
+    Error::parameter("statement", why, "the file is damaged or was edited")
+}
+
 impl Guarantee {
-    fn of(facts: &Facts, noise: NoiseLaw) -> Fallible<Self> {
-        let delta = Delta::new(facts.delta.parse().unwrap_or(f64::NAN))?;
+    fn of(facts: &Facts) -> Fallible<Self> {
+        let delta = facts.delta()?;
         let rho = total_rho(&facts.events);
         let epsilon = |by: Conversion| by.epsilon(rho.upper(), delta).map(|e| decimal_up(e.value(), DIGITS));
-        let floored = facts.events.iter().all(|event| event.noise == NoiseLaw::FlooredNormal);
-        let official = if floored { Conversion::Exact } else { official_conversion(noise) };
+        let official = facts.conversion();
+        let floored = official == Conversion::Exact;
+        let mu = gaussian::mu_upper_from_rho(rho.upper())?;
         Ok(Guarantee {
             rho: ExactRho::new(&rho)?,
-            rho_upper: decimal_up(rho.upper(), DIGITS),
+            rho_upper: rho.as_dyadic().to_decimal_up(DIGITS),
+            gaussian_mu: floored.then(|| decimal_up(mu, DIGITS)),
             delta: facts.delta.clone(),
             epsilon: epsilon(official)?,
             conversion: match official {
@@ -386,13 +448,17 @@ impl Setting {
 }
 
 impl Definition {
-    fn of(adjacency: Adjacency) -> Self {
+    fn of(facts: &Facts) -> Self {
+        let adjacency = facts.adjacency;
         let protects: &[&str] = match adjacency {
             Adjacency::AddRemove => &["features", "label", "presence"],
             Adjacency::ReplaceOne => &["features", "label"],
         };
         Definition {
-            notion: "zCDP".into(),
+            notion: match facts.conversion() {
+                Conversion::Exact => "Gaussian DP and zCDP".into(),
+                Conversion::Optimal | Conversion::Classical => "zCDP".into(),
+            },
             unit: "row".into(),
             max_rows_per_person: None,
             adjacency,
@@ -407,13 +473,19 @@ impl ScopeOfUse {
         let access = |event: &GaussianEvent| Access {
             what: event.what.clone(),
             count: event.count,
-            noise_multiplier: decimal_up(event.noise_multiplier(), DIGITS),
-            rho_upper: decimal_up(event.rho().upper(), DIGITS),
+            noise_multiplier: decimal_down(event.noise_multiplier(), DIGITS),
+            rho_upper: event.rho().as_dyadic().to_decimal_up(DIGITS),
         };
         ScopeOfUse {
             data_accesses: facts.events.iter().map(access).collect(),
-            preprocessing: "by the public schema and by released moments only".into(),
-            hyperparameter_search: "one run is charged; choices made by looking at other runs are not covered".into(),
+            preprocessing: match facts.standardised {
+                true => "by the public schema and by released moments only".into(),
+                false => "by the public schema only".into(),
+            },
+            hyperparameter_search: match facts.ledger {
+                Some(_) => "this run is charged; other runs are charged to the same ledger on their own".into(),
+                None => "no ledger: choices made by looking at other runs are not covered".into(),
+            },
             pretraining_data: "none".into(),
             evaluation_on_private_data: "none".into(),
         }
@@ -428,9 +500,13 @@ fn sentence(facts: &Facts, guarantee: &Guarantee, faults: &[String]) -> String {
         Adjacency::AddRemove => "adding or removing one row",
         Adjacency::ReplaceOne => "replacing one row",
     };
+    let why = match &guarantee.gaussian_mu {
+        Some(mu) => format!("are {mu}-Gaussian DP (hence {}-zCDP)", guarantee.rho_upper),
+        None => format!("are {}-zCDP", guarantee.rho_upper),
+    };
     format!(
-        "Model, log and this statement together satisfy {}-zCDP, and hence ({}, {})-differential privacy, with respect to {change}.",
-        guarantee.rho_upper, guarantee.epsilon, guarantee.delta
+        "Model, log and this statement together {why}, and hence ({}, {})-differentially private, with respect to {change}.",
+        guarantee.epsilon, guarantee.delta
     )
 }
 

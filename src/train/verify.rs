@@ -2,11 +2,12 @@
 
 use serde_json::Value;
 
-use super::files::sha256_hex;
+use super::files::{RunningDigest, sha256_hex};
+use super::log;
 use super::model::{Feature, ModelFile};
 use super::statement::Statement;
 use crate::error::Fallible;
-use crate::ledger::{Ledger, Record};
+use crate::ledger::{ExactRho, Ledger, Record};
 
 /// One thing that was checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,12 +26,12 @@ impl Check {
 
 /// Recomputes every number of a model's statement and compares; with a ledger also checks the charge.
 ///
-/// `text` is the model file as read. The checks do not use anything but the file, the ledger and the
+/// `text` is the model file as read, `log` the log as read. The checks do not use anything but the file, the ledger and the
 /// formulas: the statement is rebuilt from the recorded integer events.
 ///
 /// # Errors
 /// When the ledger cannot be read.
-pub fn verify(model: &ModelFile, text: &str, ledger: Option<&mut Ledger>) -> Fallible<Vec<Check>> {
+pub fn verify(model: &ModelFile, text: &str, log: Option<&str>, ledger: Option<&mut Ledger>) -> Fallible<Vec<Check>> {
     let mut checks = vec![
         Check::new("the digest belongs to the content", model.expected_digest() == model.digest),
         Check::new("every coefficient is finite", coefficients(model).all(f64::is_finite)),
@@ -41,9 +42,12 @@ pub fn verify(model: &ModelFile, text: &str, ledger: Option<&mut Ledger>) -> Fal
     match Statement::new(model.statement.facts.clone()) {
         Err(error) => checks.push(Check::new(format!("the recorded facts are consistent ({error})"), false)),
         Ok(rebuilt) => {
-            let (stated, rebuilt) = (to_value(&model.statement), to_value(&rebuilt));
+            // As it stands in the file: a key that was removed is an edit even where its value was null.
+            let file: Value = serde_json::from_str(text).unwrap_or(Value::Null);
+            let stated = file.get("statement").unwrap_or(&Value::Null);
+            let rebuilt = serde_json::to_value(&rebuilt).unwrap_or(Value::Null);
             let mut differences = Vec::new();
-            compare("statement", &stated, &rebuilt, &mut differences);
+            compare("statement", stated, &rebuilt, &mut differences);
             if differences.is_empty() {
                 let guarantee = &model.statement.guarantee;
                 let what = format!(
@@ -55,10 +59,30 @@ pub fn verify(model: &ModelFile, text: &str, ledger: Option<&mut Ledger>) -> Fal
             checks.extend(differences.into_iter().map(|what| Check::new(what, false)));
         }
     }
+    // Only for a file that is consistent so far: an edited count could make the log as long as it likes.
+    if checks.iter().all(|check| check.held) {
+        checks.extend(of_log(model, log));
+    }
     if let Some(ledger) = ledger {
         checks.extend(in_ledger(model, text, ledger)?);
     }
     Ok(checks)
+}
+
+/// The log is a function of the recorded facts, so it is recomputed whole.
+fn of_log(model: &ModelFile, log: Option<&str>) -> Vec<Check> {
+    let mut digest = RunningDigest::default();
+    let mut unread = log;
+    let replayed = log::replay(&model.statement.facts, |line| {
+        digest.update(line.as_bytes());
+        unread = unread.and_then(|rest| rest.strip_prefix(line));
+    });
+    let known = replayed.is_ok() && digest.finish() == model.log_sha256;
+    let mut checks = vec![Check::new("the digest of the log belongs to the recorded releases", known)];
+    if log.is_some() {
+        checks.push(Check::new("every line of the log is as recomputed", unread == Some("")));
+    }
+    checks
 }
 
 fn coefficients(model: &ModelFile) -> impl Iterator<Item = f64> {
@@ -69,18 +93,15 @@ fn coefficients(model: &ModelFile) -> impl Iterator<Item = f64> {
     features.chain([model.intercept])
 }
 
-fn to_value(statement: &Statement) -> Value {
-    serde_json::to_value(statement).unwrap_or(Value::Null)
-}
-
 /// Collects the paths at which two values differ.
 fn compare(path: &str, stated: &Value, expected: &Value, differences: &mut Vec<String>) {
     match (stated, expected) {
         (Value::Object(a), Value::Object(b)) => {
             for key in a.keys().chain(b.keys().filter(|key| !a.contains_key(*key))) {
-                let null = Value::Null;
-                let (x, y) = (a.get(key).unwrap_or(&null), b.get(key).unwrap_or(&null));
-                compare(&format!("{path}.{key}"), x, y, differences);
+                match (a.get(key), b.get(key)) {
+                    (Some(x), Some(y)) => compare(&format!("{path}.{key}"), x, y, differences),
+                    _ => differences.push(format!("{path}.{key} is missing or does not belong there")),
+                }
             }
         }
         (Value::Array(a), Value::Array(b)) if a.len() == b.len() => {
@@ -107,23 +128,33 @@ fn in_ledger(model: &ModelFile, text: &str, ledger: &mut Ledger) -> Fallible<Vec
     if !known {
         return Ok(checks);
     }
+    let sequence = stated.position.sequence;
     let charged = match ledger.entry(stated.position.sequence)?.map(|entry| entry.record) {
-        Some(Record::Reserve { dataset, adjacency, run, events, .. }) => {
+        Some(Record::Reserve { dataset, adjacency, run, events, private, .. }) => {
+            let then = ledger.summary_at(&dataset, sequence)?;
+            checks.push(Check::new("cap and spending are as stated", {
+                then.spent == *stated.spent_after.rho()
+                    && then.cap.as_ref() == stated.cap_rho.as_ref().map(ExactRho::rho)
+                    && then.cap_raised == stated.cap_raised
+            }));
             dataset.as_str() == facts.dataset
                 && adjacency == facts.adjacency
                 && run == stated.run
                 && events == facts.events
+                && private == facts.secret_noise
         }
         _ => false,
     };
     checks.push(Check::new("the entry charges exactly the stated releases", charged));
     let digest = sha256_hex(text.as_bytes());
+    let mut noted = false;
     for sequence in stated.position.sequence + 1..=report.head.sequence {
         if let Some(Record::Complete { run, artefact_sha256 }) = ledger.entry(sequence)?.map(|entry| entry.record)
             && run == stated.run
         {
-            checks.push(Check::new("the file is the one the ledger noted", artefact_sha256 == digest));
+            noted = artefact_sha256 == digest;
         }
     }
+    checks.push(Check::new("the file is the one that the ledger noted when the run was complete", noted));
     Ok(checks)
 }

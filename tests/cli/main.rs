@@ -1,0 +1,11 @@
+//! The command line from end to end: what it promises on good input, on bad input, and on edited files.
+#![cfg(feature = "cli")]
+
+mod account;
+mod bad_input;
+mod ledger;
+mod piping;
+mod support;
+mod tampering;
+mod training;
+mod variants;

@@ -1,0 +1,283 @@
+//! `verify` finds every edit of a model file.
+
+use serde_json::{Value, json};
+
+use rhograd::train::{Facts, Feature, ModelFile, Statement};
+
+use super::support::Folder;
+
+fn trained() -> (Folder, Value) {
+    let folder = Folder::with("fair");
+    folder.succeed("train fair.csv --epsilon 1 --steps 5");
+    let model = folder.json("fair.model.json");
+    (folder, model)
+}
+
+/// JSON pointers of all leaves and containers below `value`.
+fn pointers(value: &Value, at: &str, found: &mut Vec<String>) {
+    found.push(at.to_owned());
+    match value {
+        Value::Object(fields) => fields.iter().for_each(|(key, v)| pointers(v, &format!("{at}/{key}"), found)),
+        Value::Array(items) => {
+            items.iter().enumerate().for_each(|(index, v)| pointers(v, &format!("{at}/{index}"), found));
+        }
+        _ => {}
+    }
+}
+
+/// Small and large lies in place of a value.
+fn edits(value: &Value) -> Vec<Value> {
+    match value {
+        Value::Null => vec![json!(1), json!("none")],
+        Value::Bool(b) => vec![json!(!b)],
+        Value::Number(n) if n.is_u64() => {
+            let n = n.as_u64().unwrap();
+            vec![json!(n + 1), json!(n.saturating_sub(1).max(u64::from(n == 0) * 2)), json!(n ^ 1 << 40)]
+        }
+        Value::Number(n) => {
+            let x = n.as_f64().unwrap();
+            vec![json!(x.next_up()), json!(x.next_down()), json!(-x - 1.0), json!(x * 0.5 + 0.125)]
+        }
+        Value::String(text) => {
+            let mut lies = vec![json!(format!("{text}0")), json!("")];
+            if let Some(at) = text.find(|c: char| c.is_ascii_digit()) {
+                let digit = if &text[at..=at] == "9" { "8" } else { "9" };
+                lies.push(json!(format!("{}{digit}{}", &text[..at], &text[at + 1..])));
+            }
+            lies
+        }
+        Value::Array(items) => {
+            let (mut longer, mut shorter) = (items.clone(), items.clone());
+            longer.push(items.last().cloned().unwrap_or(json!("x")));
+            shorter.pop();
+            if items.is_empty() { vec![json!(longer)] } else { vec![json!(longer), json!(shorter)] }
+        }
+        // Without one of its keys; a key with null may be left out, which says the same.
+        Value::Object(fields) => fields
+            .keys()
+            .filter(|key| !fields[*key].is_null())
+            .map(|key| fields.iter().filter(|(k, _)| k != &key).map(|(k, v)| (k.clone(), v.clone())).collect())
+            .map(Value::Object)
+            .collect(),
+    }
+}
+
+/// Every single edit below `root` is found.
+fn every_edit_below_is_found(root: &str, at_least: usize) {
+    let (folder, model) = trained();
+    let mut places = Vec::new();
+    pointers(model.pointer(root).unwrap(), root, &mut places);
+    let mut tried = 0;
+    for place in places {
+        let truth = model.pointer(&place).unwrap();
+        for lie in edits(truth).into_iter().filter(|lie| lie != truth) {
+            let mut edited = model.clone();
+            *edited.pointer_mut(&place).unwrap() = lie.clone();
+            folder.write("edited.json", edited.to_string());
+            let outcome = folder.run("verify edited.json");
+            assert!(matches!(outcome.code, Some(1 | 2)), "{place} = {lie} passes: {outcome:?}");
+            assert!(!outcome.stdout.ends_with("\nverified\n"), "{place} = {lie}: {outcome:?}");
+            tried += 1;
+        }
+    }
+    assert!(tried >= at_least, "only {tried} edits");
+}
+
+#[test]
+fn every_edit_of_the_guarantee_is_found() {
+    every_edit_below_is_found("/statement/guarantee", 25);
+}
+
+#[test]
+fn every_edit_of_the_facts_is_found() {
+    every_edit_below_is_found("/statement/facts", 100);
+}
+
+#[test]
+fn every_edit_of_the_rest_of_the_statement_is_found() {
+    for part in [
+        "schema",
+        "dp",
+        "statement",
+        "reasons_not_dp",
+        "setting",
+        "definition",
+        "scope",
+        "mechanism",
+        "dataset",
+        "limits",
+    ] {
+        every_edit_below_is_found(&format!("/statement/{part}"), 1);
+    }
+}
+
+#[test]
+fn every_edit_of_coefficients_target_and_digests_is_found() {
+    for part in ["features", "target", "intercept", "format", "model", "log_sha256", "digest"] {
+        every_edit_below_is_found(&format!("/{part}"), 1);
+    }
+}
+
+/// With a digest that fits the edit: the statement must still follow from its facts, and the facts fit each other.
+#[test]
+fn every_edit_of_what_follows_from_the_facts_is_found_although_the_digest_fits() {
+    let (folder, model) = trained();
+    let mut places = Vec::new();
+    pointers(&model["statement"], "/statement", &mut places);
+    places.retain(|place| !place.starts_with("/statement/facts"));
+    for fact in ["events/0/sensitivity", "events/1/sensitivity", "clip_grid", "dimension", "adjacency"] {
+        places.push(format!("/statement/facts/{fact}"));
+    }
+    let mut tried = 0;
+    for place in places {
+        let truth = model.pointer(&place).unwrap();
+        for lie in edits(truth).into_iter().filter(|lie| lie != truth) {
+            let mut edited = model.clone();
+            *edited.pointer_mut(&place).unwrap() = lie.clone();
+            let Ok(mut forged) = serde_json::from_value::<ModelFile>(edited) else { continue };
+            forged.digest = forged.expected_digest();
+            folder.write("forged.json", forged.to_json());
+            let outcome = folder.run("verify forged.json");
+            assert_eq!(outcome.code, Some(1), "{place} = {lie} passes: {outcome:?}");
+            assert!(outcome.stdout.contains("ok      the digest belongs to the content"), "{outcome:?}");
+            tried += 1;
+        }
+    }
+    assert!(tried > 100, "only {tried} edits");
+}
+
+#[test]
+fn formatting_alone_is_no_edit_without_the_ledger_and_is_found_with_it() {
+    let (folder, model) = trained();
+    folder.write("compact.json", model.to_string());
+    folder.succeed("verify compact.json");
+    folder.succeed("verify fair.model.json --ledger fair.ledger.sqlite");
+    assert_eq!(folder.run("verify compact.json --ledger fair.ledger.sqlite").code, Some(1));
+}
+
+/// A statement that follows from forged facts, under a digest that fits: the ledger knows better.
+fn the_ledger_finds(forge: fn(&mut ModelFile)) {
+    let (folder, _) = trained();
+    let mut model = ModelFile::read(&folder.path("fair.model.json")).unwrap();
+    forge(&mut model);
+    model.statement = Statement::new(model.statement.facts.clone()).unwrap();
+    model.digest = model.expected_digest();
+    folder.write("forged.json", model.to_json());
+    let outcome = folder.run("verify forged.json --ledger fair.ledger.sqlite");
+    assert_eq!(outcome.code, Some(1), "{outcome:?}");
+    assert!(outcome.stdout.ends_with("NOT verified\n"), "{outcome:?}");
+    let by_ledger = ["FAILED  the file is the one that the ledger noted", "FAILED  the statement names a ledger entry"];
+    assert!(by_ledger.iter().any(|check| outcome.stdout.contains(check)), "{outcome:?}");
+}
+
+#[test]
+fn every_edit_of_the_log_is_found() {
+    let (folder, _) = trained();
+    let log = folder.text("fair.log.jsonl");
+    folder.succeed("verify fair.model.json --log fair.log.jsonl");
+    let lines: Vec<&str> = log.lines().collect();
+    for edited in [
+        log.replace("\"rho_step\":0", "\"rho_step\":1"),
+        lines[1..].join("\n") + "\n",
+        lines[..4].join("\n") + "\n",
+        format!("{log}{}\n", lines[3]),
+        String::new(),
+    ] {
+        assert_ne!(edited, log);
+        folder.write("edited.jsonl", edited);
+        assert_eq!(folder.run("verify fair.model.json --log edited.jsonl").code, Some(1));
+    }
+}
+
+/// A seeded run that calls itself private, and a release that was made cheaper than its weights say.
+#[test]
+fn a_consistent_claim_of_secret_noise_is_found_with_the_ledger() {
+    the_ledger_finds(|model| model.statement.facts.version = "9".into());
+    let folder = Folder::with("fair");
+    folder.succeed("train fair.csv --epsilon 1 --seed 3");
+    let mut model = ModelFile::read(&folder.path("fair.model.json")).unwrap();
+    model.statement.facts.secret_noise = true;
+    model.statement = Statement::new(model.statement.facts.clone()).unwrap();
+    model.digest = model.expected_digest();
+    assert!(model.statement.dp);
+    folder.write("forged.json", model.to_json());
+    let outcome = folder.run("verify forged.json --ledger fair.ledger.sqlite");
+    assert!(outcome.stdout.contains("FAILED  the entry charges exactly"), "{outcome:?}");
+}
+
+#[test]
+fn moments_that_are_left_out_or_made_cheaper_do_not_fit_their_weights() {
+    let (folder, _) = trained();
+    let model = ModelFile::read(&folder.path("fair.model.json")).unwrap();
+    let forged: [fn(&mut Facts); 4] = [
+        |facts| facts.events[0].sensitivity = 1,
+        |facts| drop(facts.events.remove(0)),
+        |facts| facts.events[1].count = 0,
+        |facts| facts.moment_weights = None,
+    ];
+    for forge in forged {
+        let mut facts = model.statement.facts.clone();
+        forge(&mut facts);
+        assert!(Statement::new(facts).is_err());
+    }
+}
+
+#[test]
+fn a_consistent_claim_of_less_rho_is_found_with_the_ledger() {
+    the_ledger_finds(|model| {
+        let facts = &mut model.statement.facts;
+        facts.clip_grid /= 2;
+        facts.events.last_mut().unwrap().sensitivity = facts.clip_grid;
+    });
+}
+
+#[test]
+fn a_consistent_claim_of_fewer_steps_is_found_with_the_ledger() {
+    the_ledger_finds(|model| model.statement.facts.events.last_mut().unwrap().count = 1);
+}
+
+#[test]
+fn a_consistent_omission_of_the_moments_is_found_with_the_ledger() {
+    the_ledger_finds(|model| {
+        let facts = &mut model.statement.facts;
+        facts.events.remove(0);
+        (facts.moment_weights, facts.standardised, facts.rows) = (None, false, Some(9));
+    });
+}
+
+#[test]
+fn a_consistent_change_of_the_data_set_is_found_with_the_ledger() {
+    the_ledger_finds(|model| model.statement.facts.dataset = "public".into());
+}
+
+#[test]
+fn a_consistent_change_of_delta_is_found_with_the_ledger() {
+    the_ledger_finds(|model| model.statement.facts.delta = "1e-9".into());
+}
+
+#[test]
+fn a_consistent_change_of_a_coefficient_is_found_with_the_ledger() {
+    the_ledger_finds(|model| {
+        if let Feature::Numeric { coefficient, .. } = &mut model.features[0] {
+            *coefficient += 1.0;
+        }
+    });
+}
+
+#[test]
+fn a_model_that_denies_its_ledger_entry_is_found_with_the_ledger() {
+    the_ledger_finds(|model| model.statement.facts.ledger = None);
+}
+
+#[test]
+fn a_seeded_run_that_claims_secret_noise_is_found_with_the_ledger() {
+    let folder = Folder::with("fair");
+    folder.succeed("train fair.csv --epsilon 1 --steps 5 --seed 1");
+    let mut model = ModelFile::read(&folder.path("fair.model.json")).unwrap();
+    model.statement.facts.secret_noise = true;
+    model.statement = Statement::new(model.statement.facts.clone()).unwrap();
+    model.digest = model.expected_digest();
+    folder.write("forged.json", model.to_json());
+    let outcome = folder.run("verify forged.json --ledger fair.ledger.sqlite");
+    assert_eq!(outcome.code, Some(1), "{outcome:?}");
+}

@@ -1,0 +1,237 @@
+//! The main job: train, then use and check what was written.
+
+use serde_json::Value;
+
+use super::support::{Folder, number};
+
+fn log_entries(folder: &Folder, name: &str) -> Vec<Value> {
+    folder.text(name).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+#[test]
+fn one_command_gives_model_log_and_ledger_and_nothing_else() {
+    let folder = Folder::with("fair");
+    folder.succeed("train fair.csv --epsilon 1");
+    assert_eq!(
+        folder.names(),
+        ["fair.csv", "fair.ledger.sqlite", "fair.log.jsonl", "fair.model.json", "fair.schema.json"]
+    );
+    let spending = folder.spending("fair.ledger.sqlite");
+    assert_eq!((&spending["runs"], &spending["completed"]), (&1.into(), &1.into()));
+    let model = folder.json("fair.model.json");
+    assert_eq!(model.pointer("/statement/dp"), Some(&true.into()));
+    assert_eq!(
+        spending["spent_rho"].as_f64().map(|rho| rho <= number(&model, "/statement/guarantee/rho_upper")),
+        Some(true)
+    );
+}
+
+#[test]
+fn training_leaves_data_and_schema_as_they_are() {
+    let folder = Folder::with("fair");
+    let before = folder.contents();
+    folder.succeed("train fair.csv --epsilon 1");
+    let after = folder.contents();
+    assert!(before.iter().all(|(name, content)| after.get(name) == Some(content)));
+}
+
+#[test]
+fn standard_output_holds_the_guarantee_and_nothing_for_the_custodian() {
+    let folder = Folder::with("fair");
+    let outcome = folder.succeed("train fair.csv --epsilon 1");
+    assert!(outcome.stdout.contains("(1, 1e-5)-differentially private"), "{outcome:?}");
+    assert!(outcome.stdout.contains("fair.model.json") && outcome.stdout.contains("fair.log.jsonl"));
+    for secret in ["custodian", "lines read", "seconds", "6366"] {
+        assert!(!outcome.stdout.contains(secret), "{secret}: {outcome:?}");
+    }
+    assert!(outcome.stderr.contains("custodian-only: 6366 lines read"), "{outcome:?}");
+}
+
+#[test]
+fn standard_output_holds_no_timing_so_a_replay_prints_the_same() {
+    let folder = Folder::with("fair");
+    let print = || folder.succeed("train fair.csv --epsilon 1 --no-ledger --seed 7").stdout;
+    assert_eq!(print(), print());
+}
+
+#[test]
+fn two_private_runs_draw_different_noise() {
+    let folder = Folder::with("fair");
+    let model = || {
+        folder.succeed("train fair.csv --epsilon 1");
+        folder.json("fair.model.json")
+    };
+    let (first, second) = (model(), model());
+    assert_ne!(first["intercept"], second["intercept"]);
+    assert_ne!(first["features"], second["features"]);
+}
+
+#[test]
+fn verify_accepts_what_train_wrote_with_and_without_the_ledger() {
+    let folder = Folder::with("fair");
+    folder.succeed("train fair.csv --epsilon 1");
+    for arguments in ["", " --log fair.log.jsonl", " --ledger fair.ledger.sqlite"] {
+        let outcome = folder.succeed(&format!("verify fair.model.json{arguments}"));
+        assert!(outcome.stdout.contains("\nverified") && !outcome.stdout.contains("FAILED"), "{outcome:?}");
+        let answer = folder.succeed(&format!("verify fair.model.json --json{arguments}")).json();
+        assert_eq!(answer["verified"], true);
+        assert_eq!(answer["dp"], true);
+    }
+}
+
+#[test]
+fn verify_with_another_ledger_fails() {
+    let folder = Folder::with("fair");
+    folder.succeed("train fair.csv --epsilon 1");
+    folder.succeed("train fair.csv --epsilon 1 --ledger other.sqlite --out other.model.json");
+    let outcome = folder.run("verify fair.model.json --ledger other.sqlite");
+    assert_eq!(outcome.code, Some(1), "{outcome:?}");
+    assert!(outcome.stdout.contains("FAILED") && outcome.stdout.ends_with("NOT verified\n"), "{outcome:?}");
+}
+
+#[test]
+fn verify_finds_a_ledger_that_was_rolled_back() {
+    let folder = Folder::with("fair");
+    folder.succeed("train fair.csv --epsilon 1");
+    let old = folder.bytes("fair.ledger.sqlite");
+    folder.succeed("train fair.csv --epsilon 1 --out second.model.json");
+    folder.write("fair.ledger.sqlite", old);
+    folder.succeed("verify fair.model.json --ledger fair.ledger.sqlite");
+    assert_eq!(folder.run("verify second.model.json --ledger fair.ledger.sqlite").code, Some(1));
+    folder.succeed("train fair.csv --epsilon 1 --out third.model.json");
+    assert_eq!(folder.run("verify second.model.json --ledger fair.ledger.sqlite").code, Some(1), "a fork");
+}
+
+#[test]
+fn predict_gives_one_probability_per_row() {
+    let folder = Folder::with("fair");
+    folder.succeed("train fair.csv --epsilon 1");
+    let outcome = folder.succeed("predict fair.model.json fair.csv");
+    let mut lines = outcome.stdout.lines();
+    assert_eq!(lines.next(), Some("probability"));
+    let values: Vec<f64> = lines.map(|line| line.parse().unwrap()).collect();
+    assert_eq!(values.len(), 6366);
+    assert!(values.iter().all(|p| *p > 0.0 && *p < 1.0));
+    let silent = folder.succeed("predict fair.model.json fair.csv --out predictions.csv");
+    assert_eq!(silent.stdout, "");
+    assert_eq!(folder.text("predictions.csv"), outcome.stdout);
+}
+
+#[test]
+fn predict_keeps_its_lines_in_step_with_a_file_that_has_broken_lines() {
+    let folder = Folder::with("fair");
+    folder.succeed("train fair.csv --epsilon 1");
+    let text = folder.text("fair.csv");
+    let mut lines: Vec<&str> = text.lines().take(4).collect();
+    lines.insert(2, "no,record");
+    folder.write("new.csv", lines.join("\r\n"));
+    let outcome = folder.succeed("predict fair.model.json new.csv");
+    let cells: Vec<&str> = outcome.stdout.lines().collect();
+    assert_eq!(cells.len(), 5);
+    assert_eq!(cells[2], "");
+    let whole = folder.succeed("predict fair.model.json fair.csv");
+    let expected: Vec<&str> = whole.stdout.lines().collect();
+    assert_eq!([cells[1], cells[3], cells[4]], [expected[1], expected[2], expected[3]]);
+}
+
+#[test]
+fn a_model_of_fair_beats_the_majority() {
+    let folder = Folder::with("fair");
+    folder.succeed("train fair.csv --epsilon 1");
+    let metrics = folder.succeed("evaluate fair.model.json fair.csv --json").json();
+    assert_eq!(metrics["rows"], 6366);
+    assert_eq!(metrics["custodian_only"], true);
+    assert!(number(&metrics, "/accuracy") > number(&metrics, "/majority") + 0.02, "{metrics}");
+    assert!(number(&metrics, "/auc") > 0.7, "{metrics}");
+    let page = folder.succeed("evaluate fair.model.json fair.csv");
+    assert!((page.number("accuracy") - number(&metrics, "/accuracy")).abs() < 1e-4);
+    assert!(page.stderr.contains("custodian-only"), "{page:?}");
+}
+
+#[test]
+fn a_model_of_randhie_explains_some_of_it() {
+    let folder = Folder::with("randhie");
+    folder.succeed("train randhie.csv --epsilon 2");
+    folder.succeed("verify randhie.model.json --ledger randhie.ledger.sqlite");
+    let metrics = folder.succeed("evaluate randhie.model.json randhie.csv --json").json();
+    assert!(number(&metrics, "/r2") > 0.05, "{metrics}");
+    let predictions = folder.succeed("predict randhie.model.json randhie.csv");
+    assert_eq!(predictions.stdout.lines().count(), 20_191);
+    assert!(predictions.stdout.lines().skip(1).all(|line| (0.0..=20.0).contains(&line.parse::<f64>().unwrap())));
+}
+
+#[test]
+fn the_statement_says_what_is_guaranteed_and_what_is_not() {
+    let folder = Folder::with("fair");
+    folder.succeed("train fair.csv --epsilon 1");
+    let page = folder.succeed("statement fair.model.json").stdout;
+    let stated = folder.json("fair.model.json")["statement"].clone();
+    for needle in ["differentially private", "adding or removing one row", "In plain words", "Limits:", "add-remove"] {
+        assert!(page.contains(needle), "{needle}: {page}");
+    }
+    assert!(page.contains(stated["guarantee"]["rho_upper"].as_str().unwrap()));
+    assert_eq!(folder.succeed("statement fair.model.json --json").json(), stated);
+    let full = folder.succeed("statement fair.model.json --coefficients").stdout;
+    assert!(full.starts_with(&page));
+    for name in ["rate_marriage", "occupation = 6", "occupation_husb = 1", "(intercept)"] {
+        assert!(full.contains(name), "{name}: {full}");
+    }
+}
+
+#[test]
+fn the_json_summary_is_one_object_with_the_promised_keys() {
+    let folder = Folder::with("fair");
+    let outcome = folder.succeed("train fair.csv --epsilon 1 --json");
+    assert_eq!(outcome.stdout.lines().count(), 1);
+    let summary = outcome.json();
+    for key in ["rho", "epsilon", "delta", "steps", "noise_multiplier", "clip"] {
+        assert!(number(&summary, &format!("/{key}")) > 0.0, "{key}");
+    }
+    for key in ["rows_per_second", "seconds_per_step", "load_seconds", "train_seconds"] {
+        assert!(number(&summary, &format!("/{key}")) > 0.0, "{key}");
+        assert!(summary["custodian_only"].as_array().unwrap().contains(&key.into()), "{key} is a timing");
+    }
+    assert_eq!(summary["algorithm"], "dp-gd");
+    let stated = folder.json("fair.model.json")["statement"].clone();
+    assert_eq!(number(&summary, "/rho"), number(&stated, "/guarantee/rho_upper"));
+    assert_eq!(number(&summary, "/epsilon"), number(&stated, "/guarantee/epsilon"));
+    assert_eq!(number(&summary, "/delta"), number(&stated, "/guarantee/delta"));
+    assert_eq!(number(&summary, "/noise_multiplier"), number(&stated, "/mechanism/noise_multiplier"));
+    assert_eq!(number(&summary, "/steps"), number(&stated, "/mechanism/steps"));
+}
+
+#[test]
+fn the_log_adds_up_to_the_statement_line_by_line() {
+    let folder = Folder::with("fair");
+    folder.succeed("train fair.csv --epsilon 1 --steps 40");
+    let log = log_entries(&folder, "fair.log.jsonl");
+    let model = folder.json("fair.model.json");
+    let counts = model.pointer("/statement/scope/data_accesses").unwrap().as_array().unwrap();
+    let releases: u64 = counts.iter().map(|access| access["count"].as_u64().unwrap()).sum();
+    assert_eq!(log.len() as u64, releases);
+    assert_eq!(log.len(), 41);
+    let (mut rho, mut epsilon, mut left, mut sum) = (0.0, 0.0, f64::INFINITY, 0.0);
+    for (index, line) in log.iter().enumerate() {
+        assert_eq!(line["release"], index as u64 + 1);
+        assert_eq!(line["step"], index as u64, "moments are step 0, then one line per step");
+        sum += number(line, "/rho_step");
+        assert!(number(line, "/rho") >= rho && number(line, "/epsilon_exact") >= epsilon);
+        assert!((number(line, "/rho") / sum - 1.0).abs() < 1e-9, "cumulative rho is the sum of the steps");
+        assert!(number(line, "/rho_remaining") < left && number(line, "/rho_remaining") >= 0.0);
+        assert!(number(line, "/epsilon_exact") <= number(line, "/epsilon_zcdp"));
+        assert!(number(line, "/sensitivity") > 0.0 && number(line, "/sigma") > 0.0);
+        let multiplier = number(line, "/sigma") / number(line, "/sensitivity");
+        assert!((number(line, "/rho_step") * 2.0 * multiplier * multiplier - 1.0).abs() < 1e-9);
+        (rho, epsilon, left) = (number(line, "/rho"), number(line, "/epsilon_exact"), number(line, "/rho_remaining"));
+    }
+    let guarantee = &model["statement"]["guarantee"];
+    for (last, stated) in [
+        (rho, number(guarantee, "/rho_upper")),
+        (epsilon, number(guarantee, "/epsilon")),
+        (number(&log[40], "/epsilon_zcdp"), number(guarantee, "/epsilon_zcdp")),
+    ] {
+        assert!(last <= stated && stated <= last * (1.0 + 1e-6), "last line {last}, statement {stated}");
+    }
+    assert!(epsilon <= 1.0 && epsilon > 0.999, "the budget is kept and used: {epsilon}");
+    assert_eq!(model["log_sha256"], rhograd::train::sha256_hex(&folder.bytes("fair.log.jsonl")));
+}

@@ -1,0 +1,230 @@
+//! Options of training: each does what its name says and is recorded.
+
+use serde_json::Value;
+
+use super::support::{Folder, number};
+
+fn model(folder: &Folder, arguments: &str) -> Value {
+    folder.succeed(&format!("train {arguments} --out m.model.json"));
+    folder.succeed("verify m.model.json");
+    folder.json("m.model.json")
+}
+
+#[test]
+fn a_rho_budget_is_kept_and_used() {
+    let folder = Folder::with("fair");
+    let model = model(&folder, "fair.csv --rho 0.1");
+    let spent = folder.spending("fair.ledger.sqlite");
+    assert!((0.0999..=0.1).contains(&number(&spent, "/spent_rho")), "{spent}");
+    assert!((0.0999..=0.1000001).contains(&number(&model, "/statement/guarantee/rho_upper")));
+}
+
+#[test]
+fn a_given_delta_is_used_and_said_to_be_given() {
+    let folder = Folder::with("fair");
+    let model = model(&folder, "fair.csv --epsilon 1 --delta 1e-7");
+    assert_eq!(number(&model, "/statement/guarantee/delta"), 1e-7);
+    assert_eq!(model["statement"]["facts"]["delta_origin"], "given by the user");
+}
+
+#[test]
+fn replace_one_needs_twice_the_noise_and_says_so() {
+    let folder = Folder::with("fair");
+    let add = model(&folder, "fair.csv --epsilon 1 --clip 1 --no-ledger");
+    let replace = model(&folder, "fair.csv --epsilon 1 --clip 1 --no-ledger --adjacency replace-one");
+    let ratio = number(&replace, "/statement/mechanism/sigma") / number(&add, "/statement/mechanism/sigma");
+    assert!((1.99..2.01).contains(&ratio), "{ratio}");
+    assert_eq!(replace["statement"]["definition"]["adjacency"], "replace-one");
+    assert_eq!(replace["statement"]["definition"]["row_count_is_public"], true);
+    assert_eq!(replace["statement"]["facts"]["rows"], 6366);
+    assert!(replace["statement"]["statement"].as_str().unwrap().contains("replacing one row"));
+}
+
+#[test]
+fn one_ledger_does_not_add_up_two_adjacencies() {
+    let folder = Folder::with("fair");
+    folder.succeed("train fair.csv --epsilon 1");
+    let before = folder.contents();
+    let outcome = folder.run("train fair.csv --epsilon 1 --adjacency replace-one");
+    assert_eq!(outcome.code, Some(1), "{outcome:?}");
+    assert_eq!((outcome.stdout.as_str(), folder.contents() == before), ("", true));
+}
+
+#[test]
+fn discrete_noise_claims_the_zcdp_epsilon_only() {
+    let folder = Folder::with("fair");
+    let discrete = model(&folder, "fair.csv --epsilon 1 --no-ledger --noise discrete-gaussian");
+    let normal = model(&folder, "fair.csv --epsilon 1 --no-ledger");
+    let guarantee = &discrete["statement"]["guarantee"];
+    assert_eq!(guarantee["epsilon_exact"], Value::Null);
+    assert_eq!(guarantee["epsilon"], guarantee["epsilon_zcdp"]);
+    assert!(number(guarantee, "/epsilon") <= 1.0);
+    let multiplier = "/statement/mechanism/noise_multiplier";
+    assert!(number(&discrete, multiplier) > 1.02 * number(&normal, multiplier));
+    assert!(!folder.text("m.log.jsonl").lines().next().unwrap().is_empty());
+    folder.succeed("train fair.csv --epsilon 1 --no-ledger --noise discrete-gaussian");
+    assert!(!folder.text("fair.log.jsonl").contains("epsilon_exact"), "the exact trade-off does not hold");
+}
+
+#[test]
+fn theory_runs_where_the_row_count_is_public_and_is_refused_elsewhere() {
+    let folder = Folder::new();
+    folder.succeed("generate logistic --rows 200 --features 3 --out s.csv");
+    let stated = model(&folder, "s.csv --epsilon 1 --no-ledger --algorithm dp-gd-theory")["statement"].clone();
+    assert_eq!(stated["facts"]["algorithm"], "dp-gd-theory");
+    assert_eq!(stated["facts"]["averaging"], "mean");
+    assert_eq!(number(&stated, "/facts/radius"), 1.0);
+    assert_eq!(number(&stated, "/facts/rows"), 200.0);
+    assert_eq!(stated["scope"]["data_accesses"].as_array().unwrap().len(), 1, "no release of moments");
+    folder.edit("s.schema.json", "\"rows\": 200,", "");
+    folder.remove("m.model.json");
+    let before = folder.contents();
+    let refused = folder.run("train s.csv --epsilon 1 --algorithm dp-gd-theory --out m.model.json");
+    assert_eq!(refused.code, Some(2), "{refused:?}");
+    assert!(refused.stderr.contains("--rows") && refused.stderr.contains("replace-one"), "{refused:?}");
+    assert!(folder.contents() == before);
+    model(&folder, "s.csv --epsilon 1 --no-ledger --algorithm dp-gd-theory --rows 200");
+    model(&folder, "s.csv --epsilon 1 --no-ledger --algorithm dp-gd-theory --adjacency replace-one");
+}
+
+#[test]
+fn a_count_that_is_not_public_is_released_and_paid_for() {
+    let folder = Folder::with("fair");
+    folder.edit("fair.schema.json", "\"rows\": 6366,", "");
+    let stated = model(&folder, "fair.csv --epsilon 1 --no-ledger --no-standardise")["statement"].clone();
+    assert_eq!(stated["facts"]["rows"], Value::Null);
+    let accesses = stated["scope"]["data_accesses"].as_array().unwrap();
+    assert_eq!(accesses.len(), 2);
+    assert!(accesses[0]["what"].as_str().unwrap().contains("count") && number(&accesses[0], "/rho_upper") > 0.0);
+}
+
+#[test]
+fn the_number_of_threads_changes_no_bit() {
+    let folder = Folder::new();
+    folder.succeed("generate logistic --rows 20000 --features 5 --categories 2 --out big.csv");
+    let mut files = Vec::new();
+    for threads in [1, 2, 3] {
+        folder.succeed(&format!("train big.csv --epsilon 1 --steps 20 --seed 3 --no-ledger --threads {threads}"));
+        files.push((folder.bytes("big.model.json"), folder.bytes("big.log.jsonl")));
+    }
+    assert!(files[0] == files[1] && files[1] == files[2]);
+}
+
+#[test]
+fn another_seed_gives_another_model() {
+    let folder = Folder::with("fair");
+    let of = |seed: u64| model(&folder, &format!("fair.csv --epsilon 1 --no-ledger --seed {seed}"));
+    assert_ne!(of(1)["intercept"], of(2)["intercept"]);
+}
+
+#[test]
+fn a_seeded_run_is_marked_not_private_everywhere_and_still_charged() {
+    let folder = Folder::with("fair");
+    let printed = folder.succeed("train fair.csv --epsilon 1 --seed 5");
+    assert!(printed.stdout.contains("NOT PRIVATE") && !printed.stdout.contains("differential privacy"));
+    let model = folder.json("fair.model.json");
+    assert_eq!(model["statement"]["dp"], false);
+    assert!(model["statement"]["reasons_not_dp"][0].as_str().unwrap().contains("seed"));
+    assert!(folder.succeed("statement fair.model.json").stdout.contains("NOT PRIVATE"));
+    let verified = folder.succeed("verify fair.model.json --ledger fair.ledger.sqlite");
+    assert!(verified.stdout.ends_with("NOT PRIVATE\n"), "{verified:?}");
+    assert_eq!(folder.succeed("verify fair.model.json --json").json()["dp"], false);
+    assert_eq!(folder.succeed("train fair.csv --epsilon 1 --seed 5 --json").json()["dp"], false);
+    let spending = folder.spending("fair.ledger.sqlite");
+    assert_eq!((&spending["runs"], &spending["seeded"]), (&2.into(), &2.into()));
+}
+
+#[test]
+fn an_inspected_schema_trains_and_marks_the_model_not_private() {
+    for (name, task) in [("fair", "classification"), ("randhie", "regression")] {
+        let folder = Folder::with(name);
+        folder.remove(&format!("{name}.schema.json"));
+        let target = if name == "fair" { "affair" } else { "mdvis" };
+        let draft = folder.succeed(&format!("inspect {name}.csv --target {target}"));
+        assert!(draft.stderr.contains("NOT PRIVATE") && draft.stderr.contains("custodian-only"), "{draft:?}");
+        assert_eq!((&draft.json()["draft"], &draft.json()["task"]), (&true.into(), &task.into()));
+        folder.write("drafted.json", &draft.stdout);
+        let trained = folder.succeed(&format!("train {name}.csv --schema drafted.json --epsilon 1 --out m.json"));
+        assert!(trained.stderr.contains("warning") && trained.stdout.contains("NOT PRIVATE"), "{trained:?}");
+        let model = folder.json("m.json");
+        assert_eq!(model["statement"]["dp"], false);
+        assert!(model["statement"]["reasons_not_dp"][0].as_str().unwrap().contains("draft"));
+        assert!(folder.succeed("verify m.json").stdout.ends_with("NOT PRIVATE\n"));
+    }
+}
+
+#[test]
+fn generated_data_train_well_with_categories() {
+    let folder = Folder::new();
+    folder.succeed("generate logistic --rows 5000 --features 4 --categories 2 --out a.csv");
+    folder.succeed("generate linear --rows 5000 --features 4 --categories 2 --out b.csv");
+    assert_eq!(folder.names(), ["a.csv", "a.schema.json", "b.csv", "b.schema.json"]);
+    folder.succeed("train a.csv --epsilon 1");
+    folder.succeed("train b.csv --epsilon 1");
+    let label = folder.succeed("evaluate a.model.json a.csv --json").json();
+    assert!(number(&label, "/accuracy") > number(&label, "/majority") + 0.1, "{label}");
+    let line = folder.succeed("evaluate b.model.json b.csv --json").json();
+    assert!(number(&line, "/r2") > 0.7, "{line}");
+    assert_eq!(folder.text("a.csv").lines().count(), 5001);
+}
+
+#[test]
+fn generated_data_without_rows_train() {
+    let folder = Folder::new();
+    folder.succeed("generate logistic --rows 0 --features 2 --out a.csv");
+    folder.succeed("train a.csv --epsilon 1");
+}
+
+#[test]
+fn generated_data_depend_on_the_seed_alone() {
+    let folder = Folder::new();
+    for (name, seed) in [("a", 1), ("b", 1), ("c", 2)] {
+        folder.succeed(&format!("generate linear --rows 100 --features 2 --seed {seed} --out {name}.csv"));
+    }
+    assert_eq!(folder.bytes("a.csv"), folder.bytes("b.csv"));
+    assert_ne!(folder.bytes("a.csv"), folder.bytes("c.csv"));
+}
+
+#[test]
+fn every_setting_is_recorded_in_the_statement() {
+    let folder = Folder::with("fair");
+    let settings = "--clip 0.75 --steps 12 --learning-rate 0.3 --momentum 0.2 --l2 0.01 --radius 3 --averaging last";
+    let facts = model(&folder, &format!("fair.csv --epsilon 1 {settings}"))["statement"]["facts"].clone();
+    let numbers = [("clip_norm", 0.75), ("learning_rate", 0.3), ("momentum", 0.2), ("l2", 0.01), ("radius", 3.0)];
+    for (key, value) in numbers {
+        assert_eq!(number(&facts, &format!("/{key}")), value, "{key}");
+    }
+    assert_eq!(facts["averaging"], "last");
+    assert_eq!(facts["events"][1]["count"], 12);
+}
+
+#[test]
+fn without_a_ledger_nothing_is_kept_and_the_statement_says_so() {
+    let folder = Folder::with("fair");
+    let model = model(&folder, "fair.csv --epsilon 1 --no-ledger");
+    assert!(!folder.names().iter().any(|name| name.contains("sqlite")));
+    assert_eq!(model["statement"]["facts"]["ledger"], Value::Null);
+    let limits = model["statement"]["limits"].to_string();
+    assert!(limits.contains("no durable ledger"), "{limits}");
+}
+
+#[test]
+fn files_go_where_they_are_asked_to() {
+    let folder = Folder::with("fair");
+    std::fs::create_dir(folder.path("out")).unwrap();
+    folder.succeed("train fair.csv --epsilon 1 --out out/a.json --ledger out/l.sqlite");
+    folder.succeed("train fair.csv --epsilon 1 --out out/b.model.json --log out/c.txt --ledger out/l.sqlite");
+    let names = folder.names();
+    let written: Vec<_> = names.iter().filter(|name| name.starts_with("out/")).collect();
+    assert_eq!(written, ["out/a.json", "out/a.log.jsonl", "out/b.model.json", "out/c.txt", "out/l.sqlite"]);
+    assert_eq!(names.len(), 7, "nothing beside the data: {names:?}");
+    assert_eq!(folder.spending("out/l.sqlite")["runs"], 2);
+}
+
+#[test]
+fn a_schema_is_found_beside_a_file_named_after_it() {
+    let folder = Folder::with("fair");
+    std::fs::rename(folder.path("fair.csv"), folder.path("fair_train.csv")).unwrap();
+    folder.succeed("train fair_train.csv --epsilon 1");
+    folder.succeed("verify fair_train.model.json --ledger fair_train.ledger.sqlite");
+}

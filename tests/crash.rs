@@ -1,0 +1,286 @@
+//! Killed at any moment, out of disk, or racing for a budget: no charge is lost and no file is half there.
+#![cfg(all(unix, feature = "cli"))]
+
+#[path = "cli/support.rs"]
+mod support;
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Read;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use support::{Folder, Outcome, PROGRAM};
+
+const MARKER: &str = "7f3a9c51e08d46b2a4c1d97e5b60f823";
+
+/// Data on which a run takes a third of a second or so, with a marker that must not get into any file.
+fn prepared(folder: Folder) -> Folder {
+    folder.succeed("generate logistic --rows 20000 --features 4 --categories 1 --out data.csv");
+    let mut data = folder.text("data.csv");
+    data.push_str(&format!("{MARKER},0,0,0,{MARKER},1\n"));
+    folder.write("data.csv", data);
+    folder
+}
+
+const TRAIN: &str = "train data.csv --epsilon 1 --steps 800";
+
+fn start(folder: &Folder, arguments: &str) -> Child {
+    folder.command(arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+}
+
+/// What a reader of the folder sees.
+struct Seen {
+    model: Option<Vec<u8>>,
+    log: Option<Vec<u8>>,
+    runs: u64,
+}
+
+fn look(folder: &Folder) -> Seen {
+    let read = |name: &str| std::fs::read(folder.path(name)).ok();
+    let ledger = folder.path("data.ledger.sqlite").exists();
+    let runs = if ledger { folder.spending("data.ledger.sqlite")["runs"].as_u64().unwrap_or(0) } else { 0 };
+    Seen { model: read("data.model.json"), log: read("data.log.jsonl"), runs }
+}
+
+/// The promises after a crash, given what was there before the run.
+fn check(folder: &Folder, before: &Seen, moment: &str) -> Seen {
+    if folder.path("data.ledger.sqlite").exists() {
+        folder.succeed("ledger verify data.ledger.sqlite");
+    }
+    let now = look(folder);
+    assert!(now.runs == before.runs || now.runs == before.runs + 1, "{moment}: {} runs", now.runs);
+    if now.model != before.model || now.log != before.log {
+        assert_eq!(now.runs, before.runs + 1, "{moment}: a result is visible without its charge");
+    }
+    if now.model != before.model {
+        folder.succeed("verify data.model.json --ledger data.ledger.sqlite");
+        let digest = folder.json("data.model.json")["log_sha256"].clone();
+        let log = now.log.as_deref().expect("the log is there before its model");
+        assert_eq!(digest, rhograd::train::sha256_hex(log), "{moment}: the model's log is not the visible one");
+    }
+    if let Some(log) = &now.log {
+        let text = std::str::from_utf8(log).unwrap();
+        assert!(text.ends_with('\n'), "{moment}: the log is cut off");
+        let last: Value = serde_json::from_str(text.lines().last().unwrap()).unwrap();
+        assert_eq!(last["step"], 800, "{moment}: the log is cut off");
+    }
+    now
+}
+
+/// Nothing that a crash leaves behind holds a cell.
+fn no_cell_is_left_behind(folder: &Folder) {
+    for (name, content) in folder.contents() {
+        let found = content.windows(MARKER.len()).any(|window| window == MARKER.as_bytes());
+        assert!(name == "data.csv" || !found, "{name} holds a cell");
+    }
+}
+
+fn random_below(limit: Duration) -> Duration {
+    let mut bytes = [0; 4];
+    File::open("/dev/urandom").unwrap().read_exact(&mut bytes).unwrap();
+    limit.mul_f64(f64::from(u32::from_le_bytes(bytes)) / f64::from(u32::MAX))
+}
+
+#[test]
+fn a_run_killed_at_any_moment_leaves_whole_files_and_its_charge() {
+    const KILLS: u32 = 40;
+    let folder = prepared(Folder::new());
+    let started = Instant::now();
+    folder.succeed(TRAIN);
+    let whole = started.elapsed();
+    let mut seen = look(&folder);
+    let (mut lost, mut finished) = (0, 0);
+    for kill in 0..KILLS {
+        // One random moment in each fortieth of a run.
+        let delay = whole.mul_f64(f64::from(kill) / f64::from(KILLS)) + random_below(whole / KILLS);
+        let mut child = start(&folder, TRAIN);
+        thread::sleep(delay);
+        child.kill().unwrap();
+        let status = child.wait().unwrap();
+        let now = check(&folder, &seen, &format!("killed after {delay:?} of {whole:?}"));
+        finished += u32::from(status.success());
+        lost += u32::from(!status.success() && now.runs > seen.runs);
+        seen = now;
+    }
+    assert!(lost >= 5, "too few kills between charge and end ({lost}; {finished} had ended) to mean anything");
+    no_cell_is_left_behind(&folder);
+    folder.succeed(TRAIN);
+    folder.succeed("verify data.model.json --ledger data.ledger.sqlite");
+}
+
+#[test]
+fn a_first_run_killed_at_any_moment_leaves_a_usable_folder() {
+    for _ in 0..8 {
+        let folder = prepared(Folder::new());
+        let before = look(&folder);
+        let mut child = start(&folder, TRAIN);
+        thread::sleep(random_below(Duration::from_millis(60)));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        check(&folder, &before, "killed in its first moments");
+        folder.succeed("train data.csv --epsilon 1 --steps 800 --rows 20000");
+        folder.succeed("ledger verify data.ledger.sqlite");
+    }
+}
+
+/// Kills a run as soon as `happened` says so; `None` if it ended before.
+fn kill_when(folder: &Folder, happened: impl Fn() -> bool) -> Option<()> {
+    let mut child = start(folder, TRAIN);
+    loop {
+        if happened() {
+            child.kill().unwrap();
+            child.wait().unwrap();
+            return Some(());
+        }
+        if child.try_wait().unwrap().is_some() {
+            return None;
+        }
+        std::hint::spin_loop();
+    }
+}
+
+#[test]
+fn a_run_killed_right_after_each_of_its_steps_keeps_its_promises() {
+    let folder = prepared(Folder::on_disk());
+    folder.succeed(TRAIN);
+    let stamp = |name: &str| {
+        use std::os::unix::fs::MetadataExt;
+        std::fs::metadata(folder.path(name)).map(|m| (m.ino(), m.mtime(), m.mtime_nsec(), m.size())).ok()
+    };
+    let mut killed = BTreeMap::new();
+    for round in 0..16 {
+        // Logs of equal runs are equal, so only where none is can be seen which file comes first.
+        for result in ["data.log.jsonl", "data.model.json"] {
+            let _ = std::fs::remove_file(folder.path(result));
+        }
+        let seen = look(&folder);
+        let watched =
+            ["data.ledger.sqlite", "data.ledger.sqlite-journal", "data.log.jsonl", "data.model.json"][round % 4];
+        let old = stamp(watched);
+        if kill_when(&folder, || stamp(watched) != old).is_some() {
+            *killed.entry(watched).or_insert(0) += 1;
+        }
+        check(&folder, &seen, &format!("killed when {watched} changed"));
+    }
+    assert!(killed.len() >= 2, "{killed:?}");
+    no_cell_is_left_behind(&folder);
+    folder.succeed(TRAIN);
+    folder.succeed("verify data.model.json --ledger data.ledger.sqlite");
+}
+
+/// The program under a limit on the size of files, in blocks of the shell; `signal` says what happens at the limit.
+fn limited(folder: &Folder, blocks: u32, ignore_signal: bool, arguments: &str) -> Outcome {
+    let trap = if ignore_signal { "trap '' XFSZ; " } else { "" };
+    let mut command = Command::new("sh");
+    command.arg("-c").arg(format!("ulimit -c 0; ulimit -f {blocks}; {trap}exec \"$0\" \"$@\"")).arg(PROGRAM);
+    command.args(arguments.split_whitespace()).current_dir(folder.path("")).env("TMPDIR", folder.path("tmp"));
+    Outcome::of(command, arguments)
+}
+
+#[test]
+fn a_full_disk_is_reported_and_leaves_the_old_files_and_the_charge() {
+    let folder = prepared(Folder::new());
+    folder.succeed("train data.csv --epsilon 1 --steps 800");
+    let (mut failed, mut charged) = (0, 0);
+    for blocks in [0, 1, 2, 8, 15, 16, 17, 24, 32, 64, 100, 150, 300, 600] {
+        let before = look(&folder);
+        let names = folder.names();
+        let outcome = limited(&folder, blocks, true, TRAIN);
+        let now = check(&folder, &before, &format!("{blocks} blocks"));
+        if outcome.code == Some(0) {
+            continue;
+        }
+        assert!(matches!(outcome.code, Some(1 | 2)), "{outcome:?}");
+        assert!(!outcome.stderr.contains("panicked") && outcome.stderr.contains("rhograd: "), "{outcome:?}");
+        assert_eq!(outcome.stdout, "");
+        assert!(now.model == before.model, "{blocks} blocks: the old model is gone");
+        assert_eq!(folder.names(), names, "{blocks} blocks: something is left over");
+        failed += 1;
+        charged += u32::from(now.runs > before.runs);
+    }
+    assert!(failed >= 4 && charged >= 1, "{failed} failed, {charged} after the charge");
+}
+
+#[test]
+fn a_run_killed_by_a_full_disk_keeps_its_promises() {
+    let folder = prepared(Folder::new());
+    folder.succeed(TRAIN);
+    let mut killed = 0;
+    for blocks in [1, 8, 16, 17, 24, 64, 150, 300] {
+        let before = look(&folder);
+        let outcome = limited(&folder, blocks, false, TRAIN);
+        check(&folder, &before, &format!("{blocks} blocks"));
+        killed += u32::from(outcome.code.is_none());
+    }
+    assert!(killed >= 3, "{killed}");
+    folder.succeed(TRAIN);
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_full_standard_output_is_an_error_without_a_panic_and_the_files_are_whole() {
+    let folder = Folder::with("fair");
+    for arguments in ["train fair.csv --epsilon 1", "train fair.csv --epsilon 1 --json", "statement fair.model.json"] {
+        let full = File::options().write(true).open("/dev/full").unwrap();
+        let output = folder.command(arguments).stdout(full).output().unwrap();
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(matches!(output.status.code(), Some(1 | 2)), "{arguments}: {stderr}");
+        assert!(stderr.contains("standard output") && !stderr.contains("panicked"), "{arguments}: {stderr}");
+        folder.succeed("verify fair.model.json --ledger fair.ledger.sqlite");
+    }
+    assert_eq!(folder.spending("fair.ledger.sqlite")["runs"], 2);
+}
+
+#[test]
+fn of_eight_racing_processes_exactly_as_many_succeed_as_the_cap_allows() {
+    let folder = Folder::with("fair");
+    for round in 0..3 {
+        let ledger = format!("cap{round}.sqlite");
+        folder.succeed(&format!("ledger init {ledger} fair --rho 0.035"));
+        let runs: Vec<Child> = (0..8)
+            .map(|run| {
+                let files = format!("--out m{round}-{run}.model.json --ledger {ledger}");
+                let mut command = folder.command(&format!("train fair.csv --rho 0.01 --steps 20 --threads 1 {files}"));
+                command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+            })
+            .collect();
+        let outputs: Vec<_> = runs.into_iter().map(|run| run.wait_with_output().unwrap()).collect();
+        let winners: Vec<usize> = (0..8).filter(|run| outputs[*run].status.success()).collect();
+        assert_eq!(winners.len(), 3, "{outputs:?}");
+        for (run, output) in outputs.iter().enumerate() {
+            let model = format!("m{round}-{run}.model.json");
+            if winners.contains(&run) {
+                folder.succeed(&format!("verify {model} --ledger {ledger}"));
+            } else {
+                let stderr = String::from_utf8_lossy(&output.stderr);
+                assert_eq!((output.status.code(), output.stdout.len()), (Some(1), 0), "{stderr}");
+                assert!(stderr.contains("left of its cap"), "{stderr}");
+                assert!(!folder.path(&model).exists());
+            }
+        }
+        let spending = folder.spending(&ledger);
+        assert_eq!((&spending["runs"], &spending["completed"]), (&3.into(), &3.into()));
+        assert!(spending["spent_rho"].as_f64().unwrap() <= 0.035);
+    }
+}
+
+#[test]
+fn processes_that_create_one_ledger_together_are_all_charged() {
+    let folder = Folder::with("fair");
+    let runs: Vec<Child> = (0..6)
+        .map(|run| {
+            let files = format!("--out m{run}.model.json --ledger new.sqlite");
+            let mut command = folder.command(&format!("train fair.csv --rho 0.01 --steps 20 --threads 1 {files}"));
+            command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
+        })
+        .collect();
+    for run in runs {
+        let output = run.wait_with_output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+    assert_eq!(folder.spending("new.sqlite")["runs"], 6);
+    folder.succeed("ledger verify new.sqlite");
+}
