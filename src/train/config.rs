@@ -177,6 +177,9 @@ fn out_of_range(flag: &str, value: f64, legal: &str, cure: &str) -> Error {
 
 /// The public rule for delta: one tenth of one over the public row count, rounded down to a power of
 /// ten and at most 1e-5; 1e-6 when no row count is public.
+///
+/// # Errors
+/// Never for the values that the rule can give.
 pub fn default_delta(public_rows: Option<u64>) -> Fallible<Delta> {
     Delta::new(match public_rows {
         None => 1e-6,

@@ -11,7 +11,7 @@ mod run;
 mod statement;
 mod verify;
 
-pub use config::{Algorithm, Budget, ModelKind, TrainConfig};
+pub use config::{Algorithm, Budget, ModelKind, TrainConfig, default_delta};
 pub use evaluate::{Metrics, evaluate};
 pub use files::{StagedFile, sha256_hex};
 pub use log::LogEntry;

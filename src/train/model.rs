@@ -13,7 +13,7 @@ use crate::error::{Error, Fallible};
 use crate::preprocess::{Affine, Standardiser, TargetRule};
 
 /// Name and version of the file format.
-pub const FORMAT: &str = "rhograd-model/1";
+const FORMAT: &str = "rhograd-model/1";
 
 /// One feature with its public bounds or values and its coefficients.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -80,7 +80,7 @@ pub enum Target {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ModelFile {
-    /// [`FORMAT`].
+    /// Name and version of the format, `rhograd-model/1`.
     pub format: String,
     /// Model family.
     pub model: ModelKind,

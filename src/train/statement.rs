@@ -14,7 +14,7 @@ use crate::privacy::{Adjacency, Delta, GaussianEvent, NoiseLaw, total_rho};
 use crate::private::PrivateDataset;
 
 /// Name and version of the statement format.
-pub const SCHEMA: &str = "rhograd-statement/1";
+const SCHEMA: &str = "rhograd-statement/1";
 
 /// Significant digits of upward-rounded numbers.
 const DIGITS: u32 = 7;
@@ -171,7 +171,7 @@ macro_rules! part {
 part! {
     /// A machine-readable privacy statement; every field is required.
     Statement {
-        /// [`SCHEMA`].
+        /// Name and version of the format, `rhograd-statement/1`.
         schema: String,
         /// Whether the guarantee holds at all.
         dp: bool,
