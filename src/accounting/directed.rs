@@ -1,7 +1,8 @@
 //! Small pieces of directed arithmetic shared by the conversions.
 
 use crate::error::{Error, Fallible};
-use crate::num::round::down;
+use crate::num::logs::{ln_add_exp, ln_one_minus_exp};
+use crate::num::round::{down, up};
 use crate::privacy::Delta;
 
 /// One unit of rounding error of a double, `2^-53`.
@@ -67,6 +68,61 @@ pub(super) fn shrink_until(start: f64, mut holds: impl FnMut(f64) -> bool) -> f6
         }
     }
     0.0
+}
+
+/// Passes a finite number at or above 0.
+pub(super) fn finite(name: &'static str, value: f64) -> Fallible<f64> {
+    match nonnegative(name, value)? {
+        f64::INFINITY => Err(Error::parameter(name, "is infinite", "use a finite number")),
+        value => Ok(value),
+    }
+}
+
+/// Passes a probability, ends included.
+pub(super) fn probability(name: &'static str, value: f64) -> Fallible<f64> {
+    if (0.0..=1.0).contains(&value) {
+        return Ok(value + 0.0);
+    }
+    Err(Error::parameter(name, format!("is {value}, must lie between 0 and 1"), "use a probability"))
+}
+
+/// Passes an order of a Renyi divergence: at least 1, possibly infinite.
+pub(super) fn order(alpha: f64) -> Fallible<f64> {
+    if alpha >= 1.0 {
+        return Ok(alpha);
+    }
+    Err(Error::parameter("alpha", format!("is {alpha}, must be at least 1"), "use an order such as 2"))
+}
+
+/// A nonnegative result moved up by `units` rounding errors of `size`, and at least by three doubles.
+///
+/// `size` bounds the magnitude of every intermediate sum, so that cancellation is covered; the steps
+/// cover results that underflow. NaN becomes infinity: a failed bound is no bound.
+pub(super) fn raised(value: f64, size: f64, units: f64) -> f64 {
+    let moved = up(value + units * UNIT * size, 3);
+    if moved.is_nan() { f64::INFINITY } else { moved.max(0.0) }
+}
+
+/// `exp` of an upper bound on a logarithm, rounded up and at most 1; 0 only for `-inf`.
+pub(super) fn delta_from_ln(ln_delta: f64) -> f64 {
+    if ln_delta == f64::NEG_INFINITY { 0.0 } else { up(ln_delta.exp(), 2).min(1.0) }
+}
+
+/// The logarithm of `1 - (1 - e^a)(1 - e^b)` rounded up, for logarithms `a` and `b` of probabilities.
+pub(super) fn ln_union(a: f64, b: f64) -> f64 {
+    if a == f64::NEG_INFINITY || b == f64::NEG_INFINITY {
+        return a.max(b);
+    }
+    let value = ln_add_exp(a, b + ln_one_minus_exp(a));
+    if value.is_nan() { 0.0 } else { (value + 8.0 * UNIT * (1.0 + value.abs())).min(0.0) }
+}
+
+/// Passes the logarithm of a probability: at most 0, possibly `-inf`.
+pub(super) fn ln_probability(name: &'static str, value: f64) -> Fallible<f64> {
+    if value <= 0.0 {
+        return Ok(value);
+    }
+    Err(Error::parameter(name, format!("is {value}, must be at most 0"), "pass the logarithm of a probability"))
 }
 
 #[cfg(test)]

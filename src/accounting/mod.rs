@@ -14,6 +14,18 @@
 //!
 //! [`Conversion`] picks one by name; [`calibrate`] turns a budget into noise or steps.
 //!
+//! Other mechanisms than the Gaussian, and finer notions:
+//!
+//! | module | what it answers |
+//! |---|---|
+//! | [`notion`] | notions of privacy as types: composition, groups, conversions |
+//! | [`rdp`] | Renyi curves at real orders, sampling included, from a recorded event |
+//! | [`pld`] | certified bounds by privacy-loss distributions |
+//! | [`compose`] | composition theorems, filters and an odometer |
+//! | [`subsample`], [`selection`], [`erm`], [`integer_noise`], [`tail_bounds`] | single theorems |
+//! | [`finite`], [`bounds`], [`evidence`] | small laws exactly, lower bounds, what an experiment shows |
+//! | [`query`] | all of these as questions in JSON |
+//!
 //! ```
 //! use rhograd::accounting::{Conversion, calibrate};
 //! use rhograd::privacy::{Delta, Epsilon};
@@ -25,9 +37,25 @@
 //! # }
 //! ```
 
+pub mod bounds;
 pub mod calibrate;
+pub mod compose;
+pub mod curves;
 mod directed;
+pub mod erm;
+mod event;
+pub mod evidence;
+pub mod finite;
 pub mod gaussian;
+pub mod integer_noise;
+pub mod notion;
+mod of_event;
+pub mod pld;
+pub mod query;
+pub mod rdp;
+pub mod selection;
+pub mod subsample;
+pub mod tail_bounds;
 pub mod zcdp;
 
 pub use calibrate::Conversion;

@@ -13,6 +13,8 @@ use crate::num::root::bisect;
 use crate::num::round::{down, up};
 use crate::privacy::{Delta, Epsilon};
 
+pub use super::of_event::zcdp as of_event;
+
 /// How closely the minimising order is located; the bound depends on it only to second order.
 const ORDER_WIDTH: f64 = 1e-10;
 
@@ -147,10 +149,7 @@ pub fn epsilon_optimal(xi: f64, rho: f64, delta: Delta) -> Fallible<Epsilon> {
         return Ok(classical);
     }
     let l = -ln_delta_down(delta);
-    // With u = alpha - 1, both rho u^2 <= L and ln(1+u) <= L at the root.
-    let end = ((l / rho).sqrt() * (1.0 + 1e-9)).min(l.exp_m1() * (1.0 + 1e-9)).min(f64::MAX);
-    let root = bisect(0.0, end, ORDER_WIDTH, |u| Some(rho * u * u + u.ln_1p() >= l));
-    let u = root.map_or(end, |it| it.holds);
+    let u = order_above_one_for_epsilon(rho, l);
     let (log_ratio, tail) = ((1.0 / u).ln_1p(), l - u.ln_1p());
     let value = rho * (1.0 + u) - log_ratio + tail / u;
     let size = rho * (1.0 + u) + log_ratio + (l + u.ln_1p()) / u;
@@ -180,9 +179,7 @@ pub fn ln_delta_optimal(xi: f64, rho: f64, epsilon: Epsilon) -> Fallible<f64> {
     if classical == f64::NEG_INFINITY || excess >= 690.0 {
         return Ok(classical);
     }
-    let end = ((excess.abs() + 1.0) / (2.0 * rho) + 2.0).min(f64::MAX);
-    let root = bisect(0.0, end, ORDER_WIDTH, |u| Some(2.0 * rho * u + excess >= (1.0 / u).ln_1p()));
-    let u = root.map_or(end, |it| it.holds);
+    let u = order_above_one_for_delta(rho, excess);
     let (log_ratio, log_order) = ((1.0 / u).ln_1p(), u.ln_1p());
     let value = u * (excess + rho * u - log_ratio) - log_order;
     let size = u * (excess.abs() + rho * u + log_ratio) + log_order;
@@ -221,6 +218,52 @@ pub fn max_rho_optimal(xi: f64, epsilon: Epsilon, delta: Delta) -> Fallible<f64>
         epsilon_optimal(xi, rho, delta).is_ok_and(|it| it <= epsilon)
             && ln_delta_optimal(xi, rho, epsilon).is_ok_and(|it| it <= delta.ln())
     }))
+}
+
+/// `alpha - 1` at the root of `rho (alpha-1)^2 + ln alpha = L`, for `rho > 0`.
+fn order_above_one_for_epsilon(rho: f64, l: f64) -> f64 {
+    // With u = alpha - 1, both rho u^2 <= L and ln(1+u) <= L at the root.
+    let end = ((l / rho).sqrt() * (1.0 + 1e-9)).min(l.exp_m1() * (1.0 + 1e-9)).min(f64::MAX);
+    let root = bisect(0.0, end, ORDER_WIDTH, |u| Some(rho * u * u + u.ln_1p() >= l));
+    root.map_or(end, |it| it.holds)
+}
+
+/// `alpha - 1` at the root of `2 rho (alpha-1) + excess = ln(alpha/(alpha-1))`, for `rho > 0`.
+fn order_above_one_for_delta(rho: f64, excess: f64) -> f64 {
+    let end = ((excess.abs() + 1.0) / (2.0 * rho) + 2.0).min(f64::MAX);
+    let root = bisect(0.0, end, ORDER_WIDTH, |u| Some(2.0 * rho * u + excess >= (1.0 / u).ln_1p()));
+    root.map_or(end, |it| it.holds)
+}
+
+/// The order at which [`epsilon_optimal`] is taken.
+///
+/// The root of `rho (alpha-1)^2 + ln alpha = L`.
+///
+/// # Errors
+/// When `rho` is negative or NaN.
+///
+/// # Privacy
+/// Information only, accurate to about ten digits: every order gives a valid bound.
+///
+/// Reference: Canonne, Kamath and Steinke 2020, Proposition 12.
+pub fn order_for_epsilon(rho: f64, delta: Delta) -> Fallible<f64> {
+    Ok(1.0 + order_above_one_for_epsilon(nonnegative("rho", rho)?, -ln_delta_down(delta)))
+}
+
+/// The order at which [`ln_delta_optimal`] is taken.
+///
+/// The root of `(2 alpha - 1) rho + xi - epsilon + ln(1 - 1/alpha) = 0`.
+///
+/// # Errors
+/// When `xi` or `rho` is negative or NaN.
+///
+/// # Privacy
+/// Information only, accurate to about ten digits: every order gives a valid bound.
+///
+/// Reference: Canonne, Kamath and Steinke 2020, Proposition 12.
+pub fn order_for_delta(xi: f64, rho: f64, epsilon: Epsilon) -> Fallible<f64> {
+    let (xi, rho) = (nonnegative("xi", xi)?, nonnegative("rho", rho)?);
+    Ok(1.0 + order_above_one_for_delta(rho, gap(xi, rho, epsilon.value())))
 }
 
 /// `epsilon - xi` for a finite epsilon; a single rounding, absorbed by the shrinking of the result.

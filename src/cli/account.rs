@@ -6,6 +6,7 @@ use clap::{Args, Subcommand};
 use serde_json::{Map, Value, json};
 
 use super::arguments::AdjacencyArgument;
+use super::curve::{self, CurveArguments, EvalArguments};
 use super::output::{print, print_json};
 use crate::accounting::{Conversion, calibrate, gaussian};
 use crate::error::{Error, Fallible};
@@ -34,6 +35,10 @@ epsilon and delta are rounded up, the rho that may be spent down. `exact` holds 
 sigma is the noise standard deviation on the clipped sum, rounded up; the noise multiplier is sigma over
 the l2 sensitivity, which is the clip norm under add-remove and twice that under replace-one.")]
     Calibrate(CalibrateArguments),
+    /// Draw epsilon against delta or steps, or trade-off functions, by several notions
+    Curve(Box<CurveArguments>),
+    /// Answer queries from a file, one JSON object a line
+    Eval(EvalArguments),
 }
 
 #[derive(Args)]
@@ -93,6 +98,8 @@ pub(super) fn run(command: &AccountCommand) -> Fallible<ExitCode> {
     let (answer, json) = match command {
         AccountCommand::Convert(arguments) => (convert(arguments)?, arguments.json),
         AccountCommand::Calibrate(arguments) => (calibrate(arguments)?, arguments.json),
+        AccountCommand::Curve(arguments) => return curve::curve(arguments),
+        AccountCommand::Eval(arguments) => return curve::eval(arguments),
     };
     if json {
         print_json(&Value::Object(answer))?;

@@ -5,10 +5,12 @@
 
 mod account;
 mod arguments;
+mod curve;
 mod data;
 mod ledger;
 mod model;
 mod output;
+mod plot;
 mod train;
 
 use std::process::ExitCode;

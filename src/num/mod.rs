@@ -1,6 +1,10 @@
 //! Arithmetic without domain words: exact dyadic rationals, directed rounding, normal tails, bracketed roots.
 
+pub mod binomial;
 mod dyadic;
+pub mod fourier;
+pub mod logs;
+pub mod minimise;
 pub mod root;
 pub mod round;
 pub mod special;

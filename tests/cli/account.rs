@@ -128,3 +128,44 @@ fn senseless_questions_are_refused() {
         assert!(outcome.stderr.contains(needle), "{outcome:?}");
     }
 }
+
+#[test]
+fn eval_answers_a_line_for_every_query() {
+    let folder = Folder::new();
+    folder.write(
+        "queries.jsonl",
+        "{\"id\":\"a\",\"query\":\"zcdp_to_eps_classical\",\"params\":{\"xi\":0.0,\"rho\":0.5,\"delta\":1e-5}}\n\
+         {\"id\":2,\"query\":\"zcdp_to_eps_classical\",\"params\":{\"xi\":0.0,\"rho\":-1,\"delta\":1e-5}}\n\
+         {\"id\":3,\"query\":\"no_such_query\",\"params\":{}}\n",
+    );
+    let answers = folder.succeed("account eval queries.jsonl").stdout;
+    let lines: Vec<serde_json::Value> = answers.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(lines.len(), 3);
+    let epsilon = lines[0]["answer"]["epsilon"].as_f64().unwrap();
+    assert!((5.298525912188081..5.2985259122).contains(&epsilon), "{epsilon}");
+    assert!(lines[1]["error"].as_str().unwrap().contains("rho") && lines[1]["id"] == 2);
+    assert!(lines[2]["error"].is_string());
+    assert!(folder.succeed("account eval --list").stdout.lines().count() >= 45);
+    assert_eq!(folder.run("account eval none.jsonl").code, Some(2));
+}
+
+#[test]
+fn curves_are_drawn_and_tabulated() {
+    let folder = Folder::new();
+    folder.succeed("account curve delta --noise-multiplier 20 --steps 100 --points 5 --out c.svg --csv c.csv");
+    let svg = folder.text("c.svg");
+    assert!(svg.starts_with("<svg") && ["classical", "optimal", "rdp", "pld", "exact"].iter().all(|n| svg.contains(n)));
+    assert_eq!(folder.text("c.csv").lines().count(), 1 + 5 * 5);
+    let table = folder.succeed("account curve trade-off --noise-multiplier 1 --points 4").stdout;
+    assert!(table.lines().count() == 1 + 3 * 5 && table.contains("false negative rate"));
+    for bad in [
+        "account curve delta",
+        "account curve delta --noise-multiplier 0",
+        "account curve delta --noise-multiplier 1 --notions best",
+        "account curve delta --noise-multiplier 1 --out c.gif",
+        "account curve trade-off --laplace-scale 1",
+        "account curve steps --noise-multiplier 1 --points 1",
+    ] {
+        assert!(matches!(folder.run(bad).code, Some(1 | 2)), "{bad}");
+    }
+}

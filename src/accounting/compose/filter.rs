@@ -1,0 +1,239 @@
+//! Budgets for mechanisms whose cost is chosen in view of earlier outputs.
+//!
+//! Composition theorems add costs that are fixed in advance. When the next cost may depend on what was
+//! released, a *filter* with a cap fixed in advance gives the same guarantee; a running total that is
+//! merely read off does not.
+
+use crate::accounting::directed::ln_delta_down;
+use crate::accounting::notion::ApproximateDp;
+use crate::accounting::zcdp;
+use crate::error::{Error, Fallible};
+use crate::num::Dyadic;
+use crate::privacy::{Delta, Epsilon, Rho};
+
+/// A cap on rho fixed in advance, for adaptively chosen costs.
+///
+/// All mechanisms that were admitted satisfy the cap as zCDP together, exactly as if the costs had been
+/// fixed. Sums are exact rationals.
+///
+/// Reference: Feldman and Zrnic 2021, Theorem 4.5 for Renyi filters; Whitehouse, Ramdas, Rogers and Wu
+/// 2023, Theorem 1 for zCDP.
+///
+/// ```
+/// use rhograd::{accounting::compose::ZcdpFilter, privacy::Rho};
+/// # fn main() -> rhograd::error::Fallible<()> {
+/// let mut filter = ZcdpFilter::new(Rho::from_f64(1.0)?);
+/// filter.admit(&Rho::from_f64(0.75)?)?;
+/// assert!(filter.admit(&Rho::from_f64(0.5)?).is_err());
+/// filter.admit(&Rho::from_f64(0.25)?)?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+pub struct ZcdpFilter {
+    cap: Rho,
+    spent: Rho,
+}
+
+impl ZcdpFilter {
+    /// A filter with this cap and nothing spent.
+    pub fn new(cap: Rho) -> Self {
+        ZcdpFilter { cap, spent: Rho::zero() }
+    }
+
+    /// The cap, which is the guarantee.
+    pub fn cap(&self) -> &Rho {
+        &self.cap
+    }
+
+    /// What was admitted so far; information, not a guarantee.
+    pub fn spent(&self) -> &Rho {
+        &self.spent
+    }
+
+    /// What may still be admitted.
+    pub fn remaining(&self) -> Rho {
+        self.cap.minus(&self.spent)
+    }
+
+    /// Admits a mechanism with this cost, which the caller may then run once.
+    ///
+    /// # Errors
+    /// When the total would exceed the cap; the mechanism must not run, and nothing is spent.
+    pub fn admit(&mut self, cost: &Rho) -> Fallible<()> {
+        let total = self.spent.plus(cost);
+        if total > self.cap {
+            return Err(over("rho", self.remaining().lower(), cost.upper()));
+        }
+        self.spent = total;
+        Ok(())
+    }
+}
+
+/// A cap on (epsilon, delta) fixed in advance, for adaptively chosen (epsilon_j, delta_j).
+///
+/// Admits while `sum delta_j <= delta - delta'` and
+/// `rho + 2 sqrt(rho ln(1/delta')) <= epsilon` for `rho = sum epsilon_j^2/2`: the rate of advanced
+/// composition at no price for adaptivity. Sums are exact rationals.
+///
+/// Reference: Whitehouse, Ramdas, Rogers and Wu 2023, Theorem 3.
+#[derive(Clone, Debug)]
+pub struct ApproximateFilter {
+    epsilon: Epsilon,
+    slack: Delta,
+    delta_cap: Dyadic,
+    delta_spent: Dyadic,
+    twice_rho: Dyadic,
+}
+
+impl ApproximateFilter {
+    /// A filter for a total (epsilon, delta), of which `slack` pays for the concentration of the loss.
+    ///
+    /// # Errors
+    /// When the slack exceeds the total delta.
+    pub fn new(epsilon: Epsilon, total: Delta, slack: Delta) -> Fallible<Self> {
+        let (whole, slack_exact) = (exact(total.value())?, exact(slack.value())?);
+        if slack_exact > whole {
+            return Err(Error::parameter("slack", "exceeds the total delta", "use half of it"));
+        }
+        let delta_cap = whole.saturating_minus(&slack_exact);
+        Ok(ApproximateFilter { epsilon, slack, delta_cap, delta_spent: Dyadic::zero(), twice_rho: Dyadic::zero() })
+    }
+
+    /// Admits a mechanism with this guarantee, which the caller may then run once.
+    ///
+    /// # Errors
+    /// When a total would exceed its cap; the mechanism must not run, and nothing is spent.
+    pub fn admit(&mut self, part: ApproximateDp) -> Fallible<()> {
+        let e = exact(part.epsilon())?;
+        let square = Dyadic::new(e.numerator() * e.numerator(), 2 * e.log2_denominator());
+        let twice_rho = self.twice_rho.plus(&square);
+        let delta_spent = self.delta_spent.plus(&exact(part.delta())?);
+        if delta_spent > self.delta_cap {
+            return Err(over("delta", self.delta_cap.saturating_minus(&self.delta_spent).to_f64_down(), part.delta()));
+        }
+        let rho = (twice_rho.to_f64_up() / 2.0).next_up();
+        let epsilon = if twice_rho.is_zero() { 0.0 } else { zcdp::epsilon_classical(0.0, rho, self.slack)?.value() };
+        if epsilon > self.epsilon.value() {
+            return Err(over("epsilon", self.epsilon.value(), epsilon));
+        }
+        (self.twice_rho, self.delta_spent) = (twice_rho, delta_spent);
+        Ok(())
+    }
+}
+
+/// A running total of rho without a cap fixed in advance.
+///
+/// What it means: [`Odometer::spent`] is the sum of the costs so far and **no guarantee by itself** when
+/// costs or the moment of stopping depend on outputs. What holds is [`Odometer::guarantee`]: with the caps
+/// `first 2^j` fixed in advance, a filter with each cap would have admitted exactly the mechanisms before
+/// the total passed it, so whenever the total is at most a cap, everything up to then is a post-processing
+/// of that filter's output and has that cap as its rho. The price of not fixing one cap is at most a
+/// factor 2.
+///
+/// Reference: Rogers, Roth, Ullman and Vadhan 2016 for filters and odometers; Feldman and Zrnic 2021,
+/// section 4.3 for the discretised odometer.
+#[derive(Clone, Debug)]
+pub struct Odometer {
+    first: Rho,
+    spent: Rho,
+}
+
+impl Odometer {
+    /// Caps `first`, `2 first`, `4 first`, ...
+    ///
+    /// # Errors
+    /// When `first` is zero.
+    pub fn new(first: Rho) -> Fallible<Self> {
+        if first == Rho::zero() {
+            return Err(Error::parameter("first cap", "is 0", "use a positive rho such as 0.1"));
+        }
+        Ok(Odometer { first, spent: Rho::zero() })
+    }
+
+    /// Records a mechanism; never refused.
+    pub fn record(&mut self, cost: &Rho) {
+        self.spent = self.spent.plus(cost);
+    }
+
+    /// The sum of the costs so far; a guarantee only if all costs and the stopping were fixed in advance.
+    pub fn spent(&self) -> &Rho {
+        &self.spent
+    }
+
+    /// The smallest cap that the total has not passed: zCDP of everything so far, also when costs and
+    /// stopping depended on outputs.
+    pub fn guarantee(&self) -> Rho {
+        let mut cap = self.first.clone();
+        while cap < self.spent {
+            cap = cap.plus(&cap);
+        }
+        cap
+    }
+
+    /// The epsilon at delta of [`Odometer::guarantee`], by the best order.
+    ///
+    /// # Errors
+    /// When the search fails.
+    ///
+    /// # Privacy
+    /// An upper bound, rounded up. A statement about the release as a whole, not about one that stops as
+    /// soon as this number looks good at a delta chosen then.
+    pub fn epsilon(&self, delta: Delta) -> Fallible<Epsilon> {
+        // The logarithm of delta is used by the conversion; a delta that has none is refused here.
+        if !ln_delta_down(delta).is_finite() {
+            return Ok(Epsilon::INFINITE);
+        }
+        zcdp::epsilon_optimal(0.0, self.guarantee().upper(), delta)
+    }
+}
+
+fn exact(value: f64) -> Fallible<Dyadic> {
+    Dyadic::from_f64(value)
+        .ok_or_else(|| Error::parameter("cost", format!("is {value}"), "use a finite nonnegative number"))
+}
+
+fn over(what: &str, left: f64, asked: f64) -> Error {
+    Error::refused(
+        format!("the mechanism needs {what} {asked:e}, the filter allows {left:e}"),
+        "stop here, or start a new budget that is accounted for separately",
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn caps_are_exact() {
+        let mut filter = ZcdpFilter::new(Rho::from_f64(0.5).unwrap());
+        let step = Rho::from_f64(0.03125).unwrap();
+        for _ in 0..16 {
+            filter.admit(&step).unwrap();
+        }
+        assert!(filter.admit(&Rho::from_f64(5e-324).unwrap()).is_err());
+        assert_eq!(filter.remaining(), Rho::zero());
+    }
+
+    #[test]
+    fn the_approximate_filter_agrees_with_advanced_composition() {
+        let (epsilon, total) = (Epsilon::new(5.8).unwrap(), Delta::new(2e-6).unwrap());
+        let mut filter = ApproximateFilter::new(epsilon, total, Delta::new(1e-6).unwrap()).unwrap();
+        let part = ApproximateDp::new(0.1, 1e-8).unwrap();
+        let admitted = (0..1000).take_while(|_| filter.admit(part).is_ok()).count();
+        assert!((98..=100).contains(&admitted), "{admitted}");
+        assert!(ApproximateFilter::new(epsilon, total, Delta::new(3e-6).unwrap()).is_err());
+    }
+
+    #[test]
+    fn an_odometer_reports_the_next_cap() {
+        let mut odometer = Odometer::new(Rho::from_f64(0.1).unwrap()).unwrap();
+        assert_eq!(odometer.guarantee(), Rho::from_f64(0.1).unwrap());
+        for _ in 0..3 {
+            odometer.record(&Rho::from_f64(0.1).unwrap());
+        }
+        assert_eq!(odometer.guarantee().upper(), 0.4);
+        assert!(odometer.epsilon(Delta::new(1e-6).unwrap()).unwrap().value() > 4.0);
+        assert!(Odometer::new(Rho::zero()).is_err());
+    }
+}

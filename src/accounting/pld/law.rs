@@ -1,0 +1,264 @@
+//! From recorded events to the pairs that have to be composed.
+
+use super::pair::{Base, Pair, Sampling, mixed};
+use crate::accounting::directed::positive;
+use crate::error::{Error, Fallible};
+use crate::privacy::{Adjacency, Event, Mechanism};
+
+/// A composition of dominating pairs, all in one direction.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Law {
+    /// `sum mu^2` of the unsampled Gaussian mechanisms.
+    pub mu2: f64,
+    /// `ln` of the probability that no mechanism fails outright.
+    pub ln_keep: f64,
+    /// The other pairs and how often each occurs.
+    pub parts: Vec<(Pair, f64)>,
+}
+
+impl Law {
+    /// Adds a pair, joining it to an equal one.
+    fn push(&mut self, pair: Pair, count: f64) {
+        match self.parts.iter_mut().find(|it| it.0 == pair) {
+            Some(known) => known.1 += count,
+            None => self.parts.push((pair, count)),
+        }
+    }
+
+    /// Adds a pair without sampling.
+    fn whole(&mut self, base: Base, count: f64) {
+        match base {
+            Base::Gaussian { mu } => self.mu2 += count * mu * mu,
+            _ => self.push(Pair { base, sampling: Sampling::Whole }, count),
+        }
+    }
+
+    /// Composition of two laws.
+    pub(super) fn compose(&mut self, other: &Law) {
+        self.mu2 += other.mu2;
+        self.ln_keep += other.ln_keep;
+        for &(pair, count) in &other.parts {
+            self.push(pair, count);
+        }
+    }
+
+    /// The law `count` times.
+    pub(super) fn repeat(&mut self, count: f64) {
+        if count == 0.0 {
+            *self = Law::default();
+            return;
+        }
+        self.mu2 *= count;
+        self.ln_keep *= count;
+        self.parts.iter_mut().for_each(|it| it.1 *= count);
+    }
+
+    /// The number of pairs composed.
+    pub(super) fn count(&self) -> f64 {
+        self.parts.iter().map(|it| it.1).sum()
+    }
+
+    /// A bound above all losses that can occur.
+    pub(super) fn largest_loss(&self) -> f64 {
+        let pure: f64 = self.parts.iter().map(|(pair, count)| pair.largest_loss() * count).sum();
+        if self.mu2 > 0.0 { f64::INFINITY } else { pure * (1.0 + 1e-12) }
+    }
+
+    /// `ln` probability and value of the largest sum of losses, from below, if all pairs have a largest
+    /// loss with some mass.
+    pub(super) fn top(&self) -> Option<(f64, f64)> {
+        if self.mu2 > 0.0 {
+            return None;
+        }
+        let mut sum = (0.0, 0.0);
+        for (pair, count) in &self.parts {
+            let (ln_mass, loss) = pair.top()?;
+            sum = (sum.0 + count * ln_mass, sum.1 + count * loss);
+        }
+        Some((sum.0 - 1e-13 * (1.0 + sum.0.abs()), sum.1 * (1.0 - 1e-13)))
+    }
+
+    /// A zCDP parameter that holds for the whole composition; sampling can only lower it.
+    pub(super) fn rho(&self) -> f64 {
+        let one = |pair: &Pair| {
+            let mu = match pair.base {
+                Base::Gaussian { mu } => mu,
+                Base::DiscreteGaussian { sigma, shift } => shift / sigma,
+                // rho = e tanh(e/2) for a pure e.
+                Base::Laplace { epsilon } | Base::TwoPoint { epsilon } => {
+                    (2.0 * epsilon * (epsilon / 2.0).tanh()).sqrt()
+                }
+                Base::DiscreteLaplace { unit, shift } => (2.0 * unit * shift * (unit * shift / 2.0).tanh()).sqrt(),
+            };
+            let factor = if matches!(pair.sampling, Sampling::Replace(_)) { 2.0 } else { 1.0 };
+            (factor * mu) * (factor * mu) / 2.0
+        };
+        (self.mu2 / 2.0 + self.parts.iter().map(|(pair, count)| one(pair) * count).sum::<f64>()) * (1.0 + 1e-12)
+    }
+}
+
+/// What one mechanism is: a pair, unless it costs nothing, and the probability that it fails outright.
+struct Content {
+    base: Option<Base>,
+    delta: f64,
+}
+
+/// The two directions of a composition under add-remove; one suffices when they have equal profiles.
+pub(super) struct Reader {
+    adjacency: Adjacency,
+    pub remove: Law,
+    pub add: Law,
+    pub two_sided: bool,
+}
+
+/// A refusal that names the part of the event.
+fn unsupported(path: &str, event: &Event, why: &str) -> Error {
+    let text = serde_json::to_string(event).unwrap_or_else(|_| format!("{event:?}"));
+    Error::parameter(path, format!("{text}: {why}"), "use the RDP or zCDP accountant for this part")
+}
+
+fn probability(name: &'static str, value: f64) -> Fallible<f64> {
+    if (0.0..=1.0).contains(&value) {
+        return Ok(value);
+    }
+    Err(Error::parameter(name, format!("is {value}, must lie between 0 and 1"), "use a probability"))
+}
+
+fn nonnegative(name: &'static str, value: f64) -> Fallible<f64> {
+    if value >= 0.0 {
+        return Ok(value);
+    }
+    Err(Error::parameter(name, format!("is {value}, must be at least 0"), "use a positive number"))
+}
+
+impl Reader {
+    pub(super) fn new(adjacency: Adjacency) -> Self {
+        Reader { adjacency, remove: Law::default(), add: Law::default(), two_sided: false }
+    }
+
+    /// Checks every part of an event and adds it `count` times.
+    pub(super) fn visit(&mut self, event: &Event, count: f64, path: &str) -> Fallible<()> {
+        match event {
+            Event::Single { mechanism } => {
+                let content = self.content(mechanism)?;
+                self.add_whole(&content, count);
+                Ok(())
+            }
+            Event::PoissonSampled { mechanism, rate } => self.sampled(event, mechanism, *rate, count, path),
+            Event::Repeated { event, count: times } => {
+                self.visit(event, count * *times as f64, &format!("{path}.event"))
+            }
+            Event::Composed { events } => {
+                events.iter().enumerate().try_for_each(|(i, it)| self.visit(it, count, &format!("{path}.events[{i}]")))
+            }
+            Event::SampledWithoutReplacement { .. } => Err(unsupported(
+                path,
+                event,
+                "no pair is known to dominate compositions of sampling without replacement",
+            )),
+            Event::Selected { .. } => {
+                Err(unsupported(path, event, "no privacy-loss distribution is known for private selection"))
+            }
+        }
+    }
+
+    /// The pair of a mechanism applied to all rows.
+    fn content(&self, mechanism: &Mechanism) -> Fallible<Content> {
+        let factor = self.adjacency.sum_sensitivity(1) as f64;
+        let mut delta = 0.0;
+        let base = match *mechanism {
+            Mechanism::Gaussian { noise_multiplier } => {
+                Base::Gaussian { mu: factor / positive("noise multiplier", noise_multiplier)? }
+            }
+            Mechanism::DiscreteGaussian { sigma, sensitivity } => {
+                Base::DiscreteGaussian { sigma: positive("sigma", sigma)?, shift: factor * sensitivity as f64 }
+            }
+            Mechanism::Laplace { scale } => Base::Laplace { epsilon: factor / positive("scale", scale)? },
+            Mechanism::DiscreteLaplace { scale, sensitivity } => {
+                Base::DiscreteLaplace { unit: 1.0 / positive("scale", scale)?, shift: factor * sensitivity as f64 }
+            }
+            Mechanism::Exponential { epsilon } | Mechanism::Pure { epsilon } => {
+                Base::TwoPoint { epsilon: nonnegative("epsilon", epsilon)? }
+            }
+            Mechanism::RandomisedResponse { truth } => {
+                if !(0.5..=1.0).contains(&truth) {
+                    let problem = format!("is {truth}, must lie between 1/2 and 1");
+                    return Err(Error::parameter("truth", problem, "use the probability of the true answer"));
+                }
+                Base::TwoPoint { epsilon: ((2.0 * truth - 1.0) / (1.0 - truth)).ln_1p() }
+            }
+            Mechanism::Approximate { epsilon, delta: fails } => {
+                delta = probability("delta", fails)?;
+                Base::TwoPoint { epsilon: nonnegative("epsilon", epsilon)? }
+            }
+        };
+        let size = match base {
+            Base::Gaussian { mu } => mu * mu,
+            Base::DiscreteGaussian { sigma, shift } => (shift / sigma) * (shift / sigma),
+            Base::Laplace { epsilon } | Base::TwoPoint { epsilon } => epsilon,
+            // A loss of 0 costs nothing even when the unit overflows.
+            Base::DiscreteLaplace { shift: 0.0, .. } => 0.0,
+            Base::DiscreteLaplace { unit, shift } => unit * shift,
+        };
+        // A loss beyond all floats is no protection at all.
+        Ok(Content {
+            base: (size > 0.0 && size.is_finite()).then_some(base),
+            delta: if size.is_finite() { delta } else { 1.0 },
+        })
+    }
+
+    fn fail(&mut self, delta: f64, count: f64) {
+        if delta > 0.0 && count > 0.0 {
+            self.remove.ln_keep += count * (-delta).ln_1p();
+            self.add.ln_keep += count * (-delta).ln_1p();
+        }
+    }
+
+    fn add_whole(&mut self, content: &Content, count: f64) {
+        self.fail(content.delta, count);
+        if let (Some(base), true) = (content.base, count > 0.0) {
+            self.remove.whole(base, count);
+            self.add.whole(base, count);
+        }
+    }
+
+    fn sampled(&mut self, event: &Event, mechanism: &Mechanism, rate: f64, count: f64, path: &str) -> Fallible<()> {
+        let rate = probability("rate", rate)?;
+        let content = self.content(mechanism)?;
+        if rate == 0.0 || count == 0.0 {
+            return Ok(());
+        }
+        if rate == 1.0 {
+            self.add_whole(&content, count);
+            return Ok(());
+        }
+        if self.adjacency == Adjacency::ReplaceOne {
+            let Mechanism::Gaussian { noise_multiplier } = mechanism else {
+                return Err(unsupported(path, event, "under replace-one only a Gaussian may be Poisson-sampled"));
+            };
+            self.fail(content.delta * rate, count);
+            if content.base.is_some() {
+                let base = Base::Gaussian { mu: 1.0 / noise_multiplier };
+                self.remove.push(Pair { base, sampling: Sampling::Replace(rate) }, count);
+            }
+            return Ok(());
+        }
+        self.fail(content.delta * rate, count);
+        match content.base {
+            None => {}
+            Some(Base::TwoPoint { epsilon }) => {
+                // Balle, Barthe and Gaboardi 2018, Theorem 8.
+                let epsilon = mixed(rate, epsilon);
+                if epsilon > 0.0 {
+                    self.add_whole(&Content { base: Some(Base::TwoPoint { epsilon }), delta: 0.0 }, count);
+                }
+            }
+            Some(base) => {
+                self.two_sided = true;
+                self.remove.push(Pair { base, sampling: Sampling::Remove(rate) }, count);
+                self.add.push(Pair { base, sampling: Sampling::Add(rate) }, count);
+            }
+        }
+        Ok(())
+    }
+}

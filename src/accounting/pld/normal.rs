@@ -1,0 +1,96 @@
+//! Masses and mean losses of intervals under two unit normals, to nearly full relative precision.
+
+use crate::num::special::{LN_SQRT_TAU, mills};
+
+/// Positive nodes of the 10-point Gauss-Legendre rule on `[-1, 1]` and half their weights.
+const LEGENDRE: [(f64, f64); 5] = [
+    (0.973_906_528_517_171_7, 0.033_335_672_154_344_07),
+    (0.865_063_366_688_984_5, 0.074_725_674_575_290_3),
+    (0.679_409_568_299_024_4, 0.109_543_181_257_991_02),
+    (0.433_395_394_129_247_2, 0.134_633_359_654_998_18),
+    (0.148_874_338_981_631_2, 0.147_762_112_357_376_44),
+];
+
+/// `ln P[a < Z < b]` for a standard normal and `a < b`; relative error of the mass a few units over the
+/// width of the interval in units of the local decay length.
+pub(super) fn ln_mass(a: f64, b: f64) -> f64 {
+    if a >= 0.0 {
+        // phi(a) (R(a) - e^(-(b^2-a^2)/2) R(b)) with the Mills ratio R: nothing underflows.
+        let fall = (-(b - a) * (0.5 * (a + b))).exp();
+        -a * a / 2.0 - LN_SQRT_TAU + (mills(a) - if fall > 0.0 { fall * mills(b) } else { 0.0 }).ln()
+    } else if b <= 0.0 {
+        ln_mass(-b, -a)
+    } else {
+        (ln_mass(0.0, -a).exp() + ln_mass(0.0, b).exp()).ln()
+    }
+}
+
+/// The loss of `N(mu, 1)` against `N(0, 1)` at `u`.
+pub(super) fn loss(u: f64, mu: f64) -> f64 {
+    mu * (u - mu / 2.0)
+}
+
+/// The widest interval, in decay lengths, that is integrated piece by piece.
+const PIECES: f64 = 64.0;
+
+/// `ln` of the mass of `(a, b)` under `N(0, 1)`, and `ln` of the ratio of the masses under `N(mu, 1)`
+/// and `N(0, 1)`.
+///
+/// Intervals are integrated by 10-point rules on pieces so narrow that their error is below 1e-30. All
+/// terms are positive, so that the ratio minus 1 keeps its relative precision even when it is tiny. Only
+/// very wide intervals, whose exact ratio never matters, take the difference of two tails.
+pub(super) fn cell(a: f64, b: f64, mu: f64) -> (f64, f64) {
+    let width = b - a;
+    let reach = width * (a.abs().max(b.abs()) + mu.abs() + 1.0);
+    if reach.is_nan() || reach > PIECES {
+        let base = ln_mass(a, b);
+        return (base, ln_mass(a - mu, b - mu) - base);
+    }
+    // Densities relative to the point nearest 0, losses relative to the middle unless they are small.
+    let nearest = 0f64.clamp(a, b);
+    let at_middle = loss(a + width / 2.0, mu);
+    let base = if at_middle.abs() < 1.0 { 0.0 } else { at_middle };
+    let pieces = reach.ceil().max(1.0);
+    let half = width / pieces / 2.0;
+    let (mut mass, mut shifted) = (0.0, 0.0);
+    for piece in 0..pieces as u32 {
+        let middle = a + half * f64::from(2 * piece + 1);
+        for (node, weight) in LEGENDRE {
+            for u in [middle - node * half, middle + node * half] {
+                let density = weight * (-(u - nearest) * (u + nearest) / 2.0).exp();
+                mass += density;
+                shifted += density * (loss(u, mu) - base).exp_m1();
+            }
+        }
+    }
+    let ln_base = -nearest * nearest / 2.0 - LN_SQRT_TAU;
+    (ln_base + (2.0 * half * mass).ln(), (shifted / mass).ln_1p() + base)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::num::special::normal_tail;
+
+    #[test]
+    fn both_rules_agree() {
+        for mu in [1e-4, 0.1, 1.0, 5.0] {
+            for i in -40..40 {
+                let a = f64::from(i) * 0.5;
+                let b = a + 0.9 / (a.abs() + mu + 2.0);
+                let (base, ratio) = cell(a, b, mu);
+                assert!((base - ln_mass(a, b)).abs() < 1e-13 * (1.0 + base.abs()), "{mu} {a}");
+                let plain = ln_mass(a - mu, b - mu) - ln_mass(a, b);
+                assert!((ratio - plain).abs() < 1e-13 * (1.0 + base.abs()), "{mu} {a}: {ratio} {plain}");
+            }
+        }
+    }
+
+    #[test]
+    fn masses_agree_with_tails() {
+        for (a, b) in [(-1.0, 2.0), (0.5, 0.6), (-3.0, -1.0), (3.0, 40.0), (-50.0, 50.0)] {
+            let direct = normal_tail(a) - normal_tail(b);
+            assert!((ln_mass(a, b).exp() / direct - 1.0).abs() < 1e-13);
+        }
+    }
+}

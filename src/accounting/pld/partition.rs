@@ -1,0 +1,263 @@
+//! A pair cut into finitely many cells, fine where it matters for the tilt in use.
+//!
+//! Moving every cell to its two ends gives a discrete pair that dominates the true one; releasing only
+//! which cell the output is in gives one that the true pair dominates. Both keep the masses under P and
+//! Q, so the error is of second order in the width of the cells.
+
+use super::pair::{Cell, Pair};
+
+/// One unit of rounding.
+const UNIT: f64 = f64::EPSILON / 2.0;
+
+/// An interval of the coordinate with its cell.
+#[derive(Clone, Copy, Debug)]
+struct Piece {
+    from: f64,
+    to: f64,
+    cell: Cell,
+}
+
+/// The cells of a pair.
+#[derive(Clone, Debug)]
+pub(super) struct Partition {
+    pair: Pair,
+    atoms: Vec<Cell>,
+    pieces: Vec<Piece>,
+    /// `ln` of a bound on the mass beyond the range, at each end.
+    pub ln_beyond: f64,
+}
+
+/// Which of the two discrete pairs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Side {
+    /// The one that dominates.
+    Pessimistic,
+    /// The one that is dominated.
+    Optimistic,
+}
+
+/// The atoms of a discrete pair.
+pub(super) struct Atoms {
+    /// (`ln` mass, loss).
+    pub list: Vec<(f64, f64)>,
+    /// By how much the masses may sum to more, or have to sum to less, than 1.
+    missing: f64,
+}
+
+/// Atoms under the tilted law: probabilities and losses, with the logarithm of what they summed to.
+pub(super) struct Tilted {
+    /// `ln E_P[e^(c L)]`.
+    pub ln_moment: f64,
+    /// Bound on its rounding error.
+    pub error: f64,
+    /// (probability, loss).
+    pub atoms: Vec<(f64, f64)>,
+    /// Mean of `|ln p| + |c L|`: the size of the exponents that were rounded.
+    pub exponents: f64,
+}
+
+/// A sum with its rounding errors added back (Neumaier 1974).
+fn compensated(terms: impl Iterator<Item = f64>) -> f64 {
+    let (mut sum, mut lost) = (0.0, 0.0);
+    for term in terms {
+        let next: f64 = sum + term;
+        lost += if f64::abs(sum) >= f64::abs(term) { (sum - next) + term } else { (term - next) + sum };
+        sum = next;
+    }
+    sum + lost
+}
+
+impl Atoms {
+    /// `ln E[e^(c L)]` and a bound on its rounding error.
+    ///
+    /// Near 0 it is `ln(1 + E[e^(c L) - 1])`: errors are then relative to the small expectation, and
+    /// survive being multiplied by a large number of steps.
+    fn moment(&self, c: f64) -> (f64, f64) {
+        let scale = self.list.iter().fold(f64::NEG_INFINITY, |m, it| m.max(it.0 + c * it.1));
+        if !scale.is_finite() {
+            return (scale, 0.0);
+        }
+        if scale < 0.0 {
+            let gain = |ln: f64, tilt: f64| {
+                if tilt < 1.0 { ln.exp() * tilt.exp_m1() } else { (ln + tilt).exp() - ln.exp() }
+            };
+            let sum = compensated(self.list.iter().map(|it| gain(it.0, c * it.1)));
+            if sum.abs() < 0.5 {
+                let rounded = |ln: f64, tilt: f64| {
+                    let size = gain(ln, tilt).abs() * (16.0 + ln.abs());
+                    size + 16.0 * tilt.abs() * (ln + tilt).exp()
+                };
+                let error: f64 = self.list.iter().map(|it| rounded(it.0, c * it.1)).sum();
+                return ((sum + self.missing).ln_1p(), 2.0 * UNIT * (error + sum.abs()));
+            }
+        }
+        let sum = compensated(self.list.iter().map(|it| (it.0 + c * it.1 - scale).exp()));
+        let mean: f64 =
+            self.list.iter().map(|it| (it.0 + c * it.1 - scale).exp() * (it.0.abs() + c * it.1.abs())).sum();
+        (scale + sum.ln(), UNIT * (16.0 + scale.abs() + 16.0 * mean / sum))
+    }
+
+    /// `ln E[e^(c L)]`.
+    pub(super) fn ln_moment(&self, c: f64) -> f64 {
+        self.moment(c).0
+    }
+
+    /// The tilted law; atoms at the same loss are joined.
+    pub(super) fn tilted(&self, c: f64) -> Tilted {
+        let (ln_moment, error) = self.moment(c);
+        let mut sorted: Vec<(f64, f64, f64)> = self
+            .list
+            .iter()
+            .map(|&(ln_mass, loss)| ((ln_mass + c * loss - ln_moment).exp(), loss, ln_mass))
+            .filter(|it| it.0 > 0.0)
+            .collect();
+        sorted.sort_by(|a, b| a.1.total_cmp(&b.1));
+        let exponents = sorted.iter().map(|it| it.0 * (it.2.abs() + (c * it.1).abs())).sum();
+        let mut joined: Vec<(f64, f64)> = Vec::with_capacity(sorted.len());
+        for (p, loss, _) in sorted {
+            match joined.last_mut() {
+                Some(last) if last.1 == loss => last.0 += p,
+                _ => joined.push((p, loss)),
+            }
+        }
+        Tilted { ln_moment, error, atoms: joined, exponents }
+    }
+}
+
+impl Tilted {
+    /// The variance of the loss.
+    pub(super) fn variance(&self) -> f64 {
+        let mean: f64 = self.atoms.iter().map(|(p, loss)| p * loss).sum();
+        self.atoms.iter().map(|(p, loss)| p * (loss - mean) * (loss - mean)).sum()
+    }
+
+    /// The mean absolute deviation of the loss from its mean, rounded up.
+    pub(super) fn absolute_deviation(&self) -> f64 {
+        let mean: f64 = self.atoms.iter().map(|(p, loss)| p * loss).sum();
+        self.atoms.iter().map(|(p, loss)| p * (loss - mean).abs()).sum::<f64>() * (1.0 + 1e-10)
+    }
+
+    /// The mean magnitude of the loss.
+    pub(super) fn magnitude(&self) -> f64 {
+        self.atoms.iter().map(|(p, loss)| p * loss.abs()).sum()
+    }
+}
+
+/// By how much the dominating atoms of a cell exceed it in `E[e^(c L)]`, relative to `e^scale`.
+fn excess(cell: &Cell, c: f64, scale: f64) -> f64 {
+    let share = cell.share_high();
+    if c * (cell.high - cell.low) < 1.0 {
+        let gain =
+            (1.0 - share) * (c * (cell.low - cell.mean)).exp_m1() + share * (c * (cell.high - cell.mean)).exp_m1();
+        return (cell.ln_mass + c * cell.mean - scale).exp() * gain.max(0.0);
+    }
+    let low = (cell.ln_mass + (1.0 - share).ln() + c * cell.low - scale).exp();
+    let high = (cell.ln_mass + share.ln() + c * cell.high - scale).exp();
+    (low + high - (cell.ln_mass + c * cell.mean - scale).exp()).max(0.0)
+}
+
+impl Partition {
+    /// Cuts the range evenly into about `count` pieces.
+    pub(super) fn new(pair: Pair, reach: f64, count: usize) -> Self {
+        let outline = pair.outline(reach);
+        let mut pieces = Vec::with_capacity(count);
+        if let Some((from, to)) = outline.range {
+            let at = |i: usize| {
+                let x = from + (to - from) * (i as f64 / count as f64);
+                if i == count {
+                    to
+                } else if pair.is_discrete() {
+                    x.floor()
+                } else {
+                    x
+                }
+            };
+            for i in 0..count {
+                if at(i) < at(i + 1) {
+                    pieces.push(Piece { from: at(i), to: at(i + 1), cell: pair.cell(at(i), at(i + 1)) });
+                }
+            }
+        }
+        Partition { pair, atoms: outline.atoms, pieces, ln_beyond: outline.ln_beyond }
+    }
+
+    /// All cells.
+    pub(super) fn cells(&self) -> impl Iterator<Item = &Cell> {
+        self.atoms.iter().chain(self.pieces.iter().map(|it| &it.cell))
+    }
+
+    /// The number of cells.
+    pub(super) fn len(&self) -> usize {
+        self.atoms.len() + self.pieces.len()
+    }
+
+    /// The two halves of a piece, if it can be split.
+    fn halves(&self, piece: &Piece) -> Option<[Piece; 2]> {
+        let m = self.pair.middle(piece.from, piece.to)?;
+        let part = |from, to| Piece { from, to, cell: self.pair.cell(from, to) };
+        Some([part(piece.from, m), part(m, piece.to)])
+    }
+
+    /// Splits the pieces that a predicate selects.
+    fn split(&mut self, wanted: impl Fn(&Piece) -> bool) -> bool {
+        let old = std::mem::take(&mut self.pieces);
+        let before = old.len();
+        let mut pieces = Vec::with_capacity(2 * before);
+        for piece in old {
+            match if wanted(&piece) { self.halves(&piece) } else { None } {
+                Some(halves) => pieces.extend(halves),
+                None => pieces.push(piece),
+            }
+        }
+        self.pieces = pieces;
+        self.pieces.len() > before
+    }
+
+    /// Splits cells until the two discrete pairs differ by at most `budget` in `ln E[e^(c L)]`, or until
+    /// there are `limit` cells.
+    pub(super) fn refine(&mut self, c: f64, budget: f64, limit: usize) {
+        for _ in 0..60 {
+            let scale = self.cells().fold(f64::NEG_INFINITY, |m, it| m.max(it.ln_mass + c * it.mean));
+            let total: f64 = self.cells().map(|it| (it.ln_mass + c * it.mean - scale).exp()).sum();
+            let gap: f64 = self.pieces.iter().map(|it| excess(&it.cell, c, scale)).sum();
+            if gap <= budget * total || self.len() >= limit || scale.is_nan() {
+                return;
+            }
+            let threshold = 0.5 * budget * total / self.pieces.len() as f64;
+            if !self.split(|it| excess(&it.cell, c, scale) > threshold) {
+                return;
+            }
+        }
+    }
+
+    /// Splits the cells that have losses on both sides of `epsilon`, down to single floats.
+    pub(super) fn resolve(&mut self, epsilon: f64) {
+        while self.split(|it| it.cell.low < epsilon && it.cell.high > epsilon) {}
+    }
+
+    /// The atoms of a discrete pair; what is beyond the right end is left out.
+    pub(super) fn atoms(&self, side: Side) -> Atoms {
+        let mut list: Vec<(f64, f64)> = self.atoms.iter().map(|it| (it.ln_mass, it.mean)).collect();
+        let cells = self.pieces.iter().map(|it| &it.cell);
+        let beyond = self.ln_beyond.exp();
+        if side == Side::Optimistic {
+            list.extend(cells.map(|it| (it.ln_mass, it.mean)));
+            return Atoms { list, missing: -2.0 * beyond };
+        }
+        let lowest = self.pieces.iter().fold(f64::INFINITY, |m, it| m.min(it.cell.low));
+        if self.ln_beyond > f64::NEG_INFINITY && lowest.is_finite() {
+            list.push((self.ln_beyond, lowest));
+        }
+        for cell in cells {
+            let share = cell.share_high();
+            if cell.low == cell.high {
+                list.push((cell.ln_mass, cell.high));
+            } else {
+                list.push((cell.ln_mass + (1.0 - share).ln(), cell.low));
+                list.push((cell.ln_mass + share.ln(), cell.high));
+            }
+        }
+        list.retain(|it| it.0 > f64::NEG_INFINITY);
+        Atoms { list, missing: beyond }
+    }
+}

@@ -1,0 +1,303 @@
+//! From bounds on `ln delta` at every epsilon to an interval for the question asked.
+
+use super::Interval;
+use super::contour::Profile;
+use super::finite::Finite;
+use super::law::Law;
+use super::plan::{Prepared, Question};
+use crate::accounting::{gaussian, zcdp};
+use crate::error::Fallible;
+use crate::num::root::bisect;
+use crate::num::round::{down, up};
+use crate::privacy::{Delta, Epsilon};
+
+/// Runs with a finer tolerance when the first interval is too wide.
+const RUNS: usize = 4;
+
+/// No finer tolerance on `ln delta` is tried.
+const LEAST: f64 = 1e-9;
+
+/// Bounds on `ln delta` as a function of epsilon.
+enum Curve {
+    /// `mu` rounded down and up.
+    Gaussian(f64, f64),
+    Finite(Finite),
+    Contour(Profile, Profile),
+}
+
+impl Curve {
+    fn lower(&self, epsilon: f64) -> f64 {
+        match self {
+            Curve::Gaussian(mu, _) => {
+                let upper = gaussian_ln_delta(*mu, epsilon);
+                upper - 1e-12 * (1.0 + upper.abs())
+            }
+            Curve::Finite(finite) => finite.bounds(epsilon).0,
+            Curve::Contour(lower, _) => lower.lower(epsilon),
+        }
+    }
+
+    fn upper(&self, epsilon: f64) -> f64 {
+        match self {
+            Curve::Gaussian(_, mu) => gaussian_ln_delta(*mu, epsilon),
+            Curve::Finite(finite) => finite.bounds(epsilon).1,
+            Curve::Contour(_, upper) => upper.upper(epsilon),
+        }
+    }
+}
+
+/// The exact upper bound, or 0 where it has no answer.
+fn gaussian_ln_delta(mu: f64, epsilon: f64) -> f64 {
+    Epsilon::new(epsilon).and_then(|it| gaussian::ln_delta(mu, it)).unwrap_or(0.0)
+}
+
+fn gaussian_curve(mu2: f64) -> Curve {
+    let mu = mu2.sqrt();
+    Curve::Gaussian(mu * (1.0 - 1e-14), mu * (1.0 + 1e-14))
+}
+
+/// A composition with the probability of outright failure split off: `delta = p + (1-p) delta'`.
+struct Kept {
+    /// Lower and upper bound on p.
+    failure: (f64, f64),
+}
+
+impl Kept {
+    fn new(law: &Law) -> Self {
+        let p = -law.ln_keep.exp_m1();
+        Kept { failure: (p * (1.0 - 1e-14), (p * (1.0 + 1e-14)).min(1.0)) }
+    }
+
+    /// Bounds on the `ln delta'` that makes up a total of delta; `None` when the failures use it all.
+    fn target(&self, delta: Delta) -> Option<(f64, f64)> {
+        if self.failure.1 == 0.0 {
+            return Some((down(delta.ln(), 2), up(delta.ln(), 2)));
+        }
+        let rest = |p: f64| (delta.value() - p) / (1.0 - p);
+        let (low, high) = (rest(self.failure.1), rest(self.failure.0));
+        (low > 0.0 && high < 1.0).then(|| (down(low.ln(), 8), up(high.ln(), 8)))
+    }
+
+    /// Bounds on the total `ln delta`.
+    fn total(&self, ln_delta: (f64, f64)) -> (f64, f64) {
+        if self.failure.1 == 0.0 {
+            return ln_delta;
+        }
+        let sum = |p: f64, ln: f64| (p + (1.0 - p) * ln.exp()).min(1.0).ln();
+        let (low, high) = (sum(self.failure.0, ln_delta.0), sum(self.failure.1, ln_delta.1));
+        (low - 1e-14 * (1.0 + low.abs()), (high + 1e-14 * (1.0 + high.abs())).min(0.0))
+    }
+}
+
+/// The zCDP bound on epsilon, which always holds.
+fn analytic_epsilon(law: &Law, ln_delta: f64) -> f64 {
+    let by_rho = Delta::new(ln_delta.exp()).and_then(|delta| zcdp::epsilon_optimal(0.0, law.rho(), delta));
+    by_rho.map_or(f64::INFINITY, Epsilon::value).min(law.largest_loss())
+}
+
+/// The zCDP bound on `ln delta`, which always holds.
+fn analytic_ln_delta(law: &Law, epsilon: f64) -> f64 {
+    if epsilon >= law.largest_loss() {
+        return f64::NEG_INFINITY;
+    }
+    Epsilon::new(epsilon).and_then(|it| zcdp::ln_delta_optimal(0.0, law.rho(), it)).map_or(0.0, |it| it.min(0.0))
+}
+
+/// A lower bound on epsilon from the largest loss alone: `delta >= p (1 - e^(epsilon - loss))`.
+fn top_epsilon(law: &Law, ln_delta: f64) -> f64 {
+    match law.top() {
+        Some((ln_mass, loss)) if ln_delta < ln_mass => (loss + (-(ln_delta - ln_mass).exp()).ln_1p()).max(0.0),
+        _ => 0.0,
+    }
+}
+
+/// A lower bound on `ln delta` from the largest loss alone.
+fn top_ln_delta(law: &Law, epsilon: f64) -> f64 {
+    match law.top() {
+        Some((ln_mass, loss)) if epsilon < loss => ln_mass + (-(epsilon - loss).exp_m1()).ln() - 1e-12,
+        _ => f64::NEG_INFINITY,
+    }
+}
+
+/// Whether the sum of the total variations is at most `e^ln_delta`, so that epsilon is 0.
+fn is_free(law: &Law, ln_delta: f64) -> bool {
+    let gaussian = if law.mu2 > 0.0 { gaussian_ln_delta(law.mu2.sqrt() * (1.0 + 1e-14), 0.0).exp() } else { 0.0 };
+    let variation = |pair| super::finite::Single::new(pair, ln_delta.max(-700.0)).map_or(1.0, |it| it.variation());
+    let room = ln_delta.exp() * (1.0 - 1e-9);
+    // The cheap part first: a single variation that is too large decides.
+    let mut total = gaussian;
+    for &(pair, count) in &law.parts {
+        if total > room {
+            return false;
+        }
+        total += count * variation(pair);
+    }
+    total <= room
+}
+
+/// The interval of epsilon between the bounds of a curve.
+///
+/// `first` is the distance below the upper end at which the lower end is first looked for.
+fn invert(curve: &Curve, target: (f64, f64), guess: f64, ceiling: f64, first: f64) -> Interval {
+    let meets = |epsilon: f64| Some(curve.upper(epsilon) <= target.0);
+    let mut upper = ceiling;
+    if curve.upper(0.0) <= target.0 {
+        upper = 0.0;
+    } else {
+        let mut end = guess.max(1e-300).min(ceiling);
+        for _ in 0..12 {
+            if !end.is_finite() || meets(end) == Some(true) {
+                break;
+            }
+            end *= 1.5;
+        }
+        if let Some(bracket) = bisect(0.0, end, 1e-13, meets) {
+            upper = bracket.holds.min(ceiling);
+        }
+    }
+    let fails = |epsilon: f64| Some(curve.lower(epsilon) < target.1);
+    if upper == 0.0 {
+        return Interval { lower: 0.0, upper };
+    }
+    // Walk down from the upper end until the lower bound on delta is above the target.
+    let start = upper.min(f64::MAX);
+    let mut step = first.min(1e-3 * start).max(1e-15 * start);
+    let mut good = 0.0;
+    while step < start {
+        if fails(start - step) == Some(false) {
+            good = start - step;
+            break;
+        }
+        step *= 3.0;
+    }
+    let width = (0.02 * (start - good) / start).max(1e-14);
+    let lower = bisect(good, start, width, fails).map_or(good, |it| it.fails);
+    Interval { lower: lower.min(upper), upper }
+}
+
+/// The profiles at the tolerance, or at the finest that can be computed, which then becomes the floor.
+fn finest(prepared: &Prepared, ln_tolerance: &mut f64, floor: &mut f64) -> Option<(Profile, Profile)> {
+    for _ in 0..12 {
+        if let Some(found) = prepared.profiles(*ln_tolerance) {
+            return Some(found);
+        }
+        *ln_tolerance *= 6.0;
+        *floor = *ln_tolerance;
+    }
+    None
+}
+
+/// Bounds on epsilon for the part without outright failures.
+fn kept_epsilon(law: &Law, target: (f64, f64), tolerance: f64) -> Interval {
+    let analytic = analytic_epsilon(law, target.0);
+    if law.parts.is_empty() {
+        if law.mu2 == 0.0 {
+            return Interval { lower: 0.0, upper: 0.0 };
+        }
+        return invert(&gaussian_curve(law.mu2), target, analytic, analytic, 1e-9 * analytic);
+    }
+    if let Some(finite) = Finite::new(law, target.0) {
+        return invert(&Curve::Finite(finite), target, analytic, analytic, 1e-10 * analytic.min(1e300));
+    }
+    if is_free(law, target.0) {
+        return Interval { lower: 0.0, upper: 0.0 };
+    }
+    let mut best = Interval { lower: top_epsilon(law, target.1).min(analytic), upper: analytic };
+    if best.width() <= tolerance.max(1e-12 * analytic) {
+        return best;
+    }
+    let Some(mut prepared) = Prepared::new(law, Question::LnDelta(target.0)) else {
+        return best;
+    };
+    let mut ln_tolerance = prepared.ln_tolerance(tolerance);
+    let mut floor = LEAST;
+    for _ in 0..RUNS {
+        let Some((lower, upper)) = finest(&prepared, &mut ln_tolerance, &mut floor) else {
+            return best;
+        };
+        let curve = Curve::Contour(lower, upper);
+        let found = invert(&curve, target, prepared.estimate(), analytic, prepared.distance(ln_tolerance));
+        best = Interval { lower: best.lower.max(found.lower), upper: best.upper.min(found.upper) };
+        prepared.learn(best.upper, target.0);
+        let width = best.upper - best.lower;
+        if width <= tolerance || ln_tolerance <= floor {
+            break;
+        }
+        ln_tolerance *= (0.5 * tolerance / width).clamp(1e-3, 0.5);
+    }
+    best
+}
+
+/// Bounds on `ln delta` for the part without outright failures.
+fn kept_ln_delta(law: &Law, epsilon: f64, tolerance: f64) -> (f64, f64) {
+    let analytic = analytic_ln_delta(law, epsilon);
+    let none = f64::NEG_INFINITY;
+    if analytic == none || (law.parts.is_empty() && law.mu2 == 0.0) {
+        return (none, none);
+    }
+    if law.parts.is_empty() {
+        let curve = gaussian_curve(law.mu2);
+        return (curve.lower(epsilon), curve.upper(epsilon).min(analytic));
+    }
+    let prepared = Prepared::new(law, Question::Epsilon(epsilon));
+    let depth = prepared.as_ref().map_or(-2000.0, Prepared::estimate) - 30.0;
+    if let Some(finite) = Finite::new(law, depth) {
+        let (lower, upper) = finite.bounds(epsilon);
+        return (lower, upper.min(analytic));
+    }
+    let mut best = (top_ln_delta(law, epsilon).min(analytic), analytic);
+    let Some(mut prepared) = prepared else {
+        return best;
+    };
+    let mut ln_tolerance = prepared.ln_tolerance(tolerance);
+    let mut floor = LEAST;
+    for _ in 0..RUNS {
+        let Some((lower, upper)) = finest(&prepared, &mut ln_tolerance, &mut floor) else {
+            return best;
+        };
+        best = (best.0.max(lower.lower(epsilon)), best.1.min(upper.upper(epsilon)));
+        prepared.learn(epsilon, best.1);
+        let width = best.1 - best.0;
+        if width <= tolerance || ln_tolerance <= floor {
+            break;
+        }
+        ln_tolerance *= (0.5 * tolerance / width).clamp(1e-3, 0.5);
+    }
+    best
+}
+
+/// Bounds on epsilon in one direction.
+pub(super) fn epsilon(law: &Law, delta: Delta, tolerance: f64) -> Interval {
+    let kept = Kept::new(law);
+    match kept.target(delta) {
+        Some(target) => kept_epsilon(law, target, tolerance),
+        None if kept.failure.0 >= delta.value() => Interval { lower: f64::INFINITY, upper: f64::INFINITY },
+        None => Interval { lower: 0.0, upper: f64::INFINITY },
+    }
+}
+
+/// Bounds on `ln delta` in one direction.
+pub(super) fn ln_delta(law: &Law, epsilon: f64, tolerance: f64) -> Interval {
+    let kept = if epsilon == f64::INFINITY || law.ln_keep == f64::NEG_INFINITY {
+        (f64::NEG_INFINITY, f64::NEG_INFINITY)
+    } else {
+        kept_ln_delta(law, epsilon, tolerance)
+    };
+    let (lower, upper) = Kept::new(law).total(kept);
+    Interval { lower: lower.min(upper), upper }
+}
+
+/// A quick upper bound on epsilon, by zCDP or Chernoff.
+pub(super) fn quick_epsilon(law: &Law, delta: Delta) -> f64 {
+    let Some(target) = Kept::new(law).target(delta) else {
+        return f64::INFINITY;
+    };
+    let chernoff = Prepared::new(law, Question::LnDelta(target.0)).map_or(f64::INFINITY, |it| it.chernoff(target.0));
+    analytic_epsilon(law, target.0).min(chernoff)
+}
+
+/// The exact delta of a single pair at epsilon, from above.
+pub(super) fn single_delta(law: &Law, epsilon: Epsilon) -> Fallible<f64> {
+    let upper = ln_delta(law, epsilon.value(), 1e-12).upper;
+    Ok(if upper == f64::NEG_INFINITY { 0.0 } else { up(upper.exp(), 2).min(1.0) })
+}

@@ -1,0 +1,90 @@
+//! Questions to the accountant as JSON: a kind and parameters in, named numbers out.
+//!
+//! Every kind is strict: an unknown or missing parameter is an error that names it. Infinities are the
+//! string `"inf"`, a delta too small for a normal double is null, and `log_delta` stands beside every
+//! delta. Upper bounds are rounded up, lower bounds down.
+
+mod answer;
+mod composition;
+mod conversion;
+mod distribution;
+mod input;
+mod params;
+mod renyi;
+mod tools;
+
+use serde_json::{Map, Value};
+
+use crate::error::{Error, Fallible};
+use answer::Answer;
+pub use input::{Query, answer_line, read_queries};
+use params::Params;
+
+/// How one kind is answered.
+struct Kind {
+    name: &'static str,
+    required: &'static [&'static str],
+    optional: &'static [&'static str],
+    solve: fn(&Params<'_>) -> Fallible<Answer>,
+}
+
+/// Every kind, by topic.
+const KINDS: [&[Kind]; 5] = [conversion::KINDS, renyi::KINDS, distribution::KINDS, composition::KINDS, tools::KINDS];
+
+/// Number of kinds.
+const COUNT: usize = {
+    let (mut total, mut i) = (0, 0);
+    while i < KINDS.len() {
+        total += KINDS[i].len();
+        i += 1;
+    }
+    total
+};
+
+/// The names of all kinds of question.
+///
+/// ```
+/// assert!(rhograd::accounting::query::QUERIES.contains(&"gaussian_delta_exact"));
+/// ```
+pub const QUERIES: &[&str] = &{
+    let mut names = [""; COUNT];
+    let (mut at, mut i) = (0, 0);
+    while i < KINDS.len() {
+        let mut j = 0;
+        while j < KINDS[i].len() {
+            names[at] = KINDS[i][j].name;
+            at += 1;
+            j += 1;
+        }
+        i += 1;
+    }
+    names
+};
+
+/// The answer to one question.
+///
+/// `query` is one of [`QUERIES`], `params` an object with exactly the parameters of that kind.
+///
+/// # Errors
+/// When the kind is unknown, a parameter is unknown, missing, of the wrong type or outside its range, or
+/// the computation has no trustworthy answer.
+///
+/// # Privacy
+/// Upper bounds are rounded up and lower bounds down; nothing depends on data.
+///
+/// ```
+/// use rhograd::accounting::query;
+/// # fn main() -> rhograd::error::Fallible<()> {
+/// let params = serde_json::json!({"xi": 0.0, "rho": 0.5, "delta": 1e-5});
+/// let answer = query::answer("zcdp_to_eps_classical", &params)?;
+/// assert!((answer["epsilon"].as_f64().unwrap() - 5.298525912188).abs() < 1e-11);
+/// # Ok(())
+/// # }
+/// ```
+pub fn answer(query: &str, params: &Value) -> Fallible<Map<String, Value>> {
+    let kind = KINDS.iter().flat_map(|topic| topic.iter()).find(|kind| kind.name == query).ok_or_else(|| {
+        Error::parameter("query", format!("there is no {query:?}"), format!("use one of {}", QUERIES.join(", ")))
+    })?;
+    let params = Params::open(params, kind.required, kind.optional)?;
+    (kind.solve)(&params)?.finish()
+}

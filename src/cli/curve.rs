@@ -1,0 +1,201 @@
+//! `rhograd account curve` and `rhograd account eval`.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, ValueEnum};
+
+use super::arguments::AdjacencyArgument;
+use super::output::{print, warn};
+use super::plot::Chart;
+use crate::accounting::curves::{self, Notion, Series};
+use crate::accounting::query;
+use crate::error::{Error, Fallible};
+use crate::privacy::{Adjacency, Delta, Event, Mechanism};
+use crate::train::StagedFile;
+
+#[derive(Clone, Copy, ValueEnum)]
+enum KindArgument {
+    /// epsilon against delta
+    Delta,
+    /// epsilon at --delta against the number of steps
+    Steps,
+    /// False negative rate against false positive rate of the best test
+    TradeOff,
+}
+
+#[derive(Args)]
+#[command(after_help = "Examples:
+  rhograd account curve delta --noise-multiplier 20 --steps 100 --out curve.svg --csv curve.csv
+  rhograd account curve steps --noise-multiplier 1 --rate 0.01 --steps 10000 --delta 1e-6 --notions rdp,pld
+  rhograd account curve trade-off --noise-multiplier 20 --steps 100 --out trade-off.svg
+  rhograd account curve delta --event event.json
+
+Without --out and --csv the points are printed as CSV.")]
+pub(super) struct CurveArguments {
+    /// What is drawn
+    #[arg(value_enum)]
+    kind: KindArgument,
+    /// Gaussian noise: standard deviation over l2 sensitivity under add-remove
+    #[arg(long, allow_hyphen_values = true, conflicts_with_all = ["laplace_scale", "event"])]
+    noise_multiplier: Option<f64>,
+    /// Laplace noise: scale over l1 sensitivity under add-remove
+    #[arg(long, allow_hyphen_values = true, conflicts_with = "event")]
+    laplace_scale: Option<f64>,
+    /// Poisson sampling rate
+    #[arg(long, allow_hyphen_values = true, conflicts_with = "event")]
+    rate: Option<f64>,
+    /// Steps; the most of them for `steps`
+    #[arg(long, default_value_t = 1)]
+    steps: u64,
+    /// An event as JSON instead (see the documentation of `rhograd::privacy::Event`)
+    #[arg(long, value_name = "FILE")]
+    event: Option<PathBuf>,
+    /// Neighbouring relation
+    #[arg(long, value_enum, default_value = "add-remove")]
+    adjacency: AdjacencyArgument,
+    /// Delta of `steps` and of the pairs in `trade-off`
+    #[arg(long, default_value_t = 1e-6, allow_hyphen_values = true)]
+    delta: f64,
+    /// Notions to compare: classical, optimal, rdp, pld, exact [default: all that cover the event]
+    #[arg(long, value_delimiter = ',')]
+    notions: Vec<String>,
+    /// Points per curve
+    #[arg(long, default_value_t = 40)]
+    points: usize,
+    /// SVG file
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// CSV file
+    #[arg(long, value_name = "FILE")]
+    csv: Option<PathBuf>,
+}
+
+pub(super) fn curve(arguments: &CurveArguments) -> Fallible<ExitCode> {
+    if !(2..=10_000).contains(&arguments.points) {
+        return Err(Error::parameter("--points", "must be in 2..=10000", "leave it out for 40"));
+    }
+    let adjacency: Adjacency = arguments.adjacency.into();
+    let one = arguments.event()?;
+    let repeated = Event::Repeated { event: Box::new(one.clone()), count: arguments.steps };
+    let delta = Delta::new(arguments.delta)?;
+    let (title, x_label, y_label, logarithmic_x, series) = match arguments.kind {
+        KindArgument::Delta => {
+            let notions = arguments.notions(&repeated, adjacency, delta)?;
+            let deltas = curves::logarithmic_grid(1e-12, 1e-2, arguments.points);
+            let series = curves::epsilon_against_delta(&repeated, adjacency, &notions, &deltas)?;
+            (format!("epsilon after {} steps, {adjacency}", arguments.steps), "delta", "epsilon", true, series)
+        }
+        KindArgument::Steps => {
+            let notions = arguments.notions(&repeated, adjacency, delta)?;
+            let steps = curves::logarithmic_grid(1.0, arguments.steps.max(2) as f64, arguments.points);
+            let series = curves::epsilon_against_steps(&one, adjacency, &notions, delta, &steps)?;
+            (format!("epsilon at delta {:e}, {adjacency}", delta.value()), "steps", "epsilon", true, series)
+        }
+        KindArgument::TradeOff => {
+            let series = curves::trade_offs(&repeated, adjacency, &[Delta::new(1e-2)?, delta], arguments.points)?;
+            let title = format!("trade-off after {} steps, {adjacency}", arguments.steps);
+            (title, "false positive rate", "false negative rate", false, series)
+        }
+    };
+    arguments.write(&Chart { title: &title, x_label, y_label, logarithmic_x, series: &series })
+}
+
+impl CurveArguments {
+    /// The event of one step.
+    fn event(&self) -> Fallible<Event> {
+        if let Some(path) = &self.event {
+            let text = std::fs::read_to_string(path).map_err(|e| Error::io(path, "read the event", e))?;
+            return serde_json::from_str(&text)
+                .map_err(|e| Error::input(path, format!("not an event: {e}"), "correct it").at_line(e.line() as u64));
+        }
+        let mechanism = match (self.noise_multiplier, self.laplace_scale) {
+            (Some(noise_multiplier), _) => Mechanism::Gaussian { noise_multiplier },
+            (None, Some(scale)) => Mechanism::Laplace { scale },
+            (None, None) => {
+                let cure = "give it, or --laplace-scale, or --event FILE";
+                return Err(Error::parameter("--noise-multiplier", "is missing", cure));
+            }
+        };
+        Ok(match self.rate {
+            Some(rate) => Event::PoissonSampled { mechanism, rate },
+            None => Event::Single { mechanism },
+        })
+    }
+
+    /// The notions asked for, or all that answer for this event.
+    fn notions(&self, event: &Event, adjacency: Adjacency, delta: Delta) -> Fallible<Vec<Notion>> {
+        if !self.notions.is_empty() {
+            return self.notions.iter().map(|name| Notion::of_name(name.trim())).collect();
+        }
+        let answers: Vec<_> = Notion::ALL.map(|notion| (notion, notion.epsilon(event, adjacency, delta))).into();
+        let mut refusal = None;
+        let mut notions = Vec::new();
+        for (notion, answer) in answers {
+            match answer {
+                Ok(_) => notions.push(notion),
+                Err(error) => refusal = Some(error),
+            }
+        }
+        match refusal {
+            Some(error) if notions.is_empty() => Err(error),
+            _ => Ok(notions),
+        }
+    }
+
+    fn write(&self, chart: &Chart<'_>) -> Fallible<ExitCode> {
+        if self.out.is_none() && self.csv.is_none() {
+            print(&chart.to_csv())?;
+        }
+        if let Some(path) = &self.out {
+            if path.extension().is_none_or(|e| !e.eq_ignore_ascii_case("svg")) {
+                return Err(Error::parameter("--out", "must end in .svg", "name an SVG file"));
+            }
+            let mut file = StagedFile::new(path)?;
+            file.append(chart.to_svg()?.as_bytes())?;
+            file.publish()?;
+        }
+        if let Some(path) = &self.csv {
+            let mut file = StagedFile::new(path)?;
+            file.append(chart.to_csv().as_bytes())?;
+            file.publish()?;
+        }
+        let infinite = |series: &Series| series.points.iter().any(|(_, y)| y.is_infinite());
+        for series in chart.series.iter().filter(|series| infinite(series)) {
+            warn(&format!("{} is infinite at some points, which are not drawn", series.name));
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+#[derive(Args)]
+#[command(after_help = "Example:
+  rhograd account eval queries.jsonl
+
+FILE holds JSON lines of {\"id\", \"query\", \"params\"}, or one document with a list \"points\" of them; - reads
+standard input. One JSON object a line comes out: {\"id\", \"answer\"} or {\"id\", \"error\"}.
+`rhograd account eval --list` names the queries.")]
+pub(super) struct EvalArguments {
+    /// File of queries; - for standard input
+    #[arg(required_unless_present = "list")]
+    file: Option<PathBuf>,
+    /// Name the queries
+    #[arg(long)]
+    list: bool,
+}
+
+pub(super) fn eval(arguments: &EvalArguments) -> Fallible<ExitCode> {
+    let Some(path) = arguments.file.as_ref().filter(|_| !arguments.list) else {
+        print(&(query::QUERIES.join("\n") + "\n"))?;
+        return Ok(ExitCode::SUCCESS);
+    };
+    let text = match path.to_str() {
+        Some("-") => std::io::read_to_string(std::io::stdin()),
+        _ => std::fs::read_to_string(path),
+    };
+    let text = text.map_err(|e| Error::io(path, "read the queries", e))?;
+    for question in query::read_queries(&text)? {
+        print(&(query::answer_line(&question) + "\n"))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}

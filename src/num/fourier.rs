@@ -1,0 +1,189 @@
+//! Sums of complex exponentials at equally spaced frequencies, for points that lie anywhere.
+//!
+//! Every term is advanced by a rotation and recomputed from scratch every 64 steps, so that errors stay
+//! near one rounding of the phase: about `2^-53 (64 + |phase|)` relative to a term.
+
+use std::ops::Mul;
+
+/// Terms advanced side by side, so that the compiler can use vector instructions.
+const LANES: usize = 8;
+/// Steps between recomputed phases.
+const BLOCK: usize = 64;
+
+/// A complex number.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Complex {
+    /// Real part.
+    pub re: f64,
+    /// Imaginary part.
+    pub im: f64,
+}
+
+impl Complex {
+    /// `re + i im`.
+    pub fn new(re: f64, im: f64) -> Self {
+        Complex { re, im }
+    }
+
+    /// `e^self`.
+    pub fn exp(self) -> Self {
+        let (sin, cos) = self.im.sin_cos();
+        let size = self.re.exp();
+        Complex::new(size * cos, size * sin)
+    }
+
+    /// The principal logarithm of `1 + self`, precise near 0; `-inf` in the real part at -1.
+    pub fn ln_1p(self) -> Self {
+        let excess = self.re * (2.0 + self.re) + self.im * self.im;
+        let size = if excess.abs() < 0.5 { excess.ln_1p() / 2.0 } else { (1.0 + self.re).hypot(self.im).ln() };
+        Complex::new(size, self.im.atan2(1.0 + self.re))
+    }
+
+    /// The modulus.
+    pub fn abs(self) -> f64 {
+        self.re.hypot(self.im)
+    }
+
+    /// `1 / self`.
+    pub fn recip(self) -> Self {
+        let square = self.re * self.re + self.im * self.im;
+        Complex::new(self.re / square, -self.im / square)
+    }
+}
+
+impl Mul for Complex {
+    type Output = Complex;
+    fn mul(self, other: Complex) -> Complex {
+        Complex::new(self.re * other.re - self.im * other.im, self.re * other.im + self.im * other.re)
+    }
+}
+
+/// Eight terms and their rotation by one step, less 1.
+#[derive(Clone, Copy, Default)]
+struct Chunk {
+    weight: [f64; LANES],
+    angle: [f64; LANES],
+    turn_re: [f64; LANES],
+    turn_im: [f64; LANES],
+}
+
+/// `e^(i angle) - 1`, relatively precise.
+fn turn(angle: f64) -> Complex {
+    let (sin, cos) = (angle / 2.0).sin_cos();
+    Complex::new(-2.0 * sin * sin, 2.0 * sin * cos)
+}
+
+impl Chunk {
+    fn new(terms: &[(f64, f64)]) -> Self {
+        let mut it = Chunk::default();
+        for (lane, &(weight, angle)) in terms.iter().enumerate() {
+            let turn = turn(angle);
+            (it.weight[lane], it.angle[lane]) = (weight, angle);
+            (it.turn_re[lane], it.turn_im[lane]) = (turn.re, turn.im);
+        }
+        it
+    }
+
+    /// Adds the values at as many steps from `start` on as there is room for.
+    fn add_to(&self, start: f64, re: &mut [[f64; LANES]], im: &mut [[f64; LANES]]) {
+        let (mut x, mut y) = ([0.0; LANES], [0.0; LANES]);
+        for lane in 0..LANES {
+            let first = turn(self.angle[lane] * start);
+            (x[lane], y[lane]) = (first.re, first.im);
+        }
+        for (re, im) in re.iter_mut().zip(im.iter_mut()) {
+            for lane in 0..LANES {
+                re[lane] += self.weight[lane] * x[lane];
+                im[lane] += self.weight[lane] * y[lane];
+                // With u = z - 1 and d the turn, (1 + u)(1 + d) - 1 = u + d + u d.
+                let (u, v, d, e) = (x[lane], y[lane], self.turn_re[lane], self.turn_im[lane]);
+                x[lane] = u + (d + (u * d - v * e));
+                y[lane] = v + (e + (u * e + v * d));
+            }
+        }
+    }
+}
+
+/// The sums `sum_k weight_k (e^(i (start + j) angle_k) - 1)` for `j = 0, ..., count - 1`.
+///
+/// Errors are relative to `sum_k weight_k |e^(i (start + j) angle_k) - 1|`, so that a characteristic
+/// function near 1 can be raised to a high power.
+///
+/// ```
+/// use rhograd::num::fourier::exponential_sums;
+/// let sums = exponential_sums(&[(2.0, 0.0), (1.0, std::f64::consts::PI)], 0.0, 3);
+/// assert!(sums[0].re.abs() < 1e-15 && (sums[1].re + 2.0).abs() < 1e-15);
+/// ```
+pub fn exponential_sums(terms: &[(f64, f64)], start: f64, count: usize) -> Vec<Complex> {
+    let chunks: Vec<Chunk> = terms.chunks(LANES).map(Chunk::new).collect();
+    let mut sums = Vec::with_capacity(count);
+    while sums.len() < count {
+        let first = start + sums.len() as f64;
+        let (mut re, mut im) = ([[0.0; LANES]; BLOCK], [[0.0; LANES]; BLOCK]);
+        let keep = BLOCK.min(count - sums.len());
+        for chunk in &chunks {
+            chunk.add_to(first, &mut re[..keep], &mut im[..keep]);
+        }
+        sums.extend(re.iter().zip(&im).take(keep).map(|(x, y)| Complex::new(x.iter().sum(), y.iter().sum())));
+    }
+    sums
+}
+
+/// The real part of `sum_j coefficient_j e^(-i (start + j) angle)`.
+pub fn series(coefficients: &[Complex], start: f64, angle: f64) -> f64 {
+    let (sin, cos) = (angle * LANES as f64).sin_cos();
+    let mut total = [0.0; LANES];
+    for (block, part) in coefficients.chunks(LANES * BLOCK).enumerate() {
+        let (mut x, mut y) = ([0.0; LANES], [0.0; LANES]);
+        for lane in 0..LANES {
+            (y[lane], x[lane]) = (angle * (start + (block * LANES * BLOCK + lane) as f64)).sin_cos();
+        }
+        for row in part.chunks(LANES) {
+            // `Re(c e^(-i phase)) = re cos + im sin`.
+            for (lane, it) in row.iter().enumerate() {
+                total[lane] += it.re * x[lane] + it.im * y[lane];
+            }
+            for lane in 0..LANES {
+                let turned = x[lane] * cos - y[lane] * sin;
+                y[lane] = x[lane] * sin + y[lane] * cos;
+                x[lane] = turned;
+            }
+        }
+    }
+    total.iter().sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_sums_agree_with_their_definition() {
+        let terms: Vec<(f64, f64)> = (0..37).map(|k| (1.0 / f64::from(k + 1), (f64::from(k) * 0.7).sin())).collect();
+        let sums = exponential_sums(&terms, 0.0, 1500);
+        assert_eq!(sums.len(), 1500);
+        for (j, sum) in sums.iter().enumerate() {
+            let direct: f64 = terms.iter().map(|(w, a)| w * ((a * j as f64).cos() - 1.0)).sum();
+            assert!((sum.re - direct).abs() < 1e-12, "{j}");
+        }
+        let later = exponential_sums(&terms, 77.0, 3);
+        assert!((later[2].re - sums[79].re).abs() < 1e-12);
+        for angle in [0.0, 0.01, 1.3, -2.0] {
+            let direct: f64 = (0..1500).map(|j| (sums[j] * Complex::new(0.0, -angle * j as f64).exp()).re).sum();
+            let parts = series(&sums[..700], 0.0, angle) + series(&sums[700..], 700.0, angle);
+            assert!((series(&sums, 0.0, angle) - direct).abs() < 1e-9 && (parts - direct).abs() < 1e-9);
+        }
+    }
+
+    #[test]
+    fn complex_functions_are_inverse_to_each_other() {
+        for z in [Complex::new(0.3, -1.2), Complex::new(-0.01, 0.02), Complex::new(-3.0, 1.0)] {
+            let back = Complex::new(z.exp().re - 1.0, z.exp().im).ln_1p();
+            assert!((back.re - z.re).abs() + (back.im - z.im).abs() < 1e-14);
+        }
+        assert!((Complex::new(1e-18, 0.0).ln_1p().re - 1e-18).abs() < 1e-33);
+        let z = Complex::new(0.3, -1.2);
+        let one = z * z.recip();
+        assert!((one.re - 1.0).abs() < 1e-15 && one.im.abs() < 1e-15);
+    }
+}
