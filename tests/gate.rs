@@ -1,12 +1,13 @@
 //! What the gate must not allow: misuses that do not compile, and refusals at run time.
 
+use ndarray::Array1;
 use rhograd::error::{ErrorKind, Fallible};
-use rhograd::kernel::{MomentWeights, RawRow, Rows, RowsBuilder, Shape, Step};
+use rhograd::kernel::{MomentWeights, RawRow, Rows, RowsBuilder, Shape};
 use rhograd::ledger::Ledger;
-use rhograd::loss::Logistic;
+use rhograd::loss::Glm;
 use rhograd::noise::NoiseSource;
 use rhograd::privacy::{Adjacency, DatasetId, GaussianEvent, L2, NoiseLaw, Rho, Scope};
-use rhograd::private::{Paid, Permit, PrivateDataset, Released, Sensitive, pay};
+use rhograd::private::{Gradient, Paid, Permit, PrivateDataset, Query, Released, Sensitive, pay};
 
 #[test]
 fn misuse_does_not_compile() {
@@ -57,9 +58,6 @@ fn paid(scope: &Scope, plan: &[GaussianEvent]) -> Paid {
     pay(&mut Ledger::in_memory().unwrap(), scope, plan, NoiseSource::insecure_from_seed(5)).unwrap()
 }
 
-const STEP: Step<'static> =
-    Step { weights: &[0.1, -0.2, 0.0, 0.1, 0.2, 0.3], label_scale: 1.0, multiplier_scale: 900.0 };
-
 fn refused<T>(result: Result<T, rhograd::error::Error>) -> bool {
     result.is_err_and(|e| matches!(e.kind(), ErrorKind::Refused { .. }))
 }
@@ -80,10 +78,12 @@ fn a_query_that_moves_further_than_paid_for_is_refused() {
     for (adjacency, moves) in [(Adjacency::AddRemove, bound), (Adjacency::ReplaceOne, 2 * bound)] {
         let scope = scope("a", adjacency);
         let data = PrivateDataset::new(rows(40), scope.clone());
+        let weights = Array1::from(vec![0.1, -0.2, 0.0, 0.1, 0.2, 0.3]);
+        let gradient = Gradient { loss: Glm::Logistic, weights: &weights, label_scale: 1.0, clip_norm: 1.0 };
         let clipped = data.clipped(bound);
         for (paid_for, fits) in [(moves, true), (moves + 1, true), (moves - 1, false)] {
             let permit = paid(&scope, &[event(paid_for, 1)]).permit().unwrap();
-            let released = permit.release(clipped.gradient_sum(Logistic, &STEP));
+            let released = permit.release(clipped.gradient_sum(&gradient));
             assert_eq!(released.is_ok(), fits, "{adjacency} {paid_for}");
         }
     }
@@ -137,7 +137,7 @@ fn moments_of_neighbours_differ_by_at_most_the_stated_sensitivity() {
     for adjacency in [Adjacency::AddRemove, Adjacency::ReplaceOne] {
         let scope = scope("a", adjacency);
         let weights = MomentWeights { count: 77, features: 5, squares: 9, label: 3, label_square: 11 };
-        let sensitivity = PrivateDataset::moment_sensitivity(adjacency, &shape, &weights);
+        let sensitivity = Query::Moments { weights, columns: 2 }.sensitivity(adjacency);
         let release = |rows: Rows| {
             let data = PrivateDataset::new(rows, scope.clone());
             paid(&scope, &[event(sensitivity, 1)]).permit().unwrap().release(data.moments(&weights)).unwrap()

@@ -7,8 +7,9 @@ use rhograd::data::{CsvFile, Schema};
 use rhograd::kernel::{MomentWeights, RawRow, RowsBuilder, Shape};
 use rhograd::ledger::Ledger;
 use rhograd::noise::NoiseSource;
+use rhograd::optim::{Planned, Settings};
 use rhograd::privacy::{Adjacency, DatasetId, Delta, Epsilon, GaussianEvent, NoiseLaw, Rho, Scope, total_rho};
-use rhograd::private::{PrivateDataset, pay};
+use rhograd::private::{PrivateDataset, Query, pay};
 use rhograd::train::{Algorithm, Budget, LogEntry, Metrics, ModelFile, Plan, TrainConfig, evaluate, load, train};
 
 fn repository(file: &str) -> PathBuf {
@@ -113,21 +114,23 @@ fn replace_one_doubles_the_sensitivity_at_the_same_clip() {
     let plan =
         |adjacency| Plan::new(&TrainConfig { adjacency, ..config(1.0, 1e-6) }, &schema("fair"), Some(6_366)).unwrap();
     let (one, two) = (plan(Adjacency::AddRemove), plan(Adjacency::ReplaceOne));
-    let moved = |plan: &Plan| plan.gradient.sensitivity as f64 / plan.gradient.clip_grid as f64;
-    assert_eq!((moved(&one), moved(&two)), (1.0, 2.0));
-    let sigma = |plan: &Plan| {
-        plan.settle(6_366.0, 1.0).clip_norm * 2f64.powi(plan.gradient.log2_scale as i32)
-            / plan.gradient.clip_grid as f64
+    let steps = |plan: &Plan| plan.planned().pop().unwrap();
+    let moved = |plan: &Plan| match steps(plan) {
+        Planned { event, query: Query::ClippedSum { bound } } => event.sensitivity as f64 / bound as f64,
+        other => panic!("{other:?}"),
     };
-    let ratio = sigma(&two) / sigma(&one);
-    assert!((ratio - 2.0).abs() < 0.01, "{ratio}");
+    assert_eq!((moved(&one), moved(&two)), (1.0, 2.0));
+    let multiplier = |plan: &Plan| steps(plan).event.noise_multiplier();
+    let ratio = multiplier(&two) / multiplier(&one);
+    assert!((ratio - 1.0).abs() < 0.01, "the same noise multiplier, relative to twice the clip norm: {ratio}");
 }
 
 #[test]
 fn every_release_is_logged_with_its_cumulative_cost() {
     let (model, log) = run("fair", &config(1.0, 1e-5), NoiseSource::from_os().unwrap());
-    assert_eq!(log.len(), 101);
-    assert_eq!(log.iter().map(|e| e.step).collect::<Vec<_>>(), (0..=100).collect::<Vec<_>>());
+    // Moments, Gram matrix, twelve steps.
+    assert_eq!(log.len(), 14);
+    assert_eq!(log.iter().map(|e| e.step).collect::<Vec<_>>(), [0].into_iter().chain(0..=12).collect::<Vec<_>>());
     assert!(log.windows(2).all(|w| w[0].rho < w[1].rho && w[0].epsilon_zcdp < w[1].epsilon_zcdp));
     assert!(log.iter().all(|e| e.epsilon_exact.is_some_and(|exact| exact <= e.epsilon_zcdp)));
     let last = log.last().unwrap();
@@ -147,7 +150,7 @@ fn released_noise_has_the_paid_scale() {
     builder.push(&RawRow { numeric: vec![0; columns], codes: vec![], label: 0, null: false });
     let data = PrivateDataset::new(builder.build(), scope.clone());
     let weights = MomentWeights { features: 1, squares: 1, ..MomentWeights::default() };
-    let sensitivity = PrivateDataset::moment_sensitivity(scope.adjacency, &shape, &weights);
+    let sensitivity = Query::Moments { weights, columns }.sensitivity(scope.adjacency);
     for (seed, noise) in [(1, NoiseLaw::FlooredNormal), (2, NoiseLaw::DiscreteGaussian)] {
         let event = GaussianEvent { what: "test".into(), sensitivity, log2_scale: 22, noise, count: 1 };
         let mut ledger = Ledger::in_memory().unwrap();
@@ -198,15 +201,16 @@ fn a_seeded_run_is_reproducible_and_marked() {
 
 #[test]
 fn the_theory_algorithm_follows_its_parameters() {
-    let config =
-        TrainConfig { algorithm: Algorithm::DpGdTheory, rows: Some(500), radius: Some(2.0), ..config(1.0, 1e-5) };
+    let settings = Settings { radius: Some(2.0), ..Settings::default() };
+    let config = TrainConfig { algorithm: Algorithm::DpGdTheory, rows: Some(500), settings, ..config(1.0, 1e-5) };
     let plan = Plan::new(&config, &Schema { rows: None, ..schema("fair") }, None).unwrap();
     let d = plan.dimension as f64;
     let budget = plan.rho.lower();
     // No moments are released, so the whole budget goes to the steps: T = ceil(2 n^2 rho / d), T - 1 releases.
     assert!(plan.moments.is_none());
-    assert_eq!(plan.gradient.steps, (2.0 * 500.0f64.powi(2) * budget / d).ceil() as u64 - 1);
-    assert_eq!(plan.settle(500.0, 1.0).radius, Some(2.0));
+    assert_eq!(plan.steps(), (2.0 * 500.0f64.powi(2) * budget / d).ceil() as u64 - 1);
+    let (model, _) = run("fair", &config, NoiseSource::insecure_from_seed(1));
+    assert_eq!(model.statement.facts.settings["radius"], 2.0);
     let refused = Plan::new(&TrainConfig { rows: None, ..config }, &Schema { rows: None, ..schema("fair") }, None);
     assert!(refused.unwrap_err().to_string().contains("--rows"));
 }
@@ -215,6 +219,7 @@ fn the_theory_algorithm_follows_its_parameters() {
 fn a_budget_that_cannot_be_met_is_refused_before_anything_is_spent() {
     let tiny = TrainConfig::new(Budget::Rho(Rho::from_f64(1e-300).unwrap(), None));
     assert!(Plan::new(&tiny, &schema("fair"), None).is_err());
-    let many = TrainConfig { steps: Some((1 << 31) - 1), ..config(1e-6, 1e-9) };
+    let settings = Settings { steps: Some((1 << 31) - 1), ..Settings::default() };
+    let many = TrainConfig { settings, ..config(1e-6, 1e-9) };
     assert!(Plan::new(&many, &schema("fair"), None).is_err());
 }

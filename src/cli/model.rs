@@ -218,7 +218,7 @@ pub(super) fn plain_statement(statement: &Statement) -> String {
                 statement.mechanism.name,
                 decimal_down(statement.mechanism.noise_multiplier, 6),
                 decimal_down(statement.mechanism.sigma, 6),
-                facts.clip_norm
+                statement.mechanism.clip_norm
             ),
         ),
         (

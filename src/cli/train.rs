@@ -13,7 +13,7 @@ use crate::data::CsvFile;
 use crate::error::{Error, Fallible};
 use crate::ledger::Ledger;
 use crate::noise::NoiseSource;
-use crate::optim::Averaging;
+use crate::optim::{Averaging, Settings};
 use crate::privacy::{Epsilon, NoiseLaw, Rho};
 use crate::train::{
     Algorithm, Budget, Loaded, LogEntry, ModelKind, StagedFile, TrainConfig, Trained, load, sha256_hex, train,
@@ -30,8 +30,10 @@ enum ModelArgument {
 
 #[derive(Clone, Copy, ValueEnum)]
 enum AlgorithmArgument {
-    /// The best default known (today dp-gd)
+    /// whitened, or dp-gd where a Gram matrix would be mostly noise
     Auto,
+    /// Full-batch DP gradient descent in coordinates whitened by a private Gram matrix
+    Whitened,
     /// Full-batch DP gradient descent on privately standardised features
     DpGd,
     /// Full-batch DP gradient descent with the parameters of private ERM theory
@@ -168,7 +170,7 @@ pub(super) fn run(arguments: &TrainArguments) -> Fallible<ExitCode> {
     arguments.refuse_overwriting(&out, &log)?;
     let (model_file, log_file) = (StagedFile::new(&out)?, StagedFile::new(&log)?);
     let mut ledger = arguments.open_ledger()?;
-    warn(&format!("{} steps on {} coefficients", loaded.plan().gradient.steps, loaded.plan().dimension));
+    warn(&format!("{} steps on {} coefficients", loaded.plan().steps(), loaded.plan().dimension));
     let finished = execute(loaded, &mut ledger, noise, model_file, log_file)?;
     report_spending(&mut ledger, &finished.trained)?;
     if arguments.json {
@@ -194,7 +196,7 @@ fn execute(
     mut log_file: StagedFile,
 ) -> Fallible<Finished> {
     let load_seconds = loaded.load_seconds;
-    let steps = bar(loaded.plan().gradient.steps, "training", "steps");
+    let steps = bar(loaded.plan().steps(), "training", "steps");
     let mut last = None;
     let (trained, paid) = train(loaded, ledger, noise, &mut |entry: &LogEntry| {
         log_file.append(entry.to_json()?.as_bytes())?;
@@ -229,6 +231,7 @@ impl TrainArguments {
             }),
             algorithm: match self.algorithm {
                 AlgorithmArgument::Auto => Algorithm::Auto,
+                AlgorithmArgument::Whitened => Algorithm::Whitened,
                 AlgorithmArgument::DpGd => Algorithm::DpGd,
                 AlgorithmArgument::DpGdTheory => Algorithm::DpGdTheory,
             },
@@ -236,17 +239,19 @@ impl TrainArguments {
                 NoiseArgument::Normal => NoiseLaw::FlooredNormal,
                 NoiseArgument::DiscreteGaussian => NoiseLaw::DiscreteGaussian,
             },
-            clip: self.clip,
-            steps: self.steps,
-            learning_rate: self.learning_rate,
-            momentum: self.momentum,
-            l2: self.l2,
-            radius: self.radius,
-            averaging: self.averaging.map(|averaging| match averaging {
-                AveragingArgument::Last => Averaging::Last,
-                AveragingArgument::Mean => Averaging::Mean,
-                AveragingArgument::Tail => Averaging::Tail,
-            }),
+            settings: Settings {
+                clip: self.clip,
+                steps: self.steps,
+                learning_rate: self.learning_rate,
+                momentum: self.momentum,
+                l2: self.l2,
+                radius: self.radius,
+                averaging: self.averaging.map(|averaging| match averaging {
+                    AveragingArgument::Last => Averaging::Last,
+                    AveragingArgument::Mean => Averaging::Mean,
+                    AveragingArgument::Tail => Averaging::Tail,
+                }),
+            },
             standardise: self.no_standardise.then_some(false),
             rows: self.rows,
             ..TrainConfig::new(budget)
@@ -377,8 +382,8 @@ fn summary(finished: &Finished, out: &Path, log: &Path) -> serde_json::Value {
         "steps": statement.mechanism.steps,
         "noise_multiplier": statement.mechanism.noise_multiplier,
         "sigma": statement.mechanism.sigma,
-        "clip": facts.clip_norm,
-        "learning_rate": facts.learning_rate,
+        "clip": statement.mechanism.clip_norm,
+        "settings": facts.settings,
         "dimension": facts.dimension,
         "releases": last.as_ref().map_or(0, |entry| entry.release),
         "out": out,

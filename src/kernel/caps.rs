@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use super::Rows;
+use super::{IntegerMap, Rows};
 
 /// Largest multiplier of any row. With it, [`super::LANES`]-lane 32-bit partial sums over 16 tiles
 /// cannot overflow: `4095 * 32767 * 16 < 2^31`.
@@ -20,7 +20,13 @@ pub struct Caps {
 impl Caps {
     /// Computes the caps for an l2 bound in grid steps.
     pub fn new(rows: &Rows, bound: u64) -> Self {
-        let values = rows.norms.par_iter().map(|&norm| cap(norm, bound)).collect();
+        let values = rows.norms.par_iter().map(|&norm| cap(u128::from(norm), bound)).collect();
+        Caps { values, bound }
+    }
+
+    /// The same for rows seen through a map: the norm of row `i` is that of `A q_i`.
+    pub fn through(map: &IntegerMap, rows: &Rows, bound: u64) -> Self {
+        let values = map.norms(rows).into_par_iter().map(|norm| cap(norm, bound)).collect();
         Caps { values, bound }
     }
 
@@ -31,14 +37,15 @@ impl Caps {
 }
 
 /// The largest `m <= MAX_MULTIPLIER` with `m^2 * norm <= bound^2`, found and then checked in integers.
-fn cap(norm: u64, bound: u64) -> i16 {
+fn cap(norm: u128, bound: u64) -> i16 {
     if norm == 0 {
         return 0;
     }
     let square = u128::from(bound) * u128::from(bound);
-    let root = (square / u128::from(norm)).isqrt();
+    let root = (square / norm).isqrt();
     let mut m = root.min(MAX_MULTIPLIER as u128) as i16;
-    while m > 0 && (m as u128 * m as u128) * u128::from(norm) > square {
+    // A product that does not fit 128 bits is above the square.
+    while m > 0 && (m as u128 * m as u128).checked_mul(norm).is_none_or(|product| product > square) {
         m -= 1;
     }
     m
@@ -53,7 +60,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(20_000))]
         #[test]
         fn the_cap_is_the_largest_that_fits(norm in 1u64..1 << 45, bound in 0u64..1 << 36) {
-            let m = i128::from(cap(norm, bound));
+            let m = i128::from(cap(u128::from(norm), bound));
             let (norm, square) = (i128::from(norm), i128::from(bound) * i128::from(bound));
             prop_assert!(m * m * norm <= square);
             prop_assert!(m == i128::from(MAX_MULTIPLIER) || (m + 1) * (m + 1) * norm > square);
@@ -63,7 +70,7 @@ mod tests {
     #[test]
     fn extremes() {
         assert_eq!(cap(0, u64::MAX), 0);
-        assert_eq!(cap(u64::MAX, 1), 0);
+        assert_eq!(cap(u128::MAX, u64::MAX), 0);
         assert_eq!(cap(1, u64::MAX), MAX_MULTIPLIER);
         assert_eq!(cap(25, 15), 3);
         assert_eq!(cap(26, 15), 2);

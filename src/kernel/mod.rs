@@ -7,12 +7,16 @@
 //! [`clipped_sum`]; [`naive`] holds ten-line twins of the fast loops.
 
 mod caps;
+mod gram;
+mod map;
 pub mod naive;
 mod rows;
 mod step;
 mod sums;
 
 pub use caps::{Caps, MAX_MULTIPLIER};
+pub use gram::{DIAGONAL, GRAM_MULTIPLIER, OFF_DIAGONAL, each_entry, gram_sum, gram_unit};
+pub use map::IntegerMap;
 pub use rows::{FULL_SCALE, LANES, RawRow, Rows, RowsBuilder, Shape};
 pub use step::{Step, clipped_sum};
 pub use sums::{MomentWeights, moment_sum};

@@ -1,8 +1,10 @@
 //! Losses of generalized linear models: value, slope, and their certified constants.
 
+mod glm;
 mod logistic;
 mod squared;
 
+pub use glm::{Glm, LossVisitor};
 pub use logistic::Logistic;
 pub use squared::Squared;
 

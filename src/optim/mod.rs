@@ -1,9 +1,22 @@
 //! Private optimizers, written against the gate: they see released values and public parameters only.
+//!
+//! An [`Optimizer`] is planned from a [`Problem`] before anything is charged, says what it will release, and runs
+//! once the plan is paid for.
 
+mod clipped;
+mod descent;
 mod dp_gd;
+mod gram;
 mod moments;
+mod problem;
 mod theory;
+mod whitened;
 
-pub use dp_gd::{Averaging, DpGd, Progress};
+pub use clipped::{ClipRule, ClippedPlan};
+pub use descent::{Averaging, Descent};
+pub use dp_gd::DpGd;
+pub use gram::GramPlan;
 pub use moments::{MomentParts, MomentPlan, Moments};
-pub use theory::TheoryParameters;
+pub use problem::{Fitted, Observer, Optimizer, Planned, Problem, Progress, Record, Settings, Start};
+pub use theory::{DpGdTheory, TheoryParameters};
+pub use whitened::WhitenedDpGd;

@@ -1,10 +1,11 @@
 //! One release of count, means and variances, and the standardisation that follows from it.
 
+use super::Planned;
 use crate::error::{Error, Fallible};
 use crate::kernel::{FULL_SCALE, MomentWeights, Shape};
 use crate::preprocess::{Affine, Standardiser};
 use crate::privacy::{Adjacency, GaussianEvent, MAX_LOG2_SCALE, NoiseLaw};
-use crate::private::{Paid, PrivateDataset, Released};
+use crate::private::{Paid, PrivateDataset, Query, Released};
 
 /// Size of the grid on which moments are released: the row bound is near `2^31` grid steps.
 const TARGET_BITS: f64 = 31.0;
@@ -47,9 +48,10 @@ pub struct MomentPlan {
     weights: MomentWeights,
     /// The integer that stands for 1.0 on every coordinate.
     unit: f64,
+    columns: usize,
     log2_scale: u32,
-    sensitivity: u64,
     noise: NoiseLaw,
+    adjacency: Adjacency,
 }
 
 impl MomentPlan {
@@ -80,24 +82,28 @@ impl MomentPlan {
             label: on(wanted.target),
             label_square: on(wanted.target),
         };
-        let sensitivity = PrivateDataset::moment_sensitivity(adjacency, shape, &weights);
-        Ok(MomentPlan { weights, unit: f64::from(step) * full, log2_scale, sensitivity, noise })
+        let columns = shape.numeric();
+        Ok(MomentPlan { weights, columns, unit: f64::from(step) * full, log2_scale, noise, adjacency })
     }
 
-    /// The integer weights, from which the sensitivity follows.
-    pub fn weights(&self) -> &MomentWeights {
-        &self.weights
-    }
-
-    /// The event to pay for.
-    pub fn event(&self) -> GaussianEvent {
-        GaussianEvent {
+    /// What to pay for.
+    pub fn planned(&self) -> Planned {
+        let query = Query::Moments { weights: self.weights, columns: self.columns };
+        let event = GaussianEvent {
             what: self.words().into(),
-            sensitivity: self.sensitivity,
+            sensitivity: query.sensitivity(self.adjacency),
             log2_scale: self.log2_scale,
             noise: self.noise,
             count: 1,
-        }
+        };
+        Planned { event, query }
+    }
+
+    /// What one grid step stands for when the whole vector is scaled to l2 sensitivity 1.
+    pub fn step(&self) -> f64 {
+        let sensitivity = self.planned().event.sensitivity as f64;
+        let step = 1.0 / sensitivity;
+        if step * sensitivity < 1.0 { step.next_up() } else { step }
     }
 
     /// Consumes one permit and reads off the moments, with `public_rows` for a count that was not asked for.
@@ -189,7 +195,7 @@ mod tests {
                     for count in [true, false] {
                         let parts = MomentParts { count, features: true, target: true };
                         let plan = MomentPlan::new(&shape, adjacency, rho, parts, NoiseLaw::FlooredNormal).unwrap();
-                        let cost = plan.event().rho();
+                        let cost = plan.planned().event.rho();
                         assert!(cost <= crate::privacy::Rho::from_f64(rho).unwrap(), "{columns} {rho}");
                         assert!(cost.upper() > 0.98 * rho, "{columns} {rho} {}", cost.upper());
                     }

@@ -1,7 +1,9 @@
 //! The textbook parameters of noisy projected gradient descent for private ERM.
 
+use super::{Averaging, ClipRule, Descent, DpGd, Fitted, Observer, Optimizer, Planned, Problem, Settings, Start};
 use crate::error::{Error, Fallible};
 use crate::privacy::Adjacency;
+use crate::private::{Paid, PrivateDataset};
 
 /// Steps, noise and step size that balance optimization error and noise for a convex, Lipschitz loss.
 ///
@@ -63,6 +65,68 @@ impl TheoryParameters {
             learning_rate: diameter / (steps * second_moment).sqrt(),
             excess_risk: diameter * (second_moment / steps).sqrt(),
         })
+    }
+}
+
+/// Textbook DP-GD: the mean of the iterates of projected descent with the parameters of [`TheoryParameters`].
+///
+/// # Privacy
+/// One Gaussian release of a clipped sum per step, both adjacencies; the number of rows must be public.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DpGdTheory(DpGd);
+
+impl DpGdTheory {
+    /// Plans with the whole budget of the problem.
+    ///
+    /// # Errors
+    /// When the number of rows is not public, or the theory asks for too many steps.
+    pub fn plan(problem: &Problem<'_>) -> Fallible<Self> {
+        let Settings { clip, steps, learning_rate, momentum, l2, radius, averaging } = *problem.settings;
+        let Some(rows) = problem.rows else {
+            return Err(Error::parameter(
+                "--algorithm dp-gd-theory",
+                "needs a public number of rows to fix the number of steps",
+                "add \"rows\" to the schema, or use --rows N or --adjacency replace-one",
+            ));
+        };
+        let radius = radius.unwrap_or(1.0);
+        // Rows have norm at most the root of the number of features when every value is in [-1, 1].
+        let lipschitz = clip.unwrap_or_else(|| problem.typical_square().sqrt());
+        let theory = TheoryParameters::new(
+            rows.max(1) as f64,
+            problem.dimension(),
+            problem.budget.lower(),
+            lipschitz,
+            2.0 * radius,
+            problem.adjacency,
+        )?;
+        let descent = Descent {
+            loss: problem.loss,
+            // The mean is over x_0..x_{T-1}; the last of them needs no further gradient.
+            steps: steps.unwrap_or((theory.iterates - 1).max(1)),
+            learning_rate: learning_rate.unwrap_or(theory.learning_rate),
+            momentum: momentum.unwrap_or(0.0),
+            l2,
+            radius: Some(radius),
+            averaging: averaging.unwrap_or(Averaging::Mean),
+        };
+        DpGd::with(problem, descent, ClipRule::Fixed(lipschitz)).map(DpGdTheory)
+    }
+}
+
+impl Optimizer for DpGdTheory {
+    fn planned(&self) -> Vec<Planned> {
+        self.0.planned()
+    }
+
+    fn run(
+        &self,
+        data: &PrivateDataset,
+        start: &Start,
+        paid: &mut Paid,
+        observe: &mut Observer<'_>,
+    ) -> Fallible<Fitted> {
+        self.0.run(data, start, paid, observe)
     }
 }
 

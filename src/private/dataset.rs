@@ -1,10 +1,12 @@
 //! Private rows and the queries that may be asked of them.
 
-use super::Sensitive;
-use crate::kernel::{Caps, MomentWeights, Rows, Shape, Step, clipped_sum, moment_sum};
-use crate::loss::Loss;
+use ndarray::Array1;
+
+use super::{Query, Sensitive};
+use crate::kernel::{Caps, IntegerMap, MomentWeights, Rows, Shape, Step, clipped_sum, gram_sum, moment_sum};
+use crate::loss::{Glm, Loss, LossVisitor};
 use crate::preprocess::Standardiser;
-use crate::privacy::{Adjacency, L2, Scope, Sensitivity};
+use crate::privacy::{L2, Scope, Sensitivity};
 
 /// Encoded rows behind the gate: no accessor hands out a row or anything computed from rows.
 pub struct PrivateDataset {
@@ -28,6 +30,11 @@ impl PrivateDataset {
         self.rows.shape()
     }
 
+    /// The integer that stands for 1.0 in an encoded row; public.
+    pub fn unit(&self) -> i16 {
+        self.rows.unit()
+    }
+
     /// The number of rows where the adjacency makes it public, `None` under add-remove.
     pub fn public_len(&self) -> Option<u64> {
         self.scope.adjacency.row_count_is_public().then_some(self.rows.len() as u64)
@@ -44,7 +51,14 @@ impl PrivateDataset {
 
     /// Prepares clipped gradient sums whose rows contribute at most `bound` grid steps in l2 norm.
     pub fn clipped(&self, bound: u64) -> ClippedRows<'_> {
-        ClippedRows { caps: Caps::new(&self.rows, bound), data: self }
+        ClippedRows { caps: Caps::new(&self.rows, bound), data: self, map: None }
+    }
+
+    /// The same with rows seen through a map made from public and released quantities.
+    ///
+    /// A row's contribution is `m_i A q_i` with `m_i^2 |A q_i|^2 <= bound^2` checked in integers.
+    pub fn clipped_through(&self, map: IntegerMap, bound: u64) -> ClippedRows<'_> {
+        ClippedRows { caps: Caps::through(&map, &self.rows, bound), data: self, map: Some(map) }
     }
 
     /// Sums of the encoded values and their squares, weighted by public integers.
@@ -53,19 +67,23 @@ impl PrivateDataset {
     /// Every row's vector has a squared norm of at most [`MomentWeights::worst_square`], a public
     /// integer; the l2 sensitivity is the ceiling of its root, doubled under replace-one.
     pub fn moments(&self, weights: &MomentWeights) -> Sensitive<L2> {
-        Sensitive {
-            values: moment_sum(&self.rows, weights),
-            sensitivity: Sensitivity::new(Self::moment_sensitivity(self.scope.adjacency, self.shape(), weights)),
-            scope: self.scope.clone(),
-        }
+        let query = Query::Moments { weights: *weights, columns: self.shape().numeric() };
+        self.sensitive(moment_sum(&self.rows, weights), &query)
     }
 
-    /// The l2 sensitivity of [`PrivateDataset::moments`] in grid steps; public.
-    pub fn moment_sensitivity(adjacency: Adjacency, shape: &Shape, weights: &MomentWeights) -> u64 {
-        let worst = weights.worst_square(shape.numeric());
-        let root = worst.isqrt();
-        let ceiling = if root * root == worst { root } else { root + 1 };
-        adjacency.sum_sensitivity(u64::try_from(ceiling).unwrap_or(u64::MAX))
+    /// The clipped Gram matrix as a weighted upper triangle, see [`gram_sum`].
+    ///
+    /// # Privacy
+    /// A row's matrix has Frobenius norm at most `bound`, checked in integers; replacing a row moves the sum by
+    /// at most `sqrt(2) bound`.
+    pub fn gram(&self, bound: u64, most: u64) -> Sensitive<L2> {
+        self.sensitive(gram_sum(&self.rows, bound, most), &Query::Gram { bound })
+    }
+
+    /// The one place where a sensitivity is attached to a value: that of the query which computed it.
+    fn sensitive(&self, values: Vec<i128>, query: &Query) -> Sensitive<L2> {
+        let sensitivity = Sensitivity::new(query.sensitivity(self.scope.adjacency));
+        Sensitive { values, sensitivity, scope: self.scope.clone() }
     }
 }
 
@@ -73,6 +91,20 @@ impl PrivateDataset {
 pub struct ClippedRows<'a> {
     data: &'a PrivateDataset,
     caps: Caps,
+    map: Option<IntegerMap>,
+}
+
+/// The public inputs of one clipped gradient sum.
+#[derive(Clone, Debug)]
+pub struct Gradient<'a> {
+    /// The loss.
+    pub loss: Glm,
+    /// The iterate, in the coordinates of the map if there is one.
+    pub weights: &'a Array1<f64>,
+    /// What an encoded label of 1 stands for.
+    pub label_scale: f64,
+    /// Clip norm of one row's gradient; stands for the bound in grid steps.
+    pub clip_norm: f64,
 }
 
 impl ClippedRows<'_> {
@@ -86,28 +118,55 @@ impl ClippedRows<'_> {
         self.caps.bound()
     }
 
-    /// What `multiplier_scale` of a [`Step`] must be for a clip norm in units of one feature unit.
-    pub fn multiplier_scale(&self, clip_norm: f64) -> f64 {
-        self.bound() as f64 / (f64::from(self.data.rows.unit()) * clip_norm)
+    /// The coefficients of the encoded features that stand for an iterate, `A^T w`; `w` itself without a map.
+    pub fn to_features(&self, weights: &Array1<f64>) -> Array1<f64> {
+        self.map.as_ref().map_or_else(|| weights.clone(), |map| map.transposed(weights))
     }
 
-    /// The sum over all rows of the gradient of `loss`, clipped row by row, on the integer grid.
+    /// The gradient with respect to an iterate of something whose gradient in feature coefficients is `v`, `A v`.
+    pub fn to_iterate(&self, v: &Array1<f64>) -> Array1<f64> {
+        self.map.as_ref().map_or_else(|| v.clone(), |map| map.apply(v))
+    }
+
+    /// The sum over all rows of the gradient of the loss, clipped row by row, on the integer grid.
     ///
     /// # Privacy
-    /// A row contributes `m_i q_i` with `m_i^2 |q_i|^2 <= bound^2` checked in integers, so the l2
-    /// sensitivity is `bound` under add-remove and `2 bound` under replace-one, exactly.
-    pub fn gradient_sum<L: Loss>(&self, loss: L, step: &Step<'_>) -> Sensitive<L2> {
-        let sums = clipped_sum(
-            &self.data.rows,
-            &self.caps,
-            step,
+    /// A row contributes `m_i A q_i` with `m_i^2 |A q_i|^2 <= bound^2` checked in integers, `A` the identity
+    /// without a map, so the l2 sensitivity is `bound` under add-remove and `2 bound` under replace-one, exactly.
+    pub fn gradient_sum(&self, gradient: &Gradient<'_>) -> Sensitive<L2> {
+        let weights = self.to_features(gradient.weights);
+        let unit = f64::from(self.data.rows.unit()) * self.map.as_ref().map_or(1.0, IntegerMap::unit);
+        let step = Step {
+            weights: weights.as_slice().unwrap_or(&[]),
+            label_scale: gradient.label_scale,
+            multiplier_scale: self.bound() as f64 / (unit * gradient.clip_norm),
+        };
+        let sums = gradient.loss.with(ClippedSum { rows: &self.data.rows, caps: &self.caps, step: &step });
+        let values = match &self.map {
+            None => sums.into_iter().map(i128::from).collect(),
+            Some(map) => map.image(&sums),
+        };
+        self.data.sensitive(values, &Query::ClippedSum { bound: self.bound() })
+    }
+}
+
+/// One pass of the kernel, compiled for each loss.
+struct ClippedSum<'a> {
+    rows: &'a Rows,
+    caps: &'a Caps,
+    step: &'a Step<'a>,
+}
+
+impl LossVisitor for ClippedSum<'_> {
+    type Output = Vec<i64>;
+
+    fn visit<L: Loss>(self, loss: L) -> Vec<i64> {
+        clipped_sum(
+            self.rows,
+            self.caps,
+            self.step,
             #[inline(always)]
             |margin, label| loss.slope(margin, label),
-        );
-        Sensitive {
-            values: sums.into_iter().map(i128::from).collect(),
-            sensitivity: Sensitivity::new(self.data.scope.adjacency.sum_sensitivity(self.bound())),
-            scope: self.data.scope.clone(),
-        }
+        )
     }
 }

@@ -23,8 +23,10 @@
 
 mod dataset;
 mod permit;
+mod query;
 mod sensitive;
 
-pub use dataset::{ClippedRows, PrivateDataset};
+pub use dataset::{ClippedRows, Gradient, PrivateDataset};
 pub use permit::{Paid, Permit, Released, pay};
+pub use query::Query;
 pub use sensitive::Sensitive;

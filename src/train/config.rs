@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::data::{Schema, Task};
 use crate::error::{Error, Fallible};
-use crate::optim::Averaging;
+use crate::loss::Glm;
+use crate::optim::Settings;
 use crate::privacy::{Adjacency, Delta, Epsilon, NoiseLaw, Rho};
 
 /// Budgets beyond this protect nothing.
@@ -41,6 +42,14 @@ impl ModelKind {
         }
     }
 
+    /// The loss.
+    pub fn loss(self) -> Glm {
+        match self {
+            ModelKind::Logistic => Glm::Logistic,
+            ModelKind::Linear => Glm::Squared,
+        }
+    }
+
     /// The name used in files and on the command line.
     pub fn name(self) -> &'static str {
         match self {
@@ -54,8 +63,10 @@ impl ModelKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Algorithm {
-    /// The best default known; today [`Algorithm::DpGd`].
+    /// [`Algorithm::Whitened`] where a Gram matrix pays, else [`Algorithm::DpGd`].
     Auto,
+    /// Full-batch DP gradient descent in coordinates whitened by a privately released Gram matrix.
+    Whitened,
     /// Full-batch DP gradient descent on privately standardised features.
     DpGd,
     /// Full-batch DP gradient descent with the parameters of private ERM theory.
@@ -67,6 +78,7 @@ impl Algorithm {
     pub fn name(self) -> &'static str {
         match self {
             Algorithm::Auto => "auto",
+            Algorithm::Whitened => "whitened",
             Algorithm::DpGd => "dp-gd",
             Algorithm::DpGdTheory => "dp-gd-theory",
         }
@@ -86,20 +98,8 @@ pub struct TrainConfig {
     pub algorithm: Algorithm,
     /// Law of the noise.
     pub noise: NoiseLaw,
-    /// Clip norm of one row's gradient.
-    pub clip: Option<f64>,
-    /// Number of gradient releases.
-    pub steps: Option<u64>,
-    /// Step size on the mean loss.
-    pub learning_rate: Option<f64>,
-    /// Momentum in `[0, 1)`.
-    pub momentum: Option<f64>,
-    /// l2 penalty on all coefficients but the intercept.
-    pub l2: f64,
-    /// Radius of the ball that iterates are projected to.
-    pub radius: Option<f64>,
-    /// Which iterate is returned.
-    pub averaging: Option<Averaging>,
+    /// Choices that the algorithm would otherwise make by its own rule.
+    pub settings: Settings,
     /// Whether features are standardised by privately released moments.
     pub standardise: Option<bool>,
     /// Public hint of the number of rows; overrides the schema's.
@@ -115,13 +115,7 @@ impl TrainConfig {
             model: None,
             algorithm: Algorithm::Auto,
             noise: NoiseLaw::FlooredNormal,
-            clip: None,
-            steps: None,
-            learning_rate: None,
-            momentum: None,
-            l2: 0.0,
-            radius: None,
-            averaging: None,
+            settings: Settings::default(),
             standardise: None,
             rows: None,
         }
@@ -141,21 +135,7 @@ impl TrainConfig {
             }
             Budget::Epsilon(..) | Budget::Rho(..) => {}
         }
-        let positive = [("--clip", self.clip), ("--learning-rate", self.learning_rate), ("--radius", self.radius)];
-        for (flag, value) in positive {
-            if let Some(value) = value.filter(|v| !(1.0 / LARGEST_SETTING..=LARGEST_SETTING).contains(v)) {
-                return Err(out_of_range(flag, value, "in [1e-12, 1e12]", "leave it out for the default"));
-            }
-        }
-        if !(0.0..=LARGEST_SETTING).contains(&self.l2) {
-            return Err(out_of_range("--l2", self.l2, "in [0, 1e12]", "leave it out for none"));
-        }
-        if let Some(momentum) = self.momentum.filter(|m| !(0.0..1.0).contains(m)) {
-            return Err(out_of_range("--momentum", momentum, "in [0, 1)", "leave it out for the default"));
-        }
-        if let Some(steps) = self.steps.filter(|s| *s == 0 || *s >= 1 << 31) {
-            return Err(out_of_range("--steps", steps as f64, "in 1..2^31", "leave it out for the default"));
-        }
+        check_settings(&self.settings)?;
         if self.rows.or(schema.rows) == Some(0) {
             return Err(out_of_range("--rows", 0.0, "positive", "leave it out to have the count released"));
         }
@@ -169,6 +149,26 @@ impl TrainConfig {
             _ => Ok(()),
         }
     }
+}
+
+fn check_settings(settings: &Settings) -> Fallible<()> {
+    let positive =
+        [("--clip", settings.clip), ("--learning-rate", settings.learning_rate), ("--radius", settings.radius)];
+    for (flag, value) in positive {
+        if let Some(value) = value.filter(|v| !(1.0 / LARGEST_SETTING..=LARGEST_SETTING).contains(v)) {
+            return Err(out_of_range(flag, value, "in [1e-12, 1e12]", "leave it out for the default"));
+        }
+    }
+    if !(0.0..=LARGEST_SETTING).contains(&settings.l2) {
+        return Err(out_of_range("--l2", settings.l2, "in [0, 1e12]", "leave it out for none"));
+    }
+    if let Some(momentum) = settings.momentum.filter(|m| !(0.0..1.0).contains(m)) {
+        return Err(out_of_range("--momentum", momentum, "in [0, 1)", "leave it out for the default"));
+    }
+    if let Some(steps) = settings.steps.filter(|s| *s == 0 || *s >= 1 << 31) {
+        return Err(out_of_range("--steps", steps as f64, "in 1..2^31", "leave it out for the default"));
+    }
+    Ok(())
 }
 
 fn out_of_range(flag: &str, value: f64, legal: &str, cure: &str) -> Error {

@@ -2,10 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::statement::Facts;
+use super::statement::{Facts, ReleaseFacts};
 use crate::accounting::Conversion;
 use crate::error::{Error, Fallible};
 use crate::privacy::{Delta, GaussianEvent, NoiseLaw, Rho};
+use crate::private::Query;
 
 /// One line of the log. Every privacy number is rounded upward, what remains downward.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -13,7 +14,7 @@ use crate::privacy::{Delta, GaussianEvent, NoiseLaw, Rho};
 pub struct LogEntry {
     /// Release number, counted from 1.
     pub release: u64,
-    /// Gradient step, 0 for releases before the first step.
+    /// Step of the optimizer, 0 for releases that are not steps.
     pub step: u64,
     /// What was released.
     pub what: String,
@@ -53,16 +54,19 @@ pub(super) struct LogWriter {
     delta: Delta,
     spent: Rho,
     releases: u64,
+    steps: u64,
     floored: bool,
 }
 
 impl LogWriter {
     pub(super) fn new(budget: Rho, delta: Delta) -> Self {
-        LogWriter { budget, delta, spent: Rho::zero(), releases: 0, floored: true }
+        LogWriter { budget, delta, spent: Rho::zero(), releases: 0, steps: 0, floored: true }
     }
 
-    /// The line of one release whose sum has l2 sensitivity `sensitivity` in the units of the reader.
-    pub(super) fn line(&mut self, step: u64, event: &GaussianEvent, sensitivity: f64) -> Fallible<LogEntry> {
+    /// The line of one release whose grid steps stand for `unit` each in the units of the reader.
+    pub(super) fn line(&mut self, event: &GaussianEvent, query: &Query, unit: f64) -> Fallible<LogEntry> {
+        let sensitivity = event.sensitivity as f64 * unit;
+        self.steps += u64::from(query.is_step());
         let cost = event.rho_each();
         self.spent = self.spent.plus(&cost);
         self.releases += 1;
@@ -72,7 +76,7 @@ impl LogWriter {
         let epsilon = |by: Conversion| by.epsilon(rho, self.delta).map(|epsilon| epsilon.value());
         Ok(LogEntry {
             release: self.releases,
-            step,
+            step: if query.is_step() { self.steps } else { 0 },
             what: event.what.clone(),
             sensitivity,
             sigma: sensitivity * event.noise_multiplier(),
@@ -89,20 +93,13 @@ impl LogWriter {
 /// The log of a run, recomputed from what its statement records and handed on line by line.
 pub(super) fn replay(facts: &Facts, mut line: impl FnMut(&str)) -> Fallible<()> {
     let mut writer = LogWriter::new(facts.budget_rho.rho().clone(), facts.delta()?);
-    let mut step = 0;
-    for (index, event) in facts.events.iter().enumerate() {
-        let gradient = index + 1 == facts.events.len();
+    for ReleaseFacts { event, query, unit } in &facts.releases {
         for _ in 0..event.count {
-            step += u64::from(gradient);
-            let sensitivity = if gradient { facts.sensitivity() } else { MOMENT_SENSITIVITY };
-            line(&writer.line(step, event, sensitivity)?.to_json()?);
+            line(&writer.line(event, query, *unit)?.to_json()?);
         }
     }
     Ok(())
 }
-
-/// Moments are logged as a vector scaled to sensitivity one.
-pub(super) const MOMENT_SENSITIVITY: f64 = 1.0;
 
 #[cfg(test)]
 mod tests {
@@ -113,7 +110,7 @@ mod tests {
         let mut writer = LogWriter::new(Rho::from_f64(1.0).unwrap(), Delta::new(1e-6).unwrap());
         let mut exact = |noise| {
             let event = GaussianEvent { what: "t".into(), sensitivity: 1, log2_scale: 4, noise, count: 1 };
-            writer.line(1, &event, 1.0).unwrap().epsilon_exact.is_some()
+            writer.line(&event, &Query::ClippedSum { bound: 1 }, 1.0).unwrap().epsilon_exact.is_some()
         };
         assert!(exact(NoiseLaw::FlooredNormal));
         assert!(!exact(NoiseLaw::DiscreteGaussian));

@@ -1,13 +1,13 @@
-//! Everything that is fixed before the first release: budget split, clip, grid, steps, step size.
+//! Everything that is fixed before the first release: budget, standardisation, algorithm.
 
 use super::config::{Algorithm, Budget, ModelKind, TrainConfig, default_delta};
 use crate::accounting::Conversion;
 use crate::data::Schema;
 use crate::error::{Error, Fallible};
-use crate::kernel::{FULL_SCALE, MAX_MULTIPLIER, Shape};
-use crate::optim::{Averaging, DpGd, MomentParts, MomentPlan, TheoryParameters};
+use crate::kernel::{FULL_SCALE, Shape};
+use crate::optim::{DpGd, DpGdTheory, MomentParts, MomentPlan, Optimizer, Planned, Problem, WhitenedDpGd};
 use crate::preprocess::shape_of;
-use crate::privacy::{Adjacency, DatasetId, Delta, GaussianEvent, MAX_LOG2_SCALE, NoiseLaw, Rho, Scope, total_rho};
+use crate::privacy::{DatasetId, Delta, GaussianEvent, NoiseLaw, Rho, Scope, total_rho};
 
 /// Share of rho for the release of count, means and squares: logistic, linear.
 const MOMENT_SHARE: [f64; 2] = [0.05, 0.10];
@@ -21,106 +21,12 @@ const FEATURE_LIMIT: [f64; 2] = [2.0, 3.0];
 /// Deviations at which a standardised regression target is cut.
 const TARGET_LIMIT: f64 = 6.0;
 
-/// Gradient steps of the default algorithm.
-const STEPS: u64 = 100;
+/// Most coefficients for which `auto` pays for a Gram matrix.
+const MOST_WHITENED: usize = 1024;
 
-/// Momentum of the default algorithm.
-const MOMENTUM: f64 = 0.9;
-
-/// The public parameters of the gradient releases on the integer grid.
-#[derive(Clone, Debug, PartialEq)]
-pub struct GradientPlan {
-    /// Largest norm of a row's contribution in grid steps; stands for the clip norm.
-    pub clip_grid: u64,
-    /// Noise scale `2^log2_scale`.
-    pub log2_scale: u32,
-    /// Number of releases.
-    pub steps: u64,
-    /// l2 sensitivity in grid steps under the plan's adjacency.
-    pub sensitivity: u64,
-    /// Law of the noise.
-    pub noise: NoiseLaw,
-}
-
-impl GradientPlan {
-    /// The finest grid on which `steps` releases cost at most `budget` and multipliers stay small enough
-    /// for the kernel.
-    ///
-    /// # Errors
-    /// When the budget is so small that a row would round to nothing.
-    pub fn new(unit: i16, adjacency: Adjacency, budget: &Rho, steps: u64, noise: NoiseLaw) -> Fallible<Self> {
-        let mu = (2.0 * budget.lower() / steps as f64).sqrt();
-        let factor = adjacency.sum_sensitivity(1);
-        let largest = MAX_MULTIPLIER as u64 * unit as u64;
-        let finest = (largest as f64 * factor as f64 / mu).log2().floor();
-        let log2_scale = finest.clamp(0.0, f64::from(MAX_LOG2_SCALE)) as u32;
-        let wanted = (mu * 2f64.powi(log2_scale as i32) / factor as f64).floor();
-        let mut plan = GradientPlan {
-            clip_grid: if wanted.is_finite() { (wanted as u64).min(largest) } else { 0 },
-            log2_scale,
-            steps,
-            sensitivity: 0,
-            noise,
-        };
-        // The float above only proposes; the exact cost decides.
-        loop {
-            plan.sensitivity = factor * plan.clip_grid;
-            if plan.clip_grid < 16 * unit as u64 {
-                return Err(Error::parameter(
-                    "budget",
-                    "is too small for this many steps",
-                    "use a larger epsilon or fewer --steps",
-                ));
-            }
-            if plan.event().rho() <= *budget {
-                return Ok(plan);
-            }
-            plan.clip_grid -= 1;
-        }
-    }
-
-    /// The event to pay for.
-    pub fn event(&self) -> GaussianEvent {
-        GaussianEvent {
-            what: "clipped gradient sum".into(),
-            sensitivity: self.sensitivity,
-            log2_scale: self.log2_scale,
-            noise: self.noise,
-            count: self.steps,
-        }
-    }
-}
-
-/// How the clip norm follows from public and released quantities.
-///
-/// The grid knows a clip of [`GradientPlan::clip_grid`] steps only; which length in feature units that stands
-/// for changes no cost, so it may depend on the row count that was released before.
-#[derive(Clone, Debug, PartialEq)]
-pub enum ClipRule {
-    /// Given by the user or by theory.
-    Fixed(f64),
-    /// `row_norm * clamp(factor * nu^(-0.3), least, most)` with the relative noise `nu = row_norm sqrt(d) / (n mu)`:
-    /// the smaller the noise, the looser the clip.
-    ByNoise {
-        /// Typical norm of a standardised row.
-        row_norm: f64,
-        /// `row_norm sqrt(d) / mu`, with `mu` the Gaussian parameter of all gradient releases together.
-        relative_noise: f64,
-        /// Factor, least and most of the rule.
-        shape: [f64; 3],
-    },
-}
-
-impl ClipRule {
-    fn clip_norm(&self, row_count: f64) -> f64 {
-        match *self {
-            ClipRule::Fixed(norm) => norm,
-            ClipRule::ByNoise { row_norm, relative_noise, shape: [factor, least, most] } => {
-                row_norm * (factor * (relative_noise / row_count).powf(-0.3)).clamp(least, most)
-            }
-        }
-    }
-}
+/// Where the number of rows is public: the largest ratio of the Gram matrix's noise to the mean eigenvalue for which
+/// `auto` pays for it.
+const MOST_GRAM_NOISE: f64 = 30.0;
 
 /// A checked and calibrated training run: a pure function of configuration, schema and public facts.
 ///
@@ -129,7 +35,7 @@ impl ClipRule {
 /// was derived from epsilon and delta, by the exact Gaussian trade-off for floored normal noise (Balle
 /// and Wang 2018, Theorem 8) and by the optimal zCDP conversion for discrete Gaussian noise (Canonne,
 /// Kamath, Steinke 2020, Proposition 12).
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Debug)]
 pub struct Plan {
     /// Data set and relation.
     pub scope: Scope,
@@ -149,12 +55,10 @@ pub struct Plan {
     pub standardise: bool,
     /// Release of moments, if any.
     pub moments: Option<MomentPlan>,
-    /// Gradient releases.
-    pub gradient: GradientPlan,
-    /// The clip norm, or how it follows from the row count.
-    pub clip: ClipRule,
-    /// The optimizer, but for what [`Plan::settle`] fills in.
-    optimizer: DpGd,
+    /// The optimizer.
+    pub optimizer: Box<dyn Optimizer>,
+    /// Law of the noise.
+    pub noise: NoiseLaw,
     /// Number of coefficients.
     pub dimension: usize,
     /// Number of numeric columns.
@@ -172,33 +76,34 @@ impl Plan {
         let model = ModelKind::of_task(schema.task);
         let rows = public_rows(config, schema, public_len);
         let (rho, delta, delta_by_rule) = budget(config, rows.map(|(n, _)| n))?;
-        let theory = config.algorithm == Algorithm::DpGdTheory;
         // Categories alone leave nothing to standardise.
         let anything = shape.numeric() > 0 || model == ModelKind::Linear;
-        let standardise = anything && config.standardise.unwrap_or(!theory);
+        let standardise = anything && config.standardise.unwrap_or(config.algorithm != Algorithm::DpGdTheory);
         let moments = plan_moments(config, &shape, model, &rho, standardise, rows.is_some())?;
-        let spent = moments.as_ref().map_or(Rho::zero(), |plan| plan.event().rho());
-        let left = rho.minus(&spent);
-        let unit = unit_of(standardise, model);
-        let (optimizer, clip) = if theory {
-            theory_optimizer(config, &shape, rows, &left)?
-        } else {
-            default_optimizer(config, &shape, model, &left)
+        let spent = moments.as_ref().map_or(Rho::zero(), |plan| plan.planned().event.rho());
+        let problem = Problem {
+            shape: &shape,
+            adjacency: config.adjacency,
+            loss: model.loss(),
+            unit: unit_of(standardise, model),
+            rows: rows.map(|(n, _)| n),
+            noise: config.noise,
+            budget: rho.minus(&spent),
+            settings: &config.settings,
         };
-        let gradient = GradientPlan::new(unit, config.adjacency, &left, optimizer.steps, config.noise)?;
+        let (algorithm, optimizer) = choose(config.algorithm, standardise, &problem)?;
         let plan = Plan {
             scope: Scope { dataset: DatasetId::new(schema.name.clone())?, adjacency: config.adjacency },
             model,
-            algorithm: if theory { Algorithm::DpGdTheory } else { Algorithm::DpGd },
+            algorithm,
             delta,
             delta_by_rule,
             rho,
             rows,
             standardise,
             moments,
-            gradient,
-            clip,
             optimizer,
+            noise: config.noise,
             dimension: shape.dimension(),
             numeric_columns: shape.numeric(),
         };
@@ -208,14 +113,19 @@ impl Plan {
         Ok(plan)
     }
 
-    /// Every release of the run, in order.
-    pub fn events(&self) -> Vec<GaussianEvent> {
-        self.moments.iter().map(MomentPlan::event).chain([self.gradient.event()]).collect()
+    /// Every kind of release of the run, in order.
+    pub fn planned(&self) -> Vec<Planned> {
+        self.moments.iter().map(MomentPlan::planned).chain(self.optimizer.planned()).collect()
     }
 
-    /// The optimizer for a row count that is public or was released, and a label scale.
-    pub fn settle(&self, row_count: f64, label_scale: f64) -> DpGd {
-        DpGd { row_count, label_scale, clip_norm: self.clip.clip_norm(row_count), ..self.optimizer.clone() }
+    /// The events to pay for, in order.
+    pub fn events(&self) -> Vec<GaussianEvent> {
+        self.planned().into_iter().map(|planned| planned.event).collect()
+    }
+
+    /// Number of optimizer steps.
+    pub fn steps(&self) -> u64 {
+        self.planned().iter().filter(|planned| planned.query.is_step()).map(|planned| planned.event.count).sum()
     }
 
     /// Deviations at which features and target are cut.
@@ -225,7 +135,7 @@ impl Plan {
 
     /// The conversion whose epsilon is official for this noise.
     pub fn conversion(&self) -> Conversion {
-        official_conversion(self.gradient.noise)
+        official_conversion(self.noise)
     }
 }
 
@@ -286,99 +196,26 @@ fn plan_moments(
     MomentPlan::new(shape, config.adjacency, rho.lower() * share, parts, config.noise).map(Some)
 }
 
-/// A bound on the typical squared norm of a standardised row: one for each feature and the intercept.
-fn typical_square(shape: &Shape) -> f64 {
-    (shape.numeric() + shape.categorical() + 1) as f64
-}
-
-fn default_optimizer(config: &TrainConfig, shape: &Shape, model: ModelKind, rho: &Rho) -> (DpGd, ClipRule) {
-    let square = typical_square(shape);
-    // Measured on Adult, BRFSS diabetes, California housing and protein structure; see docs/design.md.
-    let (rate, clip) = match model {
-        ModelKind::Logistic => (8.0, [0.15, 0.15, 0.6]),
-        ModelKind::Linear => (2.0, [0.36, 0.15, 3.0]),
-    };
-    let row_norm = square.sqrt();
-    let mu = (2.0 * rho.lower()).sqrt();
-    let relative_noise = row_norm * (shape.dimension() as f64).sqrt() / mu;
-    let rule = ClipRule::ByNoise { row_norm, relative_noise, shape: clip };
-    let optimizer = DpGd {
-        steps: config.steps.unwrap_or(STEPS),
-        learning_rate: config.learning_rate.unwrap_or(rate / square),
-        clip_norm: f64::NAN,
-        momentum: config.momentum.unwrap_or(MOMENTUM),
-        l2: config.l2,
-        radius: config.radius,
-        averaging: config.averaging.unwrap_or(Averaging::Tail),
-        row_count: f64::NAN,
-        label_scale: f64::NAN,
-    };
-    (optimizer, config.clip.map_or(rule, ClipRule::Fixed))
-}
-
-fn theory_optimizer(
-    config: &TrainConfig,
-    shape: &Shape,
-    rows: Option<(u64, &'static str)>,
-    rho: &Rho,
-) -> Fallible<(DpGd, ClipRule)> {
-    let Some((rows, _)) = rows else {
-        return Err(Error::parameter(
-            "--algorithm dp-gd-theory",
-            "needs a public number of rows to fix the number of steps",
-            "add \"rows\" to the schema, or use --rows N or --adjacency replace-one",
-        ));
-    };
-    let radius = config.radius.unwrap_or(1.0);
-    // Rows have norm at most the root of the number of features when every value is in [-1, 1].
-    let lipschitz = config.clip.unwrap_or_else(|| typical_square(shape).sqrt());
-    let theory = TheoryParameters::new(
-        rows.max(1) as f64,
-        shape.dimension(),
-        rho.lower(),
-        lipschitz,
-        2.0 * radius,
-        config.adjacency,
-    )?;
-    let optimizer = DpGd {
-        // The mean is over x_0..x_{T-1}; the last of them needs no further gradient.
-        steps: config.steps.unwrap_or((theory.iterates - 1).max(1)),
-        learning_rate: config.learning_rate.unwrap_or(theory.learning_rate),
-        clip_norm: lipschitz,
-        momentum: config.momentum.unwrap_or(0.0),
-        l2: config.l2,
-        radius: Some(radius),
-        averaging: config.averaging.unwrap_or(Averaging::Mean),
-        row_count: f64::NAN,
-        label_scale: f64::NAN,
-    };
-    Ok((optimizer, ClipRule::Fixed(lipschitz)))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    proptest! {
-        #[test]
-        fn gradient_plans_cost_at_most_their_budget(
-            log_rho in -18.0f64..9.0,
-            steps in 1u64..100_000,
-            replace in any::<bool>(),
-            unit in prop::sample::select(vec![10_922i16, 16_383, 32_767]),
-        ) {
-            let adjacency = if replace { Adjacency::ReplaceOne } else { Adjacency::AddRemove };
-            let budget = Rho::from_f64(log_rho.exp()).unwrap();
-            if let Ok(plan) = GradientPlan::new(unit, adjacency, &budget, steps, NoiseLaw::FlooredNormal) {
-                prop_assert!(plan.event().rho() <= budget);
-                prop_assert!(plan.clip_grid <= MAX_MULTIPLIER as u64 * unit as u64);
-                prop_assert_eq!(plan.sensitivity, adjacency.sum_sensitivity(plan.clip_grid));
-                // Nothing is wasted either, unless the grid or the kernel sets the limit.
-                if plan.log2_scale > 0 && plan.log2_scale < 50 {
-                    prop_assert!(plan.event().rho().upper() > 0.9999 * budget.lower());
-                }
+/// The optimizer of an algorithm; `auto` is settled here.
+fn choose(algorithm: Algorithm, standardise: bool, problem: &Problem<'_>) -> Fallible<(Algorithm, Box<dyn Optimizer>)> {
+    Ok(match algorithm {
+        Algorithm::Auto => {
+            // A budget too small for a Gram matrix is no reason to fail: the plain method needs none.
+            match WhitenedDpGd::plan(problem) {
+                Ok(plan) if standardise && gram_pays(&plan, problem) => (Algorithm::Whitened, Box::new(plan)),
+                _ => (Algorithm::DpGd, Box::new(DpGd::plan(problem)?)),
             }
         }
-    }
+        Algorithm::Whitened => (algorithm, Box::new(WhitenedDpGd::plan(problem)?)),
+        Algorithm::DpGd => (algorithm, Box::new(DpGd::plan(problem)?)),
+        Algorithm::DpGdTheory => (algorithm, Box::new(DpGdTheory::plan(problem)?)),
+    })
+}
+
+/// Whether the Gram matrix will tell more than noise: few enough coefficients, and, where the number of rows is
+/// public, noise of moderate size beside the mean eigenvalue `1 / d`.
+fn gram_pays(plan: &WhitenedDpGd, problem: &Problem<'_>) -> bool {
+    let d = problem.dimension() as f64;
+    let noise = |rows: u64| (2.0 * d).sqrt() * d / (plan.gram_signal() * rows.max(1) as f64);
+    problem.dimension() <= MOST_WHITENED && problem.rows.is_none_or(|rows| noise(rows) <= MOST_GRAM_NOISE)
 }

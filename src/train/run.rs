@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use super::config::TrainConfig;
 use super::files::RunningDigest;
-use super::log::{LogEntry, LogWriter, MOMENT_SENSITIVITY};
+use super::log::{LogEntry, LogWriter};
 use super::model::ModelFile;
 use super::plan::Plan;
 use super::statement::{Facts, LedgerFacts, Statement};
@@ -12,9 +12,8 @@ use crate::data::{CsvFile, Schema};
 use crate::error::Fallible;
 use crate::kernel::FULL_SCALE;
 use crate::ledger::{ExactRho, Ledger};
-use crate::loss::{Logistic, Loss, Squared};
 use crate::noise::NoiseSource;
-use crate::optim::{DpGd, Progress};
+use crate::optim::{Progress, Record, Start};
 use crate::preprocess::{Encoder, LoadReport};
 use crate::privacy::{DatasetId, Scope};
 use crate::private::{Paid, PrivateDataset, pay};
@@ -105,13 +104,16 @@ pub fn train(
     // At least one, so that a file without rows trains like any other.
     let mut rows = plan.rows.map_or(1.0, |(n, _)| n.max(1) as f64);
     let mut map = None;
+    let mut records = Vec::new();
     if let Some(moments) = &plan.moments {
         let public_rows = plan.rows.map(|(n, _)| n);
-        let (released, record) = moments.run(&dataset, public_rows, &mut paid)?;
-        log.release(0, record.event(), MOMENT_SENSITIVITY)?;
-        rows = released.rows;
+        let (moved, released) = moments.run(&dataset, public_rows, &mut paid)?;
+        let record = Record { planned: moments.planned(), unit: moments.step() };
+        log.release(&Progress { released: &released, query: &record.planned.query, unit: record.unit })?;
+        records.push(record);
+        rows = moved.rows;
         let (limit, target_limit) = plan.limits();
-        map = plan.standardise.then(|| released.standardiser(limit, target_limit));
+        map = plan.standardise.then(|| moved.standardiser(limit, target_limit));
     }
     let dataset = match &map {
         Some(map) => dataset.standardised(map),
@@ -122,21 +124,19 @@ pub fn train(
         (ModelKind::Linear, Some(map)) => map.label_scale(),
         (ModelKind::Linear, None) => 1.0 / f64::from(FULL_SCALE),
     };
-    let optimizer = plan.settle(rows, label_scale);
     let stepping = Instant::now();
-    let weights = match plan.model {
-        ModelKind::Logistic => descend(&optimizer, &dataset, &plan, Logistic, &mut paid, &mut log)?,
-        ModelKind::Linear => descend(&optimizer, &dataset, &plan, Squared, &mut paid, &mut log)?,
-    };
+    let start = Start { rows, label_scale };
+    let fitted = plan.optimizer.run(&dataset, &start, &mut paid, &mut |progress| log.release(progress))?;
     let step_seconds = stepping.elapsed().as_secs_f64();
-    let mut facts = Facts::new(&plan, &optimizer)?;
+    records.extend(fitted.records);
+    let mut facts = Facts::new(&plan, records, fitted.settings)?;
     facts.schema_sha256 = schema.fingerprint();
     facts.secret_noise = secret_noise;
     facts.drafted_schema = schema.draft;
     facts.ledger = charge;
     let statement = Statement::new(facts)?;
-    let model = ModelFile::new(&plan, &schema, map.as_ref(), &weights, statement, log.digest.finish())?;
-    let seconds_per_step = step_seconds.max(1e-9) / plan.gradient.steps as f64;
+    let model = ModelFile::new(&plan, &schema, map.as_ref(), &fitted.weights, statement, log.digest.finish())?;
+    let seconds_per_step = step_seconds.max(1e-9) / plan.steps().max(1) as f64;
     let trained = Trained {
         model,
         train_seconds: started.elapsed().as_secs_f64(),
@@ -144,22 +144,6 @@ pub fn train(
         rows_per_second: rows / seconds_per_step,
     };
     Ok((trained, paid))
-}
-
-fn descend<L: Loss>(
-    optimizer: &DpGd,
-    dataset: &PrivateDataset,
-    plan: &Plan,
-    loss: L,
-    paid: &mut Paid,
-    log: &mut Log<'_>,
-) -> Fallible<Vec<f64>> {
-    let clipped = dataset.clipped(plan.gradient.clip_grid);
-    // sigma belongs to the clip norm; under replace-one the sum moves by twice that.
-    let sensitivity = plan.scope.adjacency.sum_sensitivity(1) as f64 * optimizer.clip_norm;
-    optimizer.run(&clipped, loss, paid, &mut |progress: &Progress<'_>| {
-        log.release(progress.step, progress.released.event(), sensitivity)
-    })
 }
 
 /// Hands each line of the log on, and keeps their digest.
@@ -170,8 +154,8 @@ struct Log<'a> {
 }
 
 impl Log<'_> {
-    fn release(&mut self, step: u64, event: &crate::privacy::GaussianEvent, sensitivity: f64) -> Fallible<()> {
-        let entry = self.writer.line(step, event, sensitivity)?;
+    fn release(&mut self, progress: &Progress<'_>) -> Fallible<()> {
+        let entry = self.writer.line(progress.released.event(), progress.query, progress.unit)?;
         self.digest.update(entry.to_json()?.as_bytes());
         (self.observe)(&entry)
     }

@@ -1,17 +1,19 @@
 //! The privacy statement: a pure function of a few recorded facts, so that anyone can recompute it.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::config::{Algorithm, ModelKind};
 use super::plan::{Plan, official_conversion};
 use crate::accounting::{Conversion, gaussian};
 use crate::error::{Error, Fallible};
-use crate::kernel::{MomentWeights, Shape};
 use crate::ledger::{ExactRho, Position};
 use crate::num::round::{decimal_down, decimal_up};
-use crate::optim::{Averaging, DpGd};
+use crate::optim::Record;
 use crate::privacy::{Adjacency, Delta, GaussianEvent, NoiseLaw, total_rho};
-use crate::private::PrivateDataset;
+use crate::private::Query;
 
 /// Name and version of the statement format.
 const SCHEMA: &str = "rhograd-statement/1";
@@ -27,10 +29,8 @@ pub struct Facts {
     pub dataset: String,
     /// Neighbouring relation.
     pub adjacency: Adjacency,
-    /// Every release, in order, as integers.
-    pub events: Vec<GaussianEvent>,
-    /// Integer weights of the moments release, if there was one; its sensitivity follows from them.
-    pub moment_weights: Option<MomentWeights>,
+    /// Every kind of release, in order.
+    pub releases: Vec<ReleaseFacts>,
     /// Number of numeric columns.
     pub numeric_columns: usize,
     /// Whether features were standardised by released moments.
@@ -47,20 +47,8 @@ pub struct Facts {
     pub algorithm: Algorithm,
     /// Number of coefficients.
     pub dimension: usize,
-    /// Clip norm of one row's gradient, in feature units.
-    pub clip_norm: f64,
-    /// The clip norm in grid steps.
-    pub clip_grid: u64,
-    /// Step size on the mean loss.
-    pub learning_rate: f64,
-    /// Momentum.
-    pub momentum: f64,
-    /// l2 penalty.
-    pub l2: f64,
-    /// Projection radius, if any.
-    pub radius: Option<f64>,
-    /// Which iterate was returned.
-    pub averaging: Averaging,
+    /// Settings of the algorithm; they cost nothing and bind nobody.
+    pub settings: BTreeMap<String, Value>,
     /// The public row count, if one was used.
     pub rows: Option<u64>,
     /// Where the row count came from.
@@ -75,6 +63,18 @@ pub struct Facts {
     pub ledger: Option<LedgerFacts>,
     /// Version of the program that wrote the file.
     pub version: String,
+}
+
+/// One kind of release: what was paid for, what was asked, and what a grid step stood for.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ReleaseFacts {
+    /// The event, in integers.
+    pub event: GaussianEvent,
+    /// The query, whose sensitivity must be the event's.
+    pub query: Query,
+    /// What one grid step stood for in the reader's units.
+    pub unit: f64,
 }
 
 /// What the ledger said when the run was charged.
@@ -94,7 +94,12 @@ pub struct LedgerFacts {
 }
 
 impl Facts {
-    pub(super) fn new(plan: &Plan, optimizer: &DpGd) -> Fallible<Self> {
+    pub(super) fn new(plan: &Plan, records: Vec<Record>, settings: BTreeMap<String, Value>) -> Fallible<Self> {
+        let release = |record: Record| ReleaseFacts {
+            event: record.planned.event,
+            query: record.planned.query,
+            unit: record.unit,
+        };
         let rule = "public rule: a tenth of one over the public row count, at most 1e-5; 1e-6 without one";
         let (rows, origin) = match plan.rows {
             Some((rows, origin)) => (Some(rows), origin),
@@ -103,8 +108,7 @@ impl Facts {
         Ok(Facts {
             dataset: plan.scope.dataset.to_string(),
             adjacency: plan.scope.adjacency,
-            events: plan.events(),
-            moment_weights: plan.moments.as_ref().map(|moments| *moments.weights()),
+            releases: records.into_iter().map(release).collect(),
             numeric_columns: plan.numeric_columns,
             standardised: plan.standardise,
             budget_rho: ExactRho::new(&plan.rho)?,
@@ -113,13 +117,7 @@ impl Facts {
             model: plan.model,
             algorithm: plan.algorithm,
             dimension: plan.dimension,
-            clip_norm: optimizer.clip_norm,
-            clip_grid: plan.gradient.clip_grid,
-            learning_rate: optimizer.learning_rate,
-            momentum: optimizer.momentum,
-            l2: optimizer.l2,
-            radius: optimizer.radius,
-            averaging: optimizer.averaging,
+            settings,
             rows,
             rows_origin: origin.into(),
             schema_sha256: String::new(),
@@ -135,14 +133,20 @@ impl Facts {
         Delta::new(self.delta.parse().unwrap_or(f64::NAN))
     }
 
-    /// l2 sensitivity of the clipped gradient sum in feature units.
-    pub(super) fn sensitivity(&self) -> f64 {
-        self.adjacency.sum_sensitivity(1) as f64 * self.clip_norm
+    /// The events that were paid for, in order.
+    pub fn events(&self) -> Vec<GaussianEvent> {
+        self.releases.iter().map(|release| release.event.clone()).collect()
+    }
+
+    /// The release that the model follows from: the steps, or the last one.
+    fn main_release(&self) -> Fallible<&ReleaseFacts> {
+        let steps = self.releases.iter().rfind(|release| release.query.is_step());
+        steps.or(self.releases.last()).ok_or_else(|| damaged("records no release"))
     }
 
     /// The tightest conversion that holds for all releases together.
     fn conversion(&self) -> Conversion {
-        let floored = self.events.iter().all(|event| event.noise == NoiseLaw::FlooredNormal);
+        let floored = self.releases.iter().all(|release| release.event.noise == NoiseLaw::FlooredNormal);
         official_conversion(if floored { NoiseLaw::FlooredNormal } else { NoiseLaw::DiscreteGaussian })
     }
 
@@ -324,8 +328,9 @@ impl Statement {
     /// # Errors
     /// When the facts are inconsistent or no bound can be computed.
     pub fn new(facts: Facts) -> Fallible<Self> {
-        let gradient = gradient_event(&facts)?.clone();
-        check_moments(&facts)?;
+        check_releases(&facts)?;
+        let main = facts.main_release()?.clone();
+        let multiplier = main.event.noise_multiplier();
         let guarantee = Guarantee::of(&facts)?;
         let faults = facts.faults();
         Ok(Statement {
@@ -338,16 +343,16 @@ impl Statement {
             guarantee,
             scope: ScopeOfUse::of(&facts),
             mechanism: MechanismPart {
-                name: match gradient.noise {
+                name: match main.event.noise {
                     NoiseLaw::FlooredNormal => "floor of an exact normal (Karney 2016)".into(),
                     NoiseLaw::DiscreteGaussian => "discrete Gaussian (Canonne, Kamath, Steinke 2020)".into(),
                 },
                 sampling: "full batch".into(),
-                clip_norm: facts.clip_norm,
+                clip_norm: main.clip_norm(),
                 norm: "l2, intercept included".into(),
-                steps: gradient.count,
-                noise_multiplier: gradient.noise_multiplier(),
-                sigma: facts.sensitivity() * gradient.noise_multiplier(),
+                steps: main.event.count,
+                noise_multiplier: multiplier,
+                sigma: main.event.sensitivity as f64 * main.unit * multiplier,
                 arithmetic: "exact integers".into(),
                 rng: if facts.secret_noise {
                     "ChaCha20 keyed by the operating system, fresh for this run".into()
@@ -362,39 +367,40 @@ impl Statement {
     }
 }
 
-/// The event of the gradient steps, checked against the recorded clip.
-fn gradient_event(facts: &Facts) -> Fallible<&GaussianEvent> {
-    for event in &facts.events {
+impl ReleaseFacts {
+    /// Largest norm of one row's part in the sum, in the reader's units.
+    fn clip_norm(&self) -> f64 {
+        match self.query {
+            Query::ClippedSum { bound } => bound as f64 * self.unit,
+            Query::Moments { .. } | Query::Gram { .. } => self.event.sensitivity as f64 * self.unit,
+        }
+    }
+}
+
+/// Every event costs what its query says, and nothing was used that no release records.
+fn check_releases(facts: &Facts) -> Fallible<()> {
+    for ReleaseFacts { event, query, unit } in &facts.releases {
         event.check()?;
         if event.count >= 1 << 32 {
             return Err(damaged("records more releases than a run can make"));
         }
+        if event.sensitivity != query.sensitivity(facts.adjacency) {
+            return Err(damaged("a sensitivity does not follow from its query and the adjacency"));
+        }
+        if !(*unit > 0.0 && unit.is_finite()) {
+            return Err(damaged("a grid step stands for no length"));
+        }
     }
-    let last = facts.events.last().ok_or_else(|| damaged("records no release"))?;
-    if facts.clip_grid == 0 || facts.adjacency.sum_sensitivity(facts.clip_grid) != last.sensitivity {
-        return Err(damaged("the sensitivity does not follow from clip and adjacency"));
-    }
-    if !facts.sensitivity().is_finite() {
-        return Err(damaged("the clip norm is not finite"));
-    }
-    Ok(last)
-}
-
-/// Moments cost what their weights say, and nothing derived from moments was used without them.
-fn check_moments(facts: &Facts) -> Fallible<()> {
-    let Some(weights) = &facts.moment_weights else {
-        return match (facts.events.len(), facts.standardised, facts.rows) {
-            (1, false, Some(_)) => Ok(()),
-            _ => Err(damaged("moments or a row count were used that no release records")),
-        };
-    };
-    let shape = Shape::new(facts.numeric_columns, &[]);
-    let sensitivity = PrivateDataset::moment_sensitivity(facts.adjacency, &shape, weights);
-    let counted = weights.count > 0;
-    if facts.events.len() != 2 || facts.events[0].sensitivity != sensitivity || facts.events[0].count != 1 {
-        return Err(damaged("the sensitivity of the moments does not follow from their weights"));
-    }
-    if counted == facts.rows.is_some() || (facts.standardised && weights.features == 0) {
+    let moments = facts.releases.iter().find_map(|release| match &release.query {
+        Query::Moments { weights, columns } => Some((weights, *columns)),
+        _ => None,
+    });
+    let counted = moments.is_some_and(|(weights, _)| weights.count > 0);
+    let featured = moments.is_some_and(|(weights, _)| weights.features > 0);
+    if moments.is_some_and(|(_, columns)| columns != facts.numeric_columns)
+        || counted == facts.rows.is_some()
+        || (facts.standardised && !featured)
+    {
         return Err(damaged("moments or a row count were used that no release records"));
     }
     Ok(())
@@ -407,7 +413,7 @@ fn damaged(why: &str) -> Error {
 impl Guarantee {
     fn of(facts: &Facts) -> Fallible<Self> {
         let delta = facts.delta()?;
-        let rho = total_rho(&facts.events);
+        let rho = total_rho(&facts.events());
         let epsilon = |by: Conversion| by.epsilon(rho.upper(), delta).map(|e| decimal_up(e.value(), DIGITS));
         let official = facts.conversion();
         let floored = official == Conversion::Exact;
@@ -477,7 +483,7 @@ impl ScopeOfUse {
             rho_upper: event.rho().as_dyadic().to_decimal_up(DIGITS),
         };
         ScopeOfUse {
-            data_accesses: facts.events.iter().map(access).collect(),
+            data_accesses: facts.releases.iter().map(|release| access(&release.event)).collect(),
             preprocessing: match facts.standardised {
                 true => "by the public schema and by released moments only".into(),
                 false => "by the public schema only".into(),

@@ -298,7 +298,7 @@ mod models {
     fn a_model_with_an_unknown_key() {
         no_model(|f| f.edit("fair.model.json", "\"intercept\":", "\"bias\": 1.0,\n  \"intercept\":"), &["`bias`"]);
         no_model(|f| f.edit("fair.model.json", "\"dp\": true,", "\"dp\": true, \"safe\": true,"), &["`safe`"]);
-        no_model(|f| f.edit("fair.model.json", "\"clip_grid\":", "\"extra\": 1, \"clip_grid\":"), &["`extra`"]);
+        no_model(|f| f.edit("fair.model.json", "\"budget_rho\":", "\"extra\": 1, \"budget_rho\":"), &["`extra`"]);
     }
 
     #[test]

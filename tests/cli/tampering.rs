@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use rhograd::private::Query;
 use rhograd::train::{Facts, Feature, ModelFile, Statement};
 
 use super::support::Folder;
@@ -125,7 +126,13 @@ fn every_edit_of_what_follows_from_the_facts_is_found_although_the_digest_fits()
     let mut places = Vec::new();
     pointers(&model["statement"], "/statement", &mut places);
     places.retain(|place| !place.starts_with("/statement/facts"));
-    for fact in ["events/0/sensitivity", "events/1/sensitivity", "clip_grid", "dimension", "adjacency"] {
+    for fact in [
+        "releases/0/event/sensitivity",
+        "releases/1/event/sensitivity",
+        "releases/1/query/bound",
+        "dimension",
+        "adjacency",
+    ] {
         places.push(format!("/statement/facts/{fact}"));
     }
     let mut tried = 0;
@@ -210,10 +217,10 @@ fn moments_that_are_left_out_or_made_cheaper_do_not_fit_their_weights() {
     let (folder, _) = trained();
     let model = ModelFile::read(&folder.path("fair.model.json")).unwrap();
     let forged: [fn(&mut Facts); 4] = [
-        |facts| facts.events[0].sensitivity = 1,
-        |facts| drop(facts.events.remove(0)),
-        |facts| facts.events[1].count = 0,
-        |facts| facts.moment_weights = None,
+        |facts| facts.releases[0].event.sensitivity = 1,
+        |facts| drop(facts.releases.remove(0)),
+        |facts| facts.releases[1].event.count = 0,
+        |facts| facts.releases[0].query = Query::Gram { bound: 1 },
     ];
     for forge in forged {
         let mut facts = model.statement.facts.clone();
@@ -226,22 +233,23 @@ fn moments_that_are_left_out_or_made_cheaper_do_not_fit_their_weights() {
 fn a_consistent_claim_of_less_rho_is_found_with_the_ledger() {
     the_ledger_finds(|model| {
         let facts = &mut model.statement.facts;
-        facts.clip_grid /= 2;
-        facts.events.last_mut().unwrap().sensitivity = facts.clip_grid;
+        let steps = facts.releases.last_mut().unwrap();
+        steps.event.sensitivity /= 2;
+        steps.query = Query::ClippedSum { bound: steps.event.sensitivity };
     });
 }
 
 #[test]
 fn a_consistent_claim_of_fewer_steps_is_found_with_the_ledger() {
-    the_ledger_finds(|model| model.statement.facts.events.last_mut().unwrap().count = 1);
+    the_ledger_finds(|model| model.statement.facts.releases.last_mut().unwrap().event.count = 1);
 }
 
 #[test]
 fn a_consistent_omission_of_the_moments_is_found_with_the_ledger() {
     the_ledger_finds(|model| {
         let facts = &mut model.statement.facts;
-        facts.events.remove(0);
-        (facts.moment_weights, facts.standardised, facts.rows) = (None, false, Some(9));
+        facts.releases.remove(0);
+        (facts.standardised, facts.rows) = (false, Some(9));
     });
 }
 

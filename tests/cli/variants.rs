@@ -72,8 +72,8 @@ fn theory_runs_where_the_row_count_is_public_and_is_refused_elsewhere() {
     folder.succeed("generate logistic --rows 200 --features 3 --out s.csv");
     let stated = model(&folder, "s.csv --epsilon 1 --no-ledger --algorithm dp-gd-theory")["statement"].clone();
     assert_eq!(stated["facts"]["algorithm"], "dp-gd-theory");
-    assert_eq!(stated["facts"]["averaging"], "mean");
-    assert_eq!(number(&stated, "/facts/radius"), 1.0);
+    assert_eq!(stated["facts"]["settings"]["averaging"], "mean");
+    assert_eq!(number(&stated, "/facts/settings/radius"), 1.0);
     assert_eq!(number(&stated, "/facts/rows"), 200.0);
     assert_eq!(stated["scope"]["data_accesses"].as_array().unwrap().len(), 1, "no release of moments");
     folder.edit("s.schema.json", "\"rows\": 200,", "");
@@ -190,12 +190,15 @@ fn every_setting_is_recorded_in_the_statement() {
     let folder = Folder::with("fair");
     let settings = "--clip 0.75 --steps 12 --learning-rate 0.3 --momentum 0.2 --l2 0.01 --radius 3 --averaging last";
     let facts = model(&folder, &format!("fair.csv --epsilon 1 {settings}"))["statement"]["facts"].clone();
-    let numbers = [("clip_norm", 0.75), ("learning_rate", 0.3), ("momentum", 0.2), ("l2", 0.01), ("radius", 3.0)];
+    let numbers = [("learning_rate", 0.3), ("momentum", 0.2), ("l2", 0.01), ("radius", 3.0)];
     for (key, value) in numbers {
-        assert_eq!(number(&facts, &format!("/{key}")), value, "{key}");
+        assert_eq!(number(&facts, &format!("/settings/{key}")), value, "{key}");
     }
-    assert_eq!(facts["averaging"], "last");
-    assert_eq!(facts["events"][1]["count"], 12);
+    assert_eq!(facts["settings"]["averaging"], "last");
+    let steps = &facts["releases"][2];
+    assert_eq!(steps["event"]["count"], 12);
+    let clip = number(steps, "/unit") * number(steps, "/query/bound");
+    assert!((clip / 0.75 - 1.0).abs() < 1e-12, "{clip}");
 }
 
 #[test]

@@ -1,0 +1,44 @@
+//! Small dense linear algebra on released values: a thin layer over `nalgebra`.
+
+use nalgebra::DMatrix;
+use ndarray::{Array1, Array2};
+
+use crate::error::{Error, Fallible};
+
+/// Iterations per eigenvalue; ordinary matrices need about three.
+const MOST_SWEEPS: usize = 100;
+
+/// Eigenvalues, in no order, and the matching orthonormal eigenvectors as columns.
+///
+/// # Errors
+/// When an entry is not finite or the iteration does not converge.
+pub fn symmetric_eigen(matrix: Array2<f64>) -> Fallible<(Array1<f64>, Array2<f64>)> {
+    let n = matrix.nrows();
+    if n == 0 {
+        return Ok((Array1::zeros(0), Array2::zeros((0, 0))));
+    }
+    if !matrix.is_square() || matrix.iter().any(|x| !x.is_finite()) {
+        return Err(Error::numerical("eigenvalues", "the matrix is not square and finite"));
+    }
+    let square = DMatrix::from_fn(n, n, |row, column| matrix[(row, column)]);
+    let eigen = nalgebra::SymmetricEigen::try_new(square, f64::EPSILON, MOST_SWEEPS * n.max(1))
+        .ok_or_else(|| Error::numerical("eigenvalues", "the iteration did not converge"))?;
+    let vectors = Array2::from_shape_fn((n, n), |(row, column)| eigen.eigenvectors[(row, column)]);
+    Ok((eigen.eigenvalues.iter().copied().collect(), vectors))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ndarray::array;
+
+    #[test]
+    fn the_parts_make_the_matrix() {
+        let a = array![[4.0, 1.0, -2.0], [1.0, 0.0, 3.0], [-2.0, 3.0, -1.0]];
+        let (values, vectors) = symmetric_eigen(a.clone()).unwrap();
+        let again = vectors.dot(&Array2::from_diag(&values)).dot(&vectors.t());
+        assert!((again - a).iter().all(|e| e.abs() < 1e-12));
+        assert!(symmetric_eigen(array![[f64::NAN]]).is_err());
+        assert!(symmetric_eigen(Array2::zeros((0, 0))).is_ok());
+    }
+}

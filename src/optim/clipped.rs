@@ -1,0 +1,129 @@
+//! The integer grid of clipped gradient sums, and the rule for the length that its clip stands for.
+
+use super::Planned;
+use crate::error::{Error, Fallible};
+use crate::kernel::MAX_MULTIPLIER;
+use crate::privacy::{Adjacency, GaussianEvent, MAX_LOG2_SCALE, NoiseLaw, Rho};
+use crate::private::Query;
+
+/// The public parameters of equal clipped releases on the integer grid.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ClippedPlan {
+    /// Largest norm of a row's contribution in grid steps; stands for the clip norm.
+    pub bound: u64,
+    /// Noise scale `2^log2_scale`.
+    pub log2_scale: u32,
+    /// Number of releases.
+    pub steps: u64,
+    /// Law of the noise.
+    pub noise: NoiseLaw,
+    /// The neighbouring relation.
+    pub adjacency: Adjacency,
+}
+
+impl ClippedPlan {
+    /// The finest grid on which `steps` releases cost at most `budget` and multipliers stay small enough
+    /// for the kernel; `unit` is the norm of one feature unit in grid steps of a multiplier of 1.
+    ///
+    /// # Errors
+    /// When the budget is so small that a row would round to nothing.
+    pub fn new(unit: u64, adjacency: Adjacency, budget: &Rho, steps: u64, noise: NoiseLaw) -> Fallible<Self> {
+        let mu = (2.0 * budget.lower() / steps as f64).sqrt();
+        let factor = adjacency.sum_sensitivity(1);
+        let largest = (MAX_MULTIPLIER as u64).saturating_mul(unit);
+        let finest = (largest as f64 * factor as f64 / mu).log2().floor();
+        let log2_scale = finest.clamp(0.0, f64::from(MAX_LOG2_SCALE)) as u32;
+        let wanted = (mu * 2f64.powi(log2_scale as i32) / factor as f64).floor();
+        let bound = if wanted.is_finite() { (wanted as u64).min(largest) } else { 0 };
+        let mut plan = ClippedPlan { bound, log2_scale, steps, noise, adjacency };
+        // The float above only proposes; the exact cost decides.
+        loop {
+            if plan.bound < 16 * unit {
+                return Err(Error::parameter(
+                    "budget",
+                    "is too small for this many steps",
+                    "use a larger epsilon or fewer --steps",
+                ));
+            }
+            if plan.planned().event.rho() <= *budget {
+                return Ok(plan);
+            }
+            plan.bound -= 1;
+        }
+    }
+
+    /// What to pay for.
+    pub fn planned(&self) -> Planned {
+        let query = Query::ClippedSum { bound: self.bound };
+        let event = GaussianEvent {
+            what: "clipped gradient sum".into(),
+            sensitivity: query.sensitivity(self.adjacency),
+            log2_scale: self.log2_scale,
+            noise: self.noise,
+            count: self.steps,
+        };
+        Planned { event, query }
+    }
+
+    /// Clip norm over the noise of all releases together: `sqrt(2 rho)` under add-remove, half of it under replace-one.
+    pub fn signal(&self) -> f64 {
+        (2.0 * self.planned().event.rho().lower()).sqrt() / self.adjacency.sum_sensitivity(1) as f64
+    }
+}
+
+/// How the clip norm follows from public and released quantities.
+///
+/// The grid knows a clip of [`ClippedPlan::bound`] steps only; which length in feature units that stands
+/// for changes no cost, so it may depend on what was released before.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ClipRule {
+    /// Given by the user or by theory.
+    Fixed(f64),
+    /// `row_norm * clamp(factor * nu^(-0.3), least, most)`, `nu = row_norm sqrt(d) / (n signal)` the relative
+    /// noise: the smaller the noise, the looser the clip. Factor, least and most in this order.
+    ByNoise([f64; 3]),
+}
+
+impl ClipRule {
+    /// The clip norm for rows of typical norm `row_norm` in `dimension` coordinates.
+    ///
+    /// `signal` is that of the plan, [`ClippedPlan::signal`].
+    pub fn clip_norm(&self, row_norm: f64, dimension: f64, row_count: f64, signal: f64) -> f64 {
+        match *self {
+            ClipRule::Fixed(norm) => norm,
+            ClipRule::ByNoise([factor, least, most]) => {
+                let relative_noise = row_norm * dimension.sqrt() / (row_count * signal);
+                row_norm * (factor * relative_noise.powf(-0.3)).clamp(least, most)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn plans_cost_at_most_their_budget(
+            log_rho in -18.0f64..9.0,
+            steps in 1u64..100_000,
+            replace in any::<bool>(),
+            unit in prop::sample::select(vec![10_922u64, 16_383, 32_767, 16_383 << 10]),
+        ) {
+            let adjacency = if replace { Adjacency::ReplaceOne } else { Adjacency::AddRemove };
+            let budget = Rho::from_f64(log_rho.exp()).unwrap();
+            if let Ok(plan) = ClippedPlan::new(unit, adjacency, &budget, steps, NoiseLaw::FlooredNormal) {
+                let Planned { event, .. } = plan.planned();
+                prop_assert!(event.rho() <= budget);
+                prop_assert!(plan.bound <= MAX_MULTIPLIER as u64 * unit);
+                prop_assert_eq!(event.sensitivity, adjacency.sum_sensitivity(plan.bound));
+                // Nothing is wasted either, unless the grid or the kernel sets the limit.
+                if plan.log2_scale > 0 && plan.log2_scale < 50 {
+                    prop_assert!(event.rho().upper() > 0.9999 * budget.lower());
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! One release of the Gram matrix of the rows.
+
+use ndarray::Array2;
+
+use super::{Planned, Problem};
+use crate::error::{Error, Fallible};
+use crate::kernel::{DIAGONAL, GRAM_MULTIPLIER, OFF_DIAGONAL, each_entry, gram_unit};
+use crate::num::dense;
+use crate::privacy::{Adjacency, GaussianEvent, MAX_LOG2_SCALE, NoiseLaw};
+use crate::private::{Paid, PrivateDataset, Query, Released};
+
+/// A release of `sum x x^T` over rows divided by `R` and cut to norm 1, with symmetric Gaussian noise.
+///
+/// `R^2` is the typical squared norm of a row. The off-diagonal entries have noise smaller by the root of two than
+/// the diagonal ones, as the Frobenius norm allows.
+///
+/// # Privacy
+/// One Gaussian release; l2 sensitivity 1 in these units under add-remove and `sqrt(2)` under replace-one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GramPlan {
+    bound: u64,
+    most: u64,
+    log2_scale: u32,
+    noise: NoiseLaw,
+    adjacency: Adjacency,
+    /// `R^2`.
+    square: f64,
+    /// The integer that a diagonal entry of `R^2` is released as, per row.
+    unit: f64,
+}
+
+impl GramPlan {
+    /// Plans a release that costs at most `rho`.
+    ///
+    /// # Errors
+    /// When the share of the budget is too small for the integer grid.
+    pub fn new(problem: &Problem<'_>, rho: f64) -> Fallible<Self> {
+        let square = problem.typical_square();
+        let unit = f64::from(gram_unit(problem.unit));
+        let step = square * unit * unit;
+        let reach = Query::Gram { bound: 1 << 20 }.sensitivity(problem.adjacency) as f64 / f64::from(1 << 20);
+        let per_scale = (2.0 * rho).sqrt() / reach;
+        let log2_scale = (GRAM_MULTIPLIER as f64 * step / per_scale).log2().floor();
+        let log2_scale = log2_scale.clamp(0.0, f64::from(MAX_LOG2_SCALE)) as u32;
+        let bound = (per_scale * 2f64.powi(log2_scale as i32) * (1.0 - 1e-9)).floor();
+        let most = (bound / step).floor();
+        if !(most >= 8.0 && bound < 2f64.powi(52)) {
+            return Err(Error::parameter(
+                "budget",
+                "is too small or too large for a release of the Gram matrix",
+                "use another epsilon, or --algorithm dp-gd",
+            ));
+        }
+        Ok(GramPlan {
+            bound: bound as u64,
+            most: (most as u64).min(GRAM_MULTIPLIER),
+            log2_scale,
+            noise: problem.noise,
+            adjacency: problem.adjacency,
+            square,
+            unit,
+        })
+    }
+
+    /// What to pay for.
+    pub fn planned(&self) -> Planned {
+        let query = Query::Gram { bound: self.bound };
+        let event = GaussianEvent {
+            what: "Gram matrix".into(),
+            sensitivity: query.sensitivity(self.adjacency),
+            log2_scale: self.log2_scale,
+            noise: self.noise,
+            count: 1,
+        };
+        Planned { event, query }
+    }
+
+    /// What one grid step stands for when rows have norm at most 1.
+    pub fn step(&self) -> f64 {
+        1.0 / (self.square * self.unit * self.unit * self.most as f64 * DIAGONAL as f64)
+    }
+
+    /// Frobenius bound of a row over the noise, `1 / sigma` of a diagonal entry in units where rows have norm 1.
+    pub fn signal(&self) -> f64 {
+        1.0 / (self.step() * 2f64.powi(self.log2_scale as i32))
+    }
+
+    /// `R`, by which rows are divided.
+    pub fn row_norm(&self) -> f64 {
+        self.square.sqrt()
+    }
+
+    /// Consumes one permit and reads off `sum x x^T / R^2` as a symmetric matrix.
+    ///
+    /// # Errors
+    /// When the permit is missing or does not fit.
+    pub fn run(&self, data: &PrivateDataset, paid: &mut Paid) -> Fallible<(Array2<f64>, Released)> {
+        let released = paid.permit()?.release(data.gram(self.bound, self.most))?;
+        let dimension = data.shape().dimension();
+        let mut matrix = Array2::zeros((dimension, dimension));
+        each_entry(dimension, |index, row, column| {
+            let weight = if row == column { DIAGONAL } else { OFF_DIAGONAL };
+            let value = released.values()[index] as f64 * self.step() * DIAGONAL as f64 / weight as f64;
+            matrix[(row, column)] = value;
+            matrix[(column, row)] = value;
+        });
+        Ok((matrix, released))
+    }
+}
+
+/// A symmetric matrix `(H + ridge)^(-1/2)` and the effective dimension that goes with it.
+pub(super) struct Whitening {
+    /// The map.
+    pub(super) map: Array2<f64>,
+    /// Trace of `H (H + ridge)^(-1)`.
+    pub(super) effective_dimension: f64,
+}
+
+impl Whitening {
+    /// From a noised, symmetric `H`; its negative eigenvalues are noise and are cut at zero.
+    pub(super) fn new(noised: Array2<f64>, ridge: f64) -> Fallible<Self> {
+        let (values, vectors) = dense::symmetric_eigen(noised)?;
+        let kept: Vec<f64> = values.iter().map(|&value| value.max(0.0)).collect();
+        let scaled = Array2::from_shape_fn(vectors.raw_dim(), |(row, column)| {
+            vectors[(row, column)] / (kept[column] + ridge).sqrt().sqrt()
+        });
+        let effective_dimension = kept.iter().map(|&value| value / (value + ridge)).sum();
+        Ok(Whitening { map: scaled.dot(&scaled.t()), effective_dimension })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ndarray::array;
+
+    #[test]
+    fn whitening_undoes_the_matrix() {
+        let h = array![[2.0, 0.5], [0.5, 1.0]];
+        let whitening = Whitening::new(h.clone(), 0.0).unwrap();
+        let identity = whitening.map.dot(&h).dot(&whitening.map);
+        assert!((identity - Array2::<f64>::eye(2)).iter().all(|e| e.abs() < 1e-12));
+        assert!((whitening.effective_dimension - 2.0).abs() < 1e-12);
+        let half = Whitening::new(array![[1.0, 0.0], [0.0, -3.0]], 1.0).unwrap();
+        assert!((half.effective_dimension - 0.5).abs() < 1e-12);
+        assert!((half.map[(1, 1)] - 1.0).abs() < 1e-12);
+    }
+}

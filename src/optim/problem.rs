@@ -1,0 +1,144 @@
+//! What an optimizer is planned from, what it promises to release, and what it returns.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::Averaging;
+use crate::error::Fallible;
+use crate::kernel::Shape;
+use crate::loss::Glm;
+use crate::privacy::{Adjacency, GaussianEvent, NoiseLaw, Rho};
+use crate::private::{Paid, PrivateDataset, Query, Released};
+
+/// Choices of the user; `None` means "by the optimizer's own rule".
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Settings {
+    /// Clip norm of one row's gradient.
+    pub clip: Option<f64>,
+    /// Number of gradient releases.
+    pub steps: Option<u64>,
+    /// Step size on the mean loss.
+    pub learning_rate: Option<f64>,
+    /// Momentum in `[0, 1)`.
+    pub momentum: Option<f64>,
+    /// l2 penalty on all coefficients but the intercept.
+    pub l2: f64,
+    /// Radius of the ball that iterates are kept in.
+    pub radius: Option<f64>,
+    /// Which iterate is returned.
+    pub averaging: Option<Averaging>,
+}
+
+/// The public facts that an optimizer is planned from; nothing here depends on rows.
+#[derive(Clone, Debug)]
+pub struct Problem<'a> {
+    /// The columns.
+    pub shape: &'a Shape,
+    /// The neighbouring relation.
+    pub adjacency: Adjacency,
+    /// The loss.
+    pub loss: Glm,
+    /// The integer that will stand for 1.0 in an encoded row.
+    pub unit: i16,
+    /// The number of rows, where it is public.
+    pub rows: Option<u64>,
+    /// Law of the noise.
+    pub noise: NoiseLaw,
+    /// What the optimizer may spend.
+    pub budget: Rho,
+    /// Choices of the user.
+    pub settings: &'a Settings,
+}
+
+impl Problem<'_> {
+    /// A bound on the typical squared norm of a standardised row: one for each feature and the intercept.
+    pub fn typical_square(&self) -> f64 {
+        (self.shape.numeric() + self.shape.categorical() + 1) as f64
+    }
+
+    /// Number of coefficients.
+    pub fn dimension(&self) -> usize {
+        self.shape.dimension()
+    }
+
+    /// The same problem with another budget.
+    pub fn with_budget(&self, budget: Rho) -> Self {
+        Problem { budget, ..self.clone() }
+    }
+}
+
+/// One kind of release that an optimizer will make, `event.count` times.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Planned {
+    /// What is paid for.
+    pub event: GaussianEvent,
+    /// What is asked of the rows.
+    pub query: Query,
+}
+
+/// What is known when an optimizer starts, all public or released.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Start {
+    /// Number of rows, at least one.
+    pub rows: f64,
+    /// What an encoded label of 1 stands for.
+    pub label_scale: f64,
+}
+
+/// What an observer hears of each release: public and released values only.
+#[derive(Debug)]
+pub struct Progress<'a> {
+    /// The value.
+    pub released: &'a Released,
+    /// What was asked.
+    pub query: &'a Query,
+    /// What one grid step stands for in the reader's units.
+    pub unit: f64,
+}
+
+/// Hears of each release as it is made.
+pub type Observer<'a> = dyn FnMut(&Progress<'_>) -> Fallible<()> + 'a;
+
+/// A kind of release as it was made: what the statement records.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Record {
+    /// What was planned.
+    pub planned: Planned,
+    /// What one grid step stood for in the reader's units.
+    pub unit: f64,
+}
+
+/// The result of an optimizer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fitted {
+    /// One coefficient per feature, in the units of encoded rows.
+    pub weights: Vec<f64>,
+    /// Every kind of release, in the order of [`Optimizer::planned`].
+    pub records: Vec<Record>,
+    /// Settings that a reader of the statement may want; public or released.
+    pub settings: BTreeMap<String, Value>,
+}
+
+/// A private training algorithm with all its public parameters fixed.
+///
+/// # Privacy
+/// [`Optimizer::run`] gets no more permits than [`Optimizer::planned`] asked for, and each permit opens only a value
+/// whose sensitivity was paid for. An implementation outside this crate can therefore waste budget but not
+/// overspend it.
+pub trait Optimizer: std::fmt::Debug + Send + Sync {
+    /// Every release that a run will make, in order.
+    fn planned(&self) -> Vec<Planned>;
+
+    /// Makes the releases and returns the model.
+    ///
+    /// # Errors
+    /// When a permit is missing or does not fit, the observer fails, or the released values lead nowhere.
+    fn run(
+        &self,
+        data: &PrivateDataset,
+        start: &Start,
+        paid: &mut Paid,
+        observe: &mut Observer<'_>,
+    ) -> Fallible<Fitted>;
+}
