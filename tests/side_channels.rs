@@ -51,7 +51,7 @@ fn without_noise(value: &mut Value, clip_follows: bool) {
         Value::Object(fields) => {
             for (key, inner) in fields.iter_mut() {
                 let key = key.as_str();
-                let in_events = key == "event" || key == "query";
+                let in_events = key == "charge" || key == "query";
                 if NOISY.contains(&key) || NAMED.contains(&key) || (clip_follows && CLIPPED.contains(&key)) {
                     *inner = match &*inner {
                         Value::Array(items) => items.len().into(),

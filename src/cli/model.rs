@@ -14,7 +14,7 @@ use crate::error::{Error, Fallible};
 use crate::ledger::Ledger;
 use crate::num::round::{decimal_down, decimal_up};
 use crate::privacy::Adjacency;
-use crate::train::{self, Feature, Metrics, ModelFile, StagedFile, Statement, Target};
+use crate::train::{self, Feature, Guarantee, Metrics, ModelFile, StagedFile, Statement, Target};
 
 #[derive(Args)]
 #[command(
@@ -197,19 +197,15 @@ pub(super) fn plain_statement(statement: &Statement) -> String {
         ("model", format!("{} regression, {} coefficients", facts.model.name(), facts.dimension)),
         (
             "algorithm",
-            format!("{}, {} steps of full-batch gradient descent", facts.algorithm.name(), statement.mechanism.steps),
-        ),
-        ("rho", guarantee.rho_upper.clone()),
-        (
-            "epsilon",
             format!(
-                "{} exact, {} by zCDP, {} by classical zCDP, at delta {}",
-                guarantee.epsilon_exact.as_deref().unwrap_or("-"),
-                guarantee.epsilon_zcdp,
-                guarantee.epsilon_zcdp_classical,
-                guarantee.delta
+                "{}, {} releases by gradient steps, {}",
+                facts.algorithm.name(),
+                statement.mechanism.steps,
+                statement.mechanism.sampling
             ),
         ),
+        ("rho", guarantee.rho_upper.clone()),
+        ("epsilon", epsilons(guarantee)),
         ("adjacency", facts.adjacency.to_string()),
         (
             "noise",
@@ -265,4 +261,16 @@ pub(super) fn most_telling(model: &ModelFile, count: usize) -> String {
     }
     page.push_str(&format!("  {:width$}  {:+.4}\n", "(intercept)", model.intercept));
     page
+}
+
+/// Every epsilon that the statement holds, and the delta of them.
+fn epsilons(guarantee: &Guarantee) -> String {
+    let known = [
+        ("exact", &guarantee.epsilon_exact),
+        ("by privacy-loss distributions", &guarantee.epsilon_pld),
+        ("by zCDP", &guarantee.epsilon_zcdp),
+        ("by classical zCDP", &guarantee.epsilon_zcdp_classical),
+    ];
+    let shown = known.iter().filter_map(|(by, value)| value.as_ref().map(|value| format!("{value} {by}")));
+    format!("{}, at delta {}", shown.collect::<Vec<_>>().join(", "), guarantee.delta)
 }

@@ -36,6 +36,8 @@ enum AlgorithmArgument {
     Whitened,
     /// Full-batch DP gradient descent on privately standardised features
     DpGd,
+    /// DP gradient descent on Poisson samples, accounted for by privacy-loss distributions
+    DpSgd,
     /// Full-batch DP gradient descent with the parameters of private ERM theory
     DpGdTheory,
 }
@@ -102,6 +104,9 @@ pub(super) struct TrainArguments {
     /// Momentum in [0, 1) [default: by rule]
     #[arg(long, allow_hyphen_values = true)]
     momentum: Option<f64>,
+    /// Probability with which a row joins a step of dp-sgd [default: 0.02]
+    #[arg(long, value_name = "Q", allow_hyphen_values = true)]
+    sampling_rate: Option<f64>,
     /// l2 penalty on all coefficients but the intercept
     #[arg(long, default_value_t = 0.0, allow_hyphen_values = true)]
     l2: f64,
@@ -233,6 +238,7 @@ impl TrainArguments {
                 AlgorithmArgument::Auto => Algorithm::Auto,
                 AlgorithmArgument::Whitened => Algorithm::Whitened,
                 AlgorithmArgument::DpGd => Algorithm::DpGd,
+                AlgorithmArgument::DpSgd => Algorithm::DpSgd,
                 AlgorithmArgument::DpGdTheory => Algorithm::DpGdTheory,
             },
             noise: match self.noise {
@@ -246,6 +252,7 @@ impl TrainArguments {
                 momentum: self.momentum,
                 l2: self.l2,
                 radius: self.radius,
+                sampling_rate: self.sampling_rate,
                 averaging: self.averaging.map(|averaging| match averaging {
                     AveragingArgument::Last => Averaging::Last,
                     AveragingArgument::Mean => Averaging::Mean,
@@ -377,8 +384,10 @@ fn summary(finished: &Finished, out: &Path, log: &Path) -> serde_json::Value {
         "epsilon": number(&guarantee.epsilon),
         "delta": number(&guarantee.delta),
         "epsilon_exact": guarantee.epsilon_exact.as_deref().map(number),
-        "epsilon_zcdp": number(&guarantee.epsilon_zcdp),
-        "epsilon_zcdp_classical": number(&guarantee.epsilon_zcdp_classical),
+        "epsilon_zcdp": guarantee.epsilon_zcdp.as_deref().map(number),
+        "epsilon_zcdp_classical": guarantee.epsilon_zcdp_classical.as_deref().map(number),
+        "epsilon_pld": guarantee.epsilon_pld.as_deref().map(number),
+        "approximate_delta": guarantee.approximate_delta.as_deref().map(number),
         "steps": statement.mechanism.steps,
         "noise_multiplier": statement.mechanism.noise_multiplier,
         "sigma": statement.mechanism.sigma,

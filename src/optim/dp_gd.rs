@@ -1,7 +1,8 @@
 //! Full-batch differentially private gradient descent on standardised features, without a map.
 
 use super::{
-    Averaging, ClipRule, ClippedPlan, Descent, Fitted, Observer, Optimizer, Planned, Problem, Record, Settings, Start,
+    Averaging, Batch, ClipRule, ClippedPlan, Descent, Fitted, Observer, Optimizer, Planned, Problem, Record, Settings,
+    Start,
 };
 use crate::error::Fallible;
 use crate::loss::Glm;
@@ -34,7 +35,7 @@ impl DpGd {
     /// # Errors
     /// When the budget is too small for the number of steps.
     pub fn plan(problem: &Problem<'_>) -> Fallible<Self> {
-        let Settings { clip, steps, learning_rate, momentum, l2, radius, averaging } = *problem.settings;
+        let Settings { clip, steps, learning_rate, momentum, l2, radius, averaging, .. } = *problem.settings;
         // Measured on Adult, BRFSS diabetes, California housing and protein structure; see docs/design.md.
         let (rate, rule) = match problem.loss {
             Glm::Logistic => (8.0, [0.15, 0.15, 0.6]),
@@ -79,7 +80,8 @@ impl Optimizer for DpGd {
         observe: &mut Observer<'_>,
     ) -> Fallible<Fitted> {
         let clip_norm = self.clip_norm(data.shape().dimension(), start.rows);
-        let weights = self.descent.run(&data.clipped(self.gradient.bound), clip_norm, start, paid, observe)?;
+        let weights =
+            self.descent.run(&data.clipped(self.gradient.bound), Batch::Full, clip_norm, start, paid, observe)?;
         let record = Record { planned: self.gradient.planned(), unit: clip_norm / self.gradient.bound as f64 };
         Ok(Fitted { weights, records: vec![record], settings: self.descent.settings() })
     }

@@ -40,6 +40,11 @@ impl PrivateDataset {
         self.scope.adjacency.row_count_is_public().then_some(self.rows.len() as u64)
     }
 
+    /// The number of rows, for drawing samples inside the gate.
+    pub(super) fn private_len(&self) -> usize {
+        self.rows.len()
+    }
+
     /// Re-encodes every row by a map built from public and released quantities.
     ///
     /// # Privacy
@@ -134,6 +139,16 @@ impl ClippedRows<'_> {
     /// A row contributes `m_i A q_i` with `m_i^2 |A q_i|^2 <= bound^2` checked in integers, `A` the identity
     /// without a map, so the l2 sensitivity is `bound` under add-remove and `2 bound` under replace-one, exactly.
     pub fn gradient_sum(&self, gradient: &Gradient<'_>) -> Sensitive<L2> {
+        self.sum_over(&self.data.rows, &self.caps, gradient)
+    }
+
+    /// The same over chosen rows only.
+    pub(super) fn sampled_sum(&self, gradient: &Gradient<'_>, chosen: &[usize]) -> Sensitive<L2> {
+        let (rows, caps) = self.caps.subset(&self.data.rows, chosen);
+        self.sum_over(&rows, &caps, gradient)
+    }
+
+    fn sum_over(&self, rows: &Rows, caps: &Caps, gradient: &Gradient<'_>) -> Sensitive<L2> {
         let weights = self.to_features(gradient.weights);
         let unit = f64::from(self.data.rows.unit()) * self.map.as_ref().map_or(1.0, IntegerMap::unit);
         let step = Step {
@@ -141,7 +156,7 @@ impl ClippedRows<'_> {
             label_scale: gradient.label_scale,
             multiplier_scale: self.bound() as f64 / (unit * gradient.clip_norm),
         };
-        let sums = gradient.loss.with(ClippedSum { rows: &self.data.rows, caps: &self.caps, step: &step });
+        let sums = gradient.loss.with(ClippedSum { rows, caps, step: &step });
         let values = match &self.map {
             None => sums.into_iter().map(i128::from).collect(),
             Some(map) => map.image(&sums),

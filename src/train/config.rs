@@ -69,6 +69,8 @@ pub enum Algorithm {
     Whitened,
     /// Full-batch DP gradient descent on privately standardised features.
     DpGd,
+    /// DP gradient descent on Poisson samples, accounted for by privacy-loss distributions.
+    DpSgd,
     /// Full-batch DP gradient descent with the parameters of private ERM theory.
     DpGdTheory,
 }
@@ -80,6 +82,7 @@ impl Algorithm {
             Algorithm::Auto => "auto",
             Algorithm::Whitened => "whitened",
             Algorithm::DpGd => "dp-gd",
+            Algorithm::DpSgd => "dp-sgd",
             Algorithm::DpGdTheory => "dp-gd-theory",
         }
     }

@@ -1,13 +1,15 @@
 //! Everything that is fixed before the first release: budget, standardisation, algorithm.
 
 use super::config::{Algorithm, Budget, ModelKind, TrainConfig, default_delta};
-use crate::accounting::Conversion;
+use crate::accounting::{Conversion, claim};
 use crate::data::Schema;
 use crate::error::{Error, Fallible};
 use crate::kernel::{FULL_SCALE, Shape};
-use crate::optim::{DpGd, DpGdTheory, MomentParts, MomentPlan, Optimizer, Planned, Problem, WhitenedDpGd};
+use crate::optim::{
+    DpGd, DpGdTheory, DpSgd, MomentParts, MomentPlan, Optimizer, Planned, Problem, Target, WhitenedDpGd,
+};
 use crate::preprocess::shape_of;
-use crate::privacy::{DatasetId, Delta, GaussianEvent, NoiseLaw, Rho, Scope, total_rho};
+use crate::privacy::{Charge, DatasetId, Delta, Epsilon, NoiseLaw, Rho, Scope, total_rho};
 
 /// Share of rho for the release of count, means and squares: logistic, linear.
 const MOMENT_SHARE: [f64; 2] = [0.05, 0.10];
@@ -47,8 +49,10 @@ pub struct Plan {
     pub delta: Delta,
     /// Whether delta came from the default rule.
     pub delta_by_rule: bool,
-    /// Budget that may be spent.
+    /// Budget that may be spent, if all of it goes to Gaussian releases from all rows.
     pub rho: Rho,
+    /// Budget as it was given, if not as rho.
+    pub epsilon: Option<Epsilon>,
     /// The public row count, and where it came from, if there is one.
     pub rows: Option<(u64, &'static str)>,
     /// Whether features are standardised by released moments.
@@ -80,7 +84,12 @@ impl Plan {
         let anything = shape.numeric() > 0 || model == ModelKind::Linear;
         let standardise = anything && config.standardise.unwrap_or(config.algorithm != Algorithm::DpGdTheory);
         let moments = plan_moments(config, &shape, model, &rho, standardise, rows.is_some())?;
-        let spent = moments.as_ref().map_or(Rho::zero(), |plan| plan.planned().event.rho());
+        let spent = moments.as_ref().map_or(Rho::zero(), |plan| plan.event().rho());
+        let target = match config.budget {
+            Budget::Epsilon(epsilon, _) => Some(epsilon),
+            Budget::Rho(..) => None,
+        };
+        let before: Vec<Charge> = moments.iter().map(|plan| plan.event().into()).collect();
         let problem = Problem {
             shape: &shape,
             adjacency: config.adjacency,
@@ -89,6 +98,7 @@ impl Plan {
             rows: rows.map(|(n, _)| n),
             noise: config.noise,
             budget: rho.minus(&spent),
+            target: target.map(|epsilon| Target { epsilon, delta, before: &before }),
             settings: &config.settings,
         };
         let (algorithm, optimizer) = choose(config.algorithm, standardise, &problem)?;
@@ -99,6 +109,7 @@ impl Plan {
             delta,
             delta_by_rule,
             rho,
+            epsilon: target,
             rows,
             standardise,
             moments,
@@ -107,10 +118,27 @@ impl Plan {
             dimension: shape.dimension(),
             numeric_columns: shape.numeric(),
         };
-        if total_rho(&plan.events()) > plan.rho {
+        if !plan.is_within_budget()? {
             return Err(Error::numerical("plan", "its exact cost exceeds the budget"));
         }
         Ok(plan)
+    }
+
+    /// Whether the exact cost, or a certified bound on epsilon where rows are sampled, is within the budget.
+    fn is_within_budget(&self) -> Fallible<bool> {
+        let charges = self.charges();
+        match (self.epsilon, charges.iter().any(|charge| charge.claim().is_some())) {
+            (Some(epsilon), true) => {
+                let bound = claim::epsilon(&charges, self.scope.adjacency, self.delta, epsilon.value())?;
+                Ok(bound <= epsilon.value())
+            }
+            (None, true) => Err(Error::parameter(
+                "--rho",
+                "cannot bound an algorithm that samples rows: sampling does not lower rho",
+                "give --epsilon, or use an algorithm without sampling",
+            )),
+            (_, false) => Ok(total_rho(&charges)? <= self.rho),
+        }
     }
 
     /// Every kind of release of the run, in order.
@@ -118,14 +146,14 @@ impl Plan {
         self.moments.iter().map(MomentPlan::planned).chain(self.optimizer.planned()).collect()
     }
 
-    /// The events to pay for, in order.
-    pub fn events(&self) -> Vec<GaussianEvent> {
-        self.planned().into_iter().map(|planned| planned.event).collect()
+    /// What to pay for, in order.
+    pub fn charges(&self) -> Vec<Charge> {
+        self.planned().into_iter().map(|planned| planned.charge).collect()
     }
 
     /// Number of optimizer steps.
     pub fn steps(&self) -> u64 {
-        self.planned().iter().filter(|planned| planned.query.is_step()).map(|planned| planned.event.count).sum()
+        self.planned().iter().filter(|planned| planned.query.is_step()).map(|planned| planned.charge.count()).sum()
     }
 
     /// Deviations at which features and target are cut.
@@ -208,6 +236,7 @@ fn choose(algorithm: Algorithm, standardise: bool, problem: &Problem<'_>) -> Fal
         }
         Algorithm::Whitened => (algorithm, Box::new(WhitenedDpGd::plan(problem)?)),
         Algorithm::DpGd => (algorithm, Box::new(DpGd::plan(problem)?)),
+        Algorithm::DpSgd => (algorithm, Box::new(DpSgd::plan(problem)?)),
         Algorithm::DpGdTheory => (algorithm, Box::new(DpGdTheory::plan(problem)?)),
     })
 }

@@ -95,12 +95,12 @@ pub fn train(
 ) -> Fallible<(Trained, Paid)> {
     let Loaded { schema, dataset, plan, .. } = loaded;
     let secret_noise = noise.is_secure();
-    let mut paid = pay(ledger, &plan.scope, &plan.events(), noise)?;
+    let mut paid = pay(ledger, &plan.scope, &plan.charges(), noise)?;
     let charge = ledger_facts(ledger, &paid)?;
 
     let started = Instant::now();
-    let mut log =
-        Log { writer: LogWriter::new(plan.rho.clone(), plan.delta), digest: RunningDigest::default(), observe };
+    let writer = LogWriter::new(plan.rho.clone(), plan.delta, plan.scope.adjacency, &plan.charges());
+    let mut log = Log { writer, digest: RunningDigest::default(), observe };
     // At least one, so that a file without rows trains like any other.
     let mut rows = plan.rows.map_or(1.0, |(n, _)| n.max(1) as f64);
     let mut map = None;
@@ -155,7 +155,7 @@ struct Log<'a> {
 
 impl Log<'_> {
     fn release(&mut self, progress: &Progress<'_>) -> Fallible<()> {
-        let entry = self.writer.line(progress.released.event(), progress.query, progress.unit)?;
+        let entry = self.writer.line(progress.released.charge(), progress.query, progress.unit)?;
         self.digest.update(entry.to_json()?.as_bytes());
         (self.observe)(&entry)
     }

@@ -196,7 +196,7 @@ fn every_setting_is_recorded_in_the_statement() {
     }
     assert_eq!(facts["settings"]["averaging"], "last");
     let steps = &facts["releases"][2];
-    assert_eq!(steps["event"]["count"], 12);
+    assert_eq!(steps["charge"]["count"], 12);
     let clip = number(steps, "/unit") * number(steps, "/query/bound");
     assert!((clip / 0.75 - 1.0).abs() < 1e-12, "{clip}");
 }
@@ -230,4 +230,40 @@ fn a_schema_is_found_beside_a_file_named_after_it() {
     std::fs::rename(folder.path("fair.csv"), folder.path("fair_train.csv")).unwrap();
     folder.succeed("train fair_train.csv --epsilon 1");
     folder.succeed("verify fair_train.model.json --ledger fair_train.ledger.sqlite");
+}
+
+#[test]
+fn sampled_steps_are_accounted_for_by_privacy_loss_distributions() {
+    let folder = Folder::with("fair");
+    let train = "train fair.csv --epsilon 1 --delta 1e-6 --algorithm dp-sgd --steps 60 --sampling-rate 0.1 --json";
+    let summary = folder.succeed(train).json();
+    let epsilon = number(&summary, "/epsilon_pld");
+    assert!(epsilon <= 1.0 && epsilon > 0.98, "the budget is kept and used: {epsilon}");
+    assert_eq!(number(&summary, "/epsilon"), epsilon);
+    assert_eq!(summary["epsilon_zcdp"], Value::Null);
+    folder.succeed("verify fair.model.json --ledger fair.ledger.sqlite --log fair.log.jsonl");
+    let stated = folder.json("fair.model.json")["statement"].clone();
+    assert!(stated["mechanism"]["sampling"].as_str().unwrap().starts_with("Poisson, rate at most 0."));
+    let spent = folder.spending("fair.ledger.sqlite");
+    assert!(number(&spent, "/spent_delta") >= 1e-6, "approximate zCDP has a delta of its own: {spent}");
+    let last: Value = serde_json::from_str(folder.text("fair.log.jsonl").lines().last().unwrap()).unwrap();
+    let running = number(&last, "/epsilon_rdp");
+    assert!(running >= epsilon && running < 1.4 * epsilon, "{running} bounds {epsilon}");
+    assert_eq!(last.get("rho"), None);
+}
+
+#[test]
+fn sampled_steps_refuse_what_cannot_be_accounted_for() {
+    let folder = Folder::with("fair");
+    for (arguments, word) in [
+        ("--rho 0.1", "--epsilon"),
+        ("--epsilon 1 --noise discrete-gaussian", "--noise"),
+        ("--epsilon 1 --sampling-rate 0.7", "--sampling-rate"),
+        ("--epsilon 1 --sampling-rate nan", "--sampling-rate"),
+    ] {
+        let outcome = folder.run(&format!("train fair.csv --algorithm dp-sgd {arguments}"));
+        assert_eq!(outcome.code, Some(2), "{outcome:?}");
+        assert!(outcome.stderr.contains(word), "{outcome:?}");
+    }
+    assert!(!folder.names().iter().any(|name| name.contains("sqlite")), "nothing was charged");
 }
