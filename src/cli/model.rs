@@ -120,6 +120,7 @@ pub(super) fn statement(arguments: &StatementArguments) -> Fallible<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let mut text = plain_statement(&model.statement);
+    text.push_str(&evaluated(&model));
     if arguments.coefficients {
         text.push('\n');
         text.push_str(&most_telling(&model, usize::MAX));
@@ -273,4 +274,14 @@ fn epsilons(guarantee: &Guarantee) -> String {
     ];
     let shown = known.iter().filter_map(|(by, value)| value.as_ref().map(|value| format!("{value} {by}")));
     format!("{}, at delta {}", shown.collect::<Vec<_>>().join(", "), guarantee.delta)
+}
+
+/// Metrics on a private hold-out, in lines; empty without any.
+pub(super) fn evaluated(model: &ModelFile) -> String {
+    let Some(evaluation) = &model.evaluation else { return String::new() };
+    let mut text = format!("\nOn about {:.0} rows held out (noised, part of the release):\n", evaluation.rows);
+    for (name, estimate) in &evaluation.metrics {
+        text.push_str(&format!("  {name:9} {:.4} (noise {:.4})\n", estimate.value, estimate.noise));
+    }
+    text
 }

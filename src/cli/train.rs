@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use serde_json::json;
 
 use super::arguments::{AdjacencyArgument, SchemaArgument, delta, same_file, stem};
-use super::model::{most_telling, plain_statement};
+use super::model::{evaluated, most_telling, plain_statement};
 use super::output::{bar, print, print_json, seconds, warn};
 use crate::data::CsvFile;
 use crate::error::{Error, Fallible};
@@ -62,6 +62,7 @@ Examples:
   rhograd train datasets/fair.csv --epsilon 1
   rhograd train adult_train.csv --epsilon 0.5 --delta 1e-6 --out adult.model.json --json
   rhograd train wages.csv --schema wages.schema.json --rho 0.1 --ledger budget.sqlite
+  rhograd train wages.csv --epsilon 1 --evaluate-budget 0.1
   rhograd train wages.csv --epsilon 1 --algorithm dp-gd-theory --rows 20000 --radius 2
 
 Writes MODEL (with its privacy statement inside) and LOG (one JSON line per release), and charges
@@ -122,6 +123,12 @@ pub(super) struct TrainArguments {
     /// Public number of rows, known without counting the file [default: the schema's "rows"]
     #[arg(long, value_name = "N")]
     rows: Option<u64>,
+    /// Share of the budget for metrics on rows held out of training, released with the model
+    #[arg(long, value_name = "SHARE", allow_hyphen_values = true)]
+    evaluate_budget: Option<f64>,
+    /// Probability with which a row is held out, with --evaluate-budget
+    #[arg(long, value_name = "SHARE", default_value_t = 0.2, requires = "evaluate_budget", allow_hyphen_values = true)]
+    holdout: f64,
     /// Law of the integer noise
     #[arg(long, value_enum, default_value = "normal")]
     noise: NoiseArgument,
@@ -261,6 +268,8 @@ impl TrainArguments {
             },
             standardise: self.no_standardise.then_some(false),
             rows: self.rows,
+            evaluate_budget: self.evaluate_budget,
+            holdout: self.holdout,
             ..TrainConfig::new(budget)
         })
     }
@@ -360,9 +369,10 @@ fn report_spending(ledger: &mut Ledger, trained: &Trained) -> Fallible<()> {
 
 fn page(trained: &Trained, out: &Path, log: &Path) -> String {
     format!(
-        "{}\n{}\nmodel  {}\nlog    {}\n",
+        "{}\n{}{}\nmodel  {}\nlog    {}\n",
         plain_statement(&trained.model.statement),
         most_telling(&trained.model, 10),
+        evaluated(&trained.model),
         out.display(),
         log.display()
     )
@@ -394,6 +404,7 @@ fn summary(finished: &Finished, out: &Path, log: &Path) -> serde_json::Value {
         "clip": statement.mechanism.clip_norm,
         "settings": facts.settings,
         "dimension": facts.dimension,
+        "evaluation": trained.model.evaluation,
         "releases": last.as_ref().map_or(0, |entry| entry.release),
         "out": out,
         "log": log,

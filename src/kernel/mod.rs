@@ -11,6 +11,7 @@ mod gram;
 mod map;
 pub mod naive;
 mod rows;
+mod scores;
 mod step;
 mod sums;
 
@@ -18,5 +19,6 @@ pub use caps::{Caps, MAX_MULTIPLIER};
 pub use gram::{DIAGONAL, GRAM_MULTIPLIER, OFF_DIAGONAL, each_entry, gram_sum, gram_unit};
 pub use map::IntegerMap;
 pub use rows::{FULL_SCALE, LANES, RawRow, Rows, RowsBuilder, Shape};
+pub use scores::{ERROR_LIMIT, LOSS_LIMIT, MARGIN_BINS, MARGIN_LIMIT, Scoring, score_sum};
 pub use step::{Step, clipped_sum};
 pub use sums::{MomentWeights, moment_sum};

@@ -150,7 +150,7 @@ impl Rows {
     }
 
     /// Copies of the rows with the given numbers.
-    pub(super) fn subset(&self, chosen: &[usize]) -> Rows {
+    pub fn subset(&self, chosen: &[usize]) -> Rows {
         let tiles = chosen.len().div_ceil(LANES);
         let (numeric, categorical) = (self.shape.numeric(), self.shape.categorical());
         let none = |column: usize| self.shape.levels(column) as u16;

@@ -3,7 +3,9 @@
 use ndarray::Array1;
 
 use super::{Query, Sensitive};
-use crate::kernel::{Caps, IntegerMap, MomentWeights, Rows, Shape, Step, clipped_sum, gram_sum, moment_sum};
+use crate::kernel::{
+    Caps, IntegerMap, MomentWeights, Rows, Scoring, Shape, Step, clipped_sum, gram_sum, moment_sum, score_sum,
+};
 use crate::loss::{Glm, Loss, LossVisitor};
 use crate::preprocess::Standardiser;
 use crate::privacy::{L2, Scope, Sensitivity};
@@ -83,6 +85,27 @@ impl PrivateDataset {
     /// at most `sqrt(2) bound`.
     pub fn gram(&self, bound: u64, most: u64) -> Sensitive<L2> {
         self.sensitive(gram_sum(&self.rows, bound, most), &Query::Gram { bound })
+    }
+
+    /// Sums that measure the predictions of public coefficients, see [`score_sum`].
+    ///
+    /// # Privacy
+    /// A row's vector has norm at most `weight sqrt(parts)`, a public number.
+    pub fn scores(&self, weights: &[f64], label_scale: f64, scoring: Scoring, weight: u32) -> Sensitive<L2> {
+        let query = Query::Scores { scoring, weight };
+        self.sensitive(score_sum(&self.rows, weights, label_scale, scoring, weight), &query)
+    }
+
+    /// Two data sets: rows that join by independent coins of probability `1 - exp(-exponent / 2^64)`, and the rest.
+    ///
+    /// # Privacy
+    /// The coins do not look at the rows, so a row more or less changes one part by one row and the other not at
+    /// all, given the coins.
+    pub(super) fn divided(self, chosen: &[usize]) -> (Self, Self) {
+        let mut left = chosen.iter().copied().peekable();
+        let rest: Vec<usize> = (0..self.rows.len()).filter(|row| left.next_if_eq(row).is_none()).collect();
+        let part = |rows: &[usize]| PrivateDataset { rows: self.rows.subset(rows), scope: self.scope.clone() };
+        (part(chosen), part(&rest))
     }
 
     /// The one place where a sensitivity is attached to a value: that of the query which computed it.

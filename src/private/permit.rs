@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use super::{ClippedRows, Gradient, Sensitive};
+use super::{ClippedRows, Gradient, PrivateDataset, Sensitive};
 use crate::error::{Error, Fallible};
 use crate::ledger::{Ledger, Reservation};
 use crate::noise::{NoiseSource, integer_noise, poisson_sample};
@@ -44,6 +44,14 @@ impl Paid {
     /// The ledger's receipt.
     pub fn reservation(&self) -> &Reservation {
         &self.reservation
+    }
+
+    /// Divides a data set by secret, independent coins: those held out with probability `1 - exp(-exponent / 2^64)`,
+    /// and the rest. The same run always divides in the same way.
+    pub fn hold_out(&self, data: PrivateDataset, exponent: u64) -> (PrivateDataset, PrivateDataset) {
+        // No release has this number: numbers end one before it.
+        let chosen = poisson_sample(exponent, data.private_len(), &self.noise, u32::MAX);
+        data.divided(&chosen)
     }
 
     /// The next permit of the plan, for a release from all rows.

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::data::{Schema, Task};
 use crate::error::{Error, Fallible};
+use crate::kernel::Scoring;
 use crate::loss::Glm;
 use crate::optim::Settings;
 use crate::privacy::{Adjacency, Delta, Epsilon, NoiseLaw, Rho};
@@ -39,6 +40,14 @@ impl ModelKind {
         match task {
             Task::Classification => ModelKind::Logistic,
             Task::Regression => ModelKind::Linear,
+        }
+    }
+
+    /// What a hold-out measures.
+    pub fn scoring(self) -> Scoring {
+        match self {
+            ModelKind::Logistic => Scoring::Label,
+            ModelKind::Linear => Scoring::Number,
         }
     }
 
@@ -105,6 +114,10 @@ pub struct TrainConfig {
     pub settings: Settings,
     /// Whether features are standardised by privately released moments.
     pub standardise: Option<bool>,
+    /// Share of rho for a release of metrics on a private hold-out; `None` for none.
+    pub evaluate_budget: Option<f64>,
+    /// Probability with which a row is held out, if anything is evaluated.
+    pub holdout: f64,
     /// Public hint of the number of rows; overrides the schema's.
     pub rows: Option<u64>,
 }
@@ -120,6 +133,8 @@ impl TrainConfig {
             noise: NoiseLaw::FlooredNormal,
             settings: Settings::default(),
             standardise: None,
+            evaluate_budget: None,
+            holdout: 0.2,
             rows: None,
         }
     }
@@ -139,6 +154,12 @@ impl TrainConfig {
             Budget::Epsilon(..) | Budget::Rho(..) => {}
         }
         check_settings(&self.settings)?;
+        if let Some(share) = self.evaluate_budget.filter(|share| !(*share > 0.0 && *share < 1.0)) {
+            return Err(out_of_range("--evaluate-budget", share, "in (0, 1)", "try 0.1"));
+        }
+        if !(self.holdout > 0.0 && self.holdout <= 0.5) {
+            return Err(out_of_range("--holdout", self.holdout, "in (0, 0.5]", "try 0.2"));
+        }
         if self.rows.or(schema.rows) == Some(0) {
             return Err(out_of_range("--rows", 0.0, "positive", "leave it out to have the count released"));
         }

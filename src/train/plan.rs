@@ -6,7 +6,7 @@ use crate::data::Schema;
 use crate::error::{Error, Fallible};
 use crate::kernel::{FULL_SCALE, Shape};
 use crate::optim::{
-    DpGd, DpGdTheory, DpSgd, MomentParts, MomentPlan, Optimizer, Planned, Problem, Target, WhitenedDpGd,
+    DpGd, DpGdTheory, DpSgd, HoldoutPlan, MomentParts, MomentPlan, Optimizer, Planned, Problem, Target, WhitenedDpGd,
 };
 use crate::preprocess::shape_of;
 use crate::privacy::{Charge, DatasetId, Delta, Epsilon, NoiseLaw, Rho, Scope, total_rho};
@@ -29,6 +29,26 @@ const MOST_WHITENED: usize = 1024;
 /// Where the number of rows is public: the largest ratio of the Gram matrix's noise to the mean eigenvalue for which
 /// `auto` pays for it.
 const MOST_GRAM_NOISE: f64 = 30.0;
+
+/// Rows that take no part in training, and what is released from them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Holdout {
+    /// Probability with which a row is held out.
+    pub share: f64,
+    /// A row trains with probability `exp(-exponent / 2^64)`.
+    pub exponent: u64,
+    /// The release.
+    pub scores: HoldoutPlan,
+}
+
+impl Holdout {
+    fn new(config: &TrainConfig, model: ModelKind, rho: &Rho) -> Fallible<Option<Self>> {
+        let Some(budget) = config.evaluate_budget else { return Ok(None) };
+        let scores = HoldoutPlan::new(model.scoring(), config.adjacency, budget * rho.lower(), config.noise)?;
+        let exponent = (-(-config.holdout).ln_1p() * 2f64.powi(64)) as u64;
+        Ok(Some(Holdout { share: config.holdout, exponent, scores }))
+    }
+}
 
 /// A checked and calibrated training run: a pure function of configuration, schema and public facts.
 ///
@@ -59,6 +79,8 @@ pub struct Plan {
     pub standardise: bool,
     /// Release of moments, if any.
     pub moments: Option<MomentPlan>,
+    /// Rows held out, and the release of metrics on them, if any.
+    pub holdout: Option<Holdout>,
     /// The optimizer.
     pub optimizer: Box<dyn Optimizer>,
     /// Law of the noise.
@@ -84,18 +106,20 @@ impl Plan {
         let anything = shape.numeric() > 0 || model == ModelKind::Linear;
         let standardise = anything && config.standardise.unwrap_or(config.algorithm != Algorithm::DpGdTheory);
         let moments = plan_moments(config, &shape, model, &rho, standardise, rows.is_some())?;
-        let spent = moments.as_ref().map_or(Rho::zero(), |plan| plan.event().rho());
+        let holdout = Holdout::new(config, model, &rho)?;
+        let releases = moments.iter().map(MomentPlan::event).chain(holdout.iter().map(|part| part.scores.event()));
+        let before: Vec<Charge> = releases.map(Charge::from).collect();
+        let spent = total_rho(&before)?;
         let target = match config.budget {
             Budget::Epsilon(epsilon, _) => Some(epsilon),
             Budget::Rho(..) => None,
         };
-        let before: Vec<Charge> = moments.iter().map(|plan| plan.event().into()).collect();
         let problem = Problem {
             shape: &shape,
             adjacency: config.adjacency,
             loss: model.loss(),
             unit: unit_of(standardise, model),
-            rows: rows.map(|(n, _)| n),
+            rows: rows.map(|(n, _)| training_rows(n, holdout.as_ref())),
             noise: config.noise,
             budget: rho.minus(&spent),
             target: target.map(|epsilon| Target { epsilon, delta, before: &before }),
@@ -113,6 +137,7 @@ impl Plan {
             rows,
             standardise,
             moments,
+            holdout,
             optimizer,
             noise: config.noise,
             dimension: shape.dimension(),
@@ -143,12 +168,19 @@ impl Plan {
 
     /// Every kind of release of the run, in order.
     pub fn planned(&self) -> Vec<Planned> {
-        self.moments.iter().map(MomentPlan::planned).chain(self.optimizer.planned()).collect()
+        let moments = self.moments.iter().map(MomentPlan::planned);
+        let scores = self.holdout.iter().map(|part| part.scores.planned());
+        moments.chain(self.optimizer.planned()).chain(scores).collect()
     }
 
     /// What to pay for, in order.
     pub fn charges(&self) -> Vec<Charge> {
         self.planned().into_iter().map(|planned| planned.charge).collect()
+    }
+
+    /// The number of rows that train, where that is public but for the coins of a hold-out.
+    pub fn training_rows(&self) -> Option<u64> {
+        self.rows.map(|(n, _)| training_rows(n, self.holdout.as_ref()))
     }
 
     /// Number of optimizer steps.
@@ -222,6 +254,12 @@ fn plan_moments(
     };
     let parts = MomentParts { count: !rows_are_public, features: standardise, target };
     MomentPlan::new(shape, config.adjacency, rho.lower() * share, parts, config.noise).map(Some)
+}
+
+/// The expected number of rows that train, at least one.
+fn training_rows(rows: u64, holdout: Option<&Holdout>) -> u64 {
+    let share = holdout.map_or(0.0, |part| part.share);
+    (rows as f64 * (1.0 - share)).round().max(1.0) as u64
 }
 
 /// The optimizer of an algorithm; `auto` is settled here.

@@ -47,6 +47,8 @@ pub struct Facts {
     pub algorithm: Algorithm,
     /// Number of coefficients.
     pub dimension: usize,
+    /// Probability with which a row was held out of training, if any were.
+    pub holdout: Option<f64>,
     /// Settings of the algorithm; they cost nothing and bind nobody.
     pub settings: BTreeMap<String, Value>,
     /// The public row count, if one was used.
@@ -117,6 +119,7 @@ impl Facts {
             model: plan.model,
             algorithm: plan.algorithm,
             dimension: plan.dimension,
+            holdout: plan.holdout.as_ref().map(|holdout| holdout.share),
             settings,
             rows,
             rows_origin: origin.into(),
@@ -387,7 +390,9 @@ impl ReleaseFacts {
     fn clip_norm(&self) -> f64 {
         match self.query {
             Query::ClippedSum { bound } => bound as f64 * self.unit,
-            Query::Moments { .. } | Query::Gram { .. } => self.charge.gaussian().sensitivity as f64 * self.unit,
+            Query::Moments { .. } | Query::Gram { .. } | Query::Scores { .. } => {
+                self.charge.gaussian().sensitivity as f64 * self.unit
+            }
         }
     }
 }
@@ -414,6 +419,10 @@ fn check_releases(facts: &Facts) -> Fallible<()> {
     });
     let counted = moments.is_some_and(|(weights, _)| weights.count > 0);
     let featured = moments.is_some_and(|(weights, _)| weights.features > 0);
+    let scored = facts.releases.iter().any(|release| matches!(release.query, Query::Scores { .. }));
+    if scored != facts.holdout.is_some() {
+        return Err(damaged("a hold-out and its release do not fit"));
+    }
     if moments.is_some_and(|(_, columns)| columns != facts.numeric_columns)
         || counted == facts.rows.is_some()
         || (facts.standardised && !featured)
@@ -544,7 +553,10 @@ impl ScopeOfUse {
                 None => "no ledger: choices made by looking at other runs are not covered".into(),
             },
             pretraining_data: "none".into(),
-            evaluation_on_private_data: "none".into(),
+            evaluation_on_private_data: match facts.holdout {
+                Some(share) => format!("one release, charged above, on rows held out with probability {share}"),
+                None => "none".into(),
+            },
         }
     }
 }
