@@ -248,12 +248,20 @@ impl Pair {
         matches!(self.base, Base::DiscreteGaussian { .. } | Base::DiscreteLaplace { .. })
     }
 
-    /// Whether the cells can be summed in reasonable time.
+    /// Whether the pair is in the range for which tilts and cells are meant; others get analytic bounds.
     pub(super) fn is_tractable(&self, reach: f64) -> bool {
-        match self.base {
-            Base::DiscreteGaussian { sigma, shift } => sigma >= WIDE || shift + 2.0 * reach * sigma < 1e6,
-            _ => reach.is_finite(),
-        }
+        let rate = match self.sampling {
+            Sampling::Whole => 1.0,
+            Sampling::Remove(q) | Sampling::Add(q) | Sampling::Replace(q) => q,
+        };
+        let size = match self.base {
+            Base::Gaussian { mu } => mu,
+            Base::DiscreteGaussian { sigma, shift } if sigma < WIDE && shift + 2.0 * reach * sigma > 1e6 => f64::NAN,
+            Base::DiscreteGaussian { sigma, shift } => shift / sigma,
+            Base::Laplace { epsilon } | Base::TwoPoint { epsilon } => epsilon,
+            Base::DiscreteLaplace { unit, shift } => unit * shift,
+        };
+        reach.is_finite() && rate >= 1e-30 && (1e-30..=1e3).contains(&size)
     }
 
     /// A point that splits an interval of the coordinate, unless it cannot be split.
