@@ -94,7 +94,10 @@ struct Plain {
 /// `ln(1 - q + q e^loss)`, relatively precise also when tiny.
 pub(super) fn mixed(q: f64, loss: f64) -> f64 {
     if loss >= 700.0 {
-        loss + q.ln() + ((1.0 - q) / q * (-loss).exp()).ln_1p()
+        // A tiny q has no reciprocal, and its logarithm would lose digits where the two nearly cancel.
+        let half = (loss / 2.0).exp();
+        let odds = q * half * half;
+        if odds.is_finite() { (odds - q).ln_1p() } else { loss + q.ln() + ((-q).ln_1p() - loss - q.ln()).exp() }
     } else if q > 0.5 && loss < -0.5 {
         // Here 1 - q is exact, and the other form would cancel.
         ((1.0 - q) + q * loss.exp()).ln()
