@@ -121,3 +121,19 @@ fn the_ends_of_delta_are_answered() {
         assert_eq!(epsilon(event, 1.0 - f64::EPSILON / 2.0).upper, 0.0);
     }
 }
+
+/// Under a strong tilt a share of 1e-13 of a cell of integers decides; rounded down it broke the upper bound.
+#[test]
+fn coarse_and_fine_intervals_of_a_deep_tail_overlap() {
+    let parts = vec![
+        Event::repeated(Mechanism::Gaussian { noise_multiplier: 3.960_008_052_479_739 }, 34),
+        single(Mechanism::DiscreteGaussian { sigma: 4.580_946_529_368_63, sensitivity: 2 }),
+    ];
+    let event = Event::Composed { events: parts };
+    let at = Epsilon::new(684.356_647_231_319_8).unwrap();
+    let found = [0.3, 1e-2, 1e-4, 0.0].map(|it| pld::ln_delta(&event, AddRemove, at, it).unwrap());
+    for a in &found {
+        assert!(found.iter().all(|b| a.lower <= b.upper), "{found:?}");
+    }
+    assert!(found[3].width() < 1e-6, "{found:?}");
+}
