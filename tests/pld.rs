@@ -73,6 +73,21 @@ fn intervals_contain_the_reference() {
     assert!(rows >= 60);
 }
 
+/// Few steps of little noise, where the contour integral of the table does not converge; the references are by
+/// `golden/nested_pld.py`, with the error that its refinements show.
+#[test]
+fn intervals_contain_nested_quadratures() {
+    for (rate, noise, steps, at, truth, error) in [
+        (0.1, 0.4, 8, 12.0, -7.326_353_7, 1e-5),
+        (0.7, 0.5, 6, 20.0, -6.027_851_5, 1e-6),
+        (0.02, 0.5, 20, 5.0, -9.282_626_6, 1e-6),
+    ] {
+        let found = pld::ln_delta(&sgd(rate, noise, steps), AddRemove, eps(at), 1e-4).unwrap();
+        assert!(found.lower <= truth + error && truth - error <= found.upper, "{rate} {noise}: {found:?}");
+        assert!(found.width() <= 2e-4, "{rate} {noise}: {found:?}");
+    }
+}
+
 /// Points that other accountants publish, with the certified bounds of independent discretisations.
 #[test]
 fn published_values_are_met_at_fine_tolerance() {
