@@ -150,19 +150,17 @@ fn eval_answers_a_line_for_every_query() {
 }
 
 #[test]
-fn curves_are_drawn_and_tabulated() {
+fn curves_are_tabulated() {
     let folder = Folder::new();
-    folder.succeed("account curve delta --noise-multiplier 20 --steps 100 --points 5 --out c.svg --csv c.csv");
-    let svg = folder.text("c.svg");
-    assert!(svg.starts_with("<svg") && ["classical", "optimal", "rdp", "pld", "exact"].iter().all(|n| svg.contains(n)));
+    folder.succeed("account curve delta --noise-multiplier 20 --steps 100 --points 5 --csv c.csv");
     assert_eq!(folder.text("c.csv").lines().count(), 1 + 5 * 5);
+    // Three curves, and the corners of the two pairs beside the even points.
     let table = folder.succeed("account curve trade-off --noise-multiplier 1 --points 4").stdout;
-    assert!(table.lines().count() == 1 + 3 * 5 && table.contains("false negative rate"));
+    assert!(table.lines().count() == 1 + 3 * (5 + 2) && table.contains("false negative rate"));
     for bad in [
         "account curve delta",
         "account curve delta --noise-multiplier 0",
         "account curve delta --noise-multiplier 1 --notions best",
-        "account curve delta --noise-multiplier 1 --out c.gif",
         "account curve trade-off --laplace-scale 1",
         "account curve steps --noise-multiplier 1 --points 1",
     ] {

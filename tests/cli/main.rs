@@ -3,6 +3,7 @@
 
 mod account;
 mod bad_input;
+mod curves;
 mod ledger;
 mod piping;
 mod support;
