@@ -240,10 +240,10 @@ fn the_order_of_parts_does_not_matter() {
 fn calibration_ends_on_the_safe_side() {
     for adjacency in [AddRemove, ReplaceOne] {
         let (target, delta) = (2.0, del(1e-6));
-        let upper = |event: &Event| pld::epsilon(event, adjacency, delta, 2e-5).unwrap().upper;
+        let cost = |event: &Event| pld::epsilon(event, adjacency, delta, 1e-6).unwrap();
         let noise = pld::calibrate_noise_multiplier(0.01, 1000, adjacency, eps(target), delta).unwrap();
-        assert!(upper(&sgd(0.01, noise, 1000)) <= target * (1.0 + 1e-5));
-        assert!(upper(&sgd(0.01, noise * (1.0 - 1e-4), 1000)) > target);
+        assert!(pld::run_epsilon(0.01, noise, 1000, adjacency, delta).unwrap() <= target);
+        assert!(cost(&sgd(0.01, noise * (1.0 - 1e-5), 1000)).lower > target);
         let steps = pld::calibrate_steps(0.01, noise * (1.0 + 1e-4), adjacency, eps(target), delta).unwrap();
         assert!((999..=1002).contains(&steps), "{steps}");
         let rate = pld::calibrate_rate(noise * (1.0 + 1e-4), 1000, adjacency, eps(target), delta).unwrap();
