@@ -5,6 +5,7 @@
 
 mod account;
 mod arguments;
+mod calibrate;
 mod curve;
 mod data;
 mod ledger;

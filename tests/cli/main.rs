@@ -3,6 +3,7 @@
 
 mod account;
 mod bad_input;
+mod calibrate;
 mod curves;
 mod ledger;
 mod piping;
