@@ -6,7 +6,8 @@ use clap::{Args, Subcommand};
 use serde_json::{Map, Value, json};
 
 use super::calibrate::{self, CalibrateArguments};
-use super::curve::{self, CurveArguments, EvalArguments};
+use super::curve::{self, CurveArguments};
+use super::eval::{self, EvalArguments};
 use super::output::{print, print_json};
 use crate::accounting::{self, Conversion, gaussian};
 use crate::error::{Error, Fallible};
@@ -66,7 +67,7 @@ pub(super) fn run(command: &AccountCommand) -> Fallible<ExitCode> {
         AccountCommand::Convert(arguments) => (convert(arguments)?, arguments.json),
         AccountCommand::Calibrate(arguments) => (calibrate::calibrate(arguments)?, arguments.json),
         AccountCommand::Curve(arguments) => return curve::curve(arguments),
-        AccountCommand::Eval(arguments) => return curve::eval(arguments),
+        AccountCommand::Eval(arguments) => return eval::eval(arguments),
     };
     if json {
         print_json(&Value::Object(answer))?;

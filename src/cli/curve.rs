@@ -1,4 +1,4 @@
-//! `rhograd account curve` and `rhograd account eval`.
+//! `rhograd account curve`: notions of privacy compared, as pictures and tables.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -9,7 +9,6 @@ use super::arguments::AdjacencyArgument;
 use super::output::{print, warn};
 use super::plot::{Chart, Format};
 use crate::accounting::curves::{self, Notion, Series};
-use crate::accounting::query;
 use crate::error::{Error, Fallible};
 use crate::privacy::{Adjacency, Delta, Event, Mechanism};
 use crate::train::StagedFile;
@@ -165,36 +164,4 @@ impl CurveArguments {
         }
         Ok(ExitCode::SUCCESS)
     }
-}
-
-#[derive(Args)]
-#[command(after_help = "Example:
-  rhograd account eval queries.jsonl
-
-FILE holds JSON lines of {\"id\", \"query\", \"params\"}, or one document with a list \"points\" of them; - reads
-standard input. One JSON object a line comes out: {\"id\", \"answer\"} or {\"id\", \"error\"}.
-`rhograd account eval --list` names the queries.")]
-pub(super) struct EvalArguments {
-    /// File of queries; - for standard input
-    #[arg(required_unless_present = "list")]
-    file: Option<PathBuf>,
-    /// Name the queries
-    #[arg(long)]
-    list: bool,
-}
-
-pub(super) fn eval(arguments: &EvalArguments) -> Fallible<ExitCode> {
-    let Some(path) = arguments.file.as_ref().filter(|_| !arguments.list) else {
-        print(&(query::QUERIES.join("\n") + "\n"))?;
-        return Ok(ExitCode::SUCCESS);
-    };
-    let text = match path.to_str() {
-        Some("-") => std::io::read_to_string(std::io::stdin()),
-        _ => std::fs::read_to_string(path),
-    };
-    let text = text.map_err(|e| Error::io(path, "read the queries", e))?;
-    for question in query::read_queries(&text)? {
-        print(&(query::answer_line(&question) + "\n"))?;
-    }
-    Ok(ExitCode::SUCCESS)
 }

@@ -8,6 +8,7 @@ mod arguments;
 mod calibrate;
 mod curve;
 mod data;
+mod eval;
 mod ledger;
 mod model;
 mod output;

@@ -150,6 +150,34 @@ fn eval_answers_a_line_for_every_query() {
 }
 
 #[test]
+fn eval_reads_standard_input_and_survives_malformed_lines() {
+    let folder = Folder::new();
+    let good = |id: u64| format!("{{\"id\":{id},\"query\":\"pure_dp_to_zcdp\",\"params\":{{\"epsilon\":1.0}}}}");
+    let text = format!("{}\nnonsense\n\n{{\"id\":\"x\",\"query\":3}}\n{}\n", good(1), good(2));
+    folder.write("queries.jsonl", &text);
+    let mut command = folder.command("account eval -");
+    command.stdin(std::fs::File::open(folder.path("queries.jsonl")).unwrap());
+    let outcome = command.output().unwrap();
+    assert_eq!(outcome.status.code(), Some(0));
+    let answers = String::from_utf8(outcome.stdout).unwrap();
+    assert_eq!(answers, folder.succeed("account eval queries.jsonl").stdout);
+    let lines: Vec<serde_json::Value> = answers.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(lines.len(), 4);
+    assert!(lines[0]["answer"].is_object() && lines[3]["id"] == 2 && lines[3]["answer"].is_object());
+    assert!(lines[1]["line"] == 2 && lines[1]["id"].is_null() && lines[1]["error"].is_string());
+    assert!(lines[2]["line"] == 4 && lines[2]["id"] == "x" && lines[2]["error"].as_str().unwrap().contains("query"));
+}
+
+#[test]
+fn the_help_of_eval_names_every_query_and_its_parameters() {
+    let folder = Folder::new();
+    let help = folder.succeed("account eval --help").stdout;
+    let names = folder.succeed("account eval --list").stdout;
+    assert!(names.lines().all(|name| help.contains(&format!("  {name}: "))), "{help}");
+    assert!(help.contains("Exit code") && help.contains("zcdp_to_eps_classical: xi, rho, delta"), "{help}");
+}
+
+#[test]
 fn curves_are_tabulated() {
     let folder = Folder::new();
     folder.succeed("account curve delta --noise-multiplier 20 --steps 100 --points 5 --csv c.csv");
