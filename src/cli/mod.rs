@@ -6,6 +6,7 @@
 mod account;
 mod arguments;
 mod calibrate;
+mod coefficients;
 mod curve;
 mod data;
 mod eval;

@@ -8,6 +8,7 @@ use clap::Args;
 use serde_json::json;
 
 use super::arguments::same_file;
+use super::coefficients;
 use super::output::{print, print_json, warn};
 use crate::data::CsvFile;
 use crate::error::{Error, Fallible};
@@ -100,11 +101,13 @@ pub(super) fn evaluate(arguments: &EvaluateArguments) -> Fallible<ExitCode> {
 }
 
 #[derive(Args)]
-#[command(after_help = "Example:\n  rhograd statement fair.model.json")]
+#[command(
+    after_help = "Examples:\n  rhograd statement fair.model.json\n  rhograd statement fair.model.json --coefficients"
+)]
 pub(super) struct StatementArguments {
     /// Model file written by `rhograd train`
     model: PathBuf,
-    /// Also print all coefficients, per unit as the features are scaled
+    /// Also print all coefficients in the units of the data, with standard errors that include the noise
     #[arg(long)]
     coefficients: bool,
     /// Print the statement as JSON
@@ -123,7 +126,7 @@ pub(super) fn statement(arguments: &StatementArguments) -> Fallible<ExitCode> {
     text.push_str(&evaluated(&model));
     if arguments.coefficients {
         text.push('\n');
-        text.push_str(&most_telling(&model, usize::MAX));
+        text.push_str(&coefficients::table(&model));
     }
     print(&text)?;
     Ok(ExitCode::SUCCESS)

@@ -12,6 +12,7 @@ mod holdout;
 mod moments;
 mod problem;
 mod theory;
+mod uncertainty;
 mod whitened;
 
 pub use clipped::{ClipRule, ClippedPlan};

@@ -10,7 +10,7 @@ use super::plan::Plan;
 use super::statement::Statement;
 use crate::data::Schema;
 use crate::error::{Error, Fallible};
-use crate::optim::Evaluation;
+use crate::optim::{Evaluation, Fitted};
 use crate::preprocess::{Affine, Standardiser, TargetRule};
 
 /// Name and version of the file format.
@@ -91,6 +91,10 @@ pub struct ModelFile {
     pub intercept: f64,
     /// The features, numeric ones first.
     pub features: Vec<Feature>,
+    /// Standard error of each coefficient, features in order and the intercept last: sampling and noise together, but
+    /// not the shrinkage of a private fit. Absent where no theory gives one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub standard_errors: Option<Vec<f64>>,
     /// Metrics on a private hold-out, if the run paid for them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub evaluation: Option<Evaluation>,
@@ -108,12 +112,12 @@ impl ModelFile {
         plan: &Plan,
         schema: &Schema,
         map: Option<&Standardiser>,
-        weights: &[f64],
+        fitted: &Fitted,
         evaluation: Option<Evaluation>,
         statement: Statement,
         log_sha256: String,
     ) -> Fallible<Self> {
-        let mut weights = weights.iter().copied();
+        let mut weights = fitted.weights.iter().copied();
         let mut next = || weights.next().ok_or_else(|| Error::numerical("model", "a coefficient is missing"));
         let mut features = Vec::new();
         for (index, (name, lower, upper)) in schema.numeric().enumerate() {
@@ -133,6 +137,7 @@ impl ModelFile {
             target: target_of(schema, map),
             intercept: next()?,
             features,
+            standard_errors: fitted.standard_errors.clone(),
             evaluation,
             statement,
             log_sha256,
