@@ -14,7 +14,7 @@ use crate::error::{Error, Fallible};
 use crate::ledger::Ledger;
 use crate::num::round::{decimal_down, decimal_up};
 use crate::privacy::Adjacency;
-use crate::train::{self, Feature, Metrics, ModelFile, StagedFile, Statement, Target};
+use crate::train::{self, Feature, ModelFile, ModelKind, StagedFile, Statement, Target};
 
 #[derive(Args)]
 #[command(
@@ -40,9 +40,10 @@ pub(super) fn predict(arguments: &PredictArguments) -> Fallible<ExitCode> {
     }
     let staged = arguments.out.as_deref().map(StagedFile::new).transpose()?;
     let predictions = train::predict(&model, &file)?;
-    let mut text = String::from(match model.target {
-        Target::Label { .. } => "probability\n",
-        Target::Number { .. } => "prediction\n",
+    let mut text = String::from(match (&model.target, model.model) {
+        (Target::Label { .. }, ModelKind::Svm { .. }) => "score\n",
+        (Target::Label { .. }, _) => "probability\n",
+        (Target::Number { .. }, _) => "prediction\n",
     });
     for value in &predictions.values {
         match value {
@@ -86,17 +87,20 @@ pub(super) fn evaluate(arguments: &EvaluateArguments) -> Fallible<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     warn(&format!("custodian-only: exact functions of the rows of {}; not private", arguments.data.display()));
-    print(&match metrics {
-        Metrics::Label { rows, accuracy, auc, log_loss, majority } => {
-            format!(
-                "rows      {rows}\naccuracy  {accuracy:.4}\nauc       {auc:.4}\nlog_loss  {log_loss:.4}\nmajority  {majority:.4}\n"
-            )
-        }
-        Metrics::Number { rows, rmse, mae, r2 } => {
-            format!("rows  {rows}\nrmse  {rmse:.6}\nmae   {mae:.6}\nr2    {r2:.4}\n")
-        }
-    })?;
+    print(&metrics_page(&value))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// One line for each measure.
+fn metrics_page(metrics: &serde_json::Value) -> String {
+    let mut page = String::new();
+    for (name, value) in metrics.as_object().into_iter().flatten() {
+        page.push_str(&match value.as_f64() {
+            Some(number) if !value.is_u64() => format!("{name:10}{number:.6}\n"),
+            _ => format!("{name:10}{value}\n"),
+        });
+    }
+    page
 }
 
 #[derive(Args)]
@@ -194,7 +198,7 @@ pub(super) fn plain_statement(statement: &Statement) -> String {
         ));
     }
     let rows = [
-        ("model", format!("{} regression, {} coefficients", facts.model.name(), facts.dimension)),
+        ("model", format!("{}, {} coefficients", facts.model.words(), facts.dimension)),
         (
             "algorithm",
             format!("{}, {} steps of full-batch gradient descent", facts.algorithm.name(), statement.mechanism.steps),
@@ -254,9 +258,11 @@ pub(super) fn most_telling(model: &ModelFile, count: usize) -> String {
     }
     effects.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()));
     let shown = effects.len().min(count);
-    let what = match &model.target {
-        Target::Label { name, positive, .. } => format!("log-odds of {name} = {positive}"),
-        Target::Number { name, scale, .. } => format!("{name}, in units of {scale:.4}"),
+    let what = match (&model.target, model.model) {
+        (Target::Label { name, positive, .. }, ModelKind::Svm { .. }) => format!("score of {name} = {positive}"),
+        (Target::Label { name, positive, .. }, _) => format!("log-odds of {name} = {positive}"),
+        (Target::Number { name, .. }, ModelKind::Poisson { .. }) => format!("logarithm of {name}"),
+        (Target::Number { name, scale, .. }, _) => format!("{name}, in units of {scale:.4}"),
     };
     let mut page = format!("Largest {shown} of {} effects on the {what} (noised):\n", effects.len());
     let width = effects.iter().take(shown).map(|(name, _)| name.chars().count()).max().unwrap_or(0);

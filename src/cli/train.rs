@@ -24,8 +24,34 @@ const MOST_THREADS: usize = 1024;
 
 #[derive(Clone, Copy, ValueEnum)]
 enum ModelArgument {
+    /// Two labels, log-odds
     Logistic,
+    /// Two labels, support vector machine with a rounded hinge
+    Svm,
+    /// Number, least squares
     Linear,
+    /// Number, least squares with an l2 penalty of 0.01 where --l2 gives none
+    Ridge,
+    /// Number, robust against outlying targets
+    Huber,
+    /// Number, conditional quantile
+    Quantile,
+    /// Count, log of its mean
+    Poisson,
+}
+
+impl ModelArgument {
+    fn kind(self, arguments: &TrainArguments) -> ModelKind {
+        match self {
+            ModelArgument::Logistic => ModelKind::Logistic,
+            ModelArgument::Svm => ModelKind::svm(),
+            ModelArgument::Linear => ModelKind::Linear,
+            ModelArgument::Ridge => ModelKind::Ridge,
+            ModelArgument::Huber => ModelKind::huber(arguments.huber_threshold),
+            ModelArgument::Quantile => ModelKind::quantile(arguments.quantile),
+            ModelArgument::Poisson => ModelKind::poisson(),
+        }
+    }
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -75,6 +101,12 @@ pub(super) struct TrainArguments {
     /// Model family [default: what the schema's task asks for]
     #[arg(long, value_enum)]
     model: Option<ModelArgument>,
+    /// Level of --model quantile [default: 0.5]
+    #[arg(long, value_name = "Q", allow_hyphen_values = true)]
+    quantile: Option<f64>,
+    /// Where the loss of --model huber turns linear, in the target's deviations [default: 1.345]
+    #[arg(long, value_name = "K", allow_hyphen_values = true)]
+    huber_threshold: Option<f64>,
     /// Training algorithm
     #[arg(long, value_enum, default_value = "auto")]
     algorithm: AlgorithmArgument,
@@ -102,9 +134,9 @@ pub(super) struct TrainArguments {
     /// Momentum in [0, 1) [default: by rule]
     #[arg(long, allow_hyphen_values = true)]
     momentum: Option<f64>,
-    /// l2 penalty on all coefficients but the intercept
-    #[arg(long, default_value_t = 0.0, allow_hyphen_values = true)]
-    l2: f64,
+    /// l2 penalty on all coefficients but the intercept [default: none; 0.01 for ridge]
+    #[arg(long, allow_hyphen_values = true)]
+    l2: Option<f64>,
     /// Radius of the ball that iterates are projected to [default: none; 1 for dp-gd-theory]
     #[arg(long, allow_hyphen_values = true)]
     radius: Option<f64>,
@@ -225,10 +257,7 @@ impl TrainArguments {
         };
         Ok(TrainConfig {
             adjacency: self.adjacency.into(),
-            model: self.model.map(|model| match model {
-                ModelArgument::Logistic => ModelKind::Logistic,
-                ModelArgument::Linear => ModelKind::Linear,
-            }),
+            model: self.model()?,
             algorithm: match self.algorithm {
                 AlgorithmArgument::Auto => Algorithm::Auto,
                 AlgorithmArgument::Whitened => Algorithm::Whitened,
@@ -256,6 +285,22 @@ impl TrainArguments {
             rows: self.rows,
             ..TrainConfig::new(budget)
         })
+    }
+
+    /// The family with its parameters; a parameter without its family is a mistake.
+    fn model(&self) -> Fallible<Option<ModelKind>> {
+        let kind = self.model.map(|model| model.kind(self));
+        let stray = [
+            ("--quantile", self.quantile, "quantile", matches!(kind, Some(ModelKind::Quantile { .. }))),
+            ("--huber-threshold", self.huber_threshold, "huber", matches!(kind, Some(ModelKind::Huber { .. }))),
+        ];
+        for (flag, value, family, used) in stray {
+            if value.is_some() && !used {
+                let cure = format!("add --model {family}, or leave it out");
+                return Err(Error::parameter(flag, format!("belongs to --model {family}"), cure));
+            }
+        }
+        Ok(kind)
     }
 
     fn outputs(&self) -> (PathBuf, PathBuf) {
@@ -322,7 +367,7 @@ fn report_load(loaded: &Loaded) {
             report.unusable
         ));
     }
-    if loaded.plan().model == ModelKind::Logistic && report.positives == 0 {
+    if report.positives == Some(0) {
         warn("custodian-only: no row has the positive label; check \"positive\" in the schema");
     }
     if report.missing + report.undeclared > 0 {

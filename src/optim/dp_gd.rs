@@ -38,7 +38,10 @@ impl DpGd {
         // Measured on Adult, BRFSS diabetes, California housing and protein structure; see docs/design.md.
         let (rate, rule) = match problem.loss {
             Glm::Logistic => (8.0, [0.15, 0.15, 0.6]),
-            Glm::Squared => (2.0, [0.36, 0.15, 3.0]),
+            Glm::Hinge(_) => (4.0, [0.15, 0.15, 0.6]),
+            Glm::Squared | Glm::Huber(_) => (2.0, [0.36, 0.15, 3.0]),
+            Glm::Pinball(_) => (2.0, [3.0, 3.0, 3.0]),
+            Glm::Poisson(_) => (1.0, [0.36, 0.3, 12.0]),
         };
         let square = problem.typical_square();
         let descent = Descent {
@@ -46,11 +49,12 @@ impl DpGd {
             steps: steps.unwrap_or(STEPS),
             learning_rate: learning_rate.unwrap_or(rate / square),
             momentum: momentum.unwrap_or(MOMENTUM),
-            l2,
+            l2: l2.unwrap_or(0.0),
             radius,
             averaging: averaging.unwrap_or(Averaging::Tail),
         };
-        Self::with(problem, descent, clip.map_or(ClipRule::ByNoise(rule), ClipRule::Fixed))
+        let clip = clip.map_or_else(|| ClipRule::by_noise(rule, problem.loss), ClipRule::Fixed);
+        Self::with(problem, descent, clip)
     }
 
     /// Plans given steps and a given rule for the clip.

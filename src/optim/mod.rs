@@ -16,7 +16,7 @@ pub use clipped::{ClipRule, ClippedPlan};
 pub use descent::{Averaging, Descent};
 pub use dp_gd::DpGd;
 pub use gram::GramPlan;
-pub use moments::{MomentParts, MomentPlan, Moments};
+pub use moments::{MomentParts, MomentPlan, Moments, Spread};
 pub use problem::{Fitted, Observer, Optimizer, Planned, Problem, Progress, Record, Settings, Start};
 pub use theory::{DpGdTheory, TheoryParameters};
 pub use whitened::WhitenedDpGd;

@@ -23,7 +23,7 @@ pub struct Settings {
     /// Momentum in `[0, 1)`.
     pub momentum: Option<f64>,
     /// l2 penalty on all coefficients but the intercept.
-    pub l2: f64,
+    pub l2: Option<f64>,
     /// Radius of the ball that iterates are kept in.
     pub radius: Option<f64>,
     /// Which iterate is returned.

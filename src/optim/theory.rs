@@ -106,7 +106,7 @@ impl DpGdTheory {
             steps: steps.unwrap_or((theory.iterates - 1).max(1)),
             learning_rate: learning_rate.unwrap_or(theory.learning_rate),
             momentum: momentum.unwrap_or(0.0),
-            l2,
+            l2: l2.unwrap_or(0.0),
             radius: Some(radius),
             averaging: averaging.unwrap_or(Averaging::Mean),
         };

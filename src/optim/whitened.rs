@@ -40,8 +40,17 @@ fn rule(loss: Glm) -> Rule {
         Glm::Logistic => {
             Rule { share: 0.12, ridge: 1.0, rate: 7.0, clip: [0.19, 0.15, 1.2], averaging: Averaging::Last }
         }
-        Glm::Squared => {
+        Glm::Hinge(_) => {
+            Rule { share: 0.12, ridge: 1.0, rate: 3.0, clip: [0.19, 0.15, 1.2], averaging: Averaging::Tail }
+        }
+        Glm::Squared | Glm::Huber(_) => {
             Rule { share: 0.25, ridge: 0.25, rate: 1.0, clip: [0.36, 0.15, 3.0], averaging: Averaging::Tail }
+        }
+        Glm::Pinball(_) => {
+            Rule { share: 0.25, ridge: 0.25, rate: 1.5, clip: [3.0, 3.0, 3.0], averaging: Averaging::Tail }
+        }
+        Glm::Poisson(_) => {
+            Rule { share: 0.25, ridge: 0.25, rate: 0.7, clip: [0.36, 0.3, 12.0], averaging: Averaging::Tail }
         }
     }
 }
@@ -83,13 +92,13 @@ impl WhitenedDpGd {
             steps: steps.unwrap_or(STEPS),
             learning_rate: learning_rate.unwrap_or(rule.rate),
             momentum: momentum.unwrap_or(0.0),
-            l2,
+            l2: l2.unwrap_or(0.0),
             radius,
             averaging: averaging.unwrap_or(rule.averaging),
         };
         let unit = u64::from(problem.unit.unsigned_abs()) << LOG2_MAP_UNIT;
         let gradient = ClippedPlan::new(unit, problem.adjacency, &left, descent.steps, problem.noise)?;
-        let clip = clip.map_or(ClipRule::ByNoise(rule.clip), ClipRule::Fixed);
+        let clip = clip.map_or_else(|| ClipRule::by_noise(rule.clip, problem.loss), ClipRule::Fixed);
         Ok(WhitenedDpGd { gram, gradient, clip, descent, ridge: rule.ridge })
     }
 

@@ -26,8 +26,8 @@ pub struct LoadReport {
     pub unusable: u64,
     /// The first of them, counted from 1 with the header.
     pub first_unusable: Option<u64>,
-    /// Rows with the positive label.
-    pub positives: u64,
+    /// Rows with the positive label, where the schema declares one.
+    pub positives: Option<u64>,
     /// Numeric cells that were missing or unreadable.
     pub missing: u64,
     /// Category cells with an undeclared value.
@@ -41,7 +41,9 @@ impl LoadReport {
         }
         self.lines += other.lines;
         self.unusable += other.unusable;
-        self.positives += other.positives;
+        if let Some(more) = other.positives {
+            self.positives = Some(self.positives.unwrap_or(0) + more);
+        }
         self.missing += other.missing;
         self.undeclared += other.undeclared;
     }
@@ -166,7 +168,7 @@ impl Encoder {
             return;
         }
         if matches!(self.rule, TargetRule::Label { .. }) {
-            report.positives += u64::from(row.label == 1);
+            report.positives = Some(report.positives.unwrap_or(0) + u64::from(row.label == 1));
         }
         for (q, &(index, lower, upper)) in row.numeric.iter_mut().zip(&self.numeric) {
             let value = fields.number(index);

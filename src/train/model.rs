@@ -4,8 +4,8 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::config::ModelKind;
 use super::files::sha256_hex;
+use super::kind::ModelKind;
 use super::plan::Plan;
 use super::statement::Statement;
 use crate::data::Schema;
@@ -51,7 +51,8 @@ pub enum Feature {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "lowercase", deny_unknown_fields)]
 pub enum Target {
-    /// Probability of the positive label is the logistic function of the margin.
+    /// Probability of the positive label is the logistic function of the margin; a support vector machine has the
+    /// margin itself as its score.
     Label {
         /// Column name.
         name: String,
@@ -61,7 +62,8 @@ pub enum Target {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         negatives: Option<Vec<String>>,
     },
-    /// The prediction is `centre + scale * margin`, moved into the bounds.
+    /// The prediction is `centre + scale * link(margin)`, moved into the bounds: the link is the exponential of the
+    /// bounded margin for Poisson regression and the margin itself otherwise.
     Number {
         /// Column name.
         name: String,
@@ -69,9 +71,9 @@ pub enum Target {
         lower: f64,
         /// Public upper bound.
         upper: f64,
-        /// Value of a zero margin.
+        /// Value of a link of zero.
         centre: f64,
-        /// Value of one unit of margin.
+        /// Value of one unit of the link.
         scale: f64,
     },
 }
@@ -163,6 +165,10 @@ impl ModelFile {
             let problem = format!("has format {:?}", model.format);
             return Err(Error::input(path, problem, format!("this program reads {FORMAT}")).in_column("format"));
         }
+        model
+            .model
+            .check_parameters()
+            .map_err(|e| Error::input(path, e.to_string(), "use an unedited file").in_column("model"))?;
         match model.unusable_part() {
             None => Ok(model),
             Some(part) => Err(Error::input(path, "bounds, scale or coefficients are unusable", "use an unedited file")

@@ -1,25 +1,23 @@
 //! Everything that is fixed before the first release: budget, standardisation, algorithm.
 
-use super::config::{Algorithm, Budget, ModelKind, TrainConfig, default_delta};
+use super::config::{Algorithm, Budget, TrainConfig, default_delta};
+use super::kind::{ModelKind, Response};
 use crate::accounting::Conversion;
 use crate::data::Schema;
 use crate::error::{Error, Fallible};
 use crate::kernel::{FULL_SCALE, Shape};
-use crate::optim::{DpGd, DpGdTheory, MomentParts, MomentPlan, Optimizer, Planned, Problem, WhitenedDpGd};
+use crate::optim::{DpGd, DpGdTheory, MomentParts, MomentPlan, Optimizer, Planned, Problem, Settings, WhitenedDpGd};
 use crate::preprocess::shape_of;
 use crate::privacy::{DatasetId, Delta, GaussianEvent, NoiseLaw, Rho, Scope, total_rho};
 
-/// Share of rho for the release of count, means and squares: logistic, linear.
+/// Share of rho for the release of count, means and squares: classification, regression.
 const MOMENT_SHARE: [f64; 2] = [0.05, 0.10];
 
 /// Share of rho for a release of the count alone.
 const COUNT_SHARE: f64 = 0.02;
 
-/// Deviations at which standardised features are cut: logistic, linear.
+/// Deviations at which standardised features are cut: classification, regression.
 const FEATURE_LIMIT: [f64; 2] = [2.0, 3.0];
-
-/// Deviations at which a standardised regression target is cut.
-const TARGET_LIMIT: f64 = 6.0;
 
 /// Most coefficients for which `auto` pays for a Gram matrix.
 const MOST_WHITENED: usize = 1024;
@@ -73,14 +71,16 @@ impl Plan {
     pub fn new(config: &TrainConfig, schema: &Schema, public_len: Option<u64>) -> Fallible<Self> {
         config.check(schema)?;
         let shape = shape_of(schema);
-        let model = ModelKind::of_task(schema.task);
+        let model = config.model.unwrap_or_else(|| ModelKind::of_schema(schema));
         let rows = public_rows(config, schema, public_len);
         let (rho, delta, delta_by_rule) = budget(config, rows.map(|(n, _)| n))?;
         // Categories alone leave nothing to standardise.
-        let anything = shape.numeric() > 0 || model == ModelKind::Linear;
+        let anything = shape.numeric() > 0 || model.response() != Response::Label;
         let standardise = anything && config.standardise.unwrap_or(config.algorithm != Algorithm::DpGdTheory);
         let moments = plan_moments(config, &shape, model, &rho, standardise, rows.is_some())?;
         let spent = moments.as_ref().map_or(Rho::zero(), |plan| plan.planned().event.rho());
+        let l2 = Some(config.settings.l2.unwrap_or(model.default_l2()));
+        let settings = Settings { l2, ..config.settings.clone() };
         let problem = Problem {
             shape: &shape,
             adjacency: config.adjacency,
@@ -89,7 +89,7 @@ impl Plan {
             rows: rows.map(|(n, _)| n),
             noise: config.noise,
             budget: rho.minus(&spent),
-            settings: &config.settings,
+            settings: &settings,
         };
         let (algorithm, optimizer) = choose(config.algorithm, standardise, &problem)?;
         let plan = Plan {
@@ -128,9 +128,9 @@ impl Plan {
         self.planned().iter().filter(|planned| planned.query.is_step()).map(|planned| planned.event.count).sum()
     }
 
-    /// Deviations at which features and target are cut.
-    pub fn limits(&self) -> (f64, f64) {
-        (FEATURE_LIMIT[index(self.model)], TARGET_LIMIT)
+    /// Deviations at which standardised features are cut.
+    pub fn feature_limit(&self) -> f64 {
+        FEATURE_LIMIT[index(self.model)]
     }
 
     /// The conversion whose epsilon is official for this noise.
@@ -148,10 +148,7 @@ pub(super) fn official_conversion(noise: NoiseLaw) -> Conversion {
 }
 
 fn index(model: ModelKind) -> usize {
-    match model {
-        ModelKind::Logistic => 0,
-        ModelKind::Linear => 1,
-    }
+    usize::from(model.response() != Response::Label)
 }
 
 fn unit_of(standardise: bool, model: ModelKind) -> i16 {
@@ -186,7 +183,7 @@ fn plan_moments(
     standardise: bool,
     rows_are_public: bool,
 ) -> Fallible<Option<MomentPlan>> {
-    let target = standardise && model == ModelKind::Linear;
+    let target = standardise && model.response() != Response::Label;
     let share = match (standardise, rows_are_public) {
         (true, _) => MOMENT_SHARE[index(model)],
         (false, false) => COUNT_SHARE,

@@ -4,17 +4,19 @@ use std::collections::HashMap;
 
 use rayon::prelude::*;
 
+use super::kind::ModelKind;
 use super::model::{Feature, ModelFile, Target};
 use crate::data::{CsvFile, Fields};
 use crate::error::Fallible;
-use crate::loss::Logistic;
+use crate::loss::{Logistic, Poisson};
 
 /// Lines handled by one task.
 const LINES_PER_BLOCK: usize = 4096;
 
 /// One prediction per physical line; `None` where the line is no record.
 pub struct Predictions {
-    /// Probabilities of the positive label, or predicted values in the target's units.
+    /// Probabilities of the positive label, scores of a support vector machine, or predicted values in the target's
+    /// units.
     pub values: Vec<Option<f64>>,
 }
 
@@ -88,9 +90,21 @@ impl<'a> Predictor<'a> {
         for effects in &self.categorical {
             margin += effects.known.get(fields.get(effects.column)).unwrap_or(&effects.fallback);
         }
-        Some(match &self.model.target {
-            Target::Label { .. } => Logistic::probability(margin),
-            Target::Number { lower, upper, centre, scale, .. } => (centre + scale * margin).clamp(*lower, *upper),
-        })
+        Some(outcome(self.model, margin))
+    }
+}
+
+/// The prediction that a margin stands for.
+fn outcome(model: &ModelFile, margin: f64) -> f64 {
+    match (&model.target, model.model) {
+        (Target::Label { .. }, ModelKind::Svm { .. }) => margin,
+        (Target::Label { .. }, _) => Logistic::probability(margin),
+        (Target::Number { lower, upper, centre, scale, .. }, kind) => {
+            let link = match kind {
+                ModelKind::Poisson { bound } => Poisson::rate(bound, margin),
+                _ => margin,
+            };
+            (centre + scale * link).clamp(*lower, *upper)
+        }
     }
 }

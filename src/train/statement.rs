@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::config::{Algorithm, ModelKind};
+use super::config::Algorithm;
+use super::kind::ModelKind;
 use super::plan::{Plan, official_conversion};
 use crate::accounting::{Conversion, gaussian};
 use crate::error::{Error, Fallible};

@@ -34,6 +34,7 @@ impl Check {
 pub fn verify(model: &ModelFile, text: &str, log: Option<&str>, ledger: Option<&mut Ledger>) -> Fallible<Vec<Check>> {
     let mut checks = vec![
         Check::new("the digest belongs to the content", model.expected_digest() == model.digest),
+        Check::new("the model family is the recorded one", model.model == model.statement.facts.model),
         Check::new("every coefficient is finite", coefficients(model).all(f64::is_finite)),
         Check::new("the number of coefficients is the recorded dimension", {
             coefficients(model).count() == model.statement.facts.dimension
