@@ -79,7 +79,7 @@ fn a_query_that_moves_further_than_paid_for_is_refused() {
         let scope = scope("a", adjacency);
         let data = PrivateDataset::new(rows(40), scope.clone());
         let weights = Array1::from(vec![0.1, -0.2, 0.0, 0.1, 0.2, 0.3]);
-        let gradient = Gradient { loss: Glm::Logistic, weights: &weights, label_scale: 1.0, clip_norm: 1.0 };
+        let gradient = Gradient { loss: Glm::Logistic.into(), weights: &weights, label_scale: 1.0, clip_norm: 1.0 };
         let clipped = data.clipped(bound);
         for (paid_for, fits) in [(moves, true), (moves + 1, true), (moves - 1, false)] {
             let permit = paid(&scope, &[event(paid_for, 1)]).permit().unwrap();

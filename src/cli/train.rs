@@ -28,6 +28,8 @@ enum ModelArgument {
     Logistic,
     /// Two labels, support vector machine with a rounded hinge
     Svm,
+    /// Three or more labels, log-odds
+    Multinomial,
     /// Number, least squares
     Linear,
     /// Number, least squares with an l2 penalty of 0.01 where --l2 gives none
@@ -45,6 +47,7 @@ impl ModelArgument {
         match self {
             ModelArgument::Logistic => ModelKind::Logistic,
             ModelArgument::Svm => ModelKind::svm(),
+            ModelArgument::Multinomial => ModelKind::Multinomial,
             ModelArgument::Linear => ModelKind::Linear,
             ModelArgument::Ridge => ModelKind::Ridge,
             ModelArgument::Huber => ModelKind::huber(arguments.huber_threshold),
@@ -134,6 +137,9 @@ pub(super) struct TrainArguments {
     /// Momentum in [0, 1) [default: by rule]
     #[arg(long, allow_hyphen_values = true)]
     momentum: Option<f64>,
+    /// l1 penalty on all coefficients but intercepts, which sets small ones to zero; runs without whitening
+    #[arg(long, default_value_t = 0.0, allow_hyphen_values = true)]
+    l1: f64,
     /// l2 penalty on all coefficients but the intercept [default: none; 0.01 for ridge]
     #[arg(long, allow_hyphen_values = true)]
     l2: Option<f64>,
@@ -273,6 +279,7 @@ impl TrainArguments {
                 steps: self.steps,
                 learning_rate: self.learning_rate,
                 momentum: self.momentum,
+                l1: self.l1,
                 l2: self.l2,
                 radius: self.radius,
                 averaging: self.averaging.map(|averaging| match averaging {

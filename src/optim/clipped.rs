@@ -3,7 +3,7 @@
 use super::Planned;
 use crate::error::{Error, Fallible};
 use crate::kernel::MAX_MULTIPLIER;
-use crate::loss::{Glm, Loss, LossVisitor};
+use crate::loss::Objective;
 use crate::privacy::{Adjacency, GaussianEvent, MAX_LOG2_SCALE, NoiseLaw, Rho};
 use crate::private::Query;
 
@@ -85,16 +85,6 @@ pub enum ClipRule {
     ByNoise([f64; 3]),
 }
 
-struct Lipschitz;
-
-impl LossVisitor for Lipschitz {
-    type Output = f64;
-
-    fn visit<L: Loss>(self, loss: L) -> f64 {
-        loss.lipschitz()
-    }
-}
-
 /// A clip beyond this times the Lipschitz constant and the typical row norm would only add noise.
 const BEYOND_LIPSCHITZ: f64 = 1.3;
 
@@ -103,8 +93,8 @@ impl ClipRule {
     ///
     /// A clip below the largest slope also cuts the two sides of an asymmetric loss unevenly, so a loss may set
     /// `least` above it and get a clip that leaves rows of typical norm alone.
-    pub fn by_noise([factor, least, most]: [f64; 3], loss: Glm) -> Self {
-        let reached = BEYOND_LIPSCHITZ * loss.with(Lipschitz);
+    pub fn by_noise([factor, least, most]: [f64; 3], loss: Objective) -> Self {
+        let reached = BEYOND_LIPSCHITZ * loss.lipschitz();
         ClipRule::ByNoise([factor, least.min(reached), most.min(reached)])
     }
 

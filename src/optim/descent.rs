@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::{Observer, Progress, Start};
 use crate::error::{Error, Fallible};
-use crate::loss::Glm;
+use crate::loss::Objective;
 use crate::private::{ClippedRows, Gradient, Paid, Query};
 
 /// Which iterate is returned.
@@ -23,12 +23,16 @@ pub enum Averaging {
     Tail,
 }
 
-/// `w <- Proj(w - eta (g + lambda w))`, `g` the noised sum of clipped gradients over the row count.
+/// `w <- Proj(shrink(w - eta (g + lambda w), eta alpha))`, `g` the noised sum of clipped gradients over the row count.
 ///
-/// Momentum replaces the direction by `v <- momentum v + g + lambda w`. The l2 penalty is added to the
-/// noised gradient and so lies outside the clip; it leaves the intercept alone. The intercept is a
-/// feature like any other inside the clip. Rows may be seen through a map; penalty and ball are those of the
-/// coefficients of features.
+/// `shrink(z, c) = sign(z) max(|z| - c, 0)` is the proximal map of the l1 penalty `alpha |w|_1`. Momentum adds
+/// `momentum (w - w')` before it, `w'` the iterate before `w`; without l1 and ball that is the direction
+/// `v <- momentum v + g + lambda w`. Penalties are applied to noised values and so lie outside the clip; they leave
+/// intercepts alone. The intercept is a feature like any other inside the clip. Rows may be seen through a map;
+/// penalties and ball are those of the coefficients of features.
+///
+/// With an l1 penalty the points `z` are averaged and the mean is shrunk once: a mean of iterates would be zero only
+/// where all of them are.
 ///
 /// # Requirements on the problem
 /// A convex loss of the margin. With clipping, the objective that is minimised is the loss with slopes
@@ -39,17 +43,19 @@ pub enum Averaging {
 /// or follow from what was released before the first step.
 ///
 /// # Reference
-/// Bassily, Smith, Thakurta 2014; Song, Chaudhuri, Sarwate 2013.
+/// Bassily, Smith, Thakurta 2014; Song, Chaudhuri, Sarwate 2013. Inertial proximal steps: Ochs, Chen, Brox, Pock 2014.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Descent {
     /// The loss.
-    pub loss: Glm,
+    pub loss: Objective,
     /// Number of releases.
     pub steps: u64,
     /// Step size `eta` on the mean loss.
     pub learning_rate: f64,
     /// Weight of the previous direction, in `[0, 1)`.
     pub momentum: f64,
+    /// `alpha` of the penalty `alpha |w|_1`; positive only where rows are seen without a map.
+    pub l1: f64,
     /// `lambda` of the penalty `lambda |w|^2 / 2`.
     pub l2: f64,
     /// Radius of the ball around zero that iterates are kept in.
@@ -72,11 +78,13 @@ impl Descent {
         paid: &mut Paid,
         observe: &mut Observer<'_>,
     ) -> Fallible<Vec<f64>> {
-        let dimension = rows.data().shape().dimension();
+        let dimension = rows.data().shape().dimension() * self.loss.outputs();
         let query = Query::ClippedSum { bound: rows.bound() };
         let unit = clip_norm / rows.bound() as f64;
         let mut weights = Array1::<f64>::zeros(dimension);
         let mut direction = Array1::<f64>::zeros(dimension);
+        // The point before shrinking where there is an l1 penalty, else the iterate itself.
+        let mut reached = Array1::<f64>::zeros(dimension);
         let mut average = Average::new(self.averaging, self.steps, dimension);
         average.add(0, &weights);
         for step in 1..=self.steps {
@@ -86,26 +94,44 @@ impl Descent {
             let gradient: Array1<f64> = released.values().iter().map(|&v| v as f64 * unit / start.rows).collect();
             direction = direction * self.momentum + gradient;
             if self.l2 > 0.0 {
-                direction += &rows.to_iterate(&self.penalty(rows.to_features(&weights)));
+                direction += &rows.to_iterate(&self.penalty(rows, rows.to_features(&weights)));
             }
-            weights.scaled_add(-self.learning_rate, &direction);
-            self.project(rows, &mut weights);
-            average.add(step, &weights);
+            reached = &weights - &(&direction * self.learning_rate);
+            let before = std::mem::replace(&mut weights, self.settle(rows, reached.clone()));
+            if self.l1 > 0.0 {
+                direction = (before - &weights) / self.learning_rate;
+            } else {
+                reached.assign(&weights);
+            }
+            average.add(step, &reached);
             observe(&Progress { released: &released, query: &query, unit })?;
         }
-        let result = rows.to_features(&average.finish(weights));
+        let mut result = average.finish(reached);
+        if self.l1 > 0.0 {
+            result = self.settle(rows, result);
+        }
+        let result = rows.to_features(&result);
         if result.iter().all(|w| w.is_finite()) {
             return Ok(result.to_vec());
         }
         Err(Error::numerical("training", "the iterates diverged; use a smaller learning rate"))
     }
 
-    /// `lambda w` with the intercept, the last coefficient, left out.
-    fn penalty(&self, mut weights: Array1<f64>) -> Array1<f64> {
+    /// `lambda w` with the intercept, the last coefficient of each output, left out.
+    fn penalty(&self, rows: &ClippedRows<'_>, mut weights: Array1<f64>) -> Array1<f64> {
         weights *= self.l2;
-        if let Some(intercept) = weights.last_mut() {
-            *intercept = 0.0;
+        let width = rows.data().shape().dimension();
+        weights.exact_chunks_mut(width).into_iter().for_each(|mut output| output[width - 1] = 0.0);
+        weights
+    }
+
+    /// The proximal step of the l1 penalty, then the projection to the ball.
+    fn settle(&self, rows: &ClippedRows<'_>, mut weights: Array1<f64>) -> Array1<f64> {
+        if self.l1 > 0.0 {
+            let width = rows.data().shape().dimension();
+            shrink(&mut weights, width, self.l1 * self.learning_rate);
         }
+        self.project(rows, &mut weights);
         weights
     }
 
@@ -123,11 +149,22 @@ impl Descent {
         let pairs = [
             ("learning_rate", json!(self.learning_rate)),
             ("momentum", json!(self.momentum)),
+            ("l1", json!(self.l1)),
             ("l2", json!(self.l2)),
             ("radius", json!(self.radius)),
             ("averaging", json!(self.averaging)),
         ];
         pairs.map(|(name, value)| (name.to_owned(), value)).into()
+    }
+}
+
+/// `sign(w) max(|w| - by, 0)` for all but the last of every `width` coefficients.
+fn shrink(weights: &mut Array1<f64>, width: usize, by: f64) {
+    for mut output in weights.exact_chunks_mut(width) {
+        for w in output.iter_mut().take(width - 1) {
+            // Not `signum() * max(..)`, which would turn NaN into zero.
+            *w = if w.abs() <= by { 0.0 } else { *w - by.copysign(*w) };
+        }
     }
 }
 
@@ -158,5 +195,18 @@ impl Average {
     /// The mean, or `last` when no iterate was to be averaged.
     fn finish(self, last: Array1<f64>) -> Array1<f64> {
         if self.count == 0 { last } else { self.sum / self.count as f64 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shrinking_leaves_intercepts_alone_and_hides_no_nan() {
+        let mut weights = Array1::from(vec![0.5, -2.0, 0.1, -0.3, f64::NAN, -9.0]);
+        shrink(&mut weights, 3, 0.5);
+        assert_eq!(weights.to_vec()[..4], [0.0, -1.5, 0.1, 0.0]);
+        assert!(weights[4].is_nan() && weights[5] == -9.0);
     }
 }

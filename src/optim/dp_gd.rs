@@ -4,7 +4,7 @@ use super::{
     Averaging, ClipRule, ClippedPlan, Descent, Fitted, Observer, Optimizer, Planned, Problem, Record, Settings, Start,
 };
 use crate::error::Fallible;
-use crate::loss::Glm;
+use crate::loss::{Glm, Objective};
 use crate::private::{Paid, PrivateDataset};
 
 /// Gradient steps.
@@ -34,14 +34,15 @@ impl DpGd {
     /// # Errors
     /// When the budget is too small for the number of steps.
     pub fn plan(problem: &Problem<'_>) -> Fallible<Self> {
-        let Settings { clip, steps, learning_rate, momentum, l2, radius, averaging } = *problem.settings;
+        let Settings { clip, steps, learning_rate, momentum, l1, l2, radius, averaging } = *problem.settings;
         // Measured on Adult, BRFSS diabetes, California housing and protein structure; see docs/design.md.
         let (rate, rule) = match problem.loss {
-            Glm::Logistic => (8.0, [0.15, 0.15, 0.6]),
-            Glm::Hinge(_) => (4.0, [0.15, 0.15, 0.6]),
-            Glm::Squared | Glm::Huber(_) => (2.0, [0.36, 0.15, 3.0]),
-            Glm::Pinball(_) => (2.0, [3.0, 3.0, 3.0]),
-            Glm::Poisson(_) => (1.0, [0.36, 0.3, 12.0]),
+            Objective::Margin(Glm::Logistic) => (8.0, [0.15, 0.15, 0.6]),
+            Objective::Margin(Glm::Hinge(_)) => (4.0, [0.15, 0.15, 0.6]),
+            Objective::Margin(Glm::Squared | Glm::Huber(_)) => (2.0, [0.36, 0.15, 3.0]),
+            Objective::Margin(Glm::Pinball(_)) => (2.0, [3.0, 3.0, 3.0]),
+            Objective::Margin(Glm::Poisson(_)) => (1.0, [1.0, 2.0, 12.0]),
+            Objective::Softmax { .. } => (8.0, [0.21, 0.21, 0.85]),
         };
         let square = problem.typical_square();
         let descent = Descent {
@@ -49,6 +50,7 @@ impl DpGd {
             steps: steps.unwrap_or(STEPS),
             learning_rate: learning_rate.unwrap_or(rate / square),
             momentum: momentum.unwrap_or(MOMENTUM),
+            l1,
             l2: l2.unwrap_or(0.0),
             radius,
             averaging: averaging.unwrap_or(Averaging::Tail),
@@ -82,7 +84,8 @@ impl Optimizer for DpGd {
         paid: &mut Paid,
         observe: &mut Observer<'_>,
     ) -> Fallible<Fitted> {
-        let clip_norm = self.clip_norm(data.shape().dimension(), start.rows);
+        let outputs = self.descent.loss.outputs();
+        let clip_norm = self.clip_norm(data.shape().dimension() * outputs, start.rows);
         let weights = self.descent.run(&data.clipped(self.gradient.bound), clip_norm, start, paid, observe)?;
         let record = Record { planned: self.gradient.planned(), unit: clip_norm / self.gradient.bound as f64 };
         Ok(Fitted { weights, records: vec![record], settings: self.descent.settings() })

@@ -7,9 +7,9 @@ use super::{
     Averaging, ClipRule, ClippedPlan, Descent, Fitted, GramPlan, Observer, Optimizer, Planned, Problem, Progress,
     Record, Settings, Start,
 };
-use crate::error::Fallible;
+use crate::error::{Error, Fallible};
 use crate::kernel::IntegerMap;
-use crate::loss::Glm;
+use crate::loss::{Glm, Objective};
 use crate::private::{Paid, PrivateDataset};
 
 /// Gradient steps.
@@ -35,13 +35,19 @@ struct Rule {
 }
 
 // Measured on Adult, BRFSS diabetes, California housing and protein structure; see docs/design.md.
-fn rule(loss: Glm) -> Rule {
+fn rule(loss: Objective) -> Rule {
+    let loss = match loss {
+        Objective::Margin(loss) => loss,
+        Objective::Softmax { .. } => {
+            return Rule { share: 0.12, ridge: 1.0, rate: 3.5, clip: [0.27, 0.21, 1.7], averaging: Averaging::Last };
+        }
+    };
     match loss {
         Glm::Logistic => {
             Rule { share: 0.12, ridge: 1.0, rate: 7.0, clip: [0.19, 0.15, 1.2], averaging: Averaging::Last }
         }
         Glm::Hinge(_) => {
-            Rule { share: 0.12, ridge: 1.0, rate: 3.0, clip: [0.19, 0.15, 1.2], averaging: Averaging::Tail }
+            Rule { share: 0.12, ridge: 1.0, rate: 6.0, clip: [0.19, 0.15, 1.2], averaging: Averaging::Tail }
         }
         Glm::Squared | Glm::Huber(_) => {
             Rule { share: 0.25, ridge: 0.25, rate: 1.0, clip: [0.36, 0.15, 3.0], averaging: Averaging::Tail }
@@ -50,7 +56,7 @@ fn rule(loss: Glm) -> Rule {
             Rule { share: 0.25, ridge: 0.25, rate: 1.5, clip: [3.0, 3.0, 3.0], averaging: Averaging::Tail }
         }
         Glm::Poisson(_) => {
-            Rule { share: 0.25, ridge: 0.25, rate: 0.7, clip: [0.36, 0.3, 12.0], averaging: Averaging::Tail }
+            Rule { share: 0.25, ridge: 0.25, rate: 0.4, clip: [1.2, 2.0, 12.0], averaging: Averaging::Tail }
         }
     }
 }
@@ -62,6 +68,8 @@ fn rule(loss: Glm) -> Rule {
 /// 2. Run noisy full-batch steps on rows `P x` from zero, each gradient clipped to
 ///    `sqrt(t) clamp(k nu^(-0.3), least, most)`, `nu = sqrt(d t) / (n mu)`.
 /// 3. The coefficients are `P^T theta`.
+///
+/// Several outputs share the map; their coefficients are stacked, and a row's gradient is clipped as a whole.
 ///
 /// The map is rounded to integers before it is used, so that norms of mapped rows, the clip and the sums are exact.
 ///
@@ -81,9 +89,16 @@ impl WhitenedDpGd {
     /// Plans with the whole budget of the problem.
     ///
     /// # Errors
-    /// When the budget is too small for a Gram matrix or for the number of steps.
+    /// When the budget is too small for a Gram matrix or for the number of steps, or an l1 penalty is asked for.
     pub fn plan(problem: &Problem<'_>) -> Fallible<Self> {
-        let Settings { clip, steps, learning_rate, momentum, l2, radius, averaging } = *problem.settings;
+        let Settings { clip, steps, learning_rate, momentum, l1, l2, radius, averaging } = *problem.settings;
+        if l1 > 0.0 {
+            return Err(Error::parameter(
+                "--l1",
+                "sets coefficients of features to zero one by one, but a whitened step moves all of them together",
+                "use --algorithm dp-gd, or auto, which then chooses it",
+            ));
+        }
         let rule = rule(problem.loss);
         let gram = GramPlan::new(problem, rule.share * problem.budget.lower())?;
         let left = problem.budget.minus(&gram.planned().event.rho());
@@ -92,6 +107,7 @@ impl WhitenedDpGd {
             steps: steps.unwrap_or(STEPS),
             learning_rate: learning_rate.unwrap_or(rule.rate),
             momentum: momentum.unwrap_or(0.0),
+            l1,
             l2: l2.unwrap_or(0.0),
             radius,
             averaging: averaging.unwrap_or(rule.averaging),
@@ -128,8 +144,9 @@ impl Optimizer for WhitenedDpGd {
         let ridge = ridge.max((self.gram.row_norm() * LARGEST_ENTRY).powi(-2));
         let whitening = Whitening::new(sum / start.rows, ridge)?;
         let map = IntegerMap::nearest(&(whitening.map / self.gram.row_norm()), LOG2_MAP_UNIT)?;
+        let outputs = self.descent.loss.outputs() as f64;
         let row_norm = whitening.effective_dimension.max(1.0).sqrt();
-        let clip_norm = self.clip.clip_norm(row_norm, dimension, start.rows, self.gradient.signal());
+        let clip_norm = self.clip.clip_norm(row_norm, dimension * outputs, start.rows, self.gradient.signal());
         let rows = data.clipped_through(map, self.gradient.bound);
         let weights = self.descent.run(&rows, clip_norm, start, paid, observe)?;
         let mut settings = self.descent.settings();

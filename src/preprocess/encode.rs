@@ -74,6 +74,11 @@ pub enum TargetRule {
         /// The labels counted as 0.
         negatives: Option<Vec<String>>,
     },
+    /// The number of a declared label; any other label is no target.
+    Class {
+        /// The labels in their declared order.
+        labels: Vec<String>,
+    },
     /// A number, moved into its bounds.
     Number {
         /// Lower bound.
@@ -186,9 +191,10 @@ impl Encoder {
 impl TargetRule {
     /// The rule that a schema declares.
     pub fn of(schema: &Schema) -> Self {
-        match schema.target_bounds() {
-            Some((lower, upper)) => TargetRule::Number { lower, upper },
-            None => TargetRule::Label {
+        match (schema.target_bounds(), schema.classes()) {
+            (Some((lower, upper)), _) => TargetRule::Number { lower, upper },
+            (None, Some(labels)) => TargetRule::Class { labels: labels.to_vec() },
+            (None, None) => TargetRule::Label {
                 positive: schema.positive.clone().unwrap_or_default(),
                 negatives: schema.negatives(),
             },
@@ -202,6 +208,7 @@ impl TargetRule {
             TargetRule::Label { positive, .. } if is(positive) => Some(1.0),
             TargetRule::Label { negatives: Some(known), .. } => known.iter().any(is).then_some(0.0),
             TargetRule::Label { negatives: None, .. } => (!fields.get(index).is_empty()).then_some(0.0),
+            TargetRule::Class { labels } => labels.iter().position(is).map(|class| class as f64),
             TargetRule::Number { lower, upper } => fields.number(index).map(|v| v.clamp(*lower, *upper)),
         }
     }
@@ -209,7 +216,7 @@ impl TargetRule {
     fn encode(&self, fields: &Fields, index: usize) -> Option<i16> {
         let value = self.value(fields, index)?;
         Some(match self {
-            TargetRule::Label { .. } => value as i16,
+            TargetRule::Label { .. } | TargetRule::Class { .. } => value as i16,
             TargetRule::Number { lower, upper } => quantise(value, *lower, *upper),
         })
     }

@@ -118,6 +118,9 @@ fn check_settings(settings: &Settings) -> Fallible<()> {
             return Err(out_of_range(flag, value, "in [1e-12, 1e12]", "leave it out for the default"));
         }
     }
+    if !(0.0..=LARGEST_SETTING).contains(&settings.l1) {
+        return Err(out_of_range("--l1", settings.l1, "in [0, 1e12]", "leave it out for none"));
+    }
     if let Some(l2) = settings.l2.filter(|l2| !(0.0..=LARGEST_SETTING).contains(l2)) {
         return Err(out_of_range("--l2", l2, "in [0, 1e12]", "leave it out for the default"));
     }

@@ -28,6 +28,17 @@ pub enum Metrics {
         /// Share of the more frequent label.
         majority: f64,
     },
+    /// Classification into more than two labels.
+    Classes {
+        /// Rows evaluated.
+        rows: u64,
+        /// Share of rows whose most probable label is right.
+        accuracy: f64,
+        /// Mean negative log-likelihood.
+        log_loss: f64,
+        /// Share of the most frequent label.
+        majority: f64,
+    },
     /// Regression, targets moved into their bounds.
     Number {
         /// Rows evaluated.
@@ -64,13 +75,15 @@ pub struct Own {
 /// When a column is missing or a line or target cannot be read; names the line. Evaluation is
 /// custodian-only, so it may.
 pub fn evaluate(model: &ModelFile, file: &CsvFile) -> Fallible<Metrics> {
-    let predictions = predict(model, file)?.values;
+    let predictions = predict(model, file)?;
     let truth = targets(model, file)?;
-    let pairs: Vec<(f64, f64)> = predictions.into_iter().flatten().zip(truth).collect();
-    if pairs.is_empty() {
+    let rows: Vec<(&[f64], f64)> = predictions.rows().flatten().zip(truth).collect();
+    if rows.is_empty() {
         return Err(Error::input(file.path(), "has no rows", "give a file with rows to evaluate on"));
     }
+    let pairs: Vec<(f64, f64)> = rows.iter().map(|(p, y)| (p[0], *y)).collect();
     Ok(match &model.target {
+        Target::Classes { .. } => class_metrics(&rows),
         Target::Label { .. } => label_metrics(&pairs, model.model),
         Target::Number { .. } => number_metrics(&pairs, model.model),
     })
@@ -91,7 +104,7 @@ fn targets(model: &ModelFile, file: &CsvFile) -> Fallible<Vec<f64>> {
             return Err(at("the line has another number of cells than the header"));
         }
         truth.push(rule.value(&fields, column).ok_or_else(|| match rule {
-            TargetRule::Label { .. } => at("the label is not in the schema"),
+            TargetRule::Label { .. } | TargetRule::Class { .. } => at("the label is not in the schema"),
             TargetRule::Number { .. } => at("the target is not a number"),
         })?);
     }
@@ -112,6 +125,17 @@ fn label_metrics(pairs: &[(f64, f64)], kind: ModelKind) -> Metrics {
         log_loss: (!scored).then_some(loss / n),
         majority: positives.max(n - positives) / n,
     }
+}
+
+fn class_metrics(rows: &[(&[f64], f64)]) -> Metrics {
+    let n = rows.len() as f64;
+    let best = |p: &[f64]| (0..p.len()).max_by(|&a, &b| p[a].total_cmp(&p[b])).unwrap_or(0);
+    let right = rows.iter().filter(|(p, y)| best(p) == *y as usize).count() as f64;
+    let loss: f64 = rows.iter().map(|(p, y)| -p[*y as usize].max(1e-15).ln()).sum();
+    let mut counts = vec![0u64; rows.first().map_or(0, |(p, _)| p.len())];
+    rows.iter().for_each(|(_, y)| counts[*y as usize] += 1);
+    let majority = counts.into_iter().max().unwrap_or(0) as f64 / n;
+    Metrics::Classes { rows: rows.len() as u64, accuracy: right / n, log_loss: loss / n, majority }
 }
 
 /// Probability that a random positive scores above a random negative, ties counting half; 1/2 when a

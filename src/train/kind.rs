@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::data::{Schema, Task};
 use crate::error::{Error, Fallible};
-use crate::loss::{Glm, Hinge, Huber, Pinball, Poisson};
+use crate::loss::{Glm, Hinge, Huber, Objective, Pinball, Poisson};
 
 /// Ridge penalty where the user gives none: a hundredth of the curvature that a standardised feature has.
 const RIDGE: f64 = 0.01;
@@ -20,6 +20,8 @@ pub enum ModelKind {
         /// Half the width of the strip where the hinge is rounded.
         width: f64,
     },
+    /// Multinomial logistic regression.
+    Multinomial,
     /// Linear regression.
     Linear,
     /// Linear regression with an l2 penalty even where none is asked for.
@@ -49,10 +51,18 @@ pub enum ModelKind {
 pub(super) enum Response {
     /// One of two labels.
     Label,
+    /// One of three or more labels.
+    Class,
     /// A number, centred at its mean and scaled by its deviation.
     Centred,
     /// A count, scaled by its mean and not centred.
     Count,
+}
+
+impl Response {
+    pub(super) fn is_number(self) -> bool {
+        matches!(self, Response::Centred | Response::Count)
+    }
 }
 
 impl ModelKind {
@@ -68,9 +78,9 @@ impl ModelKind {
         ModelKind::Huber { threshold: threshold.unwrap_or(1.345) }
     }
 
-    /// Quantile regression, at the median by default, smoothed over a fifth of a deviation on either side.
+    /// Quantile regression, at the median by default, smoothed over a tenth of a deviation on either side.
     pub fn quantile(level: Option<f64>) -> Self {
-        ModelKind::Quantile { level: level.unwrap_or(0.5), width: 0.2 }
+        ModelKind::Quantile { level: level.unwrap_or(0.5), width: 0.1 }
     }
 
     /// Poisson regression for rates within a factor of `e^3` (about 20) of the mean.
@@ -80,22 +90,24 @@ impl ModelKind {
 
     /// The family that a schema asks for.
     pub fn of_schema(schema: &Schema) -> Self {
-        match schema.task {
-            Task::Classification => ModelKind::Logistic,
-            Task::Regression => ModelKind::Linear,
+        match (schema.task, schema.classes()) {
+            (Task::Classification, Some(_)) => ModelKind::Multinomial,
+            (Task::Classification, None) => ModelKind::Logistic,
+            (Task::Regression, _) => ModelKind::Linear,
         }
     }
 
-    /// The loss.
-    pub fn loss(self) -> Glm {
-        match self {
+    /// The loss, for the labels of a schema.
+    pub fn loss(self, schema: &Schema) -> Objective {
+        Objective::Margin(match self {
+            ModelKind::Multinomial => return Objective::Softmax { classes: schema.classes().map_or(0, <[_]>::len) },
             ModelKind::Logistic => Glm::Logistic,
             ModelKind::Svm { width } => Glm::Hinge(Hinge { width }),
             ModelKind::Linear | ModelKind::Ridge => Glm::Squared,
             ModelKind::Huber { threshold } => Glm::Huber(Huber { threshold }),
             ModelKind::Quantile { level, width } => Glm::Pinball(Pinball { level, width }),
             ModelKind::Poisson { bound } => Glm::Poisson(Poisson { bound, most: bound.exp() }),
-        }
+        })
     }
 
     /// The name used in files and on the command line.
@@ -103,6 +115,7 @@ impl ModelKind {
         match self {
             ModelKind::Logistic => "logistic",
             ModelKind::Svm { .. } => "svm",
+            ModelKind::Multinomial => "multinomial",
             ModelKind::Linear => "linear",
             ModelKind::Ridge => "ridge",
             ModelKind::Huber { .. } => "huber",
@@ -115,6 +128,7 @@ impl ModelKind {
     pub fn words(self) -> String {
         match self {
             ModelKind::Logistic | ModelKind::Linear | ModelKind::Ridge => format!("{} regression", self.name()),
+            ModelKind::Multinomial => "multinomial logistic regression".into(),
             ModelKind::Svm { .. } => "linear support vector machine".into(),
             ModelKind::Huber { threshold } => format!("Huber regression, threshold {threshold}"),
             ModelKind::Quantile { level, .. } => format!("quantile regression, level {level}"),
@@ -130,6 +144,7 @@ impl ModelKind {
     pub(super) fn response(self) -> Response {
         match self {
             ModelKind::Logistic | ModelKind::Svm { .. } => Response::Label,
+            ModelKind::Multinomial => Response::Class,
             ModelKind::Linear | ModelKind::Ridge | ModelKind::Huber { .. } | ModelKind::Quantile { .. } => {
                 Response::Centred
             }
@@ -142,15 +157,18 @@ impl ModelKind {
     /// # Errors
     /// Names the flag and a family that fits, or the key of the schema that does not.
     pub(super) fn check_schema(self, schema: &Schema) -> Fallible<()> {
-        let task = match self.response() {
-            Response::Label => Task::Classification,
-            Response::Centred | Response::Count => Task::Regression,
-        };
-        if task != schema.task {
+        let fitting = ModelKind::of_schema(schema);
+        if self.response().is_number() != fitting.response().is_number()
+            || (self.response() == Response::Class) != (fitting.response() == Response::Class)
+        {
+            let labels = match schema.classes() {
+                Some(labels) => format!(" with {} labels", labels.len()),
+                None => String::new(),
+            };
             return Err(Error::parameter(
                 "--model",
-                format!("{} does not fit a {:?} schema", self.name(), schema.task).to_lowercase(),
-                format!("use --model {}", ModelKind::of_schema(schema).name()),
+                format!("{} does not fit a {:?} schema{labels}", self.name(), schema.task).to_lowercase(),
+                format!("use --model {}", fitting.name()),
             ));
         }
         match schema.target_bounds() {
@@ -169,7 +187,7 @@ impl ModelKind {
     /// Names the flag, its legal range and the cure.
     pub(super) fn check_parameters(self) -> Fallible<()> {
         let (flag, value, legal, held) = match self {
-            ModelKind::Logistic | ModelKind::Linear | ModelKind::Ridge => return Ok(()),
+            ModelKind::Logistic | ModelKind::Multinomial | ModelKind::Linear | ModelKind::Ridge => return Ok(()),
             ModelKind::Svm { width } => ("--model svm", width, "in [0.01, 1]", (0.01..=1.0).contains(&width)),
             ModelKind::Huber { threshold } => {
                 ("--huber-threshold", threshold, "in [0.01, 100]", (0.01..=100.0).contains(&threshold))

@@ -18,7 +18,7 @@ pub use evaluate::{Metrics, Own, evaluate};
 pub use files::{StagedFile, sha256_hex};
 pub use kind::ModelKind;
 pub use log::LogEntry;
-pub use model::{Feature, ModelFile, Target};
+pub use model::{Coefficient, Feature, ModelFile, Target};
 pub use plan::Plan;
 pub use predict::{Predictions, predict};
 pub use run::{Loaded, Trained, load, train};

@@ -15,6 +15,26 @@ use crate::preprocess::{Affine, Standardiser, TargetRule};
 /// Name and version of the file format.
 const FORMAT: &str = "rhograd-model/1";
 
+/// What a feature contributes to the margin, or to the margin of each label in their order.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Coefficient {
+    /// One margin.
+    One(f64),
+    /// One margin per label.
+    PerLabel(Vec<f64>),
+}
+
+impl Coefficient {
+    /// The numbers, one per margin.
+    pub fn values(&self) -> &[f64] {
+        match self {
+            Coefficient::One(value) => std::slice::from_ref(value),
+            Coefficient::PerLabel(values) => values,
+        }
+    }
+}
+
 /// One feature with its public bounds or values and its coefficients.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "lowercase", deny_unknown_fields)]
@@ -31,7 +51,7 @@ pub enum Feature {
         /// Centre, scale and limit, as released or from the bounds.
         map: Affine,
         /// Effect of one scaled unit on the margin.
-        coefficient: f64,
+        coefficient: Coefficient,
     },
     /// Contributes the coefficient of its value, of `other`, or nothing.
     Categorical {
@@ -43,7 +63,7 @@ pub enum Feature {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         other: Option<String>,
         /// One coefficient per declared value.
-        coefficients: Vec<f64>,
+        coefficients: Vec<Coefficient>,
     },
 }
 
@@ -62,6 +82,13 @@ pub enum Target {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         negatives: Option<Vec<String>>,
     },
+    /// Probabilities of the labels are the softmax of their margins.
+    Classes {
+        /// Column name.
+        name: String,
+        /// The labels, in the order of the coefficients.
+        labels: Vec<String>,
+    },
     /// The prediction is `centre + scale * link(margin)`, moved into the bounds: the link is the exponential of the
     /// bounded margin for Poisson regression and the margin itself otherwise.
     Number {
@@ -78,6 +105,16 @@ pub enum Target {
     },
 }
 
+impl Target {
+    /// Margins that a prediction needs.
+    pub(super) fn outputs(&self) -> usize {
+        match self {
+            Target::Classes { labels, .. } => labels.len(),
+            Target::Label { .. } | Target::Number { .. } => 1,
+        }
+    }
+}
+
 /// A released model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -89,7 +126,7 @@ pub struct ModelFile {
     /// Predicted column.
     pub target: Target,
     /// Margin of a row whose features all contribute nothing.
-    pub intercept: f64,
+    pub intercept: Coefficient,
     /// The features, numeric ones first.
     pub features: Vec<Feature>,
     /// The privacy statement.
@@ -110,8 +147,18 @@ impl ModelFile {
         statement: Statement,
         log_sha256: String,
     ) -> Fallible<Self> {
-        let mut weights = weights.iter().copied();
-        let mut next = || weights.next().ok_or_else(|| Error::numerical("model", "a coefficient is missing"));
+        let outputs = plan.outputs;
+        let width = plan.dimension / outputs.max(1);
+        let mut index = 0;
+        let mut next = || {
+            let values: Vec<f64> = weights.iter().skip(index).step_by(width.max(1)).copied().take(outputs).collect();
+            index += 1;
+            match values[..] {
+                _ if values.len() != outputs => Err(Error::numerical("model", "a coefficient is missing")),
+                [value] => Ok(Coefficient::One(value)),
+                _ => Ok(Coefficient::PerLabel(values)),
+            }
+        };
         let mut features = Vec::new();
         for (index, (name, lower, upper)) in schema.numeric().enumerate() {
             let by_bounds = Affine { centre: 0.0, scale: 1.0, limit: 1.0 };
@@ -178,14 +225,24 @@ impl ModelFile {
 
     /// The name of a part that predictions could not be computed with.
     fn unusable_part(&self) -> Option<&str> {
+        let outputs = self.target.outputs();
+        if (self.model == ModelKind::Multinomial) != matches!(self.target, Target::Classes { .. }) {
+            return Some("target");
+        }
+        if self.intercept.values().len() != outputs {
+            return Some("intercept");
+        }
+        let fits = |coefficient: &Coefficient| coefficient.values().len() == outputs;
         let bounded = |lower: f64, upper: f64| lower < upper && (upper - lower).is_finite();
         for feature in &self.features {
             let (name, usable) = match feature {
-                Feature::Numeric { name, lower, upper, map, .. } => {
+                Feature::Numeric { name, lower, upper, map, coefficient } => {
                     let mapped = map.centre.is_finite() && map.scale > 0.0 && map.limit > 0.0;
-                    (name, bounded(*lower, *upper) && mapped)
+                    (name, bounded(*lower, *upper) && mapped && fits(coefficient))
                 }
-                Feature::Categorical { name, values, coefficients, .. } => (name, values.len() == coefficients.len()),
+                Feature::Categorical { name, values, coefficients, .. } => {
+                    (name, values.len() == coefficients.len() && coefficients.iter().all(fits))
+                }
             };
             if !usable {
                 return Some(name);
@@ -193,7 +250,7 @@ impl ModelFile {
         }
         match &self.target {
             Target::Number { name, lower, upper, .. } if !bounded(*lower, *upper) => Some(name),
-            Target::Number { .. } | Target::Label { .. } => None,
+            Target::Number { .. } | Target::Label { .. } | Target::Classes { .. } => None,
         }
     }
 
@@ -203,6 +260,7 @@ impl ModelFile {
             Target::Label { name, positive, negatives } => {
                 (name, TargetRule::Label { positive: positive.clone(), negatives: negatives.clone() })
             }
+            Target::Classes { name, labels } => (name, TargetRule::Class { labels: labels.clone() }),
             Target::Number { name, lower, upper, .. } => (name, TargetRule::Number { lower: *lower, upper: *upper }),
         }
     }
@@ -210,11 +268,12 @@ impl ModelFile {
 
 fn target_of(schema: &Schema, map: Option<&Standardiser>) -> Target {
     let name = schema.target.clone();
-    match schema.target_bounds() {
-        None => {
+    match (schema.target_bounds(), schema.classes()) {
+        (None, Some(labels)) => Target::Classes { name, labels: labels.to_vec() },
+        (None, None) => {
             Target::Label { name, positive: schema.positive.clone().unwrap_or_default(), negatives: schema.negatives() }
         }
-        Some((lower, upper)) => {
+        (Some((lower, upper)), _) => {
             let by_bounds = Affine { centre: 0.0, scale: 1.0, limit: 1.0 };
             let encoded = map.and_then(|m| m.target).unwrap_or(by_bounds);
             let Affine { centre, scale, .. } = encoded.in_units(lower, upper);

@@ -1,7 +1,7 @@
 //! Everything that is fixed before the first release: budget, standardisation, algorithm.
 
 use super::config::{Algorithm, Budget, TrainConfig, default_delta};
-use super::kind::{ModelKind, Response};
+use super::kind::ModelKind;
 use crate::accounting::Conversion;
 use crate::data::Schema;
 use crate::error::{Error, Fallible};
@@ -59,6 +59,8 @@ pub struct Plan {
     pub noise: NoiseLaw,
     /// Number of coefficients.
     pub dimension: usize,
+    /// Margins per row, each with its share of the coefficients.
+    pub outputs: usize,
     /// Number of numeric columns.
     pub numeric_columns: usize,
 }
@@ -75,7 +77,7 @@ impl Plan {
         let rows = public_rows(config, schema, public_len);
         let (rho, delta, delta_by_rule) = budget(config, rows.map(|(n, _)| n))?;
         // Categories alone leave nothing to standardise.
-        let anything = shape.numeric() > 0 || model.response() != Response::Label;
+        let anything = shape.numeric() > 0 || model.response().is_number();
         let standardise = anything && config.standardise.unwrap_or(config.algorithm != Algorithm::DpGdTheory);
         let moments = plan_moments(config, &shape, model, &rho, standardise, rows.is_some())?;
         let spent = moments.as_ref().map_or(Rho::zero(), |plan| plan.planned().event.rho());
@@ -84,7 +86,7 @@ impl Plan {
         let problem = Problem {
             shape: &shape,
             adjacency: config.adjacency,
-            loss: model.loss(),
+            loss: model.loss(schema),
             unit: unit_of(standardise, model),
             rows: rows.map(|(n, _)| n),
             noise: config.noise,
@@ -104,7 +106,8 @@ impl Plan {
             moments,
             optimizer,
             noise: config.noise,
-            dimension: shape.dimension(),
+            dimension: problem.dimension(),
+            outputs: problem.loss.outputs(),
             numeric_columns: shape.numeric(),
         };
         if total_rho(&plan.events()) > plan.rho {
@@ -148,7 +151,7 @@ pub(super) fn official_conversion(noise: NoiseLaw) -> Conversion {
 }
 
 fn index(model: ModelKind) -> usize {
-    usize::from(model.response() != Response::Label)
+    usize::from(model.response().is_number())
 }
 
 fn unit_of(standardise: bool, model: ModelKind) -> i16 {
@@ -183,7 +186,7 @@ fn plan_moments(
     standardise: bool,
     rows_are_public: bool,
 ) -> Fallible<Option<MomentPlan>> {
-    let target = standardise && model.response() != Response::Label;
+    let target = standardise && model.response().is_number();
     let share = match (standardise, rows_are_public) {
         (true, _) => MOMENT_SHARE[index(model)],
         (false, false) => COUNT_SHARE,
@@ -197,7 +200,7 @@ fn plan_moments(
 fn choose(algorithm: Algorithm, standardise: bool, problem: &Problem<'_>) -> Fallible<(Algorithm, Box<dyn Optimizer>)> {
     Ok(match algorithm {
         Algorithm::Auto => {
-            // A budget too small for a Gram matrix is no reason to fail: the plain method needs none.
+            // A budget too small for a Gram matrix, or an l1 penalty, is no reason to fail: the plain method has no map.
             match WhitenedDpGd::plan(problem) {
                 Ok(plan) if standardise && gram_pays(&plan, problem) => (Algorithm::Whitened, Box::new(plan)),
                 _ => (Algorithm::DpGd, Box::new(DpGd::plan(problem)?)),
@@ -212,7 +215,7 @@ fn choose(algorithm: Algorithm, standardise: bool, problem: &Problem<'_>) -> Fal
 /// Whether the Gram matrix will tell more than noise: few enough coefficients, and, where the number of rows is
 /// public, noise of moderate size beside the mean eigenvalue `1 / d`.
 fn gram_pays(plan: &WhitenedDpGd, problem: &Problem<'_>) -> bool {
-    let d = problem.dimension() as f64;
+    let d = problem.shape.dimension() as f64;
     let noise = |rows: u64| (2.0 * d).sqrt() * d / (plan.gram_signal() * rows.max(1) as f64);
-    problem.dimension() <= MOST_WHITENED && problem.rows.is_none_or(|rows| noise(rows) <= MOST_GRAM_NOISE)
+    problem.shape.dimension() <= MOST_WHITENED && problem.rows.is_none_or(|rows| noise(rows) <= MOST_GRAM_NOISE)
 }

@@ -38,7 +38,7 @@ fn target_map(model: ModelKind, bounds: Option<(f64, f64)>, spread: Option<Sprea
         (Response::Count, ModelKind::Poisson { bound }, Some((lower, upper))) => {
             Some(count_map(bound.exp(), lower, upper, spread))
         }
-        (Response::Count | Response::Label, ..) => None,
+        (Response::Count | Response::Label | Response::Class, ..) => None,
     }
 }
 
@@ -54,7 +54,7 @@ fn count_map(reach: f64, lower: f64, upper: f64, spread: Option<Spread>) -> Affi
 /// What an encoded label of 1 stands for.
 pub(super) fn label_scale(model: ModelKind, map: Option<&Standardiser>) -> f64 {
     match (model.response(), map) {
-        (Response::Label, _) => 1.0,
+        (Response::Label | Response::Class, _) => 1.0,
         (Response::Centred | Response::Count, Some(map)) => map.label_scale(),
         (Response::Centred | Response::Count, None) => 1.0 / f64::from(FULL_SCALE),
     }

@@ -350,7 +350,10 @@ impl Statement {
                 },
                 sampling: "full batch".into(),
                 clip_norm: main.clip_norm(),
-                norm: "l2, intercept included".into(),
+                norm: match facts.model {
+                    ModelKind::Multinomial => "l2 over all labels together, intercepts included".into(),
+                    _ => "l2, intercept included".into(),
+                },
                 steps: main.event.count,
                 noise_multiplier: multiplier,
                 sigma: main.event.sensitivity as f64 * main.unit * multiplier,

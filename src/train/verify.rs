@@ -86,12 +86,12 @@ fn of_log(model: &ModelFile, log: Option<&str>) -> Vec<Check> {
     checks
 }
 
-fn coefficients(model: &ModelFile) -> impl Iterator<Item = f64> {
+fn coefficients(model: &ModelFile) -> impl Iterator<Item = f64> + '_ {
     let features = model.features.iter().flat_map(|feature| match feature {
-        Feature::Numeric { coefficient, .. } => vec![*coefficient],
-        Feature::Categorical { coefficients, .. } => coefficients.clone(),
+        Feature::Numeric { coefficient, .. } => std::slice::from_ref(coefficient),
+        Feature::Categorical { coefficients, .. } => coefficients.as_slice(),
     });
-    features.chain([model.intercept])
+    features.chain([&model.intercept]).flat_map(|coefficient| coefficient.values().iter().copied())
 }
 
 /// Collects the paths at which two values differ.
