@@ -6,6 +6,7 @@ use ndarray::Array1;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::penalty::Penalties;
 use super::{Observer, Progress, Start};
 use crate::error::{Error, Fallible};
 use crate::loss::Objective;
@@ -23,13 +24,12 @@ pub enum Averaging {
     Tail,
 }
 
-/// `w <- Proj(shrink(w - eta (g + lambda w), eta alpha))`, `g` the noised sum of clipped gradients over the row count.
+/// `w <- Proj(shrink(w - eta v))`, `v <- momentum v + g`, `g` the noised sum of clipped gradients over the row count.
 ///
-/// `shrink(z, c) = sign(z) max(|z| - c, 0)` is the proximal map of the l1 penalty `alpha |w|_1`. Momentum adds
-/// `momentum (w - w')` before it, `w'` the iterate before `w`; without l1 and ball that is the direction
-/// `v <- momentum v + g + lambda w`. Penalties are applied to noised values and so lie outside the clip; they leave
-/// intercepts alone. The intercept is a feature like any other inside the clip. Rows may be seen through a map;
-/// penalties and ball are those of the coefficients of features.
+/// `shrink` is the proximal map of `eta (alpha |w|_1 + lambda |w|^2 / 2)`: `sign(z) max(|z| - eta alpha, 0)`, divided by
+/// `1 + eta lambda`. Where it moves a point, `v` becomes the step that was really made. Penalties are applied to noised
+/// values and so lie outside the clip; they leave intercepts alone. The intercept is a feature like any other inside
+/// the clip. Rows may be seen through a map; penalties and ball are those of the coefficients of features.
 ///
 /// With an l1 penalty the points `z` are averaged and the mean is shrunk once: a mean of iterates would be zero only
 /// where all of them are.
@@ -83,6 +83,8 @@ impl Descent {
         let unit = clip_norm / rows.bound() as f64;
         let mut weights = Array1::<f64>::zeros(dimension);
         let mut direction = Array1::<f64>::zeros(dimension);
+        let eta = self.learning_rate;
+        let penalties = Penalties::new(rows, eta * self.l1, eta * self.l2, self.radius)?;
         // The point before shrinking where there is an l1 penalty, else the iterate itself.
         let mut reached = Array1::<f64>::zeros(dimension);
         let mut average = Average::new(self.averaging, self.steps, dimension);
@@ -93,14 +95,13 @@ impl Descent {
             let released = permit.release(rows.gradient_sum(&gradient))?;
             let gradient: Array1<f64> = released.values().iter().map(|&v| v as f64 * unit / start.rows).collect();
             direction = direction * self.momentum + gradient;
-            if self.l2 > 0.0 {
-                direction += &rows.to_iterate(&self.penalty(rows, rows.to_features(&weights)));
-            }
             reached = &weights - &(&direction * self.learning_rate);
-            let before = std::mem::replace(&mut weights, self.settle(rows, reached.clone()));
-            if self.l1 > 0.0 {
-                direction = (before - &weights) / self.learning_rate;
-            } else {
+            let shrunk = penalties.shrink(reached.clone());
+            if penalties.shrinks() {
+                direction = (weights - &shrunk) / self.learning_rate;
+            }
+            weights = penalties.project(rows, shrunk);
+            if self.l1 == 0.0 {
                 reached.assign(&weights);
             }
             average.add(step, &reached);
@@ -108,40 +109,13 @@ impl Descent {
         }
         let mut result = average.finish(reached);
         if self.l1 > 0.0 {
-            result = self.settle(rows, result);
+            result = penalties.project(rows, penalties.shrink(result));
         }
         let result = rows.to_features(&result);
         if result.iter().all(|w| w.is_finite()) {
             return Ok(result.to_vec());
         }
         Err(Error::numerical("training", "the iterates diverged; use a smaller learning rate"))
-    }
-
-    /// `lambda w` with the intercept, the last coefficient of each output, left out.
-    fn penalty(&self, rows: &ClippedRows<'_>, mut weights: Array1<f64>) -> Array1<f64> {
-        weights *= self.l2;
-        let width = rows.data().shape().dimension();
-        weights.exact_chunks_mut(width).into_iter().for_each(|mut output| output[width - 1] = 0.0);
-        weights
-    }
-
-    /// The proximal step of the l1 penalty, then the projection to the ball.
-    fn settle(&self, rows: &ClippedRows<'_>, mut weights: Array1<f64>) -> Array1<f64> {
-        if self.l1 > 0.0 {
-            let width = rows.data().shape().dimension();
-            shrink(&mut weights, width, self.l1 * self.learning_rate);
-        }
-        self.project(rows, &mut weights);
-        weights
-    }
-
-    fn project(&self, rows: &ClippedRows<'_>, weights: &mut Array1<f64>) {
-        let Some(radius) = self.radius else { return };
-        let features = rows.to_features(weights);
-        let norm = features.dot(&features).sqrt();
-        if norm > radius {
-            *weights *= radius / norm;
-        }
     }
 
     /// The settings, for the statement.
@@ -155,16 +129,6 @@ impl Descent {
             ("averaging", json!(self.averaging)),
         ];
         pairs.map(|(name, value)| (name.to_owned(), value)).into()
-    }
-}
-
-/// `sign(w) max(|w| - by, 0)` for all but the last of every `width` coefficients.
-fn shrink(weights: &mut Array1<f64>, width: usize, by: f64) {
-    for mut output in weights.exact_chunks_mut(width) {
-        for w in output.iter_mut().take(width - 1) {
-            // Not `signum() * max(..)`, which would turn NaN into zero.
-            *w = if w.abs() <= by { 0.0 } else { *w - by.copysign(*w) };
-        }
     }
 }
 
@@ -195,18 +159,5 @@ impl Average {
     /// The mean, or `last` when no iterate was to be averaged.
     fn finish(self, last: Array1<f64>) -> Array1<f64> {
         if self.count == 0 { last } else { self.sum / self.count as f64 }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn shrinking_leaves_intercepts_alone_and_hides_no_nan() {
-        let mut weights = Array1::from(vec![0.5, -2.0, 0.1, -0.3, f64::NAN, -9.0]);
-        shrink(&mut weights, 3, 0.5);
-        assert_eq!(weights.to_vec()[..4], [0.0, -1.5, 0.1, 0.0]);
-        assert!(weights[4].is_nan() && weights[5] == -9.0);
     }
 }

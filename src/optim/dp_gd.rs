@@ -41,8 +41,8 @@ impl DpGd {
             Objective::Margin(Glm::Hinge(_)) => (4.0, [0.15, 0.15, 0.6]),
             Objective::Margin(Glm::Squared | Glm::Huber(_)) => (2.0, [0.36, 0.15, 3.0]),
             Objective::Margin(Glm::Pinball(_)) => (2.0, [3.0, 3.0, 3.0]),
-            Objective::Margin(Glm::Poisson(_)) => (1.0, [1.0, 2.0, 12.0]),
-            Objective::Softmax { .. } => (8.0, [0.21, 0.21, 0.85]),
+            Objective::Margin(Glm::Poisson(_)) => (1.0, [0.7, 1.0, 12.0]),
+            Objective::Softmax { .. } => (4.0, [0.21, 0.21, 0.85]),
         };
         let square = problem.typical_square();
         let descent = Descent {

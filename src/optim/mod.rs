@@ -8,6 +8,7 @@ mod descent;
 mod dp_gd;
 mod gram;
 mod moments;
+mod penalty;
 mod problem;
 mod theory;
 mod whitened;

@@ -120,6 +120,11 @@ impl ClippedRows<'_> {
         self.caps.bound()
     }
 
+    /// Whether rows are seen through a map.
+    pub fn is_mapped(&self) -> bool {
+        self.map.is_some()
+    }
+
     /// The coefficients of the encoded features that stand for an iterate, `A^T w`; `w` itself without a map.
     pub fn to_features(&self, weights: &Array1<f64>) -> Array1<f64> {
         self.map.as_ref().map_or_else(|| weights.clone(), |map| by_block(map, weights, IntegerMap::transposed))

@@ -4,6 +4,7 @@
 mod account;
 mod bad_input;
 mod ledger;
+mod models;
 mod piping;
 mod support;
 mod tampering;
