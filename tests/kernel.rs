@@ -236,8 +236,8 @@ fn the_joint_sum_equals_its_naive_twin() {
                 let step = class_step(&w, classes, bound);
                 let wild = clipped_class_sum(&rows, &caps, &step, wild_slopes);
                 assert_eq!(wild, naive::clipped_class_sum(&rows, &caps, &step, wild_slopes), "{classes} {bound}");
-                let tame = clipped_class_sum(&rows, &caps, &step, |m, y| Softmax::slopes(m, y));
-                let twin = naive::clipped_class_sum(&rows, &caps, &step, |m, y| Softmax::slopes(m, y));
+                let tame = clipped_class_sum(&rows, &caps, &step, Softmax::slopes);
+                let twin = naive::clipped_class_sum(&rows, &caps, &step, Softmax::slopes);
                 assert_eq!(tame, twin, "{classes} {bound}");
             }
         }
@@ -257,7 +257,7 @@ proptest! {
             let rows = build(&shape, raw);
             let (caps, step) = (Caps::new(&rows, bound), class_step(&w, classes, bound));
             if softmax {
-                clipped_class_sum(&rows, &caps, &step, |m, y| Softmax::slopes(m, y))
+                clipped_class_sum(&rows, &caps, &step, Softmax::slopes)
             } else {
                 clipped_class_sum(&rows, &caps, &step, wild_slopes)
             }
@@ -305,7 +305,7 @@ fn threads_and_order_change_no_bit_of_the_joint_sum() {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         let rows = build(&shape, raw);
         let step = class_step(&w, classes, bound);
-        pool.install(|| clipped_class_sum(&rows, &Caps::new(&rows, bound), &step, |m, y| Softmax::slopes(m, y)))
+        pool.install(|| clipped_class_sum(&rows, &Caps::new(&rows, bound), &step, Softmax::slopes))
     };
     let one = total(&raw, 1);
     assert_eq!(one, total(&raw, 5));

@@ -87,16 +87,12 @@ mod tests {
                 for label in 0..3 {
                     let g = slopes(&t, label);
                     steepest = steepest.max(norm(g.iter().copied()));
-                    for k in 0..3 {
+                    for (k, &slope) in g.iter().enumerate() {
                         let h = 1e-5;
-                        let at = |d: f64| {
-                            Softmax::value(
-                                &std::array::from_fn::<f64, 3, _>(|j| t[j] + if j == k { d } else { 0.0 }),
-                                label,
-                            )
-                        };
-                        let numeric = (at(h) - at(-h)) / (2.0 * h);
-                        assert!((numeric - g[k]).abs() < 1e-6, "{t:?} {label} {k}: {numeric} {}", g[k]);
+                        let moved = |d: f64| std::array::from_fn::<f64, 3, _>(|j| t[j] + if j == k { d } else { 0.0 });
+                        let numeric =
+                            (Softmax::value(&moved(h), label) - Softmax::value(&moved(-h), label)) / (2.0 * h);
+                        assert!((numeric - slope).abs() < 1e-6, "{t:?} {label} {k}: {numeric} {slope}");
                     }
                     // Along the direction in which two labels trade places the curvature is largest.
                     let step = 1.0 / 16.0;

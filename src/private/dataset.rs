@@ -152,13 +152,7 @@ impl ClippedRows<'_> {
             }
             Objective::Softmax { classes } => {
                 let step = ClassStep { weights, classes, multiplier_scale };
-                clipped_class_sum(
-                    rows,
-                    caps,
-                    &step,
-                    #[inline(always)]
-                    |margins, labels| Softmax::slopes(margins, labels),
-                )
+                clipped_class_sum(rows, caps, &step, Softmax::slopes)
             }
         };
         let values = match &self.map {
