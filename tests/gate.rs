@@ -4,9 +4,11 @@ use ndarray::Array1;
 use rhograd::error::{ErrorKind, Fallible};
 use rhograd::kernel::{MomentWeights, RawRow, Rows, RowsBuilder, Shape};
 use rhograd::ledger::Ledger;
-use rhograd::loss::Glm;
+use rhograd::loss::{Glm, Objective};
 use rhograd::noise::NoiseSource;
-use rhograd::privacy::{Adjacency, DatasetId, GaussianEvent, L2, NoiseLaw, Rho, Scope};
+use rhograd::privacy::{
+    Adjacency, Charge, Claim, DatasetId, Delta, GaussianEvent, L2, NoiseLaw, Rho, SampledEvent, Scope,
+};
 use rhograd::private::{Gradient, Paid, Permit, PrivateDataset, Query, Released, Sensitive, pay};
 
 #[test]
@@ -54,6 +56,10 @@ fn event(sensitivity: u64, count: u64) -> GaussianEvent {
     GaussianEvent { what: "test".into(), sensitivity, log2_scale: 20, noise: NoiseLaw::FlooredNormal, count }
 }
 
+fn paid_for(scope: &Scope, plan: &[Charge]) -> Paid {
+    pay(&mut Ledger::in_memory().unwrap(), scope, plan, NoiseSource::insecure_from_seed(1)).unwrap()
+}
+
 fn paid(scope: &Scope, plan: &[GaussianEvent]) -> Paid {
     pay(&mut Ledger::in_memory().unwrap(), scope, plan, NoiseSource::insecure_from_seed(5)).unwrap()
 }
@@ -67,7 +73,7 @@ fn no_more_releases_than_were_paid_for() {
     let scope = scope("a", Adjacency::AddRemove);
     let mut paid = paid(&scope, &[event(100, 1), event(50, 2)]);
     for expected in [100, 50, 50] {
-        assert_eq!(paid.permit().unwrap().event().sensitivity, expected);
+        assert_eq!(paid.permit().unwrap().charge().gaussian().sensitivity, expected);
     }
     assert!(refused(paid.permit()));
 }
@@ -167,4 +173,74 @@ fn moments_of_neighbours_differ_by_at_most_the_stated_sensitivity() {
         let bound = sensitivity as f64 / if adjacency == Adjacency::AddRemove { 1.0 } else { 2.0 };
         assert!((largest as f64).sqrt() > 0.99 * bound, "the extreme row uses the whole bound");
     }
+}
+
+/// A thousand steps on samples of one row in sixty-four, with a claim that the accountant confirms.
+fn sampled(bound: u64) -> SampledEvent {
+    let sampled = event(bound, 3);
+    let blank = SampledEvent { sampled, exponent: 1 << 58, claim: Claim { epsilon: 1.0, delta: 1e-6, rho: 1.0 } };
+    rhograd::accounting::claim::make(blank, Adjacency::AddRemove, Delta::new(1e-6).unwrap(), 1.0).unwrap()
+}
+
+#[test]
+fn a_sampled_charge_opens_nothing_but_a_sampled_sum() {
+    let scope = scope("a", Adjacency::AddRemove);
+    let charge = Charge::Sampled(sampled(1 << 20));
+    let mut both = paid_for(&scope, &[charge.clone(), event(1 << 20, 1).into()]);
+    assert!(refused(both.permit()), "a sample was paid for");
+    let mut both = paid_for(&scope, &[event(1 << 20, 1).into(), charge]);
+    assert!(refused(both.sampled_permit()), "all rows were paid for");
+}
+
+#[test]
+fn a_claim_that_is_too_low_is_refused_before_anything_is_charged() {
+    let honest = sampled(1 << 20);
+    let mut ledger = Ledger::in_memory().unwrap();
+    let scope = scope("a", Adjacency::AddRemove);
+    for lie in [
+        SampledEvent { exponent: honest.exponent * 2, ..honest.clone() },
+        SampledEvent { claim: Claim { rho: honest.claim.rho / 2.0, ..honest.claim }, ..honest.clone() },
+        SampledEvent { claim: Claim { delta: f64::NAN, ..honest.claim }, ..honest.clone() },
+    ] {
+        let noise = NoiseSource::insecure_from_seed(1);
+        assert!(pay(&mut ledger, &scope, &[Charge::Sampled(lie)], noise).is_err());
+        assert!(ledger.summary(&scope.dataset).is_err(), "nothing was charged");
+    }
+    pay(&mut ledger, &scope, &[Charge::Sampled(honest.clone())], NoiseSource::insecure_from_seed(1)).unwrap();
+    let summary = ledger.summary(&scope.dataset).unwrap();
+    assert_eq!(summary.spent, Rho::from_f64(honest.claim.rho).unwrap());
+    assert_eq!(summary.spent_delta, 1e-6);
+}
+
+/// Every row adds the same integer, so the sum over a sample counts its rows.
+#[test]
+fn samples_have_the_paid_rate_and_are_fresh_each_time() {
+    let (count, bound) = (64_000, 1u64 << 27);
+    let mut builder = RowsBuilder::new(Shape::new(0, &[]));
+    let row = RawRow { numeric: vec![], codes: vec![], label: 0, null: false };
+    (0..count).for_each(|_| builder.push(&row));
+    let scope = scope("a", Adjacency::AddRemove);
+    let data = PrivateDataset::new(builder.build(), scope.clone());
+    for loss in [Glm::Logistic.into(), Objective::Softmax { classes: 2 }] {
+        samples_are_fresh(&data, &scope, bound, loss, count);
+    }
+}
+
+fn samples_are_fresh(data: &PrivateDataset, scope: &Scope, bound: u64, loss: Objective, count: u32) {
+    let weights = Array1::zeros(loss.outputs());
+    let gradient = Gradient { loss, weights: &weights, label_scale: 1.0, clip_norm: 1.0 };
+    let clipped = data.clipped(bound);
+    let mut paid = paid_for(scope, &[Charge::Sampled(sampled(bound))]);
+    let mut counts: Vec<f64> = (0..3)
+        .map(|_| paid.sampled_permit().unwrap().release(&clipped, &gradient).unwrap().values()[0] as f64)
+        .map(|sum| sum.abs() / (bound as f64 / 2.0))
+        .collect();
+    let rate = 1.0 - (-1.0f64 / 64.0).exp();
+    let expected = f64::from(count) * rate;
+    for seen in &counts {
+        // Each loss has a slope of one half in size at zero; five standard deviations of the count, 31.5 each.
+        assert!((seen - expected).abs() < 160.0, "{seen} rows, {expected} expected");
+    }
+    counts.dedup_by(|a, b| (*a - *b).abs() < 0.5);
+    assert!(counts.len() > 1, "the same sample every time");
 }

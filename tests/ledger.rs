@@ -10,7 +10,7 @@ use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use rhograd::error::{Error, ErrorKind};
 use rhograd::ledger::{Ledger, Position, Record};
-use rhograd::privacy::{Adjacency, DatasetId, GaussianEvent, NoiseLaw, Rho, Scope};
+use rhograd::privacy::{Adjacency, Charge, DatasetId, GaussianEvent, NoiseLaw, Rho, Scope};
 use rusqlite::Connection;
 use tempfile::TempDir;
 
@@ -99,7 +99,9 @@ fn entries_can_be_read_back() {
     assert_eq!(ledger.head().unwrap(), last);
     assert_eq!(ledger.verify().unwrap().head, last);
     let entry = ledger.entry(last.sequence).unwrap().unwrap();
-    assert!(matches!(entry.record, Record::Reserve { events, .. } if events == run()));
+    assert!(
+        matches!(entry.record, Record::Reserve { events, .. } if events == run().into_iter().map(Charge::from).collect::<Vec<_>>())
+    );
     assert_eq!(ledger.entry(0).unwrap(), None);
     assert_eq!(ledger.entry(last.sequence + 1).unwrap(), None);
     assert_eq!(ledger.entry(u64::MAX).unwrap(), None);

@@ -282,3 +282,30 @@ fn a_family_that_does_not_fit_is_refused_with_one_that_does() {
         assert!(message.contains(cure), "{message}");
     }
 }
+
+#[test]
+fn every_family_trains_on_samples_of_the_rows() {
+    for model in families() {
+        let settings = Settings { steps: Some(60), sampling_rate: Some(0.1), ..Settings::default() };
+        let config = TrainConfig { algorithm: Algorithm::DpSgd, settings, ..config(model, 8.0) };
+        let (trained, _) = run(&config, &schema(model, 3), &known(model, 1_500, 11), 12);
+        assert!(coefficients(&trained).iter().all(|w| w.is_finite()), "{model:?}");
+    }
+}
+
+#[test]
+fn a_hold_out_measures_the_families_it_can_and_refuses_the_others() {
+    for model in families() {
+        let config = TrainConfig { evaluate_budget: Some(0.2), ..config(model, 4.0) };
+        let plan = rhograd::train::Plan::new(&config, &schema(model, 3), None);
+        match model {
+            ModelKind::Svm { .. } | ModelKind::Multinomial | ModelKind::Poisson { .. } => {
+                assert!(plan.unwrap_err().to_string().contains("--evaluate-budget"), "{model:?}");
+            }
+            _ => {
+                let (trained, _) = run(&config, &schema(model, 3), &known(model, 1_500, 11), 12);
+                assert!(trained.evaluation.is_some(), "{model:?}");
+            }
+        }
+    }
+}

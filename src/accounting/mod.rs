@@ -21,6 +21,7 @@
 //! | [`notion`] | notions of privacy as types: composition, groups, conversions |
 //! | [`rdp`] | Renyi curves at real orders, sampling included, from a recorded event |
 //! | [`pld`] | certified bounds by privacy-loss distributions |
+//! | [`claim`] | what recorded charges guarantee together |
 //! | [`compose`] | composition theorems, filters and an odometer |
 //! | [`subsample`], [`selection`], [`erm`], [`integer_noise`], [`tail_bounds`] | single theorems |
 //! | [`finite`], [`bounds`], [`evidence`] | small laws exactly, lower bounds, what an experiment shows |
@@ -39,6 +40,7 @@
 
 pub mod bounds;
 pub mod calibrate;
+pub mod claim;
 pub mod compose;
 pub mod curves;
 mod directed;

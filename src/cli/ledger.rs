@@ -12,7 +12,7 @@ use crate::accounting::Conversion;
 use crate::error::{Error, Fallible};
 use crate::ledger::{DatasetSummary, Ledger};
 use crate::num::round::decimal_up;
-use crate::privacy::{DatasetId, Delta, Epsilon, Rho, Scope};
+use crate::privacy::{DatasetId, Delta, Epsilon, Rho, Scope, add_deltas};
 
 #[derive(Subcommand)]
 pub(super) enum LedgerCommand {
@@ -143,8 +143,9 @@ fn as_json(summary: &DatasetSummary, delta: Delta) -> Fallible<Value> {
         "dataset": summary.dataset.as_str(),
         "adjacency": summary.adjacency,
         "spent_rho": summary.spent.upper(),
+        "spent_delta": summary.spent_delta,
         "spent_epsilon": Conversion::Optimal.epsilon(summary.spent.upper(), delta)?.value(),
-        "delta": delta.value(),
+        "delta": total_delta(summary, delta),
         "cap_rho": summary.cap.as_ref().map(Rho::upper),
         "left_rho": summary.left.as_ref().map(Rho::lower),
         "runs": summary.runs,
@@ -154,6 +155,13 @@ fn as_json(summary: &DatasetSummary, delta: Delta) -> Fallible<Value> {
         "head": summary.head_hash,
         "sequence": summary.sequence,
     }))
+}
+
+/// The delta of the epsilon that is shown: what was asked for, and what sampled runs cost beside their rho.
+///
+/// Delta-approximate rho-zCDP is (epsilon, delta + delta')-DP with the epsilon of rho-zCDP at delta'.
+fn total_delta(summary: &DatasetSummary, delta: Delta) -> f64 {
+    add_deltas(delta.value(), summary.spent_delta)
 }
 
 fn show(summaries: &[DatasetSummary], delta: Delta) -> Fallible<ExitCode> {
@@ -166,7 +174,7 @@ fn show(summaries: &[DatasetSummary], delta: Delta) -> Fallible<ExitCode> {
             "  spent      rho {}, epsilon {} at delta {:e}\n",
             decimal_up(spent, 6),
             decimal_up(epsilon, 6),
-            delta.value()
+            total_delta(summary, delta)
         ));
         page.push_str(&match (&summary.cap, &summary.left) {
             (Some(cap), Some(left)) => format!("  cap        rho {}, {} left\n", cap.lower(), left.lower()),

@@ -7,6 +7,7 @@ mod account;
 mod arguments;
 mod curve;
 mod data;
+mod family;
 mod ledger;
 mod model;
 mod output;

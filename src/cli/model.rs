@@ -14,7 +14,9 @@ use crate::error::{Error, Fallible};
 use crate::ledger::Ledger;
 use crate::num::round::{decimal_down, decimal_up};
 use crate::privacy::Adjacency;
-use crate::train::{self, Coefficient, Feature, ModelFile, ModelKind, Predictions, StagedFile, Statement, Target};
+use crate::train::{
+    self, Coefficient, Feature, Guarantee, ModelFile, ModelKind, Predictions, StagedFile, Statement, Target,
+};
 
 #[derive(Args)]
 #[command(
@@ -144,6 +146,7 @@ pub(super) fn statement(arguments: &StatementArguments) -> Fallible<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let mut text = plain_statement(&model.statement);
+    text.push_str(&evaluated(&model));
     if arguments.coefficients {
         text.push('\n');
         text.push_str(&most_telling(&model, usize::MAX));
@@ -221,19 +224,15 @@ pub(super) fn plain_statement(statement: &Statement) -> String {
         ("model", format!("{}, {} coefficients", facts.model.words(), facts.dimension)),
         (
             "algorithm",
-            format!("{}, {} steps of full-batch gradient descent", facts.algorithm.name(), statement.mechanism.steps),
-        ),
-        ("rho", guarantee.rho_upper.clone()),
-        (
-            "epsilon",
             format!(
-                "{} exact, {} by zCDP, {} by classical zCDP, at delta {}",
-                guarantee.epsilon_exact.as_deref().unwrap_or("-"),
-                guarantee.epsilon_zcdp,
-                guarantee.epsilon_zcdp_classical,
-                guarantee.delta
+                "{}, {} releases by gradient steps, {}",
+                facts.algorithm.name(),
+                statement.mechanism.steps,
+                statement.mechanism.sampling
             ),
         ),
+        ("rho", guarantee.rho_upper.clone()),
+        ("epsilon", epsilons(guarantee)),
         ("adjacency", facts.adjacency.to_string()),
         (
             "noise",
@@ -299,4 +298,26 @@ pub(super) fn most_telling(model: &ModelFile, count: usize) -> String {
         page.push_str(&format!("  {name:width$}  {effect:+.4}\n"));
     }
     page
+}
+
+/// Every epsilon that the statement holds, and the delta of them.
+fn epsilons(guarantee: &Guarantee) -> String {
+    let known = [
+        ("exact", &guarantee.epsilon_exact),
+        ("by privacy-loss distributions", &guarantee.epsilon_pld),
+        ("by zCDP", &guarantee.epsilon_zcdp),
+        ("by classical zCDP", &guarantee.epsilon_zcdp_classical),
+    ];
+    let shown = known.iter().filter_map(|(by, value)| value.as_ref().map(|value| format!("{value} {by}")));
+    format!("{}, at delta {}", shown.collect::<Vec<_>>().join(", "), guarantee.delta)
+}
+
+/// Metrics on a private hold-out, in lines; empty without any.
+pub(super) fn evaluated(model: &ModelFile) -> String {
+    let Some(evaluation) = &model.evaluation else { return String::new() };
+    let mut text = format!("\nOn about {:.0} rows held out (noised, part of the release):\n", evaluation.rows);
+    for (name, estimate) in &evaluation.metrics {
+        text.push_str(&format!("  {name:9} {:.4} (noise {:.4})\n", estimate.value, estimate.noise));
+    }
+    text
 }

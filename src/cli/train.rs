@@ -7,7 +7,8 @@ use clap::{Args, ValueEnum};
 use serde_json::json;
 
 use super::arguments::{AdjacencyArgument, SchemaArgument, delta, same_file, stem};
-use super::model::{most_telling, plain_statement};
+use super::family::FamilyArguments;
+use super::model::{evaluated, most_telling, plain_statement};
 use super::output::{bar, print, print_json, seconds, warn};
 use crate::data::CsvFile;
 use crate::error::{Error, Fallible};
@@ -15,47 +16,10 @@ use crate::ledger::Ledger;
 use crate::noise::NoiseSource;
 use crate::optim::{Averaging, Settings};
 use crate::privacy::{Epsilon, NoiseLaw, Rho};
-use crate::train::{
-    Algorithm, Budget, Loaded, LogEntry, ModelKind, StagedFile, TrainConfig, Trained, load, sha256_hex, train,
-};
+use crate::train::{Algorithm, Budget, Loaded, LogEntry, StagedFile, TrainConfig, Trained, load, sha256_hex, train};
 
 /// More threads than any machine this runs on has cores for.
 const MOST_THREADS: usize = 1024;
-
-#[derive(Clone, Copy, ValueEnum)]
-enum ModelArgument {
-    /// Two labels, log-odds
-    Logistic,
-    /// Two labels, support vector machine with a rounded hinge
-    Svm,
-    /// Three or more labels, log-odds
-    Multinomial,
-    /// Number, least squares
-    Linear,
-    /// Number, least squares with an l2 penalty of 0.01 where --l2 gives none
-    Ridge,
-    /// Number, robust against outlying targets
-    Huber,
-    /// Number, conditional quantile
-    Quantile,
-    /// Count, log of its mean
-    Poisson,
-}
-
-impl ModelArgument {
-    fn kind(self, arguments: &TrainArguments) -> ModelKind {
-        match self {
-            ModelArgument::Logistic => ModelKind::Logistic,
-            ModelArgument::Svm => ModelKind::svm(),
-            ModelArgument::Multinomial => ModelKind::Multinomial,
-            ModelArgument::Linear => ModelKind::Linear,
-            ModelArgument::Ridge => ModelKind::Ridge,
-            ModelArgument::Huber => ModelKind::huber(arguments.huber_threshold),
-            ModelArgument::Quantile => ModelKind::quantile(arguments.quantile),
-            ModelArgument::Poisson => ModelKind::poisson(),
-        }
-    }
-}
 
 #[derive(Clone, Copy, ValueEnum)]
 enum AlgorithmArgument {
@@ -65,6 +29,8 @@ enum AlgorithmArgument {
     Whitened,
     /// Full-batch DP gradient descent on privately standardised features
     DpGd,
+    /// DP gradient descent on Poisson samples, accounted for by privacy-loss distributions
+    DpSgd,
     /// Full-batch DP gradient descent with the parameters of private ERM theory
     DpGdTheory,
 }
@@ -89,6 +55,7 @@ Examples:
   rhograd train datasets/fair.csv --epsilon 1
   rhograd train adult_train.csv --epsilon 0.5 --delta 1e-6 --out adult.model.json --json
   rhograd train wages.csv --schema wages.schema.json --rho 0.1 --ledger budget.sqlite
+  rhograd train wages.csv --epsilon 1 --evaluate-budget 0.1
   rhograd train wages.csv --epsilon 1 --algorithm dp-gd-theory --rows 20000 --radius 2
 
 Writes MODEL (with its privacy statement inside) and LOG (one JSON line per release), and charges
@@ -101,15 +68,8 @@ pub(super) struct TrainArguments {
     data: PathBuf,
     #[command(flatten)]
     schema: SchemaArgument,
-    /// Model family [default: what the schema's task asks for]
-    #[arg(long, value_enum)]
-    model: Option<ModelArgument>,
-    /// Level of --model quantile [default: 0.5]
-    #[arg(long, value_name = "Q", allow_hyphen_values = true)]
-    quantile: Option<f64>,
-    /// Where the loss of --model huber turns linear, in the target's deviations [default: 1.345]
-    #[arg(long, value_name = "K", allow_hyphen_values = true)]
-    huber_threshold: Option<f64>,
+    #[command(flatten)]
+    family: FamilyArguments,
     /// Training algorithm
     #[arg(long, value_enum, default_value = "auto")]
     algorithm: AlgorithmArgument,
@@ -137,6 +97,9 @@ pub(super) struct TrainArguments {
     /// Momentum in [0, 1) [default: by rule]
     #[arg(long, allow_hyphen_values = true)]
     momentum: Option<f64>,
+    /// Probability with which a row joins a step of dp-sgd [default: 0.02]
+    #[arg(long, value_name = "Q", allow_hyphen_values = true)]
+    sampling_rate: Option<f64>,
     /// l1 penalty on all coefficients but intercepts, which sets small ones to zero; runs without whitening
     #[arg(long, default_value_t = 0.0, allow_hyphen_values = true)]
     l1: f64,
@@ -155,6 +118,12 @@ pub(super) struct TrainArguments {
     /// Public number of rows, known without counting the file [default: the schema's "rows"]
     #[arg(long, value_name = "N")]
     rows: Option<u64>,
+    /// Share of the budget for metrics on rows held out of training, released with the model
+    #[arg(long, value_name = "SHARE", allow_hyphen_values = true)]
+    evaluate_budget: Option<f64>,
+    /// Probability with which a row is held out, with --evaluate-budget
+    #[arg(long, value_name = "SHARE", default_value_t = 0.2, requires = "evaluate_budget", allow_hyphen_values = true)]
+    holdout: f64,
     /// Law of the integer noise
     #[arg(long, value_enum, default_value = "normal")]
     noise: NoiseArgument,
@@ -263,11 +232,12 @@ impl TrainArguments {
         };
         Ok(TrainConfig {
             adjacency: self.adjacency.into(),
-            model: self.model()?,
+            model: self.family.kind()?,
             algorithm: match self.algorithm {
                 AlgorithmArgument::Auto => Algorithm::Auto,
                 AlgorithmArgument::Whitened => Algorithm::Whitened,
                 AlgorithmArgument::DpGd => Algorithm::DpGd,
+                AlgorithmArgument::DpSgd => Algorithm::DpSgd,
                 AlgorithmArgument::DpGdTheory => Algorithm::DpGdTheory,
             },
             noise: match self.noise {
@@ -282,6 +252,7 @@ impl TrainArguments {
                 l1: self.l1,
                 l2: self.l2,
                 radius: self.radius,
+                sampling_rate: self.sampling_rate,
                 averaging: self.averaging.map(|averaging| match averaging {
                     AveragingArgument::Last => Averaging::Last,
                     AveragingArgument::Mean => Averaging::Mean,
@@ -290,24 +261,10 @@ impl TrainArguments {
             },
             standardise: self.no_standardise.then_some(false),
             rows: self.rows,
+            evaluate_budget: self.evaluate_budget,
+            holdout: self.holdout,
             ..TrainConfig::new(budget)
         })
-    }
-
-    /// The family with its parameters; a parameter without its family is a mistake.
-    fn model(&self) -> Fallible<Option<ModelKind>> {
-        let kind = self.model.map(|model| model.kind(self));
-        let stray = [
-            ("--quantile", self.quantile, "quantile", matches!(kind, Some(ModelKind::Quantile { .. }))),
-            ("--huber-threshold", self.huber_threshold, "huber", matches!(kind, Some(ModelKind::Huber { .. }))),
-        ];
-        for (flag, value, family, used) in stray {
-            if value.is_some() && !used {
-                let cure = format!("add --model {family}, or leave it out");
-                return Err(Error::parameter(flag, format!("belongs to --model {family}"), cure));
-            }
-        }
-        Ok(kind)
     }
 
     fn outputs(&self) -> (PathBuf, PathBuf) {
@@ -405,9 +362,10 @@ fn report_spending(ledger: &mut Ledger, trained: &Trained) -> Fallible<()> {
 
 fn page(trained: &Trained, out: &Path, log: &Path) -> String {
     format!(
-        "{}\n{}\nmodel  {}\nlog    {}\n",
+        "{}\n{}{}\nmodel  {}\nlog    {}\n",
         plain_statement(&trained.model.statement),
         most_telling(&trained.model, 10),
+        evaluated(&trained.model),
         out.display(),
         log.display()
     )
@@ -429,14 +387,17 @@ fn summary(finished: &Finished, out: &Path, log: &Path) -> serde_json::Value {
         "epsilon": number(&guarantee.epsilon),
         "delta": number(&guarantee.delta),
         "epsilon_exact": guarantee.epsilon_exact.as_deref().map(number),
-        "epsilon_zcdp": number(&guarantee.epsilon_zcdp),
-        "epsilon_zcdp_classical": number(&guarantee.epsilon_zcdp_classical),
+        "epsilon_zcdp": guarantee.epsilon_zcdp.as_deref().map(number),
+        "epsilon_zcdp_classical": guarantee.epsilon_zcdp_classical.as_deref().map(number),
+        "epsilon_pld": guarantee.epsilon_pld.as_deref().map(number),
+        "approximate_delta": guarantee.approximate_delta.as_deref().map(number),
         "steps": statement.mechanism.steps,
         "noise_multiplier": statement.mechanism.noise_multiplier,
         "sigma": statement.mechanism.sigma,
         "clip": statement.mechanism.clip_norm,
         "settings": facts.settings,
         "dimension": facts.dimension,
+        "evaluation": trained.model.evaluation,
         "releases": last.as_ref().map_or(0, |entry| entry.release),
         "out": out,
         "log": log,

@@ -43,7 +43,7 @@ pub fn draft_schema(file: &CsvFile, name: &str, target: Option<&str>) -> Fallibl
         draft: true,
     };
     columns[target].describe_target(&mut schema).ok_or_else(|| {
-        Error::input(file.path(), "neither two labels nor numbers", "name another column with --target")
+        Error::input(file.path(), "neither two or more labels nor numbers", "name another column with --target")
             .in_column(&file.header()[target])
     })?;
     for (index, (column, seen)) in file.header().iter().zip(&columns).enumerate() {

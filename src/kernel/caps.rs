@@ -30,6 +30,14 @@ impl Caps {
         Caps { values, bound }
     }
 
+    /// Copies of chosen rows with their caps; the numbers must be below the number of rows.
+    pub fn subset(&self, rows: &Rows, chosen: &[usize]) -> (Rows, Caps) {
+        let subset = rows.subset(chosen);
+        let mut values = vec![0; subset.padded_len()];
+        values.iter_mut().zip(chosen).for_each(|(cap, &row)| *cap = self.values.get(row).copied().unwrap_or(0));
+        (subset, Caps { values, bound: self.bound })
+    }
+
     /// The l2 bound on every row's contribution, in grid steps.
     pub fn bound(&self) -> u64 {
         self.bound

@@ -12,6 +12,7 @@ mod gram;
 mod map;
 pub mod naive;
 mod rows;
+mod scores;
 mod step;
 mod sums;
 
@@ -20,5 +21,6 @@ pub use classes::{ClassStep, MOST_CLASSES, clipped_class_sum};
 pub use gram::{DIAGONAL, GRAM_MULTIPLIER, OFF_DIAGONAL, each_entry, gram_sum, gram_unit};
 pub use map::IntegerMap;
 pub use rows::{FULL_SCALE, LANES, RawRow, Rows, RowsBuilder, Shape};
+pub use scores::{ERROR_LIMIT, LOSS_LIMIT, MARGIN_BINS, MARGIN_LIMIT, Scoring, score_sum};
 pub use step::{Step, clipped_sum};
 pub use sums::{MomentWeights, moment_sum};

@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::record::{Entry, Position, RawEntry, Record, is_hex};
+use crate::accounting::claim;
 use crate::error::{Error, Fallible};
 use crate::num::round;
-use crate::privacy::{Adjacency, DatasetId, GaussianEvent, Rho, total_rho};
+use crate::privacy::{Adjacency, Charge, DatasetId, Rho, add_deltas, total_delta, total_rho};
 
 /// Significant digits of a rho in a message.
 const SHOWN_DIGITS: u32 = 6;
@@ -14,7 +15,7 @@ const SHOWN_DIGITS: u32 = 6;
 ///
 /// # Privacy
 /// A function of public parameters only: nothing here is computed from rows.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct DatasetSummary {
     /// The data set.
     pub dataset: DatasetId,
@@ -24,6 +25,8 @@ pub struct DatasetSummary {
     pub cap: Option<Rho>,
     /// Sum over all runs, completed or not, with secret noise or a fixed seed.
     pub spent: Rho,
+    /// Sum of the deltas of runs whose guarantee is approximate zCDP, rounded upward; zero without such runs.
+    pub spent_delta: f64,
     /// What the cap still allows, exactly.
     pub left: Option<Rho>,
     /// Runs that were charged.
@@ -45,6 +48,7 @@ struct Account {
     adjacency: Adjacency,
     cap: Option<Rho>,
     spent: Rho,
+    spent_delta: f64,
     runs: u64,
     completed: u64,
     seeded: u64,
@@ -53,7 +57,16 @@ struct Account {
 
 impl Account {
     fn new(adjacency: Adjacency, cap: Option<Rho>) -> Self {
-        Account { adjacency, cap, spent: Rho::zero(), runs: 0, completed: 0, seeded: 0, cap_raised: 0 }
+        Account {
+            adjacency,
+            cap,
+            spent: Rho::zero(),
+            spent_delta: 0.0,
+            runs: 0,
+            completed: 0,
+            seeded: 0,
+            cap_raised: 0,
+        }
     }
 }
 
@@ -116,7 +129,7 @@ impl Book {
                 if !is_hex(run, 32) || self.runs.contains_key(run) {
                     return Err(Error::parameter("run", "is not a new 128-bit name", "restore a copy of the ledger"));
                 }
-                let cost = cost_of(events)?;
+                let cost = cost_of(events, *adjacency)?;
                 if cost != *rho.rho() {
                     return Err(Error::parameter("rho", "is not what the events cost", "restore a copy of the ledger"));
                 }
@@ -149,9 +162,10 @@ impl Book {
                     account.cap = Some(cap.rho().clone());
                 }
             }
-            Record::Reserve { dataset, adjacency, run, rho, private, .. } => {
+            Record::Reserve { dataset, adjacency, run, rho, private, events, .. } => {
                 let account = self.accounts.entry(dataset.clone()).or_insert_with(|| Account::new(adjacency, None));
                 account.spent = account.spent.plus(rho.rho());
+                account.spent_delta = add_deltas(account.spent_delta, total_delta(&events));
                 account.runs += 1;
                 account.seeded += u64::from(!private);
                 self.runs.insert(run, Run { dataset, completed: false });
@@ -192,6 +206,7 @@ impl Book {
             adjacency: account.adjacency,
             cap: account.cap.clone(),
             spent: account.spent.clone(),
+            spent_delta: account.spent_delta,
             left: account.cap.as_ref().map(|cap| cap.minus(&account.spent)),
             runs: account.runs,
             completed: account.completed,
@@ -203,11 +218,12 @@ impl Book {
     }
 }
 
-/// The exact cost of all events, recomputed from their integers.
-pub(super) fn cost_of(events: &[GaussianEvent]) -> Fallible<Rho> {
+/// The cost of all events, recomputed from their integers; what is claimed is confirmed by the accountant.
+pub(super) fn cost_of(events: &[Charge], adjacency: Adjacency) -> Fallible<Rho> {
     // Before any arithmetic: the scale of an unchecked event could overflow an exponent.
-    events.iter().try_for_each(GaussianEvent::check)?;
-    let cost = total_rho(events);
+    events.iter().try_for_each(Charge::check)?;
+    events.iter().try_for_each(|event| claim::confirm(event, adjacency))?;
+    let cost = total_rho(events)?;
     if cost == Rho::zero() {
         return Err(Error::parameter("events", "release nothing", "reserve for the events that the run will make"));
     }
@@ -249,13 +265,14 @@ fn shown_down(rho: &Rho) -> String {
 mod tests {
     use super::*;
     use crate::ledger::record::{ExactRho, chain_hash};
-    use crate::privacy::NoiseLaw;
+    use crate::privacy::{GaussianEvent, NoiseLaw};
 
     fn event(count: u64) -> GaussianEvent {
         GaussianEvent { what: "sum".into(), sensitivity: 1, log2_scale: 1, noise: NoiseLaw::FlooredNormal, count }
     }
 
     fn reserve(run: char, events: Vec<GaussianEvent>, rho: f64) -> Record {
+        let events = events.into_iter().map(Into::into).collect();
         Record::Reserve {
             dataset: DatasetId::new("d").unwrap(),
             adjacency: Adjacency::AddRemove,

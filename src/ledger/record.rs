@@ -5,7 +5,7 @@ use sha2::{Digest, Sha256};
 
 use crate::error::{Error, Fallible};
 use crate::num::Dyadic;
-use crate::privacy::{Adjacency, DatasetId, GaussianEvent, Rho};
+use crate::privacy::{Adjacency, Charge, DatasetId, Rho};
 
 /// Longest body of an entry in bytes; a longer one is a forgery or a bug and would exhaust memory.
 const LONGEST_BODY: usize = 1 << 20;
@@ -76,7 +76,7 @@ impl TryFrom<Fraction> for ExactRho {
 }
 
 /// One event in the life of a data set.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Record {
     /// A data set enters the ledger by hand, with its relation and, if wanted, a cap.
@@ -106,8 +106,8 @@ pub enum Record {
         /// When, in seconds since 1970.
         at: u64,
         /// All releases that the run may make.
-        events: Vec<GaussianEvent>,
-        /// Their total cost, which must equal what the events say.
+        events: Vec<Charge>,
+        /// Their total rho, which must equal what the events say.
         rho: ExactRho,
         /// `false` for runs with a fixed seed, whose output protects nobody.
         private: bool,
@@ -161,7 +161,7 @@ impl Position {
 }
 
 /// One entry of the chain.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
     /// Its number, counted from 1.
     pub sequence: u64,

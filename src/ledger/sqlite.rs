@@ -11,7 +11,7 @@ use super::book::{Book, DatasetSummary, cost_of};
 use super::file::{self, failed};
 use super::record::{Entry, ExactRho, Position, RawEntry, Record, chain_hash, hex};
 use crate::error::{Error, Fallible};
-use crate::privacy::{DatasetId, GaussianEvent, Rho, Scope};
+use crate::privacy::{Charge, DatasetId, Rho, Scope};
 
 /// An open ledger.
 ///
@@ -27,7 +27,7 @@ pub struct Ledger {
 }
 
 /// The result of a full check in which nothing was wrong.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct VerifyReport {
     /// The last entry; its number is the number of entries.
     pub head: Position,
@@ -117,15 +117,21 @@ impl Ledger {
     ///
     /// # Reference
     /// Feldman and Zrnic 2021; Whitehouse, Ramdas, Rogers and Wu 2022: a filter with a fixed cap.
-    pub fn reserve(&mut self, scope: &Scope, events: &[GaussianEvent], private: bool) -> Fallible<Reservation> {
-        let rho = cost_of(events)?;
+    pub fn reserve<C: Clone + Into<Charge>>(
+        &mut self,
+        scope: &Scope,
+        events: &[C],
+        private: bool,
+    ) -> Fallible<Reservation> {
+        let events: Vec<Charge> = events.iter().cloned().map(Into::into).collect();
+        let rho = cost_of(&events, scope.adjacency)?;
         let run = random_name()?;
         self.append(&Record::Reserve {
             dataset: scope.dataset.clone(),
             adjacency: scope.adjacency,
             run: run.clone(),
             at: now(),
-            events: events.to_vec(),
+            events,
             rho: ExactRho::new(&rho)?,
             private,
         })?;
@@ -328,7 +334,7 @@ fn now() -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::privacy::{Adjacency, NoiseLaw};
+    use crate::privacy::{Adjacency, GaussianEvent, NoiseLaw};
     use std::time::Instant;
 
     fn scope() -> Scope {

@@ -15,6 +15,7 @@ mod coins;
 mod digits;
 mod discrete_gaussian;
 mod normal;
+mod sample;
 mod source;
 
 #[cfg(test)]
@@ -27,6 +28,7 @@ use rayon::prelude::*;
 use crate::error::{Error, Fallible};
 use crate::privacy::{MAX_LOG2_SCALE, NoiseLaw};
 
+pub use sample::poisson_sample;
 pub use source::{NoiseSource, NoiseStream};
 
 /// Coordinates drawn from one stream. Part of the meaning of a seed: changing it changes seeded runs.

@@ -46,29 +46,37 @@ impl ClippedPlan {
                     "use a larger epsilon or fewer --steps",
                 ));
             }
-            if plan.planned().event.rho() <= *budget {
+            if plan.event().rho() <= *budget {
                 return Ok(plan);
             }
             plan.bound -= 1;
         }
     }
 
-    /// What to pay for.
-    pub fn planned(&self) -> Planned {
-        let query = Query::ClippedSum { bound: self.bound };
-        let event = GaussianEvent {
+    /// What is asked of the rows.
+    pub fn query(&self) -> Query {
+        Query::ClippedSum { bound: self.bound }
+    }
+
+    /// The releases, as integers.
+    pub fn event(&self) -> GaussianEvent {
+        GaussianEvent {
             what: "clipped gradient sum".into(),
-            sensitivity: query.sensitivity(self.adjacency),
+            sensitivity: self.query().sensitivity(self.adjacency),
             log2_scale: self.log2_scale,
             noise: self.noise,
             count: self.steps,
-        };
-        Planned { event, query }
+        }
+    }
+
+    /// What to pay for.
+    pub fn planned(&self) -> Planned {
+        Planned { charge: self.event().into(), query: self.query() }
     }
 
     /// Clip norm over the noise of all releases together: `sqrt(2 rho)` under add-remove, half of it under replace-one.
     pub fn signal(&self) -> f64 {
-        (2.0 * self.planned().event.rho().lower()).sqrt() / self.adjacency.sum_sensitivity(1) as f64
+        (2.0 * self.event().rho().lower()).sqrt() / self.adjacency.sum_sensitivity(1) as f64
     }
 }
 
@@ -128,7 +136,7 @@ mod tests {
             let adjacency = if replace { Adjacency::ReplaceOne } else { Adjacency::AddRemove };
             let budget = Rho::from_f64(log_rho.exp()).unwrap();
             if let Ok(plan) = ClippedPlan::new(unit, adjacency, &budget, steps, NoiseLaw::FlooredNormal) {
-                let Planned { event, .. } = plan.planned();
+                let event = plan.event();
                 prop_assert!(event.rho() <= budget);
                 prop_assert!(plan.bound <= MAX_MULTIPLIER as u64 * unit);
                 prop_assert_eq!(event.sensitivity, adjacency.sum_sensitivity(plan.bound));

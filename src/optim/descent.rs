@@ -24,6 +24,18 @@ pub enum Averaging {
     Tail,
 }
 
+/// Which rows a step looks at.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Batch {
+    /// All of them.
+    Full,
+    /// A fresh sample; every row joins on its own with this probability.
+    Poisson {
+        /// The probability, public.
+        rate: f64,
+    },
+}
+
 /// `w <- Proj(shrink(w - eta v))`, `v <- momentum v + g`, `g` the noised sum of clipped gradients over the row count.
 ///
 /// `shrink` is the proximal map of `eta (alpha |w|_1 + lambda |w|^2 / 2)`: `sign(z) max(|z| - eta alpha, 0)`, divided by
@@ -73,6 +85,7 @@ impl Descent {
     pub fn run(
         &self,
         rows: &ClippedRows<'_>,
+        batch: Batch,
         clip_norm: f64,
         start: &Start,
         paid: &mut Paid,
@@ -81,6 +94,10 @@ impl Descent {
         let dimension = rows.data().shape().dimension() * self.loss.outputs();
         let query = Query::ClippedSum { bound: rows.bound() };
         let unit = clip_norm / rows.bound() as f64;
+        let expected = match batch {
+            Batch::Full => start.rows,
+            Batch::Poisson { rate } => rate * start.rows,
+        };
         let mut weights = Array1::<f64>::zeros(dimension);
         let mut direction = Array1::<f64>::zeros(dimension);
         let eta = self.learning_rate;
@@ -90,10 +107,12 @@ impl Descent {
         let mut average = Average::new(self.averaging, self.steps, dimension);
         average.add(0, &weights);
         for step in 1..=self.steps {
-            let permit = paid.permit()?;
             let gradient = Gradient { loss: self.loss, weights: &weights, label_scale: start.label_scale, clip_norm };
-            let released = permit.release(rows.gradient_sum(&gradient))?;
-            let gradient: Array1<f64> = released.values().iter().map(|&v| v as f64 * unit / start.rows).collect();
+            let released = match batch {
+                Batch::Full => paid.permit()?.release(rows.gradient_sum(&gradient))?,
+                Batch::Poisson { .. } => paid.sampled_permit()?.release(rows, &gradient)?,
+            };
+            let gradient: Array1<f64> = released.values().iter().map(|&v| v as f64 * unit / expected).collect();
             direction = direction * self.momentum + gradient;
             reached = &weights - &(&direction * self.learning_rate);
             let shrunk = penalties.shrink(reached.clone());

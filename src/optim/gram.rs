@@ -62,17 +62,25 @@ impl GramPlan {
         })
     }
 
-    /// What to pay for.
-    pub fn planned(&self) -> Planned {
-        let query = Query::Gram { bound: self.bound };
-        let event = GaussianEvent {
+    /// What is asked of the rows.
+    pub fn query(&self) -> Query {
+        Query::Gram { bound: self.bound }
+    }
+
+    /// The releases, as integers.
+    pub fn event(&self) -> GaussianEvent {
+        GaussianEvent {
             what: "Gram matrix".into(),
-            sensitivity: query.sensitivity(self.adjacency),
+            sensitivity: self.query().sensitivity(self.adjacency),
             log2_scale: self.log2_scale,
             noise: self.noise,
             count: 1,
-        };
-        Planned { event, query }
+        }
+    }
+
+    /// What to pay for.
+    pub fn planned(&self) -> Planned {
+        Planned { charge: self.event().into(), query: self.query() }
     }
 
     /// What one grid step stands for when rows have norm at most 1.

@@ -6,7 +6,9 @@
 mod clipped;
 mod descent;
 mod dp_gd;
+mod dp_sgd;
 mod gram;
+mod holdout;
 mod moments;
 mod penalty;
 mod problem;
@@ -14,10 +16,12 @@ mod theory;
 mod whitened;
 
 pub use clipped::{ClipRule, ClippedPlan};
-pub use descent::{Averaging, Descent};
+pub use descent::{Averaging, Batch, Descent};
 pub use dp_gd::DpGd;
+pub use dp_sgd::DpSgd;
 pub use gram::GramPlan;
+pub use holdout::{Estimate, Evaluation, HoldoutPlan};
 pub use moments::{MomentParts, MomentPlan, Moments, Spread};
-pub use problem::{Fitted, Observer, Optimizer, Planned, Problem, Progress, Record, Settings, Start};
+pub use problem::{Fitted, Observer, Optimizer, Planned, Problem, Progress, Record, Settings, Start, Target};
 pub use theory::{DpGdTheory, TheoryParameters};
 pub use whitened::WhitenedDpGd;

@@ -86,22 +86,30 @@ impl MomentPlan {
         Ok(MomentPlan { weights, columns, unit: f64::from(step) * full, log2_scale, noise, adjacency })
     }
 
-    /// What to pay for.
-    pub fn planned(&self) -> Planned {
-        let query = Query::Moments { weights: self.weights, columns: self.columns };
-        let event = GaussianEvent {
+    /// What is asked of the rows.
+    pub fn query(&self) -> Query {
+        Query::Moments { weights: self.weights, columns: self.columns }
+    }
+
+    /// The releases, as integers.
+    pub fn event(&self) -> GaussianEvent {
+        GaussianEvent {
             what: self.words().into(),
-            sensitivity: query.sensitivity(self.adjacency),
+            sensitivity: self.query().sensitivity(self.adjacency),
             log2_scale: self.log2_scale,
             noise: self.noise,
             count: 1,
-        };
-        Planned { event, query }
+        }
+    }
+
+    /// What to pay for.
+    pub fn planned(&self) -> Planned {
+        Planned { charge: self.event().into(), query: self.query() }
     }
 
     /// What one grid step stands for when the whole vector is scaled to l2 sensitivity 1.
     pub fn step(&self) -> f64 {
-        let sensitivity = self.planned().event.sensitivity as f64;
+        let sensitivity = self.event().sensitivity as f64;
         let step = 1.0 / sensitivity;
         if step * sensitivity < 1.0 { step.next_up() } else { step }
     }
@@ -194,7 +202,7 @@ mod tests {
                     for count in [true, false] {
                         let parts = MomentParts { count, features: true, target: true };
                         let plan = MomentPlan::new(&shape, adjacency, rho, parts, NoiseLaw::FlooredNormal).unwrap();
-                        let cost = plan.planned().event.rho();
+                        let cost = plan.event().rho();
                         assert!(cost <= crate::privacy::Rho::from_f64(rho).unwrap(), "{columns} {rho}");
                         assert!(cost.upper() > 0.98 * rho, "{columns} {rho} {}", cost.upper());
                     }

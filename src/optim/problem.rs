@@ -8,7 +8,7 @@ use super::Averaging;
 use crate::error::Fallible;
 use crate::kernel::Shape;
 use crate::loss::Objective;
-use crate::privacy::{Adjacency, GaussianEvent, NoiseLaw, Rho};
+use crate::privacy::{Adjacency, Charge, Delta, Epsilon, NoiseLaw, Rho};
 use crate::private::{Paid, PrivateDataset, Query, Released};
 
 /// Choices of the user; `None` means "by the optimizer's own rule".
@@ -30,6 +30,8 @@ pub struct Settings {
     pub radius: Option<f64>,
     /// Which iterate is returned.
     pub averaging: Option<Averaging>,
+    /// Probability with which a row joins a step of an algorithm that samples.
+    pub sampling_rate: Option<f64>,
 }
 
 /// The public facts that an optimizer is planned from; nothing here depends on rows.
@@ -47,10 +49,23 @@ pub struct Problem<'a> {
     pub rows: Option<u64>,
     /// Law of the noise.
     pub noise: NoiseLaw,
-    /// What the optimizer may spend.
+    /// What the optimizer may spend if it makes only Gaussian releases from all rows.
     pub budget: Rho,
+    /// The same as an epsilon that everything together must keep, where the budget was given so.
+    pub target: Option<Target<'a>>,
     /// Choices of the user.
     pub settings: &'a Settings,
+}
+
+/// A budget for everything together, for optimizers whose cost is no rho.
+#[derive(Clone, Copy, Debug)]
+pub struct Target<'a> {
+    /// Epsilon of all releases together.
+    pub epsilon: Epsilon,
+    /// Its delta.
+    pub delta: Delta,
+    /// What is released before the optimizer starts.
+    pub before: &'a [Charge],
 }
 
 impl Problem<'_> {
@@ -70,11 +85,11 @@ impl Problem<'_> {
     }
 }
 
-/// One kind of release that an optimizer will make, `event.count` times.
+/// One kind of release that an optimizer will make, as often as its charge says.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Planned {
     /// What is paid for.
-    pub event: GaussianEvent,
+    pub charge: Charge,
     /// What is asked of the rows.
     pub query: Query,
 }

@@ -81,7 +81,7 @@ impl DpGdTheory {
     /// # Errors
     /// When the number of rows is not public, or the theory asks for too many steps.
     pub fn plan(problem: &Problem<'_>) -> Fallible<Self> {
-        let Settings { clip, steps, learning_rate, momentum, l1, l2, radius, averaging } = *problem.settings;
+        let Settings { clip, steps, learning_rate, momentum, l1, l2, radius, averaging, .. } = *problem.settings;
         let Some(rows) = problem.rows else {
             return Err(Error::parameter(
                 "--algorithm dp-gd-theory",

@@ -4,8 +4,8 @@ use serde_json::json;
 
 use super::gram::Whitening;
 use super::{
-    Averaging, ClipRule, ClippedPlan, Descent, Fitted, GramPlan, Observer, Optimizer, Planned, Problem, Progress,
-    Record, Settings, Start,
+    Averaging, Batch, ClipRule, ClippedPlan, Descent, Fitted, GramPlan, Observer, Optimizer, Planned, Problem,
+    Progress, Record, Settings, Start,
 };
 use crate::error::{Error, Fallible};
 use crate::kernel::IntegerMap;
@@ -100,7 +100,7 @@ impl WhitenedDpGd {
     /// # Errors
     /// When the budget is too small for a Gram matrix or for the number of steps, or an l1 penalty is asked for.
     pub fn plan(problem: &Problem<'_>) -> Fallible<Self> {
-        let Settings { clip, steps, learning_rate, momentum, l1, l2, radius, averaging } = *problem.settings;
+        let Settings { clip, steps, learning_rate, momentum, l1, l2, radius, averaging, .. } = *problem.settings;
         if l1 > 0.0 {
             return Err(Error::parameter(
                 "--l1",
@@ -110,7 +110,7 @@ impl WhitenedDpGd {
         }
         let rule = rule(problem.loss);
         let gram = GramPlan::new(problem, rule.share * problem.budget.lower())?;
-        let left = problem.budget.minus(&gram.planned().event.rho());
+        let left = problem.budget.minus(&gram.event().rho());
         let descent = Descent {
             loss: problem.loss,
             steps: steps.unwrap_or(rule.steps),
@@ -146,7 +146,7 @@ impl Optimizer for WhitenedDpGd {
         observe: &mut Observer<'_>,
     ) -> Fallible<Fitted> {
         let (sum, released) = self.gram.run(data, paid)?;
-        let (query, step) = (self.gram.planned().query, self.gram.step());
+        let (query, step) = (self.gram.query(), self.gram.step());
         observe(&Progress { released: &released, query: &query, unit: step })?;
         let dimension = data.shape().dimension() as f64;
         let ridge = self.ridge * (2.0 * dimension).sqrt() / (self.gram.signal() * start.rows);
@@ -157,7 +157,7 @@ impl Optimizer for WhitenedDpGd {
         let row_norm = whitening.effective_dimension.max(1.0).sqrt();
         let clip_norm = self.clip.clip_norm(row_norm, dimension * outputs, start.rows, self.gradient.signal());
         let rows = data.clipped_through(map, self.gradient.bound);
-        let weights = self.descent.run(&rows, clip_norm, start, paid, observe)?;
+        let weights = self.descent.run(&rows, Batch::Full, clip_norm, start, paid, observe)?;
         let mut settings = self.descent.settings();
         settings.insert("effective_dimension".into(), json!(whitening.effective_dimension));
         let records = vec![

@@ -76,11 +76,6 @@ impl GaussianEvent {
     }
 }
 
-/// Exact total cost of a list of releases.
-pub fn total_rho(events: &[GaussianEvent]) -> Rho {
-    events.iter().map(GaussianEvent::rho).sum()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

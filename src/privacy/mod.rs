@@ -5,12 +5,14 @@
 
 mod adjacency;
 mod budget;
+mod charge;
 mod event;
 mod mechanism;
 mod sensitivity;
 
 pub use adjacency::{Adjacency, DatasetId, Scope};
 pub use budget::{Delta, Epsilon, Rho};
-pub use event::{GaussianEvent, MAX_LOG2_SCALE, NoiseLaw, total_rho};
+pub use charge::{Charge, Claim, SampledEvent, add_deltas, total_delta, total_rho};
+pub use event::{GaussianEvent, MAX_LOG2_SCALE, NoiseLaw};
 pub use mechanism::{Event, Mechanism, RunCount};
 pub use sensitivity::{L1, L2, Norm, Sensitivity};

@@ -4,7 +4,8 @@ use ndarray::Array1;
 
 use super::{Query, Sensitive};
 use crate::kernel::{
-    Caps, ClassStep, IntegerMap, MomentWeights, Rows, Shape, Step, clipped_class_sum, clipped_sum, gram_sum, moment_sum,
+    Caps, ClassStep, IntegerMap, MomentWeights, Rows, Scoring, Shape, Step, clipped_class_sum, clipped_sum, gram_sum,
+    moment_sum, score_sum,
 };
 use crate::loss::{Loss, LossVisitor, Objective, Softmax};
 use crate::preprocess::Standardiser;
@@ -40,6 +41,11 @@ impl PrivateDataset {
     /// The number of rows where the adjacency makes it public, `None` under add-remove.
     pub fn public_len(&self) -> Option<u64> {
         self.scope.adjacency.row_count_is_public().then_some(self.rows.len() as u64)
+    }
+
+    /// The number of rows, for drawing samples inside the gate.
+    pub(super) fn private_len(&self) -> usize {
+        self.rows.len()
     }
 
     /// Re-encodes every row by a map built from public and released quantities.
@@ -80,6 +86,27 @@ impl PrivateDataset {
     /// at most `sqrt(2) bound`.
     pub fn gram(&self, bound: u64, most: u64) -> Sensitive<L2> {
         self.sensitive(gram_sum(&self.rows, bound, most), &Query::Gram { bound })
+    }
+
+    /// Sums that measure the predictions of public coefficients, see [`score_sum`].
+    ///
+    /// # Privacy
+    /// A row's vector has norm at most `weight sqrt(parts)`, a public number.
+    pub fn scores(&self, weights: &[f64], label_scale: f64, scoring: Scoring, weight: u32) -> Sensitive<L2> {
+        let query = Query::Scores { scoring, weight };
+        self.sensitive(score_sum(&self.rows, weights, label_scale, scoring, weight), &query)
+    }
+
+    /// Two data sets: rows that join by independent coins of probability `1 - exp(-exponent / 2^64)`, and the rest.
+    ///
+    /// # Privacy
+    /// The coins do not look at the rows, so a row more or less changes one part by one row and the other not at
+    /// all, given the coins.
+    pub(super) fn divided(self, chosen: &[usize]) -> (Self, Self) {
+        let mut left = chosen.iter().copied().peekable();
+        let rest: Vec<usize> = (0..self.rows.len()).filter(|row| left.next_if_eq(row).is_none()).collect();
+        let part = |rows: &[usize]| PrivateDataset { rows: self.rows.subset(rows), scope: self.scope.clone() };
+        (part(chosen), part(&rest))
     }
 
     /// The one place where a sensitivity is attached to a value: that of the query which computed it.
@@ -141,10 +168,20 @@ impl ClippedRows<'_> {
     /// A row contributes `m_ik A q_i` for every output `k`, with `sum_k m_ik^2 |A q_i|^2 <= bound^2` checked in
     /// integers, `A` the identity without a map: one joint clip for all outputs. So the l2 sensitivity is `bound` under add-remove and `2 bound` under replace-one, exactly.
     pub fn gradient_sum(&self, gradient: &Gradient<'_>) -> Sensitive<L2> {
+        self.sum_over(&self.data.rows, &self.caps, gradient)
+    }
+
+    /// The same over chosen rows only.
+    pub(super) fn sampled_sum(&self, gradient: &Gradient<'_>, chosen: &[usize]) -> Sensitive<L2> {
+        let (rows, caps) = self.caps.subset(&self.data.rows, chosen);
+        self.sum_over(&rows, &caps, gradient)
+    }
+
+    fn sum_over(&self, rows: &Rows, caps: &Caps, gradient: &Gradient<'_>) -> Sensitive<L2> {
         let weights = self.to_features(gradient.weights);
         let unit = f64::from(self.data.rows.unit()) * self.map.as_ref().map_or(1.0, IntegerMap::unit);
         let multiplier_scale = self.bound() as f64 / (unit * gradient.clip_norm);
-        let (rows, caps, weights) = (&self.data.rows, &self.caps, weights.as_slice().unwrap_or(&[]));
+        let weights = weights.as_slice().unwrap_or(&[]);
         let sums = match gradient.loss {
             Objective::Margin(loss) => {
                 let step = Step { weights, label_scale: gradient.label_scale, multiplier_scale };

@@ -27,6 +27,6 @@ mod query;
 mod sensitive;
 
 pub use dataset::{ClippedRows, Gradient, PrivateDataset};
-pub use permit::{Paid, Permit, Released, pay};
+pub use permit::{Paid, Permit, Released, SampledPermit, pay};
 pub use query::Query;
 pub use sensitive::Sensitive;

@@ -4,11 +4,11 @@ use std::collections::VecDeque;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use super::Sensitive;
+use super::{ClippedRows, Gradient, PrivateDataset, Sensitive};
 use crate::error::{Error, Fallible};
 use crate::ledger::{Ledger, Reservation};
-use crate::noise::{NoiseSource, integer_noise};
-use crate::privacy::{GaussianEvent, L2, Norm, Scope, Sensitivity};
+use crate::noise::{NoiseSource, integer_noise, poisson_sample};
+use crate::privacy::{Charge, L2, Norm, SampledEvent, Scope, Sensitivity};
 
 /// Charges the whole plan and returns the right to its releases, in order.
 ///
@@ -18,17 +18,25 @@ use crate::privacy::{GaussianEvent, L2, Norm, Scope, Sensitivity};
 ///
 /// # Errors
 /// When the ledger refuses or cannot record the charge, or the plan has a malformed event.
-pub fn pay(ledger: &mut Ledger, scope: &Scope, plan: &[GaussianEvent], noise: NoiseSource) -> Fallible<Paid> {
-    plan.iter().try_for_each(GaussianEvent::check)?;
+pub fn pay<C: Clone + Into<Charge>>(
+    ledger: &mut Ledger,
+    scope: &Scope,
+    plan: &[C],
+    noise: NoiseSource,
+) -> Fallible<Paid> {
+    let left: VecDeque<Charge> = plan.iter().cloned().map(Into::into).collect();
+    left.iter().try_for_each(Charge::check)?;
     let reservation = ledger.reserve(scope, plan, noise.is_secure())?;
-    Ok(Paid { reservation, noise: Arc::new(noise), left: plan.to_vec().into(), next_release: 0 })
+    Ok(Paid { reservation, noise: Arc::new(noise), left, given: 0, next_release: 0 })
 }
 
 /// A paid run: gives out exactly the permits that were charged.
 pub struct Paid {
     reservation: Reservation,
     noise: Arc<NoiseSource>,
-    left: VecDeque<GaussianEvent>,
+    left: VecDeque<Charge>,
+    /// Releases of the first charge for which permits were given out.
+    given: u64,
     next_release: u32,
 }
 
@@ -38,31 +46,67 @@ impl Paid {
         &self.reservation
     }
 
-    /// The next permit of the plan.
+    /// Divides a data set by secret, independent coins: those held out with probability `1 - exp(-exponent / 2^64)`,
+    /// and the rest. The same run always divides in the same way.
+    pub fn hold_out(&self, data: PrivateDataset, exponent: u64) -> (PrivateDataset, PrivateDataset) {
+        // No release has this number: numbers end one before it.
+        let chosen = poisson_sample(exponent, data.private_len(), &self.noise, u32::MAX);
+        data.divided(&chosen)
+    }
+
+    /// The next permit of the plan, for a release from all rows.
     ///
     /// # Errors
-    /// When every paid release has been made.
+    /// When every paid release has been made, or the next one was paid for on a sample only.
     pub fn permit(&mut self) -> Fallible<Permit<L2>> {
-        while self.left.front().is_some_and(|event| event.count == 0) {
-            self.left.pop_front();
+        match self.next()? {
+            (charge @ Charge::Gaussian(_), release) => Ok(Permit {
+                charge,
+                release,
+                scope: self.reservation.scope().clone(),
+                noise: Arc::clone(&self.noise),
+                norm: PhantomData,
+            }),
+            (Charge::Sampled(_), _) => {
+                Err(Error::refused("the next release was paid for on a sample of the rows", "use a sampled permit"))
+            }
         }
-        let Some(event) = self.left.front_mut() else {
+    }
+
+    /// The next permit of the plan, for a release from a fresh Poisson sample.
+    ///
+    /// # Errors
+    /// When every paid release has been made, or the next one is not of this kind.
+    pub fn sampled_permit(&mut self) -> Fallible<SampledPermit> {
+        match self.next()? {
+            (Charge::Sampled(event), release) => Ok(SampledPermit {
+                event,
+                release,
+                scope: self.reservation.scope().clone(),
+                noise: Arc::clone(&self.noise),
+            }),
+            (Charge::Gaussian(_), _) => {
+                Err(Error::refused("the next release was paid for on all rows", "use an ordinary permit"))
+            }
+        }
+    }
+
+    /// The next release that was paid for, with its number; it counts as used from here on.
+    fn next(&mut self) -> Fallible<(Charge, u32)> {
+        while self.left.front().is_some_and(|charge| charge.count() <= self.given) {
+            self.left.pop_front();
+            self.given = 0;
+        }
+        let Some(charge) = self.left.front() else {
             return Err(Error::refused("every paid release of this run was made", "pay for another run"));
         };
-        event.count -= 1;
-        let single = GaussianEvent { count: 1, ..event.clone() };
         // A stream of noise is named by its release number, so a number is never given out twice.
         let release = self.next_release;
         self.next_release = release
             .checked_add(1)
             .ok_or_else(|| Error::refused("more than 2^32 releases in one run", "use fewer steps"))?;
-        Ok(Permit {
-            event: single,
-            release,
-            scope: self.reservation.scope().clone(),
-            noise: Arc::clone(&self.noise),
-            norm: PhantomData,
-        })
+        self.given += 1;
+        Ok((charge.single(), release))
     }
 }
 
@@ -77,7 +121,7 @@ impl Paid {
 /// ```
 #[must_use = "the release is paid for; dropping the permit wastes it"]
 pub struct Permit<N: Norm> {
-    event: GaussianEvent,
+    charge: Charge,
     release: u32,
     scope: Scope,
     noise: Arc<NoiseSource>,
@@ -86,8 +130,8 @@ pub struct Permit<N: Norm> {
 
 impl Permit<L2> {
     /// What this permit pays for.
-    pub fn event(&self) -> &GaussianEvent {
-        &self.event
+    pub fn charge(&self) -> &Charge {
+        &self.charge
     }
 
     /// Adds the noise that was paid for and opens the value.
@@ -100,31 +144,62 @@ impl Permit<L2> {
     /// When the value belongs to another scope or moves further than was paid for. Both depend on
     /// public parameters alone.
     pub fn release(self, query: Sensitive<L2>) -> Fallible<Released> {
-        if query.scope != self.scope {
-            return Err(Error::refused("the permit was paid for another data set or relation", "pay for this one"));
-        }
-        if !Sensitivity::new(self.event.sensitivity).covers(&query.sensitivity) {
-            return Err(Error::refused(
-                format!(
-                    "the query moves by {} grid steps, {} were paid for",
-                    query.sensitivity.grid(),
-                    self.event.sensitivity
-                ),
-                "plan with the query's own sensitivity",
-            ));
-        }
-        let noise =
-            integer_noise(self.event.noise, self.event.log2_scale, query.values.len(), &self.noise, self.release)?;
-        let values = query.values.iter().zip(noise).map(|(&sum, noise)| sum + i128::from(noise)).collect();
-        Ok(Released { values, event: self.event })
+        open(self.charge, self.release, &self.scope, &self.noise, query)
     }
+}
+
+/// The right to one release from a fresh Poisson sample with the noise that was paid for.
+///
+/// The sample is drawn here and seen by nobody: amplification by sampling needs it to be secret.
+#[must_use = "the release is paid for; dropping the permit wastes it"]
+pub struct SampledPermit {
+    event: SampledEvent,
+    release: u32,
+    scope: Scope,
+    noise: Arc<NoiseSource>,
+}
+
+impl SampledPermit {
+    /// Draws the sample, sums the clipped gradients of its rows, adds the noise and opens the sum.
+    ///
+    /// # Privacy
+    /// The Poisson-sampled Gaussian mechanism: every row joins on its own, by exact coins, with probability
+    /// `1 - exp(-exponent / 2^64)`, whatever the other rows; the sum over the sample has the sensitivity of the clip.
+    ///
+    /// # Errors
+    /// As [`Permit::release`].
+    ///
+    /// # Reference
+    /// Mironov, Talwar, Zhang 2019; Zhu, Dong, Wang 2022, Theorem 11.
+    pub fn release(self, rows: &ClippedRows<'_>, gradient: &Gradient<'_>) -> Fallible<Released> {
+        let chosen = poisson_sample(self.event.exponent, rows.data().private_len(), &self.noise, self.release);
+        let query = rows.sampled_sum(gradient, &chosen);
+        open(Charge::Sampled(self.event), self.release, &self.scope, &self.noise, query)
+    }
+}
+
+/// Checks that a value may be opened for what was paid, adds the noise and opens it.
+fn open(charge: Charge, release: u32, scope: &Scope, noise: &NoiseSource, query: Sensitive<L2>) -> Fallible<Released> {
+    if query.scope != *scope {
+        return Err(Error::refused("the permit was paid for another data set or relation", "pay for this one"));
+    }
+    let paid = charge.gaussian();
+    if !Sensitivity::new(paid.sensitivity).covers(&query.sensitivity) {
+        return Err(Error::refused(
+            format!("the query moves by {} grid steps, {} were paid for", query.sensitivity.grid(), paid.sensitivity),
+            "plan with the query's own sensitivity",
+        ));
+    }
+    let noise = integer_noise(paid.noise, paid.log2_scale, query.values.len(), noise, release)?;
+    let values = query.values.iter().zip(noise).map(|(&sum, noise)| sum + i128::from(noise)).collect();
+    Ok(Released { values, charge })
 }
 
 /// A noised value; free to read, store, print and compute with.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Released {
     values: Vec<i128>,
-    event: GaussianEvent,
+    charge: Charge,
 }
 
 impl Released {
@@ -134,7 +209,7 @@ impl Released {
     }
 
     /// What was paid for them.
-    pub fn event(&self) -> &GaussianEvent {
-        &self.event
+    pub fn charge(&self) -> &Charge {
+        &self.charge
     }
 }

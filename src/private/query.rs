@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::kernel::{DIAGONAL, MomentWeights};
+use crate::kernel::{DIAGONAL, MomentWeights, Scoring};
 use crate::privacy::Adjacency;
 
 /// What a release asked of the rows; its l2 sensitivity is a function of these public integers alone.
@@ -23,6 +23,13 @@ pub enum Query {
     Gram {
         /// Largest Frobenius norm of a row's matrix.
         bound: u64,
+    },
+    /// [`super::PrivateDataset::scores`].
+    Scores {
+        /// What is measured.
+        scoring: Scoring,
+        /// Largest entry of a row's vector.
+        weight: u32,
     },
     /// [`super::ClippedRows::gradient_sum`].
     ClippedSum {
@@ -45,6 +52,10 @@ impl Query {
                     Adjacency::AddRemove => norm,
                     Adjacency::ReplaceOne => square.checked_mul(2).map_or(u64::MAX, |twice| small(root_up(twice))),
                 }
+            }
+            Query::Scores { scoring, weight } => {
+                let square = u128::from(*weight) * u128::from(*weight) * u128::from(scoring.parts());
+                adjacency.sum_sensitivity(small(root_up(square)))
             }
             Query::ClippedSum { bound } => adjacency.sum_sensitivity(*bound),
         }

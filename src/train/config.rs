@@ -33,6 +33,8 @@ pub enum Algorithm {
     Whitened,
     /// Full-batch DP gradient descent on privately standardised features.
     DpGd,
+    /// DP gradient descent on Poisson samples, accounted for by privacy-loss distributions.
+    DpSgd,
     /// Full-batch DP gradient descent with the parameters of private ERM theory.
     DpGdTheory,
 }
@@ -44,6 +46,7 @@ impl Algorithm {
             Algorithm::Auto => "auto",
             Algorithm::Whitened => "whitened",
             Algorithm::DpGd => "dp-gd",
+            Algorithm::DpSgd => "dp-sgd",
             Algorithm::DpGdTheory => "dp-gd-theory",
         }
     }
@@ -66,6 +69,10 @@ pub struct TrainConfig {
     pub settings: Settings,
     /// Whether features are standardised by privately released moments.
     pub standardise: Option<bool>,
+    /// Share of rho for a release of metrics on a private hold-out; `None` for none.
+    pub evaluate_budget: Option<f64>,
+    /// Probability with which a row is held out, if anything is evaluated.
+    pub holdout: f64,
     /// Public hint of the number of rows; overrides the schema's.
     pub rows: Option<u64>,
 }
@@ -81,6 +88,8 @@ impl TrainConfig {
             noise: NoiseLaw::FlooredNormal,
             settings: Settings::default(),
             standardise: None,
+            evaluate_budget: None,
+            holdout: 0.2,
             rows: None,
         }
     }
@@ -100,6 +109,12 @@ impl TrainConfig {
             Budget::Epsilon(..) | Budget::Rho(..) => {}
         }
         check_settings(&self.settings)?;
+        if let Some(share) = self.evaluate_budget.filter(|share| !(*share > 0.0 && *share < 1.0)) {
+            return Err(out_of_range("--evaluate-budget", share, "in (0, 1)", "try 0.1"));
+        }
+        if !(self.holdout > 0.0 && self.holdout <= 0.5) {
+            return Err(out_of_range("--holdout", self.holdout, "in (0, 0.5]", "try 0.2"));
+        }
         if self.rows.or(schema.rows) == Some(0) {
             return Err(out_of_range("--rows", 0.0, "positive", "leave it out to have the count released"));
         }

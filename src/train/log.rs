@@ -4,8 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use super::statement::{Facts, ReleaseFacts};
 use crate::accounting::Conversion;
+use crate::accounting::claim::Running;
 use crate::error::{Error, Fallible};
-use crate::privacy::{Delta, GaussianEvent, NoiseLaw, Rho};
+use crate::privacy::{Adjacency, Charge, Delta, NoiseLaw, Rho};
 use crate::private::Query;
 
 /// One line of the log. Every privacy number is rounded upward, what remains downward.
@@ -22,19 +23,26 @@ pub struct LogEntry {
     pub sensitivity: f64,
     /// Noise standard deviation of each coordinate of the sum.
     pub sigma: f64,
-    /// rho of this release.
-    pub rho_step: f64,
-    /// rho of all releases so far.
-    pub rho: f64,
+    /// rho of this release; absent where rows are sampled, which rho cannot express.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub rho_step: Option<f64>,
+    /// rho of all releases so far; absent from the first sampled release on.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub rho: Option<f64>,
     /// Delta of the epsilons.
     pub delta: f64,
-    /// Epsilon so far by the optimal zCDP conversion.
-    pub epsilon_zcdp: f64,
-    /// Epsilon so far by the exact Gaussian trade-off; absent for discrete noise, where it does not hold.
+    /// Epsilon so far by the optimal zCDP conversion; absent with rho.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub epsilon_zcdp: Option<f64>,
+    /// Epsilon so far by the exact Gaussian trade-off; absent for discrete noise and with rho, where it does not hold.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub epsilon_exact: Option<f64>,
-    /// Part of the run's budget not yet used.
-    pub rho_remaining: f64,
+    /// Epsilon so far by Renyi divergences; where rows are sampled.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub epsilon_rdp: Option<f64>,
+    /// Part of the run's budget not yet used; absent with rho.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub rho_remaining: Option<f64>,
 }
 
 impl LogEntry {
@@ -52,50 +60,66 @@ impl LogEntry {
 pub(super) struct LogWriter {
     budget: Rho,
     delta: Delta,
-    spent: Rho,
+    /// `None` from the first sampled release on.
+    spent: Option<Rho>,
+    running: Option<Running>,
     releases: u64,
     steps: u64,
     floored: bool,
 }
 
 impl LogWriter {
-    pub(super) fn new(budget: Rho, delta: Delta) -> Self {
-        LogWriter { budget, delta, spent: Rho::zero(), releases: 0, steps: 0, floored: true }
+    /// `charges` is everything that will be released; sampling anywhere asks for Renyi divergences from the start.
+    pub(super) fn new(budget: Rho, delta: Delta, adjacency: Adjacency, charges: &[Charge]) -> Self {
+        let sampled = charges.iter().any(|charge| charge.claim().is_some());
+        LogWriter {
+            budget,
+            delta,
+            spent: Some(Rho::zero()),
+            running: sampled.then(|| Running::new(adjacency, delta)),
+            releases: 0,
+            steps: 0,
+            floored: true,
+        }
     }
 
     /// The line of one release whose grid steps stand for `unit` each in the units of the reader.
-    pub(super) fn line(&mut self, event: &GaussianEvent, query: &Query, unit: f64) -> Fallible<LogEntry> {
+    pub(super) fn line(&mut self, charge: &Charge, query: &Query, unit: f64) -> Fallible<LogEntry> {
+        let event = charge.gaussian();
         let sensitivity = event.sensitivity as f64 * unit;
-        self.steps += u64::from(query.is_step());
-        let cost = event.rho_each();
-        self.spent = self.spent.plus(&cost);
         self.releases += 1;
+        self.steps += u64::from(query.is_step());
+        let cost = charge.claim().is_none().then(|| event.rho_each());
+        self.spent = self.spent.take().zip(cost.as_ref()).map(|(spent, cost)| spent.plus(cost));
         // One discrete release, and the exact trade-off no longer holds for the rest of the run.
         self.floored &= event.noise == NoiseLaw::FlooredNormal;
-        let rho = self.spent.upper();
-        let epsilon = |by: Conversion| by.epsilon(rho, self.delta).map(|epsilon| epsilon.value());
+        let rho = self.spent.as_ref().map(Rho::upper);
+        let epsilon = |by: Conversion| rho.map(|rho| by.epsilon(rho, self.delta).map(|epsilon| epsilon.value()));
         Ok(LogEntry {
             release: self.releases,
             step: if query.is_step() { self.steps } else { 0 },
             what: event.what.clone(),
             sensitivity,
             sigma: sensitivity * event.noise_multiplier(),
-            rho_step: cost.upper(),
+            rho_step: cost.as_ref().map(Rho::upper),
             rho,
             delta: self.delta.value(),
-            epsilon_zcdp: epsilon(Conversion::Optimal)?,
-            epsilon_exact: if self.floored { Some(epsilon(Conversion::Exact)?) } else { None },
-            rho_remaining: self.budget.minus(&self.spent).lower(),
+            epsilon_zcdp: epsilon(Conversion::Optimal).transpose()?,
+            epsilon_exact: if self.floored { epsilon(Conversion::Exact).transpose()? } else { None },
+            epsilon_rdp: self.running.as_mut().map(|running| running.add(charge)).transpose()?,
+            rho_remaining: self.spent.as_ref().map(|spent| self.budget.minus(spent).lower()),
         })
     }
 }
 
 /// The log of a run, recomputed from what its statement records and handed on line by line.
 pub(super) fn replay(facts: &Facts, mut line: impl FnMut(&str)) -> Fallible<()> {
-    let mut writer = LogWriter::new(facts.budget_rho.rho().clone(), facts.delta()?);
-    for ReleaseFacts { event, query, unit } in &facts.releases {
-        for _ in 0..event.count {
-            line(&writer.line(event, query, *unit)?.to_json()?);
+    let budget = facts.budget_rho.rho().clone();
+    let mut writer = LogWriter::new(budget, facts.delta()?, facts.adjacency, &facts.charges());
+    for ReleaseFacts { charge, query, unit } in &facts.releases {
+        let single = charge.single();
+        for _ in 0..charge.count() {
+            line(&writer.line(&single, query, *unit)?.to_json()?);
         }
     }
     Ok(())
@@ -104,13 +128,15 @@ pub(super) fn replay(facts: &Facts, mut line: impl FnMut(&str)) -> Fallible<()> 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::privacy::GaussianEvent;
 
     #[test]
     fn one_discrete_release_forbids_the_exact_conversion_from_then_on() {
-        let mut writer = LogWriter::new(Rho::from_f64(1.0).unwrap(), Delta::new(1e-6).unwrap());
+        let (budget, delta) = (Rho::from_f64(1.0).unwrap(), Delta::new(1e-6).unwrap());
+        let mut writer = LogWriter::new(budget, delta, Adjacency::AddRemove, &[]);
         let mut exact = |noise| {
             let event = GaussianEvent { what: "t".into(), sensitivity: 1, log2_scale: 4, noise, count: 1 };
-            writer.line(&event, &Query::ClippedSum { bound: 1 }, 1.0).unwrap().epsilon_exact.is_some()
+            writer.line(&event.into(), &Query::ClippedSum { bound: 1 }, 1.0).unwrap().epsilon_exact.is_some()
         };
         assert!(exact(NoiseLaw::FlooredNormal));
         assert!(!exact(NoiseLaw::DiscreteGaussian));

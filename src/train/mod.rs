@@ -22,5 +22,5 @@ pub use model::{Coefficient, Feature, ModelFile, Target};
 pub use plan::Plan;
 pub use predict::{Predictions, predict};
 pub use run::{Loaded, Trained, load, train};
-pub use statement::{Facts, LedgerFacts, ReleaseFacts, Statement};
+pub use statement::{Facts, Guarantee, LedgerFacts, ReleaseFacts, Statement};
 pub use verify::{Check, verify};

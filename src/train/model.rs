@@ -10,6 +10,7 @@ use super::plan::Plan;
 use super::statement::Statement;
 use crate::data::Schema;
 use crate::error::{Error, Fallible};
+use crate::optim::Evaluation;
 use crate::preprocess::{Affine, Standardiser, TargetRule};
 
 /// Name and version of the file format.
@@ -129,6 +130,9 @@ pub struct ModelFile {
     pub intercept: Coefficient,
     /// The features, numeric ones first.
     pub features: Vec<Feature>,
+    /// Metrics on a private hold-out, if the run paid for them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub evaluation: Option<Evaluation>,
     /// The privacy statement.
     pub statement: Statement,
     /// SHA-256 of the log of the same run.
@@ -144,6 +148,7 @@ impl ModelFile {
         schema: &Schema,
         map: Option<&Standardiser>,
         weights: &[f64],
+        evaluation: Option<Evaluation>,
         statement: Statement,
         log_sha256: String,
     ) -> Fallible<Self> {
@@ -177,6 +182,7 @@ impl ModelFile {
             target: target_of(schema, map),
             intercept: next()?,
             features,
+            evaluation,
             statement,
             log_sha256,
             digest: String::new(),

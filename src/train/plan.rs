@@ -2,13 +2,16 @@
 
 use super::config::{Algorithm, Budget, TrainConfig, default_delta};
 use super::kind::ModelKind;
-use crate::accounting::Conversion;
+use crate::accounting::{Conversion, claim};
 use crate::data::Schema;
 use crate::error::{Error, Fallible};
 use crate::kernel::{FULL_SCALE, Shape};
-use crate::optim::{DpGd, DpGdTheory, MomentParts, MomentPlan, Optimizer, Planned, Problem, Settings, WhitenedDpGd};
+use crate::optim::{
+    DpGd, DpGdTheory, DpSgd, HoldoutPlan, MomentParts, MomentPlan, Optimizer, Planned, Problem, Settings, Target,
+    WhitenedDpGd,
+};
 use crate::preprocess::shape_of;
-use crate::privacy::{DatasetId, Delta, GaussianEvent, NoiseLaw, Rho, Scope, total_rho};
+use crate::privacy::{Charge, DatasetId, Delta, Epsilon, NoiseLaw, Rho, Scope, total_rho};
 
 /// Share of rho for the release of count, means and squares: classification, regression.
 const MOMENT_SHARE: [f64; 2] = [0.05, 0.10];
@@ -25,6 +28,26 @@ const MOST_WHITENED: usize = 1024;
 /// Where the number of rows is public: the largest ratio of the Gram matrix's noise to the mean eigenvalue for which
 /// `auto` pays for it.
 const MOST_GRAM_NOISE: f64 = 30.0;
+
+/// Rows that take no part in training, and what is released from them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Holdout {
+    /// Probability with which a row is held out.
+    pub share: f64,
+    /// A row trains with probability `exp(-exponent / 2^64)`.
+    pub exponent: u64,
+    /// The release.
+    pub scores: HoldoutPlan,
+}
+
+impl Holdout {
+    fn new(config: &TrainConfig, model: ModelKind, rho: &Rho) -> Fallible<Option<Self>> {
+        let Some(budget) = config.evaluate_budget else { return Ok(None) };
+        let scores = HoldoutPlan::new(model.scoring()?, config.adjacency, budget * rho.lower(), config.noise)?;
+        let exponent = (-(-config.holdout).ln_1p() * 2f64.powi(64)) as u64;
+        Ok(Some(Holdout { share: config.holdout, exponent, scores }))
+    }
+}
 
 /// A checked and calibrated training run: a pure function of configuration, schema and public facts.
 ///
@@ -45,14 +68,18 @@ pub struct Plan {
     pub delta: Delta,
     /// Whether delta came from the default rule.
     pub delta_by_rule: bool,
-    /// Budget that may be spent.
+    /// Budget that may be spent, if all of it goes to Gaussian releases from all rows.
     pub rho: Rho,
+    /// Budget as it was given, if not as rho.
+    pub epsilon: Option<Epsilon>,
     /// The public row count, and where it came from, if there is one.
     pub rows: Option<(u64, &'static str)>,
     /// Whether features are standardised by released moments.
     pub standardise: bool,
     /// Release of moments, if any.
     pub moments: Option<MomentPlan>,
+    /// Rows held out, and the release of metrics on them, if any.
+    pub holdout: Option<Holdout>,
     /// The optimizer.
     pub optimizer: Box<dyn Optimizer>,
     /// Law of the noise.
@@ -80,7 +107,14 @@ impl Plan {
         let anything = shape.numeric() > 0 || model.response().is_number();
         let standardise = anything && config.standardise.unwrap_or(config.algorithm != Algorithm::DpGdTheory);
         let moments = plan_moments(config, &shape, model, &rho, standardise, rows.is_some())?;
-        let spent = moments.as_ref().map_or(Rho::zero(), |plan| plan.planned().event.rho());
+        let holdout = Holdout::new(config, model, &rho)?;
+        let releases = moments.iter().map(MomentPlan::event).chain(holdout.iter().map(|part| part.scores.event()));
+        let before: Vec<Charge> = releases.map(Charge::from).collect();
+        let spent = total_rho(&before)?;
+        let target = match config.budget {
+            Budget::Epsilon(epsilon, _) => Some(epsilon),
+            Budget::Rho(..) => None,
+        };
         let l2 = Some(config.settings.l2.unwrap_or(model.default_l2()));
         let settings = Settings { l2, ..config.settings.clone() };
         let problem = Problem {
@@ -88,9 +122,10 @@ impl Plan {
             adjacency: config.adjacency,
             loss: model.loss(schema),
             unit: unit_of(standardise, model),
-            rows: rows.map(|(n, _)| n),
+            rows: rows.map(|(n, _)| training_rows(n, holdout.as_ref())),
             noise: config.noise,
             budget: rho.minus(&spent),
+            target: target.map(|epsilon| Target { epsilon, delta, before: &before }),
             settings: &settings,
         };
         let (algorithm, optimizer) = choose(config.algorithm, standardise, &problem)?;
@@ -101,34 +136,60 @@ impl Plan {
             delta,
             delta_by_rule,
             rho,
+            epsilon: target,
             rows,
             standardise,
             moments,
+            holdout,
             optimizer,
             noise: config.noise,
             dimension: problem.dimension(),
             outputs: problem.loss.outputs(),
             numeric_columns: shape.numeric(),
         };
-        if total_rho(&plan.events()) > plan.rho {
+        if !plan.is_within_budget()? {
             return Err(Error::numerical("plan", "its exact cost exceeds the budget"));
         }
         Ok(plan)
     }
 
-    /// Every kind of release of the run, in order.
-    pub fn planned(&self) -> Vec<Planned> {
-        self.moments.iter().map(MomentPlan::planned).chain(self.optimizer.planned()).collect()
+    /// Whether the exact cost, or a certified bound on epsilon where rows are sampled, is within the budget.
+    fn is_within_budget(&self) -> Fallible<bool> {
+        let charges = self.charges();
+        match (self.epsilon, charges.iter().any(|charge| charge.claim().is_some())) {
+            (Some(epsilon), true) => {
+                let bound = claim::epsilon(&charges, self.scope.adjacency, self.delta, epsilon.value())?;
+                Ok(bound <= epsilon.value())
+            }
+            (None, true) => Err(Error::parameter(
+                "--rho",
+                "cannot bound an algorithm that samples rows: sampling does not lower rho",
+                "give --epsilon, or use an algorithm without sampling",
+            )),
+            (_, false) => Ok(total_rho(&charges)? <= self.rho),
+        }
     }
 
-    /// The events to pay for, in order.
-    pub fn events(&self) -> Vec<GaussianEvent> {
-        self.planned().into_iter().map(|planned| planned.event).collect()
+    /// Every kind of release of the run, in order.
+    pub fn planned(&self) -> Vec<Planned> {
+        let moments = self.moments.iter().map(MomentPlan::planned);
+        let scores = self.holdout.iter().map(|part| part.scores.planned());
+        moments.chain(self.optimizer.planned()).chain(scores).collect()
+    }
+
+    /// What to pay for, in order.
+    pub fn charges(&self) -> Vec<Charge> {
+        self.planned().into_iter().map(|planned| planned.charge).collect()
+    }
+
+    /// The number of rows that train, where that is public but for the coins of a hold-out.
+    pub fn training_rows(&self) -> Option<u64> {
+        self.rows.map(|(n, _)| training_rows(n, self.holdout.as_ref()))
     }
 
     /// Number of optimizer steps.
     pub fn steps(&self) -> u64 {
-        self.planned().iter().filter(|planned| planned.query.is_step()).map(|planned| planned.event.count).sum()
+        self.planned().iter().filter(|planned| planned.query.is_step()).map(|planned| planned.charge.count()).sum()
     }
 
     /// Deviations at which standardised features are cut.
@@ -196,6 +257,12 @@ fn plan_moments(
     MomentPlan::new(shape, config.adjacency, rho.lower() * share, parts, config.noise).map(Some)
 }
 
+/// The expected number of rows that train, at least one.
+fn training_rows(rows: u64, holdout: Option<&Holdout>) -> u64 {
+    let share = holdout.map_or(0.0, |part| part.share);
+    (rows as f64 * (1.0 - share)).round().max(1.0) as u64
+}
+
 /// The optimizer of an algorithm; `auto` is settled here.
 fn choose(algorithm: Algorithm, standardise: bool, problem: &Problem<'_>) -> Fallible<(Algorithm, Box<dyn Optimizer>)> {
     Ok(match algorithm {
@@ -208,6 +275,7 @@ fn choose(algorithm: Algorithm, standardise: bool, problem: &Problem<'_>) -> Fal
         }
         Algorithm::Whitened => (algorithm, Box::new(WhitenedDpGd::plan(problem)?)),
         Algorithm::DpGd => (algorithm, Box::new(DpGd::plan(problem)?)),
+        Algorithm::DpSgd => (algorithm, Box::new(DpSgd::plan(problem)?)),
         Algorithm::DpGdTheory => (algorithm, Box::new(DpGdTheory::plan(problem)?)),
     })
 }

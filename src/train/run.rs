@@ -14,7 +14,7 @@ use crate::error::Fallible;
 use crate::ledger::{ExactRho, Ledger};
 use crate::noise::NoiseSource;
 use crate::optim::{Progress, Record, Start};
-use crate::preprocess::{Encoder, LoadReport};
+use crate::preprocess::{Encoder, LoadReport, Standardiser};
 use crate::privacy::{DatasetId, Scope};
 use crate::private::{Paid, PrivateDataset, pay};
 
@@ -93,18 +93,25 @@ pub fn train(
 ) -> Fallible<(Trained, Paid)> {
     let Loaded { schema, dataset, plan, .. } = loaded;
     let secret_noise = noise.is_secure();
-    let mut paid = pay(ledger, &plan.scope, &plan.events(), noise)?;
+    let mut paid = pay(ledger, &plan.scope, &plan.charges(), noise)?;
     let charge = ledger_facts(ledger, &paid)?;
 
     let started = Instant::now();
-    let mut log =
-        Log { writer: LogWriter::new(plan.rho.clone(), plan.delta), digest: RunningDigest::default(), observe };
+    let writer = LogWriter::new(plan.rho.clone(), plan.delta, plan.scope.adjacency, &plan.charges());
+    let mut log = Log { writer, digest: RunningDigest::default(), observe };
     // At least one, so that a file without rows trains like any other.
-    let mut rows = plan.rows.map_or(1.0, |(n, _)| n.max(1) as f64);
+    let public_rows = plan.training_rows();
+    let mut rows = public_rows.map_or(1.0, |n| n as f64);
+    let (holdout, dataset) = match &plan.holdout {
+        Some(part) => {
+            let (held_out, rest) = paid.hold_out(dataset, part.exponent);
+            (Some((part, held_out)), rest)
+        }
+        None => (None, dataset),
+    };
     let mut released_moments = None;
     let mut records = Vec::new();
     if let Some(moments) = &plan.moments {
-        let public_rows = plan.rows.map(|(n, _)| n);
         let (moved, released) = moments.run(&dataset, public_rows, &mut paid)?;
         let record = Record { planned: moments.planned(), unit: moments.step() };
         log.release(&Progress { released: &released, query: &record.planned.query, unit: record.unit })?;
@@ -118,17 +125,35 @@ pub fn train(
         None => dataset,
     };
     let stepping = Instant::now();
-    let start = Start { rows, label_scale: response::label_scale(plan.model, map.as_ref()) };
+    let label_scale = response::label_scale(plan.model, map.as_ref());
+    let start = Start { rows, label_scale };
     let fitted = plan.optimizer.run(&dataset, &start, &mut paid, &mut |progress| log.release(progress))?;
     let step_seconds = stepping.elapsed().as_secs_f64();
     records.extend(fitted.records);
+    let evaluation = match holdout {
+        Some((part, held_out)) => {
+            let held_out = match &map {
+                Some(map) => held_out.standardised(map),
+                None => held_out,
+            };
+            let deviation = deviation(&schema, map.as_ref());
+            let (evaluation, released) =
+                part.scores.run(&held_out, &fitted.weights, label_scale, deviation, &mut paid)?;
+            let record = Record { planned: part.scores.planned(), unit: part.scores.step() };
+            log.release(&Progress { released: &released, query: &record.planned.query, unit: record.unit })?;
+            records.push(record);
+            Some(evaluation)
+        }
+        None => None,
+    };
     let mut facts = Facts::new(&plan, records, fitted.settings)?;
     facts.schema_sha256 = schema.fingerprint();
     facts.secret_noise = secret_noise;
     facts.drafted_schema = schema.draft;
     facts.ledger = charge;
     let statement = Statement::new(facts)?;
-    let model = ModelFile::new(&plan, &schema, map.as_ref(), &fitted.weights, statement, log.digest.finish())?;
+    let model =
+        ModelFile::new(&plan, &schema, map.as_ref(), &fitted.weights, evaluation, statement, log.digest.finish())?;
     let seconds_per_step = step_seconds.max(1e-9) / plan.steps().max(1) as f64;
     let trained = Trained {
         model,
@@ -137,6 +162,12 @@ pub fn train(
         rows_per_second: rows / seconds_per_step,
     };
     Ok((trained, paid))
+}
+
+/// What one unit of margin stands for in the target's units; 1 for labels.
+fn deviation(schema: &Schema, map: Option<&Standardiser>) -> f64 {
+    let Some((lower, upper)) = schema.target_bounds() else { return 1.0 };
+    (upper - lower) / 2.0 * map.and_then(|map| map.target).map_or(1.0, |target| target.scale)
 }
 
 /// Hands each line of the log on, and keeps their digest.
@@ -148,7 +179,7 @@ struct Log<'a> {
 
 impl Log<'_> {
     fn release(&mut self, progress: &Progress<'_>) -> Fallible<()> {
-        let entry = self.writer.line(progress.released.event(), progress.query, progress.unit)?;
+        let entry = self.writer.line(progress.released.charge(), progress.query, progress.unit)?;
         self.digest.update(entry.to_json()?.as_bytes());
         (self.observe)(&entry)
     }

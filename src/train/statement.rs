@@ -8,12 +8,12 @@ use serde_json::Value;
 use super::config::Algorithm;
 use super::kind::ModelKind;
 use super::plan::{Plan, official_conversion};
-use crate::accounting::{Conversion, gaussian};
+use crate::accounting::{Conversion, claim, gaussian};
 use crate::error::{Error, Fallible};
 use crate::ledger::{ExactRho, Position};
 use crate::num::round::{decimal_down, decimal_up};
 use crate::optim::Record;
-use crate::privacy::{Adjacency, Delta, GaussianEvent, NoiseLaw, total_rho};
+use crate::privacy::{Adjacency, Charge, Delta, NoiseLaw, total_delta, total_rho};
 use crate::private::Query;
 
 /// Name and version of the statement format.
@@ -48,6 +48,8 @@ pub struct Facts {
     pub algorithm: Algorithm,
     /// Number of coefficients.
     pub dimension: usize,
+    /// Probability with which a row was held out of training, if any were.
+    pub holdout: Option<f64>,
     /// Settings of the algorithm; they cost nothing and bind nobody.
     pub settings: BTreeMap<String, Value>,
     /// The public row count, if one was used.
@@ -70,9 +72,9 @@ pub struct Facts {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ReleaseFacts {
-    /// The event, in integers.
-    pub event: GaussianEvent,
-    /// The query, whose sensitivity must be the event's.
+    /// The cost, in integers.
+    pub charge: Charge,
+    /// The query, whose sensitivity must be the one that was paid for.
     pub query: Query,
     /// What one grid step stood for in the reader's units.
     pub unit: f64,
@@ -97,7 +99,7 @@ pub struct LedgerFacts {
 impl Facts {
     pub(super) fn new(plan: &Plan, records: Vec<Record>, settings: BTreeMap<String, Value>) -> Fallible<Self> {
         let release = |record: Record| ReleaseFacts {
-            event: record.planned.event,
+            charge: record.planned.charge,
             query: record.planned.query,
             unit: record.unit,
         };
@@ -118,6 +120,7 @@ impl Facts {
             model: plan.model,
             algorithm: plan.algorithm,
             dimension: plan.dimension,
+            holdout: plan.holdout.as_ref().map(|holdout| holdout.share),
             settings,
             rows,
             rows_origin: origin.into(),
@@ -134,9 +137,9 @@ impl Facts {
         Delta::new(self.delta.parse().unwrap_or(f64::NAN))
     }
 
-    /// The events that were paid for, in order.
-    pub fn events(&self) -> Vec<GaussianEvent> {
-        self.releases.iter().map(|release| release.event.clone()).collect()
+    /// What was paid for, in order.
+    pub fn charges(&self) -> Vec<Charge> {
+        self.releases.iter().map(|release| release.charge.clone()).collect()
     }
 
     /// The release that the model follows from: the steps, or the last one.
@@ -147,8 +150,13 @@ impl Facts {
 
     /// The tightest conversion that holds for all releases together.
     fn conversion(&self) -> Conversion {
-        let floored = self.releases.iter().all(|release| release.event.noise == NoiseLaw::FlooredNormal);
+        let floored = self.releases.iter().all(|release| release.charge.gaussian().noise == NoiseLaw::FlooredNormal);
         official_conversion(if floored { NoiseLaw::FlooredNormal } else { NoiseLaw::DiscreteGaussian })
+    }
+
+    /// Whether a release was made from a sample of the rows.
+    fn is_sampled(&self) -> bool {
+        self.releases.iter().any(|release| release.charge.claim().is_some())
     }
 
     /// Why the run protects nobody; empty if it does.
@@ -238,11 +246,13 @@ part! {
 part! {
     /// The numbers, rounded upward.
     Guarantee {
-        /// Exact rho.
+        /// rho: exact, or, with an approximate delta, as the ledger counts it.
         rho: ExactRho,
         /// rho as a decimal, rounded upward.
         rho_upper: String,
-        /// mu of Gaussian DP, rounded upward; absent for discrete noise.
+        /// Delta of approximate zCDP, where rows are sampled; rho holds but for this probability.
+        approximate_delta: Option<String>,
+        /// mu of Gaussian DP, rounded upward; absent for discrete noise and where rows are sampled.
         gaussian_mu: Option<String>,
         /// Delta of the epsilons.
         delta: String,
@@ -252,10 +262,12 @@ part! {
         conversion: String,
         /// By the exact Gaussian trade-off; absent for discrete noise.
         epsilon_exact: Option<String>,
-        /// By the optimal zCDP conversion.
-        epsilon_zcdp: String,
-        /// By the classical zCDP conversion.
-        epsilon_zcdp_classical: String,
+        /// By the optimal zCDP conversion; absent where rows are sampled.
+        epsilon_zcdp: Option<String>,
+        /// By the classical zCDP conversion; absent where rows are sampled.
+        epsilon_zcdp_classical: Option<String>,
+        /// By privacy-loss distributions; where rows are sampled.
+        epsilon_pld: Option<String>,
     }
 }
 
@@ -268,8 +280,10 @@ part! {
         count: u64,
         /// Noise standard deviation over l2 sensitivity, rounded downward.
         noise_multiplier: String,
-        /// rho of all of them, rounded upward.
-        rho_upper: String,
+        /// Largest probability with which a row takes part in one of them; absent where all rows do.
+        sampling_rate: Option<String>,
+        /// rho of all of them, rounded upward; absent where rows are sampled, which rho cannot express.
+        rho_upper: Option<String>,
     }
 }
 
@@ -331,7 +345,8 @@ impl Statement {
     pub fn new(facts: Facts) -> Fallible<Self> {
         check_releases(&facts)?;
         let main = facts.main_release()?.clone();
-        let multiplier = main.event.noise_multiplier();
+        let event = main.charge.gaussian().clone();
+        let multiplier = event.noise_multiplier();
         let guarantee = Guarantee::of(&facts)?;
         let faults = facts.faults();
         Ok(Statement {
@@ -344,19 +359,22 @@ impl Statement {
             guarantee,
             scope: ScopeOfUse::of(&facts),
             mechanism: MechanismPart {
-                name: match main.event.noise {
+                name: match event.noise {
                     NoiseLaw::FlooredNormal => "floor of an exact normal (Karney 2016)".into(),
                     NoiseLaw::DiscreteGaussian => "discrete Gaussian (Canonne, Kamath, Steinke 2020)".into(),
                 },
-                sampling: "full batch".into(),
+                sampling: match &main.charge {
+                    Charge::Gaussian(_) => "full batch".into(),
+                    Charge::Sampled(event) => format!("Poisson, rate at most {}", decimal_up(event.rate(), DIGITS)),
+                },
                 clip_norm: main.clip_norm(),
                 norm: match facts.model {
                     ModelKind::Multinomial => "l2 over all labels together, intercepts included".into(),
                     _ => "l2, intercept included".into(),
                 },
-                steps: main.event.count,
+                steps: event.count,
                 noise_multiplier: multiplier,
-                sigma: main.event.sensitivity as f64 * main.unit * multiplier,
+                sigma: event.sensitivity as f64 * main.unit * multiplier,
                 arithmetic: "exact integers".into(),
                 rng: if facts.secret_noise {
                     "ChaCha20 keyed by the operating system, fresh for this run".into()
@@ -376,15 +394,19 @@ impl ReleaseFacts {
     fn clip_norm(&self) -> f64 {
         match self.query {
             Query::ClippedSum { bound } => bound as f64 * self.unit,
-            Query::Moments { .. } | Query::Gram { .. } => self.event.sensitivity as f64 * self.unit,
+            Query::Moments { .. } | Query::Gram { .. } | Query::Scores { .. } => {
+                self.charge.gaussian().sensitivity as f64 * self.unit
+            }
         }
     }
 }
 
 /// Every event costs what its query says, and nothing was used that no release records.
 fn check_releases(facts: &Facts) -> Fallible<()> {
-    for ReleaseFacts { event, query, unit } in &facts.releases {
-        event.check()?;
+    for ReleaseFacts { charge, query, unit } in &facts.releases {
+        charge.check()?;
+        claim::confirm(charge, facts.adjacency)?;
+        let event = charge.gaussian();
         if event.count >= 1 << 32 {
             return Err(damaged("records more releases than a run can make"));
         }
@@ -401,6 +423,10 @@ fn check_releases(facts: &Facts) -> Fallible<()> {
     });
     let counted = moments.is_some_and(|(weights, _)| weights.count > 0);
     let featured = moments.is_some_and(|(weights, _)| weights.features > 0);
+    let scored = facts.releases.iter().any(|release| matches!(release.query, Query::Scores { .. }));
+    if scored != facts.holdout.is_some() {
+        return Err(damaged("a hold-out and its release do not fit"));
+    }
     if moments.is_some_and(|(_, columns)| columns != facts.numeric_columns)
         || counted == facts.rows.is_some()
         || (facts.standardised && !featured)
@@ -417,16 +443,41 @@ fn damaged(why: &str) -> Error {
 impl Guarantee {
     fn of(facts: &Facts) -> Fallible<Self> {
         let delta = facts.delta()?;
-        let rho = total_rho(&facts.events());
+        let charges = facts.charges();
+        let rho = total_rho(&charges)?;
+        let approximate_delta = total_delta(&charges);
+        let common = Guarantee {
+            rho: ExactRho::new(&rho)?,
+            rho_upper: rho.as_dyadic().to_decimal_up(DIGITS),
+            approximate_delta: (approximate_delta > 0.0).then(|| decimal_up(approximate_delta, DIGITS)),
+            gaussian_mu: None,
+            delta: facts.delta.clone(),
+            epsilon: String::new(),
+            conversion: String::new(),
+            epsilon_exact: None,
+            epsilon_zcdp: None,
+            epsilon_zcdp_classical: None,
+            epsilon_pld: None,
+        };
+        if facts.is_sampled() {
+            let about = charges.iter().filter_map(Charge::claim).map(|claim| claim.epsilon).fold(0.0, f64::max);
+            let bound = decimal_up(claim::epsilon(&charges, facts.adjacency, delta, about)?, DIGITS);
+            return Ok(Guarantee {
+                epsilon: bound.clone(),
+                epsilon_pld: Some(bound),
+                conversion:
+                    "certified upper bound by privacy-loss distributions of the Poisson-sampled Gaussian (Zhu, Dong \
+                     and Wang 2022, Theorem 11), the worse of both directions"
+                        .into(),
+                ..common
+            });
+        }
         let epsilon = |by: Conversion| by.epsilon(rho.upper(), delta).map(|e| decimal_up(e.value(), DIGITS));
         let official = facts.conversion();
         let floored = official == Conversion::Exact;
         let mu = gaussian::mu_upper_from_rho(rho.upper())?;
         Ok(Guarantee {
-            rho: ExactRho::new(&rho)?,
-            rho_upper: rho.as_dyadic().to_decimal_up(DIGITS),
             gaussian_mu: floored.then(|| decimal_up(mu, DIGITS)),
-            delta: facts.delta.clone(),
             epsilon: epsilon(official)?,
             conversion: match official {
                 Conversion::Exact => "exact Gaussian trade-off (Balle and Wang 2018, Theorem 8); valid because every \
@@ -437,8 +488,9 @@ impl Guarantee {
                 }
             },
             epsilon_exact: if floored { Some(epsilon(Conversion::Exact)?) } else { None },
-            epsilon_zcdp: epsilon(Conversion::Optimal)?,
-            epsilon_zcdp_classical: epsilon(Conversion::Classical)?,
+            epsilon_zcdp: Some(epsilon(Conversion::Optimal)?),
+            epsilon_zcdp_classical: Some(epsilon(Conversion::Classical)?),
+            ..common
         })
     }
 }
@@ -466,6 +518,7 @@ impl Definition {
         };
         Definition {
             notion: match facts.conversion() {
+                _ if facts.is_sampled() => "(epsilon, delta)-DP".into(),
                 Conversion::Exact => "Gaussian DP and zCDP".into(),
                 Conversion::Optimal | Conversion::Classical => "zCDP".into(),
             },
@@ -480,14 +533,21 @@ impl Definition {
 
 impl ScopeOfUse {
     fn of(facts: &Facts) -> Self {
-        let access = |event: &GaussianEvent| Access {
-            what: event.what.clone(),
-            count: event.count,
-            noise_multiplier: decimal_down(event.noise_multiplier(), DIGITS),
-            rho_upper: event.rho().as_dyadic().to_decimal_up(DIGITS),
+        let access = |charge: &Charge| Access {
+            what: charge.gaussian().what.clone(),
+            count: charge.count(),
+            noise_multiplier: decimal_down(charge.gaussian().noise_multiplier(), DIGITS),
+            sampling_rate: match charge {
+                Charge::Gaussian(_) => None,
+                Charge::Sampled(event) => Some(decimal_up(event.rate(), DIGITS)),
+            },
+            rho_upper: match charge {
+                Charge::Gaussian(event) => Some(event.rho().as_dyadic().to_decimal_up(DIGITS)),
+                Charge::Sampled(_) => None,
+            },
         };
         ScopeOfUse {
-            data_accesses: facts.releases.iter().map(|release| access(&release.event)).collect(),
+            data_accesses: facts.releases.iter().map(|release| access(&release.charge)).collect(),
             preprocessing: match facts.standardised {
                 true => "by the public schema and by released moments only".into(),
                 false => "by the public schema only".into(),
@@ -497,7 +557,10 @@ impl ScopeOfUse {
                 None => "no ledger: choices made by looking at other runs are not covered".into(),
             },
             pretraining_data: "none".into(),
-            evaluation_on_private_data: "none".into(),
+            evaluation_on_private_data: match facts.holdout {
+                Some(share) => format!("one release, charged above, on rows held out with probability {share}"),
+                None => "none".into(),
+            },
         }
     }
 }
@@ -511,11 +574,12 @@ fn sentence(facts: &Facts, guarantee: &Guarantee, faults: &[String]) -> String {
         Adjacency::ReplaceOne => "replacing one row",
     };
     let why = match &guarantee.gaussian_mu {
-        Some(mu) => format!("are {mu}-Gaussian DP (hence {}-zCDP)", guarantee.rho_upper),
-        None => format!("are {}-zCDP", guarantee.rho_upper),
+        _ if facts.is_sampled() => "are".to_string(),
+        Some(mu) => format!("are {mu}-Gaussian DP (hence {}-zCDP), and hence", guarantee.rho_upper),
+        None => format!("are {}-zCDP, and hence", guarantee.rho_upper),
     };
     format!(
-        "Model, log and this statement together {why}, and hence ({}, {})-differentially private, with respect to {change}.",
+        "Model, log and this statement together {why} ({}, {})-differentially private, with respect to {change}.",
         guarantee.epsilon, guarantee.delta
     )
 }

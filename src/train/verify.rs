@@ -141,7 +141,7 @@ fn in_ledger(model: &ModelFile, text: &str, ledger: &mut Ledger) -> Fallible<Vec
             dataset.as_str() == facts.dataset
                 && adjacency == facts.adjacency
                 && run == stated.run
-                && events == facts.events()
+                && events == facts.charges()
                 && private == facts.secret_noise
         }
         _ => false,

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use rhograd::privacy::{Charge, GaussianEvent};
 use rhograd::private::Query;
 use rhograd::train::{Coefficient, Facts, Feature, ModelFile, Statement};
 
@@ -127,8 +128,8 @@ fn every_edit_of_what_follows_from_the_facts_is_found_although_the_digest_fits()
     pointers(&model["statement"], "/statement", &mut places);
     places.retain(|place| !place.starts_with("/statement/facts"));
     for fact in [
-        "releases/0/event/sensitivity",
-        "releases/1/event/sensitivity",
+        "releases/0/charge/sensitivity",
+        "releases/1/charge/sensitivity",
         "releases/1/query/bound",
         "dimension",
         "adjacency",
@@ -212,14 +213,21 @@ fn a_consistent_claim_of_secret_noise_is_found_with_the_ledger() {
     assert!(outcome.stdout.contains("FAILED  the entry charges exactly"), "{outcome:?}");
 }
 
+fn gaussian(facts: &mut Facts, index: usize) -> &mut GaussianEvent {
+    match &mut facts.releases[index].charge {
+        Charge::Gaussian(event) => event,
+        Charge::Sampled(event) => &mut event.sampled,
+    }
+}
+
 #[test]
 fn moments_that_are_left_out_or_made_cheaper_do_not_fit_their_weights() {
     let (folder, _) = trained();
     let model = ModelFile::read(&folder.path("fair.model.json")).unwrap();
     let forged: [fn(&mut Facts); 4] = [
-        |facts| facts.releases[0].event.sensitivity = 1,
+        |facts| gaussian(facts, 0).sensitivity = 1,
         |facts| drop(facts.releases.remove(0)),
-        |facts| facts.releases[1].event.count = 0,
+        |facts| gaussian(facts, 1).count = 0,
         |facts| facts.releases[0].query = Query::Gram { bound: 1 },
     ];
     for forge in forged {
@@ -233,15 +241,19 @@ fn moments_that_are_left_out_or_made_cheaper_do_not_fit_their_weights() {
 fn a_consistent_claim_of_less_rho_is_found_with_the_ledger() {
     the_ledger_finds(|model| {
         let facts = &mut model.statement.facts;
-        let steps = facts.releases.last_mut().unwrap();
-        steps.event.sensitivity /= 2;
-        steps.query = Query::ClippedSum { bound: steps.event.sensitivity };
+        let last = facts.releases.len() - 1;
+        gaussian(facts, last).sensitivity /= 2;
+        facts.releases[last].query = Query::ClippedSum { bound: gaussian(facts, last).sensitivity };
     });
 }
 
 #[test]
 fn a_consistent_claim_of_fewer_steps_is_found_with_the_ledger() {
-    the_ledger_finds(|model| model.statement.facts.releases.last_mut().unwrap().event.count = 1);
+    the_ledger_finds(|model| {
+        let facts = &mut model.statement.facts;
+        let last = facts.releases.len() - 1;
+        gaussian(facts, last).count = 1;
+    });
 }
 
 #[test]

@@ -196,7 +196,7 @@ fn every_setting_is_recorded_in_the_statement() {
     }
     assert_eq!(facts["settings"]["averaging"], "last");
     let steps = &facts["releases"][2];
-    assert_eq!(steps["event"]["count"], 12);
+    assert_eq!(steps["charge"]["count"], 12);
     let clip = number(steps, "/unit") * number(steps, "/query/bound");
     assert!((clip / 0.75 - 1.0).abs() < 1e-12, "{clip}");
 }
@@ -230,4 +230,95 @@ fn a_schema_is_found_beside_a_file_named_after_it() {
     std::fs::rename(folder.path("fair.csv"), folder.path("fair_train.csv")).unwrap();
     folder.succeed("train fair_train.csv --epsilon 1");
     folder.succeed("verify fair_train.model.json --ledger fair_train.ledger.sqlite");
+}
+
+#[test]
+fn sampled_steps_are_accounted_for_by_privacy_loss_distributions() {
+    let folder = Folder::with("fair");
+    let train = "train fair.csv --epsilon 1 --delta 1e-6 --algorithm dp-sgd --steps 60 --sampling-rate 0.1 --json";
+    let summary = folder.succeed(train).json();
+    let epsilon = number(&summary, "/epsilon_pld");
+    assert!(epsilon <= 1.0 && epsilon > 0.98, "the budget is kept and used: {epsilon}");
+    assert_eq!(number(&summary, "/epsilon"), epsilon);
+    assert_eq!(summary["epsilon_zcdp"], Value::Null);
+    folder.succeed("verify fair.model.json --ledger fair.ledger.sqlite --log fair.log.jsonl");
+    let stated = folder.json("fair.model.json")["statement"].clone();
+    assert!(stated["mechanism"]["sampling"].as_str().unwrap().starts_with("Poisson, rate at most 0."));
+    let spent = folder.spending("fair.ledger.sqlite");
+    assert!(number(&spent, "/spent_delta") >= 1e-6, "approximate zCDP has a delta of its own: {spent}");
+    let last: Value = serde_json::from_str(folder.text("fair.log.jsonl").lines().last().unwrap()).unwrap();
+    let running = number(&last, "/epsilon_rdp");
+    assert!(running >= epsilon && running < 1.4 * epsilon, "{running} bounds {epsilon}");
+    assert_eq!(last.get("rho"), None);
+}
+
+#[test]
+fn sampled_steps_refuse_what_cannot_be_accounted_for() {
+    let folder = Folder::with("fair");
+    for (arguments, word) in [
+        ("--rho 0.1", "--epsilon"),
+        ("--epsilon 1 --noise discrete-gaussian", "--noise"),
+        ("--epsilon 1 --sampling-rate 0.7", "--sampling-rate"),
+        ("--epsilon 1 --sampling-rate nan", "--sampling-rate"),
+    ] {
+        let outcome = folder.run(&format!("train fair.csv --algorithm dp-sgd {arguments}"));
+        assert_eq!(outcome.code, Some(2), "{outcome:?}");
+        assert!(outcome.stderr.contains(word), "{outcome:?}");
+    }
+    assert!(!folder.names().iter().any(|name| name.contains("sqlite")), "nothing was charged");
+}
+
+#[test]
+fn a_hold_out_is_measured_within_the_budget_and_near_the_truth() {
+    let folder = Folder::with("fair");
+    let arguments = "train fair.csv --epsilon 4 --delta 1e-6 --evaluate-budget 0.3 --holdout 0.25 --json";
+    let summary = folder.succeed(arguments).json();
+    assert!(number(&summary, "/epsilon") <= 4.0 && number(&summary, "/epsilon") > 3.98);
+    let truth = folder.succeed("evaluate fair.model.json fair.csv --json").json();
+    let stated = folder.json("fair.model.json")["evaluation"].clone();
+    assert_eq!(stated, summary["evaluation"]);
+    assert!((number(&stated, "/rows") - 0.25 * 6366.0).abs() < 250.0, "{stated}");
+    for metric in ["accuracy", "auc", "log_loss"] {
+        let (value, noise) = (
+            number(&stated, &format!("/metrics/{metric}/value")),
+            number(&stated, &format!("/metrics/{metric}/noise")),
+        );
+        let error = (value - number(&truth, &format!("/{metric}"))).abs();
+        // The hold-out is a quarter of the rows; 0.06 is above four of its own standard deviations.
+        assert!(error < 0.06 + 5.0 * noise, "{metric}: {stated} against {truth}");
+    }
+    let accesses = &folder.json("fair.model.json")["statement"]["scope"];
+    assert!(accesses["evaluation_on_private_data"].as_str().unwrap().contains("held out with probability 0.25"));
+    folder.succeed("verify fair.model.json --ledger fair.ledger.sqlite --log fair.log.jsonl");
+    folder.edit("fair.model.json", "\"evaluation\": {", "\"evaluation\": { \"extra\": 1,");
+    assert_eq!(folder.run("verify fair.model.json").code, Some(2));
+}
+
+#[test]
+fn a_regression_is_measured_on_a_hold_out_as_well() {
+    let folder = Folder::with("randhie");
+    let arguments = "train randhie.csv --epsilon 8 --delta 1e-6 --evaluate-budget 0.3 --adjacency replace-one --json";
+    let stated = folder.succeed(arguments).json()["evaluation"].clone();
+    let truth = folder.succeed("evaluate randhie.model.json randhie.csv --json").json();
+    for metric in ["rmse", "mae"] {
+        let value = number(&stated, &format!("/metrics/{metric}/value"));
+        assert!((value / number(&truth, &format!("/{metric}")) - 1.0).abs() < 0.3, "{stated} against {truth}");
+    }
+    folder.succeed("verify randhie.model.json --ledger randhie.ledger.sqlite");
+}
+
+#[test]
+fn impossible_hold_outs_are_refused() {
+    let folder = Folder::with("fair");
+    for (arguments, word) in [
+        ("--evaluate-budget 0", "--evaluate-budget"),
+        ("--evaluate-budget 1.5", "--evaluate-budget"),
+        ("--evaluate-budget 0.1 --holdout 0.9", "--holdout"),
+        ("--evaluate-budget 0.1 --holdout nan", "--holdout"),
+        ("--holdout 0.2", "--evaluate-budget"),
+    ] {
+        let outcome = folder.run(&format!("train fair.csv --epsilon 1 {arguments}"));
+        assert_eq!(outcome.code, Some(2), "{outcome:?}");
+        assert!(outcome.stderr.contains(word), "{outcome:?}");
+    }
 }

@@ -2,6 +2,7 @@
 
 mod coins;
 mod laws;
+mod samples;
 mod streams;
 mod tape;
 

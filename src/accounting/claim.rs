@@ -1,0 +1,147 @@
+//! Guarantees of recorded charges: making claims, confirming them, and the epsilon of everything together.
+
+use super::directed::add_up;
+use super::pld;
+use super::rdp::mechanisms::pure_rho;
+use crate::error::{Error, Fallible};
+use crate::num::round::up;
+use crate::privacy::{Adjacency, Charge, Claim, Delta, Event, NoiseLaw, SampledEvent};
+
+/// Width of certified bounds over the epsilon that is asked for.
+const RELATIVE_WIDTH: f64 = 1e-4;
+
+/// A claim is this much above what was computed: more than the width of bounds computed for another guess of epsilon.
+const SLACK: f64 = 3.0 * RELATIVE_WIDTH;
+
+/// A certified upper bound on the epsilon of charges together, by their privacy-loss distributions.
+///
+/// # Errors
+/// When a charge has discrete noise, for which no such bound is known here, or the bound is not finite.
+///
+/// # Privacy
+/// An upper bound under the given relation for all releases together, in any adaptive order.
+pub fn epsilon(charges: &[Charge], adjacency: Adjacency, delta: Delta, about: f64) -> Fallible<f64> {
+    if charges.iter().any(|charge| charge.gaussian().noise != NoiseLaw::FlooredNormal) {
+        return Err(Error::parameter(
+            "noise",
+            "is discrete, for which only zCDP bounds are known",
+            "use --noise normal, or an algorithm without sampling",
+        ));
+    }
+    let events = charges.iter().map(|charge| charge.event(adjacency)).collect();
+    let bound = pld::epsilon(&Event::Composed { events }, adjacency, delta, about * RELATIVE_WIDTH)?.upper;
+    if bound.is_finite() { Ok(bound) } else { Err(Error::numerical("epsilon", "no finite bound was found")) }
+}
+
+/// Completes the claim of sampled releases for a delta.
+///
+/// With epsilon certified by the privacy-loss distribution, the releases are delta-approximate
+/// `epsilon tanh(epsilon/2)`-zCDP.
+///
+/// # Errors
+/// When no finite bound is found.
+///
+/// # Privacy
+/// An upper bound under the given relation.
+///
+/// Reference: Zhu, Dong and Wang 2022 (dominating pairs); Bun and Steinke 2016, section 8.
+pub fn make(event: SampledEvent, adjacency: Adjacency, delta: Delta, about: f64) -> Fallible<SampledEvent> {
+    let bound = epsilon(&[Charge::Sampled(event.clone())], adjacency, delta, about)?;
+    let epsilon = up(bound * (1.0 + SLACK), 1).max(f64::MIN_POSITIVE);
+    let rho = up(pure_rho(epsilon)? * (1.0 + 1e-12), 1).max(f64::MIN_POSITIVE);
+    Ok(SampledEvent { claim: Claim { epsilon, delta: delta.value(), rho }, ..event })
+}
+
+/// Checks that a charge costs no more than it claims.
+///
+/// # Errors
+/// When it costs more, or its cost cannot be found.
+pub fn confirm(charge: &Charge, adjacency: Adjacency) -> Fallible<()> {
+    let Some(claim) = charge.claim() else { return Ok(()) };
+    let bound = epsilon(std::slice::from_ref(charge), adjacency, Delta::new(claim.delta)?, claim.epsilon)?;
+    if bound <= claim.epsilon && pure_rho(claim.epsilon)? <= claim.rho {
+        return Ok(());
+    }
+    Err(Error::parameter("charge", "costs more than it claims", "the record is damaged: restore it from a copy"))
+}
+
+/// Upper bounds on epsilon after each of many releases, by Renyi divergences at fixed orders.
+///
+/// Not as tight as [`epsilon`], but one release more costs next to nothing.
+#[derive(Clone, Debug)]
+pub struct Running {
+    adjacency: Adjacency,
+    delta: Delta,
+    /// Orders and the divergence so far.
+    spent: Vec<(f64, f64)>,
+    last: Option<(Charge, Vec<f64>)>,
+}
+
+impl Running {
+    /// Nothing released yet.
+    pub fn new(adjacency: Adjacency, delta: Delta) -> Self {
+        let order = |k: i32| 1.0 + 1.18f64.powi(k);
+        Running { adjacency, delta, spent: (-14..48).map(|k| (order(k), 0.0)).collect(), last: None }
+    }
+
+    /// Epsilon after one release more.
+    ///
+    /// # Errors
+    /// When the divergence of the release is not known.
+    pub fn add(&mut self, release: &Charge) -> Fallible<f64> {
+        let single = release.single();
+        if self.last.as_ref().is_none_or(|(known, _)| *known != single) {
+            let curve = super::rdp::curve(&single.event(self.adjacency), self.adjacency)?;
+            let values = self.spent.iter().map(|&(order, _)| curve.at(order)).collect::<Fallible<Vec<_>>>()?;
+            self.last = Some((single, values));
+        }
+        let values = self.last.as_ref().map_or(&[][..], |(_, values)| values);
+        self.spent.iter_mut().zip(values).for_each(|((_, spent), &cost)| *spent = add_up(*spent, cost));
+        Ok(super::rdp::epsilon_over_orders(&self.spent, self.delta, super::rdp::Form::Improved)?.value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::privacy::GaussianEvent;
+
+    fn event() -> SampledEvent {
+        let noise = NoiseLaw::FlooredNormal;
+        let sampled = GaussianEvent { what: "sum".into(), sensitivity: 1 << 30, log2_scale: 30, noise, count: 1000 };
+        // A rate of 1/64.
+        SampledEvent { sampled, exponent: 1 << 58, claim: Claim { epsilon: 1.0, delta: 1e-6, rho: 1.0 } }
+    }
+
+    #[test]
+    fn claims_are_confirmed_and_lies_are_not() {
+        let delta = Delta::new(1e-6).unwrap();
+        for adjacency in [Adjacency::AddRemove, Adjacency::ReplaceOne] {
+            let made = make(event(), adjacency, delta, 3.0).unwrap();
+            confirm(&Charge::Sampled(made.clone()), adjacency).unwrap();
+            for lie in [
+                Claim { epsilon: made.claim.epsilon * 0.999, ..made.claim },
+                Claim { rho: made.claim.rho * 0.999, ..made.claim },
+                Claim { delta: 1e-9, ..made.claim },
+            ] {
+                assert!(confirm(&Charge::Sampled(SampledEvent { claim: lie, ..made.clone() }), adjacency).is_err());
+            }
+            let more = SampledEvent { exponent: made.exponent * 2, ..made };
+            assert!(confirm(&Charge::Sampled(more), adjacency).is_err());
+        }
+    }
+
+    #[test]
+    fn running_bounds_grow_and_stay_above_the_certified_epsilon() {
+        let delta = Delta::new(1e-6).unwrap();
+        let mut running = Running::new(Adjacency::AddRemove, delta);
+        let mut last = 0.0;
+        for _ in 0..1000 {
+            let next = running.add(&Charge::Sampled(event())).unwrap();
+            assert!(next >= last);
+            last = next;
+        }
+        let tight = epsilon(&[Charge::Sampled(event())], Adjacency::AddRemove, delta, 3.0).unwrap();
+        assert!(tight < last && last < 1.3 * tight, "{tight} {last}");
+    }
+}

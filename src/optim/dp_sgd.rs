@@ -1,0 +1,181 @@
+//! DP-SGD: noisy steps on fresh Poisson samples of the rows.
+
+use serde_json::json;
+
+use super::dp_gd::constants;
+use super::{
+    Averaging, Batch, ClipRule, Descent, Fitted, Observer, Optimizer, Planned, Problem, Record, Settings, Start, Target,
+};
+use crate::accounting::claim;
+use crate::error::{Error, Fallible};
+use crate::kernel::MAX_MULTIPLIER;
+use crate::privacy::{Adjacency, Charge, Claim, GaussianEvent, MAX_LOG2_SCALE, NoiseLaw, SampledEvent};
+use crate::private::{Paid, PrivateDataset, Query};
+
+/// Probability with which a row joins a step.
+const RATE: f64 = 0.02;
+
+/// Gradient steps.
+const STEPS: u64 = 1000;
+
+/// Largest sampling rate: beyond it full batches are better in every way.
+const LARGEST_RATE: f64 = 0.5;
+
+/// Relative accuracy of the calibrated noise multiplier.
+const ACCURACY: f64 = 1e-3;
+
+/// DP-SGD with momentum and true Poisson sampling on rows whose features are standardised.
+///
+/// Each step sums the clipped gradients of a fresh sample, every row joining on its own with probability `q`, and
+/// divides by `q n`. The noise multiplier is the smallest whose privacy-loss distribution, composed with what was
+/// released before, keeps the epsilon that was asked for.
+///
+/// # Privacy
+/// `steps` Poisson-sampled Gaussian releases; both directions of add-remove are composed and the worse one counts,
+/// and replace-one has its own pair. Needs `--epsilon`: sampling does not lower rho.
+///
+/// # Reference
+/// Song, Chaudhuri, Sarwate 2013; Abadi et al. 2016; Zhu, Dong, Wang 2022, Theorem 11.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DpSgd {
+    event: SampledEvent,
+    bound: u64,
+    clip: ClipRule,
+    descent: Descent,
+    row_norm: f64,
+    /// Clip norm over the noise of the mean gradient of all steps together, per row.
+    signal: f64,
+}
+
+impl DpSgd {
+    /// Plans with the whole budget of the problem.
+    ///
+    /// # Errors
+    /// When the budget is no epsilon, the noise is discrete, or the budget cannot be met.
+    pub fn plan(problem: &Problem<'_>) -> Fallible<Self> {
+        let Settings { clip, steps, learning_rate, momentum, l1, l2, radius, averaging, sampling_rate, .. } =
+            *problem.settings;
+        let Some(target) = &problem.target else {
+            return Err(Error::parameter(
+                "--rho",
+                "cannot pay for sampled steps: sampling does not lower rho",
+                "give --epsilon",
+            ));
+        };
+        let rate = sampling_rate.unwrap_or(RATE);
+        if !(rate > 0.0 && rate <= LARGEST_RATE) {
+            let problem = format!("is {rate:?}, must be in (0, {LARGEST_RATE}]");
+            return Err(Error::parameter("--sampling-rate", problem, "leave it out for the default"));
+        }
+        if problem.noise != NoiseLaw::FlooredNormal {
+            return Err(Error::parameter("--noise", "must be normal for sampled steps", "leave it out"));
+        }
+        let steps = steps.unwrap_or(STEPS);
+        let grid = Grid { adjacency: problem.adjacency, unit: problem.unit.unsigned_abs().into(), steps, rate };
+        let (event, bound) = grid.calibrate(target)?;
+        let square = problem.typical_square();
+        let (scale, rule) = constants(problem.loss);
+        let descent = Descent {
+            loss: problem.loss,
+            steps,
+            // As far in all as full-batch descent goes in its hundred steps, but no step longer.
+            learning_rate: learning_rate.unwrap_or(scale / square * (300.0 / steps as f64).min(1.0)),
+            momentum: momentum.unwrap_or(0.9),
+            l1,
+            l2: l2.unwrap_or(0.0),
+            radius,
+            averaging: averaging.unwrap_or(Averaging::Tail),
+        };
+        let multiplier = 2f64.powi(event.sampled.log2_scale as i32) / bound as f64;
+        let signal = rate * (steps as f64).sqrt() / multiplier;
+        let clip = clip.map_or_else(|| ClipRule::by_noise(rule, problem.loss), ClipRule::Fixed);
+        Ok(DpSgd { event, bound, clip, descent, row_norm: square.sqrt(), signal })
+    }
+}
+
+/// What fixes the releases but for their noise.
+struct Grid {
+    adjacency: Adjacency,
+    unit: u64,
+    steps: u64,
+    rate: f64,
+}
+
+impl Grid {
+    /// The releases of noise multiplier about `z` on the finest grid that the kernel allows, with their clip.
+    fn event(&self, z: f64) -> (SampledEvent, u64) {
+        let largest = (MAX_MULTIPLIER as u64).saturating_mul(self.unit) as f64;
+        let log2_scale = (largest * z).log2().floor().clamp(0.0, f64::from(MAX_LOG2_SCALE)) as u32;
+        let bound = (2f64.powi(log2_scale as i32) / z).floor().min(largest) as u64;
+        let sampled = GaussianEvent {
+            what: "clipped gradient sum of a sample".into(),
+            sensitivity: Query::ClippedSum { bound }.sensitivity(self.adjacency),
+            log2_scale,
+            noise: NoiseLaw::FlooredNormal,
+            count: self.steps,
+        };
+        // Rounded down; the rate that is accounted for is recomputed from this integer.
+        let exponent = (-(-self.rate).ln_1p() * 2f64.powi(64)).floor() as u64;
+        (SampledEvent { sampled, exponent, claim: Claim { epsilon: 1.0, delta: 0.5, rho: 1.0 } }, bound)
+    }
+
+    /// The least noise for which everything together keeps the target; the answer is checked as it will be charged.
+    fn calibrate(&self, target: &Target<'_>) -> Fallible<(SampledEvent, u64)> {
+        let keeps = |z: f64| {
+            let charges: Vec<Charge> =
+                target.before.iter().cloned().chain([Charge::Sampled(self.event(z).0)]).collect();
+            claim::epsilon(&charges, self.adjacency, target.delta, target.epsilon.value())
+                .is_ok_and(|epsilon| epsilon <= target.epsilon.value())
+        };
+        let (mut low, mut high) = (0.1, 1.0);
+        while !keeps(high) {
+            (low, high) = (high, 2.0 * high);
+            if high > 1e6 {
+                return Err(Error::parameter(
+                    "--epsilon",
+                    "is too small for this many sampled steps",
+                    "use a larger epsilon, fewer --steps or a smaller --sampling-rate",
+                ));
+            }
+        }
+        while high / low > 1.0 + ACCURACY {
+            let middle = (low * high).sqrt();
+            if keeps(middle) { high = middle } else { low = middle }
+        }
+        let (event, bound) = self.event(high);
+        if bound < 16 * self.unit {
+            return Err(Error::parameter(
+                "budget",
+                "is too small for this many steps",
+                "use a larger epsilon or fewer --steps",
+            ));
+        }
+        Ok((claim::make(event, self.adjacency, target.delta, target.epsilon.value())?, bound))
+    }
+}
+
+impl Optimizer for DpSgd {
+    fn planned(&self) -> Vec<Planned> {
+        let query = Query::ClippedSum { bound: self.bound };
+        vec![Planned { charge: Charge::Sampled(self.event.clone()), query }]
+    }
+
+    fn run(
+        &self,
+        data: &PrivateDataset,
+        start: &Start,
+        paid: &mut Paid,
+        observe: &mut Observer<'_>,
+    ) -> Fallible<Fitted> {
+        let dimension = (data.shape().dimension() * self.descent.loss.outputs()) as f64;
+        let clip_norm = self.clip.clip_norm(self.row_norm, dimension, start.rows, self.signal);
+        let batch = Batch::Poisson { rate: self.event.rate() };
+        let rows = data.clipped(self.bound);
+        let weights = self.descent.run(&rows, batch, clip_norm, start, paid, observe)?;
+        let mut settings = self.descent.settings();
+        settings.insert("sampling_rate".into(), json!(self.event.rate()));
+        let records =
+            self.planned().into_iter().map(|planned| Record { planned, unit: clip_norm / self.bound as f64 }).collect();
+        Ok(Fitted { weights, records, settings })
+    }
+}

@@ -1,0 +1,168 @@
+//! What a release costs: exactly for Gaussian noise on all rows, by a recorded claim for everything else.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Adjacency, Event, GaussianEvent, Mechanism, Rho};
+use crate::error::{Error, Fallible};
+use crate::num::round::{down, up};
+
+/// A guarantee for all releases of a charge together, computed when they were planned.
+///
+/// They are (epsilon, delta)-DP and hence delta-approximate rho-zCDP. The numbers are recorded, so that a ledger
+/// adds up the same total on every machine; an accountant must confirm them
+/// ([`crate::accounting::claim::confirm`]).
+///
+/// Reference: Bun and Steinke 2016, section 8.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Claim {
+    /// Epsilon.
+    pub epsilon: f64,
+    /// Delta, zero for a pure guarantee.
+    pub delta: f64,
+    /// rho of the approximate zCDP guarantee.
+    pub rho: f64,
+}
+
+/// Gaussian releases on fresh Poisson samples of the rows.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SampledEvent {
+    /// The releases, as if made on all rows.
+    pub sampled: GaussianEvent,
+    /// Each row joins each release on its own with probability `1 - exp(-exponent / 2^64)`.
+    pub exponent: u64,
+    /// What all of them cost together.
+    pub claim: Claim,
+}
+
+impl SampledEvent {
+    /// The sampling rate, rounded upward.
+    pub fn rate(&self) -> f64 {
+        let exponent = up(self.exponent as f64 / 2f64.powi(64), 1);
+        up(-(-exponent).exp_m1(), 2).min(1.0)
+    }
+
+    /// The releases as an event for the accountant, rounded to the costlier side.
+    pub fn event(&self, adjacency: Adjacency) -> Event {
+        Event::poisson(gaussian(&self.sampled, adjacency), self.rate(), self.sampled.count)
+    }
+}
+
+/// One kind of release and what it costs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Charge {
+    /// Gaussian noise on a query of all rows.
+    Gaussian(GaussianEvent),
+    /// Gaussian noise on a query of a Poisson sample.
+    Sampled(SampledEvent),
+}
+
+impl From<GaussianEvent> for Charge {
+    fn from(event: GaussianEvent) -> Self {
+        Charge::Gaussian(event)
+    }
+}
+
+impl Charge {
+    /// The Gaussian releases that are made, with or without sampling.
+    pub fn gaussian(&self) -> &GaussianEvent {
+        match self {
+            Charge::Gaussian(event) => event,
+            Charge::Sampled(event) => &event.sampled,
+        }
+    }
+
+    /// The releases as an event for the accountant, rounded to the costlier side.
+    pub fn event(&self, adjacency: Adjacency) -> Event {
+        match self {
+            Charge::Gaussian(event) => Event::repeated(gaussian(event, adjacency), event.count),
+            Charge::Sampled(event) => event.event(adjacency),
+        }
+    }
+
+    /// What is claimed, where the cost is not exact.
+    pub fn claim(&self) -> Option<&Claim> {
+        match self {
+            Charge::Gaussian(_) => None,
+            Charge::Sampled(event) => Some(&event.claim),
+        }
+    }
+
+    /// rho of approximate zCDP: exact for Gaussian releases on all rows, else as claimed.
+    ///
+    /// # Errors
+    /// When a claim is no number.
+    pub fn rho(&self) -> Fallible<Rho> {
+        match (self, self.claim()) {
+            (Charge::Gaussian(event), None) => Ok(event.rho()),
+            (_, claim) => Rho::from_f64(claim.map_or(f64::NAN, |claim| claim.rho)),
+        }
+    }
+
+    /// How many releases there are.
+    pub fn count(&self) -> u64 {
+        self.gaussian().count
+    }
+
+    /// One of the releases; its claim stays that of all together.
+    pub fn single(&self) -> Self {
+        let one = |event: &GaussianEvent| GaussianEvent { count: 1, ..event.clone() };
+        match self {
+            Charge::Gaussian(event) => Charge::Gaussian(one(event)),
+            Charge::Sampled(event) => Charge::Sampled(SampledEvent { sampled: one(&event.sampled), ..event.clone() }),
+        }
+    }
+
+    /// Delta of approximate zCDP; zero where the cost is plain zCDP.
+    pub fn delta(&self) -> f64 {
+        self.claim().map_or(0.0, |claim| claim.delta)
+    }
+
+    /// Refuses values no planner produces, so that a forged file cannot exhaust memory or hide its cost.
+    ///
+    /// # Errors
+    /// When a number is out of range.
+    pub fn check(&self) -> Fallible<()> {
+        self.gaussian().check()?;
+        let claimed = self.claim().is_none_or(|claim| {
+            let positive = claim.epsilon > 0.0 && claim.epsilon.is_finite() && claim.rho > 0.0 && claim.rho.is_finite();
+            positive && (0.0..1.0).contains(&claim.delta)
+        });
+        let sampled = match self {
+            Charge::Gaussian(_) => true,
+            Charge::Sampled(event) => event.exponent > 0,
+        };
+        if claimed && sampled {
+            return Ok(());
+        }
+        Err(Error::parameter("charge", "claims no possible cost", "the record is damaged: restore it from a copy"))
+    }
+}
+
+/// The mechanism of a Gaussian event relative to one row, its noise multiplier rounded down.
+///
+/// The recorded sensitivity holds under `adjacency`; accountants multiply by the factor of replace-one themselves.
+fn gaussian(event: &GaussianEvent, adjacency: Adjacency) -> Mechanism {
+    let sensitivity = up(event.sensitivity as f64, 1) / adjacency.sum_sensitivity(1) as f64;
+    Mechanism::Gaussian { noise_multiplier: down(2f64.powi(event.log2_scale as i32) / sensitivity, 1) }
+}
+
+/// Total rho of a list of charges.
+///
+/// # Errors
+/// When a claim is no number.
+pub fn total_rho(charges: &[Charge]) -> Fallible<Rho> {
+    charges.iter().try_fold(Rho::zero(), |sum, charge| Ok(sum.plus(&charge.rho()?)))
+}
+
+/// Total delta of a list of charges, rounded upward.
+pub fn total_delta(charges: &[Charge]) -> f64 {
+    charges.iter().map(Charge::delta).fold(0.0, add_deltas)
+}
+
+/// The sum of two deltas, rounded upward.
+pub fn add_deltas(a: f64, b: f64) -> f64 {
+    if a == 0.0 || b == 0.0 { a + b } else { up(a + b, 1) }
+}
