@@ -4,7 +4,7 @@ use ndarray::Array1;
 use rhograd::error::{ErrorKind, Fallible};
 use rhograd::kernel::{MomentWeights, RawRow, Rows, RowsBuilder, Shape};
 use rhograd::ledger::Ledger;
-use rhograd::loss::Glm;
+use rhograd::loss::{Glm, Objective};
 use rhograd::noise::NoiseSource;
 use rhograd::privacy::{
     Adjacency, Charge, Claim, DatasetId, Delta, GaussianEvent, L2, NoiseLaw, Rho, SampledEvent, Scope,
@@ -85,7 +85,7 @@ fn a_query_that_moves_further_than_paid_for_is_refused() {
         let scope = scope("a", adjacency);
         let data = PrivateDataset::new(rows(40), scope.clone());
         let weights = Array1::from(vec![0.1, -0.2, 0.0, 0.1, 0.2, 0.3]);
-        let gradient = Gradient { loss: Glm::Logistic, weights: &weights, label_scale: 1.0, clip_norm: 1.0 };
+        let gradient = Gradient { loss: Glm::Logistic.into(), weights: &weights, label_scale: 1.0, clip_norm: 1.0 };
         let clipped = data.clipped(bound);
         for (paid_for, fits) in [(moves, true), (moves + 1, true), (moves - 1, false)] {
             let permit = paid(&scope, &[event(paid_for, 1)]).permit().unwrap();
@@ -221,18 +221,24 @@ fn samples_have_the_paid_rate_and_are_fresh_each_time() {
     (0..count).for_each(|_| builder.push(&row));
     let scope = scope("a", Adjacency::AddRemove);
     let data = PrivateDataset::new(builder.build(), scope.clone());
-    let weights = Array1::zeros(1);
-    let gradient = Gradient { loss: Glm::Logistic, weights: &weights, label_scale: 1.0, clip_norm: 1.0 };
+    for loss in [Glm::Logistic.into(), Objective::Softmax { classes: 2 }] {
+        samples_are_fresh(&data, &scope, bound, loss, count);
+    }
+}
+
+fn samples_are_fresh(data: &PrivateDataset, scope: &Scope, bound: u64, loss: Objective, count: u32) {
+    let weights = Array1::zeros(loss.outputs());
+    let gradient = Gradient { loss, weights: &weights, label_scale: 1.0, clip_norm: 1.0 };
     let clipped = data.clipped(bound);
-    let mut paid = paid_for(&scope, &[Charge::Sampled(sampled(bound))]);
+    let mut paid = paid_for(scope, &[Charge::Sampled(sampled(bound))]);
     let mut counts: Vec<f64> = (0..3)
         .map(|_| paid.sampled_permit().unwrap().release(&clipped, &gradient).unwrap().values()[0] as f64)
-        .map(|sum| sum / (bound as f64 / 2.0))
+        .map(|sum| sum.abs() / (bound as f64 / 2.0))
         .collect();
     let rate = 1.0 - (-1.0f64 / 64.0).exp();
     let expected = f64::from(count) * rate;
     for seen in &counts {
-        // Half the slope of the logistic loss at zero; five standard deviations of the count, 31.5 each.
+        // Each loss has a slope of one half in size at zero; five standard deviations of the count, 31.5 each.
         assert!((seen - expected).abs() < 160.0, "{seen} rows, {expected} expected");
     }
     counts.dedup_by(|a, b| (*a - *b).abs() < 0.5);

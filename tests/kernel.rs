@@ -3,8 +3,11 @@
 use proptest::prelude::*;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use rhograd::kernel::{Caps, FULL_SCALE, MAX_MULTIPLIER, RawRow, Rows, RowsBuilder, Shape, Step, clipped_sum, naive};
-use rhograd::loss::{Logistic, Loss, Squared};
+use rhograd::kernel::{
+    Caps, ClassStep, FULL_SCALE, MAX_MULTIPLIER, MOST_CLASSES, RawRow, Rows, RowsBuilder, Shape, Step,
+    clipped_class_sum, clipped_sum, naive,
+};
+use rhograd::loss::{Logistic, Loss, Softmax, Squared};
 
 fn build<'a>(shape: &Shape, rows: impl IntoIterator<Item = &'a RawRow>) -> Rows {
     let mut builder = RowsBuilder::new(shape.clone());
@@ -198,4 +201,114 @@ proptest! {
         let moved: Vec<i64> = fast.iter().zip(&before).map(|(a, b)| a - b).collect();
         prop_assert!(square_norm(&moved) <= u128::from(bound) * u128::from(bound));
     }
+}
+
+/// The slopes of a tile, each a wild pure function of all margins of its lane and its label.
+fn wild_slopes<const N: usize>(margins: &mut [[f32; N]], labels: &[i16; N]) {
+    for lane in 0..N {
+        let mut seen = f32::from(labels[lane]);
+        for class in &mut *margins {
+            class[lane] = wild_slope(class[lane], seen);
+            seen = if class[lane].is_nan() { 0.5 } else { class[lane].clamp(-1e3, 1e3) };
+        }
+    }
+}
+
+fn class_step(weights: &[f64], classes: usize, bound: u64) -> ClassStep<'_> {
+    ClassStep { weights, classes, multiplier_scale: bound as f64 / f64::from(FULL_SCALE) }
+}
+
+fn random_label(rng: &mut ChaCha8Rng, shape: &Shape, classes: usize) -> RawRow {
+    RawRow { label: rng.random_range(-1..=classes as i16), ..random_row(rng, shape) }
+}
+
+#[test]
+fn the_joint_sum_equals_its_naive_twin() {
+    let mut rng = ChaCha8Rng::seed_from_u64(21);
+    for classes in [1, 3, 10, MOST_CLASSES] {
+        for shape in [Shape::new(3, &[4]), Shape::new(0, &[2, 7]), Shape::new(9, &[])] {
+            let raw: Vec<RawRow> = (0..133).map(|_| random_label(&mut rng, &shape, classes)).collect();
+            let rows = build(&shape, &raw);
+            for bits in [4, 15, 20, 27] {
+                let bound = rng.random_range(1..=1u64 << bits);
+                let caps = Caps::new(&rows, bound);
+                let w: Vec<f64> = (0..classes).flat_map(|_| weights(&mut rng, shape.dimension())).collect();
+                let step = class_step(&w, classes, bound);
+                let wild = clipped_class_sum(&rows, &caps, &step, wild_slopes);
+                assert_eq!(wild, naive::clipped_class_sum(&rows, &caps, &step, wild_slopes), "{classes} {bound}");
+                let tame = clipped_class_sum(&rows, &caps, &step, Softmax::slopes);
+                let twin = naive::clipped_class_sum(&rows, &caps, &step, Softmax::slopes);
+                assert_eq!(tame, twin, "{classes} {bound}");
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+    /// The joint sum over all labels moves by at most the bound when a row goes, and twice that when one is replaced.
+    #[test]
+    fn neighbours_keep_the_joint_bound(seed in any::<u64>(), classes in 1usize..12, bits in 1u32..28, softmax in any::<bool>()) {
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        let shape = [Shape::new(2, &[3]), Shape::new(1, &[]), Shape::new(4, &[2, 9])][rng.random_range(0..3)].clone();
+        let bound = rng.random_range(1..=1u64 << bits);
+        let w: Vec<f64> = (0..classes).flat_map(|_| weights(&mut rng, shape.dimension())).collect();
+        let sum = |raw: &[RawRow]| {
+            let rows = build(&shape, raw);
+            let (caps, step) = (Caps::new(&rows, bound), class_step(&w, classes, bound));
+            if softmax {
+                clipped_class_sum(&rows, &caps, &step, Softmax::slopes)
+            } else {
+                clipped_class_sum(&rows, &caps, &step, wild_slopes)
+            }
+        };
+        let mut raw: Vec<RawRow> = (0..rng.random_range(1..70)).map(|_| random_label(&mut rng, &shape, classes)).collect();
+        let whole = sum(&raw);
+        let at = rng.random_range(0..raw.len());
+        let moved = |other: &[i64]| whole.iter().zip(other).map(|(a, b)| a - b).collect::<Vec<i64>>();
+        let square = u128::from(bound) * u128::from(bound);
+        let mut without = raw.clone();
+        without.remove(at);
+        prop_assert!(square_norm(&moved(&sum(&without))) <= square);
+        raw[at] = random_label(&mut rng, &shape, classes);
+        prop_assert!(square_norm(&moved(&sum(&raw))) <= 4 * square);
+    }
+}
+
+#[test]
+fn the_joint_clip_uses_its_allowance_and_no_more() {
+    let mut rng = ChaCha8Rng::seed_from_u64(22);
+    let shape = Shape::new(2, &[3]);
+    let mut largest = 0.0f64;
+    for _ in 0..20_000 {
+        let classes = rng.random_range(2..6);
+        let bound = rng.random_range(1..=1u64 << 27);
+        let rows = build(&shape, [&random_label(&mut rng, &shape, classes)]);
+        let w: Vec<f64> = (0..classes).flat_map(|_| weights(&mut rng, shape.dimension())).collect();
+        let sum = clipped_class_sum(&rows, &Caps::new(&rows, bound), &class_step(&w, classes, bound), wild_slopes);
+        let norm = square_norm(&sum);
+        assert!(norm <= u128::from(bound) * u128::from(bound));
+        if bound > FULL_SCALE as u64 * 512 {
+            largest = largest.max(norm as f64 / (bound as f64 * bound as f64));
+        }
+    }
+    assert!(largest > 0.97, "{largest}");
+}
+
+#[test]
+fn threads_and_order_change_no_bit_of_the_joint_sum() {
+    let mut rng = ChaCha8Rng::seed_from_u64(23);
+    let (shape, classes, bound) = (Shape::new(5, &[9, 3]), 4, 3_000 * FULL_SCALE as u64);
+    let mut raw: Vec<RawRow> = (0..20_011).map(|_| random_label(&mut rng, &shape, classes)).collect();
+    let w: Vec<f64> = (0..classes * shape.dimension()).map(|_| rng.random::<f64>() - 0.5).collect();
+    let total = |raw: &[RawRow], threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        let rows = build(&shape, raw);
+        let step = class_step(&w, classes, bound);
+        pool.install(|| clipped_class_sum(&rows, &Caps::new(&rows, bound), &step, Softmax::slopes))
+    };
+    let one = total(&raw, 1);
+    assert_eq!(one, total(&raw, 5));
+    raw.reverse();
+    assert_eq!(one, total(&raw, 3));
 }

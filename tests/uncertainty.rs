@@ -49,13 +49,14 @@ fn scores(label: bool, epsilon: f64, fits: u64) -> Vec<f64> {
     for seed in 0..fits {
         let model = fit(label, epsilon, seed);
         let unit = match model.target {
-            Target::Label { .. } => 1.0,
+            Target::Label { .. } | Target::Classes { .. } => 1.0,
             Target::Number { scale, .. } => scale,
         };
         let errors = model.standard_errors.unwrap();
         assert_eq!(errors.len(), 4, "three features and the intercept");
         for ((feature, error), truth) in model.features.iter().zip(errors).zip(TRUTH) {
             let Feature::Numeric { coefficient, map, .. } = feature else { unreachable!() };
+            let coefficient = coefficient.values()[0];
             let per_unit = unit / map.scale;
             scores.push((coefficient * per_unit - truth) / (error * per_unit));
         }

@@ -89,6 +89,7 @@ fn once(train_file: &Path, test_file: &Path, epsilon: f64, seed: u64) -> Fallibl
     let (trained, _) = train(loaded, &mut Ledger::in_memory()?, noise, &mut |_| Ok(()))?;
     Ok(match evaluate(&trained.model, &CsvFile::open(test_file)?)? {
         Metrics::Label { accuracy, auc, .. } => vec![("accuracy", accuracy), ("auc", auc)],
+        Metrics::Classes { accuracy, log_loss, .. } => vec![("accuracy", accuracy), ("log_loss", log_loss)],
         Metrics::Number { r2, .. } => vec![("r2", r2)],
     })
 }

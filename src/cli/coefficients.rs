@@ -1,6 +1,7 @@
 //! The coefficients of a model in the user's units, with their intervals.
 
-use crate::train::{Feature, ModelFile, Target};
+use super::model::effect_on;
+use crate::train::{Coefficient, Feature, ModelFile, ModelKind, Target};
 
 /// Standard normal quantile of a two-sided interval of 95%.
 const TWO_SIDED: f64 = 1.959_964;
@@ -17,9 +18,9 @@ struct Effect {
 /// Everything is a function of the released model.
 pub(super) fn table(model: &ModelFile) -> String {
     let effects = effects(model);
-    let what = match &model.target {
-        Target::Label { name, positive, .. } => format!("the log-odds of {name} = {positive}"),
-        Target::Number { name, .. } => name.clone(),
+    let what = match (&model.target, model.model) {
+        (Target::Number { name, .. }, kind) if !matches!(kind, ModelKind::Poisson { .. }) => name.clone(),
+        _ => effect_on(model),
     };
     let known = effects.iter().any(|effect| effect.error.is_some());
     let width = effects.iter().map(|effect| effect.name.chars().count()).max().unwrap_or(0).max(7);
@@ -46,35 +47,35 @@ pub(super) fn table(model: &ModelFile) -> String {
 }
 
 fn effects(model: &ModelFile) -> Vec<Effect> {
-    // One unit of margin in the target's units.
-    let target = match &model.target {
-        Target::Label { .. } => 1.0,
-        Target::Number { scale, .. } => *scale,
+    let labels: &[String] = if let Target::Classes { labels, .. } = &model.target { labels } else { &[] };
+    // One unit of margin in the units of what is described.
+    let (unit, centre) = match (&model.target, model.model) {
+        (Target::Number { scale, centre, .. }, kind) if !matches!(kind, ModelKind::Poisson { .. }) => (*scale, *centre),
+        _ => (1.0, 0.0),
     };
     let mut errors = model.standard_errors.iter().flatten().copied();
+    let mut each = |name: String, coefficient: &Coefficient, per_unit: f64, centre: f64| -> Vec<Effect> {
+        let at = |k: usize| labels.get(k).map_or(name.clone(), |label| format!("{name} -> {label}"));
+        let effect = |(k, &value): (usize, &f64)| {
+            let error = errors.next().map(|error| error * per_unit);
+            Effect { name: at(k), value: centre + value * per_unit, error }
+        };
+        coefficient.values().iter().enumerate().map(effect).collect()
+    };
     let mut effects = Vec::new();
     for feature in &model.features {
         match feature {
             Feature::Numeric { name, map, coefficient, .. } => {
-                let per_unit = target / map.scale;
-                let error = errors.next().map(|error| error * per_unit);
-                effects.push(Effect { name: name.clone(), value: coefficient * per_unit, error });
+                effects.extend(each(name.clone(), coefficient, unit / map.scale, 0.0));
             }
             Feature::Categorical { name, values, coefficients, .. } => {
-                for (value, coefficient) in values.iter().zip(coefficients) {
-                    let error = errors.next().map(|error| error * target);
-                    effects.push(Effect { name: format!("{name} = {value}"), value: coefficient * target, error });
-                }
+                let named = values.iter().zip(coefficients);
+                effects.extend(named.flat_map(|(value, c)| each(format!("{name} = {value}"), c, unit, 0.0)));
             }
         }
     }
     // Where every numeric feature is at its centre and no category is present.
-    let centre = match &model.target {
-        Target::Label { .. } => 0.0,
-        Target::Number { centre, .. } => *centre,
-    };
-    let error = errors.next().map(|error| error * target);
-    effects.push(Effect { name: "(intercept)".into(), value: centre + target * model.intercept, error });
+    effects.extend(each("(intercept)".into(), &model.intercept, unit, centre));
     effects
 }
 

@@ -8,7 +8,7 @@ use clap::{Args, ValueEnum};
 
 use super::arguments::stem;
 use super::output::{bar, print, warn};
-use crate::data::{CsvFile, Schema, Synthetic, Task, draft_schema};
+use crate::data::{CsvFile, Schema, Synthetic, SyntheticKind, draft_schema};
 use crate::error::{Error, Fallible};
 use crate::train::StagedFile;
 
@@ -46,8 +46,12 @@ fn pretty(schema: &Schema) -> Fallible<String> {
 enum KindArgument {
     /// Labels from a logistic model
     Logistic,
+    /// Four labels from a multinomial logistic model
+    Multinomial,
     /// A numeric target from a linear model
     Linear,
+    /// Counts from a Poisson model
+    Poisson,
 }
 
 #[derive(Args)]
@@ -80,9 +84,11 @@ pub(super) struct GenerateArguments {
 
 pub(super) fn generate(arguments: &GenerateArguments) -> Fallible<ExitCode> {
     let synthetic = Synthetic {
-        task: match arguments.kind {
-            KindArgument::Logistic => Task::Classification,
-            KindArgument::Linear => Task::Regression,
+        kind: match arguments.kind {
+            KindArgument::Logistic => SyntheticKind::Logistic,
+            KindArgument::Multinomial => SyntheticKind::Multinomial,
+            KindArgument::Linear => SyntheticKind::Linear,
+            KindArgument::Poisson => SyntheticKind::Poisson,
         },
         rows: arguments.rows,
         features: arguments.features,

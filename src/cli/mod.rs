@@ -10,6 +10,7 @@ mod coefficients;
 mod curve;
 mod data;
 mod eval;
+mod family;
 mod ledger;
 mod model;
 mod output;

@@ -15,7 +15,9 @@ use crate::error::{Error, Fallible};
 use crate::ledger::Ledger;
 use crate::num::round::{decimal_down, decimal_up};
 use crate::privacy::Adjacency;
-use crate::train::{self, Feature, Guarantee, Metrics, ModelFile, StagedFile, Statement, Target};
+use crate::train::{
+    self, Coefficient, Feature, Guarantee, ModelFile, ModelKind, Predictions, StagedFile, Statement, Target,
+};
 
 #[derive(Args)]
 #[command(
@@ -41,17 +43,7 @@ pub(super) fn predict(arguments: &PredictArguments) -> Fallible<ExitCode> {
     }
     let staged = arguments.out.as_deref().map(StagedFile::new).transpose()?;
     let predictions = train::predict(&model, &file)?;
-    let mut text = String::from(match model.target {
-        Target::Label { .. } => "probability\n",
-        Target::Number { .. } => "prediction\n",
-    });
-    for value in &predictions.values {
-        match value {
-            Some(value) => writeln!(text, "{value}"),
-            None => writeln!(text),
-        }
-        .map_err(|e| Error::numerical("predictions", e.to_string()))?;
-    }
+    let text = prediction_page(&model, &predictions)?;
     match staged {
         None => print(&text)?,
         Some(mut staged) => {
@@ -60,6 +52,37 @@ pub(super) fn predict(arguments: &PredictArguments) -> Fallible<ExitCode> {
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// A heading and one line per prediction: one number, or the most probable label with the probabilities of all.
+fn prediction_page(model: &ModelFile, predictions: &Predictions) -> Fallible<String> {
+    let failed = |e: &dyn std::fmt::Display| Error::numerical("predictions", e.to_string());
+    if let Target::Classes { labels, .. } = &model.target {
+        let mut writer = csv::Writer::from_writer(Vec::new());
+        let heading = labels.iter().map(|label| format!("probability {label}"));
+        writer.write_record(["label".into()].into_iter().chain(heading)).map_err(|e| failed(&e))?;
+        for row in predictions.rows() {
+            let best = row.and_then(|p| (0..p.len()).max_by(|&a, &b| p[a].total_cmp(&p[b])));
+            let label = best.map_or("", |best| labels[best].as_str()).to_owned();
+            let cells = (0..labels.len()).map(|k| row.map_or(String::new(), |p| p[k].to_string()));
+            writer.write_record([label].into_iter().chain(cells)).map_err(|e| failed(&e))?;
+        }
+        let bytes = writer.into_inner().map_err(|e| failed(&e))?;
+        return String::from_utf8(bytes).map_err(|e| failed(&e));
+    }
+    let mut text = String::from(match (&model.target, model.model) {
+        (Target::Number { .. }, _) => "prediction\n",
+        (_, ModelKind::Svm { .. }) => "score\n",
+        _ => "probability\n",
+    });
+    for row in predictions.rows() {
+        match row {
+            Some(values) => writeln!(text, "{}", values[0]),
+            None => writeln!(text),
+        }
+        .map_err(|e| failed(&e))?;
+    }
+    Ok(text)
 }
 
 #[derive(Args)]
@@ -87,17 +110,20 @@ pub(super) fn evaluate(arguments: &EvaluateArguments) -> Fallible<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     warn(&format!("custodian-only: exact functions of the rows of {}; not private", arguments.data.display()));
-    print(&match metrics {
-        Metrics::Label { rows, accuracy, auc, log_loss, majority } => {
-            format!(
-                "rows      {rows}\naccuracy  {accuracy:.4}\nauc       {auc:.4}\nlog_loss  {log_loss:.4}\nmajority  {majority:.4}\n"
-            )
-        }
-        Metrics::Number { rows, rmse, mae, r2 } => {
-            format!("rows  {rows}\nrmse  {rmse:.6}\nmae   {mae:.6}\nr2    {r2:.4}\n")
-        }
-    })?;
+    print(&metrics_page(&value))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// One line for each measure.
+fn metrics_page(metrics: &serde_json::Value) -> String {
+    let mut page = String::new();
+    for (name, value) in metrics.as_object().into_iter().flatten() {
+        page.push_str(&match value.as_f64() {
+            Some(number) if !value.is_u64() => format!("{name:10}{number:.6}\n"),
+            _ => format!("{name:10}{value}\n"),
+        });
+    }
+    page
 }
 
 #[derive(Args)]
@@ -198,7 +224,7 @@ pub(super) fn plain_statement(statement: &Statement) -> String {
         ));
     }
     let rows = [
-        ("model", format!("{} regression, {} coefficients", facts.model.name(), facts.dimension)),
+        ("model", format!("{}, {} coefficients", facts.model.words(), facts.dimension)),
         (
             "algorithm",
             format!(
@@ -241,30 +267,45 @@ pub(super) fn plain_statement(statement: &Statement) -> String {
 
 /// The features with the largest coefficients; coefficients are released, so this is free.
 pub(super) fn most_telling(model: &ModelFile, count: usize) -> String {
+    let labels: &[String] = if let Target::Classes { labels, .. } = &model.target { labels } else { &[] };
+    let each = |name: String, coefficient: &Coefficient| -> Vec<(String, f64)> {
+        let at = |k: usize| labels.get(k).map_or(name.clone(), |label| format!("{name} -> {label}"));
+        coefficient.values().iter().enumerate().map(|(k, &c)| (at(k), c)).collect()
+    };
     let mut effects: Vec<(String, f64)> = Vec::new();
     for feature in &model.features {
         match feature {
             Feature::Numeric { name, map, coefficient, .. } => {
-                effects.push((format!("{name} (per {:.4})", map.scale), *coefficient));
+                effects.extend(each(format!("{name} (per {:.4})", map.scale), coefficient));
             }
             Feature::Categorical { name, values, coefficients, .. } => {
-                effects.extend(values.iter().zip(coefficients).map(|(value, c)| (format!("{name} = {value}"), *c)));
+                let named = values.iter().zip(coefficients);
+                effects.extend(named.flat_map(|(value, c)| each(format!("{name} = {value}"), c)));
             }
         }
     }
     effects.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()));
     let shown = effects.len().min(count);
-    let what = match &model.target {
-        Target::Label { name, positive, .. } => format!("log-odds of {name} = {positive}"),
-        Target::Number { name, scale, .. } => format!("{name}, in units of {scale:.4}"),
-    };
+    let what = effect_on(model);
     let mut page = format!("Largest {shown} of {} effects on the {what} (noised):\n", effects.len());
     let width = effects.iter().take(shown).map(|(name, _)| name.chars().count()).max().unwrap_or(0);
-    for (name, effect) in effects.iter().take(shown) {
+    effects.truncate(shown);
+    effects.extend(each("(intercept)".into(), &model.intercept));
+    for (name, effect) in effects {
         page.push_str(&format!("  {name:width$}  {effect:+.4}\n"));
     }
-    page.push_str(&format!("  {:width$}  {:+.4}\n", "(intercept)", model.intercept));
     page
+}
+
+/// What the coefficients of a model have an effect on, with its units.
+pub(super) fn effect_on(model: &ModelFile) -> String {
+    match (&model.target, model.model) {
+        (Target::Classes { name, .. }, _) => format!("margins of the labels of {name}"),
+        (Target::Label { name, positive, .. }, ModelKind::Svm { .. }) => format!("score of {name} = {positive}"),
+        (Target::Label { name, positive, .. }, _) => format!("log-odds of {name} = {positive}"),
+        (Target::Number { name, .. }, ModelKind::Poisson { .. }) => format!("logarithm of {name}"),
+        (Target::Number { name, scale, .. }, _) => format!("{name}, in units of {scale:.4}"),
+    }
 }
 
 /// Every epsilon that the statement holds, and the delta of them.

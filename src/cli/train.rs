@@ -7,6 +7,7 @@ use clap::{Args, ValueEnum};
 use serde_json::json;
 
 use super::arguments::{AdjacencyArgument, SchemaArgument, delta, same_file, stem};
+use super::family::FamilyArguments;
 use super::model::{evaluated, most_telling, plain_statement};
 use super::output::{bar, print, print_json, seconds, warn};
 use crate::data::CsvFile;
@@ -15,18 +16,10 @@ use crate::ledger::Ledger;
 use crate::noise::NoiseSource;
 use crate::optim::{Averaging, Settings};
 use crate::privacy::{Epsilon, NoiseLaw, Rho};
-use crate::train::{
-    Algorithm, Budget, Loaded, LogEntry, ModelKind, StagedFile, TrainConfig, Trained, load, sha256_hex, train,
-};
+use crate::train::{Algorithm, Budget, Loaded, LogEntry, StagedFile, TrainConfig, Trained, load, sha256_hex, train};
 
 /// More threads than any machine this runs on has cores for.
 const MOST_THREADS: usize = 1024;
-
-#[derive(Clone, Copy, ValueEnum)]
-enum ModelArgument {
-    Logistic,
-    Linear,
-}
 
 #[derive(Clone, Copy, ValueEnum)]
 enum AlgorithmArgument {
@@ -75,9 +68,8 @@ pub(super) struct TrainArguments {
     data: PathBuf,
     #[command(flatten)]
     schema: SchemaArgument,
-    /// Model family [default: what the schema's task asks for]
-    #[arg(long, value_enum)]
-    model: Option<ModelArgument>,
+    #[command(flatten)]
+    family: FamilyArguments,
     /// Training algorithm
     #[arg(long, value_enum, default_value = "auto")]
     algorithm: AlgorithmArgument,
@@ -108,9 +100,12 @@ pub(super) struct TrainArguments {
     /// Probability with which a row joins a step of dp-sgd [default: 0.02]
     #[arg(long, value_name = "Q", allow_hyphen_values = true)]
     sampling_rate: Option<f64>,
-    /// l2 penalty on all coefficients but the intercept
+    /// l1 penalty on all coefficients but intercepts, which sets small ones to zero; runs without whitening
     #[arg(long, default_value_t = 0.0, allow_hyphen_values = true)]
-    l2: f64,
+    l1: f64,
+    /// l2 penalty on all coefficients but the intercept [default: none; 0.01 for ridge]
+    #[arg(long, allow_hyphen_values = true)]
+    l2: Option<f64>,
     /// Radius of the ball that iterates are projected to [default: none; 1 for dp-gd-theory]
     #[arg(long, allow_hyphen_values = true)]
     radius: Option<f64>,
@@ -237,10 +232,7 @@ impl TrainArguments {
         };
         Ok(TrainConfig {
             adjacency: self.adjacency.into(),
-            model: self.model.map(|model| match model {
-                ModelArgument::Logistic => ModelKind::Logistic,
-                ModelArgument::Linear => ModelKind::Linear,
-            }),
+            model: self.family.kind()?,
             algorithm: match self.algorithm {
                 AlgorithmArgument::Auto => Algorithm::Auto,
                 AlgorithmArgument::Whitened => Algorithm::Whitened,
@@ -257,6 +249,7 @@ impl TrainArguments {
                 steps: self.steps,
                 learning_rate: self.learning_rate,
                 momentum: self.momentum,
+                l1: self.l1,
                 l2: self.l2,
                 radius: self.radius,
                 sampling_rate: self.sampling_rate,
@@ -338,7 +331,7 @@ fn report_load(loaded: &Loaded) {
             report.unusable
         ));
     }
-    if loaded.plan().model == ModelKind::Logistic && report.positives == 0 {
+    if report.positives == Some(0) {
         warn("custodian-only: no row has the positive label; check \"positive\" in the schema");
     }
     if report.missing + report.undeclared > 0 {

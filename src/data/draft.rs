@@ -43,7 +43,7 @@ pub fn draft_schema(file: &CsvFile, name: &str, target: Option<&str>) -> Fallibl
         draft: true,
     };
     columns[target].describe_target(&mut schema).ok_or_else(|| {
-        Error::input(file.path(), "neither two labels nor numbers", "name another column with --target")
+        Error::input(file.path(), "neither two or more labels nor numbers", "name another column with --target")
             .in_column(&file.header()[target])
     })?;
     for (index, (column, seen)) in file.header().iter().zip(&columns).enumerate() {
@@ -98,13 +98,17 @@ impl Seen {
         (!values.is_empty() && values.len() <= MOST_VALUES).then_some(Column::Categorical { values, other: None })
     }
 
-    /// Two different texts are labels, the rarer one positive; numbers are a regression target.
+    /// Two different texts are labels, the rarer one positive, and so are more of them; numbers are a regression target.
     fn describe_target(&self, schema: &mut Schema) -> Option<()> {
         if self.values.len() == 2 {
             let mut labels: Vec<(&String, &u64)> = self.values.iter().collect();
             labels.sort_by_key(|(_, count)| **count);
             schema.positive = Some(labels[0].0.clone());
             schema.negative = Some(labels[1].0.clone());
+            return Some(());
+        }
+        if let Some(labels @ Column::Categorical { .. }) = self.describe().filter(|_| self.values.len() > 2) {
+            schema.columns.0.push((schema.target.clone(), labels));
             return Some(());
         }
         let (lower, upper) = if self.others == 0 { self.bounds()? } else { return None };

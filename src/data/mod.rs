@@ -8,4 +8,4 @@ mod synthetic;
 pub use csv_file::{CsvFile, Fields};
 pub use draft::draft_schema;
 pub use schema::{Column, Columns, Schema, Task};
-pub use synthetic::Synthetic;
+pub use synthetic::{Synthetic, SyntheticKind};

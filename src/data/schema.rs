@@ -9,11 +9,14 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::error::{Error, Fallible};
 use crate::privacy::DatasetId;
 
+/// Most labels of a classification; what one pass over the rows can hold.
+const MOST_LABELS: usize = 256;
+
 /// What is predicted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Task {
-    /// One of two labels.
+    /// One of two labels, or of those that listing the target as a categorical column declares.
     Classification,
     /// A number between public bounds.
     Regression,
@@ -52,7 +55,8 @@ pub struct Schema {
     pub task: Task,
     /// The column to predict.
     pub target: String,
-    /// Classification: the label counted as 1.
+    /// Classification: the label counted as 1. Left out, the target must be listed as a categorical column with at
+    /// least three labels.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub positive: Option<String>,
     /// Classification: the label counted as 0. With it, a row with any third label contributes
@@ -141,6 +145,14 @@ impl Schema {
         })
     }
 
+    /// The labels of a classification into more than two: all that are declared, where none is called positive.
+    pub fn classes(&self) -> Option<&[String]> {
+        match (self.task, &self.positive) {
+            (Task::Classification, None) => self.declared_labels(),
+            _ => None,
+        }
+    }
+
     /// The labels that count as 0; `None` when every label but the positive one does.
     pub fn negatives(&self) -> Option<Vec<String>> {
         match (&self.negative, self.declared_labels()) {
@@ -179,12 +191,10 @@ impl Schema {
     }
 
     fn check_classification(&self, path: &Path) -> Fallible<()> {
-        let Some(positive) = &self.positive else {
-            return Err(fault(path, "positive", "is missing", "name the label that counts as 1"));
-        };
         if self.target_lower.is_some() || self.target_upper.is_some() {
             return Err(fault(path, "target_lower", "has no meaning in classification", "remove the target bounds"));
         }
+        let Some(positive) = &self.positive else { return self.check_classes(path) };
         if self.negative.as_ref() == Some(positive) {
             return Err(fault(path, "negative", "equals \"positive\"", "declare two different labels"));
         }
@@ -195,6 +205,31 @@ impl Schema {
                     return Err(fault(path, key, &problem, "declare the label or correct it"));
                 }
             }
+        }
+        Ok(())
+    }
+
+    /// Without a positive label there must be more than two, all declared.
+    fn check_classes(&self, path: &Path) -> Fallible<()> {
+        let cure = "name the label that counts as 1, or list the target among the columns with at least 3 labels";
+        let labels = self.declared_labels().ok_or_else(|| fault(path, "positive", "is missing", cure))?;
+        if labels.len() < 3 {
+            return Err(fault(path, "positive", "is missing, and there are fewer than 3 declared labels", cure));
+        }
+        if labels.len() > MOST_LABELS {
+            let problem = format!("declares {} labels, more than {MOST_LABELS}", labels.len());
+            return Err(fault(path, &self.target, &problem, "join rare labels before training"));
+        }
+        if self.negative.is_some() {
+            return Err(fault(path, "negative", "has no meaning without \"positive\"", "remove it"));
+        }
+        let other =
+            self.columns.0.iter().any(|(name, column)| {
+                *name == self.target && matches!(column, Column::Categorical { other: Some(_), .. })
+            });
+        if other {
+            let problem = "\"other\" has no meaning for a target: a row with an undeclared label contributes nothing";
+            return Err(fault(path, &self.target, problem, "remove \"other\""));
         }
         Ok(())
     }

@@ -1,38 +1,55 @@
-//! Synthetic data of any size from a linear or logistic model, for benchmarks and trials.
+//! Synthetic data of any size from models with known coefficients, for benchmarks and trials.
 
 use std::io::Write;
 
 use ndarray::Array1;
 use ndarray_rand::RandomExt;
+use rand::distr::weighted::WeightedIndex;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use rand_distr::{Normal, StandardNormal, Uniform};
+use rand_distr::{Normal, Poisson, StandardNormal, Uniform};
 
 use super::schema::{Column, Columns, Schema, Task};
 use crate::error::{Error, Fallible};
 
+/// How targets follow from features.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SyntheticKind {
+    /// Two labels from a logistic model.
+    Logistic,
+    /// Four labels from a multinomial logistic model.
+    Multinomial,
+    /// A number from a linear model with normal noise.
+    Linear,
+    /// A count from a Poisson model.
+    Poisson,
+}
+
 /// What to generate.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Synthetic {
-    /// Classification by a logistic model or regression by a linear one.
-    pub task: Task,
+    /// How targets follow from features.
+    pub kind: SyntheticKind,
     /// Rows.
     pub rows: u64,
     /// Numeric features, uniform on `[-1, 1]`.
     pub features: usize,
     /// Categorical features with four values each.
     pub categories: usize,
-    /// Standard deviation of the noise in the margin of a regression target.
+    /// Standard deviation of the noise of a linear target.
     pub noise: f64,
     /// The data are synthetic, so the seed is no secret.
     pub seed: u64,
 }
 
-/// Values of a synthetic category.
+/// Values of a synthetic category, and labels of a multinomial target.
 const VALUES: [&str; 4] = ["a", "b", "c", "d"];
 
-/// Bounds of a synthetic regression target.
+/// Bounds of a synthetic linear target.
 const TARGET_BOUND: f64 = 5.0;
+
+/// Upper bound of a synthetic count.
+const COUNT_BOUND: f64 = 60.0;
 
 impl Synthetic {
     /// The public schema of the data set.
@@ -40,18 +57,25 @@ impl Synthetic {
         let numeric = (0..self.features).map(|j| (format!("x{j}"), Column::Numeric { lower: -1.0, upper: 1.0 }));
         let categorical = (0..self.categories)
             .map(|j| (format!("c{j}"), Column::Categorical { values: VALUES.map(String::from).to_vec(), other: None }));
-        let regression = self.task == Task::Regression;
+        let labelled = Column::Categorical { values: VALUES.map(String::from).to_vec(), other: None };
+        let target = (self.kind == SyntheticKind::Multinomial).then(|| ("y".into(), labelled));
+        let two = self.kind == SyntheticKind::Logistic;
+        let bounds = match self.kind {
+            SyntheticKind::Logistic | SyntheticKind::Multinomial => None,
+            SyntheticKind::Linear => Some((-TARGET_BOUND, TARGET_BOUND)),
+            SyntheticKind::Poisson => Some((0.0, COUNT_BOUND)),
+        };
         Schema {
             name: format!("synthetic-{}x{}", self.rows, self.features + self.categories),
-            task: self.task,
+            task: if bounds.is_some() { Task::Regression } else { Task::Classification },
             target: "y".into(),
-            positive: (!regression).then(|| "1".into()),
-            negative: (!regression).then(|| "0".into()),
-            target_lower: regression.then_some(-TARGET_BOUND),
-            target_upper: regression.then_some(TARGET_BOUND),
+            positive: two.then(|| "1".into()),
+            negative: two.then(|| "0".into()),
+            target_lower: bounds.map(|(lower, _)| lower),
+            target_upper: bounds.map(|(_, upper)| upper),
             rows: (self.rows > 0).then_some(self.rows),
             ignore: Vec::new(),
-            columns: Columns(numeric.chain(categorical).collect()),
+            columns: Columns(numeric.chain(categorical).chain(target).collect()),
             draft: false,
         }
     }
@@ -71,17 +95,25 @@ impl Synthetic {
         let mut rng = ChaCha8Rng::seed_from_u64(self.seed);
         let spread = Normal::new(0.0, 2.0 / (self.features.max(1) as f64).sqrt())
             .map_err(|e| Error::numerical("coefficients", e.to_string()))?;
-        let weights = Array1::random_using(self.features, spread, &mut rng);
-        let effects: Vec<[f64; 4]> = (0..self.categories).map(|_| rng.random::<[f64; 4]>().map(|e| e - 0.5)).collect();
+        let outputs = if self.kind == SyntheticKind::Multinomial { VALUES.len() } else { 1 };
+        let truth: Vec<(Array1<f64>, Vec<[f64; 4]>)> = (0..outputs)
+            .map(|_| {
+                let weights = Array1::random_using(self.features, spread, &mut rng);
+                (weights, (0..self.categories).map(|_| rng.random::<[f64; 4]>().map(|e| e - 0.5)).collect())
+            })
+            .collect();
         let unit = Uniform::new_inclusive(-1.0, 1.0).map_err(|e| Error::numerical("features", e.to_string()))?;
         let mut writer = csv::Writer::from_writer(out);
         let header = (0..self.features).map(|j| format!("x{j}")).chain((0..self.categories).map(|j| format!("c{j}")));
         writer.write_record(header.chain(["y".into()])).map_err(|e| failed(e.into()))?;
         for row in 0..self.rows {
             let x = Array1::random_using(self.features, unit, &mut rng).mapv(|v: f64| (v * 1e4).round() / 1e4);
-            let codes: Vec<usize> = effects.iter().map(|_| rng.random_range(0..VALUES.len())).collect();
-            let margin = x.dot(&weights) + effects.iter().zip(&codes).map(|(e, &code)| e[code]).sum::<f64>();
-            let target = self.target(margin, &mut rng);
+            let codes: Vec<usize> = (0..self.categories).map(|_| rng.random_range(0..VALUES.len())).collect();
+            let margin = |(weights, effects): &(Array1<f64>, Vec<[f64; 4]>)| {
+                x.dot(weights) + effects.iter().zip(&codes).map(|(e, &code)| e[code]).sum::<f64>()
+            };
+            let margins: Vec<f64> = truth.iter().map(margin).collect();
+            let target = self.target(&margins, &mut rng)?;
             let cells = x.iter().map(f64::to_string).chain(codes.iter().map(|&code| VALUES[code].into()));
             writer.write_record(cells.chain([target])).map_err(|e| failed(e.into()))?;
             if row % 4096 == 0 {
@@ -91,17 +123,29 @@ impl Synthetic {
         writer.flush().map_err(failed)
     }
 
-    fn target(&self, margin: f64, rng: &mut ChaCha8Rng) -> String {
-        match self.task {
-            Task::Classification => {
+    fn target(&self, margins: &[f64], rng: &mut ChaCha8Rng) -> Fallible<String> {
+        let margin = margins[0];
+        Ok(match self.kind {
+            SyntheticKind::Multinomial => {
+                let weights = margins.iter().map(|t| t.exp());
+                let law = WeightedIndex::new(weights).map_err(|e| Error::numerical("labels", e.to_string()))?;
+                VALUES[rng.sample(law)].into()
+            }
+            SyntheticKind::Poisson => {
+                // A mean near three; rates beyond the bound are cut like any target.
+                let law = Poisson::new((1.0 + 0.5 * margin).exp());
+                let law = law.map_err(|e| Error::numerical("counts", e.to_string()))?;
+                rng.sample(law).min(COUNT_BOUND).to_string()
+            }
+            SyntheticKind::Logistic => {
                 let probability = 1.0 / (1.0 + (-margin).exp());
                 if rng.random::<f64>() < probability { "1".into() } else { "0".into() }
             }
-            Task::Regression => {
+            SyntheticKind::Linear => {
                 let noise: f64 = rng.sample(StandardNormal);
                 format!("{:.5}", (margin + self.noise * noise).clamp(-TARGET_BOUND, TARGET_BOUND))
             }
-        }
+        })
     }
 }
 
@@ -111,8 +155,9 @@ mod tests {
 
     #[test]
     fn rows_fit_their_schema() {
-        for task in [Task::Classification, Task::Regression] {
-            let wanted = Synthetic { task, rows: 50, features: 3, categories: 2, noise: 0.1, seed: 4 };
+        use SyntheticKind::{Linear, Logistic, Multinomial, Poisson};
+        for kind in [Logistic, Multinomial, Linear, Poisson] {
+            let wanted = Synthetic { kind, rows: 50, features: 3, categories: 2, noise: 0.1, seed: 4 };
             let mut out = Vec::new();
             wanted.write(&mut out, &|_| ()).unwrap();
             let text = String::from_utf8(out).unwrap();

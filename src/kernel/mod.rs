@@ -7,6 +7,7 @@
 //! [`clipped_sum`]; [`naive`] holds ten-line twins of the fast loops.
 
 mod caps;
+mod classes;
 mod gram;
 mod map;
 pub mod naive;
@@ -16,6 +17,7 @@ mod step;
 mod sums;
 
 pub use caps::{Caps, MAX_MULTIPLIER};
+pub use classes::{ClassStep, MOST_CLASSES, clipped_class_sum};
 pub use gram::{DIAGONAL, GRAM_MULTIPLIER, OFF_DIAGONAL, each_entry, gram_sum, gram_unit};
 pub use map::IntegerMap;
 pub use rows::{FULL_SCALE, LANES, RawRow, Rows, RowsBuilder, Shape};

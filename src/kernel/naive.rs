@@ -1,23 +1,14 @@
 //! The obvious loops that the fast ones must equal; references for tests and benches.
 
-use super::{Caps, LANES, Rows, Step};
+use super::classes::{settle, shortening};
+use super::{Caps, ClassStep, LANES, MAX_MULTIPLIER, Rows, Step};
 
 /// Row by row, in wide integers, the multiplier checked against the norm instead of a precomputed cap.
 pub fn clipped_sum(rows: &Rows, caps: &Caps, step: &Step<'_>, slope: impl Fn(f32, f32) -> f32) -> Vec<i64> {
     let mut sum = vec![0i128; rows.shape().dimension()];
     for row in 0..rows.len() {
         let q = dense_row(rows, row);
-        let unit = f64::from(rows.unit());
-        let (features, last) = q.split_at(q.len() - 1);
-        // Same order and precision as the fast path: intercept first, then columns in order.
-        let mut margin = if last[0] == 0 { 0.0 } else { step.weights[q.len() - 1] as f32 };
-        for (j, &value) in features.iter().enumerate() {
-            if j < rows.shape().numeric() {
-                margin += f32::from(value) * (step.weights[j] / unit) as f32;
-            } else if value != 0 {
-                margin += step.weights[j] as f32;
-            }
-        }
+        let margin = margin(rows, &q, step.weights);
         let label = f32::from(rows.labels[row]) * step.label_scale as f32;
         let wanted = slope(margin, label) * step.multiplier_scale as f32;
         let mut m = if wanted.is_nan() { 0 } else { wanted.clamp(-8192.0, 8192.0).round_ties_even() as i128 };
@@ -30,6 +21,56 @@ pub fn clipped_sum(rows: &Rows, caps: &Caps, step: &Step<'_>, slope: impl Fn(f32
         sum.iter_mut().zip(&q).for_each(|(total, &v)| *total += m * i128::from(v));
     }
     sum.into_iter().map(|total| total as i64).collect()
+}
+
+/// Row by row and label by label, with the cap of each row found by trying.
+pub fn clipped_class_sum(
+    rows: &Rows,
+    caps: &Caps,
+    step: &ClassStep<'_>,
+    slopes: impl Fn(&mut [[f32; 1]], &[i16; 1]),
+) -> Vec<i64> {
+    let (dimension, classes) = (rows.shape().dimension(), step.counted());
+    let mut sums = vec![0i64; dimension * classes];
+    for row in 0..rows.len() {
+        let q = dense_row(rows, row);
+        let mut wanted: Vec<[f32; 1]> =
+            (0..classes).map(|class| [margin(rows, &q, step.weights_of(class, dimension))]).collect();
+        slopes(&mut wanted, &[rows.labels[row]]);
+        wanted.iter_mut().for_each(|w| w[0] *= step.multiplier_scale as f32);
+        let norm: i128 = q.iter().map(|&v| i128::from(v) * i128::from(v)).sum();
+        let square = i128::from(caps.bound()) * i128::from(caps.bound());
+        let fits = |m: i16| norm > 0 && i128::from(m) * i128::from(m) * norm <= square;
+        let cap = (0..=MAX_MULTIPLIER).rev().find(|&m| fits(m)).unwrap_or(0);
+        let factor = shortening(wanted.iter().map(|w| w[0] * w[0]).sum(), cap, step.slack());
+        let most = f32::from(MAX_MULTIPLIER);
+        let whole = |w: &[f32; 1]| if w[0].is_nan() { 0 } else { w[0].round_ties_even().clamp(-most, most) as i16 };
+        let mut m: Vec<i16> = wanted.iter().map(|w| whole(&[w[0] * factor])).collect();
+        let length: u32 = m.iter().map(|&m| u32::from(m.unsigned_abs()) * u32::from(m.unsigned_abs())).sum();
+        let cap = u32::from(cap.unsigned_abs());
+        if length > cap * cap {
+            settle(m.iter_mut(), length, cap);
+        }
+        for (block, m) in sums.chunks_exact_mut(dimension).zip(m) {
+            block.iter_mut().zip(&q).for_each(|(total, &v)| *total += i64::from(m) * i64::from(v));
+        }
+    }
+    sums
+}
+
+/// Same order and precision as the fast path: intercept first, then columns in order.
+fn margin(rows: &Rows, q: &[i16], weights: &[f64]) -> f32 {
+    let unit = f64::from(rows.unit());
+    let (features, last) = q.split_at(q.len() - 1);
+    let mut margin = if last[0] == 0 { 0.0 } else { weights[q.len() - 1] as f32 };
+    for (j, &value) in features.iter().enumerate() {
+        if j < rows.shape().numeric() {
+            margin += f32::from(value) * (weights[j] / unit) as f32;
+        } else if value != 0 {
+            margin += weights[j] as f32;
+        }
+    }
+    margin
 }
 
 /// The row as a dense integer vector; all zero for a null row.

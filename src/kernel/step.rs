@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use super::{Caps, LANES, Rows};
 
 /// Tiles whose 32-bit lane sums cannot overflow before they are flushed; see [`super::MAX_MULTIPLIER`].
-const MAX_TILES: usize = 16;
+pub(super) const MAX_TILES: usize = 16;
 
 /// Bytes of rows that a block may have, so that its second pass reads from cache.
 const BLOCK_BYTES: usize = 128 << 10;
@@ -40,7 +40,7 @@ pub struct Step<'a> {
 pub fn clipped_sum(rows: &Rows, caps: &Caps, step: &Step<'_>, slope: impl Fn(f32, f32) -> f32 + Sync) -> Vec<i64> {
     let plan = Plan::new(rows, caps, step);
     let tiles = rows.tiles();
-    let per_task = (BYTES_PER_TASK / (rows.bytes() / tiles.max(1)).max(1)).next_multiple_of(plan.block).max(plan.block);
+    let per_task = tiles_per_task(rows, plan.block);
     let tasks = tiles.div_ceil(per_task);
     let run = |task: usize, mut totals: Totals| {
         let tiles = task * per_task..((task + 1) * per_task).min(tiles);
@@ -56,6 +56,11 @@ pub fn clipped_sum(rows: &Rows, caps: &Caps, step: &Step<'_>, slope: impl Fn(f32
             .reduce(|| Totals::new(rows), Totals::merge)
     };
     totals.coefficients(rows)
+}
+
+/// Tiles that one task takes, a multiple of a block.
+pub(super) fn tiles_per_task(rows: &Rows, block: usize) -> usize {
+    (BYTES_PER_TASK / (rows.bytes() / rows.tiles().max(1)).max(1)).next_multiple_of(block).max(block)
 }
 
 /// A run of tiles, compiled once per instruction set and chosen at run time.
@@ -82,19 +87,19 @@ impl<F: Fn(f32, f32) -> f32> pulp::WithSimd for Task<'_, F> {
 }
 
 /// Everything a block needs, prepared once per pass.
-struct Plan<'a> {
+pub(super) struct Plan<'a> {
     rows: &'a Rows,
     caps: &'a [i16],
     numeric: Vec<f32>,
     categories: Vec<f32>,
     intercept: f32,
     label_scale: f32,
-    multiplier_scale: f32,
-    block: usize,
+    pub(super) multiplier_scale: f32,
+    pub(super) block: usize,
 }
 
 impl<'a> Plan<'a> {
-    fn new(rows: &'a Rows, caps: &'a Caps, step: &Step<'_>) -> Self {
+    pub(super) fn new(rows: &'a Rows, caps: &'a Caps, step: &Step<'_>) -> Self {
         let shape = rows.shape();
         let weight = |index: usize| step.weights.get(index).copied().unwrap_or(0.0);
         let numeric = (0..shape.numeric()).map(|j| (weight(j) / f64::from(rows.unit)) as f32).collect();
@@ -124,8 +129,20 @@ impl<'a> Plan<'a> {
         self.accumulate(start, &multipliers[..end - start], totals);
     }
 
+    /// Encoded labels of a tile.
     #[inline(always)]
-    fn margins(&self, tile: usize) -> [f32; LANES] {
+    pub(super) fn labels(&self, tile: usize) -> &[i16; LANES] {
+        &self.rows.labels.as_chunks::<LANES>().0[tile]
+    }
+
+    /// Largest multipliers of a tile.
+    #[inline(always)]
+    pub(super) fn caps(&self, tile: usize) -> &[i16; LANES] {
+        &self.caps.as_chunks::<LANES>().0[tile]
+    }
+
+    #[inline(always)]
+    pub(super) fn margins(&self, tile: usize) -> [f32; LANES] {
         let mut margins = [self.intercept; LANES];
         for (column, &weight) in self.rows.numeric_tile(tile).as_chunks::<LANES>().0.iter().zip(&self.numeric) {
             for (margin, &q) in margins.iter_mut().zip(column) {
@@ -143,8 +160,7 @@ impl<'a> Plan<'a> {
 
     #[inline(always)]
     fn multipliers(&self, tile: usize, margins: &[f32; LANES], slope: &impl Fn(f32, f32) -> f32) -> [i16; LANES] {
-        let labels = &self.rows.labels.as_chunks::<LANES>().0[tile];
-        let caps = &self.caps.as_chunks::<LANES>().0[tile];
+        let (labels, caps) = (self.labels(tile), self.caps(tile));
         let mut out = [0i16; LANES];
         for lane in 0..LANES {
             let label = f32::from(labels[lane]) * self.label_scale;
@@ -157,7 +173,7 @@ impl<'a> Plan<'a> {
     }
 
     #[inline(always)]
-    fn scatter(&self, tile: usize, multipliers: &[i16; LANES], totals: &mut Totals) {
+    pub(super) fn scatter(&self, tile: usize, multipliers: &[i16; LANES], totals: &mut Totals) {
         for (index, codes) in self.rows.code_tile(tile).as_chunks::<LANES>().0.iter().enumerate() {
             let sums = &mut totals.categories[self.rows.shape.slot(index)..self.rows.shape.slot(index + 1)];
             for (&code, &m) in codes.iter().zip(multipliers) {
@@ -168,7 +184,7 @@ impl<'a> Plan<'a> {
     }
 
     #[inline(always)]
-    fn accumulate(&self, start: usize, multipliers: &[[i16; LANES]], totals: &mut Totals) {
+    pub(super) fn accumulate(&self, start: usize, multipliers: &[[i16; LANES]], totals: &mut Totals) {
         let columns = self.numeric.len();
         let tiles = self.rows.numeric.as_chunks::<LANES>().0;
         for (column, total) in totals.numeric.iter_mut().enumerate() {
@@ -189,7 +205,7 @@ impl<'a> Plan<'a> {
 /// Adding `1.5 * 2^23` leaves the rounded integer in the low bits of the sum. Unlike a library call
 /// it vectorises on every instruction set, with the same result on each.
 #[inline(always)]
-fn round_to_i32(x: f32) -> i32 {
+pub(super) fn round_to_i32(x: f32) -> i32 {
     const SHIFT: f32 = 12_582_912.0;
     const LIMIT: f32 = 8192.0; // beyond every cap
     let finite = if x.is_nan() { 0.0 } else { x };
@@ -201,18 +217,18 @@ fn round_to_i32(x: f32) -> i32 {
 /// Exact partial sums; merging is integer addition, so the order never matters.
 ///
 /// A 64-bit total is safe below `2^36` rows: `2^36 * 4095 * 32767 < 2^63`; so many do not fit in memory.
-struct Totals {
+pub(super) struct Totals {
     numeric: Vec<i64>,
     categories: Vec<i64>,
     intercept: i64,
 }
 
 impl Totals {
-    fn new(rows: &Rows) -> Self {
+    pub(super) fn new(rows: &Rows) -> Self {
         Totals { numeric: vec![0; rows.shape.numeric()], categories: vec![0; rows.shape.slots()], intercept: 0 }
     }
 
-    fn merge(mut self, other: Totals) -> Totals {
+    pub(super) fn merge(mut self, other: Totals) -> Totals {
         self.numeric.iter_mut().zip(&other.numeric).for_each(|(a, b)| *a += b);
         self.categories.iter_mut().zip(&other.categories).for_each(|(a, b)| *a += b);
         self.intercept += other.intercept;
@@ -220,7 +236,7 @@ impl Totals {
     }
 
     /// One sum per coefficient; categories and intercept carry the unit here, once.
-    fn coefficients(self, rows: &Rows) -> Vec<i64> {
+    pub(super) fn coefficients(self, rows: &Rows) -> Vec<i64> {
         let unit = i64::from(rows.unit);
         let mut out = self.numeric;
         out.resize(rows.shape.dimension(), 0);

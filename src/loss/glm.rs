@@ -1,17 +1,22 @@
-//! The losses by name, for configurations and files.
+//! The losses by name, chosen at run time.
 
-use serde::{Deserialize, Serialize};
-
-use super::{Logistic, Loss, Squared};
+use super::{Hinge, Huber, Logistic, Loss, Pinball, Poisson, Squared};
 
 /// A loss of the margin, chosen at run time.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Glm {
     /// [`Logistic`].
     Logistic,
     /// [`Squared`].
     Squared,
+    /// [`Huber`].
+    Huber(Huber),
+    /// [`Pinball`].
+    Pinball(Pinball),
+    /// [`Hinge`].
+    Hinge(Hinge),
+    /// [`Poisson`].
+    Poisson(Poisson),
 }
 
 /// Calls the same code with the loss that a [`Glm`] names, so that loops are compiled for it.
@@ -29,6 +34,10 @@ impl Glm {
         match self {
             Glm::Logistic => visitor.visit(Logistic),
             Glm::Squared => visitor.visit(Squared),
+            Glm::Huber(loss) => visitor.visit(loss),
+            Glm::Pinball(loss) => visitor.visit(loss),
+            Glm::Hinge(loss) => visitor.visit(loss),
+            Glm::Poisson(loss) => visitor.visit(loss),
         }
     }
 }

@@ -1,11 +1,26 @@
 //! Losses of generalized linear models: value, slope, and their certified constants.
 
+mod approx;
+#[cfg(test)]
+mod check;
 mod glm;
+mod hinge;
+mod huber;
 mod logistic;
+mod objective;
+mod pinball;
+mod poisson;
+mod softmax;
 mod squared;
 
 pub use glm::{Glm, LossVisitor};
+pub use hinge::Hinge;
+pub use huber::Huber;
 pub use logistic::Logistic;
+pub use objective::Objective;
+pub use pinball::Pinball;
+pub use poisson::Poisson;
+pub use softmax::Softmax;
 pub use squared::Squared;
 
 /// A loss `l(t, y)` of the margin `t = w . x` and the label `y`.

@@ -3,6 +3,7 @@
 use super::Planned;
 use crate::error::{Error, Fallible};
 use crate::kernel::MAX_MULTIPLIER;
+use crate::loss::Objective;
 use crate::privacy::{Adjacency, GaussianEvent, MAX_LOG2_SCALE, NoiseLaw, Rho};
 use crate::private::Query;
 
@@ -92,7 +93,19 @@ pub enum ClipRule {
     ByNoise([f64; 3]),
 }
 
+/// A clip beyond this times the Lipschitz constant and the typical row norm would only add noise.
+const BEYOND_LIPSCHITZ: f64 = 1.3;
+
 impl ClipRule {
+    /// [`ClipRule::ByNoise`] with constants that need not exceed what the slopes of a loss can reach.
+    ///
+    /// A clip below the largest slope also cuts the two sides of an asymmetric loss unevenly, so a loss may set
+    /// `least` above it and get a clip that leaves rows of typical norm alone.
+    pub fn by_noise([factor, least, most]: [f64; 3], loss: Objective) -> Self {
+        let reached = BEYOND_LIPSCHITZ * loss.lipschitz();
+        ClipRule::ByNoise([factor, least.min(reached), most.min(reached)])
+    }
+
     /// The clip norm for rows of typical norm `row_norm` in `dimension` coordinates.
     ///
     /// `signal` is that of the plan, [`ClippedPlan::signal`].

@@ -6,9 +6,10 @@ use ndarray::Array1;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::penalty::Penalties;
 use super::{Observer, Progress, Start};
 use crate::error::{Error, Fallible};
-use crate::loss::Glm;
+use crate::loss::Objective;
 use crate::private::{ClippedRows, Gradient, Paid, Query};
 
 /// Which iterate is returned.
@@ -35,12 +36,15 @@ pub enum Batch {
     },
 }
 
-/// `w <- Proj(w - eta (g + lambda w))`, `g` the noised sum of clipped gradients over the row count.
+/// `w <- Proj(shrink(w - eta v))`, `v <- momentum v + g`, `g` the noised sum of clipped gradients over the row count.
 ///
-/// Momentum replaces the direction by `v <- momentum v + g + lambda w`. The l2 penalty is added to the
-/// noised gradient and so lies outside the clip; it leaves the intercept alone. The intercept is a
-/// feature like any other inside the clip. Rows may be seen through a map; penalty and ball are those of the
-/// coefficients of features.
+/// `shrink` is the proximal map of `eta (alpha |w|_1 + lambda |w|^2 / 2)`: `sign(z) max(|z| - eta alpha, 0)`, divided by
+/// `1 + eta lambda`. Where it moves a point, `v` becomes the step that was really made. Penalties are applied to noised
+/// values and so lie outside the clip; they leave intercepts alone. The intercept is a feature like any other inside
+/// the clip. Rows may be seen through a map; penalties and ball are those of the coefficients of features.
+///
+/// With an l1 penalty the points `z` are averaged and the mean is shrunk once: a mean of iterates would be zero only
+/// where all of them are.
 ///
 /// # Requirements on the problem
 /// A convex loss of the margin. With clipping, the objective that is minimised is the loss with slopes
@@ -51,17 +55,19 @@ pub enum Batch {
 /// or follow from what was released before the first step.
 ///
 /// # Reference
-/// Bassily, Smith, Thakurta 2014; Song, Chaudhuri, Sarwate 2013.
+/// Bassily, Smith, Thakurta 2014; Song, Chaudhuri, Sarwate 2013. Inertial proximal steps: Ochs, Chen, Brox, Pock 2014.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Descent {
     /// The loss.
-    pub loss: Glm,
+    pub loss: Objective,
     /// Number of releases.
     pub steps: u64,
     /// Step size `eta` on the mean loss.
     pub learning_rate: f64,
     /// Weight of the previous direction, in `[0, 1)`.
     pub momentum: f64,
+    /// `alpha` of the penalty `alpha |w|_1`; positive only where rows are seen without a map.
+    pub l1: f64,
     /// `lambda` of the penalty `lambda |w|^2 / 2`.
     pub l2: f64,
     /// Radius of the ball around zero that iterates are kept in.
@@ -85,7 +91,7 @@ impl Descent {
         paid: &mut Paid,
         observe: &mut Observer<'_>,
     ) -> Fallible<Vec<f64>> {
-        let dimension = rows.data().shape().dimension();
+        let dimension = rows.data().shape().dimension() * self.loss.outputs();
         let query = Query::ClippedSum { bound: rows.bound() };
         let unit = clip_norm / rows.bound() as f64;
         let expected = match batch {
@@ -94,6 +100,10 @@ impl Descent {
         };
         let mut weights = Array1::<f64>::zeros(dimension);
         let mut direction = Array1::<f64>::zeros(dimension);
+        let eta = self.learning_rate;
+        let penalties = Penalties::new(rows, eta * self.l1, eta * self.l2, self.radius)?;
+        // The point before shrinking where there is an l1 penalty, else the iterate itself.
+        let mut reached = Array1::<f64>::zeros(dimension);
         let mut average = Average::new(self.averaging, self.steps, dimension);
         average.add(0, &weights);
         for step in 1..=self.steps {
@@ -104,37 +114,27 @@ impl Descent {
             };
             let gradient: Array1<f64> = released.values().iter().map(|&v| v as f64 * unit / expected).collect();
             direction = direction * self.momentum + gradient;
-            if self.l2 > 0.0 {
-                direction += &rows.to_iterate(&self.penalty(rows.to_features(&weights)));
+            reached = &weights - &(&direction * self.learning_rate);
+            let shrunk = penalties.shrink(reached.clone());
+            if penalties.shrinks() {
+                direction = (weights - &shrunk) / self.learning_rate;
             }
-            weights.scaled_add(-self.learning_rate, &direction);
-            self.project(rows, &mut weights);
-            average.add(step, &weights);
+            weights = penalties.project(rows, shrunk);
+            if self.l1 == 0.0 {
+                reached.assign(&weights);
+            }
+            average.add(step, &reached);
             observe(&Progress { released: &released, query: &query, unit })?;
         }
-        let result = rows.to_features(&average.finish(weights));
+        let mut result = average.finish(reached);
+        if self.l1 > 0.0 {
+            result = penalties.project(rows, penalties.shrink(result));
+        }
+        let result = rows.to_features(&result);
         if result.iter().all(|w| w.is_finite()) {
             return Ok(result.to_vec());
         }
         Err(Error::numerical("training", "the iterates diverged; use a smaller learning rate"))
-    }
-
-    /// `lambda w` with the intercept, the last coefficient, left out.
-    fn penalty(&self, mut weights: Array1<f64>) -> Array1<f64> {
-        weights *= self.l2;
-        if let Some(intercept) = weights.last_mut() {
-            *intercept = 0.0;
-        }
-        weights
-    }
-
-    fn project(&self, rows: &ClippedRows<'_>, weights: &mut Array1<f64>) {
-        let Some(radius) = self.radius else { return };
-        let features = rows.to_features(weights);
-        let norm = features.dot(&features).sqrt();
-        if norm > radius {
-            *weights *= radius / norm;
-        }
     }
 
     /// The settings, for the statement.
@@ -142,6 +142,7 @@ impl Descent {
         let pairs = [
             ("learning_rate", json!(self.learning_rate)),
             ("momentum", json!(self.momentum)),
+            ("l1", json!(self.l1)),
             ("l2", json!(self.l2)),
             ("radius", json!(self.radius)),
             ("averaging", json!(self.averaging)),

@@ -2,13 +2,13 @@
 
 use serde_json::json;
 
+use super::dp_gd::constants;
 use super::{
     Averaging, Batch, ClipRule, Descent, Fitted, Observer, Optimizer, Planned, Problem, Record, Settings, Start, Target,
 };
 use crate::accounting::claim;
 use crate::error::{Error, Fallible};
 use crate::kernel::MAX_MULTIPLIER;
-use crate::loss::Glm;
 use crate::privacy::{Adjacency, Charge, Claim, GaussianEvent, MAX_LOG2_SCALE, NoiseLaw, SampledEvent};
 use crate::private::{Paid, PrivateDataset, Query};
 
@@ -53,7 +53,7 @@ impl DpSgd {
     /// # Errors
     /// When the budget is no epsilon, the noise is discrete, or the budget cannot be met.
     pub fn plan(problem: &Problem<'_>) -> Fallible<Self> {
-        let Settings { clip, steps, learning_rate, momentum, l2, radius, averaging, sampling_rate, .. } =
+        let Settings { clip, steps, learning_rate, momentum, l1, l2, radius, averaging, sampling_rate, .. } =
             *problem.settings;
         let Some(target) = &problem.target else {
             return Err(Error::parameter(
@@ -74,23 +74,21 @@ impl DpSgd {
         let grid = Grid { adjacency: problem.adjacency, unit: problem.unit.unsigned_abs().into(), steps, rate };
         let (event, bound) = grid.calibrate(target)?;
         let square = problem.typical_square();
-        let (scale, rule) = match problem.loss {
-            Glm::Logistic => (8.0, [0.15, 0.15, 0.6]),
-            Glm::Squared => (2.0, [0.36, 0.15, 3.0]),
-        };
+        let (scale, rule) = constants(problem.loss);
         let descent = Descent {
             loss: problem.loss,
             steps,
             // As far in all as full-batch descent goes in its hundred steps, but no step longer.
             learning_rate: learning_rate.unwrap_or(scale / square * (300.0 / steps as f64).min(1.0)),
             momentum: momentum.unwrap_or(0.9),
-            l2,
+            l1,
+            l2: l2.unwrap_or(0.0),
             radius,
             averaging: averaging.unwrap_or(Averaging::Tail),
         };
         let multiplier = 2f64.powi(event.sampled.log2_scale as i32) / bound as f64;
         let signal = rate * (steps as f64).sqrt() / multiplier;
-        let clip = clip.map_or(ClipRule::ByNoise(rule), ClipRule::Fixed);
+        let clip = clip.map_or_else(|| ClipRule::by_noise(rule, problem.loss), ClipRule::Fixed);
         Ok(DpSgd { event, bound, clip, descent, row_norm: square.sqrt(), signal })
     }
 }
@@ -169,7 +167,7 @@ impl Optimizer for DpSgd {
         paid: &mut Paid,
         observe: &mut Observer<'_>,
     ) -> Fallible<Fitted> {
-        let dimension = data.shape().dimension() as f64;
+        let dimension = (data.shape().dimension() * self.descent.loss.outputs()) as f64;
         let clip_norm = self.clip.clip_norm(self.row_norm, dimension, start.rows, self.signal);
         let batch = Batch::Poisson { rate: self.event.rate() };
         let rows = data.clipped(self.bound);

@@ -3,7 +3,7 @@
 use super::Planned;
 use crate::error::{Error, Fallible};
 use crate::kernel::{FULL_SCALE, MomentWeights, Shape};
-use crate::preprocess::{Affine, Standardiser};
+use crate::preprocess::Affine;
 use crate::privacy::{Adjacency, GaussianEvent, MAX_LOG2_SCALE, NoiseLaw};
 use crate::private::{Paid, PrivateDataset, Query, Released};
 
@@ -157,27 +157,26 @@ impl MomentPlan {
 pub struct Moments {
     /// Number of rows: public, or as released.
     pub rows: f64,
-    features: Vec<Spread>,
-    target: Option<Spread>,
+    /// The numeric features, where released.
+    pub features: Vec<Spread>,
+    /// The target, where released.
+    pub target: Option<Spread>,
 }
 
 impl Moments {
-    /// Centres and scales for all numeric features and, where released, the target.
-    pub fn standardiser(&self, limit: f64, target_limit: f64) -> Standardiser {
-        let affine = |spread: &Spread, limit: f64| Affine { centre: spread.mean, scale: spread.deviation, limit };
-        Standardiser {
-            features: self.features.iter().map(|spread| affine(spread, limit)).collect(),
-            target: self.target.as_ref().map(|spread| affine(spread, target_limit)),
-            limit,
-        }
+    /// Centres and scales of all numeric features, to be cut at `limit` deviations.
+    pub fn feature_maps(&self, limit: f64) -> Vec<Affine> {
+        self.features.iter().map(|s| Affine { centre: s.mean, scale: s.deviation, limit }).collect()
     }
 }
 
 /// Mean and standard deviation, the latter no smaller than the noise can tell.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Spread {
-    mean: f64,
-    deviation: f64,
+pub struct Spread {
+    /// Released mean.
+    pub mean: f64,
+    /// Square root of the released variance, at least what its noise allows to tell.
+    pub deviation: f64,
 }
 
 impl Spread {

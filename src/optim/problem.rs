@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::Averaging;
 use crate::error::Fallible;
 use crate::kernel::Shape;
-use crate::loss::Glm;
+use crate::loss::Objective;
 use crate::privacy::{Adjacency, Charge, Delta, Epsilon, NoiseLaw, Rho};
 use crate::private::{Paid, PrivateDataset, Query, Released};
 
@@ -22,8 +22,10 @@ pub struct Settings {
     pub learning_rate: Option<f64>,
     /// Momentum in `[0, 1)`.
     pub momentum: Option<f64>,
-    /// l2 penalty on all coefficients but the intercept.
-    pub l2: f64,
+    /// l1 penalty on all coefficients but intercepts.
+    pub l1: f64,
+    /// l2 penalty on all coefficients but intercepts.
+    pub l2: Option<f64>,
     /// Radius of the ball that iterates are kept in.
     pub radius: Option<f64>,
     /// Which iterate is returned.
@@ -40,7 +42,7 @@ pub struct Problem<'a> {
     /// The neighbouring relation.
     pub adjacency: Adjacency,
     /// The loss.
-    pub loss: Glm,
+    pub loss: Objective,
     /// The integer that will stand for 1.0 in an encoded row.
     pub unit: i16,
     /// The number of rows, where it is public.
@@ -72,9 +74,9 @@ impl Problem<'_> {
         (self.shape.numeric() + self.shape.categorical() + 1) as f64
     }
 
-    /// Number of coefficients.
+    /// Number of coefficients, those of all outputs together.
     pub fn dimension(&self) -> usize {
-        self.shape.dimension()
+        self.shape.dimension() * self.loss.outputs()
     }
 
     /// The same problem with another budget.
@@ -127,7 +129,7 @@ pub struct Record {
 /// The result of an optimizer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fitted {
-    /// One coefficient per feature, in the units of encoded rows.
+    /// One coefficient per feature, in the units of encoded rows; one such block per output.
     pub weights: Vec<f64>,
     /// Standard error of each coefficient, sampling and noise together, where a theory gives one.
     pub standard_errors: Option<Vec<f64>>,

@@ -81,7 +81,7 @@ impl DpGdTheory {
     /// # Errors
     /// When the number of rows is not public, or the theory asks for too many steps.
     pub fn plan(problem: &Problem<'_>) -> Fallible<Self> {
-        let Settings { clip, steps, learning_rate, momentum, l2, radius, averaging, .. } = *problem.settings;
+        let Settings { clip, steps, learning_rate, momentum, l1, l2, radius, averaging, .. } = *problem.settings;
         let Some(rows) = problem.rows else {
             return Err(Error::parameter(
                 "--algorithm dp-gd-theory",
@@ -106,7 +106,8 @@ impl DpGdTheory {
             steps: steps.unwrap_or((theory.iterates - 1).max(1)),
             learning_rate: learning_rate.unwrap_or(theory.learning_rate),
             momentum: momentum.unwrap_or(0.0),
-            l2,
+            l1,
+            l2: l2.unwrap_or(0.0),
             radius: Some(radius),
             averaging: averaging.unwrap_or(Averaging::Mean),
         };

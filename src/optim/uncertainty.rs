@@ -3,7 +3,7 @@
 use ndarray::{Array1, Array2};
 
 use super::{Averaging, Descent};
-use crate::loss::Glm;
+use crate::loss::{Glm, Objective};
 
 /// Points of the numerical mean over a normal margin.
 const POINTS: i32 = 40;
@@ -39,12 +39,13 @@ pub(super) fn standard_errors(
 ) -> Option<Vec<f64>> {
     let law = Margin::new(weights, directions.moments);
     let (curvature, slope_square) = match descent.loss {
-        Glm::Logistic => {
+        Objective::Margin(Glm::Logistic) => {
             let spread = law.mean_of(|t| (1.0 / (2.0 * (t / 2.0).cosh())).powi(2));
             (spread, spread)
         }
         // The label has variance 1; at the optimum what is left is what the margin does not explain.
-        Glm::Squared => (1.0, (1.0 - law.variance).clamp(0.01, 1.0)),
+        Objective::Margin(Glm::Squared) => (1.0, (1.0 - law.variance).clamp(0.01, 1.0)),
+        _ => return None,
     };
     let variance = |share: f64| {
         let gains = gains(descent, curvature * share);
@@ -117,8 +118,8 @@ mod tests {
     use super::*;
 
     fn descent(momentum: f64, averaging: Averaging) -> Descent {
-        let (loss, steps, learning_rate) = (Glm::Squared, 9, 0.7);
-        Descent { loss, steps, learning_rate, momentum, l2: 0.0, radius: None, averaging }
+        let (loss, steps, learning_rate) = (Objective::Margin(Glm::Squared), 9, 0.7);
+        Descent { loss, steps, learning_rate, momentum, l1: 0.0, l2: 0.0, radius: None, averaging }
     }
 
     /// The recursion itself, with a unit error in one step.

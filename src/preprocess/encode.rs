@@ -26,8 +26,8 @@ pub struct LoadReport {
     pub unusable: u64,
     /// The first of them, counted from 1 with the header.
     pub first_unusable: Option<u64>,
-    /// Rows with the positive label.
-    pub positives: u64,
+    /// Rows with the positive label, where the schema declares one.
+    pub positives: Option<u64>,
     /// Numeric cells that were missing or unreadable.
     pub missing: u64,
     /// Category cells with an undeclared value.
@@ -41,7 +41,9 @@ impl LoadReport {
         }
         self.lines += other.lines;
         self.unusable += other.unusable;
-        self.positives += other.positives;
+        if let Some(more) = other.positives {
+            self.positives = Some(self.positives.unwrap_or(0) + more);
+        }
         self.missing += other.missing;
         self.undeclared += other.undeclared;
     }
@@ -71,6 +73,11 @@ pub enum TargetRule {
         positive: String,
         /// The labels counted as 0.
         negatives: Option<Vec<String>>,
+    },
+    /// The number of a declared label; any other label is no target.
+    Class {
+        /// The labels in their declared order.
+        labels: Vec<String>,
     },
     /// A number, moved into its bounds.
     Number {
@@ -166,7 +173,7 @@ impl Encoder {
             return;
         }
         if matches!(self.rule, TargetRule::Label { .. }) {
-            report.positives += u64::from(row.label == 1);
+            report.positives = Some(report.positives.unwrap_or(0) + u64::from(row.label == 1));
         }
         for (q, &(index, lower, upper)) in row.numeric.iter_mut().zip(&self.numeric) {
             let value = fields.number(index);
@@ -184,9 +191,10 @@ impl Encoder {
 impl TargetRule {
     /// The rule that a schema declares.
     pub fn of(schema: &Schema) -> Self {
-        match schema.target_bounds() {
-            Some((lower, upper)) => TargetRule::Number { lower, upper },
-            None => TargetRule::Label {
+        match (schema.target_bounds(), schema.classes()) {
+            (Some((lower, upper)), _) => TargetRule::Number { lower, upper },
+            (None, Some(labels)) => TargetRule::Class { labels: labels.to_vec() },
+            (None, None) => TargetRule::Label {
                 positive: schema.positive.clone().unwrap_or_default(),
                 negatives: schema.negatives(),
             },
@@ -200,6 +208,7 @@ impl TargetRule {
             TargetRule::Label { positive, .. } if is(positive) => Some(1.0),
             TargetRule::Label { negatives: Some(known), .. } => known.iter().any(is).then_some(0.0),
             TargetRule::Label { negatives: None, .. } => (!fields.get(index).is_empty()).then_some(0.0),
+            TargetRule::Class { labels } => labels.iter().position(is).map(|class| class as f64),
             TargetRule::Number { lower, upper } => fields.number(index).map(|v| v.clamp(*lower, *upper)),
         }
     }
@@ -207,7 +216,7 @@ impl TargetRule {
     fn encode(&self, fields: &Fields, index: usize) -> Option<i16> {
         let value = self.value(fields, index)?;
         Some(match self {
-            TargetRule::Label { .. } => value as i16,
+            TargetRule::Label { .. } | TargetRule::Class { .. } => value as i16,
             TargetRule::Number { lower, upper } => quantise(value, *lower, *upper),
         })
     }

@@ -4,9 +4,10 @@ use ndarray::Array1;
 
 use super::{Query, Sensitive};
 use crate::kernel::{
-    Caps, IntegerMap, MomentWeights, Rows, Scoring, Shape, Step, clipped_sum, gram_sum, moment_sum, score_sum,
+    Caps, ClassStep, IntegerMap, MomentWeights, Rows, Scoring, Shape, Step, clipped_class_sum, clipped_sum, gram_sum,
+    moment_sum, score_sum,
 };
-use crate::loss::{Glm, Loss, LossVisitor};
+use crate::loss::{Loss, LossVisitor, Objective, Softmax};
 use crate::preprocess::Standardiser;
 use crate::privacy::{L2, Scope, Sensitivity};
 
@@ -126,8 +127,8 @@ pub struct ClippedRows<'a> {
 #[derive(Clone, Debug)]
 pub struct Gradient<'a> {
     /// The loss.
-    pub loss: Glm,
-    /// The iterate, in the coordinates of the map if there is one.
+    pub loss: Objective,
+    /// The iterate, in the coordinates of the map if there is one; for several outputs one block after the other.
     pub weights: &'a Array1<f64>,
     /// What an encoded label of 1 stands for.
     pub label_scale: f64,
@@ -146,21 +147,26 @@ impl ClippedRows<'_> {
         self.caps.bound()
     }
 
+    /// Whether rows are seen through a map.
+    pub fn is_mapped(&self) -> bool {
+        self.map.is_some()
+    }
+
     /// The coefficients of the encoded features that stand for an iterate, `A^T w`; `w` itself without a map.
     pub fn to_features(&self, weights: &Array1<f64>) -> Array1<f64> {
-        self.map.as_ref().map_or_else(|| weights.clone(), |map| map.transposed(weights))
+        self.map.as_ref().map_or_else(|| weights.clone(), |map| by_block(map, weights, IntegerMap::transposed))
     }
 
     /// The gradient with respect to an iterate of something whose gradient in feature coefficients is `v`, `A v`.
     pub fn to_iterate(&self, v: &Array1<f64>) -> Array1<f64> {
-        self.map.as_ref().map_or_else(|| v.clone(), |map| map.apply(v))
+        self.map.as_ref().map_or_else(|| v.clone(), |map| by_block(map, v, IntegerMap::apply))
     }
 
     /// The sum over all rows of the gradient of the loss, clipped row by row, on the integer grid.
     ///
     /// # Privacy
-    /// A row contributes `m_i A q_i` with `m_i^2 |A q_i|^2 <= bound^2` checked in integers, `A` the identity
-    /// without a map, so the l2 sensitivity is `bound` under add-remove and `2 bound` under replace-one, exactly.
+    /// A row contributes `m_ik A q_i` for every output `k`, with `sum_k m_ik^2 |A q_i|^2 <= bound^2` checked in
+    /// integers, `A` the identity without a map: one joint clip for all outputs. So the l2 sensitivity is `bound` under add-remove and `2 bound` under replace-one, exactly.
     pub fn gradient_sum(&self, gradient: &Gradient<'_>) -> Sensitive<L2> {
         self.sum_over(&self.data.rows, &self.caps, gradient)
     }
@@ -174,18 +180,33 @@ impl ClippedRows<'_> {
     fn sum_over(&self, rows: &Rows, caps: &Caps, gradient: &Gradient<'_>) -> Sensitive<L2> {
         let weights = self.to_features(gradient.weights);
         let unit = f64::from(self.data.rows.unit()) * self.map.as_ref().map_or(1.0, IntegerMap::unit);
-        let step = Step {
-            weights: weights.as_slice().unwrap_or(&[]),
-            label_scale: gradient.label_scale,
-            multiplier_scale: self.bound() as f64 / (unit * gradient.clip_norm),
+        let multiplier_scale = self.bound() as f64 / (unit * gradient.clip_norm);
+        let weights = weights.as_slice().unwrap_or(&[]);
+        let sums = match gradient.loss {
+            Objective::Margin(loss) => {
+                let step = Step { weights, label_scale: gradient.label_scale, multiplier_scale };
+                loss.with(ClippedSum { rows, caps, step: &step })
+            }
+            Objective::Softmax { classes } => {
+                let step = ClassStep { weights, classes, multiplier_scale };
+                clipped_class_sum(rows, caps, &step, Softmax::slopes)
+            }
         };
-        let sums = gradient.loss.with(ClippedSum { rows, caps, step: &step });
         let values = match &self.map {
             None => sums.into_iter().map(i128::from).collect(),
-            Some(map) => map.image(&sums),
+            Some(map) => sums.chunks_exact(map.dimension()).flat_map(|block| map.image(block)).collect(),
         };
         self.data.sensitive(values, &Query::ClippedSum { bound: self.bound() })
     }
+}
+
+/// A map applied to every block of a vector.
+fn by_block(
+    map: &IntegerMap,
+    v: &Array1<f64>,
+    apply: impl Fn(&IntegerMap, &Array1<f64>) -> Array1<f64>,
+) -> Array1<f64> {
+    v.exact_chunks(map.dimension()).into_iter().flat_map(|block| apply(map, &block.to_owned())).collect()
 }
 
 /// One pass of the kernel, compiled for each loss.

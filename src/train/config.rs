@@ -2,10 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::data::{Schema, Task};
+use super::kind::ModelKind;
+use crate::data::Schema;
 use crate::error::{Error, Fallible};
-use crate::kernel::Scoring;
-use crate::loss::Glm;
 use crate::optim::Settings;
 use crate::privacy::{Adjacency, Delta, Epsilon, NoiseLaw, Rho};
 
@@ -22,50 +21,6 @@ pub enum Budget {
     Epsilon(Epsilon, Option<Delta>),
     /// rho-zCDP; the delta is used for reporting only.
     Rho(Rho, Option<Delta>),
-}
-
-/// The model family.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum ModelKind {
-    /// Logistic regression.
-    Logistic,
-    /// Linear regression.
-    Linear,
-}
-
-impl ModelKind {
-    /// The family that fits a task.
-    pub fn of_task(task: Task) -> Self {
-        match task {
-            Task::Classification => ModelKind::Logistic,
-            Task::Regression => ModelKind::Linear,
-        }
-    }
-
-    /// What a hold-out measures.
-    pub fn scoring(self) -> Scoring {
-        match self {
-            ModelKind::Logistic => Scoring::Label,
-            ModelKind::Linear => Scoring::Number,
-        }
-    }
-
-    /// The loss.
-    pub fn loss(self) -> Glm {
-        match self {
-            ModelKind::Logistic => Glm::Logistic,
-            ModelKind::Linear => Glm::Squared,
-        }
-    }
-
-    /// The name used in files and on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            ModelKind::Logistic => "logistic",
-            ModelKind::Linear => "linear",
-        }
-    }
 }
 
 /// The training algorithm.
@@ -163,14 +118,9 @@ impl TrainConfig {
         if self.rows.or(schema.rows) == Some(0) {
             return Err(out_of_range("--rows", 0.0, "positive", "leave it out to have the count released"));
         }
-        let fitting = ModelKind::of_task(schema.task);
         match self.model {
-            Some(model) if model != fitting => Err(Error::parameter(
-                "--model",
-                format!("{} does not fit a {:?} schema", model.name(), schema.task).to_lowercase(),
-                format!("use --model {}", fitting.name()),
-            )),
-            _ => Ok(()),
+            Some(model) => model.check_parameters().and_then(|()| model.check_schema(schema)),
+            None => Ok(()),
         }
     }
 }
@@ -183,8 +133,11 @@ fn check_settings(settings: &Settings) -> Fallible<()> {
             return Err(out_of_range(flag, value, "in [1e-12, 1e12]", "leave it out for the default"));
         }
     }
-    if !(0.0..=LARGEST_SETTING).contains(&settings.l2) {
-        return Err(out_of_range("--l2", settings.l2, "in [0, 1e12]", "leave it out for none"));
+    if !(0.0..=LARGEST_SETTING).contains(&settings.l1) {
+        return Err(out_of_range("--l1", settings.l1, "in [0, 1e12]", "leave it out for none"));
+    }
+    if let Some(l2) = settings.l2.filter(|l2| !(0.0..=LARGEST_SETTING).contains(l2)) {
+        return Err(out_of_range("--l2", l2, "in [0, 1e12]", "leave it out for the default"));
     }
     if let Some(momentum) = settings.momentum.filter(|m| !(0.0..1.0).contains(m)) {
         return Err(out_of_range("--momentum", momentum, "in [0, 1)", "leave it out for the default"));

@@ -2,10 +2,12 @@
 
 use serde::Serialize;
 
+use super::kind::ModelKind;
 use super::model::{ModelFile, Target};
 use super::predict::predict;
 use crate::data::{CsvFile, Fields};
 use crate::error::{Error, Fallible};
+use crate::loss::{Pinball, Poisson};
 use crate::preprocess::TargetRule;
 
 /// Quality of predictions on one file. Not private: do not publish it for private rows.
@@ -16,13 +18,25 @@ pub enum Metrics {
     Label {
         /// Rows evaluated.
         rows: u64,
-        /// Share of rows whose more probable label is right.
+        /// Share of rows whose more probable label, or the label on whose side the score lies, is right.
         accuracy: f64,
         /// Area under the ROC curve.
         auc: f64,
+        /// Mean negative log-likelihood; absent for scores, which are no probabilities.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        log_loss: Option<f64>,
+        /// Share of the more frequent label.
+        majority: f64,
+    },
+    /// Classification into more than two labels.
+    Classes {
+        /// Rows evaluated.
+        rows: u64,
+        /// Share of rows whose most probable label is right.
+        accuracy: f64,
         /// Mean negative log-likelihood.
         log_loss: f64,
-        /// Share of the more frequent label.
+        /// Share of the most frequent label.
         majority: f64,
     },
     /// Regression, targets moved into their bounds.
@@ -35,7 +49,24 @@ pub enum Metrics {
         mae: f64,
         /// One minus the ratio of squared errors to squared deviations from the mean.
         r2: f64,
+        /// What the model itself minimises or promises, where that is neither.
+        #[serde(flatten)]
+        own: Own,
     },
+}
+
+/// The measures that belong to one family.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Own {
+    /// Quantile regression: mean pinball loss.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pinball: Option<f64>,
+    /// Quantile regression: share of targets at or below the prediction.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub coverage: Option<f64>,
+    /// Poisson regression: mean deviance.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub deviance: Option<f64>,
 }
 
 /// Compares predictions with the targets of a file.
@@ -44,15 +75,17 @@ pub enum Metrics {
 /// When a column is missing or a line or target cannot be read; names the line. Evaluation is
 /// custodian-only, so it may.
 pub fn evaluate(model: &ModelFile, file: &CsvFile) -> Fallible<Metrics> {
-    let predictions = predict(model, file)?.values;
+    let predictions = predict(model, file)?;
     let truth = targets(model, file)?;
-    let pairs: Vec<(f64, f64)> = predictions.into_iter().flatten().zip(truth).collect();
-    if pairs.is_empty() {
+    let rows: Vec<(&[f64], f64)> = predictions.rows().flatten().zip(truth).collect();
+    if rows.is_empty() {
         return Err(Error::input(file.path(), "has no rows", "give a file with rows to evaluate on"));
     }
+    let pairs: Vec<(f64, f64)> = rows.iter().map(|(p, y)| (p[0], *y)).collect();
     Ok(match &model.target {
-        Target::Label { .. } => label_metrics(&pairs),
-        Target::Number { .. } => number_metrics(&pairs),
+        Target::Classes { .. } => class_metrics(&rows),
+        Target::Label { .. } => label_metrics(&pairs, model.model),
+        Target::Number { .. } => number_metrics(&pairs, model.model),
     })
 }
 
@@ -71,25 +104,38 @@ fn targets(model: &ModelFile, file: &CsvFile) -> Fallible<Vec<f64>> {
             return Err(at("the line has another number of cells than the header"));
         }
         truth.push(rule.value(&fields, column).ok_or_else(|| match rule {
-            TargetRule::Label { .. } => at("the label is not in the schema"),
+            TargetRule::Label { .. } | TargetRule::Class { .. } => at("the label is not in the schema"),
             TargetRule::Number { .. } => at("the target is not a number"),
         })?);
     }
     Ok(truth)
 }
 
-fn label_metrics(pairs: &[(f64, f64)]) -> Metrics {
+fn label_metrics(pairs: &[(f64, f64)], kind: ModelKind) -> Metrics {
     let n = pairs.len() as f64;
-    let right = pairs.iter().filter(|(p, y)| (*p >= 0.5) == (*y == 1.0)).count() as f64;
+    let scored = matches!(kind, ModelKind::Svm { .. });
+    let threshold = if scored { 0.0 } else { 0.5 };
+    let right = pairs.iter().filter(|(p, y)| (*p >= threshold) == (*y == 1.0)).count() as f64;
     let positives = pairs.iter().filter(|(_, y)| *y == 1.0).count() as f64;
     let loss: f64 = pairs.iter().map(|&(p, y)| -(if y == 1.0 { p } else { 1.0 - p }).max(1e-15).ln()).sum();
     Metrics::Label {
         rows: pairs.len() as u64,
         accuracy: right / n,
         auc: auc(pairs, positives),
-        log_loss: loss / n,
+        log_loss: (!scored).then_some(loss / n),
         majority: positives.max(n - positives) / n,
     }
+}
+
+fn class_metrics(rows: &[(&[f64], f64)]) -> Metrics {
+    let n = rows.len() as f64;
+    let best = |p: &[f64]| (0..p.len()).max_by(|&a, &b| p[a].total_cmp(&p[b])).unwrap_or(0);
+    let right = rows.iter().filter(|(p, y)| best(p) == *y as usize).count() as f64;
+    let loss: f64 = rows.iter().map(|(p, y)| -p[*y as usize].max(1e-15).ln()).sum();
+    let mut counts = vec![0u64; rows.first().map_or(0, |(p, _)| p.len())];
+    rows.iter().for_each(|(_, y)| counts[*y as usize] += 1);
+    let majority = counts.into_iter().max().unwrap_or(0) as f64 / n;
+    Metrics::Classes { rows: rows.len() as u64, accuracy: right / n, log_loss: loss / n, majority }
 }
 
 /// Probability that a random positive scores above a random negative, ties counting half; 1/2 when a
@@ -112,14 +158,36 @@ fn auc(pairs: &[(f64, f64)], positives: f64) -> f64 {
     wins / (positives * negatives)
 }
 
-fn number_metrics(pairs: &[(f64, f64)]) -> Metrics {
+fn number_metrics(pairs: &[(f64, f64)], kind: ModelKind) -> Metrics {
     let n = pairs.len() as f64;
     let mean = pairs.iter().map(|(_, y)| y).sum::<f64>() / n;
     let squares: f64 = pairs.iter().map(|(p, y)| (p - y) * (p - y)).sum();
     let spread: f64 = pairs.iter().map(|(_, y)| (y - mean) * (y - mean)).sum();
     let absolute: f64 = pairs.iter().map(|(p, y)| (p - y).abs()).sum();
     let r2 = if spread > 0.0 { 1.0 - squares / spread } else { 0.0 };
-    Metrics::Number { rows: pairs.len() as u64, rmse: (squares / n).sqrt(), mae: absolute / n, r2 }
+    Metrics::Number {
+        rows: pairs.len() as u64,
+        rmse: (squares / n).sqrt(),
+        mae: absolute / n,
+        r2,
+        own: own(pairs, kind),
+    }
+}
+
+fn own(pairs: &[(f64, f64)], kind: ModelKind) -> Own {
+    let mean = |f: &dyn Fn(f64, f64) -> f64| pairs.iter().map(|&(p, y)| f(p, y)).sum::<f64>() / pairs.len() as f64;
+    match kind {
+        ModelKind::Quantile { level, .. } => Own {
+            pinball: Some(mean(&|p, y| Pinball::unsmoothed(level, p, y))),
+            coverage: Some(mean(&|p, y| f64::from(u8::from(y <= p)))),
+            ..Own::default()
+        },
+        // Moved into the bounds a rate may be zero, under which no positive count is possible.
+        ModelKind::Poisson { .. } => {
+            Own { deviance: Some(mean(&|p, y| Poisson::deviance(p.max(1e-9), y))), ..Own::default() }
+        }
+        _ => Own::default(),
+    }
 }
 
 #[cfg(test)]
@@ -137,6 +205,8 @@ mod tests {
     #[test]
     fn a_perfect_line_has_r2_one() {
         let pairs = [(1.0, 1.0), (2.0, 2.0), (4.0, 4.0)];
-        assert!(matches!(number_metrics(&pairs), Metrics::Number { r2, rmse, .. } if r2 == 1.0 && rmse == 0.0));
+        assert!(
+            matches!(number_metrics(&pairs, ModelKind::Linear), Metrics::Number { r2, rmse, .. } if r2 == 1.0 && rmse == 0.0)
+        );
     }
 }

@@ -3,19 +3,22 @@
 mod config;
 mod evaluate;
 mod files;
+mod kind;
 mod log;
 mod model;
 mod plan;
 mod predict;
+mod response;
 mod run;
 mod statement;
 mod verify;
 
-pub use config::{Algorithm, Budget, ModelKind, TrainConfig, default_delta};
-pub use evaluate::{Metrics, evaluate};
+pub use config::{Algorithm, Budget, TrainConfig, default_delta};
+pub use evaluate::{Metrics, Own, evaluate};
 pub use files::{StagedFile, sha256_hex};
+pub use kind::ModelKind;
 pub use log::LogEntry;
-pub use model::{Feature, ModelFile, Target};
+pub use model::{Coefficient, Feature, ModelFile, Target};
 pub use plan::Plan;
 pub use predict::{Predictions, predict};
 pub use run::{Loaded, Trained, load, train};

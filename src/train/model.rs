@@ -4,8 +4,8 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::config::ModelKind;
 use super::files::sha256_hex;
+use super::kind::ModelKind;
 use super::plan::Plan;
 use super::statement::Statement;
 use crate::data::Schema;
@@ -15,6 +15,26 @@ use crate::preprocess::{Affine, Standardiser, TargetRule};
 
 /// Name and version of the file format.
 const FORMAT: &str = "rhograd-model/1";
+
+/// What a feature contributes to the margin, or to the margin of each label in their order.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Coefficient {
+    /// One margin.
+    One(f64),
+    /// One margin per label.
+    PerLabel(Vec<f64>),
+}
+
+impl Coefficient {
+    /// The numbers, one per margin.
+    pub fn values(&self) -> &[f64] {
+        match self {
+            Coefficient::One(value) => std::slice::from_ref(value),
+            Coefficient::PerLabel(values) => values,
+        }
+    }
+}
 
 /// One feature with its public bounds or values and its coefficients.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -32,7 +52,7 @@ pub enum Feature {
         /// Centre, scale and limit, as released or from the bounds.
         map: Affine,
         /// Effect of one scaled unit on the margin.
-        coefficient: f64,
+        coefficient: Coefficient,
     },
     /// Contributes the coefficient of its value, of `other`, or nothing.
     Categorical {
@@ -44,7 +64,7 @@ pub enum Feature {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         other: Option<String>,
         /// One coefficient per declared value.
-        coefficients: Vec<f64>,
+        coefficients: Vec<Coefficient>,
     },
 }
 
@@ -52,7 +72,8 @@ pub enum Feature {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "lowercase", deny_unknown_fields)]
 pub enum Target {
-    /// Probability of the positive label is the logistic function of the margin.
+    /// Probability of the positive label is the logistic function of the margin; a support vector machine has the
+    /// margin itself as its score.
     Label {
         /// Column name.
         name: String,
@@ -62,7 +83,15 @@ pub enum Target {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         negatives: Option<Vec<String>>,
     },
-    /// The prediction is `centre + scale * margin`, moved into the bounds.
+    /// Probabilities of the labels are the softmax of their margins.
+    Classes {
+        /// Column name.
+        name: String,
+        /// The labels, in the order of the coefficients.
+        labels: Vec<String>,
+    },
+    /// The prediction is `centre + scale * link(margin)`, moved into the bounds: the link is the exponential of the
+    /// bounded margin for Poisson regression and the margin itself otherwise.
     Number {
         /// Column name.
         name: String,
@@ -70,11 +99,21 @@ pub enum Target {
         lower: f64,
         /// Public upper bound.
         upper: f64,
-        /// Value of a zero margin.
+        /// Value of a link of zero.
         centre: f64,
-        /// Value of one unit of margin.
+        /// Value of one unit of the link.
         scale: f64,
     },
+}
+
+impl Target {
+    /// Margins that a prediction needs.
+    pub(super) fn outputs(&self) -> usize {
+        match self {
+            Target::Classes { labels, .. } => labels.len(),
+            Target::Label { .. } | Target::Number { .. } => 1,
+        }
+    }
 }
 
 /// A released model.
@@ -88,7 +127,7 @@ pub struct ModelFile {
     /// Predicted column.
     pub target: Target,
     /// Margin of a row whose features all contribute nothing.
-    pub intercept: f64,
+    pub intercept: Coefficient,
     /// The features, numeric ones first.
     pub features: Vec<Feature>,
     /// Standard error of each coefficient, features in order and the intercept last: sampling and noise together, but
@@ -117,8 +156,19 @@ impl ModelFile {
         statement: Statement,
         log_sha256: String,
     ) -> Fallible<Self> {
-        let mut weights = fitted.weights.iter().copied();
-        let mut next = || weights.next().ok_or_else(|| Error::numerical("model", "a coefficient is missing"));
+        let outputs = plan.outputs;
+        let width = plan.dimension / outputs.max(1);
+        let mut index = 0;
+        let mut next = || {
+            let values: Vec<f64> =
+                fitted.weights.iter().skip(index).step_by(width.max(1)).copied().take(outputs).collect();
+            index += 1;
+            match values[..] {
+                _ if values.len() != outputs => Err(Error::numerical("model", "a coefficient is missing")),
+                [value] => Ok(Coefficient::One(value)),
+                _ => Ok(Coefficient::PerLabel(values)),
+            }
+        };
         let mut features = Vec::new();
         for (index, (name, lower, upper)) in schema.numeric().enumerate() {
             let by_bounds = Affine { centre: 0.0, scale: 1.0, limit: 1.0 };
@@ -174,6 +224,10 @@ impl ModelFile {
             let problem = format!("has format {:?}", model.format);
             return Err(Error::input(path, problem, format!("this program reads {FORMAT}")).in_column("format"));
         }
+        model
+            .model
+            .check_parameters()
+            .map_err(|e| Error::input(path, e.to_string(), "use an unedited file").in_column("model"))?;
         match model.unusable_part() {
             None => Ok(model),
             Some(part) => Err(Error::input(path, "bounds, scale or coefficients are unusable", "use an unedited file")
@@ -183,14 +237,24 @@ impl ModelFile {
 
     /// The name of a part that predictions could not be computed with.
     fn unusable_part(&self) -> Option<&str> {
+        let outputs = self.target.outputs();
+        if (self.model == ModelKind::Multinomial) != matches!(self.target, Target::Classes { .. }) {
+            return Some("target");
+        }
+        if self.intercept.values().len() != outputs {
+            return Some("intercept");
+        }
+        let fits = |coefficient: &Coefficient| coefficient.values().len() == outputs;
         let bounded = |lower: f64, upper: f64| lower < upper && (upper - lower).is_finite();
         for feature in &self.features {
             let (name, usable) = match feature {
-                Feature::Numeric { name, lower, upper, map, .. } => {
+                Feature::Numeric { name, lower, upper, map, coefficient } => {
                     let mapped = map.centre.is_finite() && map.scale > 0.0 && map.limit > 0.0;
-                    (name, bounded(*lower, *upper) && mapped)
+                    (name, bounded(*lower, *upper) && mapped && fits(coefficient))
                 }
-                Feature::Categorical { name, values, coefficients, .. } => (name, values.len() == coefficients.len()),
+                Feature::Categorical { name, values, coefficients, .. } => {
+                    (name, values.len() == coefficients.len() && coefficients.iter().all(fits))
+                }
             };
             if !usable {
                 return Some(name);
@@ -198,7 +262,7 @@ impl ModelFile {
         }
         match &self.target {
             Target::Number { name, lower, upper, .. } if !bounded(*lower, *upper) => Some(name),
-            Target::Number { .. } | Target::Label { .. } => None,
+            Target::Number { .. } | Target::Label { .. } | Target::Classes { .. } => None,
         }
     }
 
@@ -208,6 +272,7 @@ impl ModelFile {
             Target::Label { name, positive, negatives } => {
                 (name, TargetRule::Label { positive: positive.clone(), negatives: negatives.clone() })
             }
+            Target::Classes { name, labels } => (name, TargetRule::Class { labels: labels.clone() }),
             Target::Number { name, lower, upper, .. } => (name, TargetRule::Number { lower: *lower, upper: *upper }),
         }
     }
@@ -215,11 +280,12 @@ impl ModelFile {
 
 fn target_of(schema: &Schema, map: Option<&Standardiser>) -> Target {
     let name = schema.target.clone();
-    match schema.target_bounds() {
-        None => {
+    match (schema.target_bounds(), schema.classes()) {
+        (None, Some(labels)) => Target::Classes { name, labels: labels.to_vec() },
+        (None, None) => {
             Target::Label { name, positive: schema.positive.clone().unwrap_or_default(), negatives: schema.negatives() }
         }
-        Some((lower, upper)) => {
+        (Some((lower, upper)), _) => {
             let by_bounds = Affine { centre: 0.0, scale: 1.0, limit: 1.0 };
             let encoded = map.and_then(|m| m.target).unwrap_or(by_bounds);
             let Affine { centre, scale, .. } = encoded.in_units(lower, upper);

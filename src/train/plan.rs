@@ -1,27 +1,26 @@
 //! Everything that is fixed before the first release: budget, standardisation, algorithm.
 
-use super::config::{Algorithm, Budget, ModelKind, TrainConfig, default_delta};
+use super::config::{Algorithm, Budget, TrainConfig, default_delta};
+use super::kind::ModelKind;
 use crate::accounting::{Conversion, claim};
 use crate::data::Schema;
 use crate::error::{Error, Fallible};
 use crate::kernel::{FULL_SCALE, Shape};
 use crate::optim::{
-    DpGd, DpGdTheory, DpSgd, HoldoutPlan, MomentParts, MomentPlan, Optimizer, Planned, Problem, Target, WhitenedDpGd,
+    DpGd, DpGdTheory, DpSgd, HoldoutPlan, MomentParts, MomentPlan, Optimizer, Planned, Problem, Settings, Target,
+    WhitenedDpGd,
 };
 use crate::preprocess::shape_of;
 use crate::privacy::{Charge, DatasetId, Delta, Epsilon, NoiseLaw, Rho, Scope, total_rho};
 
-/// Share of rho for the release of count, means and squares: logistic, linear.
+/// Share of rho for the release of count, means and squares: classification, regression.
 const MOMENT_SHARE: [f64; 2] = [0.05, 0.10];
 
 /// Share of rho for a release of the count alone.
 const COUNT_SHARE: f64 = 0.02;
 
-/// Deviations at which standardised features are cut: logistic, linear.
+/// Deviations at which standardised features are cut: classification, regression.
 const FEATURE_LIMIT: [f64; 2] = [2.0, 3.0];
-
-/// Deviations at which a standardised regression target is cut.
-const TARGET_LIMIT: f64 = 6.0;
 
 /// Most coefficients for which `auto` pays for a Gram matrix.
 const MOST_WHITENED: usize = 1024;
@@ -44,7 +43,7 @@ pub struct Holdout {
 impl Holdout {
     fn new(config: &TrainConfig, model: ModelKind, rho: &Rho) -> Fallible<Option<Self>> {
         let Some(budget) = config.evaluate_budget else { return Ok(None) };
-        let scores = HoldoutPlan::new(model.scoring(), config.adjacency, budget * rho.lower(), config.noise)?;
+        let scores = HoldoutPlan::new(model.scoring()?, config.adjacency, budget * rho.lower(), config.noise)?;
         let exponent = (-(-config.holdout).ln_1p() * 2f64.powi(64)) as u64;
         Ok(Some(Holdout { share: config.holdout, exponent, scores }))
     }
@@ -87,6 +86,8 @@ pub struct Plan {
     pub noise: NoiseLaw,
     /// Number of coefficients.
     pub dimension: usize,
+    /// Margins per row, each with its share of the coefficients.
+    pub outputs: usize,
     /// Number of numeric columns.
     pub numeric_columns: usize,
 }
@@ -99,11 +100,11 @@ impl Plan {
     pub fn new(config: &TrainConfig, schema: &Schema, public_len: Option<u64>) -> Fallible<Self> {
         config.check(schema)?;
         let shape = shape_of(schema);
-        let model = ModelKind::of_task(schema.task);
+        let model = config.model.unwrap_or_else(|| ModelKind::of_schema(schema));
         let rows = public_rows(config, schema, public_len);
         let (rho, delta, delta_by_rule) = budget(config, rows.map(|(n, _)| n))?;
         // Categories alone leave nothing to standardise.
-        let anything = shape.numeric() > 0 || model == ModelKind::Linear;
+        let anything = shape.numeric() > 0 || model.response().is_number();
         let standardise = anything && config.standardise.unwrap_or(config.algorithm != Algorithm::DpGdTheory);
         let moments = plan_moments(config, &shape, model, &rho, standardise, rows.is_some())?;
         let holdout = Holdout::new(config, model, &rho)?;
@@ -114,16 +115,18 @@ impl Plan {
             Budget::Epsilon(epsilon, _) => Some(epsilon),
             Budget::Rho(..) => None,
         };
+        let l2 = Some(config.settings.l2.unwrap_or(model.default_l2()));
+        let settings = Settings { l2, ..config.settings.clone() };
         let problem = Problem {
             shape: &shape,
             adjacency: config.adjacency,
-            loss: model.loss(),
+            loss: model.loss(schema),
             unit: unit_of(standardise, model),
             rows: rows.map(|(n, _)| training_rows(n, holdout.as_ref())),
             noise: config.noise,
             budget: rho.minus(&spent),
             target: target.map(|epsilon| Target { epsilon, delta, before: &before }),
-            settings: &config.settings,
+            settings: &settings,
         };
         let (algorithm, optimizer) = choose(config.algorithm, standardise, &problem)?;
         let plan = Plan {
@@ -140,7 +143,8 @@ impl Plan {
             holdout,
             optimizer,
             noise: config.noise,
-            dimension: shape.dimension(),
+            dimension: problem.dimension(),
+            outputs: problem.loss.outputs(),
             numeric_columns: shape.numeric(),
         };
         if !plan.is_within_budget()? {
@@ -188,9 +192,9 @@ impl Plan {
         self.planned().iter().filter(|planned| planned.query.is_step()).map(|planned| planned.charge.count()).sum()
     }
 
-    /// Deviations at which features and target are cut.
-    pub fn limits(&self) -> (f64, f64) {
-        (FEATURE_LIMIT[index(self.model)], TARGET_LIMIT)
+    /// Deviations at which standardised features are cut.
+    pub fn feature_limit(&self) -> f64 {
+        FEATURE_LIMIT[index(self.model)]
     }
 
     /// The conversion whose epsilon is official for this noise.
@@ -208,10 +212,7 @@ pub(super) fn official_conversion(noise: NoiseLaw) -> Conversion {
 }
 
 fn index(model: ModelKind) -> usize {
-    match model {
-        ModelKind::Logistic => 0,
-        ModelKind::Linear => 1,
-    }
+    usize::from(model.response().is_number())
 }
 
 fn unit_of(standardise: bool, model: ModelKind) -> i16 {
@@ -246,7 +247,7 @@ fn plan_moments(
     standardise: bool,
     rows_are_public: bool,
 ) -> Fallible<Option<MomentPlan>> {
-    let target = standardise && model == ModelKind::Linear;
+    let target = standardise && model.response().is_number();
     let share = match (standardise, rows_are_public) {
         (true, _) => MOMENT_SHARE[index(model)],
         (false, false) => COUNT_SHARE,
@@ -266,7 +267,7 @@ fn training_rows(rows: u64, holdout: Option<&Holdout>) -> u64 {
 fn choose(algorithm: Algorithm, standardise: bool, problem: &Problem<'_>) -> Fallible<(Algorithm, Box<dyn Optimizer>)> {
     Ok(match algorithm {
         Algorithm::Auto => {
-            // A budget too small for a Gram matrix is no reason to fail: the plain method needs none.
+            // A budget too small for a Gram matrix, or an l1 penalty, is no reason to fail: the plain method has no map.
             match WhitenedDpGd::plan(problem) {
                 Ok(plan) if standardise && gram_pays(&plan, problem) => (Algorithm::Whitened, Box::new(plan)),
                 _ => (Algorithm::DpGd, Box::new(DpGd::plan(problem)?)),
@@ -282,7 +283,7 @@ fn choose(algorithm: Algorithm, standardise: bool, problem: &Problem<'_>) -> Fal
 /// Whether the Gram matrix will tell more than noise: few enough coefficients, and, where the number of rows is
 /// public, noise of moderate size beside the mean eigenvalue `1 / d`.
 fn gram_pays(plan: &WhitenedDpGd, problem: &Problem<'_>) -> bool {
-    let d = problem.dimension() as f64;
+    let d = problem.shape.dimension() as f64;
     let noise = |rows: u64| (2.0 * d).sqrt() * d / (plan.gram_signal() * rows.max(1) as f64);
-    problem.dimension() <= MOST_WHITENED && problem.rows.is_none_or(|rows| noise(rows) <= MOST_GRAM_NOISE)
+    problem.shape.dimension() <= MOST_WHITENED && problem.rows.is_none_or(|rows| noise(rows) <= MOST_GRAM_NOISE)
 }

@@ -4,18 +4,31 @@ use std::collections::HashMap;
 
 use rayon::prelude::*;
 
-use super::model::{Feature, ModelFile, Target};
+use super::kind::ModelKind;
+use super::model::{Coefficient, Feature, ModelFile, Target};
 use crate::data::{CsvFile, Fields};
 use crate::error::Fallible;
-use crate::loss::Logistic;
+use crate::loss::{Logistic, Poisson, Softmax};
+use crate::preprocess::Affine;
 
 /// Lines handled by one task.
 const LINES_PER_BLOCK: usize = 4096;
 
-/// One prediction per physical line; `None` where the line is no record.
+/// Predictions in the order of the file's lines.
 pub struct Predictions {
-    /// Probabilities of the positive label, or predicted values in the target's units.
-    pub values: Vec<Option<f64>>,
+    outputs: usize,
+    values: Vec<f64>,
+    present: Vec<bool>,
+}
+
+impl Predictions {
+    /// One item per physical line; `None` where the line is no record.
+    ///
+    /// An item holds the probability of the positive label, the score of a support vector machine, the predicted value
+    /// in the target's units, or the probabilities of all labels.
+    pub fn rows(&self) -> impl Iterator<Item = Option<&[f64]>> {
+        self.values.chunks_exact(self.outputs).zip(&self.present).map(|(values, &there)| there.then_some(values))
+    }
 }
 
 /// Applies a model to every line of a file that has the model's feature columns.
@@ -24,33 +37,41 @@ pub struct Predictions {
 /// When the file lacks a column.
 pub fn predict(model: &ModelFile, file: &CsvFile) -> Fallible<Predictions> {
     let predictor = Predictor::new(model, file)?;
-    let values = file
+    let parts: Vec<(Vec<f64>, Vec<bool>)> = file
         .blocks(LINES_PER_BLOCK)
         .into_par_iter()
-        .flat_map_iter(|block| {
-            let mut fields = Fields::default();
-            file.lines(block)
-                .map(|line| {
-                    fields.split(line);
-                    predictor.predict(&fields)
-                })
-                .collect::<Vec<_>>()
+        .map(|block| {
+            let (mut fields, mut values, mut present) = (Fields::default(), Vec::new(), Vec::new());
+            for line in file.lines(block) {
+                fields.split(line);
+                present.push(predictor.predict(&fields, &mut values));
+            }
+            (values, present)
         })
         .collect();
-    Ok(Predictions { values })
+    let (values, present): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
+    Ok(Predictions { outputs: model.target.outputs(), values: values.concat(), present: present.concat() })
 }
 
 /// The coefficients of one category by value, and of every other text.
 struct Effects<'a> {
     column: usize,
-    known: HashMap<&'a [u8], f64>,
-    fallback: f64,
+    known: HashMap<&'a [u8], &'a [f64]>,
+    fallback: Option<&'a [f64]>,
+}
+
+/// One numeric feature.
+struct NumericPart<'a> {
+    lower: f64,
+    upper: f64,
+    map: &'a Affine,
+    coefficient: &'a [f64],
 }
 
 /// A model bound to the columns of one file.
 struct Predictor<'a> {
     width: usize,
-    numeric: Vec<(usize, &'a Feature)>,
+    numeric: Vec<(usize, NumericPart<'a>)>,
     categorical: Vec<Effects<'a>>,
     model: &'a ModelFile,
 }
@@ -61,36 +82,61 @@ impl<'a> Predictor<'a> {
             Predictor { width: file.header().len(), numeric: Vec::new(), categorical: Vec::new(), model };
         for feature in &model.features {
             match feature {
-                Feature::Numeric { name, .. } => predictor.numeric.push((file.column(name)?, feature)),
+                Feature::Numeric { name, lower, upper, map, coefficient } => {
+                    let part = NumericPart { lower: *lower, upper: *upper, map, coefficient: coefficient.values() };
+                    predictor.numeric.push((file.column(name)?, part));
+                }
                 Feature::Categorical { name, values, other, coefficients } => {
                     let texts = values.iter().map(|v| v.trim().as_bytes());
-                    let known: HashMap<&[u8], f64> = texts.zip(coefficients.iter().copied()).collect();
+                    let known: HashMap<&[u8], &[f64]> =
+                        texts.zip(coefficients.iter().map(Coefficient::values)).collect();
                     let other = other.as_ref().and_then(|v| known.get(v.trim().as_bytes()).copied());
-                    let (column, fallback) = (file.column(name)?, other.unwrap_or(0.0));
-                    predictor.categorical.push(Effects { column, known, fallback });
+                    predictor.categorical.push(Effects { column: file.column(name)?, known, fallback: other });
                 }
             }
         }
         Ok(predictor)
     }
 
-    fn predict(&self, fields: &Fields) -> Option<f64> {
+    /// Appends the prediction of one record, zeros where the line is none; whether it is one.
+    fn predict(&self, fields: &Fields, out: &mut Vec<f64>) -> bool {
+        let start = out.len();
+        out.extend_from_slice(self.model.intercept.values());
+        let margins = &mut out[start..];
         if fields.len() != self.width {
-            return None;
+            margins.fill(0.0);
+            return false;
         }
-        let mut margin = self.model.intercept;
-        for &(index, feature) in &self.numeric {
-            if let Feature::Numeric { lower, upper, map, coefficient, .. } = feature {
-                let value = fields.number(index).unwrap_or(lower + (upper - lower) / 2.0);
-                margin += coefficient * map.apply(value.clamp(*lower, *upper));
-            }
+        let add = |margins: &mut [f64], coefficient: &[f64], x: f64| {
+            margins.iter_mut().zip(coefficient).for_each(|(margin, c)| *margin += c * x);
+        };
+        for (index, part) in &self.numeric {
+            let value = fields.number(*index).unwrap_or(part.lower + (part.upper - part.lower) / 2.0);
+            add(margins, part.coefficient, part.map.apply(value.clamp(part.lower, part.upper)));
         }
         for effects in &self.categorical {
-            margin += effects.known.get(fields.get(effects.column)).unwrap_or(&effects.fallback);
+            if let Some(effect) = effects.known.get(fields.get(effects.column)).copied().or(effects.fallback) {
+                add(margins, effect, 1.0);
+            }
         }
-        Some(match &self.model.target {
-            Target::Label { .. } => Logistic::probability(margin),
-            Target::Number { lower, upper, centre, scale, .. } => (centre + scale * margin).clamp(*lower, *upper),
-        })
+        outcome(self.model, margins);
+        true
+    }
+}
+
+/// Turns margins into the prediction that they stand for.
+fn outcome(model: &ModelFile, margins: &mut [f64]) {
+    let each = |f: &dyn Fn(f64) -> f64, margins: &mut [f64]| margins.iter_mut().for_each(|t| *t = f(*t));
+    match (&model.target, model.model) {
+        (Target::Classes { .. }, _) => Softmax::probabilities(margins),
+        (Target::Label { .. }, ModelKind::Svm { .. }) => {}
+        (Target::Label { .. }, _) => each(&Logistic::probability, margins),
+        (Target::Number { lower, upper, centre, scale, .. }, kind) => {
+            let link = |t: f64| match kind {
+                ModelKind::Poisson { bound } => Poisson::rate(bound, t),
+                _ => t,
+            };
+            each(&|t| (centre + scale * link(t)).clamp(*lower, *upper), margins);
+        }
     }
 }

@@ -7,18 +7,16 @@ use super::files::RunningDigest;
 use super::log::{LogEntry, LogWriter};
 use super::model::ModelFile;
 use super::plan::Plan;
+use super::response;
 use super::statement::{Facts, LedgerFacts, Statement};
 use crate::data::{CsvFile, Schema};
 use crate::error::Fallible;
-use crate::kernel::FULL_SCALE;
 use crate::ledger::{ExactRho, Ledger};
 use crate::noise::NoiseSource;
 use crate::optim::{Progress, Record, Start};
 use crate::preprocess::{Encoder, LoadReport, Standardiser};
 use crate::privacy::{DatasetId, Scope};
 use crate::private::{Paid, PrivateDataset, pay};
-
-use super::config::ModelKind;
 
 /// A data set behind the gate, with its plan; nothing has been charged or released yet.
 pub struct Loaded {
@@ -111,7 +109,7 @@ pub fn train(
         }
         None => (None, dataset),
     };
-    let mut map = None;
+    let mut released_moments = None;
     let mut records = Vec::new();
     if let Some(moments) = &plan.moments {
         let (moved, released) = moments.run(&dataset, public_rows, &mut paid)?;
@@ -119,19 +117,15 @@ pub fn train(
         log.release(&Progress { released: &released, query: &record.planned.query, unit: record.unit })?;
         records.push(record);
         rows = moved.rows;
-        let (limit, target_limit) = plan.limits();
-        map = plan.standardise.then(|| moved.standardiser(limit, target_limit));
+        released_moments = Some(moved);
     }
+    let map = response::standardiser(&plan, &schema, released_moments.as_ref());
     let dataset = match &map {
         Some(map) => dataset.standardised(map),
         None => dataset,
     };
-    let label_scale = match (plan.model, &map) {
-        (ModelKind::Logistic, _) => 1.0,
-        (ModelKind::Linear, Some(map)) => map.label_scale(),
-        (ModelKind::Linear, None) => 1.0 / f64::from(FULL_SCALE),
-    };
     let stepping = Instant::now();
+    let label_scale = response::label_scale(plan.model, map.as_ref());
     let start = Start { rows, label_scale };
     let fitted = plan.optimizer.run(&dataset, &start, &mut paid, &mut |progress| log.release(progress))?;
     let step_seconds = stepping.elapsed().as_secs_f64();

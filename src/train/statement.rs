@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::config::{Algorithm, ModelKind};
+use super::config::Algorithm;
+use super::kind::ModelKind;
 use super::plan::{Plan, official_conversion};
 use crate::accounting::{Conversion, claim, gaussian};
 use crate::error::{Error, Fallible};
@@ -367,7 +368,10 @@ impl Statement {
                     Charge::Sampled(event) => format!("Poisson, rate at most {}", decimal_up(event.rate(), DIGITS)),
                 },
                 clip_norm: main.clip_norm(),
-                norm: "l2, intercept included".into(),
+                norm: match facts.model {
+                    ModelKind::Multinomial => "l2 over all labels together, intercepts included".into(),
+                    _ => "l2, intercept included".into(),
+                },
                 steps: event.count,
                 noise_multiplier: multiplier,
                 sigma: event.sensitivity as f64 * main.unit * multiplier,

@@ -34,6 +34,7 @@ impl Check {
 pub fn verify(model: &ModelFile, text: &str, log: Option<&str>, ledger: Option<&mut Ledger>) -> Fallible<Vec<Check>> {
     let mut checks = vec![
         Check::new("the digest belongs to the content", model.expected_digest() == model.digest),
+        Check::new("the model family is the recorded one", model.model == model.statement.facts.model),
         Check::new("every coefficient is finite", coefficients(model).all(f64::is_finite)),
         Check::new("the number of coefficients is the recorded dimension", {
             coefficients(model).count() == model.statement.facts.dimension
@@ -85,12 +86,12 @@ fn of_log(model: &ModelFile, log: Option<&str>) -> Vec<Check> {
     checks
 }
 
-fn coefficients(model: &ModelFile) -> impl Iterator<Item = f64> {
+fn coefficients(model: &ModelFile) -> impl Iterator<Item = f64> + '_ {
     let features = model.features.iter().flat_map(|feature| match feature {
-        Feature::Numeric { coefficient, .. } => vec![*coefficient],
-        Feature::Categorical { coefficients, .. } => coefficients.clone(),
+        Feature::Numeric { coefficient, .. } => std::slice::from_ref(coefficient),
+        Feature::Categorical { coefficients, .. } => coefficients.as_slice(),
     });
-    features.chain([model.intercept])
+    features.chain([&model.intercept]).flat_map(|coefficient| coefficient.values().iter().copied())
 }
 
 /// Collects the paths at which two values differ.

@@ -6,6 +6,7 @@ mod bad_input;
 mod calibrate;
 mod curves;
 mod ledger;
+mod models;
 mod piping;
 mod support;
 mod tampering;

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use rhograd::privacy::{Charge, GaussianEvent};
 use rhograd::private::Query;
-use rhograd::train::{Facts, Feature, ModelFile, Statement};
+use rhograd::train::{Coefficient, Facts, Feature, ModelFile, Statement};
 
 use super::support::Folder;
 
@@ -279,7 +279,7 @@ fn a_consistent_change_of_delta_is_found_with_the_ledger() {
 fn a_consistent_change_of_a_coefficient_is_found_with_the_ledger() {
     the_ledger_finds(|model| {
         if let Feature::Numeric { coefficient, .. } = &mut model.features[0] {
-            *coefficient += 1.0;
+            *coefficient = Coefficient::One(coefficient.values()[0] + 1.0);
         }
     });
 }

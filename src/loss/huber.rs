@@ -1,0 +1,45 @@
+//! Huber loss.
+
+use super::Loss;
+use super::approx::between;
+
+/// `l(t, y) = r^2 / 2` for `|r| <= k` and `k |r| - k^2 / 2` beyond, `r = t - y`: k-Lipschitz and 1-smooth in `t`.
+///
+/// Reference: Huber 1964.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Huber {
+    /// `k`, where the loss turns from quadratic to linear, in units of the label; positive.
+    pub threshold: f64,
+}
+
+impl Loss for Huber {
+    fn value(&self, margin: f64, label: f64) -> f64 {
+        let r = (margin - label).abs();
+        if r <= self.threshold { 0.5 * r * r } else { self.threshold * (r - 0.5 * self.threshold) }
+    }
+
+    #[inline(always)]
+    fn slope(&self, margin: f32, label: f32) -> f32 {
+        between(margin - label, -self.threshold as f32, self.threshold as f32)
+    }
+
+    fn lipschitz(&self) -> f64 {
+        self.threshold
+    }
+
+    fn smoothness(&self) -> f64 {
+        1.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slope_is_the_derivative_and_the_constants_hold() {
+        for threshold in [0.25, 1.345, 3.0] {
+            crate::loss::check::holds(&Huber { threshold }, &[-1.5, 0.0, 0.7], 8.0);
+        }
+    }
+}

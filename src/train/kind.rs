@@ -1,0 +1,225 @@
+//! The model families: which schema they fit, their loss and its parameters, and how they read a target.
+
+use serde::{Deserialize, Serialize};
+
+use crate::data::{Schema, Task};
+use crate::error::{Error, Fallible};
+use crate::kernel::Scoring;
+use crate::loss::{Glm, Hinge, Huber, Objective, Pinball, Poisson};
+
+/// Ridge penalty where the user gives none: a hundredth of the curvature that a standardised feature has.
+const RIDGE: f64 = 0.01;
+
+/// The model family with its parameters; public, recorded in model and statement.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum ModelKind {
+    /// Logistic regression.
+    Logistic,
+    /// Linear support vector machine with the Huberised hinge loss.
+    Svm {
+        /// Half the width of the strip where the hinge is rounded.
+        width: f64,
+    },
+    /// Multinomial logistic regression.
+    Multinomial,
+    /// Linear regression.
+    Linear,
+    /// Linear regression with an l2 penalty even where none is asked for.
+    Ridge,
+    /// Linear regression with the Huber loss.
+    Huber {
+        /// Where the loss turns linear, in the target's released deviations (half its range where nothing is
+        /// standardised).
+        threshold: f64,
+    },
+    /// Quantile regression with the smoothed pinball loss.
+    Quantile {
+        /// The level of the quantile.
+        level: f64,
+        /// Half the width of the smoothed strip, in the same units as the threshold of Huber regression.
+        width: f64,
+    },
+    /// Poisson regression with a bounded log-rate.
+    Poisson {
+        /// Largest absolute log-rate relative to the released mean of the counts.
+        bound: f64,
+    },
+}
+
+/// How a model reads its target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Response {
+    /// One of two labels.
+    Label,
+    /// One of three or more labels.
+    Class,
+    /// A number, centred at its mean and scaled by its deviation.
+    Centred,
+    /// A count, scaled by its mean and not centred.
+    Count,
+}
+
+impl Response {
+    pub(super) fn is_number(self) -> bool {
+        matches!(self, Response::Centred | Response::Count)
+    }
+}
+
+impl ModelKind {
+    /// A support vector machine with the default width 1/2.
+    pub fn svm() -> Self {
+        ModelKind::Svm { width: 0.5 }
+    }
+
+    /// Huber regression; the default threshold keeps 95% of the efficiency of least squares on normal residuals.
+    ///
+    /// Reference: Huber 1964.
+    pub fn huber(threshold: Option<f64>) -> Self {
+        ModelKind::Huber { threshold: threshold.unwrap_or(1.345) }
+    }
+
+    /// Quantile regression, at the median by default, smoothed over a tenth of a deviation on either side.
+    pub fn quantile(level: Option<f64>) -> Self {
+        ModelKind::Quantile { level: level.unwrap_or(0.5), width: 0.1 }
+    }
+
+    /// Poisson regression for rates within a factor of `e^3` (about 20) of the mean.
+    pub fn poisson() -> Self {
+        ModelKind::Poisson { bound: 3.0 }
+    }
+
+    /// The family that a schema asks for.
+    pub fn of_schema(schema: &Schema) -> Self {
+        match (schema.task, schema.classes()) {
+            (Task::Classification, Some(_)) => ModelKind::Multinomial,
+            (Task::Classification, None) => ModelKind::Logistic,
+            (Task::Regression, _) => ModelKind::Linear,
+        }
+    }
+
+    /// The loss, for the labels of a schema.
+    pub fn loss(self, schema: &Schema) -> Objective {
+        Objective::Margin(match self {
+            ModelKind::Multinomial => return Objective::Softmax { classes: schema.classes().map_or(0, <[_]>::len) },
+            ModelKind::Logistic => Glm::Logistic,
+            ModelKind::Svm { width } => Glm::Hinge(Hinge { width }),
+            ModelKind::Linear | ModelKind::Ridge => Glm::Squared,
+            ModelKind::Huber { threshold } => Glm::Huber(Huber { threshold }),
+            ModelKind::Quantile { level, width } => Glm::Pinball(Pinball { level, width }),
+            ModelKind::Poisson { bound } => Glm::Poisson(Poisson { bound, most: bound.exp() }),
+        })
+    }
+
+    /// The name used in files and on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            ModelKind::Logistic => "logistic",
+            ModelKind::Svm { .. } => "svm",
+            ModelKind::Multinomial => "multinomial",
+            ModelKind::Linear => "linear",
+            ModelKind::Ridge => "ridge",
+            ModelKind::Huber { .. } => "huber",
+            ModelKind::Quantile { .. } => "quantile",
+            ModelKind::Poisson { .. } => "poisson",
+        }
+    }
+
+    /// The family in words.
+    pub fn words(self) -> String {
+        match self {
+            ModelKind::Logistic | ModelKind::Linear | ModelKind::Ridge => format!("{} regression", self.name()),
+            ModelKind::Multinomial => "multinomial logistic regression".into(),
+            ModelKind::Svm { .. } => "linear support vector machine".into(),
+            ModelKind::Huber { threshold } => format!("Huber regression, threshold {threshold}"),
+            ModelKind::Quantile { level, .. } => format!("quantile regression, level {level}"),
+            ModelKind::Poisson { .. } => "Poisson regression".into(),
+        }
+    }
+
+    /// What a private hold-out measures.
+    ///
+    /// # Errors
+    /// For families whose predictions are neither a log-odds nor a number in the target's units.
+    pub(super) fn scoring(self) -> Fallible<Scoring> {
+        match self.response() {
+            Response::Label if self == ModelKind::Logistic => Ok(Scoring::Label),
+            Response::Centred => Ok(Scoring::Number),
+            Response::Label | Response::Class | Response::Count => Err(Error::parameter(
+                "--evaluate-budget",
+                format!("cannot measure {}", self.words()),
+                "leave it out, and evaluate on public data",
+            )),
+        }
+    }
+
+    /// The l2 penalty where the user gives none.
+    pub fn default_l2(self) -> f64 {
+        if self == ModelKind::Ridge { RIDGE } else { 0.0 }
+    }
+
+    pub(super) fn response(self) -> Response {
+        match self {
+            ModelKind::Logistic | ModelKind::Svm { .. } => Response::Label,
+            ModelKind::Multinomial => Response::Class,
+            ModelKind::Linear | ModelKind::Ridge | ModelKind::Huber { .. } | ModelKind::Quantile { .. } => {
+                Response::Centred
+            }
+            ModelKind::Poisson { .. } => Response::Count,
+        }
+    }
+
+    /// Checks that the family fits a schema.
+    ///
+    /// # Errors
+    /// Names the flag and a family that fits, or the key of the schema that does not.
+    pub(super) fn check_schema(self, schema: &Schema) -> Fallible<()> {
+        let fitting = ModelKind::of_schema(schema);
+        if self.response().is_number() != fitting.response().is_number()
+            || (self.response() == Response::Class) != (fitting.response() == Response::Class)
+        {
+            let labels = match schema.classes() {
+                Some(labels) => format!(" with {} labels", labels.len()),
+                None => String::new(),
+            };
+            return Err(Error::parameter(
+                "--model",
+                format!("{} does not fit a {:?} schema{labels}", self.name(), schema.task).to_lowercase(),
+                format!("use --model {}", fitting.name()),
+            ));
+        }
+        match schema.target_bounds() {
+            Some((lower, _)) if self.response() == Response::Count && lower < 0.0 => Err(Error::parameter(
+                "--model",
+                format!("poisson needs counts, but \"target_lower\" is {lower}"),
+                "use --model linear, or set \"target_lower\" to 0",
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    /// Checks the parameters alone.
+    ///
+    /// # Errors
+    /// Names the flag, its legal range and the cure.
+    pub(super) fn check_parameters(self) -> Fallible<()> {
+        let (flag, value, legal, held) = match self {
+            ModelKind::Logistic | ModelKind::Multinomial | ModelKind::Linear | ModelKind::Ridge => return Ok(()),
+            ModelKind::Svm { width } => ("--model svm", width, "in [0.01, 1]", (0.01..=1.0).contains(&width)),
+            ModelKind::Huber { threshold } => {
+                ("--huber-threshold", threshold, "in [0.01, 100]", (0.01..=100.0).contains(&threshold))
+            }
+            ModelKind::Quantile { width, .. } if !(0.01..=10.0).contains(&width) => {
+                ("--model quantile", width, "smoothed over a width in [0.01, 10]", false)
+            }
+            ModelKind::Quantile { level, .. } => {
+                ("--quantile", level, "in [0.01, 0.99]", (0.01..=0.99).contains(&level))
+            }
+            ModelKind::Poisson { bound } => ("--model poisson", bound, "in [0.1, 10]", (0.1..=10.0).contains(&bound)),
+        };
+        if held {
+            return Ok(());
+        }
+        Err(Error::parameter(flag, format!("is {value:?}, must be {legal}"), "leave it out for the default"))
+    }
+}
