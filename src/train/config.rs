@@ -29,6 +29,8 @@ pub enum Budget {
 pub enum Algorithm {
     /// [`Algorithm::Whitened`] where a Gram matrix pays, else [`Algorithm::DpGd`].
     Auto,
+    /// An optimizer from outside this crate.
+    Custom,
     /// Full-batch DP gradient descent in coordinates whitened by a privately released Gram matrix.
     Whitened,
     /// Full-batch DP gradient descent on privately standardised features.
@@ -44,6 +46,7 @@ impl Algorithm {
     pub fn name(self) -> &'static str {
         match self {
             Algorithm::Auto => "auto",
+            Algorithm::Custom => "custom",
             Algorithm::Whitened => "whitened",
             Algorithm::DpGd => "dp-gd",
             Algorithm::DpSgd => "dp-sgd",

@@ -49,6 +49,12 @@ impl Holdout {
     }
 }
 
+/// Plans an optimizer from public facts; see [`super::load_with`].
+pub type Planner<'a> = dyn Fn(&Problem<'_>) -> Fallible<Box<dyn Optimizer>> + 'a;
+
+/// An optimizer and the name it goes by.
+type Choice = (Algorithm, Box<dyn Optimizer>);
+
 /// A checked and calibrated training run: a pure function of configuration, schema and public facts.
 ///
 /// # Privacy
@@ -98,6 +104,28 @@ impl Plan {
     /// # Errors
     /// When a setting is out of range or the budget cannot be met.
     pub fn new(config: &TrainConfig, schema: &Schema, public_len: Option<u64>) -> Fallible<Self> {
+        Self::settle(config, schema, public_len, &|standardise, problem| choose(config.algorithm, standardise, problem))
+    }
+
+    /// Plans a run of an optimizer from outside this crate; the statement calls it "custom".
+    ///
+    /// # Errors
+    /// As [`Plan::new`], and whatever the planner refuses.
+    pub fn custom(
+        config: &TrainConfig,
+        schema: &Schema,
+        public_len: Option<u64>,
+        planner: &Planner<'_>,
+    ) -> Fallible<Self> {
+        Self::settle(config, schema, public_len, &|_, problem| Ok((Algorithm::Custom, planner(problem)?)))
+    }
+
+    fn settle(
+        config: &TrainConfig,
+        schema: &Schema,
+        public_len: Option<u64>,
+        choice: &dyn Fn(bool, &Problem<'_>) -> Fallible<Choice>,
+    ) -> Fallible<Self> {
         config.check(schema)?;
         let shape = shape_of(schema);
         let model = config.model.unwrap_or_else(|| ModelKind::of_schema(schema));
@@ -128,7 +156,7 @@ impl Plan {
             target: target.map(|epsilon| Target { epsilon, delta, before: &before }),
             settings: &settings,
         };
-        let (algorithm, optimizer) = choose(config.algorithm, standardise, &problem)?;
+        let (algorithm, optimizer) = choice(standardise, &problem)?;
         let plan = Plan {
             scope: Scope { dataset: DatasetId::new(schema.name.clone())?, adjacency: config.adjacency },
             model,
@@ -264,7 +292,7 @@ fn training_rows(rows: u64, holdout: Option<&Holdout>) -> u64 {
 }
 
 /// The optimizer of an algorithm; `auto` is settled here.
-fn choose(algorithm: Algorithm, standardise: bool, problem: &Problem<'_>) -> Fallible<(Algorithm, Box<dyn Optimizer>)> {
+fn choose(algorithm: Algorithm, standardise: bool, problem: &Problem<'_>) -> Fallible<Choice> {
     Ok(match algorithm {
         Algorithm::Auto => {
             // A budget too small for a Gram matrix, or an l1 penalty, is no reason to fail: the plain method has no map.
@@ -272,6 +300,9 @@ fn choose(algorithm: Algorithm, standardise: bool, problem: &Problem<'_>) -> Fal
                 Ok(plan) if standardise && gram_pays(&plan, problem) => (Algorithm::Whitened, Box::new(plan)),
                 _ => (Algorithm::DpGd, Box::new(DpGd::plan(problem)?)),
             }
+        }
+        Algorithm::Custom => {
+            return Err(Error::parameter("algorithm", "custom has no planner", "use `load_with` of the library"));
         }
         Algorithm::Whitened => (algorithm, Box::new(WhitenedDpGd::plan(problem)?)),
         Algorithm::DpGd => (algorithm, Box::new(DpGd::plan(problem)?)),

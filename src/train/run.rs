@@ -6,7 +6,7 @@ use super::config::TrainConfig;
 use super::files::RunningDigest;
 use super::log::{LogEntry, LogWriter};
 use super::model::ModelFile;
-use super::plan::Plan;
+use super::plan::{Plan, Planner};
 use super::response;
 use super::statement::{Facts, LedgerFacts, Statement};
 use crate::data::{CsvFile, Schema};
@@ -48,18 +48,46 @@ pub fn load(
     file: &CsvFile,
     progress: &(dyn Fn(u64, u64) + Sync),
 ) -> Fallible<Loaded> {
+    read(config, schema, file, progress, &|schema, public_len| Plan::new(config, schema, public_len))
+}
+
+/// As [`load`], with an optimizer from outside this crate; `docs/extending.md` has the recipe.
+///
+/// # Privacy
+/// The optimizer sees public facts when it is planned and released values when it runs; the gate charges what it
+/// planned and opens no more.
+///
+/// # Errors
+/// As [`load`], and whatever the planner refuses.
+pub fn load_with(
+    config: &TrainConfig,
+    schema: Schema,
+    file: &CsvFile,
+    progress: &(dyn Fn(u64, u64) + Sync),
+    planner: &Planner<'_>,
+) -> Fallible<Loaded> {
+    read(config, schema, file, progress, &|schema, public_len| Plan::custom(config, schema, public_len, planner))
+}
+
+fn read(
+    config: &TrainConfig,
+    schema: Schema,
+    file: &CsvFile,
+    progress: &(dyn Fn(u64, u64) + Sync),
+    plan: &dyn Fn(&Schema, Option<u64>) -> Fallible<Plan>,
+) -> Fallible<Loaded> {
     config.check(&schema)?;
     let started = Instant::now();
     let encoder = Encoder::new(&schema, file, true)?;
     // Everything that can be refused without the rows is refused before they are read.
     if !config.adjacency.row_count_is_public() {
-        Plan::new(config, &schema, None)?;
+        plan(&schema, None)?;
     }
     let total = file.body_bytes() as u64;
     let (rows, report) = encoder.encode(file, &|done| progress(done, total));
     let scope = Scope { dataset: DatasetId::new(schema.name.clone())?, adjacency: config.adjacency };
     let dataset = PrivateDataset::new(rows, scope);
-    let plan = Plan::new(config, &schema, dataset.public_len())?;
+    let plan = plan(&schema, dataset.public_len())?;
     Ok(Loaded { schema, dataset, plan, report, load_seconds: started.elapsed().as_secs_f64() })
 }
 
