@@ -228,6 +228,27 @@ proptest! {
     }
 
     #[test]
+    fn noise_and_cost_move_with_every_parameter(e in epsilons(), d in deltas(), steps in 1u64..1_000_000, power in -9.0f64..9.0,
+                                                noise in -9.0f64..9.0, more in 1.0f64..10.0) {
+        let (sensitivity, sigma) = (10f64.powf(power), 10f64.powf(noise));
+        let rho = gaussian::rho(sensitivity, sigma).unwrap();
+        prop_assert!(not_above(rho, gaussian::rho(sensitivity * more, sigma).unwrap(), 0.0));
+        prop_assert!(not_above(gaussian::rho(sensitivity, sigma * more).unwrap(), rho, 0.0));
+        for conversion in Conversion::ALL {
+            let scale = |e: f64, d: f64, steps: u64, s: f64| calibrate::sigma(conversion, eps(e), del(d), steps, s);
+            let Ok(base) = scale(e, d, steps, sensitivity) else { continue };
+            for less in [
+                scale(e * more, d, steps, sensitivity),
+                scale(e, (d * more).min(0.999), steps, sensitivity),
+                scale(e, d, steps.div_ceil(2), sensitivity),
+                scale(e, d, steps, sensitivity / more),
+            ] {
+                prop_assert!(d >= 0.999 || not_above(less.unwrap(), base, 0.0), "{conversion}");
+            }
+        }
+    }
+
+    #[test]
     fn calibrated_noise_meets_its_target(e in epsilons(), d in deltas(), steps in 1u64..1_000_000, power in -9.0f64..9.0) {
         let (epsilon, delta, sensitivity) = (eps(e), del(d), 10f64.powf(power));
         for conversion in Conversion::ALL {

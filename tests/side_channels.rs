@@ -42,8 +42,17 @@ fn layout(page: &str) -> Vec<String> {
 
 /// Removes from a value what noise decides; `clip_follows` says that the clip follows from a release.
 fn without_noise(value: &mut Value, clip_follows: bool) {
-    const NOISY: [&str; 8] =
-        ["intercept", "coefficient", "coefficients", "centre", "scale", "digest", "effective_dimension", "evaluation"];
+    const NOISY: [&str; 9] = [
+        "intercept",
+        "coefficient",
+        "coefficients",
+        "centre",
+        "scale",
+        "digest",
+        "effective_dimension",
+        "evaluation",
+        "standard_errors",
+    ];
     // The run's random name and what follows from it.
     const NAMED: [&str; 3] = ["position", "run", "head"];
     const CLIPPED: [&str; 6] = ["clip_norm", "sigma", "sensitivity", "unit", "log_sha256", "spent_after"];

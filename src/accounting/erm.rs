@@ -96,7 +96,7 @@ pub enum Jacobian {
 /// `sum_i l_i(w) + lambda/2 |w|^2 + <b, w>` with `b ~ N(0, sigma^2 I)`, row gradients of norm at most L and
 /// curvature at most beta. Not for losses that are not generalised linear.
 ///
-/// Reference: Redberg, Koskela and Wang 2023, Theorem 3.1.
+/// Reference: Redberg, Koskela and Wang 2023, the profile for generalized linear losses.
 pub fn objective_perturbation(
     gradient: f64,
     sigma: f64,

@@ -100,7 +100,7 @@ fn least_constant(base: &RdpCurve, gamma: f64) -> Fallible<f64> {
 /// # Privacy
 /// An upper bound, rounded up, under the relation of epsilon.
 ///
-/// Reference: Papernot and Steinke 2022, Corollary 3.
+/// Reference: Papernot and Steinke 2022, Theorem 2 with all orders infinite.
 pub fn pure(epsilon: f64, eta: f64, gamma: f64) -> Fallible<f64> {
     check(eta, gamma)?;
     let e = nonnegative("epsilon", epsilon)?;
@@ -117,7 +117,7 @@ pub fn pure(epsilon: f64, eta: f64, gamma: f64) -> Fallible<f64> {
 /// # Privacy
 /// An upper bound, rounded up, under the relation of epsilon.
 ///
-/// Reference: Liu and Talwar 2019, Theorem 3.5.
+/// Reference: Liu and Talwar 2019, the algorithm with random stopping; [`pure`] at `eta = 1` is the same.
 ///
 /// ```
 /// let epsilon = rhograd::accounting::selection::liu_talwar(0.5).unwrap();

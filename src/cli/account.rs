@@ -5,15 +5,17 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 use serde_json::{Map, Value, json};
 
-use super::arguments::AdjacencyArgument;
-use super::curve::{self, CurveArguments, EvalArguments};
+use super::calibrate::{self, CalibrateArguments};
+use super::curve::{self, CurveArguments};
+use super::eval::{self, EvalArguments};
 use super::output::{print, print_json};
-use crate::accounting::{Conversion, calibrate, gaussian};
+use crate::accounting::{self, Conversion, gaussian};
 use crate::error::{Error, Fallible};
-use crate::num::round::decimal_up;
-use crate::privacy::{Adjacency, Delta, Epsilon};
+use crate::num::round::{decimal_down, decimal_up};
+use crate::privacy::{Delta, Epsilon};
 
-const CONVERSIONS: [Conversion; 3] = [Conversion::Classical, Conversion::Optimal, Conversion::Exact];
+/// The order in which answers are printed.
+pub(super) const CONVERSIONS: [Conversion; 3] = [Conversion::Classical, Conversion::Optimal, Conversion::Exact];
 
 #[derive(Subcommand)]
 pub(super) enum AccountCommand {
@@ -26,14 +28,8 @@ pub(super) enum AccountCommand {
 
 epsilon and delta are rounded up, the rho that may be spent down. `exact` holds for Gaussian noise only.")]
     Convert(ConvertArguments),
-    /// Noise for a budget, or steps for a noise
-    #[command(after_help = "Examples:
-  rhograd account calibrate --epsilon 1 --delta 1e-6 --steps 100 --clip 1
-  rhograd account calibrate --rho 0.05 --steps 100 --adjacency replace-one
-  rhograd account calibrate --epsilon 1 --delta 1e-6 --noise-multiplier 50     the most steps
-
-sigma is the noise standard deviation on the clipped sum, rounded up; the noise multiplier is sigma over
-the l2 sensitivity, which is the clip norm under add-remove and twice that under replace-one.")]
+    /// Noise, steps, sampling rate, rho, epsilon or delta: any one from the others
+    #[command(after_help = calibrate::EXAMPLES)]
     Calibrate(CalibrateArguments),
     /// Draw epsilon against delta or steps, or trade-off functions, by several notions
     Curve(Box<CurveArguments>),
@@ -66,61 +62,36 @@ pub(super) struct ConvertArguments {
     json: bool,
 }
 
-#[derive(Args)]
-pub(super) struct CalibrateArguments {
-    /// Target epsilon
-    #[arg(long, allow_hyphen_values = true, requires = "delta", conflicts_with = "rho")]
-    epsilon: Option<f64>,
-    /// Target delta
-    #[arg(long, allow_hyphen_values = true, requires = "epsilon")]
-    delta: Option<f64>,
-    /// Target rho
-    #[arg(long, allow_hyphen_values = true)]
-    rho: Option<f64>,
-    /// Number of releases
-    #[arg(long, default_value_t = 1, conflicts_with = "noise_multiplier")]
-    steps: u64,
-    /// Clip norm of one row
-    #[arg(long, default_value_t = 1.0, allow_hyphen_values = true)]
-    clip: f64,
-    /// Neighbouring relation
-    #[arg(long, value_enum, default_value = "add-remove")]
-    adjacency: AdjacencyArgument,
-    /// Answer with the most steps for this noise multiplier instead
-    #[arg(long, allow_hyphen_values = true, conflicts_with = "rho")]
-    noise_multiplier: Option<f64>,
-    /// Print one JSON object
-    #[arg(long)]
-    json: bool,
-}
-
 pub(super) fn run(command: &AccountCommand) -> Fallible<ExitCode> {
     let (answer, json) = match command {
         AccountCommand::Convert(arguments) => (convert(arguments)?, arguments.json),
-        AccountCommand::Calibrate(arguments) => (calibrate(arguments)?, arguments.json),
+        AccountCommand::Calibrate(arguments) => (calibrate::calibrate(arguments)?, arguments.json),
         AccountCommand::Curve(arguments) => return curve::curve(arguments),
-        AccountCommand::Eval(arguments) => return curve::eval(arguments),
+        AccountCommand::Eval(arguments) => return eval::eval(arguments),
     };
     if json {
         print_json(&Value::Object(answer))?;
     } else {
-        let lines = answer.iter().map(|(name, value)| format!("{name:24} {}\n", plain(value)));
+        let lines = answer.iter().map(|(name, value)| format!("{name:24} {}\n", plain(name, value)));
         print(&lines.collect::<String>())?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// Twelve digits, rounded up, except for what is already text.
-fn plain(value: &Value) -> String {
+/// Twelve digits, rounded down for what a budget allows (`max_...`) and up for what is spent.
+fn plain(name: &str, value: &Value) -> String {
     match value {
-        Value::Number(number) if number.is_f64() => decimal_up(number.as_f64().unwrap_or(f64::INFINITY), 12),
+        Value::Number(number) if number.is_f64() => {
+            let round = if name.starts_with("max_") { decimal_down } else { decimal_up };
+            round(number.as_f64().unwrap_or(f64::INFINITY), 12)
+        }
         Value::String(text) => text.clone(),
         other => other.to_string(),
     }
 }
 
 /// Infinity has no JSON number; it is written as text.
-fn number(value: f64) -> Value {
+pub(super) fn number(value: f64) -> Value {
     if value.is_finite() { json!(value) } else { json!(decimal_up(value, 3)) }
 }
 
@@ -137,14 +108,9 @@ fn convert(arguments: &ConvertArguments) -> Fallible<Map<String, Value>> {
             ));
         };
         for conversion in CONVERSIONS {
-            let rho = conversion.max_rho(epsilon, delta)?;
-            // Allowed spending is rounded down, so it is printed exactly instead of upward.
-            answer.insert(format!("max_rho_{conversion}"), json!(rho.to_string()));
+            answer.insert(format!("max_rho_{conversion}"), number(conversion.max_rho(epsilon, delta)?));
         }
-        answer.insert("max_mu_exact".into(), json!(gaussian::max_mu(epsilon, delta)?.to_string()));
-        if arguments.json {
-            answer.values_mut().for_each(|value| *value = json!(value.as_str().and_then(|v| v.parse::<f64>().ok())));
-        }
+        answer.insert("max_mu_exact".into(), number(gaussian::max_mu(epsilon, delta)?));
         return Ok(answer);
     };
     answer.insert("rho".into(), number(rho));
@@ -172,7 +138,7 @@ fn convert(arguments: &ConvertArguments) -> Fallible<Map<String, Value>> {
 }
 
 /// `e^x` rounded up, at most 1: the exponential's own error is far below the last digits added here.
-fn delta_up(ln_delta: f64) -> f64 {
+pub(super) fn delta_up(ln_delta: f64) -> f64 {
     crate::num::round::up(ln_delta.exp() * (1.0 + 1e-14), 1).min(1.0)
 }
 
@@ -186,38 +152,6 @@ impl ConvertArguments {
             return gaussian::compose(&[mu]).map(|rho| Some(rho.upper()));
         }
         let Some(noise_multiplier) = self.noise_multiplier else { return Ok(None) };
-        let each = gaussian::rho(1.0, noise_multiplier)?;
-        Ok(Some(crate::num::round::up(each * self.steps as f64, 1)))
+        accounting::calibrate::rho(noise_multiplier, self.steps).map(Some)
     }
-}
-
-fn calibrate(arguments: &CalibrateArguments) -> Fallible<Map<String, Value>> {
-    let adjacency: Adjacency = arguments.adjacency.into();
-    let sensitivity = adjacency.sum_sensitivity(1) as f64 * arguments.clip;
-    let mut answer = Map::new();
-    let add = |answer: &mut Map<String, Value>, name: &str, sigma: f64| {
-        answer.insert(format!("sigma_{name}"), number(sigma));
-        answer.insert(format!("noise_multiplier_{name}"), number(crate::num::round::up(sigma / sensitivity, 1)));
-    };
-    if let Some(rho) = arguments.rho {
-        add(&mut answer, "rho", calibrate::sigma_from_rho(rho, arguments.steps, sensitivity)?);
-        return Ok(answer);
-    }
-    let (Some(epsilon), Some(delta)) = (arguments.epsilon, arguments.delta) else {
-        return Err(Error::parameter("account calibrate", "needs a target", "give --epsilon and --delta, or --rho"));
-    };
-    let (epsilon, delta) = (Epsilon::new(epsilon)?, Delta::new(delta)?);
-    for conversion in CONVERSIONS {
-        match arguments.noise_multiplier {
-            None => {
-                let sigma = calibrate::sigma(conversion, epsilon, delta, arguments.steps, sensitivity)?;
-                add(&mut answer, conversion.name(), sigma);
-            }
-            Some(multiplier) => {
-                let steps = calibrate::max_steps(conversion, epsilon, delta, multiplier)?;
-                answer.insert(format!("max_steps_{conversion}"), json!(steps));
-            }
-        }
-    }
-    Ok(answer)
 }

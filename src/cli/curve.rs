@@ -1,4 +1,4 @@
-//! `rhograd account curve` and `rhograd account eval`.
+//! `rhograd account curve`: notions of privacy compared, as pictures and tables.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -7,9 +7,8 @@ use clap::{Args, ValueEnum};
 
 use super::arguments::AdjacencyArgument;
 use super::output::{print, warn};
-use super::plot::Chart;
+use super::plot::{Chart, Format};
 use crate::accounting::curves::{self, Notion, Series};
-use crate::accounting::query;
 use crate::error::{Error, Fallible};
 use crate::privacy::{Adjacency, Delta, Event, Mechanism};
 use crate::train::StagedFile;
@@ -28,7 +27,7 @@ enum KindArgument {
 #[command(after_help = "Examples:
   rhograd account curve delta --noise-multiplier 20 --steps 100 --out curve.svg --csv curve.csv
   rhograd account curve steps --noise-multiplier 1 --rate 0.01 --steps 10000 --delta 1e-6 --notions rdp,pld
-  rhograd account curve trade-off --noise-multiplier 20 --steps 100 --out trade-off.svg
+  rhograd account curve trade-off --noise-multiplier 20 --steps 100 --out trade-off.png
   rhograd account curve delta --event event.json
 
 Without --out and --csv the points are printed as CSV.")]
@@ -63,7 +62,7 @@ pub(super) struct CurveArguments {
     /// Points per curve
     #[arg(long, default_value_t = 40)]
     points: usize,
-    /// SVG file
+    /// Picture, as SVG or PNG by its extension
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
     /// CSV file
@@ -75,30 +74,32 @@ pub(super) fn curve(arguments: &CurveArguments) -> Fallible<ExitCode> {
     if !(2..=10_000).contains(&arguments.points) {
         return Err(Error::parameter("--points", "must be in 2..=10000", "leave it out for 40"));
     }
+    // A picture that cannot be written is refused before minutes go into its points.
+    arguments.out.as_deref().map(Format::of).transpose()?;
     let adjacency: Adjacency = arguments.adjacency.into();
     let one = arguments.event()?;
     let repeated = Event::Repeated { event: Box::new(one.clone()), count: arguments.steps };
     let delta = Delta::new(arguments.delta)?;
-    let (title, x_label, y_label, logarithmic_x, series) = match arguments.kind {
+    let (title, x_label, y_label, series) = match arguments.kind {
         KindArgument::Delta => {
             let notions = arguments.notions(&repeated, adjacency, delta)?;
             let deltas = curves::logarithmic_grid(1e-12, 1e-2, arguments.points);
             let series = curves::epsilon_against_delta(&repeated, adjacency, &notions, &deltas)?;
-            (format!("epsilon after {} steps, {adjacency}", arguments.steps), "delta", "epsilon", true, series)
+            (format!("epsilon after {} steps, {adjacency}", arguments.steps), "delta", "epsilon", series)
         }
         KindArgument::Steps => {
             let notions = arguments.notions(&repeated, adjacency, delta)?;
             let steps = curves::logarithmic_grid(1.0, arguments.steps.max(2) as f64, arguments.points);
             let series = curves::epsilon_against_steps(&one, adjacency, &notions, delta, &steps)?;
-            (format!("epsilon at delta {:e}, {adjacency}", delta.value()), "steps", "epsilon", true, series)
+            (format!("epsilon at delta {:e}, {adjacency}", delta.value()), "steps", "epsilon", series)
         }
         KindArgument::TradeOff => {
             let series = curves::trade_offs(&repeated, adjacency, &[Delta::new(1e-2)?, delta], arguments.points)?;
             let title = format!("trade-off after {} steps, {adjacency}", arguments.steps);
-            (title, "false positive rate", "false negative rate", false, series)
+            (title, "false positive rate", "false negative rate", series)
         }
     };
-    arguments.write(&Chart { title: &title, x_label, y_label, logarithmic_x, series: &series })
+    arguments.write(&Chart { title: &title, x_label, y_label, series: &series })
 }
 
 impl CurveArguments {
@@ -148,11 +149,8 @@ impl CurveArguments {
             print(&chart.to_csv())?;
         }
         if let Some(path) = &self.out {
-            if path.extension().is_none_or(|e| !e.eq_ignore_ascii_case("svg")) {
-                return Err(Error::parameter("--out", "must end in .svg", "name an SVG file"));
-            }
             let mut file = StagedFile::new(path)?;
-            file.append(chart.to_svg()?.as_bytes())?;
+            file.append(&chart.to_bytes(Format::of(path)?)?)?;
             file.publish()?;
         }
         if let Some(path) = &self.csv {
@@ -166,36 +164,4 @@ impl CurveArguments {
         }
         Ok(ExitCode::SUCCESS)
     }
-}
-
-#[derive(Args)]
-#[command(after_help = "Example:
-  rhograd account eval queries.jsonl
-
-FILE holds JSON lines of {\"id\", \"query\", \"params\"}, or one document with a list \"points\" of them; - reads
-standard input. One JSON object a line comes out: {\"id\", \"answer\"} or {\"id\", \"error\"}.
-`rhograd account eval --list` names the queries.")]
-pub(super) struct EvalArguments {
-    /// File of queries; - for standard input
-    #[arg(required_unless_present = "list")]
-    file: Option<PathBuf>,
-    /// Name the queries
-    #[arg(long)]
-    list: bool,
-}
-
-pub(super) fn eval(arguments: &EvalArguments) -> Fallible<ExitCode> {
-    let Some(path) = arguments.file.as_ref().filter(|_| !arguments.list) else {
-        print(&(query::QUERIES.join("\n") + "\n"))?;
-        return Ok(ExitCode::SUCCESS);
-    };
-    let text = match path.to_str() {
-        Some("-") => std::io::read_to_string(std::io::stdin()),
-        _ => std::fs::read_to_string(path),
-    };
-    let text = text.map_err(|e| Error::io(path, "read the queries", e))?;
-    for question in query::read_queries(&text)? {
-        print(&(query::answer_line(&question) + "\n"))?;
-    }
-    Ok(ExitCode::SUCCESS)
 }

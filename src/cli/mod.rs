@@ -5,8 +5,11 @@
 
 mod account;
 mod arguments;
+mod calibrate;
+mod coefficients;
 mod curve;
 mod data;
+mod eval;
 mod family;
 mod ledger;
 mod model;

@@ -8,6 +8,7 @@ use clap::Args;
 use serde_json::json;
 
 use super::arguments::same_file;
+use super::coefficients;
 use super::output::{print, print_json, warn};
 use crate::data::CsvFile;
 use crate::error::{Error, Fallible};
@@ -126,11 +127,13 @@ fn metrics_page(metrics: &serde_json::Value) -> String {
 }
 
 #[derive(Args)]
-#[command(after_help = "Example:\n  rhograd statement fair.model.json")]
+#[command(
+    after_help = "Examples:\n  rhograd statement fair.model.json\n  rhograd statement fair.model.json --coefficients"
+)]
 pub(super) struct StatementArguments {
     /// Model file written by `rhograd train`
     model: PathBuf,
-    /// Also print all coefficients, per unit as the features are scaled
+    /// Also print all coefficients in the units of the data, with standard errors that include the noise
     #[arg(long)]
     coefficients: bool,
     /// Print the statement as JSON
@@ -149,7 +152,7 @@ pub(super) fn statement(arguments: &StatementArguments) -> Fallible<ExitCode> {
     text.push_str(&evaluated(&model));
     if arguments.coefficients {
         text.push('\n');
-        text.push_str(&most_telling(&model, usize::MAX));
+        text.push_str(&coefficients::table(&model));
     }
     print(&text)?;
     Ok(ExitCode::SUCCESS)
@@ -283,13 +286,7 @@ pub(super) fn most_telling(model: &ModelFile, count: usize) -> String {
     }
     effects.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()));
     let shown = effects.len().min(count);
-    let what = match (&model.target, model.model) {
-        (Target::Classes { name, .. }, _) => format!("margins of the labels of {name}"),
-        (Target::Label { name, positive, .. }, ModelKind::Svm { .. }) => format!("score of {name} = {positive}"),
-        (Target::Label { name, positive, .. }, _) => format!("log-odds of {name} = {positive}"),
-        (Target::Number { name, .. }, ModelKind::Poisson { .. }) => format!("logarithm of {name}"),
-        (Target::Number { name, scale, .. }, _) => format!("{name}, in units of {scale:.4}"),
-    };
+    let what = effect_on(model);
     let mut page = format!("Largest {shown} of {} effects on the {what} (noised):\n", effects.len());
     let width = effects.iter().take(shown).map(|(name, _)| name.chars().count()).max().unwrap_or(0);
     effects.truncate(shown);
@@ -298,6 +295,17 @@ pub(super) fn most_telling(model: &ModelFile, count: usize) -> String {
         page.push_str(&format!("  {name:width$}  {effect:+.4}\n"));
     }
     page
+}
+
+/// What the coefficients of a model have an effect on, with its units.
+pub(super) fn effect_on(model: &ModelFile) -> String {
+    match (&model.target, model.model) {
+        (Target::Classes { name, .. }, _) => format!("margins of the labels of {name}"),
+        (Target::Label { name, positive, .. }, ModelKind::Svm { .. }) => format!("score of {name} = {positive}"),
+        (Target::Label { name, positive, .. }, _) => format!("log-odds of {name} = {positive}"),
+        (Target::Number { name, .. }, ModelKind::Poisson { .. }) => format!("logarithm of {name}"),
+        (Target::Number { name, scale, .. }, _) => format!("{name}, in units of {scale:.4}"),
+    }
 }
 
 /// Every epsilon that the statement holds, and the delta of them.

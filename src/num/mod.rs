@@ -1,6 +1,7 @@
 //! Arithmetic without domain words: exact dyadic rationals, directed rounding, normal tails, bracketed roots.
 
 pub mod binomial;
+pub mod decimals;
 pub mod dense;
 mod dyadic;
 pub mod fourier;

@@ -103,6 +103,61 @@ pub fn bisect_near(
     bisect(no, yes, relative_width, predicate)
 }
 
+/// The whole number nearest to `fails_end` at which a monotone predicate holds, that end included.
+///
+/// Walks from `guess` in doubling steps, the first `step` long, then halves. The predicate was really evaluated
+/// at the result and true there, and false at the next number towards `fails_end`, unless the result is that end.
+/// `None` when it does not even hold at `holds_end`.
+///
+/// # Errors
+/// The first error of the predicate.
+///
+/// ```
+/// use rhograd::num::root::last_whole;
+/// let cube = |n: i128| Ok::<bool, ()>(n * n * n <= 1000);
+/// assert_eq!(last_whole(100, 0, 1, 1, cube), Ok(Some(10)));
+/// assert_eq!(last_whole(7, 0, 1, 1, cube), Ok(Some(7)));
+/// assert_eq!(last_whole(100, 11, 12, 1, cube), Ok(None));
+/// ```
+pub fn last_whole<E>(
+    fails_end: i128,
+    holds_end: i128,
+    guess: i128,
+    step: i128,
+    mut predicate: impl FnMut(i128) -> Result<bool, E>,
+) -> Result<Option<i128>, E> {
+    let away = if fails_end > holds_end { 1 } else { -1 };
+    let clamp = |n: i128| n.clamp(fails_end.min(holds_end), fails_end.max(holds_end));
+    let mut at = clamp(guess);
+    let (mut holds, mut fails) = (None, None);
+    let mut step = step.max(1);
+    let (mut yes, mut no) = loop {
+        let outwards = if predicate(at)? {
+            holds = Some(at);
+            if at == fails_end {
+                return Ok(Some(at));
+            }
+            away
+        } else {
+            fails = Some(at);
+            if at == holds_end {
+                return Ok(None);
+            }
+            -away
+        };
+        if let (Some(yes), Some(no)) = (holds, fails) {
+            break (yes, no);
+        }
+        at = clamp(at.saturating_add(outwards * step));
+        step = step.saturating_mul(2);
+    };
+    while (no - yes).abs() > 1 {
+        let middle = yes + (no - yes) / 2;
+        *(if predicate(middle)? { &mut yes } else { &mut no }) = middle;
+    }
+    Ok(Some(yes))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -137,6 +192,15 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn finds_any_whole_threshold(low in -1000i128..0, high in 1i128..1000, at in -1100i128..1100, guess in -2000i128..2000, step in 0i128..50) {
+            let expected = (at >= low).then_some(at.min(high));
+            let rising = last_whole(high, low, guess, step, |n| Ok::<bool, ()>(n <= at)).unwrap();
+            prop_assert_eq!(rising, expected);
+            let falling = last_whole(-high, -low, -guess, step, |n| Ok::<bool, ()>(-n <= at)).unwrap();
+            prop_assert_eq!(falling, expected.map(|n| -n));
+        }
+
         #[test]
         fn finds_any_threshold_from_any_guess(a in any::<f64>(), b in any::<f64>(), c in any::<f64>(), guess in any::<u64>()) {
             let mut ordered = [a, b, c];

@@ -95,6 +95,6 @@ impl Optimizer for DpGd {
         let weights =
             self.descent.run(&data.clipped(self.gradient.bound), Batch::Full, clip_norm, start, paid, observe)?;
         let record = Record { planned: self.gradient.planned(), unit: clip_norm / self.gradient.bound as f64 };
-        Ok(Fitted { weights, records: vec![record], settings: self.descent.settings() })
+        Ok(Fitted { weights, standard_errors: None, records: vec![record], settings: self.descent.settings() })
     }
 }

@@ -176,6 +176,6 @@ impl Optimizer for DpSgd {
         settings.insert("sampling_rate".into(), json!(self.event.rate()));
         let records =
             self.planned().into_iter().map(|planned| Record { planned, unit: clip_norm / self.bound as f64 }).collect();
-        Ok(Fitted { weights, records, settings })
+        Ok(Fitted { weights, standard_errors: None, records, settings })
     }
 }

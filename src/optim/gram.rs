@@ -122,6 +122,10 @@ pub(super) struct Whitening {
     pub(super) map: Array2<f64>,
     /// Trace of `H (H + ridge)^(-1)`.
     pub(super) effective_dimension: f64,
+    /// Eigenvectors as columns.
+    pub(super) vectors: Array2<f64>,
+    /// Eigenvalues, negative ones cut at zero.
+    pub(super) values: Vec<f64>,
 }
 
 impl Whitening {
@@ -133,7 +137,7 @@ impl Whitening {
             vectors[(row, column)] / (kept[column] + ridge).sqrt().sqrt()
         });
         let effective_dimension = kept.iter().map(|&value| value / (value + ridge)).sum();
-        Ok(Whitening { map: scaled.dot(&scaled.t()), effective_dimension })
+        Ok(Whitening { map: scaled.dot(&scaled.t()), effective_dimension, vectors, values: kept })
     }
 }
 

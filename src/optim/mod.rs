@@ -13,6 +13,7 @@ mod moments;
 mod penalty;
 mod problem;
 mod theory;
+mod uncertainty;
 mod whitened;
 
 pub use clipped::{ClipRule, ClippedPlan};

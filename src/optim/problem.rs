@@ -131,6 +131,8 @@ pub struct Record {
 pub struct Fitted {
     /// One coefficient per feature, in the units of encoded rows; one such block per output.
     pub weights: Vec<f64>,
+    /// Standard error of each coefficient, sampling and noise together, where a theory gives one.
+    pub standard_errors: Option<Vec<f64>>,
     /// Every kind of release, in the order of [`Optimizer::planned`].
     pub records: Vec<Record>,
     /// Settings that a reader of the statement may want; public or released.

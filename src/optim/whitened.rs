@@ -1,8 +1,10 @@
 //! Whitened DP-GD: a private Gram matrix first, then a few noisy steps in coordinates where it is the identity.
 
+use ndarray::Array2;
 use serde_json::json;
 
 use super::gram::Whitening;
+use super::uncertainty::{Directions, standard_errors};
 use super::{
     Averaging, Batch, ClipRule, ClippedPlan, Descent, Fitted, GramPlan, Observer, Optimizer, Planned, Problem,
     Progress, Record, Settings, Start,
@@ -27,10 +29,12 @@ struct Rule {
     share: f64,
     /// Ridge over the operator norm of the noise.
     ridge: f64,
+    /// Gradient steps.
+    steps: u64,
     /// Step size in whitened coordinates.
     rate: f64,
+    /// Weight of the previous direction.
     momentum: f64,
-    steps: u64,
     /// Factor, least and most of the clip rule.
     clip: [f64; 3],
     averaging: Averaging,
@@ -53,7 +57,10 @@ fn numbers(rate: f64) -> Rule {
 // are; its own is stable where the mean rate along every direction is at most three times the mean.
 fn rule(loss: Objective) -> Rule {
     match loss {
-        Objective::Margin(Glm::Logistic) => labels(7.0),
+        // A little above 1/4 where the Gram matrix cut long rows: a rate of 6 is stable, 7 is not always.
+        Objective::Margin(Glm::Logistic) => {
+            Rule { steps: 16, momentum: 0.3, averaging: Averaging::Tail, ..labels(6.0) }
+        }
         // Two labels are logistic regression with half the step and gradients longer by the root of two.
         Objective::Softmax { .. } => Rule { clip: [0.27, 0.21, 1.7], ..labels(3.5) },
         Objective::Margin(Glm::Hinge(Hinge { width })) => {
@@ -127,6 +134,30 @@ impl WhitenedDpGd {
         Ok(WhitenedDpGd { gram, gradient, clip, descent, ridge: rule.ridge })
     }
 
+    fn standard_errors(
+        &self,
+        weights: &[f64],
+        moments: &Array2<f64>,
+        whitening: &Whitening,
+        ridge: f64,
+        rows: f64,
+        noise: f64,
+    ) -> Option<Vec<f64>> {
+        let row_norm = self.gram.row_norm();
+        let signal: Vec<f64> = whitening.values.iter().map(|value| value / (value + ridge)).collect();
+        let lengths: Vec<f64> =
+            whitening.values.iter().map(|value| 1.0 / ((value + ridge).sqrt() * row_norm)).collect();
+        let directions = Directions {
+            moments: &(moments * (row_norm * row_norm)),
+            vectors: &whitening.vectors,
+            signal: &signal,
+            lengths: &lengths,
+            rows,
+            noise,
+        };
+        standard_errors(&self.descent, &weights.iter().copied().collect(), &directions)
+    }
+
     /// [`GramPlan::signal`] of the Gram matrix.
     pub fn gram_signal(&self) -> f64 {
         self.gram.signal()
@@ -151,8 +182,9 @@ impl Optimizer for WhitenedDpGd {
         let dimension = data.shape().dimension() as f64;
         let ridge = self.ridge * (2.0 * dimension).sqrt() / (self.gram.signal() * start.rows);
         let ridge = ridge.max((self.gram.row_norm() * LARGEST_ENTRY).powi(-2));
-        let whitening = Whitening::new(sum / start.rows, ridge)?;
-        let map = IntegerMap::nearest(&(whitening.map / self.gram.row_norm()), LOG2_MAP_UNIT)?;
+        let moments = sum / start.rows;
+        let whitening = Whitening::new(moments.clone(), ridge)?;
+        let map = IntegerMap::nearest(&(&whitening.map / self.gram.row_norm()), LOG2_MAP_UNIT)?;
         let outputs = self.descent.loss.outputs() as f64;
         let row_norm = whitening.effective_dimension.max(1.0).sqrt();
         let clip_norm = self.clip.clip_norm(row_norm, dimension * outputs, start.rows, self.gradient.signal());
@@ -160,10 +192,13 @@ impl Optimizer for WhitenedDpGd {
         let weights = self.descent.run(&rows, Batch::Full, clip_norm, start, paid, observe)?;
         let mut settings = self.descent.settings();
         settings.insert("effective_dimension".into(), json!(whitening.effective_dimension));
+        let unit = clip_norm / self.gradient.bound as f64;
+        let noise = unit * 2f64.powi(self.gradient.log2_scale as i32) / start.rows;
+        let standard_errors = self.standard_errors(&weights, &moments, &whitening, ridge, start.rows, noise);
         let records = vec![
             Record { planned: self.gram.planned(), unit: step },
-            Record { planned: self.gradient.planned(), unit: clip_norm / self.gradient.bound as f64 },
+            Record { planned: self.gradient.planned(), unit },
         ];
-        Ok(Fitted { weights, records, settings })
+        Ok(Fitted { weights, standard_errors, records, settings })
     }
 }

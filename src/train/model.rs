@@ -10,7 +10,7 @@ use super::plan::Plan;
 use super::statement::Statement;
 use crate::data::Schema;
 use crate::error::{Error, Fallible};
-use crate::optim::Evaluation;
+use crate::optim::{Evaluation, Fitted};
 use crate::preprocess::{Affine, Standardiser, TargetRule};
 
 /// Name and version of the file format.
@@ -130,6 +130,10 @@ pub struct ModelFile {
     pub intercept: Coefficient,
     /// The features, numeric ones first.
     pub features: Vec<Feature>,
+    /// Standard error of each coefficient, features in order and the intercept last: sampling and noise together, but
+    /// not the shrinkage of a private fit. Absent where no theory gives one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub standard_errors: Option<Vec<f64>>,
     /// Metrics on a private hold-out, if the run paid for them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub evaluation: Option<Evaluation>,
@@ -147,7 +151,7 @@ impl ModelFile {
         plan: &Plan,
         schema: &Schema,
         map: Option<&Standardiser>,
-        weights: &[f64],
+        fitted: &Fitted,
         evaluation: Option<Evaluation>,
         statement: Statement,
         log_sha256: String,
@@ -156,7 +160,8 @@ impl ModelFile {
         let width = plan.dimension / outputs.max(1);
         let mut index = 0;
         let mut next = || {
-            let values: Vec<f64> = weights.iter().skip(index).step_by(width.max(1)).copied().take(outputs).collect();
+            let values: Vec<f64> =
+                fitted.weights.iter().skip(index).step_by(width.max(1)).copied().take(outputs).collect();
             index += 1;
             match values[..] {
                 _ if values.len() != outputs => Err(Error::numerical("model", "a coefficient is missing")),
@@ -182,6 +187,7 @@ impl ModelFile {
             target: target_of(schema, map),
             intercept: next()?,
             features,
+            standard_errors: fitted.standard_errors.clone(),
             evaluation,
             statement,
             log_sha256,

@@ -129,7 +129,7 @@ pub fn train(
     let start = Start { rows, label_scale };
     let fitted = plan.optimizer.run(&dataset, &start, &mut paid, &mut |progress| log.release(progress))?;
     let step_seconds = stepping.elapsed().as_secs_f64();
-    records.extend(fitted.records);
+    records.extend(fitted.records.iter().cloned());
     let evaluation = match holdout {
         Some((part, held_out)) => {
             let held_out = match &map {
@@ -146,14 +146,13 @@ pub fn train(
         }
         None => None,
     };
-    let mut facts = Facts::new(&plan, records, fitted.settings)?;
+    let mut facts = Facts::new(&plan, records, fitted.settings.clone())?;
     facts.schema_sha256 = schema.fingerprint();
     facts.secret_noise = secret_noise;
     facts.drafted_schema = schema.draft;
     facts.ledger = charge;
     let statement = Statement::new(facts)?;
-    let model =
-        ModelFile::new(&plan, &schema, map.as_ref(), &fitted.weights, evaluation, statement, log.digest.finish())?;
+    let model = ModelFile::new(&plan, &schema, map.as_ref(), &fitted, evaluation, statement, log.digest.finish())?;
     let seconds_per_step = step_seconds.max(1e-9) / plan.steps().max(1) as f64;
     let trained = Trained {
         model,

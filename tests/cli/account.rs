@@ -113,7 +113,7 @@ fn senseless_questions_are_refused() {
         ("convert --rho 1 --epsilon 1 --delta 1e-6", "drop one"),
         ("convert --epsilon 1", "--delta"),
         ("convert", "--epsilon"),
-        ("convert --noise-multiplier 0 --delta 1e-6", "sigma"),
+        ("convert --noise-multiplier 0 --delta 1e-6", "noise multiplier"),
         ("convert --mu nan --delta 1e-6", "mu"),
         ("calibrate --epsilon 1", "--delta"),
         ("calibrate", "--epsilon"),
@@ -150,19 +150,45 @@ fn eval_answers_a_line_for_every_query() {
 }
 
 #[test]
-fn curves_are_drawn_and_tabulated() {
+fn eval_reads_standard_input_and_survives_malformed_lines() {
     let folder = Folder::new();
-    folder.succeed("account curve delta --noise-multiplier 20 --steps 100 --points 5 --out c.svg --csv c.csv");
-    let svg = folder.text("c.svg");
-    assert!(svg.starts_with("<svg") && ["classical", "optimal", "rdp", "pld", "exact"].iter().all(|n| svg.contains(n)));
+    let good = |id: u64| format!("{{\"id\":{id},\"query\":\"pure_dp_to_zcdp\",\"params\":{{\"epsilon\":1.0}}}}");
+    let text = format!("{}\nnonsense\n\n{{\"id\":\"x\",\"query\":3}}\n{}\n", good(1), good(2));
+    folder.write("queries.jsonl", &text);
+    let mut command = folder.command("account eval -");
+    command.stdin(std::fs::File::open(folder.path("queries.jsonl")).unwrap());
+    let outcome = command.output().unwrap();
+    assert_eq!(outcome.status.code(), Some(0));
+    let answers = String::from_utf8(outcome.stdout).unwrap();
+    assert_eq!(answers, folder.succeed("account eval queries.jsonl").stdout);
+    let lines: Vec<serde_json::Value> = answers.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(lines.len(), 4);
+    assert!(lines[0]["answer"].is_object() && lines[3]["id"] == 2 && lines[3]["answer"].is_object());
+    assert!(lines[1]["line"] == 2 && lines[1]["id"].is_null() && lines[1]["error"].is_string());
+    assert!(lines[2]["line"] == 4 && lines[2]["id"] == "x" && lines[2]["error"].as_str().unwrap().contains("query"));
+}
+
+#[test]
+fn the_help_of_eval_names_every_query_and_its_parameters() {
+    let folder = Folder::new();
+    let help = folder.succeed("account eval --help").stdout;
+    let names = folder.succeed("account eval --list").stdout;
+    assert!(names.lines().all(|name| help.contains(&format!("  {name}: "))), "{help}");
+    assert!(help.contains("Exit code") && help.contains("zcdp_to_eps_classical: xi, rho, delta"), "{help}");
+}
+
+#[test]
+fn curves_are_tabulated() {
+    let folder = Folder::new();
+    folder.succeed("account curve delta --noise-multiplier 20 --steps 100 --points 5 --csv c.csv");
     assert_eq!(folder.text("c.csv").lines().count(), 1 + 5 * 5);
+    // Three curves, and the corners of the two pairs beside the even points.
     let table = folder.succeed("account curve trade-off --noise-multiplier 1 --points 4").stdout;
-    assert!(table.lines().count() == 1 + 3 * 5 && table.contains("false negative rate"));
+    assert!(table.lines().count() == 1 + 3 * (5 + 2) && table.contains("false negative rate"));
     for bad in [
         "account curve delta",
         "account curve delta --noise-multiplier 0",
         "account curve delta --noise-multiplier 1 --notions best",
-        "account curve delta --noise-multiplier 1 --out c.gif",
         "account curve trade-off --laplace-scale 1",
         "account curve steps --noise-multiplier 1 --points 1",
     ] {

@@ -3,6 +3,8 @@
 
 mod account;
 mod bad_input;
+mod calibrate;
+mod curves;
 mod ledger;
 mod models;
 mod piping;

@@ -4,7 +4,7 @@ use std::process::Stdio;
 
 use super::support::Folder;
 
-const COMMANDS: [&str; 14] = [
+const COMMANDS: [&str; 16] = [
     "",
     "train",
     "predict",
@@ -13,6 +13,8 @@ const COMMANDS: [&str; 14] = [
     "verify",
     "account convert",
     "account calibrate",
+    "account curve",
+    "account eval",
     "ledger init",
     "ledger cap",
     "ledger show",
@@ -35,7 +37,7 @@ fn every_command_explains_itself_with_an_example() {
 fn groups_of_commands_list_their_members() {
     let folder = Folder::new();
     for (group, members) in
-        [("account", vec!["convert", "calibrate"]), ("ledger", vec!["init", "cap", "show", "verify"])]
+        [("account", vec!["convert", "calibrate", "curve", "eval"]), ("ledger", vec!["init", "cap", "show", "verify"])]
     {
         let outcome = folder.succeed(&format!("{group} --help"));
         assert!(members.iter().all(|member| outcome.stdout.contains(member)), "{outcome:?}");

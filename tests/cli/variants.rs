@@ -322,3 +322,21 @@ fn impossible_hold_outs_are_refused() {
         assert!(outcome.stderr.contains(word), "{outcome:?}");
     }
 }
+
+#[test]
+fn coefficients_are_printed_in_the_units_of_the_data_with_their_intervals() {
+    let folder = Folder::with("fair");
+    folder.succeed("train fair.csv --epsilon 2");
+    let page = folder.succeed("statement fair.model.json --coefficients").stdout;
+    let line = page.lines().find(|line| line.trim_start().starts_with("rate_marriage ")).unwrap();
+    let cells: Vec<&str> = line.split_whitespace().collect();
+    assert_eq!((cells.len(), cells[4]), (6, "to"), "{line}");
+    let [value, error, low, high] = [1, 2, 3, 5].map(|cell| cells[cell].parse::<f64>().unwrap());
+    assert!(low < value && value < high && error > 0.0);
+    assert!(((high - low) / (2.0 * 1.959_964 * error) - 1.0).abs() < 1e-2, "{line}");
+    // A happier marriage by one unit lowers the log-odds of an affair by about 0.7.
+    assert!((-1.2..-0.3).contains(&value), "{line}");
+    // Without a Gram matrix there is no theory, and no column.
+    folder.succeed("train fair.csv --epsilon 2 --algorithm dp-gd");
+    assert!(!folder.succeed("statement fair.model.json --coefficients").stdout.contains("interval"));
+}

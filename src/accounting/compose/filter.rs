@@ -16,8 +16,8 @@ use crate::privacy::{Delta, Epsilon, Rho};
 /// All mechanisms that were admitted satisfy the cap as zCDP together, exactly as if the costs had been
 /// fixed. Sums are exact rationals.
 ///
-/// Reference: Feldman and Zrnic 2021, Theorem 4.5 for Renyi filters; Whitehouse, Ramdas, Rogers and Wu
-/// 2023, Theorem 1 for zCDP.
+/// Reference: Feldman and Zrnic 2021, the Renyi filter; Whitehouse, Ramdas, Rogers and Wu 2023, the filter
+/// for approximate zCDP.
 ///
 /// ```
 /// use rhograd::{accounting::compose::ZcdpFilter, privacy::Rho};
@@ -76,7 +76,8 @@ impl ZcdpFilter {
 /// `rho + 2 sqrt(rho ln(1/delta')) <= epsilon` for `rho = sum epsilon_j^2/2`: the rate of advanced
 /// composition at no price for adaptivity. Sums are exact rationals.
 ///
-/// Reference: Whitehouse, Ramdas, Rogers and Wu 2023, Theorem 3.
+/// Reference: Whitehouse, Ramdas, Rogers and Wu 2023, the filter with the constants of advanced
+/// composition.
 #[derive(Clone, Debug)]
 pub struct ApproximateFilter {
     epsilon: Epsilon,
@@ -131,8 +132,8 @@ impl ApproximateFilter {
 /// of that filter's output and has that cap as its rho. The price of not fixing one cap is at most a
 /// factor 2.
 ///
-/// Reference: Rogers, Roth, Ullman and Vadhan 2016 for filters and odometers; Feldman and Zrnic 2021,
-/// section 4.3 for the discretised odometer.
+/// Reference: Rogers, Roth, Ullman and Vadhan 2016 for filters and odometers; Feldman and Zrnic 2021 for
+/// the Renyi filter under each cap.
 #[derive(Clone, Debug)]
 pub struct Odometer {
     first: Rho,

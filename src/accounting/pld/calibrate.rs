@@ -1,16 +1,30 @@
-//! The noise, steps or rate that a budget allows for Poisson-sampled Gaussian training.
+//! The noise, steps or rate that a budget allows for Poisson-sampled Gaussian training, and what a run costs.
 
-use super::epsilon;
+use super::Pld;
 use crate::error::{Error, Fallible};
-use crate::num::root::bisect;
+use crate::num::decimals::Decimals;
+use crate::num::root::last_whole;
 use crate::privacy::{Adjacency, Delta, Epsilon, Event, Mechanism};
 
-/// Width of the interval in each trial, relative to the target.
-const TRIAL: f64 = 2e-5;
-/// Relative width at which a search stops.
-const WIDTH: f64 = 1e-6;
+/// Widths of the intervals that decide the clear cases, relative to the target.
+const CLEAR: [f64; 3] = [f64::INFINITY, 1e-2, 1e-4];
+/// A run is clearly within its target from this relative distance on; reported costs are narrower than that.
+const MARGIN: f64 = 5e-5;
+/// Width of a reported epsilon or delta, relative to itself.
+const REPORTED: f64 = 3e-7;
+/// Noise multipliers and rates are searched among the decimals of six digits.
+const DECIMALS: Decimals = Decimals::new(6);
+/// First step of that search, a factor of about 2.
+const STEP: i128 = DECIMALS.per_decade() / 3;
 /// Noise multipliers that are searched.
 const NOISE: (f64, f64) = (1e-2, 1e12);
+/// The least sampling rate that is searched.
+const RATE: f64 = 1e-12;
+
+/// Poisson-sampled Gaussian releases.
+fn run(rate: f64, noise_multiplier: f64, steps: u64) -> Event {
+    Event::poisson(Mechanism::Gaussian { noise_multiplier }, rate, steps)
+}
 
 /// A budget to be met.
 struct Budget {
@@ -30,30 +44,45 @@ impl Budget {
 
     /// Whether the certified epsilon of a run is within the budget.
     fn allows(&self, rate: f64, noise_multiplier: f64, steps: u64) -> Fallible<bool> {
-        let event = Event::poisson(Mechanism::Gaussian { noise_multiplier }, rate, steps);
+        let pld = Pld::new(&run(rate, noise_multiplier, steps), self.adjacency)?;
         let target = self.epsilon.value();
-        // A first look decides the clear cases.
-        let mut upper = f64::INFINITY;
-        for tolerance in [f64::INFINITY, 0.01 * target, TRIAL * target] {
-            let found = epsilon(&event, self.adjacency, self.delta, tolerance)?;
-            upper = found.upper;
-            if upper <= target || found.lower > target {
-                break;
+        for width in CLEAR {
+            let found = pld.epsilon(self.delta, width * target)?;
+            if found.lower > target {
+                return Ok(false);
+            }
+            if found.upper <= target * (1.0 - MARGIN) {
+                return Ok(true);
             }
         }
-        Ok(upper <= target)
+        Ok(reported(&pld, self.delta)? <= target)
     }
 }
 
-/// The smallest noise multiplier with which a run stays within a budget.
+/// The epsilon that is reported of a run, an upper bound.
+fn reported(pld: &Pld, delta: Delta) -> Fallible<f64> {
+    let mut upper = pld.epsilon(delta, f64::INFINITY)?.upper;
+    // The first bounds may be far off, and widths are relative to the answer. The narrowest interval asked for
+    // is not always the narrowest obtained.
+    for width in [0.1, 1e-2, 1e-5, REPORTED] {
+        if upper == 0.0 {
+            break;
+        }
+        upper = upper.min(pld.epsilon(delta, width * upper)?.upper);
+    }
+    Ok(upper)
+}
+
+/// The smallest noise multiplier of six digits with which a run stays within a budget.
 ///
 /// `min { z : epsilon(z) <= epsilon }` for `steps` Poisson-sampled Gaussian releases at `rate`.
 ///
 /// # Errors
-/// When a parameter is outside its range, or when not even a noise multiplier of 1e12 suffices.
+/// When a parameter is outside its range, when not even a noise multiplier of 1e12 suffices, or when 0.01 does and
+/// there is nothing to calibrate.
 ///
 /// # Privacy
-/// Rounded up, by a relative 1e-5 or so: the certified epsilon at the result is within the budget.
+/// Rounded up: [`run_epsilon`] of the result is within the budget, that of the decimal before is not.
 ///
 /// Reference: as [`super::Pld::epsilon`], solved for the noise.
 pub fn calibrate_noise_multiplier(
@@ -64,28 +93,19 @@ pub fn calibrate_noise_multiplier(
     delta: Delta,
 ) -> Fallible<f64> {
     let budget = Budget::new(adjacency, epsilon, delta)?;
-    // Outwards from 1 to a bracket of a factor of 2.
-    let (mut fails, mut holds) = (None, None);
-    let mut at = 1.0;
-    let (fails, holds) = loop {
-        if budget.allows(rate, at, steps)? {
-            holds = Some(at);
-            at /= 2.0;
-        } else {
-            fails = Some(at);
-            at *= 2.0;
-        }
-        if let (Some(fails), Some(holds)) = (fails, holds) {
-            break (fails, holds);
-        }
-        if at > NOISE.1 {
-            return Err(Error::refused("no noise multiplier up to 1e12 meets the budget", "ask for fewer steps"));
-        }
-        if at < NOISE.0 {
-            return Ok(2.0 * at);
-        }
-    };
-    search(fails, holds, |noise| budget.allows(rate, noise, steps))
+    let allows = |at: i128| budget.allows(rate, DECIMALS.at(at), steps);
+    let (least, most) = (DECIMALS.up(NOISE.0), DECIMALS.down(NOISE.1));
+    match last_whole(least, most, 0, STEP, allows)? {
+        Some(found) if found > least => Ok(DECIMALS.at(found)),
+        Some(_) => Err(Error::refused(
+            format!("every noise multiplier from {} up meets the budget", NOISE.0),
+            "ask for a smaller epsilon or delta",
+        )),
+        None => Err(Error::refused(
+            format!("no noise multiplier up to {:e} meets the budget", NOISE.1),
+            "ask for fewer steps, or for a larger epsilon or delta",
+        )),
+    }
 }
 
 /// The most steps that a run may take within a budget.
@@ -96,7 +116,7 @@ pub fn calibrate_noise_multiplier(
 /// When a parameter is outside its range.
 ///
 /// # Privacy
-/// Rounded down: the certified epsilon of the result is within the budget.
+/// Rounded down: [`run_epsilon`] of the result is within the budget, that of one step more is not.
 ///
 /// Reference: as [`super::Pld::epsilon`], solved for the steps.
 pub fn calibrate_steps(
@@ -107,36 +127,21 @@ pub fn calibrate_steps(
     delta: Delta,
 ) -> Fallible<u64> {
     let budget = Budget::new(adjacency, epsilon, delta)?;
-    let allows = |steps: u64| budget.allows(rate, noise_multiplier, steps);
-    if !allows(1)? {
-        return Ok(0);
-    }
-    let (mut holds, mut fails) = (1_u64, None);
-    while fails.is_none() {
-        match holds.checked_mul(8) {
-            Some(next) if allows(next)? => holds = next,
-            Some(next) => fails = Some(next),
-            None if allows(u64::MAX)? => return Ok(u64::MAX),
-            None => fails = Some(u64::MAX),
-        }
-    }
-    let mut fails = fails.unwrap_or(u64::MAX);
-    while fails - holds > 1 {
-        let middle = holds + (fails - holds) / 2;
-        if allows(middle)? { holds = middle } else { fails = middle }
-    }
-    Ok(holds)
+    // All candidates lie in 1..=u64::MAX.
+    let steps = |at: i128| u64::try_from(at).unwrap_or(u64::MAX);
+    let found = last_whole(u64::MAX.into(), 1, 1, 1, |at| budget.allows(rate, noise_multiplier, steps(at)))?;
+    Ok(found.map_or(0, steps))
 }
 
-/// The largest sampling rate with which a run stays within a budget.
+/// The largest sampling rate of six digits with which a run stays within a budget.
 ///
-/// `max { q : epsilon(q) <= epsilon }`; 1 when every rate does, 0 when none above 1e-12 does.
+/// `max { q : epsilon(q) <= epsilon }`; 1 when every rate does, 0 when none from 1e-12 on does.
 ///
 /// # Errors
 /// When a parameter is outside its range.
 ///
 /// # Privacy
-/// Rounded down, by a relative 1e-5 or so: the certified epsilon at the result is within the budget.
+/// Rounded down: [`run_epsilon`] of the result is within the budget, that of the decimal after is not.
 ///
 /// Reference: as [`super::Pld::epsilon`], solved for the rate.
 pub fn calibrate_rate(
@@ -147,34 +152,43 @@ pub fn calibrate_rate(
     delta: Delta,
 ) -> Fallible<f64> {
     let budget = Budget::new(adjacency, epsilon, delta)?;
-    let allows = |rate: f64| budget.allows(rate, noise_multiplier, steps);
-    if allows(1.0)? {
-        return Ok(1.0);
-    }
-    let (mut fails, mut holds) = (1.0, 0.25);
-    while !allows(holds)? {
-        (fails, holds) = (holds, holds / 4.0);
-        if holds < 1e-12 {
-            return Ok(0.0);
-        }
-    }
-    search(fails, holds, allows)
+    let allows = |at: i128| budget.allows(DECIMALS.at(at), noise_multiplier, steps);
+    Ok(last_whole(0, DECIMALS.up(RATE), 0, STEP, allows)?.map_or(0.0, |found| DECIMALS.at(found)))
 }
 
-/// Bisection for a predicate that may fail; the result is a point at which it held.
-fn search(fails: f64, holds: f64, mut allows: impl FnMut(f64) -> Fallible<bool>) -> Fallible<f64> {
-    let mut failure = None;
-    // Both ends are known already.
-    let mut ask = |x: f64| {
-        if x == fails || x == holds {
-            return Some(x == holds);
-        }
-        allows(x).map_err(|error| failure = Some(error)).ok()
-    };
-    let found = bisect(fails, holds, WIDTH, &mut ask);
-    match (found, failure) {
-        (Some(bracket), _) => Ok(bracket.holds),
-        (None, Some(error)) => Err(error),
-        (None, None) => Ok(holds),
-    }
+/// The epsilon of a Poisson-sampled Gaussian run at delta.
+///
+/// [`super::epsilon`] of `steps` releases, to about six digits where the bounds allow.
+///
+/// # Errors
+/// When a parameter is outside its range.
+///
+/// # Privacy
+/// Rounded up; infinite when there is no finite bound.
+///
+/// Reference: as [`super::Pld::epsilon`].
+pub fn run_epsilon(rate: f64, noise_multiplier: f64, steps: u64, adjacency: Adjacency, delta: Delta) -> Fallible<f64> {
+    reported(&Pld::new(&run(rate, noise_multiplier, steps), adjacency)?, delta)
+}
+
+/// The logarithm of the delta of a Poisson-sampled Gaussian run at epsilon.
+///
+/// [`super::ln_delta`] of `steps` releases, to about six digits of delta where the bounds allow.
+///
+/// # Errors
+/// When a parameter is outside its range.
+///
+/// # Privacy
+/// Rounded up, at most 0; `-inf` only where delta is truly 0.
+///
+/// Reference: as [`super::Pld::epsilon`].
+pub fn run_ln_delta(
+    rate: f64,
+    noise_multiplier: f64,
+    steps: u64,
+    adjacency: Adjacency,
+    epsilon: Epsilon,
+) -> Fallible<f64> {
+    let pld = Pld::new(&run(rate, noise_multiplier, steps), adjacency)?;
+    Ok(pld.ln_delta(epsilon, REPORTED)?.upper)
 }

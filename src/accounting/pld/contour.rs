@@ -45,6 +45,8 @@ pub(super) struct Grid {
     pub mu2: f64,
     /// The second abscissa, at which the mass to the right of the window is bounded.
     pub beyond: f64,
+    /// What the sums at all epsilons of the question cost for each frequency, in atoms.
+    pub sums: usize,
 }
 
 /// delta as a function of epsilon.
@@ -75,8 +77,11 @@ struct Component {
     deviation: f64,
     /// Mean magnitude of the loss.
     magnitude: f64,
-    /// Units of rounding in a weight and in the sum of all.
+    /// Units of rounding common to all weights, sum included; for weight k those of its exponent come on top,
+    /// whose mean and whose mean times `|L|` follow.
     rounding: f64,
+    exponents: f64,
+    weighted: f64,
 }
 
 impl Component {
@@ -85,7 +90,9 @@ impl Component {
             times,
             deviation: tilted.absolute_deviation(),
             magnitude: tilted.magnitude(),
-            rounding: 16.0 + tilted.exponents + tilted.atoms.len() as f64 / 8.0,
+            rounding: 16.0 + tilted.atoms.len() as f64 / 8.0,
+            exponents: tilted.exponents,
+            weighted: tilted.weighted,
             atoms: tilted.atoms,
         }
     }
@@ -93,7 +100,9 @@ impl Component {
     /// Bound on the error of the characteristic function at a frequency, `index` steps into a run.
     fn error(&self, omega: f64, index: usize) -> f64 {
         let phase = omega * self.magnitude;
-        UNIT * (phase.min(2.0) * (self.rounding + 4.0 * (index as f64).min(64.0)) + 4.0 * phase)
+        // A term of weight p errs by its units times p |e^(i omega L) - 1| <= p min(2, omega |L|).
+        let exponents = (2.0 * self.exponents).min(omega * self.weighted);
+        UNIT * (phase.min(2.0) * (self.rounding + 4.0 * (index as f64).min(64.0)) + exponents + 4.0 * phase)
     }
 
     /// The atoms as (weight, angle) for a step in frequency.
@@ -128,7 +137,7 @@ impl Profile {
             components.push(Component::new(tilted, *times));
         }
         let cells: usize = components.iter().map(|it| it.atoms.len()).sum();
-        let runs = it.significant(&components, WORK / cells.max(1) as f64)?;
+        let runs = it.significant(&components, WORK / (cells + grid.sums) as f64)?;
         let (mut total, mut first) = (0.0, 0.0);
         for (start, count) in runs {
             it.integrate(&components, start, count, &mut total, &mut first);
@@ -225,12 +234,14 @@ impl Profile {
         for (j, (exponent, error)) in exponents.into_iter().zip(errors).enumerate() {
             let omega = step * (start + j) as f64;
             let dying = -omega * omega * variance / 2.0;
-            let (re, im) = (exponent.re + dying, exponent.im + omega * (2.0 * c + 1.0) * variance / 2.0);
+            let turning = omega * (2.0 * c + 1.0) * variance / 2.0;
+            let (re, im) = (exponent.re + dying, exponent.im + turning);
             let kernel = self.kernel(omega);
             let size = kernel.abs() * re.exp();
             // Nothing exceeds the kernel times the Gaussian factor.
             let ceiling = kernel.abs() * dying.exp();
-            self.error += (size * (error + UNIT * (8.0 + im.abs())).exp_m1()).min(2.0 * ceiling);
+            self.error +=
+                (size * (error + UNIT * (8.0 + exponent.im.abs() + 4.0 * turning)).exp_m1()).min(2.0 * ceiling);
             *total += size;
             *first += size * omega;
             coefficients.push(Complex::new(re, im).exp() * kernel);
@@ -242,7 +253,9 @@ impl Profile {
     fn sum(&self, epsilon: f64) -> (f64, f64) {
         let angle = self.grid.step * epsilon;
         let sum = self.runs.iter().map(|(start, run)| series(run, *start as f64, angle)).sum();
-        (sum, self.error + self.drift * epsilon.abs())
+        // A sum that is not a number must not pass for a small one.
+        let error = if f64::is_finite(sum) { self.error + self.drift * epsilon.abs() } else { f64::INFINITY };
+        (sum, error)
     }
 
     /// An upper bound on `ln delta`, mass lost to truncation included.

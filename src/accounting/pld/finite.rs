@@ -3,7 +3,7 @@
 use super::law::Law;
 use super::pair::{Base, Cell, Pair};
 use super::partition::Partition;
-use crate::num::logs::{LnSum, ln_choose};
+use crate::num::logs::{LnSum, ln_add_exp, ln_choose};
 
 /// One unit of rounding.
 const UNIT: f64 = f64::EPSILON / 2.0;
@@ -15,6 +15,8 @@ pub(super) struct Atoms {
     /// Loss, `ln sum p`, `ln sum p e^-loss` over this atom and all before it.
     rows: Vec<(f64, f64, f64)>,
     margin: f64,
+    /// `ln` of a bound on the mass of the atoms left out.
+    ln_lost: f64,
 }
 
 /// Losses and probabilities of `count` times randomised response, as far as they reach `floor`.
@@ -58,16 +60,22 @@ impl Atoms {
     pub(super) fn new(law: &Law, ln_delta: f64) -> Option<Self> {
         let mut total = vec![(0.0, 0.0)];
         let floor = ln_delta - 60.0;
+        let (mut steps, mut ln_lost) = (0.0, f64::NEG_INFINITY);
         for &(pair, count) in &law.parts {
             let Base::TwoPoint { epsilon } = pair.base else {
                 return None;
             };
             // The support within the floor is at most this wide (Hoeffding), unless n is small.
             let wide = (2.0 * (-2.0 * floor * count).sqrt() + 2.0).min(count + 1.0);
-            if count > 1e12 || law.mu2 > 0.0 || wide * total.len() as f64 > ATOMS {
+            if count > 1e12 || law.mu.upper > 0.0 || wide * total.len() as f64 > ATOMS {
                 return None;
             }
             let rows = binomial(epsilon, count, floor);
+            steps += rows.len() as f64;
+            if (rows.len() as f64) < count + 1.0 {
+                // No probability left out exceeds the floor.
+                ln_lost = ln_add_exp(ln_lost, floor + count.ln() + 1e-6);
+            }
             total = total.iter().flat_map(|a| rows.iter().map(move |b| (a.0 + b.0, a.1 + b.1))).collect();
             if total.len() as f64 > ATOMS {
                 return None;
@@ -83,8 +91,9 @@ impl Atoms {
                 (loss, with.value(), without.value())
             })
             .collect();
-        let margin = 1e-12 + UNIT * law.count().sqrt() * 1024.0;
-        Some(Atoms { rows, margin })
+        // Every step of a binomial rounds two numbers of the size of its logarithm.
+        let margin = 1e-12 + 2.0 * UNIT * steps * (8.0 + floor.abs());
+        Some(Atoms { rows, margin, ln_lost })
     }
 
     /// `ln delta`, or `-inf` beyond the largest loss.
@@ -99,17 +108,22 @@ impl Atoms {
 
     fn bounds(&self, epsilon: f64) -> (f64, f64) {
         let value = self.value(epsilon);
-        if value == f64::NEG_INFINITY {
-            // Rounding may have put the largest loss on the wrong side.
-            let near = self.rows.first().is_some_and(|it| it.0 * (1.0 + 1e-12) > epsilon);
-            return (value, if near { -26.0 } else { value });
-        }
-        // The difference of the two sums loses digits where delta is far below the mass above epsilon.
-        let above = self.rows.partition_point(|it| it.0 > epsilon);
-        let lost =
-            32.0 * UNIT * (1.0 + epsilon + self.rows[above - 1].1.abs()) * (self.rows[above - 1].1 - value).exp();
-        (value - self.margin - lost, value + self.margin + lost)
+        // Rounding may have put losses next to epsilon on the wrong side, and the difference of the two sums
+        // loses digits where delta is far below the mass above epsilon.
+        let near = self.rows.partition_point(|it| it.0 * (1.0 + 1e-12) > epsilon);
+        let Some((_, with, _)) = near.checked_sub(1).and_then(|it| self.rows.get(it)) else {
+            return (f64::NEG_INFINITY, self.ln_lost);
+        };
+        let ln_slack = with + (32.0 * UNIT * (1.0 + epsilon + with.abs())).ln();
+        outward(value, self.margin, ln_slack, self.ln_lost)
     }
+}
+
+/// `ln` of `e^value` less and plus `e^ln_slack`, the latter with the lost mass, all widened by a relative margin.
+fn outward(value: f64, margin: f64, ln_slack: f64, ln_lost: f64) -> (f64, f64) {
+    let upper = ln_add_exp(ln_add_exp(value, ln_slack), ln_lost) + margin;
+    let lower = if ln_slack < value { value + (-(ln_slack - value).exp()).ln_1p() - margin } else { f64::NEG_INFINITY };
+    (lower, if upper.is_nan() { 0.0 } else { upper.min(0.0) })
 }
 
 /// A single mechanism: only the cell that contains epsilon is not summed exactly.
@@ -142,16 +156,19 @@ impl Single {
             }
             if bottom >= epsilon {
                 high.add(term(ln_mass, mean));
-                lost.add(ln_mass + (8.0 * UNIT * (mean.abs() + epsilon)).ln());
             } else if top > epsilon {
                 high.add(term(ln_mass + cell.share_high().ln(), top));
             }
+            // A loss is known to a few units, which also decide on which side of epsilon it is.
+            let units = 16.0 * UNIT * (mean.abs() + epsilon);
+            if top + units >= epsilon {
+                lost.add(ln_mass + units.max(f64::MIN_POSITIVE).ln());
+            }
         }
-        high.add(partition.ln_beyond);
-        let (low, high) = (low.value(), high.value());
-        let margin = |value: f64| 1e-12 + 16.0 * UNIT * value.abs();
-        let lost = if low > f64::NEG_INFINITY { (lost.value() - low).exp() } else { 0.0 };
-        (low - margin(low.max(-1e9)) - lost, high + margin(high.max(-1e9)) + lost)
+        let margin = |value: f64| 1e-12 + 16.0 * UNIT * value.abs().min(1e9);
+        let (low, high, lost) = (low.value(), high.value(), lost.value());
+        let upper = outward(high, margin(high), lost, partition.ln_beyond).1;
+        (outward(low, margin(low), lost, f64::NEG_INFINITY).0, upper)
     }
 }
 
@@ -166,7 +183,7 @@ pub(super) enum Finite {
 impl Finite {
     /// The profile, if the composition has such a form.
     pub(super) fn new(law: &Law, ln_delta: f64) -> Option<Self> {
-        if law.mu2 > 0.0 {
+        if law.mu.upper > 0.0 {
             return None;
         }
         if let Some(atoms) = Atoms::new(law, ln_delta) {

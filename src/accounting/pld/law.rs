@@ -1,22 +1,52 @@
 //! From recorded events to the pairs that have to be composed.
 
+use super::Interval;
 use super::pair::{Base, Pair, Sampling, mixed};
 use crate::accounting::directed::positive;
 use crate::error::{Error, Fallible};
+use crate::num::round::{down, up};
 use crate::privacy::{Adjacency, Event, Mechanism};
 
 /// A composition of dominating pairs, all in one direction.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct Law {
-    /// `sum mu^2` of the unsampled Gaussian mechanisms.
-    pub mu2: f64,
+    /// `sqrt(sum mu^2)` over the unsampled Gaussian mechanisms; roots, since squares may underflow.
+    pub mu: Interval,
     /// `ln` of the probability that no mechanism fails outright.
-    pub ln_keep: f64,
+    pub ln_keep: Interval,
     /// The other pairs and how often each occurs.
     pub parts: Vec<(Pair, f64)>,
 }
 
+impl Default for Law {
+    fn default() -> Self {
+        let zero = Interval { lower: 0.0, upper: 0.0 };
+        Law { mu: zero, ln_keep: zero, parts: Vec::new() }
+    }
+}
+
+/// Bounds on a nonnegative number from two computed ones, each right to a few units.
+fn around(lower: f64, upper: f64) -> Interval {
+    Interval { lower: down(lower, 6).max(0.0), upper: up(upper, 6) }
+}
+
 impl Law {
+    /// Adds `mu` and its multiplicity to the Gaussian part, unless it is nothing.
+    fn widen_mu(&mut self, other: Interval) {
+        if other.upper > 0.0 {
+            self.mu = around(self.mu.lower.hypot(other.lower), self.mu.upper.hypot(other.upper));
+        }
+    }
+
+    /// Adds a bound on the failure of `count` mechanisms.
+    fn lose(&mut self, ln_keep: Interval, count: f64) {
+        if ln_keep.lower < 0.0 {
+            let loss = around(-ln_keep.upper * count, -ln_keep.lower * count);
+            let all = around(loss.lower - self.ln_keep.upper, loss.upper - self.ln_keep.lower);
+            self.ln_keep = Interval { lower: -all.upper, upper: -all.lower };
+        }
+    }
+
     /// Adds a pair, joining it to an equal one.
     fn push(&mut self, pair: Pair, count: f64) {
         match self.parts.iter_mut().find(|it| it.0 == pair) {
@@ -28,15 +58,18 @@ impl Law {
     /// Adds a pair without sampling.
     fn whole(&mut self, base: Base, count: f64) {
         match base {
-            Base::Gaussian { mu } => self.mu2 += count * mu * mu,
+            Base::Gaussian { mu } => {
+                let total = count.sqrt() * mu;
+                self.widen_mu(around(total, total));
+            }
             _ => self.push(Pair { base, sampling: Sampling::Whole }, count),
         }
     }
 
     /// Composition of two laws.
     pub(super) fn compose(&mut self, other: &Law) {
-        self.mu2 += other.mu2;
-        self.ln_keep += other.ln_keep;
+        self.widen_mu(other.mu);
+        self.lose(other.ln_keep, 1.0);
         for &(pair, count) in &other.parts {
             self.push(pair, count);
         }
@@ -48,8 +81,11 @@ impl Law {
             *self = Law::default();
             return;
         }
-        self.mu2 *= count;
-        self.ln_keep *= count;
+        if self.mu.upper > 0.0 {
+            self.mu = around(self.mu.lower * count.sqrt(), self.mu.upper * count.sqrt());
+        }
+        let ln_keep = std::mem::replace(&mut self.ln_keep, Law::default().ln_keep);
+        self.lose(ln_keep, count);
         self.parts.iter_mut().for_each(|it| it.1 *= count);
     }
 
@@ -61,13 +97,13 @@ impl Law {
     /// A bound above all losses that can occur.
     pub(super) fn largest_loss(&self) -> f64 {
         let pure: f64 = self.parts.iter().map(|(pair, count)| pair.largest_loss() * count).sum();
-        if self.mu2 > 0.0 { f64::INFINITY } else { pure * (1.0 + 1e-12) }
+        if self.mu.upper > 0.0 { f64::INFINITY } else { pure * (1.0 + 1e-12) }
     }
 
     /// `ln` probability and value of the largest sum of losses, from below, if all pairs have a largest
     /// loss with some mass.
     pub(super) fn top(&self) -> Option<(f64, f64)> {
-        if self.mu2 > 0.0 {
+        if self.mu.upper > 0.0 {
             return None;
         }
         let mut sum = (0.0, 0.0);
@@ -75,7 +111,8 @@ impl Law {
             let (ln_mass, loss) = pair.top()?;
             sum = (sum.0 + count * ln_mass, sum.1 + count * loss);
         }
-        Some((sum.0 - 1e-13 * (1.0 + sum.0.abs()), sum.1 * (1.0 - 1e-13)))
+        // A loss that may have been rounded up from an underflow says nothing.
+        (sum.1 > 1e-290).then(|| (sum.0 - 1e-13 * (1.0 + sum.0.abs()), sum.1 * (1.0 - 1e-13)))
     }
 
     /// A zCDP parameter that holds for the whole composition; sampling can only lower it.
@@ -84,23 +121,37 @@ impl Law {
             let mu = match pair.base {
                 Base::Gaussian { mu } => mu,
                 Base::DiscreteGaussian { sigma, shift } => shift / sigma,
-                // rho = e tanh(e/2) for a pure e.
-                Base::Laplace { epsilon } | Base::TwoPoint { epsilon } => {
-                    (2.0 * epsilon * (epsilon / 2.0).tanh()).sqrt()
-                }
-                Base::DiscreteLaplace { unit, shift } => (2.0 * unit * shift * (unit * shift / 2.0).tanh()).sqrt(),
+                Base::Laplace { epsilon } | Base::TwoPoint { epsilon } => root_twice_rho(epsilon),
+                Base::DiscreteLaplace { unit, shift } => root_twice_rho(unit * shift),
             };
             let factor = if matches!(pair.sampling, Sampling::Replace(_)) { 2.0 } else { 1.0 };
-            (factor * mu) * (factor * mu) / 2.0
+            half_square(factor * mu)
         };
-        (self.mu2 / 2.0 + self.parts.iter().map(|(pair, count)| one(pair) * count).sum::<f64>()) * (1.0 + 1e-12)
+        // The margin covers a few roundings for each part.
+        let margin = 1.0 + 1e-14 * (100.0 + self.parts.len() as f64);
+        (half_square(self.mu.upper) + self.parts.iter().map(|(pair, count)| one(pair) * count).sum::<f64>()) * margin
     }
+}
+
+/// `sqrt(2 rho)` for the `rho = e tanh(e/2)` of a pure e.
+fn root_twice_rho(epsilon: f64) -> f64 {
+    (2.0 * epsilon).sqrt() * (epsilon / 2.0).tanh().sqrt()
+}
+
+/// `mu^2 / 2`, not 0 when it underflows: that would claim that a mechanism costs nothing.
+fn half_square(mu: f64) -> f64 {
+    if mu > 0.0 { (mu * mu / 2.0).max(f64::MIN_POSITIVE) } else { 0.0 }
 }
 
 /// What one mechanism is: a pair, unless it costs nothing, and the probability that it fails outright.
 struct Content {
     base: Option<Base>,
     delta: f64,
+}
+
+/// `delta rate`; a product that underflows is rounded up, which [`super::solve`] undoes for lower bounds.
+fn sampled_failure(delta: f64, rate: f64) -> f64 {
+    if delta > 0.0 && rate > 0.0 { (delta * rate).max(f64::MIN_POSITIVE) } else { 0.0 }
 }
 
 /// The two directions of a composition under add-remove; one suffices when they have equal profiles.
@@ -193,8 +244,8 @@ impl Reader {
             }
         };
         let size = match base {
-            Base::Gaussian { mu } => mu * mu,
-            Base::DiscreteGaussian { sigma, shift } => (shift / sigma) * (shift / sigma),
+            Base::Gaussian { mu } => mu,
+            Base::DiscreteGaussian { sigma, shift } => shift / sigma,
             Base::Laplace { epsilon } | Base::TwoPoint { epsilon } => epsilon,
             // A loss of 0 costs nothing even when the unit overflows.
             Base::DiscreteLaplace { shift: 0.0, .. } => 0.0,
@@ -209,8 +260,10 @@ impl Reader {
 
     fn fail(&mut self, delta: f64, count: f64) {
         if delta > 0.0 && count > 0.0 {
-            self.remove.ln_keep += count * (-delta).ln_1p();
-            self.add.ln_keep += count * (-delta).ln_1p();
+            let ln_keep = (-delta).ln_1p();
+            let ln_keep = Interval { lower: ln_keep, upper: ln_keep };
+            self.remove.lose(ln_keep, count);
+            self.add.lose(ln_keep, count);
         }
     }
 
@@ -236,22 +289,20 @@ impl Reader {
             let Mechanism::Gaussian { noise_multiplier } = mechanism else {
                 return Err(unsupported(path, event, "under replace-one only a Gaussian may be Poisson-sampled"));
             };
-            self.fail(content.delta * rate, count);
+            self.fail(sampled_failure(content.delta, rate), count);
             if content.base.is_some() {
                 let base = Base::Gaussian { mu: 1.0 / noise_multiplier };
                 self.remove.push(Pair { base, sampling: Sampling::Replace(rate) }, count);
             }
             return Ok(());
         }
-        self.fail(content.delta * rate, count);
+        self.fail(sampled_failure(content.delta, rate), count);
         match content.base {
             None => {}
             Some(Base::TwoPoint { epsilon }) => {
                 // Balle, Barthe and Gaboardi 2018, Theorem 8.
-                let epsilon = mixed(rate, epsilon);
-                if epsilon > 0.0 {
-                    self.add_whole(&Content { base: Some(Base::TwoPoint { epsilon }), delta: 0.0 }, count);
-                }
+                let epsilon = mixed(rate, epsilon).max(f64::MIN_POSITIVE);
+                self.add_whole(&Content { base: Some(Base::TwoPoint { epsilon }), delta: 0.0 }, count);
             }
             Some(base) => {
                 self.two_sided = true;

@@ -34,7 +34,7 @@ mod partition;
 mod plan;
 mod solve;
 
-pub use calibrate::{calibrate_noise_multiplier, calibrate_rate, calibrate_steps};
+pub use calibrate::{calibrate_noise_multiplier, calibrate_rate, calibrate_steps, run_epsilon, run_ln_delta};
 
 use crate::error::{Error, Fallible};
 use crate::privacy::{Adjacency, Delta, Epsilon, Event, Mechanism};

@@ -36,9 +36,10 @@ const PIECES: f64 = 64.0;
 /// `ln` of the mass of `(a, b)` under `N(0, 1)`, and `ln` of the ratio of the masses under `N(mu, 1)`
 /// and `N(0, 1)`.
 ///
-/// Intervals are integrated by 10-point rules on pieces so narrow that their error is below 1e-30. All
-/// terms are positive, so that the ratio minus 1 keeps its relative precision even when it is tiny. Only
-/// very wide intervals, whose exact ratio never matters, take the difference of two tails.
+/// Intervals are integrated by 10-point rules on pieces so narrow that their error is below 1e-30. Where
+/// losses are small the ratio is summed less 1, so that it keeps its relative precision even when it is
+/// tiny; elsewhere that difference would lose digits. Only very wide intervals, whose exact ratio never
+/// matters, take the difference of two tails.
 pub(super) fn cell(a: f64, b: f64, mu: f64) -> (f64, f64) {
     let width = b - a;
     let reach = width * (a.abs().max(b.abs()) + mu.abs() + 1.0);
@@ -46,10 +47,10 @@ pub(super) fn cell(a: f64, b: f64, mu: f64) -> (f64, f64) {
         let base = ln_mass(a, b);
         return (base, ln_mass(a - mu, b - mu) - base);
     }
-    // Densities relative to the point nearest 0, losses relative to the middle unless they are small.
+    // Densities relative to the point nearest 0, losses relative to the one there unless they are small.
     let nearest = 0f64.clamp(a, b);
-    let at_middle = loss(a + width / 2.0, mu);
-    let base = if at_middle.abs() < 1.0 { 0.0 } else { at_middle };
+    let small = loss(a, mu).abs().max(loss(b, mu).abs()) < 1.0;
+    let base = if small { 0.0 } else { loss(nearest, mu) };
     let pieces = reach.ceil().max(1.0);
     let half = width / pieces / 2.0;
     let (mut mass, mut shifted) = (0.0, 0.0);
@@ -59,12 +60,14 @@ pub(super) fn cell(a: f64, b: f64, mu: f64) -> (f64, f64) {
             for u in [middle - node * half, middle + node * half] {
                 let density = weight * (-(u - nearest) * (u + nearest) / 2.0).exp();
                 mass += density;
-                shifted += density * (loss(u, mu) - base).exp_m1();
+                let gain = loss(u, mu) - base;
+                shifted += density * if small { gain.exp_m1() } else { gain.exp() };
             }
         }
     }
     let ln_base = -nearest * nearest / 2.0 - LN_SQRT_TAU;
-    (ln_base + (2.0 * half * mass).ln(), (shifted / mass).ln_1p() + base)
+    let ratio = shifted / mass;
+    (ln_base + (2.0 * half * mass).ln(), if small { ratio.ln_1p() } else { ratio.ln() + base })
 }
 
 #[cfg(test)]

@@ -27,13 +27,16 @@ impl Cell {
     /// The share of the mass that must sit at `high` when the rest sits at `low` and both masses, under P
     /// and under Q, are kept.
     ///
-    /// Moving the set there can only make P and Q easier to tell apart (connect the dots).
+    /// Moving the set there can only make P and Q easier to tell apart (connect the dots). The share is
+    /// rounded up by more than the error of the mean: a strong tilt multiplies what is at `high` by
+    /// `e^(c (high - low))`, so that a share of 1e-13 may be what matters.
     pub(super) fn share_high(&self) -> f64 {
         let width = self.high - self.low;
         if width <= 0.0 {
             return 1.0;
         }
-        ((self.low - self.mean).exp_m1() / (-width).exp_m1()).clamp(0.0, 1.0)
+        let error = 8.0 * f64::EPSILON * (self.low.abs() + self.high.abs());
+        (((self.low - self.mean).exp_m1() - error) / (-width).exp_m1()).clamp(0.0, 1.0)
     }
 }
 
@@ -94,7 +97,10 @@ struct Plain {
 /// `ln(1 - q + q e^loss)`, relatively precise also when tiny.
 pub(super) fn mixed(q: f64, loss: f64) -> f64 {
     if loss >= 700.0 {
-        loss + q.ln() + ((1.0 - q) / q * (-loss).exp()).ln_1p()
+        // A tiny q has no reciprocal, and its logarithm would lose digits where the two nearly cancel.
+        let half = (loss / 2.0).exp();
+        let odds = q * half * half;
+        if odds.is_finite() { (odds - q).ln_1p() } else { loss + q.ln() + ((-q).ln_1p() - loss - q.ln()).exp() }
     } else if q > 0.5 && loss < -0.5 {
         // Here 1 - q is exact, and the other form would cancel.
         ((1.0 - q) + q * loss.exp()).ln()
@@ -139,16 +145,19 @@ fn integers(sigma: f64, shift: f64, from: f64, to: f64) -> Plain {
     if sigma < WIDE || to - from <= FEW {
         // Relative to the integer nearest 0, so that nothing underflows.
         let nearest = 0f64.clamp(from, to - 1.0);
-        let middle = loss(from + ((to - from) / 2.0).floor());
-        let (mut mass, mut shifted) = (0.0, 0.0);
+        let exponent = |x: f64| -(x - nearest) / sigma * ((x + nearest) / sigma) / 2.0;
+        // Small losses are summed less 1, others as they are: far out the density falls so fast that a
+        // difference from 1 would keep no digit. The largest term under P is the one nearest the shift.
+        let peak = shift.clamp(from, to - 1.0).round();
+        let (small, top) = (low.abs().max(high.abs()) < 1.0, exponent(peak) + loss(peak));
+        let (mut mass, mut moved) = (0.0, 0.0);
         for i in 0..(to - from) as u64 {
             let x = from + i as f64;
-            let density = (-(x - nearest) / sigma * ((x + nearest) / sigma) / 2.0).exp();
+            let density = exponent(x).exp();
             mass += density;
-            let here = if middle.abs() < 1.0 { loss(x) } else { loss(x) - middle };
-            shifted += density * here.exp_m1();
+            moved += if small { density * loss(x).exp_m1() } else { (exponent(x) + loss(x) - top).exp() };
         }
-        let mean = (shifted / mass).ln_1p() + if middle.abs() < 1.0 { 0.0 } else { middle };
+        let mean = if small { (moved / mass).ln_1p() } else { (moved / mass).ln() + top };
         let ln_mass = f64::ln(mass) - 0.5 * (nearest / sigma).powi(2) - ln_normaliser(sigma);
         return Plain { ln_mass, low, mean, high };
     }
@@ -248,12 +257,20 @@ impl Pair {
         matches!(self.base, Base::DiscreteGaussian { .. } | Base::DiscreteLaplace { .. })
     }
 
-    /// Whether the cells can be summed in reasonable time.
+    /// Whether the pair is in the range for which tilts and cells are meant; others get analytic bounds.
     pub(super) fn is_tractable(&self, reach: f64) -> bool {
-        match self.base {
-            Base::DiscreteGaussian { sigma, shift } => sigma >= WIDE || shift + 2.0 * reach * sigma < 1e6,
-            _ => reach.is_finite(),
-        }
+        let rate = match self.sampling {
+            Sampling::Whole => 1.0,
+            Sampling::Remove(q) | Sampling::Add(q) | Sampling::Replace(q) => q,
+        };
+        let size = match self.base {
+            Base::Gaussian { mu } => mu,
+            Base::DiscreteGaussian { sigma, shift } if sigma < WIDE && shift + 2.0 * reach * sigma > 1e6 => f64::NAN,
+            Base::DiscreteGaussian { sigma, shift } => shift / sigma,
+            Base::Laplace { epsilon } | Base::TwoPoint { epsilon } => epsilon,
+            Base::DiscreteLaplace { unit, shift } => unit * shift,
+        };
+        reach.is_finite() && rate >= 1e-30 && (1e-30..=1e3).contains(&size)
     }
 
     /// A point that splits an interval of the coordinate, unless it cannot be split.
@@ -297,6 +314,7 @@ impl Pair {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::num::logs::LnSum;
 
     fn pairs() -> Vec<Pair> {
         let bases = [
@@ -313,6 +331,24 @@ mod tests {
             bases.iter().flat_map(|&base| samplings.map(|sampling| Pair { base, sampling })).collect();
         all.push(Pair { base: Base::Gaussian { mu: 0.7 }, sampling: Sampling::Replace(0.2) });
         all
+    }
+
+    /// Far out all of a wide cell sits at its near end, many units of loss below its middle.
+    #[test]
+    fn wide_cells_in_the_tail_keep_their_ratio() {
+        let (sigma, shift) = (4.580_946_529_368_63, 2.0);
+        for (from, to) in [(1900.0, 2400.0), (-2400.0, -1900.0), (-300.0, 300.0), (40.0, 41.0), (1500.0, 1564.0)] {
+            let (mut with, mut without) = (LnSum::default(), LnSum::default());
+            for i in 0..(to - from) as u64 {
+                let x = from + i as f64;
+                without.add(-x * x / (2.0 * sigma * sigma));
+                with.add(-(x - shift) * (x - shift) / (2.0 * sigma * sigma));
+            }
+            let truth = with.value() - without.value();
+            let found = integers(sigma, shift, from, to).mean;
+            let size = 1.0 + without.value().abs();
+            assert!((found - truth).abs() < 1e-14 * size, "{from} {to}: {found} {truth}");
+        }
     }
 
     #[test]

@@ -54,6 +54,8 @@ pub(super) struct Tilted {
     pub atoms: Vec<(f64, f64)>,
     /// Mean of `|ln p| + |c L|`: the size of the exponents that were rounded.
     pub exponents: f64,
+    /// Mean of the same times `|L|`.
+    pub weighted: f64,
 }
 
 /// A sum with its rounding errors added back (Neumaier 1974).
@@ -72,7 +74,7 @@ impl Atoms {
     ///
     /// Near 0 it is `ln(1 + E[e^(c L) - 1])`: errors are then relative to the small expectation, and
     /// survive being multiplied by a large number of steps.
-    fn moment(&self, c: f64) -> (f64, f64) {
+    pub(super) fn moment(&self, c: f64) -> (f64, f64) {
         let scale = self.list.iter().fold(f64::NEG_INFINITY, |m, it| m.max(it.0 + c * it.1));
         if !scale.is_finite() {
             return (scale, 0.0);
@@ -112,7 +114,9 @@ impl Atoms {
             .filter(|it| it.0 > 0.0)
             .collect();
         sorted.sort_by(|a, b| a.1.total_cmp(&b.1));
-        let exponents = sorted.iter().map(|it| it.0 * (it.2.abs() + (c * it.1).abs())).sum();
+        let size = |it: &(f64, f64, f64)| it.0 * (it.2.abs() + (c * it.1).abs());
+        let exponents = sorted.iter().map(size).sum();
+        let weighted = sorted.iter().map(|it| size(it) * it.1.abs()).sum();
         let mut joined: Vec<(f64, f64)> = Vec::with_capacity(sorted.len());
         for (p, loss, _) in sorted {
             match joined.last_mut() {
@@ -120,7 +124,7 @@ impl Atoms {
                 _ => joined.push((p, loss)),
             }
         }
-        Tilted { ln_moment, error, atoms: joined, exponents }
+        Tilted { ln_moment, error, atoms: joined, exponents, weighted }
     }
 }
 

@@ -4,6 +4,7 @@ use super::contour::{Grid, Profile};
 use super::law::Law;
 use super::partition::{Atoms, Partition, Side};
 use crate::num::minimise::scan_then_golden;
+use crate::num::round::{down, up};
 
 /// What is asked.
 #[derive(Clone, Copy, Debug)]
@@ -28,7 +29,8 @@ const TILTS: (f64, f64, u32) = (1e-5, 1e30, 120);
 /// A composition prepared for one question.
 pub(super) struct Prepared {
     parts: Vec<(Partition, f64)>,
-    mu2: f64,
+    /// `sum mu^2` of the Gaussians, from below and from above.
+    mu2: (f64, f64),
     question: Question,
     /// The abscissa.
     c: f64,
@@ -87,7 +89,7 @@ impl Prepared {
             law.parts.iter().map(|&(pair, count)| (Partition::new(pair, reach, 64), count)).collect();
         let mut it = Prepared {
             parts,
-            mu2: law.mu2,
+            mu2: (down(law.mu.lower * law.mu.lower, 1).max(0.0), up(law.mu.upper * law.mu.upper, 1)),
             question,
             c: 1.0,
             ln_moment: 0.0,
@@ -106,7 +108,7 @@ impl Prepared {
 
     /// `K(c)` of the coarse composition.
     fn ln_moment(&self, atoms: &[(Atoms, f64)], c: f64) -> f64 {
-        let gaussian = c * (c + 1.0) * self.mu2 / 2.0;
+        let gaussian = c * (c + 1.0) * self.mu2.1 / 2.0;
         gaussian + atoms.iter().map(|(atoms, count)| count * atoms.ln_moment(c)).sum::<f64>()
     }
 
@@ -124,7 +126,7 @@ impl Prepared {
         let Ok(best) = best;
         let variance = |c: f64| {
             let sum: f64 = atoms.iter().map(|(it, count)| count * it.tilted(c).variance()).sum();
-            sum + self.mu2
+            sum + self.mu2.1
         };
         // A tilt of at least four standard deviations keeps the window short when delta is large; it may
         // cost a few digits, not more.
@@ -197,16 +199,21 @@ impl Prepared {
         let step = std::f64::consts::TAU / window;
         let c = self.c;
         let mut tau2 = 0.25 * ln_tolerance / (c * (c + 1.0));
-        if tau2 <= self.mu2 {
+        if tau2 <= self.mu2.0 {
             tau2 = 0.0;
         }
-        let count = (CUT / (tau2 + self.mu2).sqrt() / step).ceil();
+        let count = (CUT / (tau2 + self.mu2.0).sqrt() / step).ceil();
         if !(1.0..=FREQUENCIES).contains(&count) {
             return None;
         }
-        let grid = Grid { c, step, count: count as usize, tau2, mu2: self.mu2, beyond };
-        let upper = Profile::new(&parts, Side::Pessimistic, grid)?;
-        Some((Profile::new(&parts, Side::Optimistic, grid)?, upper))
+        // A search asks at hundreds of epsilons, with many sums each.
+        let sums = match self.question {
+            Question::LnDelta(_) => 300,
+            Question::Epsilon(_) => 20,
+        };
+        let grid = |mu2| Grid { c, step, count: count as usize, tau2, mu2, beyond, sums };
+        let upper = Profile::new(&parts, Side::Pessimistic, grid(self.mu2.1))?;
+        Some((Profile::new(&parts, Side::Optimistic, grid(self.mu2.0))?, upper))
     }
 
     /// Takes note of a point near the answer: how far delta really lies below its Chernoff bound.
@@ -220,11 +227,13 @@ impl Prepared {
 
     /// A certified upper bound on epsilon, by Chernoff.
     pub(super) fn chernoff(&self, ln_delta: f64) -> f64 {
-        let ln_moment = self.ln_moment(&atoms(&self.parts, Side::Pessimistic), self.c);
+        let atoms = atoms(&self.parts, Side::Pessimistic);
+        let ln_moment = self.ln_moment(&atoms, self.c);
         let lost = self.parts.iter().map(|(it, count)| count * it.ln_beyond.exp()).sum::<f64>();
-        // Rounding and the truncated mass, both far below this allowance for all but absurd counts.
-        let allowance = 1e-9 + 1e-13 * self.parts.iter().map(|it| it.1).sum::<f64>();
-        if lost > 0.5 * allowance * ln_delta.exp() || allowance > 0.1 {
+        // The truncated mass is paid from the first term, rounding from the others.
+        let rounding: f64 = atoms.iter().map(|(it, count)| count * it.moment(self.c).1).sum();
+        let allowance = 1e-9 + 2.0 * rounding + 1e-13 * (ln_moment.abs() + ln_delta.abs());
+        if lost > 1e-10 * ln_delta.exp() || allowance > 0.1 {
             return f64::INFINITY;
         }
         (ln_moment + conversion(self.c) - ln_delta + allowance) / self.c

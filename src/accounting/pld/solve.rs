@@ -7,6 +7,7 @@ use super::law::Law;
 use super::plan::{Prepared, Question};
 use crate::accounting::{gaussian, zcdp};
 use crate::error::Fallible;
+use crate::num::logs::ln_add_exp;
 use crate::num::root::bisect;
 use crate::num::round::{down, up};
 use crate::privacy::{Delta, Epsilon};
@@ -29,8 +30,7 @@ impl Curve {
     fn lower(&self, epsilon: f64) -> f64 {
         match self {
             Curve::Gaussian(mu, _) => {
-                let upper = gaussian_ln_delta(*mu, epsilon);
-                upper - 1e-12 * (1.0 + upper.abs())
+                gaussian_ln_delta(*mu, epsilon).map_or(f64::NEG_INFINITY, |upper| upper - 1e-12 * (1.0 + upper.abs()))
             }
             Curve::Finite(finite) => finite.bounds(epsilon).0,
             Curve::Contour(lower, _) => lower.lower(epsilon),
@@ -39,21 +39,16 @@ impl Curve {
 
     fn upper(&self, epsilon: f64) -> f64 {
         match self {
-            Curve::Gaussian(_, mu) => gaussian_ln_delta(*mu, epsilon),
+            Curve::Gaussian(_, mu) => gaussian_ln_delta(*mu, epsilon).unwrap_or(0.0),
             Curve::Finite(finite) => finite.bounds(epsilon).1,
             Curve::Contour(_, upper) => upper.upper(epsilon),
         }
     }
 }
 
-/// The exact upper bound, or 0 where it has no answer.
-fn gaussian_ln_delta(mu: f64, epsilon: f64) -> f64 {
-    Epsilon::new(epsilon).and_then(|it| gaussian::ln_delta(mu, it)).unwrap_or(0.0)
-}
-
-fn gaussian_curve(mu2: f64) -> Curve {
-    let mu = mu2.sqrt();
-    Curve::Gaussian(mu * (1.0 - 1e-14), mu * (1.0 + 1e-14))
+/// The exact upper bound, if it has an answer.
+fn gaussian_ln_delta(mu: f64, epsilon: f64) -> Option<f64> {
+    Epsilon::new(epsilon).and_then(|it| gaussian::ln_delta(mu, it)).ok()
 }
 
 /// A composition with the probability of outright failure split off: `delta = p + (1-p) delta'`.
@@ -64,8 +59,10 @@ struct Kept {
 
 impl Kept {
     fn new(law: &Law) -> Self {
-        let p = -law.ln_keep.exp_m1();
-        Kept { failure: (p * (1.0 - 1e-14), (p * (1.0 + 1e-14)).min(1.0)) }
+        let (low, high) = (down(-law.ln_keep.upper.exp_m1(), 4), up(-law.ln_keep.lower.exp_m1(), 4));
+        // A product that underflowed was rounded up, so that below this nothing is certain.
+        let low = if low < 1e-300 { 0.0 } else { low };
+        Kept { failure: (low, if law.ln_keep.lower < 0.0 { high.min(1.0) } else { 0.0 }) }
     }
 
     /// Bounds on the `ln delta'` that makes up a total of delta; `None` when the failures use it all.
@@ -83,7 +80,7 @@ impl Kept {
         if self.failure.1 == 0.0 {
             return ln_delta;
         }
-        let sum = |p: f64, ln: f64| (p + (1.0 - p) * ln.exp()).min(1.0).ln();
+        let sum = |p: f64, ln: f64| ln_add_exp(p.ln(), (-p).ln_1p() + ln).min(0.0);
         let (low, high) = (sum(self.failure.0, ln_delta.0), sum(self.failure.1, ln_delta.1));
         (low - 1e-14 * (1.0 + low.abs()), (high + 1e-14 * (1.0 + high.abs())).min(0.0))
     }
@@ -91,7 +88,9 @@ impl Kept {
 
 /// The zCDP bound on epsilon, which always holds.
 fn analytic_epsilon(law: &Law, ln_delta: f64) -> f64 {
-    let by_rho = Delta::new(ln_delta.exp()).and_then(|delta| zcdp::epsilon_optimal(0.0, law.rho(), delta));
+    // Rounded to 1 it would be no delta; the next one below is that of a target just below 1.
+    let delta = ln_delta.exp().min(1f64.next_down());
+    let by_rho = Delta::new(delta).and_then(|delta| zcdp::epsilon_optimal(0.0, law.rho(), delta));
     by_rho.map_or(f64::INFINITY, Epsilon::value).min(law.largest_loss())
 }
 
@@ -121,7 +120,7 @@ fn top_ln_delta(law: &Law, epsilon: f64) -> f64 {
 
 /// Whether the sum of the total variations is at most `e^ln_delta`, so that epsilon is 0.
 fn is_free(law: &Law, ln_delta: f64) -> bool {
-    let gaussian = if law.mu2 > 0.0 { gaussian_ln_delta(law.mu2.sqrt() * (1.0 + 1e-14), 0.0).exp() } else { 0.0 };
+    let gaussian = gaussian_ln_delta(law.mu.upper, 0.0).map_or(1.0, f64::exp);
     let variation = |pair| super::finite::Single::new(pair, ln_delta.max(-700.0)).map_or(1.0, |it| it.variation());
     let room = ln_delta.exp() * (1.0 - 1e-9);
     // The cheap part first: a single variation that is too large decides.
@@ -191,20 +190,20 @@ fn finest(prepared: &Prepared, ln_tolerance: &mut f64, floor: &mut f64) -> Optio
 fn kept_epsilon(law: &Law, target: (f64, f64), tolerance: f64) -> Interval {
     let analytic = analytic_epsilon(law, target.0);
     if law.parts.is_empty() {
-        if law.mu2 == 0.0 {
+        if law.mu.upper == 0.0 {
             return Interval { lower: 0.0, upper: 0.0 };
         }
-        return invert(&gaussian_curve(law.mu2), target, analytic, analytic, 1e-9 * analytic);
+        return invert(&Curve::Gaussian(law.mu.lower, law.mu.upper), target, analytic, analytic, 1e-9 * analytic);
+    }
+    let mut best = Interval { lower: top_epsilon(law, target.1).min(analytic), upper: analytic };
+    if best.width() <= 1e-12 * analytic {
+        return best;
     }
     if let Some(finite) = Finite::new(law, target.0) {
         return invert(&Curve::Finite(finite), target, analytic, analytic, 1e-10 * analytic.min(1e300));
     }
     if is_free(law, target.0) {
         return Interval { lower: 0.0, upper: 0.0 };
-    }
-    let mut best = Interval { lower: top_epsilon(law, target.1).min(analytic), upper: analytic };
-    if best.width() <= tolerance.max(1e-12 * analytic) {
-        return best;
     }
     let Some(mut prepared) = Prepared::new(law, Question::LnDelta(target.0)) else {
         return best;
@@ -232,11 +231,11 @@ fn kept_epsilon(law: &Law, target: (f64, f64), tolerance: f64) -> Interval {
 fn kept_ln_delta(law: &Law, epsilon: f64, tolerance: f64) -> (f64, f64) {
     let analytic = analytic_ln_delta(law, epsilon);
     let none = f64::NEG_INFINITY;
-    if analytic == none || (law.parts.is_empty() && law.mu2 == 0.0) {
+    if analytic == none || (law.parts.is_empty() && law.mu.upper == 0.0) {
         return (none, none);
     }
     if law.parts.is_empty() {
-        let curve = gaussian_curve(law.mu2);
+        let curve = Curve::Gaussian(law.mu.lower, law.mu.upper);
         return (curve.lower(epsilon), curve.upper(epsilon).min(analytic));
     }
     let prepared = Prepared::new(law, Question::Epsilon(epsilon));
@@ -251,7 +250,9 @@ fn kept_ln_delta(law: &Law, epsilon: f64, tolerance: f64) -> (f64, f64) {
     };
     let mut ln_tolerance = prepared.ln_tolerance(tolerance);
     let mut floor = LEAST;
-    for _ in 0..RUNS {
+    // Next to the largest loss delta falls to 0 and finer sums gain nothing on the bounds above.
+    let runs = if epsilon > 0.999_999 * law.largest_loss() { 1 } else { RUNS };
+    for _ in 0..runs {
         let Some((lower, upper)) = finest(&prepared, &mut ln_tolerance, &mut floor) else {
             return best;
         };
@@ -278,7 +279,8 @@ pub(super) fn epsilon(law: &Law, delta: Delta, tolerance: f64) -> Interval {
 
 /// Bounds on `ln delta` in one direction.
 pub(super) fn ln_delta(law: &Law, epsilon: f64, tolerance: f64) -> Interval {
-    let kept = if epsilon == f64::INFINITY || law.ln_keep == f64::NEG_INFINITY {
+    // Failures that are all but certain decide alone.
+    let kept = if epsilon == f64::INFINITY || law.ln_keep.upper < -800.0 {
         (f64::NEG_INFINITY, f64::NEG_INFINITY)
     } else {
         kept_ln_delta(law, epsilon, tolerance)

@@ -17,7 +17,7 @@ use serde_json::{Map, Value};
 
 use crate::error::{Error, Fallible};
 use answer::Answer;
-pub use input::{Query, answer_line, read_queries};
+pub use input::{Malformed, Query, answer_line, read_queries};
 use params::Params;
 
 /// How one kind is answered.
@@ -60,6 +60,23 @@ pub const QUERIES: &[&str] = &{
     }
     names
 };
+
+/// A kind of question and the names of its parameters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Signature {
+    /// One of [`QUERIES`].
+    pub query: &'static str,
+    /// Parameters that must be given.
+    pub required: &'static [&'static str],
+    /// Parameters that may be given.
+    pub optional: &'static [&'static str],
+}
+
+/// What every kind of question wants to know, in the order of [`QUERIES`].
+pub fn signatures() -> impl Iterator<Item = Signature> {
+    let kinds = KINDS.iter().flat_map(|topic| topic.iter());
+    kinds.map(|kind| Signature { query: kind.name, required: kind.required, optional: kind.optional })
+}
 
 /// The answer to one question.
 ///

@@ -120,8 +120,8 @@ pub fn poisson_gaussian_replace_one(rate: f64, noise_multiplier: f64, alpha: f64
         let (plus, minus) = (shift(1.0), shift(-1.0));
         let difference =
             if (x / z / z).abs() < 1.0 { 2.0 * q * (-0.5 / z / z).exp() * (x / z / z).sinh() } else { plus - minus };
-        let u = sampled_ratio(q, z, x) - sampled_ratio(q, z, -x);
-        (difference / (1.0 + minus), u, sampled_ratio(q, z, -x))
+        let ln_base = sampled_ratio(q, z, -x);
+        (difference / ln_base.exp(), sampled_ratio(q, z, x) - ln_base, ln_base)
     };
     let range = (-13.0 * z - 2.0, 13.0 * z + 2.0 * a);
     // The quotient grows by (1/cos(t/2))^alpha at height t z^2, so a large order narrows the strip.
@@ -133,7 +133,14 @@ pub fn poisson_gaussian_replace_one(rate: f64, noise_multiplier: f64, alpha: f64
 /// `ln(1 - q + q e^{(2x-1)/(2z^2)})`.
 fn sampled_ratio(q: f64, z: f64, x: f64) -> f64 {
     let s = (2.0 * x - 1.0) / z / z / 2.0;
-    if s < 700.0 { (q * s.exp_m1()).ln_1p() } else { q.ln() + s + ((1.0 - q) / q * (-s).exp()).ln_1p() }
+    if s >= 700.0 {
+        q.ln() + s + ((1.0 - q) / q * (-s).exp()).ln_1p()
+    } else if q > 0.5 && s < -0.5 {
+        // Here 1 - q is exact; the other form would lose it next to 1.
+        ((1.0 - q) + q * s.exp()).ln()
+    } else {
+        (q * s.exp_m1()).ln_1p()
+    }
 }
 
 /// `w`, `u = ln(1 + w)` at a point, and the logarithm of the density of the base measure over `Q`.
@@ -258,6 +265,21 @@ mod tests {
             );
             assert!((sum / rule - 1.0).abs() < 2e-11, "{q} {z} {a}: {sum:e} {rule:e}");
             assert!(minkowski(q, z, a) * (1.0 + 1e-10) >= sum && interpolated(q, z, a + 0.5) >= sum);
+        }
+    }
+
+    /// References by the trapezoid rule with 40 digits, its step halved until 20 agree.
+    #[test]
+    fn a_rate_next_to_1_keeps_its_distance_from_it() {
+        for (q, z, a, add, both) in [
+            (0.999_999_988_037_851_6, 1.052_951_443_945_706_6, 21.0, 9.176_861_184_010_333, 27.562_415_439_276_782),
+            (0.999_999_999_999, 1.3, 7.5, 2.218_934_911_159_011, 8.875_739_637_814_181),
+            (0.999_999_999, 2.0, 33.25, 4.156_245_926_600_321, 16.609_620_116_400_23),
+        ] {
+            let found = poisson_gaussian(q, z, a).unwrap().add;
+            assert!(found >= add && found <= add * (1.0 + 1e-10), "{q} {z} {a}: {found:e} {add:e}");
+            let found = poisson_gaussian_replace_one(q, z, a).unwrap();
+            assert!(found >= both && found <= both * (1.0 + 1e-10), "{q} {z} {a}: {found:e} {both:e}");
         }
     }
 

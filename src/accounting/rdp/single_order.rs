@@ -22,7 +22,7 @@ const SLACK: f64 = 1e-13;
 /// # Privacy
 /// An upper bound, at most 0 and never above the improved conversion; raised by `1e-9` relatively.
 ///
-/// Reference: Asoodeh, Liao, Calmon, Kosut and Sankar 2021, Theorem 3.
+/// Reference: Asoodeh, Liao, Calmon, Kosut and Sankar 2021, the lossless conversion at one order.
 ///
 /// ```
 /// use rhograd::{accounting::rdp, privacy::Epsilon};

@@ -1,0 +1,348 @@
+//! `rhograd account calibrate`: one parameter of a run from the others.
+
+use clap::{Args, ValueEnum};
+use serde_json::{Map, Value, json};
+
+use super::account::{CONVERSIONS, delta_up, number};
+use super::arguments::AdjacencyArgument;
+use crate::accounting::{calibrate, gaussian, pld};
+use crate::error::{Error, Fallible};
+use crate::privacy::{Adjacency, Delta, Epsilon};
+
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  rhograd account calibrate --epsilon 1 --delta 1e-6 --steps 100 --clip 1          the least noise
+  rhograd account calibrate --rho 0.05 --steps 100 --adjacency replace-one
+  rhograd account calibrate --epsilon 1 --delta 1e-6 --noise-multiplier 50         the most steps
+  rhograd account calibrate --delta 1e-6 --noise-multiplier 50 --steps 100         epsilon
+  rhograd account calibrate --epsilon 1 --noise-multiplier 50 --steps 100          delta
+  rhograd account calibrate --noise-multiplier 50 --steps 100                      rho
+  rhograd account calibrate --epsilon 1 --delta 1e-6 --solve rho                   the rho that may be spent
+
+With Poisson sampling:
+  rhograd account calibrate --epsilon 1 --delta 1e-6 --steps 1000 --rate 0.01
+  rhograd account calibrate --epsilon 1 --delta 1e-6 --noise-multiplier 1 --rate 0.01
+  rhograd account calibrate --epsilon 1 --delta 1e-6 --noise-multiplier 1 --steps 1000    the largest rate
+  rhograd account calibrate --delta 1e-6 --noise-multiplier 1 --steps 1000 --rate 0.01
+
+What is left out is solved for, --solve says it outright; --steps is 1 where it is neither given
+nor solved for.
+
+sigma is the noise standard deviation on the clipped sum, rounded up; the noise multiplier is sigma
+over the l2 sensitivity, which is the clip norm under add-remove and twice that under replace-one,
+with sampling too. Without --rate there is one answer for each conversion of zCDP (`exact` holds for
+Gaussian noise only), with it one by privacy loss distributions (`pld`). Every answer was checked to
+meet the target; the next decimal (of 12 digits, with sampling of 6) or whole number was not seen to.
+
+Exit code: 0 done, 1 nothing meets the target or everything does, 2 bad usage.";
+
+/// A parameter that can be solved for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Unknown {
+    /// The least noise, as multiplier and as sigma
+    NoiseMultiplier,
+    /// The most steps
+    Steps,
+    /// The largest Poisson sampling rate
+    Rate,
+    /// rho of the run, or the most rho that (epsilon, delta) allows
+    Rho,
+    /// epsilon of the run at delta
+    Epsilon,
+    /// delta of the run at epsilon
+    Delta,
+}
+
+#[derive(Args)]
+pub(super) struct CalibrateArguments {
+    /// Target epsilon
+    #[arg(long, allow_hyphen_values = true)]
+    epsilon: Option<f64>,
+    /// Target delta
+    #[arg(long, allow_hyphen_values = true)]
+    delta: Option<f64>,
+    /// Target rho
+    #[arg(long, allow_hyphen_values = true)]
+    rho: Option<f64>,
+    /// Noise standard deviation over l2 sensitivity
+    #[arg(long, allow_hyphen_values = true)]
+    noise_multiplier: Option<f64>,
+    /// Number of releases
+    #[arg(long)]
+    steps: Option<u64>,
+    /// Poisson sampling rate
+    #[arg(long, allow_hyphen_values = true)]
+    rate: Option<f64>,
+    /// What to solve for [default: what is left out]
+    #[arg(long, value_enum)]
+    solve: Option<Unknown>,
+    /// Clip norm of one row, for sigma
+    #[arg(long, default_value_t = 1.0, allow_hyphen_values = true)]
+    clip: f64,
+    /// Neighbouring relation
+    #[arg(long, value_enum, default_value = "add-remove")]
+    adjacency: AdjacencyArgument,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+type Answer = Map<String, Value>;
+
+pub(super) fn calibrate(arguments: &CalibrateArguments) -> Fallible<Answer> {
+    let unknown = arguments.unknown()?;
+    arguments.check(unknown)?;
+    match (unknown, arguments.rate) {
+        (Unknown::NoiseMultiplier, None) => arguments.noise(),
+        (Unknown::NoiseMultiplier, Some(rate)) => arguments.sampled_noise(rate),
+        (Unknown::Steps, None) => arguments.most_steps(),
+        (Unknown::Steps, Some(rate)) => arguments.sampled_steps(rate),
+        (Unknown::Rate, _) => arguments.largest_rate(),
+        (Unknown::Rho, _) => arguments.rho(),
+        (Unknown::Epsilon, None) => arguments.epsilon(),
+        (Unknown::Epsilon, Some(rate)) => arguments.sampled_epsilon(rate),
+        (Unknown::Delta, None) => arguments.delta(),
+        (Unknown::Delta, Some(rate)) => arguments.sampled_delta(rate),
+    }
+}
+
+fn one(name: &str, value: Value) -> Answer {
+    Map::from_iter([(name.to_owned(), value)])
+}
+
+fn deltas(answer: &mut Answer, name: &str, ln_delta: f64) {
+    answer.insert(format!("delta_{name}"), number(delta_up(ln_delta)));
+    answer.insert(format!("log_delta_{name}"), number(ln_delta));
+}
+
+/// What is asked, and what is there to answer with.
+impl CalibrateArguments {
+    /// The parameter to solve for: the one that is named, or the one that is left out.
+    fn unknown(&self) -> Fallible<Unknown> {
+        if let Some(unknown) = self.solve {
+            return Ok(unknown);
+        }
+        let budget = self.rho.is_some() || (self.epsilon.is_some() && self.delta.is_some());
+        Ok(match (self.noise_multiplier, self.epsilon, self.delta) {
+            (None, None, Some(_)) if self.rho.is_some() => Unknown::Epsilon,
+            (None, Some(_), None) if self.rho.is_some() => Unknown::Delta,
+            (None, _, _) => Unknown::NoiseMultiplier,
+            (Some(_), _, _) if budget && self.steps.is_none() => Unknown::Steps,
+            (Some(_), Some(_), Some(_)) if self.rho.is_none() => Unknown::Rate,
+            (Some(_), None, Some(_)) => Unknown::Epsilon,
+            (Some(_), Some(_), None) => Unknown::Delta,
+            (Some(_), _, _) => Unknown::Rho,
+        })
+    }
+
+    /// Refuses a parameter that is asked for and given, and combinations that nothing is known about.
+    fn check(&self, unknown: Unknown) -> Fallible<()> {
+        let given = match unknown {
+            Unknown::NoiseMultiplier => ("--noise-multiplier", self.noise_multiplier.is_some()),
+            Unknown::Steps => ("--steps", self.steps.is_some()),
+            Unknown::Rate => ("--rate", self.rate.is_some()),
+            Unknown::Rho => ("--rho", self.rho.is_some()),
+            Unknown::Epsilon => ("--epsilon", self.epsilon.is_some()),
+            Unknown::Delta => ("--delta", self.delta.is_some()),
+        };
+        if given.1 {
+            let cure = "leave it out, or leave out what you want to know";
+            return Err(Error::parameter(given.0, "is both given and to be solved for", cure));
+        }
+        if self.steps == Some(0) {
+            return Err(Error::parameter("--steps", "is 0", "use at least 1"));
+        }
+        let sampled = self.rate.is_some() || unknown == Unknown::Rate;
+        if sampled && (self.rho.is_some() || unknown == Unknown::Rho) {
+            let problem = "leaves rho as it is: zCDP gains nothing from sampling";
+            return Err(Error::parameter("--rate", problem, "use --epsilon and --delta"));
+        }
+        match (unknown, self.rho, self.epsilon, self.delta, self.noise_multiplier) {
+            (Unknown::Epsilon | Unknown::Delta, Some(_), _, _, Some(_)) => {
+                Err(Error::parameter("--rho", "and --noise-multiplier both say what is spent", "drop one"))
+            }
+            (Unknown::NoiseMultiplier | Unknown::Steps, Some(_), Some(_), _, _)
+            | (Unknown::NoiseMultiplier | Unknown::Steps, Some(_), _, Some(_), _) => {
+                Err(Error::parameter("--rho", "and --epsilon or --delta are two targets", "drop one"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn adjacency(&self) -> Adjacency {
+        self.adjacency.into()
+    }
+
+    /// l2 sensitivity of a sum of rows of norm 1.
+    fn factor(&self) -> f64 {
+        self.adjacency().sum_sensitivity(1) as f64
+    }
+
+    fn steps(&self) -> u64 {
+        self.steps.unwrap_or(1)
+    }
+
+    fn target(&self) -> Fallible<(Epsilon, Delta)> {
+        let (Some(epsilon), Some(delta)) = (self.epsilon, self.delta) else {
+            let cure = "give --epsilon and --delta, or --rho";
+            return Err(Error::parameter("account calibrate", "needs a target", cure));
+        };
+        Ok((Epsilon::new(epsilon)?, Delta::new(delta)?))
+    }
+
+    fn given_noise(&self) -> Fallible<f64> {
+        let missing = || Error::parameter("--noise-multiplier", "is missing", "give it, or solve for it");
+        self.noise_multiplier.ok_or_else(missing)
+    }
+
+    fn given_epsilon(&self) -> Fallible<Epsilon> {
+        let missing = || Error::parameter("--epsilon", "is missing", "delta is solved for at an epsilon: give it");
+        self.epsilon.ok_or_else(missing).and_then(Epsilon::new)
+    }
+
+    fn given_delta(&self) -> Fallible<Delta> {
+        let missing = || Error::parameter("--delta", "is missing", "epsilon is solved for at a delta: give it");
+        self.delta.ok_or_else(missing).and_then(Delta::new)
+    }
+
+    /// The rho that is spent without sampling.
+    fn spent(&self) -> Fallible<f64> {
+        match self.rho {
+            Some(rho) => Ok(rho),
+            None => calibrate::rho(self.given_noise()?, self.steps()),
+        }
+    }
+
+    /// The noise multiplier relative to the clip norm, as events record it.
+    fn recorded_noise(&self) -> Fallible<f64> {
+        self.given_noise().map(|noise_multiplier| noise_multiplier * self.factor())
+    }
+
+    fn add_noise(&self, answer: &mut Answer, name: &str, noise_multiplier: f64) -> Fallible<()> {
+        let sigma = calibrate::sigma_of(noise_multiplier, self.factor() * self.clip)?;
+        answer.insert(format!("sigma_{name}"), number(sigma));
+        answer.insert(format!("noise_multiplier_{name}"), number(noise_multiplier));
+        Ok(())
+    }
+
+    /// Passes numbers of steps unless none or all meet the target.
+    fn checked_steps(&self, fewest: u64, most: u64) -> Fallible<()> {
+        if most == 0 {
+            let cure = "raise the noise or the target";
+            return Err(Error::refused("not even one step with this noise meets the target", cure));
+        }
+        if fewest == u64::MAX {
+            let problem = "any number of steps that can be counted (up to 2^64 - 1) meets the target with this noise";
+            return Err(Error::refused(problem, "there is no most; lower the noise or the target"));
+        }
+        Ok(())
+    }
+}
+
+/// Gaussian releases of all rows, by every conversion of zCDP.
+impl CalibrateArguments {
+    fn noise(&self) -> Fallible<Answer> {
+        let mut answer = Map::new();
+        if let Some(rho) = self.rho {
+            self.add_noise(&mut answer, "rho", calibrate::noise_multiplier_from_rho(rho, self.steps())?)?;
+            return Ok(answer);
+        }
+        let (epsilon, delta) = self.target()?;
+        for conversion in CONVERSIONS {
+            let noise_multiplier = calibrate::noise_multiplier(conversion, epsilon, delta, self.steps())?;
+            self.add_noise(&mut answer, conversion.name(), noise_multiplier)?;
+        }
+        Ok(answer)
+    }
+
+    fn most_steps(&self) -> Fallible<Answer> {
+        let noise_multiplier = self.given_noise()?;
+        if let Some(rho) = self.rho {
+            let steps = calibrate::max_steps_from_rho(rho, noise_multiplier)?;
+            self.checked_steps(steps, steps)?;
+            return Ok(one("max_steps_rho", json!(steps)));
+        }
+        let (epsilon, delta) = self.target()?;
+        let mut answer = Map::new();
+        let (mut fewest, mut most) = (u64::MAX, 0);
+        for conversion in CONVERSIONS {
+            let steps = calibrate::max_steps(conversion, epsilon, delta, noise_multiplier)?;
+            (fewest, most) = (steps.min(fewest), steps.max(most));
+            answer.insert(format!("max_steps_{conversion}"), json!(steps));
+        }
+        self.checked_steps(fewest, most)?;
+        Ok(answer)
+    }
+
+    fn rho(&self) -> Fallible<Answer> {
+        if self.noise_multiplier.is_some() {
+            return Ok(one("rho", number(self.spent()?)));
+        }
+        let (epsilon, delta) = self.target()?;
+        let mut answer = Map::new();
+        for conversion in CONVERSIONS {
+            answer.insert(format!("max_rho_{conversion}"), number(conversion.max_rho(epsilon, delta)?));
+        }
+        answer.insert("max_mu_exact".into(), number(gaussian::max_mu(epsilon, delta)?));
+        Ok(answer)
+    }
+
+    fn epsilon(&self) -> Fallible<Answer> {
+        let (rho, delta) = (self.spent()?, self.given_delta()?);
+        let mut answer = Map::new();
+        for conversion in CONVERSIONS {
+            answer.insert(format!("epsilon_{conversion}"), number(conversion.epsilon(rho, delta)?.value()));
+        }
+        Ok(answer)
+    }
+
+    fn delta(&self) -> Fallible<Answer> {
+        let (rho, epsilon) = (self.spent()?, self.given_epsilon()?);
+        let mut answer = Map::new();
+        for conversion in CONVERSIONS {
+            deltas(&mut answer, conversion.name(), conversion.ln_delta(rho, epsilon)?);
+        }
+        Ok(answer)
+    }
+}
+
+/// Gaussian releases of Poisson samples, by privacy loss distributions.
+impl CalibrateArguments {
+    fn sampled_noise(&self, rate: f64) -> Fallible<Answer> {
+        let (epsilon, delta) = self.target()?;
+        let recorded = pld::calibrate_noise_multiplier(rate, self.steps(), self.adjacency(), epsilon, delta)?;
+        let mut answer = Map::new();
+        // Halving is exact, and so is doubling it again.
+        self.add_noise(&mut answer, "pld", recorded / self.factor())?;
+        Ok(answer)
+    }
+
+    fn sampled_steps(&self, rate: f64) -> Fallible<Answer> {
+        let (epsilon, delta) = self.target()?;
+        let steps = pld::calibrate_steps(rate, self.recorded_noise()?, self.adjacency(), epsilon, delta)?;
+        self.checked_steps(steps, steps)?;
+        Ok(one("max_steps_pld", json!(steps)))
+    }
+
+    fn largest_rate(&self) -> Fallible<Answer> {
+        let (epsilon, delta) = self.target()?;
+        let rate = pld::calibrate_rate(self.recorded_noise()?, self.steps(), self.adjacency(), epsilon, delta)?;
+        if rate == 0.0 {
+            let problem = "no sampling rate from 1e-12 on meets the target with this noise";
+            return Err(Error::refused(problem, "raise the noise or the target, or take fewer steps"));
+        }
+        Ok(one("max_rate_pld", number(rate)))
+    }
+
+    fn sampled_epsilon(&self, rate: f64) -> Fallible<Answer> {
+        let (noise, delta) = (self.recorded_noise()?, self.given_delta()?);
+        Ok(one("epsilon_pld", number(pld::run_epsilon(rate, noise, self.steps(), self.adjacency(), delta)?)))
+    }
+
+    fn sampled_delta(&self, rate: f64) -> Fallible<Answer> {
+        let (noise, epsilon) = (self.recorded_noise()?, self.given_epsilon()?);
+        let mut answer = Map::new();
+        deltas(&mut answer, "pld", pld::run_ln_delta(rate, noise, self.steps(), self.adjacency(), epsilon)?);
+        Ok(answer)
+    }
+}
