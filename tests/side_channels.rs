@@ -443,9 +443,7 @@ fn no_cell_shows_up_when_a_run_is_refused() {
     for place in ["M,0,u,n,yes", "1,0,M,n,yes", "1,0,u,n,M", "M"] {
         let folder = trial(SCHEMA, &with_line(100, 50, place.replace('M', MARKER).as_bytes()));
         folder.succeed("ledger init trial.ledger.sqlite trial --rho 0.0001");
-        for (arguments, code) in
-            [("", 1), ("--steps 0", 2), ("--steps 100 --learning-rate 1e12 --l2 1e12 --no-ledger", 1)]
-        {
+        for (arguments, code) in [("", 1), ("--steps 0", 2), ("--algorithm whitened --l1 1", 2)] {
             let outcome = folder.run(&format!("train trial.csv --epsilon 1 {arguments}"));
             assert_eq!(outcome.code, Some(code), "{outcome:?}");
             is_nowhere(MARKER, &folder, &outcome, place);

@@ -37,14 +37,15 @@ pub(super) fn standard_errors(
     weights: &Array1<f64>,
     directions: &Directions<'_>,
 ) -> Option<Vec<f64>> {
+    let Objective::Margin(loss) = descent.loss else { return None };
     let law = Margin::new(weights, directions.moments);
-    let (curvature, slope_square) = match descent.loss {
-        Objective::Margin(Glm::Logistic) => {
+    let (curvature, slope_square) = match loss {
+        Glm::Logistic => {
             let spread = law.mean_of(|t| (1.0 / (2.0 * (t / 2.0).cosh())).powi(2));
             (spread, spread)
         }
         // The label has variance 1; at the optimum what is left is what the margin does not explain.
-        Objective::Margin(Glm::Squared) => (1.0, (1.0 - law.variance).clamp(0.01, 1.0)),
+        Glm::Squared => (1.0, (1.0 - law.variance).clamp(0.01, 1.0)),
         _ => return None,
     };
     let variance = |share: f64| {
