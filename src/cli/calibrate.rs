@@ -32,7 +32,7 @@ sigma is the noise standard deviation on the clipped sum, rounded up; the noise 
 over the l2 sensitivity, which is the clip norm under add-remove and twice that under replace-one,
 with sampling too. Without --rate there is one answer for each conversion of zCDP (`exact` holds for
 Gaussian noise only), with it one by privacy loss distributions (`pld`). Every answer was checked to
-meet the target; the next decimal (of 12 digits, with sampling of 6) or whole number was not seen to.
+meet the target; the next decimal (of 12 digits, with sampling of 5) or whole number was not seen to.
 
 Exit code: 0 done, 1 nothing meets the target or everything does, 2 bad usage.";
 

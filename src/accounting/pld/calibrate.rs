@@ -11,9 +11,9 @@ const CLEAR: [f64; 3] = [f64::INFINITY, 1e-2, 1e-4];
 /// A run is clearly within its target from this relative distance on; reported costs are narrower than that.
 const MARGIN: f64 = 5e-5;
 /// Width of a reported epsilon or delta, relative to itself.
-const REPORTED: f64 = 3e-7;
-/// Noise multipliers and rates are searched among the decimals of six digits.
-const DECIMALS: Decimals = Decimals::new(6);
+const REPORTED: f64 = 3e-6;
+/// Noise multipliers and rates are searched among the decimals of five digits.
+const DECIMALS: Decimals = Decimals::new(5);
 /// First step of that search, a factor of about 2.
 const STEP: i128 = DECIMALS.per_decade() / 3;
 /// Noise multipliers that are searched.
@@ -64,7 +64,7 @@ fn reported(pld: &Pld, delta: Delta) -> Fallible<f64> {
     let mut upper = pld.epsilon(delta, f64::INFINITY)?.upper;
     // The first bounds may be far off, and widths are relative to the answer. The narrowest interval asked for
     // is not always the narrowest obtained.
-    for width in [0.1, 1e-2, 1e-5, REPORTED] {
+    for width in [0.1, 1e-2, 1e-4, REPORTED] {
         if upper == 0.0 {
             break;
         }
@@ -73,7 +73,7 @@ fn reported(pld: &Pld, delta: Delta) -> Fallible<f64> {
     Ok(upper)
 }
 
-/// The smallest noise multiplier of six digits with which a run stays within a budget.
+/// The smallest noise multiplier of five digits with which a run stays within a budget.
 ///
 /// `min { z : epsilon(z) <= epsilon }` for `steps` Poisson-sampled Gaussian releases at `rate`.
 ///
@@ -133,7 +133,7 @@ pub fn calibrate_steps(
     Ok(found.map_or(0, steps))
 }
 
-/// The largest sampling rate of six digits with which a run stays within a budget.
+/// The largest sampling rate of five digits with which a run stays within a budget.
 ///
 /// `max { q : epsilon(q) <= epsilon }`; 1 when every rate does, 0 when none from 1e-12 on does.
 ///
@@ -158,7 +158,7 @@ pub fn calibrate_rate(
 
 /// The epsilon of a Poisson-sampled Gaussian run at delta.
 ///
-/// [`super::epsilon`] of `steps` releases, to about six digits where the bounds allow.
+/// [`super::epsilon`] of `steps` releases, to about five digits where the bounds allow.
 ///
 /// # Errors
 /// When a parameter is outside its range.
@@ -173,7 +173,7 @@ pub fn run_epsilon(rate: f64, noise_multiplier: f64, steps: u64, adjacency: Adja
 
 /// The logarithm of the delta of a Poisson-sampled Gaussian run at epsilon.
 ///
-/// [`super::ln_delta`] of `steps` releases, to about six digits of delta where the bounds allow.
+/// [`super::ln_delta`] of `steps` releases, to about five digits of delta where the bounds allow.
 ///
 /// # Errors
 /// When a parameter is outside its range.
