@@ -58,7 +58,7 @@ type Choice = (Algorithm, Box<dyn Optimizer>);
 /// A checked and calibrated training run: a pure function of configuration, schema and public facts.
 ///
 /// # Privacy
-/// The total cost of [`Plan::events`] is at most [`Plan::rho`], exactly; `rho` was rounded down when it
+/// The total cost of [`Plan::charges`] is at most [`Plan::rho`], exactly; `rho` was rounded down when it
 /// was derived from epsilon and delta, by the exact Gaussian trade-off for floored normal noise (Balle
 /// and Wang 2018, Theorem 8) and by the optimal zCDP conversion for discrete Gaussian noise (Canonne,
 /// Kamath, Steinke 2020, Proposition 12).
