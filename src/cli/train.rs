@@ -40,6 +40,8 @@ enum AlgorithmArgument {
     DpSgd,
     /// Full-batch DP gradient descent with the parameters of private ERM theory
     DpGdTheory,
+    /// The minimiser of a regularised loss, with noise added
+    OutputPerturbation,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -240,6 +242,7 @@ impl TrainArguments {
                 AlgorithmArgument::DpGd => Algorithm::DpGd,
                 AlgorithmArgument::DpSgd => Algorithm::DpSgd,
                 AlgorithmArgument::DpGdTheory => Algorithm::DpGdTheory,
+                AlgorithmArgument::OutputPerturbation => Algorithm::OutputPerturbation,
             },
             noise: match self.noise {
                 NoiseArgument::Normal => NoiseLaw::FlooredNormal,

@@ -7,6 +7,7 @@
 //! [`clipped_sum`]; [`naive`] holds ten-line twins of the fast loops.
 
 mod caps;
+mod exact;
 mod gram;
 mod map;
 pub mod naive;
@@ -15,6 +16,7 @@ mod step;
 mod sums;
 
 pub use caps::{Caps, MAX_MULTIPLIER};
+pub use exact::{LOG2_LARGEST_COORDINATE, MOST_EXACT, ScaledRows};
 pub use gram::{DIAGONAL, GRAM_MULTIPLIER, OFF_DIAGONAL, each_entry, gram_sum, gram_unit};
 pub use map::IntegerMap;
 pub use rows::{FULL_SCALE, LANES, RawRow, Rows, RowsBuilder, Shape};

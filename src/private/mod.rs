@@ -22,11 +22,13 @@
 //! ```
 
 mod dataset;
+mod minimise;
 mod permit;
 mod query;
 mod sensitive;
 
 pub use dataset::{ClippedRows, Gradient, PrivateDataset};
+pub use minimise::{Curvature, LOG2_REGULARISATION, MOST_SOLVED, Minimisation};
 pub use permit::{Paid, Permit, Released, SampledPermit, pay};
 pub use query::Query;
 pub use sensitive::Sensitive;

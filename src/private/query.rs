@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::Curvature;
 use crate::kernel::{DIAGONAL, MomentWeights};
 use crate::privacy::Adjacency;
 
@@ -29,6 +30,13 @@ pub enum Query {
         /// Largest norm of a row's contribution.
         bound: u64,
     },
+    /// [`super::PrivateDataset::minimiser`].
+    Minimiser {
+        /// What fixes how far it moves.
+        curvature: Curvature,
+        /// Number of coefficients.
+        dimension: usize,
+    },
 }
 
 impl Query {
@@ -47,12 +55,15 @@ impl Query {
                 }
             }
             Query::ClippedSum { bound } => adjacency.sum_sensitivity(*bound),
+            Query::Minimiser { curvature, dimension } => {
+                adjacency.sum_sensitivity(curvature.movement()).saturating_add(curvature.spread(*dimension))
+            }
         }
     }
 
     /// Whether the release is one of the steps of an optimizer.
     pub fn is_step(&self) -> bool {
-        matches!(self, Query::ClippedSum { .. })
+        matches!(self, Query::ClippedSum { .. } | Query::Minimiser { .. })
     }
 }
 

@@ -73,6 +73,8 @@ pub enum Algorithm {
     DpSgd,
     /// Full-batch DP gradient descent with the parameters of private ERM theory.
     DpGdTheory,
+    /// The minimiser of a regularised loss, with noise added.
+    OutputPerturbation,
 }
 
 impl Algorithm {
@@ -84,6 +86,7 @@ impl Algorithm {
             Algorithm::DpGd => "dp-gd",
             Algorithm::DpSgd => "dp-sgd",
             Algorithm::DpGdTheory => "dp-gd-theory",
+            Algorithm::OutputPerturbation => "output-perturbation",
         }
     }
 }

@@ -6,7 +6,8 @@ use crate::data::Schema;
 use crate::error::{Error, Fallible};
 use crate::kernel::{FULL_SCALE, Shape};
 use crate::optim::{
-    DpGd, DpGdTheory, DpSgd, MomentParts, MomentPlan, Optimizer, Planned, Problem, Target, WhitenedDpGd,
+    DpGd, DpGdTheory, DpSgd, MomentParts, MomentPlan, Optimizer, OutputPerturbation, Planned, Problem, Target,
+    WhitenedDpGd,
 };
 use crate::preprocess::shape_of;
 use crate::privacy::{Charge, DatasetId, Delta, Epsilon, NoiseLaw, Rho, Scope, total_rho};
@@ -238,6 +239,7 @@ fn choose(algorithm: Algorithm, standardise: bool, problem: &Problem<'_>) -> Fal
         Algorithm::DpGd => (algorithm, Box::new(DpGd::plan(problem)?)),
         Algorithm::DpSgd => (algorithm, Box::new(DpSgd::plan(problem)?)),
         Algorithm::DpGdTheory => (algorithm, Box::new(DpGdTheory::plan(problem)?)),
+        Algorithm::OutputPerturbation => (algorithm, Box::new(OutputPerturbation::plan(problem)?)),
     })
 }
 

@@ -387,6 +387,7 @@ impl ReleaseFacts {
     fn clip_norm(&self) -> f64 {
         match self.query {
             Query::ClippedSum { bound } => bound as f64 * self.unit,
+            Query::Minimiser { curvature, .. } => curvature.movement() as f64 * self.unit,
             Query::Moments { .. } | Query::Gram { .. } => self.charge.gaussian().sensitivity as f64 * self.unit,
         }
     }
@@ -403,6 +404,9 @@ fn check_releases(facts: &Facts) -> Fallible<()> {
         }
         if event.sensitivity != query.sensitivity(facts.adjacency) {
             return Err(damaged("a sensitivity does not follow from its query and the adjacency"));
+        }
+        if let Query::Minimiser { curvature, .. } = query {
+            curvature.check()?;
         }
         if !(*unit > 0.0 && unit.is_finite()) {
             return Err(damaged("a grid step stands for no length"));
