@@ -73,7 +73,7 @@ fn no_more_releases_than_were_paid_for() {
     let scope = scope("a", Adjacency::AddRemove);
     let mut paid = paid(&scope, &[event(100, 1), event(50, 2)]);
     for expected in [100, 50, 50] {
-        assert_eq!(paid.permit().unwrap().charge().gaussian().sensitivity, expected);
+        assert_eq!(paid.permit().unwrap().charge().sensitivity(), expected);
     }
     assert!(refused(paid.permit()));
 }

@@ -116,11 +116,11 @@ fn replace_one_doubles_the_sensitivity_at_the_same_clip() {
     let (one, two) = (plan(Adjacency::AddRemove), plan(Adjacency::ReplaceOne));
     let steps = |plan: &Plan| plan.planned().pop().unwrap();
     let moved = |plan: &Plan| match steps(plan) {
-        Planned { charge, query: Query::ClippedSum { bound } } => charge.gaussian().sensitivity as f64 / bound as f64,
+        Planned { charge, query: Query::ClippedSum { bound } } => charge.sensitivity() as f64 / bound as f64,
         other => panic!("{other:?}"),
     };
     assert_eq!((moved(&one), moved(&two)), (1.0, 2.0));
-    let multiplier = |plan: &Plan| steps(plan).charge.gaussian().noise_multiplier();
+    let multiplier = |plan: &Plan| steps(plan).charge.noise_multiplier();
     let ratio = multiplier(&two) / multiplier(&one);
     assert!((ratio - 1.0).abs() < 0.01, "the same noise multiplier, relative to twice the clip norm: {ratio}");
 }

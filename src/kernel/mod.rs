@@ -9,6 +9,7 @@
 mod caps;
 mod exact;
 mod gram;
+mod losses;
 mod map;
 pub mod naive;
 mod rows;
@@ -18,6 +19,7 @@ mod sums;
 pub use caps::{Caps, MAX_MULTIPLIER};
 pub use exact::{LOG2_LARGEST_COORDINATE, MOST_EXACT, ScaledRows};
 pub use gram::{DIAGONAL, GRAM_MULTIPLIER, OFF_DIAGONAL, each_entry, gram_sum, gram_unit};
+pub use losses::loss_sums;
 pub use map::IntegerMap;
 pub use rows::{FULL_SCALE, LANES, RawRow, Rows, RowsBuilder, Shape};
 pub use step::{Step, clipped_sum};

@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 use super::{PrivateDataset, Query, Sensitive};
 use crate::error::{Error, Fallible};
 use crate::kernel::{LOG2_LARGEST_COORDINATE, MAX_MULTIPLIER, ScaledRows};
-use crate::loss::{FixedSlope, Glm, SLOPE_ERROR};
+use crate::loss::{FRACTION_BITS, FixedSlope, Glm, SLOPE_ERROR};
+use crate::num::round::{down, up};
 use crate::privacy::L2;
 use crate::solve::{Convex, LOG2_POINT, minimise};
 
@@ -105,6 +106,16 @@ impl Minimisation {
         lambda * 2f64.powi(self.log2_margin as i32) / (length * length)
     }
 
+    /// The noise on the gradient whose steps have length `step / 2^62`, as a public description.
+    pub fn perturbation(&self, step: u64) -> Perturbation {
+        Perturbation {
+            curvature: self.curvature,
+            log2_margin: self.log2_margin,
+            quarters: FixedSlope::smoothness_quarters(self.loss),
+            step,
+        }
+    }
+
     fn check(&self, dimension: usize) -> Fallible<()> {
         self.curvature.check()?;
         if !LOG2_MARGINS.contains(&self.log2_margin) || dimension > MOST_SOLVED {
@@ -118,17 +129,73 @@ impl Minimisation {
     }
 }
 
+/// The public numbers of noise on the gradient of an objective.
+///
+/// One step of the noise stands for `step / 2^62` in the units of [`Curvature::row_bound`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Perturbation {
+    /// Rows, penalty and tolerance.
+    pub curvature: Curvature,
+    /// `e`, see [`Minimisation`].
+    pub log2_margin: u32,
+    /// The loss is at most `quarters / 4` smooth in the margin.
+    pub quarters: u64,
+    /// Length of a step of the noise over `2^62`.
+    pub step: u64,
+}
+
+impl Perturbation {
+    /// How far one row's gradient moves the sum, in steps of the noise.
+    pub fn movement(&self) -> u64 {
+        let steps = (u128::from(self.curvature.row_bound) << FRACTION_BITS).div_ceil(u128::from(self.step.max(1)));
+        u64::try_from(steps).unwrap_or(u64::MAX)
+    }
+
+    /// Curvature of one record over that of the penalty, rounded upward:
+    /// `(quarters / 4) 2^-e row_bound^2 / lambda`.
+    pub fn curvature_ratio(&self) -> f64 {
+        let bound = self.curvature.row_bound as f64;
+        let square = up(up(bound, 1) * up(bound, 1), 1) * self.quarters as f64;
+        let power = LOG2_REGULARISATION as i32 - 2 - self.log2_margin as i32;
+        up(square / down(self.curvature.regularisation as f64, 1), 2) * 2f64.powi(power)
+    }
+
+    /// Refuses numbers for which the certificate could fail on some data.
+    ///
+    /// # Errors
+    /// When a number is out of range; all are public.
+    pub fn check(&self) -> Fallible<()> {
+        self.curvature.check()?;
+        let allowed = u128::from(self.curvature.regularisation) * u128::from(self.curvature.tolerance) << LOG2_POINT;
+        let floored = u128::from(self.step) * (MOST_SOLVED as u128);
+        if self.step > 0 && floored <= allowed / 4 && LOG2_MARGINS.contains(&self.log2_margin) {
+            return Ok(());
+        }
+        Err(Error::parameter("--clip", "leaves no room for noise on the gradient", "leave it out"))
+    }
+}
+
+/// Noise on the gradient, as the solver sees it.
+struct Offset {
+    /// In gradients over `2^62`.
+    values: Vec<i128>,
+    /// Largest distance from the noise before it was rounded down to whole steps.
+    error: u128,
+}
+
 /// The objective as the solver sees it.
 struct Problem<'a> {
     rows: ScaledRows<'a>,
     slope: FixedSlope,
     problem: Minimisation,
+    offset: Option<Offset>,
 }
 
 impl<'a> Problem<'a> {
     /// A product `m_i z.q_i` of a point over `2^32` as a margin over `2^62`.
     fn scaled(&self, product: i128) -> i128 {
-        product >> (self.problem.log2_margin + LOG2_POINT - crate::loss::FRACTION_BITS).min(127)
+        product >> (self.problem.log2_margin + LOG2_POINT - FRACTION_BITS).min(127)
     }
 }
 
@@ -138,6 +205,9 @@ impl Convex for Problem<'_> {
         let lambda = i128::from(self.problem.curvature.regularisation);
         // Saturation can only make a gradient look large, never small.
         sum.iter_mut().zip(point).for_each(|(g, &z)| *g = g.saturating_add(lambda.saturating_mul(z)));
+        if let Some(offset) = &self.offset {
+            sum.iter_mut().zip(&offset.values).for_each(|(g, &b)| *g = g.saturating_add(b));
+        }
         sum
     }
 
@@ -147,7 +217,8 @@ impl Convex for Problem<'_> {
         const DROPPED: u32 = 20;
         let Curvature { row_bound, regularisation, tolerance } = self.problem.curvature;
         let allowed = u128::from(regularisation) * u128::from(tolerance) << LOG2_POINT;
-        let error = self.rows.len() as u128 * u128::from(SLOPE_ERROR) * u128::from(row_bound);
+        let slopes = self.rows.len() as u128 * u128::from(SLOPE_ERROR) * u128::from(row_bound);
+        let error = slopes + self.offset.as_ref().map_or(0, |offset| offset.error);
         let Some(left) = allowed.checked_sub(error) else { return false };
         let most = (left >> DROPPED).checked_pow(2).unwrap_or(u128::MAX);
         let square = |g: &i128| ((g.unsigned_abs() >> DROPPED) + 1).checked_pow(2);
@@ -195,16 +266,38 @@ impl PrivateDataset {
     pub fn minimiser(&self, problem: &Minimisation) -> Fallible<Sensitive<L2>> {
         let dimension = self.shape().dimension();
         problem.check(dimension)?;
-        let values = self.solve(problem);
+        let values = self.solve(problem, None);
         Ok(self.sensitive(values, &Query::Minimiser { curvature: problem.curvature, dimension }))
     }
 
+    /// The minimiser of the same objective with noise on its gradient, `noise` steps of length `step / 2^62`.
+    ///
+    /// # Privacy
+    /// Given the exact minimiser for the noise before it was rounded, the answer is within the tolerance and half a step
+    /// in each coordinate, on either of two neighbours: [`Curvature::spread`]. Whoever calls has paid for the minimiser.
+    pub(super) fn perturbed_minimiser(
+        &self,
+        problem: &Minimisation,
+        noise: &[i64],
+        perturbation: &Perturbation,
+    ) -> Fallible<Sensitive<L2>> {
+        let dimension = self.shape().dimension();
+        problem.check(dimension)?;
+        perturbation.check()?;
+        let root = u128::from((dimension as u64).isqrt() + 1);
+        let values = noise.iter().map(|&b| i128::from(b) * i128::from(perturbation.step)).collect();
+        let offset = Offset { values, error: root * u128::from(perturbation.step) };
+        let values = self.solve(problem, Some(offset));
+        Ok(self.sensitive(values, &Query::PerturbedMinimiser { curvature: problem.curvature, dimension }))
+    }
+
     /// The certified answer, rounded to the nearest whole steps.
-    fn solve(&self, problem: &Minimisation) -> Vec<i128> {
+    fn solve(&self, problem: &Minimisation, offset: Option<Offset>) -> Vec<i128> {
         let objective = Problem {
             rows: ScaledRows::new(self.rows(), problem.curvature.row_bound),
             slope: FixedSlope::new(problem.loss, problem.label_scale),
             problem: *problem,
+            offset,
         };
         let half = 1 << (LOG2_POINT - 1);
         minimise(&objective, self.shape().dimension()).into_iter().map(|z| (z + half) >> LOG2_POINT).collect()

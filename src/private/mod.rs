@@ -25,10 +25,12 @@ mod dataset;
 mod minimise;
 mod permit;
 mod query;
+mod scores;
 mod sensitive;
 
 pub use dataset::{ClippedRows, Gradient, PrivateDataset};
-pub use minimise::{Curvature, LOG2_REGULARISATION, MOST_SOLVED, Minimisation};
-pub use permit::{Paid, Permit, Released, SampledPermit, pay};
+pub use minimise::{Curvature, LOG2_REGULARISATION, MOST_SOLVED, Minimisation, Perturbation};
+pub use permit::{ObjectivePermit, Paid, Permit, Released, SampledPermit, pay};
 pub use query::Query;
+pub use scores::{Candidates, Scoring};
 pub use sensitive::Sensitive;

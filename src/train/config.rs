@@ -75,6 +75,14 @@ pub enum Algorithm {
     DpGdTheory,
     /// The minimiser of a regularised loss, with noise added.
     OutputPerturbation,
+    /// Approximate minima perturbation: noise on the gradient, and on the answer for what the solver leaves.
+    Amp,
+    /// The same with as little noise on the answer as the solver's accuracy allows.
+    ObjectivePerturbation,
+    /// A choice among a grid of models by the exponential mechanism.
+    ExponentialMechanism,
+    /// Frank-Wolfe steps over the l1 ball, each vertex chosen by the exponential mechanism.
+    FrankWolfe,
 }
 
 impl Algorithm {
@@ -87,6 +95,10 @@ impl Algorithm {
             Algorithm::DpSgd => "dp-sgd",
             Algorithm::DpGdTheory => "dp-gd-theory",
             Algorithm::OutputPerturbation => "output-perturbation",
+            Algorithm::Amp => "amp",
+            Algorithm::ObjectivePerturbation => "objective-perturbation",
+            Algorithm::ExponentialMechanism => "exponential-mechanism",
+            Algorithm::FrankWolfe => "frank-wolfe",
         }
     }
 }
