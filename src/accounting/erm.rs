@@ -203,12 +203,13 @@ mod tests {
             for t in [1e-9, 1e-4, 0.1, 1.0, 3.0, 20.0] {
                 let found = objective_renyi(z, 0.05, 1.0 + t).unwrap();
                 assert!(found <= xi + rho * (1.0 + t) + 1e-12, "{z} {t}");
-                // E exp(t |X|) by the midpoint rule.
+                // E exp(t |X|) e^(-t^2 v / 2) by the midpoint rule.
                 let h = 1e-3 / z;
-                let cells = (0..((40.0 / z + t * v * 2.0) / h) as usize).map(|i| (i as f64 + 0.5) * h);
-                let density = |x: f64| 2.0 * (-x * x / (2.0 * v)).exp() / (std::f64::consts::TAU * v).sqrt();
-                let mean: f64 = cells.map(|x| (t * x).exp() * density(x) * h).sum();
-                let expected = 0.05f64.ln_1p() + v / 2.0 + mean.ln() / t;
+                let cells = (0..((20.0 / z + t * v) / h) as usize).map(|i| (i as f64 + 0.5) * h);
+                let density =
+                    |x: f64| 2.0 * (-(x - t * v).powi(2) / (2.0 * v)).exp() / (std::f64::consts::TAU * v).sqrt();
+                let mean: f64 = cells.map(|x| density(x) * h).sum();
+                let expected = 0.05f64.ln_1p() + v / 2.0 + (mean.ln() + t * t * v / 2.0) / t;
                 let close = 1e-6 * expected.abs() + 1e-7 / t;
                 assert!(t < 1e-3 || (found - expected).abs() < close, "{z} {t}: {found} {expected}");
             }

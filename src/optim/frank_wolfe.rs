@@ -11,7 +11,7 @@ use crate::loss::Glm;
 use crate::private::{Gradient, Paid, PrivateDataset, Query};
 
 /// Radius of the l1 ball.
-const RADIUS: f64 = 5.0;
+const RADIUS: f64 = 10.0;
 
 /// Steps where no number of rows is public, and the most that the rule gives.
 const STEPS: u64 = 100;

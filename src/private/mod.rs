@@ -27,6 +27,8 @@ mod permit;
 mod query;
 mod scores;
 mod sensitive;
+#[cfg(test)]
+mod tests;
 
 pub use dataset::{ClippedRows, Gradient, PrivateDataset};
 pub use minimise::{Curvature, LOG2_REGULARISATION, MOST_SOLVED, Minimisation, Perturbation};

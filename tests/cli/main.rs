@@ -5,6 +5,7 @@ mod account;
 mod bad_input;
 mod ledger;
 mod piping;
+mod solvers;
 mod support;
 mod tampering;
 mod training;
