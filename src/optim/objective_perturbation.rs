@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::output_perturbation::{row_bound, solvable, too_small};
+use super::output_perturbation::{loss_name, row_bound, solvable, too_small};
 use super::{Fitted, Observer, Optimizer, Planned, Problem, Progress, Record, Start, Target};
 use crate::accounting::claim;
 use crate::error::{Error, Fallible};
@@ -117,7 +117,7 @@ impl Grid {
         let factor = self.adjacency.sum_sensitivity(1) as f64;
         let reach = self.share.sqrt() * factor * mu * 2f64.powi(LOG2_ANSWER as i32);
         let tolerance = ((reach - (self.dimension as f64).sqrt() - 2.0) / 2.0).floor();
-        if !(tolerance >= 1024.0) {
+        if tolerance.is_nan() || tolerance < 1024.0 {
             return Err(too_small());
         }
         let bound = self.row_bound as f64;
@@ -222,6 +222,7 @@ impl Optimizer for ObjectivePerturbation {
         let settings = [
             ("penalty", json!(problem.penalty(unit))),
             ("row_norm", json!(self.row_norm)),
+            ("loss", json!(loss_name(self.problem.loss))),
             ("curvature_ratio", json!(self.objective.curvature)),
         ];
         let records = self.planned().into_iter().zip(steps).map(|(planned, unit)| Record { planned, unit }).collect();

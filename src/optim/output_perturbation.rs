@@ -72,7 +72,7 @@ impl OutputPerturbation {
                 signal: mu / factor,
                 l2: problem.settings.l2,
             };
-            if !(movement >= 2f64.powi(24)) || plan.curvature.check().is_err() {
+            if movement.is_nan() || movement < 2f64.powi(24) || plan.curvature.check().is_err() {
                 return Err(too_small());
             }
             // The float above only proposes; the exact cost decides.
@@ -134,6 +134,14 @@ pub(super) fn curvature(row_bound: u64, movement: f64) -> Curvature {
     Curvature { row_bound, regularisation, tolerance }
 }
 
+/// The loss that is really minimised.
+pub(super) fn loss_name(loss: Glm) -> &'static str {
+    match loss {
+        Glm::Logistic => "logistic",
+        Glm::Squared => "huber, residuals beyond 1",
+    }
+}
+
 pub(super) fn too_small() -> Error {
     Error::parameter("budget", "is too small to release a minimiser", "use a larger epsilon, or --algorithm dp-gd")
 }
@@ -159,7 +167,11 @@ impl Optimizer for OutputPerturbation {
         let query = self.query();
         observe(&Progress { released: &released, query: &query, unit: step })?;
         let weights = released.values().iter().map(|&v| v as f64 * step).collect();
-        let settings = [("penalty", json!(problem.penalty(unit))), ("row_norm", json!(self.row_norm))];
+        let settings = [
+            ("loss", json!(loss_name(self.loss))),
+            ("penalty", json!(problem.penalty(unit))),
+            ("row_norm", json!(self.row_norm)),
+        ];
         let record = Record { planned: Planned { charge: self.event().into(), query }, unit: step };
         Ok(Fitted {
             weights,

@@ -57,6 +57,11 @@ impl Curvature {
         self.tolerance.saturating_mul(2).saturating_add(root)
     }
 
+    /// The norm of a gradient whose point is certainly within the tolerance, `lambda tolerance` over `2^62`.
+    fn allowed(&self) -> u128 {
+        (u128::from(self.regularisation) * u128::from(self.tolerance)) << LOG2_POINT
+    }
+
     /// Refuses numbers for which the certificate could fail on some data: slopes that err by `2^-58` on `2^36` rows
     /// must stay below a quarter of the gradient that is allowed.
     ///
@@ -167,7 +172,7 @@ impl Perturbation {
     /// When a number is out of range; all are public.
     pub fn check(&self) -> Fallible<()> {
         self.curvature.check()?;
-        let allowed = u128::from(self.curvature.regularisation) * u128::from(self.curvature.tolerance) << LOG2_POINT;
+        let allowed = self.curvature.allowed();
         let floored = u128::from(self.step) * (MOST_SOLVED as u128);
         if self.step > 0 && floored <= allowed / 4 && LOG2_MARGINS.contains(&self.log2_margin) {
             return Ok(());
@@ -215,8 +220,8 @@ impl Convex for Problem<'_> {
     fn is_small(&self, gradient: &[i128]) -> bool {
         // Squares of what is left of 62 fractional bits must fit.
         const DROPPED: u32 = 20;
-        let Curvature { row_bound, regularisation, tolerance } = self.problem.curvature;
-        let allowed = u128::from(regularisation) * u128::from(tolerance) << LOG2_POINT;
+        let Curvature { row_bound, .. } = self.problem.curvature;
+        let allowed = self.problem.curvature.allowed();
         let slopes = self.rows.len() as u128 * u128::from(SLOPE_ERROR) * u128::from(row_bound);
         let error = slopes + self.offset.as_ref().map_or(0, |offset| offset.error);
         let Some(left) = allowed.checked_sub(error) else { return false };

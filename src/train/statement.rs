@@ -253,7 +253,7 @@ part! {
         rho_upper: String,
         /// Delta of approximate zCDP, where costs are claimed; rho holds but for this probability.
         approximate_delta: Option<String>,
-        /// mu of Gaussian DP, rounded upward; absent for discrete noise and where rows are sampled.
+        /// mu of Gaussian DP, rounded upward; absent where not every release is Gaussian noise on all rows.
         gaussian_mu: Option<String>,
         /// Delta of the epsilons.
         delta: String,
@@ -261,11 +261,11 @@ part! {
         epsilon: String,
         /// Which of the following is official, and why it is valid.
         conversion: String,
-        /// By the exact Gaussian trade-off; absent for discrete noise.
+        /// By the exact Gaussian trade-off; absent with mu.
         epsilon_exact: Option<String>,
-        /// By the optimal zCDP conversion; absent where rows are sampled.
+        /// By the optimal zCDP conversion; absent where a cost is no rho.
         epsilon_zcdp: Option<String>,
-        /// By the classical zCDP conversion; absent where rows are sampled.
+        /// By the classical zCDP conversion; absent where a cost is no rho.
         epsilon_zcdp_classical: Option<String>,
         /// By privacy-loss distributions where rows are sampled, or by these or zCDP where candidates are chosen.
         epsilon_pld: Option<String>,
