@@ -598,6 +598,8 @@ fn sentence(facts: &Facts, guarantee: &Guarantee, faults: &[String]) -> String {
     let why = match &guarantee.gaussian_mu {
         _ if facts.is_claimed() => "are".to_string(),
         Some(mu) => format!("are {mu}-Gaussian DP (hence {}-zCDP), and hence", guarantee.rho_upper),
+        // One choice keeps its epsilon as a pure mechanism, which does not follow from its rho.
+        None if facts.chooses() => format!("are {}-zCDP and", guarantee.rho_upper),
         None => format!("are {}-zCDP, and hence", guarantee.rho_upper),
     };
     format!(

@@ -79,7 +79,6 @@ fn what_cannot_be_done_is_refused_with_the_flag_and_nothing_is_charged() {
         ("--algorithm exponential-mechanism --epsilon 1", "output-perturbation"),
         ("--algorithm output-perturbation --epsilon 1 --clip 1e9", "--clip"),
         ("--algorithm output-perturbation --epsilon 1 --clip 1e-9", "--clip"),
-        ("--algorithm frank-wolfe --epsilon 1e-12 --steps 1000000", "--steps"),
     ] {
         let folder = Folder::with("fair");
         let outcome = folder.run(&format!("train fair.csv {arguments}"));
