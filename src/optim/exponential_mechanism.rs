@@ -55,9 +55,9 @@ impl ExponentialMechanism {
             ));
         };
         let radius = problem.settings.radius.unwrap_or(RADIUS);
-        // The loss of a model that knows nothing, twice; for the square two standard deviations.
+        // Lower caps hardly punish what is confidently wrong; for the square two standard deviations.
         let cap = problem.settings.clip.unwrap_or(match problem.loss {
-            Glm::Logistic => 2.0 * std::f64::consts::LN_2,
+            Glm::Logistic => 4.0,
             Glm::Squared => 2.0,
         });
         let candidates = grid(dimension, points, radius);

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::output_perturbation::{loss_name, row_bound, solvable, too_small};
+use super::output_perturbation::{loss_name, row_bound, row_norm, solvable, too_small};
 use super::{Fitted, Observer, Optimizer, Planned, Problem, Progress, Record, Start, Target};
 use crate::accounting::claim;
 use crate::error::{Error, Fallible};
@@ -22,9 +22,6 @@ const ANSWER_SHARE: f64 = 0.01;
 
 /// The same for `amp`.
 const AMP_SHARE: f64 = 0.1;
-
-/// Longest row over the typical norm.
-const ROW_NORM: f64 = 0.5;
 
 /// `ln(1 + beta / Lambda)` over epsilon.
 const JACOBIAN: f64 = 0.1;
@@ -85,11 +82,10 @@ impl ObjectivePerturbation {
             return Err(Error::parameter("--l2", "follows from epsilon here", "leave it out"));
         }
         let dimension = solvable(name, problem)?;
-        let row_norm = problem.settings.clip.unwrap_or(ROW_NORM * problem.typical_square().sqrt());
         let grid = Grid {
             loss: problem.loss,
             adjacency: problem.adjacency,
-            row_bound: row_bound(row_norm, problem.unit)?,
+            row_bound: row_bound(row_norm(problem), problem.unit)?,
             ratio: (JACOBIAN * target.epsilon.value()).exp_m1().clamp(1e-6, 100.0),
             dimension,
             share,

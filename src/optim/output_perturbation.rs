@@ -15,9 +15,6 @@ const LOG2_SCALE: u32 = 36;
 /// Share of a row's movement that the solver may be away from the exact minimiser: `2^-20`.
 const LOG2_ACCURACY: u32 = 20;
 
-/// Longest row over the typical norm.
-const ROW_NORM: f64 = 0.5;
-
 /// Factor of the rule for the penalty.
 const PENALTY: f64 = 0.3;
 
@@ -55,7 +52,7 @@ impl OutputPerturbation {
     /// When there are too many coefficients, the budget is too small, or `--clip` is no use.
     pub fn plan(problem: &Problem<'_>) -> Fallible<Self> {
         let dimension = solvable("output-perturbation", problem)?;
-        let row_norm = problem.settings.clip.unwrap_or(ROW_NORM * problem.typical_square().sqrt());
+        let row_norm = row_norm(problem);
         let row_bound = row_bound(row_norm, problem.unit)?;
         let mu = (2.0 * problem.budget.lower()).sqrt();
         let reach = mu * 2f64.powi(LOG2_SCALE as i32);
@@ -116,6 +113,17 @@ pub(super) fn solvable(algorithm: &str, problem: &Problem<'_>) -> Fallible<usize
             "use --algorithm dp-gd",
         )),
     }
+}
+
+/// `--clip`, or the longest row by rule: a multiple of the typical norm.
+///
+/// Shrinking a row leaves the sign of its margin, which is all a label needs, but not the value that a target needs.
+pub(super) fn row_norm(problem: &Problem<'_>) -> f64 {
+    let factor = match problem.loss {
+        Glm::Logistic => 0.5,
+        Glm::Squared => 1.5,
+    };
+    problem.settings.clip.unwrap_or(factor * problem.typical_square().sqrt())
 }
 
 /// The largest row in grid steps, where [`MAX_MULTIPLIER`] leaves a row as it is.
