@@ -14,7 +14,7 @@
 //! | 5 | [`optim`] |
 //! | 4 | [`private`], the gate |
 //! | 3 | [`ledger`], [`preprocess`] |
-//! | 2 | [`accounting`], [`noise`], [`loss`], [`kernel`], [`data`] |
+//! | 2 | [`accounting`], [`noise`], [`loss`], [`kernel`], [`solve`], [`data`] |
 //! | 1 | [`privacy`], the vocabulary |
 //! | 0 | [`error`], [`num`] |
 //!
@@ -41,4 +41,5 @@ pub mod optim;
 pub mod preprocess;
 pub mod privacy;
 pub mod private;
+pub mod solve;
 pub mod train;

@@ -4,12 +4,15 @@ use ndarray::Array1;
 use rhograd::error::{ErrorKind, Fallible};
 use rhograd::kernel::{MomentWeights, RawRow, Rows, RowsBuilder, Shape};
 use rhograd::ledger::Ledger;
-use rhograd::loss::{Glm, Objective};
+use rhograd::loss::{BoundedLoss, Glm, Objective};
 use rhograd::noise::NoiseSource;
 use rhograd::privacy::{
-    Adjacency, Charge, Claim, DatasetId, Delta, GaussianEvent, L2, NoiseLaw, Rho, SampledEvent, Scope,
+    Adjacency, Charge, Claim, DatasetId, Delta, GaussianEvent, L2, NoiseLaw, ObjectiveEvent, Rho, SampledEvent, Scope,
+    SelectionEvent,
 };
-use rhograd::private::{Gradient, Paid, Permit, PrivateDataset, Query, Released, Sensitive, pay};
+use rhograd::private::{
+    Curvature, Gradient, Minimisation, Paid, Permit, PrivateDataset, Query, Released, Sensitive, pay,
+};
 
 #[test]
 fn misuse_does_not_compile() {
@@ -73,7 +76,7 @@ fn no_more_releases_than_were_paid_for() {
     let scope = scope("a", Adjacency::AddRemove);
     let mut paid = paid(&scope, &[event(100, 1), event(50, 2)]);
     for expected in [100, 50, 50] {
-        assert_eq!(paid.permit().unwrap().charge().gaussian().sensitivity, expected);
+        assert_eq!(paid.permit().unwrap().charge().sensitivity(), expected);
     }
     assert!(refused(paid.permit()));
 }
@@ -210,6 +213,66 @@ fn a_claim_that_is_too_low_is_refused_before_anything_is_charged() {
     let summary = ledger.summary(&scope.dataset).unwrap();
     assert_eq!(summary.spent, Rho::from_f64(honest.claim.rho).unwrap());
     assert_eq!(summary.spent_delta, 1e-6);
+}
+
+#[test]
+fn permits_of_different_kinds_do_not_open_each_others_values() {
+    let scope = scope("a", Adjacency::AddRemove);
+    let data = PrivateDataset::new(rows(30), scope.clone());
+    let weights = Array1::zeros(6);
+    let gradient = Gradient { loss: Glm::Logistic.into(), weights: &weights, label_scale: 1.0, clip_norm: 1.0 };
+    let bound = 100 * 32_767;
+    let choice = |sensitivity: u64, candidates: u64| {
+        let what = "vertex".into();
+        Charge::Selection(SelectionEvent { what, sensitivity, log2_scale: 24, candidates, count: 1 })
+    };
+    for (charge, fits) in
+        [(choice(2 * bound, 12), true), (choice(2 * bound - 1, 12), false), (choice(2 * bound, 11), false)]
+    {
+        let permit = paid_for(&scope, &[charge]).selection_permit().unwrap();
+        let released = permit.choose(data.vertices(&gradient, 100).unwrap());
+        assert_eq!(released.is_ok(), fits);
+        if let Ok(released) = released {
+            assert!(matches!(released.values(), [index] if (0..12).contains(index)), "an index and nothing else");
+        }
+    }
+    assert!(refused(paid_for(&scope, &[choice(1, 1)]).permit()));
+    assert!(refused(paid_for(&scope, &[choice(1, 1)]).sampled_permit()));
+    assert!(refused(paid_for(&scope, &[choice(1, 1)]).objective_permit()));
+    assert!(refused(paid(&scope, &[event(1, 1)]).selection_permit()));
+    assert!(refused(paid(&scope, &[event(1, 1)]).objective_permit()));
+}
+
+#[test]
+fn an_objective_that_is_more_curved_than_paid_for_is_refused() {
+    let scope = scope("a", Adjacency::AddRemove);
+    let data = PrivateDataset::new(rows(30), scope.clone());
+    let row_bound = 2 * 32_767 * 4095;
+    let curvature = Curvature { row_bound, regularisation: row_bound >> 4, tolerance: 1 << 20 };
+    let problem = Minimisation { loss: BoundedLoss::Logistic, label_scale: 1.0, log2_margin: 64, curvature };
+    let step = 1 << 50;
+    let noise = problem.perturbation(step);
+    let sensitivity = Query::Perturbation(noise).sensitivity(Adjacency::AddRemove);
+    let charge = |sensitivity: u64, curvature: f64| {
+        let perturbed = GaussianEvent { log2_scale: 44, ..event(sensitivity, 1) };
+        let blank = ObjectiveEvent { perturbed, curvature, claim: Claim { epsilon: 1.0, delta: 1e-6, rho: 1.0 } };
+        let delta = Delta::new(1e-6).unwrap();
+        Charge::Objective(rhograd::accounting::claim::make_objective(blank, Adjacency::AddRemove, delta).unwrap())
+    };
+    let ratio = noise.curvature_ratio();
+    for (charge, problem, fits) in [
+        (charge(sensitivity, ratio), problem, true),
+        (charge(sensitivity - 1, ratio), problem, false),
+        (charge(sensitivity, ratio * 0.999), problem, false),
+        (charge(sensitivity, ratio), Minimisation { loss: BoundedLoss::Huber, ..problem }, false),
+        (charge(sensitivity, ratio), Minimisation { log2_margin: 63, ..problem }, false),
+    ] {
+        let permit = paid_for(&scope, &[charge]).objective_permit().unwrap();
+        assert_eq!(permit.solve(&data, &problem, step).is_ok(), fits);
+    }
+    let other = PrivateDataset::new(rows(30), Scope { dataset: DatasetId::new("b").unwrap(), ..scope.clone() });
+    let permit = paid_for(&scope, &[charge(sensitivity, ratio)]).objective_permit().unwrap();
+    assert!(permit.solve(&other, &problem, step).is_err());
 }
 
 /// Every row adds the same integer, so the sum over a sample counts its rows.

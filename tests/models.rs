@@ -12,7 +12,8 @@ use rhograd::noise::NoiseSource;
 use rhograd::optim::Settings;
 use rhograd::privacy::{Adjacency, Delta, Epsilon};
 use rhograd::train::{
-    Algorithm, Budget, Coefficient, Feature, Metrics, ModelFile, ModelKind, TrainConfig, evaluate, load, train, verify,
+    Algorithm, Budget, Coefficient, Feature, Metrics, ModelFile, ModelKind, Plan, TrainConfig, evaluate, load, train,
+    verify,
 };
 
 fn families() -> [ModelKind; 8] {
@@ -121,6 +122,33 @@ fn every_family_trains_on_degenerate_inputs() {
                         assert!(finite, "{model:?} {what} {config:?}");
                     }
                 }
+            }
+        }
+    }
+}
+
+#[test]
+fn solvers_and_choices_train_the_families_they_have_a_theory_for_and_name_a_cure_for_the_others() {
+    use Algorithm::{Amp, ExponentialMechanism, FrankWolfe, ObjectivePerturbation, OutputPerturbation};
+    let takes = |algorithm, model| match algorithm {
+        FrankWolfe => !matches!(model, ModelKind::Multinomial | ModelKind::Ridge),
+        ExponentialMechanism => !matches!(model, ModelKind::Multinomial | ModelKind::Ridge | ModelKind::Poisson { .. }),
+        // The penalty of ridge regression is the one that is solved with.
+        OutputPerturbation => matches!(model, ModelKind::Logistic | ModelKind::Linear | ModelKind::Ridge),
+        _ => matches!(model, ModelKind::Logistic | ModelKind::Linear),
+    };
+    let csv: String = (0..60).map(|i| format!("{},{},{}\n", (i % 7) as f64 / 7.0, 0.5, i % 2)).collect();
+    let csv = header(2) + &csv;
+    for model in families() {
+        for algorithm in [OutputPerturbation, Amp, ObjectivePerturbation, ExponentialMechanism, FrankWolfe] {
+            let config = TrainConfig { algorithm, ..config(model, 1.0) };
+            if takes(algorithm, model) {
+                let (trained, _) = run(&config, &schema(model, 2), &csv, 3);
+                assert!(coefficients(&trained).iter().all(|w| w.is_finite()), "{model:?} {algorithm:?}");
+            } else {
+                let refused = Plan::new(&config, &schema(model, 2), None).unwrap_err().to_string();
+                let named = ["--algorithm dp-gd", "--model linear"].iter().any(|cure| refused.contains(cure));
+                assert!(named, "{model:?} {algorithm:?}: {refused}");
             }
         }
     }

@@ -358,6 +358,42 @@ fn a_row_more_changes_nothing_but_noised_values() {
     }
 }
 
+const SOLVERS: [&str; 4] = [
+    "--algorithm output-perturbation --rows 1000",
+    "--algorithm amp --rows 1000",
+    "--algorithm objective-perturbation --rows 1000",
+    "--algorithm frank-wolfe --rows 1000",
+];
+
+/// One column, so that a grid of models can be searched.
+const ONE_COLUMN: &str = r#"{"name":"trial","task":"classification","target":"y","positive":"yes","negative":"no",
+    "rows":1000,"columns":{"x":{"type":"numeric","lower":0,"upper":10}}}"#;
+
+#[test]
+fn any_number_of_rows_looks_the_same_to_solvers_and_choices() {
+    let grid = [(ONE_COLUMN, "--algorithm exponential-mechanism")];
+    let cases = SCHEMAS.iter().flat_map(|schema| SOLVERS.iter().map(move |flags| (*schema, *flags))).chain(grid);
+    for (schema, flags) in cases {
+        let expected = trace(schema, rows(300).as_bytes(), flags);
+        for count in [0, 1, 33] {
+            assert_eq!(trace(schema, rows(count).as_bytes(), flags), expected, "{count} rows, {flags}");
+        }
+        replays_agree(schema, flags);
+    }
+}
+
+#[test]
+fn solvers_end_on_rows_that_pull_as_hard_as_they_can() {
+    // All labels equal, separable, and constant columns: the unregularised minimiser is at infinity.
+    for flags in SOLVERS {
+        for line in ["10,1,u,n,yes", "0,-1,v,n,no"] {
+            let data = format!("{HEADER}{}", format!("{line}\n").repeat(3000));
+            trace(SCHEMA, data.as_bytes(), flags);
+            trace(REGRESSION, data.as_bytes(), flags);
+        }
+    }
+}
+
 #[test]
 fn the_default_delta_does_not_count_rows() {
     let delta = |schema: &str, count: u64| {

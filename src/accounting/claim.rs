@@ -1,11 +1,11 @@
 //! Guarantees of recorded charges: making claims, confirming them, and the epsilon of everything together.
 
 use super::directed::add_up;
-use super::pld;
 use super::rdp::mechanisms::pure_rho;
+use super::{Conversion, pld, rdp};
 use crate::error::{Error, Fallible};
 use crate::num::round::up;
-use crate::privacy::{Adjacency, Charge, Claim, Delta, Event, NoiseLaw, SampledEvent};
+use crate::privacy::{Adjacency, Charge, Claim, Delta, Event, NoiseLaw, ObjectiveEvent, SampledEvent, total_rho};
 
 /// Width of certified bounds over the epsilon that is asked for.
 const RELATIVE_WIDTH: f64 = 1e-4;
@@ -13,24 +13,53 @@ const RELATIVE_WIDTH: f64 = 1e-4;
 /// A claim is this much above what was computed: more than the width of bounds computed for another guess of epsilon.
 const SLACK: f64 = 3.0 * RELATIVE_WIDTH;
 
-/// A certified upper bound on the epsilon of charges together, by their privacy-loss distributions.
+/// A certified upper bound on the epsilon of charges together.
+///
+/// By privacy-loss distributions, a selection counting as any mechanism of its epsilon; by Renyi divergences where an
+/// objective is perturbed; and by rho where all costs are plain zCDP. The smallest of those that hold.
 ///
 /// # Errors
-/// When a charge has discrete noise, for which no such bound is known here, or the bound is not finite.
+/// When noise is discrete and a cost is no rho, for which no such bound is known here, or the bound is not finite.
 ///
 /// # Privacy
 /// An upper bound under the given relation for all releases together, in any adaptive order.
 pub fn epsilon(charges: &[Charge], adjacency: Adjacency, delta: Delta, about: f64) -> Fallible<f64> {
-    if charges.iter().any(|charge| charge.gaussian().noise != NoiseLaw::FlooredNormal) {
+    let discrete = charges.iter().any(|charge| charge.noise() == Some(NoiseLaw::DiscreteGaussian));
+    let concentrated = charges.iter().all(|charge| charge.claim().is_none());
+    if discrete && !concentrated {
         return Err(Error::parameter(
             "noise",
             "is discrete, for which only zCDP bounds are known",
-            "use --noise normal, or an algorithm without sampling",
+            "use --noise normal, or an algorithm without sampling or a perturbed objective",
         ));
     }
-    let events = charges.iter().map(|charge| charge.event(adjacency)).collect();
-    let bound = pld::epsilon(&Event::Composed { events }, adjacency, delta, about * RELATIVE_WIDTH)?.upper;
+    let mut bound = f64::INFINITY;
+    if concentrated {
+        bound = Conversion::Optimal.epsilon(total_rho(charges)?.upper(), delta)?.value();
+    }
+    let event = Event::Composed { events: charges.iter().map(|charge| charge.event(adjacency)).collect() };
+    if charges.iter().any(|charge| matches!(charge, Charge::Objective(_))) {
+        bound = rdp::epsilon(&rdp::curve(&event, adjacency)?, delta, rdp::Form::Improved)?.value;
+    } else if !discrete {
+        bound = bound.min(pld::epsilon(&event, adjacency, delta, about * RELATIVE_WIDTH)?.upper);
+    }
     if bound.is_finite() { Ok(bound) } else { Err(Error::numerical("epsilon", "no finite bound was found")) }
+}
+
+/// Completes the claim of a perturbed objective for a delta.
+///
+/// As [`make`], with epsilon by Renyi divergences.
+///
+/// # Errors
+/// When no finite bound is found.
+///
+/// # Privacy
+/// An upper bound under the given relation.
+///
+/// Reference: Redberg, Koskela and Wang 2023, Theorem 3.2; Bun and Steinke 2016, section 8.
+pub fn make_objective(event: ObjectiveEvent, adjacency: Adjacency, delta: Delta) -> Fallible<ObjectiveEvent> {
+    let bound = epsilon(&[Charge::Objective(event.clone())], adjacency, delta, 1.0)?;
+    Ok(ObjectiveEvent { claim: claimed(bound, delta)?, ..event })
 }
 
 /// Completes the claim of sampled releases for a delta.
@@ -47,9 +76,14 @@ pub fn epsilon(charges: &[Charge], adjacency: Adjacency, delta: Delta, about: f6
 /// Reference: Zhu, Dong and Wang 2022 (dominating pairs); Bun and Steinke 2016, section 8.
 pub fn make(event: SampledEvent, adjacency: Adjacency, delta: Delta, about: f64) -> Fallible<SampledEvent> {
     let bound = epsilon(&[Charge::Sampled(event.clone())], adjacency, delta, about)?;
+    Ok(SampledEvent { claim: claimed(bound, delta)?, ..event })
+}
+
+/// A claim a little above a bound on epsilon.
+fn claimed(bound: f64, delta: Delta) -> Fallible<Claim> {
     let epsilon = up(bound * (1.0 + SLACK), 1).max(f64::MIN_POSITIVE);
     let rho = up(pure_rho(epsilon)? * (1.0 + 1e-12), 1).max(f64::MIN_POSITIVE);
-    Ok(SampledEvent { claim: Claim { epsilon, delta: delta.value(), rho }, ..event })
+    Ok(Claim { epsilon, delta: delta.value(), rho })
 }
 
 /// Checks that a charge costs no more than it claims.
@@ -91,13 +125,13 @@ impl Running {
     pub fn add(&mut self, release: &Charge) -> Fallible<f64> {
         let single = release.single();
         if self.last.as_ref().is_none_or(|(known, _)| *known != single) {
-            let curve = super::rdp::curve(&single.event(self.adjacency), self.adjacency)?;
+            let curve = rdp::curve(&single.event(self.adjacency), self.adjacency)?;
             let values = self.spent.iter().map(|&(order, _)| curve.at(order)).collect::<Fallible<Vec<_>>>()?;
             self.last = Some((single, values));
         }
         let values = self.last.as_ref().map_or(&[][..], |(_, values)| values);
         self.spent.iter_mut().zip(values).for_each(|((_, spent), &cost)| *spent = add_up(*spent, cost));
-        Ok(super::rdp::epsilon_over_orders(&self.spent, self.delta, super::rdp::Form::Improved)?.value)
+        Ok(rdp::epsilon_over_orders(&self.spent, self.delta, rdp::Form::Improved)?.value)
     }
 }
 
@@ -143,5 +177,50 @@ mod tests {
         }
         let tight = epsilon(&[Charge::Sampled(event())], Adjacency::AddRemove, delta, 3.0).unwrap();
         assert!(tight < last && last < 1.3 * tight, "{tight} {last}");
+    }
+
+    #[test]
+    fn a_perturbed_objective_claims_what_its_curve_says() {
+        let delta = Delta::new(1e-6).unwrap();
+        let perturbed = GaussianEvent { sensitivity: 1 << 28, log2_scale: 32, count: 1, ..event().sampled };
+        let blank = ObjectiveEvent { perturbed, curvature: 0.05, claim: event().claim };
+        let mut last = 0.0;
+        for adjacency in [Adjacency::AddRemove, Adjacency::ReplaceOne] {
+            let made = make_objective(blank.clone(), adjacency, delta).unwrap();
+            confirm(&Charge::Objective(made.clone()), adjacency).unwrap();
+            assert!(made.claim.epsilon >= last, "the recorded sensitivity already holds under either relation");
+            last = made.claim.epsilon * (1.0 - 1e-9);
+            for lie in [
+                ObjectiveEvent { curvature: 0.06, ..made.clone() },
+                ObjectiveEvent { claim: Claim { epsilon: made.claim.epsilon * 0.999, ..made.claim }, ..made.clone() },
+                ObjectiveEvent { claim: Claim { rho: made.claim.rho * 0.999, ..made.claim }, ..made.clone() },
+                ObjectiveEvent {
+                    perturbed: GaussianEvent { sensitivity: (1 << 28) + (1 << 20), ..made.perturbed.clone() },
+                    ..made.clone()
+                },
+            ] {
+                assert!(confirm(&Charge::Objective(lie), adjacency).is_err());
+            }
+        }
+    }
+
+    #[test]
+    fn one_choice_is_pure_and_many_are_concentrated() {
+        let delta = Delta::new(1e-6).unwrap();
+        let selection = |count| {
+            let what = "choice".into();
+            Charge::Selection(crate::privacy::SelectionEvent {
+                what,
+                sensitivity: 1,
+                log2_scale: 3,
+                candidates: 9,
+                count,
+            })
+        };
+        let of = |count| epsilon(&[selection(count)], Adjacency::AddRemove, delta, 1.0).unwrap();
+        assert!(of(1) <= 0.125 * (1.0 + 1e-9), "{}", of(1));
+        let rho = total_rho(&[selection(400)]).unwrap().upper();
+        assert_eq!(rho, 400.0 / 512.0);
+        assert!(of(400) <= Conversion::Optimal.epsilon(rho, delta).unwrap().value());
     }
 }

@@ -13,6 +13,8 @@ pub(super) enum Loss {
     Gaussian { noise_multiplier: f64 },
     /// rho-zCDP and nothing finer.
     Concentrated { rho: f64 },
+    /// The exact minimiser of a perturbed objective.
+    Objective { noise_multiplier: f64, curvature: f64 },
     /// Pure epsilon.
     Pure { epsilon: f64 },
     /// (epsilon, delta) with positive delta.
@@ -36,6 +38,11 @@ pub(super) fn loss_of(event: &Event, mechanism: &Mechanism, adjacency: Adjacency
         Mechanism::Gaussian { noise_multiplier } => {
             let scaled = positive("noise multiplier", noise_multiplier)? / factor;
             Loss::Gaussian { noise_multiplier: positive("noise multiplier", scaled)? }
+        }
+        Mechanism::ObjectivePerturbation { noise_multiplier, curvature } => {
+            let scaled = positive("noise multiplier", noise_multiplier)? / factor;
+            let noise_multiplier = positive("noise multiplier", scaled)?;
+            Loss::Objective { noise_multiplier, curvature: positive("curvature", curvature)? }
         }
         Mechanism::DiscreteGaussian { sigma, sensitivity } => {
             let sigma = positive("sigma", sigma)?;

@@ -10,7 +10,7 @@ use crate::privacy::{Adjacency, Event, Mechanism, RunCount};
 
 /// The approximate-zCDP guarantee of an event under a relation.
 ///
-/// Gaussian `1/(2 z^2)`, Laplace `e + exp(-e) - 1`, bounded range `epsilon^2/8`, other pure mechanisms
+/// Gaussian `1/(2 z^2)`, objective perturbation [`super::erm::objective_zcdp`], Laplace `e + exp(-e) - 1`, bounded range `epsilon^2/8`, other pure mechanisms
 /// `epsilon tanh(epsilon/2)`, (epsilon, delta) the same with failure probability delta; costs add.
 ///
 /// # Errors
@@ -38,6 +38,10 @@ pub fn zcdp(event: &Event, adjacency: Adjacency) -> Fallible<ApproximateZcdp> {
         Event::Single { mechanism } => match (mechanism, loss_of(event, mechanism, adjacency)?) {
             (_, Loss::Gaussian { noise_multiplier }) => concentrated(gaussian::rho(1.0, noise_multiplier)?),
             (_, Loss::Concentrated { rho }) => concentrated(rho),
+            (_, Loss::Objective { noise_multiplier, curvature }) => {
+                let (xi, rho) = super::erm::objective_zcdp(noise_multiplier, curvature)?;
+                Ok(ApproximateZcdp::exact(Zcdp::new(xi, rho)?))
+            }
             (Mechanism::Laplace { .. }, Loss::Pure { epsilon }) => concentrated(laplace_rho(epsilon)?),
             (Mechanism::Exponential { .. }, Loss::Pure { epsilon }) => concentrated(bounded_range_rho(epsilon)?),
             (_, Loss::Pure { epsilon }) => concentrated(pure_rho(epsilon)?),

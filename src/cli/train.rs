@@ -33,6 +33,16 @@ enum AlgorithmArgument {
     DpSgd,
     /// Full-batch DP gradient descent with the parameters of private ERM theory
     DpGdTheory,
+    /// The minimiser of a regularised loss, with noise added
+    OutputPerturbation,
+    /// Noise on the gradient of a regularised loss, a little more on its minimiser
+    Amp,
+    /// amp with next to no noise on the minimiser
+    ObjectivePerturbation,
+    /// A choice among a grid of models with at most three coefficients
+    ExponentialMechanism,
+    /// Frank-Wolfe steps over the l1 ball, for many columns
+    FrankWolfe,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -106,7 +116,7 @@ pub(super) struct TrainArguments {
     /// l2 penalty on all coefficients but the intercept [default: none; 0.01 for ridge]
     #[arg(long, allow_hyphen_values = true)]
     l2: Option<f64>,
-    /// Radius of the ball that iterates are projected to [default: none; 1 for dp-gd-theory]
+    /// Radius of the ball that models are kept in: l2, l1 for frank-wolfe, a box for exponential-mechanism [default: by rule]
     #[arg(long, allow_hyphen_values = true)]
     radius: Option<f64>,
     /// Which iterate is returned [default: tail; mean for dp-gd-theory]
@@ -239,6 +249,11 @@ impl TrainArguments {
                 AlgorithmArgument::DpGd => Algorithm::DpGd,
                 AlgorithmArgument::DpSgd => Algorithm::DpSgd,
                 AlgorithmArgument::DpGdTheory => Algorithm::DpGdTheory,
+                AlgorithmArgument::OutputPerturbation => Algorithm::OutputPerturbation,
+                AlgorithmArgument::Amp => Algorithm::Amp,
+                AlgorithmArgument::ObjectivePerturbation => Algorithm::ObjectivePerturbation,
+                AlgorithmArgument::ExponentialMechanism => Algorithm::ExponentialMechanism,
+                AlgorithmArgument::FrankWolfe => Algorithm::FrankWolfe,
             },
             noise: match self.noise {
                 NoiseArgument::Normal => NoiseLaw::FlooredNormal,
@@ -390,6 +405,7 @@ fn summary(finished: &Finished, out: &Path, log: &Path) -> serde_json::Value {
         "epsilon_zcdp": guarantee.epsilon_zcdp.as_deref().map(number),
         "epsilon_zcdp_classical": guarantee.epsilon_zcdp_classical.as_deref().map(number),
         "epsilon_pld": guarantee.epsilon_pld.as_deref().map(number),
+        "epsilon_rdp": guarantee.epsilon_rdp.as_deref().map(number),
         "approximate_delta": guarantee.approximate_delta.as_deref().map(number),
         "steps": statement.mechanism.steps,
         "noise_multiplier": statement.mechanism.noise_multiplier,

@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use super::{IntegerMap, Rows};
+use super::{FULL_SCALE, IntegerMap, Rows};
 
 /// Largest multiplier of any row. With it, [`super::LANES`]-lane 32-bit partial sums over 16 tiles
 /// cannot overflow: `4095 * 32767 * 16 < 2^31`.
@@ -30,6 +30,13 @@ impl Caps {
         Caps { values, bound }
     }
 
+    /// The same multiplier for every row that is not null, so that no entry of `m q_i` exceeds `most * FULL_SCALE` in size.
+    pub fn entrywise(rows: &Rows, most: i16) -> Self {
+        let most = most.clamp(0, MAX_MULTIPLIER);
+        let values = rows.norms.iter().map(|&norm| if norm > 0 { most } else { 0 }).collect();
+        Caps { values, bound: most as u64 * FULL_SCALE as u64 }
+    }
+
     /// Copies of chosen rows with their caps; the numbers must be below the number of rows.
     pub fn subset(&self, rows: &Rows, chosen: &[usize]) -> (Rows, Caps) {
         let subset = rows.subset(chosen);
@@ -38,7 +45,7 @@ impl Caps {
         (subset, Caps { values, bound: self.bound })
     }
 
-    /// The l2 bound on every row's contribution, in grid steps.
+    /// The bound on every row's contribution in grid steps: l2, or on its entries for [`Caps::entrywise`].
     pub fn bound(&self) -> u64 {
         self.bound
     }

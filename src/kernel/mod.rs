@@ -8,7 +8,9 @@
 
 mod caps;
 mod classes;
+mod exact;
 mod gram;
+mod losses;
 mod map;
 pub mod naive;
 mod rows;
@@ -18,7 +20,9 @@ mod sums;
 
 pub use caps::{Caps, MAX_MULTIPLIER};
 pub use classes::{ClassStep, MOST_CLASSES, clipped_class_sum};
+pub use exact::{LOG2_LARGEST_COORDINATE, MOST_EXACT, ScaledRows};
 pub use gram::{DIAGONAL, GRAM_MULTIPLIER, OFF_DIAGONAL, each_entry, gram_sum, gram_unit};
+pub use losses::loss_sums;
 pub use map::IntegerMap;
 pub use rows::{FULL_SCALE, LANES, RawRow, Rows, RowsBuilder, Shape};
 pub use scores::{ERROR_LIMIT, LOSS_LIMIT, MARGIN_BINS, MARGIN_LIMIT, Scoring, score_sum};

@@ -3,6 +3,7 @@
 mod approx;
 #[cfg(test)]
 mod check;
+mod fixed;
 mod glm;
 mod hinge;
 mod huber;
@@ -13,6 +14,7 @@ mod poisson;
 mod softmax;
 mod squared;
 
+pub use fixed::{BoundedLoss, FRACTION_BITS, FixedSlope, SLOPE_ERROR};
 pub use glm::{Glm, LossVisitor};
 pub use hinge::Hinge;
 pub use huber::Huber;

@@ -11,6 +11,7 @@
 //! long a release took must never be published.
 
 mod bits;
+mod choice;
 mod coins;
 mod digits;
 mod discrete_gaussian;
@@ -28,6 +29,7 @@ use rayon::prelude::*;
 use crate::error::{Error, Fallible};
 use crate::privacy::{MAX_LOG2_SCALE, NoiseLaw};
 
+pub use choice::exponential_choice;
 pub use sample::poisson_sample;
 pub use source::{NoiseSource, NoiseStream};
 

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Adjacency, Event, GaussianEvent, Mechanism, Rho};
+use super::{Adjacency, Event, GaussianEvent, Mechanism, NoiseLaw, Rho, SelectionEvent};
 use crate::error::{Error, Fallible};
 use crate::num::round::{down, up};
 
@@ -49,6 +49,18 @@ impl SampledEvent {
     }
 }
 
+/// Gaussian noise on the gradient of an objective whose exact minimiser is then opened, alone or with more noise.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ObjectiveEvent {
+    /// The noise on the gradient; its sensitivity is that of the sum of gradients.
+    pub perturbed: GaussianEvent,
+    /// Curvature of one record over that of the penalty, `beta / Lambda`, rounded upward.
+    pub curvature: f64,
+    /// What it costs.
+    pub claim: Claim,
+}
+
 /// One kind of release and what it costs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
@@ -57,6 +69,10 @@ pub enum Charge {
     Gaussian(GaussianEvent),
     /// Gaussian noise on a query of a Poisson sample.
     Sampled(SampledEvent),
+    /// Gaussian noise on the gradient of an objective that is minimised.
+    Objective(ObjectiveEvent),
+    /// A choice among candidates by the exponential mechanism.
+    Selection(SelectionEvent),
 }
 
 impl From<GaussianEvent> for Charge {
@@ -66,12 +82,48 @@ impl From<GaussianEvent> for Charge {
 }
 
 impl Charge {
-    /// The Gaussian releases that are made, with or without sampling.
-    pub fn gaussian(&self) -> &GaussianEvent {
+    /// The Gaussian noise that is added, if any is.
+    fn noised(&self) -> Option<&GaussianEvent> {
         match self {
-            Charge::Gaussian(event) => event,
-            Charge::Sampled(event) => &event.sampled,
+            Charge::Gaussian(event) => Some(event),
+            Charge::Sampled(event) => Some(&event.sampled),
+            Charge::Objective(event) => Some(&event.perturbed),
+            Charge::Selection(_) => None,
         }
+    }
+
+    /// What is released, in words.
+    pub fn what(&self) -> &str {
+        match self {
+            Charge::Selection(event) => &event.what,
+            _ => self.noised().map_or("", |event| &event.what),
+        }
+    }
+
+    /// The sensitivity that is paid for, in grid steps: l2, or the range of the scores' changes for a selection.
+    pub fn sensitivity(&self) -> u64 {
+        match self {
+            Charge::Selection(event) => event.sensitivity,
+            _ => self.noised().map_or(u64::MAX, |event| event.sensitivity),
+        }
+    }
+
+    /// Scale of the randomness over the sensitivity, for display.
+    pub fn noise_multiplier(&self) -> f64 {
+        match self {
+            Charge::Selection(event) => event.scale() / event.sensitivity as f64,
+            _ => self.noised().map_or(0.0, GaussianEvent::noise_multiplier),
+        }
+    }
+
+    /// The law of the noise; `None` for a selection, which adds none.
+    pub fn noise(&self) -> Option<NoiseLaw> {
+        self.noised().map(|event| event.noise)
+    }
+
+    /// Whether the releases are post-processings of the continuous Gaussian mechanism on all rows.
+    pub fn is_gaussian(&self) -> bool {
+        matches!(self, Charge::Gaussian(event) if event.noise == NoiseLaw::FlooredNormal)
     }
 
     /// The releases as an event for the accountant, rounded to the costlier side.
@@ -79,31 +131,40 @@ impl Charge {
         match self {
             Charge::Gaussian(event) => Event::repeated(gaussian(event, adjacency), event.count),
             Charge::Sampled(event) => event.event(adjacency),
+            Charge::Objective(event) => Event::Single { mechanism: objective(event, adjacency) },
+            Charge::Selection(event) => {
+                Event::repeated(Mechanism::Exponential { epsilon: event.epsilon_up() }, event.count)
+            }
         }
     }
 
     /// What is claimed, where the cost is not exact.
     pub fn claim(&self) -> Option<&Claim> {
         match self {
-            Charge::Gaussian(_) => None,
+            Charge::Gaussian(_) | Charge::Selection(_) => None,
             Charge::Sampled(event) => Some(&event.claim),
+            Charge::Objective(event) => Some(&event.claim),
         }
     }
 
-    /// rho of approximate zCDP: exact for Gaussian releases on all rows, else as claimed.
+    /// rho of approximate zCDP: exact for Gaussian releases on all rows and for selections, else as claimed.
     ///
     /// # Errors
     /// When a claim is no number.
     pub fn rho(&self) -> Fallible<Rho> {
         match (self, self.claim()) {
             (Charge::Gaussian(event), None) => Ok(event.rho()),
+            (Charge::Selection(event), None) => Ok(event.rho()),
             (_, claim) => Rho::from_f64(claim.map_or(f64::NAN, |claim| claim.rho)),
         }
     }
 
     /// How many releases there are.
     pub fn count(&self) -> u64 {
-        self.gaussian().count
+        match self {
+            Charge::Selection(event) => event.count,
+            _ => self.noised().map_or(0, |event| event.count),
+        }
     }
 
     /// One of the releases; its claim stays that of all together.
@@ -112,6 +173,8 @@ impl Charge {
         match self {
             Charge::Gaussian(event) => Charge::Gaussian(one(event)),
             Charge::Sampled(event) => Charge::Sampled(SampledEvent { sampled: one(&event.sampled), ..event.clone() }),
+            Charge::Objective(event) => Charge::Objective(event.clone()),
+            Charge::Selection(event) => Charge::Selection(SelectionEvent { count: 1, ..event.clone() }),
         }
     }
 
@@ -125,16 +188,21 @@ impl Charge {
     /// # Errors
     /// When a number is out of range.
     pub fn check(&self) -> Fallible<()> {
-        self.gaussian().check()?;
+        self.noised().map_or(Ok(()), GaussianEvent::check)?;
         let claimed = self.claim().is_none_or(|claim| {
             let positive = claim.epsilon > 0.0 && claim.epsilon.is_finite() && claim.rho > 0.0 && claim.rho.is_finite();
             positive && (0.0..1.0).contains(&claim.delta)
         });
-        let sampled = match self {
+        let possible = match self {
             Charge::Gaussian(_) => true,
             Charge::Sampled(event) => event.exponent > 0,
+            Charge::Objective(event) => {
+                let curved = event.curvature > 0.0 && event.curvature.is_finite();
+                curved && event.perturbed.count == 1 && event.perturbed.noise == NoiseLaw::FlooredNormal
+            }
+            Charge::Selection(event) => return event.check(),
         };
-        if claimed && sampled {
+        if claimed && possible {
             return Ok(());
         }
         Err(Error::parameter("charge", "claims no possible cost", "the record is damaged: restore it from a copy"))
@@ -145,8 +213,18 @@ impl Charge {
 ///
 /// The recorded sensitivity holds under `adjacency`; accountants multiply by the factor of replace-one themselves.
 fn gaussian(event: &GaussianEvent, adjacency: Adjacency) -> Mechanism {
+    Mechanism::Gaussian { noise_multiplier: multiplier(event, adjacency) }
+}
+
+fn multiplier(event: &GaussianEvent, adjacency: Adjacency) -> f64 {
     let sensitivity = up(event.sensitivity as f64, 1) / adjacency.sum_sensitivity(1) as f64;
-    Mechanism::Gaussian { noise_multiplier: down(2f64.powi(event.log2_scale as i32) / sensitivity, 1) }
+    down(2f64.powi(event.log2_scale as i32) / sensitivity, 1)
+}
+
+/// The mechanism of a perturbed objective, as [`gaussian`].
+fn objective(event: &ObjectiveEvent, adjacency: Adjacency) -> Mechanism {
+    let noise_multiplier = multiplier(&event.perturbed, adjacency);
+    Mechanism::ObjectivePerturbation { noise_multiplier, curvature: event.curvature }
 }
 
 /// Total rho of a list of charges.

@@ -38,6 +38,13 @@ pub enum Mechanism {
         /// Integer sensitivity under add-remove.
         sensitivity: u64,
     },
+    /// The exact minimiser of a regularised generalised linear objective with Gaussian noise on its gradient.
+    ObjectivePerturbation {
+        /// Standard deviation of the noise over the largest norm of a row's gradient.
+        noise_multiplier: f64,
+        /// Largest curvature of one record over that of the penalty, `beta / Lambda`.
+        curvature: f64,
+    },
     /// The exponential mechanism with parameter epsilon: epsilon-DP and of epsilon-bounded range.
     Exponential {
         /// Its epsilon.

@@ -12,7 +12,7 @@ mod sensitivity;
 
 pub use adjacency::{Adjacency, DatasetId, Scope};
 pub use budget::{Delta, Epsilon, Rho};
-pub use charge::{Charge, Claim, SampledEvent, add_deltas, total_delta, total_rho};
-pub use event::{GaussianEvent, MAX_LOG2_SCALE, NoiseLaw};
+pub use charge::{Charge, Claim, ObjectiveEvent, SampledEvent, add_deltas, total_delta, total_rho};
+pub use event::{GaussianEvent, MAX_LOG2_SCALE, NoiseLaw, SelectionEvent};
 pub use mechanism::{Event, Mechanism, RunCount};
-pub use sensitivity::{L1, L2, Norm, Sensitivity};
+pub use sensitivity::{L1, L2, Norm, Range, Sensitivity};

@@ -20,8 +20,13 @@ pub enum L1 {}
 #[derive(Debug)]
 pub enum L2 {}
 
+/// The largest entry minus the smallest one: how far apart the changes of scores are.
+#[derive(Debug)]
+pub enum Range {}
+
 impl sealed::Sealed for L1 {}
 impl sealed::Sealed for L2 {}
+impl sealed::Sealed for Range {}
 
 impl Norm for L1 {
     const NAME: &'static str = "l1";
@@ -29,6 +34,10 @@ impl Norm for L1 {
 
 impl Norm for L2 {
     const NAME: &'static str = "l2";
+}
+
+impl Norm for Range {
+    const NAME: &'static str = "range";
 }
 
 /// Largest change of an integer query between neighbours, in grid steps of norm `N`.

@@ -48,6 +48,11 @@ impl PrivateDataset {
         self.rows.len()
     }
 
+    /// The rows, for queries inside the gate.
+    pub(super) fn rows(&self) -> &Rows {
+        &self.rows
+    }
+
     /// Re-encodes every row by a map built from public and released quantities.
     ///
     /// # Privacy
@@ -110,7 +115,7 @@ impl PrivateDataset {
     }
 
     /// The one place where a sensitivity is attached to a value: that of the query which computed it.
-    fn sensitive(&self, values: Vec<i128>, query: &Query) -> Sensitive<L2> {
+    pub(super) fn sensitive(&self, values: Vec<i128>, query: &Query) -> Sensitive<L2> {
         let sensitivity = Sensitivity::new(query.sensitivity(self.scope.adjacency));
         Sensitive { values, sensitivity, scope: self.scope.clone() }
     }

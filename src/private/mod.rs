@@ -22,11 +22,17 @@
 //! ```
 
 mod dataset;
+mod minimise;
 mod permit;
 mod query;
+mod scores;
 mod sensitive;
+#[cfg(test)]
+mod tests;
 
 pub use dataset::{ClippedRows, Gradient, PrivateDataset};
-pub use permit::{Paid, Permit, Released, SampledPermit, pay};
+pub use minimise::{Curvature, LOG2_REGULARISATION, MOST_SOLVED, Minimisation, Perturbation};
+pub use permit::{ObjectivePermit, Paid, Permit, Released, SampledPermit, pay};
 pub use query::Query;
+pub use scores::{Candidates, CutLoss};
 pub use sensitive::Sensitive;

@@ -4,11 +4,11 @@ use std::collections::VecDeque;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use super::{ClippedRows, Gradient, PrivateDataset, Sensitive};
+use super::{ClippedRows, Gradient, Minimisation, PrivateDataset, Query, Sensitive};
 use crate::error::{Error, Fallible};
 use crate::ledger::{Ledger, Reservation};
-use crate::noise::{NoiseSource, integer_noise, poisson_sample};
-use crate::privacy::{Charge, L2, Norm, SampledEvent, Scope, Sensitivity};
+use crate::noise::{NoiseSource, exponential_choice, integer_noise, poisson_sample};
+use crate::privacy::{Charge, L2, Norm, ObjectiveEvent, Range, SampledEvent, Scope, Sensitivity};
 
 /// Charges the whole plan and returns the right to its releases, in order.
 ///
@@ -70,6 +70,41 @@ impl Paid {
             (Charge::Sampled(_), _) => {
                 Err(Error::refused("the next release was paid for on a sample of the rows", "use a sampled permit"))
             }
+            (Charge::Objective(_), _) => Err(Error::refused(
+                "the next release was paid for as noise on the gradient of an objective",
+                "use an objective permit",
+            )),
+            (Charge::Selection(_), _) => {
+                Err(Error::refused("the next release was paid for as a choice", "use a selection permit"))
+            }
+        }
+    }
+
+    /// The next permit of the plan, for minimising an objective with noise on its gradient.
+    ///
+    /// # Errors
+    /// When every paid release has been made, or the next one is not of this kind.
+    pub fn objective_permit(&mut self) -> Fallible<ObjectivePermit> {
+        match self.next()? {
+            (Charge::Objective(event), release) => {
+                let (scope, noise) = (self.reservation.scope().clone(), Arc::clone(&self.noise));
+                Ok(ObjectivePermit { event, release, scope, noise })
+            }
+            _ => Err(Error::refused("the next release was not paid for as an objective", "use the permit of its kind")),
+        }
+    }
+
+    /// The next permit of the plan, for a choice among candidates.
+    ///
+    /// # Errors
+    /// When every paid release has been made, or the next one is not of this kind.
+    pub fn selection_permit(&mut self) -> Fallible<Permit<Range>> {
+        match self.next()? {
+            (charge @ Charge::Selection(_), release) => {
+                let (scope, noise) = (self.reservation.scope().clone(), Arc::clone(&self.noise));
+                Ok(Permit { charge, release, scope, noise, norm: PhantomData })
+            }
+            _ => Err(Error::refused("the next release was not paid for as a choice", "use the permit of its kind")),
         }
     }
 
@@ -85,9 +120,7 @@ impl Paid {
                 scope: self.reservation.scope().clone(),
                 noise: Arc::clone(&self.noise),
             }),
-            (Charge::Gaussian(_), _) => {
-                Err(Error::refused("the next release was paid for on all rows", "use an ordinary permit"))
-            }
+            _ => Err(Error::refused("the next release was paid for on all rows", "use the permit of its kind")),
         }
     }
 
@@ -128,12 +161,37 @@ pub struct Permit<N: Norm> {
     norm: PhantomData<N>,
 }
 
-impl Permit<L2> {
+impl<N: Norm> Permit<N> {
     /// What this permit pays for.
     pub fn charge(&self) -> &Charge {
         &self.charge
     }
+}
 
+impl Permit<Range> {
+    /// Chooses a candidate by the exponential mechanism; the released value is its number and nothing else.
+    ///
+    /// # Privacy
+    /// Epsilon-bounded range with `epsilon = sensitivity / 2^log2_scale`, hence `epsilon^2/8`-zCDP
+    /// (Cesar and Rogers 2021, Lemma 3.2); sampled exactly, see [`exponential_choice`].
+    ///
+    /// # Errors
+    /// When the scores belong to another scope, move further than was paid for, or are not as many. All of it
+    /// depends on public parameters alone.
+    pub fn choose(self, scores: Sensitive<Range>) -> Fallible<Released> {
+        let Charge::Selection(paid) = &self.charge else {
+            return Err(Error::refused("the permit was not paid for as a choice", "use the permit of its kind"));
+        };
+        covers(&self.scope, paid.sensitivity, &scores)?;
+        if scores.values.len() as u64 != paid.candidates {
+            return Err(Error::refused("the permit was paid for another number of candidates", "plan with this one"));
+        }
+        let chosen = exponential_choice(&scores.values, paid.log2_scale, &self.noise, self.release)?;
+        Ok(Released { values: vec![chosen as i128], charge: self.charge })
+    }
+}
+
+impl Permit<L2> {
     /// Adds the noise that was paid for and opens the value.
     ///
     /// # Privacy
@@ -180,19 +238,82 @@ impl SampledPermit {
 
 /// Checks that a value may be opened for what was paid, adds the noise and opens it.
 fn open(charge: Charge, release: u32, scope: &Scope, noise: &NoiseSource, query: Sensitive<L2>) -> Fallible<Released> {
-    if query.scope != *scope {
-        return Err(Error::refused("the permit was paid for another data set or relation", "pay for this one"));
-    }
-    let paid = charge.gaussian();
-    if !Sensitivity::new(paid.sensitivity).covers(&query.sensitivity) {
-        return Err(Error::refused(
-            format!("the query moves by {} grid steps, {} were paid for", query.sensitivity.grid(), paid.sensitivity),
-            "plan with the query's own sensitivity",
-        ));
-    }
+    covers(scope, charge.sensitivity(), &query)?;
+    let paid = match &charge {
+        Charge::Gaussian(event) => event,
+        Charge::Sampled(event) => &event.sampled,
+        Charge::Objective(_) | Charge::Selection(_) => {
+            return Err(Error::refused("the permit was not paid for as a noised sum", "use the permit of its kind"));
+        }
+    };
     let noise = integer_noise(paid.noise, paid.log2_scale, query.values.len(), noise, release)?;
     let values = query.values.iter().zip(noise).map(|(&sum, noise)| sum + i128::from(noise)).collect();
     Ok(Released { values, charge })
+}
+
+/// Checks that a value belongs to the scope and moves no further than was paid for.
+fn covers<N: Norm>(scope: &Scope, paid: u64, query: &Sensitive<N>) -> Fallible<()> {
+    if query.scope != *scope {
+        return Err(Error::refused("the permit was paid for another data set or relation", "pay for this one"));
+    }
+    if !Sensitivity::new(paid).covers(&query.sensitivity) {
+        return Err(Error::refused(
+            format!("the query moves by {} grid steps, {paid} were paid for", query.sensitivity.grid()),
+            "plan with the query's own sensitivity",
+        ));
+    }
+    Ok(())
+}
+
+/// The right to minimise one objective with the noise on its gradient that was paid for.
+#[must_use = "the release is paid for; dropping the permit wastes it"]
+pub struct ObjectivePermit {
+    event: ObjectiveEvent,
+    release: u32,
+    scope: Scope,
+    noise: Arc<NoiseSource>,
+}
+
+impl ObjectivePermit {
+    /// Draws the noise and minimises; the answer still needs an ordinary permit, which covers what the solver leaves.
+    ///
+    /// The second value records the charge and holds no number.
+    ///
+    /// # Privacy
+    /// The exact minimiser for the ideal noise costs what was paid here. The answer is a function of the data and that
+    /// minimiser, which determines the noise, and lies within [`super::Curvature::spread`] of it on both neighbours. The
+    /// noise is cut at `2^63` steps, beyond 2^13 standard deviations: of probability below `exp(-2^25)`.
+    ///
+    /// # Errors
+    /// When the data belong to another scope, or gradients or curvature exceed what was paid for; public all.
+    ///
+    /// # Reference
+    /// Kifer, Smith and Thakurta 2012; Iyengar et al. 2019, with the distance between two answers doubled; Redberg,
+    /// Koskela and Wang 2023.
+    pub fn solve(
+        self,
+        data: &PrivateDataset,
+        problem: &Minimisation,
+        step: u64,
+    ) -> Fallible<(Sensitive<L2>, Released)> {
+        if *data.scope() != self.scope {
+            return Err(Error::refused("the permit was paid for another data set or relation", "pay for this one"));
+        }
+        let perturbation = problem.perturbation(step);
+        let query = Query::Perturbation(perturbation);
+        let charge = Charge::Objective(self.event.clone());
+        if query.sensitivity(self.scope.adjacency) > self.event.perturbed.sensitivity || !query.fits(&charge) {
+            return Err(Error::refused(
+                "the objective is more curved or moves further than was paid for",
+                "plan for it",
+            ));
+        }
+        let paid = &self.event.perturbed;
+        let dimension = data.shape().dimension();
+        let noise = integer_noise(paid.noise, paid.log2_scale, dimension, &self.noise, self.release)?;
+        let answer = data.perturbed_minimiser(problem, &noise, &perturbation)?;
+        Ok((answer, Released { values: Vec::new(), charge }))
+    }
 }
 
 /// A noised value; free to read, store, print and compute with.

@@ -2,8 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::{Curvature, Perturbation};
+use crate::error::Fallible;
 use crate::kernel::{DIAGONAL, MomentWeights, Scoring};
-use crate::privacy::Adjacency;
+use crate::privacy::{Adjacency, Charge};
 
 /// What a release asked of the rows; its l2 sensitivity is a function of these public integers alone.
 ///
@@ -36,10 +38,40 @@ pub enum Query {
         /// Largest norm of a row's contribution.
         bound: u64,
     },
+    /// [`super::PrivateDataset::minimiser`].
+    Minimiser {
+        /// What fixes how far it moves.
+        curvature: Curvature,
+        /// Number of coefficients.
+        dimension: usize,
+    },
+    /// The noise on the gradient in [`super::ObjectivePermit::solve`].
+    Perturbation(Perturbation),
+    /// The answer of [`super::ObjectivePermit::solve`], given the exact minimiser.
+    PerturbedMinimiser {
+        /// What fixes how far the answer is from the exact minimiser.
+        curvature: Curvature,
+        /// Number of coefficients.
+        dimension: usize,
+    },
+    /// [`super::PrivateDataset::losses`].
+    Losses {
+        /// Largest loss of a row, in grid steps.
+        most: u64,
+        /// Number of candidates.
+        candidates: u64,
+    },
+    /// [`super::PrivateDataset::vertices`].
+    Vertices {
+        /// Largest entry of a row's gradient.
+        bound: u64,
+        /// Number of vertices.
+        candidates: u64,
+    },
 }
 
 impl Query {
-    /// The l2 sensitivity in grid steps, saturating.
+    /// The sensitivity in grid steps, saturating: l2, or for scores the range of their changes.
     pub fn sensitivity(&self, adjacency: Adjacency) -> u64 {
         match self {
             Query::Moments { weights, columns } => {
@@ -58,12 +90,52 @@ impl Query {
                 adjacency.sum_sensitivity(small(root_up(square)))
             }
             Query::ClippedSum { bound } => adjacency.sum_sensitivity(*bound),
+            Query::Minimiser { curvature, dimension } => {
+                adjacency.sum_sensitivity(curvature.movement()).saturating_add(curvature.spread(*dimension))
+            }
+            Query::Perturbation(perturbation) => adjacency.sum_sensitivity(perturbation.movement()),
+            // Given the exact minimiser, neighbours differ by what the solver leaves and no more.
+            Query::PerturbedMinimiser { curvature, dimension } => curvature.spread(*dimension),
+            // A row's losses lie in an interval of this length, and so do their changes.
+            Query::Losses { most, .. } => adjacency.sum_sensitivity(*most),
+            Query::Vertices { bound, .. } => adjacency.sum_sensitivity(bound.saturating_mul(2)),
         }
     }
 
     /// Whether the release is one of the steps of an optimizer.
     pub fn is_step(&self) -> bool {
-        matches!(self, Query::ClippedSum { .. })
+        match self {
+            Query::ClippedSum { .. } | Query::Minimiser { .. } | Query::Perturbation(_) => true,
+            Query::Losses { .. } | Query::Vertices { .. } => true,
+            Query::Moments { .. } | Query::Gram { .. } | Query::Scores { .. } | Query::PerturbedMinimiser { .. } => {
+                false
+            }
+        }
+    }
+
+    /// Whether a charge is of the kind that pays for this query, apart from the sensitivity.
+    pub fn fits(&self, charge: &Charge) -> bool {
+        match (self, charge) {
+            (Query::Perturbation(it), Charge::Objective(event)) => it.curvature_ratio() <= event.curvature,
+            (Query::Losses { candidates, .. } | Query::Vertices { candidates, .. }, Charge::Selection(event)) => {
+                *candidates == event.candidates
+            }
+            (Query::Perturbation(_) | Query::Losses { .. } | Query::Vertices { .. }, _) => false,
+            (Query::ClippedSum { .. }, Charge::Sampled(_)) => true,
+            (_, charge) => matches!(charge, Charge::Gaussian(_)),
+        }
+    }
+
+    /// Refuses public numbers that no planner produces.
+    ///
+    /// # Errors
+    /// When a number is out of range.
+    pub fn check(&self) -> Fallible<()> {
+        match self {
+            Query::Minimiser { curvature, .. } | Query::PerturbedMinimiser { curvature, .. } => curvature.check(),
+            Query::Perturbation(perturbation) => perturbation.check(),
+            _ => Ok(()),
+        }
     }
 }
 

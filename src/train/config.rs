@@ -39,6 +39,16 @@ pub enum Algorithm {
     DpSgd,
     /// Full-batch DP gradient descent with the parameters of private ERM theory.
     DpGdTheory,
+    /// The minimiser of a regularised loss, with noise added.
+    OutputPerturbation,
+    /// Approximate minima perturbation: noise on the gradient, and on the answer for what the solver leaves.
+    Amp,
+    /// The same with as little noise on the answer as the solver's accuracy allows.
+    ObjectivePerturbation,
+    /// A choice among a grid of models by the exponential mechanism.
+    ExponentialMechanism,
+    /// Frank-Wolfe steps over the l1 ball, each vertex chosen by the exponential mechanism.
+    FrankWolfe,
 }
 
 impl Algorithm {
@@ -51,6 +61,11 @@ impl Algorithm {
             Algorithm::DpGd => "dp-gd",
             Algorithm::DpSgd => "dp-sgd",
             Algorithm::DpGdTheory => "dp-gd-theory",
+            Algorithm::OutputPerturbation => "output-perturbation",
+            Algorithm::Amp => "amp",
+            Algorithm::ObjectivePerturbation => "objective-perturbation",
+            Algorithm::ExponentialMechanism => "exponential-mechanism",
+            Algorithm::FrankWolfe => "frank-wolfe",
         }
     }
 }

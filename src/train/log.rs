@@ -6,7 +6,7 @@ use super::statement::{Facts, ReleaseFacts};
 use crate::accounting::Conversion;
 use crate::accounting::claim::Running;
 use crate::error::{Error, Fallible};
-use crate::privacy::{Adjacency, Charge, Delta, NoiseLaw, Rho};
+use crate::privacy::{Adjacency, Charge, Delta, Rho};
 use crate::private::Query;
 
 /// One line of the log. Every privacy number is rounded upward, what remains downward.
@@ -23,10 +23,10 @@ pub struct LogEntry {
     pub sensitivity: f64,
     /// Noise standard deviation of each coordinate of the sum.
     pub sigma: f64,
-    /// rho of this release; absent where rows are sampled, which rho cannot express.
+    /// rho of this release; absent where rho cannot express it.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub rho_step: Option<f64>,
-    /// rho of all releases so far; absent from the first sampled release on.
+    /// rho of all releases so far; absent from the first such release on.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub rho: Option<f64>,
     /// Delta of the epsilons.
@@ -37,7 +37,7 @@ pub struct LogEntry {
     /// Epsilon so far by the exact Gaussian trade-off; absent for discrete noise and with rho, where it does not hold.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub epsilon_exact: Option<f64>,
-    /// Epsilon so far by Renyi divergences; where rows are sampled.
+    /// Epsilon so far by Renyi divergences; where a cost is no rho.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub epsilon_rdp: Option<f64>,
     /// Part of the run's budget not yet used; absent with rho.
@@ -60,7 +60,7 @@ impl LogEntry {
 pub(super) struct LogWriter {
     budget: Rho,
     delta: Delta,
-    /// `None` from the first sampled release on.
+    /// `None` from the first such release on.
     spent: Option<Rho>,
     running: Option<Running>,
     releases: u64,
@@ -69,7 +69,7 @@ pub(super) struct LogWriter {
 }
 
 impl LogWriter {
-    /// `charges` is everything that will be released; sampling anywhere asks for Renyi divergences from the start.
+    /// `charges` is everything that will be released; a claim anywhere asks for Renyi divergences from the start.
     pub(super) fn new(budget: Rho, delta: Delta, adjacency: Adjacency, charges: &[Charge]) -> Self {
         let sampled = charges.iter().any(|charge| charge.claim().is_some());
         LogWriter {
@@ -85,22 +85,21 @@ impl LogWriter {
 
     /// The line of one release whose grid steps stand for `unit` each in the units of the reader.
     pub(super) fn line(&mut self, charge: &Charge, query: &Query, unit: f64) -> Fallible<LogEntry> {
-        let event = charge.gaussian();
-        let sensitivity = event.sensitivity as f64 * unit;
+        let sensitivity = charge.sensitivity() as f64 * unit;
         self.releases += 1;
         self.steps += u64::from(query.is_step());
-        let cost = charge.claim().is_none().then(|| event.rho_each());
+        let cost = if charge.claim().is_none() { Some(charge.single().rho()?) } else { None };
         self.spent = self.spent.take().zip(cost.as_ref()).map(|(spent, cost)| spent.plus(cost));
-        // One discrete release, and the exact trade-off no longer holds for the rest of the run.
-        self.floored &= event.noise == NoiseLaw::FlooredNormal;
+        // One release that is not Gaussian, and the exact trade-off no longer holds for the rest of the run.
+        self.floored &= charge.is_gaussian();
         let rho = self.spent.as_ref().map(Rho::upper);
         let epsilon = |by: Conversion| rho.map(|rho| by.epsilon(rho, self.delta).map(|epsilon| epsilon.value()));
         Ok(LogEntry {
             release: self.releases,
             step: if query.is_step() { self.steps } else { 0 },
-            what: event.what.clone(),
+            what: charge.what().to_owned(),
             sensitivity,
-            sigma: sensitivity * event.noise_multiplier(),
+            sigma: sensitivity * charge.noise_multiplier(),
             rho_step: cost.as_ref().map(Rho::upper),
             rho,
             delta: self.delta.value(),
@@ -128,7 +127,7 @@ pub(super) fn replay(facts: &Facts, mut line: impl FnMut(&str)) -> Fallible<()> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::privacy::GaussianEvent;
+    use crate::privacy::{GaussianEvent, NoiseLaw};
 
     #[test]
     fn one_discrete_release_forbids_the_exact_conversion_from_then_on() {

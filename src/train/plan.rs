@@ -7,8 +7,8 @@ use crate::data::Schema;
 use crate::error::{Error, Fallible};
 use crate::kernel::{FULL_SCALE, Shape};
 use crate::optim::{
-    DpGd, DpGdTheory, DpSgd, HoldoutPlan, MomentParts, MomentPlan, Optimizer, Planned, Problem, Settings, Target,
-    WhitenedDpGd,
+    DpGd, DpGdTheory, DpSgd, ExponentialMechanism, FrankWolfe, HoldoutPlan, MomentParts, MomentPlan,
+    ObjectivePerturbation, Optimizer, OutputPerturbation, Planned, Problem, Settings, Target, WhitenedDpGd,
 };
 use crate::preprocess::shape_of;
 use crate::privacy::{Charge, DatasetId, Delta, Epsilon, NoiseLaw, Rho, Scope, total_rho};
@@ -181,20 +181,22 @@ impl Plan {
         Ok(plan)
     }
 
-    /// Whether the exact cost, or a certified bound on epsilon where rows are sampled, is within the budget.
+    /// Whether the exact cost, or a certified bound on epsilon where not all is Gaussian, is within the budget.
     fn is_within_budget(&self) -> Fallible<bool> {
         let charges = self.charges();
-        match (self.epsilon, charges.iter().any(|charge| charge.claim().is_some())) {
-            (Some(epsilon), true) => {
+        let claimed = charges.iter().any(|charge| charge.claim().is_some());
+        let chosen = charges.iter().any(|charge| matches!(charge, Charge::Selection(_)));
+        match self.epsilon {
+            Some(epsilon) if claimed || chosen => {
                 let bound = claim::epsilon(&charges, self.scope.adjacency, self.delta, epsilon.value())?;
                 Ok(bound <= epsilon.value())
             }
-            (None, true) => Err(Error::parameter(
+            None if claimed => Err(Error::parameter(
                 "--rho",
-                "cannot bound an algorithm that samples rows: sampling does not lower rho",
-                "give --epsilon, or use an algorithm without sampling",
+                "cannot bound an algorithm whose cost is no rho",
+                "give --epsilon, or use another algorithm",
             )),
-            (_, false) => Ok(total_rho(&charges)? <= self.rho),
+            _ => Ok(total_rho(&charges)? <= self.rho),
         }
     }
 
@@ -308,6 +310,11 @@ fn choose(algorithm: Algorithm, standardise: bool, problem: &Problem<'_>) -> Fal
         Algorithm::DpGd => (algorithm, Box::new(DpGd::plan(problem)?)),
         Algorithm::DpSgd => (algorithm, Box::new(DpSgd::plan(problem)?)),
         Algorithm::DpGdTheory => (algorithm, Box::new(DpGdTheory::plan(problem)?)),
+        Algorithm::OutputPerturbation => (algorithm, Box::new(OutputPerturbation::plan(problem)?)),
+        Algorithm::Amp => (algorithm, Box::new(ObjectivePerturbation::amp(problem)?)),
+        Algorithm::ObjectivePerturbation => (algorithm, Box::new(ObjectivePerturbation::plan(problem)?)),
+        Algorithm::ExponentialMechanism => (algorithm, Box::new(ExponentialMechanism::plan(problem)?)),
+        Algorithm::FrankWolfe => (algorithm, Box::new(FrankWolfe::plan(problem)?)),
     })
 }
 

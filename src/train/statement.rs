@@ -150,13 +150,18 @@ impl Facts {
 
     /// The tightest conversion that holds for all releases together.
     fn conversion(&self) -> Conversion {
-        let floored = self.releases.iter().all(|release| release.charge.gaussian().noise == NoiseLaw::FlooredNormal);
-        official_conversion(if floored { NoiseLaw::FlooredNormal } else { NoiseLaw::DiscreteGaussian })
+        let gaussian = self.releases.iter().all(|release| release.charge.is_gaussian());
+        official_conversion(if gaussian { NoiseLaw::FlooredNormal } else { NoiseLaw::DiscreteGaussian })
     }
 
-    /// Whether a release was made from a sample of the rows.
-    fn is_sampled(&self) -> bool {
+    /// Whether a cost is no rho, so that together they are no zCDP.
+    fn is_claimed(&self) -> bool {
         self.releases.iter().any(|release| release.charge.claim().is_some())
+    }
+
+    /// Whether a release is a choice among candidates.
+    fn chooses(&self) -> bool {
+        self.releases.iter().any(|release| matches!(release.charge, Charge::Selection(_)))
     }
 
     /// Why the run protects nobody; empty if it does.
@@ -250,9 +255,9 @@ part! {
         rho: ExactRho,
         /// rho as a decimal, rounded upward.
         rho_upper: String,
-        /// Delta of approximate zCDP, where rows are sampled; rho holds but for this probability.
+        /// Delta of approximate zCDP, where costs are claimed; rho holds but for this probability.
         approximate_delta: Option<String>,
-        /// mu of Gaussian DP, rounded upward; absent for discrete noise and where rows are sampled.
+        /// mu of Gaussian DP, rounded upward; absent where not every release is Gaussian noise on all rows.
         gaussian_mu: Option<String>,
         /// Delta of the epsilons.
         delta: String,
@@ -260,14 +265,16 @@ part! {
         epsilon: String,
         /// Which of the following is official, and why it is valid.
         conversion: String,
-        /// By the exact Gaussian trade-off; absent for discrete noise.
+        /// By the exact Gaussian trade-off; absent with mu.
         epsilon_exact: Option<String>,
-        /// By the optimal zCDP conversion; absent where rows are sampled.
+        /// By the optimal zCDP conversion; absent where a cost is no rho.
         epsilon_zcdp: Option<String>,
-        /// By the classical zCDP conversion; absent where rows are sampled.
+        /// By the classical zCDP conversion; absent where a cost is no rho.
         epsilon_zcdp_classical: Option<String>,
-        /// By privacy-loss distributions; where rows are sampled.
+        /// By privacy-loss distributions where rows are sampled, or by these or zCDP where candidates are chosen.
         epsilon_pld: Option<String>,
+        /// By Renyi divergences; where an objective is perturbed.
+        epsilon_rdp: Option<String>,
     }
 }
 
@@ -282,7 +289,7 @@ part! {
         noise_multiplier: String,
         /// Largest probability with which a row takes part in one of them; absent where all rows do.
         sampling_rate: Option<String>,
-        /// rho of all of them, rounded upward; absent where rows are sampled, which rho cannot express.
+        /// rho of all of them, rounded upward; absent where rho cannot express the cost.
         rho_upper: Option<String>,
     }
 }
@@ -316,9 +323,9 @@ part! {
         norm: String,
         /// Gradient releases.
         steps: u64,
-        /// Noise standard deviation over l2 sensitivity.
+        /// Noise standard deviation over l2 sensitivity; for choices `1/epsilon` of one.
         noise_multiplier: f64,
-        /// Noise standard deviation on each coordinate of the sum of gradients.
+        /// Noise standard deviation on each coordinate of what is released; for choices the scale of scores.
         sigma: f64,
         /// Arithmetic of clip, sum and noise.
         arithmetic: String,
@@ -345,8 +352,7 @@ impl Statement {
     pub fn new(facts: Facts) -> Fallible<Self> {
         check_releases(&facts)?;
         let main = facts.main_release()?.clone();
-        let event = main.charge.gaussian().clone();
-        let multiplier = event.noise_multiplier();
+        let multiplier = main.charge.noise_multiplier();
         let guarantee = Guarantee::of(&facts)?;
         let faults = facts.faults();
         Ok(Statement {
@@ -359,22 +365,24 @@ impl Statement {
             guarantee,
             scope: ScopeOfUse::of(&facts),
             mechanism: MechanismPart {
-                name: match event.noise {
-                    NoiseLaw::FlooredNormal => "floor of an exact normal (Karney 2016)".into(),
-                    NoiseLaw::DiscreteGaussian => "discrete Gaussian (Canonne, Kamath, Steinke 2020)".into(),
+                name: match main.charge.noise() {
+                    Some(NoiseLaw::FlooredNormal) => "floor of an exact normal (Karney 2016)".into(),
+                    Some(NoiseLaw::DiscreteGaussian) => "discrete Gaussian (Canonne, Kamath, Steinke 2020)".into(),
+                    None => "exponential mechanism, sampled exactly by rejection".into(),
                 },
                 sampling: match &main.charge {
-                    Charge::Gaussian(_) => "full batch".into(),
+                    Charge::Gaussian(_) | Charge::Objective(_) | Charge::Selection(_) => "full batch".into(),
                     Charge::Sampled(event) => format!("Poisson, rate at most {}", decimal_up(event.rate(), DIGITS)),
                 },
                 clip_norm: main.clip_norm(),
-                norm: match facts.model {
-                    ModelKind::Multinomial => "l2 over all labels together, intercepts included".into(),
+                norm: match (&main.charge, facts.model) {
+                    (Charge::Selection(_), _) => "range of the scores of candidates".into(),
+                    (_, ModelKind::Multinomial) => "l2 over all labels together, intercepts included".into(),
                     _ => "l2, intercept included".into(),
                 },
-                steps: event.count,
+                steps: main.charge.count(),
                 noise_multiplier: multiplier,
-                sigma: event.sensitivity as f64 * main.unit * multiplier,
+                sigma: main.charge.sensitivity() as f64 * main.unit * multiplier,
                 arithmetic: "exact integers".into(),
                 rng: if facts.secret_noise {
                     "ChaCha20 keyed by the operating system, fresh for this run".into()
@@ -394,9 +402,10 @@ impl ReleaseFacts {
     fn clip_norm(&self) -> f64 {
         match self.query {
             Query::ClippedSum { bound } => bound as f64 * self.unit,
-            Query::Moments { .. } | Query::Gram { .. } | Query::Scores { .. } => {
-                self.charge.gaussian().sensitivity as f64 * self.unit
-            }
+            Query::Minimiser { curvature, .. } => curvature.movement() as f64 * self.unit,
+            Query::Losses { most, .. } => most as f64 * self.unit,
+            Query::Vertices { bound, .. } => bound as f64 * self.unit,
+            _ => self.charge.sensitivity() as f64 * self.unit,
         }
     }
 }
@@ -406,13 +415,13 @@ fn check_releases(facts: &Facts) -> Fallible<()> {
     for ReleaseFacts { charge, query, unit } in &facts.releases {
         charge.check()?;
         claim::confirm(charge, facts.adjacency)?;
-        let event = charge.gaussian();
-        if event.count >= 1 << 32 {
+        if charge.count() >= 1 << 32 {
             return Err(damaged("records more releases than a run can make"));
         }
-        if event.sensitivity != query.sensitivity(facts.adjacency) {
+        if charge.sensitivity() != query.sensitivity(facts.adjacency) || !query.fits(charge) {
             return Err(damaged("a sensitivity does not follow from its query and the adjacency"));
         }
+        query.check()?;
         if !(*unit > 0.0 && unit.is_finite()) {
             return Err(damaged("a grid step stands for no length"));
         }
@@ -440,6 +449,15 @@ fn damaged(why: &str) -> Error {
     Error::parameter("statement", why, "the file is damaged or was edited")
 }
 
+const BY_SAMPLED_LOSS: &str = "certified upper bound by privacy-loss distributions of the Poisson-sampled Gaussian \
+     (Zhu, Dong and Wang 2022, Theorem 11), the worse of both directions";
+
+const BY_RENYI: &str = "Renyi divergences of objective perturbation (Redberg, Koskela and Wang 2023, Theorem 3.2, with \
+     ln(1 + beta/Lambda)) and of the Gaussian releases, the best order";
+
+const BY_LOSS_OR_ZCDP: &str = "the smaller of the optimal-order zCDP conversion with epsilon^2/8 for each choice \
+     (Cesar and Rogers 2021) and a certified bound by privacy-loss distributions with each choice as a pure mechanism";
+
 impl Guarantee {
     fn of(facts: &Facts) -> Fallible<Self> {
         let delta = facts.delta()?;
@@ -458,22 +476,37 @@ impl Guarantee {
             epsilon_zcdp: None,
             epsilon_zcdp_classical: None,
             epsilon_pld: None,
+            epsilon_rdp: None,
         };
-        if facts.is_sampled() {
+        let bound = |about: f64| -> Fallible<String> {
+            Ok(decimal_up(claim::epsilon(&charges, facts.adjacency, delta, about)?, DIGITS))
+        };
+        if facts.is_claimed() {
             let about = charges.iter().filter_map(Charge::claim).map(|claim| claim.epsilon).fold(0.0, f64::max);
-            let bound = decimal_up(claim::epsilon(&charges, facts.adjacency, delta, about)?, DIGITS);
+            let objective = charges.iter().any(|charge| matches!(charge, Charge::Objective(_)));
+            let bound = bound(about)?;
             return Ok(Guarantee {
                 epsilon: bound.clone(),
-                epsilon_pld: Some(bound),
-                conversion:
-                    "certified upper bound by privacy-loss distributions of the Poisson-sampled Gaussian (Zhu, Dong \
-                     and Wang 2022, Theorem 11), the worse of both directions"
-                        .into(),
+                epsilon_pld: (!objective).then(|| bound.clone()),
+                epsilon_rdp: objective.then_some(bound),
+                conversion: if objective { BY_RENYI.into() } else { BY_SAMPLED_LOSS.into() },
                 ..common
             });
         }
         let epsilon = |by: Conversion| by.epsilon(rho.upper(), delta).map(|e| decimal_up(e.value(), DIGITS));
         let official = facts.conversion();
+        if facts.chooses() {
+            let zcdp = Conversion::Optimal.epsilon(rho.upper(), delta)?.value();
+            let bound = bound(zcdp)?;
+            return Ok(Guarantee {
+                epsilon: bound.clone(),
+                conversion: BY_LOSS_OR_ZCDP.into(),
+                epsilon_zcdp: Some(epsilon(Conversion::Optimal)?),
+                epsilon_zcdp_classical: Some(epsilon(Conversion::Classical)?),
+                epsilon_pld: Some(bound),
+                ..common
+            });
+        }
         let floored = official == Conversion::Exact;
         let mu = gaussian::mu_upper_from_rho(rho.upper())?;
         Ok(Guarantee {
@@ -518,7 +551,7 @@ impl Definition {
         };
         Definition {
             notion: match facts.conversion() {
-                _ if facts.is_sampled() => "(epsilon, delta)-DP".into(),
+                _ if facts.is_claimed() => "(epsilon, delta)-DP".into(),
                 Conversion::Exact => "Gaussian DP and zCDP".into(),
                 Conversion::Optimal | Conversion::Classical => "zCDP".into(),
             },
@@ -534,16 +567,17 @@ impl Definition {
 impl ScopeOfUse {
     fn of(facts: &Facts) -> Self {
         let access = |charge: &Charge| Access {
-            what: charge.gaussian().what.clone(),
+            what: charge.what().to_owned(),
             count: charge.count(),
-            noise_multiplier: decimal_down(charge.gaussian().noise_multiplier(), DIGITS),
+            noise_multiplier: decimal_down(charge.noise_multiplier(), DIGITS),
             sampling_rate: match charge {
-                Charge::Gaussian(_) => None,
                 Charge::Sampled(event) => Some(decimal_up(event.rate(), DIGITS)),
+                Charge::Gaussian(_) | Charge::Objective(_) | Charge::Selection(_) => None,
             },
             rho_upper: match charge {
                 Charge::Gaussian(event) => Some(event.rho().as_dyadic().to_decimal_up(DIGITS)),
-                Charge::Sampled(_) => None,
+                Charge::Selection(event) => Some(event.rho().as_dyadic().to_decimal_up(DIGITS)),
+                Charge::Sampled(_) | Charge::Objective(_) => None,
             },
         };
         ScopeOfUse {
@@ -574,8 +608,10 @@ fn sentence(facts: &Facts, guarantee: &Guarantee, faults: &[String]) -> String {
         Adjacency::ReplaceOne => "replacing one row",
     };
     let why = match &guarantee.gaussian_mu {
-        _ if facts.is_sampled() => "are".to_string(),
+        _ if facts.is_claimed() => "are".to_string(),
         Some(mu) => format!("are {mu}-Gaussian DP (hence {}-zCDP), and hence", guarantee.rho_upper),
+        // One choice keeps its epsilon as a pure mechanism, which does not follow from its rho.
+        None if facts.chooses() => format!("are {}-zCDP and", guarantee.rho_upper),
         None => format!("are {}-zCDP, and hence", guarantee.rho_upper),
     };
     format!(

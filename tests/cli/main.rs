@@ -8,6 +8,7 @@ mod curves;
 mod ledger;
 mod models;
 mod piping;
+mod solvers;
 mod support;
 mod tampering;
 mod training;

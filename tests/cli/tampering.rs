@@ -217,6 +217,8 @@ fn gaussian(facts: &mut Facts, index: usize) -> &mut GaussianEvent {
     match &mut facts.releases[index].charge {
         Charge::Gaussian(event) => event,
         Charge::Sampled(event) => &mut event.sampled,
+        Charge::Objective(event) => &mut event.perturbed,
+        Charge::Selection(event) => panic!("{event:?} adds no noise"),
     }
 }
 

@@ -221,6 +221,10 @@ impl Reader {
             Mechanism::Gaussian { noise_multiplier } => {
                 Base::Gaussian { mu: factor / positive("noise multiplier", noise_multiplier)? }
             }
+            Mechanism::ObjectivePerturbation { .. } => {
+                let problem = "no privacy-loss distribution is known for objective perturbation";
+                return Err(Error::parameter("event", problem, "use the RDP accountant"));
+            }
             Mechanism::DiscreteGaussian { sigma, sensitivity } => {
                 Base::DiscreteGaussian { sigma: positive("sigma", sigma)?, shift: factor * sensitivity as f64 }
             }

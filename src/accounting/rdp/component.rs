@@ -4,7 +4,7 @@ use super::without_replacement::{Base, without_replacement};
 use super::{mechanisms, sampled};
 use crate::accounting::directed::order;
 use crate::accounting::notion::RdpCurve;
-use crate::accounting::{selection, subsample};
+use crate::accounting::{erm, selection, subsample};
 use crate::error::Fallible;
 use crate::privacy::RunCount;
 
@@ -17,6 +17,13 @@ pub enum Component {
     Gaussian {
         /// Noise standard deviation over sensitivity.
         noise_multiplier: f64,
+    },
+    /// [`erm::objective_renyi`].
+    Objective {
+        /// Noise standard deviation over the norm by which gradients move.
+        noise_multiplier: f64,
+        /// Curvature of one record over that of the penalty.
+        curvature: f64,
     },
     /// [`mechanisms::laplace`].
     Laplace {
@@ -119,6 +126,9 @@ impl Component {
         let alpha = order(alpha)?;
         match self {
             Self::Gaussian { noise_multiplier } => mechanisms::gaussian(*noise_multiplier, alpha),
+            Self::Objective { noise_multiplier, curvature } => {
+                erm::objective_renyi(*noise_multiplier, *curvature, alpha)
+            }
             Self::Laplace { epsilon } => mechanisms::laplace(*epsilon, alpha),
             Self::DiscreteLaplace { scale, sensitivity } => mechanisms::discrete_laplace(*scale, *sensitivity, alpha),
             Self::Pure { epsilon } => mechanisms::pure(*epsilon, alpha),

@@ -57,6 +57,7 @@ fn build(event: &Event, adjacency: Adjacency) -> Fallible<RdpCurve> {
 fn single(event: &Event, mechanism: &Mechanism, adjacency: Adjacency) -> Fallible<Component> {
     Ok(match (mechanism, loss_of(event, mechanism, adjacency)?) {
         (_, Loss::Gaussian { noise_multiplier }) => Component::Gaussian { noise_multiplier },
+        (_, Loss::Objective { noise_multiplier, curvature }) => Component::Objective { noise_multiplier, curvature },
         (_, Loss::Concentrated { rho }) => Component::Concentrated { xi: 0.0, rho },
         (Mechanism::Laplace { .. }, Loss::Pure { epsilon }) => Component::Laplace { epsilon },
         (Mechanism::DiscreteLaplace { scale, sensitivity }, Loss::Pure { .. }) if *sensitivity <= 1 << 62 => {

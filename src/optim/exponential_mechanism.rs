@@ -1,0 +1,143 @@
+//! The exponential mechanism over a grid of models with few coefficients.
+
+use ndarray::Array2;
+use serde_json::json;
+
+use super::requirements::{margin_loss, no_l1, no_l2, unfit};
+use super::selected::{Choice, ChoicePlan};
+use super::{Fitted, Observer, Optimizer, Planned, Problem, Progress, Record, Start};
+use crate::error::{Error, Fallible};
+use crate::loss::Glm;
+use crate::private::{Candidates, CutLoss, Paid, PrivateDataset, Query};
+
+const NAME: &str = "exponential-mechanism";
+
+/// Grid points on each axis for one, two and three coefficients.
+const POINTS: [usize; 3] = [1001, 101, 21];
+
+/// Half the side of the box.
+const RADIUS: f64 = 3.0;
+
+/// Steps that the cut loss is rounded to, at most.
+const STEPS: u64 = 1 << 20;
+
+/// A model out of a public grid in a box, chosen with probability proportional to `exp(-epsilon loss / range)`.
+///
+/// The loss is the sum over rows of `min(l, cap)`, in whole steps. With `N` candidates the chosen one exceeds the best
+/// by more than `(range / epsilon)(ln N + t)` with probability at most `e^-t`.
+///
+/// # Requirements on the problem
+/// A loss of one margin that is never negative; it need not be convex. At most three coefficients, no penalty.
+///
+/// # Privacy
+/// One choice of epsilon-bounded range, both adjacencies: epsilon-DP and `epsilon^2/8`-zCDP, sampled exactly.
+///
+/// # Reference
+/// McSherry and Talwar 2007; Bassily, Smith and Thakurta 2014, section 3; Cesar and Rogers 2021.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ExponentialMechanism {
+    choice: ChoicePlan,
+    loss: Glm,
+    candidates: Candidates,
+    radius: f64,
+    cap: f64,
+}
+
+impl ExponentialMechanism {
+    /// Plans with the whole budget of the problem.
+    ///
+    /// # Errors
+    /// When there are more than three coefficients, or the budget is too small.
+    pub fn plan(problem: &Problem<'_>) -> Fallible<Self> {
+        // Below zero a cut loss counts as zero, and the negative log-likelihood of a count is known up to a constant only.
+        let loss = margin_loss(NAME, problem)?;
+        let cap = match loss {
+            Glm::Poisson(_) => {
+                return Err(unfit(NAME, "needs a loss that is never negative", "or --model linear"));
+            }
+            // Lower caps hardly punish what is confidently wrong; for numbers two standard deviations.
+            Glm::Logistic | Glm::Hinge(_) => 4.0,
+            Glm::Squared | Glm::Huber(_) | Glm::Pinball(_) => 2.0,
+        };
+        no_l1(NAME, problem)?;
+        no_l2(NAME, problem)?;
+        let dimension = problem.dimension();
+        let Some(&points) = POINTS.get(dimension - 1) else {
+            return Err(Error::parameter(
+                format!("--algorithm {NAME}"),
+                format!("searches a grid of at most {} coefficients, the schema has {dimension}", POINTS.len()),
+                "use --algorithm output-perturbation, or declare fewer columns",
+            ));
+        };
+        let radius = problem.settings.radius.unwrap_or(RADIUS);
+        let cap = problem.settings.clip.unwrap_or(cap);
+        let candidates = grid(dimension, points, radius);
+        let choice = Choice {
+            what: "model out of a grid",
+            adjacency: problem.adjacency,
+            count: 1,
+            largest: STEPS,
+            query: |most, candidates| Query::Losses { most, candidates },
+            candidates: candidates.points.nrows() as u64,
+        };
+        Ok(ExponentialMechanism { choice: choice.plan(problem)?, loss, candidates, radius, cap })
+    }
+}
+
+/// All points with `points` evenly spaced values from `-radius` to `radius` on each axis.
+fn grid(dimension: usize, points: usize, radius: f64) -> Candidates {
+    let half = (points / 2) as f64;
+    let place = |index: usize, axis: usize| index / points.pow(axis as u32) % points;
+    let value = |(index, axis): (usize, usize)| radius * (place(index, axis) as f64 - half) / half;
+    Candidates { points: Array2::from_shape_fn((points.pow(dimension as u32), dimension), value) }
+}
+
+impl Optimizer for ExponentialMechanism {
+    fn planned(&self) -> Vec<Planned> {
+        vec![self.choice.planned()]
+    }
+
+    fn run(
+        &self,
+        data: &PrivateDataset,
+        start: &Start,
+        paid: &mut Paid,
+        observe: &mut Observer<'_>,
+    ) -> Fallible<Fitted> {
+        let most = u32::try_from(self.choice.steps)
+            .map_err(|_| Error::numerical("exponential mechanism", "a score has too many steps"))?;
+        let scoring = CutLoss { loss: self.loss, label_scale: start.label_scale, cap: self.cap, most };
+        let released = paid.selection_permit()?.choose(data.losses(&scoring, &self.candidates))?;
+        let unit = self.cap / f64::from(most);
+        observe(&Progress { released: &released, query: &self.choice.query, unit })?;
+        let chosen = released.values().first().and_then(|&index| usize::try_from(index).ok()).unwrap_or(0);
+        let weights = self.candidates.points.row(chosen).to_vec();
+        let settings = [
+            ("candidates", json!(self.candidates.points.nrows())),
+            ("loss_cap", json!(self.cap)),
+            ("radius", json!(self.radius)),
+        ];
+        Ok(Fitted {
+            weights,
+            standard_errors: None,
+            records: vec![Record { planned: self.choice.planned(), unit }],
+            settings: settings.map(|(name, value)| (name.to_owned(), value)).into(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_grid_is_symmetric_and_holds_its_corners() {
+        for (dimension, points) in [(1, 5), (2, 3), (3, 3)] {
+            let grid = grid(dimension, points, 2.0).points;
+            assert_eq!(grid.nrows(), points.pow(dimension as u32));
+            assert!(grid.sum().abs() < 1e-12);
+            assert!(grid.rows().into_iter().any(|row| row.iter().all(|&w| w == 2.0)));
+            assert!(grid.rows().into_iter().any(|row| row.iter().all(|&w| w == 0.0)));
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! Private Frank-Wolfe over the l1 ball: for many columns, of which few matter.
+
+use ndarray::Array1;
+use serde_json::json;
+
+use super::requirements::{margin_loss, no_l1, no_l2};
+use super::selected::{Choice, ChoicePlan};
+use super::{Fitted, Observer, Optimizer, Planned, Problem, Progress, Record, Start};
+use crate::error::Fallible;
+use crate::kernel::{FULL_SCALE, MAX_MULTIPLIER};
+use crate::loss::Glm;
+use crate::private::{Gradient, Paid, PrivateDataset, Query};
+
+const NAME: &str = "frank-wolfe";
+
+/// Radius of the l1 ball.
+const RADIUS: f64 = 10.0;
+
+/// Steps where no number of rows is public, and the most that the rule gives.
+const STEPS: u64 = 100;
+const MOST_STEPS: f64 = 400.0;
+
+/// Frank-Wolfe steps `w <- (1 - g_t) w + g_t v_t`, `g_t = 2 / (t + 2)`, each vertex `v_t` of the l1 ball of radius `r`
+/// chosen by the exponential mechanism among all `2 d`.
+///
+/// The score of a vertex is the slope of the clipped loss towards it. The error is about `r^2 / T` from the steps and
+/// `r sqrt(T / (8 rho)) ln(2 d) / n` from the choices; `T = (r n sqrt(8 rho) / (2 ln 2d))^(2/3)`, at most 400, balances
+/// them, so `d` enters by its logarithm only. With a private number of rows `T` is 100.
+///
+/// # Requirements on the problem
+/// A convex smooth loss of one margin and no penalty; slopes are cut at `--clip`.
+///
+/// # Privacy
+/// `T` choices of epsilon-bounded range, both adjacencies.
+///
+/// # Reference
+/// Talwar, Thakurta and Zhang 2015, Algorithm 2, with exactly sampled choices in the place of Laplace noise.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FrankWolfe {
+    choice: ChoicePlan,
+    loss: Glm,
+    radius: f64,
+    clip: f64,
+}
+
+impl FrankWolfe {
+    /// Plans with the whole budget of the problem.
+    ///
+    /// # Errors
+    /// When the budget is too small for the number of steps.
+    pub fn plan(problem: &Problem<'_>) -> Fallible<Self> {
+        let loss = margin_loss(NAME, problem)?;
+        no_l1(NAME, problem)?;
+        no_l2(NAME, problem)?;
+        let radius = problem.settings.radius.unwrap_or(RADIUS);
+        let vertices = 2 * problem.dimension() as u64;
+        let by_rule = |rows: u64| {
+            let signal = (8.0 * problem.budget.lower()).sqrt() * rows.max(1) as f64;
+            (radius * signal / (2.0 * (vertices as f64).ln())).powf(2.0 / 3.0).clamp(1.0, MOST_STEPS).floor() as u64
+        };
+        let choice = Choice {
+            what: "vertex of the l1 ball",
+            adjacency: problem.adjacency,
+            count: problem.settings.steps.unwrap_or_else(|| problem.rows.map_or(STEPS, by_rule)),
+            largest: MAX_MULTIPLIER as u64,
+            query: |steps, candidates| Query::Vertices { bound: steps * FULL_SCALE as u64, candidates },
+            candidates: vertices,
+        };
+        let clip = problem.settings.clip.unwrap_or(1.0);
+        Ok(FrankWolfe { choice: choice.plan(problem)?, loss, radius, clip })
+    }
+}
+
+impl Optimizer for FrankWolfe {
+    fn planned(&self) -> Vec<Planned> {
+        vec![self.choice.planned()]
+    }
+
+    fn run(
+        &self,
+        data: &PrivateDataset,
+        start: &Start,
+        paid: &mut Paid,
+        observe: &mut Observer<'_>,
+    ) -> Fallible<Fitted> {
+        let dimension = data.shape().dimension();
+        let unit = self.clip / (self.choice.steps as f64 * f64::from(data.unit()));
+        let most = self.choice.steps.min(MAX_MULTIPLIER as u64) as i16;
+        let mut weights = Array1::<f64>::zeros(dimension);
+        for step in 0..self.choice.event.count {
+            let gradient = Gradient {
+                loss: self.loss.into(),
+                weights: &weights,
+                label_scale: start.label_scale,
+                clip_norm: self.clip,
+            };
+            let released = paid.selection_permit()?.choose(data.vertices(&gradient, most)?)?;
+            observe(&Progress { released: &released, query: &self.choice.query, unit })?;
+            let chosen = released.values().first().and_then(|&index| usize::try_from(index).ok()).unwrap_or(0);
+            let length = 2.0 / (step as f64 + 2.0);
+            weights *= 1.0 - length;
+            // The first half of the scores are slopes along the axes, the second half along their negatives.
+            let sign = if chosen < dimension { 1.0 } else { -1.0 };
+            weights[chosen % dimension] += sign * length * self.radius;
+        }
+        Ok(Fitted {
+            weights: weights.to_vec(),
+            standard_errors: None,
+            records: vec![Record { planned: self.choice.planned(), unit }],
+            settings: [("radius", json!(self.radius)), ("slope_clip", json!(self.clip))]
+                .map(|(name, value)| (name.to_owned(), value))
+                .into(),
+        })
+    }
+}

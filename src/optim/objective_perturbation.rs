@@ -1,0 +1,229 @@
+//! Objective perturbation: noise on the gradient of the regularised problem, and a little on its answer.
+
+use serde_json::json;
+
+use super::output_perturbation::{loss_name, row_bound, row_norm, solvable, too_small};
+use super::requirements::{bounded_loss, no_l1, no_l2};
+use super::{Fitted, Observer, Optimizer, Planned, Problem, Progress, Record, Start, Target};
+use crate::accounting::claim;
+use crate::error::{Error, Fallible};
+use crate::kernel::MAX_MULTIPLIER;
+use crate::loss::BoundedLoss;
+use crate::privacy::{Adjacency, Charge, Claim, GaussianEvent, NoiseLaw, ObjectiveEvent};
+use crate::private::{Curvature, LOG2_REGULARISATION, Minimisation, Paid, PrivateDataset, Query};
+
+/// The noise on the gradient has scale `2^40` of its steps.
+const LOG2_GRADIENT: u32 = 40;
+
+/// The noise on the answer has scale `2^26` grid steps.
+const LOG2_ANSWER: u32 = 26;
+
+/// Share of the noise's cost, `mu^2`, for the noise on the answer.
+const ANSWER_SHARE: f64 = 0.01;
+
+/// The same for `amp`.
+const AMP_SHARE: f64 = 0.1;
+
+/// `ln(1 + beta / Lambda)` over epsilon.
+const JACOBIAN: f64 = 0.1;
+
+/// Relative accuracy of the calibrated noise.
+const ACCURACY: f64 = 1e-4;
+
+/// The minimiser of `sum_i l(w.x_i, y_i) + Lambda/2 |w|^2 + b.w` over rows shrunk to norm `B`, `b` Gaussian.
+///
+/// `Lambda = beta B^2 / (e^(epsilon/10) - 1)`, so that the determinant costs a tenth of epsilon; it does not depend on the
+/// number of rows. `--clip` gives `B`. A solver reaches the minimiser up to a certified distance only, so the answer gets
+/// noise for that distance: 1% of `mu^2`, or 10% for `amp`.
+///
+/// # Requirements on the problem
+/// A generalised linear loss with slopes in `[-1, 1]`: logistic, or Huber's loss in the place of the square.
+///
+/// # Privacy
+/// One perturbed objective and one Gaussian release, composed by Renyi divergences; both adjacencies. Needs `--epsilon`.
+///
+/// # Reference
+/// Kifer, Smith and Thakurta 2012; Iyengar et al. 2019, with `2 tau / Lambda`; Redberg, Koskela and Wang 2023.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ObjectivePerturbation {
+    problem: Minimisation,
+    /// Length of a step of the noise on the gradient over `2^62`.
+    step: u64,
+    objective: ObjectiveEvent,
+    answer: GaussianEvent,
+    dimension: usize,
+    row_norm: f64,
+}
+
+impl ObjectivePerturbation {
+    /// Plans with the whole budget of the problem and next to no noise on the answer.
+    ///
+    /// # Errors
+    /// When the budget is no epsilon or too small, the noise is discrete, or there are too many coefficients.
+    pub fn plan(problem: &Problem<'_>) -> Fallible<Self> {
+        Self::with_share("objective-perturbation", problem, ANSWER_SHARE)
+    }
+
+    /// Plans approximate minima perturbation, with more noise on the answer.
+    ///
+    /// # Errors
+    /// As [`ObjectivePerturbation::plan`].
+    pub fn amp(problem: &Problem<'_>) -> Fallible<Self> {
+        Self::with_share("amp", problem, AMP_SHARE)
+    }
+
+    fn with_share(name: &str, problem: &Problem<'_>, share: f64) -> Fallible<Self> {
+        let Some(target) = &problem.target else {
+            return Err(Error::parameter("--rho", "cannot pay for a perturbed objective", "give --epsilon"));
+        };
+        if problem.noise != NoiseLaw::FlooredNormal {
+            return Err(Error::parameter("--noise", "must be normal for a perturbed objective", "leave it out"));
+        }
+        let loss = bounded_loss(name, problem)?;
+        no_l1(name, problem)?;
+        no_l2(name, problem)?;
+        let dimension = solvable(name, problem)?;
+        let grid = Grid {
+            loss,
+            adjacency: problem.adjacency,
+            row_bound: row_bound(row_norm(loss, problem), problem.unit)?,
+            ratio: (JACOBIAN * target.epsilon.value()).exp_m1().clamp(1e-6, 100.0),
+            dimension,
+            share,
+            unit: problem.unit,
+        };
+        grid.calibrate(target)
+    }
+}
+
+/// What fixes the releases but for the noise.
+struct Grid {
+    loss: BoundedLoss,
+    adjacency: Adjacency,
+    row_bound: u64,
+    /// `beta / Lambda`.
+    ratio: f64,
+    dimension: usize,
+    share: f64,
+    unit: i16,
+}
+
+impl Grid {
+    /// The run whose noise on the gradient has `mu` relative to one row; its claim is still to be made.
+    fn at(&self, mu: f64) -> Fallible<ObjectivePerturbation> {
+        let factor = self.adjacency.sum_sensitivity(1) as f64;
+        let reach = self.share.sqrt() * factor * mu * 2f64.powi(LOG2_ANSWER as i32);
+        let tolerance = ((reach - (self.dimension as f64).sqrt() - 2.0) / 2.0).floor();
+        if tolerance.is_nan() || tolerance < 1024.0 {
+            return Err(too_small());
+        }
+        let bound = self.row_bound as f64;
+        let quarters = self.loss.smoothness_quarters() as f64;
+        // lambda from the ratio at the scale of margins that leaves it room for the certificate.
+        let curved = quarters / 4.0 * bound * bound * 2f64.powi(LOG2_REGULARISATION as i32) / self.ratio;
+        let least = (bound * 1024.0 / tolerance).ceil() + 1.0;
+        let log2_margin = (curved / least).log2().floor().clamp(30.0, 80.0) as u32;
+        let regularisation = (curved / 2f64.powi(log2_margin as i32)).ceil() as u64;
+        let curvature = Curvature { row_bound: self.row_bound, regularisation, tolerance: tolerance as u64 };
+        // Rounded up: longer steps of the noise are more noise.
+        let step = (bound * 2f64.powi(62) / (mu * 2f64.powi(LOG2_GRADIENT as i32))).ceil() as u64;
+        let problem = Minimisation { loss: self.loss, label_scale: 1.0, log2_margin, curvature };
+        let perturbation = problem.perturbation(step);
+        perturbation.check()?;
+        let event = |what: &str, query: Query, log2_scale| GaussianEvent {
+            what: what.into(),
+            sensitivity: query.sensitivity(self.adjacency),
+            log2_scale,
+            noise: NoiseLaw::FlooredNormal,
+            count: 1,
+        };
+        let ratio = perturbation.curvature_ratio();
+        let perturbed = event("gradient of the regularised loss", Query::Perturbation(perturbation), LOG2_GRADIENT);
+        let query = Query::PerturbedMinimiser { curvature, dimension: self.dimension };
+        Ok(ObjectivePerturbation {
+            problem,
+            step,
+            objective: ObjectiveEvent {
+                perturbed,
+                curvature: ratio,
+                claim: Claim { epsilon: 1.0, delta: 0.5, rho: 1.0 },
+            },
+            answer: event("minimiser of the perturbed loss", query, LOG2_ANSWER),
+            dimension: self.dimension,
+            row_norm: bound / (f64::from(self.unit) * f64::from(MAX_MULTIPLIER)),
+        })
+    }
+
+    /// The least noise for which everything together keeps the target; the answer is checked as it will be charged.
+    fn calibrate(&self, target: &Target<'_>) -> Fallible<ObjectivePerturbation> {
+        let keeps = |plan: &ObjectivePerturbation| {
+            let charges: Vec<Charge> = target.before.iter().cloned().chain(plan.charges()).collect();
+            claim::epsilon(&charges, self.adjacency, target.delta, target.epsilon.value())
+                .is_ok_and(|epsilon| epsilon <= target.epsilon.value())
+        };
+        let (mut low, mut high) = (1e-4, 100.0);
+        let mut best = None;
+        while high / low > 1.0 + ACCURACY {
+            let mu = f64::sqrt(low * high);
+            match self.at(mu) {
+                Ok(plan) if keeps(&plan) => {
+                    low = mu;
+                    best = Some(plan);
+                }
+                Ok(_) => high = mu,
+                // Too little noise on the answer leaves no room for the certificate; more of mu gives room.
+                Err(_) => low = mu,
+            }
+        }
+        let plan = best.ok_or_else(too_small)?;
+        let objective = claim::make_objective(plan.objective.clone(), self.adjacency, target.delta)?;
+        Ok(ObjectivePerturbation { objective, ..plan })
+    }
+}
+
+impl ObjectivePerturbation {
+    fn charges(&self) -> [Charge; 2] {
+        [Charge::Objective(self.objective.clone()), self.answer.clone().into()]
+    }
+
+    fn queries(&self) -> [Query; 2] {
+        let curvature = self.problem.curvature;
+        let noise = Query::Perturbation(self.problem.perturbation(self.step));
+        [noise, Query::PerturbedMinimiser { curvature, dimension: self.dimension }]
+    }
+}
+
+impl Optimizer for ObjectivePerturbation {
+    fn planned(&self) -> Vec<Planned> {
+        let pairs = self.charges().into_iter().zip(self.queries());
+        pairs.map(|(charge, query)| Planned { charge, query }).collect()
+    }
+
+    fn run(
+        &self,
+        data: &PrivateDataset,
+        start: &Start,
+        paid: &mut Paid,
+        observe: &mut Observer<'_>,
+    ) -> Fallible<Fitted> {
+        let unit = data.unit();
+        let problem = Minimisation { label_scale: start.label_scale, ..self.problem };
+        let steps =
+            [self.step as f64 / 2f64.powi(62) / (f64::from(unit) * f64::from(MAX_MULTIPLIER)), problem.step(unit)];
+        let [noise, answer] = self.queries();
+        let (solved, perturbed) = paid.objective_permit()?.solve(data, &problem, self.step)?;
+        observe(&Progress { released: &perturbed, query: &noise, unit: steps[0] })?;
+        let released = paid.permit()?.release(solved)?;
+        observe(&Progress { released: &released, query: &answer, unit: steps[1] })?;
+        let weights = released.values().iter().map(|&v| v as f64 * steps[1]).collect();
+        let settings = [
+            ("penalty", json!(problem.penalty(unit))),
+            ("row_norm", json!(self.row_norm)),
+            ("loss", json!(loss_name(self.problem.loss))),
+            ("curvature_ratio", json!(self.objective.curvature)),
+        ];
+        let records = self.planned().into_iter().zip(steps).map(|(planned, unit)| Record { planned, unit }).collect();
+        let settings = settings.map(|(name, value)| (name.to_owned(), value)).into();
+        Ok(Fitted { weights, standard_errors: None, records, settings })
+    }
+}

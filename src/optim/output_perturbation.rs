@@ -1,0 +1,231 @@
+//! Output perturbation: solve the regularised problem inside the gate and release the answer with noise.
+
+use serde_json::json;
+
+use super::requirements::{bounded_loss, no_l1};
+use super::{Fitted, Observer, Optimizer, Planned, Problem, Progress, Record, Start};
+use crate::error::{Error, Fallible};
+use crate::kernel::MAX_MULTIPLIER;
+use crate::loss::BoundedLoss;
+use crate::privacy::{Adjacency, GaussianEvent, NoiseLaw};
+use crate::private::{Curvature, LOG2_REGULARISATION, MOST_SOLVED, Minimisation, Paid, PrivateDataset, Query};
+
+const NAME: &str = "output-perturbation";
+
+/// The noise has scale `2^36` grid steps, so that rounding the answer to whole steps is nothing beside it.
+const LOG2_SCALE: u32 = 36;
+
+/// Share of a row's movement that the solver may be away from the exact minimiser: `2^-20`.
+const LOG2_ACCURACY: u32 = 20;
+
+/// Factor of the rule for the penalty.
+const PENALTY: f64 = 0.3;
+
+/// The minimiser of `sum_i l(w.x_i, y_i) + Lambda/2 |w|^2` over rows shrunk to norm `B`, plus Gaussian noise.
+///
+/// The minimiser moves by `B / Lambda` per row. `Lambda = c (n B^4 / mu^2)^(1/3)` balances the loss from noise, of order
+/// `n B^4 / (Lambda mu)^2`, and that from the penalty, of order `Lambda`; `n` is public or was released, and `Lambda` is
+/// rounded to the scale of the grid, a factor of two. `--l2` gives `Lambda / n` instead and `--clip` gives `B`.
+///
+/// # Requirements on the problem
+/// A convex loss with slopes in `[-1, 1]`: logistic, or Huber's loss in the place of the square.
+///
+/// # Privacy
+/// One Gaussian release; both adjacencies. The sensitivity covers the solver's tolerance and the rounding.
+///
+/// # Reference
+/// Chaudhuri, Monteleoni and Sarwate 2011, Algorithm 1, with Gaussian noise.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OutputPerturbation {
+    loss: BoundedLoss,
+    curvature: Curvature,
+    adjacency: Adjacency,
+    noise: NoiseLaw,
+    dimension: usize,
+    row_norm: f64,
+    /// mu of the release relative to one row.
+    signal: f64,
+    l2: f64,
+}
+
+impl OutputPerturbation {
+    /// Plans with the whole budget of the problem.
+    ///
+    /// # Errors
+    /// When there are too many coefficients, the budget is too small, or `--clip` is no use.
+    pub fn plan(problem: &Problem<'_>) -> Fallible<Self> {
+        let loss = bounded_loss(NAME, problem)?;
+        no_l1(NAME, problem)?;
+        let dimension = solvable(NAME, problem)?;
+        let row_norm = row_norm(loss, problem);
+        let row_bound = row_bound(row_norm, problem.unit)?;
+        let mu = (2.0 * problem.budget.lower()).sqrt();
+        let reach = mu * 2f64.powi(LOG2_SCALE as i32);
+        let factor = problem.adjacency.sum_sensitivity(1) as f64;
+        let mut movement = (reach / (factor + 2f64.powi(1 - LOG2_ACCURACY as i32))).floor();
+        loop {
+            let plan = OutputPerturbation {
+                loss,
+                curvature: curvature(row_bound, movement),
+                adjacency: problem.adjacency,
+                noise: problem.noise,
+                dimension,
+                row_norm: row_bound as f64 / (f64::from(problem.unit) * f64::from(MAX_MULTIPLIER)),
+                signal: mu / factor,
+                l2: problem.settings.l2.unwrap_or(0.0),
+            };
+            if movement.is_nan() || movement < 2f64.powi(24) || plan.curvature.check().is_err() {
+                return Err(too_small());
+            }
+            // The float above only proposes; the exact cost decides.
+            if plan.event().rho() <= problem.budget {
+                return Ok(plan);
+            }
+            movement = (movement * (1.0 - 1e-7)).floor() - dimension as f64;
+        }
+    }
+
+    fn query(&self) -> Query {
+        Query::Minimiser { curvature: self.curvature, dimension: self.dimension }
+    }
+
+    fn event(&self) -> GaussianEvent {
+        GaussianEvent {
+            what: "minimiser of the regularised loss".into(),
+            sensitivity: self.query().sensitivity(self.adjacency),
+            log2_scale: LOG2_SCALE,
+            noise: self.noise,
+            count: 1,
+        }
+    }
+
+    /// `Lambda`, before it is rounded to the grid.
+    fn penalty(&self, rows: f64) -> f64 {
+        if self.l2 > 0.0 {
+            return self.l2 * rows;
+        }
+        PENALTY * (rows * self.row_norm.powi(4) / (self.signal * self.signal)).cbrt()
+    }
+}
+
+/// The number of coefficients, if a dense Hessian of them is no burden.
+pub(super) fn solvable(algorithm: &str, problem: &Problem<'_>) -> Fallible<usize> {
+    match problem.dimension() {
+        dimension if dimension <= MOST_SOLVED => Ok(dimension),
+        dimension => Err(Error::parameter(
+            format!("--algorithm {algorithm}"),
+            format!("solves for at most {MOST_SOLVED} coefficients, the schema has {dimension}"),
+            "use --algorithm dp-gd",
+        )),
+    }
+}
+
+/// `--clip`, or the longest row by rule: a multiple of the typical norm.
+///
+/// Shrinking a row leaves the sign of its margin, which is all a label needs, but not the value that a target needs.
+pub(super) fn row_norm(loss: BoundedLoss, problem: &Problem<'_>) -> f64 {
+    let factor = match loss {
+        BoundedLoss::Logistic => 0.5,
+        BoundedLoss::Huber => 1.5,
+    };
+    problem.settings.clip.unwrap_or(factor * problem.typical_square().sqrt())
+}
+
+/// The largest row in grid steps, where [`MAX_MULTIPLIER`] leaves a row as it is.
+pub(super) fn row_bound(norm: f64, unit: i16) -> Fallible<u64> {
+    let bound = (norm * f64::from(unit) * f64::from(MAX_MULTIPLIER)).floor();
+    if (65_536.0..=2f64.powi(32)).contains(&bound) {
+        return Ok(bound as u64);
+    }
+    Err(Error::parameter("--clip", format!("is {norm:?}, an unusable norm of a row"), "leave it out for the default"))
+}
+
+/// The curvature for which one row moves the minimiser by at most `movement` grid steps.
+pub(super) fn curvature(row_bound: u64, movement: f64) -> Curvature {
+    let regularisation = (row_bound as f64 * 2f64.powi(LOG2_REGULARISATION as i32) / movement).ceil() as u64;
+    let tolerance = (movement * 2f64.powi(-(LOG2_ACCURACY as i32))).ceil() as u64 + 1;
+    Curvature { row_bound, regularisation, tolerance }
+}
+
+/// The loss that is really minimised.
+pub(super) fn loss_name(loss: BoundedLoss) -> &'static str {
+    match loss {
+        BoundedLoss::Logistic => "logistic",
+        BoundedLoss::Huber => "huber, residuals beyond 1",
+    }
+}
+
+pub(super) fn too_small() -> Error {
+    Error::parameter("budget", "is too small to release a minimiser", "use a larger epsilon, or --algorithm dp-gd")
+}
+
+impl Optimizer for OutputPerturbation {
+    fn planned(&self) -> Vec<Planned> {
+        vec![Planned { charge: self.event().into(), query: self.query() }]
+    }
+
+    fn run(
+        &self,
+        data: &PrivateDataset,
+        start: &Start,
+        paid: &mut Paid,
+        observe: &mut Observer<'_>,
+    ) -> Fallible<Fitted> {
+        let unit = data.unit();
+        let log2_margin = Minimisation::margin_for(self.penalty(start.rows), &self.curvature, unit);
+        let problem =
+            Minimisation { loss: self.loss, label_scale: start.label_scale, log2_margin, curvature: self.curvature };
+        let released = paid.permit()?.release(data.minimiser(&problem)?)?;
+        let step = problem.step(unit);
+        let query = self.query();
+        observe(&Progress { released: &released, query: &query, unit: step })?;
+        let weights = released.values().iter().map(|&v| v as f64 * step).collect();
+        let settings = [
+            ("loss", json!(loss_name(self.loss))),
+            ("penalty", json!(problem.penalty(unit))),
+            ("row_norm", json!(self.row_norm)),
+        ];
+        let record = Record { planned: Planned { charge: self.event().into(), query }, unit: step };
+        Ok(Fitted {
+            weights,
+            standard_errors: None,
+            records: vec![record],
+            settings: settings.map(|(name, value)| (name.to_owned(), value)).into(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::Shape;
+    use crate::loss::Glm;
+    use crate::optim::Settings;
+    use crate::privacy::Rho;
+
+    #[test]
+    fn plans_use_the_budget_and_no_more() {
+        let shape = Shape::new(6, &[4, 9]);
+        let settings = Settings::default();
+        for adjacency in [Adjacency::AddRemove, Adjacency::ReplaceOne] {
+            for rho in [1e-5, 1e-3, 0.02, 0.5, 8.0, 1e3] {
+                let budget = Rho::from_f64(rho).unwrap();
+                let problem = Problem {
+                    shape: &shape,
+                    adjacency,
+                    loss: Glm::Logistic.into(),
+                    unit: 16_383,
+                    rows: None,
+                    noise: NoiseLaw::FlooredNormal,
+                    budget: budget.clone(),
+                    target: None,
+                    settings: &settings,
+                };
+                let plan = OutputPerturbation::plan(&problem).unwrap();
+                let spent = plan.event().rho();
+                assert!(spent <= budget && spent.upper() > 0.999 * rho, "{adjacency} {rho}: {}", spent.upper());
+                plan.curvature.check().unwrap();
+            }
+        }
+    }
+}

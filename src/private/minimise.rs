@@ -1,0 +1,310 @@
+//! Minimisers of regularised losses, solved inside the gate and certified in integers.
+
+use ndarray::Array2;
+use serde::{Deserialize, Serialize};
+
+use super::{PrivateDataset, Query, Sensitive};
+use crate::error::{Error, Fallible};
+use crate::kernel::{LOG2_LARGEST_COORDINATE, MAX_MULTIPLIER, ScaledRows};
+use crate::loss::{BoundedLoss, FRACTION_BITS, FixedSlope, SLOPE_ERROR};
+use crate::num::round::{down, up};
+use crate::privacy::L2;
+use crate::solve::{Convex, LOG2_POINT, minimise};
+
+/// Regularisation is an integer over `2^30`; times a point over `2^32` it is a gradient over `2^62`.
+pub const LOG2_REGULARISATION: u32 = 30;
+
+/// A row longer than `2^32` grid steps would let sums overflow.
+const LARGEST_ROW: u64 = 1 << 32;
+
+/// Scales of margins for which points and margins of up to `2^32` rows fit their integers.
+const LOG2_MARGINS: std::ops::RangeInclusive<u32> = 30..=80;
+
+/// Most coefficients: the solver keeps a dense Hessian.
+pub const MOST_SOLVED: usize = 2048;
+
+/// The public numbers that fix how far a minimiser moves.
+///
+/// In grid steps of the answer the objective has the gradient `G(z) = sum_i s(2^-e m_i z.q_i) m_i q_i + lambda z`, with
+/// slopes `s` in `[-1, 1]` and `|m_i q_i| <= row_bound`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Curvature {
+    /// Largest norm of a row's gradient.
+    pub row_bound: u64,
+    /// `lambda` over `2^30`, which every curvature of the objective exceeds.
+    pub regularisation: u64,
+    /// The answer is at most this far from the exact minimiser, before it is rounded to whole steps.
+    pub tolerance: u64,
+}
+
+impl Curvature {
+    /// How far one row's gradient moves the minimiser, `ceil(row_bound / lambda)`.
+    ///
+    /// With the row the gradient at the old minimiser is at most `row_bound`, and a gradient of that size is at most
+    /// `row_bound / lambda` away from where it vanishes.
+    pub fn movement(&self) -> u64 {
+        let scaled = u128::from(self.row_bound) << LOG2_REGULARISATION;
+        let quotient = scaled.div_ceil(u128::from(self.regularisation.max(1)));
+        u64::try_from(quotient).unwrap_or(u64::MAX)
+    }
+
+    /// How far two answers for the same exact minimiser can be apart: `2 tolerance` and half a step in each coordinate
+    /// for the rounding of each.
+    pub fn spread(&self, dimension: usize) -> u64 {
+        let root = (dimension as u64).isqrt();
+        let root = if root * root == dimension as u64 { root } else { root + 1 };
+        self.tolerance.saturating_mul(2).saturating_add(root)
+    }
+
+    /// The norm of a gradient whose point is certainly within the tolerance, `lambda tolerance` over `2^62`.
+    fn allowed(&self) -> u128 {
+        (u128::from(self.regularisation) * u128::from(self.tolerance)) << LOG2_POINT
+    }
+
+    /// Refuses numbers for which the certificate could fail on some data: slopes that err by `2^-58` on `2^36` rows
+    /// must stay below a quarter of the gradient that is allowed.
+    ///
+    /// # Errors
+    /// When a number is out of range; all are public.
+    pub fn check(&self) -> Fallible<()> {
+        let allowed = u128::from(self.regularisation) * u128::from(self.tolerance);
+        let least = u128::from(self.row_bound) << (LOG2_REGULARISATION - 20);
+        if self.row_bound > 0 && self.row_bound <= LARGEST_ROW && allowed >= least && allowed < 1 << 90 {
+            return Ok(());
+        }
+        Err(Error::parameter("--clip", "leaves no room to certify a minimiser", "leave out --clip, --l2 or both"))
+    }
+}
+
+/// A convex problem on the rows, all of it public but the rows.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Minimisation {
+    /// The loss.
+    pub loss: BoundedLoss,
+    /// What an encoded label of 1 stands for.
+    pub label_scale: f64,
+    /// `e`: the margin of a row is `2^-e m_i z.q_i`.
+    pub log2_margin: u32,
+    /// What fixes the sensitivity.
+    pub curvature: Curvature,
+}
+
+impl Minimisation {
+    /// What one grid step of the answer stands for, in coefficients of features; `unit` is that of the rows.
+    pub fn step(&self, unit: i16) -> f64 {
+        f64::from(unit) * f64::from(MAX_MULTIPLIER) * 2f64.powi(-(self.log2_margin as i32))
+    }
+
+    /// The scale of margins for which the penalty on the sum of losses is about `wanted / 2 |w|^2`.
+    pub fn margin_for(wanted: f64, curvature: &Curvature, unit: i16) -> u32 {
+        let length = f64::from(unit) * f64::from(MAX_MULTIPLIER);
+        let lambda = curvature.regularisation as f64 / 2f64.powi(LOG2_REGULARISATION as i32);
+        let exponent = (wanted * length * length / lambda).log2().round();
+        exponent.clamp(f64::from(*LOG2_MARGINS.start()), f64::from(*LOG2_MARGINS.end())) as u32
+    }
+
+    /// `Lambda` of the penalty `Lambda/2 |w|^2` on the sum of losses, for display.
+    pub fn penalty(&self, unit: i16) -> f64 {
+        let lambda = self.curvature.regularisation as f64 / 2f64.powi(LOG2_REGULARISATION as i32);
+        let length = f64::from(unit) * f64::from(MAX_MULTIPLIER);
+        lambda * 2f64.powi(self.log2_margin as i32) / (length * length)
+    }
+
+    /// The noise on the gradient whose steps have length `step / 2^62`, as a public description.
+    pub fn perturbation(&self, step: u64) -> Perturbation {
+        Perturbation {
+            curvature: self.curvature,
+            log2_margin: self.log2_margin,
+            quarters: self.loss.smoothness_quarters(),
+            step,
+        }
+    }
+
+    fn check(&self, dimension: usize) -> Fallible<()> {
+        self.curvature.check()?;
+        if !LOG2_MARGINS.contains(&self.log2_margin) || dimension > MOST_SOLVED {
+            return Err(Error::parameter(
+                "--algorithm",
+                format!("solves for at most {MOST_SOLVED} coefficients, with an ordinary penalty"),
+                "use --algorithm dp-gd",
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// The public numbers of noise on the gradient of an objective.
+///
+/// One step of the noise stands for `step / 2^62` in the units of [`Curvature::row_bound`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Perturbation {
+    /// Rows, penalty and tolerance.
+    pub curvature: Curvature,
+    /// `e`, see [`Minimisation`].
+    pub log2_margin: u32,
+    /// The loss is at most `quarters / 4` smooth in the margin.
+    pub quarters: u64,
+    /// Length of a step of the noise over `2^62`.
+    pub step: u64,
+}
+
+impl Perturbation {
+    /// How far one row's gradient moves the sum, in steps of the noise.
+    pub fn movement(&self) -> u64 {
+        let steps = (u128::from(self.curvature.row_bound) << FRACTION_BITS).div_ceil(u128::from(self.step.max(1)));
+        u64::try_from(steps).unwrap_or(u64::MAX)
+    }
+
+    /// Curvature of one record over that of the penalty, rounded upward:
+    /// `(quarters / 4) 2^-e row_bound^2 / lambda`.
+    pub fn curvature_ratio(&self) -> f64 {
+        let bound = self.curvature.row_bound as f64;
+        let square = up(up(bound, 1) * up(bound, 1), 1) * self.quarters as f64;
+        let power = LOG2_REGULARISATION as i32 - 2 - self.log2_margin as i32;
+        up(square / down(self.curvature.regularisation as f64, 1), 2) * 2f64.powi(power)
+    }
+
+    /// Refuses numbers for which the certificate could fail on some data.
+    ///
+    /// # Errors
+    /// When a number is out of range; all are public.
+    pub fn check(&self) -> Fallible<()> {
+        self.curvature.check()?;
+        let allowed = self.curvature.allowed();
+        let floored = u128::from(self.step) * (MOST_SOLVED as u128);
+        if self.step > 0 && floored <= allowed / 4 && LOG2_MARGINS.contains(&self.log2_margin) {
+            return Ok(());
+        }
+        Err(Error::parameter("--clip", "leaves no room for noise on the gradient", "leave it out"))
+    }
+}
+
+/// Noise on the gradient, as the solver sees it.
+struct Offset {
+    /// In gradients over `2^62`.
+    values: Vec<i128>,
+    /// Largest distance from the noise before it was rounded down to whole steps.
+    error: u128,
+}
+
+/// The objective as the solver sees it.
+struct Problem<'a> {
+    rows: ScaledRows<'a>,
+    slope: FixedSlope,
+    problem: Minimisation,
+    offset: Option<Offset>,
+}
+
+impl<'a> Problem<'a> {
+    /// A product `m_i z.q_i` of a point over `2^32` as a margin over `2^62`.
+    fn scaled(&self, product: i128) -> i128 {
+        product >> (self.problem.log2_margin + LOG2_POINT - FRACTION_BITS).min(127)
+    }
+}
+
+impl Convex for Problem<'_> {
+    fn gradient(&self, point: &[i128]) -> Vec<i128> {
+        let mut sum = self.rows.weighted_sum(point, |product, label| self.slope.at(self.scaled(product), label));
+        let lambda = i128::from(self.problem.curvature.regularisation);
+        // Saturation can only make a gradient look large, never small.
+        sum.iter_mut().zip(point).for_each(|(g, &z)| *g = g.saturating_add(lambda.saturating_mul(z)));
+        if let Some(offset) = &self.offset {
+            sum.iter_mut().zip(&offset.values).for_each(|(g, &b)| *g = g.saturating_add(b));
+        }
+        sum
+    }
+
+    /// `|G| + error <= lambda tolerance`, in integers rounded outward; then the exact minimiser is within the tolerance.
+    fn is_small(&self, gradient: &[i128]) -> bool {
+        // Squares of what is left of 62 fractional bits must fit.
+        const DROPPED: u32 = 20;
+        let Curvature { row_bound, .. } = self.problem.curvature;
+        let allowed = self.problem.curvature.allowed();
+        let slopes = self.rows.len() as u128 * u128::from(SLOPE_ERROR) * u128::from(row_bound);
+        let error = slopes + self.offset.as_ref().map_or(0, |offset| offset.error);
+        let Some(left) = allowed.checked_sub(error) else { return false };
+        let most = (left >> DROPPED).checked_pow(2).unwrap_or(u128::MAX);
+        let square = |g: &i128| ((g.unsigned_abs() >> DROPPED) + 1).checked_pow(2);
+        let norm = gradient.iter().try_fold(0u128, |sum, g| sum.checked_add(square(g)?));
+        norm.is_some_and(|norm| norm <= most)
+    }
+
+    fn hessian(&self, point: &[i128]) -> Array2<f64> {
+        let scale = 2f64.powi(-(self.problem.log2_margin as i32));
+        let curvature = |product: i128, label: i16| scale * self.slope.curvature(self.scaled(product), label);
+        let mut sum = self.rows.weighted_gram(point, curvature);
+        let lambda = self.problem.curvature.regularisation as f64 / 2f64.powi(LOG2_REGULARISATION as i32);
+        sum.diag_mut().iter_mut().for_each(|x| *x += lambda);
+        sum
+    }
+
+    fn smoothness(&self) -> f64 {
+        let row = self.problem.curvature.row_bound as f64;
+        let each = self.problem.loss.smoothness_quarters() as f64 / 4.0 * row * row;
+        let lambda = self.problem.curvature.regularisation as f64 / 2f64.powi(LOG2_REGULARISATION as i32);
+        (lambda + self.rows.len() as f64 * each * 2f64.powi(-(self.problem.log2_margin as i32))) * (1.0 + 1e-6)
+    }
+
+    fn largest_coordinate(&self) -> i128 {
+        1 << LOG2_LARGEST_COORDINATE
+    }
+}
+
+impl PrivateDataset {
+    /// The minimiser of a regularised sum of losses in whole grid steps, found to the stated tolerance on any data.
+    ///
+    /// `sum_i l(w.x_i, y_i) + Lambda/2 |w|^2` over rows shrunk to the bound. The sum is not divided by a row count, and
+    /// `Lambda` is public, so one row more or less changes the gradient by the gradient of that row alone.
+    ///
+    /// # Privacy
+    /// With `b = row_bound`: add-remove moves the exact minimiser by `b / lambda`, replace-one by twice that; the answer
+    /// is at most the tolerance and a rounding away from it, for each of the two data sets. All of it is checked in
+    /// integers; the solver's floats only propose points. It ends on every data set, see [`minimise`].
+    ///
+    /// # Errors
+    /// When public numbers are out of range.
+    ///
+    /// # Reference
+    /// Chaudhuri, Monteleoni and Sarwate 2011, Lemma 7; Bousquet and Elisseeff 2002.
+    pub fn minimiser(&self, problem: &Minimisation) -> Fallible<Sensitive<L2>> {
+        let dimension = self.shape().dimension();
+        problem.check(dimension)?;
+        let values = self.solve(problem, None);
+        Ok(self.sensitive(values, &Query::Minimiser { curvature: problem.curvature, dimension }))
+    }
+
+    /// The minimiser of the same objective with noise on its gradient, `noise` steps of length `step / 2^62`.
+    ///
+    /// # Privacy
+    /// Given the exact minimiser for the noise before it was rounded, the answer is within the tolerance and half a step
+    /// in each coordinate, on either of two neighbours: [`Curvature::spread`]. Whoever calls has paid for the minimiser.
+    pub(super) fn perturbed_minimiser(
+        &self,
+        problem: &Minimisation,
+        noise: &[i64],
+        perturbation: &Perturbation,
+    ) -> Fallible<Sensitive<L2>> {
+        let dimension = self.shape().dimension();
+        problem.check(dimension)?;
+        perturbation.check()?;
+        let root = u128::from((dimension as u64).isqrt() + 1);
+        let values = noise.iter().map(|&b| i128::from(b) * i128::from(perturbation.step)).collect();
+        let offset = Offset { values, error: root * u128::from(perturbation.step) };
+        let values = self.solve(problem, Some(offset));
+        Ok(self.sensitive(values, &Query::PerturbedMinimiser { curvature: problem.curvature, dimension }))
+    }
+
+    /// The certified answer, rounded to the nearest whole steps.
+    fn solve(&self, problem: &Minimisation, offset: Option<Offset>) -> Vec<i128> {
+        let objective = Problem {
+            rows: ScaledRows::new(self.rows(), problem.curvature.row_bound),
+            slope: FixedSlope::new(problem.loss, problem.label_scale),
+            problem: *problem,
+            offset,
+        };
+        let half = 1 << (LOG2_POINT - 1);
+        minimise(&objective, self.shape().dimension()).into_iter().map(|z| (z + half) >> LOG2_POINT).collect()
+    }
+}
