@@ -38,6 +38,12 @@ enum AlgorithmArgument {
     DpGd,
     /// Full-batch DP gradient descent with the parameters of private ERM theory
     DpGdTheory,
+    /// Least squares from a noised Gram matrix and a noised X^T y (AdaSSP)
+    #[value(name = "adassp")]
+    AdaSsp,
+    /// Rounds of AdaSSP on clipped residuals with one noised Gram matrix
+    #[value(name = "boosted-adassp")]
+    BoostedAdaSsp,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -234,6 +240,8 @@ impl TrainArguments {
                 AlgorithmArgument::Whitened => Algorithm::Whitened,
                 AlgorithmArgument::DpGd => Algorithm::DpGd,
                 AlgorithmArgument::DpGdTheory => Algorithm::DpGdTheory,
+                AlgorithmArgument::AdaSsp => Algorithm::AdaSsp,
+                AlgorithmArgument::BoostedAdaSsp => Algorithm::BoostedAdaSsp,
             },
             noise: match self.noise {
                 NoiseArgument::Normal => NoiseLaw::FlooredNormal,

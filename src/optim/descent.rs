@@ -72,6 +72,22 @@ impl Descent {
         paid: &mut Paid,
         observe: &mut Observer<'_>,
     ) -> Fallible<Vec<f64>> {
+        self.run_with(rows, clip_norm, start, paid, observe, &|direction| direction)
+    }
+
+    /// The same with the direction `solve(g + lambda w)`, `solve` made from public and released quantities.
+    ///
+    /// # Errors
+    /// As [`Descent::run`].
+    pub(super) fn run_with(
+        &self,
+        rows: &ClippedRows<'_>,
+        clip_norm: f64,
+        start: &Start,
+        paid: &mut Paid,
+        observe: &mut Observer<'_>,
+        solve: &dyn Fn(Array1<f64>) -> Array1<f64>,
+    ) -> Fallible<Vec<f64>> {
         let dimension = rows.data().shape().dimension();
         let query = Query::ClippedSum { bound: rows.bound() };
         let unit = clip_norm / rows.bound() as f64;
@@ -83,11 +99,11 @@ impl Descent {
             let permit = paid.permit()?;
             let gradient = Gradient { loss: self.loss, weights: &weights, label_scale: start.label_scale, clip_norm };
             let released = permit.release(rows.gradient_sum(&gradient))?;
-            let gradient: Array1<f64> = released.values().iter().map(|&v| v as f64 * unit / start.rows).collect();
-            direction = direction * self.momentum + gradient;
+            let mut gradient: Array1<f64> = released.values().iter().map(|&v| v as f64 * unit / start.rows).collect();
             if self.l2 > 0.0 {
-                direction += &rows.to_iterate(&self.penalty(rows.to_features(&weights)));
+                gradient += &rows.to_iterate(&self.penalty(rows.to_features(&weights)));
             }
+            direction = direction * self.momentum + solve(gradient);
             weights.scaled_add(-self.learning_rate, &direction);
             self.project(rows, &mut weights);
             average.add(step, &weights);

@@ -3,7 +3,10 @@
 //! An [`Optimizer`] is planned from a [`Problem`] before anything is charged, says what it will release, and runs
 //! once the plan is paid for.
 
+mod adassp;
+mod boosted_adassp;
 mod clipped;
+mod curvature;
 mod descent;
 mod dp_gd;
 mod gram;
@@ -12,6 +15,8 @@ mod problem;
 mod theory;
 mod whitened;
 
+pub use adassp::AdaSsp;
+pub use boosted_adassp::BoostedAdaSsp;
 pub use clipped::{ClipRule, ClippedPlan};
 pub use descent::{Averaging, Descent};
 pub use dp_gd::DpGd;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::Averaging;
-use crate::error::Fallible;
+use crate::error::{Error, Fallible};
 use crate::kernel::Shape;
 use crate::loss::Glm;
 use crate::privacy::{Adjacency, GaussianEvent, NoiseLaw, Rho};
@@ -28,6 +28,30 @@ pub struct Settings {
     pub radius: Option<f64>,
     /// Which iterate is returned.
     pub averaging: Option<Averaging>,
+}
+
+impl Settings {
+    /// Refuses flags that an algorithm has no use for, so that nobody believes they did something.
+    ///
+    /// # Errors
+    /// When one of `flags` was given.
+    pub(super) fn refuse(&self, algorithm: &str, flags: &[&'static str]) -> Fallible<()> {
+        let given = [
+            ("--clip", self.clip.is_some()),
+            ("--steps", self.steps.is_some()),
+            ("--learning-rate", self.learning_rate.is_some()),
+            ("--momentum", self.momentum.is_some()),
+            ("--l2", self.l2 > 0.0),
+            ("--radius", self.radius.is_some()),
+            ("--averaging", self.averaging.is_some()),
+        ];
+        match given.iter().find(|(flag, given)| *given && flags.contains(flag)) {
+            Some((flag, _)) => {
+                Err(Error::parameter(*flag, format!("means nothing to --algorithm {algorithm}"), "leave it out"))
+            }
+            None => Ok(()),
+        }
+    }
 }
 
 /// The public facts that an optimizer is planned from; nothing here depends on rows.

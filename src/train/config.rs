@@ -71,9 +71,25 @@ pub enum Algorithm {
     DpGd,
     /// Full-batch DP gradient descent with the parameters of private ERM theory.
     DpGdTheory,
+    /// Least squares from a noised Gram matrix and a noised `X^T y`.
+    #[serde(rename = "adassp")]
+    AdaSsp,
+    /// Rounds of least squares on clipped residuals with one noised Gram matrix.
+    #[serde(rename = "boosted-adassp")]
+    BoostedAdaSsp,
 }
 
 impl Algorithm {
+    /// Every algorithm.
+    pub const ALL: [Algorithm; 6] = [
+        Algorithm::Auto,
+        Algorithm::Whitened,
+        Algorithm::DpGd,
+        Algorithm::DpGdTheory,
+        Algorithm::AdaSsp,
+        Algorithm::BoostedAdaSsp,
+    ];
+
     /// The name used in files and on the command line.
     pub fn name(self) -> &'static str {
         match self {
@@ -81,6 +97,8 @@ impl Algorithm {
             Algorithm::Whitened => "whitened",
             Algorithm::DpGd => "dp-gd",
             Algorithm::DpGdTheory => "dp-gd-theory",
+            Algorithm::AdaSsp => "adassp",
+            Algorithm::BoostedAdaSsp => "boosted-adassp",
         }
     }
 }

@@ -5,7 +5,9 @@ use crate::accounting::Conversion;
 use crate::data::Schema;
 use crate::error::{Error, Fallible};
 use crate::kernel::{FULL_SCALE, Shape};
-use crate::optim::{DpGd, DpGdTheory, MomentParts, MomentPlan, Optimizer, Planned, Problem, WhitenedDpGd};
+use crate::optim::{
+    AdaSsp, BoostedAdaSsp, DpGd, DpGdTheory, MomentParts, MomentPlan, Optimizer, Planned, Problem, WhitenedDpGd,
+};
 use crate::preprocess::shape_of;
 use crate::privacy::{DatasetId, Delta, GaussianEvent, NoiseLaw, Rho, Scope, total_rho};
 
@@ -209,6 +211,8 @@ fn choose(algorithm: Algorithm, standardise: bool, problem: &Problem<'_>) -> Fal
         Algorithm::Whitened => (algorithm, Box::new(WhitenedDpGd::plan(problem)?)),
         Algorithm::DpGd => (algorithm, Box::new(DpGd::plan(problem)?)),
         Algorithm::DpGdTheory => (algorithm, Box::new(DpGdTheory::plan(problem)?)),
+        Algorithm::AdaSsp => (algorithm, Box::new(AdaSsp::plan(problem)?)),
+        Algorithm::BoostedAdaSsp => (algorithm, Box::new(BoostedAdaSsp::plan(problem)?)),
     })
 }
 
