@@ -44,6 +44,8 @@ enum AlgorithmArgument {
     /// Rounds of AdaSSP on clipped residuals with one noised Gram matrix
     #[value(name = "boosted-adassp")]
     BoostedAdaSsp,
+    /// Newton steps with noise on gradient and Hessian
+    Newton,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -242,6 +244,7 @@ impl TrainArguments {
                 AlgorithmArgument::DpGdTheory => Algorithm::DpGdTheory,
                 AlgorithmArgument::AdaSsp => Algorithm::AdaSsp,
                 AlgorithmArgument::BoostedAdaSsp => Algorithm::BoostedAdaSsp,
+                AlgorithmArgument::Newton => Algorithm::Newton,
             },
             noise: match self.noise {
                 NoiseArgument::Normal => NoiseLaw::FlooredNormal,

@@ -9,13 +9,14 @@
 mod caps;
 mod gram;
 mod map;
+mod margins;
 pub mod naive;
 mod rows;
 mod step;
 mod sums;
 
 pub use caps::{Caps, MAX_MULTIPLIER};
-pub use gram::{DIAGONAL, GRAM_MULTIPLIER, OFF_DIAGONAL, each_entry, gram_sum, gram_unit};
+pub use gram::{DIAGONAL, GRAM_MULTIPLIER, OFF_DIAGONAL, each_entry, gram_sum, gram_unit, hessian_sum};
 pub use map::IntegerMap;
 pub use rows::{FULL_SCALE, LANES, RawRow, Rows, RowsBuilder, Shape};
 pub use step::{Step, clipped_sum};

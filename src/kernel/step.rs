@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
+use super::margins::Margins;
 use super::{Caps, LANES, Rows};
 
 /// Tiles whose 32-bit lane sums cannot overflow before they are flushed; see [`super::MAX_MULTIPLIER`].
@@ -85,9 +86,8 @@ impl<F: Fn(f32, f32) -> f32> pulp::WithSimd for Task<'_, F> {
 struct Plan<'a> {
     rows: &'a Rows,
     caps: &'a [i16],
-    numeric: Vec<f32>,
-    categories: Vec<f32>,
-    intercept: f32,
+    margins: Margins,
+    columns: usize,
     label_scale: f32,
     multiplier_scale: f32,
     block: usize,
@@ -95,18 +95,12 @@ struct Plan<'a> {
 
 impl<'a> Plan<'a> {
     fn new(rows: &'a Rows, caps: &'a Caps, step: &Step<'_>) -> Self {
-        let shape = rows.shape();
-        let weight = |index: usize| step.weights.get(index).copied().unwrap_or(0.0);
-        let numeric = (0..shape.numeric()).map(|j| (weight(j) / f64::from(rows.unit)) as f32).collect();
-        let mut categories = vec![0.0; shape.slots()];
-        shape.each_slot(|coefficient, slot| categories[slot] = weight(coefficient) as f32);
         let tile_bytes = rows.bytes() / rows.tiles().max(1);
         Plan {
             rows,
             caps: &caps.values,
-            numeric,
-            categories,
-            intercept: weight(shape.dimension() - 1) as f32,
+            margins: Margins::new(rows, step.weights),
+            columns: rows.shape().numeric(),
             label_scale: step.label_scale as f32,
             multiplier_scale: step.multiplier_scale as f32,
             block: (BLOCK_BYTES / tile_bytes.max(1)).clamp(1, MAX_TILES),
@@ -117,28 +111,11 @@ impl<'a> Plan<'a> {
     fn block(&self, start: usize, end: usize, slope: &impl Fn(f32, f32) -> f32, totals: &mut Totals) {
         let mut multipliers = [[0i16; LANES]; MAX_TILES];
         for (tile, m) in (start..end).zip(multipliers.iter_mut()) {
-            let margins = self.margins(tile);
+            let margins = self.margins.tile(self.rows, tile);
             *m = self.multipliers(tile, &margins, slope);
             self.scatter(tile, m, totals);
         }
         self.accumulate(start, &multipliers[..end - start], totals);
-    }
-
-    #[inline(always)]
-    fn margins(&self, tile: usize) -> [f32; LANES] {
-        let mut margins = [self.intercept; LANES];
-        for (column, &weight) in self.rows.numeric_tile(tile).as_chunks::<LANES>().0.iter().zip(&self.numeric) {
-            for (margin, &q) in margins.iter_mut().zip(column) {
-                *margin += f32::from(q) * weight;
-            }
-        }
-        for (index, codes) in self.rows.code_tile(tile).as_chunks::<LANES>().0.iter().enumerate() {
-            let weights = &self.categories[self.rows.shape.slot(index)..self.rows.shape.slot(index + 1)];
-            for (margin, &code) in margins.iter_mut().zip(codes) {
-                *margin += weights[usize::from(code)];
-            }
-        }
-        margins
     }
 
     #[inline(always)]
@@ -169,7 +146,7 @@ impl<'a> Plan<'a> {
 
     #[inline(always)]
     fn accumulate(&self, start: usize, multipliers: &[[i16; LANES]], totals: &mut Totals) {
-        let columns = self.numeric.len();
+        let columns = self.columns;
         let tiles = self.rows.numeric.as_chunks::<LANES>().0;
         for (column, total) in totals.numeric.iter_mut().enumerate() {
             let mut lanes = [0i32; LANES];

@@ -31,4 +31,12 @@ impl Glm {
             Glm::Squared => visitor.visit(Squared),
         }
     }
+
+    /// The largest second derivative.
+    pub fn smoothness(self) -> f64 {
+        match self {
+            Glm::Logistic => Logistic.smoothness(),
+            Glm::Squared => Squared.smoothness(),
+        }
+    }
 }

@@ -16,6 +16,12 @@ impl Loss for Logistic {
         1.0 / (1.0 + exp(-margin)) - label
     }
 
+    #[inline(always)]
+    fn curvature(&self, margin: f32) -> f32 {
+        let probability = 1.0 / (1.0 + exp(-margin));
+        probability * (1.0 - probability)
+    }
+
     fn lipschitz(&self) -> f64 {
         1.0
     }
@@ -79,6 +85,9 @@ mod tests {
                 let slope = f64::from(Logistic.slope(t as f32, y as f32));
                 assert!((numeric - slope).abs() < 1e-6, "t={t} y={y}");
                 assert!(slope.abs() <= Logistic.lipschitz());
+                let bend =
+                    (Logistic.value(t + 1e-3, y) - 2.0 * Logistic.value(t, y) + Logistic.value(t - 1e-3, y)) / 1e-6;
+                assert!((bend - f64::from(Logistic.curvature(t as f32))).abs() < 1e-6, "t={t}");
                 let next = f64::from(Logistic.slope((t + 0.05) as f32, y as f32));
                 assert!(next - slope <= 0.05 * Logistic.smoothness() + 1e-6);
             }

@@ -19,6 +19,9 @@ pub trait Loss: Copy + Send + Sync {
     /// decided afterwards, in integers.
     fn slope(&self, margin: f32, label: f32) -> f32;
 
+    /// `d^2l/dt^2` in single precision, never negative; like [`Loss::slope`] pure, and its error harmless to privacy.
+    fn curvature(&self, margin: f32) -> f32;
+
     /// The largest `|dl/dt|`, infinite if there is none.
     fn lipschitz(&self) -> f64;
 

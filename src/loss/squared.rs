@@ -16,6 +16,11 @@ impl Loss for Squared {
         margin - label
     }
 
+    #[inline(always)]
+    fn curvature(&self, _margin: f32) -> f32 {
+        1.0
+    }
+
     fn lipschitz(&self) -> f64 {
         f64::INFINITY
     }

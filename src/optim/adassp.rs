@@ -9,7 +9,7 @@ use super::{
 };
 use crate::error::Fallible;
 use crate::kernel::FULL_SCALE;
-use crate::loss::{Glm, Logistic, Loss, Squared};
+use crate::loss::Glm;
 use crate::private::{Paid, PrivateDataset};
 
 /// Share of the budget for the Gram matrix.
@@ -118,12 +118,8 @@ impl GramSteps {
         let (sum, released) = self.gram.run(data, paid)?;
         let (query, step) = (self.gram.planned().query, self.gram.step());
         observe(&Progress { released: &released, query: &query, unit: step })?;
-        let largest = match self.descent.loss {
-            Glm::Logistic => Logistic.smoothness(),
-            Glm::Squared => Squared.smoothness(),
-        };
         // From rows of norm 1 to the Hessian of the mean loss in the units of the rows.
-        let scale = largest * self.gram.row_norm().powi(2) / start.rows;
+        let scale = self.descent.loss.smoothness() * self.gram.row_norm().powi(2) / start.rows;
         let curvature = Curvature::new(sum * scale, scale / self.gram.signal(), self.ridge, self.descent.l2)?;
         let rows = data.clipped(self.gradient.bound);
         let solve = |v| curvature.solve(&v);

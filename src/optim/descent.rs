@@ -117,7 +117,7 @@ impl Descent {
     }
 
     /// `lambda w` with the intercept, the last coefficient, left out.
-    fn penalty(&self, mut weights: Array1<f64>) -> Array1<f64> {
+    pub(super) fn penalty(&self, mut weights: Array1<f64>) -> Array1<f64> {
         weights *= self.l2;
         if let Some(intercept) = weights.last_mut() {
             *intercept = 0.0;
@@ -125,7 +125,7 @@ impl Descent {
         weights
     }
 
-    fn project(&self, rows: &ClippedRows<'_>, weights: &mut Array1<f64>) {
+    pub(super) fn project(&self, rows: &ClippedRows<'_>, weights: &mut Array1<f64>) {
         let Some(radius) = self.radius else { return };
         let features = rows.to_features(weights);
         let norm = features.dot(&features).sqrt();
@@ -148,14 +148,14 @@ impl Descent {
 }
 
 /// Running mean of the iterates that count.
-struct Average {
+pub(super) struct Average {
     from: Option<u64>,
     sum: Array1<f64>,
     count: u64,
 }
 
 impl Average {
-    fn new(kind: Averaging, steps: u64, dimension: usize) -> Self {
+    pub(super) fn new(kind: Averaging, steps: u64, dimension: usize) -> Self {
         let from = match kind {
             Averaging::Last => None,
             Averaging::Mean => Some(0),
@@ -164,7 +164,7 @@ impl Average {
         Average { from, sum: Array1::zeros(dimension), count: 0 }
     }
 
-    fn add(&mut self, step: u64, weights: &Array1<f64>) {
+    pub(super) fn add(&mut self, step: u64, weights: &Array1<f64>) {
         if self.from.is_some_and(|from| step >= from) {
             self.sum += weights;
             self.count += 1;
@@ -172,7 +172,7 @@ impl Average {
     }
 
     /// The mean, or `last` when no iterate was to be averaged.
-    fn finish(self, last: Array1<f64>) -> Array1<f64> {
+    pub(super) fn finish(self, last: Array1<f64>) -> Array1<f64> {
         if self.count == 0 { last } else { self.sum / self.count as f64 }
     }
 }

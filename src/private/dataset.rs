@@ -3,7 +3,9 @@
 use ndarray::Array1;
 
 use super::{Query, Sensitive};
-use crate::kernel::{Caps, IntegerMap, MomentWeights, Rows, Shape, Step, clipped_sum, gram_sum, moment_sum};
+use crate::kernel::{
+    Caps, IntegerMap, MomentWeights, Rows, Shape, Step, clipped_sum, gram_sum, hessian_sum, moment_sum,
+};
 use crate::loss::{Glm, Loss, LossVisitor};
 use crate::preprocess::Standardiser;
 use crate::privacy::{L2, Scope, Sensitivity};
@@ -80,6 +82,17 @@ impl PrivateDataset {
         self.sensitive(gram_sum(&self.rows, bound, most), &Query::Gram { bound })
     }
 
+    /// The Hessian sum of a loss as a weighted upper triangle, see [`hessian_sum`]; `weights` in feature coordinates.
+    ///
+    /// A row's multiplier is `most` at the largest curvature that the loss has.
+    ///
+    /// # Privacy
+    /// As [`PrivateDataset::gram`].
+    pub fn hessian(&self, loss: Glm, weights: &Array1<f64>, bound: u64, most: u64) -> Sensitive<L2> {
+        let sum = HessianSum { rows: &self.rows, weights: weights.as_slice().unwrap_or(&[]), bound, most };
+        self.sensitive(loss.with(sum), &Query::Hessian { bound })
+    }
+
     /// The one place where a sensitivity is attached to a value: that of the query which computed it.
     fn sensitive(&self, values: Vec<i128>, query: &Query) -> Sensitive<L2> {
         let sensitivity = Sensitivity::new(query.sensitivity(self.scope.adjacency));
@@ -147,6 +160,24 @@ impl ClippedRows<'_> {
             Some(map) => map.image(&sums),
         };
         self.data.sensitive(values, &Query::ClippedSum { bound: self.bound() })
+    }
+}
+
+/// One weighted Gram matrix, compiled for each loss.
+struct HessianSum<'a> {
+    rows: &'a Rows,
+    weights: &'a [f64],
+    bound: u64,
+    most: u64,
+}
+
+impl LossVisitor for HessianSum<'_> {
+    type Output = Vec<i128>;
+
+    fn visit<L: Loss>(self, loss: L) -> Vec<i128> {
+        let largest = loss.smoothness() as f32;
+        let relative = |margin: f32| loss.curvature(margin) / largest;
+        hessian_sum(self.rows, self.bound, self.most, self.weights, relative)
     }
 }
 

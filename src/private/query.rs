@@ -24,6 +24,11 @@ pub enum Query {
         /// Largest Frobenius norm of a row's matrix.
         bound: u64,
     },
+    /// [`super::PrivateDataset::hessian`].
+    Hessian {
+        /// Largest Frobenius norm of a row's matrix.
+        bound: u64,
+    },
     /// [`super::ClippedRows::gradient_sum`].
     ClippedSum {
         /// Largest norm of a row's contribution.
@@ -38,7 +43,7 @@ impl Query {
             Query::Moments { weights, columns } => {
                 adjacency.sum_sensitivity(small(root_up(weights.worst_square(*columns))))
             }
-            Query::Gram { bound } => {
+            Query::Gram { bound } | Query::Hessian { bound } => {
                 let norm = bound.saturating_mul(DIAGONAL);
                 let square = u128::from(norm) * u128::from(norm);
                 match adjacency {

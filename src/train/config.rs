@@ -77,17 +77,20 @@ pub enum Algorithm {
     /// Rounds of least squares on clipped residuals with one noised Gram matrix.
     #[serde(rename = "boosted-adassp")]
     BoostedAdaSsp,
+    /// Newton steps with noise on gradient and Hessian.
+    Newton,
 }
 
 impl Algorithm {
     /// Every algorithm.
-    pub const ALL: [Algorithm; 6] = [
+    pub const ALL: [Algorithm; 7] = [
         Algorithm::Auto,
         Algorithm::Whitened,
         Algorithm::DpGd,
         Algorithm::DpGdTheory,
         Algorithm::AdaSsp,
         Algorithm::BoostedAdaSsp,
+        Algorithm::Newton,
     ];
 
     /// The name used in files and on the command line.
@@ -99,6 +102,7 @@ impl Algorithm {
             Algorithm::DpGdTheory => "dp-gd-theory",
             Algorithm::AdaSsp => "adassp",
             Algorithm::BoostedAdaSsp => "boosted-adassp",
+            Algorithm::Newton => "newton",
         }
     }
 }

@@ -6,7 +6,7 @@ use crate::data::Schema;
 use crate::error::{Error, Fallible};
 use crate::kernel::{FULL_SCALE, Shape};
 use crate::optim::{
-    AdaSsp, BoostedAdaSsp, DpGd, DpGdTheory, MomentParts, MomentPlan, Optimizer, Planned, Problem, WhitenedDpGd,
+    AdaSsp, BoostedAdaSsp, DpGd, DpGdTheory, MomentParts, MomentPlan, Newton, Optimizer, Planned, Problem, WhitenedDpGd,
 };
 use crate::preprocess::shape_of;
 use crate::privacy::{DatasetId, Delta, GaussianEvent, NoiseLaw, Rho, Scope, total_rho};
@@ -213,6 +213,7 @@ fn choose(algorithm: Algorithm, standardise: bool, problem: &Problem<'_>) -> Fal
         Algorithm::DpGdTheory => (algorithm, Box::new(DpGdTheory::plan(problem)?)),
         Algorithm::AdaSsp => (algorithm, Box::new(AdaSsp::plan(problem)?)),
         Algorithm::BoostedAdaSsp => (algorithm, Box::new(BoostedAdaSsp::plan(problem)?)),
+        Algorithm::Newton => (algorithm, Box::new(Newton::plan(problem)?)),
     })
 }
 

@@ -144,6 +144,12 @@ impl Facts {
         steps.or(self.releases.last()).ok_or_else(|| damaged("records no release"))
     }
 
+    /// Number of optimizer steps.
+    fn steps(&self) -> u64 {
+        let counts = self.releases.iter().filter(|release| release.query.is_step()).map(|release| release.event.count);
+        counts.fold(0, u64::saturating_add)
+    }
+
     /// The tightest conversion that holds for all releases together.
     fn conversion(&self) -> Conversion {
         let floored = self.releases.iter().all(|release| release.event.noise == NoiseLaw::FlooredNormal);
@@ -350,7 +356,7 @@ impl Statement {
                 sampling: "full batch".into(),
                 clip_norm: main.clip_norm(),
                 norm: "l2, intercept included".into(),
-                steps: main.event.count,
+                steps: facts.steps(),
                 noise_multiplier: multiplier,
                 sigma: main.event.sensitivity as f64 * main.unit * multiplier,
                 arithmetic: "exact integers".into(),
@@ -372,7 +378,9 @@ impl ReleaseFacts {
     fn clip_norm(&self) -> f64 {
         match self.query {
             Query::ClippedSum { bound } => bound as f64 * self.unit,
-            Query::Moments { .. } | Query::Gram { .. } => self.event.sensitivity as f64 * self.unit,
+            Query::Moments { .. } | Query::Gram { .. } | Query::Hessian { .. } => {
+                self.event.sensitivity as f64 * self.unit
+            }
         }
     }
 }
