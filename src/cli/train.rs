@@ -46,6 +46,8 @@ enum AlgorithmArgument {
     BoostedAdaSsp,
     /// Newton steps with noise on gradient and Hessian
     Newton,
+    /// One pass over random batches with noise correlated between them
+    DpFtrl,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -244,6 +246,7 @@ impl TrainArguments {
                 AlgorithmArgument::DpGdTheory => Algorithm::DpGdTheory,
                 AlgorithmArgument::AdaSsp => Algorithm::AdaSsp,
                 AlgorithmArgument::BoostedAdaSsp => Algorithm::BoostedAdaSsp,
+                AlgorithmArgument::DpFtrl => Algorithm::DpFtrl,
                 AlgorithmArgument::Newton => Algorithm::Newton,
             },
             noise: match self.noise {

@@ -11,6 +11,7 @@ mod gram;
 mod map;
 mod margins;
 pub mod naive;
+mod partition;
 mod rows;
 mod step;
 mod sums;

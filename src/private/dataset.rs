@@ -51,6 +51,14 @@ impl PrivateDataset {
         PrivateDataset { rows: map.recode(self.rows), scope: self.scope }
     }
 
+    /// The rows in parts; each stays behind the gate.
+    ///
+    /// `part_of` must not depend on what stands in the rows.
+    pub(super) fn split(&self, parts: usize, part_of: impl FnMut(usize) -> usize) -> Vec<PrivateDataset> {
+        let parts = self.rows.partition(parts, part_of).into_iter();
+        parts.map(|rows| PrivateDataset { rows, scope: self.scope.clone() }).collect()
+    }
+
     /// Prepares clipped gradient sums whose rows contribute at most `bound` grid steps in l2 norm.
     pub fn clipped(&self, bound: u64) -> ClippedRows<'_> {
         ClippedRows { caps: Caps::new(&self.rows, bound), data: self, map: None }

@@ -23,10 +23,12 @@
 
 mod dataset;
 mod permit;
+mod prefix;
 mod query;
 mod sensitive;
 
 pub use dataset::{ClippedRows, Gradient, PrivateDataset};
 pub use permit::{Paid, Permit, Released, pay};
+pub use prefix::{MOST_BATCHES, PrefixSums, prefix_coefficients};
 pub use query::Query;
 pub use sensitive::Sensitive;

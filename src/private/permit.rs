@@ -77,10 +77,10 @@ impl Paid {
 /// ```
 #[must_use = "the release is paid for; dropping the permit wastes it"]
 pub struct Permit<N: Norm> {
-    event: GaussianEvent,
-    release: u32,
+    pub(super) event: GaussianEvent,
+    pub(super) release: u32,
     scope: Scope,
-    noise: Arc<NoiseSource>,
+    pub(super) noise: Arc<NoiseSource>,
     norm: PhantomData<N>,
 }
 
@@ -88,6 +88,24 @@ impl Permit<L2> {
     /// What this permit pays for.
     pub fn event(&self) -> &GaussianEvent {
         &self.event
+    }
+
+    /// Refuses what this permit does not pay for; both sides are public.
+    pub(super) fn check(&self, scope: &Scope, sensitivity: &Sensitivity<L2>) -> Fallible<()> {
+        if *scope != self.scope {
+            return Err(Error::refused("the permit was paid for another data set or relation", "pay for this one"));
+        }
+        if !Sensitivity::new(self.event.sensitivity).covers(sensitivity) {
+            return Err(Error::refused(
+                format!(
+                    "the query moves by {} grid steps, {} were paid for",
+                    sensitivity.grid(),
+                    self.event.sensitivity
+                ),
+                "plan with the query's own sensitivity",
+            ));
+        }
+        Ok(())
     }
 
     /// Adds the noise that was paid for and opens the value.
@@ -100,19 +118,7 @@ impl Permit<L2> {
     /// When the value belongs to another scope or moves further than was paid for. Both depend on
     /// public parameters alone.
     pub fn release(self, query: Sensitive<L2>) -> Fallible<Released> {
-        if query.scope != self.scope {
-            return Err(Error::refused("the permit was paid for another data set or relation", "pay for this one"));
-        }
-        if !Sensitivity::new(self.event.sensitivity).covers(&query.sensitivity) {
-            return Err(Error::refused(
-                format!(
-                    "the query moves by {} grid steps, {} were paid for",
-                    query.sensitivity.grid(),
-                    self.event.sensitivity
-                ),
-                "plan with the query's own sensitivity",
-            ));
-        }
+        self.check(&query.scope, &query.sensitivity)?;
         let noise =
             integer_noise(self.event.noise, self.event.log2_scale, query.values.len(), &self.noise, self.release)?;
         let values = query.values.iter().zip(noise).map(|(&sum, noise)| sum + i128::from(noise)).collect();
@@ -123,8 +129,8 @@ impl Permit<L2> {
 /// A noised value; free to read, store, print and compute with.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Released {
-    values: Vec<i128>,
-    event: GaussianEvent,
+    pub(super) values: Vec<i128>,
+    pub(super) event: GaussianEvent,
 }
 
 impl Released {

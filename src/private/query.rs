@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::{MOST_BATCHES, prefix_coefficients};
 use crate::kernel::{DIAGONAL, MomentWeights};
 use crate::privacy::Adjacency;
 
@@ -34,6 +35,13 @@ pub enum Query {
         /// Largest norm of a row's contribution.
         bound: u64,
     },
+    /// [`super::PrefixSums`].
+    PrefixSums {
+        /// Largest norm of a row's gradient.
+        bound: u64,
+        /// Batches of the pass.
+        batches: u32,
+    },
 }
 
 impl Query {
@@ -52,12 +60,26 @@ impl Query {
                 }
             }
             Query::ClippedSum { bound } => adjacency.sum_sensitivity(*bound),
+            Query::PrefixSums { batches, .. } if *batches > MOST_BATCHES => u64::MAX,
+            Query::PrefixSums { bound, batches } => {
+                let bound = u128::from(adjacency.sum_sensitivity(*bound));
+                let column: u128 = prefix_coefficients(*batches).iter().map(|&c| u128::from(c) * u128::from(c)).sum();
+                bound.checked_mul(bound).and_then(|s| s.checked_mul(column)).map_or(u64::MAX, |s| small(root_up(s)))
+            }
         }
     }
 
     /// Whether the release is one of the steps of an optimizer.
     pub fn is_step(&self) -> bool {
-        matches!(self, Query::ClippedSum { .. })
+        matches!(self, Query::ClippedSum { .. } | Query::PrefixSums { .. })
+    }
+
+    /// Number of gradients that one release is made of.
+    pub fn parts(&self) -> u64 {
+        match self {
+            Query::PrefixSums { batches, .. } => u64::from(*batches),
+            Query::Moments { .. } | Query::Gram { .. } | Query::Hessian { .. } | Query::ClippedSum { .. } => 1,
+        }
     }
 }
 

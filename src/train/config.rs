@@ -79,11 +79,13 @@ pub enum Algorithm {
     BoostedAdaSsp,
     /// Newton steps with noise on gradient and Hessian.
     Newton,
+    /// One pass over random batches with correlated noise.
+    DpFtrl,
 }
 
 impl Algorithm {
     /// Every algorithm.
-    pub const ALL: [Algorithm; 7] = [
+    pub const ALL: [Algorithm; 8] = [
         Algorithm::Auto,
         Algorithm::Whitened,
         Algorithm::DpGd,
@@ -91,6 +93,7 @@ impl Algorithm {
         Algorithm::AdaSsp,
         Algorithm::BoostedAdaSsp,
         Algorithm::Newton,
+        Algorithm::DpFtrl,
     ];
 
     /// The name used in files and on the command line.
@@ -102,6 +105,7 @@ impl Algorithm {
             Algorithm::DpGdTheory => "dp-gd-theory",
             Algorithm::AdaSsp => "adassp",
             Algorithm::BoostedAdaSsp => "boosted-adassp",
+            Algorithm::DpFtrl => "dp-ftrl",
             Algorithm::Newton => "newton",
         }
     }

@@ -146,7 +146,8 @@ impl Facts {
 
     /// Number of optimizer steps.
     fn steps(&self) -> u64 {
-        let counts = self.releases.iter().filter(|release| release.query.is_step()).map(|release| release.event.count);
+        let steps = self.releases.iter().filter(|release| release.query.is_step());
+        let counts = steps.map(|release| release.event.count.saturating_mul(release.query.parts()));
         counts.fold(0, u64::saturating_add)
     }
 
@@ -353,7 +354,7 @@ impl Statement {
                     NoiseLaw::FlooredNormal => "floor of an exact normal (Karney 2016)".into(),
                     NoiseLaw::DiscreteGaussian => "discrete Gaussian (Canonne, Kamath, Steinke 2020)".into(),
                 },
-                sampling: "full batch".into(),
+                sampling: sampling(&main.query),
                 clip_norm: main.clip_norm(),
                 norm: "l2, intercept included".into(),
                 steps: facts.steps(),
@@ -373,11 +374,25 @@ impl Statement {
     }
 }
 
+/// Which rows a release reads.
+fn sampling(query: &Query) -> String {
+    match query {
+        Query::PrefixSums { batches, .. } => {
+            format!(
+                "one pass over {batches} batches; each row is in one, by a secret draw of its own; no amplification claimed"
+            )
+        }
+        Query::Moments { .. } | Query::Gram { .. } | Query::Hessian { .. } | Query::ClippedSum { .. } => {
+            "full batch".into()
+        }
+    }
+}
+
 impl ReleaseFacts {
     /// Largest norm of one row's part in the sum, in the reader's units.
     fn clip_norm(&self) -> f64 {
         match self.query {
-            Query::ClippedSum { bound } => bound as f64 * self.unit,
+            Query::ClippedSum { bound } | Query::PrefixSums { bound, .. } => bound as f64 * self.unit,
             Query::Moments { .. } | Query::Gram { .. } | Query::Hessian { .. } => {
                 self.event.sensitivity as f64 * self.unit
             }
