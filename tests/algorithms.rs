@@ -9,12 +9,13 @@ use rhograd::loss::Glm;
 use rhograd::noise::NoiseSource;
 use rhograd::optim::Settings;
 use rhograd::privacy::{Adjacency, DatasetId, Delta, Epsilon, GaussianEvent, L2, NoiseLaw, Rho, Scope, total_rho};
-use rhograd::private::{Gradient, PrivateDataset, Query, Sensitive, pay};
+use rhograd::private::{Gradient, PhasePlan, PrivateDataset, Query, Sensitive, pay};
 use rhograd::train::{Algorithm, Budget, Metrics, Plan, TrainConfig, evaluate, load, train};
 
 /// The relations under which an algorithm is defined; the theorem of the last group is about replacement.
 fn relations(algorithm: Algorithm) -> &'static [Adjacency] {
     match algorithm {
+        Algorithm::Localization => &[Adjacency::ReplaceOne],
         _ => &[Adjacency::AddRemove, Adjacency::ReplaceOne],
     }
 }
@@ -67,6 +68,7 @@ fn a_setting_without_a_meaning_is_refused_by_name() {
     let cases = [
         (Algorithm::AdaSsp, "--steps", Settings { steps: Some(3), ..Settings::default() }),
         (Algorithm::AdaSsp, "--learning-rate", Settings { learning_rate: Some(0.5), ..Settings::default() }),
+        (Algorithm::Localization, "--l2", Settings { l2: 0.5, ..Settings::default() }),
         (Algorithm::Newton, "--momentum", Settings { momentum: Some(0.5), ..Settings::default() }),
     ];
     for (algorithm, flag, settings) in cases {
@@ -236,6 +238,69 @@ fn a_pass_is_refused_without_enough_budget_or_for_other_rows() {
     assert!(open(sensitivity, &data) && !open(sensitivity - 1, &data));
     assert!(!open(sensitivity, &PrivateDataset::new(rows(&[1]), scope(Adjacency::ReplaceOne))));
     assert_eq!(Query::PrefixSums { bound: 1, batches: u32::MAX }.sensitivity(Adjacency::AddRemove), u64::MAX);
+}
+
+const PHASES: PhasePlan = PhasePlan { lipschitz: 3 << 44, shift: 6, rows: 60, dimension: 9 };
+
+/// All phases of a run on these rows from a start far out, under noise that depends on the seed alone.
+fn phased(indices: &[usize], plan: PhasePlan, loss: Glm, seed: u64) -> Vec<i128> {
+    let adjacency = Adjacency::ReplaceOne;
+    let data = PrivateDataset::new(rows(indices), scope(adjacency));
+    let sensitivity = Query::Phases { plan }.sensitivity(adjacency);
+    // A release whose noise is a hundredth of a step of the finest phase shows the means themselves.
+    let event =
+        GaussianEvent { what: "t".into(), sensitivity, log2_scale: 0, noise: NoiseLaw::FlooredNormal, count: 1 };
+    let source = NoiseSource::insecure_from_seed(seed);
+    let mut paid = pay(&mut Ledger::in_memory().unwrap(), data.scope(), &[event], source).unwrap();
+    let mut phases = paid.permit().unwrap().phases(&data, plan, loss, 1e-4).unwrap();
+    // The same public start in every phase, so that phases differ by the row alone.
+    let start: Vec<i64> = (0..9).map(|j| (j - 4) << 38).collect();
+    while phases.next(&start).is_ok() {}
+    phases.finish().values().to_vec()
+}
+
+#[test]
+fn a_replaced_row_moves_one_phase_by_at_most_the_stated_sensitivity() {
+    let sensitivity = PHASES.sensitivity();
+    let mut moved = [false; 6];
+    let mut largest = 0f64;
+    for loss in [Glm::Logistic, Glm::Squared] {
+        for case in 0..60usize {
+            let first: Vec<usize> = (0..60).map(|i| (i * 131 + case) % 700).collect();
+            let mut second = first.clone();
+            second[case] = (case * 37 + 5) % 700;
+            let (a, b) = (phased(&first, PHASES, loss, 3), phased(&second, PHASES, loss, 3));
+            assert_eq!(a.len(), 9 * PHASES.phases() as usize);
+            let mut phases_moved = 0;
+            for (phase, (x, y)) in a.chunks(9).zip(b.chunks(9)).enumerate() {
+                let square: i128 = x.iter().zip(y).map(|(p, q)| (p - q) * (p - q)).sum();
+                assert!(square <= i128::from(sensitivity) * i128::from(sensitivity), "{loss:?} {case} {phase}");
+                largest = largest.max((square as f64).sqrt() / sensitivity as f64);
+                moved[phase] |= square > 0;
+                phases_moved += usize::from(square > 0);
+            }
+            assert!(phases_moved <= 1, "a row is in one block");
+        }
+    }
+    assert_eq!(moved.iter().filter(|m| **m).count(), PHASES.phases() as usize);
+    // The first step of a block moves the mean by almost everything that is charged.
+    assert!(largest > 0.3, "{largest}");
+}
+
+#[test]
+fn phases_are_refused_for_other_rows_or_relations() {
+    let open = |adjacency, count: usize| {
+        let indices: Vec<usize> = (0..count).collect();
+        let data = PrivateDataset::new(rows(&indices), scope(adjacency));
+        let noise = NoiseLaw::FlooredNormal;
+        let event = GaussianEvent { what: "t".into(), sensitivity: u64::MAX, log2_scale: 0, noise, count: 1 };
+        let source = NoiseSource::insecure_from_seed(3);
+        let mut paid = pay(&mut Ledger::in_memory().unwrap(), data.scope(), &[event], source).unwrap();
+        paid.permit().unwrap().phases(&data, PHASES, Glm::Squared, 1.0).is_ok()
+    };
+    assert!(open(Adjacency::ReplaceOne, 60));
+    assert!(!open(Adjacency::ReplaceOne, 59) && !open(Adjacency::AddRemove, 60));
+    assert_eq!(Query::Phases { plan: PHASES }.sensitivity(Adjacency::AddRemove), u64::MAX);
 }
 
 #[test]

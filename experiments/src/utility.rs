@@ -120,7 +120,7 @@ fn once(
 /// Row count private wherever the algorithm allows it.
 fn adjacency_of(algorithm: Algorithm) -> Adjacency {
     match algorithm {
-        Algorithm::DpGdTheory => Adjacency::ReplaceOne,
+        Algorithm::DpGdTheory | Algorithm::Localization => Adjacency::ReplaceOne,
         _ => Adjacency::AddRemove,
     }
 }

@@ -48,6 +48,8 @@ enum AlgorithmArgument {
     Newton,
     /// One pass over random batches with noise correlated between them
     DpFtrl,
+    /// Phases of one-pass descent over disjoint blocks of rows (replace-one only)
+    Localization,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -246,6 +248,7 @@ impl TrainArguments {
                 AlgorithmArgument::DpGdTheory => Algorithm::DpGdTheory,
                 AlgorithmArgument::AdaSsp => Algorithm::AdaSsp,
                 AlgorithmArgument::BoostedAdaSsp => Algorithm::BoostedAdaSsp,
+                AlgorithmArgument::Localization => Algorithm::Localization,
                 AlgorithmArgument::DpFtrl => Algorithm::DpFtrl,
                 AlgorithmArgument::Newton => Algorithm::Newton,
             },

@@ -7,6 +7,7 @@
 //! [`clipped_sum`]; [`naive`] holds ten-line twins of the fast loops.
 
 mod caps;
+mod fixed;
 mod gram;
 mod map;
 mod margins;
@@ -17,6 +18,7 @@ mod step;
 mod sums;
 
 pub use caps::{Caps, MAX_MULTIPLIER};
+pub use fixed::{FixedStep, LARGEST_WEIGHT, LOG2_WEIGHT, fixed_pass, largest_row, rounding};
 pub use gram::{DIAGONAL, GRAM_MULTIPLIER, OFF_DIAGONAL, each_entry, gram_sum, gram_unit, hessian_sum};
 pub use map::IntegerMap;
 pub use rows::{FULL_SCALE, LANES, RawRow, Rows, RowsBuilder, Shape};

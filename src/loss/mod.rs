@@ -1,9 +1,11 @@
 //! Losses of generalized linear models: value, slope, and their certified constants.
 
+mod fixed;
 mod glm;
 mod logistic;
 mod squared;
 
+pub use fixed::{FixedSlope, LOG2_SLOPE};
 pub use glm::{Glm, LossVisitor};
 pub use logistic::Logistic;
 pub use squared::Squared;

@@ -51,6 +51,11 @@ impl PrivateDataset {
         PrivateDataset { rows: map.recode(self.rows), scope: self.scope }
     }
 
+    /// The rows, for the queries in this module alone.
+    pub(super) fn rows(&self) -> &Rows {
+        &self.rows
+    }
+
     /// The rows in parts; each stays behind the gate.
     ///
     /// `part_of` must not depend on what stands in the rows.

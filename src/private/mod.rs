@@ -23,12 +23,14 @@
 
 mod dataset;
 mod permit;
+mod phases;
 mod prefix;
 mod query;
 mod sensitive;
 
 pub use dataset::{ClippedRows, Gradient, PrivateDataset};
 pub use permit::{Paid, Permit, Released, pay};
+pub use phases::{PhasePlan, Phases};
 pub use prefix::{MOST_BATCHES, PrefixSums, prefix_coefficients};
 pub use query::Query;
 pub use sensitive::Sensitive;

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{MOST_BATCHES, prefix_coefficients};
+use super::{MOST_BATCHES, PhasePlan, prefix_coefficients};
 use crate::kernel::{DIAGONAL, MomentWeights};
 use crate::privacy::Adjacency;
 
@@ -42,6 +42,11 @@ pub enum Query {
         /// Batches of the pass.
         batches: u32,
     },
+    /// [`super::Phases`].
+    Phases {
+        /// The public parameters.
+        plan: PhasePlan,
+    },
 }
 
 impl Query {
@@ -60,6 +65,11 @@ impl Query {
                 }
             }
             Query::ClippedSum { bound } => adjacency.sum_sensitivity(*bound),
+            // Blocks have public sizes, so the plan says nothing about added or removed rows.
+            Query::Phases { plan } => match adjacency {
+                Adjacency::AddRemove => u64::MAX,
+                Adjacency::ReplaceOne => plan.sensitivity(),
+            },
             Query::PrefixSums { batches, .. } if *batches > MOST_BATCHES => u64::MAX,
             Query::PrefixSums { bound, batches } => {
                 let bound = u128::from(adjacency.sum_sensitivity(*bound));
@@ -71,13 +81,14 @@ impl Query {
 
     /// Whether the release is one of the steps of an optimizer.
     pub fn is_step(&self) -> bool {
-        matches!(self, Query::ClippedSum { .. } | Query::PrefixSums { .. })
+        matches!(self, Query::ClippedSum { .. } | Query::PrefixSums { .. } | Query::Phases { .. })
     }
 
     /// Number of gradients that one release is made of.
     pub fn parts(&self) -> u64 {
         match self {
             Query::PrefixSums { batches, .. } => u64::from(*batches),
+            Query::Phases { plan } => u64::from(plan.phases()),
             Query::Moments { .. } | Query::Gram { .. } | Query::Hessian { .. } | Query::ClippedSum { .. } => 1,
         }
     }

@@ -81,11 +81,13 @@ pub enum Algorithm {
     Newton,
     /// One pass over random batches with correlated noise.
     DpFtrl,
+    /// Phases of one-pass descent over disjoint blocks of rows.
+    Localization,
 }
 
 impl Algorithm {
     /// Every algorithm.
-    pub const ALL: [Algorithm; 8] = [
+    pub const ALL: [Algorithm; 9] = [
         Algorithm::Auto,
         Algorithm::Whitened,
         Algorithm::DpGd,
@@ -94,6 +96,7 @@ impl Algorithm {
         Algorithm::BoostedAdaSsp,
         Algorithm::Newton,
         Algorithm::DpFtrl,
+        Algorithm::Localization,
     ];
 
     /// The name used in files and on the command line.
@@ -105,6 +108,7 @@ impl Algorithm {
             Algorithm::DpGdTheory => "dp-gd-theory",
             Algorithm::AdaSsp => "adassp",
             Algorithm::BoostedAdaSsp => "boosted-adassp",
+            Algorithm::Localization => "localization",
             Algorithm::DpFtrl => "dp-ftrl",
             Algorithm::Newton => "newton",
         }

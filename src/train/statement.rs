@@ -13,7 +13,7 @@ use crate::ledger::{ExactRho, Position};
 use crate::num::round::{decimal_down, decimal_up};
 use crate::optim::Record;
 use crate::privacy::{Adjacency, Delta, GaussianEvent, NoiseLaw, total_rho};
-use crate::private::Query;
+use crate::private::{PhasePlan, Query};
 
 /// Name and version of the statement format.
 const SCHEMA: &str = "rhograd-statement/1";
@@ -382,6 +382,9 @@ fn sampling(query: &Query) -> String {
                 "one pass over {batches} batches; each row is in one, by a secret draw of its own; no amplification claimed"
             )
         }
+        Query::Phases { plan } => {
+            format!("one pass over {} disjoint blocks in secret order; no amplification claimed", plan.phases())
+        }
         Query::Moments { .. } | Query::Gram { .. } | Query::Hessian { .. } | Query::ClippedSum { .. } => {
             "full batch".into()
         }
@@ -393,7 +396,7 @@ impl ReleaseFacts {
     fn clip_norm(&self) -> f64 {
         match self.query {
             Query::ClippedSum { bound } | Query::PrefixSums { bound, .. } => bound as f64 * self.unit,
-            Query::Moments { .. } | Query::Gram { .. } | Query::Hessian { .. } => {
+            Query::Moments { .. } | Query::Gram { .. } | Query::Hessian { .. } | Query::Phases { .. } => {
                 self.event.sensitivity as f64 * self.unit
             }
         }
@@ -413,6 +416,10 @@ fn check_releases(facts: &Facts) -> Fallible<()> {
         if !(*unit > 0.0 && unit.is_finite()) {
             return Err(damaged("a grid step stands for no length"));
         }
+    }
+    let foreign = |plan: &PhasePlan| Some(plan.rows) != facts.rows || plan.dimension != facts.dimension;
+    if facts.releases.iter().any(|release| matches!(&release.query, Query::Phases { plan } if foreign(plan))) {
+        return Err(damaged("a release is of another number of rows or coefficients"));
     }
     let moments = facts.releases.iter().find_map(|release| match &release.query {
         Query::Moments { weights, columns } => Some((weights, *columns)),
