@@ -9,7 +9,7 @@ use rhograd::loss::Glm;
 use rhograd::noise::NoiseSource;
 use rhograd::optim::Settings;
 use rhograd::privacy::{Adjacency, DatasetId, Delta, Epsilon, GaussianEvent, L2, NoiseLaw, Rho, Scope, total_rho};
-use rhograd::private::{Gradient, PhasePlan, PrivateDataset, Query, Sensitive, pay};
+use rhograd::private::{Direction, Gradient, PhasePlan, PrivateDataset, Query, Sensitive, pay};
 use rhograd::train::{Algorithm, Budget, Metrics, Plan, TrainConfig, evaluate, load, train};
 
 /// The relations under which an algorithm is defined; the theorem of the last group is about replacement.
@@ -68,6 +68,7 @@ fn a_setting_without_a_meaning_is_refused_by_name() {
     let cases = [
         (Algorithm::AdaSsp, "--steps", Settings { steps: Some(3), ..Settings::default() }),
         (Algorithm::AdaSsp, "--learning-rate", Settings { learning_rate: Some(0.5), ..Settings::default() }),
+        (Algorithm::NewtonDoubleNoise, "--l2", Settings { l2: 0.5, ..Settings::default() }),
         (Algorithm::Localization, "--l2", Settings { l2: 0.5, ..Settings::default() }),
         (Algorithm::Newton, "--momentum", Settings { momentum: Some(0.5), ..Settings::default() }),
     ];
@@ -83,7 +84,7 @@ fn synthetic(folder: &Path, task: Task) -> (PathBuf, Schema) {
     let synthetic = Synthetic { task, rows: 20_000, features: 4, categories: 1, noise: 0.3, seed: 7 };
     let path = folder.join("s.csv");
     let mut file = std::fs::File::create(&path).unwrap();
-    synthetic.write(&mut file, &mut |_| ()).unwrap();
+    synthetic.write(&mut file, &|_| ()).unwrap();
     (path, synthetic.schema())
 }
 
@@ -128,7 +129,7 @@ fn extreme(index: usize) -> RawRow {
         numeric: vec![cell(1), cell(7), cell(3)],
         codes: vec![(index % 5) as u16, (index % 3) as u16],
         label: cell(2),
-        null: index % 11 == 0,
+        null: index.is_multiple_of(11),
     }
 }
 
@@ -301,6 +302,35 @@ fn phases_are_refused_for_other_rows_or_relations() {
     assert!(open(Adjacency::ReplaceOne, 60));
     assert!(!open(Adjacency::ReplaceOne, 59) && !open(Adjacency::AddRemove, 60));
     assert_eq!(Query::Phases { plan: PHASES }.sensitivity(Adjacency::AddRemove), u64::MAX);
+}
+
+#[test]
+fn directions_of_neighbours_differ_by_at_most_the_stated_sensitivity() {
+    let weights = ndarray::Array1::from(vec![0.4, -0.3, 2.0, 0.1, 0.2, -0.5, 0.0, 0.3, -0.1]);
+    let gradient: Vec<i128> = (0..9).map(|j| (j - 3) * (1 << 30) + 12_345).collect();
+    let (bound, reach) = (1u64 << 27, 1u64 << 40);
+    let mut used = 0f64;
+    for adjacency in [Adjacency::AddRemove, Adjacency::ReplaceOne] {
+        let sensitivity = Query::Direction { reach }.sensitivity(adjacency);
+        // A ridge near one row's part: the bound is attained by a row along the gradient where there are no others.
+        for (common, ridge) in [(&[][..], 1u64 << 27), (&[1usize, 5, 17, 64][..], 1 << 25), (&[7, 9], 1 << 33)] {
+            let asked = Direction { gradient: &gradient, bound, ridge, reach };
+            let ask = |data: &PrivateDataset| data.direction(Glm::Squared, &weights, &asked).unwrap();
+            for index in 0..120 {
+                let first: Vec<usize> = match adjacency {
+                    Adjacency::AddRemove => common.to_vec(),
+                    Adjacency::ReplaceOne => [common, &[index * 31 + 4]].concat(),
+                };
+                let second = [common, &[index]].concat();
+                let (a, b) =
+                    (released(&first, adjacency, sensitivity, ask), released(&second, adjacency, sensitivity, ask));
+                let square: i128 = a.iter().zip(&b).map(|(x, y)| (x - y) * (x - y)).sum();
+                assert!(square <= i128::from(sensitivity) * i128::from(sensitivity), "{adjacency} {index}");
+                used = used.max((square as f64).sqrt() / sensitivity as f64);
+            }
+        }
+    }
+    assert!(used > 0.3, "{used}");
 }
 
 #[test]

@@ -78,8 +78,8 @@ fn trial(schema: &str, data: &[u8]) -> Folder {
 fn clip_follows(schema: &str, flags: &str) -> bool {
     let counted = !schema.contains("\"rows\"") && !flags.contains("--rows");
     let whitened = !flags.contains("--algorithm") && !flags.contains("--no-standardise");
-    // AdaSSP's clip follows from how the target is scaled.
-    let scaled = flags.contains("adassp");
+    // AdaSSP's clip follows from how the target is scaled, the grid of a direction from the released gradient.
+    let scaled = flags.contains("adassp") || flags.contains("double-noise");
     !flags.contains("--clip") && (counted || whitened || scaled)
 }
 
@@ -191,6 +191,7 @@ fn any_number_of_rows_looks_the_same_under_every_noise_and_algorithm() {
         "--algorithm adassp",
         "--algorithm boosted-adassp",
         "--algorithm newton",
+        "--algorithm newton-double-noise",
         "--algorithm dp-ftrl",
     ];
     for flags in flags {
@@ -376,6 +377,7 @@ fn a_row_more_changes_nothing_but_noised_values() {
             "--algorithm adassp",
             "--algorithm boosted-adassp",
             "--algorithm newton --clip 0.5",
+            "--algorithm newton-double-noise",
             "--algorithm dp-ftrl",
             "--noise discrete-gaussian --rows 100",
             "--no-standardise --rows 100",

@@ -50,6 +50,8 @@ enum AlgorithmArgument {
     DpFtrl,
     /// Phases of one-pass descent over disjoint blocks of rows (replace-one only)
     Localization,
+    /// Newton steps with noise on the gradient and on the direction
+    NewtonDoubleNoise,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -248,6 +250,7 @@ impl TrainArguments {
                 AlgorithmArgument::DpGdTheory => Algorithm::DpGdTheory,
                 AlgorithmArgument::AdaSsp => Algorithm::AdaSsp,
                 AlgorithmArgument::BoostedAdaSsp => Algorithm::BoostedAdaSsp,
+                AlgorithmArgument::NewtonDoubleNoise => Algorithm::NewtonDoubleNoise,
                 AlgorithmArgument::Localization => Algorithm::Localization,
                 AlgorithmArgument::DpFtrl => Algorithm::DpFtrl,
                 AlgorithmArgument::Newton => Algorithm::Newton,

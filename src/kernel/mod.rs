@@ -14,6 +14,7 @@ mod margins;
 pub mod naive;
 mod partition;
 mod rows;
+mod solve;
 mod step;
 mod sums;
 
@@ -22,5 +23,6 @@ pub use fixed::{FixedStep, LARGEST_WEIGHT, LOG2_WEIGHT, fixed_pass, largest_row,
 pub use gram::{DIAGONAL, GRAM_MULTIPLIER, OFF_DIAGONAL, each_entry, gram_sum, gram_unit, hessian_sum};
 pub use map::IntegerMap;
 pub use rows::{FULL_SCALE, LANES, RawRow, Rows, RowsBuilder, Shape};
+pub use solve::definite_solve;
 pub use step::{Step, clipped_sum};
 pub use sums::{MomentWeights, moment_sum};

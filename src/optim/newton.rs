@@ -18,6 +18,9 @@ use crate::private::{Gradient, Paid, PrivateDataset};
 /// Newton steps.
 const STEPS: u64 = 6;
 
+/// Most steps: each is two entries of the statement.
+const MOST_STEPS: u64 = 1000;
+
 /// Share of the budget for the Hessians.
 const HESSIAN_SHARE: f64 = 0.4;
 
@@ -35,7 +38,7 @@ const RIDGE: f64 = 0.5;
 /// Per step one Gaussian release of a clipped sum and one of a weighted Gram matrix, both adjacencies.
 ///
 /// # Reference
-/// Formula (i) of Avella-Medina, Bradshaw, Loh 2023, with noise on gradient and Hessian; Ganesh, Haghifam, Steinke, Thakurta 2023.
+/// Avella-Medina, Bradshaw, Loh 2023, "Differentially private inference via noisy optimization".
 #[derive(Clone, Debug, PartialEq)]
 pub struct Newton {
     hessian: GramPlan,
@@ -91,9 +94,6 @@ impl Newton {
         settings
     }
 }
-
-/// Each step is two entries of the statement.
-const MOST_STEPS: u64 = 1000;
 
 impl Optimizer for Newton {
     fn planned(&self) -> Vec<Planned> {

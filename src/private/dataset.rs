@@ -107,7 +107,7 @@ impl PrivateDataset {
     }
 
     /// The one place where a sensitivity is attached to a value: that of the query which computed it.
-    fn sensitive(&self, values: Vec<i128>, query: &Query) -> Sensitive<L2> {
+    pub(super) fn sensitive(&self, values: Vec<i128>, query: &Query) -> Sensitive<L2> {
         let sensitivity = Sensitivity::new(query.sensitivity(self.scope.adjacency));
         Sensitive { values, sensitivity, scope: self.scope.clone() }
     }

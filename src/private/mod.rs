@@ -22,6 +22,7 @@
 //! ```
 
 mod dataset;
+mod direction;
 mod permit;
 mod phases;
 mod prefix;
@@ -29,6 +30,7 @@ mod query;
 mod sensitive;
 
 pub use dataset::{ClippedRows, Gradient, PrivateDataset};
+pub use direction::Direction;
 pub use permit::{Paid, Permit, Released, pay};
 pub use phases::{PhasePlan, Phases};
 pub use prefix::{MOST_BATCHES, PrefixSums, prefix_coefficients};

@@ -12,8 +12,9 @@ use crate::loss::{FixedSlope, Glm, LOG2_SLOPE};
 use crate::noise::{NoiseSource, integer_noise};
 use crate::privacy::{Adjacency, GaussianEvent, L2, Sensitivity};
 
-/// Most phases: the last would use `2^-24` of the rows.
-const MOST_PHASES: u32 = 24;
+/// Most phases: the last uses `2^-8` of the rows at `2^-14` of the first step, and is released so much finer that its rounding,
+/// too, counts so much more.
+const MOST_PHASES: u32 = 8;
 
 /// The public parameters of phased descent, from which its sensitivity follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,7 +36,7 @@ impl PhasePlan {
         self.rows.checked_shr(phase + 1).unwrap_or(0)
     }
 
-    /// Number of phases: as many as have a row, and at least one.
+    /// Number of phases: as many as have a row, at least one and at most eight.
     pub fn phases(&self) -> u32 {
         (1..MOST_PHASES).find(|&phase| self.block(phase) == 0).unwrap_or(MOST_PHASES)
     }
@@ -56,7 +57,7 @@ impl PhasePlan {
             let reach = (u128::from(self.lipschitz) * 2).checked_shr(shift).unwrap_or(0) + 1;
             let rounded = (u128::from(self.block(phase)) + 2) * u128::from(rounding(self.dimension, shift));
             // Never wraps: a plan from a forged file may hold any numbers.
-            (reach + rounded).checked_mul(1 << PhasePlan::log2_finer(phase)).unwrap_or(u128::MAX)
+            (reach + rounded).saturating_mul(1 << PhasePlan::log2_finer(phase))
         };
         let largest = (0..self.phases()).map(of).max().unwrap_or(u128::MAX);
         u64::try_from(largest).unwrap_or(u64::MAX)

@@ -46,8 +46,9 @@ pub fn prefix_coefficients(batches: u32) -> Vec<u64> {
 /// # Privacy
 /// Given the batches, a row of batch `s` moves part `t >= s` by `c_(t-s)` times one and the same integer vector of norm at
 /// most `bound` (twice that if it is replaced: the new row gets the old one's batch), and no other part. So all parts together
-/// are one Gaussian mechanism of l2 sensitivity `bound sqrt(sum_k c_k^2)`, adaptive in its parts (Denisov, McMahan, Rush,
-/// Smith, Thakurta 2022, Theorem 2.1). If a row is removed, those behind it move up to other draws; as all draws are
+/// are one Gaussian mechanism of l2 sensitivity `bound sqrt(sum_k c_k^2)`, also where parts are chosen in view of earlier ones:
+/// what was released before batch `s` has the same law for both neighbours and fixes that vector (Denisov, McMahan, Rush,
+/// Smith, Thakurta 2022). If a row is removed, those behind it move up to other draws; as all draws are
 /// independent with the same law, the draws of the neighbour can be coupled so that every other row keeps its batch. The
 /// output is then a mixture of such pairs with equal weights, and both the Renyi divergence and the trade-off are those of
 /// the worst pair at most (joint quasi-convexity).

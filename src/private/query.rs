@@ -35,6 +35,11 @@ pub enum Query {
         /// Largest norm of a row's contribution.
         bound: u64,
     },
+    /// [`super::PrivateDataset::direction`].
+    Direction {
+        /// How far the direction moves if a row is added or removed.
+        reach: u64,
+    },
     /// [`super::PrefixSums`].
     PrefixSums {
         /// Largest norm of a row's gradient.
@@ -64,7 +69,7 @@ impl Query {
                     Adjacency::ReplaceOne => square.checked_mul(2).map_or(u64::MAX, |twice| small(root_up(twice))),
                 }
             }
-            Query::ClippedSum { bound } => adjacency.sum_sensitivity(*bound),
+            Query::ClippedSum { bound: reach } | Query::Direction { reach } => adjacency.sum_sensitivity(*reach),
             // Blocks have public sizes, so the plan says nothing about added or removed rows.
             Query::Phases { plan } => match adjacency {
                 Adjacency::AddRemove => u64::MAX,
@@ -89,7 +94,11 @@ impl Query {
         match self {
             Query::PrefixSums { batches, .. } => u64::from(*batches),
             Query::Phases { plan } => u64::from(plan.phases()),
-            Query::Moments { .. } | Query::Gram { .. } | Query::Hessian { .. } | Query::ClippedSum { .. } => 1,
+            Query::Moments { .. }
+            | Query::Gram { .. }
+            | Query::Hessian { .. }
+            | Query::Direction { .. }
+            | Query::ClippedSum { .. } => 1,
         }
     }
 }

@@ -83,11 +83,13 @@ pub enum Algorithm {
     DpFtrl,
     /// Phases of one-pass descent over disjoint blocks of rows.
     Localization,
+    /// Newton steps with noise on the gradient and on the direction.
+    NewtonDoubleNoise,
 }
 
 impl Algorithm {
     /// Every algorithm.
-    pub const ALL: [Algorithm; 9] = [
+    pub const ALL: [Algorithm; 10] = [
         Algorithm::Auto,
         Algorithm::Whitened,
         Algorithm::DpGd,
@@ -97,6 +99,7 @@ impl Algorithm {
         Algorithm::Newton,
         Algorithm::DpFtrl,
         Algorithm::Localization,
+        Algorithm::NewtonDoubleNoise,
     ];
 
     /// The name used in files and on the command line.
@@ -108,6 +111,7 @@ impl Algorithm {
             Algorithm::DpGdTheory => "dp-gd-theory",
             Algorithm::AdaSsp => "adassp",
             Algorithm::BoostedAdaSsp => "boosted-adassp",
+            Algorithm::NewtonDoubleNoise => "newton-double-noise",
             Algorithm::Localization => "localization",
             Algorithm::DpFtrl => "dp-ftrl",
             Algorithm::Newton => "newton",

@@ -6,8 +6,8 @@ use crate::data::Schema;
 use crate::error::{Error, Fallible};
 use crate::kernel::{FULL_SCALE, Shape};
 use crate::optim::{
-    AdaSsp, BoostedAdaSsp, DpFtrl, DpGd, DpGdTheory, Localization, MomentParts, MomentPlan, Newton, Optimizer, Planned,
-    Problem, WhitenedDpGd,
+    AdaSsp, BoostedAdaSsp, DpFtrl, DpGd, DpGdTheory, Localization, MomentParts, MomentPlan, Newton, NewtonDoubleNoise,
+    Optimizer, Planned, Problem, WhitenedDpGd,
 };
 use crate::preprocess::shape_of;
 use crate::privacy::{DatasetId, Delta, GaussianEvent, NoiseLaw, Rho, Scope, total_rho};
@@ -218,6 +218,7 @@ fn choose(algorithm: Algorithm, standardise: bool, problem: &Problem<'_>) -> Fal
         Algorithm::DpGdTheory => (algorithm, Box::new(DpGdTheory::plan(problem)?)),
         Algorithm::AdaSsp => (algorithm, Box::new(AdaSsp::plan(problem)?)),
         Algorithm::BoostedAdaSsp => (algorithm, Box::new(BoostedAdaSsp::plan(problem)?)),
+        Algorithm::NewtonDoubleNoise => (algorithm, Box::new(NewtonDoubleNoise::plan(problem)?)),
         Algorithm::Localization => (algorithm, Box::new(Localization::plan(problem)?)),
         Algorithm::DpFtrl => (algorithm, Box::new(DpFtrl::plan(problem)?)),
         Algorithm::Newton => (algorithm, Box::new(Newton::plan(problem)?)),

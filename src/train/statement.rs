@@ -385,9 +385,11 @@ fn sampling(query: &Query) -> String {
         Query::Phases { plan } => {
             format!("one pass over {} disjoint blocks in secret order; no amplification claimed", plan.phases())
         }
-        Query::Moments { .. } | Query::Gram { .. } | Query::Hessian { .. } | Query::ClippedSum { .. } => {
-            "full batch".into()
-        }
+        Query::Moments { .. }
+        | Query::Gram { .. }
+        | Query::Hessian { .. }
+        | Query::Direction { .. }
+        | Query::ClippedSum { .. } => "full batch".into(),
     }
 }
 
@@ -396,9 +398,11 @@ impl ReleaseFacts {
     fn clip_norm(&self) -> f64 {
         match self.query {
             Query::ClippedSum { bound } | Query::PrefixSums { bound, .. } => bound as f64 * self.unit,
-            Query::Moments { .. } | Query::Gram { .. } | Query::Hessian { .. } | Query::Phases { .. } => {
-                self.event.sensitivity as f64 * self.unit
-            }
+            Query::Moments { .. }
+            | Query::Gram { .. }
+            | Query::Hessian { .. }
+            | Query::Direction { .. }
+            | Query::Phases { .. } => self.event.sensitivity as f64 * self.unit,
         }
     }
 }

@@ -5,10 +5,11 @@ use serde_json::Value;
 use super::support::{Folder, number};
 
 /// Names, and the relations under which each is defined.
-const ALGORITHMS: [(&str, &[&str]); 6] = [
+const ALGORITHMS: [(&str, &[&str]); 7] = [
     ("adassp", &["add-remove", "replace-one"]),
     ("boosted-adassp", &["add-remove", "replace-one"]),
     ("newton", &["add-remove", "replace-one"]),
+    ("newton-double-noise", &["add-remove", "replace-one"]),
     ("dp-ftrl", &["add-remove", "replace-one"]),
     ("localization", &["replace-one"]),
     ("dp-gd", &["add-remove", "replace-one"]),
