@@ -8,19 +8,25 @@
 
 mod caps;
 mod classes;
+mod fixed;
 mod gram;
 mod map;
+mod margins;
 pub mod naive;
+mod partition;
 mod rows;
 mod scores;
+mod solve;
 mod step;
 mod sums;
 
 pub use caps::{Caps, MAX_MULTIPLIER};
 pub use classes::{ClassStep, MOST_CLASSES, clipped_class_sum};
-pub use gram::{DIAGONAL, GRAM_MULTIPLIER, OFF_DIAGONAL, each_entry, gram_sum, gram_unit};
+pub use fixed::{FixedStep, LARGEST_WEIGHT, LOG2_WEIGHT, fixed_pass, largest_row, rounding};
+pub use gram::{DIAGONAL, GRAM_MULTIPLIER, OFF_DIAGONAL, each_entry, gram_sum, gram_unit, hessian_sum};
 pub use map::IntegerMap;
 pub use rows::{FULL_SCALE, LANES, RawRow, Rows, RowsBuilder, Shape};
 pub use scores::{ERROR_LIMIT, LOSS_LIMIT, MARGIN_BINS, MARGIN_LIMIT, Scoring, score_sum};
+pub use solve::definite_solve;
 pub use step::{Step, clipped_sum};
 pub use sums::{MomentWeights, moment_sum};

@@ -3,6 +3,8 @@
 mod approx;
 #[cfg(test)]
 mod check;
+mod curved;
+mod fixed;
 mod glm;
 mod hinge;
 mod huber;
@@ -13,6 +15,8 @@ mod poisson;
 mod softmax;
 mod squared;
 
+pub use curved::Curved;
+pub use fixed::{FixedSlope, LOG2_SLOPE};
 pub use glm::{Glm, LossVisitor};
 pub use hinge::Hinge;
 pub use huber::Huber;

@@ -22,11 +22,17 @@
 //! ```
 
 mod dataset;
+mod direction;
 mod permit;
+mod phases;
+mod prefix;
 mod query;
 mod sensitive;
 
 pub use dataset::{ClippedRows, Gradient, PrivateDataset};
+pub use direction::Direction;
 pub use permit::{Paid, Permit, Released, SampledPermit, pay};
+pub use phases::{PhasePlan, Phases};
+pub use prefix::{MOST_BATCHES, PrefixSums, prefix_coefficients};
 pub use query::Query;
 pub use sensitive::Sensitive;

@@ -8,7 +8,7 @@ use super::{ClippedRows, Gradient, PrivateDataset, Sensitive};
 use crate::error::{Error, Fallible};
 use crate::ledger::{Ledger, Reservation};
 use crate::noise::{NoiseSource, integer_noise, poisson_sample};
-use crate::privacy::{Charge, L2, Norm, SampledEvent, Scope, Sensitivity};
+use crate::privacy::{Charge, GaussianEvent, L2, Norm, SampledEvent, Scope, Sensitivity};
 
 /// Charges the whole plan and returns the right to its releases, in order.
 ///
@@ -121,10 +121,10 @@ impl Paid {
 /// ```
 #[must_use = "the release is paid for; dropping the permit wastes it"]
 pub struct Permit<N: Norm> {
-    charge: Charge,
-    release: u32,
+    pub(super) charge: Charge,
+    pub(super) release: u32,
     scope: Scope,
-    noise: Arc<NoiseSource>,
+    pub(super) noise: Arc<NoiseSource>,
     norm: PhantomData<N>,
 }
 
@@ -132,6 +132,17 @@ impl Permit<L2> {
     /// What this permit pays for.
     pub fn charge(&self) -> &Charge {
         &self.charge
+    }
+
+    /// Refuses what this permit does not pay for; both sides are public.
+    pub(super) fn check(&self, scope: &Scope, sensitivity: &Sensitivity<L2>) -> Fallible<()> {
+        check(self.charge.gaussian(), &self.scope, scope, sensitivity)
+    }
+
+    /// The noise that was paid for, for a vector of length `len`.
+    pub(super) fn draw(&self, len: usize) -> Fallible<Vec<i64>> {
+        let paid = self.charge.gaussian();
+        integer_noise(paid.noise, paid.log2_scale, len, &self.noise, self.release)
     }
 
     /// Adds the noise that was paid for and opens the value.
@@ -178,18 +189,24 @@ impl SampledPermit {
     }
 }
 
-/// Checks that a value may be opened for what was paid, adds the noise and opens it.
-fn open(charge: Charge, release: u32, scope: &Scope, noise: &NoiseSource, query: Sensitive<L2>) -> Fallible<Released> {
-    if query.scope != *scope {
+/// Refuses a value that was not paid for: another scope, or one that moves further.
+fn check(paid: &GaussianEvent, paid_for: &Scope, scope: &Scope, sensitivity: &Sensitivity<L2>) -> Fallible<()> {
+    if scope != paid_for {
         return Err(Error::refused("the permit was paid for another data set or relation", "pay for this one"));
     }
-    let paid = charge.gaussian();
-    if !Sensitivity::new(paid.sensitivity).covers(&query.sensitivity) {
+    if !Sensitivity::new(paid.sensitivity).covers(sensitivity) {
         return Err(Error::refused(
-            format!("the query moves by {} grid steps, {} were paid for", query.sensitivity.grid(), paid.sensitivity),
+            format!("the query moves by {} grid steps, {} were paid for", sensitivity.grid(), paid.sensitivity),
             "plan with the query's own sensitivity",
         ));
     }
+    Ok(())
+}
+
+/// Checks that a value may be opened for what was paid, adds the noise and opens it.
+fn open(charge: Charge, release: u32, scope: &Scope, noise: &NoiseSource, query: Sensitive<L2>) -> Fallible<Released> {
+    let paid = charge.gaussian();
+    check(paid, scope, &query.scope, &query.sensitivity)?;
     let noise = integer_noise(paid.noise, paid.log2_scale, query.values.len(), noise, release)?;
     let values = query.values.iter().zip(noise).map(|(&sum, noise)| sum + i128::from(noise)).collect();
     Ok(Released { values, charge })
@@ -198,8 +215,8 @@ fn open(charge: Charge, release: u32, scope: &Scope, noise: &NoiseSource, query:
 /// A noised value; free to read, store, print and compute with.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Released {
-    values: Vec<i128>,
-    charge: Charge,
+    pub(super) values: Vec<i128>,
+    pub(super) charge: Charge,
 }
 
 impl Released {

@@ -39,9 +39,38 @@ pub enum Algorithm {
     DpSgd,
     /// Full-batch DP gradient descent with the parameters of private ERM theory.
     DpGdTheory,
+    /// Least squares from a noised Gram matrix and a noised `X^T y`.
+    #[serde(rename = "adassp")]
+    AdaSsp,
+    /// Rounds of least squares on clipped residuals with one noised Gram matrix.
+    #[serde(rename = "boosted-adassp")]
+    BoostedAdaSsp,
+    /// Newton steps with noise on gradient and Hessian.
+    Newton,
+    /// One pass over random batches with correlated noise.
+    DpFtrl,
+    /// Phases of one-pass descent over disjoint blocks of rows.
+    Localization,
+    /// Newton steps with noise on the gradient and on the direction.
+    NewtonDoubleNoise,
 }
 
 impl Algorithm {
+    /// Every algorithm that can be asked for by name.
+    pub const ALL: [Algorithm; 11] = [
+        Algorithm::Auto,
+        Algorithm::Whitened,
+        Algorithm::DpGd,
+        Algorithm::DpSgd,
+        Algorithm::DpGdTheory,
+        Algorithm::AdaSsp,
+        Algorithm::BoostedAdaSsp,
+        Algorithm::Newton,
+        Algorithm::DpFtrl,
+        Algorithm::Localization,
+        Algorithm::NewtonDoubleNoise,
+    ];
+
     /// The name used in files and on the command line.
     pub fn name(self) -> &'static str {
         match self {
@@ -51,6 +80,12 @@ impl Algorithm {
             Algorithm::DpGd => "dp-gd",
             Algorithm::DpSgd => "dp-sgd",
             Algorithm::DpGdTheory => "dp-gd-theory",
+            Algorithm::AdaSsp => "adassp",
+            Algorithm::BoostedAdaSsp => "boosted-adassp",
+            Algorithm::NewtonDoubleNoise => "newton-double-noise",
+            Algorithm::Localization => "localization",
+            Algorithm::DpFtrl => "dp-ftrl",
+            Algorithm::Newton => "newton",
         }
     }
 }
