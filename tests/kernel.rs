@@ -4,10 +4,10 @@ use proptest::prelude::*;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rhograd::kernel::{
-    Caps, ClassStep, FULL_SCALE, MAX_MULTIPLIER, MOST_CLASSES, RawRow, Rows, RowsBuilder, Shape, Step,
-    clipped_class_sum, clipped_sum, naive,
+    Caps, ClassStep, FULL_SCALE, FixedStep, LOG2_WEIGHT, MAX_MULTIPLIER, MOST_CLASSES, RawRow, Rows, RowsBuilder,
+    Shape, Step, clipped_class_sum, clipped_sum, fixed_pass, naive, rounding,
 };
-use rhograd::loss::{Logistic, Loss, Softmax, Squared};
+use rhograd::loss::{Curved, LOG2_SLOPE, Logistic, Loss, MonotoneSlope, Softmax, Squared};
 
 fn build<'a>(shape: &Shape, rows: impl IntoIterator<Item = &'a RawRow>) -> Rows {
     let mut builder = RowsBuilder::new(shape.clone());
@@ -311,4 +311,61 @@ fn threads_and_order_change_no_bit_of_the_joint_sum() {
     assert_eq!(one, total(&raw, 5));
     raw.reverse();
     assert_eq!(one, total(&raw, 3));
+}
+
+/// Two passes of single-row steps over the same rows never drift apart by more than rounding allows.
+#[test]
+fn fixed_steps_are_non_expansive_up_to_the_stated_rounding() {
+    let mut rng = ChaCha8Rng::seed_from_u64(6);
+    for case in 0..300 {
+        let shape = [Shape::new(3, &[4]), Shape::new(40, &[]), Shape::new(0, &[2, 3])][case % 3].clone();
+        let count = rng.random_range(1..60);
+        let raw: Vec<RawRow> = (0..count).map(|_| random_row(&mut rng, &shape)).collect();
+        let rows = build(&shape, &raw).recode(rng.random_range(100..=FULL_SCALE), |_, q| q, |y| y);
+        let order: Vec<usize> = (0..count).rev().collect();
+        let shift = rng.random_range(0..24);
+        let loss = [Curved::Logistic, Curved::Squared][case % 2];
+        let log2_smooth = if loss == Curved::Logistic { 2 } else { 0 };
+        let lipschitz = 1 << rng.random_range(30..50);
+        let step = FixedStep { lipschitz, shift, log2_slope: LOG2_SLOPE, log2_smooth };
+        let slope = MonotoneSlope::new(loss, i128::from(rows.unit()) << LOG2_WEIGHT, 1e-4);
+        let mut first: Vec<i64> = (0..shape.dimension()).map(|_| rng.random_range(-(1 << 42)..1 << 42)).collect();
+        let mut second: Vec<i64> = first.iter().map(|w| w + rng.random_range(-(1i64 << 40)..1 << 40)).collect();
+        let apart = |a: &[i64], b: &[i64]| {
+            let square: f64 = a.iter().zip(b).map(|(x, y)| ((x - y) as f64).powi(2)).sum();
+            square.sqrt()
+        };
+        let mut distance = apart(&first, &second);
+        for &index in &order {
+            fixed_pass(&rows, &[index], &mut first, &step, |t, y| slope.at(t, y));
+            fixed_pass(&rows, &[index], &mut second, &step, |t, y| slope.at(t, y));
+            let now = apart(&first, &second);
+            let allowed = distance * (1.0 + 1e-12) + rounding(shape.dimension(), shift) as f64;
+            assert!(now <= allowed, "case {case}: {distance} to {now}");
+            distance = now;
+        }
+    }
+}
+
+#[test]
+fn a_fixed_step_moves_by_at_most_its_bound() {
+    let mut rng = ChaCha8Rng::seed_from_u64(7);
+    let shape = Shape::new(5, &[3]);
+    for _ in 0..5_000 {
+        let row = random_row(&mut rng, &shape);
+        let rows = build(&shape, [&row]);
+        let shift = rng.random_range(0..30);
+        let lipschitz = 1u64 << rng.random_range(10..50);
+        let step = FixedStep { lipschitz, shift, log2_slope: LOG2_SLOPE, log2_smooth: 0 };
+        let before = vec![7i64; shape.dimension()];
+        let mut after = before.clone();
+        // Slopes that no convex loss has: the bound on one step must hold for any.
+        let wild = rng.random::<i64>();
+        let sum = fixed_pass(&rows, &[0], &mut after, &step, |_, _| wild);
+        assert_eq!(sum, after.iter().map(|&w| i128::from(w)).collect::<Vec<_>>());
+        let square: f64 = after.iter().zip(&before).map(|(a, b)| ((a - b) as f64).powi(2)).sum();
+        let bound = lipschitz as f64 / 2f64.powi(shift as i32) + rounding(shape.dimension(), shift) as f64;
+        assert!(square.sqrt() <= bound, "{row:?}");
+        assert!(!row.null || after == before);
+    }
 }

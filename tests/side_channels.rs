@@ -42,7 +42,7 @@ fn layout(page: &str) -> Vec<String> {
 
 /// Removes from a value what noise decides; `clip_follows` says that the clip follows from a release.
 fn without_noise(value: &mut Value, clip_follows: bool) {
-    const NOISY: [&str; 9] = [
+    const NOISY: [&str; 10] = [
         "intercept",
         "coefficient",
         "coefficients",
@@ -51,6 +51,7 @@ fn without_noise(value: &mut Value, clip_follows: bool) {
         "digest",
         "effective_dimension",
         "evaluation",
+        "ridge",
         "standard_errors",
     ];
     // The run's random name and what follows from it.
@@ -87,13 +88,20 @@ fn trial(schema: &str, data: &[u8]) -> Folder {
 fn clip_follows(schema: &str, flags: &str) -> bool {
     let counted = !schema.contains("\"rows\"") && !flags.contains("--rows");
     let whitened = !flags.contains("--algorithm") && !flags.contains("--no-standardise");
-    !flags.contains("--clip") && (counted || whitened)
+    // AdaSSP's clip follows from how the target is scaled, the grid of a direction from the released gradient.
+    let scaled = flags.contains("adassp") || flags.contains("double-noise");
+    !flags.contains("--clip") && (counted || whitened || scaled)
+}
+
+/// Few steps, where steps mean anything.
+fn steps(flags: &str) -> &'static str {
+    if flags.contains("--algorithm adassp") || flags.contains("--algorithm localization") { "" } else { "--steps 5" }
 }
 
 /// Trains on `data` and looks at everything that comes out.
 fn trace(schema: &str, data: &[u8], flags: &str) -> Trace {
     let folder = trial(schema, data);
-    let outcome = folder.run(&format!("train trial.csv --epsilon 1 --steps 5 {flags}"));
+    let outcome = folder.run(&format!("train trial.csv --epsilon 1 {} {flags}", steps(flags)));
     assert_eq!(outcome.code, Some(0), "{outcome:?}");
     let clip_follows = clip_follows(schema, flags);
     let mut model = folder.json("trial.model.json");
@@ -192,6 +200,11 @@ fn any_number_of_rows_looks_the_same_under_every_noise_and_algorithm() {
         "--clip 0.5 --l2 0.1 --radius 1 --averaging last --momentum 0",
         "--algorithm dp-sgd --clip 0.5",
         "--evaluate-budget 0.2 --clip 0.5",
+        "--algorithm adassp",
+        "--algorithm boosted-adassp",
+        "--algorithm newton",
+        "--algorithm newton-double-noise",
+        "--algorithm dp-ftrl",
     ];
     for flags in flags {
         let expected = trace(SCHEMA, rows(1000).as_bytes(), flags);
@@ -207,6 +220,30 @@ fn any_number_of_rows_but_none_trains_under_replace_one() {
         let folder = trial(SCHEMA, rows(count).as_bytes());
         folder.succeed("train trial.csv --epsilon 1 --steps 5 --adjacency replace-one");
         assert_eq!(folder.names().len(), 5);
+    }
+}
+
+#[test]
+fn any_number_of_rows_trains_with_localization() {
+    for schema in SCHEMAS {
+        for count in [0, 1, 2, 33, 1000] {
+            let folder = trial(schema, rows(count).as_bytes());
+            folder.succeed("train trial.csv --epsilon 1 --adjacency replace-one --algorithm localization");
+            folder.succeed("verify trial.model.json");
+            assert_eq!(folder.names().len(), 5);
+        }
+    }
+}
+
+#[test]
+fn a_replaced_row_changes_nothing_but_noised_values_under_replace_one() {
+    let flags = "--adjacency replace-one --algorithm";
+    for name in ["localization", "adassp", "dp-ftrl"] {
+        let trace = |line: &str| trace(SCHEMA, &with_line(150, 3, line.as_bytes()), &format!("{flags} {name}"));
+        let expected = trace("1,0,u,n,yes");
+        for line in ["9.9,0.9,w,n,no", "1e999,nan,new,n,yes", "1", "\""] {
+            assert_eq!(trace(line), expected, "{name} {line:?}");
+        }
     }
 }
 
@@ -245,7 +282,7 @@ fn a_file_of_odd_rows_alone_looks_like_any_other() {
 /// The bytes of model and log of a seeded run, and the printed page.
 fn replay(schema: &str, data: &[u8], flags: &str) -> (Vec<u8>, Vec<u8>, String) {
     let folder = trial(schema, data);
-    let outcome = folder.succeed(&format!("train trial.csv --epsilon 1 --steps 5 --seed 9 --no-ledger {flags}"));
+    let outcome = folder.succeed(&format!("train trial.csv --epsilon 1 {} --seed 9 --no-ledger {flags}", steps(flags)));
     (folder.bytes("trial.model.json"), folder.bytes("trial.log.jsonl"), outcome.stdout)
 }
 
@@ -349,6 +386,11 @@ fn a_row_more_changes_nothing_but_noised_values() {
             "--clip 0.5",
             "--algorithm dp-gd",
             "--algorithm dp-gd --clip 0.5",
+            "--algorithm adassp",
+            "--algorithm boosted-adassp",
+            "--algorithm newton --clip 0.5",
+            "--algorithm newton-double-noise",
+            "--algorithm dp-ftrl",
             "--noise discrete-gaussian --rows 100",
             "--no-standardise --rows 100",
         ] {

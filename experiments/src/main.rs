@@ -1,6 +1,6 @@
 //! Experiments on the public library: each states a claim, runs it, and says whether it held.
 //!
-//! `cargo run --release -p rhograd-experiments -- utility [--quick] [TRAIN.csv TEST.csv]...`
+//! `cargo run --release -p rhograd-experiments -- utility [--quick] [--algorithm NAME] [TRAIN.csv TEST.csv]...`
 
 mod utility;
 
@@ -8,7 +8,7 @@ use std::process::ExitCode;
 
 const USAGE: &str = "\
 usage: rhograd-experiments list
-       rhograd-experiments utility [--quick] [TRAIN.csv TEST.csv]...
+       rhograd-experiments utility [--quick] [--algorithm NAME] [TRAIN.csv TEST.csv]...
 
 utility   untuned private models against epsilon; without files on datasets/fair.csv and randhie.csv,
           split four to one. The claim: at epsilon 1 the loss against epsilon 1000 is below 0.02.";

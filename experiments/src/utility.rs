@@ -6,8 +6,8 @@ use rhograd::data::{CsvFile, Schema};
 use rhograd::error::{Error, Fallible};
 use rhograd::ledger::Ledger;
 use rhograd::noise::NoiseSource;
-use rhograd::privacy::{Delta, Epsilon};
-use rhograd::train::{Budget, Metrics, TrainConfig, evaluate, load, train};
+use rhograd::privacy::{Adjacency, Delta, Epsilon};
+use rhograd::train::{Algorithm, Budget, Metrics, TrainConfig, evaluate, load, train};
 
 /// The last stands in for no privacy at all.
 const EPSILONS: [f64; 6] = [0.1, 0.5, 1.0, 2.0, 8.0, 1000.0];
@@ -19,7 +19,8 @@ const CLAIMED: (usize, f64) = (2, 0.02);
 pub fn run(arguments: &[String]) -> Fallible<bool> {
     let quick = arguments.iter().any(|a| a == "--quick");
     let seeds = if quick { 3 } else { 10 };
-    let files: Vec<PathBuf> = arguments.iter().filter(|a| *a != "--quick").map(PathBuf::from).collect();
+    let (algorithm, rest) = algorithm_of(arguments)?;
+    let files: Vec<PathBuf> = rest.iter().filter(|a| *a != "--quick").map(PathBuf::from).collect();
     let directory = std::env::temp_dir().join(format!("rhograd-utility-{}", std::process::id()));
     std::fs::create_dir_all(&directory).map_err(|e| Error::io(&directory, "create it", e))?;
     let pairs = if files.is_empty() {
@@ -27,15 +28,28 @@ pub fn run(arguments: &[String]) -> Fallible<bool> {
     } else {
         files.chunks(2).map(|pair| (pair[0].clone(), pair[pair.len() - 1].clone())).collect()
     };
-    println!("mean (standard deviation) over {seeds} seeds, delta 1e-5, add-remove, row count private");
+    let adjacency = adjacency_of(algorithm);
+    println!("{}: mean (standard deviation) over {seeds} seeds, delta 1e-5, {adjacency}", algorithm.name());
     println!("{:24} {:9} {}", "data", "metric", EPSILONS.map(|e| format!("{e:>16}")).join(""));
     let mut held = true;
     for (train_file, test_file) in &pairs {
-        held &= row(train_file, test_file, seeds)?;
+        held &= row(algorithm, train_file, test_file, seeds)?;
     }
     let _ = std::fs::remove_dir_all(&directory);
     println!("claim: {}", if held { "held" } else { "NOT held" });
     Ok(held)
+}
+
+/// The algorithm after `--algorithm`, `auto` without it, and all other arguments.
+fn algorithm_of(arguments: &[String]) -> Fallible<(Algorithm, Vec<String>)> {
+    let mut rest = arguments.to_vec();
+    let Some(flag) = rest.iter().position(|a| a == "--algorithm") else { return Ok((Algorithm::Auto, rest)) };
+    let words: Vec<String> = rest.drain(flag..rest.len().min(flag + 2)).collect();
+    let name = words.get(1).map_or("", String::as_str);
+    let found = Algorithm::ALL.into_iter().find(|algorithm| algorithm.name() == name);
+    let known = Algorithm::ALL.map(Algorithm::name).join(", ");
+    let unknown = || Error::parameter("--algorithm", format!("{name:?} is unknown"), format!("use one of {known}"));
+    Ok((found.ok_or_else(unknown)?, rest))
 }
 
 /// Every fifth line to the test file.
@@ -60,10 +74,12 @@ fn split(name: &str, directory: &Path) -> Fallible<(PathBuf, PathBuf)> {
 }
 
 /// One data set: prints its lines and says whether the claim held on it.
-fn row(train_file: &Path, test_file: &Path, seeds: u64) -> Fallible<bool> {
+fn row(algorithm: Algorithm, train_file: &Path, test_file: &Path, seeds: u64) -> Fallible<bool> {
     let mut cells: Vec<Vec<(&'static str, Vec<f64>)>> = Vec::new();
     for epsilon in EPSILONS {
-        let runs = (0..seeds).map(|seed| once(train_file, test_file, epsilon, seed)).collect::<Fallible<Vec<_>>>()?;
+        let runs = (0..seeds)
+            .map(|seed| once(algorithm, train_file, test_file, epsilon, seed))
+            .collect::<Fallible<Vec<_>>>()?;
         let names: Vec<&'static str> = runs[0].iter().map(|(name, _)| *name).collect();
         let column = |index: usize| runs.iter().map(|run| run[index].1).collect();
         cells.push(names.iter().enumerate().map(|(index, name)| (*name, column(index))).collect());
@@ -80,8 +96,16 @@ fn row(train_file: &Path, test_file: &Path, seeds: u64) -> Fallible<bool> {
 }
 
 /// Trains and measures once. The seed makes the table reproducible; such runs protect nobody.
-fn once(train_file: &Path, test_file: &Path, epsilon: f64, seed: u64) -> Fallible<Vec<(&'static str, f64)>> {
-    let config = TrainConfig::new(Budget::Epsilon(Epsilon::new(epsilon)?, Some(Delta::new(1e-5)?)));
+fn once(
+    algorithm: Algorithm,
+    train_file: &Path,
+    test_file: &Path,
+    epsilon: f64,
+    seed: u64,
+) -> Fallible<Vec<(&'static str, f64)>> {
+    let budget = Budget::Epsilon(Epsilon::new(epsilon)?, Some(Delta::new(1e-5)?));
+    let adjacency = adjacency_of(algorithm);
+    let config = TrainConfig { algorithm, adjacency, ..TrainConfig::new(budget) };
     let mut schema = schema_of(train_file)?;
     schema.rows = None;
     let loaded = load(&config, schema, &CsvFile::open(train_file)?, &|_, _| ())?;
@@ -92,6 +116,14 @@ fn once(train_file: &Path, test_file: &Path, epsilon: f64, seed: u64) -> Fallibl
         Metrics::Classes { accuracy, log_loss, .. } => vec![("accuracy", accuracy), ("log_loss", log_loss)],
         Metrics::Number { r2, .. } => vec![("r2", r2)],
     })
+}
+
+/// Row count private wherever the algorithm allows it.
+fn adjacency_of(algorithm: Algorithm) -> Adjacency {
+    match algorithm {
+        Algorithm::DpGdTheory | Algorithm::Localization => Adjacency::ReplaceOne,
+        _ => Adjacency::AddRemove,
+    }
 }
 
 fn schema_of(data: &Path) -> Fallible<Schema> {

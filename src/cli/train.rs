@@ -33,6 +33,20 @@ enum AlgorithmArgument {
     DpSgd,
     /// Full-batch DP gradient descent with the parameters of private ERM theory
     DpGdTheory,
+    /// Least squares from a noised Gram matrix and a noised X^T y (AdaSSP)
+    #[value(name = "adassp")]
+    AdaSsp,
+    /// Rounds of AdaSSP on clipped residuals with one noised Gram matrix
+    #[value(name = "boosted-adassp")]
+    BoostedAdaSsp,
+    /// Newton steps with noise on gradient and Hessian
+    Newton,
+    /// One pass over random batches with noise correlated between them
+    DpFtrl,
+    /// Phases of one-pass descent over disjoint blocks of rows (replace-one only)
+    Localization,
+    /// Newton steps with noise on the gradient and on the direction
+    NewtonDoubleNoise,
     /// The minimiser of a regularised loss, with noise added
     OutputPerturbation,
     /// Noise on the gradient of a regularised loss, a little more on its minimiser
@@ -249,6 +263,12 @@ impl TrainArguments {
                 AlgorithmArgument::DpGd => Algorithm::DpGd,
                 AlgorithmArgument::DpSgd => Algorithm::DpSgd,
                 AlgorithmArgument::DpGdTheory => Algorithm::DpGdTheory,
+                AlgorithmArgument::AdaSsp => Algorithm::AdaSsp,
+                AlgorithmArgument::BoostedAdaSsp => Algorithm::BoostedAdaSsp,
+                AlgorithmArgument::NewtonDoubleNoise => Algorithm::NewtonDoubleNoise,
+                AlgorithmArgument::Localization => Algorithm::Localization,
+                AlgorithmArgument::DpFtrl => Algorithm::DpFtrl,
+                AlgorithmArgument::Newton => Algorithm::Newton,
                 AlgorithmArgument::OutputPerturbation => Algorithm::OutputPerturbation,
                 AlgorithmArgument::Amp => Algorithm::Amp,
                 AlgorithmArgument::ObjectivePerturbation => Algorithm::ObjectivePerturbation,

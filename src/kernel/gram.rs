@@ -3,6 +3,7 @@
 use ndarray::{Array2, ArrayView2};
 use rayon::prelude::*;
 
+use super::margins::Margins;
 use super::{LANES, Rows};
 
 /// Largest multiplier of a row.
@@ -40,12 +41,36 @@ fn coarse(q: i16) -> i16 {
 /// A row's vector has l2 norm at most `DIAGONAL * bound`. The l2 sensitivity is that under add-remove and
 /// `sqrt(2)` times that under replace-one: `|x x^T - y y^T|_F^2 = |x|^4 + |y|^4 - 2 <x, y>^2`.
 pub fn gram_sum(rows: &Rows, bound: u64, most: u64) -> Vec<i128> {
-    let most = most.min(GRAM_MULTIPLIER);
+    weighted_sum(rows, bound, |_| [most; LANES])
+}
+
+/// The same with `m_i` near `most * relative(t_i)`, `t_i` the margin of row `i` for one coefficient per feature.
+///
+/// `m_i` is `most * relative(t_i)` to the nearest integer, at least 0 and at most what [`gram_sum`] allows; not a number
+/// counts as 0. It is a pure function of row and coefficients, and what it is decides nothing about the bound.
+///
+/// # Privacy
+/// As [`gram_sum`]: multipliers are not negative, so `|m x x^T - m' y y^T|_F^2 <= (m |x|^2)^2 + (m' |y|^2)^2`.
+pub fn hessian_sum(
+    rows: &Rows,
+    bound: u64,
+    most: u64,
+    weights: &[f64],
+    relative: impl Fn(f32) -> f32 + Sync,
+) -> Vec<i128> {
+    let margins = Margins::new(rows, weights);
+    // A cast of a float saturates, and takes what is not a number to 0.
+    let wanted = |margin: f32| (relative(margin) * most as f32).round_ties_even() as u64;
+    weighted_sum(rows, bound, |tile| margins.tile(rows, tile).map(|margin| wanted(margin).min(most)))
+}
+
+/// `sum_i m_i q_i q_i^T` with the multipliers that are wanted in each tile, cut to what the bound allows.
+fn weighted_sum(rows: &Rows, bound: u64, wanted: impl Fn(usize) -> [u64; LANES] + Sync) -> Vec<i128> {
     let flushes = rows.tiles().div_ceil(TILES_PER_FLUSH);
     let part = |flush: usize| {
         let mut block = Block::new(rows);
         let tiles = flush * TILES_PER_FLUSH..((flush + 1) * TILES_PER_FLUSH).min(rows.tiles());
-        tiles.for_each(|tile| block.add(rows, tile, bound, most));
+        tiles.for_each(|tile| block.add(rows, tile, bound, &wanted(tile)));
         block.triangle(rows)
     };
     let dimension = rows.shape().dimension();
@@ -73,7 +98,7 @@ pub fn each_entry(dimension: usize, mut visit: impl FnMut(usize, usize, usize)) 
 
 /// The largest multiplier that keeps the Frobenius norm of a row's matrix within the bound.
 fn multiplier(norm: u64, bound: u64, most: u64) -> u64 {
-    bound.checked_div(norm).unwrap_or(0).min(most)
+    bound.checked_div(norm).unwrap_or(0).min(most).min(GRAM_MULTIPLIER)
 }
 
 /// Squared norms of the rounded rows; zero for null rows.
@@ -113,8 +138,9 @@ impl Block {
         }
     }
 
-    fn add(&mut self, rows: &Rows, tile: usize, bound: u64, most: u64) {
-        let m: Vec<f64> = tile_norms(rows, tile).map(|norm| multiplier(norm, bound, most) as f64).to_vec();
+    fn add(&mut self, rows: &Rows, tile: usize, bound: u64, wanted: &[u64; LANES]) {
+        let norms = tile_norms(rows, tile);
+        let m: Vec<f64> = norms.iter().zip(wanted).map(|(&norm, &m)| multiplier(norm, bound, m) as f64).collect();
         let mut columns: Vec<f64> = rows.numeric_tile(tile).iter().map(|&q| f64::from(coarse(q))).collect();
         columns.extend([f64::from(gram_unit(rows.unit)); LANES]);
         let Ok(columns) = ArrayView2::from_shape((rows.shape().numeric() + 1, LANES), &columns) else { return };
@@ -175,7 +201,11 @@ mod tests {
             cells in prop::collection::vec((-FULL_SCALE..=FULL_SCALE, -FULL_SCALE..=FULL_SCALE, 0u16..4, 0u16..3, any::<bool>()), 0..80),
             log_bound in 0u32..36,
             most in 1u64..200,
+            shape in 0usize..4,
         ) {
+            // Relative weights that no loss has: the bound must hold for any.
+            let relative = |margin: f32| [1.0, margin, f32::NAN, 1e30 * margin][shape];
+            let weights: Vec<f64> = (0..8).map(|j| 0.3 - 0.1 * f64::from(j)).collect();
             let levels = [3u16, 2];
             let bound = 1u64 << log_bound;
             let mut builder = RowsBuilder::new(Shape::new(2, &levels));
@@ -188,7 +218,15 @@ mod tests {
                 }
                 let q = dense(&row, &levels, 1024);
                 let norm: i128 = q.iter().map(|v| v * v).sum();
-                let m = (i128::from(bound) / norm).min(127).min(i128::from(most));
+                let unit = f64::from(FULL_SCALE);
+                let numeric = [(a, 0), (b, 1)].map(|(x, j): (i16, usize)| f32::from(x) * (weights[j] / unit) as f32);
+                let mut margin = weights[7] as f32 + numeric[0] + numeric[1];
+                for (code, first, levels) in [(c, 2, 3), (d, 5, 2)] {
+                    margin += if code < levels { weights[first + usize::from(code)] as f32 } else { 0.0 };
+                }
+                let wanted = (relative(margin) * most as f32).round_ties_even();
+                let wanted = if wanted.is_nan() { 0.0 } else { wanted.clamp(0.0, most as f32) };
+                let m = (i128::from(bound) / norm).min(127).min(wanted as i128);
                 let mut square = 0;
                 each_entry(8, |index, j, k| {
                     let entry = m * q[j] * q[k] * if j == k { 99 } else { 140 };
@@ -198,7 +236,11 @@ mod tests {
                 let limit = i128::from(DIAGONAL) * i128::from(bound);
                 prop_assert!(square <= limit * limit);
             }
-            prop_assert_eq!(gram_sum(&builder.build(), bound, most), expected);
+            let rows = builder.build();
+            prop_assert_eq!(&hessian_sum(&rows, bound, most, &weights, relative), &expected);
+            if shape == 0 {
+                prop_assert_eq!(&gram_sum(&rows, bound, most), &expected);
+            }
         }
     }
 }

@@ -8,11 +8,15 @@
 
 mod caps;
 mod classes;
+mod definite;
 mod exact;
+mod fixed;
 mod gram;
 mod losses;
 mod map;
+mod margins;
 pub mod naive;
+mod partition;
 mod rows;
 mod scores;
 mod step;
@@ -20,8 +24,10 @@ mod sums;
 
 pub use caps::{Caps, MAX_MULTIPLIER};
 pub use classes::{ClassStep, MOST_CLASSES, clipped_class_sum};
+pub use definite::definite_solve;
 pub use exact::{LOG2_LARGEST_COORDINATE, MOST_EXACT, ScaledRows};
-pub use gram::{DIAGONAL, GRAM_MULTIPLIER, OFF_DIAGONAL, each_entry, gram_sum, gram_unit};
+pub use fixed::{FixedStep, LARGEST_WEIGHT, LOG2_WEIGHT, fixed_pass, largest_row, rounding};
+pub use gram::{DIAGONAL, GRAM_MULTIPLIER, OFF_DIAGONAL, each_entry, gram_sum, gram_unit, hessian_sum};
 pub use losses::loss_sums;
 pub use map::IntegerMap;
 pub use rows::{FULL_SCALE, LANES, RawRow, Rows, RowsBuilder, Shape};

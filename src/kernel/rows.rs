@@ -256,11 +256,16 @@ pub struct RowsBuilder {
 impl RowsBuilder {
     /// An empty collection whose unit is [`FULL_SCALE`].
     pub fn new(shape: Shape) -> Self {
+        Self::with_unit(shape, FULL_SCALE)
+    }
+
+    /// An empty collection of rows in which 1.0 stands as `unit`.
+    pub(super) fn with_unit(shape: Shape, unit: i16) -> Self {
         RowsBuilder {
             rows: Rows {
                 shape,
                 len: 0,
-                unit: FULL_SCALE,
+                unit,
                 numeric: Vec::new(),
                 codes: Vec::new(),
                 labels: Vec::new(),

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
+use super::margins::Margins;
 use super::{Caps, LANES, Rows};
 
 /// Tiles whose 32-bit lane sums cannot overflow before they are flushed; see [`super::MAX_MULTIPLIER`].
@@ -90,9 +91,8 @@ impl<F: Fn(f32, f32) -> f32> pulp::WithSimd for Task<'_, F> {
 pub(super) struct Plan<'a> {
     rows: &'a Rows,
     caps: &'a [i16],
-    numeric: Vec<f32>,
-    categories: Vec<f32>,
-    intercept: f32,
+    margins: Margins,
+    columns: usize,
     label_scale: f32,
     pub(super) multiplier_scale: f32,
     pub(super) block: usize,
@@ -100,18 +100,12 @@ pub(super) struct Plan<'a> {
 
 impl<'a> Plan<'a> {
     pub(super) fn new(rows: &'a Rows, caps: &'a Caps, step: &Step<'_>) -> Self {
-        let shape = rows.shape();
-        let weight = |index: usize| step.weights.get(index).copied().unwrap_or(0.0);
-        let numeric = (0..shape.numeric()).map(|j| (weight(j) / f64::from(rows.unit)) as f32).collect();
-        let mut categories = vec![0.0; shape.slots()];
-        shape.each_slot(|coefficient, slot| categories[slot] = weight(coefficient) as f32);
         let tile_bytes = rows.bytes() / rows.tiles().max(1);
         Plan {
             rows,
             caps: &caps.values,
-            numeric,
-            categories,
-            intercept: weight(shape.dimension() - 1) as f32,
+            margins: Margins::new(rows, step.weights),
+            columns: rows.shape().numeric(),
             label_scale: step.label_scale as f32,
             multiplier_scale: step.multiplier_scale as f32,
             block: (BLOCK_BYTES / tile_bytes.max(1)).clamp(1, MAX_TILES),
@@ -141,21 +135,10 @@ impl<'a> Plan<'a> {
         &self.caps.as_chunks::<LANES>().0[tile]
     }
 
+    /// Margins of a tile.
     #[inline(always)]
     pub(super) fn margins(&self, tile: usize) -> [f32; LANES] {
-        let mut margins = [self.intercept; LANES];
-        for (column, &weight) in self.rows.numeric_tile(tile).as_chunks::<LANES>().0.iter().zip(&self.numeric) {
-            for (margin, &q) in margins.iter_mut().zip(column) {
-                *margin += f32::from(q) * weight;
-            }
-        }
-        for (index, codes) in self.rows.code_tile(tile).as_chunks::<LANES>().0.iter().enumerate() {
-            let weights = &self.categories[self.rows.shape.slot(index)..self.rows.shape.slot(index + 1)];
-            for (margin, &code) in margins.iter_mut().zip(codes) {
-                *margin += weights[usize::from(code)];
-            }
-        }
-        margins
+        self.margins.tile(self.rows, tile)
     }
 
     #[inline(always)]
@@ -185,7 +168,7 @@ impl<'a> Plan<'a> {
 
     #[inline(always)]
     pub(super) fn accumulate(&self, start: usize, multipliers: &[[i16; LANES]], totals: &mut Totals) {
-        let columns = self.numeric.len();
+        let columns = self.columns;
         let tiles = self.rows.numeric.as_chunks::<LANES>().0;
         for (column, total) in totals.numeric.iter_mut().enumerate() {
             let mut lanes = [0i32; LANES];

@@ -3,22 +3,26 @@
 mod approx;
 #[cfg(test)]
 mod check;
+mod curved;
 mod fixed;
 mod glm;
 mod hinge;
 mod huber;
 mod logistic;
+mod monotone;
 mod objective;
 mod pinball;
 mod poisson;
 mod softmax;
 mod squared;
 
+pub use curved::Curved;
 pub use fixed::{BoundedLoss, FRACTION_BITS, FixedSlope, SLOPE_ERROR};
 pub use glm::{Glm, LossVisitor};
 pub use hinge::Hinge;
 pub use huber::Huber;
 pub use logistic::Logistic;
+pub use monotone::{LOG2_SLOPE, MonotoneSlope};
 pub use objective::Objective;
 pub use pinball::Pinball;
 pub use poisson::Poisson;

@@ -84,11 +84,26 @@ impl NoiseSource {
     /// Privacy: the same pair gives the same stream again. Whoever calls must use each release number for one
     /// release only: two releases with equal noise reveal their exact difference.
     pub fn stream(&self, release: u32, block: u32) -> NoiseStream {
+        self.numbered(release, block)
+    }
+
+    /// The stream from which random choices about rows of block `block` are drawn, always from its beginning.
+    ///
+    /// It is that of release `2^32 - 1`, a number that is kept from releases: choices are independent of all noise. The
+    /// coins of a hold-out come from block `2^32 - 1` of that number, which no row ever reaches.
+    pub fn row_stream(&self, block: u32) -> NoiseStream {
+        self.numbered(ROWS, block)
+    }
+
+    fn numbered(&self, release: u32, block: u32) -> NoiseStream {
         let mut generator = ChaCha20Rng::from_seed(self.key);
         generator.set_stream(u64::from(release) << 32 | u64::from(block));
         NoiseStream { generator, spare: 0, spare_bits: 0 }
     }
 }
+
+/// The release number that no release ever gets, see [`NoiseSource::row_stream`].
+const ROWS: u32 = u32::MAX;
 
 /// One stream of random bits; it can be read forward and nothing else.
 ///

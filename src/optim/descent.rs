@@ -6,6 +6,7 @@ use ndarray::Array1;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::curvature::Curvature;
 use super::penalty::Penalties;
 use super::{Observer, Progress, Start};
 use crate::error::{Error, Fallible};
@@ -34,6 +35,19 @@ pub enum Batch {
         /// The probability, public.
         rate: f64,
     },
+}
+
+/// How one run of a descent makes its steps.
+pub(super) struct Pass<'a> {
+    /// Which rows a step looks at.
+    pub(super) batch: Batch,
+    /// What the clip in grid steps stands for.
+    pub(super) clip_norm: f64,
+    /// A matrix `M`, the l2 penalty included, made from public and released quantities; rows have no map then.
+    ///
+    /// Steps go along `M^(-1) (g + lambda w)`. At step size 1 that is the proximal step of the penalty in the metric of the
+    /// rest of `M`: `(H + lambda)^(-1) (H w - g) = w - (H + lambda)^(-1) (g + lambda w)`. An l1 penalty has none that is as simple.
+    pub(super) metric: Option<&'a Curvature>,
 }
 
 /// `w <- Proj(shrink(w - eta v))`, `v <- momentum v + g`, `g` the noised sum of clipped gradients over the row count.
@@ -91,6 +105,23 @@ impl Descent {
         paid: &mut Paid,
         observe: &mut Observer<'_>,
     ) -> Fallible<Vec<f64>> {
+        let pass = Pass { batch, clip_norm, metric: None };
+        self.run_with(rows, &pass, start, paid, observe)
+    }
+
+    /// The same with the direction that a metric gives.
+    ///
+    /// # Errors
+    /// As [`Descent::run`].
+    pub(super) fn run_with(
+        &self,
+        rows: &ClippedRows<'_>,
+        pass: &Pass<'_>,
+        start: &Start,
+        paid: &mut Paid,
+        observe: &mut Observer<'_>,
+    ) -> Fallible<Vec<f64>> {
+        let Pass { batch, clip_norm, metric } = *pass;
         let dimension = rows.data().shape().dimension() * self.loss.outputs();
         let query = Query::ClippedSum { bound: rows.bound() };
         let unit = clip_norm / rows.bound() as f64;
@@ -101,7 +132,9 @@ impl Descent {
         let mut weights = Array1::<f64>::zeros(dimension);
         let mut direction = Array1::<f64>::zeros(dimension);
         let eta = self.learning_rate;
-        let penalties = Penalties::new(rows, eta * self.l1, eta * self.l2, self.radius)?;
+        // A metric holds the l2 penalty already, and a step in it is the proximal one.
+        let l2 = if metric.is_some() { 0.0 } else { self.l2 };
+        let penalties = Penalties::new(rows, eta * self.l1, eta * l2, self.radius)?;
         // The point before shrinking where there is an l1 penalty, else the iterate itself.
         let mut reached = Array1::<f64>::zeros(dimension);
         let mut average = Average::new(self.averaging, self.steps, dimension);
@@ -113,7 +146,11 @@ impl Descent {
                 Batch::Poisson { .. } => paid.sampled_permit()?.release(rows, &gradient)?,
             };
             let gradient: Array1<f64> = released.values().iter().map(|&v| v as f64 * unit / expected).collect();
-            direction = direction * self.momentum + gradient;
+            let moved = match metric {
+                None => gradient,
+                Some(metric) => metric.solve(&(gradient + self.penalty(&weights))),
+            };
+            direction = direction * self.momentum + moved;
             reached = &weights - &(&direction * self.learning_rate);
             let shrunk = penalties.shrink(reached.clone());
             if penalties.shrinks() {
@@ -137,6 +174,15 @@ impl Descent {
         Err(Error::numerical("training", "the iterates diverged; use a smaller learning rate"))
     }
 
+    /// `lambda w` with the intercept, the last coefficient, left out.
+    pub(super) fn penalty(&self, weights: &Array1<f64>) -> Array1<f64> {
+        let mut penalty = weights * self.l2;
+        if let Some(intercept) = penalty.last_mut() {
+            *intercept = 0.0;
+        }
+        penalty
+    }
+
     /// The settings, for the statement.
     pub fn settings(&self) -> BTreeMap<String, Value> {
         let pairs = [
@@ -152,14 +198,14 @@ impl Descent {
 }
 
 /// Running mean of the iterates that count.
-struct Average {
+pub(super) struct Average {
     from: Option<u64>,
     sum: Array1<f64>,
     count: u64,
 }
 
 impl Average {
-    fn new(kind: Averaging, steps: u64, dimension: usize) -> Self {
+    pub(super) fn new(kind: Averaging, steps: u64, dimension: usize) -> Self {
         let from = match kind {
             Averaging::Last => None,
             Averaging::Mean => Some(0),
@@ -168,7 +214,7 @@ impl Average {
         Average { from, sum: Array1::zeros(dimension), count: 0 }
     }
 
-    fn add(&mut self, step: u64, weights: &Array1<f64>) {
+    pub(super) fn add(&mut self, step: u64, weights: &Array1<f64>) {
         if self.from.is_some_and(|from| step >= from) {
             self.sum += weights;
             self.count += 1;
@@ -176,7 +222,7 @@ impl Average {
     }
 
     /// The mean, or `last` when no iterate was to be averaged.
-    fn finish(self, last: Array1<f64>) -> Array1<f64> {
+    pub(super) fn finish(self, last: Array1<f64>) -> Array1<f64> {
         if self.count == 0 { last } else { self.sum / self.count as f64 }
     }
 }

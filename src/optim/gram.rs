@@ -1,10 +1,11 @@
 //! One release of the Gram matrix of the rows.
 
-use ndarray::Array2;
+use ndarray::{Array1, Array2};
 
 use super::{Planned, Problem};
 use crate::error::{Error, Fallible};
 use crate::kernel::{DIAGONAL, GRAM_MULTIPLIER, OFF_DIAGONAL, each_entry, gram_unit};
+use crate::loss::Curved;
 use crate::num::dense;
 use crate::privacy::{Adjacency, GaussianEvent, MAX_LOG2_SCALE, NoiseLaw};
 use crate::private::{Paid, PrivateDataset, Query, Released};
@@ -83,6 +84,12 @@ impl GramPlan {
         Planned { charge: self.event().into(), query: self.query() }
     }
 
+    /// What to pay for where the matrix is the Hessian of a loss.
+    pub fn planned_hessian(&self) -> Planned {
+        let event = GaussianEvent { what: "Hessian".into(), ..self.event() };
+        Planned { charge: event.into(), query: Query::Hessian { bound: self.bound } }
+    }
+
     /// What one grid step stands for when rows have norm at most 1.
     pub fn step(&self) -> f64 {
         1.0 / (self.square * self.unit * self.unit * self.most as f64 * DIAGONAL as f64)
@@ -104,7 +111,25 @@ impl GramPlan {
     /// When the permit is missing or does not fit.
     pub fn run(&self, data: &PrivateDataset, paid: &mut Paid) -> Fallible<(Array2<f64>, Released)> {
         let released = paid.permit()?.release(data.gram(self.bound, self.most))?;
-        let dimension = data.shape().dimension();
+        Ok((self.read(&released, data.shape().dimension()), released))
+    }
+
+    /// The same for `sum l''(t) x x^T / (R^2 b)`, `b` the largest curvature of the loss, at `weights` in feature coordinates.
+    ///
+    /// # Errors
+    /// When the permit is missing or does not fit.
+    pub fn run_hessian(
+        &self,
+        data: &PrivateDataset,
+        loss: Curved,
+        weights: &Array1<f64>,
+        paid: &mut Paid,
+    ) -> Fallible<(Array2<f64>, Released)> {
+        let released = paid.permit()?.release(data.hessian(loss, weights, self.bound, self.most))?;
+        Ok((self.read(&released, data.shape().dimension()), released))
+    }
+
+    fn read(&self, released: &Released, dimension: usize) -> Array2<f64> {
         let mut matrix = Array2::zeros((dimension, dimension));
         each_entry(dimension, |index, row, column| {
             let weight = if row == column { DIAGONAL } else { OFF_DIAGONAL };
@@ -112,7 +137,7 @@ impl GramPlan {
             matrix[(row, column)] = value;
             matrix[(column, row)] = value;
         });
-        Ok((matrix, released))
+        matrix
     }
 }
 

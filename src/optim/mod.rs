@@ -3,15 +3,22 @@
 //! An [`Optimizer`] is planned from a [`Problem`] before anything is charged, says what it will release, and runs
 //! once the plan is paid for.
 
+mod adassp;
+mod boosted_adassp;
 mod clipped;
+mod curvature;
 mod descent;
+mod dp_ftrl;
 mod dp_gd;
 mod dp_sgd;
 mod exponential_mechanism;
 mod frank_wolfe;
 mod gram;
 mod holdout;
+mod localization;
 mod moments;
+mod newton;
+mod newton_double;
 mod objective_perturbation;
 mod output_perturbation;
 mod penalty;
@@ -22,15 +29,21 @@ mod theory;
 mod uncertainty;
 mod whitened;
 
+pub use adassp::AdaSsp;
+pub use boosted_adassp::BoostedAdaSsp;
 pub use clipped::{ClipRule, ClippedPlan};
 pub use descent::{Averaging, Batch, Descent};
+pub use dp_ftrl::DpFtrl;
 pub use dp_gd::DpGd;
 pub use dp_sgd::DpSgd;
 pub use exponential_mechanism::ExponentialMechanism;
 pub use frank_wolfe::FrankWolfe;
 pub use gram::GramPlan;
 pub use holdout::{Estimate, Evaluation, HoldoutPlan};
+pub use localization::Localization;
 pub use moments::{MomentParts, MomentPlan, Moments, Spread};
+pub use newton::Newton;
+pub use newton_double::NewtonDoubleNoise;
 pub use objective_perturbation::ObjectivePerturbation;
 pub use output_perturbation::OutputPerturbation;
 pub use problem::{Fitted, Observer, Optimizer, Planned, Problem, Progress, Record, Settings, Start, Target};

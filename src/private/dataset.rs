@@ -5,9 +5,9 @@ use ndarray::Array1;
 use super::{Query, Sensitive};
 use crate::kernel::{
     Caps, ClassStep, IntegerMap, MomentWeights, Rows, Scoring, Shape, Step, clipped_class_sum, clipped_sum, gram_sum,
-    moment_sum, score_sum,
+    hessian_sum, moment_sum, score_sum,
 };
-use crate::loss::{Loss, LossVisitor, Objective, Softmax};
+use crate::loss::{Curved, Logistic, Loss, LossVisitor, Objective, Softmax};
 use crate::preprocess::Standardiser;
 use crate::privacy::{L2, Scope, Sensitivity};
 
@@ -62,6 +62,14 @@ impl PrivateDataset {
         PrivateDataset { rows: map.recode(self.rows), scope: self.scope }
     }
 
+    /// The rows in parts; each stays behind the gate.
+    ///
+    /// `part_of` must not depend on what stands in the rows.
+    pub(super) fn split(&self, parts: usize, part_of: impl FnMut(usize) -> usize) -> Vec<PrivateDataset> {
+        let parts = self.rows.partition(parts, part_of).into_iter();
+        parts.map(|rows| PrivateDataset { rows, scope: self.scope.clone() }).collect()
+    }
+
     /// Prepares clipped gradient sums whose rows contribute at most `bound` grid steps in l2 norm.
     pub fn clipped(&self, bound: u64) -> ClippedRows<'_> {
         ClippedRows { caps: Caps::new(&self.rows, bound), data: self, map: None }
@@ -112,6 +120,25 @@ impl PrivateDataset {
         let rest: Vec<usize> = (0..self.rows.len()).filter(|row| left.next_if_eq(row).is_none()).collect();
         let part = |rows: &[usize]| PrivateDataset { rows: self.rows.subset(rows), scope: self.scope.clone() };
         (part(chosen), part(&rest))
+    }
+
+    /// The Hessian sum of a loss as a weighted upper triangle, see [`hessian_sum`]; `weights` in feature coordinates.
+    ///
+    /// A row's multiplier is `most` at the largest curvature that the loss has.
+    ///
+    /// # Privacy
+    /// As [`PrivateDataset::gram`].
+    pub fn hessian(&self, loss: Curved, weights: &Array1<f64>, bound: u64, most: u64) -> Sensitive<L2> {
+        let weights = weights.as_slice().unwrap_or(&[]);
+        let largest = Logistic.smoothness() as f32;
+        let sum = match loss {
+            Curved::Logistic => {
+                hessian_sum(&self.rows, bound, most, weights, |margin| Logistic.curvature(margin) / largest)
+            }
+            // Weights that are no numbers must give the same matrix, so this is no Gram sum.
+            Curved::Squared => hessian_sum(&self.rows, bound, most, weights, |_| 1.0),
+        };
+        self.sensitive(sum, &Query::Hessian { bound })
     }
 
     /// The one place where a sensitivity is attached to a value: that of the query which computed it.

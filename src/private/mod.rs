@@ -22,8 +22,11 @@
 //! ```
 
 mod dataset;
+mod direction;
 mod minimise;
 mod permit;
+mod phases;
+mod prefix;
 mod query;
 mod scores;
 mod sensitive;
@@ -31,8 +34,11 @@ mod sensitive;
 mod tests;
 
 pub use dataset::{ClippedRows, Gradient, PrivateDataset};
+pub use direction::Direction;
 pub use minimise::{Curvature, LOG2_REGULARISATION, MOST_SOLVED, Minimisation, Perturbation};
 pub use permit::{ObjectivePermit, Paid, Permit, Released, SampledPermit, pay};
+pub use phases::{PhasePlan, Phases};
+pub use prefix::{MOST_BATCHES, PrefixSums, prefix_coefficients};
 pub use query::Query;
 pub use scores::{Candidates, CutLoss};
 pub use sensitive::Sensitive;

@@ -8,7 +8,7 @@ use super::{ClippedRows, Gradient, Minimisation, PrivateDataset, Query, Sensitiv
 use crate::error::{Error, Fallible};
 use crate::ledger::{Ledger, Reservation};
 use crate::noise::{NoiseSource, exponential_choice, integer_noise, poisson_sample};
-use crate::privacy::{Charge, L2, Norm, ObjectiveEvent, Range, SampledEvent, Scope, Sensitivity};
+use crate::privacy::{Charge, GaussianEvent, L2, Norm, ObjectiveEvent, Range, SampledEvent, Scope, Sensitivity};
 
 /// Charges the whole plan and returns the right to its releases, in order.
 ///
@@ -154,10 +154,10 @@ impl Paid {
 /// ```
 #[must_use = "the release is paid for; dropping the permit wastes it"]
 pub struct Permit<N: Norm> {
-    charge: Charge,
-    release: u32,
+    pub(super) charge: Charge,
+    pub(super) release: u32,
     scope: Scope,
-    noise: Arc<NoiseSource>,
+    pub(super) noise: Arc<NoiseSource>,
     norm: PhantomData<N>,
 }
 
@@ -182,7 +182,7 @@ impl Permit<Range> {
         let Charge::Selection(paid) = &self.charge else {
             return Err(Error::refused("the permit was not paid for as a choice", "use the permit of its kind"));
         };
-        covers(&self.scope, paid.sensitivity, &scores)?;
+        covers(&self.scope, paid.sensitivity, &scores.scope, &scores.sensitivity)?;
         if scores.values.len() as u64 != paid.candidates {
             return Err(Error::refused("the permit was paid for another number of candidates", "plan with this one"));
         }
@@ -192,6 +192,17 @@ impl Permit<Range> {
 }
 
 impl Permit<L2> {
+    /// Refuses what this permit does not pay for; both sides are public.
+    pub(super) fn check(&self, scope: &Scope, sensitivity: &Sensitivity<L2>) -> Fallible<()> {
+        covers(&self.scope, noised(&self.charge)?.sensitivity, scope, sensitivity)
+    }
+
+    /// The noise that was paid for, for a vector of length `len`.
+    pub(super) fn draw(&self, len: usize) -> Fallible<Vec<i64>> {
+        let paid = noised(&self.charge)?;
+        integer_noise(paid.noise, paid.log2_scale, len, &self.noise, self.release)
+    }
+
     /// Adds the noise that was paid for and opens the value.
     ///
     /// # Privacy
@@ -236,29 +247,34 @@ impl SampledPermit {
     }
 }
 
+/// The noise that pays for a sum or another value on the grid.
+fn noised(charge: &Charge) -> Fallible<&GaussianEvent> {
+    match charge {
+        Charge::Gaussian(event) => Ok(event),
+        Charge::Sampled(event) => Ok(&event.sampled),
+        Charge::Objective(_) | Charge::Selection(_) => {
+            Err(Error::refused("the permit was not paid for as a noised sum", "use the permit of its kind"))
+        }
+    }
+}
+
 /// Checks that a value may be opened for what was paid, adds the noise and opens it.
 fn open(charge: Charge, release: u32, scope: &Scope, noise: &NoiseSource, query: Sensitive<L2>) -> Fallible<Released> {
-    covers(scope, charge.sensitivity(), &query)?;
-    let paid = match &charge {
-        Charge::Gaussian(event) => event,
-        Charge::Sampled(event) => &event.sampled,
-        Charge::Objective(_) | Charge::Selection(_) => {
-            return Err(Error::refused("the permit was not paid for as a noised sum", "use the permit of its kind"));
-        }
-    };
+    let paid = noised(&charge)?;
+    covers(scope, paid.sensitivity, &query.scope, &query.sensitivity)?;
     let noise = integer_noise(paid.noise, paid.log2_scale, query.values.len(), noise, release)?;
     let values = query.values.iter().zip(noise).map(|(&sum, noise)| sum + i128::from(noise)).collect();
     Ok(Released { values, charge })
 }
 
-/// Checks that a value belongs to the scope and moves no further than was paid for.
-fn covers<N: Norm>(scope: &Scope, paid: u64, query: &Sensitive<N>) -> Fallible<()> {
-    if query.scope != *scope {
+/// Refuses a value that was not paid for: of another scope, or one that moves further.
+fn covers<N: Norm>(paid_for: &Scope, paid: u64, scope: &Scope, sensitivity: &Sensitivity<N>) -> Fallible<()> {
+    if scope != paid_for {
         return Err(Error::refused("the permit was paid for another data set or relation", "pay for this one"));
     }
-    if !Sensitivity::new(paid).covers(&query.sensitivity) {
+    if !Sensitivity::new(paid).covers(sensitivity) {
         return Err(Error::refused(
-            format!("the query moves by {} grid steps, {paid} were paid for", query.sensitivity.grid()),
+            format!("the query moves by {} grid steps, {paid} were paid for", sensitivity.grid()),
             "plan with the query's own sensitivity",
         ));
     }
@@ -319,8 +335,8 @@ impl ObjectivePermit {
 /// A noised value; free to read, store, print and compute with.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Released {
-    values: Vec<i128>,
-    charge: Charge,
+    pub(super) values: Vec<i128>,
+    pub(super) charge: Charge,
 }
 
 impl Released {

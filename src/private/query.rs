@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Curvature, Perturbation};
+use super::{Curvature, MOST_BATCHES, Perturbation, PhasePlan, prefix_coefficients};
 use crate::error::Fallible;
 use crate::kernel::{DIAGONAL, MomentWeights, Scoring};
 use crate::privacy::{Adjacency, Charge};
@@ -33,10 +33,32 @@ pub enum Query {
         /// Largest entry of a row's vector.
         weight: u32,
     },
+    /// [`super::PrivateDataset::hessian`].
+    Hessian {
+        /// Largest Frobenius norm of a row's matrix.
+        bound: u64,
+    },
     /// [`super::ClippedRows::gradient_sum`].
     ClippedSum {
         /// Largest norm of a row's contribution.
         bound: u64,
+    },
+    /// [`super::PrivateDataset::direction`].
+    Direction {
+        /// How far the direction moves if a row is added or removed.
+        reach: u64,
+    },
+    /// [`super::PrefixSums`].
+    PrefixSums {
+        /// Largest norm of a row's gradient.
+        bound: u64,
+        /// Batches of the pass.
+        batches: u32,
+    },
+    /// [`super::Phases`].
+    Phases {
+        /// The public parameters.
+        plan: PhasePlan,
     },
     /// [`super::PrivateDataset::minimiser`].
     Minimiser {
@@ -77,7 +99,7 @@ impl Query {
             Query::Moments { weights, columns } => {
                 adjacency.sum_sensitivity(small(root_up(weights.worst_square(*columns))))
             }
-            Query::Gram { bound } => {
+            Query::Gram { bound } | Query::Hessian { bound } => {
                 let norm = bound.saturating_mul(DIAGONAL);
                 let square = u128::from(norm) * u128::from(norm);
                 match adjacency {
@@ -89,7 +111,18 @@ impl Query {
                 let square = u128::from(*weight) * u128::from(*weight) * u128::from(scoring.parts());
                 adjacency.sum_sensitivity(small(root_up(square)))
             }
-            Query::ClippedSum { bound } => adjacency.sum_sensitivity(*bound),
+            Query::ClippedSum { bound: reach } | Query::Direction { reach } => adjacency.sum_sensitivity(*reach),
+            // Blocks have public sizes, so the plan says nothing about added or removed rows.
+            Query::Phases { plan } => match adjacency {
+                Adjacency::AddRemove => u64::MAX,
+                Adjacency::ReplaceOne => plan.sensitivity(),
+            },
+            Query::PrefixSums { batches, .. } if *batches > MOST_BATCHES => u64::MAX,
+            Query::PrefixSums { bound, batches } => {
+                let bound = u128::from(adjacency.sum_sensitivity(*bound));
+                let column: u128 = prefix_coefficients(*batches).iter().map(|&c| u128::from(c) * u128::from(c)).sum();
+                bound.checked_mul(bound).and_then(|s| s.checked_mul(column)).map_or(u64::MAX, |s| small(root_up(s)))
+            }
             Query::Minimiser { curvature, dimension } => {
                 adjacency.sum_sensitivity(curvature.movement()).saturating_add(curvature.spread(*dimension))
             }
@@ -105,11 +138,33 @@ impl Query {
     /// Whether the release is one of the steps of an optimizer.
     pub fn is_step(&self) -> bool {
         match self {
-            Query::ClippedSum { .. } | Query::Minimiser { .. } | Query::Perturbation(_) => true,
-            Query::Losses { .. } | Query::Vertices { .. } => true,
-            Query::Moments { .. } | Query::Gram { .. } | Query::Scores { .. } | Query::PerturbedMinimiser { .. } => {
-                false
-            }
+            Query::ClippedSum { .. } | Query::PrefixSums { .. } | Query::Phases { .. } => true,
+            Query::Minimiser { .. } | Query::Perturbation(_) | Query::Losses { .. } | Query::Vertices { .. } => true,
+            Query::Moments { .. }
+            | Query::Gram { .. }
+            | Query::Scores { .. }
+            | Query::Hessian { .. }
+            | Query::Direction { .. }
+            | Query::PerturbedMinimiser { .. } => false,
+        }
+    }
+
+    /// Number of gradients that one release is made of.
+    pub fn parts(&self) -> u64 {
+        match self {
+            Query::PrefixSums { batches, .. } => u64::from(*batches),
+            Query::Phases { plan } => u64::from(plan.phases()),
+            Query::Moments { .. }
+            | Query::Gram { .. }
+            | Query::Scores { .. }
+            | Query::Hessian { .. }
+            | Query::Direction { .. }
+            | Query::ClippedSum { .. }
+            | Query::Minimiser { .. }
+            | Query::Perturbation(_)
+            | Query::PerturbedMinimiser { .. }
+            | Query::Losses { .. }
+            | Query::Vertices { .. } => 1,
         }
     }
 

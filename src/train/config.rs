@@ -39,6 +39,20 @@ pub enum Algorithm {
     DpSgd,
     /// Full-batch DP gradient descent with the parameters of private ERM theory.
     DpGdTheory,
+    /// Least squares from a noised Gram matrix and a noised `X^T y`.
+    #[serde(rename = "adassp")]
+    AdaSsp,
+    /// Rounds of least squares on clipped residuals with one noised Gram matrix.
+    #[serde(rename = "boosted-adassp")]
+    BoostedAdaSsp,
+    /// Newton steps with noise on gradient and Hessian.
+    Newton,
+    /// One pass over random batches with correlated noise.
+    DpFtrl,
+    /// Phases of one-pass descent over disjoint blocks of rows.
+    Localization,
+    /// Newton steps with noise on the gradient and on the direction.
+    NewtonDoubleNoise,
     /// The minimiser of a regularised loss, with noise added.
     OutputPerturbation,
     /// Approximate minima perturbation: noise on the gradient, and on the answer for what the solver leaves.
@@ -52,6 +66,26 @@ pub enum Algorithm {
 }
 
 impl Algorithm {
+    /// Every algorithm that can be asked for by name.
+    pub const ALL: [Algorithm; 16] = [
+        Algorithm::Auto,
+        Algorithm::Whitened,
+        Algorithm::DpGd,
+        Algorithm::DpSgd,
+        Algorithm::DpGdTheory,
+        Algorithm::AdaSsp,
+        Algorithm::BoostedAdaSsp,
+        Algorithm::Newton,
+        Algorithm::DpFtrl,
+        Algorithm::Localization,
+        Algorithm::NewtonDoubleNoise,
+        Algorithm::OutputPerturbation,
+        Algorithm::Amp,
+        Algorithm::ObjectivePerturbation,
+        Algorithm::ExponentialMechanism,
+        Algorithm::FrankWolfe,
+    ];
+
     /// The name used in files and on the command line.
     pub fn name(self) -> &'static str {
         match self {
@@ -61,6 +95,12 @@ impl Algorithm {
             Algorithm::DpGd => "dp-gd",
             Algorithm::DpSgd => "dp-sgd",
             Algorithm::DpGdTheory => "dp-gd-theory",
+            Algorithm::AdaSsp => "adassp",
+            Algorithm::BoostedAdaSsp => "boosted-adassp",
+            Algorithm::NewtonDoubleNoise => "newton-double-noise",
+            Algorithm::Localization => "localization",
+            Algorithm::DpFtrl => "dp-ftrl",
+            Algorithm::Newton => "newton",
             Algorithm::OutputPerturbation => "output-perturbation",
             Algorithm::Amp => "amp",
             Algorithm::ObjectivePerturbation => "objective-perturbation",

@@ -7,8 +7,9 @@ use crate::data::Schema;
 use crate::error::{Error, Fallible};
 use crate::kernel::{FULL_SCALE, Shape};
 use crate::optim::{
-    DpGd, DpGdTheory, DpSgd, ExponentialMechanism, FrankWolfe, HoldoutPlan, MomentParts, MomentPlan,
-    ObjectivePerturbation, Optimizer, OutputPerturbation, Planned, Problem, Settings, Target, WhitenedDpGd,
+    AdaSsp, BoostedAdaSsp, DpFtrl, DpGd, DpGdTheory, DpSgd, ExponentialMechanism, FrankWolfe, HoldoutPlan,
+    Localization, MomentParts, MomentPlan, Newton, NewtonDoubleNoise, ObjectivePerturbation, Optimizer,
+    OutputPerturbation, Planned, Problem, Settings, Target, WhitenedDpGd,
 };
 use crate::preprocess::shape_of;
 use crate::privacy::{Charge, DatasetId, Delta, Epsilon, NoiseLaw, Rho, Scope, total_rho};
@@ -157,6 +158,13 @@ impl Plan {
             settings: &settings,
         };
         let (algorithm, optimizer) = choice(standardise, &problem)?;
+        if algorithm == Algorithm::Localization && holdout.is_some() {
+            return Err(Error::parameter(
+                "--evaluate-budget",
+                "cannot go with --algorithm localization: its blocks need the exact number of rows that train",
+                "leave it out, or use --algorithm whitened",
+            ));
+        }
         let plan = Plan {
             scope: Scope { dataset: DatasetId::new(schema.name.clone())?, adjacency: config.adjacency },
             model,
@@ -219,7 +227,11 @@ impl Plan {
 
     /// Number of optimizer steps.
     pub fn steps(&self) -> u64 {
-        self.planned().iter().filter(|planned| planned.query.is_step()).map(|planned| planned.charge.count()).sum()
+        self.planned()
+            .iter()
+            .filter(|planned| planned.query.is_step())
+            .map(|planned| planned.charge.count() * planned.query.parts())
+            .sum()
     }
 
     /// Deviations at which standardised features are cut.
@@ -310,6 +322,12 @@ fn choose(algorithm: Algorithm, standardise: bool, problem: &Problem<'_>) -> Fal
         Algorithm::DpGd => (algorithm, Box::new(DpGd::plan(problem)?)),
         Algorithm::DpSgd => (algorithm, Box::new(DpSgd::plan(problem)?)),
         Algorithm::DpGdTheory => (algorithm, Box::new(DpGdTheory::plan(problem)?)),
+        Algorithm::AdaSsp => (algorithm, Box::new(AdaSsp::plan(problem)?)),
+        Algorithm::BoostedAdaSsp => (algorithm, Box::new(BoostedAdaSsp::plan(problem)?)),
+        Algorithm::NewtonDoubleNoise => (algorithm, Box::new(NewtonDoubleNoise::plan(problem)?)),
+        Algorithm::Localization => (algorithm, Box::new(Localization::plan(problem)?)),
+        Algorithm::DpFtrl => (algorithm, Box::new(DpFtrl::plan(problem)?)),
+        Algorithm::Newton => (algorithm, Box::new(Newton::plan(problem)?)),
         Algorithm::OutputPerturbation => (algorithm, Box::new(OutputPerturbation::plan(problem)?)),
         Algorithm::Amp => (algorithm, Box::new(ObjectivePerturbation::amp(problem)?)),
         Algorithm::ObjectivePerturbation => (algorithm, Box::new(ObjectivePerturbation::plan(problem)?)),

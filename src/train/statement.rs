@@ -14,7 +14,7 @@ use crate::ledger::{ExactRho, Position};
 use crate::num::round::{decimal_down, decimal_up};
 use crate::optim::Record;
 use crate::privacy::{Adjacency, Charge, Delta, NoiseLaw, total_delta, total_rho};
-use crate::private::Query;
+use crate::private::{PhasePlan, Query};
 
 /// Name and version of the statement format.
 const SCHEMA: &str = "rhograd-statement/1";
@@ -146,6 +146,13 @@ impl Facts {
     fn main_release(&self) -> Fallible<&ReleaseFacts> {
         let steps = self.releases.iter().rfind(|release| release.query.is_step());
         steps.or(self.releases.last()).ok_or_else(|| damaged("records no release"))
+    }
+
+    /// Number of optimizer steps.
+    fn steps(&self) -> u64 {
+        let steps = self.releases.iter().filter(|release| release.query.is_step());
+        let counts = steps.map(|release| release.charge.count().saturating_mul(release.query.parts()));
+        counts.fold(0, u64::saturating_add)
     }
 
     /// The tightest conversion that holds for all releases together.
@@ -370,17 +377,14 @@ impl Statement {
                     Some(NoiseLaw::DiscreteGaussian) => "discrete Gaussian (Canonne, Kamath, Steinke 2020)".into(),
                     None => "exponential mechanism, sampled exactly by rejection".into(),
                 },
-                sampling: match &main.charge {
-                    Charge::Gaussian(_) | Charge::Objective(_) | Charge::Selection(_) => "full batch".into(),
-                    Charge::Sampled(event) => format!("Poisson, rate at most {}", decimal_up(event.rate(), DIGITS)),
-                },
+                sampling: sampling(&main),
                 clip_norm: main.clip_norm(),
                 norm: match (&main.charge, facts.model) {
                     (Charge::Selection(_), _) => "range of the scores of candidates".into(),
                     (_, ModelKind::Multinomial) => "l2 over all labels together, intercepts included".into(),
                     _ => "l2, intercept included".into(),
                 },
-                steps: main.charge.count(),
+                steps: facts.steps(),
                 noise_multiplier: multiplier,
                 sigma: main.charge.sensitivity() as f64 * main.unit * multiplier,
                 arithmetic: "exact integers".into(),
@@ -397,15 +401,50 @@ impl Statement {
     }
 }
 
+/// Which rows a release reads.
+fn sampling(release: &ReleaseFacts) -> String {
+    if let Charge::Sampled(event) = &release.charge {
+        return format!("Poisson, rate at most {}", decimal_up(event.rate(), DIGITS));
+    }
+    match &release.query {
+        Query::PrefixSums { batches, .. } => {
+            format!(
+                "one pass over {batches} batches; each row is in one, by a secret draw of its own; no amplification claimed"
+            )
+        }
+        Query::Phases { plan } => {
+            format!("one pass over {} disjoint blocks in secret order; no amplification claimed", plan.phases())
+        }
+        Query::Moments { .. }
+        | Query::Gram { .. }
+        | Query::Scores { .. }
+        | Query::Hessian { .. }
+        | Query::Direction { .. }
+        | Query::ClippedSum { .. }
+        | Query::Minimiser { .. }
+        | Query::Perturbation(_)
+        | Query::PerturbedMinimiser { .. }
+        | Query::Losses { .. }
+        | Query::Vertices { .. } => "full batch".into(),
+    }
+}
+
 impl ReleaseFacts {
     /// Largest norm of one row's part in the sum, in the reader's units.
     fn clip_norm(&self) -> f64 {
         match self.query {
-            Query::ClippedSum { bound } => bound as f64 * self.unit,
+            Query::ClippedSum { bound } | Query::PrefixSums { bound, .. } => bound as f64 * self.unit,
             Query::Minimiser { curvature, .. } => curvature.movement() as f64 * self.unit,
             Query::Losses { most, .. } => most as f64 * self.unit,
             Query::Vertices { bound, .. } => bound as f64 * self.unit,
-            _ => self.charge.sensitivity() as f64 * self.unit,
+            Query::Moments { .. }
+            | Query::Gram { .. }
+            | Query::Scores { .. }
+            | Query::Hessian { .. }
+            | Query::Direction { .. }
+            | Query::Phases { .. }
+            | Query::Perturbation(_)
+            | Query::PerturbedMinimiser { .. } => self.charge.sensitivity() as f64 * self.unit,
         }
     }
 }
@@ -425,6 +464,10 @@ fn check_releases(facts: &Facts) -> Fallible<()> {
         if !(*unit > 0.0 && unit.is_finite()) {
             return Err(damaged("a grid step stands for no length"));
         }
+    }
+    let foreign = |plan: &PhasePlan| Some(plan.rows) != facts.rows || plan.dimension != facts.dimension;
+    if facts.releases.iter().any(|release| matches!(&release.query, Query::Phases { plan } if foreign(plan))) {
+        return Err(damaged("a release is of another number of rows or coefficients"));
     }
     let moments = facts.releases.iter().find_map(|release| match &release.query {
         Query::Moments { weights, columns } => Some((weights, *columns)),

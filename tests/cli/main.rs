@@ -2,6 +2,7 @@
 #![cfg(feature = "cli")]
 
 mod account;
+mod algorithms;
 mod bad_input;
 mod calibrate;
 mod curves;

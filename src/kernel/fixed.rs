@@ -1,0 +1,116 @@
+//! One pass of single-row gradient steps in fixed-point integers, non-expansive up to a known rounding.
+
+use super::{FULL_SCALE, LANES, Rows, Shape};
+
+/// Coefficients are integers in units of `2^-40`.
+pub const LOG2_WEIGHT: u32 = 40;
+
+/// Largest coefficient; moving one back into the box is a projection.
+pub const LARGEST_WEIGHT: i64 = 1 << 56;
+
+/// The public parameters of the steps `W <- W - p q / 2^shift`, `p` the integer slope of the row `q`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FixedStep {
+    /// Largest `|p| |q|`.
+    pub lipschitz: u64,
+    /// A step divides by `2^shift`.
+    pub shift: u32,
+    /// Slopes are `2^-log2_slope` each, and grow by at most `2^-log2_smooth` per unit of margin.
+    pub log2_slope: u32,
+    /// See `log2_slope`.
+    pub log2_smooth: u32,
+}
+
+/// The largest norm that an encoded row of a shape with `dimension` coefficients can have, rounded up.
+pub fn largest_row(dimension: usize) -> u64 {
+    let square = dimension as u128 * u128::from(FULL_SCALE.unsigned_abs()).pow(2);
+    (square.isqrt() + 1) as u64
+}
+
+/// How far rounding can move two iterates of one step apart, in grid steps, rounded up.
+///
+/// Each rounded coordinate is off by less than one, downward, hence two of them by less than one from each other: `sqrt(d)` in
+/// all. Each slope is off by less than one, hence two steps along the row by less than `|q| / 2^shift`.
+pub fn rounding(dimension: usize, shift: u32) -> u64 {
+    let root = (dimension as u128).isqrt() as u64 + 1;
+    root + largest_row(dimension).checked_shr(shift).unwrap_or(0) + 1
+}
+
+/// Makes one step per row of `order` from `weights` on, and returns the sum of all iterates, the last included.
+///
+/// `slope(margin, label)` must round down an exactly monotone function of the margin that grows by at most
+/// `2^(log2_slope - log2_smooth)` per unit; a margin of 1 stands as `2^40` times the unit of the rows. The slope is cut to
+/// `p^2 |q|^2 <= lipschitz^2`, checked in integers, and a row so long that its step would overshoot,
+/// `2^(40 + shift - log2_slope + log2_smooth + 1) unit < |q|^2`, gets a larger shift.
+///
+/// # Privacy
+/// Without rounding every step is a non-expansive map of the iterate: it moves along `q` only, by a monotone function of
+/// `<W, q>` whose slope is between 0 and `2 / |q|^2`. So two passes over rows that differ in one place end at most
+/// `2 lipschitz / 2^shift` apart, plus [`rounding`] for every step.
+pub fn fixed_pass(
+    rows: &Rows,
+    order: &[usize],
+    weights: &mut [i64],
+    step: &FixedStep,
+    slope: impl Fn(i128, i16) -> i64,
+) -> Vec<i128> {
+    let mut sum = vec![0i128; weights.len()];
+    let mut row = Vec::new();
+    for &index in order {
+        let norm = u128::from(rows.norms.get(index).copied().unwrap_or(0));
+        // A null row has no norm, and its step is the identity.
+        if norm > 0 {
+            sparse_row(rows, index, &mut row);
+            let margin = row.iter().map(|&(j, q)| i128::from(weights[j]) * i128::from(q)).sum();
+            let cap = cap(norm, step.lipschitz);
+            let p = i128::from(slope(margin, rows.labels[index])).clamp(-cap, cap);
+            // Beyond 127 places nothing is left to shift.
+            let shift = step.shift.saturating_add(overshoot(norm, rows.unit, step)).min(127);
+            for &(j, q) in &row {
+                let moved = i128::from(weights[j]) - ((p * i128::from(q)) >> shift);
+                weights[j] = moved.clamp(-i128::from(LARGEST_WEIGHT), i128::from(LARGEST_WEIGHT)) as i64;
+            }
+        }
+        sum.iter_mut().zip(weights.iter()).for_each(|(total, &w)| *total += i128::from(w));
+    }
+    sum
+}
+
+/// The largest integer `p` with `p^2 norm <= bound^2`.
+fn cap(norm: u128, bound: u64) -> i128 {
+    let square = u128::from(bound) * u128::from(bound);
+    let root = (square / norm).isqrt();
+    i128::try_from(root).unwrap_or(0)
+}
+
+/// By how much a row's shift must grow for its step to stay non-expansive.
+fn overshoot(norm: u128, unit: i16, step: &FixedStep) -> u32 {
+    let free = LOG2_WEIGHT + step.shift + step.log2_smooth + 1;
+    let mut extra = 0;
+    while extra < 127 {
+        let exponent = (free + extra).saturating_sub(step.log2_slope);
+        let room = u128::from(unit.unsigned_abs()).checked_mul(1u128.checked_shl(exponent).unwrap_or(u128::MAX));
+        if room.is_none_or(|room| norm <= room) && free + extra >= step.log2_slope {
+            return extra;
+        }
+        extra += 1;
+    }
+    extra
+}
+
+/// The coordinates of a row that are not zero.
+fn sparse_row(rows: &Rows, index: usize, row: &mut Vec<(usize, i16)>) {
+    row.clear();
+    let (tile, lane) = (index / LANES, index % LANES);
+    let shape: &Shape = &rows.shape;
+    row.extend(rows.numeric_tile(tile).chunks_exact(LANES).map(|column| column[lane]).enumerate());
+    let mut first = shape.numeric();
+    for (column, codes) in rows.code_tile(tile).chunks_exact(LANES).enumerate() {
+        let code = usize::from(codes[lane]);
+        if code < shape.levels(column) {
+            row.push((first + code, rows.unit));
+        }
+        first += shape.levels(column);
+    }
+    row.push((first, rows.unit));
+}

@@ -1,0 +1,40 @@
+//! Losses whose second derivative is a known function of the margin alone.
+
+use super::{Glm, Logistic, Loss, Objective, Squared};
+
+/// A loss that second-order methods have a theory for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Curved {
+    /// [`Logistic`].
+    Logistic,
+    /// [`Squared`].
+    Squared,
+}
+
+impl Curved {
+    /// The loss behind an objective, `None` where it is another one.
+    pub fn of(objective: Objective) -> Option<Self> {
+        match objective {
+            Objective::Margin(Glm::Logistic) => Some(Curved::Logistic),
+            Objective::Margin(Glm::Squared) => Some(Curved::Squared),
+            Objective::Margin(_) | Objective::Softmax { .. } => None,
+        }
+    }
+
+    /// The largest second derivative.
+    pub fn smoothness(self) -> f64 {
+        match self {
+            Curved::Logistic => Logistic.smoothness(),
+            Curved::Squared => Squared.smoothness(),
+        }
+    }
+}
+
+impl From<Curved> for Objective {
+    fn from(loss: Curved) -> Self {
+        Objective::Margin(match loss {
+            Curved::Logistic => Glm::Logistic,
+            Curved::Squared => Glm::Squared,
+        })
+    }
+}

@@ -1,0 +1,146 @@
+//! Adaptive sufficient statistics perturbation: least squares from a noised Gram matrix and a noised `X^T y`.
+
+use serde_json::json;
+
+use super::curvature::{Curvature, RidgeRule};
+use super::descent::Pass;
+use super::{
+    Averaging, Batch, ClippedPlan, Descent, Fitted, GramPlan, Observer, Optimizer, Planned, Problem, Progress, Record,
+    Settings, Start,
+};
+use crate::error::Fallible;
+use crate::kernel::FULL_SCALE;
+use crate::loss::Curved;
+use crate::private::{Paid, PrivateDataset};
+
+/// Share of the budget for the Gram matrix.
+const GRAM_SHARE: f64 = 0.5;
+
+/// Deviations at which a standardised target is cut inside `X^T y`.
+const TARGET_LIMIT: f64 = 3.0;
+
+/// AdaSSP: `w = (X^T X + E + ridge)^(-1) (X^T y + e)`.
+///
+/// Rows are scaled down to the typical norm `R`; `X^T y` is the gradient of the squared loss at zero with the sign
+/// changed, so a row's part is its label times the row, clipped to `R B`. The ridge is
+/// `max(0, sigma R^2 sqrt(d ln(2 d^2 / 0.05)) - l)` with `l` a lower bound on the smallest eigenvalue of `X^T X` read off the
+/// noised matrix, so two releases do and each gets half of the budget instead of a third.
+///
+/// For logistic models the labels are `+1` and `-1`: the gradient of the logistic loss at zero is `-X^T y / 2`, its
+/// Hessian `X^T X / 4`, so the result is the first Newton step from zero, which is twice the least-squares solution.
+///
+/// # Privacy
+/// One Gaussian release of the Gram matrix and one of a clipped sum, both adjacencies.
+///
+/// # Reference
+/// Wang 2018, "Revisiting differentially private linear regression".
+#[derive(Clone, Debug, PartialEq)]
+pub struct AdaSsp {
+    statistics: GramSteps,
+    clip: Option<f64>,
+}
+
+impl AdaSsp {
+    /// Plans with the whole budget of the problem.
+    ///
+    /// # Errors
+    /// When the budget is too small, or a setting is given that the algorithm has no use for.
+    pub fn plan(problem: &Problem<'_>) -> Fallible<Self> {
+        let Settings { clip, l2, radius, .. } = *problem.settings;
+        let refused = ["--steps", "--learning-rate", "--momentum", "--averaging", "--l1", "--sampling-rate"];
+        problem.settings.refuse("adassp", &refused)?;
+        let loss = problem.curved("adassp")?;
+        let descent = Descent {
+            loss: problem.loss,
+            steps: 1,
+            learning_rate: 1.0,
+            momentum: 0.0,
+            l1: 0.0,
+            l2: l2.unwrap_or(0.0),
+            radius,
+            averaging: Averaging::Last,
+        };
+        let statistics = GramSteps::plan(problem, loss, GRAM_SHARE, descent, RidgeRule::Adaptive)?;
+        Ok(AdaSsp { statistics, clip })
+    }
+}
+
+impl Optimizer for AdaSsp {
+    fn planned(&self) -> Vec<Planned> {
+        self.statistics.planned()
+    }
+
+    fn run(
+        &self,
+        data: &PrivateDataset,
+        start: &Start,
+        paid: &mut Paid,
+        observe: &mut Observer<'_>,
+    ) -> Fallible<Fitted> {
+        // The largest slope at zero: half for a label of +-1, the cut label for a number.
+        let largest = match self.statistics.loss {
+            Curved::Logistic => 0.5,
+            Curved::Squared => (start.label_scale * f64::from(FULL_SCALE)).min(TARGET_LIMIT),
+        };
+        let clip_norm = self.clip.unwrap_or(self.statistics.gram.row_norm() * largest);
+        self.statistics.run(clip_norm, data, start, paid, observe)
+    }
+}
+
+/// One release of the Gram matrix, then steps `w <- w - eta (c X^T X + ridge)^(-1) g` with the same matrix, `c` the largest
+/// curvature of the loss.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct GramSteps {
+    pub(super) gram: GramPlan,
+    pub(super) gradient: ClippedPlan,
+    loss: Curved,
+    descent: Descent,
+    ridge: RidgeRule,
+}
+
+impl GramSteps {
+    /// Gives `share` of the budget to the Gram matrix and the rest to the steps.
+    pub(super) fn plan(
+        problem: &Problem<'_>,
+        loss: Curved,
+        share: f64,
+        descent: Descent,
+        ridge: RidgeRule,
+    ) -> Fallible<Self> {
+        let gram = GramPlan::new(problem, share * problem.budget.lower())?;
+        let left = problem.budget.minus(&gram.event().rho());
+        let unit = problem.unit.unsigned_abs().into();
+        let gradient = ClippedPlan::new(unit, problem.adjacency, &left, descent.steps, problem.noise)?;
+        Ok(GramSteps { gram, gradient, loss, descent, ridge })
+    }
+
+    pub(super) fn planned(&self) -> Vec<Planned> {
+        vec![self.gram.planned(), self.gradient.planned()]
+    }
+
+    pub(super) fn run(
+        &self,
+        clip_norm: f64,
+        data: &PrivateDataset,
+        start: &Start,
+        paid: &mut Paid,
+        observe: &mut Observer<'_>,
+    ) -> Fallible<Fitted> {
+        let (sum, released) = self.gram.run(data, paid)?;
+        let (query, step) = (self.gram.query(), self.gram.step());
+        observe(&Progress { released: &released, query: &query, unit: step })?;
+        // From rows of norm 1 to the Hessian of the mean loss in the units of the rows.
+        let scale = self.loss.smoothness() * self.gram.row_norm().powi(2) / start.rows;
+        let curvature = Curvature::new(sum * scale, scale / self.gram.signal(), self.ridge, self.descent.l2)?;
+        let rows = data.clipped(self.gradient.bound);
+        let pass = Pass { batch: Batch::Full, clip_norm, metric: Some(&curvature) };
+        let weights = self.descent.run_with(&rows, &pass, start, paid, observe)?;
+        let mut settings = self.descent.settings();
+        settings.insert("ridge".into(), json!(curvature.ridge));
+        let records = vec![
+            Record { planned: self.gram.planned(), unit: step },
+            Record { planned: self.gradient.planned(), unit: clip_norm / self.gradient.bound as f64 },
+        ];
+        Ok(Fitted { weights, standard_errors: None, records, settings })
+    }
+}

@@ -1,0 +1,92 @@
+//! Gradient boosting with a private least-squares learner: one Gram matrix, several rounds on clipped residuals.
+
+use super::adassp::GramSteps;
+use super::curvature::RidgeRule;
+use super::{Averaging, ClipRule, Descent, Fitted, Observer, Optimizer, Planned, Problem, Settings, Start};
+use crate::error::Fallible;
+use crate::loss::Curved;
+use crate::private::{Paid, PrivateDataset};
+
+/// Rounds of boosting.
+const ROUNDS: u64 = 12;
+
+/// The constants of one loss.
+struct Rule {
+    /// Share of the budget for the Gram matrix.
+    share: f64,
+    /// Ridge over the operator norm of the noise.
+    ridge: f64,
+    /// Factor, least and most of the clip rule.
+    clip: [f64; 3],
+    averaging: Averaging,
+}
+
+fn rule(loss: Curved) -> Rule {
+    match loss {
+        Curved::Logistic => Rule { share: 0.12, ridge: 1.0, clip: [0.15, 0.15, 0.6], averaging: Averaging::Last },
+        Curved::Squared => Rule { share: 0.25, ridge: 0.25, clip: [0.36, 0.15, 3.0], averaging: Averaging::Tail },
+    }
+}
+
+/// BoostedAdaSSP: every round solves for the clipped residuals of the last with the same noised Gram matrix.
+///
+/// `w <- w - (c X^T X + E + ridge)^(-1) (g + e)`, `g` the clipped gradient sum at `w` and `c` the largest curvature of the
+/// loss. For the squared loss `-g` is `X^T` times the clipped residuals, and the first round is AdaSSP. For the logistic
+/// loss, whose residuals are `y` minus the predicted probability, it is Newton's method with the bound `X^T X / 4` on the
+/// Hessian. The clip follows the noise as in [`super::DpGd`].
+///
+/// # Privacy
+/// One Gaussian release of the Gram matrix and one of a clipped sum per round, both adjacencies.
+///
+/// # Reference
+/// Tang, Aydore, Kearns, Rho, Roth, Wang, Wang, Wu 2023, "Improved differentially private regression via gradient boosting";
+/// Boehning and Lindsay 1988 for the bound on the Hessian.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BoostedAdaSsp {
+    statistics: GramSteps,
+    clip: ClipRule,
+}
+
+impl BoostedAdaSsp {
+    /// Plans with the whole budget of the problem.
+    ///
+    /// # Errors
+    /// When the budget is too small for a Gram matrix or for the number of rounds.
+    pub fn plan(problem: &Problem<'_>) -> Fallible<Self> {
+        problem.settings.refuse("boosted-adassp", &["--l1", "--sampling-rate"])?;
+        let Settings { clip, steps, learning_rate, momentum, l2, radius, averaging, .. } = *problem.settings;
+        let loss = problem.curved("boosted-adassp")?;
+        let rule = rule(loss);
+        let descent = Descent {
+            loss: problem.loss,
+            steps: steps.unwrap_or(ROUNDS),
+            learning_rate: learning_rate.unwrap_or(1.0),
+            momentum: momentum.unwrap_or(0.0),
+            l1: 0.0,
+            l2: l2.unwrap_or(0.0),
+            radius,
+            averaging: averaging.unwrap_or(rule.averaging),
+        };
+        let statistics = GramSteps::plan(problem, loss, rule.share, descent, RidgeRule::OperatorNorm(rule.ridge))?;
+        Ok(BoostedAdaSsp { statistics, clip: clip.map_or(ClipRule::ByNoise(rule.clip), ClipRule::Fixed) })
+    }
+}
+
+impl Optimizer for BoostedAdaSsp {
+    fn planned(&self) -> Vec<Planned> {
+        self.statistics.planned()
+    }
+
+    fn run(
+        &self,
+        data: &PrivateDataset,
+        start: &Start,
+        paid: &mut Paid,
+        observe: &mut Observer<'_>,
+    ) -> Fallible<Fitted> {
+        let dimension = data.shape().dimension() as f64;
+        let signal = self.statistics.gradient.signal();
+        let clip_norm = self.clip.clip_norm(self.statistics.gram.row_norm(), dimension, start.rows, signal);
+        self.statistics.run(clip_norm, data, start, paid, observe)
+    }
+}

@@ -1,0 +1,209 @@
+//! Follow the regularised leader on noised prefix sums of gradients: one pass, no sampling assumption.
+
+use ndarray::Array1;
+use serde_json::json;
+
+use super::descent::Average;
+use super::penalty::Penalties;
+use super::{
+    Averaging, ClipRule, Descent, Fitted, Observer, Optimizer, Planned, Problem, Progress, Record, Settings, Start,
+};
+use crate::error::{Error, Fallible};
+use crate::kernel::MAX_MULTIPLIER;
+use crate::loss::Curved;
+use crate::privacy::{Adjacency, GaussianEvent, MAX_LOG2_SCALE, NoiseLaw};
+use crate::private::{Gradient, MOST_BATCHES, Paid, PrefixSums, PrivateDataset, Query, prefix_coefficients};
+
+/// Batches of the pass.
+const BATCHES: u64 = 128;
+
+/// DP-FTRL: `w_t = -eta S_t`, `S_t` the noised sum of the gradients of batches `1..=t`, each taken where its batch was met.
+///
+/// The gradients of one pass are prefix sums of a stream. Instead of a binary tree, in which a row takes part in
+/// `log2(B) + 1` nodes, the lower triangular matrix of ones is factored into its square roots: released is `C G + Z`, and
+/// the prefix sums are `C (C G + Z)`. With `B` batches the noise of every prefix sum and the sensitivity both
+/// grow like `sqrt(1 + ln(B) / pi)`, so that at 128 batches a prefix sum has 2.5 times the noise of a single full sum, and
+/// at any number less than a tree's. Step size `c / R^2`. Momentum and averaging are post-processing. Batches hold about `n / B` rows each.
+///
+/// # Privacy
+/// One Gaussian mechanism of l2 sensitivity `bound sqrt(sum_k c_k^2)` for the whole pass, see [`PrefixSums`]; both
+/// adjacencies.
+///
+/// # Reference
+/// Kairouz, McMahan, Song, Thakkar, Thakurta, Xu 2021, "Practical and private (deep) learning without sampling or shuffling";
+/// Denisov et al. 2022 and Fichtenberger, Henzinger, Upadhyay 2023 for the factorisation.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DpFtrl {
+    bound: u64,
+    batches: u32,
+    log2_scale: u32,
+    noise: NoiseLaw,
+    adjacency: Adjacency,
+    clip: ClipRule,
+    descent: Descent,
+    row_norm: f64,
+}
+
+impl DpFtrl {
+    /// Plans with the whole budget of the problem; `--steps` is the number of batches.
+    ///
+    /// # Errors
+    /// When the budget is too small, or there are too many batches.
+    pub fn plan(problem: &Problem<'_>) -> Fallible<Self> {
+        problem.settings.refuse("dp-ftrl", &["--l1", "--sampling-rate"])?;
+        let loss = problem.curved("dp-ftrl")?;
+        let Settings { clip, steps, learning_rate, momentum, l2, radius, averaging, .. } = *problem.settings;
+        let wanted = steps.unwrap_or(BATCHES);
+        let batches = u32::try_from(wanted).ok().filter(|b| *b <= MOST_BATCHES).ok_or_else(|| {
+            let problem = format!("is {wanted}, at most {MOST_BATCHES} batches are possible with --algorithm dp-ftrl");
+            Error::parameter("--steps", problem, "use fewer")
+        })?;
+        // Measured on Adult and California housing with three seeds: momentum 0.9 is as good at epsilon 1, worse at 0.1.
+        let (rate, rule) = match loss {
+            Curved::Logistic => (40.0, [0.15, 0.15, 0.6]),
+            Curved::Squared => (4.0, [0.36, 0.15, 3.0]),
+        };
+        let square = problem.typical_square();
+        let descent = Descent {
+            loss: problem.loss,
+            steps: wanted,
+            learning_rate: learning_rate.unwrap_or(rate / square),
+            momentum: momentum.unwrap_or(0.0),
+            l1: 0.0,
+            l2: l2.unwrap_or(0.0),
+            radius,
+            averaging: averaging.unwrap_or(Averaging::Tail),
+        };
+        let mut plan = DpFtrl {
+            bound: 0,
+            batches,
+            log2_scale: 0,
+            noise: problem.noise,
+            adjacency: problem.adjacency,
+            clip: clip.map_or(ClipRule::ByNoise(rule), ClipRule::Fixed),
+            descent,
+            row_norm: square.sqrt(),
+        };
+        plan.calibrate(problem)?;
+        Ok(plan)
+    }
+
+    /// The finest grid on which the pass costs at most the budget.
+    fn calibrate(&mut self, problem: &Problem<'_>) -> Fallible<()> {
+        let unit = u64::from(problem.unit.unsigned_abs());
+        let largest = MAX_MULTIPLIER as u64 * unit;
+        let reach = self.column_norm() * self.adjacency.sum_sensitivity(1) as f64;
+        let mu = (2.0 * problem.budget.lower()).sqrt();
+        let finest = (largest as f64 * reach / mu).log2().floor();
+        self.log2_scale = finest.clamp(0.0, f64::from(MAX_LOG2_SCALE)) as u32;
+        self.bound = ((mu * 2f64.powi(self.log2_scale as i32) / reach).floor() as u64).min(largest);
+        // The float above only proposes; the exact cost decides.
+        while self.bound >= 16 * unit && self.event().rho() > problem.budget {
+            self.bound -= 1;
+        }
+        if self.bound < 16 * unit {
+            return Err(Error::parameter(
+                "budget",
+                "is too small for this many batches",
+                "use a larger epsilon or fewer --steps",
+            ));
+        }
+        Ok(())
+    }
+
+    /// `sqrt(sum_k c_k^2)`.
+    fn column_norm(&self) -> f64 {
+        prefix_coefficients(self.batches).iter().map(|&c| (c as f64).powi(2)).sum::<f64>().sqrt()
+    }
+
+    fn query(&self) -> Query {
+        Query::PrefixSums { bound: self.bound, batches: self.batches }
+    }
+
+    fn event(&self) -> GaussianEvent {
+        GaussianEvent {
+            what: "prefix sums of clipped gradients over one pass".into(),
+            sensitivity: self.query().sensitivity(self.adjacency),
+            log2_scale: self.log2_scale,
+            noise: self.noise,
+            count: 1,
+        }
+    }
+
+    /// The clip norm over the noise of the last prefix sum.
+    fn signal(&self) -> f64 {
+        let first = prefix_coefficients(1).first().map_or(1.0, |&c| c as f64);
+        let noise = 2f64.powi(self.log2_scale as i32) * self.column_norm() / (first * first);
+        self.bound as f64 / noise
+    }
+}
+
+/// Turns released parts `C G + Z` into estimates of the `G` of each batch, by forward substitution.
+struct Unmixed {
+    coefficients: Vec<f64>,
+    gradients: Vec<Array1<f64>>,
+}
+
+impl Unmixed {
+    /// `G_t = (part_t - sum_(k >= 1) c_k G_(t-k)) / c_0`.
+    fn push(&mut self, part: Array1<f64>) -> &Array1<f64> {
+        let mut gradient = part;
+        for (&c, earlier) in self.coefficients.iter().skip(1).zip(self.gradients.iter().rev()) {
+            gradient.scaled_add(-c, earlier);
+        }
+        let index = self.gradients.len();
+        self.gradients.push(gradient / self.coefficients.first().copied().unwrap_or(1.0));
+        &self.gradients[index]
+    }
+}
+
+impl Optimizer for DpFtrl {
+    fn planned(&self) -> Vec<Planned> {
+        vec![Planned { charge: self.event().into(), query: self.query() }]
+    }
+
+    fn run(
+        &self,
+        data: &PrivateDataset,
+        start: &Start,
+        paid: &mut Paid,
+        observe: &mut Observer<'_>,
+    ) -> Fallible<Fitted> {
+        let dimension = data.shape().dimension();
+        let clip_norm = self.clip.clip_norm(self.row_norm, dimension as f64, start.rows, self.signal());
+        let unit = clip_norm / self.bound as f64;
+        let per_batch = start.rows / f64::from(self.batches);
+        let rows = data.clipped(self.bound);
+        let eta = self.descent.learning_rate;
+        let penalties = Penalties::new(&rows, 0.0, eta * self.descent.l2, self.descent.radius)?;
+        let mut pass: PrefixSums = paid.permit()?.prefix_sums(data, self.bound, self.batches)?;
+        let coefficients = prefix_coefficients(self.batches).into_iter().map(|c| c as f64).collect();
+        let mut unmixed = Unmixed { coefficients, gradients: Vec::new() };
+        let mut weights = Array1::<f64>::zeros(dimension);
+        let mut direction = Array1::<f64>::zeros(dimension);
+        let mut average = Average::new(self.descent.averaging, self.descent.steps, dimension);
+        average.add(0, &weights);
+        for step in 1..=self.descent.steps {
+            let asked =
+                Gradient { loss: self.descent.loss, weights: &weights, label_scale: start.label_scale, clip_norm };
+            let part = pass.next(&asked)?.iter().map(|&v| v as f64).collect();
+            let gradient = unmixed.push(part) * (unit / per_batch);
+            direction = direction * self.descent.momentum + gradient;
+            let shrunk = penalties.shrink(&weights - &(&direction * eta));
+            if penalties.shrinks() {
+                direction = (weights - &shrunk) / eta;
+            }
+            weights = penalties.project(&rows, shrunk);
+            average.add(step, &weights);
+        }
+        observe(&Progress { released: &pass.finish(), query: &self.query(), unit })?;
+        let weights = average.finish(weights);
+        if !weights.iter().all(|w| w.is_finite()) {
+            return Err(Error::numerical("training", "the iterates diverged; use a smaller learning rate"));
+        }
+        let mut settings = self.descent.settings();
+        settings.insert("batches".into(), json!(self.batches));
+        let record = Record { planned: Planned { charge: self.event().into(), query: self.query() }, unit };
+        Ok(Fitted { weights: weights.to_vec(), standard_errors: None, records: vec![record], settings })
+    }
+}

@@ -1,0 +1,180 @@
+//! Phased gradient descent: one pass over disjoint blocks of rows, each block's mean iterate released.
+
+use std::collections::VecDeque;
+
+use rand::RngCore;
+use serde::{Deserialize, Serialize};
+
+use super::{Permit, PrivateDataset, Query, Released};
+use crate::error::{Error, Fallible};
+use crate::kernel::{FixedStep, LARGEST_WEIGHT, LOG2_WEIGHT, fixed_pass, rounding};
+use crate::loss::{Curved, LOG2_SLOPE, MonotoneSlope};
+use crate::noise::NoiseSource;
+use crate::privacy::{Adjacency, Charge, L2, Sensitivity};
+
+/// Most phases: the last uses `2^-8` of the rows at `2^-14` of the first step, and is released so much finer that its rounding,
+/// too, counts so much more.
+const MOST_PHASES: u32 = 8;
+
+/// The public parameters of phased descent, from which its sensitivity follows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PhasePlan {
+    /// Largest norm of a row's integer gradient, slope times row.
+    pub lipschitz: u64,
+    /// A step of the first phase divides the gradient by `2^shift`; of each later phase by four times more.
+    pub shift: u32,
+    /// The public number of rows.
+    pub rows: u64,
+    /// Number of coefficients.
+    pub dimension: usize,
+}
+
+impl PhasePlan {
+    /// Rows of phase `phase`, counted from 0: `floor(n / 2^(phase + 1))`.
+    pub fn block(&self, phase: u32) -> u64 {
+        self.rows.checked_shr(phase + 1).unwrap_or(0)
+    }
+
+    /// Number of phases: as many as have a row, at least one and at most eight.
+    pub fn phases(&self) -> u32 {
+        (1..MOST_PHASES).find(|&phase| self.block(phase) == 0).unwrap_or(MOST_PHASES)
+    }
+
+    /// What one released integer of a phase stands for: phases are released `4^phase` times finer, as their steps are.
+    pub fn log2_finer(phase: u32) -> u32 {
+        2 * phase
+    }
+
+    /// How far any phase's released vector moves when one row is replaced, rounded up and saturating.
+    ///
+    /// In a block of `m` rows the two passes agree up to the replaced row, whose steps differ by at most `2 lipschitz / 2^s`, and
+    /// then only rounding drives them apart: `2 lipschitz / 2^s + (m + 2) r` with `r` from [`rounding`], the last two for the
+    /// division of the sum of iterates by `m` and for the row itself. Times `4^phase` for the finer release.
+    pub fn sensitivity(&self) -> u64 {
+        let of = |phase: u32| {
+            let shift = self.shift.saturating_add(PhasePlan::log2_finer(phase));
+            let reach = (u128::from(self.lipschitz) * 2).checked_shr(shift).unwrap_or(0) + 1;
+            let rounded = (u128::from(self.block(phase)) + 2) * u128::from(rounding(self.dimension, shift));
+            // Never wraps: a plan from a forged file may hold any numbers.
+            (reach + rounded).saturating_mul(1 << PhasePlan::log2_finer(phase))
+        };
+        let largest = (0..self.phases()).map(of).max().unwrap_or(u128::MAX);
+        u64::try_from(largest).unwrap_or(u64::MAX)
+    }
+}
+
+/// The phases that are left of a paid run of phased descent.
+///
+/// # Privacy
+/// Blocks are disjoint and rows are told apart by their positions, in an order that is drawn from the run's key and from
+/// nothing else: a replaced row is in one block, the same in both data sets. Its phase is a Gaussian release of sensitivity
+/// [`PhasePlan::sensitivity`]; those before do not see the row, and those after see it through released values alone. So
+/// all phases together cost what one costs (parallel composition), in Renyi divergence and in trade-off. The data
+/// set is shuffled, but no amplification by that is claimed.
+///
+/// # Reference
+/// Feldman, Koren, Talwar 2020, Algorithm 2 (phased SGD), with the sensitivity `2 L eta` of the mean iterate.
+pub struct Phases<'a> {
+    rows: &'a PrivateDataset,
+    blocks: VecDeque<Vec<usize>>,
+    plan: PhasePlan,
+    slope: MonotoneSlope,
+    smooth: u32,
+    noise: VecDeque<i64>,
+    values: Vec<i128>,
+    charge: Charge,
+    phase: u32,
+}
+
+impl Permit<L2> {
+    /// Opens one pass of phased descent over the rows.
+    ///
+    /// # Errors
+    /// When the relation is not replace-one, the plan is for other rows, or the phases move further than was paid for.
+    pub fn phases(
+        self,
+        data: &PrivateDataset,
+        plan: PhasePlan,
+        loss: Curved,
+        label_scale: f64,
+    ) -> Fallible<Phases<'_>> {
+        let fits = data.public_len() == Some(plan.rows) && data.shape().dimension() == plan.dimension;
+        if !fits || data.scope().adjacency != Adjacency::ReplaceOne {
+            return Err(Error::refused(
+                "the phases were planned for other rows",
+                "plan with replace-one and these rows",
+            ));
+        }
+        let sensitivity = Query::Phases { plan }.sensitivity(data.scope().adjacency);
+        self.check(data.scope(), &Sensitivity::new(sensitivity))?;
+        let len = plan.dimension * plan.phases() as usize;
+        let noise = self.draw(len)?;
+        let mut order = shuffled(plan.rows as usize, &self.noise).into_iter();
+        let blocks = (0..plan.phases()).map(|phase| order.by_ref().take(plan.block(phase) as usize).collect());
+        let unit = i128::from(data.unit()) << LOG2_WEIGHT;
+        Ok(Phases {
+            blocks: blocks.collect(),
+            rows: data,
+            plan,
+            slope: MonotoneSlope::new(loss, unit, label_scale),
+            smooth: match loss {
+                Curved::Logistic => 2,
+                Curved::Squared => 0,
+            },
+            noise: noise.into(),
+            values: Vec::new(),
+            charge: self.charge,
+            phase: 0,
+        })
+    }
+}
+
+/// All positions in an order that depends on the source and their number alone.
+fn shuffled(rows: usize, source: &NoiseSource) -> Vec<usize> {
+    let mut stream = source.row_stream(0);
+    let mut order: Vec<usize> = (0..rows).collect();
+    for index in (1..rows).rev() {
+        order.swap(index, ((u128::from(stream.next_u64()) * (index as u128 + 1)) >> 64) as usize);
+    }
+    order
+}
+
+impl Phases<'_> {
+    /// Runs the next phase from a public start and releases its mean iterate, `4^phase` times finer than the start.
+    ///
+    /// # Errors
+    /// When every phase was run, or the start has another dimension.
+    pub fn next(&mut self, start: &[i64]) -> Fallible<&[i128]> {
+        let Some(block) = self.blocks.pop_front() else {
+            return Err(Error::refused("every phase was run", "plan another run"));
+        };
+        if start.len() != self.plan.dimension {
+            return Err(Error::refused("the start has another dimension", "start with one number per coefficient"));
+        }
+        let finer = PhasePlan::log2_finer(self.phase);
+        self.phase += 1;
+        let step = FixedStep {
+            lipschitz: self.plan.lipschitz,
+            shift: self.plan.shift + finer,
+            log2_slope: LOG2_SLOPE,
+            log2_smooth: self.smooth,
+        };
+        let mut weights: Vec<i64> = start.iter().map(|w| (*w).clamp(-LARGEST_WEIGHT, LARGEST_WEIGHT)).collect();
+        let sum = fixed_pass(self.rows.rows(), &block, &mut weights, &step, |margin, y| self.slope.at(margin, y));
+        let from = self.values.len();
+        // An empty block has no mean; its phase releases the start, which is public.
+        let means = sum
+            .iter()
+            .zip(&weights)
+            .map(|(&total, &last)| total.checked_div_euclid(block.len() as i128).unwrap_or(i128::from(last)) << finer);
+        let noise = self.noise.drain(..self.plan.dimension.min(self.noise.len()));
+        self.values.extend(means.zip(noise).map(|(mean, noise)| mean + i128::from(noise)));
+        Ok(self.values.get(from..).unwrap_or_default())
+    }
+
+    /// Everything that was released.
+    pub fn finish(self) -> Released {
+        Released { values: self.values, charge: self.charge }
+    }
+}

@@ -1,0 +1,427 @@
+//! Every algorithm: what it costs, where it is refused, and that it finds the optimum when privacy is cheap.
+
+use std::path::{Path, PathBuf};
+
+use rhograd::data::{CsvFile, Schema, Synthetic, SyntheticKind, Task};
+use rhograd::kernel::{RawRow, Rows, RowsBuilder, Shape};
+use rhograd::ledger::Ledger;
+use rhograd::loss::Curved;
+use rhograd::noise::NoiseSource;
+use rhograd::optim::Settings;
+use rhograd::privacy::{Adjacency, DatasetId, Delta, Epsilon, GaussianEvent, L2, NoiseLaw, Rho, Scope, total_rho};
+use rhograd::private::{Direction, Gradient, PhasePlan, PrivateDataset, Query, Sensitive, pay};
+use rhograd::train::{Algorithm, Budget, Metrics, ModelKind, Plan, TrainConfig, evaluate, load, train};
+
+/// The relations under which an algorithm is defined; the theorem of the last group is about replacement.
+fn relations(algorithm: Algorithm) -> &'static [Adjacency] {
+    match algorithm {
+        Algorithm::Localization => &[Adjacency::ReplaceOne],
+        _ => &[Adjacency::AddRemove, Adjacency::ReplaceOne],
+    }
+}
+
+/// Those of Gaussian releases on all rows; the others have tests of their own.
+fn on_all_rows() -> impl Iterator<Item = Algorithm> {
+    const OTHERS: [Algorithm; 6] = [
+        Algorithm::DpSgd,
+        Algorithm::OutputPerturbation,
+        Algorithm::Amp,
+        Algorithm::ObjectivePerturbation,
+        Algorithm::ExponentialMechanism,
+        Algorithm::FrankWolfe,
+    ];
+    Algorithm::ALL.into_iter().filter(|algorithm| !OTHERS.contains(algorithm))
+}
+
+fn schema(name: &str) -> Schema {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("datasets").join(format!("{name}.schema.json"));
+    Schema::read(&path).unwrap()
+}
+
+fn config(algorithm: Algorithm, adjacency: Adjacency, epsilon: f64) -> TrainConfig {
+    let budget = Budget::Epsilon(Epsilon::new(epsilon).unwrap(), Some(Delta::new(1e-6).unwrap()));
+    TrainConfig { algorithm, adjacency, ..TrainConfig::new(budget) }
+}
+
+#[test]
+fn every_plan_costs_at_most_its_budget() {
+    for algorithm in on_all_rows() {
+        for name in ["fair", "randhie"] {
+            for &adjacency in relations(algorithm) {
+                for epsilon in [0.05, 1.0, 20.0] {
+                    let plan = Plan::new(&config(algorithm, adjacency, epsilon), &schema(name), Some(6_000)).unwrap();
+                    let case = format!("{} {name} {adjacency} {epsilon}", algorithm.name());
+                    let spent = total_rho(&plan.charges()).unwrap();
+                    assert!(spent <= plan.rho, "{case}");
+                    assert!(spent.upper() > 0.98 * plan.rho.lower(), "{case}: wastes budget");
+                    for planned in plan.planned() {
+                        assert_eq!(planned.charge.sensitivity(), planned.query.sensitivity(adjacency), "{case}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_relation_without_a_theorem_is_refused_with_the_cure() {
+    for algorithm in Algorithm::ALL {
+        for adjacency in [Adjacency::AddRemove, Adjacency::ReplaceOne] {
+            if !relations(algorithm).contains(&adjacency) {
+                let refused = Plan::new(&config(algorithm, adjacency, 1.0), &schema("fair"), Some(6_000)).unwrap_err();
+                let text = refused.to_string();
+                assert!(text.contains(algorithm.name()) && text.contains("--adjacency"), "{text}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_setting_without_a_meaning_is_refused_by_name() {
+    let cases = [
+        (Algorithm::AdaSsp, "--steps", Settings { steps: Some(3), ..Settings::default() }),
+        (Algorithm::AdaSsp, "--learning-rate", Settings { learning_rate: Some(0.5), ..Settings::default() }),
+        (Algorithm::NewtonDoubleNoise, "--l2", Settings { l2: Some(0.5), ..Settings::default() }),
+        (Algorithm::Localization, "--l2", Settings { l2: Some(0.5), ..Settings::default() }),
+        (Algorithm::Newton, "--momentum", Settings { momentum: Some(0.5), ..Settings::default() }),
+        (Algorithm::Newton, "--l1", Settings { l1: 0.5, ..Settings::default() }),
+        (Algorithm::BoostedAdaSsp, "--l1", Settings { l1: 0.5, ..Settings::default() }),
+        (Algorithm::DpFtrl, "--sampling-rate", Settings { sampling_rate: Some(0.1), ..Settings::default() }),
+    ];
+    for (algorithm, flag, settings) in cases {
+        let config = TrainConfig { settings, ..config(algorithm, relations(algorithm)[0], 1.0) };
+        let text = Plan::new(&config, &schema("fair"), Some(6_000)).unwrap_err().to_string();
+        assert!(text.contains(flag) && text.contains(algorithm.name()), "{text}");
+    }
+}
+
+/// Those whose constants and theory are for the logistic and the squared loss only.
+const CURVED: [Algorithm; 6] = [
+    Algorithm::AdaSsp,
+    Algorithm::BoostedAdaSsp,
+    Algorithm::Newton,
+    Algorithm::NewtonDoubleNoise,
+    Algorithm::DpFtrl,
+    Algorithm::Localization,
+];
+
+#[test]
+fn a_loss_without_a_theory_is_refused_with_the_cure() {
+    let models = [
+        ("fair", ModelKind::Svm { width: 0.5 }),
+        ("randhie", ModelKind::Huber { threshold: 1.0 }),
+        ("randhie", ModelKind::Quantile { level: 0.5, width: 0.1 }),
+    ];
+    for algorithm in CURVED {
+        for (name, model) in models {
+            let adjacency = relations(algorithm)[0];
+            let config = TrainConfig { model: Some(model), ..config(algorithm, adjacency, 1.0) };
+            let text = Plan::new(&config, &schema(name), Some(6_000)).unwrap_err().to_string();
+            assert!(text.contains("--model") && text.contains(algorithm.name()), "{text}");
+            assert!(text.contains("--algorithm dp-gd"), "{text}");
+        }
+    }
+}
+
+#[test]
+fn blocks_of_public_size_go_with_no_hold_out() {
+    let adjacency = Adjacency::ReplaceOne;
+    let config = TrainConfig { evaluate_budget: Some(0.1), ..config(Algorithm::Localization, adjacency, 1.0) };
+    let text = Plan::new(&config, &schema("fair"), Some(6_000)).unwrap_err().to_string();
+    assert!(text.contains("--evaluate-budget") && text.contains("localization"), "{text}");
+}
+
+#[test]
+fn an_l2_penalty_shrinks_with_every_algorithm_that_takes_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, schema) = synthetic(folder.path(), Task::Regression);
+    let file = CsvFile::open(&path).unwrap();
+    let fit = |algorithm, l2| {
+        let settings = Settings { l2, ..Settings::default() };
+        let config = TrainConfig { settings, ..config(algorithm, Adjacency::AddRemove, 100.0) };
+        let loaded = load(&config, schema.clone(), &file, &|_, _| ()).unwrap();
+        let noise = NoiseSource::insecure_from_seed(3);
+        let (trained, _) = train(loaded, &mut Ledger::in_memory().unwrap(), noise, &mut |_| Ok(())).unwrap();
+        match evaluate(&trained.model, &file).unwrap() {
+            Metrics::Number { r2, .. } => r2,
+            Metrics::Label { .. } | Metrics::Classes { .. } => unreachable!("a number"),
+        }
+    };
+    for algorithm in [Algorithm::AdaSsp, Algorithm::BoostedAdaSsp, Algorithm::Newton, Algorithm::DpFtrl] {
+        // As dp-gd with the same penalty, and no penalty is too large for the step size.
+        for l2 in [0.5, 1e6] {
+            let (reached, expected) = (fit(algorithm, Some(l2)), fit(Algorithm::DpGd, Some(l2)));
+            assert!((reached - expected).abs() < 0.05, "{} {l2}: {reached}, {expected}", algorithm.name());
+        }
+    }
+}
+
+/// A synthetic data set in a folder, with its schema.
+fn synthetic(folder: &Path, task: Task) -> (PathBuf, Schema) {
+    let kind = match task {
+        Task::Classification => SyntheticKind::Logistic,
+        Task::Regression => SyntheticKind::Linear,
+    };
+    let synthetic = Synthetic { kind, rows: 20_000, features: 4, categories: 1, noise: 0.3, seed: 7 };
+    let path = folder.join("s.csv");
+    let mut file = std::fs::File::create(&path).unwrap();
+    synthetic.write(&mut file, &|_| ()).unwrap();
+    (path, synthetic.schema())
+}
+
+fn score(algorithm: Algorithm, adjacency: Adjacency, path: &Path, schema: &Schema, epsilon: f64) -> f64 {
+    let file = CsvFile::open(path).unwrap();
+    let loaded = load(&config(algorithm, adjacency, epsilon), schema.clone(), &file, &|_, _| ()).unwrap();
+    let noise = NoiseSource::insecure_from_seed(3);
+    let (trained, mut paid) = train(loaded, &mut Ledger::in_memory().unwrap(), noise, &mut |_| Ok(())).unwrap();
+    assert!(paid.permit().is_err(), "every paid release was made");
+    match evaluate(&trained.model, &file).unwrap() {
+        Metrics::Label { auc, .. } => auc,
+        Metrics::Number { r2, .. } => r2,
+        Metrics::Classes { .. } => unreachable!("two labels"),
+    }
+}
+
+#[test]
+fn every_algorithm_finds_the_optimum_when_privacy_is_cheap() {
+    for task in [Task::Classification, Task::Regression] {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, schema) = synthetic(folder.path(), task);
+        let best = score(Algorithm::Whitened, Adjacency::AddRemove, &path, &schema, 1e4);
+        for algorithm in on_all_rows().filter(|a| *a != Algorithm::DpGdTheory) {
+            for &adjacency in relations(algorithm) {
+                let reached = score(algorithm, adjacency, &path, &schema, 100.0);
+                // AdaSSP cuts large rows in both of its sums, each in its own way, and no later step corrects that.
+                let slack = if algorithm == Algorithm::AdaSsp { 0.03 } else { 0.01 };
+                assert!(reached > best - slack, "{} {task:?} {adjacency}: {reached} of {best}", algorithm.name());
+            }
+        }
+    }
+}
+
+fn scope(adjacency: Adjacency) -> Scope {
+    Scope { dataset: DatasetId::new("a").unwrap(), adjacency }
+}
+
+const LEVELS: [u16; 2] = [3, 2];
+
+fn extreme(index: usize) -> RawRow {
+    let cell = |k: usize| [i16::MIN, -20_000, -1, 0, 1, 30_000, i16::MAX][(index / k) % 7];
+    RawRow {
+        numeric: vec![cell(1), cell(7), cell(3)],
+        codes: vec![(index % 5) as u16, (index % 3) as u16],
+        label: cell(2),
+        null: index.is_multiple_of(11),
+    }
+}
+
+fn rows(indices: &[usize]) -> Rows {
+    let mut builder = RowsBuilder::new(Shape::new(3, &LEVELS));
+    indices.iter().for_each(|&index| builder.push(&extreme(index)));
+    builder.build()
+}
+
+/// What a query releases of these rows under noise that depends on the seed alone.
+fn released(
+    indices: &[usize],
+    adjacency: Adjacency,
+    sensitivity: u64,
+    ask: impl Fn(&PrivateDataset) -> Sensitive<L2>,
+) -> Vec<i128> {
+    let data = PrivateDataset::new(rows(indices), scope(adjacency));
+    let noise = NoiseLaw::FlooredNormal;
+    let event = GaussianEvent { what: "t".into(), sensitivity, log2_scale: 20, noise, count: 1 };
+    let source = NoiseSource::insecure_from_seed(1);
+    let mut paid = pay(&mut Ledger::in_memory().unwrap(), data.scope(), &[event], source).unwrap();
+    paid.permit().unwrap().release(ask(&data)).unwrap().values().to_vec()
+}
+
+#[test]
+fn hessians_of_neighbours_differ_by_at_most_the_stated_sensitivity() {
+    let weights = ndarray::Array1::from(vec![0.4, -0.3, 2.0, 0.1, 0.2, -0.5, 0.0, 0.3, -0.1]);
+    let common = [1usize, 5, 17, 64, 200, 333];
+    for adjacency in [Adjacency::AddRemove, Adjacency::ReplaceOne] {
+        for loss in [Curved::Logistic, Curved::Squared] {
+            for bound in [1u64 << 18, 1 << 22, 1 << 27] {
+                let sensitivity = Query::Hessian { bound }.sensitivity(adjacency);
+                let ask = |data: &PrivateDataset| data.hessian(loss, &weights, bound, 100);
+                let mut largest = 0i128;
+                for index in 0..200 {
+                    let first: Vec<usize> = match adjacency {
+                        Adjacency::AddRemove => common.to_vec(),
+                        Adjacency::ReplaceOne => [&common[..], &[index * 31 + 4]].concat(),
+                    };
+                    let second = [&common[..], &[index]].concat();
+                    let (a, b) =
+                        (released(&first, adjacency, sensitivity, ask), released(&second, adjacency, sensitivity, ask));
+                    let square: i128 = a.iter().zip(&b).map(|(x, y)| (x - y) * (x - y)).sum();
+                    assert!(square <= i128::from(sensitivity) * i128::from(sensitivity));
+                    largest = largest.max(square);
+                }
+                assert!(largest > 0 || bound == 1 << 18, "{bound}");
+            }
+        }
+    }
+}
+
+/// All parts of a pass over random batches; the same source draws the same batches and the same noise.
+fn passed(indices: &[usize], adjacency: Adjacency, bound: u64, batches: u32) -> Vec<i128> {
+    let data = PrivateDataset::new(rows(indices), scope(adjacency));
+    let sensitivity = Query::PrefixSums { bound, batches }.sensitivity(adjacency);
+    let event =
+        GaussianEvent { what: "t".into(), sensitivity, log2_scale: 30, noise: NoiseLaw::FlooredNormal, count: 1 };
+    let source = NoiseSource::insecure_from_seed(4);
+    let mut paid = pay(&mut Ledger::in_memory().unwrap(), data.scope(), &[event], source).unwrap();
+    let mut pass = paid.permit().unwrap().prefix_sums(&data, bound, batches).unwrap();
+    let weights = ndarray::Array1::from(vec![0.1; 9]);
+    let gradient = Gradient { loss: Curved::Squared.into(), weights: &weights, label_scale: 1.0, clip_norm: 0.5 };
+    for _ in 0..batches {
+        assert_eq!(pass.next(&gradient).unwrap().len(), 9);
+    }
+    assert!(pass.next(&gradient).is_err(), "a batch is used once");
+    pass.finish().values().to_vec()
+}
+
+#[test]
+fn prefix_sums_of_neighbours_differ_by_at_most_the_stated_sensitivity() {
+    let common = [3usize, 8, 21, 40, 77, 100, 215, 300];
+    for adjacency in [Adjacency::AddRemove, Adjacency::ReplaceOne] {
+        for batches in [1u32, 2, 7, 33] {
+            let bound = 1 << 24;
+            let sensitivity = Query::PrefixSums { bound, batches }.sensitivity(adjacency);
+            let mut largest = 0i128;
+            for index in 0..60 {
+                // The last row, so that those before it keep their draws and a difference is the row's own.
+                let first: Vec<usize> = match adjacency {
+                    Adjacency::AddRemove => common.to_vec(),
+                    Adjacency::ReplaceOne => [&common[..], &[index * 31 + 4]].concat(),
+                };
+                let second = [&common[..], &[index]].concat();
+                let (a, b) = (passed(&first, adjacency, bound, batches), passed(&second, adjacency, bound, batches));
+                let square: i128 = a.iter().zip(&b).map(|(x, y)| (x - y) * (x - y)).sum();
+                assert!(square <= i128::from(sensitivity) * i128::from(sensitivity), "{adjacency} {batches}");
+                largest = largest.max(square);
+            }
+            assert!(largest > 0);
+        }
+    }
+}
+
+#[test]
+fn a_pass_is_refused_without_enough_budget_or_for_other_rows() {
+    let data = PrivateDataset::new(rows(&[1, 2, 3]), scope(Adjacency::AddRemove));
+    let sensitivity = Query::PrefixSums { bound: 1 << 20, batches: 4 }.sensitivity(Adjacency::AddRemove);
+    let open = |sensitivity: u64, data: &PrivateDataset| {
+        let noise = NoiseLaw::FlooredNormal;
+        let event = GaussianEvent { what: "t".into(), sensitivity, log2_scale: 30, noise, count: 1 };
+        let source = NoiseSource::insecure_from_seed(4);
+        let mut paid = pay(&mut Ledger::in_memory().unwrap(), &scope(Adjacency::AddRemove), &[event], source).unwrap();
+        paid.permit().unwrap().prefix_sums(data, 1 << 20, 4).is_ok()
+    };
+    assert!(open(sensitivity, &data) && !open(sensitivity - 1, &data));
+    assert!(!open(sensitivity, &PrivateDataset::new(rows(&[1]), scope(Adjacency::ReplaceOne))));
+    assert_eq!(Query::PrefixSums { bound: 1, batches: u32::MAX }.sensitivity(Adjacency::AddRemove), u64::MAX);
+}
+
+const PHASES: PhasePlan = PhasePlan { lipschitz: 3 << 44, shift: 6, rows: 60, dimension: 9 };
+
+/// All phases of a run on these rows from a start far out, under noise that depends on the seed alone.
+fn phased(indices: &[usize], plan: PhasePlan, loss: Curved, seed: u64) -> Vec<i128> {
+    let adjacency = Adjacency::ReplaceOne;
+    let data = PrivateDataset::new(rows(indices), scope(adjacency));
+    let sensitivity = Query::Phases { plan }.sensitivity(adjacency);
+    // A release whose noise is a hundredth of a step of the finest phase shows the means themselves.
+    let event =
+        GaussianEvent { what: "t".into(), sensitivity, log2_scale: 0, noise: NoiseLaw::FlooredNormal, count: 1 };
+    let source = NoiseSource::insecure_from_seed(seed);
+    let mut paid = pay(&mut Ledger::in_memory().unwrap(), data.scope(), &[event], source).unwrap();
+    let mut phases = paid.permit().unwrap().phases(&data, plan, loss, 1e-4).unwrap();
+    // The same public start in every phase, so that phases differ by the row alone.
+    let start: Vec<i64> = (0..9).map(|j| (j - 4) << 38).collect();
+    while phases.next(&start).is_ok() {}
+    phases.finish().values().to_vec()
+}
+
+#[test]
+fn a_replaced_row_moves_one_phase_by_at_most_the_stated_sensitivity() {
+    let sensitivity = PHASES.sensitivity();
+    let mut moved = [false; 6];
+    let mut largest = 0f64;
+    for loss in [Curved::Logistic, Curved::Squared] {
+        for case in 0..60usize {
+            let first: Vec<usize> = (0..60).map(|i| (i * 131 + case) % 700).collect();
+            let mut second = first.clone();
+            second[case] = (case * 37 + 5) % 700;
+            let (a, b) = (phased(&first, PHASES, loss, 3), phased(&second, PHASES, loss, 3));
+            assert_eq!(a.len(), 9 * PHASES.phases() as usize);
+            let mut phases_moved = 0;
+            for (phase, (x, y)) in a.chunks(9).zip(b.chunks(9)).enumerate() {
+                let square: i128 = x.iter().zip(y).map(|(p, q)| (p - q) * (p - q)).sum();
+                assert!(square <= i128::from(sensitivity) * i128::from(sensitivity), "{loss:?} {case} {phase}");
+                largest = largest.max((square as f64).sqrt() / sensitivity as f64);
+                moved[phase] |= square > 0;
+                phases_moved += usize::from(square > 0);
+            }
+            assert!(phases_moved <= 1, "a row is in one block");
+        }
+    }
+    assert_eq!(moved.iter().filter(|m| **m).count(), PHASES.phases() as usize);
+    // The first step of a block moves the mean by almost everything that is charged.
+    assert!(largest > 0.3, "{largest}");
+}
+
+#[test]
+fn phases_are_refused_for_other_rows_or_relations() {
+    let open = |adjacency, count: usize| {
+        let indices: Vec<usize> = (0..count).collect();
+        let data = PrivateDataset::new(rows(&indices), scope(adjacency));
+        let noise = NoiseLaw::FlooredNormal;
+        let event = GaussianEvent { what: "t".into(), sensitivity: u64::MAX, log2_scale: 0, noise, count: 1 };
+        let source = NoiseSource::insecure_from_seed(3);
+        let mut paid = pay(&mut Ledger::in_memory().unwrap(), data.scope(), &[event], source).unwrap();
+        paid.permit().unwrap().phases(&data, PHASES, Curved::Squared, 1.0).is_ok()
+    };
+    assert!(open(Adjacency::ReplaceOne, 60));
+    assert!(!open(Adjacency::ReplaceOne, 59) && !open(Adjacency::AddRemove, 60));
+    assert_eq!(Query::Phases { plan: PHASES }.sensitivity(Adjacency::AddRemove), u64::MAX);
+}
+
+#[test]
+fn directions_of_neighbours_differ_by_at_most_the_stated_sensitivity() {
+    let weights = ndarray::Array1::from(vec![0.4, -0.3, 2.0, 0.1, 0.2, -0.5, 0.0, 0.3, -0.1]);
+    let gradient: Vec<i128> = (0..9).map(|j| (j - 3) * (1 << 30) + 12_345).collect();
+    let (bound, reach) = (1u64 << 27, 1u64 << 40);
+    let mut used = 0f64;
+    for adjacency in [Adjacency::AddRemove, Adjacency::ReplaceOne] {
+        let sensitivity = Query::Direction { reach }.sensitivity(adjacency);
+        // A ridge near one row's part: the bound is attained by a row along the gradient where there are no others.
+        for (common, ridge) in [(&[][..], 1u64 << 27), (&[1usize, 5, 17, 64][..], 1 << 25), (&[7, 9], 1 << 33)] {
+            let asked = Direction { gradient: &gradient, bound, ridge, reach };
+            let ask = |data: &PrivateDataset| data.direction(Curved::Squared, &weights, &asked).unwrap();
+            for index in 0..120 {
+                let first: Vec<usize> = match adjacency {
+                    Adjacency::AddRemove => common.to_vec(),
+                    Adjacency::ReplaceOne => [common, &[index * 31 + 4]].concat(),
+                };
+                let second = [common, &[index]].concat();
+                let (a, b) =
+                    (released(&first, adjacency, sensitivity, ask), released(&second, adjacency, sensitivity, ask));
+                let square: i128 = a.iter().zip(&b).map(|(x, y)| (x - y) * (x - y)).sum();
+                assert!(square <= i128::from(sensitivity) * i128::from(sensitivity), "{adjacency} {index}");
+                used = used.max((square as f64).sqrt() / sensitivity as f64);
+            }
+        }
+    }
+    assert!(used > 0.3, "{used}");
+}
+
+#[test]
+fn budgets_are_exact_in_rho_too() {
+    for algorithm in on_all_rows() {
+        let adjacency = *relations(algorithm).last().unwrap();
+        let budget = Budget::Rho(Rho::from_f64(0.3).unwrap(), None);
+        let config = TrainConfig { adjacency, algorithm, ..TrainConfig::new(budget) };
+        let plan = Plan::new(&config, &schema("fair"), Some(6_000)).unwrap();
+        assert!(total_rho(&plan.charges()).unwrap() <= Rho::from_f64(0.3).unwrap());
+    }
+}

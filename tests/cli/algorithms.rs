@@ -1,0 +1,58 @@
+//! Every algorithm from the command line to a verified model.
+
+use serde_json::Value;
+
+use super::support::{Folder, number};
+
+/// Names, and the relations under which each is defined.
+const ALGORITHMS: [(&str, &[&str]); 7] = [
+    ("adassp", &["add-remove", "replace-one"]),
+    ("boosted-adassp", &["add-remove", "replace-one"]),
+    ("newton", &["add-remove", "replace-one"]),
+    ("newton-double-noise", &["add-remove", "replace-one"]),
+    ("dp-ftrl", &["add-remove", "replace-one"]),
+    ("localization", &["replace-one"]),
+    ("dp-gd", &["add-remove", "replace-one"]),
+];
+
+#[test]
+fn every_algorithm_trains_and_its_statement_log_and_charge_verify() {
+    for data in ["fair", "randhie"] {
+        for (name, relations) in ALGORITHMS {
+            for relation in relations {
+                let folder = Folder::with(data);
+                let flags = format!("--algorithm {name} --adjacency {relation}");
+                folder.succeed(&format!("train {data}.csv --epsilon 1 {flags} --out m.json --log m.jsonl"));
+                let verified = folder.succeed(&format!("verify m.json --log m.jsonl --ledger {data}.ledger.sqlite"));
+                assert!(verified.stdout.ends_with("\nverified\n"), "{verified:?}");
+                let stated = folder.json("m.json")["statement"].clone();
+                assert_eq!(stated["facts"]["algorithm"], name);
+                assert!(number(&stated, "/guarantee/epsilon") <= 1.0 && number(&stated, "/guarantee/epsilon") > 0.98);
+                let last: Value = serde_json::from_str(folder.text("m.jsonl").lines().last().unwrap()).unwrap();
+                assert!(number(&last, "/epsilon_exact") <= number(&stated, "/guarantee/epsilon"), "{last}");
+                folder.edit("m.json", "\"log2_scale\": ", "\"log2_scale\": 1");
+                assert_eq!(folder.run("verify m.json --log m.jsonl").code, Some(1), "an edited event is seen");
+            }
+        }
+    }
+}
+
+#[test]
+fn localization_is_refused_where_rows_come_and_go() {
+    let folder = Folder::with("fair");
+    let before = folder.contents();
+    let refused = folder.run("train fair.csv --epsilon 1 --algorithm localization");
+    assert_eq!(refused.code, Some(2), "{refused:?}");
+    assert!(refused.stderr.contains("--adjacency replace-one"), "{refused:?}");
+    assert!(folder.contents() == before);
+}
+
+#[test]
+fn one_pass_says_so() {
+    let folder = Folder::with("fair");
+    folder.succeed("train fair.csv --epsilon 1 --algorithm dp-ftrl --steps 16 --out m.json");
+    let stated = folder.json("m.json")["statement"].clone();
+    assert!(stated["mechanism"]["sampling"].as_str().unwrap().contains("16 batches"), "{stated}");
+    assert_eq!(stated["mechanism"]["steps"], 16);
+    assert!(folder.run("train fair.csv --epsilon 1 --algorithm dp-ftrl --steps 99999").stderr.contains("--steps"));
+}
