@@ -78,7 +78,7 @@ pub struct Problem<'a> {
     pub loss: Objective,
     /// The integer that will stand for 1.0 in an encoded row.
     pub unit: i16,
-    /// The number of rows, where it is public.
+    /// The number of rows, where it is public; it may be zero.
     pub rows: Option<u64>,
     /// Law of the noise.
     pub noise: NoiseLaw,

@@ -220,9 +220,9 @@ impl Plan {
         self.planned().into_iter().map(|planned| planned.charge).collect()
     }
 
-    /// The number of rows that train, where that is public but for the coins of a hold-out.
+    /// The number of rows that train, at least one, where that is public but for the coins of a hold-out.
     pub fn training_rows(&self) -> Option<u64> {
-        self.rows.map(|(n, _)| training_rows(n, self.holdout.as_ref()))
+        self.rows.map(|(n, _)| training_rows(n, self.holdout.as_ref()).max(1))
     }
 
     /// Number of optimizer steps.
@@ -299,10 +299,9 @@ fn plan_moments(
     MomentPlan::new(shape, config.adjacency, rho.lower() * share, parts, config.noise).map(Some)
 }
 
-/// The expected number of rows that train, at least one.
+/// The number of rows that train: exact, or, with a hold-out, expected and rounded.
 fn training_rows(rows: u64, holdout: Option<&Holdout>) -> u64 {
-    let share = holdout.map_or(0.0, |part| part.share);
-    (rows as f64 * (1.0 - share)).round().max(1.0) as u64
+    holdout.map_or(rows, |part| (rows as f64 * (1.0 - part.share)).round() as u64)
 }
 
 /// The optimizer of an algorithm; `auto` is settled here.
