@@ -1,0 +1,108 @@
+//! `rhograd train`.
+
+mod arguments;
+mod outputs;
+mod report;
+
+use std::process::ExitCode;
+
+pub(super) use arguments::TrainArguments;
+
+use report::{page, report_load, report_spending, summary};
+
+use super::output::{bar, print, print_json, warn};
+use crate::data::CsvFile;
+use crate::error::{Error, Fallible};
+use crate::ledger::Ledger;
+use crate::noise::NoiseSource;
+use crate::train::{Loaded, LogEntry, StagedFile, Trained, load, sha256_hex, train};
+
+/// More threads than any machine this runs on has cores for.
+const MOST_THREADS: usize = 1024;
+
+pub(super) fn run(arguments: &TrainArguments) -> Fallible<ExitCode> {
+    set_threads(arguments.threads)?;
+    let config = arguments.config()?;
+    let schema = arguments.schema.read(&arguments.data)?;
+    config.check(&schema)?;
+    // Without randomness there is no run, so no row is read either.
+    let noise = match arguments.seed {
+        Some(seed) => NoiseSource::insecure_from_seed(seed),
+        None => NoiseSource::from_os()?,
+    };
+    let file = CsvFile::open(&arguments.data)?;
+    let drafted = schema.draft;
+    let loading = bar(file.body_bytes() as u64, "reading", "bytes");
+    let loaded = load(&config, schema, &file, &|done, _| loading.set_position(done))?;
+    loading.finish_and_clear();
+    drop(file);
+    report_load(&loaded);
+    if drafted {
+        warn(
+            "warning: the schema is a draft made from the rows, so the model will be marked NOT PRIVATE; replace its bounds by public ones and delete \"draft\"",
+        );
+    }
+    // Both files are staged before the charge: a directory that cannot be written to costs nothing.
+    let (out, log) = arguments.outputs();
+    arguments.refuse_overwriting(&out, &log)?;
+    let (model_file, log_file) = (StagedFile::new(&out)?, StagedFile::new(&log)?);
+    let mut ledger = arguments.open_ledger()?;
+    warn(&format!("{} steps on {} coefficients", loaded.plan().steps(), loaded.plan().dimension));
+    let finished = execute(loaded, &mut ledger, noise, model_file, log_file)?;
+    report_spending(&mut ledger, &finished.trained)?;
+    if arguments.json {
+        print_json(&summary(&finished, &out, &log))?;
+    } else {
+        print(&page(&finished.trained, &out, &log))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+struct Finished {
+    trained: Trained,
+    last: Option<LogEntry>,
+    load_seconds: f64,
+}
+
+/// Charges, trains, notes the model in the ledger, and publishes log and model.
+fn execute(
+    loaded: Loaded,
+    ledger: &mut Ledger,
+    noise: NoiseSource,
+    mut model_file: StagedFile,
+    mut log_file: StagedFile,
+) -> Fallible<Finished> {
+    let load_seconds = loaded.load_seconds;
+    let steps = bar(loaded.plan().steps(), "training", "steps");
+    let mut last = None;
+    let (trained, paid) = train(loaded, ledger, noise, &mut |entry: &LogEntry| {
+        log_file.append(entry.to_json()?.as_bytes())?;
+        steps.set_position(entry.step);
+        last = Some(entry.clone());
+        Ok(())
+    })?;
+    steps.finish_and_clear();
+    let text = trained.model.to_json();
+    model_file.append(text.as_bytes())?;
+    // Noted first, so that every model that can be seen is in the ledger. It was paid for: it is
+    // published even where the note fails, and `verify --ledger` will then say so.
+    let noted = ledger.complete(paid.reservation(), &sha256_hex(text.as_bytes()));
+    log_file.publish()?;
+    model_file.publish()?;
+    noted?;
+    Ok(Finished { trained, last, load_seconds })
+}
+
+fn set_threads(threads: Option<usize>) -> Fallible<()> {
+    match threads {
+        None => Ok(()),
+        Some(n) if n == 0 || n > MOST_THREADS => {
+            let problem = format!("is {n}, must be in 1..={MOST_THREADS}");
+            Err(Error::parameter("--threads", problem, "leave it out to use all"))
+        }
+        Some(n) => rayon::ThreadPoolBuilder::new()
+            .num_threads(n)
+            .build_global()
+            .map_err(|e| Error::parameter("--threads", e.to_string(), "use fewer threads")),
+    }
+}

@@ -1,0 +1,49 @@
+//! Where the results of `rhograd train` go, and what they must not overwrite.
+
+use std::path::{Path, PathBuf};
+
+use super::arguments::TrainArguments;
+use crate::cli::arguments::{same_file, stem};
+use crate::error::{Error, Fallible};
+use crate::ledger::Ledger;
+
+impl TrainArguments {
+    pub(super) fn outputs(&self) -> (PathBuf, PathBuf) {
+        let name = stem(&self.data);
+        let out = self.out.clone().unwrap_or_else(|| PathBuf::from(format!("{name}.model.json")));
+        let beside = || {
+            let file = out.file_name().map(|f| f.to_string_lossy().into_owned()).unwrap_or_default();
+            let base = file.strip_suffix(".model.json").or(file.strip_suffix(".json")).unwrap_or(&file);
+            out.with_file_name(format!("{base}.log.jsonl"))
+        };
+        let log = self.log.clone().unwrap_or_else(beside);
+        (out, log)
+    }
+
+    fn ledger_path(&self) -> PathBuf {
+        let beside = || self.data.with_file_name(format!("{}.ledger.sqlite", stem(&self.data)));
+        self.ledger.clone().unwrap_or_else(beside)
+    }
+
+    pub(super) fn open_ledger(&self) -> Fallible<Ledger> {
+        if self.no_ledger { Ledger::in_memory() } else { Ledger::open_or_create(self.ledger_path()) }
+    }
+
+    /// A result must not take the place of an input, of the ledger, or of the other result.
+    pub(super) fn refuse_overwriting(&self, out: &Path, log: &Path) -> Fallible<()> {
+        let ledger = self.ledger_path();
+        let mut kept = vec![("the data", self.data.clone()), ("the schema", self.schema.path(&self.data)?)];
+        for suffix in ["", "-journal", "-wal"] {
+            let mut name = ledger.clone().into_os_string();
+            name.push(suffix);
+            kept.push(("the ledger", PathBuf::from(name)));
+        }
+        for (flag, output) in [("--out", out), ("--log", log)] {
+            if let Some((what, _)) = kept.iter().find(|(_, path)| same_file(path, output)) {
+                return Err(Error::parameter(flag, format!("would overwrite {what}"), "name another file"));
+            }
+            kept.push(("the other result", output.to_owned()));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,101 @@
+//! What `rhograd train` tells: results on standard output, the custodian's part on standard error.
+
+use std::path::Path;
+
+use serde_json::json;
+
+use super::Finished;
+use crate::cli::model::{evaluated, most_telling, plain_statement};
+use crate::cli::output::{seconds, warn};
+use crate::error::Fallible;
+use crate::ledger::Ledger;
+use crate::train::{Loaded, Trained};
+
+/// What the custodian may know about the load; standard error only.
+pub(super) fn report_load(loaded: &Loaded) {
+    let report = &loaded.report;
+    warn(&format!("custodian-only: {} lines read in {}", report.lines, seconds(loaded.load_seconds)));
+    if let Some(line) = report.first_unusable {
+        warn(&format!(
+            "custodian-only: {} lines are no records (wrong number of cells, or a label or target that the schema does not allow) and contribute nothing; the first is line {line}",
+            report.unusable
+        ));
+    }
+    if report.positives == Some(0) {
+        warn("custodian-only: no row has the positive label; check \"positive\" in the schema");
+    }
+    if report.missing + report.undeclared > 0 {
+        warn(&format!(
+            "custodian-only: {} numeric cells missing or unreadable, {} category cells not declared",
+            report.missing, report.undeclared
+        ));
+    }
+}
+
+/// What all runs on the data set have cost so far; a function of public parameters.
+pub(super) fn report_spending(ledger: &mut Ledger, trained: &Trained) -> Fallible<()> {
+    let Some(path) = ledger.path().map(Path::to_owned) else { return Ok(()) };
+    let dataset = crate::privacy::DatasetId::new(trained.model.statement.dataset.id.clone())?;
+    let summary = ledger.summary(&dataset)?;
+    let cap = match &summary.left {
+        Some(left) => format!("{} left under its cap", left.lower()),
+        None => "no cap set; `rhograd ledger cap` sets one".into(),
+    };
+    warn(&format!(
+        "ledger {}: \"{dataset}\" has spent rho {} in {} runs, {cap}",
+        path.display(),
+        summary.spent.upper(),
+        summary.runs
+    ));
+    Ok(())
+}
+
+pub(super) fn page(trained: &Trained, out: &Path, log: &Path) -> String {
+    format!(
+        "{}\n{}{}\nmodel  {}\nlog    {}\n",
+        plain_statement(&trained.model.statement),
+        most_telling(&trained.model, 10),
+        evaluated(&trained.model),
+        out.display(),
+        log.display()
+    )
+}
+
+pub(super) fn summary(finished: &Finished, out: &Path, log: &Path) -> serde_json::Value {
+    let Finished { trained, last, load_seconds } = finished;
+    let statement = &trained.model.statement;
+    let facts = &statement.facts;
+    let guarantee = &statement.guarantee;
+    let number = |text: &str| text.parse::<f64>().unwrap_or(f64::INFINITY);
+    json!({
+        "dp": statement.dp,
+        "dataset": facts.dataset,
+        "model": facts.model,
+        "algorithm": facts.algorithm,
+        "adjacency": facts.adjacency,
+        "rho": number(&guarantee.rho_upper),
+        "epsilon": number(&guarantee.epsilon),
+        "delta": number(&guarantee.delta),
+        "epsilon_exact": guarantee.epsilon_exact.as_deref().map(number),
+        "epsilon_zcdp": guarantee.epsilon_zcdp.as_deref().map(number),
+        "epsilon_zcdp_classical": guarantee.epsilon_zcdp_classical.as_deref().map(number),
+        "epsilon_pld": guarantee.epsilon_pld.as_deref().map(number),
+        "epsilon_rdp": guarantee.epsilon_rdp.as_deref().map(number),
+        "approximate_delta": guarantee.approximate_delta.as_deref().map(number),
+        "steps": statement.mechanism.steps,
+        "noise_multiplier": statement.mechanism.noise_multiplier,
+        "sigma": statement.mechanism.sigma,
+        "clip": statement.mechanism.clip_norm,
+        "settings": facts.settings,
+        "dimension": facts.dimension,
+        "evaluation": trained.model.evaluation,
+        "releases": last.as_ref().map_or(0, |entry| entry.release),
+        "out": out,
+        "log": log,
+        "custodian_only": ["load_seconds", "train_seconds", "seconds_per_step", "rows_per_second"],
+        "load_seconds": load_seconds,
+        "train_seconds": trained.train_seconds,
+        "seconds_per_step": trained.seconds_per_step,
+        "rows_per_second": trained.rows_per_second,
+    })
+}

@@ -1,0 +1,49 @@
+//! Whether recorded facts fit each other.
+
+use super::facts::{Facts, ReleaseFacts};
+use crate::accounting::claim;
+use crate::error::{Error, Fallible};
+use crate::private::{PhasePlan, Query};
+
+/// Every event costs what its query says, and nothing was used that no release records.
+pub(super) fn check_releases(facts: &Facts) -> Fallible<()> {
+    for ReleaseFacts { charge, query, unit } in &facts.releases {
+        charge.check()?;
+        claim::confirm(charge, facts.adjacency)?;
+        if charge.count() >= 1 << 32 {
+            return Err(damaged("records more releases than a run can make"));
+        }
+        if charge.sensitivity() != query.sensitivity(facts.adjacency) || !query.fits(charge) {
+            return Err(damaged("a sensitivity does not follow from its query and the adjacency"));
+        }
+        query.check()?;
+        if !(*unit > 0.0 && unit.is_finite()) {
+            return Err(damaged("a grid step stands for no length"));
+        }
+    }
+    let foreign = |plan: &PhasePlan| Some(plan.rows) != facts.rows || plan.dimension != facts.dimension;
+    if facts.releases.iter().any(|release| matches!(&release.query, Query::Phases { plan } if foreign(plan))) {
+        return Err(damaged("a release is of another number of rows or coefficients"));
+    }
+    let moments = facts.releases.iter().find_map(|release| match &release.query {
+        Query::Moments { weights, columns } => Some((weights, *columns)),
+        _ => None,
+    });
+    let counted = moments.is_some_and(|(weights, _)| weights.count > 0);
+    let featured = moments.is_some_and(|(weights, _)| weights.features > 0);
+    let scored = facts.releases.iter().any(|release| matches!(release.query, Query::Scores { .. }));
+    if scored != facts.holdout.is_some() {
+        return Err(damaged("a hold-out and its release do not fit"));
+    }
+    if moments.is_some_and(|(_, columns)| columns != facts.numeric_columns)
+        || counted == facts.rows.is_some()
+        || (facts.standardised && !featured)
+    {
+        return Err(damaged("moments or a row count were used that no release records"));
+    }
+    Ok(())
+}
+
+pub(super) fn damaged(why: &str) -> Error {
+    Error::parameter("statement", why, "the file is damaged or was edited")
+}

@@ -1,0 +1,183 @@
+//! What happened, as a run recorded it.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::check::damaged;
+use crate::accounting::Conversion;
+use crate::error::Fallible;
+use crate::ledger::{ExactRho, Position};
+use crate::optim::Record;
+use crate::privacy::{Adjacency, Charge, Delta, NoiseLaw};
+use crate::private::Query;
+use crate::train::config::Algorithm;
+use crate::train::kind::ModelKind;
+use crate::train::plan::{Plan, official_conversion};
+
+/// What happened, as recorded; every other number of a statement follows from these.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Facts {
+    /// The custodian's name of the data set.
+    pub dataset: String,
+    /// Neighbouring relation.
+    pub adjacency: Adjacency,
+    /// Every kind of release, in order.
+    pub releases: Vec<ReleaseFacts>,
+    /// Number of numeric columns.
+    pub numeric_columns: usize,
+    /// Whether features were standardised by released moments.
+    pub standardised: bool,
+    /// The budget that the run was allowed.
+    pub budget_rho: ExactRho,
+    /// Delta of the report, as decimal text.
+    pub delta: String,
+    /// Where delta came from.
+    pub delta_origin: String,
+    /// Model family.
+    pub model: ModelKind,
+    /// Algorithm that ran.
+    pub algorithm: Algorithm,
+    /// Number of coefficients.
+    pub dimension: usize,
+    /// Probability with which a row was held out of training, if any were.
+    pub holdout: Option<f64>,
+    /// Settings of the algorithm; they cost nothing and bind nobody.
+    pub settings: BTreeMap<String, Value>,
+    /// The public row count, if one was used.
+    pub rows: Option<u64>,
+    /// Where the row count came from.
+    pub rows_origin: String,
+    /// SHA-256 of the schema.
+    pub schema_sha256: String,
+    /// Whether the noise came from the operating system's randomness.
+    pub secret_noise: bool,
+    /// Whether the schema was drafted from the rows.
+    pub drafted_schema: bool,
+    /// The charge, if a durable ledger holds it.
+    pub ledger: Option<LedgerFacts>,
+    /// Version of the program that wrote the file.
+    pub version: String,
+}
+
+/// One kind of release: what was paid for, what was asked, and what a grid step stood for.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ReleaseFacts {
+    /// The cost, in integers.
+    pub charge: Charge,
+    /// The query, whose sensitivity must be the one that was paid for.
+    pub query: Query,
+    /// What one grid step stood for in the reader's units.
+    pub unit: f64,
+}
+
+/// What the ledger said when the run was charged.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LedgerFacts {
+    /// The entry of the charge.
+    pub position: Position,
+    /// Random name of the run.
+    pub run: String,
+    /// Cap of the data set, if it has one.
+    pub cap_rho: Option<ExactRho>,
+    /// Total of the data set after the charge.
+    pub spent_after: ExactRho,
+    /// How often the cap was raised.
+    pub cap_raised: u64,
+}
+
+impl Facts {
+    pub(in crate::train) fn new(
+        plan: &Plan,
+        records: Vec<Record>,
+        settings: BTreeMap<String, Value>,
+    ) -> Fallible<Self> {
+        let release = |record: Record| ReleaseFacts {
+            charge: record.planned.charge,
+            query: record.planned.query,
+            unit: record.unit,
+        };
+        let rule = "public rule: a tenth of one over the public row count, at most 1e-5; 1e-6 without one";
+        let (rows, origin) = match plan.rows {
+            Some((rows, origin)) => (Some(rows), origin),
+            None => (None, "released with the moments"),
+        };
+        Ok(Facts {
+            dataset: plan.scope.dataset.to_string(),
+            adjacency: plan.scope.adjacency,
+            releases: records.into_iter().map(release).collect(),
+            numeric_columns: plan.numeric_columns,
+            standardised: plan.standardise,
+            budget_rho: ExactRho::new(&plan.rho)?,
+            delta: format!("{:e}", plan.delta.value()),
+            delta_origin: if plan.delta_by_rule { rule.into() } else { "given by the user".into() },
+            model: plan.model,
+            algorithm: plan.algorithm,
+            dimension: plan.dimension,
+            holdout: plan.holdout.as_ref().map(|holdout| holdout.share),
+            settings,
+            rows,
+            rows_origin: origin.into(),
+            schema_sha256: String::new(),
+            secret_noise: true,
+            drafted_schema: false,
+            ledger: None,
+            version: env!("CARGO_PKG_VERSION").into(),
+        })
+    }
+
+    /// Delta as a number.
+    pub(in crate::train) fn delta(&self) -> Fallible<Delta> {
+        Delta::new(self.delta.parse().unwrap_or(f64::NAN))
+    }
+
+    /// What was paid for, in order.
+    pub fn charges(&self) -> Vec<Charge> {
+        self.releases.iter().map(|release| release.charge.clone()).collect()
+    }
+
+    /// The release that the model follows from: the steps, or the last one.
+    pub(super) fn main_release(&self) -> Fallible<&ReleaseFacts> {
+        let steps = self.releases.iter().rfind(|release| release.query.is_step());
+        steps.or(self.releases.last()).ok_or_else(|| damaged("records no release"))
+    }
+
+    /// Number of optimizer steps.
+    pub(super) fn steps(&self) -> u64 {
+        let steps = self.releases.iter().filter(|release| release.query.is_step());
+        let counts = steps.map(|release| release.charge.count().saturating_mul(release.query.parts()));
+        counts.fold(0, u64::saturating_add)
+    }
+
+    /// The tightest conversion that holds for all releases together.
+    pub(super) fn conversion(&self) -> Conversion {
+        let gaussian = self.releases.iter().all(|release| release.charge.is_gaussian());
+        official_conversion(if gaussian { NoiseLaw::FlooredNormal } else { NoiseLaw::DiscreteGaussian })
+    }
+
+    /// Whether a cost is no rho, so that together they are no zCDP.
+    pub(super) fn is_claimed(&self) -> bool {
+        self.releases.iter().any(|release| release.charge.claim().is_some())
+    }
+
+    /// Whether a release is a choice among candidates.
+    pub(super) fn chooses(&self) -> bool {
+        self.releases.iter().any(|release| matches!(release.charge, Charge::Selection(_)))
+    }
+
+    /// Why the run protects nobody; empty if it does.
+    pub(super) fn faults(&self) -> Vec<String> {
+        let mut faults = Vec::new();
+        if !self.secret_noise {
+            faults.push("the noise came from a fixed seed".into());
+        }
+        if self.drafted_schema {
+            faults.push("bounds and values of the schema were read off the rows (\"draft\": true)".into());
+        }
+        faults
+    }
+}

@@ -1,0 +1,120 @@
+//! How much privacy the recorded releases keep, by every notion that holds for them.
+
+use serde::{Deserialize, Serialize};
+
+use super::DIGITS;
+use super::facts::Facts;
+use crate::accounting::{Conversion, claim, gaussian};
+use crate::error::Fallible;
+use crate::ledger::ExactRho;
+use crate::num::round::decimal_up;
+use crate::privacy::{Charge, total_delta, total_rho};
+
+part! {
+    /// The numbers, rounded upward.
+    Guarantee {
+        /// rho: exact, or, with an approximate delta, as the ledger counts it.
+        rho: ExactRho,
+        /// rho as a decimal, rounded upward.
+        rho_upper: String,
+        /// Delta of approximate zCDP, where costs are claimed; rho holds but for this probability.
+        approximate_delta: Option<String>,
+        /// mu of Gaussian DP, rounded upward; absent where not every release is Gaussian noise on all rows.
+        gaussian_mu: Option<String>,
+        /// Delta of the epsilons.
+        delta: String,
+        /// The official epsilon.
+        epsilon: String,
+        /// Which of the following is official, and why it is valid.
+        conversion: String,
+        /// By the exact Gaussian trade-off; absent with mu.
+        epsilon_exact: Option<String>,
+        /// By the optimal zCDP conversion; absent where a cost is no rho.
+        epsilon_zcdp: Option<String>,
+        /// By the classical zCDP conversion; absent where a cost is no rho.
+        epsilon_zcdp_classical: Option<String>,
+        /// By privacy-loss distributions where rows are sampled, or by these or zCDP where candidates are chosen.
+        epsilon_pld: Option<String>,
+        /// By Renyi divergences; where an objective is perturbed.
+        epsilon_rdp: Option<String>,
+    }
+}
+
+const BY_SAMPLED_LOSS: &str = "certified upper bound by privacy-loss distributions of the Poisson-sampled Gaussian \
+     (Zhu, Dong and Wang 2022, Theorem 11), the worse of both directions";
+
+const BY_RENYI: &str = "Renyi divergences of objective perturbation (Redberg, Koskela and Wang 2023, Theorem 3.2, with \
+     ln(1 + beta/Lambda)) and of the Gaussian releases, the best order";
+
+const BY_LOSS_OR_ZCDP: &str = "the smaller of the optimal-order zCDP conversion with epsilon^2/8 for each choice \
+     (Cesar and Rogers 2021) and a certified bound by privacy-loss distributions with each choice as a pure mechanism";
+
+impl Guarantee {
+    pub(super) fn of(facts: &Facts) -> Fallible<Self> {
+        let delta = facts.delta()?;
+        let charges = facts.charges();
+        let rho = total_rho(&charges)?;
+        let approximate_delta = total_delta(&charges);
+        let common = Guarantee {
+            rho: ExactRho::new(&rho)?,
+            rho_upper: rho.as_dyadic().to_decimal_up(DIGITS),
+            approximate_delta: (approximate_delta > 0.0).then(|| decimal_up(approximate_delta, DIGITS)),
+            gaussian_mu: None,
+            delta: facts.delta.clone(),
+            epsilon: String::new(),
+            conversion: String::new(),
+            epsilon_exact: None,
+            epsilon_zcdp: None,
+            epsilon_zcdp_classical: None,
+            epsilon_pld: None,
+            epsilon_rdp: None,
+        };
+        let bound = |about: f64| -> Fallible<String> {
+            Ok(decimal_up(claim::epsilon(&charges, facts.adjacency, delta, about)?, DIGITS))
+        };
+        if facts.is_claimed() {
+            let about = charges.iter().filter_map(Charge::claim).map(|claim| claim.epsilon).fold(0.0, f64::max);
+            let objective = charges.iter().any(|charge| matches!(charge, Charge::Objective(_)));
+            let bound = bound(about)?;
+            return Ok(Guarantee {
+                epsilon: bound.clone(),
+                epsilon_pld: (!objective).then(|| bound.clone()),
+                epsilon_rdp: objective.then_some(bound),
+                conversion: if objective { BY_RENYI.into() } else { BY_SAMPLED_LOSS.into() },
+                ..common
+            });
+        }
+        let epsilon = |by: Conversion| by.epsilon(rho.upper(), delta).map(|e| decimal_up(e.value(), DIGITS));
+        let official = facts.conversion();
+        if facts.chooses() {
+            let zcdp = Conversion::Optimal.epsilon(rho.upper(), delta)?.value();
+            let bound = bound(zcdp)?;
+            return Ok(Guarantee {
+                epsilon: bound.clone(),
+                conversion: BY_LOSS_OR_ZCDP.into(),
+                epsilon_zcdp: Some(epsilon(Conversion::Optimal)?),
+                epsilon_zcdp_classical: Some(epsilon(Conversion::Classical)?),
+                epsilon_pld: Some(bound),
+                ..common
+            });
+        }
+        let floored = official == Conversion::Exact;
+        let mu = gaussian::mu_upper_from_rho(rho.upper())?;
+        Ok(Guarantee {
+            gaussian_mu: floored.then(|| decimal_up(mu, DIGITS)),
+            epsilon: epsilon(official)?,
+            conversion: match official {
+                Conversion::Exact => "exact Gaussian trade-off (Balle and Wang 2018, Theorem 8); valid because every \
+                     release is a post-processing of the continuous Gaussian mechanism"
+                    .into(),
+                Conversion::Optimal | Conversion::Classical => {
+                    "optimal-order zCDP conversion (Canonne, Kamath, Steinke 2020, Proposition 12)".into()
+                }
+            },
+            epsilon_exact: if floored { Some(epsilon(Conversion::Exact)?) } else { None },
+            epsilon_zcdp: Some(epsilon(Conversion::Optimal)?),
+            epsilon_zcdp_classical: Some(epsilon(Conversion::Classical)?),
+            ..common
+        })
+    }
+}

@@ -1,0 +1,136 @@
+//! The privacy statement: a pure function of a few recorded facts, so that anyone can recompute it.
+
+/// Declares a part of the statement: all fields public and required.
+macro_rules! part {
+    ($(#[$doc:meta])* $name:ident { $($(#[$field_doc:meta])* $field:ident: $type:ty,)* }) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+        #[serde(deny_unknown_fields)]
+        pub struct $name { $($(#[$field_doc])* pub $field: $type,)* }
+    };
+}
+
+mod check;
+mod facts;
+mod guarantee;
+mod mechanism;
+mod scope;
+mod setting;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::Fallible;
+use crate::privacy::Adjacency;
+
+use check::check_releases;
+pub use facts::{Facts, LedgerFacts, ReleaseFacts};
+pub use guarantee::Guarantee;
+use mechanism::MechanismPart;
+use scope::ScopeOfUse;
+use setting::{Definition, Setting};
+
+/// Name and version of the statement format.
+const SCHEMA: &str = "rhograd-statement/1";
+
+/// Significant digits of upward-rounded numbers.
+const DIGITS: u32 = 7;
+
+part! {
+    /// A machine-readable privacy statement; every field is required.
+    Statement {
+        /// Name and version of the format, `rhograd-statement/1`.
+        schema: String,
+        /// Whether the guarantee holds at all.
+        dp: bool,
+        /// The guarantee in one sentence.
+        statement: String,
+        /// Why `dp` is false.
+        reasons_not_dp: Vec<String>,
+        /// Who sees what.
+        setting: Setting,
+        /// What kind of guarantee.
+        definition: Definition,
+        /// How much.
+        guarantee: Guarantee,
+        /// What touched the data.
+        scope: ScopeOfUse,
+        /// How.
+        mechanism: MechanismPart,
+        /// The data set.
+        dataset: DatasetPart,
+        /// What the guarantee does not cover.
+        limits: Vec<String>,
+        /// The recorded facts from which everything above follows.
+        facts: Facts,
+    }
+}
+
+part! {
+    /// The data set by name only.
+    DatasetPart {
+        /// The custodian's name.
+        id: String,
+        /// Never a hash of rows.
+        hash: Option<String>,
+    }
+}
+
+impl Statement {
+    /// Computes the statement that follows from recorded facts.
+    ///
+    /// # Errors
+    /// When the facts are inconsistent or no bound can be computed.
+    pub fn new(facts: Facts) -> Fallible<Self> {
+        check_releases(&facts)?;
+        let guarantee = Guarantee::of(&facts)?;
+        let faults = facts.faults();
+        Ok(Statement {
+            schema: SCHEMA.into(),
+            dp: faults.is_empty(),
+            statement: sentence(&facts, &guarantee, &faults),
+            reasons_not_dp: faults,
+            setting: Setting::standard(),
+            definition: Definition::of(&facts),
+            guarantee,
+            scope: ScopeOfUse::of(&facts),
+            mechanism: MechanismPart::of(&facts)?,
+            dataset: DatasetPart { id: facts.dataset.clone(), hash: None },
+            limits: limits(&facts),
+            facts,
+        })
+    }
+}
+
+fn sentence(facts: &Facts, guarantee: &Guarantee, faults: &[String]) -> String {
+    if !faults.is_empty() {
+        return format!("NOT PRIVATE: {}.", faults.join("; "));
+    }
+    let change = match facts.adjacency {
+        Adjacency::AddRemove => "adding or removing one row",
+        Adjacency::ReplaceOne => "replacing one row",
+    };
+    let why = match &guarantee.gaussian_mu {
+        _ if facts.is_claimed() => "are".to_string(),
+        Some(mu) => format!("are {mu}-Gaussian DP (hence {}-zCDP), and hence", guarantee.rho_upper),
+        // One choice keeps its epsilon as a pure mechanism, which does not follow from its rho.
+        None if facts.chooses() => format!("are {}-zCDP and", guarantee.rho_upper),
+        None => format!("are {}-zCDP, and hence", guarantee.rho_upper),
+    };
+    format!(
+        "Model, log and this statement together {why} ({}, {})-differentially private, with respect to {change}.",
+        guarantee.epsilon, guarantee.delta
+    )
+}
+
+fn limits(facts: &Facts) -> Vec<String> {
+    let mut limits = vec![
+        "protects rows, not persons with several rows".to_string(),
+        "timing and memory of the training host are out of scope".to_string(),
+        "holds only if the schema, the row count and the settings were not chosen by looking at the rows".to_string(),
+    ];
+    limits.push(match &facts.ledger {
+        Some(_) => "the budget binds only runs recorded in this ledger".to_string(),
+        None => "no durable ledger recorded this run; nothing binds further runs on the data set".to_string(),
+    });
+    limits
+}

@@ -1,0 +1,75 @@
+//! Everything that touched the data.
+
+use serde::{Deserialize, Serialize};
+
+use super::DIGITS;
+use super::facts::Facts;
+use crate::num::round::{decimal_down, decimal_up};
+use crate::privacy::Charge;
+
+part! {
+    /// One kind of access to the data.
+    Access {
+        /// What was released.
+        what: String,
+        /// How often.
+        count: u64,
+        /// Noise standard deviation over l2 sensitivity, rounded downward.
+        noise_multiplier: String,
+        /// Largest probability with which a row takes part in one of them; absent where all rows do.
+        sampling_rate: Option<String>,
+        /// rho of all of them, rounded upward; absent where rho cannot express the cost.
+        rho_upper: Option<String>,
+    }
+}
+
+part! {
+    /// Everything that touched the data.
+    ScopeOfUse {
+        /// Accesses, in order.
+        data_accesses: Vec<Access>,
+        /// Preprocessing.
+        preprocessing: String,
+        /// Hyper-parameter search.
+        hyperparameter_search: String,
+        /// Pretraining data.
+        pretraining_data: String,
+        /// Evaluation.
+        evaluation_on_private_data: String,
+    }
+}
+
+impl ScopeOfUse {
+    pub(super) fn of(facts: &Facts) -> Self {
+        let access = |charge: &Charge| Access {
+            what: charge.what().to_owned(),
+            count: charge.count(),
+            noise_multiplier: decimal_down(charge.noise_multiplier(), DIGITS),
+            sampling_rate: match charge {
+                Charge::Sampled(event) => Some(decimal_up(event.rate(), DIGITS)),
+                Charge::Gaussian(_) | Charge::Objective(_) | Charge::Selection(_) => None,
+            },
+            rho_upper: match charge {
+                Charge::Gaussian(event) => Some(event.rho().as_dyadic().to_decimal_up(DIGITS)),
+                Charge::Selection(event) => Some(event.rho().as_dyadic().to_decimal_up(DIGITS)),
+                Charge::Sampled(_) | Charge::Objective(_) => None,
+            },
+        };
+        ScopeOfUse {
+            data_accesses: facts.releases.iter().map(|release| access(&release.charge)).collect(),
+            preprocessing: match facts.standardised {
+                true => "by the public schema and by released moments only".into(),
+                false => "by the public schema only".into(),
+            },
+            hyperparameter_search: match facts.ledger {
+                Some(_) => "this run is charged; other runs are charged to the same ledger on their own".into(),
+                None => "no ledger: choices made by looking at other runs are not covered".into(),
+            },
+            pretraining_data: "none".into(),
+            evaluation_on_private_data: match facts.holdout {
+                Some(share) => format!("one release, charged above, on rows held out with probability {share}"),
+                None => "none".into(),
+            },
+        }
+    }
+}
