@@ -7,11 +7,11 @@ use rhograd::ledger::Ledger;
 use rhograd::loss::{BoundedLoss, Glm, Objective};
 use rhograd::noise::NoiseSource;
 use rhograd::privacy::{
-    Adjacency, Charge, Claim, DatasetId, Delta, GaussianEvent, L2, NoiseLaw, ObjectiveEvent, Rho, SampledEvent, Scope,
-    SelectionEvent,
+    Adjacency, BestRunEvent, Charge, Claim, DatasetId, Delta, GaussianEvent, L2, NoiseLaw, ObjectiveEvent, Rho,
+    SampledEvent, Scope, SelectionEvent,
 };
 use rhograd::private::{
-    Curvature, Gradient, Minimisation, Paid, Permit, PrivateDataset, Query, Released, Sensitive, pay,
+    Curvature, Gradient, Minimisation, Paid, Permit, Planned, PrivateDataset, Query, Released, Sensitive, pay,
 };
 
 #[test]
@@ -53,6 +53,74 @@ fn rows(n: usize) -> Rows {
         });
     }
     builder.build()
+}
+
+/// Runs of up to `rho`, each the last with probability 1/4.
+fn best_run(rho: f64) -> BestRunEvent {
+    let claim = Claim { epsilon: 9.0, delta: 1e-6, rho: 40.0 };
+    BestRunEvent { what: "test".into(), rho, stop: 1 << 30, claim }
+}
+
+#[test]
+fn only_the_best_run_is_opened_and_no_run_gets_more_than_was_paid_for() {
+    let scope = scope("a", Adjacency::AddRemove);
+    let data = PrivateDataset::new(rows(3), scope.clone());
+    let weights = MomentWeights { count: 1, ..MomentWeights::default() };
+    let query = Query::Moments { weights, columns: 2 };
+    let planned = |count: u64| vec![Planned { charge: event(1 << 10, count).into(), query: query.clone() }];
+    // Two releases of rho 2^-21 each.
+    let candidates = [planned(1), planned(2)];
+    let mut seen = Vec::new();
+    let (mut runs, mut trials) = (0u64, 0u64);
+    for seed in 0..400 {
+        let mut ledger = Ledger::in_memory().unwrap();
+        let charges = [Charge::BestRun(best_run(2f64.powi(-20))), event(1 << 10, 1).into()];
+        let mut paid = pay(&mut ledger, &scope, &charges, NoiseSource::insecure_from_seed(seed)).unwrap();
+        let mut scores = Vec::new();
+        let mut run = |candidate: usize, paid: &mut Paid| {
+            let first = paid.permit()?.release(data.moments(&weights))?.values()[0];
+            // The second candidate has two permits and the first but one.
+            assert_eq!(paid.permit().is_ok(), candidate == 1);
+            assert!(paid.permit().is_err());
+            seen.push(first);
+            scores.push(first);
+            if first % 7 == 0 { Err(data_error()) } else { Ok((first as f64, first)) }
+        };
+        let best = paid.best_run(&candidates, &mut run);
+        let good = scores.iter().filter(|&&score| score % 7 != 0).max();
+        match (&best, good) {
+            (Ok((candidate, value, released)), Some(good)) => {
+                assert_eq!((value, released.values()), (good, &[*candidate as i128][..]));
+            }
+            (Err(_), None) => (),
+            _ => panic!("{scores:?}"),
+        }
+        assert!(paid.permit().is_ok() && paid.permit().is_err(), "what was paid for beside it is still there");
+        runs += scores.len() as u64;
+        trials += 1;
+    }
+    // Geometric with mean 4 and variance 12; five standard errors are 0.87.
+    assert!((runs as f64 / trials as f64 - 4.0).abs() < 0.87, "{runs} runs in {trials}");
+    let all = seen.len();
+    seen.sort_unstable();
+    seen.dedup();
+    assert!(seen.len() + 20 > all, "noise is never used twice");
+
+    let paid_for = |rho: f64, candidates: &[Vec<Planned>]| {
+        let mut ledger = Ledger::in_memory().unwrap();
+        let charges = [Charge::BestRun(best_run(rho))];
+        let mut paid = pay(&mut ledger, &scope, &charges, NoiseSource::insecure_from_seed(1)).unwrap();
+        paid.best_run(candidates, &mut |_, _| Ok((1.0, ()))).is_ok()
+    };
+    assert!(paid_for(2f64.powi(-20), &candidates));
+    assert!(!paid_for(2f64.powi(-20) * 0.999, &candidates), "a candidate costs more");
+    assert!(!paid_for(2f64.powi(-20), &[]), "there is nothing to run");
+    let mut paid = paid(&scope, &[event(1 << 10, 1)]);
+    assert!(paid.best_run(&candidates, &mut |_, _| Ok((1.0, ()))).is_err(), "it was not paid for");
+}
+
+fn data_error() -> rhograd::error::Error {
+    rhograd::error::Error::numerical("test", "the iterates diverged")
 }
 
 fn event(sensitivity: u64, count: u64) -> GaussianEvent {

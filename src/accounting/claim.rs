@@ -5,7 +5,9 @@ use super::rdp::mechanisms::pure_rho;
 use super::{Conversion, pld, rdp};
 use crate::error::{Error, Fallible};
 use crate::num::round::up;
-use crate::privacy::{Adjacency, Charge, Claim, Delta, Event, NoiseLaw, ObjectiveEvent, SampledEvent, total_rho};
+use crate::privacy::{
+    Adjacency, BestRunEvent, Charge, Claim, Delta, Event, NoiseLaw, ObjectiveEvent, SampledEvent, total_rho,
+};
 
 /// Width of certified bounds over the epsilon that is asked for.
 const RELATIVE_WIDTH: f64 = 1e-4;
@@ -16,7 +18,7 @@ const SLACK: f64 = 3.0 * RELATIVE_WIDTH;
 /// A certified upper bound on the epsilon of charges together.
 ///
 /// By privacy-loss distributions, a selection counting as any mechanism of its epsilon; by Renyi divergences where an
-/// objective is perturbed; and by rho where all costs are plain zCDP. The smallest of those that hold.
+/// objective is perturbed or the best of several runs is opened; and by rho where all costs are plain zCDP. The smallest of those that hold.
 ///
 /// # Errors
 /// When noise is discrete and a cost is no rho, for which no such bound is known here, or the bound is not finite.
@@ -38,7 +40,7 @@ pub fn epsilon(charges: &[Charge], adjacency: Adjacency, delta: Delta, about: f6
         bound = Conversion::Optimal.epsilon(total_rho(charges)?.upper(), delta)?.value();
     }
     let event = Event::Composed { events: charges.iter().map(|charge| charge.event(adjacency)).collect() };
-    if charges.iter().any(|charge| matches!(charge, Charge::Objective(_))) {
+    if charges.iter().any(|charge| matches!(charge, Charge::Objective(_) | Charge::BestRun(_))) {
         bound = rdp::epsilon(&rdp::curve(&event, adjacency)?, delta, rdp::Form::Improved)?.value;
     } else if !discrete {
         bound = bound.min(pld::epsilon(&event, adjacency, delta, about * RELATIVE_WIDTH)?.upper);
@@ -60,6 +62,22 @@ pub fn epsilon(charges: &[Charge], adjacency: Adjacency, delta: Delta, about: f6
 pub fn make_objective(event: ObjectiveEvent, adjacency: Adjacency, delta: Delta) -> Fallible<ObjectiveEvent> {
     let bound = epsilon(&[Charge::Objective(event.clone())], adjacency, delta, 1.0)?;
     Ok(ObjectiveEvent { claim: claimed(bound, delta)?, ..event })
+}
+
+/// Completes the claim of the best of a random number of runs for a delta.
+///
+/// As [`make_objective`].
+///
+/// # Errors
+/// When no finite bound is found.
+///
+/// # Privacy
+/// An upper bound under the given relation.
+///
+/// Reference: Papernot and Steinke 2022, Theorem 2; Bun and Steinke 2016, section 8.
+pub fn make_best_run(event: BestRunEvent, adjacency: Adjacency, delta: Delta) -> Fallible<BestRunEvent> {
+    let bound = epsilon(&[Charge::BestRun(event.clone())], adjacency, delta, 1.0)?;
+    Ok(BestRunEvent { claim: claimed(bound, delta)?, ..event })
 }
 
 /// Completes the claim of sampled releases for a delta.

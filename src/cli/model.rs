@@ -313,6 +313,7 @@ fn epsilons(guarantee: &Guarantee) -> String {
     let known = [
         ("exact", &guarantee.epsilon_exact),
         ("by privacy-loss distributions", &guarantee.epsilon_pld),
+        ("by Renyi divergences", &guarantee.epsilon_rdp),
         ("by zCDP", &guarantee.epsilon_zcdp),
         ("by classical zCDP", &guarantee.epsilon_zcdp_classical),
     ];

@@ -16,6 +16,7 @@ mod coins;
 mod digits;
 mod discrete_gaussian;
 mod normal;
+mod runs;
 mod sample;
 mod source;
 
@@ -30,6 +31,7 @@ use crate::error::{Error, Fallible};
 use crate::privacy::{MAX_LOG2_SCALE, NoiseLaw};
 
 pub use choice::exponential_choice;
+pub use runs::RunCoins;
 pub use sample::poisson_sample;
 pub use source::{NoiseSource, NoiseStream};
 

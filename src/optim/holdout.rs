@@ -10,6 +10,9 @@ use crate::kernel::{ERROR_LIMIT, LOSS_LIMIT, MARGIN_BINS, Scoring};
 use crate::privacy::{Adjacency, GaussianEvent, MAX_LOG2_SCALE, NoiseLaw};
 use crate::private::{Paid, PrivateDataset, Query, Released};
 
+/// What the release from rows held out is called.
+pub(crate) const HELD_OUT: &str = "scores on a hold-out";
+
 /// Size of the grid: a row's entries are near `2^20` grid steps.
 const TARGET_BITS: f64 = 20.0;
 
@@ -33,6 +36,14 @@ pub struct Evaluation {
     pub metrics: BTreeMap<String, Estimate>,
 }
 
+impl Evaluation {
+    /// One number to compare models of the same data by, larger is better: minus the loss or the error.
+    pub(super) fn score(&self) -> f64 {
+        let loss = ["log_loss", "rmse"].iter().find_map(|name| self.metrics.get(*name));
+        loss.map_or(f64::NAN, |loss| -loss.value)
+    }
+}
+
 /// One release of scores on rows that took no part in training.
 ///
 /// # Privacy
@@ -45,6 +56,7 @@ pub struct HoldoutPlan {
     log2_scale: u32,
     noise: NoiseLaw,
     adjacency: Adjacency,
+    what: &'static str,
 }
 
 impl HoldoutPlan {
@@ -64,7 +76,12 @@ impl HoldoutPlan {
                 "give it a larger share, or evaluate on public data",
             ));
         }
-        Ok(HoldoutPlan { scoring, weight: weight as u32, log2_scale, noise, adjacency })
+        Ok(HoldoutPlan { scoring, weight: weight as u32, log2_scale, noise, adjacency, what: HELD_OUT })
+    }
+
+    /// The same release under another name, on rows that were not held out.
+    pub(super) fn called(self, what: &'static str) -> Self {
+        HoldoutPlan { what, ..self }
     }
 
     /// What is asked of the rows.
@@ -80,7 +97,7 @@ impl HoldoutPlan {
     /// The release, as integers.
     pub fn event(&self) -> GaussianEvent {
         GaussianEvent {
-            what: "scores on a hold-out".into(),
+            what: self.what.into(),
             sensitivity: self.query().sensitivity(self.adjacency),
             log2_scale: self.log2_scale,
             noise: self.noise,

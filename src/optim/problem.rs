@@ -9,7 +9,7 @@ use crate::error::{Error, Fallible};
 use crate::kernel::Shape;
 use crate::loss::{Curved, Objective};
 use crate::privacy::{Adjacency, Charge, Delta, Epsilon, NoiseLaw, Rho};
-use crate::private::{Paid, PrivateDataset, Query, Released};
+use crate::private::{Paid, Planned, PrivateDataset, Query, Released};
 
 /// Choices of the user; `None` means "by the optimizer's own rule".
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -130,15 +130,6 @@ impl Problem<'_> {
     pub fn with_budget(&self, budget: Rho) -> Self {
         Problem { budget, ..self.clone() }
     }
-}
-
-/// One kind of release that an optimizer will make, as often as its charge says.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Planned {
-    /// What is paid for.
-    pub charge: Charge,
-    /// What is asked of the rows.
-    pub query: Query,
 }
 
 /// What is known when an optimizer starts, all public or released.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Adjacency, Event, GaussianEvent, Mechanism, NoiseLaw, Rho, SelectionEvent};
+use super::{Adjacency, BestRunEvent, Event, GaussianEvent, Mechanism, NoiseLaw, Rho, SelectionEvent};
 use crate::error::{Error, Fallible};
 use crate::num::round::{down, up};
 
@@ -73,6 +73,8 @@ pub enum Charge {
     Objective(ObjectiveEvent),
     /// A choice among candidates by the exponential mechanism.
     Selection(SelectionEvent),
+    /// The best of a random number of runs.
+    BestRun(BestRunEvent),
 }
 
 impl From<GaussianEvent> for Charge {
@@ -88,7 +90,7 @@ impl Charge {
             Charge::Gaussian(event) => Some(event),
             Charge::Sampled(event) => Some(&event.sampled),
             Charge::Objective(event) => Some(&event.perturbed),
-            Charge::Selection(_) => None,
+            Charge::Selection(_) | Charge::BestRun(_) => None,
         }
     }
 
@@ -96,14 +98,17 @@ impl Charge {
     pub fn what(&self) -> &str {
         match self {
             Charge::Selection(event) => &event.what,
+            Charge::BestRun(event) => &event.what,
             _ => self.noised().map_or("", |event| &event.what),
         }
     }
 
-    /// The sensitivity that is paid for, in grid steps: l2, or the range of the scores' changes for a selection.
+    /// The sensitivity that is paid for, in grid steps: l2, or the range of the scores' changes for a selection; 1 for
+    /// the best run, whose cost is that of its own releases.
     pub fn sensitivity(&self) -> u64 {
         match self {
             Charge::Selection(event) => event.sensitivity,
+            Charge::BestRun(_) => 1,
             _ => self.noised().map_or(u64::MAX, |event| event.sensitivity),
         }
     }
@@ -112,11 +117,12 @@ impl Charge {
     pub fn noise_multiplier(&self) -> f64 {
         match self {
             Charge::Selection(event) => event.scale() / event.sensitivity as f64,
+            Charge::BestRun(event) => event.noise_multiplier(),
             _ => self.noised().map_or(0.0, GaussianEvent::noise_multiplier),
         }
     }
 
-    /// The law of the noise; `None` for a selection, which adds none.
+    /// The law of the noise; `None` for a selection, which adds none, and for the best run, whose releases have theirs.
     pub fn noise(&self) -> Option<NoiseLaw> {
         self.noised().map(|event| event.noise)
     }
@@ -135,6 +141,7 @@ impl Charge {
             Charge::Selection(event) => {
                 Event::repeated(Mechanism::Exponential { epsilon: event.epsilon_up() }, event.count)
             }
+            Charge::BestRun(event) => event.event(adjacency),
         }
     }
 
@@ -144,6 +151,7 @@ impl Charge {
             Charge::Gaussian(_) | Charge::Selection(_) => None,
             Charge::Sampled(event) => Some(&event.claim),
             Charge::Objective(event) => Some(&event.claim),
+            Charge::BestRun(event) => Some(&event.claim),
         }
     }
 
@@ -163,6 +171,7 @@ impl Charge {
     pub fn count(&self) -> u64 {
         match self {
             Charge::Selection(event) => event.count,
+            Charge::BestRun(_) => 1,
             _ => self.noised().map_or(0, |event| event.count),
         }
     }
@@ -175,6 +184,7 @@ impl Charge {
             Charge::Sampled(event) => Charge::Sampled(SampledEvent { sampled: one(&event.sampled), ..event.clone() }),
             Charge::Objective(event) => Charge::Objective(event.clone()),
             Charge::Selection(event) => Charge::Selection(SelectionEvent { count: 1, ..event.clone() }),
+            Charge::BestRun(event) => Charge::BestRun(event.clone()),
         }
     }
 
@@ -201,6 +211,7 @@ impl Charge {
                 curved && event.perturbed.count == 1 && event.perturbed.noise == NoiseLaw::FlooredNormal
             }
             Charge::Selection(event) => return event.check(),
+            Charge::BestRun(event) => event.is_possible(),
         };
         if claimed && possible {
             return Ok(());

@@ -4,6 +4,7 @@
 //! store and re-check years later.
 
 mod adjacency;
+mod best_run;
 mod budget;
 mod charge;
 mod event;
@@ -11,6 +12,7 @@ mod mechanism;
 mod sensitivity;
 
 pub use adjacency::{Adjacency, DatasetId, Scope};
+pub use best_run::BestRunEvent;
 pub use budget::{Delta, Epsilon, Rho};
 pub use charge::{Charge, Claim, ObjectiveEvent, SampledEvent, add_deltas, total_delta, total_rho};
 pub use event::{GaussianEvent, MAX_LOG2_SCALE, NoiseLaw, SelectionEvent};

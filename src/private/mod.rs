@@ -21,6 +21,7 @@
 //! }
 //! ```
 
+mod best_run;
 mod dataset;
 mod direction;
 mod minimise;
@@ -33,12 +34,13 @@ mod sensitive;
 #[cfg(test)]
 mod tests;
 
+pub use best_run::CandidateRun;
 pub use dataset::{ClippedRows, Gradient, PrivateDataset};
 pub use direction::Direction;
 pub use minimise::{Curvature, LOG2_REGULARISATION, MOST_SOLVED, Minimisation, Perturbation};
 pub use permit::{ObjectivePermit, Paid, Permit, Released, SampledPermit, pay};
 pub use phases::{PhasePlan, Phases};
 pub use prefix::{MOST_BATCHES, PrefixSums, prefix_coefficients};
-pub use query::Query;
+pub use query::{Planned, Query};
 pub use scores::{Candidates, CutLoss};
 pub use sensitive::Sensitive;

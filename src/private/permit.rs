@@ -33,10 +33,10 @@ pub fn pay<C: Clone + Into<Charge>>(
 /// A paid run: gives out exactly the permits that were charged.
 pub struct Paid {
     reservation: Reservation,
-    noise: Arc<NoiseSource>,
-    left: VecDeque<Charge>,
+    pub(super) noise: Arc<NoiseSource>,
+    pub(super) left: VecDeque<Charge>,
     /// Releases of the first charge for which permits were given out.
-    given: u64,
+    pub(super) given: u64,
     next_release: u32,
 }
 
@@ -76,6 +76,9 @@ impl Paid {
             )),
             (Charge::Selection(_), _) => {
                 Err(Error::refused("the next release was paid for as a choice", "use a selection permit"))
+            }
+            (Charge::BestRun(_), _) => {
+                Err(Error::refused("the next release was paid for as the best of several runs", "make those runs"))
             }
         }
     }
@@ -125,7 +128,7 @@ impl Paid {
     }
 
     /// The next release that was paid for, with its number; it counts as used from here on.
-    fn next(&mut self) -> Fallible<(Charge, u32)> {
+    pub(super) fn next(&mut self) -> Fallible<(Charge, u32)> {
         while self.left.front().is_some_and(|charge| charge.count() <= self.given) {
             self.left.pop_front();
             self.given = 0;
@@ -252,7 +255,7 @@ fn noised(charge: &Charge) -> Fallible<&GaussianEvent> {
     match charge {
         Charge::Gaussian(event) => Ok(event),
         Charge::Sampled(event) => Ok(&event.sampled),
-        Charge::Objective(_) | Charge::Selection(_) => {
+        Charge::Objective(_) | Charge::Selection(_) | Charge::BestRun(_) => {
             Err(Error::refused("the permit was not paid for as a noised sum", "use the permit of its kind"))
         }
     }

@@ -5,13 +5,13 @@ use serde::{Deserialize, Serialize};
 use super::{Curvature, MOST_BATCHES, Perturbation, PhasePlan, prefix_coefficients};
 use crate::error::Fallible;
 use crate::kernel::{DIAGONAL, MomentWeights, Scoring};
-use crate::privacy::{Adjacency, Charge};
+use crate::privacy::{Adjacency, BestRunEvent, Charge, total_rho};
 
 /// What a release asked of the rows; its l2 sensitivity is a function of these public integers alone.
 ///
 /// A statement records it beside the event that was paid for, so that whoever verifies can see that the
 /// sensitivity is the query's.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Query {
     /// [`super::PrivateDataset::moments`].
@@ -90,6 +90,33 @@ pub enum Query {
         /// Number of vertices.
         candidates: u64,
     },
+    /// [`super::Paid::best_run`].
+    BestRun {
+        /// What a run of each candidate releases.
+        candidates: Vec<Vec<Planned>>,
+    },
+}
+
+/// One kind of release that a run will make, as often as its charge says.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Planned {
+    /// What is paid for.
+    pub charge: Charge,
+    /// What is asked of the rows.
+    pub query: Query,
+}
+
+impl Planned {
+    /// Whether the charge is of the kind that pays for the query, and for exactly its sensitivity; for the best run, so of
+    /// every release of every candidate.
+    pub fn is_exact(&self, adjacency: Adjacency) -> bool {
+        let inner = match &self.query {
+            Query::BestRun { candidates } => candidates.iter().flatten().all(|planned| planned.is_exact(adjacency)),
+            _ => true,
+        };
+        inner && self.charge.sensitivity() == self.query.sensitivity(adjacency) && self.query.fits(&self.charge)
+    }
 }
 
 impl Query {
@@ -132,6 +159,7 @@ impl Query {
             // A row's losses lie in an interval of this length, and so do their changes.
             Query::Losses { most, .. } => adjacency.sum_sensitivity(*most),
             Query::Vertices { bound, .. } => adjacency.sum_sensitivity(bound.saturating_mul(2)),
+            Query::BestRun { .. } => 1,
         }
     }
 
@@ -140,6 +168,7 @@ impl Query {
         match self {
             Query::ClippedSum { .. } | Query::PrefixSums { .. } | Query::Phases { .. } => true,
             Query::Minimiser { .. } | Query::Perturbation(_) | Query::Losses { .. } | Query::Vertices { .. } => true,
+            Query::BestRun { .. } => true,
             Query::Moments { .. }
             | Query::Gram { .. }
             | Query::Scores { .. }
@@ -164,7 +193,8 @@ impl Query {
             | Query::Perturbation(_)
             | Query::PerturbedMinimiser { .. }
             | Query::Losses { .. }
-            | Query::Vertices { .. } => 1,
+            | Query::Vertices { .. }
+            | Query::BestRun { .. } => 1,
         }
     }
 
@@ -175,7 +205,10 @@ impl Query {
             (Query::Losses { candidates, .. } | Query::Vertices { candidates, .. }, Charge::Selection(event)) => {
                 *candidates == event.candidates
             }
-            (Query::Perturbation(_) | Query::Losses { .. } | Query::Vertices { .. }, _) => false,
+            (Query::BestRun { candidates }, Charge::BestRun(event)) => covers_runs(event, candidates),
+            (Query::Perturbation(_) | Query::Losses { .. } | Query::Vertices { .. } | Query::BestRun { .. }, _) => {
+                false
+            }
             (Query::ClippedSum { .. }, Charge::Sampled(_)) => true,
             (_, charge) => matches!(charge, Charge::Gaussian(_)),
         }
@@ -189,9 +222,23 @@ impl Query {
         match self {
             Query::Minimiser { curvature, .. } | Query::PerturbedMinimiser { curvature, .. } => curvature.check(),
             Query::Perturbation(perturbation) => perturbation.check(),
+            Query::BestRun { candidates } => candidates.iter().flatten().try_for_each(|planned| {
+                planned.charge.check()?;
+                planned.query.check()
+            }),
             _ => Ok(()),
         }
     }
+}
+
+/// Whether every run costs at most what is paid for a run, exactly.
+pub(super) fn covers_runs(event: &BestRunEvent, candidates: &[Vec<Planned>]) -> bool {
+    let Ok(most) = event.run_rho() else { return false };
+    let within = |run: &Vec<Planned>| {
+        let charges: Vec<Charge> = run.iter().map(|planned| planned.charge.clone()).collect();
+        charges.iter().all(|charge| charge.claim().is_none()) && total_rho(&charges).is_ok_and(|rho| rho <= most)
+    };
+    !candidates.is_empty() && candidates.iter().all(within)
 }
 
 fn root_up(square: u128) -> u128 {

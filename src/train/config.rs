@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::kind::ModelKind;
+use super::tune::Candidate;
 use crate::data::Schema;
 use crate::error::{Error, Fallible};
 use crate::optim::Settings;
@@ -31,6 +32,8 @@ pub enum Algorithm {
     Auto,
     /// An optimizer from outside this crate.
     Custom,
+    /// The best of several candidates.
+    Tuned,
     /// Full-batch DP gradient descent in coordinates whitened by a privately released Gram matrix.
     Whitened,
     /// Full-batch DP gradient descent on privately standardised features.
@@ -91,6 +94,7 @@ impl Algorithm {
         match self {
             Algorithm::Auto => "auto",
             Algorithm::Custom => "custom",
+            Algorithm::Tuned => "tuned",
             Algorithm::Whitened => "whitened",
             Algorithm::DpGd => "dp-gd",
             Algorithm::DpSgd => "dp-sgd",
@@ -125,6 +129,8 @@ pub struct TrainConfig {
     pub noise: NoiseLaw,
     /// Choices that the algorithm would otherwise make by its own rule.
     pub settings: Settings,
+    /// Candidates to choose among instead; empty for no choice.
+    pub tune: Vec<Candidate>,
     /// Whether features are standardised by privately released moments.
     pub standardise: Option<bool>,
     /// Share of rho for a release of metrics on a private hold-out; `None` for none.
@@ -145,6 +151,7 @@ impl TrainConfig {
             algorithm: Algorithm::Auto,
             noise: NoiseLaw::FlooredNormal,
             settings: Settings::default(),
+            tune: Vec::new(),
             standardise: None,
             evaluate_budget: None,
             holdout: 0.2,
@@ -167,6 +174,7 @@ impl TrainConfig {
             Budget::Epsilon(..) | Budget::Rho(..) => {}
         }
         check_settings(&self.settings)?;
+        self.tune.iter().try_for_each(|candidate| check_settings(&candidate.settings))?;
         if let Some(share) = self.evaluate_budget.filter(|share| !(*share > 0.0 && *share < 1.0)) {
             return Err(out_of_range("--evaluate-budget", share, "in (0, 1)", "try 0.1"));
         }

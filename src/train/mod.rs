@@ -11,6 +11,7 @@ mod predict;
 mod response;
 mod run;
 mod statement;
+mod tune;
 mod verify;
 
 pub use config::{Algorithm, Budget, TrainConfig, default_delta};
@@ -23,4 +24,5 @@ pub use plan::{Plan, Planner};
 pub use predict::{Predictions, predict};
 pub use run::{Loaded, Trained, load, load_with, train};
 pub use statement::{Facts, Guarantee, LedgerFacts, ReleaseFacts, Statement};
+pub use tune::{Candidate, DEFAULT_GRID};
 pub use verify::{Check, verify};

@@ -2,6 +2,7 @@
 
 use super::config::{Algorithm, Budget, TrainConfig, default_delta};
 use super::kind::ModelKind;
+use super::tune::Candidate;
 use crate::accounting::{Conversion, claim};
 use crate::data::Schema;
 use crate::error::{Error, Fallible};
@@ -9,7 +10,7 @@ use crate::kernel::{FULL_SCALE, Shape};
 use crate::optim::{
     AdaSsp, BoostedAdaSsp, DpFtrl, DpGd, DpGdTheory, DpSgd, ExponentialMechanism, FrankWolfe, HoldoutPlan,
     Localization, MomentParts, MomentPlan, Newton, NewtonDoubleNoise, ObjectivePerturbation, Optimizer,
-    OutputPerturbation, Planned, Problem, Settings, Target, WhitenedDpGd,
+    OutputPerturbation, Planned, Problem, Settings, Target, Tuned, WhitenedDpGd,
 };
 use crate::preprocess::shape_of;
 use crate::privacy::{Charge, DatasetId, Delta, Epsilon, NoiseLaw, Rho, Scope, total_rho};
@@ -105,7 +106,10 @@ impl Plan {
     /// # Errors
     /// When a setting is out of range or the budget cannot be met.
     pub fn new(config: &TrainConfig, schema: &Schema, public_len: Option<u64>) -> Fallible<Self> {
-        Self::settle(config, schema, public_len, &|standardise, problem| choose(config.algorithm, standardise, problem))
+        Self::settle(config, schema, public_len, &|standardise, problem| match config.tune.is_empty() {
+            true => choose(config.algorithm, standardise, problem),
+            false => tuned(config, schema, standardise, problem),
+        })
     }
 
     /// Plans a run of an optimizer from outside this crate; the statement calls it "custom".
@@ -129,12 +133,13 @@ impl Plan {
     ) -> Fallible<Self> {
         config.check(schema)?;
         let shape = shape_of(schema);
-        let model = config.model.unwrap_or_else(|| ModelKind::of_schema(schema));
+        let model = model_of(config, schema);
         let rows = public_rows(config, schema, public_len);
         let (rho, delta, delta_by_rule) = budget(config, rows.map(|(n, _)| n))?;
         // Categories alone leave nothing to standardise.
         let anything = shape.numeric() > 0 || model.response().is_number();
-        let standardise = anything && config.standardise.unwrap_or(config.algorithm != Algorithm::DpGdTheory);
+        let standardise = anything
+            && config.standardise.unwrap_or(config.algorithm != Algorithm::DpGdTheory || !config.tune.is_empty());
         let moments = plan_moments(config, &shape, model, &rho, standardise, rows.is_some())?;
         let holdout = Holdout::new(config, model, &rho)?;
         let releases = moments.iter().map(MomentPlan::event).chain(holdout.iter().map(|part| part.scores.event()));
@@ -304,6 +309,23 @@ fn training_rows(rows: u64, holdout: Option<&Holdout>) -> u64 {
     holdout.map_or(rows, |part| (rows as f64 * (1.0 - part.share)).round() as u64)
 }
 
+/// The choice among the candidates of a request.
+fn tuned(config: &TrainConfig, schema: &Schema, standardise: bool, problem: &Problem<'_>) -> Fallible<Choice> {
+    let names = config.tune.iter().map(|candidate| candidate.name.clone()).collect();
+    let scoring = model_of(config, schema).scoring()?;
+    let planner = |index: usize, problem: &Problem<'_>| {
+        let candidate: &Candidate = &config.tune[index];
+        let settings = Settings { l2: candidate.settings.l2.or(problem.settings.l2), ..candidate.settings.clone() };
+        choose(candidate.algorithm, standardise, &Problem { settings: &settings, ..problem.clone() })
+            .map(|(_, optimizer)| optimizer)
+    };
+    Ok((Algorithm::Tuned, Box::new(Tuned::plan(problem, scoring, names, &planner)?)))
+}
+
+fn model_of(config: &TrainConfig, schema: &Schema) -> ModelKind {
+    config.model.unwrap_or_else(|| ModelKind::of_schema(schema))
+}
+
 /// The optimizer of an algorithm; `auto` is settled here.
 fn choose(algorithm: Algorithm, standardise: bool, problem: &Problem<'_>) -> Fallible<Choice> {
     Ok(match algorithm {
@@ -314,8 +336,8 @@ fn choose(algorithm: Algorithm, standardise: bool, problem: &Problem<'_>) -> Fal
                 _ => (Algorithm::DpGd, Box::new(DpGd::plan(problem)?)),
             }
         }
-        Algorithm::Custom => {
-            return Err(Error::parameter("algorithm", "custom has no planner", "use `load_with` of the library"));
+        Algorithm::Custom | Algorithm::Tuned => {
+            return Err(Error::parameter("algorithm", "has no planner of its own", "use `load_with` or `tune`"));
         }
         Algorithm::Whitened => (algorithm, Box::new(WhitenedDpGd::plan(problem)?)),
         Algorithm::DpGd => (algorithm, Box::new(DpGd::plan(problem)?)),

@@ -218,7 +218,7 @@ fn gaussian(facts: &mut Facts, index: usize) -> &mut GaussianEvent {
         Charge::Gaussian(event) => event,
         Charge::Sampled(event) => &mut event.sampled,
         Charge::Objective(event) => &mut event.perturbed,
-        Charge::Selection(event) => panic!("{event:?} adds no noise"),
+        other => panic!("{other:?} adds no noise of its own"),
     }
 }
 

@@ -9,7 +9,7 @@ use crate::cli::family::FamilyArguments;
 use crate::error::Fallible;
 use crate::optim::{Averaging, Settings};
 use crate::privacy::{Epsilon, NoiseLaw, Rho};
-use crate::train::{Algorithm, Budget, TrainConfig};
+use crate::train::{Algorithm, Budget, Candidate, DEFAULT_GRID, TrainConfig};
 
 #[derive(Clone, Copy, ValueEnum)]
 enum AlgorithmArgument {
@@ -70,6 +70,7 @@ Examples:
   rhograd train adult_train.csv --epsilon 0.5 --delta 1e-6 --out adult.model.json --json
   rhograd train wages.csv --schema wages.schema.json --rho 0.1 --ledger budget.sqlite
   rhograd train wages.csv --epsilon 1 --evaluate-budget 0.1
+  rhograd train wages.csv --epsilon 1 --tune='algorithm=whitened,dp-gd;l2=0,0.01'
   rhograd train wages.csv --epsilon 1 --algorithm dp-gd-theory --rows 20000 --radius 2
 
 Writes MODEL (with its privacy statement inside) and LOG (one JSON line per release), and charges
@@ -126,6 +127,14 @@ pub(in crate::cli) struct TrainArguments {
     /// Which iterate is returned [default: tail; mean for dp-gd-theory]
     #[arg(long, value_enum)]
     averaging: Option<AveragingArgument>,
+    /// Choose among candidates by their noised losses, all of it paid from the same budget
+    ///
+    /// GRID names values of settings, as in --tune='algorithm=whitened,dp-gd;steps=8,16': algorithm, clip, steps,
+    /// learning-rate, momentum, l1, l2, radius, averaging. Few candidates are run once each; many are run a secret random
+    /// number of times (Papernot and Steinke 2022), whichever leaves each run more budget. [--tune alone:
+    /// algorithm=whitened,dp-gd]
+    #[arg(long, value_name = "GRID", num_args = 0..=1, require_equals = true, default_missing_value = DEFAULT_GRID)]
+    tune: Option<String>,
     /// Do not standardise features by privately released moments
     #[arg(long)]
     no_standardise: bool,
@@ -171,7 +180,7 @@ impl TrainArguments {
             (_, Some(rho)) => Budget::Rho(Rho::from_f64(rho)?, delta),
             (epsilon, None) => Budget::Epsilon(Epsilon::new(epsilon.unwrap_or(f64::NAN))?, delta),
         };
-        Ok(TrainConfig {
+        let config = TrainConfig {
             adjacency: self.adjacency.into(),
             model: self.family.kind()?,
             algorithm: match self.algorithm {
@@ -216,6 +225,8 @@ impl TrainArguments {
             evaluate_budget: self.evaluate_budget,
             holdout: self.holdout,
             ..TrainConfig::new(budget)
-        })
+        };
+        let tune = self.tune.as_ref().map(|grid| Candidate::grid(grid, &config)).transpose()?;
+        Ok(TrainConfig { tune: tune.unwrap_or_default(), ..config })
     }
 }

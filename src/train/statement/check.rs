@@ -3,7 +3,8 @@
 use super::facts::{Facts, ReleaseFacts};
 use crate::accounting::claim;
 use crate::error::{Error, Fallible};
-use crate::private::{PhasePlan, Query};
+use crate::optim::HELD_OUT;
+use crate::private::{PhasePlan, Planned, Query};
 
 /// Every event costs what its query says, and nothing was used that no release records.
 pub(super) fn check_releases(facts: &Facts) -> Fallible<()> {
@@ -13,7 +14,8 @@ pub(super) fn check_releases(facts: &Facts) -> Fallible<()> {
         if charge.count() >= 1 << 32 {
             return Err(damaged("records more releases than a run can make"));
         }
-        if charge.sensitivity() != query.sensitivity(facts.adjacency) || !query.fits(charge) {
+        let planned = Planned { charge: charge.clone(), query: query.clone() };
+        if !planned.is_exact(facts.adjacency) {
             return Err(damaged("a sensitivity does not follow from its query and the adjacency"));
         }
         query.check()?;
@@ -31,7 +33,7 @@ pub(super) fn check_releases(facts: &Facts) -> Fallible<()> {
     });
     let counted = moments.is_some_and(|(weights, _)| weights.count > 0);
     let featured = moments.is_some_and(|(weights, _)| weights.features > 0);
-    let scored = facts.releases.iter().any(|release| matches!(release.query, Query::Scores { .. }));
+    let scored = facts.releases.iter().any(|release| release.charge.what() == HELD_OUT);
     if scored != facts.holdout.is_some() {
         return Err(damaged("a hold-out and its release do not fit"));
     }

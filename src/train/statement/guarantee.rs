@@ -35,7 +35,7 @@ part! {
         epsilon_zcdp_classical: Option<String>,
         /// By privacy-loss distributions where rows are sampled, or by these or zCDP where candidates are chosen.
         epsilon_pld: Option<String>,
-        /// By Renyi divergences; where an objective is perturbed.
+        /// By Renyi divergences; where an objective is perturbed or the best of several runs is opened.
         epsilon_rdp: Option<String>,
     }
 }
@@ -45,6 +45,9 @@ const BY_SAMPLED_LOSS: &str = "certified upper bound by privacy-loss distributio
 
 const BY_RENYI: &str = "Renyi divergences of objective perturbation (Redberg, Koskela and Wang 2023, Theorem 3.2, with \
      ln(1 + beta/Lambda)) and of the Gaussian releases, the best order";
+
+const BY_BEST_RUN: &str = "Renyi divergences of the best of a geometric number of runs (Papernot and Steinke 2022, \
+     Theorem 2 with eta = 1) and of the other releases, the best order";
 
 const BY_LOSS_OR_ZCDP: &str = "the smaller of the optimal-order zCDP conversion with epsilon^2/8 for each choice \
      (Cesar and Rogers 2021) and a certified bound by privacy-loss distributions with each choice as a pure mechanism";
@@ -74,13 +77,18 @@ impl Guarantee {
         };
         if facts.is_claimed() {
             let about = charges.iter().filter_map(Charge::claim).map(|claim| claim.epsilon).fold(0.0, f64::max);
-            let objective = charges.iter().any(|charge| matches!(charge, Charge::Objective(_)));
+            let best = charges.iter().any(|charge| matches!(charge, Charge::BestRun(_)));
+            let renyi = best || charges.iter().any(|charge| matches!(charge, Charge::Objective(_)));
             let bound = bound(about)?;
             return Ok(Guarantee {
                 epsilon: bound.clone(),
-                epsilon_pld: (!objective).then(|| bound.clone()),
-                epsilon_rdp: objective.then_some(bound),
-                conversion: if objective { BY_RENYI.into() } else { BY_SAMPLED_LOSS.into() },
+                epsilon_pld: (!renyi).then(|| bound.clone()),
+                epsilon_rdp: renyi.then_some(bound),
+                conversion: match (best, renyi) {
+                    (true, _) => BY_BEST_RUN.into(),
+                    (_, true) => BY_RENYI.into(),
+                    _ => BY_SAMPLED_LOSS.into(),
+                },
                 ..common
             });
         }

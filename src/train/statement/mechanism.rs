@@ -42,12 +42,17 @@ impl MechanismPart {
             name: match main.charge.noise() {
                 Some(NoiseLaw::FlooredNormal) => "floor of an exact normal (Karney 2016)".into(),
                 Some(NoiseLaw::DiscreteGaussian) => "discrete Gaussian (Canonne, Kamath, Steinke 2020)".into(),
+                None if matches!(main.charge, Charge::BestRun(_)) => {
+                    "best of a secret geometric number of runs, each with the Gaussian noise or choices recorded for it"
+                        .into()
+                }
                 None => "exponential mechanism, sampled exactly by rejection".into(),
             },
             sampling: sampling(main),
             clip_norm: main.clip_norm(),
             norm: match (&main.charge, facts.model) {
                 (Charge::Selection(_), _) => "range of the scores of candidates".into(),
+                (Charge::BestRun(_), _) => "a run as one Gaussian release of sensitivity 1".into(),
                 (_, ModelKind::Multinomial) => "l2 over all labels together, intercepts included".into(),
                 _ => "l2, intercept included".into(),
             },
@@ -88,18 +93,19 @@ fn sampling(release: &ReleaseFacts) -> String {
         | Query::Perturbation(_)
         | Query::PerturbedMinimiser { .. }
         | Query::Losses { .. }
-        | Query::Vertices { .. } => "full batch".into(),
+        | Query::Vertices { .. }
+        | Query::BestRun { .. } => "full batch".into(),
     }
 }
 
 impl ReleaseFacts {
     /// Largest norm of one row's part in the sum, in the reader's units.
     fn clip_norm(&self) -> f64 {
-        match self.query {
-            Query::ClippedSum { bound } | Query::PrefixSums { bound, .. } => bound as f64 * self.unit,
+        match &self.query {
+            Query::ClippedSum { bound } | Query::PrefixSums { bound, .. } => *bound as f64 * self.unit,
             Query::Minimiser { curvature, .. } => curvature.movement() as f64 * self.unit,
-            Query::Losses { most, .. } => most as f64 * self.unit,
-            Query::Vertices { bound, .. } => bound as f64 * self.unit,
+            Query::Losses { most, .. } => *most as f64 * self.unit,
+            Query::Vertices { bound, .. } => *bound as f64 * self.unit,
             Query::Moments { .. }
             | Query::Gram { .. }
             | Query::Scores { .. }
@@ -107,6 +113,7 @@ impl ReleaseFacts {
             | Query::Direction { .. }
             | Query::Phases { .. }
             | Query::Perturbation(_)
+            | Query::BestRun { .. }
             | Query::PerturbedMinimiser { .. } => self.charge.sensitivity() as f64 * self.unit,
         }
     }

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::DIGITS;
 use super::facts::Facts;
 use crate::num::round::{decimal_down, decimal_up};
+use crate::optim::TUNED;
 use crate::privacy::Charge;
 
 part! {
@@ -47,12 +48,12 @@ impl ScopeOfUse {
             noise_multiplier: decimal_down(charge.noise_multiplier(), DIGITS),
             sampling_rate: match charge {
                 Charge::Sampled(event) => Some(decimal_up(event.rate(), DIGITS)),
-                Charge::Gaussian(_) | Charge::Objective(_) | Charge::Selection(_) => None,
+                Charge::Gaussian(_) | Charge::Objective(_) | Charge::Selection(_) | Charge::BestRun(_) => None,
             },
             rho_upper: match charge {
                 Charge::Gaussian(event) => Some(event.rho().as_dyadic().to_decimal_up(DIGITS)),
                 Charge::Selection(event) => Some(event.rho().as_dyadic().to_decimal_up(DIGITS)),
-                Charge::Sampled(_) | Charge::Objective(_) => None,
+                Charge::Sampled(_) | Charge::Objective(_) | Charge::BestRun(_) => None,
             },
         };
         ScopeOfUse {
@@ -61,15 +62,24 @@ impl ScopeOfUse {
                 true => "by the public schema and by released moments only".into(),
                 false => "by the public schema only".into(),
             },
-            hyperparameter_search: match facts.ledger {
-                Some(_) => "this run is charged; other runs are charged to the same ledger on their own".into(),
-                None => "no ledger: choices made by looking at other runs are not covered".into(),
-            },
+            hyperparameter_search: hyperparameter_search(facts),
             pretraining_data: "none".into(),
             evaluation_on_private_data: match facts.holdout {
                 Some(share) => format!("one release, charged above, on rows held out with probability {share}"),
                 None => "none".into(),
             },
         }
+    }
+}
+
+/// What was chosen by looking at the rows, and who pays for it.
+fn hyperparameter_search(facts: &Facts) -> String {
+    let other = match facts.ledger {
+        Some(_) => "this run is charged; other runs are charged to the same ledger on their own",
+        None => "no ledger: choices made by looking at other runs are not covered",
+    };
+    match facts.settings.contains_key(TUNED) {
+        true => format!("a choice among the candidates listed in the settings, paid for above; {other}"),
+        false => other.into(),
     }
 }

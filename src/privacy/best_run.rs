@@ -1,0 +1,58 @@
+//! The best of a random number of runs, as a record.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Adjacency, Claim, Event, Mechanism, Rho, RunCount};
+use crate::num::round::{down, up};
+
+/// The best of a geometric number of runs, each rho-zCDP; all other runs, and how many there were, stay secret.
+///
+/// After every run it stops with probability `stop / 2^32`, whatever the run said, and opens the run whose own released
+/// score is best.
+///
+/// Reference: Liu and Talwar 2019; Papernot and Steinke 2022, Theorem 2 with `eta = 1`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BestRunEvent {
+    /// What is released, in words.
+    pub what: String,
+    /// rho of the costliest run.
+    pub rho: f64,
+    /// Numerator over `2^32` of the probability with which a run is the last.
+    pub stop: u32,
+    /// What it costs.
+    pub claim: Claim,
+}
+
+impl BestRunEvent {
+    /// The probability with which a run is the last, exactly.
+    pub fn stop_probability(&self) -> f64 {
+        f64::from(self.stop) / 2f64.powi(32)
+    }
+
+    /// What one run may cost.
+    ///
+    /// # Errors
+    /// When the record holds no number.
+    pub fn run_rho(&self) -> crate::error::Fallible<Rho> {
+        Rho::from_f64(self.rho)
+    }
+
+    /// The noise multiplier of one Gaussian release of the same rho, rounded down.
+    pub(super) fn noise_multiplier(&self) -> f64 {
+        down(1.0 / up((2.0 * self.rho).sqrt(), 1), 1)
+    }
+
+    /// The releases as an event for the accountant: a Gaussian release has the largest divergences that rho allows.
+    ///
+    /// The recorded rho holds under `adjacency`; accountants double sensitivities under replace-one themselves.
+    pub(super) fn event(&self, adjacency: Adjacency) -> Event {
+        let noise_multiplier = down(self.noise_multiplier() * adjacency.sum_sensitivity(1) as f64, 1);
+        let runs = RunCount::TruncatedNegativeBinomial { eta: 1.0, gamma: self.stop_probability() };
+        Event::Selected { event: Box::new(Event::Single { mechanism: Mechanism::Gaussian { noise_multiplier } }), runs }
+    }
+
+    pub(super) fn is_possible(&self) -> bool {
+        self.rho > 0.0 && self.rho.is_finite() && self.stop > 0
+    }
+}
