@@ -124,11 +124,15 @@ fn a_loss_without_a_theory_is_refused_with_the_cure() {
 }
 
 #[test]
-fn blocks_of_public_size_go_with_no_hold_out() {
+fn blocks_of_public_size_leave_out_a_hold_out_of_public_size() {
     let adjacency = Adjacency::ReplaceOne;
     let config = TrainConfig { evaluate_budget: Some(0.1), ..config(Algorithm::Localization, adjacency, 1.0) };
-    let text = Plan::new(&config, &schema("fair"), Some(6_000)).unwrap_err().to_string();
-    assert!(text.contains("--evaluate-budget") && text.contains("localization"), "{text}");
+    let plan = Plan::new(&config, &schema("fair"), Some(6_001)).unwrap();
+    let phases = plan.planned().into_iter().find_map(|planned| match planned.query {
+        Query::Phases { plan } => Some(plan.rows),
+        _ => None,
+    });
+    assert_eq!((phases, plan.training_rows()), (Some(4_801), Some(4_801)));
 }
 
 #[test]

@@ -326,7 +326,8 @@ pub(super) fn evaluated(model: &ModelFile) -> String {
     let Some(evaluation) = &model.evaluation else { return String::new() };
     let mut text = format!("\nOn about {:.0} rows held out (noised, part of the release):\n", evaluation.rows);
     for (name, estimate) in &evaluation.metrics {
-        text.push_str(&format!("  {name:9} {:.4} (noise {:.4})\n", estimate.value, estimate.noise));
+        let limit = estimate.limit.map_or(String::new(), |limit| format!(", rows cut at {limit:.4}"));
+        text.push_str(&format!("  {name:10} {:.4} (noise {:.4}{limit})\n", estimate.value, estimate.noise));
     }
     text
 }

@@ -19,6 +19,7 @@ pub mod naive;
 mod partition;
 mod rows;
 mod scores;
+mod scoring;
 mod step;
 mod sums;
 
@@ -31,6 +32,7 @@ pub use gram::{DIAGONAL, GRAM_MULTIPLIER, OFF_DIAGONAL, each_entry, gram_sum, gr
 pub use losses::loss_sums;
 pub use map::IntegerMap;
 pub use rows::{FULL_SCALE, LANES, RawRow, Rows, RowsBuilder, Shape};
-pub use scores::{ERROR_LIMIT, LOSS_LIMIT, MARGIN_BINS, MARGIN_LIMIT, Scoring, score_sum};
+pub use scores::{ScoreStep, score_sum};
+pub use scoring::{MARGIN_BINS, Scoring};
 pub use step::{Step, clipped_sum};
 pub use sums::{MomentWeights, moment_sum};

@@ -36,6 +36,13 @@ impl Loss for Hinge {
     }
 }
 
+impl Hinge {
+    /// The hinge loss without rounding, `max(0, 1 - s t)`, by which scores are measured.
+    pub fn unsmoothed(margin: f64, label: f64) -> f64 {
+        (1.0 - (2.0 * label - 1.0) * margin).max(0.0)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

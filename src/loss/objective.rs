@@ -1,6 +1,6 @@
 //! What training minimises: a loss of one margin, or of one margin per label.
 
-use super::{Glm, Loss, LossVisitor, Softmax};
+use super::{Glm, Hinge, Loss, LossVisitor, Pinball, Poisson, Softmax};
 
 /// A loss as optimizers see it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -36,6 +36,33 @@ impl Objective {
             Objective::Softmax { .. } => Softmax::lipschitz(),
         }
     }
+
+    /// What the margins of a row predict: the number of the most probable label, the rate of a count, or the margin.
+    pub fn prediction(self, margins: &[f64]) -> f64 {
+        let margin = margins.first().copied().unwrap_or(f64::NAN);
+        match self {
+            Objective::Margin(Glm::Poisson(loss)) => Poisson::rate(loss.bound, margin),
+            Objective::Margin(_) => margin,
+            Objective::Softmax { .. } => {
+                (0..margins.len()).max_by(|&a, &b| margins[a].total_cmp(&margins[b])).map_or(f64::NAN, |k| k as f64)
+            }
+        }
+    }
+
+    /// The loss by which predictions are reported: without the smoothing of hinge and pinball loss, the deviance of
+    /// counts, and for all others what training minimises.
+    pub fn reported(self, margins: &[f64], label: f64) -> f64 {
+        let margin = margins.first().copied().unwrap_or(f64::NAN);
+        match self {
+            Objective::Margin(Glm::Hinge(_)) => Hinge::unsmoothed(margin, label),
+            Objective::Margin(Glm::Pinball(loss)) => Pinball::unsmoothed(loss.level, margin, label),
+            Objective::Margin(Glm::Poisson(loss)) => Poisson::deviance(Poisson::rate(loss.bound, margin), label),
+            Objective::Margin(loss) => loss.with(Value { margin, label }),
+            // A label that no margin belongs to is as wrong as can be.
+            Objective::Softmax { .. } if label < 0.0 || label as usize >= margins.len() => f64::INFINITY,
+            Objective::Softmax { .. } => Softmax::value(margins, label as usize),
+        }
+    }
 }
 
 struct Lipschitz;
@@ -45,5 +72,39 @@ impl LossVisitor for Lipschitz {
 
     fn visit<L: Loss>(self, loss: L) -> f64 {
         loss.lipschitz()
+    }
+}
+
+struct Value {
+    margin: f64,
+    label: f64,
+}
+
+impl LossVisitor for Value {
+    type Output = f64;
+
+    fn visit<L: Loss>(self, loss: L) -> f64 {
+        loss.value(self.margin, self.label)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn predictions_and_reported_losses_are_those_of_the_textbook() {
+        let softmax = Objective::Softmax { classes: 3 };
+        assert_eq!(softmax.prediction(&[0.5, 2.0, -1.0]), 1.0);
+        assert!((softmax.reported(&[0.0; 3], 2.0) - 3f64.ln()).abs() < 1e-12);
+        assert_eq!(softmax.reported(&[0.0; 3], 3.0), f64::INFINITY);
+        let counts = Objective::from(Glm::Poisson(Poisson { bound: 2.0, most: 9.0 }));
+        assert_eq!(counts.prediction(&[5.0]), 2f64.exp());
+        assert_eq!(counts.reported(&[0.0], 0.0), 2.0);
+        let hinge = Objective::from(Glm::Hinge(Hinge { width: 0.5 }));
+        assert_eq!([hinge.reported(&[1.0], 1.0), hinge.reported(&[1.0], 0.0)], [0.0, 2.0]);
+        let pinball = Objective::from(Glm::Pinball(Pinball { level: 0.75, width: 0.5 }));
+        assert_eq!([pinball.reported(&[0.0], 1.0), pinball.reported(&[0.0], -1.0)], [0.75, 0.25]);
+        assert!((Objective::from(Glm::Logistic).reported(&[0.0], 1.0) - 2f64.ln()).abs() < 1e-12);
     }
 }

@@ -90,7 +90,8 @@ impl NoiseSource {
     /// The stream from which random choices about rows of block `block` are drawn, always from its beginning.
     ///
     /// It is that of release `2^32 - 1`, a number that is kept from releases: choices are independent of all noise. The
-    /// coins of a hold-out come from block `2^32 - 1` of that number, which no row ever reaches.
+    /// coins of a hold-out come from block `2^32 - 1` of that number and the order of an exact one from the block before,
+    /// which no row ever reaches.
     pub fn row_stream(&self, block: u32) -> NoiseStream {
         self.numbered(ROWS, block)
     }

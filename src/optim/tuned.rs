@@ -2,10 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::{Fitted, HoldoutPlan, Observer, Optimizer, Planned, Problem, Progress, Record, Start};
+use super::{Fitted, HoldoutPlan, Observer, Optimizer, Planned, Problem, Progress, Record, Start, Units};
 use crate::accounting::claim;
 use crate::error::{Error, Fallible};
-use crate::kernel::Scoring;
 use crate::num::root::bisect;
 use crate::privacy::{BestRunEvent, Charge, Claim, Rho};
 use crate::private::{Paid, PrivateDataset, Query, Released};
@@ -61,19 +60,14 @@ impl Tuned {
     ///
     /// # Reference
     /// Liu and Talwar 2019; Papernot and Steinke 2022, Theorem 2.
-    pub fn plan(
-        problem: &Problem<'_>,
-        scoring: Scoring,
-        names: Vec<String>,
-        planner: &CandidatePlanner<'_>,
-    ) -> Fallible<Self> {
+    pub fn plan(problem: &Problem<'_>, names: Vec<String>, planner: &CandidatePlanner<'_>) -> Fallible<Self> {
         let once = problem.budget.lower() / names.len().max(1) as f64;
         let random = random_runs(problem, names.len() as u64)?.filter(|event| event.rho > once);
         let (rho, runs) = match random {
             Some(event) => (event.rho, Runs::Random(event)),
             None => (once, Runs::EachOnce),
         };
-        let score = HoldoutPlan::new(scoring, problem.adjacency, SCORE_SHARE * rho, problem.noise)?
+        let score = HoldoutPlan::new(problem.loss, problem.adjacency, SCORE_SHARE * rho, problem.noise)?
             .called("score of a candidate");
         let own = Rho::from_f64(rho * SLACK)?.minus(&score.event().rho());
         let problem = Problem { budget: own, target: None, ..problem.clone() };
@@ -115,7 +109,8 @@ impl Tuned {
         observe: &mut Observer<'_>,
     ) -> Fallible<(f64, Fitted)> {
         let mut fitted = self.candidates[index].run(data, start, paid, observe)?;
-        let (evaluation, released) = self.score.run(data, &fitted.weights, start.label_scale, 1.0, paid)?;
+        let units = Units { label_scale: start.label_scale, unit: 1.0, of_deviation: false };
+        let (evaluation, released) = self.score.run(data, &fitted.weights, units, paid)?;
         let record = Record { planned: self.score.planned(), unit: self.score.step() };
         observe(&Progress { released: &released, query: &record.planned.query, unit: record.unit })?;
         fitted.records.push(record);

@@ -4,8 +4,8 @@ use ndarray::Array1;
 
 use super::{Query, Sensitive};
 use crate::kernel::{
-    Caps, ClassStep, IntegerMap, MomentWeights, Rows, Scoring, Shape, Step, clipped_class_sum, clipped_sum, gram_sum,
-    hessian_sum, moment_sum, score_sum,
+    Caps, ClassStep, IntegerMap, MomentWeights, Rows, Shape, Step, clipped_class_sum, clipped_sum, gram_sum,
+    hessian_sum, moment_sum,
 };
 use crate::loss::{Curved, Logistic, Loss, LossVisitor, Objective, Softmax};
 use crate::preprocess::Standardiser;
@@ -101,20 +101,7 @@ impl PrivateDataset {
         self.sensitive(gram_sum(&self.rows, bound, most), &Query::Gram { bound })
     }
 
-    /// Sums that measure the predictions of public coefficients, see [`score_sum`].
-    ///
-    /// # Privacy
-    /// A row's vector has norm at most `weight sqrt(parts)`, a public number.
-    pub fn scores(&self, weights: &[f64], label_scale: f64, scoring: Scoring, weight: u32) -> Sensitive<L2> {
-        let query = Query::Scores { scoring, weight };
-        self.sensitive(score_sum(&self.rows, weights, label_scale, scoring, weight), &query)
-    }
-
-    /// Two data sets: rows that join by independent coins of probability `1 - exp(-exponent / 2^64)`, and the rest.
-    ///
-    /// # Privacy
-    /// The coins do not look at the rows, so a row more or less changes one part by one row and the other not at
-    /// all, given the coins.
+    /// Two data sets: the rows at chosen positions, in order, and the rest; the choice must not look at the rows.
     pub(super) fn divided(self, chosen: &[usize]) -> (Self, Self) {
         let mut left = chosen.iter().copied().peekable();
         let rest: Vec<usize> = (0..self.rows.len()).filter(|row| left.next_if_eq(row).is_none()).collect();

@@ -24,6 +24,7 @@
 mod best_run;
 mod dataset;
 mod direction;
+mod holdout;
 mod minimise;
 mod permit;
 mod phases;
@@ -37,6 +38,7 @@ mod tests;
 pub use best_run::CandidateRun;
 pub use dataset::{ClippedRows, Gradient, PrivateDataset};
 pub use direction::Direction;
+pub use holdout::HoldOut;
 pub use minimise::{Curvature, LOG2_REGULARISATION, MOST_SOLVED, Minimisation, Perturbation};
 pub use permit::{ObjectivePermit, Paid, Permit, Released, SampledPermit, pay};
 pub use phases::{PhasePlan, Phases};

@@ -46,12 +46,9 @@ impl Paid {
         &self.reservation
     }
 
-    /// Divides a data set by secret, independent coins: those held out with probability `1 - exp(-exponent / 2^64)`,
-    /// and the rest. The same run always divides in the same way.
-    pub fn hold_out(&self, data: PrivateDataset, exponent: u64) -> (PrivateDataset, PrivateDataset) {
-        // No release has this number: numbers end one before it.
-        let chosen = poisson_sample(exponent, data.private_len(), &self.noise, u32::MAX);
-        data.divided(&chosen)
+    /// The run's randomness, for choices about rows.
+    pub(super) fn source(&self) -> &NoiseSource {
+        &self.noise
     }
 
     /// The next permit of the plan, for a release from all rows.

@@ -9,7 +9,7 @@ use super::{Permit, PrivateDataset, Query, Released};
 use crate::error::{Error, Fallible};
 use crate::kernel::{FixedStep, LARGEST_WEIGHT, LOG2_WEIGHT, fixed_pass, rounding};
 use crate::loss::{Curved, LOG2_SLOPE, MonotoneSlope};
-use crate::noise::NoiseSource;
+use crate::noise::NoiseStream;
 use crate::privacy::{Adjacency, Charge, L2, Sensitivity};
 
 /// Most phases: the last uses `2^-8` of the rows at `2^-14` of the first step, and is released so much finer that its rounding,
@@ -110,7 +110,7 @@ impl Permit<L2> {
         self.check(data.scope(), &Sensitivity::new(sensitivity))?;
         let len = plan.dimension * plan.phases() as usize;
         let noise = self.draw(len)?;
-        let mut order = shuffled(plan.rows as usize, &self.noise).into_iter();
+        let mut order = shuffled(plan.rows as usize, self.noise.row_stream(0)).into_iter();
         let blocks = (0..plan.phases()).map(|phase| order.by_ref().take(plan.block(phase) as usize).collect());
         let unit = i128::from(data.unit()) << LOG2_WEIGHT;
         Ok(Phases {
@@ -130,9 +130,8 @@ impl Permit<L2> {
     }
 }
 
-/// All positions in an order that depends on the source and their number alone.
-fn shuffled(rows: usize, source: &NoiseSource) -> Vec<usize> {
-    let mut stream = source.row_stream(0);
+/// All positions in an order that depends on the stream and their number alone.
+pub(super) fn shuffled(rows: usize, mut stream: NoiseStream) -> Vec<usize> {
     let mut order: Vec<usize> = (0..rows).collect();
     for index in (1..rows).rev() {
         order.swap(index, ((u128::from(stream.next_u64()) * (index as u128 + 1)) >> 64) as usize);

@@ -15,6 +15,9 @@ const LARGEST_BUDGET: f64 = 1e6;
 /// Settings beyond this, or below one over it, would overflow numbers that are derived from them.
 const LARGEST_SETTING: f64 = 1e12;
 
+/// Largest share of the rows that may be held out.
+pub(super) const LARGEST_HOLDOUT: f64 = 0.5;
+
 /// How much privacy loss the run may cost.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Budget {
@@ -135,7 +138,7 @@ pub struct TrainConfig {
     pub standardise: Option<bool>,
     /// Share of rho for a release of metrics on a private hold-out; `None` for none.
     pub evaluate_budget: Option<f64>,
-    /// Probability with which a row is held out, if anything is evaluated.
+    /// Share of the rows that is held out, if anything is evaluated.
     pub holdout: f64,
     /// Public hint of the number of rows; overrides the schema's.
     pub rows: Option<u64>,
@@ -178,7 +181,7 @@ impl TrainConfig {
         if let Some(share) = self.evaluate_budget.filter(|share| !(*share > 0.0 && *share < 1.0)) {
             return Err(out_of_range("--evaluate-budget", share, "in (0, 1)", "try 0.1"));
         }
-        if !(self.holdout > 0.0 && self.holdout <= 0.5) {
+        if !(self.holdout > 0.0 && self.holdout <= LARGEST_HOLDOUT) {
             return Err(out_of_range("--holdout", self.holdout, "in (0, 0.5]", "try 0.2"));
         }
         if self.rows.or(schema.rows) == Some(0) {

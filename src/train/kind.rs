@@ -4,7 +4,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::data::{Schema, Task};
 use crate::error::{Error, Fallible};
-use crate::kernel::Scoring;
 use crate::loss::{Glm, Hinge, Huber, Objective, Pinball, Poisson};
 
 /// Ridge penalty where the user gives none: a hundredth of the curvature that a standardised feature has.
@@ -134,22 +133,6 @@ impl ModelKind {
             ModelKind::Huber { threshold } => format!("Huber regression, threshold {threshold}"),
             ModelKind::Quantile { level, .. } => format!("quantile regression, level {level}"),
             ModelKind::Poisson { .. } => "Poisson regression".into(),
-        }
-    }
-
-    /// What a private hold-out measures.
-    ///
-    /// # Errors
-    /// For families whose predictions are neither a log-odds nor a number in the target's units.
-    pub(super) fn scoring(self) -> Fallible<Scoring> {
-        match self.response() {
-            Response::Label if self == ModelKind::Logistic => Ok(Scoring::Label),
-            Response::Centred => Ok(Scoring::Number),
-            Response::Label | Response::Class | Response::Count => Err(Error::parameter(
-                "--evaluate-budget",
-                format!("cannot measure {}", self.words()),
-                "leave it out, and evaluate on public data",
-            )),
         }
     }
 

@@ -7,6 +7,7 @@ use crate::accounting::{Conversion, claim};
 use crate::data::Schema;
 use crate::error::{Error, Fallible};
 use crate::kernel::{FULL_SCALE, Shape};
+use crate::loss::Objective;
 use crate::optim::{
     AdaSsp, BoostedAdaSsp, DpFtrl, DpGd, DpGdTheory, DpSgd, ExponentialMechanism, FrankWolfe, HoldoutPlan,
     Localization, MomentParts, MomentPlan, Newton, NewtonDoubleNoise, ObjectivePerturbation, Optimizer,
@@ -14,6 +15,7 @@ use crate::optim::{
 };
 use crate::preprocess::shape_of;
 use crate::privacy::{Charge, DatasetId, Delta, Epsilon, NoiseLaw, Rho, Scope, total_rho};
+use crate::private::HoldOut;
 
 /// Share of rho for the release of count, means and squares: classification, regression.
 const MOMENT_SHARE: [f64; 2] = [0.05, 0.10];
@@ -34,20 +36,25 @@ const MOST_GRAM_NOISE: f64 = 30.0;
 /// Rows that take no part in training, and what is released from them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Holdout {
-    /// Probability with which a row is held out.
+    /// Share of the rows that is held out.
     pub share: f64,
-    /// A row trains with probability `exp(-exponent / 2^64)`.
-    pub exponent: u64,
     /// The release.
     pub scores: HoldoutPlan,
 }
 
 impl Holdout {
-    fn new(config: &TrainConfig, model: ModelKind, rho: &Rho) -> Fallible<Option<Self>> {
+    fn new(config: &TrainConfig, loss: Objective, rho: &Rho) -> Fallible<Option<Self>> {
         let Some(budget) = config.evaluate_budget else { return Ok(None) };
-        let scores = HoldoutPlan::new(model.scoring()?, config.adjacency, budget * rho.lower(), config.noise)?;
-        let exponent = (-(-config.holdout).ln_1p() * 2f64.powi(64)) as u64;
-        Ok(Some(Holdout { share: config.holdout, exponent, scores }))
+        let scores = HoldoutPlan::new(loss, config.adjacency, budget * rho.lower(), config.noise)?;
+        Ok(Some(Holdout { share: config.holdout, scores }))
+    }
+
+    /// How rows are chosen: an exact number of them where all may know how many there are, else by coins.
+    pub(super) fn choice(&self, public_len: Option<u64>) -> HoldOut {
+        match public_len {
+            Some(n) => HoldOut::Exactly { rows: n - training_rows(n, Some(self.share)) },
+            None => HoldOut::Coins { exponent: (-(-self.share).ln_1p() * 2f64.powi(64)) as u64 },
+        }
     }
 }
 
@@ -108,7 +115,7 @@ impl Plan {
     pub fn new(config: &TrainConfig, schema: &Schema, public_len: Option<u64>) -> Fallible<Self> {
         Self::settle(config, schema, public_len, &|standardise, problem| match config.tune.is_empty() {
             true => choose(config.algorithm, standardise, problem),
-            false => tuned(config, schema, standardise, problem),
+            false => tuned(config, standardise, problem),
         })
     }
 
@@ -141,7 +148,8 @@ impl Plan {
         let standardise = anything
             && config.standardise.unwrap_or(config.algorithm != Algorithm::DpGdTheory || !config.tune.is_empty());
         let moments = plan_moments(config, &shape, model, &rho, standardise, rows.is_some())?;
-        let holdout = Holdout::new(config, model, &rho)?;
+        let loss = model.loss(schema);
+        let holdout = Holdout::new(config, loss, &rho)?;
         let releases = moments.iter().map(MomentPlan::event).chain(holdout.iter().map(|part| part.scores.event()));
         let before: Vec<Charge> = releases.map(Charge::from).collect();
         let spent = total_rho(&before)?;
@@ -154,22 +162,15 @@ impl Plan {
         let problem = Problem {
             shape: &shape,
             adjacency: config.adjacency,
-            loss: model.loss(schema),
+            loss,
             unit: unit_of(standardise, model),
-            rows: rows.map(|(n, _)| training_rows(n, holdout.as_ref())),
+            rows: rows.map(|(n, _)| training_rows(n, holdout.as_ref().map(|part| part.share))),
             noise: config.noise,
             budget: rho.minus(&spent),
             target: target.map(|epsilon| Target { epsilon, delta, before: &before }),
             settings: &settings,
         };
         let (algorithm, optimizer) = choice(standardise, &problem)?;
-        if algorithm == Algorithm::Localization && holdout.is_some() {
-            return Err(Error::parameter(
-                "--evaluate-budget",
-                "cannot go with --algorithm localization: its blocks need the exact number of rows that train",
-                "leave it out, or use --algorithm whitened",
-            ));
-        }
         let plan = Plan {
             scope: Scope { dataset: DatasetId::new(schema.name.clone())?, adjacency: config.adjacency },
             model,
@@ -227,7 +228,8 @@ impl Plan {
 
     /// The number of rows that train, at least one, where that is public but for the coins of a hold-out.
     pub fn training_rows(&self) -> Option<u64> {
-        self.rows.map(|(n, _)| training_rows(n, self.holdout.as_ref()).max(1))
+        let share = self.holdout.as_ref().map(|part| part.share);
+        self.rows.map(|(n, _)| training_rows(n, share).max(1))
     }
 
     /// Number of optimizer steps.
@@ -304,22 +306,21 @@ fn plan_moments(
     MomentPlan::new(shape, config.adjacency, rho.lower() * share, parts, config.noise).map(Some)
 }
 
-/// The number of rows that train: exact, or, with a hold-out, expected and rounded.
-fn training_rows(rows: u64, holdout: Option<&Holdout>) -> u64 {
-    holdout.map_or(rows, |part| (rows as f64 * (1.0 - part.share)).round() as u64)
+/// The number of rows that train, rounded: exact where the number of rows is public under the relation, else expected.
+pub(super) fn training_rows(rows: u64, held_out: Option<f64>) -> u64 {
+    held_out.map_or(rows, |share| ((rows as f64 * (1.0 - share)).round() as u64).min(rows))
 }
 
 /// The choice among the candidates of a request.
-fn tuned(config: &TrainConfig, schema: &Schema, standardise: bool, problem: &Problem<'_>) -> Fallible<Choice> {
+fn tuned(config: &TrainConfig, standardise: bool, problem: &Problem<'_>) -> Fallible<Choice> {
     let names = config.tune.iter().map(|candidate| candidate.name.clone()).collect();
-    let scoring = model_of(config, schema).scoring()?;
     let planner = |index: usize, problem: &Problem<'_>| {
         let candidate: &Candidate = &config.tune[index];
         let settings = Settings { l2: candidate.settings.l2.or(problem.settings.l2), ..candidate.settings.clone() };
         choose(candidate.algorithm, standardise, &Problem { settings: &settings, ..problem.clone() })
             .map(|(_, optimizer)| optimizer)
     };
-    Ok((Algorithm::Tuned, Box::new(Tuned::plan(problem, scoring, names, &planner)?)))
+    Ok((Algorithm::Tuned, Box::new(Tuned::plan(problem, names, &planner)?)))
 }
 
 fn model_of(config: &TrainConfig, schema: &Schema) -> ModelKind {

@@ -4,7 +4,7 @@ use super::kind::{ModelKind, Response};
 use super::plan::Plan;
 use crate::data::Schema;
 use crate::kernel::FULL_SCALE;
-use crate::optim::{Moments, Spread};
+use crate::optim::{Moments, Spread, Units};
 use crate::preprocess::{Affine, Standardiser};
 
 /// Deviations at which a standardised regression target is cut.
@@ -57,6 +57,17 @@ pub(super) fn label_scale(model: ModelKind, map: Option<&Standardiser>) -> f64 {
         (Response::Label | Response::Class, _) => 1.0,
         (Response::Centred | Response::Count, Some(map)) => map.label_scale(),
         (Response::Centred | Response::Count, None) => 1.0 / f64::from(FULL_SCALE),
+    }
+}
+
+/// The units in which a hold-out is measured.
+pub(super) fn units(plan: &Plan, schema: &Schema, map: Option<&Standardiser>) -> Units {
+    let target = map.and_then(|map| map.target);
+    let half = schema.target_bounds().map_or(1.0, |(lower, upper)| (upper - lower) / 2.0);
+    Units {
+        label_scale: label_scale(plan.model, map),
+        unit: half * target.map_or(1.0, |target| target.scale),
+        of_deviation: plan.model.response() == Response::Centred && target.is_some(),
     }
 }
 

@@ -14,7 +14,7 @@ use crate::error::Fallible;
 use crate::ledger::{ExactRho, Ledger};
 use crate::noise::NoiseSource;
 use crate::optim::{Progress, Record, Start};
-use crate::preprocess::{Encoder, LoadReport, Standardiser};
+use crate::preprocess::{Encoder, LoadReport};
 use crate::privacy::{DatasetId, Scope};
 use crate::private::{Paid, PrivateDataset, pay};
 
@@ -132,7 +132,8 @@ pub fn train(
     let mut rows = public_rows.map_or(1.0, |n| n as f64);
     let (holdout, dataset) = match &plan.holdout {
         Some(part) => {
-            let (held_out, rest) = paid.hold_out(dataset, part.exponent);
+            let how = part.choice(dataset.public_len());
+            let (held_out, rest) = paid.hold_out(dataset, how)?;
             (Some((part, held_out)), rest)
         }
         None => (None, dataset),
@@ -164,9 +165,8 @@ pub fn train(
                 Some(map) => held_out.standardised(map),
                 None => held_out,
             };
-            let deviation = deviation(&schema, map.as_ref());
-            let (evaluation, released) =
-                part.scores.run(&held_out, &fitted.weights, label_scale, deviation, &mut paid)?;
+            let units = response::units(&plan, &schema, map.as_ref());
+            let (evaluation, released) = part.scores.run(&held_out, &fitted.weights, units, &mut paid)?;
             let record = Record { planned: part.scores.planned(), unit: part.scores.step() };
             log.release(&Progress { released: &released, query: &record.planned.query, unit: record.unit })?;
             records.push(record);
@@ -189,12 +189,6 @@ pub fn train(
         rows_per_second: rows / seconds_per_step,
     };
     Ok((trained, paid))
-}
-
-/// What one unit of margin stands for in the target's units; 1 for labels.
-fn deviation(schema: &Schema, map: Option<&Standardiser>) -> f64 {
-    let Some((lower, upper)) = schema.target_bounds() else { return 1.0 };
-    (upper - lower) / 2.0 * map.and_then(|map| map.target).map_or(1.0, |target| target.scale)
 }
 
 /// Hands each line of the log on, and keeps their digest.

@@ -144,7 +144,7 @@ pub(in crate::cli) struct TrainArguments {
     /// Share of the budget for metrics on rows held out of training, released with the model
     #[arg(long, value_name = "SHARE", allow_hyphen_values = true)]
     evaluate_budget: Option<f64>,
-    /// Probability with which a row is held out, with --evaluate-budget
+    /// Share of rows that is held out, with --evaluate-budget: each by a coin of its own, exactly that many with replace-one
     #[arg(long, value_name = "SHARE", default_value_t = 0.2, requires = "evaluate_budget", allow_hyphen_values = true)]
     holdout: f64,
     /// Law of the integer noise

@@ -5,6 +5,8 @@ use crate::accounting::claim;
 use crate::error::{Error, Fallible};
 use crate::optim::HELD_OUT;
 use crate::private::{PhasePlan, Planned, Query};
+use crate::train::config::LARGEST_HOLDOUT;
+use crate::train::plan::training_rows;
 
 /// Every event costs what its query says, and nothing was used that no release records.
 pub(super) fn check_releases(facts: &Facts) -> Fallible<()> {
@@ -23,7 +25,8 @@ pub(super) fn check_releases(facts: &Facts) -> Fallible<()> {
             return Err(damaged("a grid step stands for no length"));
         }
     }
-    let foreign = |plan: &PhasePlan| Some(plan.rows) != facts.rows || plan.dimension != facts.dimension;
+    let trained = facts.rows.map(|rows| training_rows(rows, facts.holdout));
+    let foreign = |plan: &PhasePlan| Some(plan.rows) != trained || plan.dimension != facts.dimension;
     if facts.releases.iter().any(|release| matches!(&release.query, Query::Phases { plan } if foreign(plan))) {
         return Err(damaged("a release is of another number of rows or coefficients"));
     }
@@ -33,6 +36,9 @@ pub(super) fn check_releases(facts: &Facts) -> Fallible<()> {
     });
     let counted = moments.is_some_and(|(weights, _)| weights.count > 0);
     let featured = moments.is_some_and(|(weights, _)| weights.features > 0);
+    if facts.holdout.is_some_and(|share| !(share > 0.0 && share <= LARGEST_HOLDOUT)) {
+        return Err(damaged("a share of rows was held out that no run can hold out"));
+    }
     let scored = facts.releases.iter().any(|release| release.charge.what() == HELD_OUT);
     if scored != facts.holdout.is_some() {
         return Err(damaged("a hold-out and its release do not fit"));

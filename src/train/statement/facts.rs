@@ -42,7 +42,8 @@ pub struct Facts {
     pub algorithm: Algorithm,
     /// Number of coefficients.
     pub dimension: usize,
-    /// Probability with which a row was held out of training, if any were.
+    /// Share of the rows that was held out of training, if any were: exactly that many, rounded, where the number of rows
+    /// is public under the relation, else each by a coin of its own.
     pub holdout: Option<f64>,
     /// Settings of the algorithm; they cost nothing and bind nobody.
     pub settings: BTreeMap<String, Value>,

@@ -7,6 +7,7 @@ use super::facts::Facts;
 use crate::num::round::{decimal_down, decimal_up};
 use crate::optim::TUNED;
 use crate::privacy::Charge;
+use crate::train::plan::training_rows;
 
 part! {
     /// One kind of access to the data.
@@ -64,10 +65,7 @@ impl ScopeOfUse {
             },
             hyperparameter_search: hyperparameter_search(facts),
             pretraining_data: "none".into(),
-            evaluation_on_private_data: match facts.holdout {
-                Some(share) => format!("one release, charged above, on rows held out with probability {share}"),
-                None => "none".into(),
-            },
+            evaluation_on_private_data: evaluation(facts),
         }
     }
 }
@@ -81,5 +79,16 @@ fn hyperparameter_search(facts: &Facts) -> String {
     match facts.settings.contains_key(TUNED) {
         true => format!("a choice among the candidates listed in the settings, paid for above; {other}"),
         false => other.into(),
+    }
+}
+
+fn evaluation(facts: &Facts) -> String {
+    match (facts.holdout, facts.rows) {
+        (None, _) => "none".into(),
+        (Some(share), Some(rows)) if facts.adjacency.row_count_is_public() => {
+            let held_out = rows.saturating_sub(training_rows(rows, Some(share)));
+            format!("one release, charged above, on {held_out} rows held out at random")
+        }
+        (Some(share), _) => format!("one release, charged above, on rows held out with probability {share}"),
     }
 }

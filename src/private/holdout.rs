@@ -1,0 +1,78 @@
+//! Rows held out of training, and what is measured on them.
+
+use super::phases::shuffled;
+use super::{Paid, PrivateDataset, Query, Sensitive};
+use crate::error::{Error, Fallible};
+use crate::kernel::{ScoreStep, score_sum};
+use crate::loss::Objective;
+use crate::noise::{NoiseSource, poisson_sample};
+use crate::privacy::L2;
+
+/// The block of row choices from which the order of an exact hold-out is drawn; no row ever reaches it.
+const ORDER: u32 = u32::MAX - 1;
+
+/// How rows are chosen for a hold-out, without a look at what stands in them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HoldOut {
+    /// Each row on its own, with probability `1 - exp(-exponent / 2^64)`.
+    Coins {
+        /// See the probability.
+        exponent: u64,
+    },
+    /// A number of rows, all choices being equally likely; the rest is then a public number, too.
+    Exactly {
+        /// Rows to hold out.
+        rows: u64,
+    },
+}
+
+impl Paid {
+    /// Divides a data set into those held out and the rest. The same run always divides in the same way.
+    ///
+    /// # Privacy
+    /// Coins: a row more or less, or another row in its place, changes one part by that row and the other not at all,
+    /// given the coins of the others. Exactly: which positions are held out depends on the run's key and on the number of
+    /// rows alone, which replacing a row does not change, so the same holds under replace-one; adding a row would
+    /// move others between the parts. Releases from both parts compose like any others.
+    ///
+    /// # Errors
+    /// When an exact number is asked for under a relation that hides the number of rows, or exceeds it.
+    pub fn hold_out(&self, data: PrivateDataset, how: HoldOut) -> Fallible<(PrivateDataset, PrivateDataset)> {
+        let chosen = match (how, data.public_len()) {
+            // No release has this number: numbers end one before it.
+            (HoldOut::Coins { exponent }, _) => poisson_sample(exponent, data.private_len(), self.source(), u32::MAX),
+            (HoldOut::Exactly { rows }, Some(all)) if rows <= all => first_of_an_order(rows, all, self.source()),
+            (HoldOut::Exactly { .. }, Some(_)) => {
+                return Err(Error::refused("the hold-out has more rows than the data set", "hold out fewer"));
+            }
+            (HoldOut::Exactly { .. }, None) => {
+                return Err(Error::refused(
+                    "an exact number of rows cannot be held out where their number is private",
+                    "hold out by coins",
+                ));
+            }
+        };
+        Ok(data.divided(&chosen))
+    }
+}
+
+fn first_of_an_order(rows: u64, all: u64, source: &NoiseSource) -> Vec<usize> {
+    let mut chosen = shuffled(all as usize, source.row_stream(ORDER));
+    chosen.truncate(rows as usize);
+    chosen.sort_unstable();
+    chosen
+}
+
+impl PrivateDataset {
+    /// Sums that measure the predictions of public coefficients for a public loss, see [`score_sum`].
+    ///
+    /// # Privacy
+    /// A row's vector has norm at most `weight sqrt(parts)`, a public number: the l2 sensitivity under add-remove, doubled
+    /// under replace-one.
+    pub fn scores(&self, loss: Objective, step: &ScoreStep<'_>) -> Sensitive<L2> {
+        let query = Query::Scores { scoring: step.scoring, weight: step.weight };
+        let predict = |margins: &[f64]| loss.prediction(margins);
+        let measured = |margins: &[f64], label: f64| loss.reported(margins, label);
+        self.sensitive(score_sum(self.rows(), step, predict, measured), &query)
+    }
+}
