@@ -66,7 +66,7 @@ impl ExponentialMechanism {
             return Err(Error::parameter(
                 format!("--algorithm {NAME}"),
                 format!("searches a grid of at most {} coefficients, the schema has {dimension}", POINTS.len()),
-                "use --algorithm output-perturbation, or declare fewer columns",
+                "use --algorithm dp-gd, or declare fewer columns",
             ));
         };
         let radius = problem.settings.radius.unwrap_or(RADIUS);
