@@ -109,8 +109,7 @@ impl GramSteps {
     ) -> Fallible<Self> {
         let gram = GramPlan::new(problem, share * problem.budget.lower())?;
         let left = problem.budget.minus(&gram.event().rho());
-        let unit = problem.unit.unsigned_abs().into();
-        let gradient = ClippedPlan::new(unit, problem.adjacency, &left, descent.steps, problem.noise)?;
+        let gradient = ClippedPlan::of(problem, &left, descent.steps)?;
         Ok(GramSteps { gram, gradient, loss, descent, ridge })
     }
 

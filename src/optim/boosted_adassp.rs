@@ -2,7 +2,7 @@
 
 use super::adassp::GramSteps;
 use super::curvature::RidgeRule;
-use super::{Averaging, ClipRule, Descent, Fitted, Observer, Optimizer, Planned, Problem, Settings, Start};
+use super::{Averaging, ClipRule, Descent, Fitted, Observer, Optimizer, Planned, Problem, Settings, Start, dp_gd};
 use crate::error::Fallible;
 use crate::loss::Curved;
 use crate::private::{Paid, PrivateDataset};
@@ -16,15 +16,13 @@ struct Rule {
     share: f64,
     /// Ridge over the operator norm of the noise.
     ridge: f64,
-    /// Factor, least and most of the clip rule.
-    clip: [f64; 3],
     averaging: Averaging,
 }
 
 fn rule(loss: Curved) -> Rule {
     match loss {
-        Curved::Logistic => Rule { share: 0.12, ridge: 1.0, clip: [0.15, 0.15, 0.6], averaging: Averaging::Last },
-        Curved::Squared => Rule { share: 0.25, ridge: 0.25, clip: [0.36, 0.15, 3.0], averaging: Averaging::Tail },
+        Curved::Logistic => Rule { share: 0.12, ridge: 1.0, averaging: Averaging::Last },
+        Curved::Squared => Rule { share: 0.25, ridge: 0.25, averaging: Averaging::Tail },
     }
 }
 
@@ -54,7 +52,7 @@ impl BoostedAdaSsp {
     /// When the budget is too small for a Gram matrix or for the number of rounds.
     pub fn plan(problem: &Problem<'_>) -> Fallible<Self> {
         problem.settings.refuse("boosted-adassp", &["--l1", "--sampling-rate"])?;
-        let Settings { clip, steps, learning_rate, momentum, l2, radius, averaging, .. } = *problem.settings;
+        let Settings { steps, learning_rate, momentum, l2, radius, averaging, .. } = *problem.settings;
         let loss = problem.curved("boosted-adassp")?;
         let rule = rule(loss);
         let descent = Descent {
@@ -68,7 +66,7 @@ impl BoostedAdaSsp {
             averaging: averaging.unwrap_or(rule.averaging),
         };
         let statistics = GramSteps::plan(problem, loss, rule.share, descent, RidgeRule::OperatorNorm(rule.ridge))?;
-        Ok(BoostedAdaSsp { statistics, clip: clip.map_or(ClipRule::ByNoise(rule.clip), ClipRule::Fixed) })
+        Ok(BoostedAdaSsp { statistics, clip: dp_gd::clip_rule(problem) })
     }
 }
 

@@ -1,6 +1,6 @@
 //! The integer grid of clipped gradient sums, and the rule for the length that its clip stands for.
 
-use super::Planned;
+use super::{Planned, Problem};
 use crate::error::{Error, Fallible};
 use crate::kernel::MAX_MULTIPLIER;
 use crate::loss::Objective;
@@ -51,6 +51,14 @@ impl ClippedPlan {
             }
             plan.bound -= 1;
         }
+    }
+
+    /// The same for rows as they are encoded, without a map.
+    ///
+    /// # Errors
+    /// As [`ClippedPlan::new`].
+    pub(super) fn of(problem: &Problem<'_>, budget: &Rho, steps: u64) -> Fallible<Self> {
+        Self::new(problem.unit.unsigned_abs().into(), problem.adjacency, budget, steps, problem.noise)
     }
 
     /// What is asked of the rows.

@@ -7,6 +7,7 @@ use super::descent::Average;
 use super::penalty::Penalties;
 use super::{
     Averaging, ClipRule, Descent, Fitted, Observer, Optimizer, Planned, Problem, Progress, Record, Settings, Start,
+    dp_gd,
 };
 use crate::error::{Error, Fallible};
 use crate::kernel::MAX_MULTIPLIER;
@@ -52,16 +53,16 @@ impl DpFtrl {
     pub fn plan(problem: &Problem<'_>) -> Fallible<Self> {
         problem.settings.refuse("dp-ftrl", &["--l1", "--sampling-rate"])?;
         let loss = problem.curved("dp-ftrl")?;
-        let Settings { clip, steps, learning_rate, momentum, l2, radius, averaging, .. } = *problem.settings;
+        let Settings { steps, learning_rate, momentum, l2, radius, averaging, .. } = *problem.settings;
         let wanted = steps.unwrap_or(BATCHES);
         let batches = u32::try_from(wanted).ok().filter(|b| *b <= MOST_BATCHES).ok_or_else(|| {
             let problem = format!("is {wanted}, at most {MOST_BATCHES} batches are possible with --algorithm dp-ftrl");
             Error::parameter("--steps", problem, "use fewer")
         })?;
         // Measured on Adult and California housing with three seeds: momentum 0.9 is as good at epsilon 1, worse at 0.1.
-        let (rate, rule) = match loss {
-            Curved::Logistic => (40.0, [0.15, 0.15, 0.6]),
-            Curved::Squared => (4.0, [0.36, 0.15, 3.0]),
+        let rate = match loss {
+            Curved::Logistic => 40.0,
+            Curved::Squared => 4.0,
         };
         let square = problem.typical_square();
         let descent = Descent {
@@ -80,7 +81,7 @@ impl DpFtrl {
             log2_scale: 0,
             noise: problem.noise,
             adjacency: problem.adjacency,
-            clip: clip.map_or(ClipRule::ByNoise(rule), ClipRule::Fixed),
+            clip: dp_gd::clip_rule(problem),
             descent,
             row_norm: square.sqrt(),
         };

@@ -27,6 +27,12 @@ pub(super) fn constants(loss: Objective) -> (f64, [f64; 3]) {
     }
 }
 
+/// The clip that is asked for, or that of the measured rule.
+pub(super) fn clip_rule(problem: &Problem<'_>) -> ClipRule {
+    let measured = || ClipRule::by_noise(constants(problem.loss).1, problem.loss);
+    problem.settings.clip.map_or_else(measured, ClipRule::Fixed)
+}
+
 /// DP-GD with momentum on rows whose features are standardised.
 ///
 /// Clip norm `R clamp(k nu^(-0.3), least, most)` with `R` the typical norm of a row and `nu = R sqrt(d) / (n mu)`, and
@@ -48,8 +54,8 @@ impl DpGd {
     /// # Errors
     /// When the budget is too small for the number of steps.
     pub fn plan(problem: &Problem<'_>) -> Fallible<Self> {
-        let Settings { clip, steps, learning_rate, momentum, l1, l2, radius, averaging, .. } = *problem.settings;
-        let (rate, rule) = constants(problem.loss);
+        let Settings { steps, learning_rate, momentum, l1, l2, radius, averaging, .. } = *problem.settings;
+        let (rate, _) = constants(problem.loss);
         let square = problem.typical_square();
         let descent = Descent {
             loss: problem.loss,
@@ -61,14 +67,12 @@ impl DpGd {
             radius,
             averaging: averaging.unwrap_or(Averaging::Tail),
         };
-        let clip = clip.map_or_else(|| ClipRule::by_noise(rule, problem.loss), ClipRule::Fixed);
-        Self::with(problem, descent, clip)
+        Self::with(problem, descent, clip_rule(problem))
     }
 
     /// Plans given steps and a given rule for the clip.
     pub(super) fn with(problem: &Problem<'_>, descent: Descent, clip: ClipRule) -> Fallible<Self> {
-        let unit = problem.unit.unsigned_abs().into();
-        let gradient = ClippedPlan::new(unit, problem.adjacency, &problem.budget, descent.steps, problem.noise)?;
+        let gradient = ClippedPlan::of(problem, &problem.budget, descent.steps)?;
         Ok(DpGd { gradient, clip, descent, row_norm: problem.typical_square().sqrt() })
     }
 

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::dp_gd::constants;
+use super::dp_gd::{clip_rule, constants};
 use super::{
     Averaging, Batch, ClipRule, Descent, Fitted, Observer, Optimizer, Planned, Problem, Record, Settings, Start, Target,
 };
@@ -53,7 +53,7 @@ impl DpSgd {
     /// # Errors
     /// When the budget is no epsilon, the noise is discrete, or the budget cannot be met.
     pub fn plan(problem: &Problem<'_>) -> Fallible<Self> {
-        let Settings { clip, steps, learning_rate, momentum, l1, l2, radius, averaging, sampling_rate, .. } =
+        let Settings { steps, learning_rate, momentum, l1, l2, radius, averaging, sampling_rate, .. } =
             *problem.settings;
         let Some(target) = &problem.target else {
             return Err(Error::parameter(
@@ -74,7 +74,7 @@ impl DpSgd {
         let grid = Grid { adjacency: problem.adjacency, unit: problem.unit.unsigned_abs().into(), steps, rate };
         let (event, bound) = grid.calibrate(target)?;
         let square = problem.typical_square();
-        let (scale, rule) = constants(problem.loss);
+        let (scale, _) = constants(problem.loss);
         let descent = Descent {
             loss: problem.loss,
             steps,
@@ -88,8 +88,7 @@ impl DpSgd {
         };
         let multiplier = 2f64.powi(event.sampled.log2_scale as i32) / bound as f64;
         let signal = rate * (steps as f64).sqrt() / multiplier;
-        let clip = clip.map_or_else(|| ClipRule::by_noise(rule, problem.loss), ClipRule::Fixed);
-        Ok(DpSgd { event, bound, clip, descent, row_norm: square.sqrt(), signal })
+        Ok(DpSgd { event, bound, clip: clip_rule(problem), descent, row_norm: square.sqrt(), signal })
     }
 }
 

@@ -20,6 +20,7 @@ mod metrics;
 mod moments;
 mod newton;
 mod newton_double;
+mod newton_steps;
 mod objective_perturbation;
 mod output_perturbation;
 mod penalty;

@@ -1,0 +1,122 @@
+//! What private Newton methods share: per step a clipped gradient sum and a second release that turns it into a direction.
+
+use ndarray::Array1;
+
+use super::descent::Average;
+use super::penalty::Penalties;
+use super::{
+    Averaging, ClipRule, ClippedPlan, Descent, Fitted, Observer, Planned, Problem, Progress, Record, Settings, Start,
+    dp_gd,
+};
+use crate::error::{Error, Fallible};
+use crate::loss::Curved;
+use crate::privacy::Rho;
+use crate::private::{Gradient, Paid, PrivateDataset, Released};
+
+/// Most steps: each is two entries of the statement.
+const MOST_STEPS: u64 = 1000;
+
+/// The part of the second release in one step.
+pub(super) struct Turn {
+    /// What was released.
+    pub released: Released,
+    /// What one grid step of it stands for.
+    pub unit: f64,
+    /// The direction of the step, in the units of the weights.
+    pub direction: Array1<f64>,
+}
+
+/// A noised gradient, what one grid step of it stands for, and where it was taken.
+pub(super) struct Slope<'a> {
+    pub released: &'a Released,
+    pub unit: f64,
+    pub weights: &'a Array1<f64>,
+}
+
+/// Steps `w <- w - eta v` with `v` from a noised gradient at `w` and a second release.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct NewtonSteps {
+    gradient: ClippedPlan,
+    clip: ClipRule,
+    pub(super) loss: Curved,
+    pub(super) descent: Descent,
+}
+
+impl NewtonSteps {
+    /// The number of steps of a request; `cure` says what to do instead of too many.
+    pub(super) fn count(problem: &Problem<'_>, default: u64, cure: &str) -> Fallible<u64> {
+        let steps = problem.settings.steps.unwrap_or(default);
+        if steps > MOST_STEPS {
+            let problem = format!("is {steps}, must be at most {MOST_STEPS}");
+            return Err(Error::parameter("--steps", problem, cure));
+        }
+        Ok(steps)
+    }
+
+    /// Gives the gradients what `steps` second releases of cost `second` leave of the budget.
+    pub(super) fn plan(problem: &Problem<'_>, loss: Curved, steps: u64, second: &Rho) -> Fallible<Self> {
+        let Settings { learning_rate, l2, radius, averaging, .. } = *problem.settings;
+        let left = (0..steps).fold(problem.budget.clone(), |left, _| left.minus(second));
+        let descent = Descent {
+            loss: problem.loss,
+            steps,
+            learning_rate: learning_rate.unwrap_or(1.0),
+            momentum: 0.0,
+            l1: 0.0,
+            l2: l2.unwrap_or(0.0),
+            radius,
+            averaging: averaging.unwrap_or(Averaging::Last),
+        };
+        let gradient = ClippedPlan::of(problem, &left, steps)?;
+        Ok(NewtonSteps { gradient, clip: dp_gd::clip_rule(problem), loss, descent })
+    }
+
+    /// One gradient, which is one event of its own because another release follows it.
+    fn planned_gradient(&self) -> Planned {
+        let Planned { charge, query } = self.gradient.planned();
+        Planned { charge: charge.single(), query }
+    }
+
+    /// The releases of all steps.
+    pub(super) fn planned(&self, second: &Planned) -> Vec<Planned> {
+        (0..self.descent.steps).flat_map(|_| [self.planned_gradient(), second.clone()]).collect()
+    }
+
+    /// Makes all releases, the second of each step by `turn`; `row_norm` is the typical norm of a row.
+    pub(super) fn run(
+        &self,
+        row_norm: f64,
+        (data, start): (&PrivateDataset, &Start),
+        second: &Planned,
+        (paid, observe): (&mut Paid, &mut Observer<'_>),
+        turn: &mut dyn FnMut(&Slope<'_>, &mut Paid) -> Fallible<Turn>,
+    ) -> Fallible<Fitted> {
+        let (bound, dimension) = (self.gradient.bound, data.shape().dimension());
+        let clip_norm = self.clip.clip_norm(row_norm, dimension as f64, start.rows, self.gradient.signal());
+        let rows = data.clipped(bound);
+        let ball = Penalties::new(&rows, 0.0, 0.0, self.descent.radius)?;
+        let (planned, unit) = (self.planned_gradient(), clip_norm / bound as f64);
+        let mut weights = Array1::<f64>::zeros(dimension);
+        let mut average = Average::new(self.descent.averaging, self.descent.steps, dimension);
+        average.add(0, &weights);
+        let mut records = Vec::new();
+        for step in 1..=self.descent.steps {
+            let (loss, label_scale) = (self.loss.into(), start.label_scale);
+            let asked = Gradient { loss, weights: &weights, label_scale, clip_norm };
+            let slope = paid.permit()?.release(rows.gradient_sum(&asked))?;
+            observe(&Progress { released: &slope, query: &planned.query, unit })?;
+            let turned = turn(&Slope { released: &slope, unit, weights: &weights }, paid)?;
+            observe(&Progress { released: &turned.released, query: &second.query, unit: turned.unit })?;
+            weights.scaled_add(-self.descent.learning_rate, &turned.direction);
+            weights = ball.project(&rows, weights);
+            average.add(step, &weights);
+            records.push(Record { planned: planned.clone(), unit });
+            records.push(Record { planned: second.clone(), unit: turned.unit });
+        }
+        let weights = average.finish(weights);
+        if !weights.iter().all(|w| w.is_finite()) {
+            return Err(Error::numerical("training", "the iterates diverged; use a smaller learning rate"));
+        }
+        Ok(Fitted { weights: weights.to_vec(), standard_errors: None, records, settings: self.descent.settings() })
+    }
+}
