@@ -10,6 +10,7 @@
 //! | floor | modules |
 //! |---|---|
 //! | 8 | `cli` |
+//! | 7 | [`audit`] |
 //! | 6 | [`train`] |
 //! | 5 | [`optim`] |
 //! | 4 | [`private`], the gate |
@@ -28,6 +29,7 @@
 //! ```
 
 pub mod accounting;
+pub mod audit;
 #[cfg(feature = "cli")]
 pub mod cli;
 pub mod data;

@@ -21,6 +21,7 @@ const FLOORS: &[(&str, u32)] = &[
     ("private", 4),
     ("optim", 5),
     ("train", 6),
+    ("audit", 7),
     ("cli", 8),
 ];
 

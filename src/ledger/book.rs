@@ -222,7 +222,14 @@ impl Book {
 pub(super) fn cost_of(events: &[Charge], adjacency: Adjacency) -> Fallible<Rho> {
     // Before any arithmetic: the scale of an unchecked event could overflow an exponent.
     events.iter().try_for_each(Charge::check)?;
-    events.iter().try_for_each(|event| claim::confirm(event, adjacency))?;
+    let mut confirmed: Vec<&Charge> = Vec::new();
+    for event in events.iter().filter(|event| event.claim().is_some()) {
+        // Once is enough for a claim that is made many times.
+        if !confirmed.contains(&event) {
+            claim::confirm(event, adjacency)?;
+            confirmed.push(event);
+        }
+    }
     let cost = total_rho(events)?;
     if cost == Rho::zero() {
         return Err(Error::parameter("events", "release nothing", "reserve for the events that the run will make"));

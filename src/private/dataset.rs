@@ -53,6 +53,15 @@ impl PrivateDataset {
         &self.rows
     }
 
+    /// The same rows once more, behind the same gate, for a run that is repeated.
+    ///
+    /// # Privacy
+    /// Nothing comes out: what is asked of the copy is paid for like everything else.
+    pub fn duplicate(&self) -> Self {
+        let all: Vec<usize> = (0..self.rows.len()).collect();
+        PrivateDataset { rows: self.rows.subset(&all), scope: self.scope.clone() }
+    }
+
     /// Re-encodes every row by a map built from public and released quantities.
     ///
     /// # Privacy

@@ -7,22 +7,22 @@ use super::files::RunningDigest;
 use super::log::{LogEntry, LogWriter};
 use super::model::ModelFile;
 use super::plan::{Plan, Planner};
-use super::response;
+use super::rehearse::{self, Releases};
 use super::statement::{Facts, LedgerFacts, Statement};
 use crate::data::{CsvFile, Schema};
 use crate::error::Fallible;
 use crate::ledger::{ExactRho, Ledger};
 use crate::noise::NoiseSource;
-use crate::optim::{Progress, Record, Start};
+use crate::optim::Progress;
 use crate::preprocess::{Encoder, LoadReport};
 use crate::privacy::{DatasetId, Scope};
 use crate::private::{Paid, PrivateDataset, pay};
 
 /// A data set behind the gate, with its plan; nothing has been charged or released yet.
 pub struct Loaded {
-    schema: Schema,
-    dataset: PrivateDataset,
-    plan: Plan,
+    pub(super) schema: Schema,
+    pub(super) dataset: PrivateDataset,
+    pub(super) plan: Plan,
     /// What the custodian may know about the load; custodian-only.
     pub report: LoadReport,
     /// Seconds of reading and encoding; custodian-only.
@@ -127,52 +127,13 @@ pub fn train(
     let started = Instant::now();
     let writer = LogWriter::new(plan.rho.clone(), plan.delta, plan.scope.adjacency, &plan.charges());
     let mut log = Log { writer, digest: RunningDigest::default(), observe };
-    // At least one, so that a file without rows trains like any other.
-    let public_rows = plan.training_rows();
-    let mut rows = public_rows.map_or(1.0, |n| n as f64);
-    let (holdout, dataset) = match &plan.holdout {
-        Some(part) => {
-            let how = part.choice(dataset.public_len());
-            let (held_out, rest) = paid.hold_out(dataset, how)?;
-            (Some((part, held_out)), rest)
-        }
-        None => (None, dataset),
-    };
-    let mut released_moments = None;
-    let mut records = Vec::new();
-    if let Some(moments) = &plan.moments {
-        let (moved, released) = moments.run(&dataset, public_rows, &mut paid)?;
-        let record = Record { planned: moments.planned(), unit: moments.step() };
-        log.release(&Progress { released: &released, query: &record.planned.query, unit: record.unit })?;
-        records.push(record);
-        rows = moved.rows;
-        released_moments = Some(moved);
-    }
-    let map = response::standardiser(&plan, &schema, released_moments.as_ref());
-    let dataset = match &map {
-        Some(map) => dataset.standardised(map),
-        None => dataset,
-    };
-    let stepping = Instant::now();
-    let label_scale = response::label_scale(plan.model, map.as_ref());
-    let start = Start { rows, label_scale };
-    let fitted = plan.optimizer.run(&dataset, &start, &mut paid, &mut |progress| log.release(progress))?;
-    let step_seconds = stepping.elapsed().as_secs_f64();
-    records.extend(fitted.records.iter().cloned());
-    let evaluation = match holdout {
-        Some((part, held_out)) => {
-            let held_out = match &map {
-                Some(map) => held_out.standardised(map),
-                None => held_out,
-            };
-            let units = response::units(&plan, &schema, map.as_ref());
-            let (evaluation, released) = part.scores.run(&held_out, &fitted.weights, units, &mut paid)?;
-            let record = Record { planned: part.scores.planned(), unit: part.scores.step() };
-            log.release(&Progress { released: &released, query: &record.planned.query, unit: record.unit })?;
-            records.push(record);
-            Some(evaluation)
-        }
-        None => None,
+    let mut marks = Vec::new();
+    let stepping = &mut || marks.push(Instant::now());
+    let made = rehearse::make(&plan, &schema, dataset, &mut paid, &mut |progress| log.release(progress), stepping)?;
+    let Releases { records, fitted, map, evaluation, rows } = made;
+    let step_seconds = match marks[..] {
+        [from, to] => to.duration_since(from).as_secs_f64(),
+        _ => 0.0,
     };
     let mut facts = Facts::new(&plan, records, fitted.settings.clone())?;
     facts.schema_sha256 = schema.fingerprint();

@@ -1,0 +1,23 @@
+//! Attacks on a trainer with neighbours made for the purpose, and what they prove about its claim.
+//!
+//! [`Neighbours`] are two small data sets that differ in one record, crafted so that the record saturates its clip.
+//! [`Worlds`] plans a training run on both. [`attack`] trains many times in each world, learns on some of the runs how to
+//! tell the worlds apart, from all [releases](View::Releases) or from the [model](View::Model) alone, and guesses the
+//! world of the others. The errors it makes bound from below what the run gives away, with a stated confidence; a
+//! bound above the [`Guarantee`] refutes it.
+//!
+//! An audit refutes and never certifies. It is worth something where the same attack refutes a trainer with too little
+//! noise; `docs/audit.md` has a table of both.
+//!
+//! # Reference
+//! Jagielski, Ullman and Oprea 2020; Nasr et al. 2023, "Tight auditing of differentially private machine learning".
+
+mod attack;
+mod distinguish;
+mod guarantee;
+mod neighbours;
+mod observe;
+
+pub use attack::{Attack, Verdict, View, attack};
+pub use guarantee::{Guarantee, Shown};
+pub use neighbours::{Instance, Neighbours, Worlds};

@@ -1,0 +1,158 @@
+//! Two data sets that differ in one record, and the same training run planned on both.
+
+use std::io::Write;
+
+use crate::data::{Column, Columns, CsvFile, Schema, Task};
+use crate::error::{Error, Fallible};
+use crate::train::{Loaded, TrainConfig, load};
+
+/// Neighbouring data sets as lines of a CSV file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Neighbours {
+    /// The schema of both.
+    pub schema: Schema,
+    /// The first line.
+    pub header: String,
+    /// The records of both.
+    pub common: Vec<String>,
+    /// The record that is only in the first, under replace-one.
+    pub absent: Option<String>,
+    /// The record that is only in the second.
+    pub present: String,
+}
+
+/// What a crafted pair is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Instance {
+    /// Two labels; a number at its bound, a category of its own and the intercept. Replaced by the other label.
+    Labels,
+    /// The same with a numeric target at its bound.
+    Numbers,
+    /// Two labels and nothing but the intercept: the released vectors have one coordinate, so that no direction is unknown.
+    LabelsAlone,
+    /// The same with a numeric target.
+    NumbersAlone,
+    /// Three labels; replaced by another label.
+    Classes,
+}
+
+impl Instance {
+    fn task(self) -> Task {
+        match self {
+            Instance::Numbers | Instance::NumbersAlone => Task::Regression,
+            Instance::Labels | Instance::LabelsAlone | Instance::Classes => Task::Classification,
+        }
+    }
+
+    fn has_features(self) -> bool {
+        !matches!(self, Instance::LabelsAlone | Instance::NumbersAlone)
+    }
+
+    /// Targets of a pair of common records whose gradients cancel, of the canary and of the record it replaces.
+    fn targets(self) -> [&'static str; 4] {
+        match self {
+            Instance::Labels | Instance::LabelsAlone => ["yes", "no", "yes", "no"],
+            Instance::Numbers | Instance::NumbersAlone => ["1", "-1", "1", "-1"],
+            Instance::Classes => ["p", "p", "q", "r"],
+        }
+    }
+
+    fn columns(self) -> Vec<(String, Column)> {
+        let mut columns = Vec::new();
+        if self.has_features() {
+            let values = ["common", "canary"].map(String::from).to_vec();
+            columns.push(("x".into(), Column::Numeric { lower: -1.0, upper: 1.0 }));
+            columns.push(("c".into(), Column::Categorical { values, other: None }));
+        }
+        if self == Instance::Classes {
+            let values = ["p", "q", "r"].map(String::from).to_vec();
+            columns.push(("y".into(), Column::Categorical { values, other: None }));
+        }
+        columns
+    }
+
+    fn schema(self) -> Schema {
+        let labels = matches!(self, Instance::Labels | Instance::LabelsAlone);
+        let bound = |value: f64| (self.task() == Task::Regression).then_some(value);
+        Schema {
+            name: "canary".into(),
+            task: self.task(),
+            target: "y".into(),
+            positive: labels.then(|| "yes".into()),
+            negative: labels.then(|| "no".into()),
+            target_lower: bound(-1.0),
+            target_upper: bound(1.0),
+            rows: None,
+            ignore: Vec::new(),
+            columns: Columns(self.columns()),
+            draft: false,
+        }
+    }
+
+    fn record(self, features: &str, target: &str) -> String {
+        if self.has_features() { format!("{features},{target}") } else { target.into() }
+    }
+
+    /// Neighbours with `pairs` pairs of common records and `null` lines that are no record; with `replaced` the canary
+    /// takes the place of another record, else it is added.
+    pub fn neighbours(self, pairs: usize, null: usize, replaced: bool) -> Neighbours {
+        let [one, other, canary, instead] = self.targets();
+        let pair = [self.record("0,common", one), self.record("0,common", other)];
+        let common = pair.iter().cycle().take(2 * pairs).cloned();
+        let nothing = std::iter::repeat_n(self.record("0,common", "?"), null);
+        Neighbours {
+            schema: self.schema(),
+            header: self.record("x,c", "y"),
+            common: common.chain(nothing).collect(),
+            absent: replaced.then(|| self.record("1,canary", instead)),
+            present: self.record("1,canary", canary),
+        }
+    }
+}
+
+/// A run planned on each of two neighbours: without the record, and with it.
+pub struct Worlds {
+    pub(super) each: [Loaded; 2],
+}
+
+impl Worlds {
+    /// Reads and plans both; nothing is charged or trained yet.
+    ///
+    /// # Errors
+    /// When the neighbours do not fit the relation of the request, or the request cannot be planned.
+    pub fn load(config: &TrainConfig, neighbours: &Neighbours) -> Fallible<Self> {
+        if neighbours.absent.is_some() != config.adjacency.row_count_is_public() {
+            return Err(Error::parameter(
+                "--adjacency",
+                "is not the relation in which the two data sets are neighbours",
+                "add a record under add-remove, replace one under replace-one",
+            ));
+        }
+        let world = |record: Option<&String>| {
+            let lines = std::iter::once(&neighbours.header).chain(&neighbours.common).chain(record);
+            let file = file_of(lines)?;
+            load(config, neighbours.schema.clone(), &file, &|_, _| ())
+        };
+        Ok(Worlds { each: [world(neighbours.absent.as_ref())?, world(Some(&neighbours.present))?] })
+    }
+
+    /// The run without the record.
+    pub fn absent(&self) -> &Loaded {
+        &self.each[0]
+    }
+
+    /// The run with the record.
+    pub fn present(&self) -> &Loaded {
+        &self.each[1]
+    }
+}
+
+/// The lines as the trainer reads any others, through a file.
+fn file_of<'a>(lines: impl Iterator<Item = &'a String>) -> Fallible<CsvFile> {
+    let text: String = lines.flat_map(|line| [line.as_str(), "\n"]).collect();
+    let folder = std::env::temp_dir();
+    let failed = |e| Error::io(&folder, "write the crafted records", e);
+    let mut file = tempfile::NamedTempFile::new().map_err(failed)?;
+    file.write_all(text.as_bytes()).map_err(failed)?;
+    CsvFile::open(file.path())
+}
