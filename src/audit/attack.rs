@@ -117,7 +117,9 @@ fn one(rehearsal: &mut Rehearsal<'_>) -> Fallible<(Vec<Seen>, Vec<f64>)> {
 /// How many runs are paid for together. A ledger confirms a claim at every payment, which takes longer than the run; but
 /// what is drawn for rows once per payment has to be drawn anew for every run.
 fn together(plan: &Plan) -> usize {
-    let draws_once = |planned: &Planned| matches!(planned.query, Query::PrefixSums { .. } | Query::Phases { .. });
+    let draws_once = |planned: &Planned| {
+        matches!(planned.query, Query::PrefixSums { .. } | Query::Phases { .. } | Query::BestRun { .. })
+    };
     let claims = plan.charges().iter().any(|charge| charge.claim().is_some());
     if claims && plan.holdout.is_none() && !plan.planned().iter().any(draws_once) { TOGETHER } else { 1 }
 }
