@@ -184,8 +184,8 @@ mod tests {
 
     #[test]
     fn the_norm_is_reached() {
-        let worst = [(9.0, 1.0, 9.0), (3.0, 3.0, 9.0), (9.0, -9.0, 9.0), (9.0, 1.0, 9.0), (9.0, -9.0, 0.0)];
-        let worst = worst.into_iter().chain([(30.0, 1.0, 99.0)]);
+        let (right, far) = ((9.0, 1.0, 9.0), (9.0, -9.0, 0.0));
+        let worst = [right, right, (3.0, 3.0, 9.0), far, far, (30.0, 1.0, 99.0)];
         for (scoring, (prediction, label, loss)) in ALL.into_iter().zip(worst) {
             let sums = scored(scoring, 1000.0, prediction, label, loss);
             let square: i64 = sums.iter().map(|x| x * x).sum();

@@ -76,7 +76,7 @@ fn what_cannot_be_done_is_refused_with_the_flag_and_nothing_is_charged() {
         ("--algorithm objective-perturbation --epsilon 1 --noise discrete-gaussian", "--noise"),
         ("--algorithm objective-perturbation --epsilon 1 --l2 0.1", "--l2"),
         ("--algorithm objective-perturbation --epsilon 1e-6", "epsilon"),
-        ("--algorithm exponential-mechanism --epsilon 1", "output-perturbation"),
+        ("--algorithm exponential-mechanism --epsilon 1", "--algorithm dp-gd"),
         ("--algorithm output-perturbation --epsilon 1 --clip 1e9", "--clip"),
         ("--algorithm output-perturbation --epsilon 1 --clip 1e-9", "--clip"),
     ] {
