@@ -126,6 +126,43 @@ fn a_first_run_killed_at_any_moment_leaves_a_usable_folder() {
     }
 }
 
+#[test]
+fn a_run_with_a_checkpoint_goes_on_after_every_kill_and_is_charged_once() {
+    let folder = prepared(Folder::new());
+    const KEPT: &str = "train data.csv --epsilon 1 --steps 800 --checkpoint run.checkpoint";
+    let kept = |folder: &Folder| {
+        std::fs::read_to_string(folder.path("run.checkpoint")).map_or(0, |text| text.matches('\n').count())
+    };
+    let (mut before, mut charged, mut went_on) = (0, None, 0);
+    for kill in 0..40 {
+        let mut child = start(&folder, KEPT);
+        let wait = |more: usize| kept(&folder) > before + more;
+        // A few releases more each time, so that there is always something to go on from.
+        let deadline = Instant::now() + Duration::from_secs(20);
+        while !wait(8) && child.try_wait().unwrap().is_none() && Instant::now() < deadline {
+            thread::sleep(Duration::from_micros(200));
+        }
+        child.kill().unwrap();
+        let status = child.wait().unwrap();
+        assert!(!status.success() || kept(&folder) == 0, "a complete run leaves no checkpoint");
+        let now = kept(&folder);
+        if now > 0 {
+            assert!(now >= before, "kill {kill}: releases that were kept are never lost");
+            let runs = look(&folder).runs;
+            assert_eq!(*charged.get_or_insert(runs), runs, "kill {kill}: charged again");
+            went_on += u32::from(before > 0);
+            before = now;
+        }
+    }
+    assert!(went_on >= 10, "too few runs went on ({went_on}) to mean anything");
+    folder.succeed(KEPT);
+    folder.succeed("verify data.model.json --ledger data.ledger.sqlite");
+    assert_eq!(folder.json("data.model.json")["statement"]["mechanism"]["steps"], 800);
+    assert_eq!(Some(look(&folder).runs), charged);
+    assert!(!folder.path("run.checkpoint").exists());
+    no_cell_is_left_behind(&folder);
+}
+
 /// Kills a run as soon as `happened` says so; `None` if it ended before.
 fn kill_when(folder: &Folder, happened: impl Fn() -> bool) -> Option<()> {
     let mut child = start(folder, TRAIN);

@@ -74,6 +74,8 @@ impl Account {
 struct Run {
     dataset: DatasetId,
     completed: bool,
+    /// Releases that it had made when it last went on after a stop.
+    releases: u64,
 }
 
 /// Everything that the entries up to `head` say.
@@ -135,7 +137,22 @@ impl Book {
                 }
                 self.accounts.get(dataset).map_or(Ok(()), |account| afford(dataset, account, *adjacency, &cost))
             }
+            Record::Resume { run, releases } => self.admit_resumption(run, *releases),
             Record::Complete { run, artefact_sha256 } => self.admit_completion(run, artefact_sha256),
+        }
+    }
+
+    fn admit_resumption(&self, run: &str, releases: u64) -> Fallible<()> {
+        match self.runs.get(run) {
+            Some(Run { completed: true, .. }) => {
+                Err(Error::refused("the run has released its result already", "start another run"))
+            }
+            Some(known) if releases < known.releases => Err(Error::refused(
+                format!("the run had made {} releases when it last went on, and {releases} are shown", known.releases),
+                "use the newest checkpoint: going on from an older one would release steps twice",
+            )),
+            Some(_) => Ok(()),
+            None => Err(Error::refused("the run is not in this ledger", "use the ledger that it was charged to")),
         }
     }
 
@@ -168,7 +185,12 @@ impl Book {
                 account.spent_delta = add_deltas(account.spent_delta, total_delta(&events));
                 account.runs += 1;
                 account.seeded += u64::from(!private);
-                self.runs.insert(run, Run { dataset, completed: false });
+                self.runs.insert(run, Run { dataset, completed: false, releases: 0 });
+            }
+            Record::Resume { run, releases } => {
+                if let Some(run) = self.runs.get_mut(&run) {
+                    run.releases = releases;
+                }
             }
             Record::Complete { run, .. } => {
                 if let Some(run) = self.runs.get_mut(&run) {

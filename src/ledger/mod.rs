@@ -62,7 +62,7 @@ pub use sqlite::{Ledger, VerifyReport};
 
 use crate::privacy::{Rho, Scope};
 
-/// Proof that the cost of one run was charged; only [`Ledger::reserve`] makes one.
+/// Proof that the cost of one run was charged; only [`Ledger::reserve`] and [`Ledger::resume`] make one.
 ///
 /// # Privacy
 /// Cannot be copied, so that one charge does not pay for two runs.

@@ -112,6 +112,13 @@ pub enum Record {
         /// `false` for runs with a fixed seed, whose output protects nobody.
         private: bool,
     },
+    /// A run that was stopped goes on; it was charged when it was reserved, and nothing is charged again.
+    Resume {
+        /// The run.
+        run: String,
+        /// Releases that it had made and kept.
+        releases: u64,
+    },
     /// A run has released its result.
     Complete {
         /// The run.

@@ -139,6 +139,48 @@ impl Ledger {
         Ok(Reservation { scope: scope.clone(), rho, run, private, position })
     }
 
+    /// The receipt of a run that was charged before and stopped, so that it can go on.
+    ///
+    /// `releases` is the number of releases that it made and kept.
+    ///
+    /// # Privacy
+    /// Nothing is charged: the whole run was. Whatever it had drawn and not kept is made again with fresh noise, and only
+    /// one of the two is ever part of a result, since a run completes once. A run that goes on with fewer releases than it
+    /// had when it last went on is refused.
+    ///
+    /// # Errors
+    /// When the ledger holds no such charge at this position, the run is complete, or the entry cannot be written.
+    pub fn resume(
+        &mut self,
+        scope: &Scope,
+        events: &[Charge],
+        private: bool,
+        run: &str,
+        position: &Position,
+        releases: u64,
+    ) -> Fallible<Reservation> {
+        let rho = cost_of(events, scope.adjacency)?;
+        let held = self.entry(position.sequence)?.filter(|entry| entry.hash == position.hash);
+        let same = held.is_some_and(|entry| match entry.record {
+            Record::Reserve { dataset, adjacency, run: charged, events: paid, private: secret, .. } => {
+                (dataset, adjacency) == (scope.dataset.clone(), scope.adjacency)
+                    && charged == run
+                    && paid == events
+                    && secret == private
+            }
+            _ => false,
+        });
+        if !same {
+            return Err(Error::refused(
+                "the ledger holds no charge for this run with these releases",
+                "use the ledger, the data, the schema and the flags that the run was started with",
+            ));
+        }
+        self.append(&Record::Resume { run: run.to_owned(), releases })?;
+        let position = Some(position.clone());
+        Ok(Reservation { scope: scope.clone(), rho, run: run.to_owned(), private, position })
+    }
+
     /// Notes that a run has released the file with this SHA-256 (64 lower-case hexadecimal digits).
     ///
     /// # Errors

@@ -94,7 +94,7 @@ impl Optimizer for FrankWolfe {
                 label_scale: start.label_scale,
                 clip_norm: self.clip,
             };
-            let released = paid.selection_permit()?.choose(data.vertices(&gradient, most)?)?;
+            let released = paid.selection_permit()?.choose_of(|| data.vertices(&gradient, most))?;
             observe(&Progress { released: &released, query: &self.choice.query, unit })?;
             let chosen = released.values().first().and_then(|&index| usize::try_from(index).ok()).unwrap_or(0);
             let length = 2.0 / (step as f64 + 2.0);

@@ -136,7 +136,7 @@ impl Optimizer for NewtonDoubleNoise {
         let mut fitted = self.steps.run(row_norm, (data, start), &planned, (paid, observe), &mut |slope, paid| {
             let asked = Direction { gradient: slope.released.values(), bound: self.bound() as u64, ridge, reach };
             let unit = slope.unit / (curvature * asked.scale()? as f64);
-            let released = paid.permit()?.release(data.direction(loss, slope.weights, &asked)?)?;
+            let released = paid.permit()?.release_of(|| data.direction(loss, slope.weights, &asked))?;
             let direction: Array1<f64> = released.values().iter().map(|&v| v as f64 * unit).collect();
             Ok(Turn { released, unit, direction })
         })?;

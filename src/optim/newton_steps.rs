@@ -103,7 +103,7 @@ impl NewtonSteps {
         for step in 1..=self.descent.steps {
             let (loss, label_scale) = (self.loss.into(), start.label_scale);
             let asked = Gradient { loss, weights: &weights, label_scale, clip_norm };
-            let slope = paid.permit()?.release(rows.gradient_sum(&asked))?;
+            let slope = paid.permit()?.release_of(|| Ok(rows.gradient_sum(&asked)))?;
             observe(&Progress { released: &slope, query: &planned.query, unit })?;
             let turned = turn(&Slope { released: &slope, unit, weights: &weights }, paid)?;
             observe(&Progress { released: &turned.released, query: &second.query, unit: turned.unit })?;

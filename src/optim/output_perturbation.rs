@@ -175,7 +175,7 @@ impl Optimizer for OutputPerturbation {
         let log2_margin = Minimisation::margin_for(self.penalty(start.rows), &self.curvature, unit);
         let problem =
             Minimisation { loss: self.loss, label_scale: start.label_scale, log2_margin, curvature: self.curvature };
-        let released = paid.permit()?.release(data.minimiser(&problem)?)?;
+        let released = paid.permit()?.release_of(|| data.minimiser(&problem))?;
         let step = problem.step(unit);
         let query = self.query();
         observe(&Progress { released: &released, query: &query, unit: step })?;

@@ -1,147 +1,13 @@
-//! Paying for a plan, and opening one sensitive value per paid release.
+//! Opening one sensitive value per paid release.
 
-use std::collections::VecDeque;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
+use super::journal::Journal;
 use super::{ClippedRows, Gradient, Minimisation, PrivateDataset, Query, Sensitive};
 use crate::error::{Error, Fallible};
-use crate::ledger::{Ledger, Reservation};
 use crate::noise::{NoiseSource, exponential_choice, integer_noise, poisson_sample};
 use crate::privacy::{Charge, GaussianEvent, L2, Norm, ObjectiveEvent, Range, SampledEvent, Scope, Sensitivity};
-
-/// Charges the whole plan and returns the right to its releases, in order.
-///
-/// # Privacy
-/// The charge is durable before this returns and before any noise is drawn; a crash afterwards counts
-/// as spent.
-///
-/// # Errors
-/// When the ledger refuses or cannot record the charge, or the plan has a malformed event.
-pub fn pay<C: Clone + Into<Charge>>(
-    ledger: &mut Ledger,
-    scope: &Scope,
-    plan: &[C],
-    noise: NoiseSource,
-) -> Fallible<Paid> {
-    let left: VecDeque<Charge> = plan.iter().cloned().map(Into::into).collect();
-    left.iter().try_for_each(Charge::check)?;
-    let reservation = ledger.reserve(scope, plan, noise.is_secure())?;
-    Ok(Paid { reservation, noise: Arc::new(noise), left, given: 0, next_release: 0 })
-}
-
-/// A paid run: gives out exactly the permits that were charged.
-pub struct Paid {
-    reservation: Reservation,
-    pub(super) noise: Arc<NoiseSource>,
-    pub(super) left: VecDeque<Charge>,
-    /// Releases of the first charge for which permits were given out.
-    pub(super) given: u64,
-    next_release: u32,
-}
-
-impl Paid {
-    /// The ledger's receipt.
-    pub fn reservation(&self) -> &Reservation {
-        &self.reservation
-    }
-
-    /// The run's randomness, for choices about rows.
-    pub(super) fn source(&self) -> &NoiseSource {
-        &self.noise
-    }
-
-    /// The next permit of the plan, for a release from all rows.
-    ///
-    /// # Errors
-    /// When every paid release has been made, or the next one was paid for on a sample only.
-    pub fn permit(&mut self) -> Fallible<Permit<L2>> {
-        match self.next()? {
-            (charge @ Charge::Gaussian(_), release) => Ok(Permit {
-                charge,
-                release,
-                scope: self.reservation.scope().clone(),
-                noise: Arc::clone(&self.noise),
-                norm: PhantomData,
-            }),
-            (Charge::Sampled(_), _) => {
-                Err(Error::refused("the next release was paid for on a sample of the rows", "use a sampled permit"))
-            }
-            (Charge::Objective(_), _) => Err(Error::refused(
-                "the next release was paid for as noise on the gradient of an objective",
-                "use an objective permit",
-            )),
-            (Charge::Selection(_), _) => {
-                Err(Error::refused("the next release was paid for as a choice", "use a selection permit"))
-            }
-            (Charge::BestRun(_), _) => {
-                Err(Error::refused("the next release was paid for as the best of several runs", "make those runs"))
-            }
-        }
-    }
-
-    /// The next permit of the plan, for minimising an objective with noise on its gradient.
-    ///
-    /// # Errors
-    /// When every paid release has been made, or the next one is not of this kind.
-    pub fn objective_permit(&mut self) -> Fallible<ObjectivePermit> {
-        match self.next()? {
-            (Charge::Objective(event), release) => {
-                let (scope, noise) = (self.reservation.scope().clone(), Arc::clone(&self.noise));
-                Ok(ObjectivePermit { event, release, scope, noise })
-            }
-            _ => Err(Error::refused("the next release was not paid for as an objective", "use the permit of its kind")),
-        }
-    }
-
-    /// The next permit of the plan, for a choice among candidates.
-    ///
-    /// # Errors
-    /// When every paid release has been made, or the next one is not of this kind.
-    pub fn selection_permit(&mut self) -> Fallible<Permit<Range>> {
-        match self.next()? {
-            (charge @ Charge::Selection(_), release) => {
-                let (scope, noise) = (self.reservation.scope().clone(), Arc::clone(&self.noise));
-                Ok(Permit { charge, release, scope, noise, norm: PhantomData })
-            }
-            _ => Err(Error::refused("the next release was not paid for as a choice", "use the permit of its kind")),
-        }
-    }
-
-    /// The next permit of the plan, for a release from a fresh Poisson sample.
-    ///
-    /// # Errors
-    /// When every paid release has been made, or the next one is not of this kind.
-    pub fn sampled_permit(&mut self) -> Fallible<SampledPermit> {
-        match self.next()? {
-            (Charge::Sampled(event), release) => Ok(SampledPermit {
-                event,
-                release,
-                scope: self.reservation.scope().clone(),
-                noise: Arc::clone(&self.noise),
-            }),
-            _ => Err(Error::refused("the next release was paid for on all rows", "use the permit of its kind")),
-        }
-    }
-
-    /// The next release that was paid for, with its number; it counts as used from here on.
-    pub(super) fn next(&mut self) -> Fallible<(Charge, u32)> {
-        while self.left.front().is_some_and(|charge| charge.count() <= self.given) {
-            self.left.pop_front();
-            self.given = 0;
-        }
-        let Some(charge) = self.left.front() else {
-            return Err(Error::refused("every paid release of this run was made", "pay for another run"));
-        };
-        // A stream of noise is named by its release number, so a number is never given out twice.
-        let release = self.next_release;
-        self.next_release = release
-            .checked_add(1)
-            .ok_or_else(|| Error::refused("more than 2^32 releases in one run", "use fewer steps"))?;
-        self.given += 1;
-        Ok((charge.single(), release))
-    }
-}
 
 /// The right to one release with the noise that was paid for; using it consumes it.
 ///
@@ -156,9 +22,10 @@ impl Paid {
 pub struct Permit<N: Norm> {
     pub(super) charge: Charge,
     pub(super) release: u32,
-    scope: Scope,
+    pub(super) scope: Scope,
     pub(super) noise: Arc<NoiseSource>,
-    norm: PhantomData<N>,
+    pub(super) journal: Arc<Journal>,
+    pub(super) norm: PhantomData<N>,
 }
 
 impl<N: Norm> Permit<N> {
@@ -179,6 +46,18 @@ impl Permit<Range> {
     /// When the scores belong to another scope, move further than was paid for, or are not as many. All of it
     /// depends on public parameters alone.
     pub fn choose(self, scores: Sensitive<Range>) -> Fallible<Released> {
+        self.choose_of(|| Ok(scores))
+    }
+
+    /// The same for scores that are computed only if the run had not chosen before it was stopped.
+    ///
+    /// # Errors
+    /// As [`Permit::choose`], and those of `scores`.
+    pub fn choose_of(self, scores: impl FnOnce() -> Fallible<Sensitive<Range>>) -> Fallible<Released> {
+        if let Some(values) = self.journal.released(self.release) {
+            return Ok(Released { values, charge: self.charge });
+        }
+        let scores = scores()?;
         let Charge::Selection(paid) = &self.charge else {
             return Err(Error::refused("the permit was not paid for as a choice", "use the permit of its kind"));
         };
@@ -187,7 +66,9 @@ impl Permit<Range> {
             return Err(Error::refused("the permit was paid for another number of candidates", "plan with this one"));
         }
         let chosen = exponential_choice(&scores.values, paid.log2_scale, &self.noise, self.release)?;
-        Ok(Released { values: vec![chosen as i128], charge: self.charge })
+        let values = vec![chosen as i128];
+        self.journal.keep(self.release, &values)?;
+        Ok(Released { values, charge: self.charge })
     }
 }
 
@@ -213,7 +94,18 @@ impl Permit<L2> {
     /// When the value belongs to another scope or moves further than was paid for. Both depend on
     /// public parameters alone.
     pub fn release(self, query: Sensitive<L2>) -> Fallible<Released> {
-        open(self.charge, self.release, &self.scope, &self.noise, query)
+        self.release_of(|| Ok(query))
+    }
+
+    /// The same for a value that is computed only if the run had not released it before it was stopped.
+    ///
+    /// # Errors
+    /// As [`Permit::release`], and those of `query`.
+    pub fn release_of(self, query: impl FnOnce() -> Fallible<Sensitive<L2>>) -> Fallible<Released> {
+        match self.journal.released(self.release) {
+            Some(values) => Ok(Released { values, charge: self.charge }),
+            None => open(self.charge, self.release, &self.scope, &self.noise, &self.journal, query()?),
+        }
     }
 }
 
@@ -222,10 +114,11 @@ impl Permit<L2> {
 /// The sample is drawn here and seen by nobody: amplification by sampling needs it to be secret.
 #[must_use = "the release is paid for; dropping the permit wastes it"]
 pub struct SampledPermit {
-    event: SampledEvent,
-    release: u32,
-    scope: Scope,
-    noise: Arc<NoiseSource>,
+    pub(super) event: SampledEvent,
+    pub(super) release: u32,
+    pub(super) scope: Scope,
+    pub(super) noise: Arc<NoiseSource>,
+    pub(super) journal: Arc<Journal>,
 }
 
 impl SampledPermit {
@@ -241,9 +134,12 @@ impl SampledPermit {
     /// # Reference
     /// Mironov, Talwar, Zhang 2019; Zhu, Dong, Wang 2022, Theorem 11.
     pub fn release(self, rows: &ClippedRows<'_>, gradient: &Gradient<'_>) -> Fallible<Released> {
+        if let Some(values) = self.journal.released(self.release) {
+            return Ok(Released { values, charge: Charge::Sampled(self.event) });
+        }
         let chosen = poisson_sample(self.event.exponent, rows.data().private_len(), &self.noise, self.release);
         let query = rows.sampled_sum(gradient, &chosen);
-        open(Charge::Sampled(self.event), self.release, &self.scope, &self.noise, query)
+        open(Charge::Sampled(self.event), self.release, &self.scope, &self.noise, &self.journal, query)
     }
 }
 
@@ -258,12 +154,20 @@ fn noised(charge: &Charge) -> Fallible<&GaussianEvent> {
     }
 }
 
-/// Checks that a value may be opened for what was paid, adds the noise and opens it.
-fn open(charge: Charge, release: u32, scope: &Scope, noise: &NoiseSource, query: Sensitive<L2>) -> Fallible<Released> {
+/// Checks that a value may be opened for what was paid, adds the noise, keeps the result and opens it.
+fn open(
+    charge: Charge,
+    release: u32,
+    scope: &Scope,
+    noise: &NoiseSource,
+    journal: &Journal,
+    query: Sensitive<L2>,
+) -> Fallible<Released> {
     let paid = noised(&charge)?;
     covers(scope, paid.sensitivity, &query.scope, &query.sensitivity)?;
     let noise = integer_noise(paid.noise, paid.log2_scale, query.values.len(), noise, release)?;
-    let values = query.values.iter().zip(noise).map(|(&sum, noise)| sum + i128::from(noise)).collect();
+    let values: Vec<i128> = query.values.iter().zip(noise).map(|(&sum, noise)| sum + i128::from(noise)).collect();
+    journal.keep(release, &values)?;
     Ok(Released { values, charge })
 }
 
@@ -284,10 +188,10 @@ fn covers<N: Norm>(paid_for: &Scope, paid: u64, scope: &Scope, sensitivity: &Sen
 /// The right to minimise one objective with the noise on its gradient that was paid for.
 #[must_use = "the release is paid for; dropping the permit wastes it"]
 pub struct ObjectivePermit {
-    event: ObjectiveEvent,
-    release: u32,
-    scope: Scope,
-    noise: Arc<NoiseSource>,
+    pub(super) event: ObjectiveEvent,
+    pub(super) release: u32,
+    pub(super) scope: Scope,
+    pub(super) noise: Arc<NoiseSource>,
 }
 
 impl ObjectivePermit {

@@ -163,6 +163,15 @@ impl Query {
         }
     }
 
+    /// The query, and those of every candidate where only the best run is released.
+    pub fn all(&self) -> Vec<&Query> {
+        let mut all = vec![self];
+        if let Query::BestRun { candidates } = self {
+            all.extend(candidates.iter().flatten().flat_map(|planned| planned.query.all()));
+        }
+        all
+    }
+
     /// Whether the release is one of the steps of an optimizer.
     pub fn is_step(&self) -> bool {
         match self {

@@ -1,5 +1,6 @@
 //! From a configuration to a released model: plan, charge, train, write, verify, predict.
 
+mod checkpoint;
 mod config;
 mod evaluate;
 mod files;
@@ -15,6 +16,7 @@ mod statement;
 mod tune;
 mod verify;
 
+pub use checkpoint::Checkpoint;
 pub use config::{Algorithm, Budget, TrainConfig, default_delta};
 pub use evaluate::{Metrics, Own, evaluate};
 pub use files::{StagedFile, sha256_hex};
@@ -24,7 +26,7 @@ pub use model::{Coefficient, Feature, ModelFile, Target};
 pub use plan::{Plan, Planner};
 pub use predict::{Predictions, predict};
 pub use rehearse::Rehearsal;
-pub use run::{Loaded, Trained, load, load_with, train};
+pub use run::{Loaded, Trained, load, load_with, train, train_from};
 pub use statement::{Facts, Guarantee, LedgerFacts, ReleaseFacts, Statement};
 pub use tune::{Candidate, DEFAULT_GRID};
 pub use verify::{Check, verify};

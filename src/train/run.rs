@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use super::checkpoint::Checkpoint;
 use super::config::TrainConfig;
 use super::files::RunningDigest;
 use super::log::{LogEntry, LogWriter};
@@ -119,9 +120,43 @@ pub fn train(
     noise: NoiseSource,
     observe: &mut dyn FnMut(&LogEntry) -> Fallible<()>,
 ) -> Fallible<(Trained, Paid)> {
-    let Loaded { schema, dataset, plan, .. } = loaded;
     let secret_noise = noise.is_secure();
-    let mut paid = pay(ledger, &plan.scope, &plan.charges(), noise)?;
+    let paid = pay(ledger, &loaded.plan.scope, &loaded.plan.charges(), noise)?;
+    follow(loaded, paid, secret_noise, ledger, observe)
+}
+
+/// As [`train`], keeping each release in a file, or going on with a run that was stopped and has left one.
+///
+/// `data` names what must be the same when a run goes on; the plan and the schema are compared anyway.
+///
+/// # Privacy
+/// A run is charged once, and each of its releases is part of one result at most; see [`crate::ledger::Ledger::resume`].
+///
+/// # Errors
+/// As [`train`], and when the checkpoint belongs to another request or cannot be written.
+pub fn train_from(
+    checkpoint: Checkpoint,
+    data: &str,
+    loaded: Loaded,
+    ledger: &mut Ledger,
+    noise: NoiseSource,
+    observe: &mut dyn FnMut(&LogEntry) -> Fallible<()>,
+) -> Fallible<(Trained, Paid)> {
+    let secret_noise = noise.is_secure();
+    let about = format!("{} {data}", loaded.schema.fingerprint());
+    let paid = checkpoint.pay(&loaded.plan, &about, ledger, noise)?;
+    follow(loaded, paid, secret_noise, ledger, observe)
+}
+
+/// Makes the releases of a paid plan and builds the model.
+fn follow(
+    loaded: Loaded,
+    mut paid: Paid,
+    secret_noise: bool,
+    ledger: &mut Ledger,
+    observe: &mut dyn FnMut(&LogEntry) -> Fallible<()>,
+) -> Fallible<(Trained, Paid)> {
+    let Loaded { schema, dataset, plan, .. } = loaded;
     let charge = ledger_facts(ledger, &paid)?;
 
     let started = Instant::now();

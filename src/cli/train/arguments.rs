@@ -162,6 +162,12 @@ pub(in crate::cli) struct TrainArguments {
     /// Keep no ledger: nothing then binds further runs on the data set, and the statement says so
     #[arg(long)]
     pub(super) no_ledger: bool,
+    /// Keep each release in FILE; the same command goes on with a run that was stopped and has left FILE
+    ///
+    /// Nothing is charged again: releases that were made are read, the others get fresh noise. FILE is deleted when the
+    /// model is written. Until then it is for the custodian.
+    #[arg(long, value_name = "FILE", conflicts_with = "evaluate_budget")]
+    pub(super) checkpoint: Option<PathBuf>,
     /// Threads [default: all]; changes no bit of the result
     #[arg(long, value_name = "N")]
     pub(super) threads: Option<usize>,

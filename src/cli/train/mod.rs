@@ -4,6 +4,7 @@ mod arguments;
 mod outputs;
 mod report;
 
+use std::path::Path;
 use std::process::ExitCode;
 
 pub(super) use arguments::TrainArguments;
@@ -15,7 +16,8 @@ use crate::data::CsvFile;
 use crate::error::{Error, Fallible};
 use crate::ledger::Ledger;
 use crate::noise::NoiseSource;
-use crate::train::{Loaded, LogEntry, StagedFile, Trained, load, sha256_hex, train};
+use crate::privacy::Charge;
+use crate::train::{Checkpoint, Loaded, LogEntry, StagedFile, Trained, load, sha256_hex, train, train_from};
 
 /// More threads than any machine this runs on has cores for.
 const MOST_THREADS: usize = 1024;
@@ -48,7 +50,20 @@ pub(super) fn run(arguments: &TrainArguments) -> Fallible<ExitCode> {
     let (model_file, log_file) = (StagedFile::new(&out)?, StagedFile::new(&log)?);
     let mut ledger = arguments.open_ledger()?;
     warn(&format!("{} steps on {} coefficients", loaded.plan().steps(), loaded.plan().dimension));
-    let finished = execute(loaded, &mut ledger, noise, model_file, log_file)?;
+    let checkpoint = arguments.checkpoint.as_deref().map(Checkpoint::open).transpose()?;
+    if let Some(made) = checkpoint.as_ref().and_then(Checkpoint::releases) {
+        let all: u64 = loaded.plan().charges().iter().map(Charge::count).sum();
+        warn(&format!("going on with a run that was stopped after {made} of {all} releases"));
+    }
+    let checkpoint = match checkpoint {
+        Some(checkpoint) => Some((checkpoint, identity(&arguments.data)?)),
+        None => None,
+    };
+    let finished = execute(loaded, &mut ledger, noise, checkpoint, model_file, log_file)?;
+    if let Some(path) = &arguments.checkpoint {
+        // What it held is in the model now; a file that stays is refused when it is used again.
+        let _ = std::fs::remove_file(path);
+    }
     report_spending(&mut ledger, &finished.trained)?;
     if arguments.json {
         print_json(&summary(&finished, &out, &log))?;
@@ -69,18 +84,23 @@ fn execute(
     loaded: Loaded,
     ledger: &mut Ledger,
     noise: NoiseSource,
+    checkpoint: Option<(Checkpoint, String)>,
     mut model_file: StagedFile,
     mut log_file: StagedFile,
 ) -> Fallible<Finished> {
     let load_seconds = loaded.load_seconds;
     let steps = bar(loaded.plan().steps(), "training", "steps");
     let mut last = None;
-    let (trained, paid) = train(loaded, ledger, noise, &mut |entry: &LogEntry| {
+    let mut observe = |entry: &LogEntry| {
         log_file.append(entry.to_json()?.as_bytes())?;
         steps.set_position(entry.step);
         last = Some(entry.clone());
         Ok(())
-    })?;
+    };
+    let (trained, paid) = match checkpoint {
+        Some((checkpoint, data)) => train_from(checkpoint, &data, loaded, ledger, noise, &mut observe)?,
+        None => train(loaded, ledger, noise, &mut observe)?,
+    };
     steps.finish_and_clear();
     let text = trained.model.to_json();
     model_file.append(text.as_bytes())?;
@@ -91,6 +111,12 @@ fn execute(
     model_file.publish()?;
     noted?;
     Ok(Finished { trained, last, load_seconds })
+}
+
+/// Length and time of change of the data, which must be the same when a run goes on.
+fn identity(data: &Path) -> Fallible<String> {
+    let facts = std::fs::metadata(data).map_err(|e| Error::io(data, "read the data", e))?;
+    Ok(format!("{} {:?}", facts.len(), facts.modified().ok()))
 }
 
 fn set_threads(threads: Option<usize>) -> Fallible<()> {

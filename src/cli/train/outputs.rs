@@ -38,7 +38,8 @@ impl TrainArguments {
             name.push(suffix);
             kept.push(("the ledger", PathBuf::from(name)));
         }
-        for (flag, output) in [("--out", out), ("--log", log)] {
+        let checkpoint = self.checkpoint.as_deref().map(|path| ("--checkpoint", path));
+        for (flag, output) in [("--out", out), ("--log", log)].into_iter().chain(checkpoint) {
             if let Some((what, _)) = kept.iter().find(|(_, path)| same_file(path, output)) {
                 return Err(Error::parameter(flag, format!("would overwrite {what}"), "name another file"));
             }

@@ -27,7 +27,10 @@ pub(super) fn check_releases(facts: &Facts) -> Fallible<()> {
     }
     let trained = facts.rows.map(|rows| training_rows(rows, facts.holdout));
     let foreign = |plan: &PhasePlan| Some(plan.rows) != trained || plan.dimension != facts.dimension;
-    if facts.releases.iter().any(|release| matches!(&release.query, Query::Phases { plan } if foreign(plan))) {
+    if facts.releases.iter().flat_map(|release| release.query.all()).any(|query| match query {
+        Query::Phases { plan } => foreign(plan),
+        _ => false,
+    }) {
         return Err(damaged("a release is of another number of rows or coefficients"));
     }
     let moments = facts.releases.iter().find_map(|release| match &release.query {
