@@ -4,8 +4,9 @@ use proptest::prelude::*;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rhograd::kernel::{
-    Caps, ClassStep, FULL_SCALE, FixedStep, LOG2_WEIGHT, MAX_MULTIPLIER, MOST_CLASSES, RawRow, Rows, RowsBuilder,
-    Shape, Step, clipped_class_sum, clipped_sum, fixed_pass, naive, rounding,
+    Caps, ClassStep, FULL_SCALE, FixedStep, LOG2_WEIGHT, Level, MAX_MULTIPLIER, MOST_CLASSES, RawRow, Rows,
+    RowsBuilder, Shape, Step, clipped_class_sum, clipped_class_sum_on, clipped_sum, clipped_sum_on, fixed_pass, naive,
+    rounding,
 };
 use rhograd::loss::{Curved, LOG2_SLOPE, Logistic, Loss, MonotoneSlope, Softmax, Squared};
 
@@ -166,6 +167,51 @@ fn the_fast_sum_equals_the_naive_loop() {
             }
         }
     }
+}
+
+/// Shapes that reach every path: odd columns, tails of four, whole groups of categories, columns too wide for a group, and
+/// tiles large enough to be blocks of their own.
+#[test]
+fn every_instruction_set_gives_the_same_bits() {
+    let mut rng = ChaCha8Rng::seed_from_u64(5);
+    let bound = 3_000 * FULL_SCALE as u64;
+    for (numeric, levels, n) in [
+        (0, vec![9, 16, 7, 15, 6, 5, 2, 42, 3, 3], 2_000),
+        (1, vec![3_000, 2, 5_000], 700),
+        (5, vec![9, 16, 7], 3_001),
+        (34, vec![], 1_500),
+        (131, vec![4], 1_111),
+        (4_501, vec![2], 200),
+    ] {
+        let shape = Shape::new(numeric, &levels);
+        let raw: Vec<RawRow> = (0..n).map(|_| random_row(&mut rng, &shape)).collect();
+        let rows = build(&shape, &raw);
+        let caps = Caps::new(&rows, bound);
+        let w: Vec<f64> = (0..2 * shape.dimension()).map(|_| rng.random::<f64>() - 0.5).collect();
+        let step = step(&w[..shape.dimension()], bound);
+        let both = ClassStep { weights: &w, classes: 2, multiplier_scale: step.multiplier_scale };
+        let expected = naive::clipped_sum(&rows, &caps, &step, wild_slope);
+        let expected_both = naive::clipped_class_sum(&rows, &caps, &both, wild_slopes);
+        for level in Level::available() {
+            assert_eq!(clipped_sum_on(level, &rows, &caps, &step, wild_slope), expected, "{level:?} {numeric}");
+            let sums = clipped_class_sum_on(level, &rows, &caps, &both, wild_slopes);
+            assert_eq!(sums, expected_both, "{level:?} {numeric}");
+        }
+    }
+}
+
+#[test]
+fn joint_sums_of_categories_do_not_overflow() {
+    // One code for all rows and every multiplier at its cap, beyond what 32 bits can hold.
+    let shape = Shape::new(0, &[1]);
+    let row = RawRow { numeric: vec![], codes: vec![0], label: 0, null: false };
+    let rows = build(&shape, std::iter::repeat_n(&row, 1_100_000));
+    let single = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+    let bound = 1u64 << 40;
+    let caps = Caps::new(&rows, bound);
+    let total = single.install(|| clipped_sum(&rows, &caps, &step(&[0.0; 2], bound), |_, _| 1.0));
+    let each = i64::from(MAX_MULTIPLIER) * i64::from(FULL_SCALE) * 1_100_000;
+    assert_eq!(total, [each, each]);
 }
 
 #[test]

@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-use rayon::prelude::*;
-
-use super::step::{MAX_TILES, Plan, Totals, round_to_i32, tiles_per_task};
+use super::simd::{Level, WithWords, Words};
+use super::step::{MAX_TILES, Plan, over_tiles, round_to_i32};
+use super::totals::Totals;
 use super::{Caps, LANES, MAX_MULTIPLIER, Rows, Step};
 
 /// Most labels: `256 * 4095^2 < 2^32`, so the squared norm of a row's multipliers fits 32 bits.
@@ -55,6 +55,17 @@ pub fn clipped_class_sum(
     step: &ClassStep<'_>,
     slopes: impl Fn(&mut [[f32; LANES]], &[i16; LANES]) + Sync,
 ) -> Vec<i64> {
+    clipped_class_sum_on(Level::best(), rows, caps, step, slopes)
+}
+
+/// [`clipped_class_sum`] on a given instruction set: the same bits, for tests and benches to compare.
+pub fn clipped_class_sum_on(
+    level: Level,
+    rows: &Rows,
+    caps: &Caps,
+    step: &ClassStep<'_>,
+    slopes: impl Fn(&mut [[f32; LANES]], &[i16; LANES]) + Sync,
+) -> Vec<i64> {
     let dimension = rows.shape().dimension();
     let plans: Vec<Plan<'_>> = (0..step.counted())
         .map(|class| {
@@ -63,35 +74,34 @@ pub fn clipped_class_sum(
         })
         .collect();
     let Some(block) = plans.first().map(|plan| plan.block) else { return Vec::new() };
-    let per_task = tiles_per_task(rows, block);
-    let zero = || plans.iter().map(|_| Totals::new(rows)).collect::<Vec<_>>();
-    let run = |mut totals: Vec<Totals>, task: usize| {
-        let tiles = task * per_task..((task + 1) * per_task).min(rows.tiles());
+    let columns: Vec<usize> = (0..rows.shape().categorical()).collect();
+    // Tables of joint codes for every label would not fit a cache.
+    let new = || plans.iter().map(|_| Totals::new(rows, 0)).collect::<Vec<_>>();
+    let run = |mut totals: Vec<Totals>, tiles: Range<usize>| {
         let slack = step.slack();
-        pulp::Arch::new().dispatch(Task { plans: &plans, tiles, slopes: &slopes, slack, totals: &mut totals });
+        level.run(Task { plans: &plans, columns: &columns, tiles, slopes: &slopes, slack, totals: &mut totals });
         totals
     };
-    let totals = (0..rows.tiles().div_ceil(per_task))
-        .into_par_iter()
-        .fold(zero, run)
-        .reduce(zero, |a, b| a.into_iter().zip(b).map(|(a, b)| a.merge(b)).collect());
+    let merge = |a: Vec<Totals>, b: Vec<Totals>| a.into_iter().zip(b).map(|(a, b)| a.merge(b, rows)).collect();
+    let totals = over_tiles(rows, block, new, run, merge);
     totals.into_iter().flat_map(|total| total.coefficients(rows)).collect()
 }
 
 /// A run of tiles, compiled once per instruction set and chosen at run time.
 struct Task<'a, F> {
     plans: &'a [Plan<'a>],
+    columns: &'a [usize],
     tiles: Range<usize>,
     slopes: &'a F,
     slack: f32,
     totals: &'a mut [Totals],
 }
 
-impl<F: Fn(&mut [[f32; LANES]], &[i16; LANES])> pulp::WithSimd for Task<'_, F> {
+impl<F: Fn(&mut [[f32; LANES]], &[i16; LANES])> WithWords for Task<'_, F> {
     type Output = ();
 
     #[inline(always)]
-    fn with_simd<S: pulp::Simd>(self, _: S) {
+    fn run<W: Words>(self, words: W) {
         let Some(first) = self.plans.first() else { return };
         let mut margins = vec![[0f32; LANES]; self.plans.len()];
         let mut multipliers = vec![[[0i16; LANES]; MAX_TILES]; self.plans.len()];
@@ -100,17 +110,14 @@ impl<F: Fn(&mut [[f32; LANES]], &[i16; LANES])> pulp::WithSimd for Task<'_, F> {
             let end = (start + first.block).min(self.tiles.end);
             for tile in start..end {
                 for (margin, plan) in margins.iter_mut().zip(self.plans) {
-                    *margin = plan.margins(tile);
+                    *margin = plan.margins(words, tile);
                 }
                 (self.slopes)(&mut margins, first.labels(tile));
                 shorten(&mut margins, first, tile, self.slack);
                 round(&margins, first.caps(tile), tile - start, &mut multipliers);
-                for ((plan, m), totals) in self.plans.iter().zip(&multipliers).zip(self.totals.iter_mut()) {
-                    plan.scatter(tile, &m[tile - start], totals);
-                }
             }
             for ((plan, m), totals) in self.plans.iter().zip(&multipliers).zip(self.totals.iter_mut()) {
-                plan.accumulate(start, &m[..end - start], totals);
+                plan.add(words, start..end, &m[..end - start], self.columns, totals);
             }
             start = end;
         }

@@ -183,7 +183,7 @@ impl Block {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::{FULL_SCALE, RawRow, RowsBuilder, Shape};
+    use crate::kernel::{FULL_SCALE, RawRow, RowsBuilder, Shape, naive};
     use proptest::prelude::*;
 
     fn dense(row: &RawRow, levels: &[u16], unit: i16) -> Vec<i128> {
@@ -193,6 +193,12 @@ mod tests {
         }
         q.push(i128::from(unit));
         q
+    }
+
+    fn only_row(levels: &[u16], row: &RawRow) -> Rows {
+        let mut builder = RowsBuilder::new(Shape::new(2, levels));
+        builder.push(row);
+        builder.build()
     }
 
     proptest! {
@@ -218,12 +224,8 @@ mod tests {
                 }
                 let q = dense(&row, &levels, 1024);
                 let norm: i128 = q.iter().map(|v| v * v).sum();
-                let unit = f64::from(FULL_SCALE);
-                let numeric = [(a, 0), (b, 1)].map(|(x, j): (i16, usize)| f32::from(x) * (weights[j] / unit) as f32);
-                let mut margin = weights[7] as f32 + numeric[0] + numeric[1];
-                for (code, first, levels) in [(c, 2, 3), (d, 5, 2)] {
-                    margin += if code < levels { weights[first + usize::from(code)] as f32 } else { 0.0 };
-                }
+                let single = only_row(&levels, &row);
+                let margin = naive::margin(&single, &naive::dense_row(&single, 0), &weights);
                 let wanted = (relative(margin) * most as f32).round_ties_even();
                 let wanted = if wanted.is_nan() { 0.0 } else { wanted.clamp(0.0, most as f32) };
                 let m = (i128::from(bound) / norm).min(127).min(wanted as i128);

@@ -1,6 +1,7 @@
 //! The obvious loops that the fast ones must equal; references for tests and benches.
 
 use super::classes::{settle, shortening};
+use super::margins::{LARGEST, LARGEST_CATEGORIES, integers, largest};
 use super::{Caps, ClassStep, LANES, MAX_MULTIPLIER, Rows, Step};
 
 /// Row by row, in wide integers, the multiplier checked against the norm instead of a precomputed cap.
@@ -58,23 +59,30 @@ pub fn clipped_class_sum(
     sums
 }
 
-/// Same order and precision as the fast path: intercept first, then columns in order.
-fn margin(rows: &Rows, q: &[i16], weights: &[f64]) -> f32 {
-    let unit = f64::from(rows.unit());
-    let (features, last) = q.split_at(q.len() - 1);
-    let mut margin = if last[0] == 0 { 0.0 } else { weights[q.len() - 1] as f32 };
-    for (j, &value) in features.iter().enumerate() {
-        if j < rows.shape().numeric() {
-            margin += f32::from(value) * (weights[j] / unit) as f32;
-        } else if value != 0 {
-            margin += weights[j] as f32;
-        }
+/// The margin from the same rounded coefficients: integer sums of 16 columns, upper and lower halves apart, and then floats.
+pub(super) fn margin(rows: &Rows, q: &[i16], weights: &[f64]) -> f32 {
+    let shape = rows.shape();
+    let (numeric, categories) = weights[..q.len() - 1].split_at(shape.numeric());
+    let (w, unit) = integers(numeric, largest(numeric), LARGEST);
+    let unit = (unit / f64::from(rows.unit())) as f32;
+    let (mut upper, mut lower) = (0f32, 0f32);
+    for (w, q) in w.chunks(16).zip(q.chunks(16)) {
+        let sum = |half: fn(i32) -> i32| w.iter().zip(q).map(|(&w, &q)| i64::from(half(w)) * i64::from(q)).sum::<i64>();
+        upper += sum(|w| w.div_euclid(4096)) as f32;
+        lower += sum(|w| w.rem_euclid(4096)) as f32;
     }
-    margin
+    let mut first = 0;
+    let sizes = (0..shape.categorical()).map(|column| {
+        first += shape.levels(column);
+        largest(&categories[first - shape.levels(column)..first])
+    });
+    let (w, slot_unit) = integers(categories, sizes.sum(), LARGEST_CATEGORIES);
+    let chosen: i32 = w.iter().zip(&q[shape.numeric()..]).filter(|(_, q)| **q != 0).map(|(w, _)| w).sum();
+    (weights[q.len() - 1] as f32 + (upper * 4096.0 + lower) * unit) + chosen as f32 * slot_unit as f32
 }
 
 /// The row as a dense integer vector; all zero for a null row.
-fn dense_row(rows: &Rows, row: usize) -> Vec<i16> {
+pub(super) fn dense_row(rows: &Rows, row: usize) -> Vec<i16> {
     let shape = rows.shape();
     let mut q = vec![0i16; shape.dimension()];
     let (tile, lane) = (row / LANES, row % LANES);

@@ -1,8 +1,42 @@
-//! Rows handed out to parts.
+//! Rows handed out to parts, and chosen rows.
 
 use super::{LANES, RawRow, Rows, RowsBuilder};
 
 impl Rows {
+    /// Copies of the rows with the given numbers.
+    pub fn subset(&self, chosen: &[usize]) -> Rows {
+        let tiles = chosen.len().div_ceil(LANES);
+        let (numeric, categorical) = (self.shape.numeric(), self.shape.categorical());
+        let none = |column: usize| self.shape.levels(column) as u16;
+        let mut subset = Rows {
+            shape: self.shape.clone(),
+            len: chosen.len(),
+            unit: self.unit,
+            numeric: vec![0; tiles * numeric * LANES],
+            codes: (0..tiles).flat_map(|_| (0..categorical).flat_map(|column| [none(column); LANES])).collect(),
+            labels: vec![0; tiles * LANES],
+            norms: vec![0; tiles * LANES],
+            groups: self.groups.clone(),
+            packed: Vec::new(),
+        };
+        for (index, &row) in chosen.iter().enumerate() {
+            let (to, at) = (index / LANES, index % LANES);
+            let (from, lane) = (row / LANES, row % LANES);
+            for column in 0..numeric {
+                subset.numeric[(to * numeric + column) * LANES + at] =
+                    self.numeric[(from * numeric + column) * LANES + lane];
+            }
+            for column in 0..categorical {
+                subset.codes[(to * categorical + column) * LANES + at] =
+                    self.codes[(from * categorical + column) * LANES + lane];
+            }
+            subset.labels[index] = self.labels[row];
+            subset.norms[index] = self.norms[row];
+        }
+        subset.pack();
+        subset
+    }
+
     /// Splits the rows into `parts` parts; row `i` goes to part `part_of(i)`, and to the last if there is no such part.
     ///
     /// Encoding and unit stay as they are, so a row contributes to a sum over its part what it contributed before.

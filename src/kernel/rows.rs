@@ -1,5 +1,8 @@
 //! Encoded rows, stored in tiles of [`LANES`] rows with columns contiguous inside a tile.
 
+use super::groups::Groups;
+use super::simd::Column;
+
 /// The integer that a feature at its upper bound is encoded as; its lower bound is the negative.
 pub const FULL_SCALE: i16 = i16::MAX;
 
@@ -57,6 +60,11 @@ impl Shape {
         self.offsets[column]
     }
 
+    /// The slots of a column, that for "none of them" included.
+    pub(super) fn slots_of(&self, column: usize) -> std::ops::Range<usize> {
+        self.offsets[column]..self.offsets[column + 1]
+    }
+
     /// Calls `visit(coefficient, slot)` for each category coefficient with its internal slot.
     pub(super) fn each_slot(&self, mut visit: impl FnMut(usize, usize)) {
         let mut coefficient = self.numeric;
@@ -102,6 +110,9 @@ pub struct Rows {
     pub(super) codes: Vec<u16>,
     pub(super) labels: Vec<i16>,
     pub(super) norms: Vec<u64>,
+    pub(super) groups: Groups,
+    /// Joint codes of the groups, made from `codes` by [`Rows::pack`]; what a step reads in their place.
+    pub(super) packed: Vec<u16>,
 }
 
 impl Rows {
@@ -125,9 +136,9 @@ impl Rows {
         self.unit
     }
 
-    /// Bytes read by one full pass.
+    /// Bytes read by one clipped sum, joint codes counted in place of those they stand for.
     pub fn bytes(&self) -> usize {
-        2 * (self.numeric.len() + self.codes.len() + self.labels.len())
+        2 * (self.numeric.len() + self.packed.len() + (self.groups.alone().len() + 1) * self.labels.len())
     }
 
     pub(super) fn tiles(&self) -> usize {
@@ -139,6 +150,37 @@ impl Rows {
         &self.numeric[tile * width..(tile + 1) * width]
     }
 
+    /// The numeric columns of a tile.
+    #[inline(always)]
+    pub(super) fn columns(&self, tile: usize) -> &[Column] {
+        let columns = self.shape.numeric;
+        &self.all_columns()[tile * columns..(tile + 1) * columns]
+    }
+
+    /// The numeric columns of consecutive tiles.
+    #[inline(always)]
+    pub(super) fn columns_of(&self, tiles: std::ops::Range<usize>) -> &[Column] {
+        let columns = self.shape.numeric;
+        &self.all_columns()[tiles.start * columns..tiles.end * columns]
+    }
+
+    /// The numeric columns of all tiles, in the order of memory.
+    #[inline(always)]
+    pub(super) fn all_columns(&self) -> &[Column] {
+        self.numeric.as_chunks::<LANES>().0
+    }
+
+    /// The joint codes of a group in a tile.
+    #[inline(always)]
+    pub(super) fn joint_codes(&self, tile: usize, group: usize) -> &[u16; LANES] {
+        &self.packed.as_chunks::<LANES>().0[tile * self.groups.len() + group]
+    }
+
+    /// Fills in the joint codes; to be called where codes are new.
+    pub(super) fn pack(&mut self) {
+        self.packed = self.groups.pack(self);
+    }
+
     pub(super) fn code_tile(&self, tile: usize) -> &[u16] {
         let width = self.shape.categorical() * LANES;
         &self.codes[tile * width..(tile + 1) * width]
@@ -147,37 +189,6 @@ impl Rows {
     /// Number of lanes, those that pad the last tile included.
     pub(super) fn padded_len(&self) -> usize {
         self.labels.len()
-    }
-
-    /// Copies of the rows with the given numbers.
-    pub fn subset(&self, chosen: &[usize]) -> Rows {
-        let tiles = chosen.len().div_ceil(LANES);
-        let (numeric, categorical) = (self.shape.numeric(), self.shape.categorical());
-        let none = |column: usize| self.shape.levels(column) as u16;
-        let mut subset = Rows {
-            shape: self.shape.clone(),
-            len: chosen.len(),
-            unit: self.unit,
-            numeric: vec![0; tiles * numeric * LANES],
-            codes: (0..tiles).flat_map(|_| (0..categorical).flat_map(|column| [none(column); LANES])).collect(),
-            labels: vec![0; tiles * LANES],
-            norms: vec![0; tiles * LANES],
-        };
-        for (index, &row) in chosen.iter().enumerate() {
-            let (to, at) = (index / LANES, index % LANES);
-            let (from, lane) = (row / LANES, row % LANES);
-            for column in 0..numeric {
-                subset.numeric[(to * numeric + column) * LANES + at] =
-                    self.numeric[(from * numeric + column) * LANES + lane];
-            }
-            for column in 0..categorical {
-                subset.codes[(to * categorical + column) * LANES + at] =
-                    self.codes[(from * categorical + column) * LANES + lane];
-            }
-            subset.labels[index] = self.labels[row];
-            subset.norms[index] = self.norms[row];
-        }
-        subset
     }
 
     /// Re-encodes numeric values and labels by a public map and changes the unit.
@@ -263,6 +274,8 @@ impl RowsBuilder {
     pub(super) fn with_unit(shape: Shape, unit: i16) -> Self {
         RowsBuilder {
             rows: Rows {
+                groups: Groups::new(&shape),
+                packed: Vec::new(),
                 shape,
                 len: 0,
                 unit,
@@ -321,9 +334,10 @@ impl RowsBuilder {
         self.rows.norms.extend_from_slice(&other.rows.norms);
     }
 
-    /// Computes the norms.
+    /// Computes norms and joint codes.
     pub fn build(mut self) -> Rows {
         self.rows.measure();
+        self.rows.pack();
         self.rows
     }
 }

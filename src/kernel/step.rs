@@ -4,16 +4,27 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
+use super::groups::{Table, look_up};
 use super::margins::Margins;
+use super::simd::{Column, Level, WithWords, Words};
+use super::totals::Totals;
 use super::{Caps, LANES, Rows};
 
-/// Tiles whose 32-bit lane sums cannot overflow before they are flushed; see [`super::MAX_MULTIPLIER`].
+/// Most tiles of a block.
 pub(super) const MAX_TILES: usize = 16;
 
-/// Bytes of rows that a block may have, so that its second pass reads from cache.
-const BLOCK_BYTES: usize = 128 << 10;
+/// Bytes of rows that a block may have, so that its second pass reads from the first-level cache.
+const BLOCK_BYTES: usize = 8 << 10;
 
-/// Blocks smaller than this are not worth another thread.
+/// A larger tile is a block of its own: one block should fit a second-level cache.
+const LARGE_TILE: usize = 256 << 10;
+
+/// How far ahead of the first pass memory is asked for, in columns of 64 bytes.
+///
+/// Measured from 4 to 128 KiB at 32, 128 and 1000 columns: 8 KiB is best or within 3% of it.
+const AHEAD: usize = 128;
+
+/// Rows of fewer bytes are not worth another thread.
 const BYTES_PER_TASK: usize = 256 << 10;
 
 /// The public inputs of one pass.
@@ -39,50 +50,69 @@ pub struct Step<'a> {
 /// Each row contributes an integer vector of norm at most `caps.bound()`, so the sum has exactly that
 /// l2 sensitivity under add-remove and twice that under replace-one. No float decides the bound.
 pub fn clipped_sum(rows: &Rows, caps: &Caps, step: &Step<'_>, slope: impl Fn(f32, f32) -> f32 + Sync) -> Vec<i64> {
-    let plan = Plan::new(rows, caps, step);
-    let tiles = rows.tiles();
-    let per_task = tiles_per_task(rows, plan.block);
-    let tasks = tiles.div_ceil(per_task);
-    let run = |task: usize, mut totals: Totals| {
-        let tiles = task * per_task..((task + 1) * per_task).min(tiles);
-        pulp::Arch::new().dispatch(Task { plan: &plan, tiles, slope: &slope, totals: &mut totals });
-        totals
-    };
-    let totals = if tasks <= 1 {
-        (0..tasks).fold(Totals::new(rows), |totals, task| run(task, totals))
-    } else {
-        (0..tasks)
-            .into_par_iter()
-            .fold(|| Totals::new(rows), |totals, task| run(task, totals))
-            .reduce(|| Totals::new(rows), Totals::merge)
-    };
-    totals.coefficients(rows)
+    clipped_sum_on(Level::best(), rows, caps, step, slope)
 }
 
-/// Tiles that one task takes, a multiple of a block.
-pub(super) fn tiles_per_task(rows: &Rows, block: usize) -> usize {
-    (BYTES_PER_TASK / (rows.bytes() / rows.tiles().max(1)).max(1)).next_multiple_of(block).max(block)
+/// [`clipped_sum`] on a given instruction set: the same bits, for tests and benches to compare.
+pub fn clipped_sum_on(
+    level: Level,
+    rows: &Rows,
+    caps: &Caps,
+    step: &Step<'_>,
+    slope: impl Fn(f32, f32) -> f32 + Sync,
+) -> Vec<i64> {
+    let plan = Plan::new(rows, caps, step);
+    let tables = rows.groups.tables(rows.shape(), &plan.margins);
+    let new = || Totals::new(rows, rows.groups.len());
+    let run = |mut totals: Totals, tiles: Range<usize>| {
+        level.run(Task { plan: &plan, tables: &tables, tiles, slope: &slope, totals: &mut totals });
+        totals
+    };
+    over_tiles(rows, plan.block, new, run, |a, b| a.merge(b, rows)).coefficients(rows)
+}
+
+/// Adds up a pass over all tiles, in parallel where there is enough to do.
+pub(super) fn over_tiles<T: Send>(
+    rows: &Rows,
+    block: usize,
+    new: impl Fn() -> T + Sync + Send,
+    run: impl Fn(T, Range<usize>) -> T + Sync + Send,
+    merge: impl Fn(T, T) -> T + Sync + Send,
+) -> T {
+    let tiles = rows.tiles();
+    let per_task = (BYTES_PER_TASK / tile_bytes(rows)).next_multiple_of(block).max(block);
+    if tiles <= per_task || rayon::current_num_threads() == 1 {
+        return run(new(), 0..tiles);
+    }
+    (0..tiles.div_ceil(per_task))
+        .into_par_iter()
+        .fold(&new, |sums, task| run(sums, task * per_task..((task + 1) * per_task).min(tiles)))
+        .reduce(&new, &merge)
+}
+
+fn tile_bytes(rows: &Rows) -> usize {
+    (rows.bytes() / rows.tiles().max(1)).max(1)
 }
 
 /// A run of tiles, compiled once per instruction set and chosen at run time.
 struct Task<'a, F> {
     plan: &'a Plan<'a>,
+    tables: &'a [Table],
     tiles: Range<usize>,
     slope: &'a F,
     totals: &'a mut Totals,
 }
 
-impl<F: Fn(f32, f32) -> f32> pulp::WithSimd for Task<'_, F> {
+impl<F: Fn(f32, f32) -> f32> WithWords for Task<'_, F> {
     type Output = ();
 
-    // Everything below must be inlined here: only this function is compiled for the chosen instruction set.
     #[inline(always)]
-    fn with_simd<S: pulp::Simd>(self, _: S) {
-        let mut tile = self.tiles.start;
-        while tile < self.tiles.end {
-            let next = (tile + self.plan.block).min(self.tiles.end);
-            self.plan.block(tile, next, self.slope, self.totals);
-            tile = next;
+    fn run<W: Words>(self, words: W) {
+        let mut start = self.tiles.start;
+        while start < self.tiles.end {
+            let end = (start + self.plan.block).min(self.tiles.end);
+            self.plan.block(words, start..end, self.tables, self.slope, self.totals);
+            start = end;
         }
     }
 }
@@ -92,7 +122,6 @@ pub(super) struct Plan<'a> {
     rows: &'a Rows,
     caps: &'a [i16],
     margins: Margins,
-    columns: usize,
     label_scale: f32,
     pub(super) multiplier_scale: f32,
     pub(super) block: usize,
@@ -100,27 +129,75 @@ pub(super) struct Plan<'a> {
 
 impl<'a> Plan<'a> {
     pub(super) fn new(rows: &'a Rows, caps: &'a Caps, step: &Step<'_>) -> Self {
-        let tile_bytes = rows.bytes() / rows.tiles().max(1);
+        let tile = tile_bytes(rows);
+        // Tiles are accumulated in twos.
+        let block = (BLOCK_BYTES / tile).next_multiple_of(2).clamp(2, MAX_TILES);
         Plan {
             rows,
             caps: &caps.values,
             margins: Margins::new(rows, step.weights),
-            columns: rows.shape().numeric(),
             label_scale: step.label_scale as f32,
             multiplier_scale: step.multiplier_scale as f32,
-            block: (BLOCK_BYTES / tile_bytes.max(1)).clamp(1, MAX_TILES),
+            block: if tile > LARGE_TILE { 1 } else { block },
         }
     }
 
     #[inline(always)]
-    fn block(&self, start: usize, end: usize, slope: &impl Fn(f32, f32) -> f32, totals: &mut Totals) {
-        let mut multipliers = [[0i16; LANES]; MAX_TILES];
-        for (tile, m) in (start..end).zip(multipliers.iter_mut()) {
-            let margins = self.margins(tile);
-            *m = self.multipliers(tile, &margins, slope);
-            self.scatter(tile, m, totals);
+    fn block<W: Words>(
+        &self,
+        words: W,
+        tiles: Range<usize>,
+        tables: &[Table],
+        slope: &impl Fn(f32, f32) -> f32,
+        totals: &mut Totals,
+    ) {
+        let count = tiles.len();
+        let (first, second) = self.ahead(&tiles);
+        let mut categories = [[0i32; LANES]; MAX_TILES];
+        look_up(self.rows, tables, tiles.start, &mut categories[..count]);
+        let mut margins = [[0f32; LANES]; MAX_TILES];
+        for (offset, categories) in categories[..count].iter_mut().enumerate() {
+            let tile = tiles.start + offset;
+            let ahead = &first[first.len() * offset / count..first.len() * (offset + 1) / count];
+            self.margins.add_codes(self.rows, tile, self.rows.groups.alone().iter().copied(), categories);
+            let numeric = self.margins.numeric(words, self.rows.columns(tile), ahead);
+            margins[offset] = self.margins.join(&numeric, categories);
         }
-        self.accumulate(start, &multipliers[..end - start], totals);
+        let mut multipliers = [[0i16; LANES]; MAX_TILES];
+        // Margins of the whole block first: slopes of several tiles then overlap.
+        for (offset, m) in multipliers[..count].iter_mut().enumerate() {
+            *m = self.multipliers(tiles.start + offset, &margins[offset], slope);
+        }
+        let multipliers = &multipliers[..count];
+        totals.add_codes(self.rows, tiles.start, multipliers, self.rows.groups.alone());
+        totals.add_numeric(words, self.rows.columns_of(tiles), multipliers, second);
+    }
+
+    /// What to ask memory for while a block is worked on: during the margins, and while adding up.
+    ///
+    /// Adding up is too short to ask for all that the next block needs, and if it asked for nothing memory would stand idle.
+    #[inline(always)]
+    fn ahead(&self, tiles: &Range<usize>) -> (&[Column], &[Column]) {
+        let (columns, width) = (self.rows.all_columns(), self.rows.shape().numeric());
+        let (here, count) = (tiles.start * width, tiles.len() * width);
+        let start = (here + count / 8 + AHEAD).min(columns.len());
+        let middle = (start + count - count / 8).min(columns.len());
+        let end = (start + count).min(columns.len());
+        (&columns[start..middle], &columns[middle..end])
+    }
+
+    /// Adds multipliers times rows, categories one by one.
+    #[inline(always)]
+    pub(super) fn add<W: Words>(
+        &self,
+        words: W,
+        tiles: Range<usize>,
+        multipliers: &[Column],
+        columns: &[usize],
+        totals: &mut Totals,
+    ) {
+        totals.add_codes(self.rows, tiles.start, multipliers, columns);
+        totals.add_numeric(words, self.rows.columns_of(tiles), multipliers, &[]);
     }
 
     /// Encoded labels of a tile.
@@ -135,10 +212,12 @@ impl<'a> Plan<'a> {
         &self.caps.as_chunks::<LANES>().0[tile]
     }
 
-    /// Margins of a tile.
+    /// Margins of a tile, categories looked up one by one.
     #[inline(always)]
-    pub(super) fn margins(&self, tile: usize) -> [f32; LANES] {
-        self.margins.tile(self.rows, tile)
+    pub(super) fn margins<W: Words>(&self, words: W, tile: usize) -> [f32; LANES] {
+        let mut categories = [0; LANES];
+        self.margins.add_codes(self.rows, tile, 0..self.rows.shape().categorical(), &mut categories);
+        self.margins.join(&self.margins.numeric(words, self.rows.columns(tile), &[]), &categories)
     }
 
     #[inline(always)]
@@ -154,33 +233,6 @@ impl<'a> Plan<'a> {
         }
         out
     }
-
-    #[inline(always)]
-    pub(super) fn scatter(&self, tile: usize, multipliers: &[i16; LANES], totals: &mut Totals) {
-        for (index, codes) in self.rows.code_tile(tile).as_chunks::<LANES>().0.iter().enumerate() {
-            let sums = &mut totals.categories[self.rows.shape.slot(index)..self.rows.shape.slot(index + 1)];
-            for (&code, &m) in codes.iter().zip(multipliers) {
-                sums[usize::from(code)] += i64::from(m);
-            }
-        }
-        totals.intercept += multipliers.iter().map(|&m| i64::from(m)).sum::<i64>();
-    }
-
-    #[inline(always)]
-    pub(super) fn accumulate(&self, start: usize, multipliers: &[[i16; LANES]], totals: &mut Totals) {
-        let columns = self.columns;
-        let tiles = self.rows.numeric.as_chunks::<LANES>().0;
-        for (column, total) in totals.numeric.iter_mut().enumerate() {
-            let mut lanes = [0i32; LANES];
-            for (offset, m) in multipliers.iter().enumerate() {
-                let q = &tiles[(start + offset) * columns + column];
-                for lane in 0..LANES {
-                    lanes[lane] += i32::from(m[lane]) * i32::from(q[lane]);
-                }
-            }
-            *total += lanes.iter().map(|&lane| i64::from(lane)).sum::<i64>();
-        }
-    }
 }
 
 /// Nearest integer, ties to even, of a value first moved into the range of multipliers; NaN gives 0.
@@ -195,40 +247,6 @@ pub(super) fn round_to_i32(x: f32) -> i32 {
     let low = if finite > LIMIT { LIMIT } else { finite };
     let both = if low < -LIMIT { -LIMIT } else { low };
     (both + SHIFT).to_bits() as i32 - SHIFT.to_bits() as i32
-}
-
-/// Exact partial sums; merging is integer addition, so the order never matters.
-///
-/// A 64-bit total is safe below `2^36` rows: `2^36 * 4095 * 32767 < 2^63`; so many do not fit in memory.
-pub(super) struct Totals {
-    numeric: Vec<i64>,
-    categories: Vec<i64>,
-    intercept: i64,
-}
-
-impl Totals {
-    pub(super) fn new(rows: &Rows) -> Self {
-        Totals { numeric: vec![0; rows.shape.numeric()], categories: vec![0; rows.shape.slots()], intercept: 0 }
-    }
-
-    pub(super) fn merge(mut self, other: Totals) -> Totals {
-        self.numeric.iter_mut().zip(&other.numeric).for_each(|(a, b)| *a += b);
-        self.categories.iter_mut().zip(&other.categories).for_each(|(a, b)| *a += b);
-        self.intercept += other.intercept;
-        self
-    }
-
-    /// One sum per coefficient; categories and intercept carry the unit here, once.
-    pub(super) fn coefficients(self, rows: &Rows) -> Vec<i64> {
-        let unit = i64::from(rows.unit);
-        let mut out = self.numeric;
-        out.resize(rows.shape.dimension(), 0);
-        rows.shape.each_slot(|coefficient, slot| out[coefficient] = unit * self.categories[slot]);
-        if let Some(last) = out.last_mut() {
-            *last = unit * self.intercept;
-        }
-        out
-    }
 }
 
 #[cfg(test)]
