@@ -1,36 +1,100 @@
-//! Experiments on the public library: each states a claim, runs it, and says whether it held.
-//!
-//! `cargo run --release -p rhograd-experiments -- utility [--quick] [--algorithm NAME] [TRAIN.csv TEST.csv]...`
+//! The command line of the experiments.
 
-mod utility;
-
+use std::path::PathBuf;
 use std::process::ExitCode;
 
-const USAGE: &str = "\
-usage: rhograd-experiments list
-       rhograd-experiments utility [--quick] [--algorithm NAME] [TRAIN.csv TEST.csv]...
+use clap::Parser;
+use rhograd::error::{Error, Fallible};
+use rhograd::train::Algorithm;
+use rhograd_experiments::setup::{Plant, Setup, UtilityChoice};
+use rhograd_experiments::{EXPERIMENTS, Experiment};
 
-utility   untuned private models against epsilon; without files on datasets/fair.csv and randhie.csv,
-          split four to one. The claim: at epsilon 1 the loss against epsilon 1000 is below 0.02.";
+/// Experiments on rhograd: each states a claim, measures it, and says whether it held
+///
+/// Exit code: 0 every claim held, 1 one did not, 2 bad usage or input.
+#[derive(Parser)]
+#[command(name = "rhograd-experiments", version)]
+struct Cli {
+    /// `list`, `all`, or the name of an experiment
+    name: String,
+    /// Measure less, into the folder `quick` beside the committed results
+    #[arg(long)]
+    quick: bool,
+    /// Write to DIR/NAME instead of the experiment's own folder; a stopped run resumes there
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Measure again what is there already
+    #[arg(long)]
+    fresh: bool,
+    /// Plant an error, to see that the verdict notices
+    #[arg(long, value_enum, hide = true)]
+    plant: Option<Plant>,
+    /// utility: this algorithm, or `all` (the default unless --quick)
+    #[arg(long, value_name = "NAME")]
+    algorithm: Option<String>,
+    /// utility: pairs TRAIN.csv TEST.csv, each with its schema beside it, and names of the repository's own data sets,
+    /// fair and randhie; without any the latter
+    data: Vec<PathBuf>,
+}
 
 fn main() -> ExitCode {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    match arguments.first().map(String::as_str) {
-        Some("list") => {
-            println!("utility");
-            ExitCode::SUCCESS
-        }
-        Some("utility") => match utility::run(&arguments[1..]) {
-            Ok(true) => ExitCode::SUCCESS,
-            Ok(false) => ExitCode::FAILURE,
-            Err(error) => {
-                eprintln!("rhograd-experiments: {error}");
-                ExitCode::from(2)
-            }
-        },
-        _ => {
-            eprintln!("{USAGE}");
+    match run(&Cli::parse()) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("rhograd-experiments: {error}");
             ExitCode::from(2)
         }
     }
+}
+
+/// `Ok(false)` when a claim did not hold.
+fn run(cli: &Cli) -> Fallible<bool> {
+    if cli.name != "utility" && (cli.algorithm.is_some() || !cli.data.is_empty()) {
+        let problem = format!("{} takes neither --algorithm nor data", cli.name);
+        return Err(Error::parameter("NAME", problem, "leave them out, or run utility"));
+    }
+    match cli.name.as_str() {
+        "list" => {
+            EXPERIMENTS.iter().for_each(|experiment| println!("{:20} {}", experiment.name, experiment.claim));
+            Ok(true)
+        }
+        "all" => EXPERIMENTS.iter().try_fold(true, |held, experiment| Ok(one(cli, experiment)? && held)),
+        name => match EXPERIMENTS.iter().find(|experiment| experiment.name == name) {
+            Some(experiment) => one(cli, experiment),
+            None => {
+                let known: Vec<&str> = EXPERIMENTS.iter().map(|experiment| experiment.name).collect();
+                let cure = format!("use list, all, or one of {}", known.join(", "));
+                Err(Error::parameter("NAME", format!("{name:?} is no experiment"), cure))
+            }
+        },
+    }
+}
+
+fn one(cli: &Cli, experiment: &Experiment) -> Fallible<bool> {
+    let mut setup = Setup::of(experiment.name, cli.quick, cli.out.as_deref());
+    setup.fresh |= cli.fresh;
+    setup.plant = cli.plant;
+    setup.utility =
+        UtilityChoice { algorithm: algorithm(cli.algorithm.as_deref(), cli.quick)?, data: cli.data.clone() };
+    println!("== {}: {}", experiment.name, experiment.claim);
+    let verdict = (experiment.run)(&setup)?;
+    let fits = setup.file("fits.csv");
+    verdict.write(&fits)?;
+    print!("{}", verdict.text());
+    println!("results, plot and fits are in {}\n", setup.out.display());
+    Ok(verdict.held())
+}
+
+/// `None` stands for all algorithms.
+fn algorithm(name: Option<&str>, quick: bool) -> Fallible<Option<Algorithm>> {
+    let name = name.unwrap_or(if quick { "auto" } else { "all" });
+    if name == "all" {
+        return Ok(None);
+    }
+    let known = || Algorithm::ALL.map(Algorithm::name).join(", ");
+    let found = Algorithm::ALL.into_iter().find(|algorithm| algorithm.name() == name);
+    let unknown =
+        || Error::parameter("--algorithm", format!("{name:?} is unknown"), format!("use all or one of {}", known()));
+    found.ok_or_else(unknown).map(Some)
 }

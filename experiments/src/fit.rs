@@ -1,0 +1,111 @@
+//! Means with their errors, and straight lines through logarithms with confidence intervals.
+
+use rhograd::error::{Error, Fallible};
+use statrs::distribution::{ContinuousCDF, StudentsT};
+
+/// Confidence of every interval here.
+pub const CONFIDENCE: f64 = 0.95;
+
+/// Mean and spread of repeated measurements.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Summary {
+    /// How many.
+    pub count: usize,
+    /// Their mean; NaN without any.
+    pub mean: f64,
+    /// Their standard deviation; 0 for one.
+    pub deviation: f64,
+}
+
+impl Summary {
+    /// Of these values.
+    pub fn of(values: &[f64]) -> Self {
+        let n = values.len() as f64;
+        let mean = values.iter().sum::<f64>() / n;
+        let squares = values.iter().map(|v| (v - mean) * (v - mean)).sum::<f64>();
+        Summary { count: values.len(), mean, deviation: (squares / (n - 1.0).max(1.0)).sqrt() }
+    }
+
+    /// Standard error of the mean.
+    pub fn error(&self) -> f64 {
+        self.deviation / (self.count as f64).sqrt()
+    }
+
+    /// Half the width of the confidence interval of the mean, by Student's t; infinite for fewer than two values.
+    pub fn half_width(&self) -> f64 {
+        if self.count < 2 { f64::INFINITY } else { quantile(self.count - 1) * self.error() }
+    }
+}
+
+/// A straight line `ln y = intercept + slope ln x`, fitted by least squares.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PowerLaw {
+    /// The exponent.
+    pub slope: f64,
+    /// Confidence interval of the exponent.
+    pub interval: (f64, f64),
+    /// `ln y` at `x = 1`.
+    pub intercept: f64,
+}
+
+impl PowerLaw {
+    /// Fits the line; the interval takes the scatter about it for independent and normal.
+    ///
+    /// # Errors
+    /// With fewer than three points, one that is not positive and finite, or all at the same `x`.
+    pub fn fit(points: &[(f64, f64)]) -> Fallible<Self> {
+        let bad = |(x, y): &(f64, f64)| !(*x > 0.0 && x.is_finite() && *y > 0.0 && y.is_finite());
+        if points.len() < 3 || points.iter().any(bad) {
+            return Err(Error::numerical("fit", format!("a power law needs three positive points, not {points:?}")));
+        }
+        let n = points.len() as f64;
+        let logs: Vec<(f64, f64)> = points.iter().map(|(x, y)| (x.ln(), y.ln())).collect();
+        let (mx, my) = (logs.iter().map(|p| p.0).sum::<f64>() / n, logs.iter().map(|p| p.1).sum::<f64>() / n);
+        let sxx: f64 = logs.iter().map(|p| (p.0 - mx).powi(2)).sum();
+        if sxx == 0.0 {
+            return Err(Error::numerical("fit", "all points have the same x"));
+        }
+        let slope = logs.iter().map(|p| (p.0 - mx) * (p.1 - my)).sum::<f64>() / sxx;
+        let intercept = my - slope * mx;
+        let residual: f64 = logs.iter().map(|p| (p.1 - intercept - slope * p.0).powi(2)).sum();
+        let half = quantile(points.len() - 2) * (residual / (n - 2.0) / sxx).sqrt();
+        Ok(PowerLaw { slope, interval: (slope - half, slope + half), intercept })
+    }
+}
+
+/// Two-sided quantile of Student's t.
+fn quantile(freedom: usize) -> f64 {
+    StudentsT::new(0.0, 1.0, freedom as f64).map_or(f64::INFINITY, |t| t.inverse_cdf(0.5 + CONFIDENCE / 2.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_power_law_is_found_exactly() {
+        let points = [1.0, 2.0, 4.0, 8.0].map(|x: f64| (x, 3.0 * x.powf(-1.5)));
+        let law = PowerLaw::fit(&points).unwrap();
+        assert!((law.slope + 1.5).abs() < 1e-12 && (law.intercept - 3f64.ln()).abs() < 1e-12);
+        assert!(law.interval.1 - law.interval.0 < 1e-6);
+    }
+
+    #[test]
+    fn intervals_agree_with_a_worked_example() {
+        // ln x = 0, 1, 2 and ln y = 0, 1, 1: slope 1/2, residual sum 1/6, so the error is sqrt(1/12); t at 1 is 12.7062.
+        let e = std::f64::consts::E;
+        let law = PowerLaw::fit(&[(1.0, 1.0), (e, e), (e * e, e)]).unwrap();
+        assert!((law.slope - 0.5).abs() < 1e-12);
+        assert!((law.interval.1 - 0.5 - 12.706_204_736 / 12f64.sqrt()).abs() < 1e-6, "{law:?}");
+        let summary = Summary::of(&[1.0, 2.0, 3.0]);
+        assert_eq!((summary.mean, summary.deviation), (2.0, 1.0));
+        assert!((summary.half_width() - 4.302_652_73 / 3f64.sqrt()).abs() < 1e-6);
+    }
+
+    #[test]
+    fn nothing_is_fitted_to_nonsense() {
+        for points in [&[(1.0, 1.0), (2.0, 2.0)][..], &[(1.0, 0.0), (2.0, 1.0), (3.0, 1.0)], &[(1.0, 1.0); 3]] {
+            assert!(PowerLaw::fit(points).is_err());
+        }
+    }
+}

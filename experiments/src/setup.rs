@@ -1,0 +1,79 @@
+//! What every experiment is told: how much to measure, where to write, and which error to plant.
+
+use std::path::{Path, PathBuf};
+
+use rhograd::error::{Error, Fallible};
+use rhograd::noise::NoiseSource;
+use rhograd::train::Algorithm;
+
+/// A known error put into an experiment, to see that its verdict notices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Plant {
+    /// Half the noise that the budget asks for.
+    HalfNoise,
+    /// A step size that is far from that of the theory.
+    WrongStep,
+}
+
+/// One run of one experiment.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    /// Fewer points and seeds, for a check within a minute.
+    pub quick: bool,
+    /// Folder for results, plot and fits.
+    pub out: PathBuf,
+    /// Whether earlier results in that folder are measured again.
+    pub fresh: bool,
+    /// The planted error, if any.
+    pub plant: Option<Plant>,
+    /// What only `utility` wants to know.
+    pub utility: UtilityChoice,
+}
+
+/// Data and algorithms of the utility experiment.
+#[derive(Clone, Debug, Default)]
+pub struct UtilityChoice {
+    /// One algorithm; without it all of them, or the default one in a quick run.
+    pub algorithm: Option<Algorithm>,
+    /// Pairs of a training and a test file, and names of data sets of the repository; without any the latter.
+    pub data: Vec<PathBuf>,
+}
+
+impl Setup {
+    /// The usual place and size: a full run writes where its results are committed, a quick one beside them and anew.
+    pub fn of(experiment: &str, quick: bool, out: Option<&Path>) -> Self {
+        let home = Path::new(env!("CARGO_MANIFEST_DIR")).join(experiment);
+        let (usual, fresh) = if quick { (home.join("quick"), true) } else { (home, false) };
+        let (out, fresh) = out.map_or((usual, fresh), |folder| (folder.join(experiment), false));
+        Setup { quick, out, fresh, plant: None, utility: UtilityChoice::default() }
+    }
+
+    /// A file of this run.
+    pub fn file(&self, name: &str) -> PathBuf {
+        self.out.join(name)
+    }
+
+    /// What every measurement depends on besides its key.
+    pub fn configuration(&self, own: &str) -> String {
+        match self.plant {
+            None => own.to_owned(),
+            Some(plant) => format!("{own} planted {plant:?}"),
+        }
+    }
+
+    /// Refuses a planted error that an experiment cannot take.
+    ///
+    /// # Errors
+    /// When it is planted.
+    pub fn refuse(&self, plant: Plant, why: &str) -> Fallible<()> {
+        if self.plant == Some(plant) {
+            return Err(Error::parameter("--plant", why, "plant the other error"));
+        }
+        Ok(())
+    }
+}
+
+/// The noise of a measurement: the seed makes it reproducible, so such runs protect nobody.
+pub fn noise(seed: u64) -> NoiseSource {
+    NoiseSource::insecure_from_seed(seed)
+}

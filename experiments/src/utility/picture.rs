@@ -1,0 +1,33 @@
+//! The picture of a data set: the first metric against epsilon for some algorithms, between the references.
+
+use super::data::DataSet;
+use super::{BASELINE, EPSILONS, OPTIMUM, summary};
+use crate::plot::{Panel, Scale, Series};
+use crate::results::Results;
+
+/// As many as can be told apart; the tables have all.
+const DRAWN: [&str; 6] = ["auto", "dp-gd", "dp-sgd", "objective-perturbation", "output-perturbation", "adassp"];
+
+pub(super) fn panel(data: &DataSet, results: &Results) -> Panel {
+    let metric = data.metrics[0];
+    let mut series = Vec::new();
+    let reference = |name: &str, shown: &str| {
+        let mean = summary(results, metric, name, f64::INFINITY).map_or(f64::NAN, |s| s.mean);
+        Series::theory(shown, EPSILONS.iter().map(|epsilon| (*epsilon, mean)).collect())
+    };
+    series.push(reference(OPTIMUM, "non-private optimum"));
+    series.push(reference(BASELINE, "best constant"));
+    for algorithm in DRAWN {
+        let at = |epsilon: &f64| summary(results, metric, algorithm, *epsilon).map(|s| (*epsilon, s.mean, s.deviation));
+        let points: Vec<_> = EPSILONS.iter().filter_map(at).collect();
+        if !points.is_empty() {
+            series.push(Series::measured(algorithm, points));
+        }
+    }
+    Panel {
+        title: data.name.clone(),
+        x: ("epsilon (delta = 1e-5)".into(), Scale::Log),
+        y: (format!("test {metric}"), Scale::Linear),
+        series,
+    }
+}
