@@ -2,7 +2,9 @@
 //!
 //! `cargo run --release -p rhograd-experiments -- list | NAME [--quick] [--out DIR] | all`; see `experiments/README.md`.
 
+pub mod erm_rate;
 pub mod fit;
+pub mod marginals;
 pub mod plot;
 pub mod progress;
 pub mod reference;
@@ -27,4 +29,8 @@ pub struct Experiment {
 }
 
 /// Every experiment, in the order of `all`.
-pub const EXPERIMENTS: [Experiment; 1] = [Experiment { name: "utility", claim: utility::CLAIM, run: utility::run }];
+pub const EXPERIMENTS: [Experiment; 3] = [
+    Experiment { name: "erm-rate", claim: erm_rate::CLAIM, run: erm_rate::run },
+    Experiment { name: "marginals", claim: marginals::CLAIM, run: marginals::run },
+    Experiment { name: "utility", claim: utility::CLAIM, run: utility::run },
+];

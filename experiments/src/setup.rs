@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use rhograd::error::{Error, Fallible};
 use rhograd::noise::NoiseSource;
-use rhograd::train::Algorithm;
+use rhograd::train::{Algorithm, sha256_hex};
 
 /// A known error put into an experiment, to see that its verdict notices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -76,4 +76,9 @@ impl Setup {
 /// The noise of a measurement: the seed makes it reproducible, so such runs protect nobody.
 pub fn noise(seed: u64) -> NoiseSource {
     NoiseSource::insecure_from_seed(seed)
+}
+
+/// The seed of a measurement from its whole key, so that no two of them share their noise.
+pub fn seed_of(key: &[String]) -> u64 {
+    u64::from_str_radix(&sha256_hex(key.join(",").as_bytes())[..16], 16).unwrap_or(0)
 }

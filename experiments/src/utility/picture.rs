@@ -5,8 +5,8 @@ use super::{BASELINE, EPSILONS, OPTIMUM, summary};
 use crate::plot::{Panel, Scale, Series};
 use crate::results::Results;
 
-/// As many as can be told apart; the tables have all.
-const DRAWN: [&str; 6] = ["auto", "dp-gd", "dp-sgd", "objective-perturbation", "output-perturbation", "adassp"];
+/// As many as can be told apart, of those that share a scale; the tables have all.
+const DRAWN: [&str; 6] = ["auto", "dp-gd", "dp-sgd", "objective-perturbation", "newton", "adassp"];
 
 pub(super) fn panel(data: &DataSet, results: &Results) -> Panel {
     let metric = data.metrics[0];

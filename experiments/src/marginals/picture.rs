@@ -1,0 +1,46 @@
+//! The picture: rows needed against marginals, the error of a mean against rows, and the gap needed against bins.
+
+use rhograd::error::Fallible;
+
+use super::{ACCURACY, DELTA, EPSILON, Part, SUCCESS, mechanisms, summary};
+use crate::plot::{Panel, Scale, Series};
+use crate::results::Results;
+
+pub(super) fn panels(results: &Results) -> Fallible<Vec<Panel>> {
+    let budget = format!("epsilon {EPSILON}, delta {DELTA:e}");
+    Ok(vec![
+        Panel {
+            title: format!("one-way marginals, {budget}"),
+            x: ("marginals d".into(), Scale::Log),
+            y: (format!("rows for mean absolute error {ACCURACY}"), Scale::Log),
+            series: series(results, &[Part::LaplaceMarginals, Part::GaussianMarginals])?,
+        },
+        Panel {
+            title: format!("mean of numbers in [0, 1], epsilon {EPSILON}"),
+            x: ("n (rows)".into(), Scale::Log),
+            y: ("mean absolute error".into(), Scale::Log),
+            series: series(results, &[Part::Mean])?,
+        },
+        Panel {
+            title: format!("mode of a histogram, {budget}"),
+            x: ("bins".into(), Scale::Log),
+            y: (format!("gap for success {SUCCESS} (rows)"), Scale::Linear),
+            series: series(results, &[Part::NoisyCounts, Part::StableMode])?,
+        },
+    ])
+}
+
+fn series(results: &Results, parts: &[Part]) -> Fallible<Vec<Series>> {
+    let mut series = Vec::new();
+    for part in parts {
+        let theory = |size: &u64| Ok((*size as f64, mechanisms::expected(*part, *size)?));
+        let line = part.sizes().iter().map(theory).collect::<Fallible<Vec<_>>>()?;
+        series.push(Series::theory("theory", line));
+        let measured = |size: &u64| {
+            let found = summary(results, *part, *size);
+            (*size as f64, found.mean, found.half_width())
+        };
+        series.push(Series::measured(part.name(), part.sizes().iter().map(measured).collect()));
+    }
+    Ok(series)
+}
