@@ -84,8 +84,8 @@ fn read(
     if !config.adjacency.row_count_is_public() {
         plan(&schema, None)?;
     }
-    let total = file.body_bytes() as u64;
-    let (rows, report) = encoder.encode(file, &|done| progress(done, total));
+    let total = file.size();
+    let (rows, report) = encoder.encode(file, &|done| progress(done, total))?;
     let scope = Scope { dataset: DatasetId::new(schema.name.clone())?, adjacency: config.adjacency };
     let dataset = PrivateDataset::new(rows, scope);
     let plan = plan(&schema, dataset.public_len())?;

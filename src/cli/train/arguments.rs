@@ -79,7 +79,7 @@ the whole cost to the ledger before the first noise is drawn.";
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(in crate::cli) struct TrainArguments {
-    /// CSV file with a header; one line is one record
+    /// CSV file with a header, plain or packed by gzip or zstd; one line is one record
     pub(super) data: PathBuf,
     #[command(flatten)]
     pub(super) schema: SchemaArgument,

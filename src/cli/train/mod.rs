@@ -32,9 +32,9 @@ pub(super) fn run(arguments: &TrainArguments) -> Fallible<ExitCode> {
         Some(seed) => NoiseSource::insecure_from_seed(seed),
         None => NoiseSource::from_os()?,
     };
-    let file = CsvFile::open(&arguments.data)?;
+    let file = CsvFile::open_for(&arguments.data, &schema.target, schema.features().map(|(name, _)| name))?;
     let drafted = schema.draft;
-    let loading = bar(file.body_bytes() as u64, "reading", "bytes");
+    let loading = bar(file.size(), "reading", "bytes");
     let loaded = load(&config, schema, &file, &|done, _| loading.set_position(done))?;
     loading.finish_and_clear();
     drop(file);

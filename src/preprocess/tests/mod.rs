@@ -1,0 +1,3 @@
+//! What needs a look at encoded rows, which only this crate has.
+
+mod encoding;
