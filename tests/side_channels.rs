@@ -205,6 +205,7 @@ fn any_number_of_rows_looks_the_same_under_every_noise_and_algorithm() {
         "--algorithm newton",
         "--algorithm newton-double-noise",
         "--algorithm dp-ftrl",
+        "--cache kept.rows",
     ];
     for flags in flags {
         let expected = trace(SCHEMA, rows(1000).as_bytes(), flags);

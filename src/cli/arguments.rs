@@ -65,8 +65,10 @@ fn beside(data: &Path) -> Vec<PathBuf> {
     stems.into_iter().map(|stem| data.with_file_name(format!("{stem}.schema.json"))).collect()
 }
 
-/// The file name without its last extension.
+/// The file name without its last extension, and without that of a packed file behind it.
 pub(super) fn stem(path: &Path) -> String {
+    let packed = path.extension().is_some_and(|e| e == "gz" || e == "zst");
+    let path = if packed { path.with_extension("") } else { path.to_owned() };
     path.file_stem().map_or_else(|| "data".into(), |stem| stem.to_string_lossy().into_owned())
 }
 
@@ -95,5 +97,6 @@ mod tests {
         let names: Vec<_> = beside(Path::new("d/adult_train.csv")).iter().map(|p| p.display().to_string()).collect();
         assert_eq!(names, ["d/adult_train.schema.json", "d/adult.schema.json"]);
         assert_eq!(beside(Path::new("fair.csv")).len(), 1);
+        assert_eq!(stem(Path::new("d/fair.csv.zst")), "fair");
     }
 }

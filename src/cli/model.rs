@@ -10,7 +10,6 @@ use serde_json::json;
 use super::arguments::same_file;
 use super::coefficients;
 use super::output::{print, print_json, warn};
-use crate::data::CsvFile;
 use crate::error::{Error, Fallible};
 use crate::ledger::Ledger;
 use crate::num::round::{decimal_down, decimal_up};
@@ -26,7 +25,7 @@ use crate::train::{
 pub(super) struct PredictArguments {
     /// Model file written by `rhograd train`
     model: PathBuf,
-    /// CSV file with the model's feature columns
+    /// CSV file with the model's feature columns, plain or packed by gzip or zstd
     data: PathBuf,
     /// Output file [default: standard output]
     #[arg(long, value_name = "FILE")]
@@ -35,7 +34,7 @@ pub(super) struct PredictArguments {
 
 pub(super) fn predict(arguments: &PredictArguments) -> Fallible<ExitCode> {
     let model = ModelFile::read(&arguments.model)?;
-    let file = CsvFile::open(&arguments.data)?;
+    let file = model.open_data(&arguments.data)?;
     for (what, input) in [("the data", &arguments.data), ("the model", &arguments.model)] {
         if arguments.out.as_ref().is_some_and(|out| same_file(out, input)) {
             return Err(Error::parameter("--out", format!("would overwrite {what}"), "name another file"));
@@ -92,7 +91,7 @@ fn prediction_page(model: &ModelFile, predictions: &Predictions) -> Fallible<Str
 pub(super) struct EvaluateArguments {
     /// Model file written by `rhograd train`
     model: PathBuf,
-    /// CSV file with features and target
+    /// CSV file with features and target, plain or packed by gzip or zstd
     data: PathBuf,
     /// Print one JSON object
     #[arg(long)]
@@ -101,7 +100,7 @@ pub(super) struct EvaluateArguments {
 
 pub(super) fn evaluate(arguments: &EvaluateArguments) -> Fallible<ExitCode> {
     let model = ModelFile::read(&arguments.model)?;
-    let file = CsvFile::open(&arguments.data)?;
+    let file = model.open_data(&arguments.data)?;
     let metrics = train::evaluate(&model, &file)?;
     let mut value = serde_json::to_value(&metrics).map_err(|e| Error::numerical("metrics", e.to_string()))?;
     if arguments.json {

@@ -1,31 +1,49 @@
 //! A CSV file as physical lines, each of them one record whatever it contains.
 
-use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
+use super::blocks::{Block, line_end, scan, trim_line};
+use super::fields::{Fields, trim};
+use super::source::{Source, Stamp};
 use crate::error::{Error, Fallible};
 
-/// A CSV file in memory with its header read.
+/// How much of the file is read at a time while its header is looked for.
+const HEADER_BYTES: usize = 64 << 10;
+
+/// A CSV file with its header read, plain or packed by gzip or zstd.
 ///
 /// One physical line is one record: a quote that is opened and not closed ends with its line, so no
 /// line can change how another one is read. A byte order mark and CRLF endings are accepted.
+///
+/// Records are read anew by every pass and never held as a whole. A file that is not the same any more is refused; what
+/// is no regular file, such as a pipe, is read once into memory.
 pub struct CsvFile {
-    path: PathBuf,
-    bytes: Vec<u8>,
+    source: Source,
     header: Vec<String>,
-    body: usize,
+    body: u64,
+    #[cfg(feature = "libsvm")]
+    libsvm: Option<std::sync::Arc<super::libsvm::Libsvm>>,
 }
 
 impl CsvFile {
-    /// Reads a file and its header.
+    /// Opens a file and reads its header.
     ///
     /// # Errors
-    /// When the file cannot be read, is empty, does not begin with a line of text, or names a
+    /// When the file cannot be read or unpacked, is empty, does not begin with a line of text, or names a
     /// column twice. All of these concern the header; nothing here depends on a record.
     pub fn open(path: &Path) -> Fallible<Self> {
-        let bytes = std::fs::read(path).map_err(|e| Error::io(path, "read the data", e))?;
+        if is_libsvm(path) {
+            let problem = "is a libsvm file by its name, and its columns are not known here";
+            return Err(Error::input(
+                path,
+                problem,
+                "write a schema that names columns by their index, or give a CSV file",
+            ));
+        }
+        let source = Source::open(path)?;
+        let bytes = first_line(&source)?;
         let start = if bytes.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
-        let end = line_end(&bytes, start);
+        let end = start + line_end(&bytes[start..]);
         let line = trim_line(&bytes[start..end]);
         let text = match std::str::from_utf8(line) {
             Ok(text) if !text.contains('\0') => text,
@@ -47,17 +65,68 @@ impl CsvFile {
                     .in_column(name));
             }
         }
-        Ok(CsvFile { path: path.to_owned(), body: (end + 1).min(bytes.len()), bytes, header })
+        Ok(CsvFile {
+            source,
+            header,
+            body: end as u64 + 1,
+            #[cfg(feature = "libsvm")]
+            libsvm: None,
+        })
+    }
+
+    /// Opens a file for a target and features that are known: files whose names end in `.libsvm`, `.svm` or `.svmlight`
+    /// are read as such, all others as [`CsvFile::open`] does.
+    ///
+    /// # Errors
+    /// As [`CsvFile::open`]; for a libsvm file, when a feature's name is no index, or this build cannot read it.
+    pub fn open_for<'a>(path: &Path, target: &str, features: impl Iterator<Item = &'a str>) -> Fallible<Self> {
+        if is_libsvm(path) { Self::open_libsvm(path, target, features) } else { Self::open(path) }
+    }
+
+    #[cfg(feature = "libsvm")]
+    fn open_libsvm<'a>(path: &Path, target: &str, features: impl Iterator<Item = &'a str>) -> Fallible<Self> {
+        let features: Vec<&str> = features.collect();
+        let format = super::libsvm::Libsvm::new(path, features.iter().copied())?;
+        let header = [target].into_iter().chain(features).map(String::from).collect();
+        Ok(CsvFile { source: Source::open(path)?, header, body: 0, libsvm: Some(format.into()) })
+    }
+
+    #[cfg(not(feature = "libsvm"))]
+    fn open_libsvm<'a>(path: &Path, _: &str, _: impl Iterator<Item = &'a str>) -> Fallible<Self> {
+        let problem = "is a libsvm file by its name, and this build has no reader for it";
+        Err(Error::input(path, problem, "build with --features libsvm, or give a CSV file"))
+    }
+
+    /// Cells of the lines of this file.
+    pub fn fields(&self) -> Fields {
+        #[cfg(feature = "libsvm")]
+        if let Some(format) = &self.libsvm {
+            return Fields::of_libsvm(format.clone());
+        }
+        Fields::default()
+    }
+
+    /// Whether cells stand between commas.
+    pub(crate) fn has_commas(&self) -> bool {
+        #[cfg(feature = "libsvm")]
+        return self.libsvm.is_none();
+        #[cfg(not(feature = "libsvm"))]
+        true
     }
 
     /// The file's path.
     pub fn path(&self) -> &Path {
-        &self.path
+        self.source.path()
     }
 
     /// The column names.
     pub fn header(&self) -> &[String] {
         &self.header
+    }
+
+    /// Number of the line that holds the first record, counted from 1.
+    pub fn first_line(&self) -> u64 {
+        1 + u64::from(self.body > 0)
     }
 
     /// Position of a column.
@@ -72,192 +141,167 @@ impl CsvFile {
             } else {
                 "add the column to the file or take it out of the schema"
             };
-            Error::input(&self.path, "the header lacks this column", cure).at_line(1).in_column(name)
+            Error::input(self.path(), "the header lacks this column", cure).at_line(1).in_column(name)
         })
     }
 
-    /// Size of the records in bytes.
-    pub fn body_bytes(&self) -> usize {
-        self.bytes.len() - self.body
+    /// Size of the file in bytes, as it lies on the disk.
+    pub fn size(&self) -> u64 {
+        self.source.size()
     }
 
-    /// Byte ranges of consecutive groups of `lines` physical lines (fewer in the last).
-    pub fn blocks(&self, lines: usize) -> Vec<Range<usize>> {
-        let mut blocks = Vec::new();
-        let (mut start, mut count) = (self.body, 0);
-        for newline in memchr::memchr_iter(b'\n', &self.bytes[self.body..]) {
-            count += 1;
-            if count == lines {
-                let end = self.body + newline + 1;
-                blocks.push(start..end);
-                (start, count) = (end, 0);
-            }
+    /// Bytes of text behind the header, where that is known without reading: not for packed files.
+    pub fn text_size(&self) -> Option<u64> {
+        self.source.plain_size().map(|size| size.saturating_sub(self.body))
+    }
+
+    /// What the file system says about the file; `None` for what is no regular file.
+    pub fn stamp(&self) -> Option<&Stamp> {
+        self.source.stamp()
+    }
+
+    /// Reads all records in order, some blocks of lines at a time; the next blocks are read while `work` runs.
+    ///
+    /// Every block but the last has a multiple of `multiple` lines. `work` also hears how many bytes of the file have
+    /// been read.
+    ///
+    /// # Errors
+    /// When the file cannot be read or unpacked, changes meanwhile, or `work` fails.
+    pub fn scan(&self, multiple: usize, mut work: impl FnMut(&[Block], u64) -> Fallible<()> + Send) -> Fallible<()> {
+        scan(&self.source, self.body, multiple, false, &mut work).map(drop)
+    }
+
+    /// As [`CsvFile::scan`]; returns a digest of all bytes of the file.
+    ///
+    /// XXH3 with 128 bits: it tells files apart that differ by accident, and costs next to nothing beside reading.
+    ///
+    /// # Errors
+    /// As [`CsvFile::scan`].
+    pub fn scan_and_digest(
+        &self,
+        multiple: usize,
+        mut work: impl FnMut(&[Block], u64) -> Fallible<()> + Send,
+    ) -> Fallible<u128> {
+        Ok(scan(&self.source, self.body, multiple, true, &mut work)?.unwrap_or_default())
+    }
+
+    /// The digest of [`CsvFile::scan_and_digest`], without unpacking.
+    ///
+    /// # Errors
+    /// When the file cannot be read or changes meanwhile.
+    pub fn digest(&self) -> Fallible<u128> {
+        self.source.digest()
+    }
+}
+
+/// Whether a file is of this kind, by its name: nothing in it says so.
+fn is_libsvm(path: &Path) -> bool {
+    let packed = path.extension().is_some_and(|e| e == "gz" || e == "zst");
+    let path = if packed { path.with_extension("") } else { path.to_owned() };
+    path.extension().is_some_and(|e| e == "libsvm" || e == "svm" || e == "svmlight")
+}
+
+/// At least the first line of a file.
+fn first_line(source: &Source) -> Fallible<Vec<u8>> {
+    let mut reader = source.reader(false)?;
+    let (mut bytes, mut end) = (Vec::new(), 0);
+    loop {
+        bytes.resize((2 * end).max(HEADER_BYTES), 0);
+        let wanted = bytes.len() - end;
+        let count = reader.read(&mut bytes[end..])?;
+        let found = memchr::memchr(b'\n', &bytes[end..end + count]).is_some();
+        end += count;
+        if found || count < wanted {
+            bytes.truncate(end);
+            return Ok(bytes);
         }
-        if start < self.bytes.len() {
-            blocks.push(start..self.bytes.len());
-        }
-        blocks
-    }
-
-    /// The physical lines of a block, without their line endings.
-    pub fn lines(&self, block: Range<usize>) -> impl Iterator<Item = &[u8]> {
-        let bytes = &self.bytes[..block.end];
-        let mut at = block.start;
-        std::iter::from_fn(move || {
-            if at >= bytes.len() {
-                return None;
-            }
-            let end = line_end(bytes, at);
-            let line = trim_line(&bytes[at..end]);
-            at = end + 1;
-            Some(line)
-        })
-    }
-}
-
-/// Index of the newline at or after `start`, or the length.
-fn line_end(bytes: &[u8], start: usize) -> usize {
-    memchr::memchr(b'\n', &bytes[start..]).map_or(bytes.len(), |offset| start + offset)
-}
-
-fn trim_line(line: &[u8]) -> &[u8] {
-    line.strip_suffix(b"\r").unwrap_or(line)
-}
-
-/// A cell without surrounding blanks.
-pub(super) fn trim(cell: &[u8]) -> &[u8] {
-    cell.trim_ascii()
-}
-
-/// The cells of one line; reused from line to line.
-pub struct Fields {
-    buffer: Vec<u8>,
-    ends: Vec<usize>,
-    reader: csv_core::Reader,
-}
-
-impl Default for Fields {
-    fn default() -> Self {
-        // `Reader::default()` lacks its transition table; `new` builds it.
-        Fields { buffer: Vec::new(), ends: Vec::new(), reader: csv_core::Reader::new() }
-    }
-}
-
-impl Fields {
-    /// Splits a line into its cells; quotes follow RFC 4180 within the line.
-    pub fn split(&mut self, line: &[u8]) {
-        self.ends.clear();
-        self.buffer.clear();
-        if memchr::memchr(b'"', line).is_some() {
-            return self.split_quoted(line);
-        }
-        self.buffer.extend_from_slice(line);
-        self.ends.extend(memchr::memchr_iter(b',', line));
-        self.ends.push(line.len());
-    }
-
-    fn split_quoted(&mut self, line: &[u8]) {
-        let (mut output, mut ends) = (vec![0; line.len() + 1], vec![0; line.len() + 1]);
-        // Without this a line would be read differently after some earlier line.
-        self.reader.reset();
-        let (mut input, mut written, mut fields) = (line, 0, 0);
-        loop {
-            let (result, read, wrote, ended) =
-                self.reader.read_record(input, &mut output[written..], &mut ends[fields..]);
-            input = &input[read..];
-            written += wrote;
-            fields += ended;
-            // An empty input tells the reader that the line is over; it then closes the record.
-            match result {
-                csv_core::ReadRecordResult::InputEmpty => {}
-                _ => break,
-            }
-        }
-        // Same layout as the plain path: one separator byte after each cell but the last.
-        let mut from = 0;
-        for &end in &ends[..fields] {
-            if !self.ends.is_empty() {
-                self.buffer.push(b',');
-            }
-            self.buffer.extend_from_slice(&output[from..end]);
-            self.ends.push(self.buffer.len());
-            from = end;
-        }
-    }
-
-    /// Number of cells.
-    pub fn len(&self) -> usize {
-        self.ends.len()
-    }
-
-    /// Whether there is no cell.
-    pub fn is_empty(&self) -> bool {
-        self.ends.is_empty()
-    }
-
-    /// A cell without surrounding blanks; empty when the line is too short.
-    pub fn get(&self, index: usize) -> &[u8] {
-        let Some(&end) = self.ends.get(index) else { return b"" };
-        let start = if index == 0 { 0 } else { self.ends[index - 1] + 1 };
-        trim(&self.buffer[start..end])
-    }
-
-    /// A cell as a number; `None` when it is missing, unreadable or NaN. Infinities are numbers.
-    pub fn number(&self, index: usize) -> Option<f64> {
-        std::str::from_utf8(self.get(index)).ok()?.parse().ok().filter(|v: &f64| !v.is_nan())
-    }
-
-    /// All cells.
-    pub fn iter(&self) -> impl Iterator<Item = &[u8]> {
-        (0..self.len()).map(|index| self.get(index))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::io::Write;
 
-    fn file(bytes: &[u8]) -> Fallible<CsvFile> {
-        let mut temporary = tempfile::NamedTempFile::new().unwrap();
-        temporary.write_all(bytes).unwrap();
-        CsvFile::open(temporary.path())
+    fn file(bytes: &[u8]) -> (tempfile::TempPath, Fallible<CsvFile>) {
+        let path = tempfile::NamedTempFile::new().unwrap().into_temp_path();
+        std::fs::write(&path, bytes).unwrap();
+        let file = CsvFile::open(&path);
+        (path, file)
     }
 
-    fn cells(line: &str) -> Vec<String> {
-        let mut fields = Fields::default();
-        fields.split(line.as_bytes());
-        fields.iter().map(|f| String::from_utf8_lossy(f).into_owned()).collect()
-    }
-
-    #[test]
-    fn lines_split_into_cells() {
-        assert_eq!(cells("a, b ,,c"), ["a", "b", "", "c"]);
-        assert_eq!(cells(""), [""]);
-        assert_eq!(cells("\"a,b\",\"c\"\"d\",e"), ["a,b", "c\"d", "e"]);
-        assert_eq!(cells("1,\"open,2"), ["1", "open,2"]);
-        assert_eq!(cells("\"\""), [""]);
+    fn lines(csv: &CsvFile, multiple: usize) -> Vec<String> {
+        let mut lines = Vec::new();
+        csv.scan(multiple, |blocks, _| {
+            for block in blocks {
+                let before = lines.len();
+                lines.extend(block.lines().map(|line| String::from_utf8_lossy(line).into_owned()));
+                assert_eq!(lines.len() - before, block.line_count());
+            }
+            Ok(())
+        })
+        .unwrap();
+        lines
     }
 
     #[test]
     fn a_byte_order_mark_and_crlf_are_accepted() {
-        let csv = file(b"\xef\xbb\xbfx,\"y\"\r\n1,2\r\n3,4").unwrap();
+        let (_path, csv) = file(b"\xef\xbb\xbfx,\"y\"\r\n1,2\r\n3,4");
+        let csv = csv.unwrap();
         assert_eq!(csv.header(), ["x", "y"]);
-        let lines: Vec<_> = csv.blocks(1).into_iter().flat_map(|b| csv.lines(b).collect::<Vec<_>>()).collect();
-        assert_eq!(lines, [b"1,2", b"3,4"]);
+        assert_eq!(lines(&csv, 1), ["1,2", "3,4"]);
+    }
+
+    #[test]
+    fn a_file_that_changes_is_refused() {
+        let refused = |result: Fallible<()>| {
+            let message = result.unwrap_err().to_string();
+            assert!(message.contains("changed while it was read") && message.contains("run again"), "{message}");
+        };
+        let text = format!("x\n{}", "1\n".repeat(20_000_000));
+        let change: [fn(&Path); 3] = [
+            |path| std::fs::write(path, "x\n1\n").unwrap(),
+            |path| std::fs::OpenOptions::new().append(true).open(path).unwrap().set_len(1_000_000).unwrap(),
+            |path| {
+                use std::io::Write;
+                std::fs::OpenOptions::new().append(true).open(path).unwrap().write_all(b"2\n").unwrap();
+            },
+        ];
+        for change in change {
+            // Between the header and the first record.
+            let (path, csv) = file(text.as_bytes());
+            change(&path);
+            refused(csv.unwrap().scan(1, |_, _| Ok(())));
+            // While records are read.
+            let (path, csv) = file(text.as_bytes());
+            let mut changed = false;
+            refused(csv.unwrap().scan(1, |_, _| {
+                if !std::mem::replace(&mut changed, true) {
+                    change(&path);
+                }
+                Ok(())
+            }));
+        }
+        let (path, csv) = file(b"x\n1\n");
+        std::fs::remove_file(&path).unwrap();
+        assert!(csv.unwrap().scan(1, |_, _| Ok(())).unwrap_err().to_string().contains("cannot read the data"));
+    }
+
+    #[test]
+    fn libsvm_files_are_known_by_name() {
+        let cases =
+            [("a.svm", true), ("a.libsvm.gz", true), ("a.svmlight.zst", true), ("svm.csv", false), ("svm", false)];
+        for (name, is) in cases {
+            assert_eq!(is_libsvm(Path::new(name)), is, "{name}");
+        }
     }
 
     #[test]
     fn blocks_cover_every_line_once() {
         let text = format!("x\n{}", (0..100).map(|i| format!("{i}\n")).collect::<String>());
-        let csv = file(text.as_bytes()).unwrap();
+        let (_path, csv) = file(text.as_bytes());
+        let csv = csv.unwrap();
         for size in [1, 2, 7, 99, 100, 101] {
-            let numbers: Vec<_> = csv
-                .blocks(size)
-                .into_iter()
-                .flat_map(|b| csv.lines(b).map(|l| String::from_utf8_lossy(l).into_owned()).collect::<Vec<_>>())
-                .collect();
-            assert_eq!(numbers, (0..100).map(|i| i.to_string()).collect::<Vec<_>>(), "block of {size}");
+            assert_eq!(lines(&csv, size), (0..100).map(|i| i.to_string()).collect::<Vec<_>>(), "block of {size}");
         }
     }
 
@@ -270,10 +314,10 @@ mod tests {
             (b"\xff\xfe\n", "not text"),
             (b"x,x\n", "twice"),
         ] {
-            let message = file(bytes).err().map(|e| e.to_string()).unwrap_or_default();
+            let message = file(bytes).1.err().map(|e| e.to_string()).unwrap_or_default();
             assert!(message.contains(needle), "{message}");
         }
-        let csv = file(b"x;y\n").unwrap();
+        let csv = file(b"x;y\n").1.unwrap();
         assert!(csv.column("x").unwrap_err().to_string().contains("commas"));
     }
 }

@@ -1,5 +1,7 @@
 //! Categorical columns joined to groups, so that a row takes one look-up a group instead of one a column.
 
+use rayon::prelude::*;
+
 use super::margins::Margins;
 use super::simd::Column;
 use super::{LANES, Rows, Shape};
@@ -57,7 +59,8 @@ impl Groups {
         if self.len() == 0 {
             return packed;
         }
-        for (tile, out) in packed.as_chunks_mut::<LANES>().0.chunks_exact_mut(self.len()).enumerate() {
+        let tiles = packed.as_chunks_mut::<LANES>().0.par_chunks_exact_mut(self.len());
+        tiles.enumerate().for_each(|(tile, out)| {
             let codes = rows.code_tile(tile).as_chunks::<LANES>().0;
             for (columns, out) in self.joint.iter().zip(out) {
                 let mut stride = 1;
@@ -67,7 +70,7 @@ impl Groups {
                     stride *= rows.shape.slots_of(column).len() as u16;
                 }
             }
-        }
+        });
         packed
     }
 

@@ -6,6 +6,7 @@
 //! exact whatever the order, the blocks and the number of threads. See [`Rows`], [`Caps`] and
 //! [`clipped_sum`]; [`naive`] holds ten-line twins of the fast loops.
 
+mod bulk;
 mod caps;
 mod classes;
 mod definite;
@@ -26,6 +27,7 @@ mod step;
 mod sums;
 mod totals;
 
+pub(crate) use bulk::{BulkBuilder, TileMut, TilesMut};
 pub use caps::{Caps, MAX_MULTIPLIER};
 pub use classes::{ClassStep, MOST_CLASSES, clipped_class_sum, clipped_class_sum_on};
 pub use definite::definite_solve;

@@ -141,6 +141,12 @@ impl Rows {
         2 * (self.numeric.len() + self.packed.len() + (self.groups.alone().len() + 1) * self.labels.len())
     }
 
+    /// No rows.
+    pub(super) fn none(shape: Shape, unit: i16) -> Rows {
+        let (numeric, codes, labels, norms, packed) = Default::default();
+        Rows { groups: Groups::new(&shape), shape, len: 0, unit, numeric, codes, labels, norms, packed }
+    }
+
     pub(super) fn tiles(&self) -> usize {
         self.labels.len() / LANES
     }
@@ -250,12 +256,13 @@ impl Rows {
     }
 }
 
-fn square(q: i16) -> u64 {
-    (i64::from(q) * i64::from(q)) as u64
+pub(super) fn square(q: i16) -> u64 {
+    // Below 2^31 for every i16, so 32 bits do, which vectorise best.
+    (i32::from(q) * i32::from(q)) as u64
 }
 
 /// `i16::MIN` would break the symmetry that the bounds on products rely on.
-fn clamp_scale(q: i16) -> i16 {
+pub(super) fn clamp_scale(q: i16) -> i16 {
     q.clamp(-FULL_SCALE, FULL_SCALE)
 }
 
@@ -272,19 +279,7 @@ impl RowsBuilder {
 
     /// An empty collection of rows in which 1.0 stands as `unit`.
     pub(super) fn with_unit(shape: Shape, unit: i16) -> Self {
-        RowsBuilder {
-            rows: Rows {
-                groups: Groups::new(&shape),
-                packed: Vec::new(),
-                shape,
-                len: 0,
-                unit,
-                numeric: Vec::new(),
-                codes: Vec::new(),
-                labels: Vec::new(),
-                norms: Vec::new(),
-            },
-        }
+        RowsBuilder { rows: Rows::none(shape, unit) }
     }
 
     /// Appends a row; values outside the legal range are moved into it.

@@ -1,15 +1,17 @@
 //! The map from a line to an encoded row: a pure function of the line and the schema.
 
-use std::collections::HashMap;
+use std::sync::Mutex;
 
 use rayon::prelude::*;
 
-use crate::data::{CsvFile, Fields, Schema};
+use super::Codes;
+use super::lines::LineEncoder;
+use super::quantise::quantise;
+use super::report::{LoadReport, Tally};
+use super::target::{TargetReader, TargetRule};
+use crate::data::{Block, CsvFile, Fields, Schema};
 use crate::error::Fallible;
-use crate::kernel::{FULL_SCALE, LANES, RawRow, Rows, RowsBuilder, Shape};
-
-/// Lines encoded by one task; a multiple of the tile size, so that parts can be joined.
-const LINES_PER_BLOCK: usize = 128 * LANES;
+use crate::kernel::{BulkBuilder, LANES, RawRow, Rows, Shape};
 
 /// The columns of the encoded rows of a schema.
 pub fn shape_of(schema: &Schema) -> Shape {
@@ -17,36 +19,30 @@ pub fn shape_of(schema: &Schema) -> Shape {
     Shape::new(schema.numeric().count(), &levels)
 }
 
-/// What the custodian may know about the load; computed from rows, never released.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct LoadReport {
-    /// Physical lines after the header.
-    pub lines: u64,
-    /// Lines that are no record and contribute nothing.
-    pub unusable: u64,
-    /// The first of them, counted from 1 with the header.
-    pub first_unusable: Option<u64>,
-    /// Rows with the positive label, where the schema declares one.
-    pub positives: Option<u64>,
-    /// Numeric cells that were missing or unreadable.
-    pub missing: u64,
-    /// Category cells with an undeclared value.
-    pub undeclared: u64,
-}
-
-impl LoadReport {
-    fn merge(&mut self, other: &LoadReport) {
-        if self.first_unusable.is_none() {
-            self.first_unusable = other.first_unusable.map(|line| line + self.lines);
-        }
-        self.lines += other.lines;
-        self.unusable += other.unusable;
-        if let Some(more) = other.positives {
-            self.positives = Some(self.positives.unwrap_or(0) + more);
-        }
-        self.missing += other.missing;
-        self.undeclared += other.undeclared;
-    }
+/// What a column of the file is to the encoder.
+pub(super) enum Role {
+    /// Nothing.
+    Skipped,
+    /// A numeric feature with its bounds.
+    Numeric {
+        /// Position among the numeric features.
+        slot: usize,
+        /// Lower bound.
+        lower: f64,
+        /// Upper bound.
+        upper: f64,
+    },
+    /// A categorical feature.
+    Categorical {
+        /// Position among the categorical features.
+        slot: usize,
+        /// The declared values.
+        codes: Codes,
+        /// The code of all others.
+        other: u16,
+    },
+    /// The target.
+    Target,
 }
 
 /// Encodes lines by a schema.
@@ -57,35 +53,13 @@ impl LoadReport {
 /// - a line with the wrong number of cells, an undeclared label or an unreadable target becomes a null
 ///   row, which contributes nothing.
 pub struct Encoder {
-    width: usize,
+    /// One role for each column of the file.
+    pub(super) roles: Vec<Role>,
     target: Option<usize>,
-    rule: TargetRule,
-    numeric: Vec<(usize, f64, f64)>,
-    categorical: Vec<(usize, HashMap<Vec<u8>, u16>, u16)>,
+    pub(super) reader: TargetReader,
     shape: Shape,
-}
-
-/// How a target cell is read.
-pub enum TargetRule {
-    /// 1 for the positive label; 0 for a negative one, or for any other label when none is declared.
-    Label {
-        /// The label counted as 1.
-        positive: String,
-        /// The labels counted as 0.
-        negatives: Option<Vec<String>>,
-    },
-    /// The number of a declared label; any other label is no target.
-    Class {
-        /// The labels in their declared order.
-        labels: Vec<String>,
-    },
-    /// A number, moved into its bounds.
-    Number {
-        /// Lower bound.
-        lower: f64,
-        /// Upper bound.
-        upper: f64,
-    },
+    /// Whether lines without quotes are cells between commas.
+    pub(super) has_commas: bool,
 }
 
 impl Encoder {
@@ -99,140 +73,157 @@ impl Encoder {
             Err(error) if needs_target => return Err(error),
             Err(_) => None,
         };
-        let numeric = schema
-            .numeric()
-            .map(|(name, lower, upper)| Ok((file.column(name)?, lower, upper)))
-            .collect::<Fallible<Vec<_>>>()?;
-        let categorical = schema
-            .categorical()
-            .map(|(name, values, other)| {
-                let codes = values.iter().enumerate().map(|(code, v)| (v.trim().as_bytes().to_vec(), code as u16));
-                let fallback = other.and_then(|other| values.iter().position(|v| v == other)).unwrap_or(values.len());
-                Ok((file.column(name)?, codes.collect(), fallback as u16))
-            })
-            .collect::<Fallible<Vec<_>>>()?;
-        let shape = shape_of(schema);
-        Ok(Encoder { width: file.header().len(), target, rule: TargetRule::of(schema), numeric, categorical, shape })
+        let mut roles: Vec<Role> = file.header().iter().map(|_| Role::Skipped).collect();
+        if let Some(index) = target {
+            roles[index] = Role::Target;
+        }
+        for (slot, (name, lower, upper)) in schema.numeric().enumerate() {
+            roles[file.column(name)?] = Role::Numeric { slot, lower, upper };
+        }
+        for (slot, (name, values, other)) in schema.categorical().enumerate() {
+            let codes = Codes::new(values.iter().enumerate().map(|(code, value)| (value.as_str(), code as u16)));
+            let other = other.and_then(|other| values.iter().position(|v| v == other)).unwrap_or(values.len());
+            roles[file.column(name)?] = Role::Categorical { slot, codes, other: other as u16 };
+        }
+        let reader = TargetReader::new(&TargetRule::of(schema));
+        Ok(Encoder { roles, target, reader, shape: shape_of(schema), has_commas: file.has_commas() })
     }
 
-    /// Encodes every line of the file in parallel; `progress` hears the bytes done so far.
-    pub fn encode(&self, file: &CsvFile, progress: &(dyn Fn(u64) + Sync)) -> (Rows, LoadReport) {
-        let done = std::sync::atomic::AtomicU64::new(0);
-        let parts: Vec<(RowsBuilder, LoadReport)> = file
-            .blocks(LINES_PER_BLOCK)
-            .into_par_iter()
-            .map(|block| {
-                let size = block.len() as u64;
-                let part = self.encode_block(file.lines(block));
-                progress(done.fetch_add(size, std::sync::atomic::Ordering::Relaxed) + size);
-                part
+    /// The columns of the encoded rows.
+    pub fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    /// Whether the file has the target; without it every label is 0.
+    pub(super) fn has_target(&self) -> bool {
+        self.target.is_some()
+    }
+
+    /// Encodes every line of the file in parallel; `progress` hears the bytes of the file read so far.
+    ///
+    /// # Errors
+    /// When the file cannot be read or changes meanwhile; no error depends on what stands in a line.
+    pub fn encode(&self, file: &CsvFile, progress: &(dyn Fn(u64) + Sync)) -> Fallible<(Rows, LoadReport)> {
+        let mut load = Load::new(self, file);
+        file.scan(LANES, |blocks, done| load.add(blocks, done, progress))?;
+        Ok(load.finish())
+    }
+
+    /// As [`Encoder::encode`], with the digest of the file, see [`CsvFile::scan_and_digest`].
+    ///
+    /// # Errors
+    /// As [`Encoder::encode`].
+    pub fn encode_and_digest(
+        &self,
+        file: &CsvFile,
+        progress: &(dyn Fn(u64) + Sync),
+    ) -> Fallible<(Rows, LoadReport, u128)> {
+        let mut load = Load::new(self, file);
+        let digest = file.scan_and_digest(LANES, |blocks, done| load.add(blocks, done, progress))?;
+        let (rows, report) = load.finish();
+        Ok((rows, report, digest))
+    }
+
+    /// Encodes one record in place; what is counted of it, `None` where it is no record.
+    ///
+    /// The written rule, cell by cell: lines with quotes go this way, and every other line must end as it would here.
+    pub(super) fn encode_fields(&self, fields: &Fields, row: &mut RawRow) -> Option<Tally> {
+        // What an unusable line leaves behind must not depend on the line before it.
+        row.numeric.fill(0);
+        row.codes.fill(u16::MAX);
+        (row.label, row.null) = (0, true);
+        if fields.len() != self.roles.len() {
+            return None;
+        }
+        let mut tally = Tally::default();
+        if let Some(index) = self.target {
+            row.label = self.reader.encode(fields.get(index))?;
+            tally.positive = self.reader.positive(row.label);
+        }
+        row.null = false;
+        for (index, role) in self.roles.iter().enumerate() {
+            match role {
+                Role::Skipped | Role::Target => {}
+                Role::Numeric { slot, lower, upper } => {
+                    let value = fields.number(index);
+                    tally.missing += u64::from(value.is_none());
+                    row.numeric[*slot] = value.map_or(0, |v| quantise(v, *lower, *upper));
+                }
+                Role::Categorical { slot, codes, other } => {
+                    let known = codes.get(fields.get(index));
+                    tally.undeclared += u64::from(known.is_none());
+                    row.codes[*slot] = known.unwrap_or(*other);
+                }
+            }
+        }
+        Some(tally)
+    }
+}
+
+/// Rows on their way from blocks of lines to tiles.
+struct Load<'a> {
+    encoder: &'a Encoder,
+    file: &'a CsvFile,
+    rows: BulkBuilder,
+    report: LoadReport,
+    /// Buffers of earlier blocks.
+    workers: Mutex<Vec<LineEncoder<'a>>>,
+}
+
+impl<'a> Load<'a> {
+    fn new(encoder: &'a Encoder, file: &'a CsvFile) -> Self {
+        // Lines are counted from the top of the file while it is read.
+        let report = LoadReport { lines: file.first_line() - 1, ..LoadReport::default() };
+        let rows = BulkBuilder::new(encoder.shape.clone());
+        Load { encoder, file, rows, report, workers: Mutex::default() }
+    }
+
+    fn add(&mut self, blocks: &[Block], done: u64, progress: &(dyn Fn(u64) + Sync)) -> Fallible<()> {
+        if self.report.lines < self.file.first_line() {
+            self.reserve(blocks);
+        }
+        let lens: Vec<usize> = blocks.iter().map(Block::line_count).collect();
+        let mut rooms = self.rows.grow(&lens);
+        let reports: Vec<LoadReport> = rooms
+            .par_iter_mut()
+            .zip(blocks)
+            .map(|(room, block)| {
+                let idle = self.workers.lock().ok().and_then(|mut idle| idle.pop());
+                let mut worker = idle.unwrap_or_else(|| LineEncoder::new(self.encoder, self.file.fields()));
+                let report = worker.encode(block, room);
+                if let Ok(mut idle) = self.workers.lock() {
+                    idle.push(worker);
+                }
+                report
             })
             .collect();
-        // The header is line 1.
-        let mut report = LoadReport { lines: 1, ..LoadReport::default() };
-        let mut rows = RowsBuilder::new(self.shape.clone());
-        for (part, counts) in parts {
-            rows.append(part);
-            report.merge(&counts);
-        }
-        report.lines -= 1;
-        (rows.build(), report)
+        reports.iter().for_each(|report| self.report.merge(report));
+        progress(done);
+        Ok(())
     }
 
-    fn encode_block<'a>(&self, lines: impl Iterator<Item = &'a [u8]>) -> (RowsBuilder, LoadReport) {
-        let mut rows = RowsBuilder::new(self.shape.clone());
-        let mut report = LoadReport::default();
-        let mut fields = Fields::default();
-        let mut row = RawRow::empty(&self.shape);
-        for line in lines {
-            fields.split(line);
-            report.lines += 1;
-            self.encode_fields(&fields, &mut row, &mut report);
-            if row.null {
-                report.unusable += 1;
-                report.first_unusable = report.first_unusable.or(Some(report.lines));
-            }
-            rows.push(&row);
-        }
-        (rows, report)
-    }
-
-    /// Encodes one record in place.
-    pub fn encode_fields(&self, fields: &Fields, row: &mut RawRow, report: &mut LoadReport) {
-        let label = match self.target {
-            Some(index) if fields.len() == self.width => self.rule.encode(fields, index),
-            None if fields.len() == self.width => Some(0),
-            _ => None,
-        };
-        row.null = label.is_none();
-        row.label = label.unwrap_or(0);
-        if row.null {
-            // What an unusable line leaves behind must not depend on the line before it.
-            row.numeric.fill(0);
-            row.codes.fill(u16::MAX);
-            return;
-        }
-        if matches!(self.rule, TargetRule::Label { .. }) {
-            report.positives = Some(report.positives.unwrap_or(0) + u64::from(row.label == 1));
-        }
-        for (q, &(index, lower, upper)) in row.numeric.iter_mut().zip(&self.numeric) {
-            let value = fields.number(index);
-            report.missing += u64::from(value.is_none());
-            *q = value.map_or(0, |v| quantise(v, lower, upper));
-        }
-        for (code, (index, codes, fallback)) in row.codes.iter_mut().zip(&self.categorical) {
-            let known = codes.get(fields.get(*index)).copied();
-            report.undeclared += u64::from(known.is_none());
-            *code = known.unwrap_or(*fallback);
-        }
-    }
-}
-
-impl TargetRule {
-    /// The rule that a schema declares.
-    pub fn of(schema: &Schema) -> Self {
-        match (schema.target_bounds(), schema.classes()) {
-            (Some((lower, upper)), _) => TargetRule::Number { lower, upper },
-            (None, Some(labels)) => TargetRule::Class { labels: labels.to_vec() },
-            (None, None) => TargetRule::Label {
-                positive: schema.positive.clone().unwrap_or_default(),
-                negatives: schema.negatives(),
-            },
+    /// Room for the rows of the whole file if its lines are as long as the first ones; a guess, made good by growing.
+    fn reserve(&mut self, blocks: &[Block]) {
+        let lines: usize = blocks.iter().map(Block::line_count).sum();
+        let bytes: usize = blocks.iter().map(Block::bytes).sum();
+        if let Some(size) = self.file.text_size() {
+            let expected = (size as f64 / bytes.max(1) as f64 * lines as f64 * 1.02) as usize;
+            // Records have a byte for every column at least: empty lines at the top must not ask for endless room.
+            let most = size as usize / self.encoder.roles.len().max(1);
+            self.rows.reserve(expected.min(most).div_ceil(LANES) + 1);
         }
     }
 
-    /// The value of a cell in the target's units; `None` when it is no target.
-    pub fn value(&self, fields: &Fields, index: usize) -> Option<f64> {
-        let is = |label: &String| fields.get(index) == label.trim().as_bytes();
-        match self {
-            TargetRule::Label { positive, .. } if is(positive) => Some(1.0),
-            TargetRule::Label { negatives: Some(known), .. } => known.iter().any(is).then_some(0.0),
-            TargetRule::Label { negatives: None, .. } => (!fields.get(index).is_empty()).then_some(0.0),
-            TargetRule::Class { labels } => labels.iter().position(is).map(|class| class as f64),
-            TargetRule::Number { lower, upper } => fields.number(index).map(|v| v.clamp(*lower, *upper)),
-        }
+    fn finish(mut self) -> (Rows, LoadReport) {
+        self.report.lines -= self.file.first_line() - 1;
+        (self.rows.build(), self.report)
     }
-
-    fn encode(&self, fields: &Fields, index: usize) -> Option<i16> {
-        let value = self.value(fields, index)?;
-        Some(match self {
-            TargetRule::Label { .. } | TargetRule::Class { .. } => value as i16,
-            TargetRule::Number { lower, upper } => quantise(value, *lower, *upper),
-        })
-    }
-}
-
-/// Maps `lower..=upper` to `-FULL_SCALE..=FULL_SCALE`, clamping.
-fn quantise(value: f64, lower: f64, upper: f64) -> i16 {
-    let value = value.clamp(lower, upper);
-    let unit = (value - lower) / (upper - lower) * 2.0 - 1.0;
-    (unit * f64::from(FULL_SCALE)).round() as i16
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use proptest::prelude::*;
+    use crate::kernel::FULL_SCALE;
     use std::path::Path;
 
     const SCHEMA: &str = r#"{"name":"a","task":"classification","target":"y","positive":"yes","negative":"no",
@@ -249,7 +240,7 @@ mod tests {
         let encoder = Encoder::new(&schema, &file, true).unwrap();
         let (mut fields, mut row) = (Fields::default(), RawRow::empty(&encoder.shape));
         fields.split(line.as_bytes());
-        encoder.encode_fields(&fields, &mut row, &mut LoadReport::default());
+        encoder.encode_fields(&fields, &mut row);
         row
     }
 
@@ -276,22 +267,12 @@ mod tests {
         let path = directory.path().join("a.csv");
         std::fs::write(&path, "d,c,x,y\n").unwrap();
         let encoder = Encoder::new(&schema, &CsvFile::open(&path).unwrap(), true).unwrap();
-        let (mut fields, mut report) = (Fields::default(), LoadReport::default());
+        let mut fields = Fields::default();
         let mut reused = RawRow::empty(&encoder.shape);
         for line in ["s,u,10,yes", "broken"] {
             fields.split(line.as_bytes());
-            encoder.encode_fields(&fields, &mut reused, &mut report);
+            encoder.encode_fields(&fields, &mut reused);
         }
         assert_eq!(reused, RawRow::empty(&encoder.shape));
-    }
-
-    proptest! {
-        #[test]
-        fn quantised_values_stay_in_range(bits in any::<u64>(), lower in -1e9f64..1e9, width in 1e-9f64..1e9) {
-            let v = f64::from_bits(bits);
-            prop_assume!(!v.is_nan() && lower + width > lower);
-            let q = quantise(v, lower, lower + width);
-            prop_assert!((-FULL_SCALE..=FULL_SCALE).contains(&q));
-        }
     }
 }

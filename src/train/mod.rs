@@ -26,7 +26,7 @@ pub use model::{Coefficient, Feature, ModelFile, Target};
 pub use plan::{Plan, Planner};
 pub use predict::{Predictions, predict};
 pub use rehearse::Rehearsal;
-pub use run::{Loaded, Trained, load, load_with, train, train_from};
+pub use run::{Loaded, Trained, load, load_cached, load_with, train, train_from};
 pub use statement::{Facts, Guarantee, LedgerFacts, ReleaseFacts, Statement};
 pub use tune::{Candidate, DEFAULT_GRID};
 pub use verify::{Check, verify};

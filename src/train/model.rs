@@ -8,7 +8,7 @@ use super::files::sha256_hex;
 use super::kind::ModelKind;
 use super::plan::Plan;
 use super::statement::Statement;
-use crate::data::Schema;
+use crate::data::{CsvFile, Schema};
 use crate::error::{Error, Fallible};
 use crate::optim::{Evaluation, Fitted};
 use crate::preprocess::{Affine, Standardiser, TargetRule};
@@ -267,6 +267,17 @@ impl ModelFile {
     }
 
     /// How target cells of a file are read.
+    /// Opens a data file for the model's columns.
+    ///
+    /// # Errors
+    /// As [`CsvFile::open_for`].
+    pub fn open_data(&self, path: &Path) -> Fallible<CsvFile> {
+        let features = self.features.iter().map(|feature| match feature {
+            Feature::Numeric { name, .. } | Feature::Categorical { name, .. } => name.as_str(),
+        });
+        CsvFile::open_for(path, self.target_rule().0, features)
+    }
+
     pub(super) fn target_rule(&self) -> (&str, TargetRule) {
         match &self.target {
             Target::Label { name, positive, negatives } => {

@@ -11,9 +11,6 @@ use crate::error::Fallible;
 use crate::loss::{Logistic, Poisson, Softmax};
 use crate::preprocess::Affine;
 
-/// Lines handled by one task.
-const LINES_PER_BLOCK: usize = 4096;
-
 /// Predictions in the order of the file's lines.
 pub struct Predictions {
     outputs: usize,
@@ -37,20 +34,26 @@ impl Predictions {
 /// When the file lacks a column.
 pub fn predict(model: &ModelFile, file: &CsvFile) -> Fallible<Predictions> {
     let predictor = Predictor::new(model, file)?;
-    let parts: Vec<(Vec<f64>, Vec<bool>)> = file
-        .blocks(LINES_PER_BLOCK)
-        .into_par_iter()
-        .map(|block| {
-            let (mut fields, mut values, mut present) = (Fields::default(), Vec::new(), Vec::new());
-            for line in file.lines(block) {
-                fields.split(line);
-                present.push(predictor.predict(&fields, &mut values));
-            }
-            (values, present)
-        })
-        .collect();
-    let (values, present): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
-    Ok(Predictions { outputs: model.target.outputs(), values: values.concat(), present: present.concat() })
+    let (mut values, mut present) = (Vec::new(), Vec::new());
+    file.scan(1, |blocks, _| {
+        let parts: Vec<(Vec<f64>, Vec<bool>)> = blocks
+            .par_iter()
+            .map(|block| {
+                let (mut fields, mut values, mut present) = (file.fields(), Vec::new(), Vec::new());
+                for line in block.lines() {
+                    fields.split(line);
+                    present.push(predictor.predict(&fields, &mut values));
+                }
+                (values, present)
+            })
+            .collect();
+        for (more, there) in parts {
+            values.extend(more);
+            present.extend(there);
+        }
+        Ok(())
+    })?;
+    Ok(Predictions { outputs: model.target.outputs(), values, present })
 }
 
 /// The coefficients of one category by value, and of every other text.

@@ -15,7 +15,7 @@ use crate::error::Fallible;
 use crate::ledger::{ExactRho, Ledger};
 use crate::noise::NoiseSource;
 use crate::optim::Progress;
-use crate::preprocess::{Encoder, LoadReport};
+use crate::preprocess::{CacheUse, Encoder, LoadReport, RowCache};
 use crate::privacy::{DatasetId, Scope};
 use crate::private::{Paid, PrivateDataset, pay};
 
@@ -26,6 +26,8 @@ pub struct Loaded {
     pub(super) plan: Plan,
     /// What the custodian may know about the load; custodian-only.
     pub report: LoadReport,
+    /// What the cache did, where one was asked for; custodian-only.
+    pub cache: Option<CacheUse>,
     /// Seconds of reading and encoding; custodian-only.
     pub load_seconds: f64,
 }
@@ -49,7 +51,21 @@ pub fn load(
     file: &CsvFile,
     progress: &(dyn Fn(u64, u64) + Sync),
 ) -> Fallible<Loaded> {
-    read(config, schema, file, progress, &|schema, public_len| Plan::new(config, schema, public_len))
+    load_cached(config, schema, file, None, progress)
+}
+
+/// As [`load`], with the encoded rows taken from a cache where it fits, and kept there where it does not.
+///
+/// # Errors
+/// As [`load`].
+pub fn load_cached(
+    config: &TrainConfig,
+    schema: Schema,
+    file: &CsvFile,
+    cache: Option<&RowCache>,
+    progress: &(dyn Fn(u64, u64) + Sync),
+) -> Fallible<Loaded> {
+    read(config, schema, file, cache, progress, &|schema, public_len| Plan::new(config, schema, public_len))
 }
 
 /// As [`load`], with an optimizer from outside this crate; `docs/extending.md` has the recipe.
@@ -67,13 +83,14 @@ pub fn load_with(
     progress: &(dyn Fn(u64, u64) + Sync),
     planner: &Planner<'_>,
 ) -> Fallible<Loaded> {
-    read(config, schema, file, progress, &|schema, public_len| Plan::custom(config, schema, public_len, planner))
+    read(config, schema, file, None, progress, &|schema, public_len| Plan::custom(config, schema, public_len, planner))
 }
 
 fn read(
     config: &TrainConfig,
     schema: Schema,
     file: &CsvFile,
+    cache: Option<&RowCache>,
     progress: &(dyn Fn(u64, u64) + Sync),
     plan: &dyn Fn(&Schema, Option<u64>) -> Fallible<Plan>,
 ) -> Fallible<Loaded> {
@@ -84,12 +101,18 @@ fn read(
     if !config.adjacency.row_count_is_public() {
         plan(&schema, None)?;
     }
-    let total = file.body_bytes() as u64;
-    let (rows, report) = encoder.encode(file, &|done| progress(done, total));
+    let total = file.size();
+    let hear = |done| progress(done, total);
+    let (rows, report, cache) = match cache {
+        Some(cache) => {
+            cache.load(&schema, file, &encoder, &hear).map(|(rows, report, used)| (rows, report, Some(used)))?
+        }
+        None => encoder.encode(file, &hear).map(|(rows, report)| (rows, report, None))?,
+    };
     let scope = Scope { dataset: DatasetId::new(schema.name.clone())?, adjacency: config.adjacency };
     let dataset = PrivateDataset::new(rows, scope);
     let plan = plan(&schema, dataset.public_len())?;
-    Ok(Loaded { schema, dataset, plan, report, load_seconds: started.elapsed().as_secs_f64() })
+    Ok(Loaded { schema, dataset, plan, report, cache, load_seconds: started.elapsed().as_secs_f64() })
 }
 
 /// The result of a run.

@@ -6,6 +6,7 @@ mod algorithms;
 mod bad_input;
 mod calibrate;
 mod curves;
+mod ingest;
 mod ledger;
 mod models;
 mod piping;

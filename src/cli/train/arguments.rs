@@ -71,6 +71,7 @@ Examples:
   rhograd train wages.csv --schema wages.schema.json --rho 0.1 --ledger budget.sqlite
   rhograd train wages.csv --epsilon 1 --evaluate-budget 0.1
   rhograd train wages.csv --epsilon 1 --tune='algorithm=whitened,dp-gd;l2=0,0.01'
+  rhograd train wages.csv.zst --epsilon 1 --cache auto
   rhograd train wages.csv --epsilon 1 --algorithm dp-gd-theory --rows 20000 --radius 2
 
 Writes MODEL (with its privacy statement inside) and LOG (one JSON line per release), and charges
@@ -79,7 +80,7 @@ the whole cost to the ledger before the first noise is drawn.";
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(in crate::cli) struct TrainArguments {
-    /// CSV file with a header; one line is one record
+    /// CSV file with a header, plain or packed by gzip or zstd; one line is one record
     pub(super) data: PathBuf,
     #[command(flatten)]
     pub(super) schema: SchemaArgument,
@@ -168,6 +169,12 @@ pub(in crate::cli) struct TrainArguments {
     /// model is written. Until then it is for the custodian.
     #[arg(long, value_name = "FILE", conflicts_with = "evaluate_budget")]
     pub(super) checkpoint: Option<PathBuf>,
+    /// Keep the encoded rows in a file and start from it the next time; auto: DATA.rows beside the data. PRIVATE like the data
+    #[arg(long, value_name = "FILE|auto")]
+    pub(super) cache: Option<PathBuf>,
+    /// Compare all bytes of the data with the cache, not only their size and times
+    #[arg(long, requires = "cache")]
+    pub(super) cache_verify: bool,
     /// Threads [default: all]; changes no bit of the result
     #[arg(long, value_name = "N")]
     pub(super) threads: Option<usize>,

@@ -6,6 +6,7 @@ use super::arguments::TrainArguments;
 use crate::cli::arguments::{same_file, stem};
 use crate::error::{Error, Fallible};
 use crate::ledger::Ledger;
+use crate::preprocess::RowCache;
 
 impl TrainArguments {
     pub(super) fn outputs(&self) -> (PathBuf, PathBuf) {
@@ -29,6 +30,23 @@ impl TrainArguments {
         if self.no_ledger { Ledger::in_memory() } else { Ledger::open_or_create(self.ledger_path()) }
     }
 
+    fn cache_path(&self) -> Option<PathBuf> {
+        let beside = || {
+            let mut name = self.data.clone().into_os_string();
+            name.push(".rows");
+            PathBuf::from(name)
+        };
+        self.cache.clone().map(|path| if path.as_os_str() == "auto" { beside() } else { path })
+    }
+
+    /// The cache that was asked for. It is written while rows are read, so it is checked before.
+    pub(super) fn cache(&self) -> Fallible<Option<RowCache>> {
+        let Some(path) = self.cache_path() else { return Ok(None) };
+        let (out, log) = self.outputs();
+        self.refuse_overwriting(&out, &log)?;
+        RowCache::new(&path, self.cache_verify).map(Some)
+    }
+
     /// A result must not take the place of an input, of the ledger, or of the other result.
     pub(super) fn refuse_overwriting(&self, out: &Path, log: &Path) -> Fallible<()> {
         let ledger = self.ledger_path();
@@ -38,12 +56,14 @@ impl TrainArguments {
             name.push(suffix);
             kept.push(("the ledger", PathBuf::from(name)));
         }
+        let cache = self.cache_path();
+        let cache = cache.as_deref().map(|path| ("--cache", path));
         let checkpoint = self.checkpoint.as_deref().map(|path| ("--checkpoint", path));
-        for (flag, output) in [("--out", out), ("--log", log)].into_iter().chain(checkpoint) {
+        for (flag, output) in cache.into_iter().chain([("--out", out), ("--log", log)]).chain(checkpoint) {
             if let Some((what, _)) = kept.iter().find(|(_, path)| same_file(path, output)) {
                 return Err(Error::parameter(flag, format!("would overwrite {what}"), "name another file"));
             }
-            kept.push(("the other result", output.to_owned()));
+            kept.push((if flag == "--cache" { "the cache" } else { "the other result" }, output.to_owned()));
         }
         Ok(())
     }

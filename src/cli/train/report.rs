@@ -9,6 +9,7 @@ use crate::cli::model::{evaluated, most_telling, plain_statement};
 use crate::cli::output::{seconds, warn};
 use crate::error::Fallible;
 use crate::ledger::Ledger;
+use crate::preprocess::{CacheUse, RowCache};
 use crate::train::{Loaded, Trained};
 
 /// What the custodian may know about the load; standard error only.
@@ -30,6 +31,18 @@ pub(super) fn report_load(loaded: &Loaded) {
             report.missing, report.undeclared
         ));
     }
+}
+
+/// What became of the cache; standard error only.
+pub(super) fn report_cache(loaded: &Loaded, cache: Option<&RowCache>) {
+    let (Some(cache), Some(used)) = (cache, &loaded.cache) else { return };
+    let path = cache.path().display();
+    warn(&match used {
+        CacheUse::Used => format!("custodian-only: rows read from the cache {path}"),
+        CacheUse::Made => format!("custodian-only: rows kept in the cache {path}, which is as private as the data"),
+        CacheUse::Renewed(why) => format!("custodian-only: cache {path} made anew: {why}"),
+        CacheUse::Failed(why) => format!("custodian-only: no cache was kept: {why}"),
+    });
 }
 
 /// What all runs on the data set have cost so far; a function of public parameters.

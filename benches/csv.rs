@@ -1,0 +1,86 @@
+//! Bytes of text per second from a file to encoded rows, and the same rows from a cache, on all threads.
+//!
+//! `RAYON_NUM_THREADS=2 cargo bench --bench csv` for two threads. Files lie in memory where there is such a folder, so
+//! that the disk is left out.
+
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use rhograd::data::{CsvFile, Schema, Synthetic, SyntheticKind};
+use rhograd::preprocess::{CacheUse, Encoder, RowCache};
+
+/// A data file with its schema.
+struct Trial {
+    name: &'static str,
+    path: PathBuf,
+    schema: Schema,
+}
+
+const OCCUPATIONS: [&str; 6] = ["Craft-repair", "Sales", "Exec-managerial", "Prof-specialty", "Tech-support", "Other"];
+
+fn numeric(folder: &Path, rows: u64) -> Trial {
+    let kind = SyntheticKind::Logistic;
+    let synthetic = Synthetic { kind, rows, features: 32, categories: 0, noise: 0.5, seed: 1 };
+    let path = folder.join("numeric.csv");
+    let mut file = std::fs::File::create(&path).expect("a file");
+    synthetic.write(&mut file, &|_| ()).expect("rows");
+    Trial { name: "32 numbers", path, schema: synthetic.schema() }
+}
+
+fn categories(folder: &Path, rows: u64) -> Trial {
+    let mut rng = ChaCha8Rng::seed_from_u64(1);
+    let values = serde_json::to_string(&OCCUPATIONS).expect("a list");
+    let columns: Vec<String> = (0..12)
+        .map(|j| format!(r#""c{j}":{{"type":"categorical","values":{values}}}"#))
+        .chain([r#""age":{"type":"numeric","lower":0,"upper":100}"#.into()])
+        .collect();
+    let text = format!(
+        r#"{{"name":"bench","task":"classification","target":"y","positive":"1","columns":{{{}}}}}"#,
+        columns.join(",")
+    );
+    let schema = Schema::parse(&text, Path::new("schema")).expect("a schema");
+    let mut csv = (0..12).map(|j| format!("c{j},")).collect::<String>() + "age,y\n";
+    for _ in 0..rows {
+        for _ in 0..12 {
+            csv.push_str(OCCUPATIONS[rng.random_range(0..OCCUPATIONS.len())]);
+            csv.push(',');
+        }
+        writeln!(csv, "{},{}", rng.random_range(17..90), rng.random_range(0..2)).expect("text");
+    }
+    let path = folder.join("categories.csv");
+    std::fs::write(&path, csv).expect("a file");
+    Trial { name: "12 categories", path, schema }
+}
+
+fn loading(c: &mut Criterion) {
+    let memory = Path::new("/dev/shm");
+    let folder = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() }.expect("a folder");
+    // `cargo bench -- --test` runs everything once: then small files do.
+    let rows = if std::env::args().any(|a| a == "--test") { 2_000 } else { 500_000 };
+    for trial in [numeric(folder.path(), rows), categories(folder.path(), rows)] {
+        let file = CsvFile::open(&trial.path).expect("a header");
+        let encoder = Encoder::new(&trial.schema, &file, true).expect("the columns");
+        let cache = RowCache::new(&trial.path.with_extension("rows"), false).expect("a folder");
+        // Until the clock of the file system has moved on, a cache is compared by all bytes of the data.
+        std::thread::sleep(Duration::from_millis(200));
+        cache.load(&trial.schema, &file, &encoder, &|_| ()).expect("rows");
+        let mut group = c.benchmark_group(trial.name);
+        group.sample_size(10).throughput(Throughput::Bytes(file.size()));
+        group.bench_function("text", |b| b.iter(|| encoder.encode(&file, &|_| ()).expect("rows")));
+        group.bench_function("cache", |b| {
+            b.iter(|| {
+                let (rows, _, used) = cache.load(&trial.schema, &file, &encoder, &|_| ()).expect("rows");
+                assert_eq!(used, CacheUse::Used);
+                rows
+            });
+        });
+        group.finish();
+    }
+}
+
+criterion_group!(benches, loading);
+criterion_main!(benches);

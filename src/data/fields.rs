@@ -1,0 +1,142 @@
+//! The cells of one line.
+
+/// A cell without surrounding blanks.
+pub(crate) fn trim(cell: &[u8]) -> &[u8] {
+    cell.trim_ascii()
+}
+
+/// A cell as a number; `None` when it is missing, unreadable or NaN. Infinities are numbers.
+pub(crate) fn number(cell: &[u8]) -> Option<f64> {
+    std::str::from_utf8(trim(cell)).ok()?.parse().ok().filter(|v: &f64| !v.is_nan())
+}
+
+/// The cells of one line; reused from line to line.
+pub struct Fields {
+    buffer: Vec<u8>,
+    ends: Vec<usize>,
+    reader: csv_core::Reader,
+    #[cfg(feature = "libsvm")]
+    libsvm: Option<std::sync::Arc<super::libsvm::Libsvm>>,
+}
+
+impl Default for Fields {
+    fn default() -> Self {
+        // `Reader::default()` lacks its transition table; `new` builds it.
+        Fields {
+            buffer: Vec::new(),
+            ends: Vec::new(),
+            reader: csv_core::Reader::new(),
+            #[cfg(feature = "libsvm")]
+            libsvm: None,
+        }
+    }
+}
+
+impl Fields {
+    /// For the lines of a libsvm file.
+    #[cfg(feature = "libsvm")]
+    pub(super) fn of_libsvm(format: std::sync::Arc<super::libsvm::Libsvm>) -> Self {
+        Fields { libsvm: Some(format), ..Fields::default() }
+    }
+
+    /// Splits a line into its cells; quotes follow RFC 4180 within the line. [`CsvFile::fields`](super::CsvFile::fields)
+    /// knows the kind of file.
+    pub fn split(&mut self, line: &[u8]) {
+        self.ends.clear();
+        self.buffer.clear();
+        #[cfg(feature = "libsvm")]
+        if let Some(format) = &self.libsvm {
+            // A line of another form has no cell at all.
+            for cell in format.split(line).into_iter().flatten() {
+                if !self.ends.is_empty() {
+                    self.buffer.push(b',');
+                }
+                self.buffer.extend_from_slice(cell);
+                self.ends.push(self.buffer.len());
+            }
+            return;
+        }
+        if memchr::memchr(b'"', line).is_some() {
+            return self.split_quoted(line);
+        }
+        self.buffer.extend_from_slice(line);
+        self.ends.extend(memchr::memchr_iter(b',', line));
+        self.ends.push(line.len());
+    }
+
+    fn split_quoted(&mut self, line: &[u8]) {
+        let (mut output, mut ends) = (vec![0; line.len() + 1], vec![0; line.len() + 1]);
+        // Without this a line would be read differently after some earlier line.
+        self.reader.reset();
+        let (mut input, mut written, mut fields) = (line, 0, 0);
+        loop {
+            let (result, read, wrote, ended) =
+                self.reader.read_record(input, &mut output[written..], &mut ends[fields..]);
+            input = &input[read..];
+            written += wrote;
+            fields += ended;
+            // An empty input tells the reader that the line is over; it then closes the record.
+            match result {
+                csv_core::ReadRecordResult::InputEmpty => {}
+                _ => break,
+            }
+        }
+        // Same layout as the plain path: one separator byte after each cell but the last.
+        let mut from = 0;
+        for &end in &ends[..fields] {
+            if !self.ends.is_empty() {
+                self.buffer.push(b',');
+            }
+            self.buffer.extend_from_slice(&output[from..end]);
+            self.ends.push(self.buffer.len());
+            from = end;
+        }
+    }
+
+    /// Number of cells.
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Whether there is no cell.
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// A cell without surrounding blanks; empty when the line is too short.
+    pub fn get(&self, index: usize) -> &[u8] {
+        let Some(&end) = self.ends.get(index) else { return b"" };
+        let start = if index == 0 { 0 } else { self.ends[index - 1] + 1 };
+        trim(&self.buffer[start..end])
+    }
+
+    /// A cell as a number; `None` when it is missing, unreadable or NaN. Infinities are numbers.
+    pub fn number(&self, index: usize) -> Option<f64> {
+        number(self.get(index))
+    }
+
+    /// All cells.
+    pub fn iter(&self) -> impl Iterator<Item = &[u8]> {
+        (0..self.len()).map(|index| self.get(index))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cells(line: &str) -> Vec<String> {
+        let mut fields = Fields::default();
+        fields.split(line.as_bytes());
+        fields.iter().map(|f| String::from_utf8_lossy(f).into_owned()).collect()
+    }
+
+    #[test]
+    fn lines_split_into_cells() {
+        assert_eq!(cells("a, b ,,c"), ["a", "b", "", "c"]);
+        assert_eq!(cells(""), [""]);
+        assert_eq!(cells("\"a,b\",\"c\"\"d\",e"), ["a,b", "c\"d", "e"]);
+        assert_eq!(cells("1,\"open,2"), ["1", "open,2"]);
+        assert_eq!(cells("\"\""), [""]);
+    }
+}

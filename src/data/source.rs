@@ -1,0 +1,267 @@
+//! The bytes of a data file: read once or many times, plain or compressed, and the same bytes each time.
+
+use std::fs::{File, Metadata};
+use std::io::{BufReader, Cursor, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use flate2::bufread::MultiGzDecoder;
+use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::Xxh3;
+
+use crate::error::{Error, Fallible};
+
+/// What the file system says about a file; other content goes with another stamp, but for clocks that stand still.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Stamp {
+    /// Size in bytes.
+    pub size: u64,
+    /// Last change of the content, in nanoseconds since 1970 where the system knows.
+    pub modified: Option<i128>,
+    /// Last change of content or attributes, which no program can set, where the system knows.
+    pub changed: Option<i128>,
+    /// Device and number of the file, where the system knows.
+    pub place: Option<(u64, u64)>,
+}
+
+impl Stamp {
+    fn of(metadata: &Metadata) -> Self {
+        let modified = metadata.modified().ok().map(|time| match time.duration_since(std::time::UNIX_EPOCH) {
+            Ok(after) => after.as_nanos() as i128,
+            Err(before) => -(before.duration().as_nanos() as i128),
+        });
+        let (changed, place) = system_facts(metadata);
+        Stamp { size: metadata.len(), modified, changed, place }
+    }
+}
+
+#[cfg(unix)]
+fn system_facts(metadata: &Metadata) -> (Option<i128>, Option<(u64, u64)>) {
+    use std::os::unix::fs::MetadataExt;
+    let changed = i128::from(metadata.ctime()) * 1_000_000_000 + i128::from(metadata.ctime_nsec());
+    (Some(changed), Some((metadata.dev(), metadata.ino())))
+}
+
+#[cfg(not(unix))]
+fn system_facts(_: &Metadata) -> (Option<i128>, Option<(u64, u64)>) {
+    (None, None)
+}
+
+/// How a file's bytes are packed, told by its first bytes and not by its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Packing {
+    Plain,
+    Gzip,
+    Zstd,
+}
+
+impl Packing {
+    fn of(start: &[u8]) -> Self {
+        match start {
+            [0x1f, 0x8b, ..] => Packing::Gzip,
+            // A zstd frame, or a frame to be skipped before one.
+            [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => Packing::Zstd,
+            _ => Packing::Plain,
+        }
+    }
+}
+
+/// A file that can be read several times. What is no regular file, such as a pipe, is held in memory.
+pub(super) struct Source {
+    path: PathBuf,
+    packing: Packing,
+    held: Held,
+}
+
+#[derive(Clone)]
+enum Held {
+    File(Stamp),
+    Memory(Arc<[u8]>),
+}
+
+impl Source {
+    pub(super) fn open(path: &Path) -> Fallible<Self> {
+        let failed = |e| Error::io(path, "read the data", e);
+        let mut file = File::open(path).map_err(failed)?;
+        let metadata = file.metadata().map_err(failed)?;
+        // A descriptor's name opens what is left of it on some systems, so it is read once like a pipe.
+        let descriptor = path.starts_with("/dev/fd") || path == Path::new("/dev/stdin");
+        let mut start = Vec::new();
+        let held = if metadata.is_file() && !descriptor {
+            (&mut file).take(4).read_to_end(&mut start).map_err(failed)?;
+            Held::File(Stamp::of(&metadata))
+        } else {
+            let mut bytes = Vec::new();
+            file.read_to_end(&mut bytes).map_err(failed)?;
+            start.extend_from_slice(&bytes[..bytes.len().min(4)]);
+            Held::Memory(bytes.into())
+        };
+        Ok(Source { path: path.to_owned(), packing: Packing::of(&start), held })
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Size of the file as it lies on the disk.
+    pub(super) fn size(&self) -> u64 {
+        match &self.held {
+            Held::File(stamp) => stamp.size,
+            Held::Memory(bytes) => bytes.len() as u64,
+        }
+    }
+
+    /// The number of bytes that reading gives, where it is known.
+    pub(super) fn plain_size(&self) -> Option<u64> {
+        (self.packing == Packing::Plain).then(|| self.size())
+    }
+
+    pub(super) fn stamp(&self) -> Option<&Stamp> {
+        match &self.held {
+            Held::File(stamp) => Some(stamp),
+            Held::Memory(_) => None,
+        }
+    }
+
+    /// Starts at the beginning; with `digest` the bytes on the disk are digested on the way.
+    pub(super) fn reader(&self, digest: bool) -> Fallible<SourceReader<'_>> {
+        let raw = match &self.held {
+            Held::Memory(bytes) => Raw::Memory(Cursor::new(bytes.clone())),
+            Held::File(_) => {
+                let file = File::open(&self.path).map_err(|e| Error::io(&self.path, "read the data", e))?;
+                self.check_stamp(&file)?;
+                Raw::File(file)
+            }
+        };
+        let tap = Tap { raw, count: 0, digest: digest.then(|| Box::new(Xxh3::new())) };
+        let unpacked = match self.packing {
+            Packing::Plain => Unpacked::Plain(tap),
+            Packing::Gzip => Unpacked::Gzip(Box::new(MultiGzDecoder::new(BufReader::with_capacity(1 << 16, tap)))),
+            Packing::Zstd => {
+                let decoder = zstd::stream::read::Decoder::new(tap);
+                Unpacked::Zstd(Box::new(decoder.map_err(|e| Error::io(&self.path, "unpack the data", e))?))
+            }
+        };
+        Ok(SourceReader { source: self, unpacked })
+    }
+
+    /// Digest of the bytes on the disk.
+    pub(super) fn digest(&self) -> Fallible<u128> {
+        let packed = Source { path: self.path.clone(), packing: Packing::Plain, held: self.held.clone() };
+        let mut reader = packed.reader(true)?;
+        let mut buffer = vec![0; 1 << 20];
+        while reader.read(&mut buffer)? == buffer.len() {}
+        Ok(reader.finish()?.unwrap_or_default())
+    }
+
+    /// Refuses a file that is not the one that was opened.
+    fn check_stamp(&self, file: &File) -> Fallible<()> {
+        let Held::File(stamp) = &self.held else { return Ok(()) };
+        let now = file.metadata().map_err(|e| Error::io(&self.path, "read the data", e))?;
+        if Stamp::of(&now) == *stamp { Ok(()) } else { Err(self.changed()) }
+    }
+
+    fn changed(&self) -> Error {
+        Error::input(&self.path, "changed while it was read", "run again when nothing writes to it any more")
+    }
+}
+
+/// One pass over a source.
+pub(super) struct SourceReader<'a> {
+    source: &'a Source,
+    unpacked: Unpacked,
+}
+
+enum Unpacked {
+    Plain(Tap),
+    Gzip(Box<MultiGzDecoder<BufReader<Tap>>>),
+    Zstd(Box<zstd::stream::read::Decoder<'static, BufReader<Tap>>>),
+}
+
+impl SourceReader<'_> {
+    /// Fills as much of the buffer as there is; less only at the end.
+    pub(super) fn read(&mut self, mut buffer: &mut [u8]) -> Fallible<usize> {
+        let mut filled = 0;
+        while !buffer.is_empty() {
+            let read = match &mut self.unpacked {
+                Unpacked::Plain(tap) => tap.read(buffer),
+                Unpacked::Gzip(decoder) => decoder.read(buffer),
+                Unpacked::Zstd(decoder) => decoder.read(buffer),
+            };
+            match read {
+                Ok(0) => break,
+                Ok(count) => {
+                    filled += count;
+                    buffer = &mut buffer[count..];
+                }
+                Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
+                Err(e) => return Err(self.failed(e)),
+            }
+        }
+        Ok(filled)
+    }
+
+    /// Bytes read from the disk so far.
+    pub(super) fn raw_bytes(&self) -> u64 {
+        self.tap().count
+    }
+
+    /// Ends a pass that read everything: refuses a file that changed meanwhile, and gives the digest asked for.
+    pub(super) fn finish(mut self) -> Fallible<Option<u128>> {
+        if let Raw::File(file) = &self.tap().raw {
+            self.source.check_stamp(file)?;
+            if self.raw_bytes() != self.source.size() {
+                return Err(self.source.changed());
+            }
+        }
+        let tap = match &mut self.unpacked {
+            Unpacked::Plain(tap) => tap,
+            Unpacked::Gzip(decoder) => decoder.get_mut().get_mut(),
+            Unpacked::Zstd(decoder) => decoder.get_mut().get_mut(),
+        };
+        Ok(tap.digest.take().map(|digest| digest.digest128()))
+    }
+
+    fn tap(&self) -> &Tap {
+        match &self.unpacked {
+            Unpacked::Plain(tap) => tap,
+            Unpacked::Gzip(decoder) => decoder.get_ref().get_ref(),
+            Unpacked::Zstd(decoder) => decoder.get_ref().get_ref(),
+        }
+    }
+
+    fn failed(&self, error: std::io::Error) -> Error {
+        let path = self.source.path();
+        if self.source.packing == Packing::Plain {
+            return Error::io(path, "read the data", error);
+        }
+        Error::input(path, format!("cannot be unpacked ({error})"), "pack it again, or give the plain file")
+    }
+}
+
+/// Bytes on their way from the disk, counted and perhaps digested.
+struct Tap {
+    raw: Raw,
+    count: u64,
+    digest: Option<Box<Xxh3>>,
+}
+
+enum Raw {
+    File(File),
+    Memory(Cursor<Arc<[u8]>>),
+}
+
+impl Read for Tap {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let count = match &mut self.raw {
+            Raw::File(file) => file.read(buffer)?,
+            Raw::Memory(bytes) => bytes.read(buffer)?,
+        };
+        self.count += count as u64;
+        if let Some(digest) = &mut self.digest {
+            digest.update(&buffer[..count]);
+        }
+        Ok(count)
+    }
+}

@@ -1,0 +1,356 @@
+//! Tiles filled in place and in parallel: by an encoder, or from a file that holds tiles as memory does.
+
+use std::ops::Range;
+
+use super::rows::{clamp_scale, square};
+use super::{FULL_SCALE, LANES, Rows, Shape};
+
+/// So many squares add up below 2^32: `4 * 32767^2 = 2^32 - 2^18 + 4`.
+const COLUMNS_IN_32_BITS: usize = 4;
+
+/// Rows that grow by whole tiles, with room handed out before it is filled.
+///
+/// Memory is taken as zeros from the system, so what is reserved and never filled costs nothing.
+pub(crate) struct BulkBuilder {
+    rows: Rows,
+    /// Tiles handed out so far; the vectors may be longer.
+    used: usize,
+}
+
+/// Consecutive tiles to be filled. Until a tile is sealed its norms are zero: its rows contribute nothing.
+pub(crate) struct TilesMut<'a> {
+    shape: &'a Shape,
+    len: usize,
+    unit: i16,
+    numeric: &'a mut [i16],
+    codes: &'a mut [u16],
+    labels: &'a mut [i16],
+    norms: &'a mut [u64],
+}
+
+/// One tile to be filled; a value stands at `column * LANES + lane`.
+pub(crate) struct TileMut<'a> {
+    /// Numeric values.
+    pub numeric: &'a mut [i16],
+    /// Category codes.
+    pub codes: &'a mut [u16],
+    /// Labels, one a lane.
+    pub labels: &'a mut [i16],
+    /// Rows in the tile.
+    pub len: usize,
+    /// Bit `lane` is set where the row is a record; the values of other lanes are wiped.
+    pub present: u32,
+}
+
+/// Tiles as bytes, in the order and byte order of memory.
+pub(crate) struct TileBytes<'a> {
+    /// Numeric values, codes and labels.
+    pub parts: [&'a [u8]; 3],
+    /// For each tile, the lanes that are records.
+    pub present: Vec<u32>,
+}
+
+impl BulkBuilder {
+    /// No rows; their unit will be [`FULL_SCALE`].
+    pub fn new(shape: Shape) -> Self {
+        BulkBuilder { rows: Rows::none(shape, FULL_SCALE), used: 0 }
+    }
+
+    /// Room for `tiles` tiles in all.
+    pub fn reserve(&mut self, tiles: usize) {
+        let held = self.rows.tiles();
+        if tiles <= held {
+            return;
+        }
+        let (numeric, categorical) = (self.rows.shape.numeric() * LANES, self.rows.shape.categorical() * LANES);
+        let rows = &mut self.rows;
+        if held == 0 {
+            // Zeros straight from the system are not touched before they are filled.
+            rows.numeric = vec![0; tiles * numeric];
+            rows.codes = vec![0; tiles * categorical];
+            rows.labels = vec![0; tiles * LANES];
+            rows.norms = vec![0; tiles * LANES];
+        } else {
+            rows.numeric.resize(tiles * numeric, 0);
+            rows.codes.resize(tiles * categorical, 0);
+            rows.labels.resize(tiles * LANES, 0);
+            rows.norms.resize(tiles * LANES, 0);
+        }
+    }
+
+    /// Room for parts of the given numbers of rows, each beginning with a new tile.
+    ///
+    /// Only the last part ever handed out may have a number of rows that is no multiple of [`LANES`]; after such a
+    /// part there is no more room, so that no row can get lost inside.
+    pub fn grow(&mut self, lens: &[usize]) -> Vec<TilesMut<'_>> {
+        let tiles: usize = lens.iter().map(|len| len.div_ceil(LANES)).sum();
+        let needed = self.used + tiles;
+        if needed > self.rows.tiles() {
+            // A little more than asked for: resizing touches what it adds.
+            self.reserve(needed + needed / 16);
+        }
+        let first = self.used;
+        self.used = needed;
+        self.rows.len += lens.iter().sum::<usize>();
+        split(&mut self.rows, first, lens)
+    }
+
+    /// The rows that were filled.
+    pub fn build(self) -> Rows {
+        let BulkBuilder { mut rows, used } = self;
+        rows.numeric.truncate(used * rows.shape.numeric() * LANES);
+        rows.codes.truncate(used * rows.shape.categorical() * LANES);
+        rows.labels.truncate(used * LANES);
+        rows.norms.truncate(used * LANES);
+        rows.pack();
+        rows
+    }
+}
+
+/// The tiles from `first` on, cut into parts of the given numbers of rows.
+fn split<'a>(rows: &'a mut Rows, first: usize, lens: &[usize]) -> Vec<TilesMut<'a>> {
+    let (shape, unit) = (&rows.shape, rows.unit);
+    let (columns, codes) = (shape.numeric() * LANES, shape.categorical() * LANES);
+    let mut numeric = &mut rows.numeric[first * columns..];
+    let mut coded = &mut rows.codes[first * codes..];
+    let mut labels = &mut rows.labels[first * LANES..];
+    let mut norms = &mut rows.norms[first * LANES..];
+    let mut parts = Vec::with_capacity(lens.len());
+    for &len in lens {
+        let tiles = len.div_ceil(LANES);
+        parts.push(TilesMut {
+            shape,
+            len,
+            unit,
+            numeric: take(&mut numeric, tiles * columns),
+            codes: take(&mut coded, tiles * codes),
+            labels: take(&mut labels, tiles * LANES),
+            norms: take(&mut norms, tiles * LANES),
+        });
+    }
+    parts
+}
+
+/// The first `count` elements, taken off the slice.
+fn take<'a, T>(slice: &mut &'a mut [T], count: usize) -> &'a mut [T] {
+    let (head, tail) = std::mem::take(slice).split_at_mut(count);
+    *slice = tail;
+    head
+}
+
+impl TilesMut<'_> {
+    /// Fills tile after tile, then brings every value into its legal range and measures the rows.
+    ///
+    /// Whatever `encode` leaves behind, numeric values end in `-FULL_SCALE..=FULL_SCALE`, unknown codes mean "none of
+    /// them", lanes that are no record are null rows, and norms are exact.
+    #[inline(always)]
+    pub fn fill(&mut self, mut encode: impl FnMut(&mut TileMut<'_>)) {
+        for tile in 0..self.labels.len() / LANES {
+            let present = {
+                let mut view = self.tile(tile);
+                encode(&mut view);
+                view.present
+            };
+            self.seal_tile(tile, present);
+        }
+    }
+
+    /// The tiles as bytes, to be overwritten as a whole; [`TilesMut::seal`] must follow.
+    pub fn bytes_mut(&mut self) -> [&mut [u8]; 3] {
+        [
+            bytemuck::cast_slice_mut(self.numeric),
+            bytemuck::cast_slice_mut(self.codes),
+            bytemuck::cast_slice_mut(self.labels),
+        ]
+    }
+
+    /// Checks and measures tiles whose values stand there already, as [`TilesMut::fill`] does.
+    pub fn seal(&mut self, present: &[u32]) {
+        pulp::Arch::new().dispatch(
+            #[inline(always)]
+            || {
+                for tile in 0..self.labels.len() / LANES {
+                    self.seal_tile(tile, present.get(tile).copied().unwrap_or(0));
+                }
+            },
+        );
+    }
+
+    #[inline(always)]
+    fn tile(&mut self, tile: usize) -> TileMut<'_> {
+        let (columns, codes) = (self.shape.numeric() * LANES, self.shape.categorical() * LANES);
+        TileMut {
+            numeric: &mut self.numeric[tile * columns..(tile + 1) * columns],
+            codes: &mut self.codes[tile * codes..(tile + 1) * codes],
+            labels: &mut self.labels[tile * LANES..(tile + 1) * LANES],
+            len: (self.len - tile * LANES).min(LANES),
+            present: 0,
+        }
+    }
+
+    #[inline(always)]
+    fn seal_tile(&mut self, tile: usize, present: u32) {
+        let (shape, unit_square) = (self.shape, square(self.unit));
+        let view = self.tile(tile);
+        // Lanes that pad the last tile are no records.
+        let present = if view.len < LANES { present & ((1 << view.len) - 1) } else { present };
+        let mut norms = [unit_square; LANES];
+        for columns in view.numeric.chunks_mut(COLUMNS_IN_32_BITS * LANES) {
+            let mut sums = [0u32; LANES];
+            for column in columns.chunks_exact_mut(LANES) {
+                for (sum, q) in sums.iter_mut().zip(column) {
+                    *q = clamp_scale(*q);
+                    *sum += square(*q) as u32;
+                }
+            }
+            norms.iter_mut().zip(sums).for_each(|(norm, sum)| *norm += u64::from(sum));
+        }
+        let mut declared = [0u32; LANES];
+        for (index, column) in view.codes.chunks_exact_mut(LANES).enumerate() {
+            let none = shape.levels(index) as u16;
+            for (count, code) in declared.iter_mut().zip(column) {
+                *code = (*code).min(none);
+                *count += u32::from(*code < none);
+            }
+        }
+        norms.iter_mut().zip(declared).for_each(|(norm, count)| *norm += unit_square * u64::from(count));
+        view.labels.iter_mut().for_each(|label| *label = clamp_scale(*label));
+        for lane in (0..LANES).filter(|lane| present & (1 << lane) == 0) {
+            norms[lane] = 0;
+            view.labels[lane] = 0;
+            view.numeric.chunks_exact_mut(LANES).for_each(|column| column[lane] = 0);
+            let columns = view.codes.chunks_exact_mut(LANES).enumerate();
+            columns.for_each(|(index, column)| column[lane] = shape.levels(index) as u16);
+        }
+        self.norms[tile * LANES..(tile + 1) * LANES].copy_from_slice(&norms);
+    }
+}
+
+impl Rows {
+    /// Number of tiles, the last one perhaps padded.
+    pub(crate) fn tile_count(&self) -> usize {
+        self.tiles()
+    }
+
+    /// Some of the tiles as bytes, for a file that only the custodian may read.
+    pub(crate) fn tile_bytes(&self, tiles: Range<usize>) -> TileBytes<'_> {
+        let (columns, codes) = (self.shape.numeric() * LANES, self.shape.categorical() * LANES);
+        let mask = |norms: &[u64]| norms.iter().rev().fold(0, |mask, &norm| mask << 1 | u32::from(norm > 0));
+        TileBytes {
+            parts: [
+                bytemuck::cast_slice(&self.numeric[tiles.start * columns..tiles.end * columns]),
+                bytemuck::cast_slice(&self.codes[tiles.start * codes..tiles.end * codes]),
+                bytemuck::cast_slice(&self.labels[tiles.start * LANES..tiles.end * LANES]),
+            ],
+            present: self.norms[tiles.start * LANES..tiles.end * LANES].chunks_exact(LANES).map(mask).collect(),
+        }
+    }
+
+    /// Whether all rows are encoded alike.
+    #[cfg(test)]
+    pub(crate) fn same_as(&self, other: &Rows) -> bool {
+        self.shape == other.shape
+            && (self.len, self.unit) == (other.len, other.unit)
+            && self.numeric == other.numeric
+            && self.codes == other.codes
+            && self.labels == other.labels
+            && self.norms == other.norms
+            && self.packed == other.packed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::{RawRow, RowsBuilder};
+
+    fn raw(i: usize) -> RawRow {
+        let (i, null) = (i as i16, i.is_multiple_of(7));
+        RawRow { numeric: vec![300 * i, i16::MIN], codes: vec![i as u16 % 5], label: i, null }
+    }
+
+    /// The same rows by the slow builder.
+    fn expected(count: usize) -> Rows {
+        let shape = Shape::new(2, &[3]);
+        let mut builder = RowsBuilder::new(shape.clone());
+        for i in 0..count {
+            builder.push(&if raw(i).null { RawRow::empty(&shape) } else { raw(i) });
+        }
+        builder.build()
+    }
+
+    fn put(tile: &mut TileMut<'_>, next: &mut usize) {
+        for lane in 0..LANES {
+            let row = raw(*next);
+            // What stands in padding lanes and in null rows must not matter.
+            tile.numeric[lane] = row.numeric[0];
+            tile.numeric[LANES + lane] = row.numeric[1];
+            tile.codes[lane] = row.codes[0];
+            tile.labels[lane] = row.label;
+            tile.present |= u32::from(!row.null) << lane;
+            *next += usize::from(lane < tile.len);
+        }
+    }
+
+    #[test]
+    fn filled_tiles_equal_pushed_rows() {
+        for count in [0usize, 1, 31, 32, 33, 64, 100] {
+            for reserved in [0, 1, 50] {
+                let mut builder = BulkBuilder::new(Shape::new(2, &[3]));
+                builder.reserve(reserved);
+                let mut next = 0;
+                for lens in [vec![count.min(32)], vec![count.saturating_sub(32).min(32), count.saturating_sub(64)]] {
+                    builder.grow(&lens).iter_mut().for_each(|tiles| tiles.fill(|tile| put(tile, &mut next)));
+                }
+                assert!(builder.build().same_as(&expected(count)), "{count} rows, {reserved} tiles reserved");
+            }
+        }
+    }
+
+    #[test]
+    fn tiles_survive_a_trip_through_bytes() {
+        let rows = expected(100);
+        let mut builder = BulkBuilder::new(rows.shape().clone());
+        for tiles in [0..2, 2..4] {
+            let len = rows.len().min(tiles.end * LANES) - tiles.start * LANES;
+            let bytes = rows.tile_bytes(tiles);
+            for room in &mut builder.grow(&[len]) {
+                for (to, from) in room.bytes_mut().into_iter().zip(bytes.parts) {
+                    to.copy_from_slice(from);
+                }
+                room.seal(&bytes.present);
+            }
+        }
+        assert!(builder.build().same_as(&rows));
+    }
+
+    #[test]
+    fn sealing_makes_any_bytes_legal_rows() {
+        let mut builder = BulkBuilder::new(Shape::new(2, &[3]));
+        for room in &mut builder.grow(&[40]) {
+            room.bytes_mut()
+                .into_iter()
+                .for_each(|part| part.iter_mut().enumerate().for_each(|(i, b)| *b = i as u8 ^ 0x80));
+            room.seal(&[u32::MAX; 2]);
+        }
+        let rows = builder.build();
+        assert!(rows.numeric.iter().chain(&rows.labels).all(|&q| q >= -FULL_SCALE));
+        assert!(rows.codes.iter().all(|&code| code <= 3));
+        assert!(rows.norms[40..].iter().all(|&norm| norm == 0));
+        // Measured again by the other builder.
+        let mut again = RowsBuilder::new(rows.shape().clone());
+        for lane in 0..40 {
+            let at = |column: usize, columns: usize| (lane / LANES * columns + column) * LANES + lane % LANES;
+            let numeric = vec![rows.numeric[at(0, 2)], rows.numeric[at(1, 2)]];
+            again.push(&RawRow { numeric, codes: vec![rows.codes[at(0, 1)]], label: rows.labels[lane], null: false });
+        }
+        assert!(again.build().same_as(&rows));
+    }
+
+    #[test]
+    fn unsealed_tiles_contribute_nothing() {
+        let mut builder = BulkBuilder::new(Shape::new(2, &[3]));
+        builder.grow(&[32])[0].bytes_mut()[0].fill(0x80);
+        assert!(builder.build().norms.iter().all(|&norm| norm == 0));
+    }
+}

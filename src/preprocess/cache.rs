@@ -1,0 +1,219 @@
+//! The encoded rows of a data file, kept beside it so that the next start need not read the text again.
+//!
+//! A cache is used only for the same schema, the same encoding rules and the same data. That the data are the same is
+//! told by what the file system says: size, times of the last changes, device and file number. Where any of the last
+//! three differs, or a clock may have stood still when the cache was made, or the custodian asks for it, the digest of
+//! all bytes decides instead. Whatever does not fit is made anew.
+
+use std::io::{BufWriter, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::encode::Encoder;
+use super::report::LoadReport;
+use super::segments::{FORMAT, SegmentReader, SegmentWriter};
+use crate::data::{CsvFile, Schema, Stamp};
+use crate::error::{Error, Fallible};
+use crate::kernel::{FULL_SCALE, LANES, Rows};
+
+/// To be raised whenever any line is encoded differently than before.
+const RULES: u32 = 1;
+
+/// How long clocks of file systems may stand still, in nanoseconds: with fractions of seconds, and without.
+const CLOCK_STEPS: (i128, i128) = (100_000_000, 2_000_000_000);
+
+/// Where encoded rows are kept between runs. The file holds private rows: only its owner may read it.
+#[derive(Clone, Debug)]
+pub struct RowCache {
+    path: PathBuf,
+    verify: bool,
+}
+
+/// What a cache did in a load; custodian-only.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CacheUse {
+    /// The rows were read from it.
+    Used,
+    /// There was none; it was made.
+    Made,
+    /// It could not be used, for the reason given, and was made anew.
+    Renewed(String),
+    /// The rows were read from the data, and the cache could not be written, for the reason given.
+    Failed(String),
+}
+
+/// What a cache is for and what was seen when it was made.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Note {
+    key: String,
+    stamp: Stamp,
+    /// Whether any later change of the data must show in their stamp.
+    settled: bool,
+    digest: String,
+    report: LoadReport,
+}
+
+impl RowCache {
+    /// A cache at `path`; with `verify` the digest of the data is compared every time.
+    ///
+    /// # Errors
+    /// When the path cannot hold a cache: a missing folder, a folder, or a file that is something else.
+    pub fn new(path: &Path, verify: bool) -> Fallible<Self> {
+        let fault = |problem: &str, cure: &str| Err(Error::input(path, problem, cure));
+        if path.is_dir() {
+            return fault("is a directory", "name a file for --cache");
+        }
+        if !folder(path).is_dir() {
+            return fault("lies in no folder that exists", "make the folder, or name another file for --cache");
+        }
+        if path.exists() && !is_ours(path).map_err(|e| Error::io(path, "read the cache", e))? {
+            return fault("is no cache and would be overwritten", "name another file for --cache");
+        }
+        Ok(RowCache { path: path.to_owned(), verify })
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The encoded rows of a data file, from the cache if it fits, else from the data; the cache then fits afterwards.
+    ///
+    /// # Errors
+    /// When the data cannot be read. A cache that cannot be read or written is no error: it would be one more way in
+    /// which rows could show in an exit code.
+    pub fn load(
+        &self,
+        schema: &Schema,
+        file: &CsvFile,
+        encoder: &Encoder,
+        progress: &(dyn Fn(u64) + Sync),
+    ) -> Fallible<(Rows, LoadReport, CacheUse)> {
+        let Some(stamp) = file.stamp() else {
+            let problem = format!("needs a regular file, and {} is none", file.path().display());
+            return Err(Error::parameter("--cache", problem, "leave it out, or store the data in a file"));
+        };
+        let key = key(schema, file, encoder);
+        let why = match self.existing(&key, stamp, file, encoder)? {
+            Found::Rows(rows, report) => {
+                progress(file.size());
+                return Ok((rows, report, CacheUse::Used));
+            }
+            Found::Nothing => None,
+            Found::Unusable(why) => Some(why),
+        };
+        let (rows, report, digest) = encoder.encode_and_digest(file, progress)?;
+        let note = Note { key, stamp: stamp.clone(), settled: settled(stamp), digest: hex(digest), report };
+        let used = match (self.write(&rows, &note), why) {
+            (Err(error), _) => CacheUse::Failed(error.to_string()),
+            (Ok(()), Some(why)) => CacheUse::Renewed(why),
+            (Ok(()), None) => CacheUse::Made,
+        };
+        Ok((rows, report, used))
+    }
+
+    /// The rows of a cache that fits, or why there are none. Only trouble with the data is an error.
+    fn existing(&self, key: &str, stamp: &Stamp, file: &CsvFile, encoder: &Encoder) -> Fallible<Found> {
+        if !self.path.exists() {
+            return Ok(Found::Nothing);
+        }
+        let opened = SegmentReader::open(&self.path).and_then(|reader| Ok((reader.note::<Note>()?, reader)));
+        let (note, reader) = match opened {
+            Ok(opened) => opened,
+            Err(error) => return Ok(Found::Unusable(error.to_string())),
+        };
+        if note.key != key || reader.shape() != encoder.shape() {
+            return Ok(Found::Unusable("the schema, the header or the encoding rules are others".into()));
+        }
+        if note.stamp.size != stamp.size {
+            return Ok(Found::Unusable("the data have changed".into()));
+        }
+        let known = note.settled && note.stamp == *stamp;
+        if (self.verify || !known) && hex(file.digest()?) != note.digest {
+            return Ok(Found::Unusable("the data have changed".into()));
+        }
+        match reader.read_all() {
+            Ok(rows) => {
+                if !known && settled(stamp) {
+                    // The next start need not read the data then. If this fails, it does.
+                    let _ = self.write(&rows, &Note { stamp: stamp.clone(), settled: true, ..note });
+                }
+                Ok(Found::Rows(rows, note.report))
+            }
+            Err(error) => Ok(Found::Unusable(error.to_string())),
+        }
+    }
+
+    fn write(&self, rows: &Rows, note: &Note) -> Fallible<()> {
+        let failed = |e: std::io::Error| Error::io(&self.path, "write the cache", e.kind().into());
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(".rhograd-").suffix(".partial");
+        for_the_owner(&mut builder);
+        let temporary = builder.tempfile_in(folder(&self.path)).map_err(failed)?;
+        let out = BufWriter::with_capacity(1 << 18, temporary);
+        let mut writer = SegmentWriter::new(out, &self.path, rows.shape())?;
+        writer.append(rows)?;
+        let temporary = writer.finish(note)?.into_inner().map_err(|e| failed(e.into_error()))?;
+        // Not synced: a file that a crash left in pieces does not pass its checks, and the data are still there.
+        temporary.persist(&self.path).map_err(|e| failed(e.error))?;
+        Ok(())
+    }
+}
+
+/// What was found where the cache should be.
+enum Found {
+    Nothing,
+    Unusable(String),
+    Rows(Rows, LoadReport),
+}
+
+#[cfg(unix)]
+fn for_the_owner(builder: &mut tempfile::Builder<'_, '_>) {
+    use std::os::unix::fs::PermissionsExt;
+    builder.permissions(std::fs::Permissions::from_mode(0o600));
+}
+
+#[cfg(not(unix))]
+fn for_the_owner(_: &mut tempfile::Builder<'_, '_>) {}
+
+fn folder(path: &Path) -> &Path {
+    path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// Whether a file is a cache of any version, or what is left of one: nothing else may be overwritten.
+fn is_ours(path: &Path) -> std::io::Result<bool> {
+    let mut file = std::fs::File::open(path)?;
+    let size = file.metadata()?.len();
+    let name = &FORMAT[..13];
+    let mut start = Vec::new();
+    (&mut file).take(name.len() as u64).read_to_end(&mut start)?;
+    if name.starts_with(&start) {
+        return Ok(true);
+    }
+    let mut end = Vec::new();
+    file.seek(SeekFrom::Start(size.saturating_sub(FORMAT.len() as u64)))?;
+    file.read_to_end(&mut end)?;
+    Ok(end.starts_with(name))
+}
+
+/// What must be the same for rows to be encoded the same, the records left out.
+fn key(schema: &Schema, file: &CsvFile, encoder: &Encoder) -> String {
+    let facts = (RULES, FULL_SCALE, LANES, schema.fingerprint(), file.header(), encoder.has_target());
+    format!("{:x}", Sha256::digest(serde_json::to_vec(&facts).unwrap_or_default()))
+}
+
+fn hex(digest: u128) -> String {
+    format!("{digest:032x}")
+}
+
+/// Whether the clock of the file system has moved on since the last change, so that the next one gets another time.
+fn settled(stamp: &Stamp) -> bool {
+    let Some(last) = stamp.changed.max(stamp.modified) else { return false };
+    let Ok(now) = SystemTime::now().duration_since(UNIX_EPOCH) else { return false };
+    let step = if last % 1_000_000_000 == 0 { CLOCK_STEPS.1 } else { CLOCK_STEPS.0 };
+    now.as_nanos() as i128 - last > step
+}

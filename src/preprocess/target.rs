@@ -1,0 +1,154 @@
+//! How targets are read.
+
+use super::Codes;
+use super::quantise::quantise;
+use crate::data::{Schema, number, trim};
+
+/// How a target cell is read.
+pub enum TargetRule {
+    /// 1 for the positive label; 0 for a negative one, or for any other label when none is declared.
+    Label {
+        /// The label counted as 1.
+        positive: String,
+        /// The labels counted as 0.
+        negatives: Option<Vec<String>>,
+    },
+    /// The number of a declared label; any other label is no target.
+    Class {
+        /// The labels in their declared order.
+        labels: Vec<String>,
+    },
+    /// A number, moved into its bounds.
+    Number {
+        /// Lower bound.
+        lower: f64,
+        /// Upper bound.
+        upper: f64,
+    },
+}
+
+impl TargetRule {
+    /// The rule that a schema declares.
+    pub fn of(schema: &Schema) -> Self {
+        match (schema.target_bounds(), schema.classes()) {
+            (Some((lower, upper)), _) => TargetRule::Number { lower, upper },
+            (None, Some(labels)) => TargetRule::Class { labels: labels.to_vec() },
+            (None, None) => TargetRule::Label {
+                positive: schema.positive.clone().unwrap_or_default(),
+                negatives: schema.negatives(),
+            },
+        }
+    }
+
+    /// The value of a cell in the target's units; `None` when it is no target.
+    pub fn value(&self, cell: &[u8]) -> Option<f64> {
+        let cell = trim(cell);
+        let is = |label: &String| cell == label.trim().as_bytes();
+        match self {
+            TargetRule::Label { positive, .. } if is(positive) => Some(1.0),
+            TargetRule::Label { negatives: Some(known), .. } => known.iter().any(is).then_some(0.0),
+            TargetRule::Label { negatives: None, .. } => (!cell.is_empty()).then_some(0.0),
+            TargetRule::Class { labels } => labels.iter().position(is).map(|class| class as f64),
+            TargetRule::Number { lower, upper } => number(cell).map(|v| v.clamp(*lower, *upper)),
+        }
+    }
+}
+
+/// A [`TargetRule`] made ready for many cells.
+pub(super) enum TargetReader {
+    /// Encoded values of the labels, and of any other text but none at all.
+    Labels { known: Codes, other: Option<i16>, two: bool },
+    /// A number between bounds.
+    Number { lower: f64, upper: f64 },
+}
+
+impl TargetReader {
+    pub(super) fn new(rule: &TargetRule) -> Self {
+        match rule {
+            TargetRule::Number { lower, upper } => TargetReader::Number { lower: *lower, upper: *upper },
+            TargetRule::Class { labels } => {
+                // Of two labels that are the same text the first counts, so it is put in last.
+                let codes = labels.iter().enumerate().rev().map(|(class, label)| (label.as_str(), class as u16));
+                TargetReader::Labels { known: Codes::new(codes), other: None, two: false }
+            }
+            TargetRule::Label { positive, negatives } => {
+                let zeros = negatives.iter().flatten().map(|label| (label.as_str(), 0));
+                let known = Codes::new(zeros.chain([(positive.as_str(), 1)]));
+                TargetReader::Labels { known, other: negatives.is_none().then_some(0), two: true }
+            }
+        }
+    }
+
+    /// The encoded value of a cell; `None` when it is no target.
+    pub(super) fn encode(&self, cell: &[u8]) -> Option<i16> {
+        let cell = trim(cell);
+        match self {
+            TargetReader::Number { lower, upper } => Some(quantise(number(cell)?, *lower, *upper)),
+            TargetReader::Labels { known, other, .. } => label(known.get(cell), *other, cell),
+        }
+    }
+
+    /// The same for the cell that begins at `at` and ends before `stop`, with eight bytes from `at` on.
+    #[inline]
+    pub(super) fn find(&self, padded: &[u8], at: usize, stop: usize) -> Option<i16> {
+        match self {
+            TargetReader::Number { .. } => self.encode(&padded[at..stop]),
+            TargetReader::Labels { known, other, .. } => label(known.find(padded, at, stop), *other, &padded[at..stop]),
+        }
+    }
+
+    /// Whether a value is the positive label, where there is one.
+    pub(super) fn positive(&self, value: i16) -> Option<bool> {
+        match self {
+            TargetReader::Labels { two: true, .. } => Some(value == 1),
+            TargetReader::Labels { .. } | TargetReader::Number { .. } => None,
+        }
+    }
+}
+
+/// Any text but blanks may stand for another label.
+fn label(known: Option<u16>, other: Option<i16>, cell: &[u8]) -> Option<i16> {
+    match known {
+        Some(code) => Some(code as i16),
+        None => other.filter(|_| !trim(cell).is_empty()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn rules() -> Vec<TargetRule> {
+        let label = |positive: &str, negatives: Option<&[&str]>| TargetRule::Label {
+            positive: positive.into(),
+            negatives: negatives.map(|labels| labels.iter().map(|label| (*label).into()).collect()),
+        };
+        vec![
+            label("yes", Some(&["no", " yes", "perhaps or not"])),
+            label(" yes ", None),
+            label("", None),
+            TargetRule::Class { labels: ["a", "b", " a", "", "a longer label"].map(String::from).to_vec() },
+            TargetRule::Number { lower: -1.5, upper: 4.0 },
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn readers_follow_the_written_rule(
+            cell in prop_oneof![
+                " ?(yes|no|a|b|a longer label|perhaps or not|-?[0-9.]{0,9}|)[ \t]?", "[ -~]{0,12}"],
+        ) {
+            for rule in rules() {
+                let expected = rule.value(cell.as_bytes()).map(|value| match rule {
+                    TargetRule::Label { .. } | TargetRule::Class { .. } => value as i16,
+                    TargetRule::Number { lower, upper } => quantise(value, lower, upper),
+                });
+                let reader = TargetReader::new(&rule);
+                prop_assert_eq!(reader.encode(cell.as_bytes()), expected);
+                let padded = format!("{cell},yes, a longer label");
+                prop_assert_eq!(reader.find(padded.as_bytes(), 0, cell.len()), expected);
+            }
+        }
+    }
+}

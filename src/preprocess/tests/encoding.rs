@@ -1,0 +1,134 @@
+//! The fast encoder against the written rule, line by line, on lines that hurt.
+
+use std::path::Path;
+
+use proptest::prelude::*;
+
+use crate::data::{CsvFile, Fields, Schema};
+use crate::kernel::{RawRow, Rows, RowsBuilder};
+use crate::preprocess::encode::Encoder;
+use crate::preprocess::report::LoadReport;
+
+const HEADER: &[u8] = b"note,c,x,y,d,z\n";
+
+const COLUMNS: &str = r#""columns":{"x":{"type":"numeric","lower":0,"upper":10},
+    "c":{"type":"categorical","values":["u","v","a longer value"," w "],"other":"v"},
+    "z":{"type":"numeric","lower":-1.5,"upper":0.25},
+    "d":{"type":"categorical","values":["s"]}"#;
+
+/// Schemas with every rule for targets.
+fn schemas() -> Vec<Schema> {
+    let labels = r#","y":{"type":"categorical","values":["yes","no","maybe"]}"#;
+    let target = |task: &str, more: &str| {
+        let text = format!(r#"{{"name":"a","target":"y","task":{task},{COLUMNS}{more}}}}}"#);
+        Schema::parse(&text, Path::new("s")).unwrap()
+    };
+    vec![
+        target(r#""classification","positive":"yes","negative":"no""#, ""),
+        target(r#""classification","positive":" yes""#, ""),
+        target(r#""classification","positive":"yes""#, labels),
+        target(r#""classification""#, labels),
+        target(r#""regression","target_lower":-3,"target_upper":5"#, ""),
+    ]
+}
+
+/// One line at a time through [`Encoder::encode_fields`] and [`RowsBuilder::push`].
+fn slowly(encoder: &Encoder, body: &[u8]) -> (Rows, LoadReport) {
+    let mut rows = RowsBuilder::new(encoder.shape().clone());
+    let (mut fields, mut row, mut report) =
+        (Fields::default(), RawRow::empty(encoder.shape()), LoadReport { lines: 1, ..LoadReport::default() });
+    for line in body.strip_suffix(b"\n").unwrap_or(body).split(|&b| b == b'\n').filter(|_| !body.is_empty()) {
+        fields.split(line.strip_suffix(b"\r").unwrap_or(line));
+        let tally = encoder.encode_fields(&fields, &mut row);
+        report.count(tally);
+        rows.push(&row);
+    }
+    report.lines -= 1;
+    (rows.build(), report)
+}
+
+#[track_caller]
+fn check(schema: &Schema, header: &[u8], body: &[u8]) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.csv");
+    std::fs::write(&path, [header, body].concat()).unwrap();
+    let file = CsvFile::open(&path).unwrap();
+    let encoder = Encoder::new(schema, &file, false).unwrap();
+    let (rows, report) = encoder.encode(&file, &|_| ()).unwrap();
+    let (expected, counted) = slowly(&encoder, body);
+    assert_eq!(report, counted);
+    assert!(rows.same_as(&expected), "{:?}", String::from_utf8_lossy(body));
+}
+
+/// Cells that are read in different ways, or not at all.
+fn cell() -> impl Strategy<Value = Vec<u8>> {
+    let text = |s: &'static str| Just(s.as_bytes().to_vec());
+    prop_oneof![
+        6 => "-?[0-9]{1,3}(\\.[0-9]{0,5})?".prop_map(String::into_bytes),
+        1 => "-?[0-9]{0,12}\\.?[0-9]{0,12}(e-?[0-9]{1,3})?".prop_map(String::into_bytes),
+        4 => proptest::sample::select(vec!["u", "v", "s", "w", "a longer value", "yes", "no", "maybe"])
+            .prop_map(|s| s.as_bytes().to_vec()),
+        1 => proptest::sample::select(vec!["", " ", "nan", "inf", "-Infinity", "+1", "1e999", "0x1", " 3 ", "\t1", "-",
+            ".", "-.", "1.2.3", "1\r", "\r", "a longer value ", "a value that is longer than any that is declared"])
+            .prop_map(|s| s.as_bytes().to_vec()),
+        1 => proptest::collection::vec(any::<u8>().prop_filter("one line", |b| *b != b'\n'), 0..20),
+        1 => prop_oneof![text("\"1\""), text("\"u,v\""), text("\""), text("\"\"\""), text("u\"")],
+    ]
+}
+
+fn line() -> impl Strategy<Value = Vec<u8>> {
+    let width = prop_oneof![12 => Just(6usize), 1 => 0usize..10];
+    let end = prop_oneof![9 => Just(&b"\n"[..]), 1 => Just(&b"\r\n"[..]), 1 => Just(&b"\r\r\n"[..])];
+    let good = |label: &'static str| {
+        (0..1000i32, "[uvw]").prop_map(move |(x, c)| format!("n,{c},{},{label},s,0", f64::from(x) / 90.0).into_bytes())
+    };
+    let cells =
+        width.prop_flat_map(|width| proptest::collection::vec(cell(), width)).prop_map(|cells| cells.join(&b','));
+    (prop_oneof![3 => cells, 1 => good("yes"), 1 => good("no"), 1 => good("-0.5")], end)
+        .prop_map(|(line, end)| [&line, end].concat())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn fast_and_slow_encoding_agree(lines in proptest::collection::vec(line(), 0..100), whole in any::<bool>(), which in 0usize..5) {
+        let mut body = lines.concat();
+        if !whole { body.pop(); }
+        check(&schemas()[which], HEADER, &body);
+    }
+
+    #[test]
+    fn fast_and_slow_encoding_agree_on_garbage(
+        body in proptest::collection::vec(
+            prop_oneof![4 => proptest::sample::select(b"0123456789.-uvs,\n\r\" ".to_vec()), 1 => any::<u8>()], 0..400),
+        which in 0usize..5,
+    ) {
+        check(&schemas()[which], HEADER, &body);
+        // With one column every line has the right number of cells; without the target all are records.
+        let schema = Schema::parse(
+            r#"{"name":"a","target":"y","task":"regression","target_lower":0,"target_upper":1,
+                "columns":{"x":{"type":"numeric","lower":0,"upper":10}}}"#, Path::new("s")).unwrap();
+        check(&schema, b"x\n", &body);
+        check(&schema, b"x,y\n", &body);
+    }
+}
+
+#[test]
+fn blocks_and_batches_of_any_size_are_joined_as_one() {
+    // Several batches of 8 MiB, with a line longer than a block and quotes here and there.
+    let mut body = Vec::new();
+    for i in 0..600_000u32 {
+        let quoted = if i % 1000 == 7 { "\"n,\"" } else { "n" };
+        let label = ["yes", "no", "what"][(i % 17 % 3) as usize];
+        body.extend_from_slice(format!("{quoted} {i},u,{}.{},{label},s,-0.7\n", i % 11, i % 1009).as_bytes());
+        if i == 300_000 {
+            body.extend_from_slice(&b"x".repeat(3_000_000));
+            body.push(b'\n');
+        }
+    }
+    for threads in [1, 3] {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| check(&schemas()[0], HEADER, &body));
+    }
+}

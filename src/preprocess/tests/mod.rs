@@ -1,0 +1,5 @@
+//! What needs a look at encoded rows, which only this crate has.
+
+mod cache;
+mod encoding;
+mod segments;

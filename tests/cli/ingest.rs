@@ -1,0 +1,206 @@
+//! Packed data, caches, other formats: the same model, bit by bit, and clear refusals.
+
+use std::io::Write;
+
+use super::support::{Folder, HEADER, SCHEMA, rows};
+
+const TRAIN: &str = "--schema trial.schema.json --epsilon 1 --steps 3 --no-ledger --seed 5 --out m.json";
+
+fn folder() -> Folder {
+    let folder = Folder::new();
+    folder.write("trial.schema.json", SCHEMA);
+    folder.write("trial.csv", rows(3000));
+    folder
+}
+
+fn gzip(text: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(text).unwrap();
+    encoder.finish().unwrap()
+}
+
+fn zst(text: &[u8]) -> Vec<u8> {
+    zstd::encode_all(text, 1).unwrap()
+}
+
+/// The model of a seeded run, and what was said.
+#[track_caller]
+fn model(folder: &Folder, data: &str, flags: &str) -> (Vec<u8>, String) {
+    let outcome = folder.succeed(&format!("train {data} {TRAIN} {flags}"));
+    (folder.bytes("m.json"), outcome.stderr)
+}
+
+#[track_caller]
+fn refused(folder: &Folder, arguments: &str, needles: &[&str]) {
+    let before = folder.contents();
+    let outcome = folder.run(arguments);
+    assert_eq!((outcome.code, outcome.stdout.as_str()), (Some(2), ""), "{outcome:?}");
+    for needle in needles {
+        assert!(outcome.stderr.contains(needle), "{needle:?} is not in {outcome:?}");
+    }
+    assert!(folder.contents() == before, "{outcome:?} changed a file");
+}
+
+#[test]
+fn packed_data_train_predict_evaluate_and_draft_like_plain_ones() {
+    let folder = folder();
+    let text = folder.bytes("trial.csv");
+    let (first, second) = text.split_at(text.len() / 2);
+    let packed = [
+        ("trial.csv.gz", gzip(&text)),
+        ("trial.csv.zst", zst(&text)),
+        // Told by their bytes, not by their names; written in two goes.
+        ("gz.csv", [gzip(first), gzip(second)].concat()),
+        ("zst.csv", [zst(first), zst(second)].concat()),
+        ("plain.csv.gz", text.clone()),
+    ];
+    let expected = model(&folder, "trial.csv", "").0;
+    let answers = |data: &str| {
+        ["predict m.json", "evaluate m.json", "inspect --name a"].map(|c| folder.succeed(&format!("{c} {data}")).stdout)
+    };
+    let plain = answers("trial.csv");
+    for (name, bytes) in packed {
+        folder.write(name, bytes);
+        assert!(model(&folder, name, "").0 == expected, "{name}");
+        assert_eq!(answers(name), plain, "{name}");
+    }
+}
+
+#[test]
+fn packed_data_find_their_schema_and_name_their_results() {
+    let folder = Folder::new();
+    folder.write("trial.schema.json", SCHEMA);
+    folder.write("trial.csv.gz", gzip(rows(50).as_bytes()));
+    folder.succeed("train trial.csv.gz --epsilon 1 --steps 3");
+    assert!(folder.names().contains(&"trial.model.json".into()), "{:?}", folder.names());
+}
+
+#[test]
+fn packed_data_that_are_damaged_are_refused() {
+    let folder = folder();
+    let text = rows(3000);
+    for (name, bytes) in [("a.csv.gz", gzip(text.as_bytes())), ("a.csv.zst", zst(text.as_bytes()))] {
+        for cut in [5, bytes.len() / 2, bytes.len() - 1] {
+            folder.write(name, &bytes[..cut]);
+            refused(&folder, &format!("train {name} {TRAIN}"), &[name, "cannot be unpacked", "pack it again"]);
+        }
+        folder.write(name, [&bytes[..], b"trailing bytes"].concat());
+        refused(&folder, &format!("train {name} {TRAIN}"), &[name, "cannot be unpacked"]);
+    }
+}
+
+#[test]
+fn a_cache_changes_no_bit_and_says_what_it_did() {
+    let folder = folder();
+    let expected = model(&folder, "trial.csv", "").0;
+    std::thread::sleep(std::time::Duration::from_millis(150));
+    for (flags, said) in [
+        ("--cache auto", "kept in the cache trial.csv.rows"),
+        ("--cache auto", "read from the cache"),
+        ("--cache trial.csv.rows --cache-verify", "read from the cache"),
+        ("--cache other.rows", "kept in the cache other.rows"),
+    ] {
+        let (bytes, stderr) = model(&folder, "trial.csv", flags);
+        assert!(bytes == expected && stderr.contains(said) && stderr.contains("custodian-only"), "{stderr}");
+        assert!(stderr.contains("3000 lines read"), "{stderr}");
+    }
+    folder.write("other.rows", &folder.bytes("other.rows")[..500]);
+    let (bytes, stderr) = model(&folder, "trial.csv", "--cache other.rows");
+    assert!(bytes == expected && stderr.contains("made anew") && stderr.contains("cut off"), "{stderr}");
+    // Packed data have a cache of their own bytes.
+    folder.write("trial.csv.gz", gzip(&folder.bytes("trial.csv")));
+    assert!(model(&folder, "trial.csv.gz", "--cache other.rows").0 == expected);
+}
+
+#[test]
+fn a_cache_takes_the_place_of_nothing_else() {
+    let folder = folder();
+    folder.write("notes.txt", "meeting at ten");
+    folder.succeed("ledger init budget.sqlite trial --rho 1");
+    for (path, problem) in [
+        ("trial.csv", "would overwrite the data"),
+        ("trial.schema.json", "would overwrite the schema"),
+        ("notes.txt", "is no cache"),
+        ("tmp", "is a directory"),
+        ("none/a.rows", "no folder that exists"),
+        ("m.json", "would overwrite the cache"),
+    ] {
+        refused(&folder, &format!("train trial.csv {TRAIN} --cache {path}"), &[problem]);
+    }
+    let arguments = "train trial.csv --epsilon 1 --out m.json --ledger budget.sqlite --cache budget.sqlite";
+    refused(&folder, arguments, &["--cache", "would overwrite the ledger"]);
+    refused(&folder, &format!("train trial.csv {TRAIN} --cache-verify"), &["--cache"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn data_from_a_pipe_are_read_but_have_no_cache() {
+    let folder = folder();
+    let expected = model(&folder, "trial.csv", "").0;
+    for text in [folder.bytes("trial.csv"), gzip(&folder.bytes("trial.csv"))] {
+        let mut command = assert_cmd::Command::from_std(folder.command(&format!("train /dev/stdin {TRAIN}")));
+        command.write_stdin(text).assert().success();
+        assert!(folder.bytes("m.json") == expected);
+    }
+    let arguments = format!("train /dev/stdin {TRAIN} --cache a.rows");
+    let mut command = assert_cmd::Command::from_std(folder.command(&arguments));
+    let outcome = command.write_stdin(HEADER).output().unwrap();
+    assert_eq!(outcome.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&outcome.stderr).contains("--cache: needs a regular file"));
+}
+
+const LIBSVM: &str = r#"{"name":"trial","task":"classification","target":"label","positive":"+1","negative":"-1",
+    "rows":1000,"columns":{"1":{"type":"numeric","lower":0,"upper":10},"7":{"type":"numeric","lower":-1,"upper":1},
+    "3":{"type":"categorical","values":["0","4","5"]}}}"#;
+
+/// The same rows as CSV and as libsvm.
+fn both() -> (String, String) {
+    let (mut csv, mut svm) = (String::from("label,1,3,7\n"), String::new());
+    for i in 0..500 {
+        let (label, x, c, z) =
+            (["+1", "-1"][i % 3 % 2], i % 11, [0, 4, 5][i % 7 % 3], f64::from(i as u32 % 5) / 4.0 - 0.5);
+        csv.push_str(&format!("{label},{x},{c},{z}\n"));
+        let sparse = [("1", x as f64), ("3", f64::from(c)), ("7", z)].into_iter().filter(|(_, value)| *value != 0.0);
+        let words: String = sparse.map(|(index, value)| format!(" {index}:{value}")).collect();
+        svm.push_str(&format!("{label}{words} 99:1\n"));
+    }
+    // No records, in both formats.
+    (csv + "+1\n\n", svm + "+1 1:\n\n")
+}
+
+#[cfg(feature = "libsvm")]
+#[test]
+fn libsvm_data_train_predict_and_evaluate_like_csv() {
+    let folder = Folder::new();
+    folder.write("trial.schema.json", LIBSVM);
+    let (csv, svm) = both();
+    folder.write("trial.csv", csv);
+    folder.write("trial.svm.gz", gzip(svm.as_bytes()));
+    folder.write("trial.libsvm", svm);
+    let expected = model(&folder, "trial.csv", "").0;
+    let predictions = folder.succeed("predict m.json trial.csv").stdout;
+    for name in ["trial.libsvm", "trial.svm.gz"] {
+        for _ in 0..2 {
+            assert!(model(&folder, name, "--cache a.rows").0 == expected, "{name}");
+        }
+        assert_eq!(folder.succeed(&format!("predict m.json {name}")).stdout, predictions);
+    }
+    folder.write("good.svm", "+1 1:3\n-1 7:0.5\n");
+    folder.succeed("evaluate m.json good.svm");
+    let said = model(&folder, "trial.libsvm", "").1;
+    assert!(said.contains("2 lines are no records") && said.contains("the first is line 501"), "{said}");
+    folder.write("bad.svm", "+1 1:3\n2 7:0.5\n");
+    refused(&folder, "evaluate m.json bad.svm", &["bad.svm:2", "label"]);
+    folder.edit("trial.schema.json", "\"7\"", "\"age\"");
+    refused(&folder, &format!("train trial.libsvm {TRAIN}"), &["trial.libsvm", "\"age\"", "index"]);
+    refused(&folder, "inspect trial.libsvm", &["trial.libsvm", "write a schema"]);
+}
+
+#[cfg(not(feature = "libsvm"))]
+#[test]
+fn libsvm_data_need_the_feature() {
+    let folder = Folder::new();
+    folder.write("trial.schema.json", LIBSVM);
+    folder.write("trial.libsvm", both().1);
+    refused(&folder, &format!("train trial.libsvm {TRAIN}"), &["trial.libsvm", "--features libsvm"]);
+}
