@@ -101,7 +101,7 @@ impl RowCache {
         let why = match self.existing(&key, stamp, file, encoder)? {
             Found::Rows(rows, report) => {
                 progress(file.size());
-                return Ok((rows, report, CacheUse::Used));
+                return Ok((*rows, report, CacheUse::Used));
             }
             Found::Nothing => None,
             Found::Unusable(why) => Some(why),
@@ -142,7 +142,7 @@ impl RowCache {
                     // The next start need not read the data then. If this fails, it does.
                     let _ = self.write(&rows, &Note { stamp: stamp.clone(), settled: true, ..note });
                 }
-                Ok(Found::Rows(rows, note.report))
+                Ok(Found::Rows(Box::new(rows), note.report))
             }
             Err(error) => Ok(Found::Unusable(error.to_string())),
         }
@@ -168,7 +168,7 @@ impl RowCache {
 enum Found {
     Nothing,
     Unusable(String),
-    Rows(Rows, LoadReport),
+    Rows(Box<Rows>, LoadReport),
 }
 
 #[cfg(unix)]
