@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use nalgebra::{DMatrix, DVector};
-use rhograd::data::{Column, CsvFile, Fields, Schema, Task};
+use rhograd::data::{Block, Column, CsvFile, Fields, Schema, Task};
 use rhograd::error::{Error, Fallible};
 
 /// Curvature added to every direction, as a share of a standardised column's: one column of every category is superfluous.
@@ -99,32 +99,36 @@ fn expanded(schema: &Schema, path: &Path) -> Fallible<(DMatrix<f64>, DVector<f64
     let columns =
         schema.features().map(|(name, column)| Ok((file.column(name)?, column))).collect::<Fallible<Vec<_>>>()?;
     let (mut cells, mut targets, mut fields) = (Vec::new(), Vec::new(), Fields::default());
-    for line in file.blocks(usize::MAX).into_iter().flat_map(|block| file.lines(block)) {
-        fields.split(line);
-        if fields.len() != file.header().len() {
-            continue;
+    file.scan(1, |blocks, _| {
+        for line in blocks.iter().flat_map(Block::lines) {
+            fields.split(line);
+            let complete = fields.len() == file.header().len();
+            let Some(y) = complete.then(|| target_of(schema, &fields, target)).flatten() else { continue };
+            targets.push(y);
+            cells.push(1.0);
+            columns.iter().for_each(|(at, column)| expand(column, &fields, *at, &mut cells));
         }
-        let Some(y) = target_of(schema, &fields, target) else { continue };
-        targets.push(y);
-        cells.push(1.0);
-        for (at, column) in &columns {
-            match column {
-                Column::Numeric { lower, upper } => {
-                    let value = fields.number(*at).map_or((lower + upper) / 2.0, |v| v.clamp(*lower, *upper));
-                    cells.push((value - lower) / (upper - lower));
-                }
-                Column::Categorical { values, other } => {
-                    let found = values.iter().find(|value| value.as_bytes() == fields.get(*at)).or(other.as_ref());
-                    cells.extend(values.iter().map(|value| if Some(value) == found { 1.0 } else { 0.0 }));
-                }
-            }
-        }
-    }
+        Ok(())
+    })?;
     if targets.is_empty() {
         return Err(Error::input(path, "has no usable line", "check the file against its schema"));
     }
     let (rows, width) = (targets.len(), cells.len() / targets.len());
     Ok((DMatrix::from_row_slice(rows, width, &cells), DVector::from_vec(targets)))
+}
+
+/// The numbers that stand for a cell.
+fn expand(column: &Column, fields: &Fields, at: usize, cells: &mut Vec<f64>) {
+    match column {
+        Column::Numeric { lower, upper } => {
+            let value = fields.number(at).map_or((lower + upper) / 2.0, |v| v.clamp(*lower, *upper));
+            cells.push((value - lower) / (upper - lower));
+        }
+        Column::Categorical { values, other } => {
+            let found = values.iter().find(|value| value.as_bytes() == fields.get(at)).or(other.as_ref());
+            cells.extend(values.iter().map(|value| if Some(value) == found { 1.0 } else { 0.0 }));
+        }
+    }
 }
 
 fn target_of(schema: &Schema, fields: &Fields, at: usize) -> Option<f64> {
