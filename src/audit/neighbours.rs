@@ -2,6 +2,8 @@
 
 use std::io::Write;
 
+use tempfile::NamedTempFile;
+
 use crate::data::{Column, Columns, CsvFile, Schema, Task};
 use crate::error::{Error, Fallible};
 use crate::train::{Loaded, TrainConfig, load};
@@ -130,8 +132,9 @@ impl Worlds {
         }
         let world = |record: Option<&String>| {
             let lines = std::iter::once(&neighbours.header).chain(&neighbours.common).chain(record);
-            let file = file_of(lines)?;
-            load(config, neighbours.schema.clone(), &file, &|_, _| ())
+            // The file must be there until its lines have been read.
+            let kept = file_of(lines)?;
+            load(config, neighbours.schema.clone(), &CsvFile::open(kept.path())?, &|_, _| ())
         };
         Ok(Worlds { each: [world(neighbours.absent.as_ref())?, world(Some(&neighbours.present))?] })
     }
@@ -148,11 +151,11 @@ impl Worlds {
 }
 
 /// The lines as the trainer reads any others, through a file.
-fn file_of<'a>(lines: impl Iterator<Item = &'a String>) -> Fallible<CsvFile> {
+fn file_of<'a>(lines: impl Iterator<Item = &'a String>) -> Fallible<NamedTempFile> {
     let text: String = lines.flat_map(|line| [line.as_str(), "\n"]).collect();
     let folder = std::env::temp_dir();
     let failed = |e| Error::io(&folder, "write the crafted records", e);
-    let mut file = tempfile::NamedTempFile::new().map_err(failed)?;
+    let mut file = NamedTempFile::new().map_err(failed)?;
     file.write_all(text.as_bytes()).map_err(failed)?;
-    CsvFile::open(file.path())
+    Ok(file)
 }
