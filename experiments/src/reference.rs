@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use nalgebra::{DMatrix, DVector};
-use rhograd::data::{Block, Column, CsvFile, Fields, Schema, Task};
+use rhograd::data::{Column, CsvFile, Fields, Schema, Task};
 use rhograd::error::{Error, Fallible};
 
 /// Curvature added to every direction, as a share of a standardised column's: one column of every category is superfluous.
@@ -98,15 +98,13 @@ fn expanded(schema: &Schema, path: &Path) -> Fallible<(DMatrix<f64>, DVector<f64
     let target = file.column(&schema.target)?;
     let columns =
         schema.features().map(|(name, column)| Ok((file.column(name)?, column))).collect::<Fallible<Vec<_>>>()?;
-    let (mut cells, mut targets, mut fields) = (Vec::new(), Vec::new(), Fields::default());
-    file.scan(1, |blocks, _| {
-        for line in blocks.iter().flat_map(Block::lines) {
-            fields.split(line);
-            let complete = fields.len() == file.header().len();
-            let Some(y) = complete.then(|| target_of(schema, &fields, target)).flatten() else { continue };
+    let (mut cells, mut targets) = (Vec::new(), Vec::new());
+    file.each_line(|fields| {
+        let complete = fields.len() == file.header().len();
+        if let Some(y) = complete.then(|| target_of(schema, fields, target)).flatten() {
             targets.push(y);
             cells.push(1.0);
-            columns.iter().for_each(|(at, column)| expand(column, &fields, *at, &mut cells));
+            columns.iter().for_each(|(at, column)| expand(column, fields, *at, &mut cells));
         }
         Ok(())
     })?;

@@ -171,6 +171,20 @@ impl CsvFile {
         scan(&self.source, self.body, multiple, false, &mut work).map(drop)
     }
 
+    /// Visits the cells of every line in order.
+    ///
+    /// # Errors
+    /// As [`CsvFile::scan`].
+    pub fn each_line(&self, mut visit: impl FnMut(&Fields) -> Fallible<()> + Send) -> Fallible<()> {
+        let mut fields = self.fields();
+        self.scan(1, |blocks, _| {
+            blocks.iter().flat_map(Block::lines).try_for_each(|line| {
+                fields.split(line);
+                visit(&fields)
+            })
+        })
+    }
+
     /// As [`CsvFile::scan`]; returns a digest of all bytes of the file.
     ///
     /// XXH3 with 128 bits: it tells files apart that differ by accident, and costs next to nothing beside reading.

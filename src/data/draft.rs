@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::schema::{Column, Columns, Schema, Task};
-use super::{Block, CsvFile, Fields};
+use super::{CsvFile, Fields};
 use crate::error::{Error, Fallible};
 
 /// Columns with at most this many different texts that are not all numbers count as categories.
@@ -22,13 +22,9 @@ pub fn draft_schema(file: &CsvFile, name: &str, target: Option<&str>) -> Fallibl
         None => file.header().len() - 1,
     };
     let mut columns: Vec<Seen> = file.header().iter().map(|_| Seen::default()).collect();
-    let mut fields = file.fields();
-    file.scan(1, |blocks, _| {
-        for line in blocks.iter().flat_map(Block::lines) {
-            fields.split(line);
-            if fields.len() == columns.len() {
-                columns.iter_mut().enumerate().for_each(|(index, seen)| seen.add(&fields, index));
-            }
+    file.each_line(|fields| {
+        if fields.len() == columns.len() {
+            columns.iter_mut().enumerate().for_each(|(index, seen)| seen.add(fields, index));
         }
         Ok(())
     })?;

@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::kind::ModelKind;
 use super::model::{ModelFile, Target};
 use super::predict::predict;
-use crate::data::{Block, CsvFile};
+use crate::data::CsvFile;
 use crate::error::{Error, Fallible};
 use crate::loss::{Pinball, Poisson};
 use crate::preprocess::TargetRule;
@@ -92,23 +92,20 @@ pub fn evaluate(model: &ModelFile, file: &CsvFile) -> Fallible<Metrics> {
 fn targets(model: &ModelFile, file: &CsvFile) -> Fallible<Vec<f64>> {
     let (name, rule) = model.target_rule();
     let column = file.column(name)?;
-    let (mut fields, mut truth) = (file.fields(), Vec::new());
-    file.scan(1, |blocks, _| {
-        for line in blocks.iter().flat_map(Block::lines) {
-            fields.split(line);
-            let at = |problem: &str| {
-                let cure = "correct or remove the line";
-                Error::input(file.path(), problem, cure).at_line(truth.len() as u64 + file.first_line()).in_column(name)
-            };
-            if fields.len() != file.header().len() {
-                return Err(at("the line has another number of cells than the header"));
-            }
-            let value = rule.value(fields.get(column)).ok_or_else(|| match rule {
-                TargetRule::Label { .. } | TargetRule::Class { .. } => at("the label is not in the schema"),
-                TargetRule::Number { .. } => at("the target is not a number"),
-            })?;
-            truth.push(value);
+    let mut truth = Vec::new();
+    file.each_line(|fields| {
+        let at = |problem: &str| {
+            let cure = "correct or remove the line";
+            Error::input(file.path(), problem, cure).at_line(truth.len() as u64 + file.first_line()).in_column(name)
+        };
+        if fields.len() != file.header().len() {
+            return Err(at("the line has another number of cells than the header"));
         }
+        let value = rule.value(fields.get(column)).ok_or_else(|| match rule {
+            TargetRule::Label { .. } | TargetRule::Class { .. } => at("the label is not in the schema"),
+            TargetRule::Number { .. } => at("the target is not a number"),
+        })?;
+        truth.push(value);
         Ok(())
     })?;
     Ok(truth)
