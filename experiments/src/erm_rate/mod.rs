@@ -47,10 +47,9 @@ pub fn run(setup: &Setup) -> Fallible<Verdict> {
     let keys = ["instance", "n", "d", "epsilon", "delta", "seed"];
     let configuration = setup.configuration("unit ball, step of the true second moment, noise from the key");
     let mut results = Results::open(&setup.file("results.csv"), &keys, &VALUES, &configuration, setup.fresh)?;
-    let progress =
-        Progress::new("erm-rate", points.iter().map(|point| point.instance.seeds(setup.quick) as usize).sum());
+    let progress = Progress::new("erm-rate", points.len() * points::seeds(setup.quick) as usize);
     for point in &points {
-        for seed in 0..point.instance.seeds(setup.quick) {
+        for seed in 0..points::seeds(setup.quick) {
             let key = point.key(seed);
             if !results.has(&key) {
                 progress.say(format!("{} at n = {}, d = {}", key[0], key[1], key[2]));

@@ -2,6 +2,14 @@
 
 use crate::results::Row;
 
+/// Seeds of every point: quick and full.
+const SEEDS: (u64, u64) = (10, 20);
+
+/// How many seeds a run takes at every point.
+pub(super) fn seeds(quick: bool) -> u64 {
+    if quick { SEEDS.0 } else { SEEDS.1 }
+}
+
 /// What is minimised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Instance {
@@ -19,15 +27,6 @@ impl Instance {
             Instance::Marginals => "marginals",
             Instance::Hard => "hard marginals",
             Instance::Logistic => "logistic",
-        }
-    }
-
-    pub(super) fn seeds(self, quick: bool) -> u64 {
-        match (self, quick) {
-            (Instance::Logistic, false) => 5,
-            (_, false) => 20,
-            (Instance::Logistic, true) => 3,
-            (_, true) => 5,
         }
     }
 }
