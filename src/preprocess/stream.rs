@@ -238,7 +238,8 @@ impl Scratch {
     /// When none can be made there.
     pub fn new(folder: &Path) -> Fallible<Self> {
         let path = folder.join("(temporary rows)");
-        let file = tempfile::tempfile_in(folder).map_err(|e| Error::io(folder, "make a temporary file for rows", e))?;
+        let made = tempfile::tempfile_in(folder).and_then(|file| for_the_owner(&file).map(|()| file));
+        let file = made.map_err(|e| Error::io(folder, "make a temporary file for rows", e))?;
         Ok(Scratch { file, path })
     }
 
@@ -249,4 +250,16 @@ impl Scratch {
     pub fn into_stream(self, folder: &Path, limit: MemoryLimit) -> Fallible<RowStream> {
         RowStream::new(SegmentReader::of(self.file, &self.path)?, folder, limit)
     }
+}
+
+/// A file without a name has the mode that the process gives to all its files.
+#[cfg(unix)]
+fn for_the_owner(file: &File) -> std::io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    file.set_permissions(std::fs::Permissions::from_mode(0o600))
+}
+
+#[cfg(not(unix))]
+fn for_the_owner(_: &File) -> std::io::Result<()> {
+    Ok(())
 }
