@@ -51,7 +51,7 @@ impl Optimizer for FadingSteps {
         paid: &mut Paid,
         observe: &mut Observer<'_>,
     ) -> Fallible<Fitted> {
-        let rows = data.clipped(self.gradient.bound);
+        let rows = data.clipped(self.gradient.bound)?;
         // What one integer step of the released sum stands for.
         let unit = self.clip_norm / self.gradient.bound as f64;
         let mut weights = Array1::<f64>::zeros(data.shape().dimension());
@@ -62,7 +62,7 @@ impl Optimizer for FadingSteps {
                 label_scale: start.label_scale,
                 clip_norm: self.clip_norm,
             };
-            let released = paid.permit()?.release(rows.gradient_sum(&gradient))?;
+            let released = paid.permit()?.release_of(|| rows.gradient_sum(&gradient))?;
             let mean: Array1<f64> = released.values().iter().map(|&v| v as f64 * unit / start.rows).collect();
             weights.scaled_add(-self.rate / (step as f64).sqrt(), &mean);
             observe(&Progress { released: &released, query: &self.gradient.query(), unit })?;

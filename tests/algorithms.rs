@@ -248,7 +248,7 @@ fn hessians_of_neighbours_differ_by_at_most_the_stated_sensitivity() {
         for loss in [Curved::Logistic, Curved::Squared] {
             for bound in [1u64 << 18, 1 << 22, 1 << 27] {
                 let sensitivity = Query::Hessian { bound }.sensitivity(adjacency);
-                let ask = |data: &PrivateDataset| data.hessian(loss, &weights, bound, 100);
+                let ask = |data: &PrivateDataset| data.hessian(loss, &weights, bound, 100).unwrap();
                 let mut largest = 0i128;
                 for index in 0..200 {
                     let first: Vec<usize> = match adjacency {

@@ -31,8 +31,8 @@ fn right_use_compiles_and_runs() {
     let data = PrivateDataset::new(rows(3), scope.clone());
     let mut paid = paid(&scope, &[event(1 << 20, 2)]);
     let weights = MomentWeights { count: 1, ..MomentWeights::default() };
-    let first = once(paid.permit().unwrap(), data.moments(&weights)).unwrap();
-    let second = once(paid.permit().unwrap(), data.moments(&weights)).unwrap();
+    let first = once(paid.permit().unwrap(), data.moments(&weights).unwrap()).unwrap();
+    let second = once(paid.permit().unwrap(), data.moments(&weights).unwrap()).unwrap();
     assert_ne!(first, second);
 }
 
@@ -78,7 +78,7 @@ fn only_the_best_run_is_opened_and_no_run_gets_more_than_was_paid_for() {
         let mut paid = pay(&mut ledger, &scope, &charges, NoiseSource::insecure_from_seed(seed)).unwrap();
         let mut scores = Vec::new();
         let mut run = |candidate: usize, paid: &mut Paid| {
-            let first = paid.permit()?.release(data.moments(&weights))?.values()[0];
+            let first = paid.permit()?.release(data.moments(&weights).unwrap())?.values()[0];
             // The second candidate has two permits and the first but one.
             assert_eq!(paid.permit().is_ok(), candidate == 1);
             assert!(paid.permit().is_err());
@@ -157,10 +157,10 @@ fn a_query_that_moves_further_than_paid_for_is_refused() {
         let data = PrivateDataset::new(rows(40), scope.clone());
         let weights = Array1::from(vec![0.1, -0.2, 0.0, 0.1, 0.2, 0.3]);
         let gradient = Gradient { loss: Glm::Logistic.into(), weights: &weights, label_scale: 1.0, clip_norm: 1.0 };
-        let clipped = data.clipped(bound);
+        let clipped = data.clipped(bound).unwrap();
         for (paid_for, fits) in [(moves, true), (moves + 1, true), (moves - 1, false)] {
             let permit = paid(&scope, &[event(paid_for, 1)]).permit().unwrap();
-            let released = permit.release(clipped.gradient_sum(&gradient));
+            let released = permit.release(clipped.gradient_sum(&gradient).unwrap());
             assert_eq!(released.is_ok(), fits, "{adjacency} {paid_for}");
         }
     }
@@ -172,7 +172,7 @@ fn a_permit_of_another_data_set_or_relation_is_refused() {
     let weights = MomentWeights { count: 1, ..MomentWeights::default() };
     for other in [scope("b", Adjacency::AddRemove), scope("a", Adjacency::ReplaceOne)] {
         let permit = paid(&other, &[event(1 << 40, 1)]).permit().unwrap();
-        assert!(refused(permit.release(data.moments(&weights))));
+        assert!(refused(permit.release(data.moments(&weights).unwrap())));
     }
 }
 
@@ -186,7 +186,7 @@ fn noise_differs_between_releases_and_between_runs() {
         let plan = [event(1 << 20, 50)];
         let mut paid = pay(&mut Ledger::in_memory().unwrap(), &scope, &plan, NoiseSource::from_os().unwrap()).unwrap();
         for _ in 0..50 {
-            let released = paid.permit().unwrap().release(data.moments(&weights)).unwrap();
+            let released = paid.permit().unwrap().release(data.moments(&weights).unwrap()).unwrap();
             assert!(seen.insert(released.values().to_vec()), "the same noise twice");
         }
     }
@@ -217,7 +217,7 @@ fn moments_of_neighbours_differ_by_at_most_the_stated_sensitivity() {
         let sensitivity = Query::Moments { weights, columns: 2 }.sensitivity(adjacency);
         let release = |rows: Rows| {
             let data = PrivateDataset::new(rows, scope.clone());
-            paid(&scope, &[event(sensitivity, 1)]).permit().unwrap().release(data.moments(&weights)).unwrap()
+            paid(&scope, &[event(sensitivity, 1)]).permit().unwrap().release(data.moments(&weights).unwrap()).unwrap()
         };
         let build = |extra: &[[i16; 3]]| {
             let mut builder = RowsBuilder::new(shape.clone());
@@ -360,7 +360,7 @@ fn samples_have_the_paid_rate_and_are_fresh_each_time() {
 fn samples_are_fresh(data: &PrivateDataset, scope: &Scope, bound: u64, loss: Objective, count: u32) {
     let weights = Array1::zeros(loss.outputs());
     let gradient = Gradient { loss, weights: &weights, label_scale: 1.0, clip_norm: 1.0 };
-    let clipped = data.clipped(bound);
+    let clipped = data.clipped(bound).unwrap();
     let mut paid = paid_for(scope, &[Charge::Sampled(sampled(bound))]);
     let mut counts: Vec<f64> = (0..3)
         .map(|_| paid.sampled_permit().unwrap().release(&clipped, &gradient).unwrap().values()[0] as f64)

@@ -113,7 +113,8 @@ fn parts(rows: &[RawRow], adjacency: Adjacency, how: HoldOut) -> [Vec<i128>; 2] 
     let mut paid = paid(adjacency, 2);
     let (held_out, rest) = paid.hold_out(dataset(rows, adjacency), how).unwrap();
     let weights = MomentWeights { count: 1, features: 1, ..MomentWeights::default() };
-    [held_out, rest].map(|part| paid.permit().unwrap().release(part.moments(&weights)).unwrap().values().to_vec())
+    [held_out, rest]
+        .map(|part| paid.permit().unwrap().release(part.moments(&weights).unwrap()).unwrap().values().to_vec())
 }
 
 #[test]

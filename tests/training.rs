@@ -155,7 +155,7 @@ fn released_noise_has_the_paid_scale() {
         let event = GaussianEvent { what: "test".into(), sensitivity, log2_scale: 22, noise, count: 1 };
         let mut ledger = Ledger::in_memory().unwrap();
         let mut paid = pay(&mut ledger, &scope, &[event], NoiseSource::insecure_from_seed(seed)).unwrap();
-        let released = paid.permit().unwrap().release(data.moments(&weights)).unwrap();
+        let released = paid.permit().unwrap().release(data.moments(&weights).unwrap()).unwrap();
         // All features are zero, so what is left is noise: mean square over 40,000 draws, 5 sigma is 3.5%.
         let scale = 2f64.powi(22);
         let noise = &released.values()[1..=2 * columns];

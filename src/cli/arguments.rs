@@ -6,6 +6,7 @@ use clap::{Args, ValueEnum};
 
 use crate::data::Schema;
 use crate::error::{Error, Fallible};
+use crate::preprocess::MemoryLimit;
 use crate::privacy::{Adjacency, Delta};
 
 /// Which data sets are neighbours.
@@ -24,6 +25,20 @@ impl From<AdjacencyArgument> for Adjacency {
             AdjacencyArgument::ReplaceOne => Adjacency::ReplaceOne,
         }
     }
+}
+
+/// Reads a size such as `500MB`, `1.5GB` or `2GiB`.
+pub(super) fn memory_limit(text: &str) -> Result<MemoryLimit, String> {
+    const UNITS: [(&str, f64); 6] =
+        [("KIB", 1024.0), ("MIB", 1_048_576.0), ("GIB", 1_073_741_824.0), ("MB", 1e6), ("GB", 1e9), ("TB", 1e12)];
+    let wrong = || "write a number with its unit, as in 500MB or 4GB (also MiB, GiB, TB)".to_owned();
+    let size = text.trim().to_ascii_uppercase();
+    let (unit, factor) = UNITS.iter().find(|(unit, _)| size.ends_with(unit)).ok_or_else(wrong)?;
+    let number: f64 = size[..size.len() - unit.len()].trim_end().parse().map_err(|_| wrong())?;
+    if !(number.is_finite() && number >= 0.0) {
+        return Err(wrong());
+    }
+    MemoryLimit::new((number * factor) as u64).map_err(|error| error.to_string())
 }
 
 /// Where the schema is.

@@ -16,6 +16,9 @@ const SHIFT: u32 = 5;
 /// Tiles whose sums are exact in `f64`: `2^7 * 2^10 * 2^10 * 2^14 < 2^53`.
 const TILES_PER_FLUSH: usize = (1 << 14) / LANES;
 
+/// So many tiles are worth a thread.
+const TILES_PER_TASK: usize = 16;
+
 /// Integer weights of diagonal and off-diagonal entries: their ratio is just below the root of two, so that the
 /// norm of the released vector is at most [`DIAGONAL`] times the Frobenius norm of the matrix.
 pub const DIAGONAL: u64 = 99;
@@ -66,10 +69,13 @@ pub fn hessian_sum(
 
 /// `sum_i m_i q_i q_i^T` with the multipliers that are wanted in each tile, cut to what the bound allows.
 fn weighted_sum(rows: &Rows, bound: u64, wanted: impl Fn(usize) -> [u64; LANES] + Sync) -> Vec<i128> {
-    let flushes = rows.tiles().div_ceil(TILES_PER_FLUSH);
+    // A segment of rows that are read piece by piece must keep all threads busy.
+    let share = rows.tiles().div_ceil(rayon::current_num_threads());
+    let size = share.clamp(TILES_PER_TASK, TILES_PER_FLUSH);
+    let flushes = rows.tiles().div_ceil(size);
     let part = |flush: usize| {
         let mut block = Block::new(rows);
-        let tiles = flush * TILES_PER_FLUSH..((flush + 1) * TILES_PER_FLUSH).min(rows.tiles());
+        let tiles = flush * size..((flush + 1) * size).min(rows.tiles());
         tiles.for_each(|tile| block.add(rows, tile, bound, &wanted(tile)));
         block.triangle(rows)
     };

@@ -141,6 +141,15 @@ impl Rows {
         2 * (self.numeric.len() + self.packed.len() + (self.groups.alone().len() + 1) * self.labels.len())
     }
 
+    /// Upper bound on the bytes that a data set of so many rows takes while it trains, all that is kept for each row included.
+    pub(crate) fn footprint(shape: &Shape, rows: u64) -> u64 {
+        // Values, codes and at most as many joint codes, and the label.
+        let encoded = 2 * (shape.numeric() + 2 * shape.categorical() + 1);
+        // The norm, twice while it is replaced, the norm through a map, as much again while parts are joined, and the clip.
+        let derived = 2 * size_of::<u64>() + 2 * size_of::<u128>() + size_of::<i16>();
+        rows.next_multiple_of(LANES as u64).saturating_mul((encoded + derived) as u64)
+    }
+
     /// No rows.
     pub(super) fn none(shape: Shape, unit: i16) -> Rows {
         let (numeric, codes, labels, norms, packed) = Default::default();

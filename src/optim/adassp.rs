@@ -131,7 +131,7 @@ impl GramSteps {
         // From rows of norm 1 to the Hessian of the mean loss in the units of the rows.
         let scale = self.loss.smoothness() * self.gram.row_norm().powi(2) / start.rows;
         let curvature = Curvature::new(sum * scale, scale / self.gram.signal(), self.ridge, self.descent.l2)?;
-        let rows = data.clipped(self.gradient.bound);
+        let rows = data.clipped(self.gradient.bound)?;
         let pass = Pass { batch: Batch::Full, clip_norm, metric: Some(&curvature) };
         let weights = self.descent.run_with(&rows, &pass, start, paid, observe)?;
         let mut settings = self.descent.settings();

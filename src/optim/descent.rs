@@ -142,7 +142,7 @@ impl Descent {
         for step in 1..=self.steps {
             let gradient = Gradient { loss: self.loss, weights: &weights, label_scale: start.label_scale, clip_norm };
             let released = match batch {
-                Batch::Full => paid.permit()?.release_of(|| Ok(rows.gradient_sum(&gradient)))?,
+                Batch::Full => paid.permit()?.release_of(|| rows.gradient_sum(&gradient))?,
                 Batch::Poisson { .. } => paid.sampled_permit()?.release(rows, &gradient)?,
             };
             let gradient: Array1<f64> = released.values().iter().map(|&v| v as f64 * unit / expected).collect();

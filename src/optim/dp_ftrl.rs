@@ -174,7 +174,7 @@ impl Optimizer for DpFtrl {
         let clip_norm = self.clip.clip_norm(self.row_norm, dimension as f64, start.rows, self.signal());
         let unit = clip_norm / self.bound as f64;
         let per_batch = start.rows / f64::from(self.batches);
-        let rows = data.clipped(self.bound);
+        let rows = data.clipped(self.bound)?;
         let eta = self.descent.learning_rate;
         let penalties = Penalties::new(&rows, 0.0, eta * self.descent.l2, self.descent.radius)?;
         let mut pass: PrefixSums = paid.permit()?.prefix_sums(data, self.bound, self.batches)?;

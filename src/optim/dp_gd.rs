@@ -97,7 +97,7 @@ impl Optimizer for DpGd {
         let outputs = self.descent.loss.outputs();
         let clip_norm = self.clip_norm(data.shape().dimension() * outputs, start.rows);
         let weights =
-            self.descent.run(&data.clipped(self.gradient.bound), Batch::Full, clip_norm, start, paid, observe)?;
+            self.descent.run(&data.clipped(self.gradient.bound)?, Batch::Full, clip_norm, start, paid, observe)?;
         let record = Record { planned: self.gradient.planned(), unit: clip_norm / self.gradient.bound as f64 };
         Ok(Fitted { weights, standard_errors: None, records: vec![record], settings: self.descent.settings() })
     }

@@ -169,7 +169,7 @@ impl Optimizer for DpSgd {
         let dimension = (data.shape().dimension() * self.descent.loss.outputs()) as f64;
         let clip_norm = self.clip.clip_norm(self.row_norm, dimension, start.rows, self.signal);
         let batch = Batch::Poisson { rate: self.event.rate() };
-        let rows = data.clipped(self.bound);
+        let rows = data.clipped(self.bound)?;
         let weights = self.descent.run(&rows, batch, clip_norm, start, paid, observe)?;
         let mut settings = self.descent.settings();
         settings.insert("sampling_rate".into(), json!(self.event.rate()));

@@ -107,7 +107,7 @@ impl Optimizer for ExponentialMechanism {
         let most = u32::try_from(self.choice.steps)
             .map_err(|_| Error::numerical("exponential mechanism", "a score has too many steps"))?;
         let scoring = CutLoss { loss: self.loss, label_scale: start.label_scale, cap: self.cap, most };
-        let released = paid.selection_permit()?.choose_of(|| Ok(data.losses(&scoring, &self.candidates)))?;
+        let released = paid.selection_permit()?.choose_of(|| data.losses(&scoring, &self.candidates))?;
         let unit = self.cap / f64::from(most);
         observe(&Progress { released: &released, query: &self.choice.query, unit })?;
         let chosen = released.values().first().and_then(|&index| usize::try_from(index).ok()).unwrap_or(0);

@@ -110,7 +110,7 @@ impl GramPlan {
     /// # Errors
     /// When the permit is missing or does not fit.
     pub fn run(&self, data: &PrivateDataset, paid: &mut Paid) -> Fallible<(Array2<f64>, Released)> {
-        let released = paid.permit()?.release_of(|| Ok(data.gram(self.bound, self.most)))?;
+        let released = paid.permit()?.release_of(|| data.gram(self.bound, self.most))?;
         Ok((self.read(&released, data.shape().dimension()), released))
     }
 
@@ -125,7 +125,7 @@ impl GramPlan {
         weights: &Array1<f64>,
         paid: &mut Paid,
     ) -> Fallible<(Array2<f64>, Released)> {
-        let released = paid.permit()?.release_of(|| Ok(data.hessian(loss, weights, self.bound, self.most)))?;
+        let released = paid.permit()?.release_of(|| data.hessian(loss, weights, self.bound, self.most))?;
         Ok((self.read(&released, data.shape().dimension()), released))
     }
 

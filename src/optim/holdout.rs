@@ -95,7 +95,7 @@ impl HoldoutPlan {
     ) -> Fallible<(Evaluation, Released)> {
         let HoldoutPlan { loss, scoring, weight, .. } = *self;
         let step = ScoreStep { weights, label_scale: units.label_scale, scoring, weight };
-        let released = paid.permit()?.release(holdout.scores(loss, &step))?;
+        let released = paid.permit()?.release_of(|| holdout.scores(loss, &step))?;
         let values: Vec<f64> = released.values().iter().map(|&v| v as f64 * self.step()).collect();
         let sigma = 2f64.powi(self.log2_scale as i32) * self.step();
         Ok((Sums { values: &values, sigma, units }.evaluation(scoring, loss), released))

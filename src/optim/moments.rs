@@ -124,7 +124,7 @@ impl MomentPlan {
         public_rows: Option<u64>,
         paid: &mut Paid,
     ) -> Fallible<(Moments, Released)> {
-        let released = paid.permit()?.release_of(|| Ok(data.moments(&self.weights)))?;
+        let released = paid.permit()?.release_of(|| data.moments(&self.weights))?;
         Ok((self.read(&released, data.shape(), public_rows), released))
     }
 

@@ -93,7 +93,7 @@ impl NewtonSteps {
     ) -> Fallible<Fitted> {
         let (bound, dimension) = (self.gradient.bound, data.shape().dimension());
         let clip_norm = self.clip.clip_norm(row_norm, dimension as f64, start.rows, self.gradient.signal());
-        let rows = data.clipped(bound);
+        let rows = data.clipped(bound)?;
         let ball = Penalties::new(&rows, 0.0, 0.0, self.descent.radius)?;
         let (planned, unit) = (self.planned_gradient(), clip_norm / bound as f64);
         let mut weights = Array1::<f64>::zeros(dimension);
@@ -103,7 +103,7 @@ impl NewtonSteps {
         for step in 1..=self.descent.steps {
             let (loss, label_scale) = (self.loss.into(), start.label_scale);
             let asked = Gradient { loss, weights: &weights, label_scale, clip_norm };
-            let slope = paid.permit()?.release_of(|| Ok(rows.gradient_sum(&asked)))?;
+            let slope = paid.permit()?.release_of(|| rows.gradient_sum(&asked))?;
             observe(&Progress { released: &slope, query: &planned.query, unit })?;
             let turned = turn(&Slope { released: &slope, unit, weights: &weights }, paid)?;
             observe(&Progress { released: &turned.released, query: &second.query, unit: turned.unit })?;

@@ -188,7 +188,7 @@ impl Optimizer for WhitenedDpGd {
         let outputs = self.descent.loss.outputs() as f64;
         let row_norm = whitening.effective_dimension.max(1.0).sqrt();
         let clip_norm = self.clip.clip_norm(row_norm, dimension * outputs, start.rows, self.gradient.signal());
-        let rows = data.clipped_through(map, self.gradient.bound);
+        let rows = data.clipped_through(map, self.gradient.bound)?;
         let weights = self.descent.run(&rows, Batch::Full, clip_norm, start, paid, observe)?;
         let mut settings = self.descent.settings();
         settings.insert("effective_dimension".into(), json!(whitening.effective_dimension));

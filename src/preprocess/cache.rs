@@ -5,19 +5,23 @@
 //! three differs, or a clock may have stood still when the cache was made, or the custodian asks for it, the digest of
 //! all bytes decides instead. Whatever does not fit is made anew.
 
+use std::fs::File;
 use std::io::{BufWriter, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
+use tempfile::NamedTempFile;
 
 use super::encode::Encoder;
+use super::footer::FORMAT;
 use super::report::LoadReport;
-use super::segments::{FORMAT, SegmentReader, SegmentWriter};
+use super::segments::{SEGMENT_BYTES, SegmentReader, SegmentWriter};
+use super::stream::{MemoryLimit, RowStream, WRITE_BYTES};
 use crate::data::{CsvFile, Schema, Stamp};
 use crate::error::{Error, Fallible};
-use crate::kernel::{FULL_SCALE, LANES, Rows};
+use crate::kernel::{FULL_SCALE, LANES, Rows, Shape};
 
 /// To be raised whenever any line is encoded differently than before.
 const RULES: u32 = 1;
@@ -46,7 +50,7 @@ pub enum CacheUse {
 }
 
 /// What a cache is for and what was seen when it was made.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Note {
     key: String,
@@ -93,31 +97,76 @@ impl RowCache {
         encoder: &Encoder,
         progress: &(dyn Fn(u64) + Sync),
     ) -> Fallible<(Rows, LoadReport, CacheUse)> {
-        let Some(stamp) = file.stamp() else {
-            let problem = format!("needs a regular file, and {} is none", file.path().display());
-            return Err(Error::parameter("--cache", problem, "leave it out, or store the data in a file"));
-        };
+        let stamp = stamp_of(file)?;
         let key = key(schema, file, encoder);
-        let why = match self.existing(&key, stamp, file, encoder)? {
-            Found::Rows(rows, report) => {
-                progress(file.size());
-                return Ok((*rows, report, CacheUse::Used));
-            }
+        let why = match self.found(&key, stamp, file, encoder)? {
             Found::Nothing => None,
             Found::Unusable(why) => Some(why),
+            Found::Fitting(fitting) => match fitting.reader.read_all() {
+                Ok(rows) => {
+                    progress(file.size());
+                    if !fitting.known && settled(stamp) {
+                        // The next start need not read the data then. If this fails, it does.
+                        let note = Note { stamp: stamp.clone(), settled: true, ..fitting.note.clone() };
+                        let _ = self.write(&rows, &note);
+                    }
+                    return Ok((rows, fitting.note.report, CacheUse::Used));
+                }
+                Err(error) => Some(error.to_string()),
+            },
         };
         let (rows, report, digest) = encoder.encode_and_digest(file, progress)?;
         let note = Note { key, stamp: stamp.clone(), settled: settled(stamp), digest: hex(digest), report };
-        let used = match (self.write(&rows, &note), why) {
-            (Err(error), _) => CacheUse::Failed(error.to_string()),
-            (Ok(()), Some(why)) => CacheUse::Renewed(why),
-            (Ok(()), None) => CacheUse::Made,
+        let used = match self.write(&rows, &note) {
+            Err(error) => CacheUse::Failed(error.to_string()),
+            Ok(()) => made(why),
         };
-        Ok((rows, report, used))
+        Ok((rows, note.report, used))
     }
 
-    /// The rows of a cache that fits, or why there are none. Only trouble with the data is an error.
-    fn existing(&self, key: &str, stamp: &Stamp, file: &CsvFile, encoder: &Encoder) -> Fallible<Found> {
+    /// As [`RowCache::load`] for rows that are to stay in the cache: they go there line by line, and are never held as a
+    /// whole.
+    ///
+    /// A cache that fits is read and checked once before it is used.
+    ///
+    /// # Errors
+    /// When the data cannot be read, or the cache cannot be written: there is no other place for the rows.
+    pub fn stream(
+        &self,
+        schema: &Schema,
+        file: &CsvFile,
+        encoder: &Encoder,
+        limit: MemoryLimit,
+        progress: &(dyn Fn(u64) + Sync),
+    ) -> Fallible<(RowStream, LoadReport, CacheUse)> {
+        let stamp = stamp_of(file)?;
+        let key = key(schema, file, encoder);
+        let folder = folder(&self.path);
+        let why = match self.found(&key, stamp, file, encoder)? {
+            Found::Nothing => None,
+            Found::Unusable(why) => Some(why),
+            Found::Fitting(fitting) => {
+                let Fitting { reader, note, .. } = *fitting;
+                let rows = RowStream::new(reader, folder, limit)?;
+                match rows.check() {
+                    Ok(()) => {
+                        progress(file.size());
+                        return Ok((rows, note.report, CacheUse::Used));
+                    }
+                    Err(error) => Some(error.to_string()),
+                }
+            }
+        };
+        let mut writer = self.writer(encoder.shape(), limit.segment_bytes())?;
+        let (report, digest) = encoder.encode_to(file, &mut writer, progress)?;
+        let note = Note { key, stamp: stamp.clone(), settled: settled(stamp), digest: hex(digest), report };
+        let kept = self.publish(writer, &note)?;
+        let rows = RowStream::new(SegmentReader::of(kept, &self.path)?, folder, limit)?;
+        Ok((rows, note.report, made(why)))
+    }
+
+    /// What stands where the cache should be, its rows unread. Only trouble with the data is an error.
+    fn found(&self, key: &str, stamp: &Stamp, file: &CsvFile, encoder: &Encoder) -> Fallible<Found> {
         if !self.path.exists() {
             return Ok(Found::Nothing);
         }
@@ -126,7 +175,7 @@ impl RowCache {
             Ok(opened) => opened,
             Err(error) => return Ok(Found::Unusable(error.to_string())),
         };
-        if note.key != key || reader.shape() != encoder.shape() {
+        if note.key != key || reader.shape() != encoder.shape() || reader.unit() != FULL_SCALE {
             return Ok(Found::Unusable("the schema, the header or the encoding rules are others".into()));
         }
         if note.stamp.size != stamp.size {
@@ -136,31 +185,34 @@ impl RowCache {
         if (self.verify || !known) && hex(file.digest()?) != note.digest {
             return Ok(Found::Unusable("the data have changed".into()));
         }
-        match reader.read_all() {
-            Ok(rows) => {
-                if !known && settled(stamp) {
-                    // The next start need not read the data then. If this fails, it does.
-                    let _ = self.write(&rows, &Note { stamp: stamp.clone(), settled: true, ..note });
-                }
-                Ok(Found::Rows(Box::new(rows), note.report))
-            }
-            Err(error) => Ok(Found::Unusable(error.to_string())),
-        }
+        Ok(Found::Fitting(Box::new(Fitting { reader, note, known })))
     }
 
     fn write(&self, rows: &Rows, note: &Note) -> Fallible<()> {
-        let failed = |e: std::io::Error| Error::io(&self.path, "write the cache", e.kind().into());
+        let mut writer = self.writer(rows.shape(), SEGMENT_BYTES)?;
+        writer.append(rows)?;
+        self.publish(writer, note).map(drop)
+    }
+
+    /// A new cache beside the old one.
+    fn writer(&self, shape: &Shape, segment_bytes: usize) -> Fallible<SegmentWriter<BufWriter<NamedTempFile>>> {
         let mut builder = tempfile::Builder::new();
         builder.prefix(".rhograd-").suffix(".partial");
         for_the_owner(&mut builder);
-        let temporary = builder.tempfile_in(folder(&self.path)).map_err(failed)?;
-        let out = BufWriter::with_capacity(1 << 18, temporary);
-        let mut writer = SegmentWriter::new(out, &self.path, rows.shape())?;
-        writer.append(rows)?;
-        let temporary = writer.finish(note)?.into_inner().map_err(|e| failed(e.into_error()))?;
+        let temporary = builder.tempfile_in(folder(&self.path)).map_err(|e| self.failed(&e))?;
+        let out = BufWriter::with_capacity(WRITE_BYTES, temporary);
+        SegmentWriter::sized(out, &self.path, shape, FULL_SCALE, segment_bytes)
+    }
+
+    /// Puts it in the place of the old one.
+    fn publish(&self, writer: SegmentWriter<BufWriter<NamedTempFile>>, note: &Note) -> Fallible<File> {
+        let temporary = writer.finish(note)?.into_inner().map_err(|e| self.failed(e.error()))?;
         // Not synced: a file that a crash left in pieces does not pass its checks, and the data are still there.
-        temporary.persist(&self.path).map_err(|e| failed(e.error))?;
-        Ok(())
+        temporary.persist(&self.path).map_err(|e| self.failed(&e.error))
+    }
+
+    fn failed(&self, error: &std::io::Error) -> Error {
+        Error::io(&self.path, "write the cache", error.kind().into())
     }
 }
 
@@ -168,7 +220,27 @@ impl RowCache {
 enum Found {
     Nothing,
     Unusable(String),
-    Rows(Box<Rows>, LoadReport),
+    Fitting(Box<Fitting>),
+}
+
+/// A cache of these data.
+struct Fitting {
+    reader: SegmentReader,
+    note: Note,
+    /// Whether the stamp told so.
+    known: bool,
+}
+
+/// What to say of a cache that was written, and why the one before could not be used.
+fn made(why: Option<String>) -> CacheUse {
+    why.map_or(CacheUse::Made, CacheUse::Renewed)
+}
+
+fn stamp_of(file: &CsvFile) -> Fallible<&Stamp> {
+    file.stamp().ok_or_else(|| {
+        let problem = format!("needs a regular file, and {} is none", file.path().display());
+        Error::parameter("--cache", problem, "leave it out, or store the data in a file")
+    })
 }
 
 #[cfg(unix)]

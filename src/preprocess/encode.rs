@@ -1,17 +1,12 @@
 //! The map from a line to an encoded row: a pure function of the line and the schema.
 
-use std::sync::Mutex;
-
-use rayon::prelude::*;
-
 use super::Codes;
-use super::lines::LineEncoder;
 use super::quantise::quantise;
-use super::report::{LoadReport, Tally};
+use super::report::Tally;
 use super::target::{TargetReader, TargetRule};
-use crate::data::{Block, CsvFile, Fields, Schema};
+use crate::data::{CsvFile, Fields, Schema};
 use crate::error::Fallible;
-use crate::kernel::{BulkBuilder, LANES, RawRow, Rows, Shape};
+use crate::kernel::{RawRow, Shape};
 
 /// The columns of the encoded rows of a schema.
 pub fn shape_of(schema: &Schema) -> Shape {
@@ -99,31 +94,6 @@ impl Encoder {
         self.target.is_some()
     }
 
-    /// Encodes every line of the file in parallel; `progress` hears the bytes of the file read so far.
-    ///
-    /// # Errors
-    /// When the file cannot be read or changes meanwhile; no error depends on what stands in a line.
-    pub fn encode(&self, file: &CsvFile, progress: &(dyn Fn(u64) + Sync)) -> Fallible<(Rows, LoadReport)> {
-        let mut load = Load::new(self, file);
-        file.scan(LANES, |blocks, done| load.add(blocks, done, progress))?;
-        Ok(load.finish())
-    }
-
-    /// As [`Encoder::encode`], with the digest of the file, see [`CsvFile::scan_and_digest`].
-    ///
-    /// # Errors
-    /// As [`Encoder::encode`].
-    pub fn encode_and_digest(
-        &self,
-        file: &CsvFile,
-        progress: &(dyn Fn(u64) + Sync),
-    ) -> Fallible<(Rows, LoadReport, u128)> {
-        let mut load = Load::new(self, file);
-        let digest = file.scan_and_digest(LANES, |blocks, done| load.add(blocks, done, progress))?;
-        let (rows, report) = load.finish();
-        Ok((rows, report, digest))
-    }
-
     /// Encodes one record in place; what is counted of it, `None` where it is no record.
     ///
     /// The written rule, cell by cell: lines with quotes go this way, and every other line must end as it would here.
@@ -157,66 +127,6 @@ impl Encoder {
             }
         }
         Some(tally)
-    }
-}
-
-/// Rows on their way from blocks of lines to tiles.
-struct Load<'a> {
-    encoder: &'a Encoder,
-    file: &'a CsvFile,
-    rows: BulkBuilder,
-    report: LoadReport,
-    /// Buffers of earlier blocks.
-    workers: Mutex<Vec<LineEncoder<'a>>>,
-}
-
-impl<'a> Load<'a> {
-    fn new(encoder: &'a Encoder, file: &'a CsvFile) -> Self {
-        // Lines are counted from the top of the file while it is read.
-        let report = LoadReport { lines: file.first_line() - 1, ..LoadReport::default() };
-        let rows = BulkBuilder::new(encoder.shape.clone());
-        Load { encoder, file, rows, report, workers: Mutex::default() }
-    }
-
-    fn add(&mut self, blocks: &[Block], done: u64, progress: &(dyn Fn(u64) + Sync)) -> Fallible<()> {
-        if self.report.lines < self.file.first_line() {
-            self.reserve(blocks);
-        }
-        let lens: Vec<usize> = blocks.iter().map(Block::line_count).collect();
-        let mut rooms = self.rows.grow(&lens);
-        let reports: Vec<LoadReport> = rooms
-            .par_iter_mut()
-            .zip(blocks)
-            .map(|(room, block)| {
-                let idle = self.workers.lock().ok().and_then(|mut idle| idle.pop());
-                let mut worker = idle.unwrap_or_else(|| LineEncoder::new(self.encoder, self.file.fields()));
-                let report = worker.encode(block, room);
-                if let Ok(mut idle) = self.workers.lock() {
-                    idle.push(worker);
-                }
-                report
-            })
-            .collect();
-        reports.iter().for_each(|report| self.report.merge(report));
-        progress(done);
-        Ok(())
-    }
-
-    /// Room for the rows of the whole file if its lines are as long as the first ones; a guess, made good by growing.
-    fn reserve(&mut self, blocks: &[Block]) {
-        let lines: usize = blocks.iter().map(Block::line_count).sum();
-        let bytes: usize = blocks.iter().map(Block::bytes).sum();
-        if let Some(size) = self.file.text_size() {
-            let expected = (size as f64 / bytes.max(1) as f64 * lines as f64 * 1.02) as usize;
-            // Records have a byte for every column at least: empty lines at the top must not ask for endless room.
-            let most = size as usize / self.encoder.roles.len().max(1);
-            self.rows.reserve(expected.min(most).div_ceil(LANES) + 1);
-        }
-    }
-
-    fn finish(mut self) -> (Rows, LoadReport) {
-        self.report.lines -= self.file.first_line() - 1;
-        (self.rows.build(), self.report)
     }
 }
 

@@ -3,12 +3,15 @@
 mod cache;
 mod codes;
 mod encode;
+mod footer;
 mod lines;
+mod load;
 mod positional;
 mod quantise;
 mod report;
 mod segments;
 mod standardise;
+mod stream;
 mod target;
 #[cfg(test)]
 mod tests;
@@ -20,4 +23,5 @@ pub use encode::{Encoder, shape_of};
 pub use report::LoadReport;
 pub use segments::{SegmentReader, SegmentWriter};
 pub use standardise::{Affine, Standardiser};
+pub use stream::{MemoryLimit, RowStream};
 pub use target::TargetRule;

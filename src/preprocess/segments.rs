@@ -13,39 +13,20 @@
 
 use std::fs::File;
 use std::io::Write;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
-use serde::{Deserialize, Serialize, de::DeserializeOwned};
-use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
+use serde::{Serialize, de::DeserializeOwned};
+use xxhash_rust::xxh3::xxh3_64_with_seed;
 
+use super::footer::{Footer, START_BYTES, end, foreign, read_footer, start};
 use super::positional::read_at;
 use crate::error::{Error, Fallible};
 use crate::kernel::{BulkBuilder, FULL_SCALE, LANES, Rows, Shape, TilesMut};
 
-/// Format and version; other versions are not read.
-pub(super) const FORMAT: [u8; 16] = *b"rhograd-rows/1\n\0";
-
-/// What the numbers of a segment look like on the machine that wrote them.
-const BYTE_ORDER: u32 = 0x0102_0304;
-
-const START_BYTES: usize = 64;
-const END_BYTES: usize = 32;
-
 /// Size that segments are brought near to: large enough to stream, small enough to stay in a cache.
-const SEGMENT_BYTES: usize = 1 << 20;
-
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Footer {
-    numeric: usize,
-    levels: Vec<u16>,
-    unit: i16,
-    rows: u64,
-    tiles_per_segment: usize,
-    checksums: Vec<u64>,
-    note: serde_json::Value,
-}
+pub(super) const SEGMENT_BYTES: usize = 1 << 20;
 
 /// Bytes of one tile in a file.
 fn tile_bytes(shape: &Shape) -> usize {
@@ -67,25 +48,30 @@ pub struct SegmentWriter<W> {
 }
 
 impl<W: Write> SegmentWriter<W> {
-    /// Starts a file; `path` is used in messages only.
+    /// Starts a file of rows as an encoder makes them; `path` is used in messages only.
     ///
     /// # Errors
     /// When nothing can be written.
     pub fn new(out: W, path: &Path, shape: &Shape) -> Fallible<Self> {
+        Self::sized(out, path, shape, FULL_SCALE, SEGMENT_BYTES)
+    }
+
+    /// The same for rows in which 1.0 stands as `unit`, in segments of about so many bytes.
+    ///
+    /// # Errors
+    /// When nothing can be written.
+    pub(super) fn sized(out: W, path: &Path, shape: &Shape, unit: i16, segment_bytes: usize) -> Fallible<Self> {
         let footer = Footer {
             numeric: shape.numeric(),
             levels: levels(shape),
-            unit: FULL_SCALE,
+            unit,
             rows: 0,
-            tiles_per_segment: (SEGMENT_BYTES / tile_bytes(shape)).max(1),
+            tiles_per_segment: (segment_bytes / tile_bytes(shape)).max(1),
             checksums: Vec::new(),
             note: serde_json::Value::Null,
         };
         let mut writer = SegmentWriter { out, path: path.to_owned(), shape: shape.clone(), footer, short: false };
-        let mut start = [0; START_BYTES];
-        start[..16].copy_from_slice(&FORMAT);
-        start[16..20].copy_from_slice(&BYTE_ORDER.to_ne_bytes());
-        writer.write(&start)?;
+        writer.write(&start())?;
         Ok(writer)
     }
 
@@ -100,9 +86,17 @@ impl<W: Write> SegmentWriter<W> {
     /// When they have other columns or another unit, when rows appended before did not fill their last segment, or
     /// when they cannot be written.
     pub fn append(&mut self, rows: &Rows) -> Fallible<()> {
+        self.append_tiles(rows, 0..rows.tile_count(), rows.len())
+    }
+
+    /// The same with some tiles of the rows, which hold `len` rows.
+    ///
+    /// # Errors
+    /// As [`SegmentWriter::append`].
+    pub(super) fn append_tiles(&mut self, rows: &Rows, tiles: Range<usize>, len: usize) -> Fallible<()> {
         let problem = if *rows.shape() != self.shape || rows.unit() != self.footer.unit {
             Some("rows of another encoding cannot be appended")
-        } else if self.short && !rows.is_empty() {
+        } else if self.short && !tiles.is_empty() {
             Some("only the last segment may be short")
         } else {
             None
@@ -110,15 +104,14 @@ impl<W: Write> SegmentWriter<W> {
         if let Some(problem) = problem {
             return Err(Error::input(&self.path, problem, "append whole segments of one data set"));
         }
-        let step = self.footer.tiles_per_segment;
-        for first in (0..rows.tile_count()).step_by(step) {
-            let bytes = rows.tile_bytes(first..(first + step).min(rows.tile_count()));
+        for first in tiles.clone().step_by(self.footer.tiles_per_segment) {
+            let bytes = rows.tile_bytes(first..(first + self.footer.tiles_per_segment).min(tiles.end));
             let present: &[u8] = bytemuck::cast_slice(&bytes.present);
             let parts = [bytes.parts[0], bytes.parts[1], bytes.parts[2], present];
             self.footer.checksums.push(checksum(parts));
             parts.into_iter().try_for_each(|part| self.write(part))?;
         }
-        self.footer.rows += rows.len() as u64;
+        self.footer.rows += len as u64;
         self.short = !self.footer.rows.is_multiple_of(self.rows_per_segment() as u64);
         Ok(())
     }
@@ -132,9 +125,7 @@ impl<W: Write> SegmentWriter<W> {
         self.footer.note = serde_json::to_value(note).map_err(failed)?;
         let footer = serde_json::to_vec(&self.footer).map_err(failed)?;
         self.write(&footer)?;
-        self.write(&(footer.len() as u64).to_le_bytes())?;
-        self.write(&xxh3_64(&footer).to_le_bytes())?;
-        self.write(&FORMAT)?;
+        self.write(&end(&footer))?;
         self.out.flush().map_err(|e| Error::io(&self.path, "write it", e))?;
         Ok(self.out)
     }
@@ -163,16 +154,33 @@ impl SegmentReader {
     /// # Errors
     /// When it cannot be read, or is not a whole file of this format from a machine of this byte order.
     pub fn open(path: &Path) -> Fallible<Self> {
-        let file = File::open(path).map_err(|e| Error::io(path, "read the rows", e))?;
+        Self::of(File::open(path).map_err(|e| Error::io(path, "read the rows", e))?, path)
+    }
+
+    /// The same for a file that is open already; `path` is used in messages only.
+    ///
+    /// # Errors
+    /// As [`SegmentReader::open`].
+    pub(super) fn of(file: File, path: &Path) -> Fallible<Self> {
         let size = file.metadata().map_err(|e| Error::io(path, "read the rows", e))?.len();
         let footer = read_footer(&file, path, size)?;
         let shape = Shape::new(footer.numeric, &footer.levels);
         Ok(SegmentReader { file, path: path.to_owned(), shape, footer })
     }
 
+    /// The file, for messages.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// The columns.
     pub fn shape(&self) -> &Shape {
         &self.shape
+    }
+
+    /// The integer that stands for 1.0.
+    pub fn unit(&self) -> i16 {
+        self.footer.unit
     }
 
     /// Number of rows, null rows included. Private under add-remove.
@@ -183,6 +191,11 @@ impl SegmentReader {
     /// Number of segments.
     pub fn segments(&self) -> usize {
         self.footer.checksums.len()
+    }
+
+    /// Size of a full segment.
+    pub(super) fn segment_bytes(&self) -> usize {
+        self.footer.tiles_per_segment * tile_bytes(&self.shape)
     }
 
     /// The writer's note.
@@ -198,11 +211,7 @@ impl SegmentReader {
     /// # Errors
     /// When there is no such segment, it cannot be read, or its checksum does not fit.
     pub fn read(&self, segment: usize) -> Fallible<Rows> {
-        let mut rows = BulkBuilder::new(self.shape.clone());
-        let len = self.len(segment);
-        rows.reserve(len.div_ceil(LANES));
-        rows.grow(&[len]).iter_mut().try_for_each(|room| self.load(segment, room))?;
-        Ok(rows.build())
+        self.read_segments(segment..segment + 1)
     }
 
     /// All rows, read in parallel.
@@ -210,93 +219,51 @@ impl SegmentReader {
     /// # Errors
     /// As [`SegmentReader::read`].
     pub fn read_all(&self) -> Fallible<Rows> {
-        let mut rows = BulkBuilder::new(self.shape.clone());
-        let lens: Vec<usize> = (0..self.segments()).map(|segment| self.len(segment)).collect();
+        self.read_segments(0..self.segments())
+    }
+
+    fn read_segments(&self, segments: Range<usize>) -> Fallible<Rows> {
+        let mut rows = BulkBuilder::with_unit(self.shape.clone(), self.footer.unit);
+        let lens = self.lens(segments.clone());
         rows.reserve(lens.iter().map(|len| len.div_ceil(LANES)).sum());
-        let mut rooms = rows.grow(&lens);
-        rooms.par_iter_mut().enumerate().try_for_each(|(segment, room)| self.load(segment, room))?;
+        rows.grow(&lens).par_iter_mut().zip(segments).try_for_each(|(room, segment)| {
+            let present = self.fetch(segment, room)?;
+            self.accept(segment, room, &present)
+        })?;
         Ok(rows.build())
     }
 
-    /// Rows of a segment; none behind the last.
-    fn len(&self, segment: usize) -> usize {
+    /// Rows of each of some segments; none behind the last.
+    pub(super) fn lens(&self, segments: Range<usize>) -> Vec<usize> {
         let full = (self.footer.tiles_per_segment * LANES) as u64;
-        self.footer.rows.saturating_sub(segment as u64 * full).min(full) as usize
+        let len = |segment: usize| self.footer.rows.saturating_sub(segment as u64 * full).min(full) as usize;
+        segments.map(len).collect()
     }
 
-    fn load(&self, segment: usize, room: &mut TilesMut<'_>) -> Fallible<()> {
+    /// Copies the bytes of a segment from the file, unchecked; for each tile the lanes that are records.
+    ///
+    /// Until [`SegmentReader::accept`] has checked them the room holds null rows.
+    pub(super) fn fetch(&self, segment: usize, room: &mut TilesMut<'_>) -> Fallible<Vec<u32>> {
+        let mut at = START_BYTES as u64 + segment as u64 * self.segment_bytes() as u64;
+        let [numeric, codes, labels] = room.bytes_mut();
+        let mut present = vec![0u32; labels.len() / (size_of::<i16>() * LANES)];
+        for part in [numeric, codes, labels, bytemuck::cast_slice_mut(&mut present)] {
+            read_at(&self.file, part, at).map_err(|e| Error::io(&self.path, "read the rows", e))?;
+            at += part.len() as u64;
+        }
+        Ok(present)
+    }
+
+    /// Checks what was fetched and measures its rows.
+    pub(super) fn accept(&self, segment: usize, room: &mut TilesMut<'_>, present: &[u32]) -> Fallible<()> {
         let Some(&expected) = self.footer.checksums.get(segment) else {
             return Err(foreign(&self.path, "there is no such segment"));
         };
-        let mut present = vec![0u32; self.len(segment).div_ceil(LANES)];
-        let mut at = START_BYTES as u64 + (segment * self.footer.tiles_per_segment * tile_bytes(&self.shape)) as u64;
         let [numeric, codes, labels] = room.bytes_mut();
-        let mut found = 0;
-        for part in [numeric, codes, labels, bytemuck::cast_slice_mut(&mut present)] {
-            read_at(&self.file, part, at).map_err(|e| Error::io(&self.path, "read the rows", e))?;
-            found = xxh3_64_with_seed(part, found);
-            at += part.len() as u64;
-        }
-        // Room that is not sealed holds null rows.
-        if found != expected {
+        if checksum([&*numeric, &*codes, &*labels, bytemuck::cast_slice(present)]) != expected {
             return Err(foreign(&self.path, "a checksum does not fit"));
         }
-        room.seal(&present);
+        room.seal(present);
         Ok(())
     }
-}
-
-fn foreign(path: &Path, problem: &str) -> Error {
-    Error::input(path, format!("cannot be used: {problem}"), "delete it")
-}
-
-/// Reads the footer and checks everything that can be checked without the segments.
-fn read_footer(file: &File, path: &Path, size: u64) -> Fallible<Footer> {
-    let read = |buffer: &mut [u8], at| read_at(file, buffer, at).map_err(|e| Error::io(path, "read the rows", e));
-    let least = (START_BYTES + END_BYTES) as u64;
-    if size < least {
-        return Err(foreign(path, "it is cut off"));
-    }
-    let (mut start, mut end) = ([0; START_BYTES], [0; END_BYTES]);
-    read(&mut start, 0)?;
-    read(&mut end, size - END_BYTES as u64)?;
-    if start[..16] != FORMAT {
-        return Err(foreign(path, "it has another format or version"));
-    }
-    if start[16..20] != BYTE_ORDER.to_ne_bytes() || start[20..].iter().any(|&byte| byte != 0) {
-        return Err(foreign(path, "it was written on another kind of machine"));
-    }
-    if end[16..] != FORMAT {
-        return Err(foreign(path, "it is cut off"));
-    }
-    let word = |at: usize| end[at..at + 8].iter().rev().fold(0u64, |word, &byte| word << 8 | u64::from(byte));
-    let (length, expected) = (word(0), word(8));
-    if length > size - least {
-        return Err(foreign(path, "it is cut off"));
-    }
-    let mut text = vec![0; length as usize];
-    read(&mut text, size - END_BYTES as u64 - length)?;
-    if xxh3_64(&text) != expected {
-        return Err(foreign(path, "a checksum does not fit"));
-    }
-    let footer: Footer = serde_json::from_slice(&text).map_err(|_| foreign(path, "its footer cannot be read"))?;
-    let fits = expected_size(&footer).and_then(|bytes| bytes.checked_add(least)?.checked_add(length));
-    if fits != Some(size) || footer.unit != FULL_SCALE {
-        return Err(foreign(path, "its size does not fit its footer"));
-    }
-    Ok(footer)
-}
-
-/// Bytes of all segments; `None` where the numbers of a footer do not fit each other.
-fn expected_size(footer: &Footer) -> Option<u64> {
-    let tiles = footer.rows.div_ceil(LANES as u64);
-    let per_segment = u64::try_from(footer.tiles_per_segment).ok().filter(|&tiles| tiles > 0)?;
-    if footer.checksums.len() as u64 != tiles.div_ceil(per_segment) {
-        return None;
-    }
-    let columns = (footer.numeric as u64).checked_add(footer.levels.len() as u64)?.checked_add(1)?;
-    let tile = columns.checked_mul(2 * LANES as u64)?.checked_add(size_of::<u32>() as u64)?;
-    // No segment may be larger than memory can address either.
-    usize::try_from(per_segment.checked_mul(tile)?).ok()?;
-    tiles.checked_mul(tile)
 }

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::RowStream;
+use crate::error::Fallible;
 use crate::kernel::{FULL_SCALE, Rows};
 
 /// `z = clamp((x - centre) / scale, -limit, limit)`.
@@ -46,7 +48,7 @@ impl Standardiser {
     /// Each new value depends on the old value and on released quantities alone.
     pub fn recode(&self, rows: Rows) -> Rows {
         let full = f64::from(FULL_SCALE);
-        let unit = (full / self.limit).floor();
+        let unit = self.unit();
         let encode = |map: &Affine, q: i16, unit: f64| (map.apply(f64::from(q) / full) * unit).round() as i16;
         rows.recode(
             unit as i16,
@@ -56,6 +58,19 @@ impl Standardiser {
                 None => q,
             },
         )
+    }
+
+    /// The same for rows in a file, which are written to another one.
+    ///
+    /// # Errors
+    /// When they cannot be read or written.
+    pub fn recode_stream(&self, rows: RowStream) -> Fallible<RowStream> {
+        rows.recoded(self.unit() as i16, |part| self.recode(part))
+    }
+
+    /// The integer that stands for 1.0 afterwards.
+    fn unit(&self) -> f64 {
+        (f64::from(FULL_SCALE) / self.limit).floor()
     }
 
     /// What an encoded label of 1 stands for after [`Standardiser::recode`].

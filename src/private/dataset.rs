@@ -2,7 +2,9 @@
 
 use ndarray::Array1;
 
+use super::store::{Clips, Store};
 use super::{Query, Sensitive};
+use crate::error::Fallible;
 use crate::kernel::{
     Caps, ClassStep, IntegerMap, MomentWeights, Rows, Shape, Step, clipped_class_sum, clipped_sum, gram_sum,
     hessian_sum, moment_sum,
@@ -13,14 +15,14 @@ use crate::privacy::{L2, Scope, Sensitivity};
 
 /// Encoded rows behind the gate: no accessor hands out a row or anything computed from rows.
 pub struct PrivateDataset {
-    rows: Rows,
+    rows: Store,
     scope: Scope,
 }
 
 impl PrivateDataset {
-    /// Takes the rows in; from here on only released values come out.
-    pub fn new(rows: Rows, scope: Scope) -> Self {
-        PrivateDataset { rows, scope }
+    /// Takes the rows in, be they in memory or in a file; from here on only released values come out.
+    pub fn new(rows: impl Into<Store>, scope: Scope) -> Self {
+        PrivateDataset { rows: rows.into(), scope }
     }
 
     /// The data set and relation that guarantees are about.
@@ -40,55 +42,79 @@ impl PrivateDataset {
 
     /// The number of rows where the adjacency makes it public, `None` under add-remove.
     pub fn public_len(&self) -> Option<u64> {
-        self.scope.adjacency.row_count_is_public().then_some(self.rows.len() as u64)
+        self.scope.adjacency.row_count_is_public().then_some(self.rows.len())
     }
 
     /// The number of rows, for drawing samples inside the gate.
     pub(super) fn private_len(&self) -> usize {
-        self.rows.len()
+        self.rows.len() as usize
     }
 
-    /// The rows, for queries inside the gate.
-    pub(super) fn rows(&self) -> &Rows {
+    /// The rows, for queries inside the gate that are sums over them.
+    pub(super) fn store(&self) -> &Store {
         &self.rows
+    }
+
+    /// The rows, for queries inside the gate that need all of them at hand.
+    ///
+    /// # Errors
+    /// When they are in a file.
+    pub(super) fn rows(&self) -> Fallible<&Rows> {
+        self.rows.whole()
     }
 
     /// The same rows once more, behind the same gate, for a run that is repeated.
     ///
     /// # Privacy
     /// Nothing comes out: what is asked of the copy is paid for like everything else.
-    pub fn duplicate(&self) -> Self {
-        let all: Vec<usize> = (0..self.rows.len()).collect();
-        PrivateDataset { rows: self.rows.subset(&all), scope: self.scope.clone() }
+    ///
+    /// # Errors
+    /// When they are in a file.
+    pub fn duplicate(&self) -> Fallible<Self> {
+        let rows = self.rows()?;
+        let all: Vec<usize> = (0..rows.len()).collect();
+        Ok(PrivateDataset::new(rows.subset(&all), self.scope.clone()))
     }
 
-    /// Re-encodes every row by a map built from public and released quantities.
+    /// Re-encodes every row by a map built from public and released quantities; rows in a file go to another one.
     ///
     /// # Privacy
     /// Each new row is a function of its old row alone, so neighbours stay neighbours and nothing
     /// is released.
-    pub fn standardised(self, map: &Standardiser) -> Self {
-        PrivateDataset { rows: map.recode(self.rows), scope: self.scope }
+    ///
+    /// # Errors
+    /// When rows in a file cannot be read or written.
+    pub fn standardised(self, map: &Standardiser) -> Fallible<Self> {
+        Ok(PrivateDataset { rows: self.rows.recoded(map)?, scope: self.scope })
     }
 
     /// The rows in parts; each stays behind the gate.
     ///
     /// `part_of` must not depend on what stands in the rows.
-    pub(super) fn split(&self, parts: usize, part_of: impl FnMut(usize) -> usize) -> Vec<PrivateDataset> {
-        let parts = self.rows.partition(parts, part_of).into_iter();
-        parts.map(|rows| PrivateDataset { rows, scope: self.scope.clone() }).collect()
+    ///
+    /// # Errors
+    /// When they are in a file.
+    pub(super) fn split(&self, parts: usize, part_of: impl FnMut(usize) -> usize) -> Fallible<Vec<PrivateDataset>> {
+        let parts = self.rows()?.partition(parts, part_of).into_iter();
+        Ok(parts.map(|rows| PrivateDataset::new(rows, self.scope.clone())).collect())
     }
 
     /// Prepares clipped gradient sums whose rows contribute at most `bound` grid steps in l2 norm.
-    pub fn clipped(&self, bound: u64) -> ClippedRows<'_> {
-        ClippedRows { caps: Caps::new(&self.rows, bound), data: self, map: None }
+    ///
+    /// # Errors
+    /// When rows in a file cannot be read.
+    pub fn clipped(&self, bound: u64) -> Fallible<ClippedRows<'_>> {
+        Ok(ClippedRows { clips: Clips::new(&self.rows, None, bound)?, data: self })
     }
 
     /// The same with rows seen through a map made from public and released quantities.
     ///
     /// A row's contribution is `m_i A q_i` with `m_i^2 |A q_i|^2 <= bound^2` checked in integers.
-    pub fn clipped_through(&self, map: IntegerMap, bound: u64) -> ClippedRows<'_> {
-        ClippedRows { caps: Caps::through(&map, &self.rows, bound), data: self, map: Some(map) }
+    ///
+    /// # Errors
+    /// When rows in a file cannot be read.
+    pub fn clipped_through(&self, map: IntegerMap, bound: u64) -> Fallible<ClippedRows<'_>> {
+        Ok(ClippedRows { clips: Clips::new(&self.rows, Some(map), bound)?, data: self })
     }
 
     /// Sums of the encoded values and their squares, weighted by public integers.
@@ -96,9 +122,12 @@ impl PrivateDataset {
     /// # Privacy
     /// Every row's vector has a squared norm of at most [`MomentWeights::worst_square`], a public
     /// integer; the l2 sensitivity is the ceiling of its root, doubled under replace-one.
-    pub fn moments(&self, weights: &MomentWeights) -> Sensitive<L2> {
+    ///
+    /// # Errors
+    /// When rows in a file cannot be read.
+    pub fn moments(&self, weights: &MomentWeights) -> Fallible<Sensitive<L2>> {
         let query = Query::Moments { weights: *weights, columns: self.shape().numeric() };
-        self.sensitive(moment_sum(&self.rows, weights), &query)
+        Ok(self.sensitive(self.rows.sum(|rows| moment_sum(rows, weights))?, &query))
     }
 
     /// The clipped Gram matrix as a weighted upper triangle, see [`gram_sum`].
@@ -106,16 +135,23 @@ impl PrivateDataset {
     /// # Privacy
     /// A row's matrix has Frobenius norm at most `bound`, checked in integers; replacing a row moves the sum by
     /// at most `sqrt(2) bound`.
-    pub fn gram(&self, bound: u64, most: u64) -> Sensitive<L2> {
-        self.sensitive(gram_sum(&self.rows, bound, most), &Query::Gram { bound })
+    ///
+    /// # Errors
+    /// When rows in a file cannot be read.
+    pub fn gram(&self, bound: u64, most: u64) -> Fallible<Sensitive<L2>> {
+        Ok(self.sensitive(self.rows.sum(|rows| gram_sum(rows, bound, most))?, &Query::Gram { bound }))
     }
 
     /// Two data sets: the rows at chosen positions, in order, and the rest; the choice must not look at the rows.
-    pub(super) fn divided(self, chosen: &[usize]) -> (Self, Self) {
+    ///
+    /// # Errors
+    /// When they are in a file.
+    pub(super) fn divided(self, chosen: &[usize]) -> Fallible<(Self, Self)> {
+        let all = self.rows()?;
         let mut left = chosen.iter().copied().peekable();
-        let rest: Vec<usize> = (0..self.rows.len()).filter(|row| left.next_if_eq(row).is_none()).collect();
-        let part = |rows: &[usize]| PrivateDataset { rows: self.rows.subset(rows), scope: self.scope.clone() };
-        (part(chosen), part(&rest))
+        let rest: Vec<usize> = (0..all.len()).filter(|row| left.next_if_eq(row).is_none()).collect();
+        let part = |rows: &[usize]| PrivateDataset::new(all.subset(rows), self.scope.clone());
+        Ok((part(chosen), part(&rest)))
     }
 
     /// The Hessian sum of a loss as a weighted upper triangle, see [`hessian_sum`]; `weights` in feature coordinates.
@@ -124,17 +160,18 @@ impl PrivateDataset {
     ///
     /// # Privacy
     /// As [`PrivateDataset::gram`].
-    pub fn hessian(&self, loss: Curved, weights: &Array1<f64>, bound: u64, most: u64) -> Sensitive<L2> {
+    ///
+    /// # Errors
+    /// When rows in a file cannot be read.
+    pub fn hessian(&self, loss: Curved, weights: &Array1<f64>, bound: u64, most: u64) -> Fallible<Sensitive<L2>> {
         let weights = weights.as_slice().unwrap_or(&[]);
         let largest = Logistic.smoothness() as f32;
-        let sum = match loss {
-            Curved::Logistic => {
-                hessian_sum(&self.rows, bound, most, weights, |margin| Logistic.curvature(margin) / largest)
-            }
+        let sum = self.rows.sum(|rows| match loss {
+            Curved::Logistic => hessian_sum(rows, bound, most, weights, |margin| Logistic.curvature(margin) / largest),
             // Weights that are no numbers must give the same matrix, so this is no Gram sum.
-            Curved::Squared => hessian_sum(&self.rows, bound, most, weights, |_| 1.0),
-        };
-        self.sensitive(sum, &Query::Hessian { bound })
+            Curved::Squared => hessian_sum(rows, bound, most, weights, |_| 1.0),
+        })?;
+        Ok(self.sensitive(sum, &Query::Hessian { bound }))
     }
 
     /// The one place where a sensitivity is attached to a value: that of the query which computed it.
@@ -147,8 +184,7 @@ impl PrivateDataset {
 /// A data set with the clip of each row decided for one bound.
 pub struct ClippedRows<'a> {
     data: &'a PrivateDataset,
-    caps: Caps,
-    map: Option<IntegerMap>,
+    clips: Clips,
 }
 
 /// The public inputs of one clipped gradient sum.
@@ -172,59 +208,91 @@ impl ClippedRows<'_> {
 
     /// The clip in grid steps.
     pub fn bound(&self) -> u64 {
-        self.caps.bound()
+        self.clips.bound()
     }
 
     /// Whether rows are seen through a map.
     pub fn is_mapped(&self) -> bool {
-        self.map.is_some()
+        self.clips.map().is_some()
     }
 
     /// The coefficients of the encoded features that stand for an iterate, `A^T w`; `w` itself without a map.
     pub fn to_features(&self, weights: &Array1<f64>) -> Array1<f64> {
-        self.map.as_ref().map_or_else(|| weights.clone(), |map| by_block(map, weights, IntegerMap::transposed))
+        self.clips.map().map_or_else(|| weights.clone(), |map| by_block(map, weights, IntegerMap::transposed))
     }
 
     /// The gradient with respect to an iterate of something whose gradient in feature coefficients is `v`, `A v`.
     pub fn to_iterate(&self, v: &Array1<f64>) -> Array1<f64> {
-        self.map.as_ref().map_or_else(|| v.clone(), |map| by_block(map, v, IntegerMap::apply))
+        self.clips.map().map_or_else(|| v.clone(), |map| by_block(map, v, IntegerMap::apply))
     }
 
     /// The sum over all rows of the gradient of the loss, clipped row by row, on the integer grid.
     ///
     /// # Privacy
     /// A row contributes `m_ik A q_i` for every output `k`, with `sum_k m_ik^2 |A q_i|^2 <= bound^2` checked in
-    /// integers, `A` the identity without a map: one joint clip for all outputs. So the l2 sensitivity is `bound` under add-remove and `2 bound` under replace-one, exactly.
-    pub fn gradient_sum(&self, gradient: &Gradient<'_>) -> Sensitive<L2> {
-        self.sum_over(&self.data.rows, &self.caps, gradient)
+    /// integers, `A` the identity without a map: one joint clip for all outputs. So the l2 sensitivity is `bound` under
+    /// add-remove and `2 bound` under replace-one, exactly. A multiplier is a function of its row and of public inputs, so
+    /// it does not matter in which parts the rows are read.
+    ///
+    /// # Errors
+    /// When rows in a file cannot be read.
+    pub fn gradient_sum(&self, gradient: &Gradient<'_>) -> Fallible<Sensitive<L2>> {
+        let asked = self.in_features(gradient);
+        let sums = self.clips.sum(&self.data.rows, |rows, caps| asked.sum(rows, caps))?;
+        Ok(self.mapped(&sums))
     }
 
     /// The same over chosen rows only.
-    pub(super) fn sampled_sum(&self, gradient: &Gradient<'_>, chosen: &[usize]) -> Sensitive<L2> {
-        let (rows, caps) = self.caps.subset(&self.data.rows, chosen);
-        self.sum_over(&rows, &caps, gradient)
+    ///
+    /// # Errors
+    /// When rows are in a file.
+    pub(super) fn sampled_sum(&self, gradient: &Gradient<'_>, chosen: &[usize]) -> Fallible<Sensitive<L2>> {
+        let (rows, caps) = self.clips.whole()?.subset(self.data.rows()?, chosen);
+        Ok(self.mapped(&self.in_features(gradient).sum(&rows, &caps)))
     }
 
-    fn sum_over(&self, rows: &Rows, caps: &Caps, gradient: &Gradient<'_>) -> Sensitive<L2> {
-        let weights = self.to_features(gradient.weights);
-        let unit = f64::from(self.data.rows.unit()) * self.map.as_ref().map_or(1.0, IntegerMap::unit);
-        let multiplier_scale = self.bound() as f64 / (unit * gradient.clip_norm);
-        let weights = weights.as_slice().unwrap_or(&[]);
-        let sums = match gradient.loss {
-            Objective::Margin(loss) => {
-                let step = Step { weights, label_scale: gradient.label_scale, multiplier_scale };
-                loss.with(ClippedSum { rows, caps, step: &step })
-            }
-            Objective::Softmax { classes } => {
-                let step = ClassStep { weights, classes, multiplier_scale };
-                clipped_class_sum(rows, caps, &step, Softmax::slopes)
-            }
-        };
-        let values = match &self.map {
-            None => sums.into_iter().map(i128::from).collect(),
+    /// What a pass of the kernel takes in the place of an iterate.
+    fn in_features(&self, gradient: &Gradient<'_>) -> FeatureGradient {
+        let unit = f64::from(self.data.unit()) * self.clips.map().map_or(1.0, IntegerMap::unit);
+        FeatureGradient {
+            loss: gradient.loss,
+            weights: self.to_features(gradient.weights).to_vec(),
+            label_scale: gradient.label_scale,
+            multiplier_scale: self.bound() as f64 / (unit * gradient.clip_norm),
+        }
+    }
+
+    /// Sums over features as sums over coordinates of the iterate, with the sensitivity that the clips give them.
+    fn mapped(&self, sums: &[i64]) -> Sensitive<L2> {
+        let values = match self.clips.map() {
+            None => sums.iter().map(|&sum| i128::from(sum)).collect(),
             Some(map) => sums.chunks_exact(map.dimension()).flat_map(|block| map.image(block)).collect(),
         };
         self.data.sensitive(values, &Query::ClippedSum { bound: self.bound() })
+    }
+}
+
+/// The public inputs of one pass, in coefficients of features.
+struct FeatureGradient {
+    loss: Objective,
+    weights: Vec<f64>,
+    label_scale: f64,
+    multiplier_scale: f64,
+}
+
+impl FeatureGradient {
+    /// The clipped sum over a part of the rows.
+    fn sum(&self, rows: &Rows, caps: &Caps) -> Vec<i64> {
+        let FeatureGradient { loss, ref weights, label_scale, multiplier_scale } = *self;
+        match loss {
+            Objective::Margin(loss) => {
+                let step = Step { weights, label_scale, multiplier_scale };
+                loss.with(ClippedSum { rows, caps, step: &step })
+            }
+            Objective::Softmax { classes } => {
+                clipped_class_sum(rows, caps, &ClassStep { weights, classes, multiplier_scale }, Softmax::slopes)
+            }
+        }
     }
 }
 

@@ -70,7 +70,7 @@ impl PrivateDataset {
         let Some(right) = right.filter(|right| right.len() == dimension) else {
             return Err(Error::numerical("direction", "the gradient does not fit the rows or the grid"));
         };
-        let triangle = self.hessian(loss, weights, asked.bound, GRAM_MULTIPLIER).values;
+        let triangle = self.hessian(loss, weights, asked.bound, GRAM_MULTIPLIER)?.values;
         let mut matrix = vec![0i128; dimension * dimension];
         each_entry(dimension, |index, row, column| {
             let weight = i128::from(if row == column { DIAGONAL } else { OFF_DIAGONAL });

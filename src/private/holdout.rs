@@ -36,7 +36,7 @@ impl Paid {
     /// move others between the parts. Releases from both parts compose like any others.
     ///
     /// # Errors
-    /// When an exact number is asked for under a relation that hides the number of rows, or exceeds it.
+    /// When an exact number is asked for under a relation that hides the number of rows, or exceeds it, and when rows are in a file.
     pub fn hold_out(&self, data: PrivateDataset, how: HoldOut) -> Fallible<(PrivateDataset, PrivateDataset)> {
         let chosen = match (how, data.public_len()) {
             // No release has this number: numbers end one before it.
@@ -52,7 +52,7 @@ impl Paid {
                 ));
             }
         };
-        Ok(data.divided(&chosen))
+        data.divided(&chosen)
     }
 }
 
@@ -69,10 +69,13 @@ impl PrivateDataset {
     /// # Privacy
     /// A row's vector has norm at most `weight sqrt(parts)`, a public number: the l2 sensitivity under add-remove, doubled
     /// under replace-one.
-    pub fn scores(&self, loss: Objective, step: &ScoreStep<'_>) -> Sensitive<L2> {
+    ///
+    /// # Errors
+    /// When rows in a file cannot be read.
+    pub fn scores(&self, loss: Objective, step: &ScoreStep<'_>) -> Fallible<Sensitive<L2>> {
         let query = Query::Scores { scoring: step.scoring, weight: step.weight };
         let predict = |margins: &[f64]| loss.prediction(margins);
         let measured = |margins: &[f64], label: f64| loss.reported(margins, label);
-        self.sensitive(score_sum(self.rows(), step, predict, measured), &query)
+        Ok(self.sensitive(self.store().sum(|rows| score_sum(rows, step, predict, measured))?, &query))
     }
 }

@@ -264,14 +264,14 @@ impl PrivateDataset {
     /// integers; the solver's floats only propose points. It ends on every data set, see [`minimise`].
     ///
     /// # Errors
-    /// When public numbers are out of range.
+    /// When public numbers are out of range, or rows are in a file.
     ///
     /// # Reference
     /// Chaudhuri, Monteleoni and Sarwate 2011, Lemma 7; Bousquet and Elisseeff 2002.
     pub fn minimiser(&self, problem: &Minimisation) -> Fallible<Sensitive<L2>> {
         let dimension = self.shape().dimension();
         problem.check(dimension)?;
-        let values = self.solve(problem, None);
+        let values = self.solve(problem, None)?;
         Ok(self.sensitive(values, &Query::Minimiser { curvature: problem.curvature, dimension }))
     }
 
@@ -292,19 +292,20 @@ impl PrivateDataset {
         let root = u128::from((dimension as u64).isqrt() + 1);
         let values = noise.iter().map(|&b| i128::from(b) * i128::from(perturbation.step)).collect();
         let offset = Offset { values, error: root * u128::from(perturbation.step) };
-        let values = self.solve(problem, Some(offset));
+        let values = self.solve(problem, Some(offset))?;
         Ok(self.sensitive(values, &Query::PerturbedMinimiser { curvature: problem.curvature, dimension }))
     }
 
     /// The certified answer, rounded to the nearest whole steps.
-    fn solve(&self, problem: &Minimisation, offset: Option<Offset>) -> Vec<i128> {
+    fn solve(&self, problem: &Minimisation, offset: Option<Offset>) -> Fallible<Vec<i128>> {
         let objective = Problem {
-            rows: ScaledRows::new(self.rows(), problem.curvature.row_bound),
+            rows: ScaledRows::new(self.rows()?, problem.curvature.row_bound),
             slope: FixedSlope::new(problem.loss, problem.label_scale),
             problem: *problem,
             offset,
         };
         let half = 1 << (LOG2_POINT - 1);
-        minimise(&objective, self.shape().dimension()).into_iter().map(|z| (z + half) >> LOG2_POINT).collect()
+        let point = minimise(&objective, self.shape().dimension());
+        Ok(point.into_iter().map(|z| (z + half) >> LOG2_POINT).collect())
     }
 }

@@ -34,6 +34,7 @@ mod prefix;
 mod query;
 mod scores;
 mod sensitive;
+mod store;
 #[cfg(test)]
 mod tests;
 
@@ -50,3 +51,4 @@ pub use prefix::{MOST_BATCHES, PrefixSums, prefix_coefficients};
 pub use query::{Planned, Query};
 pub use scores::{Candidates, CutLoss};
 pub use sensitive::Sensitive;
+pub use store::Store;

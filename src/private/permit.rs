@@ -138,7 +138,7 @@ impl SampledPermit {
             return Ok(Released { values, charge: Charge::Sampled(self.event) });
         }
         let chosen = poisson_sample(self.event.exponent, rows.data().private_len(), &self.noise, self.release);
-        let query = rows.sampled_sum(gradient, &chosen);
+        let query = rows.sampled_sum(gradient, &chosen)?;
         open(Charge::Sampled(self.event), self.release, &self.scope, &self.noise, &self.journal, query)
     }
 }

@@ -160,7 +160,7 @@ impl Phases<'_> {
             log2_smooth: self.smooth,
         };
         let mut weights: Vec<i64> = start.iter().map(|w| (*w).clamp(-LARGEST_WEIGHT, LARGEST_WEIGHT)).collect();
-        let sum = fixed_pass(self.rows.rows(), &block, &mut weights, &step, |margin, y| self.slope.at(margin, y));
+        let sum = fixed_pass(self.rows.rows()?, &block, &mut weights, &step, |margin, y| self.slope.at(margin, y));
         let from = self.values.len();
         // An empty block has no mean; its phase releases the start, which is public.
         let means = sum

@@ -73,7 +73,7 @@ impl Permit<L2> {
         let len = data.shape().dimension() * batches as usize;
         let noise = self.draw(len)?;
         Ok(PrefixSums {
-            batches: data.split(batches as usize, batch_of(&self.noise, batches)).into(),
+            batches: data.split(batches as usize, batch_of(&self.noise, batches))?.into(),
             bound,
             coefficients: prefix_coefficients(batches),
             noise: noise.into(),
@@ -104,7 +104,7 @@ impl PrefixSums {
         let Some(batch) = self.batches.pop_front() else {
             return Err(Error::refused("every batch of this pass was used", "plan with more batches"));
         };
-        self.sums.push(batch.clipped(self.bound).gradient_sum(gradient).values);
+        self.sums.push(batch.clipped(self.bound)?.gradient_sum(gradient)?.values);
         let from = self.values.len();
         let dimension = batch.shape().dimension();
         self.values.extend(self.noise.drain(..dimension.min(self.noise.len())).map(i128::from));

@@ -119,6 +119,22 @@ impl Planned {
     }
 }
 
+impl Planned {
+    /// Whether the release is made of sums over rows that are read in their order: all that rows in a file can give.
+    ///
+    /// The best of several runs is none: a run that fails loses there, and a file that cannot be read must end the run.
+    pub fn is_sum(&self) -> bool {
+        let of_all = !matches!(self.charge, Charge::Sampled(_));
+        of_all
+            && match &self.query {
+                Query::Moments { .. } | Query::Gram { .. } | Query::Hessian { .. } | Query::Direction { .. } => true,
+                Query::Scores { .. } | Query::ClippedSum { .. } | Query::Losses { .. } | Query::Vertices { .. } => true,
+                Query::PrefixSums { .. } | Query::Phases { .. } | Query::BestRun { .. } => false,
+                Query::Minimiser { .. } | Query::Perturbation(_) | Query::PerturbedMinimiser { .. } => false,
+            }
+    }
+}
+
 impl Query {
     /// The sensitivity in grid steps, saturating: l2, or for scores the range of their changes.
     pub fn sensitivity(&self, adjacency: Adjacency) -> u64 {

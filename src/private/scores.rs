@@ -4,7 +4,7 @@ use ndarray::Array2;
 
 use super::{Gradient, PrivateDataset, Query, Sensitive};
 use crate::error::{Error, Fallible};
-use crate::kernel::{Caps, FULL_SCALE, MAX_MULTIPLIER, Step, clipped_sum, loss_sums};
+use crate::kernel::{Caps, FULL_SCALE, MAX_MULTIPLIER, Rows, Step, clipped_sum, loss_sums};
 use crate::loss::{Glm, Loss, LossVisitor, Objective};
 use crate::privacy::{Range, Sensitivity};
 
@@ -34,10 +34,13 @@ impl PrivateDataset {
     /// # Privacy
     /// A row adds to each score an integer in `0..=most`. So under add-remove the changes of all scores lie in an interval
     /// of length `most`, under replace-one in one of length `2 most`.
-    pub fn losses(&self, scoring: &CutLoss, candidates: &Candidates) -> Sensitive<Range> {
-        let sums = scoring.loss.with(LossSums { data: self, scoring, candidates });
+    ///
+    /// # Errors
+    /// When rows in a file cannot be read.
+    pub fn losses(&self, scoring: &CutLoss, candidates: &Candidates) -> Fallible<Sensitive<Range>> {
+        let sums = self.store().sum(|rows| scoring.loss.with(LossSums { rows, scoring, candidates }))?;
         let query = Query::Losses { most: u64::from(scoring.most), candidates: candidates.points.nrows() as u64 };
-        self.ranged(sums, &query)
+        Ok(self.ranged(sums, &query))
     }
 
     /// The entries of the clipped gradient sum and their negatives: the slopes towards the vertices of an l1 ball.
@@ -49,7 +52,7 @@ impl PrivateDataset {
     /// the changes of all scores lie in an interval of length `2 bound`, or `4 bound` under replace-one.
     ///
     /// # Errors
-    /// When the loss has one margin per label.
+    /// When the loss has one margin per label, or rows in a file cannot be read.
     pub fn vertices(&self, gradient: &Gradient<'_>, most: i16) -> Fallible<Sensitive<Range>> {
         let Objective::Margin(loss) = gradient.loss else {
             return Err(Error::refused("vertices are scored by a loss of one margin", "use a gradient sum"));
@@ -60,8 +63,10 @@ impl PrivateDataset {
             label_scale: gradient.label_scale,
             multiplier_scale: f64::from(most) / gradient.clip_norm,
         };
-        let caps = Caps::entrywise(self.rows(), most);
-        let sums = loss.with(VertexSums { data: self, caps: &caps, step: &step });
+        let sums = self.store().sum(|rows| {
+            let caps = Caps::entrywise(rows, most);
+            loss.with(VertexSums { rows, caps: &caps, step: &step })
+        })?;
         let values: Vec<i128> =
             sums.iter().map(|&v| i128::from(v)).chain(sums.iter().map(|&v| -i128::from(v))).collect();
         let bound = most as u64 * FULL_SCALE as u64;
@@ -76,7 +81,7 @@ impl PrivateDataset {
 }
 
 struct LossSums<'a> {
-    data: &'a PrivateDataset,
+    rows: &'a Rows,
     scoring: &'a CutLoss,
     candidates: &'a Candidates,
 }
@@ -87,14 +92,14 @@ impl LossVisitor for LossSums<'_> {
     fn visit<L: Loss>(self, loss: L) -> Vec<i128> {
         let CutLoss { label_scale, cap, most, .. } = *self.scoring;
         let steps = f64::from(most) / cap;
-        loss_sums(self.data.rows(), &self.candidates.points, most, |margin, label| {
+        loss_sums(self.rows, &self.candidates.points, most, |margin, label| {
             steps * loss.value(margin, label * label_scale)
         })
     }
 }
 
 struct VertexSums<'a> {
-    data: &'a PrivateDataset,
+    rows: &'a Rows,
     caps: &'a Caps,
     step: &'a Step<'a>,
 }
@@ -104,7 +109,7 @@ impl LossVisitor for VertexSums<'_> {
 
     fn visit<L: Loss>(self, loss: L) -> Vec<i64> {
         clipped_sum(
-            self.data.rows(),
+            self.rows,
             self.caps,
             self.step,
             #[inline(always)]

@@ -83,7 +83,7 @@ proptest! {
         let gradient = Gradient { loss: loss.into(), weights: &weights, label_scale: 1.0, clip_norm: 0.7 };
         for (one, other) in pairs(&common, &first, &second) {
             let candidates = Candidates { points: points.clone() };
-            let losses = |data: &PrivateDataset| data.losses(&scoring, &candidates);
+            let losses = |data: &PrivateDataset| data.losses(&scoring, &candidates).unwrap();
             let vertices = |data: &PrivateDataset| data.vertices(&gradient, 4000).unwrap();
             for (a, b) in [(losses(&one), losses(&other)), (vertices(&one), vertices(&other))] {
                 let change = difference(&a, &b);

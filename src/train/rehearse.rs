@@ -1,8 +1,8 @@
 //! The releases of a plan, made in order: what a training run and an audit of it have in common.
 
+use super::load::Loaded;
 use super::plan::{Holdout, Plan};
 use super::response;
-use super::run::Loaded;
 use crate::data::Schema;
 use crate::error::Fallible;
 use crate::ledger::Ledger;
@@ -46,9 +46,9 @@ pub(super) fn make(
     let map = response::standardiser(plan, schema, moments.as_ref());
     let recoded = |data: PrivateDataset| match &map {
         Some(map) => data.standardised(map),
-        None => data,
+        None => Ok(data),
     };
-    let dataset = recoded(dataset);
+    let dataset = recoded(dataset)?;
     let label_scale = response::label_scale(plan.model, map.as_ref());
     stepping();
     let fitted = plan.optimizer.run(&dataset, &Start { rows, label_scale }, paid, observe)?;
@@ -57,7 +57,7 @@ pub(super) fn make(
     let evaluation = match holdout {
         Some((part, held_out)) => {
             let units = response::units(plan, schema, map.as_ref());
-            let (evaluation, released) = part.scores.run(&recoded(held_out), &fitted.weights, units, paid)?;
+            let (evaluation, released) = part.scores.run(&recoded(held_out)?, &fitted.weights, units, paid)?;
             let record = Record { planned: part.scores.planned(), unit: part.scores.step() };
             observe(&Progress { released: &released, query: &record.planned.query, unit: record.unit })?;
             records.push(record);
@@ -129,6 +129,6 @@ impl<'a> Rehearsal<'a> {
     /// When every run that was paid for was made, the observer fails, or training diverges.
     pub fn run(&mut self, observe: &mut Observer<'_>) -> Fallible<Vec<f64>> {
         let Loaded { schema, dataset, plan, .. } = self.loaded;
-        Ok(make(plan, schema, dataset.duplicate(), &mut self.paid, observe, &mut || ())?.fitted.weights)
+        Ok(make(plan, schema, dataset.duplicate()?, &mut self.paid, observe, &mut || ())?.fitted.weights)
     }
 }

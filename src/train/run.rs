@@ -1,119 +1,19 @@
-//! Loading and training.
+//! Training: the charge, the releases, the model.
 
 use std::time::Instant;
 
 use super::checkpoint::Checkpoint;
-use super::config::TrainConfig;
 use super::files::RunningDigest;
+use super::load::Loaded;
 use super::log::{LogEntry, LogWriter};
 use super::model::ModelFile;
-use super::plan::{Plan, Planner};
 use super::rehearse::{self, Releases};
 use super::statement::{Facts, LedgerFacts, Statement};
-use crate::data::{CsvFile, Schema};
 use crate::error::Fallible;
 use crate::ledger::{ExactRho, Ledger};
 use crate::noise::NoiseSource;
 use crate::optim::Progress;
-use crate::preprocess::{CacheUse, Encoder, LoadReport, RowCache};
-use crate::privacy::{DatasetId, Scope};
-use crate::private::{Paid, PrivateDataset, pay};
-
-/// A data set behind the gate, with its plan; nothing has been charged or released yet.
-pub struct Loaded {
-    pub(super) schema: Schema,
-    pub(super) dataset: PrivateDataset,
-    pub(super) plan: Plan,
-    /// What the custodian may know about the load; custodian-only.
-    pub report: LoadReport,
-    /// What the cache did, where one was asked for; custodian-only.
-    pub cache: Option<CacheUse>,
-    /// Seconds of reading and encoding; custodian-only.
-    pub load_seconds: f64,
-}
-
-impl Loaded {
-    /// The plan.
-    pub fn plan(&self) -> &Plan {
-        &self.plan
-    }
-}
-
-/// Checks the request, reads and encodes the file, and plans the run.
-///
-/// `progress` hears `(bytes done, bytes in all)`.
-///
-/// # Errors
-/// When the request, the schema or the header of the file cannot be used.
-pub fn load(
-    config: &TrainConfig,
-    schema: Schema,
-    file: &CsvFile,
-    progress: &(dyn Fn(u64, u64) + Sync),
-) -> Fallible<Loaded> {
-    load_cached(config, schema, file, None, progress)
-}
-
-/// As [`load`], with the encoded rows taken from a cache where it fits, and kept there where it does not.
-///
-/// # Errors
-/// As [`load`].
-pub fn load_cached(
-    config: &TrainConfig,
-    schema: Schema,
-    file: &CsvFile,
-    cache: Option<&RowCache>,
-    progress: &(dyn Fn(u64, u64) + Sync),
-) -> Fallible<Loaded> {
-    read(config, schema, file, cache, progress, &|schema, public_len| Plan::new(config, schema, public_len))
-}
-
-/// As [`load`], with an optimizer from outside this crate; `docs/extending.md` has the recipe.
-///
-/// # Privacy
-/// The optimizer sees public facts when it is planned and released values when it runs; the gate charges what it
-/// planned and opens no more.
-///
-/// # Errors
-/// As [`load`], and whatever the planner refuses.
-pub fn load_with(
-    config: &TrainConfig,
-    schema: Schema,
-    file: &CsvFile,
-    progress: &(dyn Fn(u64, u64) + Sync),
-    planner: &Planner<'_>,
-) -> Fallible<Loaded> {
-    read(config, schema, file, None, progress, &|schema, public_len| Plan::custom(config, schema, public_len, planner))
-}
-
-fn read(
-    config: &TrainConfig,
-    schema: Schema,
-    file: &CsvFile,
-    cache: Option<&RowCache>,
-    progress: &(dyn Fn(u64, u64) + Sync),
-    plan: &dyn Fn(&Schema, Option<u64>) -> Fallible<Plan>,
-) -> Fallible<Loaded> {
-    config.check(&schema)?;
-    let started = Instant::now();
-    let encoder = Encoder::new(&schema, file, true)?;
-    // Everything that can be refused without the rows is refused before they are read.
-    if !config.adjacency.row_count_is_public() {
-        plan(&schema, None)?;
-    }
-    let total = file.size();
-    let hear = |done| progress(done, total);
-    let (rows, report, cache) = match cache {
-        Some(cache) => {
-            cache.load(&schema, file, &encoder, &hear).map(|(rows, report, used)| (rows, report, Some(used)))?
-        }
-        None => encoder.encode(file, &hear).map(|(rows, report)| (rows, report, None))?,
-    };
-    let scope = Scope { dataset: DatasetId::new(schema.name.clone())?, adjacency: config.adjacency };
-    let dataset = PrivateDataset::new(rows, scope);
-    let plan = plan(&schema, dataset.public_len())?;
-    Ok(Loaded { schema, dataset, plan, report, cache, load_seconds: started.elapsed().as_secs_f64() })
-}
+use crate::private::{Paid, pay};
 
 /// The result of a run.
 pub struct Trained {

@@ -4,10 +4,11 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use crate::cli::arguments::{AdjacencyArgument, SchemaArgument, delta};
+use crate::cli::arguments::{AdjacencyArgument, SchemaArgument, delta, memory_limit};
 use crate::cli::family::FamilyArguments;
 use crate::error::Fallible;
 use crate::optim::{Averaging, Settings};
+use crate::preprocess::MemoryLimit;
 use crate::privacy::{Epsilon, NoiseLaw, Rho};
 use crate::train::{Algorithm, Budget, Candidate, DEFAULT_GRID, TrainConfig};
 
@@ -175,6 +176,14 @@ pub(in crate::cli) struct TrainArguments {
     /// Compare all bytes of the data with the cache, not only their size and times
     #[arg(long, requires = "cache")]
     pub(super) cache_verify: bool,
+    /// Memory for encoded rows, as in 500MB or 4GB; rows that need more stay in a file and are streamed in every step
+    ///
+    /// Rows go straight to the file of --cache, or to a temporary file in TMPDIR without a name, readable by its owner only
+    /// and gone when the run ends, whatever ends it; standardised rows go to a second one beside it. The result is the
+    /// same to the bit. Buffers take up to 100 MB more. Serves algorithms whose releases are sums over all rows: auto,
+    /// whitened, dp-gd and others.
+    #[arg(long, value_name = "SIZE", value_parser = memory_limit, conflicts_with = "evaluate_budget")]
+    pub(super) memory_limit: Option<MemoryLimit>,
     /// Threads [default: all]; changes no bit of the result
     #[arg(long, value_name = "N")]
     pub(super) threads: Option<usize>,

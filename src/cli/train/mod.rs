@@ -9,7 +9,7 @@ use std::process::ExitCode;
 
 pub(super) use arguments::TrainArguments;
 
-use report::{page, report_cache, report_load, report_spending, summary};
+use report::{page, report_cache, report_load, report_spending, report_streaming, summary};
 
 use super::output::{bar, print, print_json, warn};
 use crate::data::CsvFile;
@@ -17,7 +17,9 @@ use crate::error::{Error, Fallible};
 use crate::ledger::Ledger;
 use crate::noise::NoiseSource;
 use crate::privacy::Charge;
-use crate::train::{Checkpoint, Loaded, LogEntry, StagedFile, Trained, load_cached, sha256_hex, train, train_from};
+use crate::train::{
+    Checkpoint, Loaded, LogEntry, StagedFile, Trained, load_cached, load_within, sha256_hex, train, train_from,
+};
 
 /// More threads than any machine this runs on has cores for.
 const MOST_THREADS: usize = 1024;
@@ -36,11 +38,16 @@ pub(super) fn run(arguments: &TrainArguments) -> Fallible<ExitCode> {
     let drafted = schema.draft;
     let loading = bar(file.size(), "reading", "bytes");
     let cache = arguments.cache()?;
-    let loaded = load_cached(&config, schema, &file, cache.as_ref(), &|done, _| loading.set_position(done))?;
+    let hear = |done, _| loading.set_position(done);
+    let loaded = match arguments.memory_limit {
+        Some(limit) => load_within(&config, schema, &file, cache.as_ref(), limit, &hear)?,
+        None => load_cached(&config, schema, &file, cache.as_ref(), &hear)?,
+    };
     loading.finish_and_clear();
     drop(file);
     report_load(&loaded);
     report_cache(&loaded, cache.as_ref());
+    report_streaming(&loaded, cache.as_ref());
     if drafted {
         warn(
             "warning: the schema is a draft made from the rows, so the model will be marked NOT PRIVATE; replace its bounds by public ones and delete \"draft\"",

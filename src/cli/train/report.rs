@@ -33,6 +33,16 @@ pub(super) fn report_load(loaded: &Loaded) {
     }
 }
 
+/// Where the rows are; standard error only.
+pub(super) fn report_streaming(loaded: &Loaded, cache: Option<&RowCache>) {
+    if loaded.streamed {
+        let place = cache.map_or_else(|| "a temporary file".into(), |cache| cache.path().display().to_string());
+        warn(&format!(
+            "custodian-only: the rows are larger than the memory limit; every step streams them from {place}"
+        ));
+    }
+}
+
 /// What became of the cache; standard error only.
 pub(super) fn report_cache(loaded: &Loaded, cache: Option<&RowCache>) {
     let (Some(cache), Some(used)) = (cache, &loaded.cache) else { return };

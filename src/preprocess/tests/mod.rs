@@ -3,3 +3,4 @@
 mod cache;
 mod encoding;
 mod segments;
+mod stream;

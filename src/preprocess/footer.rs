@@ -1,0 +1,104 @@
+//! The frame of a file of segments: its start, its footer, and what must fit before any segment is read.
+
+use std::fs::File;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::positional::read_at;
+use crate::error::{Error, Fallible};
+use crate::kernel::{FULL_SCALE, LANES};
+
+/// Format and version; other versions are not read.
+pub(super) const FORMAT: [u8; 16] = *b"rhograd-rows/1\n\0";
+
+/// What the numbers of a segment look like on the machine that wrote them.
+const BYTE_ORDER: u32 = 0x0102_0304;
+
+pub(super) const START_BYTES: usize = 64;
+const END_BYTES: usize = 32;
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Footer {
+    pub numeric: usize,
+    pub levels: Vec<u16>,
+    pub unit: i16,
+    pub rows: u64,
+    pub tiles_per_segment: usize,
+    pub checksums: Vec<u64>,
+    pub note: serde_json::Value,
+}
+
+/// What a file begins with.
+pub(super) fn start() -> [u8; START_BYTES] {
+    let mut start = [0; START_BYTES];
+    start[..16].copy_from_slice(&FORMAT);
+    start[16..20].copy_from_slice(&BYTE_ORDER.to_ne_bytes());
+    start
+}
+
+/// What a file ends with, behind a footer.
+pub(super) fn end(footer: &[u8]) -> [u8; END_BYTES] {
+    let mut end = [0; END_BYTES];
+    end[..8].copy_from_slice(&(footer.len() as u64).to_le_bytes());
+    end[8..16].copy_from_slice(&xxh3_64(footer).to_le_bytes());
+    end[16..].copy_from_slice(&FORMAT);
+    end
+}
+
+pub(super) fn foreign(path: &Path, problem: &str) -> Error {
+    Error::input(path, format!("cannot be used: {problem}"), "delete it if it is still there, and run again")
+}
+
+/// Reads the footer and checks everything that can be checked without the segments.
+pub(super) fn read_footer(file: &File, path: &Path, size: u64) -> Fallible<Footer> {
+    let read = |buffer: &mut [u8], at| read_at(file, buffer, at).map_err(|e| Error::io(path, "read the rows", e));
+    let least = (START_BYTES + END_BYTES) as u64;
+    if size < least {
+        return Err(foreign(path, "it is cut off"));
+    }
+    let (mut begun, mut end) = ([0; START_BYTES], [0; END_BYTES]);
+    read(&mut begun, 0)?;
+    read(&mut end, size - END_BYTES as u64)?;
+    if begun[..16] != FORMAT {
+        return Err(foreign(path, "it has another format or version"));
+    }
+    if begun != start() {
+        return Err(foreign(path, "it was written on another kind of machine"));
+    }
+    if end[16..] != FORMAT {
+        return Err(foreign(path, "it is cut off"));
+    }
+    let word = |at: usize| end[at..at + 8].iter().rev().fold(0u64, |word, &byte| word << 8 | u64::from(byte));
+    let (length, expected) = (word(0), word(8));
+    if length > size - least {
+        return Err(foreign(path, "it is cut off"));
+    }
+    let mut text = vec![0; length as usize];
+    read(&mut text, size - END_BYTES as u64 - length)?;
+    if xxh3_64(&text) != expected {
+        return Err(foreign(path, "a checksum does not fit"));
+    }
+    let footer: Footer = serde_json::from_slice(&text).map_err(|_| foreign(path, "its footer cannot be read"))?;
+    let fits = expected_size(&footer).and_then(|bytes| bytes.checked_add(least)?.checked_add(length));
+    if fits != Some(size) || !(1..=FULL_SCALE).contains(&footer.unit) {
+        return Err(foreign(path, "its size does not fit its footer"));
+    }
+    Ok(footer)
+}
+
+/// Bytes of all segments; `None` where the numbers of a footer do not fit each other.
+fn expected_size(footer: &Footer) -> Option<u64> {
+    let tiles = footer.rows.div_ceil(LANES as u64);
+    let per_segment = u64::try_from(footer.tiles_per_segment).ok().filter(|&tiles| tiles > 0)?;
+    if footer.checksums.len() as u64 != tiles.div_ceil(per_segment) {
+        return None;
+    }
+    let columns = (footer.numeric as u64).checked_add(footer.levels.len() as u64)?.checked_add(1)?;
+    let tile = columns.checked_mul(2 * LANES as u64)?.checked_add(size_of::<u32>() as u64)?;
+    // No segment may be larger than memory can address either.
+    usize::try_from(per_segment.checked_mul(tile)?).ok()?;
+    tiles.checked_mul(tile)
+}

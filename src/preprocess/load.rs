@@ -1,0 +1,178 @@
+//! A whole file of lines to encoded rows: in memory, or straight on to a file of segments.
+
+use std::io::{BufWriter, Write};
+use std::path::Path;
+use std::sync::Mutex;
+
+use rayon::prelude::*;
+
+use super::encode::Encoder;
+use super::lines::LineEncoder;
+use super::report::LoadReport;
+use super::segments::SegmentWriter;
+use super::stream::{MemoryLimit, RowStream, Scratch, WRITE_BYTES};
+use crate::data::{Block, CsvFile};
+use crate::error::Fallible;
+use crate::kernel::{BulkBuilder, FULL_SCALE, LANES, Rows};
+
+/// Encoded rows that are held at a time on their way to a file, unless one block of lines makes more.
+const SPOOLED_BYTES: usize = 16 << 20;
+
+impl Encoder {
+    /// Encodes every line of the file in parallel; `progress` hears the bytes of the file read so far.
+    ///
+    /// # Errors
+    /// When the file cannot be read or changes meanwhile; no error depends on what stands in a line.
+    pub fn encode(&self, file: &CsvFile, progress: &(dyn Fn(u64) + Sync)) -> Fallible<(Rows, LoadReport)> {
+        let mut load = Load::new(self, file);
+        file.scan(LANES, |blocks, done| load.add(blocks, done, progress))?;
+        Ok(load.finish())
+    }
+
+    /// As [`Encoder::encode`], with the digest of the file, see [`CsvFile::scan_and_digest`].
+    ///
+    /// # Errors
+    /// As [`Encoder::encode`].
+    pub fn encode_and_digest(
+        &self,
+        file: &CsvFile,
+        progress: &(dyn Fn(u64) + Sync),
+    ) -> Fallible<(Rows, LoadReport, u128)> {
+        let mut load = Load::new(self, file);
+        let digest = file.scan_and_digest(LANES, |blocks, done| load.add(blocks, done, progress))?;
+        let (rows, report) = load.finish();
+        Ok((rows, report, digest))
+    }
+
+    /// As [`Encoder::encode`], with the rows in a temporary file in `folder`, which has no name and is gone when it is closed.
+    ///
+    /// # Errors
+    /// When the data cannot be read, or the rows cannot be written: their number decides whether a disk is full.
+    pub fn stream(
+        &self,
+        file: &CsvFile,
+        folder: &Path,
+        limit: MemoryLimit,
+        progress: &(dyn Fn(u64) + Sync),
+    ) -> Fallible<(RowStream, LoadReport)> {
+        let scratch = Scratch::new(folder)?;
+        let out = BufWriter::with_capacity(WRITE_BYTES, &scratch.file);
+        let mut writer = SegmentWriter::sized(out, &scratch.path, self.shape(), FULL_SCALE, limit.segment_bytes())?;
+        let (report, _) = self.encode_to(file, &mut writer, progress)?;
+        writer.finish(&())?;
+        Ok((scratch.into_stream(folder, limit)?, report))
+    }
+
+    /// As [`Encoder::encode_and_digest`], with the rows handed on to a file as they come, never held as a whole.
+    ///
+    /// # Errors
+    /// As [`Encoder::encode`], and when the rows cannot be written: their number decides whether a disk is full.
+    pub(super) fn encode_to<W: Write + Send>(
+        &self,
+        file: &CsvFile,
+        writer: &mut SegmentWriter<W>,
+        progress: &(dyn Fn(u64) + Sync),
+    ) -> Fallible<(LoadReport, u128)> {
+        let mut load = Load::new(self, file);
+        let digest = file.scan_and_digest(LANES, |blocks, done| load.hand_on(blocks, done, writer, progress))?;
+        load.write(writer, 1)?;
+        Ok((load.finish().1, digest))
+    }
+}
+
+/// Rows on their way from blocks of lines to tiles.
+struct Load<'a> {
+    encoder: &'a Encoder,
+    file: &'a CsvFile,
+    rows: BulkBuilder,
+    report: LoadReport,
+    /// Buffers of earlier blocks.
+    workers: Mutex<Vec<LineEncoder<'a>>>,
+}
+
+impl<'a> Load<'a> {
+    fn new(encoder: &'a Encoder, file: &'a CsvFile) -> Self {
+        // Lines are counted from the top of the file while it is read.
+        let report = LoadReport { lines: file.first_line() - 1, ..LoadReport::default() };
+        let rows = BulkBuilder::new(encoder.shape().clone());
+        Load { encoder, file, rows, report, workers: Mutex::default() }
+    }
+
+    fn add(&mut self, blocks: &[Block], done: u64, progress: &(dyn Fn(u64) + Sync)) -> Fallible<()> {
+        if self.report.lines < self.file.first_line() {
+            self.reserve(blocks);
+        }
+        self.encode(blocks);
+        progress(done);
+        Ok(())
+    }
+
+    /// Encodes blocks and writes all segments that are full.
+    fn hand_on<W: Write>(
+        &mut self,
+        mut blocks: &[Block],
+        done: u64,
+        writer: &mut SegmentWriter<W>,
+        progress: &(dyn Fn(u64) + Sync),
+    ) -> Fallible<()> {
+        let row = 2 * (self.encoder.shape().numeric() + self.encoder.shape().categorical() + 1);
+        while !blocks.is_empty() {
+            // Short lines may stand for long rows.
+            let sizes = blocks.iter().scan(0, |sum, block| {
+                *sum += block.line_count() * row;
+                Some(*sum)
+            });
+            let now = sizes.take_while(|&bytes| bytes <= SPOOLED_BYTES).count().max(1);
+            self.encode(&blocks[..now]);
+            self.write(writer, writer.rows_per_segment() / LANES)?;
+            blocks = &blocks[now..];
+        }
+        progress(done);
+        Ok(())
+    }
+
+    /// Writes as many tiles as are a multiple of `whole`.
+    fn write<W: Write>(&mut self, writer: &mut SegmentWriter<W>, whole: usize) -> Fallible<()> {
+        let tiles = self.rows.tiles() / whole * whole;
+        let rows = self.rows.filled();
+        writer.append_tiles(rows, 0..tiles, rows.len().min(tiles * LANES))?;
+        self.rows.drop_front(tiles);
+        Ok(())
+    }
+
+    fn encode(&mut self, blocks: &[Block]) {
+        let lens: Vec<usize> = blocks.iter().map(Block::line_count).collect();
+        let mut rooms = self.rows.grow(&lens);
+        let reports: Vec<LoadReport> = rooms
+            .par_iter_mut()
+            .zip(blocks)
+            .map(|(room, block)| {
+                let idle = self.workers.lock().ok().and_then(|mut idle| idle.pop());
+                let mut worker = idle.unwrap_or_else(|| LineEncoder::new(self.encoder, self.file.fields()));
+                let report = worker.encode(block, room);
+                if let Ok(mut idle) = self.workers.lock() {
+                    idle.push(worker);
+                }
+                report
+            })
+            .collect();
+        reports.iter().for_each(|report| self.report.merge(report));
+    }
+
+    /// Room for the rows of the whole file if its lines are as long as the first ones; a guess, made good by growing.
+    fn reserve(&mut self, blocks: &[Block]) {
+        let lines: usize = blocks.iter().map(Block::line_count).sum();
+        let bytes: usize = blocks.iter().map(Block::bytes).sum();
+        if let Some(size) = self.file.text_size() {
+            let expected = (size as f64 / bytes.max(1) as f64 * lines as f64 * 1.02) as usize;
+            // Records have a byte for every column at least: empty lines at the top must not ask for endless room.
+            let most = size as usize / self.encoder.roles.len().max(1);
+            self.rows.reserve(expected.min(most).div_ceil(LANES) + 1);
+        }
+    }
+
+    fn finish(mut self) -> (Rows, LoadReport) {
+        self.report.lines -= self.file.first_line() - 1;
+        (self.rows.build(), self.report)
+    }
+}

@@ -1,0 +1,193 @@
+//! Loading: from a request and a file to a data set behind the gate, with its plan.
+
+use std::time::Instant;
+
+use super::config::{Algorithm, TrainConfig};
+use super::plan::{Plan, Planner};
+use crate::data::{CsvFile, Schema};
+use crate::error::{Error, Fallible};
+use crate::optim::Planned;
+use crate::preprocess::{CacheUse, Encoder, LoadReport, MemoryLimit, RowCache, RowStream};
+use crate::privacy::{DatasetId, Scope};
+use crate::private::{PrivateDataset, Store};
+
+/// A data set behind the gate, with its plan; nothing has been charged or released yet.
+pub struct Loaded {
+    pub(super) schema: Schema,
+    pub(super) dataset: PrivateDataset,
+    pub(super) plan: Plan,
+    /// What the custodian may know about the load; custodian-only.
+    pub report: LoadReport,
+    /// What the cache did, where one was asked for; custodian-only.
+    pub cache: Option<CacheUse>,
+    /// Whether the rows stay in a file and every pass reads them from there; custodian-only.
+    pub streamed: bool,
+    /// Seconds of reading and encoding; custodian-only.
+    pub load_seconds: f64,
+}
+
+impl Loaded {
+    /// The plan.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+}
+
+/// Checks the request, reads and encodes the file, and plans the run.
+///
+/// `progress` hears `(bytes done, bytes in all)`.
+///
+/// # Errors
+/// When the request, the schema or the header of the file cannot be used.
+pub fn load(
+    config: &TrainConfig,
+    schema: Schema,
+    file: &CsvFile,
+    progress: &(dyn Fn(u64, u64) + Sync),
+) -> Fallible<Loaded> {
+    load_cached(config, schema, file, None, progress)
+}
+
+/// As [`load`], with the encoded rows taken from a cache where it fits, and kept there where it does not.
+///
+/// # Errors
+/// As [`load`].
+pub fn load_cached(
+    config: &TrainConfig,
+    schema: Schema,
+    file: &CsvFile,
+    cache: Option<&RowCache>,
+    progress: &(dyn Fn(u64, u64) + Sync),
+) -> Fallible<Loaded> {
+    let places = Places { cache, limit: None };
+    read(config, schema, file, &places, progress, &|schema, public_len| Plan::new(config, schema, public_len))
+}
+
+/// As [`load_cached`], with no more memory for rows than a limit.
+///
+/// The rows go line by line to the cache, or to a temporary file without a name that is gone when training ends. Where
+/// they fit the limit they are then read as a whole; else every pass streams them from the file. Neither changes any bit
+/// of what is released.
+///
+/// # Errors
+/// As [`load`], when the algorithm needs all rows at hand, and when the rows cannot be written: a full disk is the one
+/// fault that their number decides.
+pub fn load_within(
+    config: &TrainConfig,
+    schema: Schema,
+    file: &CsvFile,
+    cache: Option<&RowCache>,
+    limit: MemoryLimit,
+    progress: &(dyn Fn(u64, u64) + Sync),
+) -> Fallible<Loaded> {
+    let places = Places { cache, limit: Some(limit) };
+    read(config, schema, file, &places, progress, &|schema, public_len| {
+        let plan = Plan::new(config, schema, public_len)?;
+        only_sums(&plan).map(|()| plan)
+    })
+}
+
+/// Refuses plans that rows in a file cannot serve, whether or not they will stay there: that depends on their number.
+fn only_sums(plan: &Plan) -> Fallible<()> {
+    let refused = |what: &str, cure: &str| {
+        Err(Error::parameter("--memory-limit", format!("cannot serve {what}"), format!("leave it out, or {cure}")))
+    };
+    if plan.holdout.is_some() {
+        return refused("--evaluate-budget, which takes rows out one by one", "evaluate on another file");
+    }
+    if plan.optimizer.planned().iter().all(Planned::is_sum) {
+        return Ok(());
+    }
+    match plan.algorithm {
+        Algorithm::Tuned => refused("--tune, or one of its candidates", "train one of them with --algorithm"),
+        algorithm => refused(
+            &format!("--algorithm {}, which needs all rows at hand", algorithm.name()),
+            "use --algorithm auto, whitened or dp-gd",
+        ),
+    }
+}
+
+/// Where rows may be kept.
+struct Places<'a> {
+    cache: Option<&'a RowCache>,
+    limit: Option<MemoryLimit>,
+}
+
+impl Places<'_> {
+    /// The encoded rows of a file.
+    fn rows(
+        &self,
+        schema: &Schema,
+        file: &CsvFile,
+        encoder: &Encoder,
+        hear: &(dyn Fn(u64) + Sync),
+    ) -> Fallible<(Store, LoadReport, Option<CacheUse>)> {
+        let whole_if_small = |rows: RowStream| -> Fallible<Store> {
+            Ok(if rows.fits_memory() { rows.read_all()?.into() } else { rows.into() })
+        };
+        Ok(match (self.cache, self.limit) {
+            (Some(cache), Some(limit)) => {
+                let (rows, report, used) = cache.stream(schema, file, encoder, limit, hear)?;
+                (whole_if_small(rows)?, report, Some(used))
+            }
+            (None, Some(limit)) => {
+                let (rows, report) = encoder.stream(file, &std::env::temp_dir(), limit, hear)?;
+                (whole_if_small(rows)?, report, None)
+            }
+            (Some(cache), None) => {
+                let (rows, report, used) = cache.load(schema, file, encoder, hear)?;
+                (rows.into(), report, Some(used))
+            }
+            (None, None) => {
+                let (rows, report) = encoder.encode(file, hear)?;
+                (rows.into(), report, None)
+            }
+        })
+    }
+}
+
+/// As [`load`], with an optimizer from outside this crate; `docs/extending.md` has the recipe.
+///
+/// # Privacy
+/// The optimizer sees public facts when it is planned and released values when it runs; the gate charges what it
+/// planned and opens no more.
+///
+/// # Errors
+/// As [`load`], and whatever the planner refuses.
+pub fn load_with(
+    config: &TrainConfig,
+    schema: Schema,
+    file: &CsvFile,
+    progress: &(dyn Fn(u64, u64) + Sync),
+    planner: &Planner<'_>,
+) -> Fallible<Loaded> {
+    let places = Places { cache: None, limit: None };
+    read(config, schema, file, &places, progress, &|schema, public_len| {
+        Plan::custom(config, schema, public_len, planner)
+    })
+}
+
+fn read(
+    config: &TrainConfig,
+    schema: Schema,
+    file: &CsvFile,
+    places: &Places<'_>,
+    progress: &(dyn Fn(u64, u64) + Sync),
+    plan: &dyn Fn(&Schema, Option<u64>) -> Fallible<Plan>,
+) -> Fallible<Loaded> {
+    config.check(&schema)?;
+    let started = Instant::now();
+    let encoder = Encoder::new(&schema, file, true)?;
+    // Everything that can be refused without the rows is refused before they are read.
+    if !config.adjacency.row_count_is_public() {
+        plan(&schema, None)?;
+    }
+    let total = file.size();
+    let hear = |done| progress(done, total);
+    let (rows, report, cache) = places.rows(&schema, file, &encoder, &hear)?;
+    let streamed = matches!(rows, Store::Streamed(_));
+    let scope = Scope { dataset: DatasetId::new(schema.name.clone())?, adjacency: config.adjacency };
+    let dataset = PrivateDataset::new(rows, scope);
+    let plan = plan(&schema, dataset.public_len())?;
+    Ok(Loaded { schema, dataset, plan, report, cache, streamed, load_seconds: started.elapsed().as_secs_f64() })
+}
