@@ -45,7 +45,11 @@ fn streaming(c: &mut Criterion) {
     let weights = vec![0.1; whole.shape().dimension()];
     let clips_of = |rows: &Rows| Caps::new(rows, 1 << 26);
     let mut clips = Vec::new();
-    streamed.each_part(|part| Ok(clips.push(clips_of(part)))).expect("rows");
+    let keep = |part: &Rows| {
+        clips.push(clips_of(part));
+        Ok(())
+    };
+    streamed.each_part(keep).expect("rows");
     let all = clips_of(&whole);
     let mut group = c.benchmark_group("32 numbers");
     let size = std::fs::metadata(&cache).expect("a file").len();
