@@ -214,6 +214,13 @@ fn a_file_that_is_in_use_or_something_else_is_refused() {
     assert!(Checkpoint::open(&desk.checkpoint()).unwrap_err().to_string().contains("still going"));
     drop(first);
     assert_eq!(Checkpoint::open(&desk.checkpoint()).unwrap().releases(), None);
+    // What is no text behind the last whole line is dropped like any other damage.
+    let config = config(Algorithm::DpGd);
+    assert!(desk.run(&config, seed(), Some(3)).is_err());
+    let mut bytes = std::fs::read(desk.checkpoint()).unwrap();
+    bytes.extend([0, 255, 254, b'\n', 0]);
+    std::fs::write(desk.checkpoint(), bytes).unwrap();
+    assert_eq!(Checkpoint::open(&desk.checkpoint()).unwrap().releases(), Some(3));
     // Stopped within the first line.
     std::fs::write(desk.checkpoint(), "{\"format\":\"rhograd-check").unwrap();
     assert_eq!(Checkpoint::open(&desk.checkpoint()).unwrap().releases(), None);

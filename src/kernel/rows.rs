@@ -326,18 +326,6 @@ impl RowsBuilder {
         rows.norms.resize(rows.norms.len() + LANES, 0);
     }
 
-    /// Appends all rows of `other`, which must have the same shape and, except for the last part
-    /// appended, a multiple of [`LANES`] rows.
-    pub fn append(&mut self, other: RowsBuilder) {
-        debug_assert_eq!(self.rows.shape, other.rows.shape);
-        debug_assert_eq!(self.rows.len % LANES, 0);
-        self.rows.len += other.rows.len;
-        self.rows.numeric.extend_from_slice(&other.rows.numeric);
-        self.rows.codes.extend_from_slice(&other.rows.codes);
-        self.rows.labels.extend_from_slice(&other.rows.labels);
-        self.rows.norms.extend_from_slice(&other.rows.norms);
-    }
-
     /// Computes norms and joint codes.
     pub fn build(mut self) -> Rows {
         self.rows.measure();

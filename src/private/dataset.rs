@@ -306,10 +306,10 @@ fn by_block(
 }
 
 /// One pass of the kernel, compiled for each loss.
-struct ClippedSum<'a> {
-    rows: &'a Rows,
-    caps: &'a Caps,
-    step: &'a Step<'a>,
+pub(super) struct ClippedSum<'a> {
+    pub rows: &'a Rows,
+    pub caps: &'a Caps,
+    pub step: &'a Step<'a>,
 }
 
 impl LossVisitor for ClippedSum<'_> {

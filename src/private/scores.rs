@@ -2,9 +2,10 @@
 
 use ndarray::Array2;
 
+use super::dataset::ClippedSum;
 use super::{Gradient, PrivateDataset, Query, Sensitive};
 use crate::error::{Error, Fallible};
-use crate::kernel::{Caps, FULL_SCALE, MAX_MULTIPLIER, Rows, Step, clipped_sum, loss_sums};
+use crate::kernel::{Caps, FULL_SCALE, MAX_MULTIPLIER, Rows, Step, loss_sums};
 use crate::loss::{Glm, Loss, LossVisitor, Objective};
 use crate::privacy::{Range, Sensitivity};
 
@@ -65,7 +66,7 @@ impl PrivateDataset {
         };
         let sums = self.store().sum(|rows| {
             let caps = Caps::entrywise(rows, most);
-            loss.with(VertexSums { rows, caps: &caps, step: &step })
+            loss.with(ClippedSum { rows, caps: &caps, step: &step })
         })?;
         let values: Vec<i128> =
             sums.iter().map(|&v| i128::from(v)).chain(sums.iter().map(|&v| -i128::from(v))).collect();
@@ -95,25 +96,5 @@ impl LossVisitor for LossSums<'_> {
         loss_sums(self.rows, &self.candidates.points, most, |margin, label| {
             steps * loss.value(margin, label * label_scale)
         })
-    }
-}
-
-struct VertexSums<'a> {
-    rows: &'a Rows,
-    caps: &'a Caps,
-    step: &'a Step<'a>,
-}
-
-impl LossVisitor for VertexSums<'_> {
-    type Output = Vec<i64>;
-
-    fn visit<L: Loss>(self, loss: L) -> Vec<i64> {
-        clipped_sum(
-            self.rows,
-            self.caps,
-            self.step,
-            #[inline(always)]
-            |margin, label| loss.slope(margin, label),
-        )
     }
 }

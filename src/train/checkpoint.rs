@@ -1,7 +1,7 @@
 //! A file with the released values of a run, so that a run that was stopped goes on where it was.
 
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{BufRead, BufReader, Seek, SeekFrom, Write};
+use std::io::{BufRead, BufReader, ErrorKind, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -19,7 +19,8 @@ const FORMAT: &str = "rhograd-checkpoint-1";
 /// The file, locked for this process.
 ///
 /// A first line names the run and what it was asked; every further line holds one released value and a digest of all lines so
-/// far. A line that was cut off, and whatever follows it, was never seen by the run and is dropped.
+/// far. From the first line that is cut off or damaged on, lines are dropped: nothing of them was published, since the run is
+/// not complete, and their releases are made again.
 ///
 /// # Privacy
 /// It holds released values only. It is still for the custodian until the run is complete: of two runs that go on from one
@@ -173,7 +174,11 @@ fn read(file: &mut File, path: &Path) -> Fallible<Option<Found>> {
     let mut released = Vec::new();
     loop {
         text.clear();
-        let size = reader.read_line(&mut text).map_err(failed)?;
+        let size = match reader.read_line(&mut text) {
+            // What a crash left there is no text.
+            Err(e) if e.kind() == ErrorKind::InvalidData => break,
+            size => size.map_err(failed)?,
+        };
         let Some(line) = text.strip_suffix('\n').and_then(|text| serde_json::from_str::<Line>(text).ok()) else {
             break;
         };
