@@ -7,6 +7,8 @@ mod draft;
 mod fields;
 #[cfg(feature = "libsvm")]
 mod libsvm;
+#[cfg(feature = "parquet")]
+mod parquet;
 mod schema;
 mod source;
 mod synthetic;

@@ -1,7 +1,7 @@
 //! The bytes of a data file: read once or many times, plain or compressed, and the same bytes each time.
 
 use std::fs::{File, Metadata};
-use std::io::{BufReader, Cursor, Read};
+use std::io::{BufReader, Cursor, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -9,6 +9,8 @@ use flate2::bufread::MultiGzDecoder;
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::Xxh3;
 
+#[cfg(feature = "parquet")]
+use super::parquet::ParquetText;
 use crate::error::{Error, Fallible};
 
 /// What the file system says about a file; other content goes with another stamp, but for clocks that stand still.
@@ -54,11 +56,17 @@ enum Packing {
     Plain,
     Gzip,
     Zstd,
+    Parquet,
 }
 
+/// How a Parquet file begins and ends.
+const PARQUET: &[u8] = b"PAR1";
+
 impl Packing {
-    fn of(start: &[u8]) -> Self {
+    fn of(start: &[u8], end: &[u8]) -> Self {
         match start {
+            // Names of columns may begin like that.
+            _ if start == PARQUET && end == PARQUET => Packing::Parquet,
             [0x1f, 0x8b, ..] => Packing::Gzip,
             // A zstd frame, or a frame to be skipped before one.
             [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => Packing::Zstd,
@@ -87,17 +95,22 @@ impl Source {
         let metadata = file.metadata().map_err(failed)?;
         // A descriptor's name opens what is left of it on some systems, so it is read once like a pipe.
         let descriptor = path.starts_with("/dev/fd") || path == Path::new("/dev/stdin");
-        let mut start = Vec::new();
+        let (mut start, mut end) = (Vec::new(), Vec::new());
         let held = if metadata.is_file() && !descriptor {
             (&mut file).take(4).read_to_end(&mut start).map_err(failed)?;
+            if start == PARQUET {
+                file.seek(SeekFrom::End(-4)).map_err(failed)?;
+                file.take(4).read_to_end(&mut end).map_err(failed)?;
+            }
             Held::File(Stamp::of(&metadata))
         } else {
             let mut bytes = Vec::new();
             file.read_to_end(&mut bytes).map_err(failed)?;
             start.extend_from_slice(&bytes[..bytes.len().min(4)]);
+            end.extend_from_slice(&bytes[bytes.len().saturating_sub(4)..]);
             Held::Memory(bytes.into())
         };
-        Ok(Source { path: path.to_owned(), packing: Packing::of(&start), held })
+        Ok(Source { path: path.to_owned(), packing: Packing::of(&start, &end), held })
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -126,24 +139,47 @@ impl Source {
 
     /// Starts at the beginning; with `digest` the bytes on the disk are digested on the way.
     pub(super) fn reader(&self, digest: bool) -> Fallible<SourceReader<'_>> {
-        let raw = match &self.held {
+        let raw = self.raw()?;
+        if self.packing == Packing::Parquet {
+            return Ok(SourceReader { source: self, unpacked: self.parquet(raw, digest)? });
+        }
+        let tap = Tap { raw, count: 0, digest: digest.then(|| Box::new(Xxh3::new())) };
+        let unpacked = match self.packing {
+            Packing::Gzip => Unpacked::Gzip(Box::new(MultiGzDecoder::new(BufReader::with_capacity(1 << 16, tap)))),
+            Packing::Zstd => {
+                let decoder = zstd::stream::read::Decoder::new(tap);
+                Unpacked::Zstd(Box::new(decoder.map_err(|e| Error::io(&self.path, "unpack the data", e))?))
+            }
+            Packing::Plain | Packing::Parquet => Unpacked::Plain(tap),
+        };
+        Ok(SourceReader { source: self, unpacked })
+    }
+
+    #[cfg(feature = "parquet")]
+    fn parquet(&self, raw: Raw, digest: bool) -> Fallible<Unpacked> {
+        let failed = |e| Error::io(&self.path, "read the data", e);
+        let (text, file) = match raw {
+            Raw::Memory(bytes) => (ParquetText::new(bytes::Bytes::from_owner(bytes.into_inner())), None),
+            Raw::File(file) => (ParquetText::new(file.try_clone().map_err(failed)?), Some(file)),
+        };
+        Ok(Unpacked::Parquet { text: Box::new(text.map_err(|e| self.unreadable(&e))?), file, digest })
+    }
+
+    #[cfg(not(feature = "parquet"))]
+    fn parquet(&self, _: Raw, _: bool) -> Fallible<Unpacked> {
+        let problem = "is a Parquet file, and this build has no reader for it";
+        Err(Error::input(&self.path, problem, "build with --features parquet, or give a CSV file"))
+    }
+
+    fn raw(&self) -> Fallible<Raw> {
+        Ok(match &self.held {
             Held::Memory(bytes) => Raw::Memory(Cursor::new(bytes.clone())),
             Held::File(_) => {
                 let file = File::open(&self.path).map_err(|e| Error::io(&self.path, "read the data", e))?;
                 self.check_stamp(&file)?;
                 Raw::File(file)
             }
-        };
-        let tap = Tap { raw, count: 0, digest: digest.then(|| Box::new(Xxh3::new())) };
-        let unpacked = match self.packing {
-            Packing::Plain => Unpacked::Plain(tap),
-            Packing::Gzip => Unpacked::Gzip(Box::new(MultiGzDecoder::new(BufReader::with_capacity(1 << 16, tap)))),
-            Packing::Zstd => {
-                let decoder = zstd::stream::read::Decoder::new(tap);
-                Unpacked::Zstd(Box::new(decoder.map_err(|e| Error::io(&self.path, "unpack the data", e))?))
-            }
-        };
-        Ok(SourceReader { source: self, unpacked })
+        })
     }
 
     /// Digest of the bytes on the disk.
@@ -162,6 +198,12 @@ impl Source {
         if Stamp::of(&now) == *stamp { Ok(()) } else { Err(self.changed()) }
     }
 
+    /// Packed bytes that are not what they should be.
+    fn unreadable(&self, error: &std::io::Error) -> Error {
+        let cure = "pack it again, or give the plain file";
+        Error::input(&self.path, format!("cannot be unpacked ({error})"), cure)
+    }
+
     fn changed(&self) -> Error {
         Error::input(&self.path, "changed while it was read", "run again when nothing writes to it any more")
     }
@@ -177,6 +219,13 @@ enum Unpacked {
     Plain(Tap),
     Gzip(Box<MultiGzDecoder<BufReader<Tap>>>),
     Zstd(Box<zstd::stream::read::Decoder<'static, BufReader<Tap>>>),
+    /// Read here and there, so that its bytes are digested afterwards.
+    #[cfg(feature = "parquet")]
+    Parquet {
+        text: Box<ParquetText>,
+        file: Option<File>,
+        digest: bool,
+    },
 }
 
 impl SourceReader<'_> {
@@ -188,6 +237,8 @@ impl SourceReader<'_> {
                 Unpacked::Plain(tap) => tap.read(buffer),
                 Unpacked::Gzip(decoder) => decoder.read(buffer),
                 Unpacked::Zstd(decoder) => decoder.read(buffer),
+                #[cfg(feature = "parquet")]
+                Unpacked::Parquet { text, .. } => text.read(buffer),
             };
             match read {
                 Ok(0) => break,
@@ -204,31 +255,34 @@ impl SourceReader<'_> {
 
     /// Bytes read from the disk so far.
     pub(super) fn raw_bytes(&self) -> u64 {
-        self.tap().count
+        match &self.unpacked {
+            Unpacked::Plain(tap) => tap.count,
+            Unpacked::Gzip(decoder) => decoder.get_ref().get_ref().count,
+            Unpacked::Zstd(decoder) => decoder.get_ref().get_ref().count,
+            #[cfg(feature = "parquet")]
+            Unpacked::Parquet { text, .. } => text.raw_bytes(),
+        }
     }
 
     /// Ends a pass that read everything: refuses a file that changed meanwhile, and gives the digest asked for.
-    pub(super) fn finish(mut self) -> Fallible<Option<u128>> {
-        if let Raw::File(file) = &self.tap().raw {
+    pub(super) fn finish(self) -> Fallible<Option<u128>> {
+        let mut tap = match self.unpacked {
+            Unpacked::Plain(tap) => tap,
+            Unpacked::Gzip(decoder) => decoder.into_inner().into_inner(),
+            Unpacked::Zstd(decoder) => decoder.finish().into_inner(),
+            #[cfg(feature = "parquet")]
+            Unpacked::Parquet { file, digest, .. } => {
+                file.map_or(Ok(()), |file| self.source.check_stamp(&file))?;
+                return digest.then(|| self.source.digest()).transpose();
+            }
+        };
+        if let Raw::File(file) = &tap.raw {
             self.source.check_stamp(file)?;
-            if self.raw_bytes() != self.source.size() {
+            if tap.count != self.source.size() {
                 return Err(self.source.changed());
             }
         }
-        let tap = match &mut self.unpacked {
-            Unpacked::Plain(tap) => tap,
-            Unpacked::Gzip(decoder) => decoder.get_mut().get_mut(),
-            Unpacked::Zstd(decoder) => decoder.get_mut().get_mut(),
-        };
         Ok(tap.digest.take().map(|digest| digest.digest128()))
-    }
-
-    fn tap(&self) -> &Tap {
-        match &self.unpacked {
-            Unpacked::Plain(tap) => tap,
-            Unpacked::Gzip(decoder) => decoder.get_ref().get_ref(),
-            Unpacked::Zstd(decoder) => decoder.get_ref().get_ref(),
-        }
     }
 
     fn failed(&self, error: std::io::Error) -> Error {
@@ -236,7 +290,7 @@ impl SourceReader<'_> {
         if self.source.packing == Packing::Plain {
             return Error::io(path, "read the data", error);
         }
-        Error::input(path, format!("cannot be unpacked ({error})"), "pack it again, or give the plain file")
+        self.source.unreadable(&error)
     }
 }
 

@@ -204,3 +204,75 @@ fn libsvm_data_need_the_feature() {
     folder.write("trial.libsvm", both().1);
     refused(&folder, &format!("train trial.libsvm {TRAIN}"), &["trial.libsvm", "--features libsvm"]);
 }
+
+/// 500 records, some with nulls, as CSV and as Parquet.
+#[cfg(feature = "parquet")]
+fn table() -> (String, Vec<u8>) {
+    use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int32Type, Int64Type};
+    use parquet::file::writer::SerializedFileWriter;
+    let schema =
+        "message m { REQUIRED BYTE_ARRAY label (UTF8); REQUIRED INT32 1; REQUIRED INT64 3; OPTIONAL DOUBLE 7; }";
+    let schema = parquet::schema::parser::parse_message_type(schema).unwrap();
+    let mut writer = SerializedFileWriter::new(Vec::new(), schema.into(), Default::default()).unwrap();
+    let mut csv = String::from("label,1,3,7\n");
+    for part in 0..4 {
+        let records: Vec<(&str, i32, i64, Option<f64>)> = (125 * part..125 * (part + 1))
+            .map(|i| {
+                (["+1", "-1"][i % 3 % 2], i as i32 % 11, [0, 4, 5][i % 7 % 3], (i % 5 > 0).then(|| i as f64 / 999.0))
+            })
+            .collect();
+        for (label, x, c, z) in &records {
+            csv.push_str(&format!("{label},{x},{c},{}\n", z.map_or(String::new(), |z| z.to_string())));
+        }
+        let mut group = writer.next_row_group().unwrap();
+        macro_rules! column {
+            ($kind:ty, $values:expr, $levels:expr) => {{
+                let mut column = group.next_column().unwrap().unwrap();
+                column.typed::<$kind>().write_batch(&$values.collect::<Vec<_>>(), $levels, None).unwrap();
+                column.close().unwrap();
+            }};
+        }
+        let levels: Vec<i16> = records.iter().map(|r| i16::from(r.3.is_some())).collect();
+        column!(ByteArrayType, records.iter().map(|r| ByteArray::from(r.0)), None);
+        column!(Int32Type, records.iter().map(|r| r.1), None);
+        column!(Int64Type, records.iter().map(|r| r.2), None);
+        column!(DoubleType, records.iter().filter_map(|r| r.3), Some(&levels));
+        group.close().unwrap();
+    }
+    (csv, writer.into_inner().unwrap())
+}
+
+#[cfg(feature = "parquet")]
+#[test]
+fn parquet_data_train_predict_and_evaluate_like_csv() {
+    let folder = Folder::new();
+    folder.write("trial.schema.json", LIBSVM);
+    let (csv, parquet) = table();
+    folder.write("trial.csv", csv);
+    folder.write("short.parquet", &parquet[..parquet.len() - 9]);
+    folder.write("torn.parquet", [&parquet[..9], b"nothing but PAR1"].concat());
+    folder.write("trial.parquet", parquet);
+    let expected = model(&folder, "trial.csv", "").0;
+    let predictions = folder.succeed("predict m.json trial.csv").stdout;
+    for extra in ["", "--cache a.rows", "--cache a.rows", "--memory-limit 1MB"] {
+        assert!(model(&folder, "trial.parquet", extra).0 == expected, "{extra}");
+    }
+    assert_eq!(folder.succeed("predict m.json trial.parquet").stdout, predictions);
+    folder.succeed("evaluate m.json trial.parquet");
+    let draft = |name| folder.succeed(&format!("inspect {name} --name a")).stdout;
+    assert_eq!(draft("trial.parquet"), draft("trial.csv"));
+    refused(&folder, &format!("train torn.parquet {TRAIN}"), &["torn.parquet", "unpacked"]);
+    refused(&folder, &format!("train short.parquet {TRAIN}"), &["short.parquet"]);
+}
+
+#[cfg(not(feature = "parquet"))]
+#[test]
+fn parquet_data_need_the_feature() {
+    let folder = Folder::new();
+    folder.write("trial.schema.json", LIBSVM);
+    folder.write("trial.parquet", "PAR1 and much that nobody reads PAR1");
+    refused(&folder, &format!("train trial.parquet {TRAIN}"), &["trial.parquet", "--features parquet"]);
+    // A column may be called so.
+    folder.write("trial.csv", "PAR1,label,1,3,7\n1,+1,2,3,4\n");
+    model(&folder, "trial.csv", "");
+}
