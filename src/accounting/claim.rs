@@ -2,11 +2,11 @@
 
 use super::directed::add_up;
 use super::rdp::mechanisms::pure_rho;
-use super::{Conversion, pld, rdp};
+use super::{Conversion, perturbed_objective, pld, rdp};
 use crate::error::{Error, Fallible};
 use crate::num::round::up;
 use crate::privacy::{
-    Adjacency, BestRunEvent, Charge, Claim, Delta, Event, NoiseLaw, ObjectiveEvent, SampledEvent, total_rho,
+    Adjacency, BestRunEvent, Charge, Claim, Delta, Event, NoiseLaw, ObjectiveEvent, Rho, SampledEvent, total_rho,
 };
 
 /// Width of certified bounds over the epsilon that is asked for.
@@ -18,7 +18,8 @@ const SLACK: f64 = 3.0 * RELATIVE_WIDTH;
 /// A certified upper bound on the epsilon of charges together.
 ///
 /// By privacy-loss distributions, a selection counting as any mechanism of its epsilon; by Renyi divergences where an
-/// objective is perturbed or the best of several runs is opened; and by rho where all costs are plain zCDP. The smallest of those that hold.
+/// objective is perturbed or the best of several runs is opened; by the [`profile`] of one perturbed objective; and by rho
+/// where all costs are plain zCDP. The smallest of those that hold.
 ///
 /// # Errors
 /// When noise is discrete and a cost is no rho, for which no such bound is known here, or the bound is not finite.
@@ -39,18 +40,56 @@ pub fn epsilon(charges: &[Charge], adjacency: Adjacency, delta: Delta, about: f6
     if concentrated {
         bound = Conversion::Optimal.epsilon(total_rho(charges)?.upper(), delta)?.value();
     }
-    let event = Event::Composed { events: charges.iter().map(|charge| charge.event(adjacency)).collect() };
     if charges.iter().any(|charge| matches!(charge, Charge::Objective(_) | Charge::BestRun(_))) {
-        bound = rdp::epsilon(&rdp::curve(&event, adjacency)?, delta, rdp::Form::Improved)?.value;
+        let by_profile = profile(charges, adjacency, delta)?.unwrap_or(f64::INFINITY);
+        bound = renyi(charges, adjacency, delta)?.min(by_profile);
     } else if !discrete {
-        bound = bound.min(pld::epsilon(&event, adjacency, delta, about * RELATIVE_WIDTH)?.upper);
+        bound = bound.min(pld::epsilon(&composed(charges, adjacency), adjacency, delta, about * RELATIVE_WIDTH)?.upper);
     }
     if bound.is_finite() { Ok(bound) } else { Err(Error::numerical("epsilon", "no finite bound was found")) }
 }
 
+fn composed(charges: &[Charge], adjacency: Adjacency) -> Event {
+    Event::Composed { events: charges.iter().map(|charge| charge.event(adjacency)).collect() }
+}
+
+/// Epsilon of charges together by Renyi divergences, infinite where these are.
+///
+/// # Errors
+/// When a divergence is not known.
+///
+/// # Privacy
+/// An upper bound as [`epsilon`], which is never above it where an objective is perturbed.
+pub fn renyi(charges: &[Charge], adjacency: Adjacency, delta: Delta) -> Fallible<f64> {
+    Ok(rdp::epsilon(&rdp::curve(&composed(charges, adjacency), adjacency)?, delta, rdp::Form::Improved)?.value)
+}
+
+/// Epsilon of one perturbed objective with Gaussian releases by [`perturbed_objective::epsilon`]; `None` for other charges.
+///
+/// # Errors
+/// As there.
+///
+/// # Privacy
+/// An upper bound as [`epsilon`].
+pub fn profile(charges: &[Charge], adjacency: Adjacency, delta: Delta) -> Fallible<Option<f64>> {
+    let mut objective = None;
+    let mut others = Rho::zero();
+    for charge in charges {
+        match charge {
+            Charge::Objective(event) if objective.is_none() => objective = Some(event),
+            Charge::Gaussian(event) if charge.is_gaussian() => others = others.plus(&event.rho()),
+            _ => return Ok(None),
+        }
+    }
+    let by = |event: &ObjectiveEvent| {
+        perturbed_objective::epsilon(&event.perturbed.rho(), &others, event.curvature, adjacency, delta)
+    };
+    objective.map(by).transpose()
+}
+
 /// Completes the claim of a perturbed objective for a delta.
 ///
-/// As [`make`], with epsilon by Renyi divergences.
+/// As [`make`], with epsilon by its profile or by Renyi divergences, whichever is smaller.
 ///
 /// # Errors
 /// When no finite bound is found.
@@ -58,7 +97,7 @@ pub fn epsilon(charges: &[Charge], adjacency: Adjacency, delta: Delta, about: f6
 /// # Privacy
 /// An upper bound under the given relation.
 ///
-/// Reference: Redberg, Koskela and Wang 2023, Theorem 3.2; Bun and Steinke 2016, section 8.
+/// Reference: Redberg, Koskela and Wang 2023, the profile and Theorem 3.2; Bun and Steinke 2016, section 8.
 pub fn make_objective(event: ObjectiveEvent, adjacency: Adjacency, delta: Delta) -> Fallible<ObjectiveEvent> {
     let bound = epsilon(&[Charge::Objective(event.clone())], adjacency, delta, 1.0)?;
     Ok(ObjectiveEvent { claim: claimed(bound, delta)?, ..event })

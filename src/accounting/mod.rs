@@ -23,7 +23,7 @@
 //! | [`pld`] | certified bounds by privacy-loss distributions |
 //! | [`claim`] | what recorded charges guarantee together |
 //! | [`compose`] | composition theorems, filters and an odometer |
-//! | [`subsample`], [`selection`], [`erm`], [`integer_noise`], [`tail_bounds`] | single theorems |
+//! | [`subsample`], [`selection`], [`erm`], [`perturbed_objective`], [`integer_noise`], [`tail_bounds`] | single theorems |
 //! | [`finite`], [`bounds`], [`evidence`] | small laws exactly, lower bounds, what an experiment shows |
 //! | [`query`] | all of these as questions in JSON |
 //!
@@ -52,6 +52,7 @@ pub mod gaussian;
 pub mod integer_noise;
 pub mod notion;
 mod of_event;
+pub mod perturbed_objective;
 pub mod pld;
 pub mod query;
 pub mod rdp;

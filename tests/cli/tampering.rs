@@ -303,3 +303,23 @@ fn a_seeded_run_that_claims_secret_noise_is_found_with_the_ledger() {
     let outcome = folder.run("verify forged.json --ledger fair.ledger.sqlite");
     assert_eq!(outcome.code, Some(1), "{outcome:?}");
 }
+
+/// Models of earlier releases claim a perturbed objective by Renyi divergences, which promise less.
+#[test]
+fn a_statement_by_renyi_divergences_still_holds_and_nothing_below_the_profile_does() {
+    let folder = Folder::with("fair");
+    folder.succeed("train fair.csv --epsilon 1 --delta 1e-6 --algorithm objective-perturbation");
+    let mut model = ModelFile::read(&folder.path("fair.model.json")).unwrap();
+    let present = model.statement.guarantee.clone();
+    assert!(present.epsilon_pld.as_ref() == Some(&present.epsilon) && present.epsilon_rdp > present.epsilon_pld);
+    model.statement = Statement::earlier(model.statement.facts.clone()).unwrap();
+    assert_eq!(Some(&model.statement.guarantee.epsilon), present.epsilon_rdp.as_ref());
+    model.digest = model.expected_digest();
+    folder.write("earlier.json", model.to_json());
+    folder.succeed("verify earlier.json");
+    model.statement.guarantee.epsilon = "0.9".into();
+    model.digest = model.expected_digest();
+    folder.write("cheaper.json", model.to_json());
+    let outcome = folder.run("verify cheaper.json");
+    assert!(outcome.code == Some(1) && outcome.stdout.contains("recomputed"), "{outcome:?}");
+}

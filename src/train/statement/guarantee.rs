@@ -33,7 +33,8 @@ part! {
         epsilon_zcdp: Option<String>,
         /// By the classical zCDP conversion; absent where a cost is no rho.
         epsilon_zcdp_classical: Option<String>,
-        /// By privacy-loss distributions where rows are sampled, or by these or zCDP where candidates are chosen.
+        /// By privacy-loss distributions where rows are sampled or an objective is perturbed, or by these or zCDP where
+        /// candidates are chosen.
         epsilon_pld: Option<String>,
         /// By Renyi divergences; where an objective is perturbed or the best of several runs is opened.
         epsilon_rdp: Option<String>,
@@ -46,6 +47,9 @@ const BY_SAMPLED_LOSS: &str = "certified upper bound by privacy-loss distributio
 const BY_RENYI: &str = "Renyi divergences of objective perturbation (Redberg, Koskela and Wang 2023, Theorem 3.2, with \
      ln(1 + beta/Lambda)) and of the Gaussian releases, the best order";
 
+const BY_PROFILE: &str = "hockey-stick profile of objective perturbation (Redberg, Koskela and Wang 2023, with \
+     ln(1 + beta/Lambda)) composed with the Gaussian releases (Zhu, Dong and Wang 2022, Theorem 10)";
+
 const BY_BEST_RUN: &str = "Renyi divergences of the best of a geometric number of runs (Papernot and Steinke 2022, \
      Theorem 2 with eta = 1) and of the other releases, the best order";
 
@@ -53,7 +57,17 @@ const BY_LOSS_OR_ZCDP: &str = "the smaller of the optimal-order zCDP conversion 
      (Cesar and Rogers 2021) and a certified bound by privacy-loss distributions with each choice as a pure mechanism";
 
 impl Guarantee {
+    /// By the smallest bound that holds.
     pub(super) fn of(facts: &Facts) -> Fallible<Self> {
+        Self::with(facts, true)
+    }
+
+    /// As it was stated before the profile of a perturbed objective was used: no less, so still true.
+    pub(super) fn without_profile(facts: &Facts) -> Fallible<Self> {
+        Self::with(facts, false)
+    }
+
+    fn with(facts: &Facts, profile: bool) -> Fallible<Self> {
         let delta = facts.delta()?;
         let charges = facts.charges();
         let rho = total_rho(&charges)?;
@@ -76,21 +90,14 @@ impl Guarantee {
             Ok(decimal_up(claim::epsilon(&charges, facts.adjacency, delta, about)?, DIGITS))
         };
         if facts.is_claimed() {
+            let perturbed = |charge: &Charge| matches!(charge, Charge::Objective(_) | Charge::BestRun(_));
+            if charges.iter().any(perturbed) {
+                return Self::by_renyi(&charges, facts, profile, common);
+            }
             let about = charges.iter().filter_map(Charge::claim).map(|claim| claim.epsilon).fold(0.0, f64::max);
-            let best = charges.iter().any(|charge| matches!(charge, Charge::BestRun(_)));
-            let renyi = best || charges.iter().any(|charge| matches!(charge, Charge::Objective(_)));
             let bound = bound(about)?;
-            return Ok(Guarantee {
-                epsilon: bound.clone(),
-                epsilon_pld: (!renyi).then(|| bound.clone()),
-                epsilon_rdp: renyi.then_some(bound),
-                conversion: match (best, renyi) {
-                    (true, _) => BY_BEST_RUN.into(),
-                    (_, true) => BY_RENYI.into(),
-                    _ => BY_SAMPLED_LOSS.into(),
-                },
-                ..common
-            });
+            let conversion = BY_SAMPLED_LOSS.into();
+            return Ok(Guarantee { epsilon: bound.clone(), epsilon_pld: Some(bound), conversion, ..common });
         }
         let epsilon = |by: Conversion| by.epsilon(rho.upper(), delta).map(|e| decimal_up(e.value(), DIGITS));
         let official = facts.conversion();
@@ -122,6 +129,27 @@ impl Guarantee {
             epsilon_exact: if floored { Some(epsilon(Conversion::Exact)?) } else { None },
             epsilon_zcdp: Some(epsilon(Conversion::Optimal)?),
             epsilon_zcdp_classical: Some(epsilon(Conversion::Classical)?),
+            ..common
+        })
+    }
+
+    /// By Renyi divergences or, where that is asked for and smaller, by the profile of a perturbed objective.
+    fn by_renyi(charges: &[Charge], facts: &Facts, profile: bool, common: Guarantee) -> Fallible<Self> {
+        let delta = facts.delta()?;
+        let renyi = claim::renyi(charges, facts.adjacency, delta)?;
+        let known = if profile { claim::profile(charges, facts.adjacency, delta)? } else { None };
+        let smaller = known.filter(|epsilon| *epsilon < renyi);
+        let best = charges.iter().any(|charge| matches!(charge, Charge::BestRun(_)));
+        let conversion = match (smaller, best) {
+            (Some(_), _) => BY_PROFILE,
+            (None, true) => BY_BEST_RUN,
+            (None, false) => BY_RENYI,
+        };
+        Ok(Guarantee {
+            epsilon: decimal_up(smaller.unwrap_or(renyi), DIGITS),
+            epsilon_pld: smaller.map(|epsilon| decimal_up(epsilon, DIGITS)),
+            epsilon_rdp: Some(decimal_up(renyi, DIGITS)),
+            conversion: conversion.into(),
             ..common
         })
     }
