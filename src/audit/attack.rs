@@ -3,6 +3,7 @@
 use rayon::prelude::*;
 
 use super::distinguish::{Distinguisher, Runs};
+use super::draws::{Draws, seeds};
 use super::guarantee::{Guarantee, Shown};
 use super::neighbours::Worlds;
 use super::observe::{Seen, Watcher};
@@ -19,7 +20,7 @@ use crate::train::{Plan, Rehearsal};
 const THRESHOLDS: usize = 100;
 
 /// Runs that are paid for together where that is possible.
-const TOGETHER: usize = 500;
+const TOGETHER: usize = 250;
 
 /// What the adversary looks at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +36,8 @@ pub enum View {
 pub struct Attack {
     /// What the adversary looks at.
     pub view: View,
+    /// What the adversary is told of draws about rows.
+    pub draws: Draws,
     /// Runs in each world from which the rule is learned.
     pub learn: usize,
     /// Runs in each world on which it is judged.
@@ -92,21 +95,21 @@ pub fn attack(worlds: &Worlds, guarantee: &Guarantee, attack: &Attack) -> Fallib
 fn runs(worlds: &Worlds, world: usize, attack: &Attack) -> Fallible<Vec<(Vec<Seen>, Vec<f64>)>> {
     let loaded = &worlds.each[world];
     let (all, together) = (attack.learn + attack.judge, together(loaded.plan()));
-    let some = |ledger: &mut Fallible<Ledger>, first: usize| {
+    let first = attack.seed.wrapping_mul(1 << 32).wrapping_add(world as u64);
+    let some = |ledger: &mut Fallible<Ledger>, (index, seed): (usize, u64)| {
         let ledger = ledger.as_mut().map_err(|e| Error::numerical("ledger", e.to_string()))?;
-        let seed = attack.seed.wrapping_mul(1 << 32).wrapping_add(2 * first as u64 + world as u64);
-        let count = together.min(all - first);
+        let count = together.min(all - index * together);
         let mut rehearsal = Rehearsal::pay(loaded, ledger, NoiseSource::insecure_from_seed(seed), count)?;
-        (0..count).map(|_| one(&mut rehearsal)).collect::<Fallible<Vec<_>>>()
+        (0..count).map(|_| one(&mut rehearsal, attack.draws)).collect::<Fallible<Vec<_>>>()
     };
-    let parts: Fallible<Vec<_>> =
-        (0..all.div_ceil(together)).into_par_iter().map(|k| k * together).map_init(Ledger::in_memory, some).collect();
+    let seeds = seeds(attack.draws, loaded.plan(), worlds.position, first, all.div_ceil(together))?;
+    let parts: Fallible<Vec<_>> = seeds.into_par_iter().enumerate().map_init(Ledger::in_memory, some).collect();
     Ok(parts?.into_iter().flatten().collect())
 }
 
 /// What one run shows, and its model.
-fn one(rehearsal: &mut Rehearsal<'_>) -> Fallible<(Vec<Seen>, Vec<f64>)> {
-    let mut watcher = Watcher::default();
+fn one(rehearsal: &mut Rehearsal<'_>, draws: Draws) -> Fallible<(Vec<Seen>, Vec<f64>)> {
+    let mut watcher = Watcher::new(draws);
     let model = rehearsal.run(&mut |progress| {
         watcher.hear(progress);
         Ok(())
@@ -114,14 +117,18 @@ fn one(rehearsal: &mut Rehearsal<'_>) -> Fallible<(Vec<Seen>, Vec<f64>)> {
     Ok((watcher.seen, model))
 }
 
-/// How many runs are paid for together. A ledger confirms a claim at every payment, which takes longer than the run; but
-/// what is drawn for rows once per payment has to be drawn anew for every run.
+/// How many runs are paid for together: a payment takes about as long as a short run, and one with a claim longer. But what
+/// is drawn for rows once per payment has to be drawn anew for every run.
 fn together(plan: &Plan) -> usize {
-    let draws_once = |planned: &Planned| {
-        matches!(planned.query, Query::PrefixSums { .. } | Query::Phases { .. } | Query::BestRun { .. })
-    };
-    let claims = plan.charges().iter().any(|charge| charge.claim().is_some());
-    if claims && plan.holdout.is_none() && !plan.planned().iter().any(draws_once) { TOGETHER } else { 1 }
+    if plan.holdout.is_some() || plan.planned().iter().any(draws_once) { 1 } else { TOGETHER }
+}
+
+fn draws_once(planned: &Planned) -> bool {
+    match &planned.query {
+        Query::PrefixSums { .. } | Query::Phases { .. } => true,
+        Query::BestRun { candidates } => candidates.iter().flatten().any(draws_once),
+        _ => false,
+    }
 }
 
 /// The threshold and the point of the guarantee that promise most, by the runs for learning.

@@ -8,7 +8,7 @@ use crate::train::Plan;
 
 /// Where the curve of a run that is neither Gaussian nor one choice is tested: the few errors of an attack say most
 /// about large deltas.
-const DELTAS: [f64; 6] = [0.003, 0.01, 0.03, 0.1, 0.3, 0.5];
+const DELTAS: [f64; 8] = [0.003, 0.01, 0.03, 0.1, 0.2, 0.3, 0.4, 0.5];
 
 /// An epsilon below this is no point to test: rates would have to be equal up to delta.
 const LEAST_EPSILON: f64 = 0.3;

@@ -14,10 +14,12 @@
 
 mod attack;
 mod distinguish;
+mod draws;
 mod guarantee;
 mod neighbours;
 mod observe;
 
 pub use attack::{Attack, Verdict, View, attack};
+pub use draws::Draws;
 pub use guarantee::{Guarantee, Shown};
 pub use neighbours::{Instance, Neighbours, Worlds};

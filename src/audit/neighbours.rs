@@ -30,6 +30,8 @@ pub enum Instance {
     Labels,
     /// The same with a numeric target at its bound.
     Numbers,
+    /// The same; replaced by a record at a right angle with the other label, which moves gradients less and matrices more.
+    Turned,
     /// Two labels and nothing but the intercept: the released vectors have one coordinate, so that no direction is unknown.
     LabelsAlone,
     /// The same with a numeric target.
@@ -42,7 +44,7 @@ impl Instance {
     fn task(self) -> Task {
         match self {
             Instance::Numbers | Instance::NumbersAlone => Task::Regression,
-            Instance::Labels | Instance::LabelsAlone | Instance::Classes => Task::Classification,
+            Instance::Labels | Instance::Turned | Instance::LabelsAlone | Instance::Classes => Task::Classification,
         }
     }
 
@@ -53,7 +55,7 @@ impl Instance {
     /// Targets of a pair of common records whose gradients cancel, of the canary and of the record it replaces.
     fn targets(self) -> [&'static str; 4] {
         match self {
-            Instance::Labels | Instance::LabelsAlone => ["yes", "no", "yes", "no"],
+            Instance::Labels | Instance::Turned | Instance::LabelsAlone => ["yes", "no", "yes", "no"],
             Instance::Numbers | Instance::NumbersAlone => ["1", "-1", "1", "-1"],
             Instance::Classes => ["p", "p", "q", "r"],
         }
@@ -74,7 +76,7 @@ impl Instance {
     }
 
     fn schema(self) -> Schema {
-        let labels = matches!(self, Instance::Labels | Instance::LabelsAlone);
+        let labels = matches!(self, Instance::Labels | Instance::Turned | Instance::LabelsAlone);
         let bound = |value: f64| (self.task() == Task::Regression).then_some(value);
         Schema {
             name: "canary".into(),
@@ -102,11 +104,12 @@ impl Instance {
         let pair = [self.record("0,common", one), self.record("0,common", other)];
         let common = pair.iter().cycle().take(2 * pairs).cloned();
         let nothing = std::iter::repeat_n(self.record("0,common", "?"), null);
+        let elsewhere = if self == Instance::Turned { "-1,common" } else { "1,canary" };
         Neighbours {
             schema: self.schema(),
             header: self.record("x,c", "y"),
             common: common.chain(nothing).collect(),
-            absent: replaced.then(|| self.record("1,canary", instead)),
+            absent: replaced.then(|| self.record(elsewhere, instead)),
             present: self.record("1,canary", canary),
         }
     }
@@ -115,6 +118,8 @@ impl Instance {
 /// A run planned on each of two neighbours: without the record, and with it.
 pub struct Worlds {
     pub(super) each: [Loaded; 2],
+    /// The place of the record among the rows, the last.
+    pub(super) position: usize,
 }
 
 impl Worlds {
@@ -136,7 +141,8 @@ impl Worlds {
             let kept = file_of(lines)?;
             load(config, neighbours.schema.clone(), &CsvFile::open(kept.path())?, &|_, _| ())
         };
-        Ok(Worlds { each: [world(neighbours.absent.as_ref())?, world(Some(&neighbours.present))?] })
+        let each = [world(neighbours.absent.as_ref())?, world(Some(&neighbours.present))?];
+        Ok(Worlds { each, position: neighbours.common.len() })
     }
 
     /// The run without the record.

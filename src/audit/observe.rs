@@ -1,5 +1,6 @@
 //! What an adversary sees of one run, in units of the noise.
 
+use super::draws::Draws;
 use crate::optim::Progress;
 use crate::privacy::Charge;
 use crate::private::{PhasePlan, Query};
@@ -27,14 +28,19 @@ pub(super) struct Seen {
 }
 
 /// Keeps what is released in one run.
-#[derive(Default)]
 pub(super) struct Watcher {
     pub(super) seen: Vec<Seen>,
+    draws: Draws,
     /// The last noised vector, not scaled.
     last: Vec<f64>,
 }
 
 impl Watcher {
+    /// An adversary who has seen nothing yet.
+    pub(super) fn new(draws: Draws) -> Self {
+        Watcher { seen: Vec::new(), draws, last: Vec::new() }
+    }
+
     /// Takes one release in.
     pub(super) fn hear(&mut self, progress: &Progress<'_>) {
         let raw: Vec<f64> = progress.released.values().iter().map(|&v| v as f64).collect();
@@ -42,8 +48,10 @@ impl Watcher {
             Charge::Gaussian(event) => (layout_of(progress.query), event.log2_scale),
             Charge::Sampled(event) => (Layout::Sampled(event.rate()), event.sampled.log2_scale),
             Charge::Selection(event) => (Layout::Choice(event.candidates), 0),
-            // The noise was used inside the gate; the answer follows as a release of its own, or is the model.
-            Charge::Objective(_) | Charge::BestRun(_) => return,
+            // Of the best run, its candidate; what else is known of it is the model.
+            Charge::BestRun(_) => (layout_of(progress.query), 0),
+            // The noise was used inside the gate; the answer follows as a release of its own.
+            Charge::Objective(_) => return,
         };
         let sigma = 2f64.powi(scale as i32);
         let values: Vec<f64> = match (layout, progress.query) {
@@ -51,7 +59,9 @@ impl Watcher {
             (_, Query::Direction { .. }) => vec![along(&raw, &self.last) / sigma],
             _ => raw.iter().map(|v| v / sigma).collect(),
         };
-        self.seen.push(Seen { layout, values });
+        // Whoever knows where the record is in a pass has nothing to mix over.
+        let told = self.draws == Draws::Known && matches!(layout, Layout::Batches(_) | Layout::Phases(_));
+        self.seen.push(Seen { layout: if told { Layout::Plain } else { layout }, values });
         self.last = raw;
     }
 }
@@ -60,6 +70,7 @@ fn layout_of(query: &Query) -> Layout {
     match query {
         Query::PrefixSums { batches, .. } => Layout::Batches(*batches),
         Query::Phases { plan } => Layout::Phases(*plan),
+        Query::BestRun { candidates } => Layout::Choice(candidates.len() as u64),
         _ => Layout::Plain,
     }
 }

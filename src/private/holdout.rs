@@ -26,6 +26,17 @@ pub enum HoldOut {
     },
 }
 
+impl HoldOut {
+    /// The positions held out of the first `all`, in order: a function of these numbers and the source alone.
+    pub(crate) fn chosen(self, all: usize, source: &NoiseSource) -> Vec<usize> {
+        match self {
+            // No release has this number: numbers end one before it.
+            HoldOut::Coins { exponent } => poisson_sample(exponent, all, source, u32::MAX),
+            HoldOut::Exactly { rows } => first_of_an_order(rows, all, source),
+        }
+    }
+}
+
 impl Paid {
     /// Divides a data set into those held out and the rest. The same run always divides in the same way.
     ///
@@ -38,11 +49,8 @@ impl Paid {
     /// # Errors
     /// When an exact number is asked for under a relation that hides the number of rows, or exceeds it, and when rows are in a file.
     pub fn hold_out(&self, data: PrivateDataset, how: HoldOut) -> Fallible<(PrivateDataset, PrivateDataset)> {
-        let chosen = match (how, data.public_len()) {
-            // No release has this number: numbers end one before it.
-            (HoldOut::Coins { exponent }, _) => poisson_sample(exponent, data.private_len(), self.source(), u32::MAX),
-            (HoldOut::Exactly { rows }, Some(all)) if rows <= all => first_of_an_order(rows, all, self.source()),
-            (HoldOut::Exactly { .. }, Some(_)) => {
+        match (how, data.public_len()) {
+            (HoldOut::Exactly { rows }, Some(all)) if rows > all => {
                 return Err(Error::refused("the hold-out has more rows than the data set", "hold out fewer"));
             }
             (HoldOut::Exactly { .. }, None) => {
@@ -51,13 +59,15 @@ impl Paid {
                     "hold out by coins",
                 ));
             }
-        };
+            _ => (),
+        }
+        let chosen = how.chosen(data.private_len(), self.source());
         data.divided(&chosen)
     }
 }
 
-fn first_of_an_order(rows: u64, all: u64, source: &NoiseSource) -> Vec<usize> {
-    let mut chosen = shuffled(all as usize, source.row_stream(ORDER));
+fn first_of_an_order(rows: u64, all: usize, source: &NoiseSource) -> Vec<usize> {
+    let mut chosen = shuffled(all, source.row_stream(ORDER));
     chosen.truncate(rows as usize);
     chosen.sort_unstable();
     chosen

@@ -9,7 +9,7 @@ use super::{Permit, PrivateDataset, Query, Released};
 use crate::error::{Error, Fallible};
 use crate::kernel::{FixedStep, LARGEST_WEIGHT, LOG2_WEIGHT, fixed_pass, rounding};
 use crate::loss::{Curved, LOG2_SLOPE, MonotoneSlope};
-use crate::noise::NoiseStream;
+use crate::noise::{NoiseSource, NoiseStream};
 use crate::privacy::{Adjacency, Charge, L2, Sensitivity};
 
 /// Most phases: the last uses `2^-8` of the rows at `2^-14` of the first step, and is released so much finer that its rounding,
@@ -110,7 +110,7 @@ impl Permit<L2> {
         self.check(data.scope(), &Sensitivity::new(sensitivity))?;
         let len = plan.dimension * plan.phases() as usize;
         let noise = self.draw(len)?;
-        let mut order = shuffled(plan.rows as usize, self.noise.row_stream(0)).into_iter();
+        let mut order = order_of(plan.rows as usize, &self.noise).into_iter();
         let blocks = (0..plan.phases()).map(|phase| order.by_ref().take(plan.block(phase) as usize).collect());
         let unit = i128::from(data.unit()) << LOG2_WEIGHT;
         Ok(Phases {
@@ -128,6 +128,11 @@ impl Permit<L2> {
             phase: 0,
         })
     }
+}
+
+/// The order in which a pass reads the rows: blocks of it are the phases.
+pub(crate) fn order_of(rows: usize, source: &NoiseSource) -> Vec<usize> {
+    shuffled(rows, source.row_stream(0))
 }
 
 /// All positions in an order that depends on the stream and their number alone.

@@ -85,7 +85,7 @@ impl Permit<L2> {
 }
 
 /// The batch of each row in turn, uniform up to `2^-50` and independent of everything else.
-fn batch_of(source: &NoiseSource, batches: u32) -> impl FnMut(usize) -> usize {
+pub(crate) fn batch_of(source: &NoiseSource, batches: u32) -> impl FnMut(usize) -> usize {
     let mut stream = source.row_stream(0);
     move |row| {
         if row.is_multiple_of(BLOCK) {

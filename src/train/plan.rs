@@ -50,7 +50,7 @@ impl Holdout {
     }
 
     /// How rows are chosen: an exact number of them where all may know how many there are, else by coins.
-    pub(super) fn choice(&self, public_len: Option<u64>) -> HoldOut {
+    pub(crate) fn choice(&self, public_len: Option<u64>) -> HoldOut {
         match public_len {
             Some(n) => HoldOut::Exactly { rows: n - training_rows(n, Some(self.share)) },
             None => HoldOut::Coins { exponent: (-(-self.share).ln_1p() * 2f64.powi(64)) as u64 },

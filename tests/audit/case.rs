@@ -1,0 +1,133 @@
+//! One configuration under attack, honest and with too little noise.
+
+use rhograd::audit::{Attack, Draws, Guarantee, Instance, Verdict, View, Worlds, attack};
+use rhograd::optim::Settings;
+use rhograd::privacy::{Adjacency, Delta, Epsilon, Rho};
+use rhograd::train::{Algorithm, Budget, Candidate, TrainConfig};
+
+/// Probability that a bound of one attack on an honest trainer is wrong; times the number of cases below 1e-4.
+pub const MISS: f64 = 1e-6;
+
+/// mu of a Gaussian run: large enough for few trials to tell 0.8 of the noise, small enough for rates away from zero.
+pub const MU: f64 = 3.0;
+
+/// Runs in each world by which most attacks are judged.
+const TRIALS: usize = 3000;
+
+/// Steps so small that iterates stay at zero and a saturated record adds the same vector to every release.
+pub const STILL: f64 = 1e-7;
+
+pub const BOTH: [Adjacency; 2] = [Adjacency::AddRemove, Adjacency::ReplaceOne];
+
+/// One configuration under attack.
+pub struct Case {
+    pub name: String,
+    pub config: TrainConfig,
+    pub instance: Instance,
+    pub pairs: usize,
+    pub null: usize,
+    pub view: View,
+    pub draws: Draws,
+    /// Noise of the faulty trainer over what the claim needs.
+    pub fault: f64,
+    /// The budget of the faulty trainer, where it is not rho over the square of the fault.
+    pub louder: Option<f64>,
+    pub trials: usize,
+    /// Attacked for the table only.
+    pub long: bool,
+}
+
+impl Case {
+    pub fn new(algorithm: Algorithm, adjacency: Adjacency, instance: Instance) -> Self {
+        let budget = Budget::Rho(Rho::from_f64(MU * MU / 2.0).unwrap(), Some(Delta::new(1e-6).unwrap()));
+        let rows = (adjacency == Adjacency::AddRemove).then_some(1000);
+        let config = TrainConfig { algorithm, adjacency, rows, ..TrainConfig::new(budget) };
+        let name = format!("{} {adjacency} {instance:?}", algorithm.name());
+        let (view, draws) = (View::Releases, Draws::Secret);
+        let (fault, louder, trials, long) = (0.8, None, TRIALS, false);
+        Case { name, config, instance, pairs: 2, null: 0, view, draws, fault, louder, trials, long }
+    }
+
+    pub fn set(mut self, settings: Settings) -> Self {
+        self.config.settings = settings;
+        self
+    }
+
+    pub fn raw(mut self) -> Self {
+        self.config.standardise = Some(false);
+        self
+    }
+
+    /// Without other records, and to an adversary who knows where the record is.
+    pub fn known(mut self) -> Self {
+        (self.pairs, self.draws) = (0, Draws::Known);
+        self
+    }
+
+    pub fn fault(mut self, fault: f64) -> Self {
+        self.fault = fault;
+        self
+    }
+
+    pub fn called(mut self, what: &str) -> Self {
+        self.name += &format!(", {what}");
+        self
+    }
+
+    pub fn seen(mut self, view: View) -> Self {
+        self.name += &format!(" {view:?}");
+        self.view = view;
+        self
+    }
+
+    /// The best of a grid of candidates instead of one run.
+    pub fn tuned(mut self, grid: &str) -> Self {
+        self.config.tune = Candidate::grid(grid, &self.config).unwrap();
+        self.name = format!("tuned {}", self.name);
+        self
+    }
+
+    pub fn epsilon(mut self, epsilon: f64, louder: f64, delta: f64) -> Self {
+        self.config.budget = Budget::Epsilon(Epsilon::new(epsilon).unwrap(), Some(Delta::new(delta).unwrap()));
+        self.louder = Some(louder);
+        self
+    }
+
+    pub fn faulty(&self) -> TrainConfig {
+        let budget = match (&self.config.budget, self.louder) {
+            (Budget::Rho(rho, delta), _) => {
+                Budget::Rho(Rho::from_f64(rho.lower() / self.fault.powi(2)).unwrap(), *delta)
+            }
+            (Budget::Epsilon(_, delta), louder) => Budget::Epsilon(Epsilon::new(louder.unwrap()).unwrap(), *delta),
+        };
+        TrainConfig { budget, ..self.config.clone() }
+    }
+
+    pub fn worlds(&self, config: &TrainConfig) -> Worlds {
+        let replaced = config.adjacency == Adjacency::ReplaceOne;
+        Worlds::load(config, &self.instance.neighbours(self.pairs, self.null, replaced)).unwrap()
+    }
+
+    /// The verdicts on the honest and on the faulty trainer, both against the claim of the honest one.
+    pub fn verdicts(&self) -> [Verdict; 2] {
+        let honest = self.worlds(&self.config);
+        let claim = Guarantee::of(honest.absent().plan()).unwrap();
+        let faulty = self.worlds(&self.faulty());
+        let ratio = noise(&faulty) / noise(&honest);
+        assert!((ratio / self.fault - 1.0).abs() < 0.03, "{}: the planted fault is {ratio}", self.name);
+        let size = Attack {
+            view: self.view,
+            draws: self.draws,
+            learn: self.trials / 2,
+            judge: self.trials,
+            confidence: 1.0 - MISS,
+            seed: 1,
+        };
+        [honest, faulty].map(|worlds| attack(&worlds, &claim, &size).unwrap())
+    }
+}
+
+/// The noise over the sensitivity of the last kind of release.
+pub fn noise(worlds: &Worlds) -> f64 {
+    worlds.present().plan().charges().last().unwrap().noise_multiplier()
+}

@@ -1,0 +1,80 @@
+//! Full-batch descent under attack.
+
+use rhograd::audit::{Instance, View};
+use rhograd::optim::{Averaging, Settings};
+use rhograd::privacy::Adjacency;
+use rhograd::train::Algorithm;
+
+use super::case::{BOTH, Case, STILL};
+
+pub fn still() -> Settings {
+    Settings { learning_rate: Some(STILL), clip: Some(0.05), steps: Some(4), ..Settings::default() }
+}
+
+pub fn gradient_descent() -> Vec<Case> {
+    let mut cases = Vec::new();
+    for adjacency in BOTH {
+        let dp_gd = |instance| Case::new(Algorithm::DpGd, adjacency, instance).raw().set(still());
+        cases.push(dp_gd(Instance::Labels));
+        let last = Settings { averaging: Some(Averaging::Last), momentum: Some(0.0), ..still() };
+        cases.push(dp_gd(Instance::Labels).set(last).seen(View::Model));
+        cases.push(Case::new(Algorithm::DpGdTheory, adjacency, Instance::Labels).set(still()));
+    }
+    cases
+}
+
+/// Noise of the faulty trainer where the theorem is not met with equality under replace-one.
+pub fn fault_of(adjacency: Adjacency, added: f64, replaced: f64) -> f64 {
+    if adjacency == Adjacency::AddRemove { added } else { replaced }
+}
+
+pub fn whitened() -> Vec<Case> {
+    let mut cases = Vec::new();
+    for adjacency in BOTH {
+        let whitened = |instance| Case::new(Algorithm::Whitened, adjacency, instance).raw().set(still());
+        // A replaced label leaves the Gram matrix as it is.
+        cases.push(whitened(Instance::LabelsAlone).fault(fault_of(adjacency, 0.8, 0.7)));
+        cases.push(whitened(Instance::Labels).fault(fault_of(adjacency, 0.8, 0.75)));
+        // Gradients of two classes are at an angle of 120 degrees, not 180, and directions vary with the released matrix.
+        let classes = whitened(Instance::Classes).fault(fault_of(adjacency, 0.65, 0.6));
+        cases.push(Case { trials: 2000, long: adjacency == Adjacency::ReplaceOne, ..classes });
+        let classes = Case::new(Algorithm::DpGd, adjacency, Instance::Classes).raw().set(still());
+        cases.push(classes.fault(fault_of(adjacency, 0.8, 0.75)));
+    }
+    cases
+}
+
+/// Runs as people make them: every constant by its rule, moments released, iterates that move.
+pub fn by_rule() -> Vec<Case> {
+    let mut cases = Vec::new();
+    cases.push(Case::new(Algorithm::Auto, Adjacency::AddRemove, Instance::NumbersAlone).called("by rule"));
+    let replaced = Case::new(Algorithm::Auto, Adjacency::ReplaceOne, Instance::NumbersAlone).called("by rule");
+    cases.push(Case { null: 300, ..replaced }.fault(0.7));
+    let steps = |steps| Settings { steps: Some(steps), ..Settings::default() };
+    for (instance, count) in [(Instance::Labels, 4), (Instance::Numbers, 10)] {
+        let case = Case::new(Algorithm::DpGd, Adjacency::AddRemove, instance).set(steps(count));
+        cases.push(Case { long: instance == Instance::Numbers, ..case.called("moving") });
+    }
+    let mut private = Case::new(Algorithm::DpGd, Adjacency::AddRemove, Instance::Labels).raw().set(still());
+    private.config.rows = None;
+    cases.push(private.called("private count"));
+    for averaging in [Averaging::Tail, Averaging::Mean] {
+        let set = Settings { averaging: Some(averaging), ..still() };
+        let case = Case::new(Algorithm::DpGd, Adjacency::AddRemove, Instance::Labels).raw().set(set);
+        let case = case.seen(View::Model).called(&format!("{averaging:?}")).fault(0.7);
+        cases.push(Case { long: averaging == Averaging::Mean, ..case });
+    }
+    // A row trains or is held out; both are charged, and more is spent on what the adversary knows to have happened.
+    for adjacency in BOTH {
+        let case = |share: f64| {
+            let mut case = Case::new(Algorithm::DpGd, adjacency, Instance::Labels).raw().set(still());
+            (case.config.evaluate_budget, case.config.holdout) = (Some(share), 0.5);
+            Case { null: 1, ..case }.known().called("paid evaluation")
+        };
+        cases.push(case(0.05).called("trained on"));
+        // No record has the largest loss and is rightly classified, and a replaced one leaves the count as it is.
+        let held_out = case(0.95).called("held out").fault(fault_of(adjacency, 0.4, 0.12));
+        cases.push(Case { trials: 1000, ..held_out });
+    }
+    cases
+}
