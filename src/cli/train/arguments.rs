@@ -81,7 +81,8 @@ the whole cost to the ledger before the first noise is drawn.";
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(in crate::cli) struct TrainArguments {
-    /// CSV file with a header, plain or packed by gzip or zstd; one line is one record
+    /// CSV file with a header, plain or packed by gzip or zstd; one line is one record (builds with `--features libsvm,parquet` read
+    /// those, too)
     pub(super) data: PathBuf,
     #[command(flatten)]
     pub(super) schema: SchemaArgument,
