@@ -7,7 +7,7 @@ use rhograd::kernel::{RawRow, Rows, RowsBuilder, Shape};
 use rhograd::ledger::Ledger;
 use rhograd::loss::Curved;
 use rhograd::noise::NoiseSource;
-use rhograd::optim::Settings;
+use rhograd::optim::{Averaging, Settings};
 use rhograd::privacy::{Adjacency, DatasetId, Delta, Epsilon, GaussianEvent, L2, NoiseLaw, Rho, Scope, total_rho};
 use rhograd::private::{Direction, Gradient, PhasePlan, PrivateDataset, Query, Sensitive, pay};
 use rhograd::train::{Algorithm, Budget, Metrics, ModelKind, Plan, TrainConfig, evaluate, load, train};
@@ -15,7 +15,7 @@ use rhograd::train::{Algorithm, Budget, Metrics, ModelKind, Plan, TrainConfig, e
 /// The relations under which an algorithm is defined; the theorem of the last group is about replacement.
 fn relations(algorithm: Algorithm) -> &'static [Adjacency] {
     match algorithm {
-        Algorithm::Localization => &[Adjacency::ReplaceOne],
+        Algorithm::Localization | Algorithm::OnePass => &[Adjacency::ReplaceOne],
         _ => &[Adjacency::AddRemove, Adjacency::ReplaceOne],
     }
 }
@@ -83,6 +83,9 @@ fn a_setting_without_a_meaning_is_refused_by_name() {
         (Algorithm::AdaSsp, "--learning-rate", Settings { learning_rate: Some(0.5), ..Settings::default() }),
         (Algorithm::NewtonDoubleNoise, "--l2", Settings { l2: Some(0.5), ..Settings::default() }),
         (Algorithm::Localization, "--l2", Settings { l2: Some(0.5), ..Settings::default() }),
+        (Algorithm::OnePass, "--l2", Settings { l2: Some(0.5), ..Settings::default() }),
+        (Algorithm::OnePass, "--averaging", Settings { averaging: Some(Averaging::Tail), ..Settings::default() }),
+        (Algorithm::OnePass, "--steps", Settings { steps: Some(6_001), ..Settings::default() }),
         (Algorithm::Newton, "--momentum", Settings { momentum: Some(0.5), ..Settings::default() }),
         (Algorithm::Newton, "--l1", Settings { l1: 0.5, ..Settings::default() }),
         (Algorithm::BoostedAdaSsp, "--l1", Settings { l1: 0.5, ..Settings::default() }),
@@ -96,13 +99,14 @@ fn a_setting_without_a_meaning_is_refused_by_name() {
 }
 
 /// Those whose constants and theory are for the logistic and the squared loss only.
-const CURVED: [Algorithm; 6] = [
+const CURVED: [Algorithm; 7] = [
     Algorithm::AdaSsp,
     Algorithm::BoostedAdaSsp,
     Algorithm::Newton,
     Algorithm::NewtonDoubleNoise,
     Algorithm::DpFtrl,
     Algorithm::Localization,
+    Algorithm::OnePass,
 ];
 
 #[test]
@@ -124,15 +128,17 @@ fn a_loss_without_a_theory_is_refused_with_the_cure() {
 }
 
 #[test]
-fn blocks_of_public_size_leave_out_a_hold_out_of_public_size() {
-    let adjacency = Adjacency::ReplaceOne;
-    let config = TrainConfig { evaluate_budget: Some(0.1), ..config(Algorithm::Localization, adjacency, 1.0) };
-    let plan = Plan::new(&config, &schema("fair"), Some(6_001)).unwrap();
-    let phases = plan.planned().into_iter().find_map(|planned| match planned.query {
-        Query::Phases { plan } => Some(plan.rows),
-        _ => None,
-    });
-    assert_eq!((phases, plan.training_rows()), (Some(4_801), Some(4_801)));
+fn blocks_and_batches_of_public_size_leave_out_a_hold_out_of_public_size() {
+    for algorithm in [Algorithm::Localization, Algorithm::OnePass] {
+        let config = TrainConfig { evaluate_budget: Some(0.1), ..config(algorithm, Adjacency::ReplaceOne, 1.0) };
+        let plan = Plan::new(&config, &schema("fair"), Some(6_001)).unwrap();
+        let rows = plan.planned().into_iter().find_map(|planned| match planned.query {
+            Query::Phases { plan } => Some(plan.rows),
+            Query::OnePass { plan } => Some(plan.rows),
+            _ => None,
+        });
+        assert_eq!((rows, plan.training_rows()), (Some(4_801), Some(4_801)), "{}", algorithm.name());
+    }
 }
 
 #[test]

@@ -78,7 +78,7 @@ fn source(config: &TrainConfig) -> (Schema, CsvFile) {
 fn config(algorithm: Algorithm) -> TrainConfig {
     let budget = Budget::Epsilon(Epsilon::new(1.0).unwrap(), Some(Delta::new(1e-5).unwrap()));
     let adjacency = match algorithm {
-        Algorithm::Localization => Adjacency::ReplaceOne,
+        Algorithm::Localization | Algorithm::OnePass => Adjacency::ReplaceOne,
         _ => Adjacency::AddRemove,
     };
     let settings = match algorithm {
@@ -118,6 +118,7 @@ fn every_algorithm_goes_on_from_every_release() {
         Algorithm::NewtonDoubleNoise,
         Algorithm::DpFtrl,
         Algorithm::Localization,
+        Algorithm::OnePass,
         Algorithm::OutputPerturbation,
         Algorithm::ObjectivePerturbation,
         Algorithm::FrankWolfe,

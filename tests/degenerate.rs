@@ -180,7 +180,8 @@ fn takes_only(algorithm: Algorithm, families: &[&str], shapes: &[Shape]) {
         for (epsilon, evaluate_budget) in [(2.0, None), (rich, Some(0.2))] {
             for model in FAMILIES {
                 let config = TrainConfig { evaluate_budget, ..config(algorithm, model, adjacency, epsilon) };
-                let defined = algorithm != Algorithm::Localization || adjacency == Adjacency::ReplaceOne;
+                let replaced = matches!(algorithm, Algorithm::Localization | Algorithm::OnePass);
+                let defined = !replaced || adjacency == Adjacency::ReplaceOne;
                 let taken = if families.contains(&model) && defined { shapes } else { &[] };
                 let expected: Vec<_> = taken.iter().map(|(shape, ..)| *shape).collect();
                 assert_eq!(survey(&config, model, &SHAPES, &CONTENTS), expected, "{config:?}");
@@ -237,6 +238,7 @@ fn newton() {
 fn one_pass() {
     takes_only(Algorithm::DpFtrl, &["logistic", "linear", "ridge"], &SHAPES);
     takes_only(Algorithm::Localization, &["logistic", "linear"], &SHAPES);
+    takes_only(Algorithm::OnePass, &["logistic", "linear"], &SHAPES);
 }
 
 #[test]

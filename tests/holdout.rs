@@ -154,21 +154,24 @@ fn an_exact_hold_out_is_refused_where_it_would_tell_or_move_other_rows() {
 }
 
 #[test]
-fn localization_trains_beside_a_hold_out_and_verifies() {
-    let folder = Folder::with("fair");
-    let train =
-        "train fair.csv --algorithm localization --adjacency replace-one --epsilon 8 --evaluate-budget 0.2 --json";
-    let summary = folder.succeed(train).json();
-    let accuracy = summary["evaluation"]["metrics"]["accuracy"]["value"].as_f64().unwrap();
-    let truth = folder.succeed("evaluate fair.model.json fair.csv --json").json()["accuracy"].as_f64().unwrap();
-    assert!((accuracy - truth).abs() < 0.06, "{accuracy} {truth}");
-    let scope = &folder.json("fair.model.json")["statement"]["scope"];
-    // A fifth of 6,366 rows.
-    assert!(scope["evaluation_on_private_data"].as_str().unwrap().contains("on 1273 rows held out at random"));
-    folder.succeed("verify fair.model.json --ledger fair.ledger.sqlite --log fair.log.jsonl");
-    // Another share means another number of rows that train, and another plan.
-    folder.edit("fair.model.json", "\"holdout\": 0.2", "\"holdout\": 0.3");
-    assert_eq!(folder.run("verify fair.model.json").code, Some(1));
+fn passes_of_public_size_train_beside_a_hold_out_and_verify() {
+    for name in ["localization", "one-pass"] {
+        let folder = Folder::with("fair");
+        let train = format!(
+            "train fair.csv --algorithm {name} --adjacency replace-one --epsilon 8 --evaluate-budget 0.2 --json"
+        );
+        let summary = folder.succeed(&train).json();
+        let accuracy = summary["evaluation"]["metrics"]["accuracy"]["value"].as_f64().unwrap();
+        let truth = folder.succeed("evaluate fair.model.json fair.csv --json").json()["accuracy"].as_f64().unwrap();
+        assert!((accuracy - truth).abs() < 0.06, "{name}: {accuracy} {truth}");
+        let scope = &folder.json("fair.model.json")["statement"]["scope"];
+        // A fifth of 6,366 rows.
+        assert!(scope["evaluation_on_private_data"].as_str().unwrap().contains("on 1273 rows held out at random"));
+        folder.succeed("verify fair.model.json --ledger fair.ledger.sqlite --log fair.log.jsonl");
+        // Another share means another number of rows that train, and another plan.
+        folder.edit("fair.model.json", "\"holdout\": 0.2", "\"holdout\": 0.3");
+        assert_eq!(folder.run("verify fair.model.json").code, Some(1), "{name}");
+    }
 }
 
 #[test]

@@ -5,8 +5,8 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rhograd::kernel::{
     Caps, ClassStep, FULL_SCALE, FixedStep, LOG2_WEIGHT, Level, MAX_MULTIPLIER, MOST_CLASSES, RawRow, Rows,
-    RowsBuilder, Shape, Step, clipped_class_sum, clipped_class_sum_on, clipped_sum, clipped_sum_on, fixed_pass, naive,
-    rounding,
+    RowsBuilder, Shape, Step, clipped_class_sum, clipped_class_sum_on, clipped_sum, clipped_sum_on, fixed_batch,
+    fixed_pass, naive, rounding,
 };
 use rhograd::loss::{Curved, LOG2_SLOPE, Logistic, Loss, MonotoneSlope, Softmax, Squared};
 
@@ -359,38 +359,100 @@ fn threads_and_order_change_no_bit_of_the_joint_sum() {
     assert_eq!(one, total(&raw, 3));
 }
 
+/// A random step of one of the two losses, with rows of a random unit.
+fn random_fixed_step(rng: &mut ChaCha8Rng, case: usize) -> (Shape, Rows, FixedStep, MonotoneSlope) {
+    let shape = [Shape::new(3, &[4]), Shape::new(40, &[]), Shape::new(0, &[2, 3])][case % 3].clone();
+    let count = rng.random_range(1..60);
+    let raw: Vec<RawRow> = (0..count).map(|_| random_row(rng, &shape)).collect();
+    let rows = build(&shape, &raw).recode(rng.random_range(100..=FULL_SCALE), |_, q| q, |y| y);
+    let shift = rng.random_range(0..24);
+    let loss = [Curved::Logistic, Curved::Squared][case % 2];
+    let lipschitz = 1 << rng.random_range(30..50);
+    let step = FixedStep { lipschitz, shift, log2_slope: LOG2_SLOPE, log2_smooth: loss.log2_smooth() };
+    let slope = MonotoneSlope::new(loss, i128::from(rows.unit()) << LOG2_WEIGHT, 1e-4);
+    (shape, rows, step, slope)
+}
+
+/// Two points whose distance is up to a unit in each coordinate.
+fn random_points(rng: &mut ChaCha8Rng, shape: &Shape) -> [Vec<i64>; 2] {
+    let first: Vec<i64> = (0..shape.dimension()).map(|_| rng.random_range(-(1 << 42)..1 << 42)).collect();
+    let second = first.iter().map(|w| w + rng.random_range(-(1i64 << 40)..1 << 40)).collect();
+    [first, second]
+}
+
+fn apart(a: &[i64], b: &[i64]) -> f64 {
+    let square: f64 = a.iter().zip(b).map(|(x, y)| ((x - y) as f64).powi(2)).sum();
+    square.sqrt()
+}
+
 /// Two passes of single-row steps over the same rows never drift apart by more than rounding allows.
 #[test]
 fn fixed_steps_are_non_expansive_up_to_the_stated_rounding() {
     let mut rng = ChaCha8Rng::seed_from_u64(6);
     for case in 0..300 {
-        let shape = [Shape::new(3, &[4]), Shape::new(40, &[]), Shape::new(0, &[2, 3])][case % 3].clone();
-        let count = rng.random_range(1..60);
-        let raw: Vec<RawRow> = (0..count).map(|_| random_row(&mut rng, &shape)).collect();
-        let rows = build(&shape, &raw).recode(rng.random_range(100..=FULL_SCALE), |_, q| q, |y| y);
-        let order: Vec<usize> = (0..count).rev().collect();
-        let shift = rng.random_range(0..24);
-        let loss = [Curved::Logistic, Curved::Squared][case % 2];
-        let log2_smooth = if loss == Curved::Logistic { 2 } else { 0 };
-        let lipschitz = 1 << rng.random_range(30..50);
-        let step = FixedStep { lipschitz, shift, log2_slope: LOG2_SLOPE, log2_smooth };
-        let slope = MonotoneSlope::new(loss, i128::from(rows.unit()) << LOG2_WEIGHT, 1e-4);
-        let mut first: Vec<i64> = (0..shape.dimension()).map(|_| rng.random_range(-(1 << 42)..1 << 42)).collect();
-        let mut second: Vec<i64> = first.iter().map(|w| w + rng.random_range(-(1i64 << 40)..1 << 40)).collect();
-        let apart = |a: &[i64], b: &[i64]| {
-            let square: f64 = a.iter().zip(b).map(|(x, y)| ((x - y) as f64).powi(2)).sum();
-            square.sqrt()
-        };
+        let (shape, rows, step, slope) = random_fixed_step(&mut rng, case);
+        let order: Vec<usize> = (0..rows.len()).rev().collect();
+        let [mut first, mut second] = random_points(&mut rng, &shape);
         let mut distance = apart(&first, &second);
         for &index in &order {
             fixed_pass(&rows, &[index], &mut first, &step, |t, y| slope.at(t, y));
             fixed_pass(&rows, &[index], &mut second, &step, |t, y| slope.at(t, y));
             let now = apart(&first, &second);
-            let allowed = distance * (1.0 + 1e-12) + rounding(shape.dimension(), shift) as f64;
+            let allowed = distance * (1.0 + 1e-12) + rounding(shape.dimension(), step.shift) as f64;
             assert!(now <= allowed, "case {case}: {distance} to {now}");
             distance = now;
         }
     }
+}
+
+/// The same for batches, and for batches that differ in a row.
+#[test]
+fn mean_steps_are_non_expansive_up_to_the_stated_rounding() {
+    let mut rng = ChaCha8Rng::seed_from_u64(8);
+    let mut used = 0f64;
+    for case in 0..600 {
+        let (shape, rows, step, slope) = random_fixed_step(&mut rng, case);
+        let batch: Vec<usize> = (0..rows.len()).collect();
+        let other = [&batch[1..], &[rng.random_range(0..rows.len())]].concat();
+        let [first, second] = random_points(&mut rng, &shape);
+        let moved = |batch: &[usize], from: &[i64]| -> Vec<i64> {
+            let mean = fixed_batch(&rows, batch, from, &step, |t, y| slope.at(t, y));
+            from.iter().zip(mean).map(|(w, mean)| w - mean as i64).collect()
+        };
+        let allowed = apart(&first, &second) * (1.0 + 1e-12) + rounding(shape.dimension(), step.shift) as f64;
+        let from = moved(&batch, &first);
+        assert!(apart(&from, &moved(&batch, &second)) <= allowed, "case {case}");
+        let reach = 2.0 * step.lipschitz as f64 / 2f64.powi(step.shift as i32) / batch.len() as f64;
+        assert!(apart(&from, &moved(&other, &second)) <= allowed + reach, "case {case}: a replaced row");
+        used =
+            used.max(apart(&from, &moved(&other, &first)) / (reach + rounding(shape.dimension(), step.shift) as f64));
+    }
+    assert!(used > 0.4 && used <= 1.0, "{used}");
+}
+
+#[test]
+fn a_batch_of_one_steps_as_a_single_row_and_threads_change_no_bit() {
+    let mut rng = ChaCha8Rng::seed_from_u64(9);
+    let shape = Shape::new(3, &[4]);
+    let raw: Vec<RawRow> = (0..2_000).map(|_| random_row(&mut rng, &shape)).collect();
+    let rows = build(&shape, &raw);
+    // Long shifts, so that no row is too long for its step.
+    let step = FixedStep { lipschitz: 1 << 44, shift: 20, log2_slope: LOG2_SLOPE, log2_smooth: 0 };
+    let slope = MonotoneSlope::new(Curved::Squared, i128::from(rows.unit()) << LOG2_WEIGHT, 1e-4);
+    let [from, _] = random_points(&mut rng, &shape);
+    for index in 0..200 {
+        let mut single = from.clone();
+        fixed_pass(&rows, &[index], &mut single, &step, |t, y| slope.at(t, y));
+        let mean = fixed_batch(&rows, &[index], &from, &step, |t, y| slope.at(t, y));
+        assert!(from.iter().zip(mean).zip(&single).all(|((w, mean), s)| w - mean as i64 == *s), "{index}");
+    }
+    let all: Vec<usize> = (0..raw.len()).collect();
+    let on = |threads, order: &[usize]| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| fixed_batch(&rows, order, &from, &step, |t, y| slope.at(t, y)))
+    };
+    let backwards: Vec<usize> = all.iter().rev().copied().collect();
+    assert!(on(1, &all) == on(5, &all) && on(1, &all) == on(3, &backwards));
 }
 
 #[test]

@@ -95,7 +95,8 @@ fn clip_follows(schema: &str, flags: &str) -> bool {
 
 /// Few steps, where steps mean anything.
 fn steps(flags: &str) -> &'static str {
-    if flags.contains("--algorithm adassp") || flags.contains("--algorithm localization") { "" } else { "--steps 5" }
+    let none = ["adassp", "localization", "one-pass"].iter().any(|name| flags.contains(&format!("--algorithm {name}")));
+    if none { "" } else { "--steps 5" }
 }
 
 /// Trains on `data` and looks at everything that comes out.
@@ -225,13 +226,15 @@ fn any_number_of_rows_but_none_trains_under_replace_one() {
 }
 
 #[test]
-fn any_number_of_rows_trains_with_localization() {
+fn any_number_of_rows_trains_with_passes_of_public_size() {
     for schema in SCHEMAS {
         for count in [0, 1, 2, 33, 1000] {
-            let folder = trial(schema, rows(count).as_bytes());
-            folder.succeed("train trial.csv --epsilon 1 --adjacency replace-one --algorithm localization");
-            folder.succeed("verify trial.model.json");
-            assert_eq!(folder.names().len(), 5);
+            for name in ["localization", "one-pass"] {
+                let folder = trial(schema, rows(count).as_bytes());
+                folder.succeed(&format!("train trial.csv --epsilon 1 --adjacency replace-one --algorithm {name}"));
+                folder.succeed("verify trial.model.json");
+                assert_eq!(folder.names().len(), 5);
+            }
         }
     }
 }
@@ -239,7 +242,7 @@ fn any_number_of_rows_trains_with_localization() {
 #[test]
 fn a_replaced_row_changes_nothing_but_noised_values_under_replace_one() {
     let flags = "--adjacency replace-one --algorithm";
-    for name in ["localization", "adassp", "dp-ftrl"] {
+    for name in ["localization", "one-pass", "adassp", "dp-ftrl"] {
         let trace = |line: &str| trace(SCHEMA, &with_line(150, 3, line.as_bytes()), &format!("{flags} {name}"));
         let expected = trace("1,0,u,n,yes");
         for line in ["9.9,0.9,w,n,no", "1e999,nan,new,n,yes", "1", "\""] {

@@ -257,6 +257,7 @@ fn what_needs_rows_at_hand_is_refused_by_name() {
         refused(&plain(algorithm, Adjacency::AddRemove), algorithm.name());
     }
     refused(&plain(Algorithm::Localization, Adjacency::ReplaceOne), "localization");
+    refused(&plain(Algorithm::OnePass, Adjacency::ReplaceOne), "one-pass");
     let auto = plain(Algorithm::Auto, Adjacency::AddRemove);
     refused(&TrainConfig { evaluate_budget: Some(0.1), ..auto.clone() }, "--evaluate-budget");
     let many = Candidate::grid("l2=0,0.01,0.1;steps=4,8,16", &auto).unwrap();

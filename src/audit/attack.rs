@@ -125,7 +125,7 @@ fn together(plan: &Plan) -> usize {
 
 fn draws_once(planned: &Planned) -> bool {
     match &planned.query {
-        Query::PrefixSums { .. } | Query::Phases { .. } => true,
+        Query::PrefixSums { .. } | Query::Phases { .. } | Query::OnePass { .. } => true,
         Query::BestRun { candidates } => candidates.iter().flatten().any(draws_once),
         _ => false,
     }

@@ -16,7 +16,7 @@ pub enum Draws {
     /// Nothing.
     Secret,
     /// Where the record is. Only runs are made whose draws put it where it counts most: into the first batch, at the first
-    /// place of the first phase, into the part of a divided data set on which more is spent.
+    /// place of the first phase or pass, into the part of a divided data set on which more is spent.
     ///
     /// # Privacy
     /// The theorems hold given the draws, which are the same in both worlds, so a claim is as false if it is refuted for
@@ -70,7 +70,7 @@ impl Best {
                 let mut batch = batch_of(source, *batches);
                 (0..=position).fold(None, |_, row| Some(batch(row))) == Some(0)
             }
-            Query::Phases { .. } => order_of(position + 1, source).first() == Some(&position),
+            Query::Phases { .. } | Query::OnePass { .. } => order_of(position + 1, source).first() == Some(&position),
             _ => true,
         })
     }

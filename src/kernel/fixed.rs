@@ -1,9 +1,14 @@
-//! One pass of single-row gradient steps in fixed-point integers, non-expansive up to a known rounding.
+//! Gradient steps on single rows and on batches in fixed-point integers, non-expansive up to a known rounding.
+
+use rayon::prelude::*;
 
 use super::{FULL_SCALE, LANES, Rows, Shape};
 
 /// Coefficients are integers in units of `2^-40`.
 pub const LOG2_WEIGHT: u32 = 40;
+
+/// Rows of a batch that one thread adds up at a time; sums are exact, so it changes no bit.
+const PART: usize = 256;
 
 /// Largest coefficient; moving one back into the box is a projection.
 pub const LARGEST_WEIGHT: i64 = 1 << 56;
@@ -57,15 +62,9 @@ pub fn fixed_pass(
     let mut sum = vec![0i128; weights.len()];
     let mut row = Vec::new();
     for &index in order {
-        let norm = u128::from(rows.norms.get(index).copied().unwrap_or(0));
-        // A null row has no norm, and its step is the identity.
-        if norm > 0 {
-            sparse_row(rows, index, &mut row);
-            let margin = row.iter().map(|&(j, q)| i128::from(weights[j]) * i128::from(q)).sum();
-            let cap = cap(norm, step.lipschitz);
-            let p = i128::from(slope(margin, rows.labels[index])).clamp(-cap, cap);
+        if let Some((p, extra)) = cut_slope(rows, index, weights, step, &slope, &mut row) {
             // Beyond 127 places nothing is left to shift.
-            let shift = step.shift.saturating_add(overshoot(norm, rows.unit, step)).min(127);
+            let shift = step.shift.saturating_add(extra).min(127);
             for &(j, q) in &row {
                 let moved = i128::from(weights[j]) - ((p * i128::from(q)) >> shift);
                 weights[j] = moved.clamp(-i128::from(LARGEST_WEIGHT), i128::from(LARGEST_WEIGHT)) as i64;
@@ -74,6 +73,62 @@ pub fn fixed_pass(
         sum.iter_mut().zip(weights.iter()).for_each(|(total, &w)| *total += i128::from(w));
     }
     sum
+}
+
+/// The mean step of the rows of `batch` at `weights`, `floor(sum_i floor(p_i / 2^e_i) q_i / (b 2^shift))` of a batch of `b`.
+///
+/// Slopes are those of [`fixed_pass`]; what a long row's shift grows by, `e_i`, divides its slope here, so that the sum over
+/// rows is exact and only its quotient is rounded.
+///
+/// # Privacy
+/// A mean of non-expansive maps is non-expansive. So `W` less the mean step brings two points no further apart than they were
+/// but for [`rounding`]: each rounded slope is off by less than one, hence the mean step by less than the longest row over
+/// `2^shift`, and each coordinate is rounded once. If one row of the batch is replaced, the two maps differ by
+/// `2 lipschitz / (b 2^shift)` more.
+pub fn fixed_batch(
+    rows: &Rows,
+    batch: &[usize],
+    weights: &[i64],
+    step: &FixedStep,
+    slope: impl Fn(i128, i16) -> i64 + Sync,
+) -> Vec<i128> {
+    let zero = || vec![0i128; weights.len()];
+    let part = |part: &[usize]| {
+        let (mut sum, mut row) = (zero(), Vec::new());
+        for &index in part {
+            if let Some((p, extra)) = cut_slope(rows, index, weights, step, &slope, &mut row) {
+                row.iter().for_each(|&(j, q)| sum[j] += (p >> extra) * i128::from(q));
+            }
+        }
+        sum
+    };
+    let join = |mut one: Vec<i128>, other: Vec<i128>| {
+        one.iter_mut().zip(other).for_each(|(total, more)| *total += more);
+        one
+    };
+    let sum = batch.par_chunks(PART).map(part).reduce(zero, join);
+    let count = batch.len().max(1) as i128;
+    // Rounding down twice is rounding down once: the second divisor is an integer.
+    sum.into_iter().map(|total| total.div_euclid(count) >> step.shift.min(127)).collect()
+}
+
+/// The slope of a row at `weights`, cut to the bound, and by how much the row's shift grows; `row` is filled.
+///
+/// `None` for a null row: it has no norm, and its step is the identity.
+fn cut_slope(
+    rows: &Rows,
+    index: usize,
+    weights: &[i64],
+    step: &FixedStep,
+    slope: &impl Fn(i128, i16) -> i64,
+    row: &mut Vec<(usize, i16)>,
+) -> Option<(i128, u32)> {
+    let norm = u128::from(rows.norms.get(index).copied().filter(|&norm| norm > 0)?);
+    sparse_row(rows, index, row);
+    let margin = row.iter().map(|&(j, q)| i128::from(weights[j]) * i128::from(q)).sum();
+    let cap = cap(norm, step.lipschitz);
+    let p = i128::from(slope(margin, rows.labels[index])).clamp(-cap, cap);
+    Some((p, overshoot(norm, rows.unit, step)))
 }
 
 /// The largest integer `p` with `p^2 norm <= bound^2`.

@@ -32,7 +32,7 @@ pub use caps::{Caps, MAX_MULTIPLIER};
 pub use classes::{ClassStep, MOST_CLASSES, clipped_class_sum, clipped_class_sum_on};
 pub use definite::definite_solve;
 pub use exact::{LOG2_LARGEST_COORDINATE, MOST_EXACT, ScaledRows};
-pub use fixed::{FixedStep, LARGEST_WEIGHT, LOG2_WEIGHT, fixed_pass, largest_row, rounding};
+pub use fixed::{FixedStep, LARGEST_WEIGHT, LOG2_WEIGHT, fixed_batch, fixed_pass, largest_row, rounding};
 pub use gram::{DIAGONAL, GRAM_MULTIPLIER, OFF_DIAGONAL, each_entry, gram_sum, gram_unit, hessian_sum};
 pub use losses::loss_sums;
 pub use map::IntegerMap;

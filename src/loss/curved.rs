@@ -28,6 +28,14 @@ impl Curved {
             Curved::Squared => Squared.smoothness(),
         }
     }
+
+    /// The largest second derivative is `2^-log2_smooth`, exactly.
+    pub fn log2_smooth(self) -> u32 {
+        match self {
+            Curved::Logistic => 2,
+            Curved::Squared => 0,
+        }
+    }
 }
 
 impl From<Curved> for Objective {

@@ -4,15 +4,13 @@ use std::collections::BTreeMap;
 
 use serde_json::json;
 
-use super::{Fitted, Observer, Optimizer, Planned, Problem, Progress, Record, Settings, Start};
-use crate::error::{Error, Fallible};
+use super::fixed_steps::{FixedUnits, calibrate, clip_and_radius, public_rows};
+use super::{Fitted, Observer, Optimizer, Planned, Problem, Progress, Record, Start};
+use crate::error::Fallible;
 use crate::kernel::{LARGEST_WEIGHT, LOG2_WEIGHT};
-use crate::loss::{Curved, LOG2_SLOPE};
-use crate::privacy::{Adjacency, GaussianEvent, MAX_LOG2_SCALE, NoiseLaw};
+use crate::loss::Curved;
+use crate::privacy::{Adjacency, GaussianEvent, NoiseLaw};
 use crate::private::{Paid, PhasePlan, PrivateDataset, Query};
-
-/// Clip norm over the typical norm of a row.
-const CLIP: f64 = 0.3;
 
 /// Largest step size, at which a long row's step is still non-expansive or is shortened to be.
 const LARGEST_RATE: f64 = 1.0;
@@ -53,36 +51,23 @@ impl Localization {
         let refused = ["--steps", "--momentum", "--l1", "--l2", "--averaging", "--sampling-rate"];
         problem.settings.refuse("localization", &refused)?;
         let loss = problem.curved("localization")?;
-        let (Adjacency::ReplaceOne, Some(rows)) = (problem.adjacency, problem.rows) else {
-            return Err(Error::parameter(
-                "--algorithm localization",
-                "is private for replaced rows only: its blocks have public sizes",
-                "use --adjacency replace-one",
-            ));
-        };
-        let Settings { clip, learning_rate, radius, .. } = *problem.settings;
+        let rows = public_rows("localization", "its blocks have public sizes", problem)?;
         let (n, d, mu) = (rows.max(1) as f64, problem.dimension() as f64, (2.0 * problem.budget.lower()).sqrt());
-        // Measured on Adult and California housing; the distance from zero to the optimum is of that order.
-        let radius = radius.unwrap_or(match loss {
-            Curved::Logistic => 2.0,
-            Curved::Squared => 1.0,
-        });
-        let wanted_clip = clip.unwrap_or(CLIP * problem.typical_square().sqrt());
-        let rate = learning_rate.unwrap_or(radius / wanted_clip * (4.0 / n.sqrt()).min(mu / (2.0 * d.sqrt())));
-        // A step of 1 / 2^shift in grid units is this long in units of 1.0.
-        let unit = f64::from(problem.unit) * 2f64.powi(LOG2_SLOPE as i32 - LOG2_WEIGHT as i32);
-        let shift = (unit / rate.min(LARGEST_RATE)).log2().round().clamp(0.0, 60.0) as u32;
-        let grid = f64::from(problem.unit) * 2f64.powi(LOG2_SLOPE as i32);
-        let plan = PhasePlan { lipschitz: 0, shift, rows, dimension: problem.dimension() };
-        let lipschitz = (wanted_clip * grid).min(2f64.powi(62)) as u64;
-        let (phases, log2_scale) = calibrate(PhasePlan { lipschitz, ..plan }, problem, mu)?;
+        let (wanted_clip, radius) = clip_and_radius(problem, loss);
+        let by_rule = radius / wanted_clip * (4.0 / n.sqrt()).min(mu / (2.0 * d.sqrt()));
+        let rate = problem.settings.learning_rate.unwrap_or(by_rule);
+        let units = FixedUnits::of(problem);
+        let shift = units.shift(rate.min(LARGEST_RATE));
+        let plan = |lipschitz| PhasePlan { lipschitz, shift, rows, dimension: problem.dimension() };
+        let charge = |lipschitz, log2_scale| event(&plan(lipschitz), log2_scale, problem.noise);
+        let (lipschitz, log2_scale) = calibrate("localization", wanted_clip, problem, &charge)?;
         Ok(Localization {
-            phases,
+            phases: plan(lipschitz),
             log2_scale,
             noise: problem.noise,
             loss,
-            rate: unit / 2f64.powi(shift as i32),
-            clip_norm: phases.lipschitz as f64 / grid,
+            rate: units.rate(shift),
+            clip_norm: lipschitz as f64 / units.gradient,
             radius,
         })
     }
@@ -99,40 +84,6 @@ impl Localization {
 fn event(phases: &PhasePlan, log2_scale: u32, noise: NoiseLaw) -> GaussianEvent {
     let sensitivity = Query::Phases { plan: *phases }.sensitivity(Adjacency::ReplaceOne);
     GaussianEvent { what: "mean iterates of disjoint blocks of rows".into(), sensitivity, log2_scale, noise, count: 1 }
-}
-
-/// The clip nearest to the wanted one, and its noise, that cost what the budget allows.
-fn calibrate(wanted: PhasePlan, problem: &Problem<'_>, mu: f64) -> Fallible<(PhasePlan, u32)> {
-    let too_small = || {
-        Error::parameter(
-            "budget",
-            "is too small or too large for phased descent",
-            "use another epsilon, --learning-rate or --clip",
-        )
-    };
-    let scale = (wanted.sensitivity() as f64 / mu).log2().round();
-    if !(0.0..=f64::from(MAX_LOG2_SCALE)).contains(&scale) {
-        return Err(too_small());
-    }
-    let log2_scale = scale as u32;
-    let fits = |lipschitz: u64| {
-        let plan = PhasePlan { lipschitz, ..wanted };
-        event(&plan, log2_scale, problem.noise).rho() <= problem.budget
-    };
-    // The largest clip that the exact cost allows, by bisection.
-    let (mut low, mut high) = (0, wanted.lipschitz.saturating_mul(2));
-    while high - low > 1 {
-        let middle = low + (high - low) / 2;
-        if fits(middle) {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
-    if low < wanted.lipschitz / 4 {
-        return Err(too_small());
-    }
-    Ok((PhasePlan { lipschitz: low, ..wanted }, log2_scale))
 }
 
 impl Optimizer for Localization {

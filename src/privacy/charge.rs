@@ -127,7 +127,7 @@ impl Charge {
         self.noised().map(|event| event.noise)
     }
 
-    /// Whether the releases are post-processings of the continuous Gaussian mechanism on all rows.
+    /// Whether the releases have a trade-off no lower than that of the continuous Gaussian mechanism on all rows.
     pub fn is_gaussian(&self) -> bool {
         matches!(self, Charge::Gaussian(event) if event.noise == NoiseLaw::FlooredNormal)
     }

@@ -99,13 +99,7 @@ impl Permit<L2> {
         loss: Curved,
         label_scale: f64,
     ) -> Fallible<Phases<'_>> {
-        let fits = data.public_len() == Some(plan.rows) && data.shape().dimension() == plan.dimension;
-        if !fits || data.scope().adjacency != Adjacency::ReplaceOne {
-            return Err(Error::refused(
-                "the phases were planned for other rows",
-                "plan with replace-one and these rows",
-            ));
-        }
+        check_rows(data, plan.rows, plan.dimension)?;
         let sensitivity = Query::Phases { plan }.sensitivity(data.scope().adjacency);
         self.check(data.scope(), &Sensitivity::new(sensitivity))?;
         let len = plan.dimension * plan.phases() as usize;
@@ -118,10 +112,7 @@ impl Permit<L2> {
             rows: data,
             plan,
             slope: MonotoneSlope::new(loss, unit, label_scale),
-            smooth: match loss {
-                Curved::Logistic => 2,
-                Curved::Squared => 0,
-            },
+            smooth: loss.log2_smooth(),
             noise: noise.into(),
             values: Vec::new(),
             charge: self.charge,
@@ -133,6 +124,15 @@ impl Permit<L2> {
 /// The order in which a pass reads the rows: blocks of it are the phases.
 pub(crate) fn order_of(rows: usize, source: &NoiseSource) -> Vec<usize> {
     shuffled(rows, source.row_stream(0))
+}
+
+/// Refuses a data set whose public number of rows, coefficients or relation is not what a pass was planned for.
+pub(super) fn check_rows(data: &PrivateDataset, rows: u64, dimension: usize) -> Fallible<()> {
+    let fits = data.public_len() == Some(rows) && data.shape().dimension() == dimension;
+    if fits && data.scope().adjacency == Adjacency::ReplaceOne {
+        return Ok(());
+    }
+    Err(Error::refused("the pass was planned for other rows", "plan with replace-one and these rows"))
 }
 
 /// All positions in an order that depends on the stream and their number alone.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Curvature, MOST_BATCHES, Perturbation, PhasePlan, prefix_coefficients};
+use super::{Curvature, MOST_BATCHES, PassPlan, Perturbation, PhasePlan, prefix_coefficients};
 use crate::error::Fallible;
 use crate::kernel::{DIAGONAL, MomentWeights, Scoring};
 use crate::privacy::{Adjacency, BestRunEvent, Charge, total_rho};
@@ -59,6 +59,11 @@ pub enum Query {
     Phases {
         /// The public parameters.
         plan: PhasePlan,
+    },
+    /// [`super::Permit::one_pass`].
+    OnePass {
+        /// The public parameters.
+        plan: PassPlan,
     },
     /// [`super::PrivateDataset::minimiser`].
     Minimiser {
@@ -129,7 +134,9 @@ impl Planned {
             && match &self.query {
                 Query::Moments { .. } | Query::Gram { .. } | Query::Hessian { .. } | Query::Direction { .. } => true,
                 Query::Scores { .. } | Query::ClippedSum { .. } | Query::Losses { .. } | Query::Vertices { .. } => true,
-                Query::PrefixSums { .. } | Query::Phases { .. } | Query::BestRun { .. } => false,
+                Query::PrefixSums { .. } | Query::Phases { .. } | Query::OnePass { .. } | Query::BestRun { .. } => {
+                    false
+                }
                 Query::Minimiser { .. } | Query::Perturbation(_) | Query::PerturbedMinimiser { .. } => false,
             }
     }
@@ -155,11 +162,10 @@ impl Query {
                 adjacency.sum_sensitivity(small(root_up(square)))
             }
             Query::ClippedSum { bound: reach } | Query::Direction { reach } => adjacency.sum_sensitivity(*reach),
-            // Blocks have public sizes, so the plan says nothing about added or removed rows.
-            Query::Phases { plan } => match adjacency {
-                Adjacency::AddRemove => u64::MAX,
-                Adjacency::ReplaceOne => plan.sensitivity(),
-            },
+            // Blocks and batches have public sizes, so their plans say nothing about added or removed rows.
+            Query::Phases { .. } | Query::OnePass { .. } if adjacency == Adjacency::AddRemove => u64::MAX,
+            Query::Phases { plan } => plan.sensitivity(),
+            Query::OnePass { plan } => plan.sensitivity(),
             Query::PrefixSums { batches, .. } if *batches > MOST_BATCHES => u64::MAX,
             Query::PrefixSums { bound, batches } => {
                 let bound = u128::from(adjacency.sum_sensitivity(*bound));
@@ -191,7 +197,7 @@ impl Query {
     /// Whether the release is one of the steps of an optimizer.
     pub fn is_step(&self) -> bool {
         match self {
-            Query::ClippedSum { .. } | Query::PrefixSums { .. } | Query::Phases { .. } => true,
+            Query::ClippedSum { .. } | Query::PrefixSums { .. } | Query::Phases { .. } | Query::OnePass { .. } => true,
             Query::Minimiser { .. } | Query::Perturbation(_) | Query::Losses { .. } | Query::Vertices { .. } => true,
             Query::BestRun { .. } => true,
             Query::Moments { .. }
@@ -208,6 +214,7 @@ impl Query {
         match self {
             Query::PrefixSums { batches, .. } => u64::from(*batches),
             Query::Phases { plan } => u64::from(plan.phases()),
+            Query::OnePass { plan } => u64::from(plan.steps),
             Query::Moments { .. }
             | Query::Gram { .. }
             | Query::Scores { .. }
@@ -247,6 +254,7 @@ impl Query {
         match self {
             Query::Minimiser { curvature, .. } | Query::PerturbedMinimiser { curvature, .. } => curvature.check(),
             Query::Perturbation(perturbation) => perturbation.check(),
+            Query::OnePass { plan } => plan.check(),
             Query::BestRun { candidates } => candidates.iter().flatten().try_for_each(|planned| {
                 planned.charge.check()?;
                 planned.query.check()
@@ -266,7 +274,7 @@ pub(super) fn covers_runs(event: &BestRunEvent, candidates: &[Vec<Planned>]) -> 
     !candidates.is_empty() && candidates.iter().all(within)
 }
 
-fn root_up(square: u128) -> u128 {
+pub(super) fn root_up(square: u128) -> u128 {
     let root = square.isqrt();
     if root * root == square { root } else { root + 1 }
 }

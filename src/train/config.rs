@@ -57,6 +57,8 @@ pub enum Algorithm {
     DpFtrl,
     /// Phases of one-pass descent over disjoint blocks of rows.
     Localization,
+    /// One pass of noisy steps over growing batches, of which only the last iterate is released.
+    OnePass,
     /// Newton steps with noise on the gradient and on the direction.
     NewtonDoubleNoise,
     /// The minimiser of a regularised loss, with noise added.
@@ -73,7 +75,7 @@ pub enum Algorithm {
 
 impl Algorithm {
     /// Every algorithm that can be asked for by name.
-    pub const ALL: [Algorithm; 16] = [
+    pub const ALL: [Algorithm; 17] = [
         Algorithm::Auto,
         Algorithm::Whitened,
         Algorithm::DpGd,
@@ -84,6 +86,7 @@ impl Algorithm {
         Algorithm::Newton,
         Algorithm::DpFtrl,
         Algorithm::Localization,
+        Algorithm::OnePass,
         Algorithm::NewtonDoubleNoise,
         Algorithm::OutputPerturbation,
         Algorithm::Amp,
@@ -106,6 +109,7 @@ impl Algorithm {
             Algorithm::BoostedAdaSsp => "boosted-adassp",
             Algorithm::NewtonDoubleNoise => "newton-double-noise",
             Algorithm::Localization => "localization",
+            Algorithm::OnePass => "one-pass",
             Algorithm::DpFtrl => "dp-ftrl",
             Algorithm::Newton => "newton",
             Algorithm::OutputPerturbation => "output-perturbation",

@@ -10,7 +10,7 @@ use crate::kernel::{FULL_SCALE, Shape};
 use crate::loss::Objective;
 use crate::optim::{
     AdaSsp, BoostedAdaSsp, DpFtrl, DpGd, DpGdTheory, DpSgd, ExponentialMechanism, FrankWolfe, HoldoutPlan,
-    Localization, MomentParts, MomentPlan, Newton, NewtonDoubleNoise, ObjectivePerturbation, Optimizer,
+    Localization, MomentParts, MomentPlan, Newton, NewtonDoubleNoise, ObjectivePerturbation, OnePass, Optimizer,
     OutputPerturbation, Planned, Problem, Settings, Target, Tuned, WhitenedDpGd,
 };
 use crate::preprocess::shape_of;
@@ -348,6 +348,7 @@ fn choose(algorithm: Algorithm, standardise: bool, problem: &Problem<'_>) -> Fal
         Algorithm::BoostedAdaSsp => (algorithm, Box::new(BoostedAdaSsp::plan(problem)?)),
         Algorithm::NewtonDoubleNoise => (algorithm, Box::new(NewtonDoubleNoise::plan(problem)?)),
         Algorithm::Localization => (algorithm, Box::new(Localization::plan(problem)?)),
+        Algorithm::OnePass => (algorithm, Box::new(OnePass::plan(problem)?)),
         Algorithm::DpFtrl => (algorithm, Box::new(DpFtrl::plan(problem)?)),
         Algorithm::Newton => (algorithm, Box::new(Newton::plan(problem)?)),
         Algorithm::OutputPerturbation => (algorithm, Box::new(OutputPerturbation::plan(problem)?)),

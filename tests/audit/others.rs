@@ -31,6 +31,10 @@ pub fn second_order() -> Vec<Case> {
     let set = Settings { learning_rate: Some(1e-3), clip: Some(0.05), ..Settings::default() };
     let case = Case::new(Algorithm::Localization, Adjacency::ReplaceOne, Instance::Numbers).raw().set(set);
     cases.push(Case { null: 7, ..case.known() });
+    // With one batch the noise of a pass is that of its one step; a row of the first of several is hidden by all noise together.
+    let set = |steps| Settings { steps: Some(steps), learning_rate: Some(1e-4), ..still() };
+    let one_pass = |steps| Case::new(Algorithm::OnePass, Adjacency::ReplaceOne, Instance::Labels).raw().set(set(steps));
+    cases.extend([one_pass(1), Case { null: 28, ..one_pass(4).called("4 batches").known() }]);
     cases
 }
 

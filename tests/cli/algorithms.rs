@@ -5,13 +5,14 @@ use serde_json::Value;
 use super::support::{Folder, number};
 
 /// Names, and the relations under which each is defined.
-const ALGORITHMS: [(&str, &[&str]); 7] = [
+const ALGORITHMS: [(&str, &[&str]); 8] = [
     ("adassp", &["add-remove", "replace-one"]),
     ("boosted-adassp", &["add-remove", "replace-one"]),
     ("newton", &["add-remove", "replace-one"]),
     ("newton-double-noise", &["add-remove", "replace-one"]),
     ("dp-ftrl", &["add-remove", "replace-one"]),
     ("localization", &["replace-one"]),
+    ("one-pass", &["replace-one"]),
     ("dp-gd", &["add-remove", "replace-one"]),
 ];
 
@@ -38,13 +39,39 @@ fn every_algorithm_trains_and_its_statement_log_and_charge_verify() {
 }
 
 #[test]
-fn localization_is_refused_where_rows_come_and_go() {
+fn passes_of_public_size_are_refused_where_rows_come_and_go() {
     let folder = Folder::with("fair");
     let before = folder.contents();
-    let refused = folder.run("train fair.csv --epsilon 1 --algorithm localization");
-    assert_eq!(refused.code, Some(2), "{refused:?}");
-    assert!(refused.stderr.contains("--adjacency replace-one"), "{refused:?}");
+    for name in ["localization", "one-pass"] {
+        let refused = folder.run(&format!("train fair.csv --epsilon 1 --algorithm {name}"));
+        assert_eq!(refused.code, Some(2), "{refused:?}");
+        assert!(refused.stderr.contains("--adjacency replace-one"), "{refused:?}");
+    }
     assert!(folder.contents() == before);
+}
+
+#[test]
+fn a_pass_whose_iterates_stay_secret_says_so_and_releases_one_value() {
+    let folder = Folder::with("fair");
+    let train =
+        "train fair.csv --epsilon 1 --algorithm one-pass --adjacency replace-one --steps 40 --out m.json --log m.jsonl";
+    folder.succeed(train);
+    let stated = folder.json("m.json")["statement"].clone();
+    assert!(stated["mechanism"]["sampling"].as_str().unwrap().contains("40 disjoint batches"), "{stated}");
+    assert!(stated["guarantee"]["conversion"].as_str().unwrap().contains("last iterate"), "{stated}");
+    assert_eq!(stated["mechanism"]["steps"], 40);
+    assert_eq!(folder.text("m.jsonl").lines().count(), 2, "moments and the last iterate");
+    // Another plan costs something else.
+    for (from, to) in
+        [("\"last\": ", "\"last\": 1"), ("\"steps\": 40,\n", "\"steps\": 4,\n"), ("\"shift\": ", "\"shift\": 1")]
+    {
+        let whole = folder.text("m.json");
+        folder.edit("m.json", from, to);
+        assert_eq!(folder.run("verify m.json").code, Some(1), "{from}");
+        folder.write("m.json", whole);
+    }
+    folder.succeed("verify m.json --log m.jsonl");
+    assert!(folder.run(&train.replace("40", "6367")).stderr.contains("--steps"));
 }
 
 #[test]

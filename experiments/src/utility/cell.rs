@@ -77,7 +77,7 @@ impl Planned {
 /// The number of rows is private wherever the algorithm allows it.
 pub(super) fn adjacency_of(algorithm: Algorithm) -> Adjacency {
     match algorithm {
-        Algorithm::DpGdTheory | Algorithm::Localization => Adjacency::ReplaceOne,
+        Algorithm::DpGdTheory | Algorithm::Localization | Algorithm::OnePass => Adjacency::ReplaceOne,
         _ => Adjacency::AddRemove,
     }
 }

@@ -36,6 +36,8 @@ enum AlgorithmArgument {
     DpFtrl,
     /// Phases of one-pass descent over disjoint blocks of rows (replace-one only)
     Localization,
+    /// One pass of noisy steps over growing batches; only the last iterate is released (replace-one only)
+    OnePass,
     /// Newton steps with noise on the gradient and on the direction
     NewtonDoubleNoise,
     /// The minimiser of a regularised loss, with noise added
@@ -216,6 +218,7 @@ impl TrainArguments {
                 AlgorithmArgument::BoostedAdaSsp => Algorithm::BoostedAdaSsp,
                 AlgorithmArgument::NewtonDoubleNoise => Algorithm::NewtonDoubleNoise,
                 AlgorithmArgument::Localization => Algorithm::Localization,
+                AlgorithmArgument::OnePass => Algorithm::OnePass,
                 AlgorithmArgument::DpFtrl => Algorithm::DpFtrl,
                 AlgorithmArgument::Newton => Algorithm::Newton,
                 AlgorithmArgument::OutputPerturbation => Algorithm::OutputPerturbation,

@@ -4,7 +4,7 @@ use super::facts::{Facts, ReleaseFacts};
 use crate::accounting::claim;
 use crate::error::{Error, Fallible};
 use crate::optim::HELD_OUT;
-use crate::private::{PhasePlan, Planned, Query};
+use crate::private::{Planned, Query};
 use crate::train::config::LARGEST_HOLDOUT;
 use crate::train::plan::training_rows;
 
@@ -26,9 +26,10 @@ pub(super) fn check_releases(facts: &Facts) -> Fallible<()> {
         }
     }
     let trained = facts.rows.map(|rows| training_rows(rows, facts.holdout));
-    let foreign = |plan: &PhasePlan| Some(plan.rows) != trained || plan.dimension != facts.dimension;
+    let foreign = |rows: u64, dimension: usize| Some(rows) != trained || dimension != facts.dimension;
     if facts.releases.iter().flat_map(|release| release.query.all()).any(|query| match query {
-        Query::Phases { plan } => foreign(plan),
+        Query::Phases { plan } => foreign(plan.rows, plan.dimension),
+        Query::OnePass { plan } => foreign(plan.rows, plan.dimension),
         _ => false,
     }) {
         return Err(damaged("a release is of another number of rows or coefficients"));

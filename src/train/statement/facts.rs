@@ -170,6 +170,11 @@ impl Facts {
         self.releases.iter().any(|release| matches!(release.charge, Charge::Selection(_)))
     }
 
+    /// Whether a release is amplified by iteration.
+    pub(super) fn iterates(&self) -> bool {
+        self.releases.iter().any(|release| matches!(release.query, Query::OnePass { .. }))
+    }
+
     /// Why the run protects nobody; empty if it does.
     pub(super) fn faults(&self) -> Vec<String> {
         let mut faults = Vec::new();

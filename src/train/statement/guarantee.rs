@@ -41,6 +41,13 @@ part! {
     }
 }
 
+const BY_TRADE_OFF: &str = "exact Gaussian trade-off (Balle and Wang 2018, Theorem 8); valid because every release is a \
+     post-processing of the continuous Gaussian mechanism";
+
+const BY_ITERATION: &str = "exact Gaussian trade-off (Balle and Wang 2018, Theorem 8); valid because the last iterate is told \
+     from its neighbour's by a post-processing of composed continuous Gaussian mechanisms (Bok, Su and Altschuler 2024), \
+     and every other release is one of one";
+
 const BY_SAMPLED_LOSS: &str = "certified upper bound by privacy-loss distributions of the Poisson-sampled Gaussian \
      (Zhu, Dong and Wang 2022, Theorem 11), the worse of both directions";
 
@@ -119,9 +126,8 @@ impl Guarantee {
             gaussian_mu: floored.then(|| decimal_up(mu, DIGITS)),
             epsilon: epsilon(official)?,
             conversion: match official {
-                Conversion::Exact => "exact Gaussian trade-off (Balle and Wang 2018, Theorem 8); valid because every \
-                     release is a post-processing of the continuous Gaussian mechanism"
-                    .into(),
+                Conversion::Exact if facts.iterates() => BY_ITERATION.into(),
+                Conversion::Exact => BY_TRADE_OFF.into(),
                 Conversion::Optimal | Conversion::Classical => {
                     "optimal-order zCDP conversion (Canonne, Kamath, Steinke 2020, Proposition 12)".into()
                 }

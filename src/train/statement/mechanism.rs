@@ -83,6 +83,10 @@ fn sampling(release: &ReleaseFacts) -> String {
         Query::Phases { plan } => {
             format!("one pass over {} disjoint blocks in secret order; no amplification claimed", plan.phases())
         }
+        Query::OnePass { plan } => {
+            let steps = plan.steps;
+            format!("one pass over {steps} disjoint batches in secret order; amplified by iteration, not by the order")
+        }
         Query::Moments { .. }
         | Query::Gram { .. }
         | Query::Scores { .. }
@@ -112,6 +116,7 @@ impl ReleaseFacts {
             | Query::Hessian { .. }
             | Query::Direction { .. }
             | Query::Phases { .. }
+            | Query::OnePass { .. }
             | Query::Perturbation(_)
             | Query::BestRun { .. }
             | Query::PerturbedMinimiser { .. } => self.charge.sensitivity() as f64 * self.unit,

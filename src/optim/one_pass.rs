@@ -1,0 +1,134 @@
+//! One pass of noisy gradient steps whose intermediate iterates stay secret.
+
+use std::collections::BTreeMap;
+
+use serde_json::json;
+
+use super::fixed_steps::{FixedUnits, calibrate, clip_and_radius, public_rows};
+use super::{Fitted, Observer, Optimizer, Planned, Problem, Progress, Record, Start};
+use crate::error::{Error, Fallible};
+use crate::kernel::LOG2_WEIGHT;
+use crate::loss::Curved;
+use crate::privacy::{Adjacency, GaussianEvent, NoiseLaw};
+use crate::private::{Paid, PassPlan, PrivateDataset, Query};
+
+/// Rows per step, at least, on average: steps on single rows would be little but noise.
+const LEAST_BATCH: f64 = 4.0;
+
+/// One pass of noisy SGD: a step is the mean gradient of a fresh batch and noise on the iterate, of the same size in every
+/// step; only the last iterate is released.
+///
+/// A row is hidden by the noise of its own step and of all that follow, so the last of `T` batches must be the largest:
+/// `j` steps before the end it has `1 / sqrt(j)` times as many rows, and every row costs about the same.
+/// With `n` rows the last has about `n / (2 sqrt(T))`, and the noise of a step is
+/// `s = 4 eta L sqrt(T) / (n mu)`. The bound `R^2 / (2 eta T) + d s^2 / (2 eta)` on the mean loss depends on `eta T` alone and is
+/// least for `eta T = R n mu / (4 L sqrt(d))`; steps are as long as a typical row allows, `1 / (beta typical square)`, and
+/// at most one for four rows. `R` is `--radius`, `L` is `--clip`, and steps are rounded to a power of two in grid units.
+///
+/// # Requirements on the problem
+/// A convex, smooth loss, as for [`super::Localization`]: where a row is so long that its step would overshoot, it counts less.
+///
+/// # Privacy
+/// Replace-one only, since batches have public sizes. One Gaussian event, see [`crate::private::Permit::one_pass`].
+///
+/// # Reference
+/// Feldman, Koren, Talwar 2020, "Private stochastic convex optimization: optimal rates in linear time" (snowball SGD), after
+/// Feldman, Mironov, Talwar, Thakurta 2018, "Privacy amplification by iteration".
+#[derive(Clone, Debug, PartialEq)]
+pub struct OnePass {
+    pass: PassPlan,
+    log2_scale: u32,
+    noise: NoiseLaw,
+    loss: Curved,
+    rate: f64,
+    clip_norm: f64,
+    radius: f64,
+}
+
+impl OnePass {
+    /// Plans with the whole budget of the problem.
+    ///
+    /// # Errors
+    /// When the relation is not replace-one, a setting means nothing here, there are more steps than rows, or the budget is
+    /// too small.
+    pub fn plan(problem: &Problem<'_>) -> Fallible<Self> {
+        let refused = ["--momentum", "--l1", "--l2", "--averaging", "--sampling-rate"];
+        problem.settings.refuse("one-pass", &refused)?;
+        let loss = problem.curved("one-pass")?;
+        let rows = public_rows("one-pass", "its batches have public sizes", problem)?;
+        let (wanted_clip, radius) = clip_and_radius(problem, loss);
+        let (steps, rate) = schedule(problem, rows, radius / wanted_clip, loss.smoothness())?;
+        let units = FixedUnits::of(problem);
+        let shift = units.shift(rate);
+        let largest = PassPlan::largest(0, shift, rows, problem.dimension(), steps);
+        let plan = |lipschitz| PassPlan { lipschitz, ..largest };
+        let charge = |lipschitz, log2_scale| event(&plan(lipschitz), log2_scale, problem.noise);
+        let (lipschitz, log2_scale) = calibrate("one-pass", wanted_clip, problem, &charge)?;
+        Ok(OnePass {
+            pass: plan(lipschitz),
+            log2_scale,
+            noise: problem.noise,
+            loss,
+            rate: units.rate(shift),
+            clip_norm: lipschitz as f64 / units.gradient,
+            radius,
+        })
+    }
+
+    fn query(&self) -> Query {
+        Query::OnePass { plan: self.pass }
+    }
+
+    fn event(&self) -> GaussianEvent {
+        event(&self.pass, self.log2_scale, self.noise)
+    }
+}
+
+/// Number of steps and their size; `reach` is `R / L`.
+fn schedule(problem: &Problem<'_>, rows: u64, reach: f64, smoothness: f64) -> Fallible<(u32, f64)> {
+    let (n, d, mu) = (rows.max(1) as f64, problem.dimension() as f64, (2.0 * problem.budget.lower()).sqrt());
+    let time = reach * n * mu / (4.0 * d.sqrt());
+    let longest = 1.0 / (smoothness * problem.typical_square());
+    let most = u64::from(PassPlan::most_steps(problem.dimension())).min(rows.max(1));
+    let default = (time / longest).min(n / LEAST_BATCH).clamp(1.0, most as f64) as u64;
+    let wanted = problem.settings.steps.unwrap_or(default);
+    let steps = u32::try_from(wanted).ok().filter(|steps| u64::from(*steps) <= most).ok_or_else(|| {
+        let problem = format!("is {wanted}, at most {most} batches are possible with --algorithm one-pass");
+        Error::parameter("--steps", problem, "use fewer")
+    })?;
+    Ok((steps, problem.settings.learning_rate.unwrap_or((time / f64::from(steps)).min(longest))))
+}
+
+fn event(pass: &PassPlan, log2_scale: u32, noise: NoiseLaw) -> GaussianEvent {
+    let sensitivity = Query::OnePass { plan: *pass }.sensitivity(Adjacency::ReplaceOne);
+    GaussianEvent { what: "last iterate of a noisy pass over batches".into(), sensitivity, log2_scale, noise, count: 1 }
+}
+
+impl Optimizer for OnePass {
+    fn planned(&self) -> Vec<Planned> {
+        vec![Planned { charge: self.event().into(), query: self.query() }]
+    }
+
+    fn run(
+        &self,
+        data: &PrivateDataset,
+        start: &Start,
+        paid: &mut Paid,
+        observe: &mut Observer<'_>,
+    ) -> Fallible<Fitted> {
+        let released = paid.permit()?.one_pass(data, self.pass, self.loss, start.label_scale)?;
+        let unit = 2f64.powi(-(LOG2_WEIGHT as i32));
+        observe(&Progress { released: &released, query: &self.query(), unit })?;
+        let settings = [
+            ("steps", json!(self.pass.steps)),
+            ("last_batch", json!(self.pass.last)),
+            ("learning_rate", json!(self.rate)),
+            ("clip", json!(self.clip_norm)),
+            ("radius", json!(self.radius)),
+        ];
+        let settings: BTreeMap<_, _> = settings.map(|(name, value)| (name.to_owned(), value)).into();
+        let weights = released.values().iter().map(|&v| v as f64 * unit).collect();
+        let record = Record { planned: Planned { charge: self.event().into(), query: self.query() }, unit };
+        Ok(Fitted { weights, standard_errors: None, records: vec![record], settings })
+    }
+}
