@@ -55,6 +55,12 @@ pub fn solvers() -> Vec<Case> {
             cases.push(Case { null, trials: 8000, ..case });
         }
     }
+    // The bound is twice what a saturated record shows, so a small fault takes many runs.
+    for algorithm in [Algorithm::Amp, Algorithm::ObjectivePerturbation] {
+        let set = Settings { clip: Some(1.0), ..Settings::default() };
+        let case = Case::new(algorithm, Adjacency::AddRemove, Instance::Numbers).set(set).called("many runs");
+        cases.push(Case { trials: 600_000, long: true, ..case.epsilon(1.0, 1.75, 0.68) });
+    }
     cases
 }
 
