@@ -49,7 +49,7 @@ pub struct Attack {
 }
 
 /// What an attack found.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Verdict {
     /// The claim and the bound that was proved.
     pub shown: Shown,
@@ -57,6 +57,8 @@ pub struct Verdict {
     pub effect: f64,
     /// The errors from which the bound follows.
     pub counts: Counts,
+    /// False positive and false negative rate at several thresholds, the former growing: a trade-off as measured.
+    pub errors: Vec<(f64, f64)>,
 }
 
 /// Attacks the runs of two worlds and tests a guarantee.
@@ -88,7 +90,8 @@ pub fn attack(worlds: &Worlds, guarantee: &Guarantee, attack: &Attack) -> Fallib
     let judged = [scores(judged[0]), scores(judged[1])];
     let counts = counts([&judged[0], &judged[1]], threshold);
     let shown = guarantee.test(point, counts, attack.confidence)?;
-    Ok(Verdict { shown, effect: effect([&judged[0], &judged[1]]), counts })
+    let [absent, present] = [&judged[0][..], &judged[1][..]];
+    Ok(Verdict { shown, effect: effect([absent, present]), counts, errors: errors([absent, present]) })
 }
 
 /// All runs of one world; each payment has a seed of its own.
@@ -148,6 +151,18 @@ fn choose(scores: [&[f64]; 2], guarantee: &Guarantee, attack: &Attack) -> Fallib
         }
     }
     Ok(best.1)
+}
+
+/// Rates of both errors at thresholds from the highest score down.
+fn errors(scores: [&[f64]; 2]) -> Vec<(f64, f64)> {
+    let mut pooled: Vec<f64> = scores.iter().flat_map(|s| s.iter().copied()).collect();
+    pooled.sort_by(f64::total_cmp);
+    let thresholds = (0..=THRESHOLDS).rev().map(|k| pooled[k * (pooled.len() - 1) / THRESHOLDS]);
+    let rates = |threshold| {
+        let Counts { false_positives, negatives, false_negatives, positives } = counts(scores, threshold);
+        (false_positives as f64 / negatives.max(1) as f64, false_negatives as f64 / positives.max(1) as f64)
+    };
+    thresholds.map(rates).collect()
 }
 
 /// Scores above the threshold are taken for the world with the record.

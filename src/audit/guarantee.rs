@@ -1,6 +1,7 @@
 //! What a plan claims, and what the errors of an attack prove about it.
 
 use crate::accounting::evidence::{Counts, epsilon_lower, mu_lower, range_lower};
+use crate::accounting::notion::{ApproximateDp, GaussianDp, TradeOff};
 use crate::accounting::{claim, gaussian};
 use crate::error::Fallible;
 use crate::privacy::{Charge, Delta, total_rho};
@@ -81,6 +82,26 @@ impl Guarantee {
         let points = DELTAS.into_iter().map(at).collect::<Fallible<Vec<_>>>()?;
         let telling: Vec<_> = points.iter().copied().filter(|(_, epsilon)| *epsilon >= LEAST_EPSILON).collect();
         Ok(Guarantee::Curve { points: if telling.is_empty() { points } else { telling } })
+    }
+
+    /// The least false negative rate that any attack of this false positive rate can have: the claim as a trade-off.
+    ///
+    /// # Errors
+    /// When the rate is no probability, or the guarantee no guarantee.
+    ///
+    /// # Reference
+    /// Dong, Roth and Su 2022, Definition 2.6 and Proposition 2.5; for a range epsilon the product of the odds of both errors is
+    /// at least `e^-epsilon`.
+    pub fn least_false_negative_rate(&self, false_positive_rate: f64) -> Fallible<f64> {
+        let rate = false_positive_rate;
+        match self {
+            Guarantee::Gaussian { mu } => GaussianDp::new(*mu)?.to_trade_off()?.false_negative_rate(rate),
+            Guarantee::Range { epsilon } => Ok((1.0 - rate) / (1.0 - rate + epsilon.exp() * rate)),
+            Guarantee::Curve { points } => points.iter().try_fold(0.0, |least: f64, &(delta, epsilon)| {
+                let pair = TradeOff::approximate(ApproximateDp::new(epsilon, delta)?)?;
+                Ok(least.max(pair.false_negative_rate(rate)?))
+            }),
+        }
     }
 
     /// The number of points at which the guarantee can be tested.

@@ -6,6 +6,8 @@
 //! world of the others. The errors it makes bound from below what the run gives away, with a stated confidence; a
 //! bound above the [`Guarantee`] refutes it.
 //!
+//! [`Campaign`] does all of this for one configuration.
+//!
 //! An audit refutes and never certifies. It is worth something where the same attack refutes a trainer with too little
 //! noise; `docs/audit.md` has a table of both.
 //!
@@ -13,6 +15,8 @@
 //! Jagielski, Ullman and Oprea 2020; Nasr et al. 2023, "Tight auditing of differentially private machine learning".
 
 mod attack;
+mod campaign;
+mod craft;
 mod distinguish;
 mod draws;
 mod guarantee;
@@ -20,6 +24,7 @@ mod neighbours;
 mod observe;
 
 pub use attack::{Attack, Verdict, View, attack};
+pub use campaign::{Campaign, Finding};
 pub use draws::Draws;
 pub use guarantee::{Guarantee, Shown};
 pub use neighbours::{Instance, Neighbours, Worlds};

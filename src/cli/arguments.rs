@@ -9,6 +9,9 @@ use crate::error::{Error, Fallible};
 use crate::preprocess::MemoryLimit;
 use crate::privacy::{Adjacency, Delta};
 
+/// More threads than any machine this runs on has cores for.
+const MOST_THREADS: usize = 1024;
+
 /// Which data sets are neighbours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum AdjacencyArgument {
@@ -101,6 +104,21 @@ pub(super) fn same_file(a: &Path, b: &Path) -> bool {
 /// Checks an optional delta.
 pub(super) fn delta(value: Option<f64>) -> Fallible<Option<Delta>> {
     value.map(Delta::new).transpose()
+}
+
+/// The number of threads of everything that follows; `None` for all.
+pub(super) fn set_threads(threads: Option<usize>) -> Fallible<()> {
+    match threads {
+        None => Ok(()),
+        Some(n) if n == 0 || n > MOST_THREADS => {
+            let problem = format!("is {n}, must be in 1..={MOST_THREADS}");
+            Err(Error::parameter("--threads", problem, "leave it out to use all"))
+        }
+        Some(n) => rayon::ThreadPoolBuilder::new()
+            .num_threads(n)
+            .build_global()
+            .map_err(|e| Error::parameter("--threads", e.to_string(), "use fewer threads")),
+    }
 }
 
 #[cfg(test)]

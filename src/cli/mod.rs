@@ -5,6 +5,7 @@
 
 mod account;
 mod arguments;
+mod audit;
 mod calibrate;
 mod coefficients;
 mod curve;
@@ -15,6 +16,7 @@ mod ledger;
 mod model;
 mod output;
 mod plot;
+mod request;
 mod train;
 
 use std::process::ExitCode;
@@ -52,6 +54,8 @@ enum Command {
     Statement(model::StatementArguments),
     /// Recompute every number of a model's statement; exit 1 on any mismatch
     Verify(model::VerifyArguments),
+    /// Attack a configuration on made-up neighbours; exit 1 if its claim is refuted or the attack shows nothing
+    Audit(Box<audit::AuditArguments>),
     /// Privacy calculator
     #[command(subcommand, after_help = "Example:\n  rhograd account convert --rho 0.5 --delta 1e-6")]
     Account(account::AccountCommand),
@@ -82,6 +86,7 @@ fn run(command: Command) -> Fallible<ExitCode> {
         Command::Evaluate(arguments) => model::evaluate(&arguments),
         Command::Statement(arguments) => model::statement(&arguments),
         Command::Verify(arguments) => model::verify(&arguments),
+        Command::Audit(arguments) => audit::run(&arguments),
         Command::Account(command) => account::run(&command),
         Command::Ledger(command) => ledger::run(&command),
         Command::Inspect(arguments) => data::inspect(&arguments),

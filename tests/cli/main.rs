@@ -3,6 +3,7 @@
 
 mod account;
 mod algorithms;
+mod audit;
 mod bad_input;
 mod calibrate;
 mod curves;

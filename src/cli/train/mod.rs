@@ -11,6 +11,7 @@ pub(super) use arguments::TrainArguments;
 
 use report::{page, report_cache, report_load, report_spending, report_streaming, summary};
 
+use super::arguments::set_threads;
 use super::output::{bar, print, print_json, warn};
 use crate::data::CsvFile;
 use crate::error::{Error, Fallible};
@@ -21,12 +22,9 @@ use crate::train::{
     Checkpoint, Loaded, LogEntry, StagedFile, Trained, load_cached, load_within, sha256_hex, train, train_from,
 };
 
-/// More threads than any machine this runs on has cores for.
-const MOST_THREADS: usize = 1024;
-
 pub(super) fn run(arguments: &TrainArguments) -> Fallible<ExitCode> {
     set_threads(arguments.threads)?;
-    let config = arguments.config()?;
+    let config = arguments.request.config()?;
     let schema = arguments.schema.read(&arguments.data)?;
     config.check(&schema)?;
     // Without randomness there is no run, so no row is read either.
@@ -126,18 +124,4 @@ fn execute(
 fn identity(data: &Path) -> Fallible<String> {
     let facts = std::fs::metadata(data).map_err(|e| Error::io(data, "read the data", e))?;
     Ok(format!("{} {:?}", facts.len(), facts.modified().ok()))
-}
-
-fn set_threads(threads: Option<usize>) -> Fallible<()> {
-    match threads {
-        None => Ok(()),
-        Some(n) if n == 0 || n > MOST_THREADS => {
-            let problem = format!("is {n}, must be in 1..={MOST_THREADS}");
-            Err(Error::parameter("--threads", problem, "leave it out to use all"))
-        }
-        Some(n) => rayon::ThreadPoolBuilder::new()
-            .num_threads(n)
-            .build_global()
-            .map_err(|e| Error::parameter("--threads", e.to_string(), "use fewer threads")),
-    }
 }

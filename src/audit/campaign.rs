@@ -1,0 +1,160 @@
+//! The attacks on one configuration as its user would run it, each first proved able to find too little noise.
+
+use super::attack::{Attack, Verdict, View, attack};
+use super::craft::Craft;
+use super::guarantee::Guarantee;
+use super::neighbours::{Instance, Worlds};
+use crate::error::{Error, Fallible};
+use crate::num::root::bisect;
+use crate::privacy::{Adjacency, Charge, Epsilon, Rho};
+use crate::train::{Budget, TrainConfig};
+
+/// Largest factor on the budget that is tried for a planted fault.
+const LOUDEST: f64 = 1024.0;
+
+/// An audit of one configuration.
+#[derive(Clone, Debug)]
+pub struct Campaign {
+    /// The configuration, budget included. Records and schema are made up, and settings that are left open are chosen so that
+    /// the record that differs counts most: short steps, a clip that it reaches, no moments.
+    pub config: TrainConfig,
+    /// Noise of the planted fault over what the claim needs, in `(0, 1)`.
+    pub fault: f64,
+    /// Runs in each world by which an attack is judged; half as many are learned from.
+    pub trials: usize,
+    /// Confidence that no honest trainer is refuted by any of the attacks.
+    pub confidence: f64,
+    /// Seed of all noise.
+    pub seed: u64,
+}
+
+/// One attack of a campaign.
+#[derive(Clone, Debug)]
+pub struct Finding {
+    /// The crafted pair.
+    pub instance: Instance,
+    /// What the adversary looked at.
+    pub view: View,
+    /// What is claimed.
+    pub guarantee: Guarantee,
+    /// The verdict on the trainer.
+    pub honest: Verdict,
+    /// The verdict on the trainer with the planted fault, against the claim of the honest one.
+    pub faulty: Verdict,
+    /// Noise of the planted fault over what the claim needs, as it came out.
+    pub fault: f64,
+}
+
+impl Campaign {
+    /// The pairs and views that suit the model and the algorithm.
+    ///
+    /// # Errors
+    /// When there is no crafted pair for the model.
+    pub fn attacks(&self) -> Fallible<Vec<(Instance, View)>> {
+        Craft::of(&self.config).attacks()
+    }
+
+    /// Makes all attacks, on the trainer with the planted fault first; `hear` is told how many are done.
+    ///
+    /// # Errors
+    /// When there is no crafted pair for the model, the request cannot be planned, or no budget plants the fault.
+    pub fn run(&self, mut hear: impl FnMut(usize)) -> Fallible<Vec<Finding>> {
+        if !(self.fault > 0.0 && self.fault < 1.0) {
+            return Err(Error::parameter("--fault", format!("is {}, must be in (0, 1)", self.fault), "use 0.8"));
+        }
+        if !(self.confidence > 0.0 && self.confidence < 1.0) {
+            let problem = format!("is {}, must be in (0, 1)", self.confidence);
+            return Err(Error::parameter("--confidence", problem, "use 0.9999"));
+        }
+        let craft = Craft::of(&self.config);
+        let attacks = craft.attacks()?;
+        let confidence = 1.0 - (1.0 - self.confidence) / attacks.len() as f64;
+        let mut findings = Vec::new();
+        for (done, (instance, view)) in attacks.into_iter().enumerate() {
+            let honest = worlds(&craft, instance)?;
+            let claim = Guarantee::of(honest.absent().plan())?;
+            let (louder, fault) = self.louder(&craft, instance, multiplier(&honest)?)?;
+            let size = Attack {
+                view,
+                draws: craft.draws,
+                learn: self.trials.div_ceil(2),
+                judge: self.trials,
+                confidence,
+                seed: self.seed,
+            };
+            let faulty = attack(&louder, &claim, &size)?;
+            hear(2 * done + 1);
+            let honest = attack(&honest, &claim, &size)?;
+            hear(2 * done + 2);
+            findings.push(Finding { instance, view, guarantee: claim, honest, faulty, fault });
+        }
+        Ok(findings)
+    }
+
+    /// The trainer with a budget so large that its noise is too small by the fault, and by how much it is.
+    fn louder(&self, craft: &Craft, instance: Instance, honest: f64) -> Fallible<(Worlds, f64)> {
+        let with = |factor: f64| -> Fallible<Worlds> {
+            let budget = match &self.config.budget {
+                Budget::Rho(rho, delta) => Budget::Rho(Rho::from_f64(rho.lower() * factor * factor)?, *delta),
+                Budget::Epsilon(epsilon, delta) => Budget::Epsilon(Epsilon::new(epsilon.value() * factor)?, *delta),
+            };
+            worlds(&Craft { config: TrainConfig { budget, ..craft.config.clone() }, ..craft.clone() }, instance)
+        };
+        // A budget too large to be planned with is too large for the fault, too.
+        let enough = |factor: f64| Some(with(factor).map_or(true, |louder| beyond(&louder, self.fault * honest)));
+        let found = bisect(1.0, LOUDEST, 2e-3, enough).map(|root| root.holds);
+        let none = || Error::numerical("planted fault", "no larger budget makes the noise so small");
+        let worlds = with(found.ok_or_else(none)?)?;
+        let fault = multiplier(&worlds)? / honest;
+        Ok((worlds, fault))
+    }
+}
+
+fn worlds(craft: &Craft, instance: Instance) -> Fallible<Worlds> {
+    let replaced = craft.config.adjacency == Adjacency::ReplaceOne;
+    Worlds::load(&craft.config, &instance.neighbours(craft.pairs, craft.null, replaced))
+}
+
+fn beyond(worlds: &Worlds, most: f64) -> bool {
+    multiplier(worlds).is_ok_and(|multiplier| multiplier <= most)
+}
+
+/// The noise over the sensitivity of the last kind of release.
+fn multiplier(worlds: &Worlds) -> Fallible<f64> {
+    let charges = worlds.absent().plan().charges();
+    let last = charges.last().map(Charge::noise_multiplier);
+    last.ok_or_else(|| Error::numerical("audit", "a run that releases nothing cannot be attacked"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::train::{Algorithm, ModelKind};
+
+    #[test]
+    fn a_plain_run_keeps_its_claim_and_its_fault_is_found() {
+        let budget = Budget::Rho(Rho::from_f64(4.5).unwrap(), None);
+        let config = TrainConfig { algorithm: Algorithm::DpGd, ..TrainConfig::new(budget) };
+        let campaign = Campaign { config, fault: 0.8, trials: 2000, confidence: 0.9999, seed: 3 };
+        let mut heard = 0;
+        let findings = campaign.run(|done| heard = done).unwrap();
+        assert_eq!((findings.len(), heard), (3, 6));
+        for finding in &findings {
+            assert!(!finding.honest.shown.refutes(), "{finding:?}");
+            assert!(finding.faulty.shown.refutes(), "{finding:?}");
+            assert!((finding.fault / 0.8 - 1.0).abs() < 0.01, "{finding:?}");
+            let (first, last) = (finding.honest.errors[0], finding.honest.errors[finding.honest.errors.len() - 1]);
+            assert!(first.0 <= last.0 && first.1 >= last.1, "{first:?} {last:?}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_attacked_is_refused() {
+        let config = TrainConfig::new(Budget::Rho(Rho::from_f64(1.0).unwrap(), None));
+        let campaign = Campaign { config, fault: 0.8, trials: 100, confidence: 0.99, seed: 1 };
+        let poisson = TrainConfig { model: Some(ModelKind::poisson()), ..campaign.config.clone() };
+        assert!(Campaign { config: poisson, ..campaign.clone() }.run(|_| ()).is_err());
+        assert!(Campaign { fault: 1.0, ..campaign.clone() }.run(|_| ()).is_err());
+        assert!(Campaign { confidence: 1.0, ..campaign }.run(|_| ()).is_err());
+    }
+}

@@ -1,0 +1,177 @@
+//! `rhograd audit`.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+use serde_json::{Value, json};
+
+use super::arguments::set_threads;
+use super::output::{bar, print, print_json, warn};
+use super::plot::{Chart, Format};
+use super::request::RequestArguments;
+use crate::accounting::curves::Series;
+use crate::audit::{Campaign, Finding, Guarantee, Shown, Verdict, View};
+use crate::error::Fallible;
+use crate::train::StagedFile;
+
+/// Deviations of a normal estimate on each side of its 95% interval.
+const NINETY_FIVE: f64 = 1.96;
+
+/// Points of the claimed trade-off in a picture.
+const POINTS: u32 = 200;
+
+#[derive(Args)]
+#[command(after_help = "Examples:
+  rhograd audit --algorithm dp-gd --epsilon 1
+  rhograd audit --rho 4.5 --adjacency replace-one --trials 5000 --out trade-off.svg
+  rhograd audit --algorithm dp-sgd --sampling-rate 0.5 --steps 8 --epsilon 15 --json
+
+Trains many times on two made-up data sets that differ in one record, learns to tell them apart, and turns its errors
+on further runs into a lower bound. Settings that are left open are chosen so that the record counts most. A bound above the claim refutes it: exit 1. Each attack must first find a trainer with
+--fault times the noise; where none does, the audit shows nothing, which is exit 1, too. Small budgets take many trials, and
+constants do not depend on the budget: audit at --rho 4.5 to see small faults.")]
+pub(super) struct AuditArguments {
+    #[command(flatten)]
+    request: RequestArguments,
+    /// Runs in each world by which an attack is judged; half as many are learned from
+    #[arg(long, value_name = "N", default_value_t = 20_000)]
+    trials: usize,
+    /// Noise of the planted fault, over what the claim needs
+    #[arg(long, value_name = "X", default_value_t = 0.8, allow_hyphen_values = true)]
+    fault: f64,
+    /// Confidence that an honest trainer is not refuted by any of the attacks
+    #[arg(long, default_value_t = 0.9999, allow_hyphen_values = true)]
+    confidence: f64,
+    /// Seed of all runs
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// Threads [default: all]; changes no number
+    #[arg(long, value_name = "N")]
+    threads: Option<usize>,
+    /// Picture of the trade-off between both errors, as SVG or PNG by its extension
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(arguments: &AuditArguments) -> Fallible<ExitCode> {
+    set_threads(arguments.threads)?;
+    let format = arguments.out.as_deref().map(Format::of).transpose()?;
+    let campaign = Campaign {
+        config: arguments.request.config()?,
+        fault: arguments.fault,
+        trials: arguments.trials,
+        confidence: arguments.confidence,
+        seed: arguments.seed,
+    };
+    let progress = bar(2 * campaign.attacks()?.len() as u64, "attacking", "attacks");
+    let findings = campaign.run(|done| progress.set_position(done as u64))?;
+    progress.finish_and_clear();
+    if let (Some(path), Some(format)) = (&arguments.out, format) {
+        let series = curves(&findings)?;
+        let title = format!("trade-off, {} trials", arguments.trials);
+        let (x_label, y_label) = ("false positive rate", "false negative rate");
+        let mut file = StagedFile::new(path)?;
+        file.append(&Chart { title: &title, x_label, y_label, series: &series }.to_bytes(format)?)?;
+        file.publish()?;
+    }
+    let refuted = findings.iter().any(|finding| finding.honest.shown.refutes());
+    let powerful = findings.iter().any(|finding| finding.faulty.shown.refutes());
+    if arguments.json {
+        let attacks: Vec<Value> = findings.iter().map(|finding| summary(finding, arguments.trials)).collect();
+        print_json(&json!({"refuted": refuted, "powerful": powerful, "trials": arguments.trials,
+            "confidence": arguments.confidence, "attacks": attacks}))?;
+    } else {
+        print(&page(&findings, arguments, refuted, powerful))?;
+    }
+    if !powerful && !refuted {
+        warn("no attack found the planted fault, so nothing is shown: raise --trials or the budget, or lower --fault");
+    }
+    Ok(ExitCode::from(u8::from(refuted || !powerful)))
+}
+
+/// Distance of the mean scores and its 95% interval, if they are normal.
+fn effect(verdict: &Verdict, trials: usize) -> (f64, f64, f64) {
+    let n = trials as f64;
+    let half = NINETY_FIVE * (2.0 / n + verdict.effect.powi(2) / (4.0 * n)).sqrt();
+    (verdict.effect, verdict.effect - half, verdict.effect + half)
+}
+
+fn name(finding: &Finding) -> String {
+    let view = match finding.view {
+        View::Releases => "all releases",
+        View::Model => "model alone",
+    };
+    format!("{:?}, {view}", finding.instance)
+}
+
+/// A number of the kind that the claim is about.
+fn figure(guarantee: &Guarantee, shown: &Shown, value: f64) -> String {
+    match (guarantee, shown.delta) {
+        (Guarantee::Gaussian { .. }, _) => format!("mu {value:.3}"),
+        (Guarantee::Range { .. }, _) => format!("range {value:.3}"),
+        (Guarantee::Curve { .. }, delta) => format!("epsilon {value:.3} at {}", delta.unwrap_or_default()),
+    }
+}
+
+fn page(findings: &[Finding], arguments: &AuditArguments, refuted: bool, powerful: bool) -> String {
+    let mut text = String::new();
+    for finding in findings {
+        let Finding { guarantee, honest, faulty, fault, .. } = finding;
+        let said = |verdict: &Verdict| {
+            let shown = &verdict.shown;
+            let word = if shown.refutes() { "above" } else { "not above" };
+            let [proved, claimed] = [shown.proved, shown.claimed].map(|value| figure(guarantee, shown, value));
+            format!("at least {proved}, {word} the claim of {claimed}")
+        };
+        let (mean, low, high) = effect(honest, arguments.trials);
+        text += &format!("{}\n", name(finding));
+        text += &format!("  this trainer    {}\n", said(honest));
+        text += &format!("                  effect size {mean:.3} [{low:.3}, {high:.3}] (95%, if scores are normal)\n");
+        text += &format!("  noise x {fault:<7.3} {}\n", said(faulty));
+    }
+    let found = findings.iter().filter(|finding| finding.faulty.shown.refutes()).count();
+    text += &format!("\nplanted fault   found by {found} of {} attacks\n", findings.len());
+    text += &match (refuted, powerful) {
+        (true, _) => format!("verdict         REFUTED, with confidence {}\n", arguments.confidence),
+        (false, true) => "verdict         not refuted; an audit can refute a claim and never prove it\n".into(),
+        (false, false) => "verdict         none: the attacks are too weak\n".into(),
+    };
+    text
+}
+
+fn summary(finding: &Finding, trials: usize) -> Value {
+    let verdict = |verdict: &Verdict| {
+        let Shown { claimed, proved, delta } = verdict.shown;
+        let (mean, low, high) = effect(verdict, trials);
+        let counts = verdict.counts;
+        json!({"claimed": claimed, "proved": proved, "delta": delta, "refutes": verdict.shown.refutes(),
+            "effect": mean, "effect_95": [low, high], "false_positives": counts.false_positives,
+            "false_negatives": counts.false_negatives})
+    };
+    let kind = match finding.guarantee {
+        Guarantee::Gaussian { .. } => "mu",
+        Guarantee::Range { .. } => "range",
+        Guarantee::Curve { .. } => "epsilon",
+    };
+    json!({"attack": name(finding), "quantity": kind, "honest": verdict(&finding.honest),
+        "fault": finding.fault, "faulty": verdict(&finding.faulty)})
+}
+
+/// The claim of the first attack, what was measured in each, and the planted fault of the first.
+fn curves(findings: &[Finding]) -> Fallible<Vec<Series>> {
+    let mut series = Vec::new();
+    if let Some(first) = findings.first() {
+        let claimed = (0..=POINTS).map(|k| f64::from(k) / f64::from(POINTS));
+        let point = |rate: f64| Ok((rate, first.guarantee.least_false_negative_rate(rate)?));
+        let points = claimed.map(point).collect::<Fallible<_>>()?;
+        series.push(Series { name: "claim: nothing below".into(), points });
+        let points = first.faulty.errors.clone();
+        series.push(Series { name: format!("noise x {:.2}, {}", first.fault, name(first)), points });
+    }
+    series.extend(findings.iter().map(|it| Series { name: name(it), points: it.honest.errors.clone() }));
+    Ok(series)
+}

@@ -1,0 +1,52 @@
+//! `rhograd audit`: verdicts by exit code, numbers as JSON, pictures, and clear refusals.
+
+use serde_json::Value;
+
+use super::support::Folder;
+
+#[test]
+fn an_honest_trainer_passes_and_its_planted_fault_is_found() {
+    let folder = Folder::new();
+    let text =
+        folder.succeed("audit --algorithm dp-gd --rho 4.5 --trials 1500 --threads 2 --json --out curve.svg").stdout;
+    let json: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!((&json["refuted"], &json["powerful"]), (&Value::Bool(false), &Value::Bool(true)));
+    let attacks = json["attacks"].as_array().unwrap();
+    assert_eq!(attacks.len(), 3);
+    for attack in attacks {
+        let [honest, faulty] = ["honest", "faulty"].map(|who| attack[who]["proved"].as_f64().unwrap());
+        let claimed = attack["honest"]["claimed"].as_f64().unwrap();
+        assert!((claimed - 3.0).abs() < 0.01 && honest > 2.0 && honest < claimed && faulty > honest, "{attack}");
+        assert!((attack["fault"].as_f64().unwrap() - 0.8).abs() < 0.01, "{attack}");
+    }
+    let picture = String::from_utf8(folder.bytes("curve.svg")).unwrap();
+    assert!(picture.contains("claim: nothing below") && picture.contains("model alone"));
+}
+
+#[test]
+fn an_audit_that_shows_nothing_fails_and_says_how_to_show_more() {
+    let folder = Folder::new();
+    let outcome = folder.run("audit --algorithm adassp --rho 0.001 --adjacency replace-one --trials 50");
+    assert_eq!(outcome.code, Some(1), "{outcome:?}");
+    assert!(outcome.stdout.contains("found by 0 of 3 attacks") && outcome.stdout.contains("too weak"), "{outcome:?}");
+    assert!(outcome.stderr.contains("raise --trials"), "{outcome:?}");
+}
+
+#[test]
+fn what_cannot_be_audited_is_refused() {
+    let folder = Folder::new();
+    let refusals = [
+        ("audit --rho 1 --model poisson", "counts"),
+        ("audit --rho 1 --fault 1.5", "--fault"),
+        ("audit --rho 1 --confidence 0", "--confidence"),
+        ("audit --rho 1 --trials 0", "trials"),
+        ("audit --rho 1 --out curve.pdf", "--out"),
+        ("audit --rho 1 --algorithm localization", "replace-one"),
+        ("audit", "--epsilon"),
+    ];
+    for (arguments, needle) in refusals {
+        let outcome = folder.run(arguments);
+        assert_eq!((outcome.code, outcome.stdout.as_str()), (Some(2), ""), "{arguments}: {outcome:?}");
+        assert!(outcome.stderr.contains(needle), "{arguments}: {outcome:?}");
+    }
+}
