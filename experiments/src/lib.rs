@@ -2,6 +2,7 @@
 //!
 //! `cargo run --release -p rhograd-experiments -- list | NAME [--quick] [--out DIR] | all`; see `experiments/README.md`.
 
+pub mod composition;
 pub mod erm_rate;
 pub mod fit;
 pub mod marginals;
@@ -29,7 +30,8 @@ pub struct Experiment {
 }
 
 /// Every experiment, in the order of `all`.
-pub const EXPERIMENTS: [Experiment; 3] = [
+pub const EXPERIMENTS: [Experiment; 4] = [
+    Experiment { name: "composition", claim: composition::CLAIM, run: composition::run },
     Experiment { name: "erm-rate", claim: erm_rate::CLAIM, run: erm_rate::run },
     Experiment { name: "marginals", claim: marginals::CLAIM, run: marginals::run },
     Experiment { name: "utility", claim: utility::CLAIM, run: utility::run },
