@@ -2,6 +2,7 @@
 //!
 //! `cargo run --release -p rhograd-experiments -- list | NAME [--quick] [--out DIR] | all`; see `experiments/README.md`.
 
+pub mod amplification;
 pub mod composition;
 pub mod erm_rate;
 pub mod fit;
@@ -11,6 +12,7 @@ pub mod progress;
 pub mod reference;
 pub mod results;
 pub mod setup;
+pub mod silent;
 pub mod utility;
 pub mod verdict;
 
@@ -30,7 +32,8 @@ pub struct Experiment {
 }
 
 /// Every experiment, in the order of `all`.
-pub const EXPERIMENTS: [Experiment; 4] = [
+pub const EXPERIMENTS: [Experiment; 5] = [
+    Experiment { name: "amplification", claim: amplification::CLAIM, run: amplification::run },
     Experiment { name: "composition", claim: composition::CLAIM, run: composition::run },
     Experiment { name: "erm-rate", claim: erm_rate::CLAIM, run: erm_rate::run },
     Experiment { name: "marginals", claim: marginals::CLAIM, run: marginals::run },
