@@ -2,6 +2,7 @@
 //!
 //! `cargo run --release -p rhograd-experiments -- list | NAME [--quick] [--out DIR] | all`; see `experiments/README.md`.
 
+pub mod adjacency;
 pub mod amplification;
 pub mod composition;
 pub mod erm_rate;
@@ -32,7 +33,8 @@ pub struct Experiment {
 }
 
 /// Every experiment, in the order of `all`.
-pub const EXPERIMENTS: [Experiment; 5] = [
+pub const EXPERIMENTS: [Experiment; 6] = [
+    Experiment { name: "adjacency", claim: adjacency::CLAIM, run: adjacency::run },
     Experiment { name: "amplification", claim: amplification::CLAIM, run: amplification::run },
     Experiment { name: "composition", claim: composition::CLAIM, run: composition::run },
     Experiment { name: "erm-rate", claim: erm_rate::CLAIM, run: erm_rate::run },
