@@ -37,6 +37,14 @@ impl Summary {
     }
 }
 
+/// The least and the largest of some values; NaN if one is, which no claim survives, infinite without any.
+pub fn range(values: impl IntoIterator<Item = f64>) -> (f64, f64) {
+    values.into_iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), v| match v.is_nan() || least.is_nan() {
+        true => (f64::NAN, f64::NAN),
+        false => (least.min(v), most.max(v)),
+    })
+}
+
 /// A straight line `ln y = intercept + slope ln x`, fitted by least squares.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PowerLaw {
@@ -100,6 +108,13 @@ mod tests {
         let summary = Summary::of(&[1.0, 2.0, 3.0]);
         assert_eq!((summary.mean, summary.deviation), (2.0, 1.0));
         assert!((summary.half_width() - 4.302_652_73 / 3f64.sqrt()).abs() < 1e-6);
+    }
+
+    #[test]
+    fn what_is_no_number_is_not_skipped() {
+        assert_eq!(range([2.0, 1.0, 3.0]), (1.0, 3.0));
+        let (least, most) = range([1.0, f64::NAN, 3.0]);
+        assert!(least.is_nan() && most.is_nan());
     }
 
     #[test]

@@ -2,6 +2,9 @@
 //!
 //! `cargo run --release -p rhograd-experiments -- list | NAME [--quick] [--out DIR] | all`; see `experiments/README.md`.
 
+pub mod adjacency;
+pub mod amplification;
+pub mod composition;
 pub mod erm_rate;
 pub mod fit;
 pub mod marginals;
@@ -10,6 +13,7 @@ pub mod progress;
 pub mod reference;
 pub mod results;
 pub mod setup;
+pub mod silent;
 pub mod utility;
 pub mod verdict;
 
@@ -29,7 +33,10 @@ pub struct Experiment {
 }
 
 /// Every experiment, in the order of `all`.
-pub const EXPERIMENTS: [Experiment; 3] = [
+pub const EXPERIMENTS: [Experiment; 6] = [
+    Experiment { name: "adjacency", claim: adjacency::CLAIM, run: adjacency::run },
+    Experiment { name: "amplification", claim: amplification::CLAIM, run: amplification::run },
+    Experiment { name: "composition", claim: composition::CLAIM, run: composition::run },
     Experiment { name: "erm-rate", claim: erm_rate::CLAIM, run: erm_rate::run },
     Experiment { name: "marginals", claim: marginals::CLAIM, run: marginals::run },
     Experiment { name: "utility", claim: utility::CLAIM, run: utility::run },

@@ -10,7 +10,7 @@ use rhograd::accounting::erm::{NoisyDescent, noisy_descent};
 use rhograd::error::Fallible;
 use rhograd::privacy::Delta;
 
-use crate::fit::{PowerLaw, Summary};
+use crate::fit::{PowerLaw, Summary, range};
 use crate::progress::Progress;
 use crate::results::{Results, cell};
 use crate::setup::{Plant, Setup, seed_of};
@@ -101,19 +101,19 @@ fn findings(points: &[Point], results: &Results) -> Fallible<Vec<Finding>> {
     let target = |p: &Point| p.theory().map(|theory| excess(results, p).mean / theory.target);
     let ratios = points.iter().map(target).collect::<Fallible<Vec<f64>>>()?;
     let what = "largest mean excess in units of 8 L R sqrt(d ln(1/delta)) / (epsilon n)";
-    findings.push(Finding::new(what, largest(ratios), 0.0, (0.0, 1.0)));
+    findings.push(Finding::new(what, range(ratios).1, 0.0, (0.0, 1.0)));
     let bound = |p: &Point| p.theory().map(|theory| excess(results, p).mean / theory.bound);
     let ratios = points.iter().map(bound).collect::<Fallible<Vec<f64>>>()?;
     findings.push(Finding::new(
         "largest mean excess in units of the bound for these steps",
-        largest(ratios),
+        range(ratios).1,
         0.0,
         (0.0, 1.0),
     ));
     let hard = points.iter().filter(|p| p.instance == Instance::Hard);
     let lower = |p: &Point| p.theory().map(|theory| lower::bound(p, theory.rho).0 / excess(results, p).mean);
     let ratios = hard.map(lower).collect::<Fallible<Vec<f64>>>()?;
-    findings.push(Finding::new("largest lower bound in units of the mean excess", largest(ratios), 0.0, (1e-3, 1.0)));
+    findings.push(Finding::new("largest lower bound in units of the mean excess", range(ratios).1, 0.0, (1e-3, 1.0)));
     let noise = Summary::of(&results.column("noise", |row| row.text("instance") == Instance::Marginals.name()));
     findings.push(Finding::new(
         "square of the noise in units of the plan",
@@ -122,11 +122,4 @@ fn findings(points: &[Point], results: &Results) -> Fallible<Vec<Finding>> {
         (0.97, 1.03),
     ));
     Ok(findings)
-}
-
-/// NaN if one is.
-fn largest(values: Vec<f64>) -> f64 {
-    values
-        .into_iter()
-        .fold(f64::NEG_INFINITY, |most, v| if v.is_nan() || most.is_nan() { f64::NAN } else { most.max(v) })
 }

@@ -1,0 +1,17 @@
+//! The verdict of the composition experiment notices planted errors.
+
+use rhograd_experiments::composition;
+use rhograd_experiments::setup::{Plant, Setup};
+
+#[test]
+fn half_the_noise_is_noticed() {
+    let folder = tempfile::tempdir().unwrap();
+    let setup = |plant| Setup { plant, ..Setup::of("composition", true, Some(folder.path())) };
+    let verdict = composition::run(&setup(None)).unwrap();
+    assert!(verdict.held(), "{}", verdict.text());
+    let verdict = composition::run(&setup(Some(Plant::HalfNoise))).unwrap();
+    let missed = |what: &str| verdict.0.iter().any(|finding| finding.quantity.starts_with(what) && !finding.held());
+    // Both halves of the experiment notice: what accountants promise, and what the noise does.
+    assert!(missed("largest epsilon of exact") && missed("variance of the loss"), "{}", verdict.text());
+    assert!(composition::run(&setup(Some(Plant::WrongStep))).is_err());
+}
