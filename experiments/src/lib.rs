@@ -5,6 +5,7 @@
 pub mod adjacency;
 pub mod amplification;
 pub mod composition;
+pub mod corners;
 pub mod erm_rate;
 pub mod fit;
 pub mod marginals;
@@ -12,6 +13,7 @@ pub mod plot;
 pub mod progress;
 pub mod reference;
 pub mod results;
+pub mod sco_rate;
 pub mod setup;
 pub mod silent;
 pub mod utility;
@@ -33,11 +35,12 @@ pub struct Experiment {
 }
 
 /// Every experiment, in the order of `all`.
-pub const EXPERIMENTS: [Experiment; 6] = [
+pub const EXPERIMENTS: [Experiment; 7] = [
     Experiment { name: "adjacency", claim: adjacency::CLAIM, run: adjacency::run },
     Experiment { name: "amplification", claim: amplification::CLAIM, run: amplification::run },
     Experiment { name: "composition", claim: composition::CLAIM, run: composition::run },
     Experiment { name: "erm-rate", claim: erm_rate::CLAIM, run: erm_rate::run },
     Experiment { name: "marginals", claim: marginals::CLAIM, run: marginals::run },
+    Experiment { name: "sco-rate", claim: sco_rate::CLAIM, run: sco_rate::run },
     Experiment { name: "utility", claim: utility::CLAIM, run: utility::run },
 ];

@@ -1,0 +1,97 @@
+//! The public trainer's localization on least squares with independent columns of signs, whose population risk is known.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use rhograd::data::{CsvFile, Schema};
+use rhograd::error::{Error, Fallible};
+use rhograd::ledger::Ledger;
+use rhograd::privacy::{Adjacency, Delta, Rho};
+use rhograd::train::{Algorithm, Budget, Coefficient, Feature, ModelFile, Target, TrainConfig, load, train};
+
+use super::points::{DELTA, Point};
+use crate::setup::{Plant, noise};
+
+/// Norm of the minimiser in units of `sqrt(d)` times [`Point::scale`].
+const FAR: f64 = 2.0;
+
+/// Largest residual that is not cut: labels are 1 long, predictions in the ball shorter.
+const SLOPE: f64 = 1.75;
+
+/// The planted step size in units of the trainer's own.
+const WRONG_STEP: f64 = 0.05;
+
+/// Trains and gives the excess population risk in units of L R.
+///
+/// Rows are corners of the cube of norm sqrt(d), the first coordinate the intercept; targets are signs whose mean is R times
+/// the second coordinate. Columns are independent, so the excess risk of w is `|w - w*|^2 / 2` without error.
+pub(super) fn run(point: &Point, seed: u64, plant: Option<Plant>) -> Fallible<f64> {
+    let root = (point.d as f64).sqrt();
+    let (radius, clip) = (FAR * root * point.scale(), SLOPE * root);
+    let rho = point.rho() * if plant == Some(Plant::HalfNoise) { 4.0 } else { 1.0 };
+    let budget = Budget::Rho(Rho::from_f64(rho)?, Some(Delta::new(DELTA)?));
+    let (algorithm, adjacency) = (Algorithm::Localization, Adjacency::ReplaceOne);
+    let mut config = TrainConfig { algorithm, adjacency, ..TrainConfig::new(budget) };
+    config.standardise = Some(false);
+    config.settings.clip = Some(clip);
+    config.settings.radius = Some(radius);
+    if plant == Some(Plant::WrongStep) {
+        let rate = (4.0 / (point.n as f64).sqrt()).min((2.0 * rho).sqrt() / (2.0 * root));
+        config.settings.learning_rate = Some(WRONG_STEP * radius / clip * rate);
+    }
+    let name = format!("rhograd-sco-{}-{}-{}-{seed}.csv", std::process::id(), point.n, point.d);
+    let path = std::env::temp_dir().join(name);
+    std::fs::write(&path, rows(point, radius, seed)).map_err(|e| Error::io(&path, "write it", e))?;
+    let trained = CsvFile::open(&path).and_then(|file| {
+        let loaded = load(&config, schema(point.d, &path)?, &file, &|_, _| ())?;
+        train(loaded, &mut Ledger::in_memory()?, noise(seed), &mut |_| Ok(()))
+    });
+    // A leftover in the folder for temporary files does no harm.
+    let _ = std::fs::remove_file(&path);
+    let weights = weights(&trained?.0.model)?;
+    let far = weights.iter().enumerate().map(|(j, w)| if j == 1 { w - radius } else { *w });
+    Ok(far.map(|w| w * w).sum::<f64>() / 2.0 / (clip * radius))
+}
+
+fn schema(d: usize, path: &Path) -> Fallible<Schema> {
+    let column = |j| format!("\"x{j}\": {{\"type\": \"numeric\", \"lower\": -1, \"upper\": 1}}");
+    let columns: Vec<String> = (1..d).map(column).collect();
+    let text = format!(
+        "{{\"name\": \"signs\", \"task\": \"regression\", \"target\": \"y\", \"target_lower\": -1, \"target_upper\": 1, \
+         \"columns\": {{{}}}}}",
+        columns.join(", ")
+    );
+    Schema::parse(&text, path)
+}
+
+fn rows(point: &Point, radius: f64, seed: u64) -> String {
+    let mut random = ChaCha8Rng::seed_from_u64(seed);
+    let mut text: String = (1..point.d).map(|j| format!("x{j},")).collect();
+    text.push_str("y\n");
+    let sign = |up: bool| if up { "1" } else { "-1" };
+    for _ in 0..point.n {
+        let first: bool = random.random();
+        let mean = if first { radius } else { -radius };
+        let _ = write!(text, "{},", sign(first));
+        for _ in 2..point.d {
+            let _ = write!(text, "{},", sign(random.random()));
+        }
+        let _ = writeln!(text, "{}", sign(random.random_bool(((1.0 + mean) / 2.0).clamp(0.0, 1.0))));
+    }
+    text
+}
+
+/// What the model predicts, as coefficients of the intercept and the columns.
+fn weights(model: &ModelFile) -> Fallible<Vec<f64>> {
+    let Target::Number { centre, scale, .. } = &model.target else {
+        return Err(Error::numerical("sco-rate", "a regression predicts no number"));
+    };
+    let one = |coefficient: &Coefficient| coefficient.values().iter().sum::<f64>();
+    let columns = model.features.iter().map(|feature| match feature {
+        Feature::Numeric { coefficient, .. } => one(coefficient) * scale,
+        Feature::Categorical { .. } => f64::NAN,
+    });
+    Ok(std::iter::once(centre + scale * one(&model.intercept)).chain(columns).collect())
+}
