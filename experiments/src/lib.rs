@@ -4,6 +4,7 @@
 
 pub mod adjacency;
 pub mod amplification;
+pub mod audit_power;
 pub mod composition;
 pub mod corners;
 pub mod erm_rate;
@@ -35,9 +36,10 @@ pub struct Experiment {
 }
 
 /// Every experiment, in the order of `all`.
-pub const EXPERIMENTS: [Experiment; 7] = [
+pub const EXPERIMENTS: [Experiment; 8] = [
     Experiment { name: "adjacency", claim: adjacency::CLAIM, run: adjacency::run },
     Experiment { name: "amplification", claim: amplification::CLAIM, run: amplification::run },
+    Experiment { name: "audit-power", claim: audit_power::CLAIM, run: audit_power::run },
     Experiment { name: "composition", claim: composition::CLAIM, run: composition::run },
     Experiment { name: "erm-rate", claim: erm_rate::CLAIM, run: erm_rate::run },
     Experiment { name: "marginals", claim: marginals::CLAIM, run: marginals::run },

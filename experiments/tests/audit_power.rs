@@ -1,0 +1,15 @@
+//! The verdict of the audit-power experiment notices planted errors.
+
+use rhograd_experiments::audit_power;
+use rhograd_experiments::setup::{Plant, Setup};
+
+#[test]
+fn half_the_noise_is_noticed() {
+    let folder = tempfile::tempdir().unwrap();
+    let setup = |plant| Setup { plant, ..Setup::of("audit-power", true, Some(folder.path())) };
+    let verdict = audit_power::run(&setup(None)).unwrap();
+    assert!(verdict.held(), "{}", verdict.text());
+    let verdict = audit_power::run(&setup(Some(Plant::HalfNoise))).unwrap();
+    assert!(!verdict.held(), "{}", verdict.text());
+    assert!(audit_power::run(&setup(Some(Plant::WrongStep))).is_err());
+}
