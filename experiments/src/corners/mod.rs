@@ -5,6 +5,7 @@
 //! same everywhere, which makes a run cheap and shows the worst case: nothing but the ball ends a descent.
 
 mod descent;
+mod one_pass;
 mod phased;
 
 use rand::Rng;
@@ -15,6 +16,7 @@ use rhograd::privacy::NoiseLaw;
 
 use crate::setup::Plant;
 pub use descent::{Batch, Descent};
+pub use one_pass::one_pass;
 pub use phased::{Solver, localization};
 
 /// The noise has a scale of `2^40` grid steps, far finer than anything measured.

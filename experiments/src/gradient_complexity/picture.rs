@@ -1,0 +1,76 @@
+//! The picture: risk against gradients, gradients to the target against rows, and what is known for any convex loss.
+
+use rhograd::error::Fallible;
+
+use super::methods::Method;
+use super::{TARGET, curve, planner, to_target};
+use crate::plot::{Panel, Scale, Series};
+use crate::results::Results;
+
+/// Rows of the first panel.
+const ROWS: u64 = 1024;
+
+/// Coordinates and epsilon of the last panel, and its rows.
+const KNOWN: (f64, f64) = (1e3, 1.0);
+const KNOWN_ROWS: [f64; 6] = [1e3, 1e4, 1e5, 1e6, 1e7, 1e8];
+
+pub(super) fn panels(results: &Results, quick: bool) -> Fallible<Vec<Panel>> {
+    Ok(vec![risk(results)?, gradients(results, quick)?, known()?])
+}
+
+fn risk(results: &Results) -> Fallible<Panel> {
+    let mut series = Vec::new();
+    let (mut least, mut most) = (f64::INFINITY, 0f64);
+    for method in Method::ALL {
+        let points = curve(results, method, ROWS)?;
+        points.iter().for_each(|p| (least, most) = (least.min(p.0), most.max(p.0)));
+        series.push(Series::measured(method.name(), points));
+    }
+    series.push(Series::theory("target", vec![(least, TARGET), (most, TARGET)]));
+    Ok(Panel {
+        title: format!("risk against gradients, n = {ROWS}"),
+        x: ("gradients of single rows".into(), Scale::Log),
+        y: ("excess risk / optimal rate".into(), Scale::Log),
+        series,
+    })
+}
+
+fn gradients(results: &Results, quick: bool) -> Fallible<Panel> {
+    let mut series = Vec::new();
+    for (method, name) in [(Method::FullBatch, "n^2"), (Method::Sampled, "n^3/2"), (Method::Localization, "n")] {
+        let power = |n: &u64| (*n as f64, (*n as f64).powf(method.exponent()));
+        series.push(Series::theory(name, method.rows(quick).iter().map(power).collect()));
+    }
+    for method in Method::ALL {
+        let point = |n: &u64| Ok((*n as f64, to_target(&curve(results, method, *n)?), 0.0));
+        let points = method.rows(quick).iter().map(point).collect::<Fallible<Vec<_>>>()?;
+        series.push(Series::measured(method.name(), points));
+    }
+    Ok(Panel {
+        title: format!("gradients to {TARGET} times the optimal rate"),
+        x: ("n (rows)".into(), Scale::Log),
+        y: ("gradients of single rows".into(), Scale::Log),
+        series,
+    })
+}
+
+fn known() -> Fallible<Panel> {
+    let (d, epsilon) = KNOWN;
+    let first = planner::costs(KNOWN_ROWS[0], d, epsilon, false)?;
+    let mut series = Vec::new();
+    for method in first.iter().map(|cost| cost.method) {
+        let at = |n: &f64| {
+            let costs = planner::costs(*n, d, epsilon, false)?;
+            let found = costs.iter().find(|cost| cost.method == method);
+            Ok((*n, found.map_or(f64::NAN, |cost| cost.gradients / n), 0.0))
+        };
+        let points = KNOWN_ROWS.iter().map(at).collect::<Fallible<Vec<_>>>()?;
+        series.push(Series::measured(format!("known: {method}"), points));
+    }
+    Ok(Panel {
+        title: format!("any convex loss, no constants, d = {d}, epsilon = {epsilon}"),
+        x: ("n (rows)".into(), Scale::Log),
+        y: ("gradients per row".into(), Scale::Log),
+        series,
+    })
+}
