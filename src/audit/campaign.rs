@@ -135,14 +135,20 @@ mod tests {
     fn a_plain_run_keeps_its_claim_and_its_fault_is_found() {
         let budget = Budget::Rho(Rho::from_f64(4.5).unwrap(), None);
         let config = TrainConfig { algorithm: Algorithm::DpGd, ..TrainConfig::new(budget) };
-        let campaign = Campaign { config, fault: 0.8, trials: 2000, confidence: 0.9999, seed: 3 };
+        let campaign = Campaign { config, fault: 0.8, trials: 3000, confidence: 0.9999, seed: 3 };
         let mut heard = 0;
         let findings = campaign.run(|done| heard = done).unwrap();
         assert_eq!((findings.len(), heard), (3, 6));
         for finding in &findings {
-            assert!(!finding.honest.shown.refutes(), "{finding:?}");
-            assert!(finding.faulty.shown.refutes(), "{finding:?}");
-            assert!((finding.fault / 0.8 - 1.0).abs() < 0.01, "{finding:?}");
+            assert!(!finding.honest.shown.refutes(), "{:?} {:?}", finding.instance, finding.honest.shown);
+            assert!(
+                finding.faulty.shown.refutes(),
+                "{:?} {:?} {:?}",
+                finding.instance,
+                finding.view,
+                finding.faulty.shown
+            );
+            assert!((finding.fault / 0.8 - 1.0).abs() < 0.01, "{}", finding.fault);
             let (first, last) = (finding.honest.errors[0], finding.honest.errors[finding.honest.errors.len() - 1]);
             assert!(first.0 <= last.0 && first.1 >= last.1, "{first:?} {last:?}");
         }

@@ -4,7 +4,7 @@ use super::attack::View;
 use super::draws::Draws;
 use super::neighbours::Instance;
 use crate::error::{Error, Fallible};
-use crate::optim::Settings;
+use crate::optim::{Averaging, Settings};
 use crate::privacy::Adjacency;
 use crate::train::{Algorithm, ModelKind, TrainConfig};
 
@@ -46,7 +46,11 @@ impl Craft {
         // Lines that are no record make the public count large, so that the released moments are sharp.
         let many = if replaced { 300 } else { 0 };
         let (settings, pairs, null) = match config.algorithm {
-            Auto | Whitened | DpGd | DpGdTheory => (still, 2, 0),
+            // The last iterate alone shows as much as all releases together.
+            Auto | Whitened | DpGd => {
+                (Settings { averaging: Some(Averaging::Last), momentum: Some(0.0), ..still }, 2, 0)
+            }
+            DpGdTheory => (still, 2, 0),
             // Sampled rows would add to the noise.
             DpSgd => {
                 let steps = if replaced { 16 } else { 8 };
@@ -124,6 +128,8 @@ fn filled(set: Settings, open: Settings) -> Settings {
         l2: set.l2.or(open.l2),
         radius: set.radius.or(open.radius),
         sampling_rate: set.sampling_rate.or(open.sampling_rate),
+        momentum: set.momentum.or(open.momentum),
+        averaging: set.averaging.or(open.averaging),
         ..set
     }
 }

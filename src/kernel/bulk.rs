@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::lines::Lines;
 use super::rows::{clamp_scale, square};
 use super::{FULL_SCALE, LANES, Rows, Shape};
 
@@ -79,12 +80,12 @@ impl BulkBuilder {
         let rows = &mut self.rows;
         if held == 0 {
             // Zeros straight from the system are not touched before they are filled.
-            rows.numeric = vec![0; tiles * numeric];
+            rows.numeric = Lines::zeroed(tiles * numeric);
             rows.codes = vec![0; tiles * categorical];
             rows.labels = vec![0; tiles * LANES];
             rows.norms = vec![0; tiles * LANES];
         } else {
-            rows.numeric.resize(tiles * numeric, 0);
+            rows.numeric.grow(tiles * numeric);
             rows.codes.resize(tiles * categorical, 0);
             rows.labels.resize(tiles * LANES, 0);
             rows.norms.resize(tiles * LANES, 0);
@@ -293,7 +294,7 @@ impl Rows {
     pub(crate) fn same_as(&self, other: &Rows) -> bool {
         self.shape == other.shape
             && (self.len, self.unit) == (other.len, other.unit)
-            && self.numeric == other.numeric
+            && *self.numeric == *other.numeric
             && self.codes == other.codes
             && self.labels == other.labels
             && self.norms == other.norms

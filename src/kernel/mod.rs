@@ -14,6 +14,7 @@ mod exact;
 mod fixed;
 mod gram;
 mod groups;
+mod lines;
 mod losses;
 mod map;
 mod margins;

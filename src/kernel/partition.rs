@@ -1,5 +1,6 @@
 //! Rows handed out to parts, and chosen rows.
 
+use super::lines::Lines;
 use super::{LANES, RawRow, Rows, RowsBuilder};
 
 impl Rows {
@@ -12,7 +13,7 @@ impl Rows {
             shape: self.shape.clone(),
             len: chosen.len(),
             unit: self.unit,
-            numeric: vec![0; tiles * numeric * LANES],
+            numeric: Lines::zeroed(tiles * numeric * LANES),
             codes: (0..tiles).flat_map(|_| (0..categorical).flat_map(|column| [none(column); LANES])).collect(),
             labels: vec![0; tiles * LANES],
             norms: vec![0; tiles * LANES],

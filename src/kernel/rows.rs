@@ -1,6 +1,7 @@
 //! Encoded rows, stored in tiles of [`LANES`] rows with columns contiguous inside a tile.
 
 use super::groups::Groups;
+use super::lines::Lines;
 use super::simd::Column;
 
 /// The integer that a feature at its upper bound is encoded as; its lower bound is the negative.
@@ -106,7 +107,7 @@ pub struct Rows {
     pub(super) shape: Shape,
     pub(super) len: usize,
     pub(super) unit: i16,
-    pub(super) numeric: Vec<i16>,
+    pub(super) numeric: Lines,
     pub(super) codes: Vec<u16>,
     pub(super) labels: Vec<i16>,
     pub(super) norms: Vec<u64>,
@@ -152,7 +153,8 @@ impl Rows {
 
     /// No rows.
     pub(super) fn none(shape: Shape, unit: i16) -> Rows {
-        let (numeric, codes, labels, norms, packed) = Default::default();
+        let (codes, labels, norms, packed) = Default::default();
+        let numeric = Lines::default();
         Rows { groups: Groups::new(&shape), shape, len: 0, unit, numeric, codes, labels, norms, packed }
     }
 
@@ -317,7 +319,7 @@ impl RowsBuilder {
 
     fn start_tile(&mut self) {
         let rows = &mut self.rows;
-        rows.numeric.resize(rows.numeric.len() + rows.shape.numeric() * LANES, 0);
+        rows.numeric.grow(rows.numeric.len() + rows.shape.numeric() * LANES);
         for column in 0..rows.shape.categorical() {
             let none = rows.shape.levels(column) as u16;
             rows.codes.resize(rows.codes.len() + LANES, none);

@@ -88,7 +88,8 @@ impl Totals {
             }
             sum
         };
-        for (quad, totals) in totals.iter_mut().enumerate() {
+        // Backwards: what the margins read last is still in the nearest cache.
+        for (quad, totals) in totals.iter_mut().enumerate().rev() {
             if let Some(column) = ahead.next() {
                 words.prefetch(column);
             }
