@@ -63,12 +63,17 @@ impl Groups {
         tiles.enumerate().for_each(|(tile, out)| {
             let codes = rows.code_tile(tile).as_chunks::<LANES>().0;
             for (columns, out) in self.joint.iter().zip(out) {
-                let mut stride = 1;
+                // A local array, which the compiler keeps in registers.
+                let (mut joint, mut stride) = ([0u16; LANES], 1);
                 for &column in columns {
-                    out.iter_mut().zip(&codes[column]).for_each(|(joint, &code)| *joint += stride * code);
+                    let codes = &codes[column];
+                    for lane in 0..LANES {
+                        joint[lane] += stride * codes[lane];
+                    }
                     // The last product is at most `SLOTS`.
                     stride *= rows.shape.slots_of(column).len() as u16;
                 }
+                *out = joint;
             }
         });
         packed
