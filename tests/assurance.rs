@@ -28,9 +28,45 @@ fn every_named_test_exists() {
     assert!(missing.is_empty(), "{missing:#?}");
 }
 
+/// The rows of the table of planted faults: number of the fault, and whether a test is named for it.
+fn faults(text: &str) -> Vec<(usize, bool)> {
+    let section = text.split("## Planted faults").nth(1).unwrap_or_default();
+    let rows = section.lines().filter_map(|line| line.strip_prefix("| "));
+    rows.filter_map(|row| Some((row.split(' ').next()?.parse().ok()?, !named(row).is_empty()))).collect()
+}
+
+#[test]
+fn every_planted_fault_is_found_and_counted() {
+    let text = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/assurance.md")).unwrap();
+    let rows = faults(&text);
+    assert!(rows.iter().map(|(number, _)| *number).eq(1..=34), "{rows:?}");
+    let found = rows.iter().filter(|(_, found)| *found).count();
+    assert!(text.contains(&format!("Found: {found} of {}.", rows.len())), "{found} of {}", rows.len());
+}
+
+/// A planted fault that no row names would count for nothing.
+#[test]
+fn every_test_of_a_planted_fault_is_named() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(root.join("docs/assurance.md")).unwrap();
+    let folder = "faults/tests/killed";
+    let mut tests = 0;
+    for entry in std::fs::read_dir(root.join(folder)).unwrap().map(|entry| entry.unwrap()) {
+        let (file, source) = (entry.file_name(), std::fs::read_to_string(entry.path()).unwrap());
+        for name in source.split("fn fault_").skip(1).filter_map(|rest| rest.split('(').next()) {
+            let named = format!("`{folder}/{}: fault_{name}`", file.display());
+            assert!(text.contains(&named), "{named} is not in docs/assurance.md");
+            tests += 1;
+        }
+    }
+    assert!(tests >= 33, "{tests}");
+}
+
 #[test]
 fn a_test_that_is_not_there_is_noticed() {
     let source = "#[test]\nfn here() {}\nfn helper() {}";
     assert!(has_test(source, "here") && !has_test(source, "gone"));
     assert_eq!(named("`tests/a.rs: b` and `c` and `d: e`"), [("tests/a.rs", "b")]);
+    let table = "| 1 before |\n## Planted faults\n| fault | found by |\n| 1 a | `tests/a.rs: b` |\n| 2 b | none |";
+    assert_eq!(faults(table), [(1, true), (2, false)]);
 }
