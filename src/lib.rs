@@ -40,6 +40,7 @@ pub mod loss;
 pub mod noise;
 pub mod num;
 pub mod optim;
+mod partial;
 pub mod preprocess;
 pub mod privacy;
 pub mod private;

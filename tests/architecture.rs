@@ -10,6 +10,7 @@ const FLOORS: &[(&str, u32)] = &[
     ("error", 0),
     ("num", 0),
     ("privacy", 1),
+    ("partial", 1),
     ("accounting", 2),
     ("noise", 2),
     ("loss", 2),

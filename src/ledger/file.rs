@@ -9,6 +9,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use crate::error::{Error, Fallible};
+use crate::partial::folder_of;
 
 /// Marks the file as a ledger ("rhog").
 const APPLICATION_ID: i32 = 0x7268_6f67;
@@ -130,10 +131,6 @@ fn create(path: &Path) -> Fallible<()> {
         Err(refused) if refused.error.kind() != AlreadyExists => Err(Error::io(path, "create", refused.error)),
         _ => sync_folder(folder),
     }
-}
-
-fn folder_of(path: &Path) -> &Path {
-    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// A journal left by a lost ledger of the same name: SQLite would play it back into the new one.

@@ -22,9 +22,13 @@ use super::stream::{MemoryLimit, RowStream, WRITE_BYTES};
 use crate::data::{CsvFile, Schema, Stamp};
 use crate::error::{Error, Fallible};
 use crate::kernel::{FULL_SCALE, LANES, Rows, Shape};
+use crate::partial::{self, folder_of};
 
 /// To be raised whenever any line is encoded differently than before.
 const RULES: u32 = 1;
+
+/// Permissions of a file of private rows.
+const FOR_THE_OWNER: u32 = 0o600;
 
 /// How long clocks of file systems may stand still, in nanoseconds: with fractions of seconds, and without.
 const CLOCK_STEPS: (i128, i128) = (100_000_000, 2_000_000_000);
@@ -71,7 +75,7 @@ impl RowCache {
         if path.is_dir() {
             return fault("is a directory", "name a file for --cache");
         }
-        if !folder(path).is_dir() {
+        if !folder_of(path).is_dir() {
             return fault("lies in no folder that exists", "make the folder, or name another file for --cache");
         }
         if path.exists() && !is_ours(path).map_err(|e| Error::io(path, "read the cache", e))? {
@@ -141,7 +145,7 @@ impl RowCache {
     ) -> Fallible<(RowStream, LoadReport, CacheUse)> {
         let stamp = stamp_of(file)?;
         let key = key(schema, file, encoder);
-        let folder = folder(&self.path);
+        let folder = folder_of(&self.path);
         let why = match self.found(&key, stamp, file, encoder)? {
             Found::Nothing => None,
             Found::Unusable(why) => Some(why),
@@ -196,10 +200,7 @@ impl RowCache {
 
     /// A new cache beside the old one.
     fn writer(&self, shape: &Shape, segment_bytes: usize) -> Fallible<SegmentWriter<BufWriter<NamedTempFile>>> {
-        let mut builder = tempfile::Builder::new();
-        builder.prefix(".rhograd-").suffix(".partial");
-        for_the_owner(&mut builder);
-        let temporary = builder.tempfile_in(folder(&self.path)).map_err(|e| self.failed(&e))?;
+        let temporary = partial::create(&self.path, FOR_THE_OWNER).map_err(|e| self.failed(&e))?;
         let out = BufWriter::with_capacity(WRITE_BYTES, temporary);
         SegmentWriter::sized(out, &self.path, shape, FULL_SCALE, segment_bytes)
     }
@@ -208,7 +209,10 @@ impl RowCache {
     fn publish(&self, writer: SegmentWriter<BufWriter<NamedTempFile>>, note: &Note) -> Fallible<File> {
         let temporary = writer.finish(note)?.into_inner().map_err(|e| self.failed(e.error()))?;
         // Not synced: a file that a crash left in pieces does not pass its checks, and the data are still there.
-        temporary.persist(&self.path).map_err(|e| self.failed(&e.error))
+        let kept = temporary.persist(&self.path).map_err(|e| self.failed(&e.error))?;
+        // It was locked while it was in the making; some systems would keep readers out.
+        let _ = kept.unlock();
+        Ok(kept)
     }
 
     fn failed(&self, error: &std::io::Error) -> Error {
@@ -241,19 +245,6 @@ fn stamp_of(file: &CsvFile) -> Fallible<&Stamp> {
         let problem = format!("needs a regular file, and {} is none", file.path().display());
         Error::parameter("--cache", problem, "leave it out, or store the data in a file")
     })
-}
-
-#[cfg(unix)]
-fn for_the_owner(builder: &mut tempfile::Builder<'_, '_>) {
-    use std::os::unix::fs::PermissionsExt;
-    builder.permissions(std::fs::Permissions::from_mode(0o600));
-}
-
-#[cfg(not(unix))]
-fn for_the_owner(_: &mut tempfile::Builder<'_, '_>) {}
-
-fn folder(path: &Path) -> &Path {
-    path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// Whether a file is a cache of any version, or what is left of one: nothing else may be overwritten.

@@ -7,6 +7,10 @@ use sha2::{Digest, Sha256};
 use tempfile::NamedTempFile;
 
 use crate::error::{Error, Fallible};
+use crate::partial;
+
+/// Permissions of results, which the user's mask may narrow.
+const AS_ANY_NEW_FILE: u32 = 0o666;
 
 /// A file being written beside its destination; it takes the destination's place on [`StagedFile::publish`].
 ///
@@ -17,7 +21,7 @@ pub struct StagedFile {
 }
 
 impl StagedFile {
-    /// Creates the temporary file in the destination's directory.
+    /// Creates the temporary file in the destination's directory, and removes there what runs that were killed left.
     ///
     /// # Errors
     /// When the directory is missing or not writable, or the destination is a directory.
@@ -28,12 +32,7 @@ impl StagedFile {
         if is_database(destination) {
             return Err(Error::input(destination, "is a database, perhaps a ledger", "name another file"));
         }
-        let directory = parent(destination);
-        let mut builder = tempfile::Builder::new();
-        builder.prefix(".rhograd-").suffix(".partial");
-        as_any_new_file(&mut builder);
-        let temporary = builder
-            .tempfile_in(directory)
+        let temporary = partial::create(destination, AS_ANY_NEW_FILE)
             // The kind alone: the message would name the temporary file.
             .map_err(|e| Error::io(destination, "create it", e.kind().into()))?;
         Ok(StagedFile { temporary, destination: destination.to_owned() })
@@ -56,7 +55,7 @@ impl StagedFile {
         temporary.as_file().sync_all().map_err(|e| Error::io(&destination, "write it", e))?;
         temporary.persist(&destination).map_err(|e| Error::io(&destination, "put it in place", e.error))?;
         // The rename itself must survive a crash too; a file system without directory syncs has done so.
-        if let Ok(directory) = std::fs::File::open(parent(&destination)) {
+        if let Ok(directory) = std::fs::File::open(partial::folder_of(&destination)) {
             let _ = directory.sync_all();
         }
         Ok(())
@@ -73,25 +72,11 @@ impl Write for StagedFile {
     }
 }
 
-/// Results get the permissions of any new file, which the user's mask may narrow.
-#[cfg(unix)]
-fn as_any_new_file(builder: &mut tempfile::Builder<'_, '_>) {
-    use std::os::unix::fs::PermissionsExt;
-    builder.permissions(std::fs::Permissions::from_mode(0o666));
-}
-
-#[cfg(not(unix))]
-fn as_any_new_file(_: &mut tempfile::Builder<'_, '_>) {}
-
 /// Whether a file is in SQLite's format; losing a ledger to a wrong argument would lose its spending.
 fn is_database(path: &Path) -> bool {
     let mut start = [0; 16];
     let read = std::fs::File::open(path).and_then(|mut file| std::io::Read::read_exact(&mut file, &mut start));
     read.is_ok() && start == *b"SQLite format 3\0"
-}
-
-fn parent(path: &Path) -> &Path {
-    path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// SHA-256 in lower-case hexadecimal.
