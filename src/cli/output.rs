@@ -13,7 +13,8 @@ pub(super) fn print(text: &str) -> Fallible<()> {
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => {
-            Err(Error::io(Path::new("standard output"), "write it", e))
+            let cure = "make room or redirect it elsewhere; files that this command was to write are complete";
+            Err(Error::input(Path::new("standard output"), format!("cannot be written ({e})"), cure))
         }
         _ => Ok(()),
     }

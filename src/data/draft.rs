@@ -22,12 +22,22 @@ pub fn draft_schema(file: &CsvFile, name: &str, target: Option<&str>) -> Fallibl
         None => file.header().len() - 1,
     };
     let mut columns: Vec<Seen> = file.header().iter().map(|_| Seen::default()).collect();
+    let (mut lines, mut records) = (0u64, 0u64);
     file.each_line(|fields| {
+        lines += 1;
         if fields.len() == columns.len() {
+            records += 1;
             columns.iter_mut().enumerate().for_each(|(index, seen)| seen.add(fields, index));
         }
         Ok(())
     })?;
+    if records == 0 {
+        let problem = match lines {
+            0 => "has a header and no rows, so there is nothing to draft a schema from",
+            _ => "has no line with as many cells as the header, so there is nothing to draft a schema from",
+        };
+        return Err(Error::input(file.path(), problem, "give a file with rows, or write the schema by hand"));
+    }
     let mut schema = Schema {
         name: name.into(),
         task: Task::Classification,

@@ -364,6 +364,10 @@ fn inspect_refuses_what_it_cannot_describe() {
     let folder = prepared();
     refuse(&folder, "inspect none.csv", &["none.csv: cannot read"]);
     refuse(&folder, "inspect fair.csv --target none", &["fair.csv:1", "\"none\""]);
+    folder.write("empty.csv", "a,b\n");
+    refuse(&folder, "inspect empty.csv", &["empty.csv: has a header and no rows", "give a file with rows"]);
+    folder.write("ragged.csv", "a,b\n1\n1,2,3\n\n");
+    refuse(&folder, "inspect ragged.csv", &["ragged.csv: has no line with as many cells as the header"]);
     folder.write("words.csv", "a,b\n1,x\n2,x\n3,x\n");
     refuse(&folder, "inspect words.csv", &["words.csv", "\"b\"", "--target"]);
 }
