@@ -304,6 +304,21 @@ fn a_seeded_run_that_claims_secret_noise_is_found_with_the_ledger() {
     assert_eq!(outcome.code, Some(1), "{outcome:?}");
 }
 
+#[test]
+fn every_statement_names_the_threat_model_and_those_that_do_not_yet_are_still_verified() {
+    let folder = Folder::with("fair");
+    folder.succeed("train fair.csv --epsilon 1 --steps 5");
+    let shown =
+        folder.succeed("statement fair.model.json").stdout + &folder.succeed("statement fair.model.json --json").stdout;
+    assert_eq!(shown.matches("docs/threat-model.md").count(), 2, "{shown}");
+    let mut model = ModelFile::read(&folder.path("fair.model.json")).unwrap();
+    [model.statement, _] = Statement::earlier(&model.statement.facts).unwrap();
+    assert!(!model.to_json().contains("threat-model"));
+    model.digest = model.expected_digest();
+    folder.write("earlier.json", model.to_json());
+    folder.succeed("verify earlier.json");
+}
+
 /// Models of earlier releases claim a perturbed objective by Renyi divergences, which promise less.
 #[test]
 fn a_statement_by_renyi_divergences_still_holds_and_nothing_below_the_profile_does() {
@@ -312,7 +327,7 @@ fn a_statement_by_renyi_divergences_still_holds_and_nothing_below_the_profile_do
     let mut model = ModelFile::read(&folder.path("fair.model.json")).unwrap();
     let present = model.statement.guarantee.clone();
     assert!(present.epsilon_pld.as_ref() == Some(&present.epsilon) && present.epsilon_rdp > present.epsilon_pld);
-    model.statement = Statement::earlier(model.statement.facts.clone()).unwrap();
+    [_, model.statement] = Statement::earlier(&model.statement.facts).unwrap();
     assert_eq!(Some(&model.statement.guarantee.epsilon), present.epsilon_rdp.as_ref());
     model.digest = model.expected_digest();
     folder.write("earlier.json", model.to_json());

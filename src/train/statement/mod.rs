@@ -32,6 +32,9 @@ use setting::{Definition, Setting};
 /// Name and version of the statement format.
 const SCHEMA: &str = "rhograd-statement/1";
 
+/// Where to read what the guarantee rests on.
+const THREAT_MODEL: &str = "who is trusted, who attacks and what else is out of scope: docs/threat-model.md of rhograd";
+
 /// Significant digits of upward-rounded numbers.
 const DIGITS: u32 = 7;
 
@@ -81,20 +84,26 @@ impl Statement {
     /// # Errors
     /// When the facts are inconsistent or no bound can be computed.
     pub fn new(facts: Facts) -> Fallible<Self> {
-        Self::with(facts, Guarantee::of)
+        let limits = limits(&facts);
+        Self::with(facts, Guarantee::of, limits)
     }
 
-    /// The statement that an earlier release computed from the same facts, where it was another one.
+    /// The statements that earlier versions of the program computed from the same facts: true still, and of files that are
+    /// still to be verified.
     ///
-    /// A perturbed objective was claimed by Renyi divergences alone, which promise less and so still hold.
+    /// The first did not name the threat model. The second also claimed a perturbed objective by Renyi divergences alone,
+    /// which promise less.
     ///
     /// # Errors
     /// As [`Statement::new`].
-    pub fn earlier(facts: Facts) -> Fallible<Self> {
-        Self::with(facts, Guarantee::without_profile)
+    pub fn earlier(facts: &Facts) -> Fallible<[Self; 2]> {
+        let mut limits = limits(facts);
+        limits.retain(|limit| limit != THREAT_MODEL);
+        let unlinked = Self::with(facts.clone(), Guarantee::of, limits.clone())?;
+        Ok([unlinked, Self::with(facts.clone(), Guarantee::without_profile, limits)?])
     }
 
-    fn with(facts: Facts, guarantee: fn(&Facts) -> Fallible<Guarantee>) -> Fallible<Self> {
+    fn with(facts: Facts, guarantee: fn(&Facts) -> Fallible<Guarantee>, limits: Vec<String>) -> Fallible<Self> {
         check_releases(&facts)?;
         let guarantee = guarantee(&facts)?;
         let faults = facts.faults();
@@ -109,7 +118,7 @@ impl Statement {
             scope: ScopeOfUse::of(&facts),
             mechanism: MechanismPart::of(&facts)?,
             dataset: DatasetPart { id: facts.dataset.clone(), hash: None },
-            limits: limits(&facts),
+            limits,
             facts,
         })
     }
@@ -146,5 +155,6 @@ fn limits(facts: &Facts) -> Vec<String> {
         Some(_) => "the budget binds only runs recorded in this ledger".to_string(),
         None => "no durable ledger recorded this run; nothing binds further runs on the data set".to_string(),
     });
+    limits.push(THREAT_MODEL.to_string());
     limits
 }
