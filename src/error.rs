@@ -42,7 +42,7 @@ pub enum ErrorKind {
         cure: String,
     },
     /// The operating system refused to read or write.
-    #[error("{}: cannot {action}: {source}; check the path and its permissions", .path.display())]
+    #[error("{}: cannot {action}: {source}; {}", .path.display(), cure(source))]
     Io {
         /// The file.
         path: PathBuf,
@@ -75,6 +75,16 @@ pub enum ErrorKind {
         /// Why there is none.
         problem: String,
     },
+}
+
+/// What to do about a refusal of the operating system.
+fn cure(error: &std::io::Error) -> &'static str {
+    use std::io::ErrorKind::{FileTooLarge, QuotaExceeded, ReadOnlyFilesystem, StorageFull};
+    match error.kind() {
+        StorageFull | QuotaExceeded | FileTooLarge => "make room or name a place that has some",
+        ReadOnlyFilesystem => "name a place that can be written to",
+        _ => "check the path and its permissions",
+    }
 }
 
 /// Prints `file`, `file:line` or `file:line, column "name"`.

@@ -43,7 +43,8 @@ impl StagedFile {
     /// # Errors
     /// When the disk is full or fails.
     pub fn append(&mut self, bytes: &[u8]) -> Fallible<()> {
-        self.temporary.write_all(bytes).map_err(|e| Error::io(&self.destination, "write it", e))
+        // The file itself: the message would name the temporary one.
+        self.temporary.as_file_mut().write_all(bytes).map_err(|e| Error::io(&self.destination, "write it", e))
     }
 
     /// Makes the content durable and moves it to its destination in one step.
@@ -64,11 +65,11 @@ impl StagedFile {
 
 impl Write for StagedFile {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.temporary.write(bytes)
+        self.temporary.as_file_mut().write(bytes)
     }
 
     fn flush(&mut self) -> std::io::Result<()> {
-        self.temporary.flush()
+        self.temporary.as_file_mut().flush()
     }
 }
 
