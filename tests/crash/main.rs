@@ -1,10 +1,10 @@
 //! Killed at any moment, out of disk, or racing for a budget: no charge is lost and no file is half there.
 #![cfg(all(unix, feature = "cli"))]
 
-#[path = "cli/support.rs"]
+mod points;
+#[path = "../cli/support.rs"]
 mod support;
 
-use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read;
 use std::process::{Child, Command, Stdio};
@@ -163,51 +163,6 @@ fn a_run_with_a_checkpoint_goes_on_after_every_kill_and_is_charged_once() {
     no_cell_is_left_behind(&folder);
 }
 
-/// Kills a run as soon as `happened` says so; `None` if it ended before.
-fn kill_when(folder: &Folder, happened: impl Fn() -> bool) -> Option<()> {
-    let mut child = start(folder, TRAIN);
-    loop {
-        if happened() {
-            child.kill().unwrap();
-            child.wait().unwrap();
-            return Some(());
-        }
-        if child.try_wait().unwrap().is_some() {
-            return None;
-        }
-        std::hint::spin_loop();
-    }
-}
-
-#[test]
-fn a_run_killed_right_after_each_of_its_steps_keeps_its_promises() {
-    let folder = prepared(Folder::on_disk());
-    folder.succeed(TRAIN);
-    let stamp = |name: &str| {
-        use std::os::unix::fs::MetadataExt;
-        std::fs::metadata(folder.path(name)).map(|m| (m.ino(), m.mtime(), m.mtime_nsec(), m.size())).ok()
-    };
-    let mut killed = BTreeMap::new();
-    for round in 0..16 {
-        // Logs of equal runs are equal, so only where none is can be seen which file comes first.
-        for result in ["data.log.jsonl", "data.model.json"] {
-            let _ = std::fs::remove_file(folder.path(result));
-        }
-        let seen = look(&folder);
-        let watched =
-            ["data.ledger.sqlite", "data.ledger.sqlite-journal", "data.log.jsonl", "data.model.json"][round % 4];
-        let old = stamp(watched);
-        if kill_when(&folder, || stamp(watched) != old).is_some() {
-            *killed.entry(watched).or_insert(0) += 1;
-        }
-        check(&folder, &seen, &format!("killed when {watched} changed"));
-    }
-    assert!(killed.len() >= 2, "{killed:?}");
-    no_cell_is_left_behind(&folder);
-    folder.succeed(TRAIN);
-    folder.succeed("verify data.model.json --ledger data.ledger.sqlite");
-}
-
 /// The program under a limit on the size of files, in blocks of the shell; `signal` says what happens at the limit.
 fn limited(folder: &Folder, blocks: u32, ignore_signal: bool, arguments: &str) -> Outcome {
     let trap = if ignore_signal { "trap '' XFSZ; " } else { "" };
@@ -233,6 +188,9 @@ fn a_full_disk_is_reported_and_leaves_the_old_files_and_the_charge() {
         assert!(matches!(outcome.code, Some(1 | 2)), "{outcome:?}");
         assert!(!outcome.stderr.contains("panicked") && outcome.stderr.contains("rhograd: "), "{outcome:?}");
         assert_eq!(outcome.stdout, "");
+        let wrote = outcome.stderr.contains("cannot write it");
+        assert!(!wrote || outcome.stderr.contains("make room"), "{outcome:?}");
+        assert!(!outcome.stderr.contains(".partial"), "{outcome:?}");
         assert!(now.model == before.model, "{blocks} blocks: the old model is gone");
         assert_eq!(folder.names(), names, "{blocks} blocks: something is left over");
         failed += 1;
@@ -260,15 +218,72 @@ fn a_run_killed_by_a_full_disk_keeps_its_promises() {
 #[cfg(target_os = "linux")]
 fn a_full_standard_output_is_an_error_without_a_panic_and_the_files_are_whole() {
     let folder = Folder::with("fair");
-    for arguments in ["train fair.csv --epsilon 1", "train fair.csv --epsilon 1 --json", "statement fair.model.json"] {
+    for arguments in [
+        "train fair.csv --epsilon 1",
+        "train fair.csv --epsilon 1 --json",
+        "statement fair.model.json",
+        "verify fair.model.json --ledger fair.ledger.sqlite",
+        "predict fair.model.json fair.csv",
+        "ledger show fair.ledger.sqlite",
+    ] {
         let full = File::options().write(true).open("/dev/full").unwrap();
         let output = folder.command(arguments).stdout(full).output().unwrap();
         let stderr = String::from_utf8_lossy(&output.stderr);
-        assert!(matches!(output.status.code(), Some(1 | 2)), "{arguments}: {stderr}");
-        assert!(stderr.contains("standard output") && !stderr.contains("panicked"), "{arguments}: {stderr}");
+        // Not 1, which would say that a check has failed.
+        assert_eq!(output.status.code(), Some(2), "{arguments}: {stderr}");
+        let needles = ["standard output: cannot be written", "redirect it elsewhere", "files that"];
+        assert!(needles.iter().all(|needle| stderr.contains(needle)), "{arguments}: {stderr}");
+        assert!(!stderr.contains("panicked"), "{arguments}: {stderr}");
         folder.succeed("verify fair.model.json --ledger fair.ledger.sqlite");
     }
     assert_eq!(folder.spending("fair.ledger.sqlite")["runs"], 2);
+}
+
+/// A folder in which nobody can make a file, not even an administrator, and one in which only an administrator can.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_folder_that_cannot_be_written_is_refused_before_anything_is_charged() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = Folder::with("fair");
+    let closed = folder.path("closed");
+    std::fs::create_dir(&closed).unwrap();
+    std::fs::set_permissions(&closed, std::fs::Permissions::from_mode(0o555)).unwrap();
+    let mut places = vec!["/proc"];
+    if std::fs::write(closed.join("probe"), "").is_err() {
+        places.push("closed");
+    }
+    for place in places {
+        for (flag, code) in [("--out", 2), ("--log", 2), ("--ledger", 2)] {
+            let outcome = folder.run(&format!("train fair.csv --epsilon 1 {flag} {place}/file"));
+            assert_eq!((outcome.code, outcome.stdout.as_str()), (Some(code), ""), "{outcome:?}");
+            assert!(outcome.stderr.contains(&format!("{place}/file: cannot create")), "{outcome:?}");
+            assert!(!folder.path("fair.ledger.sqlite").exists() && !folder.path("fair.model.json").exists());
+        }
+    }
+}
+
+#[test]
+fn what_a_killed_run_leaves_says_what_it_is_and_goes_with_the_next_run() {
+    let folder = prepared(Folder::new());
+    let partial = |folder: &Folder| {
+        let names = folder.names().into_iter();
+        names.filter(|name| name.starts_with(".rhograd-") && name.ends_with(".partial")).collect::<Vec<_>>()
+    };
+    let mut child = start(&folder, TRAIN);
+    while partial(&folder).len() < 2 {
+        assert!(child.try_wait().unwrap().is_none(), "the run ended before it was seen");
+    }
+    // Another run in the same folder meanwhile leaves the files of this one alone.
+    folder.succeed("train data.csv --epsilon 1 --steps 2 --no-ledger --out other.model.json");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let left = partial(&folder);
+    for destination in ["data.model.json", "data.log.jsonl"] {
+        let name = format!(".rhograd-{destination}-");
+        assert!(left.iter().any(|left| left.starts_with(&name)), "{left:?}");
+    }
+    folder.succeed("train data.csv --epsilon 1 --steps 2");
+    assert!(partial(&folder).is_empty(), "{:?}", folder.names());
 }
 
 #[test]
