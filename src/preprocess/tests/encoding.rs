@@ -3,6 +3,9 @@
 use std::path::Path;
 
 use proptest::prelude::*;
+use rand::rngs::StdRng;
+use rand::seq::IndexedRandom;
+use rand::{Rng, SeedableRng};
 
 use crate::data::{CsvFile, Fields, Schema};
 use crate::kernel::{RawRow, Rows, RowsBuilder};
@@ -32,12 +35,15 @@ fn schemas() -> Vec<Schema> {
     ]
 }
 
-/// One line at a time through [`Encoder::encode_fields`] and [`RowsBuilder::push`].
-fn slowly(encoder: &Encoder, body: &[u8]) -> (Rows, LoadReport) {
+/// One line at a time through [`Encoder::encode_fields`] and [`RowsBuilder::push`]; with `fresh` by a reader of its own.
+fn slowly(encoder: &Encoder, body: &[u8], fresh: bool) -> (Rows, LoadReport) {
     let mut rows = RowsBuilder::new(encoder.shape().clone());
     let (mut fields, mut row, mut report) =
         (Fields::default(), RawRow::empty(encoder.shape()), LoadReport { lines: 1, ..LoadReport::default() });
     for line in body.strip_suffix(b"\n").unwrap_or(body).split(|&b| b == b'\n').filter(|_| !body.is_empty()) {
+        if fresh {
+            fields = Fields::default();
+        }
         fields.split(line.strip_suffix(b"\r").unwrap_or(line));
         let tally = encoder.encode_fields(&fields, &mut row);
         report.count(tally);
@@ -49,13 +55,18 @@ fn slowly(encoder: &Encoder, body: &[u8]) -> (Rows, LoadReport) {
 
 #[track_caller]
 fn check(schema: &Schema, header: &[u8], body: &[u8]) {
+    check_against(schema, header, body, false);
+}
+
+#[track_caller]
+fn check_against(schema: &Schema, header: &[u8], body: &[u8], fresh: bool) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.csv");
     std::fs::write(&path, [header, body].concat()).unwrap();
     let file = CsvFile::open(&path).unwrap();
     let encoder = Encoder::new(schema, &file, false).unwrap();
     let (rows, report) = encoder.encode(&file, &|_| ()).unwrap();
-    let (expected, counted) = slowly(&encoder, body);
+    let (expected, counted) = slowly(&encoder, body, fresh);
     assert_eq!(report, counted);
     assert!(rows.same_as(&expected), "{:?}", String::from_utf8_lossy(body));
 }
@@ -112,6 +123,31 @@ proptest! {
         check(&schema, b"x\n", &body);
         check(&schema, b"x,y\n", &body);
     }
+}
+
+/// Good lines that were cut, glued, quoted and spoiled, each read as if there were no other.
+#[test]
+fn a_hundred_thousand_malformed_lines_are_read_one_by_one() {
+    let mut rng = StdRng::seed_from_u64(6);
+    let mut body = Vec::new();
+    for i in 0..100_000u32 {
+        let mut line = format!("n{i},u,{}.{},{},s,-0.7", i % 11, i % 1009, ["yes", "no"][i as usize % 2]).into_bytes();
+        for _ in 0..rng.random_range(1..4) {
+            let at = rng.random_range(0..line.len());
+            match rng.random_range(0..5) {
+                0 => line[at] = rng.random(),
+                1 => line.insert(at, *b"\",\r\0 -.e;".choose(&mut rng).unwrap()),
+                2 => line.truncate(at.max(1)),
+                3 => line.extend_from_within(at..),
+                _ => drop(line.remove(at)),
+            }
+            line.push(b' ');
+        }
+        line.iter_mut().filter(|byte| **byte == b'\n').for_each(|byte| *byte = b'"');
+        line.push(b'\n');
+        body.extend(line);
+    }
+    check_against(&schemas()[0], HEADER, &body, true);
 }
 
 #[test]
