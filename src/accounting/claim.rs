@@ -1,12 +1,14 @@
 //! Guarantees of recorded charges: making claims, confirming them, and the epsilon of everything together.
 
 use super::directed::add_up;
+use super::notion::{ApproximateZcdp, Zcdp};
 use super::rdp::mechanisms::pure_rho;
-use super::{Conversion, perturbed_objective, pld, rdp};
+use super::{perturbed_objective, pld, rdp, stable};
 use crate::error::{Error, Fallible};
 use crate::num::round::up;
 use crate::privacy::{
-    Adjacency, BestRunEvent, Charge, Claim, Delta, Event, NoiseLaw, ObjectiveEvent, Rho, SampledEvent, total_rho,
+    Adjacency, BestRunEvent, Charge, Claim, Delta, Event, NoiseLaw, ObjectiveEvent, Rho, SampledEvent, total_delta,
+    total_rho,
 };
 
 /// Width of certified bounds over the epsilon that is asked for.
@@ -38,7 +40,7 @@ pub fn epsilon(charges: &[Charge], adjacency: Adjacency, delta: Delta, about: f6
     }
     let mut bound = f64::INFINITY;
     if concentrated {
-        bound = Conversion::Optimal.epsilon(total_rho(charges)?.upper(), delta)?.value();
+        bound = approximate(charges)?.to_epsilon_optimal(delta)?.value();
     }
     if charges.iter().any(|charge| matches!(charge, Charge::Objective(_) | Charge::BestRun(_))) {
         let by_profile = profile(charges, adjacency, delta)?.unwrap_or(f64::INFINITY);
@@ -47,6 +49,20 @@ pub fn epsilon(charges: &[Charge], adjacency: Adjacency, delta: Delta, about: f6
         bound = bound.min(pld::epsilon(&composed(charges, adjacency), adjacency, delta, about * RELATIVE_WIDTH)?.upper);
     }
     if bound.is_finite() { Ok(bound) } else { Err(Error::numerical("epsilon", "no finite bound was found")) }
+}
+
+/// Charges whose rho is exact as one approximate zCDP guarantee; delta is that of thresholds, and else zero.
+///
+/// # Errors
+/// When a cost is no number.
+///
+/// Reference: Bun and Steinke 2016, Lemma 8.2.
+pub fn approximate(charges: &[Charge]) -> Fallible<ApproximateZcdp> {
+    let zcdp = Zcdp::new(0.0, total_rho(charges)?.upper())?;
+    match total_delta(charges) {
+        0.0 => Ok(ApproximateZcdp::exact(zcdp)),
+        delta => ApproximateZcdp::new(up(delta.ln(), 2).min(0.0), zcdp),
+    }
 }
 
 fn composed(charges: &[Charge], adjacency: Adjacency) -> Event {
@@ -148,6 +164,9 @@ fn claimed(bound: f64, delta: Delta) -> Fallible<Claim> {
 /// # Errors
 /// When it costs more, or its cost cannot be found.
 pub fn confirm(charge: &Charge, adjacency: Adjacency) -> Fallible<()> {
+    if let Charge::Stable(event) = charge {
+        return stable::confirm(event);
+    }
     let Some(claim) = charge.claim() else { return Ok(()) };
     let bound = epsilon(std::slice::from_ref(charge), adjacency, Delta::new(claim.delta)?, claim.epsilon)?;
     if bound <= claim.epsilon && pure_rho(claim.epsilon)? <= claim.rho {
@@ -262,6 +281,22 @@ mod tests {
     }
 
     #[test]
+    fn a_threshold_costs_its_noise_and_its_delta() {
+        let noised = GaussianEvent { sensitivity: 1 << 16, log2_scale: 20, count: 2, ..event().sampled };
+        let row = 1 << 16;
+        let threshold = stable::least_threshold(row, 20, Delta::new(1e-7).unwrap()).unwrap();
+        let of = |charge: Charge, delta: f64| epsilon(&[charge], Adjacency::AddRemove, Delta::new(delta).unwrap(), 0.3);
+        let charge =
+            Charge::Stable(crate::privacy::StableEvent { noised: noised.clone(), row, threshold, delta: 1e-7 });
+        confirm(&charge, Adjacency::AddRemove).unwrap();
+        let with = of(charge.clone(), 1e-6).unwrap();
+        let without = of(Charge::Gaussian(noised.clone()), 1e-6).unwrap();
+        let at_the_rest = of(Charge::Gaussian(noised), 7.9e-7).unwrap();
+        assert!(with > without && with < at_the_rest * 1.001, "{without} {with} {at_the_rest}");
+        assert!(of(charge, 1.9e-7).is_err(), "thresholds alone fail more often");
+    }
+
+    #[test]
     fn one_choice_is_pure_and_many_are_concentrated() {
         let delta = Delta::new(1e-6).unwrap();
         let selection = |count| {
@@ -278,6 +313,6 @@ mod tests {
         assert!(of(1) <= 0.125 * (1.0 + 1e-9), "{}", of(1));
         let rho = total_rho(&[selection(400)]).unwrap().upper();
         assert_eq!(rho, 400.0 / 512.0);
-        assert!(of(400) <= Conversion::Optimal.epsilon(rho, delta).unwrap().value());
+        assert!(of(400) <= crate::accounting::Conversion::Optimal.epsilon(rho, delta).unwrap().value());
     }
 }

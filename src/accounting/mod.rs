@@ -24,6 +24,7 @@
 //! | [`claim`] | what recorded charges guarantee together |
 //! | [`compose`] | composition theorems, filters and an odometer |
 //! | [`subsample`], [`selection`], [`erm`], [`perturbed_objective`], [`integer_noise`], [`tail_bounds`] | single theorems |
+//! | [`stable`] | thresholds that hide what one row holds |
 //! | [`finite`], [`bounds`], [`evidence`] | small laws exactly, lower bounds, what an experiment shows |
 //! | [`query`] | all of these as questions in JSON |
 //!
@@ -57,6 +58,7 @@ pub mod pld;
 pub mod query;
 pub mod rdp;
 pub mod selection;
+pub mod stable;
 pub mod subsample;
 pub mod tail_bounds;
 pub mod zcdp;

@@ -52,6 +52,8 @@ impl Watcher {
             Charge::BestRun(_) => (layout_of(progress.query), 0),
             // The noise was used inside the gate; the answer follows as a release of its own.
             Charge::Objective(_) => return,
+            // No trainer makes one.
+            Charge::Stable(_) => return,
         };
         let sigma = 2f64.powi(scale as i32);
         let values: Vec<f64> = match (layout, progress.query) {

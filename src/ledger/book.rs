@@ -245,7 +245,7 @@ pub(super) fn cost_of(events: &[Charge], adjacency: Adjacency) -> Fallible<Rho> 
     // Before any arithmetic: the scale of an unchecked event could overflow an exponent.
     events.iter().try_for_each(Charge::check)?;
     let mut confirmed: Vec<&Charge> = Vec::new();
-    for event in events.iter().filter(|event| event.claim().is_some()) {
+    for event in events.iter().filter(|event| event.claim().is_some() || event.delta() > 0.0) {
         // Once is enough for a claim that is made many times.
         if !confirmed.contains(&event) {
             claim::confirm(event, adjacency)?;

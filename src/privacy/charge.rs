@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Adjacency, BestRunEvent, Event, GaussianEvent, Mechanism, NoiseLaw, Rho, SelectionEvent};
+use super::{Adjacency, BestRunEvent, Event, GaussianEvent, Mechanism, NoiseLaw, Rho, SelectionEvent, StableEvent};
 use crate::error::{Error, Fallible};
 use crate::num::round::{down, up};
 
@@ -75,11 +75,19 @@ pub enum Charge {
     Selection(SelectionEvent),
     /// The best of a random number of runs.
     BestRun(BestRunEvent),
+    /// Something that is opened only where a noised integer reaches a threshold.
+    Stable(StableEvent),
 }
 
 impl From<GaussianEvent> for Charge {
     fn from(event: GaussianEvent) -> Self {
         Charge::Gaussian(event)
+    }
+}
+
+impl From<StableEvent> for Charge {
+    fn from(event: StableEvent) -> Self {
+        Charge::Stable(event)
     }
 }
 
@@ -90,6 +98,7 @@ impl Charge {
             Charge::Gaussian(event) => Some(event),
             Charge::Sampled(event) => Some(&event.sampled),
             Charge::Objective(event) => Some(&event.perturbed),
+            Charge::Stable(event) => Some(&event.noised),
             Charge::Selection(_) | Charge::BestRun(_) => None,
         }
     }
@@ -142,20 +151,21 @@ impl Charge {
                 Event::repeated(Mechanism::Exponential { epsilon: event.epsilon_up() }, event.count)
             }
             Charge::BestRun(event) => event.event(adjacency),
+            Charge::Stable(event) => event.event(gaussian(&event.noised, adjacency)),
         }
     }
 
     /// What is claimed, where the cost is not exact.
     pub fn claim(&self) -> Option<&Claim> {
         match self {
-            Charge::Gaussian(_) | Charge::Selection(_) => None,
+            Charge::Gaussian(_) | Charge::Selection(_) | Charge::Stable(_) => None,
             Charge::Sampled(event) => Some(&event.claim),
             Charge::Objective(event) => Some(&event.claim),
             Charge::BestRun(event) => Some(&event.claim),
         }
     }
 
-    /// rho of approximate zCDP: exact for Gaussian releases on all rows and for selections, else as claimed.
+    /// rho of approximate zCDP: exact for Gaussian releases on all rows, selections and thresholds, else as claimed.
     ///
     /// # Errors
     /// When a claim is no number.
@@ -163,6 +173,7 @@ impl Charge {
         match (self, self.claim()) {
             (Charge::Gaussian(event), None) => Ok(event.rho()),
             (Charge::Selection(event), None) => Ok(event.rho()),
+            (Charge::Stable(event), None) => Ok(event.noised.rho()),
             (_, claim) => Rho::from_f64(claim.map_or(f64::NAN, |claim| claim.rho)),
         }
     }
@@ -185,12 +196,16 @@ impl Charge {
             Charge::Objective(event) => Charge::Objective(event.clone()),
             Charge::Selection(event) => Charge::Selection(SelectionEvent { count: 1, ..event.clone() }),
             Charge::BestRun(event) => Charge::BestRun(event.clone()),
+            Charge::Stable(event) => Charge::Stable(StableEvent { noised: one(&event.noised), ..event.clone() }),
         }
     }
 
     /// Delta of approximate zCDP; zero where the cost is plain zCDP.
     pub fn delta(&self) -> f64 {
-        self.claim().map_or(0.0, |claim| claim.delta)
+        match self {
+            Charge::Stable(event) => event.total_delta(),
+            _ => self.claim().map_or(0.0, |claim| claim.delta),
+        }
     }
 
     /// Refuses values no planner produces, so that a forged file cannot exhaust memory or hide its cost.
@@ -212,6 +227,7 @@ impl Charge {
             }
             Charge::Selection(event) => return event.check(),
             Charge::BestRun(event) => event.is_possible(),
+            Charge::Stable(event) => event.is_possible(),
         };
         if claimed && possible {
             return Ok(());

@@ -10,6 +10,7 @@ mod charge;
 mod event;
 mod mechanism;
 mod sensitivity;
+mod stable;
 
 pub use adjacency::{Adjacency, DatasetId, Scope};
 pub use best_run::BestRunEvent;
@@ -18,3 +19,4 @@ pub use charge::{Charge, Claim, ObjectiveEvent, SampledEvent, add_deltas, total_
 pub use event::{GaussianEvent, MAX_LOG2_SCALE, NoiseLaw, SelectionEvent};
 pub use mechanism::{Event, Mechanism, RunCount};
 pub use sensitivity::{L1, L2, Norm, Range, Sensitivity};
+pub use stable::StableEvent;

@@ -22,6 +22,7 @@
 //! ```
 
 mod best_run;
+mod cells;
 mod dataset;
 mod direction;
 mod holdout;
@@ -35,11 +36,13 @@ mod prefix;
 mod query;
 mod scores;
 mod sensitive;
+mod stable;
 mod store;
 #[cfg(test)]
 mod tests;
 
 pub use best_run::CandidateRun;
+pub use cells::{Grid, GridPrice, PrivateCells, Vocabulary};
 pub use dataset::{ClippedRows, Gradient, PrivateDataset};
 pub use direction::Direction;
 pub use holdout::HoldOut;
@@ -55,4 +58,5 @@ pub use prefix::{MOST_BATCHES, PrefixSums, prefix_coefficients};
 pub use query::{Planned, Query};
 pub use scores::{Candidates, CutLoss};
 pub use sensitive::Sensitive;
+pub use stable::{Proposal, StablePermit};
 pub use store::Store;

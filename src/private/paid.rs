@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use super::journal::{Journal, Keep, Stopped};
-use super::{ObjectivePermit, Permit, SampledPermit};
+use super::{ObjectivePermit, Permit, SampledPermit, StablePermit};
 use crate::error::{Error, Fallible};
 use crate::ledger::{Ledger, Reservation};
 use crate::noise::NoiseSource;
@@ -119,6 +119,9 @@ impl Paid {
             (Charge::BestRun(_), _) => {
                 Err(Error::refused("the next release was paid for as the best of several runs", "make those runs"))
             }
+            (Charge::Stable(_), _) => {
+                Err(Error::refused("the next release was paid for as one of what is stable", "use a stable permit"))
+            }
         }
     }
 
@@ -133,6 +136,20 @@ impl Paid {
                 Ok(ObjectivePermit { event, release, scope, noise })
             }
             _ => Err(Error::refused("the next release was not paid for as an objective", "use the permit of its kind")),
+        }
+    }
+
+    /// The next permit of the plan, for a release of what is stable.
+    ///
+    /// # Errors
+    /// When every paid release has been made, or the next one is not of this kind.
+    pub fn stable_permit(&mut self) -> Fallible<StablePermit> {
+        match self.next()? {
+            (Charge::Stable(event), release) => {
+                let (scope, noise) = (self.reservation.scope().clone(), Arc::clone(&self.noise));
+                Ok(StablePermit { event, release, scope, noise })
+            }
+            _ => Err(Error::refused("the next release was not paid for as stable", "use the permit of its kind")),
         }
     }
 

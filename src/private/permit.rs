@@ -148,7 +148,7 @@ fn noised(charge: &Charge) -> Fallible<&GaussianEvent> {
     match charge {
         Charge::Gaussian(event) => Ok(event),
         Charge::Sampled(event) => Ok(&event.sampled),
-        Charge::Objective(_) | Charge::Selection(_) | Charge::BestRun(_) => {
+        Charge::Objective(_) | Charge::Selection(_) | Charge::BestRun(_) | Charge::Stable(_) => {
             Err(Error::refused("the permit was not paid for as a noised sum", "use the permit of its kind"))
         }
     }

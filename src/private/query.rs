@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::stable::vocabulary_sensitivity;
 use super::{Curvature, MOST_BATCHES, PassPlan, Perturbation, PhasePlan, prefix_coefficients};
 use crate::error::Fallible;
 use crate::kernel::{DIAGONAL, MomentWeights, Scoring};
@@ -100,6 +101,32 @@ pub enum Query {
         /// What a run of each candidate releases.
         candidates: Vec<Vec<Planned>>,
     },
+    /// [`super::PrivateCells::kinds`].
+    Kinds {
+        /// Grid steps of one cell.
+        weight: u64,
+        /// Number of columns.
+        columns: u64,
+        /// Whether rows are counted.
+        counted: bool,
+    },
+    /// [`super::PrivateCells::intervals`].
+    Intervals {
+        /// Grid steps of one row outside.
+        weight: u64,
+        /// Number of intervals.
+        candidates: u64,
+    },
+    /// [`super::PrivateCells::vocabularies`].
+    Vocabulary {
+        /// Grid steps of one row.
+        weight: u64,
+    },
+    /// [`super::PrivateCells::mode`].
+    Distance {
+        /// Grid steps of one row.
+        weight: u64,
+    },
 }
 
 /// One kind of release that a run will make, as often as its charge says.
@@ -138,6 +165,9 @@ impl Planned {
                     false
                 }
                 Query::Minimiser { .. } | Query::Perturbation(_) | Query::PerturbedMinimiser { .. } => false,
+                Query::Kinds { .. } | Query::Intervals { .. } | Query::Vocabulary { .. } | Query::Distance { .. } => {
+                    false
+                }
             }
     }
 }
@@ -182,6 +212,18 @@ impl Query {
             Query::Losses { most, .. } => adjacency.sum_sensitivity(*most),
             Query::Vertices { bound, .. } => adjacency.sum_sensitivity(bound.saturating_mul(2)),
             Query::BestRun { .. } => 1,
+            Query::Kinds { weight, columns, counted } => {
+                // Under replace-one rows are as many as before, and a cell can leave one kind for the other.
+                let moved = match adjacency {
+                    Adjacency::AddRemove => u128::from(*columns) + u128::from(*counted),
+                    Adjacency::ReplaceOne => 2 * u128::from(*columns),
+                };
+                let square = u128::from(*weight) * u128::from(*weight);
+                square.checked_mul(moved.max(1)).map_or(u64::MAX, root_of)
+            }
+            Query::Intervals { weight, .. } => adjacency.sum_sensitivity(*weight),
+            Query::Vocabulary { weight } => vocabulary_sensitivity(*weight, adjacency),
+            Query::Distance { weight } => *weight,
         }
     }
 
@@ -206,7 +248,16 @@ impl Query {
             | Query::Hessian { .. }
             | Query::Direction { .. }
             | Query::PerturbedMinimiser { .. } => false,
+            Query::Kinds { .. } | Query::Intervals { .. } | Query::Vocabulary { .. } | Query::Distance { .. } => false,
         }
+    }
+
+    /// Whether cells are asked that no schema describes yet: no query of a training run.
+    pub fn is_of_cells(&self) -> bool {
+        matches!(
+            self,
+            Query::Kinds { .. } | Query::Intervals { .. } | Query::Vocabulary { .. } | Query::Distance { .. }
+        )
     }
 
     /// Number of gradients that one release is made of.
@@ -226,7 +277,11 @@ impl Query {
             | Query::PerturbedMinimiser { .. }
             | Query::Losses { .. }
             | Query::Vertices { .. }
-            | Query::BestRun { .. } => 1,
+            | Query::BestRun { .. }
+            | Query::Kinds { .. }
+            | Query::Intervals { .. }
+            | Query::Vocabulary { .. }
+            | Query::Distance { .. } => 1,
         }
     }
 
@@ -234,13 +289,18 @@ impl Query {
     pub fn fits(&self, charge: &Charge) -> bool {
         match (self, charge) {
             (Query::Perturbation(it), Charge::Objective(event)) => it.curvature_ratio() <= event.curvature,
-            (Query::Losses { candidates, .. } | Query::Vertices { candidates, .. }, Charge::Selection(event)) => {
-                *candidates == event.candidates
-            }
+            (
+                Query::Losses { candidates, .. }
+                | Query::Vertices { candidates, .. }
+                | Query::Intervals { candidates, .. },
+                Charge::Selection(event),
+            ) => *candidates == event.candidates,
+            (Query::Vocabulary { weight } | Query::Distance { weight }, Charge::Stable(event)) => *weight == event.row,
             (Query::BestRun { candidates }, Charge::BestRun(event)) => covers_runs(event, candidates),
             (Query::Perturbation(_) | Query::Losses { .. } | Query::Vertices { .. } | Query::BestRun { .. }, _) => {
                 false
             }
+            (Query::Intervals { .. } | Query::Vocabulary { .. } | Query::Distance { .. }, _) => false,
             (Query::ClippedSum { .. }, Charge::Sampled(_)) => true,
             (_, charge) => matches!(charge, Charge::Gaussian(_)),
         }
@@ -277,6 +337,11 @@ pub(super) fn covers_runs(event: &BestRunEvent, candidates: &[Vec<Planned>]) -> 
 pub(super) fn root_up(square: u128) -> u128 {
     let root = square.isqrt();
     if root * root == square { root } else { root + 1 }
+}
+
+/// The root of a square, rounded up, saturating.
+pub(super) fn root_of(square: u128) -> u64 {
+    small(root_up(square))
 }
 
 fn small(x: u128) -> u64 {

@@ -67,7 +67,9 @@ fn input(charge: &Charge, release: usize, line: &str) -> Option<Vec<i128>> {
     let event = match charge {
         Charge::Gaussian(event) => event,
         Charge::Selection(_) => return None,
-        Charge::Sampled(_) | Charge::Objective(_) | Charge::BestRun(_) => panic!("no case has one of these"),
+        Charge::Sampled(_) | Charge::Objective(_) | Charge::BestRun(_) | Charge::Stable(_) => {
+            panic!("no case has one of these")
+        }
     };
     let source = NoiseSource::insecure_from_seed(SEED);
     let values = values(line);

@@ -21,6 +21,9 @@ pub(super) fn check_releases(facts: &Facts) -> Fallible<()> {
             return Err(damaged("a sensitivity does not follow from its query and the adjacency"));
         }
         query.check()?;
+        if query.is_of_cells() {
+            return Err(damaged("records a release that no training makes"));
+        }
         if !(*unit > 0.0 && unit.is_finite()) {
             return Err(damaged("a grid step stands for no length"));
         }

@@ -98,7 +98,11 @@ fn sampling(release: &ReleaseFacts) -> String {
         | Query::PerturbedMinimiser { .. }
         | Query::Losses { .. }
         | Query::Vertices { .. }
-        | Query::BestRun { .. } => "full batch".into(),
+        | Query::BestRun { .. }
+        | Query::Kinds { .. }
+        | Query::Intervals { .. }
+        | Query::Vocabulary { .. }
+        | Query::Distance { .. } => "full batch".into(),
     }
 }
 
@@ -119,6 +123,10 @@ impl ReleaseFacts {
             | Query::OnePass { .. }
             | Query::Perturbation(_)
             | Query::BestRun { .. }
+            | Query::Kinds { .. }
+            | Query::Intervals { .. }
+            | Query::Vocabulary { .. }
+            | Query::Distance { .. }
             | Query::PerturbedMinimiser { .. } => self.charge.sensitivity() as f64 * self.unit,
         }
     }

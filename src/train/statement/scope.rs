@@ -49,12 +49,13 @@ impl ScopeOfUse {
             noise_multiplier: decimal_down(charge.noise_multiplier(), DIGITS),
             sampling_rate: match charge {
                 Charge::Sampled(event) => Some(decimal_up(event.rate(), DIGITS)),
-                Charge::Gaussian(_) | Charge::Objective(_) | Charge::Selection(_) | Charge::BestRun(_) => None,
+                Charge::Gaussian(_) | Charge::Objective(_) | Charge::Selection(_) => None,
+                Charge::BestRun(_) | Charge::Stable(_) => None,
             },
             rho_upper: match charge {
                 Charge::Gaussian(event) => Some(event.rho().as_dyadic().to_decimal_up(DIGITS)),
                 Charge::Selection(event) => Some(event.rho().as_dyadic().to_decimal_up(DIGITS)),
-                Charge::Sampled(_) | Charge::Objective(_) | Charge::BestRun(_) => None,
+                Charge::Sampled(_) | Charge::Objective(_) | Charge::BestRun(_) | Charge::Stable(_) => None,
             },
         };
         ScopeOfUse {
