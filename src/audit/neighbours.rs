@@ -90,6 +90,7 @@ impl Instance {
             ignore: Vec::new(),
             columns: Columns(self.columns()),
             draft: false,
+            released: None,
         }
     }
 

@@ -50,6 +50,7 @@ pub fn draft_schema(file: &CsvFile, name: &str, target: Option<&str>) -> Fallibl
         ignore: Vec::new(),
         columns: Columns::default(),
         draft: true,
+        released: None,
     };
     columns[target].describe_target(&mut schema).ok_or_else(|| {
         Error::input(file.path(), "neither two or more labels nor numbers", "name another column with --target")

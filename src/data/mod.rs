@@ -9,6 +9,7 @@ mod fields;
 mod libsvm;
 #[cfg(feature = "parquet")]
 mod parquet;
+mod release;
 mod schema;
 mod source;
 mod synthetic;
@@ -17,6 +18,7 @@ pub use blocks::Block;
 pub use csv_file::CsvFile;
 pub use draft::draft_schema;
 pub use fields::Fields;
+pub use release::{LedgerPlace, SchemaRelease};
 pub use schema::{Column, Columns, Schema, Task};
 pub use source::Stamp;
 pub use synthetic::{Synthetic, SyntheticKind};

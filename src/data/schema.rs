@@ -6,6 +6,7 @@ use std::path::Path;
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use super::SchemaRelease;
 use crate::error::{Error, Fallible};
 use crate::privacy::DatasetId;
 
@@ -81,6 +82,9 @@ pub struct Schema {
     /// this schema is private.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub draft: bool,
+    /// Set by a private draft: bounds and values were released from the rows, at this cost.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub released: Option<SchemaRelease>,
 }
 
 impl Schema {
@@ -180,6 +184,9 @@ impl Schema {
         }
         for (name, column) in &self.columns.0 {
             check_column(path, name, column)?;
+        }
+        if self.released.as_ref().is_some_and(|release| release.cost().is_none()) {
+            return Err(fault(path, "released", "states no cost", "use the file that `rhograd inspect` wrote"));
         }
         if self.ignore.contains(&self.target) {
             return Err(fault(path, "ignore", "lists the target", "remove the target from \"ignore\""));

@@ -77,6 +77,7 @@ impl Synthetic {
             ignore: Vec::new(),
             columns: Columns(numeric.chain(categorical).chain(target).collect()),
             draft: false,
+            released: None,
         }
     }
 

@@ -27,6 +27,21 @@ pub enum Budget {
     Rho(Rho, Option<Delta>),
 }
 
+impl Budget {
+    /// Refuses budgets that allow nothing or protect nothing.
+    pub(super) fn check(&self) -> Fallible<()> {
+        match self {
+            Budget::Epsilon(epsilon, _) if !(epsilon.value() > 0.0 && epsilon.value() <= LARGEST_BUDGET) => {
+                Err(out_of_range("--epsilon", epsilon.value(), "positive and at most 1e6", "try 1"))
+            }
+            Budget::Rho(rho, _) if rho.as_dyadic().is_zero() || rho.upper() > LARGEST_BUDGET => {
+                Err(out_of_range("--rho", rho.upper(), "positive and at most 1e6", "try 0.1"))
+            }
+            Budget::Epsilon(..) | Budget::Rho(..) => Ok(()),
+        }
+    }
+}
+
 /// The training algorithm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -171,15 +186,7 @@ impl TrainConfig {
     /// # Errors
     /// Names the flag, its legal range and the cure.
     pub fn check(&self, schema: &Schema) -> Fallible<()> {
-        match &self.budget {
-            Budget::Epsilon(epsilon, _) if !(epsilon.value() > 0.0 && epsilon.value() <= LARGEST_BUDGET) => {
-                return Err(out_of_range("--epsilon", epsilon.value(), "positive and at most 1e6", "try 1"));
-            }
-            Budget::Rho(rho, _) if rho.as_dyadic().is_zero() || rho.upper() > LARGEST_BUDGET => {
-                return Err(out_of_range("--rho", rho.upper(), "positive and at most 1e6", "try 0.1"));
-            }
-            Budget::Epsilon(..) | Budget::Rho(..) => {}
-        }
+        self.budget.check()?;
         check_settings(&self.settings)?;
         self.tune.iter().try_for_each(|candidate| check_settings(&candidate.settings))?;
         if let Some(share) = self.evaluate_budget.filter(|share| !(*share > 0.0 && *share < 1.0)) {
@@ -190,6 +197,12 @@ impl TrainConfig {
         }
         if self.rows.or(schema.rows) == Some(0) {
             return Err(out_of_range("--rows", 0.0, "positive", "leave it out to have the count released"));
+        }
+        if let Some(release) = schema.released.as_ref().filter(|release| release.adjacency != self.adjacency) {
+            let released = release.adjacency;
+            let problem = format!("is {}, and the schema was released under {released}", self.adjacency);
+            let cure = format!("use --adjacency {released}: costs under different relations do not add up");
+            return Err(Error::parameter("--adjacency", problem, cure));
         }
         match self.model {
             Some(model) => model.check_parameters().and_then(|()| model.check_schema(schema)),

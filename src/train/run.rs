@@ -97,6 +97,7 @@ fn follow(
     facts.schema_sha256 = schema.fingerprint();
     facts.secret_noise = secret_noise;
     facts.drafted_schema = schema.draft;
+    facts.released_schema = schema.released.clone();
     facts.ledger = charge;
     let statement = Statement::new(facts)?;
     let model = ModelFile::new(&plan, &schema, map.as_ref(), &fitted, evaluation, statement, log.digest.finish())?;

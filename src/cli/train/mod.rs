@@ -9,7 +9,7 @@ use std::process::ExitCode;
 
 pub(super) use arguments::TrainArguments;
 
-use report::{page, report_cache, report_load, report_spending, report_streaming, summary};
+use report::{page, report_cache, report_load, report_schema, report_spending, report_streaming, summary};
 
 use super::arguments::set_threads;
 use super::output::{bar, print, print_json, warn};
@@ -33,7 +33,7 @@ pub(super) fn run(arguments: &TrainArguments) -> Fallible<ExitCode> {
         None => NoiseSource::from_os()?,
     };
     let file = CsvFile::open_for(&arguments.data, &schema.target, schema.features().map(|(name, _)| name))?;
-    let drafted = schema.draft;
+    let (drafted, released) = (schema.draft, schema.released.clone());
     let loading = bar(file.size(), "reading", "bytes");
     let cache = arguments.cache()?;
     let hear = |done, _| loading.set_position(done);
@@ -56,6 +56,7 @@ pub(super) fn run(arguments: &TrainArguments) -> Fallible<ExitCode> {
     arguments.refuse_overwriting(&out, &log)?;
     let (model_file, log_file) = (StagedFile::new(&out)?, StagedFile::new(&log)?);
     let mut ledger = arguments.open_ledger()?;
+    report_schema(&mut ledger, released.as_ref())?;
     warn(&format!("{} steps on {} coefficients", loaded.plan().steps(), loaded.plan().dimension));
     let checkpoint = arguments.checkpoint.as_deref().map(Checkpoint::open).transpose()?;
     if let Some(made) = checkpoint.as_ref().and_then(Checkpoint::releases) {

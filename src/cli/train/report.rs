@@ -7,6 +7,7 @@ use serde_json::json;
 use super::Finished;
 use crate::cli::model::{evaluated, most_telling, plain_statement};
 use crate::cli::output::{seconds, warn};
+use crate::data::SchemaRelease;
 use crate::error::Fallible;
 use crate::ledger::Ledger;
 use crate::preprocess::{CacheUse, RowCache};
@@ -41,6 +42,19 @@ pub(super) fn report_streaming(loaded: &Loaded, cache: Option<&RowCache>) {
             "custodian-only: the rows are larger than the memory limit; every step streams them from {place}"
         ));
     }
+}
+
+/// Whether the cost of a released schema is counted together with the run's.
+pub(super) fn report_schema(ledger: &mut Ledger, released: Option<&SchemaRelease>) -> Fallible<()> {
+    let Some(release) = released else { return Ok(()) };
+    let mut counted = !release.ledger.is_empty() && ledger.path().is_some();
+    for place in &release.ledger {
+        counted = counted && ledger.contains(place.sequence, &place.hash)?;
+    }
+    if !counted {
+        warn("warning: the release of the schema is not in this ledger, so its cost is not counted with this run's");
+    }
+    Ok(())
 }
 
 /// What became of the cache; standard error only.

@@ -28,6 +28,11 @@ pub(super) fn check_releases(facts: &Facts) -> Fallible<()> {
             return Err(damaged("a grid step stands for no length"));
         }
     }
+    if let Some(release) = &facts.released_schema
+        && (release.cost().is_none() || release.adjacency != facts.adjacency)
+    {
+        return Err(damaged("the release of the schema states no cost, or one under another relation"));
+    }
     let trained = facts.rows.map(|rows| training_rows(rows, facts.holdout));
     let foreign = |rows: u64, dimension: usize| Some(rows) != trained || dimension != facts.dimension;
     if facts.releases.iter().flat_map(|release| release.query.all()).any(|query| match query {

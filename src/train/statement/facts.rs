@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::check::damaged;
 use crate::accounting::Conversion;
+use crate::data::SchemaRelease;
 use crate::error::Fallible;
 use crate::ledger::{ExactRho, Position};
 use crate::optim::Record;
@@ -57,6 +58,9 @@ pub struct Facts {
     pub secret_noise: bool,
     /// Whether the schema was drafted from the rows.
     pub drafted_schema: bool,
+    /// What the schema cost, if it was released from the rows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub released_schema: Option<SchemaRelease>,
     /// The charge, if a durable ledger holds it.
     pub ledger: Option<LedgerFacts>,
     /// Version of the program that wrote the file.
@@ -126,6 +130,7 @@ impl Facts {
             schema_sha256: String::new(),
             secret_noise: true,
             drafted_schema: false,
+            released_schema: None,
             ledger: None,
             version: env!("CARGO_PKG_VERSION").into(),
         })

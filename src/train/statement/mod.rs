@@ -19,8 +19,11 @@ mod setting;
 
 use serde::{Deserialize, Serialize};
 
+use crate::accounting::notion::{ApproximateZcdp, Zcdp};
+use crate::data::SchemaRelease;
 use crate::error::Fallible;
-use crate::privacy::Adjacency;
+use crate::num::round::{decimal_up, up};
+use crate::privacy::{Adjacency, Delta, add_deltas, total_rho};
 
 use check::check_releases;
 pub use facts::{Facts, LedgerFacts, ReleaseFacts};
@@ -84,7 +87,9 @@ impl Statement {
     /// # Errors
     /// When the facts are inconsistent or no bound can be computed.
     pub fn new(facts: Facts) -> Fallible<Self> {
-        let limits = limits(&facts);
+        // Before anything is computed from numbers that a file may have made up.
+        check_releases(&facts)?;
+        let limits = limits(&facts)?;
         Self::with(facts, Guarantee::of, limits)
     }
 
@@ -97,14 +102,14 @@ impl Statement {
     /// # Errors
     /// As [`Statement::new`].
     pub fn earlier(facts: &Facts) -> Fallible<[Self; 2]> {
-        let mut limits = limits(facts);
+        check_releases(facts)?;
+        let mut limits = limits(facts)?;
         limits.retain(|limit| limit != THREAT_MODEL);
         let unlinked = Self::with(facts.clone(), Guarantee::of, limits.clone())?;
         Ok([unlinked, Self::with(facts.clone(), Guarantee::without_profile, limits)?])
     }
 
     fn with(facts: Facts, guarantee: fn(&Facts) -> Fallible<Guarantee>, limits: Vec<String>) -> Fallible<Self> {
-        check_releases(&facts)?;
         let guarantee = guarantee(&facts)?;
         let faults = facts.faults();
         Ok(Statement {
@@ -145,16 +150,41 @@ fn sentence(facts: &Facts, guarantee: &Guarantee, faults: &[String]) -> String {
     )
 }
 
-fn limits(facts: &Facts) -> Vec<String> {
+fn limits(facts: &Facts) -> Fallible<Vec<String>> {
     let mut limits = vec![
         "protects rows, not persons with several rows".to_string(),
         "timing and memory of the training host are out of scope".to_string(),
         "holds only if the schema, the row count and the settings were not chosen by looking at the rows".to_string(),
     ];
+    if let Some(release) = &facts.released_schema {
+        limits[2] =
+            "holds only if the row count, the settings and whatever was changed in the released schema were not \
+                     chosen by looking at the rows"
+                .into();
+        limits.push(with_schema(facts, release)?);
+    }
     limits.push(match &facts.ledger {
         Some(_) => "the budget binds only runs recorded in this ledger".to_string(),
         None => "no durable ledger recorded this run; nothing binds further runs on the data set".to_string(),
     });
     limits.push(THREAT_MODEL.to_string());
-    limits
+    Ok(limits)
+}
+
+/// What the release of the schema adds, and what it and the run are together, where the run's cost is a rho.
+///
+/// Reference: Bun and Steinke 2016, Lemmas 8.2 and 8.8.
+fn with_schema(facts: &Facts, release: &SchemaRelease) -> Fallible<String> {
+    let alone = format!(
+        "the schema was itself released from these rows, at {}-approximate {}-zCDP, which is not in the numbers above",
+        release.approximate_delta, release.rho
+    );
+    let Some((rho, fails)) = release.cost().filter(|_| !facts.is_claimed()) else { return Ok(alone) };
+    let rho = up(rho + total_rho(&facts.charges())?.upper(), 1);
+    let ln_fails = if fails == 0.0 { f64::NEG_INFINITY } else { up(fails.ln(), 2) };
+    let together = ApproximateZcdp::new(ln_fails, Zcdp::new(0.0, rho)?)?;
+    let delta = Delta::new(add_deltas(facts.delta()?.value(), fails))?;
+    let epsilon = decimal_up(together.to_epsilon_optimal(delta)?.value(), DIGITS);
+    let delta = decimal_up(delta.value(), DIGITS);
+    Ok(format!("{alone}; both together are ({epsilon}, {delta})-differentially private"))
 }

@@ -60,9 +60,10 @@ impl ScopeOfUse {
         };
         ScopeOfUse {
             data_accesses: facts.releases.iter().map(|release| access(&release.charge)).collect(),
-            preprocessing: match facts.standardised {
-                true => "by the public schema and by released moments only".into(),
-                false => "by the public schema only".into(),
+            preprocessing: {
+                let schema = if facts.released_schema.is_some() { "a privately released" } else { "the public" };
+                let moments = if facts.standardised { " and by released moments" } else { "" };
+                format!("by {schema} schema{moments} only")
             },
             hyperparameter_search: hyperparameter_search(facts),
             pretraining_data: "none".into(),

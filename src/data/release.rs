@@ -1,0 +1,45 @@
+//! How a schema came out of the rows privately, as the schema itself records it.
+
+use serde::{Deserialize, Serialize};
+
+use crate::privacy::Adjacency;
+
+/// What a private draft of a schema cost; whatever is trained with the schema costs this on top.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SchemaRelease {
+    /// The guarantee in one sentence.
+    pub statement: String,
+    /// Neighbouring relation.
+    pub adjacency: Adjacency,
+    /// rho of approximate zCDP, a decimal rounded upward.
+    pub rho: String,
+    /// Its failure probability, a decimal rounded upward.
+    pub approximate_delta: String,
+    /// Epsilon at `delta`, a decimal rounded upward.
+    pub epsilon: String,
+    /// Delta of the epsilon.
+    pub delta: String,
+    /// Where the charges stand, if a durable ledger holds them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ledger: Vec<LedgerPlace>,
+}
+
+/// An entry of a ledger.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LedgerPlace {
+    /// Number of the entry.
+    pub sequence: u64,
+    /// Hash of the chain up to it.
+    pub hash: String,
+}
+
+impl SchemaRelease {
+    /// rho and the failure probability, if they are numbers that a cost can have.
+    pub fn cost(&self) -> Option<(f64, f64)> {
+        let rho = self.rho.parse().ok().filter(|rho: &f64| *rho > 0.0 && rho.is_finite())?;
+        let fails = self.approximate_delta.parse().ok().filter(|delta| (0.0..1.0).contains(delta))?;
+        Some((rho, fails))
+    }
+}
