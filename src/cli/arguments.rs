@@ -69,7 +69,10 @@ impl SchemaArgument {
             None => Err(Error::parameter(
                 "--schema",
                 format!("is missing, and {} does not exist", candidates[0].display()),
-                format!("write a public schema; `rhograd inspect {}` drafts one", data.display()),
+                format!(
+                    "write a public schema; `rhograd inspect {} --epsilon 0.5` drafts one privately",
+                    data.display()
+                ),
             )),
         }
     }
@@ -81,6 +84,11 @@ fn beside(data: &Path) -> Vec<PathBuf> {
     let mut stems = vec![stem.clone()];
     stems.extend(stem.rsplit_once('_').map(|(head, _)| head.to_owned()));
     stems.into_iter().map(|stem| data.with_file_name(format!("{stem}.schema.json"))).collect()
+}
+
+/// Where runs on a data file are charged unless another ledger is named: NAME.ledger.sqlite beside it.
+pub(super) fn ledger_beside(data: &Path) -> PathBuf {
+    data.with_file_name(format!("{}.ledger.sqlite", stem(data)))
 }
 
 /// The file name without its last extension, and without that of a packed file behind it.

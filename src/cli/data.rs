@@ -1,4 +1,4 @@
-//! `inspect` and `generate`.
+//! `generate`.
 
 use std::io::{BufWriter, Write};
 use std::path::PathBuf;
@@ -7,37 +7,12 @@ use std::process::ExitCode;
 use clap::{Args, ValueEnum};
 
 use super::arguments::stem;
-use super::output::{bar, print, warn};
-use crate::data::{CsvFile, Schema, Synthetic, SyntheticKind, draft_schema};
+use super::output::{bar, print};
+use crate::data::{Schema, Synthetic, SyntheticKind};
 use crate::error::{Error, Fallible};
 use crate::train::StagedFile;
 
-#[derive(Args)]
-#[command(
-    after_help = "Example:\n  rhograd inspect wages.csv > wages.schema.json\n\nBounds and values are read off the rows, so the draft is marked \"draft\": true and a model trained with\nit is marked NOT PRIVATE. Replace them by what is publicly known and delete the mark."
-)]
-pub(super) struct InspectArguments {
-    /// CSV file with a header
-    data: PathBuf,
-    /// Column to predict [default: the last]
-    #[arg(long, value_name = "COLUMN")]
-    target: Option<String>,
-    /// Name of the data set [default: the file's name]
-    #[arg(long)]
-    name: Option<String>,
-}
-
-pub(super) fn inspect(arguments: &InspectArguments) -> Fallible<ExitCode> {
-    let file = CsvFile::open(&arguments.data)?;
-    let name = arguments.name.clone().unwrap_or_else(|| stem(&arguments.data));
-    let schema = draft_schema(&file, &name, arguments.target.as_deref())?;
-    warn("NOT PRIVATE, custodian-only: this draft shows values of the rows. Replace bounds and values by");
-    warn("public knowledge, then delete \"draft\"; until then every model is marked NOT PRIVATE");
-    print(&pretty(&schema)?)?;
-    Ok(ExitCode::SUCCESS)
-}
-
-fn pretty(schema: &Schema) -> Fallible<String> {
+pub(super) fn pretty(schema: &Schema) -> Fallible<String> {
     let text = serde_json::to_string_pretty(schema).map_err(|e| Error::numerical("schema", e.to_string()))?;
     Ok(text + "\n")
 }

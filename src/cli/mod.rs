@@ -12,6 +12,7 @@ mod curve;
 mod data;
 mod eval;
 mod family;
+mod inspect;
 mod ledger;
 mod model;
 mod output;
@@ -62,8 +63,8 @@ enum Command {
     /// Caps and spending of data sets
     #[command(subcommand, after_help = "Example:\n  rhograd ledger show datasets/fair.ledger.sqlite")]
     Ledger(ledger::LedgerCommand),
-    /// Draft a schema from the rows (NOT PRIVATE, custodian-only)
-    Inspect(data::InspectArguments),
+    /// Draft a schema from the rows: privately for a part of the budget, or for the custodian's eyes only
+    Inspect(Box<inspect::InspectArguments>),
     /// Generate synthetic data with its schema
     Generate(data::GenerateArguments),
 }
@@ -89,7 +90,7 @@ fn run(command: Command) -> Fallible<ExitCode> {
         Command::Audit(arguments) => audit::run(&arguments),
         Command::Account(command) => account::run(&command),
         Command::Ledger(command) => ledger::run(&command),
-        Command::Inspect(arguments) => data::inspect(&arguments),
+        Command::Inspect(arguments) => inspect::run(&arguments),
         Command::Generate(arguments) => data::generate(&arguments),
     }
 }

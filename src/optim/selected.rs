@@ -45,6 +45,13 @@ impl Choice {
         ChoicePlan { event: SelectionEvent { what, sensitivity, log2_scale, candidates, count }, query, steps }
     }
 
+    /// The most telling choices that a rho allows.
+    ///
+    /// `epsilon^2/8` each adds up to it (Cesar and Rogers 2021, Lemma 3.2).
+    pub fn with_rho(&self, rho: f64) -> ChoicePlan {
+        self.at((8.0 * rho / self.count as f64).sqrt() * (1.0 - 1e-12))
+    }
+
     /// The most telling choices that the budget allows.
     ///
     /// With `--rho`: `epsilon^2/8` each adds up to it. With `--epsilon`: what rho of the optimal conversion leaves, or,
@@ -53,7 +60,7 @@ impl Choice {
     /// # Errors
     /// When the budget is too small for the grid.
     pub fn plan(&self, problem: &Problem<'_>) -> Fallible<ChoicePlan> {
-        let each = |rho: f64| self.at((8.0 * rho / self.count as f64).sqrt() * (1.0 - 1e-12));
+        let each = |rho: f64| self.with_rho(rho);
         let plan = match &problem.target {
             None => Some(each(problem.budget.lower())).filter(|plan| plan.event.rho() <= problem.budget),
             Some(target) => {

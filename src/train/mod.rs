@@ -2,6 +2,7 @@
 
 mod checkpoint;
 mod config;
+mod draft;
 mod evaluate;
 mod files;
 mod kind;
@@ -19,6 +20,7 @@ mod verify;
 
 pub use checkpoint::Checkpoint;
 pub use config::{Algorithm, Budget, TrainConfig, default_delta};
+pub use draft::{DraftRequest, Drafted, draft_privately};
 pub use evaluate::{Metrics, Own, evaluate};
 pub use files::{StagedFile, sha256_hex};
 pub use kind::ModelKind;

@@ -7,6 +7,7 @@ mod audit;
 mod bad_input;
 mod calibrate;
 mod curves;
+mod draft;
 mod ingest;
 mod ledger;
 mod models;

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::arguments::TrainArguments;
-use crate::cli::arguments::{same_file, stem};
+use crate::cli::arguments::{ledger_beside, same_file, stem};
 use crate::error::{Error, Fallible};
 use crate::ledger::Ledger;
 use crate::preprocess::RowCache;
@@ -22,8 +22,7 @@ impl TrainArguments {
     }
 
     fn ledger_path(&self) -> PathBuf {
-        let beside = || self.data.with_file_name(format!("{}.ledger.sqlite", stem(&self.data)));
-        self.ledger.clone().unwrap_or_else(beside)
+        self.ledger.clone().unwrap_or_else(|| ledger_beside(&self.data))
     }
 
     pub(super) fn open_ledger(&self) -> Fallible<Ledger> {

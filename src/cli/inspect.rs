@@ -1,0 +1,197 @@
+//! `rhograd inspect`.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::{ArgGroup, Args, ValueEnum};
+
+use super::arguments::{AdjacencyArgument, delta, ledger_beside, stem};
+use super::data::pretty;
+use super::output::{print, warn};
+use crate::data::{CsvFile, Task, draft_schema};
+use crate::error::Fallible;
+use crate::ledger::Ledger;
+use crate::noise::NoiseSource;
+use crate::privacy::{Epsilon, Rho};
+use crate::train::{Budget, DraftRequest, draft_privately, sha256_hex};
+
+const EXAMPLES: &str = "\
+Examples:
+  rhograd inspect wages.csv --epsilon 0.5 > wages.schema.json
+  rhograd inspect wages.csv --rho 0.005 --target wage --task regression --range age=0..120
+  rhograd inspect wages.csv --epsilon 1 --categorical zip,job --ignore name --ledger budget.sqlite
+  rhograd inspect wages.csv
+
+With a budget the draft is PRIVATE: which columns hold numbers, an interval for each of those that leaves about
+half a percent of them outside, and the frequent values of all others are released through the gate, and their cost is
+charged to the ledger. What is trained with it costs its own budget on top. What flags declare costs nothing.
+
+Without a budget bounds and values are read off the rows, so the draft is marked \"draft\": true and a model trained
+with it is marked NOT PRIVATE. Replace them by what is publicly known and delete the mark.";
+
+#[derive(Clone, Copy, ValueEnum)]
+enum TaskArgument {
+    /// Labels
+    Classification,
+    /// Numbers
+    Regression,
+}
+
+#[derive(Args)]
+#[command(after_help = EXAMPLES, group = ArgGroup::new("budget").args(["epsilon", "rho"]))]
+pub(super) struct InspectArguments {
+    /// CSV file with a header
+    data: PathBuf,
+    /// Column to predict [default: the last]
+    #[arg(long, value_name = "COLUMN")]
+    target: Option<String>,
+    /// Name of the data set [default: the file's name]
+    #[arg(long)]
+    name: Option<String>,
+    /// Draft privately, for this epsilon
+    #[arg(long, allow_hyphen_values = true)]
+    epsilon: Option<f64>,
+    /// Draft privately, for this rho of approximate zCDP
+    #[arg(long, allow_hyphen_values = true)]
+    rho: Option<f64>,
+    /// Delta of the guarantee; a tenth of it is for values that few rows hold [default: 1e-6]
+    #[arg(long, requires = "budget", allow_hyphen_values = true)]
+    delta: Option<f64>,
+    /// Which data sets are neighbours
+    #[arg(long, value_enum, default_value = "add-remove")]
+    adjacency: AdjacencyArgument,
+    /// What is predicted, if that is known; else a part of the budget finds out
+    #[arg(long, value_enum, requires = "budget")]
+    task: Option<TaskArgument>,
+    /// Columns known to hold numbers
+    #[arg(long, value_name = "COLUMNS", value_delimiter = ',', requires = "budget")]
+    numeric: Vec<String>,
+    /// Column known to hold numbers of about this range; narrower bounds within are released, wider ones never
+    #[arg(long, value_name = "COLUMN=LOW..HIGH", value_parser = range, requires = "budget", allow_hyphen_values = true)]
+    range: Vec<(String, f64, f64)>,
+    /// Columns known to hold values of a few kinds
+    #[arg(long, value_name = "COLUMNS", value_delimiter = ',', requires = "budget")]
+    categorical: Vec<String>,
+    /// Columns to leave out; names and other free text find their way out by themselves, but cost
+    #[arg(long, value_name = "COLUMNS", value_delimiter = ',', requires = "budget")]
+    ignore: Vec<String>,
+    /// Put the released, noised number of rows into the schema as its public hint
+    #[arg(long, requires = "budget")]
+    with_rows: bool,
+    /// Ledger that the draft is charged to [default: NAME.ledger.sqlite beside the data]
+    #[arg(long, value_name = "FILE", conflicts_with = "no_ledger", requires = "budget")]
+    ledger: Option<PathBuf>,
+    /// Keep no ledger: nothing then adds the cost of the draft to that of models
+    #[arg(long, requires = "budget")]
+    no_ledger: bool,
+    /// Reproducible noise for trials: the draft is NOT private and says so
+    #[arg(long, value_name = "N", requires = "budget")]
+    seed: Option<u64>,
+}
+
+/// Reads `COLUMN=LOW..HIGH`.
+fn range(text: &str) -> Result<(String, f64, f64), String> {
+    let wrong = || "write a column and its public range, as in age=0..120".to_owned();
+    let (column, bounds) = text.rsplit_once('=').ok_or_else(wrong)?;
+    let (lower, upper) = bounds.split_once("..").ok_or_else(wrong)?;
+    let number = |text: &str| text.trim().parse().map_err(|_| wrong());
+    Ok((column.to_owned(), number(lower)?, number(upper)?))
+}
+
+pub(super) fn run(arguments: &InspectArguments) -> Fallible<ExitCode> {
+    let delta = delta(arguments.delta)?;
+    match (arguments.epsilon, arguments.rho) {
+        (Some(epsilon), _) => privately(arguments, Budget::Epsilon(Epsilon::new(epsilon)?, delta)),
+        (None, Some(rho)) => privately(arguments, Budget::Rho(Rho::from_f64(rho)?, delta)),
+        (None, None) => openly(arguments),
+    }
+}
+
+impl InspectArguments {
+    fn name(&self) -> String {
+        self.name.clone().unwrap_or_else(|| stem(&self.data))
+    }
+
+    fn request(&self, budget: Budget) -> DraftRequest {
+        DraftRequest {
+            name: self.name(),
+            adjacency: self.adjacency.into(),
+            budget,
+            target: self.target.clone(),
+            task: self.task.map(|task| match task {
+                TaskArgument::Classification => Task::Classification,
+                TaskArgument::Regression => Task::Regression,
+            }),
+            numeric: self.numeric.clone(),
+            ranges: self.range.clone(),
+            categorical: self.categorical.clone(),
+            ignore: self.ignore.clone(),
+            rows: self.with_rows,
+        }
+    }
+}
+
+fn openly(arguments: &InspectArguments) -> Fallible<ExitCode> {
+    let file = CsvFile::open(&arguments.data)?;
+    let schema = draft_schema(&file, &arguments.name(), arguments.target.as_deref())?;
+    warn("NOT PRIVATE, custodian-only: this draft shows values of the rows. Replace bounds and values by");
+    warn("public knowledge, then delete \"draft\"; until then every model is marked NOT PRIVATE");
+    warn("(with --epsilon a draft is private and costs a part of the budget)");
+    print(&pretty(&schema)?)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn privately(arguments: &InspectArguments, budget: Budget) -> Fallible<ExitCode> {
+    let request = arguments.request(budget);
+    let file = CsvFile::open(&arguments.data)?;
+    request.check(file.header())?;
+    let mut ledger = match arguments.no_ledger {
+        true => Ledger::in_memory()?,
+        false => {
+            let beside = || ledger_beside(&arguments.data);
+            Ledger::open_or_create(arguments.ledger.clone().unwrap_or_else(beside))?
+        }
+    };
+    // A seeded draft makes two runs, whose noise must not be the same.
+    let mut seeds = arguments.seed.map(|seed| [seed, seed.wrapping_add(1)].into_iter());
+    let mut noise = || match seeds.as_mut().and_then(Iterator::next) {
+        Some(seed) => Ok(NoiseSource::insecure_from_seed(seed)),
+        None => NoiseSource::from_os(),
+    };
+    let drafted = draft_privately(file, &request, &mut ledger, &mut noise)?;
+    for note in &drafted.notes {
+        warn(note);
+    }
+    let text = pretty(&drafted.schema)?;
+    let digest = sha256_hex(text.as_bytes());
+    // It was paid for: it is shown even where the note fails.
+    let noted = drafted.runs.iter().try_for_each(|run| ledger.complete(run.reservation(), &digest).map(drop));
+    if let Some(release) = &drafted.schema.released {
+        warn(&release.statement);
+    }
+    warn(&charged(ledger.path()));
+    print(&text)?;
+    noted?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn charged(ledger: Option<&Path>) -> String {
+    match ledger {
+        Some(path) => format!("charged to {}; train with the same ledger, so that costs add up", path.display()),
+        None => "charged to no ledger: add its cost to that of whatever is trained with it".into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_are_read() {
+        assert_eq!(range("age=0..120"), Ok(("age".into(), 0.0, 120.0)));
+        assert_eq!(range("a=b=-1.5..1e3"), Ok(("a=b".into(), -1.5, 1000.0)));
+        for bad in ["age", "age=0", "age=0..", "age=x..2", "=.."] {
+            assert!(range(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! The schema that released intervals and values make.
+
+use std::path::Path;
+
+use super::roles::Kind;
+use super::{Domain, Draft};
+use crate::data::{Column, Columns, Schema, SchemaRelease, Task};
+use crate::error::{Error, Fallible};
+use crate::optim::Frequent;
+
+/// Most values of a column, the most frequent ones.
+const MOST_VALUES: usize = 256;
+
+/// A target written in numbers has labels if there are at most so many,
+const MOST_NUMBERED: usize = 10;
+
+/// and they are held by at least this share of the rows.
+const LEAST_COVERED: f64 = 0.9;
+
+/// Undeclared values get a coefficient of their own if at least this share of the rows holds them,
+const LEAST_OTHER: f64 = 0.01;
+
+/// and if that share is above the noise by so many deviations.
+const CLEAR: f64 = 2.0;
+
+/// What stands for undeclared values.
+const OTHER: &str = "(other)";
+
+/// Builds the schema, with notes on what it leaves out.
+///
+/// # Errors
+/// When no label or no feature was released.
+pub(super) fn schema(
+    draft: &Draft<'_>,
+    domain: &Domain,
+    rows: f64,
+    release: SchemaRelease,
+) -> Fallible<(Schema, Vec<String>)> {
+    let header = draft.cells.header();
+    let target = draft.roles.target;
+    let mut notes = Vec::new();
+    if let Some((threshold, _)) = domain.threshold {
+        notes.push(format!("values held by fewer than about {threshold:.0} rows are not declared"));
+    }
+    let mut schema = Schema {
+        name: draft.request.name.clone(),
+        task: Task::Regression,
+        target: header[target].clone(),
+        positive: None,
+        negative: None,
+        target_lower: None,
+        target_upper: None,
+        rows: draft.request.rows.then_some(rows.round().max(1.0) as u64),
+        ignore: Vec::new(),
+        columns: Columns::default(),
+        draft: !draft.secret,
+        released: Some(release),
+    };
+    describe_target(&mut schema, draft, domain, rows)?;
+    for (column, name) in header.iter().enumerate().filter(|(column, _)| *column != target) {
+        let described = match draft.roles.kinds[column] {
+            Some(Kind::Numeric(_)) => bounds(domain, column),
+            Some(Kind::Categorical) => categories(domain, column, rows),
+            Some(Kind::Ignored) | None => None,
+        };
+        match described {
+            Some(described) => schema.columns.0.push((name.clone(), described)),
+            None => {
+                if !draft.request.ignore.contains(name) {
+                    notes.push(format!("column {name:?} is ignored: no value of it is frequent enough to be released"));
+                }
+                schema.ignore.push(name.clone());
+            }
+        }
+    }
+    // The same rules as for a schema that somebody wrote.
+    let text = serde_json::to_string(&schema).map_err(|error| Error::numerical("schema", error.to_string()))?;
+    Schema::parse(&text, Path::new("the draft")).map_err(|error| {
+        Error::refused(format!("no schema follows from what was released ({error})"), "use a larger budget")
+    })?;
+    Ok((schema, notes))
+}
+
+fn bounds(domain: &Domain, column: usize) -> Option<Column> {
+    let (_, (lower, upper)) = domain.bounds.iter().find(|(of, _)| *of == column)?;
+    Some(Column::Numeric { lower: *lower, upper: *upper })
+}
+
+fn frequent(domain: &Domain, column: usize) -> &[Frequent] {
+    let values = domain.values.iter().find(|(of, _)| *of == column).map_or(&[][..], |(_, values)| values);
+    &values[..values.len().min(MOST_VALUES)]
+}
+
+fn held(values: &[Frequent]) -> f64 {
+    values.iter().map(|value| value.rows).sum()
+}
+
+fn categories(domain: &Domain, column: usize, rows: f64) -> Option<Column> {
+    let frequent = frequent(domain, column);
+    let mut values: Vec<String> = frequent.iter().map(|value| value.value.clone()).collect();
+    if values.is_empty() {
+        return None;
+    }
+    let deviation = domain.threshold.map_or(0.0, |(_, deviation)| deviation) * (values.len() as f64).sqrt();
+    let undeclared = rows - held(frequent);
+    let matters = undeclared > LEAST_OTHER * rows && undeclared > CLEAR * deviation;
+    let known = values.iter().any(|value| value == OTHER);
+    if matters && !known {
+        values.push(OTHER.into());
+    }
+    Some(Column::Categorical { values, other: matters.then(|| OTHER.into()) })
+}
+
+/// Labels where there are some, the rarer of two counting as 1; else a number.
+fn describe_target(schema: &mut Schema, draft: &Draft<'_>, domain: &Domain, rows: f64) -> Fallible<()> {
+    let target = draft.roles.target;
+    let labels = frequent(domain, target);
+    let numeric = bounds(domain, target);
+    let labelled = match numeric {
+        None => true,
+        Some(_) => (2..=MOST_NUMBERED).contains(&labels.len()) && held(labels) > LEAST_COVERED * rows,
+    };
+    match (numeric, labels) {
+        (Some(Column::Numeric { lower, upper }), _) if !labelled => {
+            schema.target_lower = Some(lower);
+            schema.target_upper = Some(upper);
+        }
+        (_, [often, rarely]) => {
+            schema.task = Task::Classification;
+            schema.positive = Some(rarely.value.clone());
+            schema.negative = Some(often.value.clone());
+        }
+        (_, labels) if labels.len() > 2 => {
+            schema.task = Task::Classification;
+            let values = labels.iter().map(|label| label.value.clone()).collect();
+            schema.columns.0.push((schema.target.clone(), Column::Categorical { values, other: None }));
+        }
+        _ => {
+            return Err(Error::refused(
+                "fewer than two labels of the target are frequent enough to be released",
+                "use a larger budget, or --task regression for numbers",
+            ));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,240 @@
+//! A schema drafted from the rows privately, for a part of the budget.
+//!
+//! Two runs are charged, each before its noise is drawn. The first tells the number of rows and which columns hold numbers,
+//! unless that is declared. The second, planned by it with the budget that it left, chooses an interval for each column of
+//! numbers, first among intervals of any size and then among parts of the chosen one, and opens the frequent values of each
+//! other column. Together they cost at most the budget, which was fixed before: see [`crate::ledger`] on adaptive runs.
+
+mod describe;
+mod domain;
+mod roles;
+
+use super::config::{Budget, default_delta};
+use crate::accounting::claim;
+use crate::accounting::notion::{ApproximateZcdp, Zcdp};
+use crate::accounting::zcdp;
+use crate::data::{CsvFile, LedgerPlace, Schema, SchemaRelease, Task};
+use crate::error::{Error, Fallible};
+use crate::ledger::Ledger;
+use crate::noise::NoiseSource;
+use crate::num::round::decimal_up;
+use crate::optim::{KindsPlan, Planned};
+use crate::privacy::{Adjacency, Charge, DatasetId, Delta, Rho, Scope, total_delta, total_rho};
+use crate::private::{Paid, PrivateCells, pay};
+use domain::{Domain, DomainPlan};
+use roles::Roles;
+
+/// Share of rho for the number of rows and the kinds of columns.
+const KINDS_SHARE: f64 = 0.1;
+
+/// Share of delta for thresholds.
+const THRESHOLD_SHARE: f64 = 0.1;
+
+/// Significant digits of upward-rounded numbers.
+const DIGITS: u32 = 7;
+
+/// What is asked for, and what is publicly known.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DraftRequest {
+    /// The data set's public name; the ledger charges to it.
+    pub name: String,
+    /// Which data sets are neighbours.
+    pub adjacency: Adjacency,
+    /// What the draft may cost.
+    pub budget: Budget,
+    /// The column to predict; the last one if none is named.
+    pub target: Option<String>,
+    /// What is predicted, where that is known.
+    pub task: Option<Task>,
+    /// Columns of numbers.
+    pub numeric: Vec<String>,
+    /// Columns of numbers with public rough bounds.
+    pub ranges: Vec<(String, f64, f64)>,
+    /// Columns of values.
+    pub categorical: Vec<String>,
+    /// Columns to leave out.
+    pub ignore: Vec<String>,
+    /// Whether the schema gets the noised number of rows as its public hint.
+    pub rows: bool,
+}
+
+impl DraftRequest {
+    /// Checks everything that needs no more than the header of the file.
+    ///
+    /// # Errors
+    /// Names the flag and the cure.
+    pub fn check(&self, header: &[String]) -> Fallible<()> {
+        Roles::declared(header, self)?;
+        Allowance::of(&self.budget)?;
+        DatasetId::new(self.name.clone()).map(drop)
+    }
+}
+
+/// A schema that came out of the rows through the gate.
+pub struct Drafted {
+    /// The schema; `released` says what it cost, and with a fixed seed `draft` is set.
+    pub schema: Schema,
+    /// What was left out or cut, and why: released values and public numbers.
+    pub notes: Vec<String>,
+    /// The runs that were paid for, to be completed in the ledger.
+    pub runs: Vec<Paid>,
+}
+
+/// Drafts a schema.
+///
+/// `noise` is asked for a fresh source for each run.
+///
+/// # Privacy
+/// The schema is a function of released values: delta-approximate rho-zCDP in all, charged to the ledger before any noise is
+/// drawn. Failures after the first charge depend on released values alone.
+///
+/// # Errors
+/// When the request does not fit the header, the ledger refuses, or too little was frequent enough to be released.
+pub fn draft_privately(
+    file: CsvFile,
+    request: &DraftRequest,
+    ledger: &mut Ledger,
+    noise: &mut dyn FnMut() -> Fallible<NoiseSource>,
+) -> Fallible<Drafted> {
+    let roles = Roles::declared(file.header(), request)?;
+    let allowance = Allowance::of(&request.budget)?;
+    let scope = Scope { dataset: DatasetId::new(request.name.clone())?, adjacency: request.adjacency };
+    allowance.check(ledger, &scope)?;
+    let cells = PrivateCells::new(file, scope);
+    let mut run = Draft { cells, request, allowance, roles, runs: Vec::new(), charges: Vec::new(), secret: true };
+    let rows = run.kinds(ledger, noise)?;
+    let domain = run.domain(rows, ledger, noise)?;
+    let release = run.release(ledger)?;
+    let (schema, notes) = describe::schema(&run, &domain, rows, release)?;
+    Ok(Drafted { schema, notes, runs: run.runs })
+}
+
+/// What a draft may cost.
+struct Allowance {
+    rho: Rho,
+    delta: Delta,
+    /// Failure probability of all thresholds.
+    fails: f64,
+}
+
+impl Allowance {
+    /// The largest rho that meets a budget with a part of delta kept for thresholds.
+    fn of(budget: &Budget) -> Fallible<Self> {
+        budget.check()?;
+        let (Budget::Epsilon(_, delta) | Budget::Rho(_, delta)) = budget;
+        let delta = delta.map_or_else(|| default_delta(None), Ok)?;
+        let fails = delta.value() * THRESHOLD_SHARE;
+        let rho = match budget {
+            Budget::Rho(rho, _) => rho.clone(),
+            Budget::Epsilon(epsilon, _) => {
+                let failing = ApproximateZcdp::new(fails.ln().next_up().min(0.0), Zcdp::new(0.0, 0.0)?)?;
+                let left = failing.remaining_delta(delta);
+                let left = left.ok_or_else(|| Error::numerical("delta", "thresholds leave nothing of it"))?;
+                Rho::from_f64(zcdp::max_rho_optimal(0.0, *epsilon, left)?)?
+            }
+        };
+        Ok(Allowance { rho, delta, fails })
+    }
+
+    /// Refuses before the first charge what the second would be refused for.
+    fn check(&self, ledger: &mut Ledger, scope: &Scope) -> Fallible<()> {
+        let left = ledger.summary(&scope.dataset).ok().and_then(|summary| summary.left);
+        if left.is_some_and(|left| left < self.rho) {
+            return Err(Error::refused(
+                format!("data set \"{}\" has less left of its cap than this draft costs", scope.dataset),
+                "use a smaller budget, or raise the cap, which is recorded",
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// A draft under way.
+struct Draft<'a> {
+    cells: PrivateCells,
+    request: &'a DraftRequest,
+    allowance: Allowance,
+    roles: Roles,
+    runs: Vec<Paid>,
+    charges: Vec<Charge>,
+    secret: bool,
+}
+
+impl Draft<'_> {
+    fn pay(
+        &mut self,
+        plan: &[Planned],
+        ledger: &mut Ledger,
+        noise: &mut dyn FnMut() -> Fallible<NoiseSource>,
+    ) -> Fallible<Paid> {
+        let charges: Vec<Charge> = plan.iter().map(|planned| planned.charge.clone()).collect();
+        self.charges.extend(charges.iter().cloned());
+        if total_rho(&self.charges)? > self.allowance.rho {
+            return Err(Error::numerical("plan", "its exact cost exceeds the budget"));
+        }
+        let noise = noise()?;
+        self.secret &= noise.is_secure();
+        pay(ledger, self.cells.scope(), &charges, noise)
+    }
+
+    /// The first run: the number of rows, and the kinds of columns that are not declared.
+    fn kinds(&mut self, ledger: &mut Ledger, noise: &mut dyn FnMut() -> Fallible<NoiseSource>) -> Fallible<f64> {
+        let known = self.cells.public_len()?;
+        let undecided = self.roles.undecided();
+        let mut rows = known.map_or(0.0, |rows| rows as f64);
+        if known.is_none() || !undecided.is_empty() {
+            let rho = self.allowance.rho.lower() * KINDS_SHARE;
+            let plan = KindsPlan::new(undecided, known.is_none(), self.request.adjacency, rho)?;
+            let mut paid = self.pay(&[plan.planned()], ledger, noise)?;
+            let seen = plan.run(&self.cells, &mut paid)?;
+            self.runs.push(paid);
+            rows = seen.rows.unwrap_or(rows).max(1.0);
+            self.roles.decide(&seen, rows);
+        }
+        Ok(rows)
+    }
+
+    /// The second run: intervals and values, with what is left.
+    fn domain(
+        &mut self,
+        rows: f64,
+        ledger: &mut Ledger,
+        noise: &mut dyn FnMut() -> Fallible<NoiseSource>,
+    ) -> Fallible<Domain> {
+        let left = self.allowance.rho.minus(&total_rho(&self.charges)?).lower();
+        let budget = (left, self.allowance.fails);
+        let plan = DomainPlan::new(&self.roles, self.request.task, self.request.adjacency, budget)?;
+        let mut paid = self.pay(&plan.planned(), ledger, noise)?;
+        let domain = plan.run(&self.cells, rows, &mut paid)?;
+        self.runs.push(paid);
+        Ok(domain)
+    }
+
+    /// What all of it cost, and where it stands.
+    fn release(&self, ledger: &Ledger) -> Fallible<SchemaRelease> {
+        let fails = total_delta(&self.charges);
+        let together = claim::approximate(&self.charges)?;
+        let epsilon = decimal_up(together.to_epsilon_optimal(self.allowance.delta)?.value(), DIGITS);
+        let rho = total_rho(&self.charges)?.as_dyadic().to_decimal_up(DIGITS);
+        let delta = decimal_up(self.allowance.delta.value(), DIGITS);
+        let approximate_delta = decimal_up(fails, DIGITS);
+        let change = match self.request.adjacency {
+            Adjacency::AddRemove => "adding or removing one row",
+            Adjacency::ReplaceOne => "replacing one row",
+        };
+        let statement = match self.secret {
+            false => "NOT PRIVATE: the noise came from a fixed seed.".into(),
+            true => format!(
+                "This schema is {approximate_delta}-approximate {rho}-zCDP, and hence ({epsilon}, {delta})-differentially \
+                 private, with respect to {change}."
+            ),
+        };
+        let place = |run: &Paid| {
+            let position = run.reservation().position().filter(|_| ledger.path().is_some())?;
+            Some(LedgerPlace { sequence: position.sequence, hash: position.hash.clone() })
+        };
+        let ledger = self.runs.iter().filter_map(place).collect();
+        let adjacency = self.request.adjacency;
+        Ok(SchemaRelease { statement, adjacency, rho, approximate_delta, epsilon, delta, ledger })
+    }
+}

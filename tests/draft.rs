@@ -1,0 +1,392 @@
+//! Schemas drafted privately, and the releases that they are made of.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::Path;
+
+use proptest::prelude::*;
+use rhograd::accounting::stable::{least_threshold, lifted};
+use rhograd::data::{Column, CsvFile, Schema, Task};
+use rhograd::error::Fallible;
+use rhograd::ledger::{Ledger, Record};
+use rhograd::noise::NoiseSource;
+use rhograd::privacy::{
+    Adjacency, Charge, DatasetId, Delta, Epsilon, GaussianEvent, NoiseLaw, Rho, Scope, SelectionEvent, StableEvent,
+};
+use rhograd::private::{Grid, GridPrice, Paid, PrivateCells, pay};
+use rhograd::train::{Budget, DraftRequest, Drafted, draft_privately};
+use statrs::distribution::{ChiSquared, ContinuousCDF};
+use tempfile::NamedTempFile;
+
+/// One row counts for 16 grid steps, the deviation of the noise.
+const ROW: u64 = 16;
+const LOG2_SCALE: u32 = 4;
+const TRIALS: u64 = 20_000;
+
+fn scope(adjacency: Adjacency) -> Scope {
+    Scope { dataset: DatasetId::new("trial").unwrap(), adjacency }
+}
+
+fn file(text: &str) -> (NamedTempFile, CsvFile) {
+    let mut file = NamedTempFile::new().unwrap();
+    file.write_all(text.as_bytes()).unwrap();
+    let opened = CsvFile::open(file.path()).unwrap();
+    (file, opened)
+}
+
+fn cells(text: &str, adjacency: Adjacency) -> (NamedTempFile, PrivateCells) {
+    let (kept, file) = file(text);
+    (kept, PrivateCells::new(file, scope(adjacency)))
+}
+
+fn stable(delta: f64, sensitivity: u64, count: u64) -> StableEvent {
+    let threshold = least_threshold(ROW, LOG2_SCALE, Delta::new(delta).unwrap()).unwrap();
+    let noise = NoiseLaw::FlooredNormal;
+    let noised = GaussianEvent { what: "trial".into(), sensitivity, log2_scale: LOG2_SCALE, noise, count };
+    StableEvent { noised, row: ROW, threshold, delta }
+}
+
+fn paid(charge: Charge, adjacency: Adjacency, seed: u64) -> Paid {
+    let noise = NoiseSource::insecure_from_seed(seed);
+    pay(&mut Ledger::in_memory().unwrap(), &scope(adjacency), &[charge], noise).unwrap()
+}
+
+/// Whether a frequency is that of a probability, and whether it would be told from a fifth more of it.
+fn agrees(times: u64, probability: f64) {
+    let deviation = (TRIALS as f64 * probability * (1.0 - probability)).sqrt();
+    let off = (times as f64 - TRIALS as f64 * probability).abs();
+    assert!(off < 5.0 * deviation, "{times} of {TRIALS}, expected {probability}");
+    assert!(0.25 * TRIALS as f64 * probability > 5.0 * deviation, "too few trials to tell");
+}
+
+#[test]
+fn a_value_of_one_row_is_opened_with_the_probability_that_is_paid_for() {
+    let delta = 0.05;
+    let common = "c\n".to_string() + &"often\n".repeat(60);
+    for adjacency in [Adjacency::AddRemove, Adjacency::ReplaceOne] {
+        let sensitivity = if adjacency == Adjacency::AddRemove { ROW } else { 23 };
+        let event = stable(delta, sensitivity, TRIALS);
+        let mut opened: BTreeMap<String, u64> = BTreeMap::new();
+        let (_kept, with) = cells(&format!("{common}once\n"), adjacency);
+        let mut paid = paid(event.clone().into(), adjacency, 7);
+        for _ in 0..TRIALS {
+            let vocabulary = with.vocabularies(&[0], ROW).unwrap().pop().unwrap();
+            for (value, _) in paid.stable_permit().unwrap().open(vocabulary).unwrap() {
+                *opened.entry(value).or_default() += 1;
+            }
+        }
+        assert_eq!(opened["often"], TRIALS);
+        let exact = lifted(ROW, event.threshold, LOG2_SCALE);
+        assert!(exact <= delta && exact > 0.8 * delta);
+        agrees(opened["once"], exact);
+    }
+}
+
+#[test]
+fn an_unstable_mode_stays_secret_and_a_stable_one_does_not() {
+    let delta = 0.05;
+    let event = stable(delta, ROW, TRIALS);
+    for (text, opens) in [("c\nu\nv\nu\n", lifted(ROW, event.threshold, LOG2_SCALE)), ("c\nu\nv\nu\nv\n", 0.0)] {
+        let (_kept, table) = cells(text, Adjacency::AddRemove);
+        let mut paid = paid(event.clone().into(), Adjacency::AddRemove, 3);
+        let mut opened = 0;
+        for _ in 0..TRIALS {
+            let tested = paid.stable_permit().unwrap().test(table.mode(0, ROW).unwrap()).unwrap();
+            opened += u64::from(tested.0.is_some());
+        }
+        if opens > 0.0 {
+            agrees(opened, opens);
+        }
+        assert!(opened as f64 <= delta * TRIALS as f64 * 1.2, "a gap of none or one opens {opened} times");
+    }
+    let far = "c\n".to_string() + &"u\n".repeat(40) + "v\n";
+    for (adjacency, seed) in [(Adjacency::AddRemove, 1), (Adjacency::ReplaceOne, 2)] {
+        let (_kept, table) = cells(&far, adjacency);
+        let mut paid = paid(stable(1e-6, ROW, 1).into(), adjacency, seed);
+        let (mode, distance) = paid.stable_permit().unwrap().test(table.mode(0, ROW).unwrap()).unwrap();
+        assert_eq!(mode, Some(Some("u".into())));
+        let gap = if adjacency == Adjacency::AddRemove { 39 } else { 20 };
+        assert!((distance - 16 * gap).abs() < 16 * 6, "{distance}");
+    }
+}
+
+/// The scores as their definition says.
+fn naive_score(numbers: &[f64], (lower, upper): (f64, f64), allowed: i64) -> i64 {
+    (numbers.iter().filter(|&&x| x < lower || x > upper).count() as i64 - allowed).max(0)
+}
+
+#[test]
+fn intervals_are_chosen_with_the_stated_probabilities() {
+    let numbers: Vec<f64> = (0..24).map(|i| f64::from(i * i) / 9.0).collect();
+    let text = "x\n".to_string() + &numbers.iter().map(|x| format!("{x}\n")).collect::<String>();
+    let (_kept, table) = cells(&text, Adjacency::AddRemove);
+    let grid = Grid::within(0.0, 64.0).unwrap();
+    let price = GridPrice { allowed: 2, halving: 0.0 };
+    let candidates = grid.candidates();
+    let what = "interval".into();
+    let event = SelectionEvent { what, sensitivity: 8, log2_scale: 4, candidates, count: TRIALS };
+    let mut paid = paid(Charge::Selection(event), Adjacency::AddRemove, 11);
+    let mut seen: BTreeMap<i64, f64> = BTreeMap::new();
+    for _ in 0..TRIALS {
+        let scores = table.intervals(&[(0, grid.clone(), price)], 8).unwrap().pop().unwrap();
+        let chosen = paid.selection_permit().unwrap().choose(scores).unwrap().values()[0] as usize;
+        *seen.entry(naive_score(&numbers, grid.interval(chosen).unwrap(), 2)).or_default() += 1.0;
+    }
+    // A row outside counts for 8 steps of 2^4; half of it is another law.
+    for (each, holds) in [(0.5, true), (0.25, false)] {
+        let mut law: BTreeMap<i64, f64> = BTreeMap::new();
+        for candidate in 0..candidates as usize {
+            let score = naive_score(&numbers, grid.interval(candidate).unwrap(), 2);
+            *law.entry(score).or_default() += (-each * score as f64).exp();
+        }
+        let (statistic, limit) = chi_square(&seen, &law);
+        assert_eq!(statistic < limit, holds, "{statistic} of {limit}");
+        assert!(holds || statistic > 10.0 * limit, "{statistic} of {limit}");
+    }
+}
+
+/// Pearson's statistic and its limit at one in a million, outcomes that are hardly expected taken together.
+fn chi_square(seen: &BTreeMap<i64, f64>, law: &BTreeMap<i64, f64>) -> (f64, f64) {
+    let (trials, total): (f64, f64) = (seen.values().sum(), law.values().sum());
+    let mut bins = vec![(0.0, 0.0)];
+    for (outcome, weight) in law {
+        let (observed, expected) = bins.last_mut().unwrap();
+        *observed += seen.get(outcome).copied().unwrap_or(0.0);
+        *expected += trials * weight / total;
+        if *expected > 10.0 {
+            bins.push((0.0, 0.0));
+        }
+    }
+    let rest = bins.pop().unwrap();
+    let last = bins.last_mut().unwrap();
+    *last = (last.0 + rest.0, last.1 + rest.1);
+    assert!(bins.len() > 6, "{bins:?}");
+    let statistic = bins.iter().map(|(observed, expected)| (observed - expected).powi(2) / expected).sum();
+    (statistic, ChiSquared::new(bins.len() as f64 - 1.0).unwrap().inverse_cdf(1.0 - 1e-6))
+}
+
+#[test]
+fn a_permit_opens_what_it_was_paid_for_and_nothing_else() {
+    let add = Adjacency::AddRemove;
+    let (_kept, table) = cells("c\nu\n", add);
+    let (_other, elsewhere) = cells("c\nu\n", Adjacency::ReplaceOne);
+    let vocabulary = |cells: &PrivateCells, weight| cells.vocabularies(&[0], weight).unwrap().pop().unwrap();
+    let permit = || paid(stable(0.1, ROW, 1).into(), add, 1).stable_permit().unwrap();
+    assert!(permit().open(vocabulary(&table, ROW)).is_ok());
+    assert!(permit().open(vocabulary(&table, ROW + 1)).is_err(), "a row counts for more");
+    assert!(permit().open(vocabulary(&elsewhere, ROW)).is_err(), "another relation");
+    assert!(permit().test(table.mode(0, ROW + 1).unwrap()).is_err());
+    assert!(permit().test(elsewhere.mode(0, ROW).unwrap()).is_err());
+    let replace = paid(stable(0.1, ROW, 1).into(), Adjacency::ReplaceOne, 1).stable_permit().unwrap();
+    assert!(replace.open(vocabulary(&elsewhere, ROW)).is_err(), "a row in the place of another moves two counts");
+    assert!(paid(stable(0.1, ROW, 1).into(), add, 1).permit().is_err());
+    assert!(paid(stable(0.1, ROW, 1).into(), add, 1).selection_permit().is_err());
+    let gaussian = GaussianEvent { count: 1, ..stable(0.1, ROW, 1).noised };
+    assert!(paid(gaussian.into(), add, 1).stable_permit().is_err());
+}
+
+#[test]
+fn a_ledger_refuses_a_threshold_that_is_lower_than_its_delta_says() {
+    let honest = stable(1e-6, ROW, 3);
+    let mut ledger = Ledger::in_memory().unwrap();
+    let mut reserve = |event: StableEvent| ledger.reserve(&scope(Adjacency::AddRemove), &[Charge::Stable(event)], true);
+    for lie in [
+        StableEvent { delta: 1e-7, ..honest.clone() },
+        StableEvent { threshold: honest.threshold - 2, ..honest.clone() },
+        StableEvent { row: honest.row + 4, ..honest.clone() },
+        StableEvent { delta: 0.0, ..honest.clone() },
+        StableEvent { delta: f64::NAN, ..honest.clone() },
+        StableEvent { threshold: 0, ..honest.clone() },
+        StableEvent {
+            noised: GaussianEvent { noise: NoiseLaw::DiscreteGaussian, ..honest.noised.clone() },
+            ..honest.clone()
+        },
+    ] {
+        assert!(reserve(lie.clone()).is_err(), "{lie:?}");
+    }
+    reserve(honest.clone()).unwrap();
+    let spent = ledger.summary(&scope(Adjacency::AddRemove).dataset).unwrap();
+    assert!(spent.spent_delta >= 3e-6 && spent.spent_delta < 3.1e-6);
+    assert_eq!(spent.spent, honest.noised.rho());
+}
+
+fn request(budget: Budget) -> DraftRequest {
+    DraftRequest {
+        name: "trial".into(),
+        adjacency: Adjacency::AddRemove,
+        budget,
+        target: None,
+        task: None,
+        numeric: Vec::new(),
+        ranges: Vec::new(),
+        categorical: Vec::new(),
+        ignore: Vec::new(),
+        rows: false,
+    }
+}
+
+fn epsilon(epsilon: f64) -> Budget {
+    Budget::Epsilon(Epsilon::new(epsilon).unwrap(), Some(Delta::new(1e-6).unwrap()))
+}
+
+/// Rows with numbers of several sizes, values, names, an empty column, and a target.
+fn table(rows: u64, target: impl Fn(u64) -> String) -> String {
+    let mut text = "small,large,zeros,value,name,empty,y\n".to_string();
+    for i in 0..rows {
+        let (a, b) = (i * 7919 % 1009, i * 104_729 % 2003);
+        let zeros = if i % 20 == 0 { b } else { 0 };
+        let value = ["u", "v", "w"][(i * 31 % 7 % 3) as usize];
+        text.push_str(&format!("{},{},{zeros},{value},n{i},,{}\n", a as f64 / 1009.0, 1000 * b, target(i)));
+    }
+    text
+}
+
+fn drafted(text: &str, request: &DraftRequest, ledger: &mut Ledger) -> Fallible<Drafted> {
+    let mut seed = 40;
+    let (_kept, file) = file(text);
+    draft_privately(file, request, ledger, &mut || {
+        seed += 1;
+        Ok(NoiseSource::insecure_from_seed(seed))
+    })
+}
+
+fn bounds(schema: &Schema, name: &str) -> (f64, f64) {
+    match schema.columns.0.iter().find(|(column, _)| column == name) {
+        Some((_, Column::Numeric { lower, upper })) => (*lower, *upper),
+        other => panic!("{name}: {other:?}"),
+    }
+}
+
+#[test]
+fn a_draft_says_what_the_columns_are() {
+    for adjacency in [Adjacency::AddRemove, Adjacency::ReplaceOne] {
+        let text = table(20_000, |i| if i % 3 == 0 { "yes" } else { "no" }.into());
+        let asked = DraftRequest { adjacency, ..request(epsilon(2.0)) };
+        let Drafted { schema, notes, runs } = drafted(&text, &asked, &mut Ledger::in_memory().unwrap()).unwrap();
+        assert_eq!(runs.len(), 2);
+        assert_eq!((schema.task, schema.target.as_str()), (Task::Classification, "y"));
+        assert_eq!((schema.positive.as_deref(), schema.negative.as_deref()), (Some("yes"), Some("no")));
+        assert!(schema.draft, "seeded noise protects nobody");
+        assert_eq!(schema.ignore, ["name", "empty"]);
+        assert!(notes.iter().any(|note| note.contains("\"name\"")), "{notes:?}");
+        let (lower, upper) = bounds(&schema, "small");
+        assert!(lower <= 0.01 && lower > -0.5 && (0.97..2.0).contains(&upper), "{lower} {upper}");
+        let (lower, upper) = bounds(&schema, "large");
+        assert!(lower <= 20_000.0 && lower > -5e5 && (1.95e6..4e6).contains(&upper), "{lower} {upper}");
+        let (lower, upper) = bounds(&schema, "zeros");
+        assert!(lower <= 0.0 && (1_500.0..8000.0).contains(&upper), "one in twenty is no zero: {lower} {upper}");
+        let (_, value) = schema.columns.0.iter().find(|(name, _)| name == "value").unwrap();
+        let Column::Categorical { values, other } = value else { panic!("{value:?}") };
+        assert_eq!((values.len(), other), (3, &None));
+    }
+}
+
+#[test]
+fn targets_in_numbers_are_labels_or_amounts() {
+    let asked = request(epsilon(2.0));
+    let labels = drafted(&table(20_000, |i| (i % 4 / 3).to_string()), &asked, &mut Ledger::in_memory().unwrap());
+    let labels = labels.unwrap().schema;
+    assert_eq!((labels.positive.as_deref(), labels.negative.as_deref()), (Some("1"), Some("0")));
+    let classes = drafted(&table(20_000, |i| format!("k{}", i % 3)), &asked, &mut Ledger::in_memory().unwrap());
+    assert_eq!(classes.unwrap().schema.classes().unwrap().len(), 3);
+    let amounts = table(20_000, |i| (100 + i % 900).to_string());
+    let amounts = drafted(&amounts, &asked, &mut Ledger::in_memory().unwrap()).unwrap().schema;
+    assert_eq!(amounts.task, Task::Regression);
+    let (lower, upper) = amounts.target_bounds().unwrap();
+    assert!(lower <= 110.0 && lower > -300.0 && (985.0..2000.0).contains(&upper), "{lower} {upper}");
+    let nothing = drafted(&table(20_000, |i| format!("n{i}")), &asked, &mut Ledger::in_memory().unwrap());
+    assert!(nothing.err().unwrap().to_string().contains("label"));
+}
+
+#[test]
+fn a_draft_is_charged_what_it_says_and_no_more_than_the_budget() {
+    let text = table(2000, |i| (i % 2).to_string());
+    let folder = tempfile::tempdir().unwrap();
+    let by_rho = Budget::Rho(Rho::from_f64(0.02).unwrap(), None);
+    for (index, budget) in [epsilon(0.5), epsilon(3.0), by_rho].into_iter().enumerate() {
+        for declared in [false, true] {
+            let mut asked = request(budget.clone());
+            if declared {
+                asked.numeric = vec!["small".into(), "zeros".into()];
+                asked.ranges = vec![("large".into(), 0.0, 1e7)];
+                asked.categorical = vec!["value".into()];
+                asked.ignore = vec!["name".into(), "empty".into()];
+                asked.task = Some(Task::Classification);
+                asked.rows = true;
+            }
+            let mut ledger = Ledger::open_or_create(folder.path().join(format!("{index}{declared}"))).unwrap();
+            let Ok(Drafted { schema, runs, .. }) = drafted(&text, &asked, &mut ledger) else {
+                panic!("{index} {declared}")
+            };
+            let release = schema.released.clone().unwrap();
+            let (rho, fails) = release.cost().unwrap();
+            let account = ledger.summary(&runs[0].reservation().scope().dataset).unwrap();
+            assert!(account.spent.upper() <= rho && account.spent.upper() > 0.999 * rho);
+            assert!(account.spent_delta <= fails && fails <= 1e-7);
+            match budget {
+                Budget::Rho(ref most, _) => {
+                    assert!(account.spent <= *most && account.spent.upper() > 0.99 * most.upper())
+                }
+                Budget::Epsilon(most, _) => {
+                    let epsilon: f64 = release.epsilon.parse().unwrap();
+                    assert!(epsilon <= most.value() && epsilon > 0.99 * most.value(), "{epsilon}");
+                }
+            }
+            assert_eq!(release.ledger.len(), 2);
+            for place in &release.ledger {
+                let entry = ledger.entry(place.sequence).unwrap().unwrap();
+                assert!(matches!(entry.record, Record::Reserve { .. }) && entry.hash == place.hash);
+            }
+            assert_eq!(schema.rows.is_some(), declared);
+            if declared {
+                let (lower, upper) = bounds(&schema, "large");
+                assert!((0.0..=1e7).contains(&lower) && (0.0..=1e7).contains(&upper), "never beyond what is public");
+            }
+            let again = Schema::parse(&serde_json::to_string(&schema).unwrap(), Path::new("s")).unwrap();
+            assert_eq!(again, schema);
+        }
+    }
+}
+
+#[test]
+fn contradictions_are_refused_before_anything_is_charged() {
+    let text = table(100, |_| "1".into());
+    let base = || request(epsilon(1.0));
+    let name = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+    let cases = [
+        (DraftRequest { target: Some("z".into()), ..base() }, "--target"),
+        (DraftRequest { numeric: name(&["z"]), ..base() }, "--numeric"),
+        (DraftRequest { numeric: name(&["small"]), categorical: name(&["small"]), ..base() }, "--categorical"),
+        (DraftRequest { ranges: vec![("small".into(), 2.0, 1.0)], ..base() }, "--range"),
+        (DraftRequest { ranges: vec![("small".into(), 0.0, f64::INFINITY)], ..base() }, "--range"),
+        (DraftRequest { ignore: name(&["y"]), ..base() }, "--ignore"),
+        (DraftRequest { ignore: name(&["small", "large", "zeros", "value", "name", "empty"]), ..base() }, "--ignore"),
+        (DraftRequest { numeric: name(&["y"]), task: Some(Task::Classification), ..base() }, "--task"),
+        (DraftRequest { categorical: name(&["y"]), task: Some(Task::Regression), ..base() }, "--task"),
+        (DraftRequest { name: String::new(), ..base() }, "name"),
+        (DraftRequest { budget: epsilon(0.0), ..base() }, "--epsilon"),
+    ];
+    for (asked, flag) in cases {
+        let mut ledger = Ledger::in_memory().unwrap();
+        let message = drafted(&text, &asked, &mut ledger).err().expect(flag).to_string();
+        assert!(message.contains(flag), "{message}");
+        assert!(ledger.summaries().unwrap().is_empty(), "{flag}");
+    }
+    let mut ledger = Ledger::in_memory().unwrap();
+    ledger.init(&scope(Adjacency::AddRemove), Some(&Rho::from_f64(0.01).unwrap())).unwrap();
+    assert!(drafted(&text, &base(), &mut ledger).is_err(), "the cap is lower than both runs together");
+    assert_eq!(ledger.summaries().unwrap()[0].runs, 0);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_file_makes_a_draft_panic_or_an_invalid_schema(body in "([a-c0-9.,\"\u{a0}-]{0,12}\n){0,30}", tiny in any::<bool>()) {
+        let asked = request(epsilon(if tiny { 0.01 } else { 1e4 }));
+        if let Ok(drafted) = drafted(&format!("a,b,c\n{body}"), &asked, &mut Ledger::in_memory().unwrap()) {
+            let text = serde_json::to_string(&drafted.schema).unwrap();
+            prop_assert!(Schema::parse(&text, Path::new("s")).is_ok());
+        }
+    }
+}
