@@ -25,7 +25,8 @@
 //! | [`compose`] | composition theorems, filters and an odometer |
 //! | [`subsample`], [`selection`], [`erm`], [`perturbed_objective`], [`integer_noise`], [`tail_bounds`] | single theorems |
 //! | [`stable`] | thresholds that hide what one row holds |
-//! | [`finite`], [`bounds`], [`evidence`] | small laws exactly, lower bounds, what an experiment shows |
+//! | [`finite`], [`bounds`] | small laws exactly, lower bounds |
+//! | [`evidence`], [`effect`], [`one_run`] | what an experiment shows |
 //! | [`query`] | all of these as questions in JSON |
 //!
 //! ```
@@ -45,6 +46,7 @@ pub mod claim;
 pub mod compose;
 pub mod curves;
 mod directed;
+pub mod effect;
 pub mod erm;
 mod event;
 pub mod evidence;
@@ -53,6 +55,7 @@ pub mod gaussian;
 pub mod integer_noise;
 pub mod notion;
 mod of_event;
+pub mod one_run;
 pub mod perturbed_objective;
 pub mod pld;
 pub mod query;
