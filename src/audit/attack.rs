@@ -154,7 +154,7 @@ fn choose(scores: [&[f64]; 2], guarantee: &Guarantee, attack: &Attack) -> Fallib
 }
 
 /// Rates of both errors at thresholds from the highest score down.
-fn errors(scores: [&[f64]; 2]) -> Vec<(f64, f64)> {
+pub(super) fn errors(scores: [&[f64]; 2]) -> Vec<(f64, f64)> {
     let mut pooled: Vec<f64> = scores.iter().flat_map(|s| s.iter().copied()).collect();
     pooled.sort_by(f64::total_cmp);
     let thresholds = (0..=THRESHOLDS).rev().map(|k| pooled[k * (pooled.len() - 1) / THRESHOLDS]);

@@ -1,7 +1,8 @@
-//! The attacks on one configuration as its user would run it, each first proved able to find too little noise.
+//! The attacks on one configuration as its user would run it, each first proved able to find a planted fault.
 
 use super::attack::{Attack, Verdict, View, attack};
 use super::craft::Craft;
+use super::fault::Fault;
 use super::guarantee::Guarantee;
 use super::neighbours::{Instance, Worlds};
 use crate::error::{Error, Fallible};
@@ -18,7 +19,7 @@ pub struct Campaign {
     /// The configuration, budget included. Records and schema are made up, and settings that are left open are chosen so that
     /// the record that differs counts most: short steps, a clip that it reaches, no moments.
     pub config: TrainConfig,
-    /// Noise of the planted fault over what the claim needs, in `(0, 1)`.
+    /// The planted fault: noise over what the claim needs, in `(0, 1)`, or the clip over what the claim allows, above 1.
     pub fault: f64,
     /// Runs in each world by which an attack is judged; half as many are learned from.
     pub trials: usize,
@@ -41,8 +42,8 @@ pub struct Finding {
     pub honest: Verdict,
     /// The verdict on the trainer with the planted fault, against the claim of the honest one.
     pub faulty: Verdict,
-    /// Noise of the planted fault over what the claim needs, as it came out.
-    pub fault: f64,
+    /// The planted fault as it came out.
+    pub fault: Fault,
 }
 
 impl Campaign {
@@ -59,9 +60,7 @@ impl Campaign {
     /// # Errors
     /// When there is no crafted pair for the model, the request cannot be planned, or no budget plants the fault.
     pub fn run(&self, mut hear: impl FnMut(usize)) -> Fallible<Vec<Finding>> {
-        if !(self.fault > 0.0 && self.fault < 1.0) {
-            return Err(Error::parameter("--fault", format!("is {}, must be in (0, 1)", self.fault), "use 0.8"));
-        }
+        let wanted = Fault::of(self.fault)?;
         if !(self.confidence > 0.0 && self.confidence < 1.0) {
             let problem = format!("is {}, must be in (0, 1)", self.confidence);
             return Err(Error::parameter("--confidence", problem, "use 0.9999"));
@@ -73,7 +72,7 @@ impl Campaign {
         for (done, (instance, view)) in attacks.into_iter().enumerate() {
             let honest = worlds(&craft, instance)?;
             let claim = Guarantee::of(honest.absent().plan())?;
-            let (louder, fault) = self.louder(&craft, instance, multiplier(&honest)?)?;
+            let (louder, fault) = self.louder(&craft, instance, wanted, multiplier(&honest)?)?;
             let size = Attack {
                 view,
                 draws: craft.draws,
@@ -91,22 +90,23 @@ impl Campaign {
         Ok(findings)
     }
 
-    /// The trainer with a budget so large that its noise is too small by the fault, and by how much it is.
-    fn louder(&self, craft: &Craft, instance: Instance, honest: f64) -> Fallible<(Worlds, f64)> {
+    /// The trainer with a budget so large that its noise is too small for its sensitivity by the fault, and by how much it is.
+    fn louder(&self, craft: &Craft, instance: Instance, fault: Fault, honest: f64) -> Fallible<(Worlds, Fault)> {
+        let planted = fault.plant(&craft.config)?;
         let with = |factor: f64| -> Fallible<Worlds> {
             let budget = match &self.config.budget {
                 Budget::Rho(rho, delta) => Budget::Rho(Rho::from_f64(rho.lower() * factor * factor)?, *delta),
                 Budget::Epsilon(epsilon, delta) => Budget::Epsilon(Epsilon::new(epsilon.value() * factor)?, *delta),
             };
-            worlds(&Craft { config: TrainConfig { budget, ..craft.config.clone() }, ..craft.clone() }, instance)
+            worlds(&Craft { config: TrainConfig { budget, ..planted.clone() }, ..craft.clone() }, instance)
         };
         // A budget too large to be planned with is too large for the fault, too.
-        let enough = |factor: f64| Some(with(factor).map_or(true, |louder| beyond(&louder, self.fault * honest)));
+        let enough = |factor: f64| Some(with(factor).map_or(true, |louder| beyond(&louder, fault.ratio() * honest)));
         let found = bisect(1.0, LOUDEST, 2e-3, enough).map(|root| root.holds);
         let none = || Error::numerical("planted fault", "no larger budget makes the noise so small");
         let worlds = with(found.ok_or_else(none)?)?;
-        let fault = multiplier(&worlds)? / honest;
-        Ok((worlds, fault))
+        let came_out = fault.at(multiplier(&worlds)? / honest);
+        Ok((worlds, came_out))
     }
 }
 
@@ -148,7 +148,7 @@ mod tests {
                 finding.view,
                 finding.faulty.shown
             );
-            assert!((finding.fault / 0.8 - 1.0).abs() < 0.01, "{}", finding.fault);
+            assert!(matches!(finding.fault, Fault::Noise(_)) && (finding.fault.ratio() / 0.8 - 1.0).abs() < 0.01);
             let (first, last) = (finding.honest.errors[0], finding.honest.errors[finding.honest.errors.len() - 1]);
             assert!(first.0 <= last.0 && first.1 >= last.1, "{first:?} {last:?}");
         }

@@ -138,9 +138,7 @@ impl Worlds {
         }
         let world = |record: Option<&String>| {
             let lines = std::iter::once(&neighbours.header).chain(&neighbours.common).chain(record);
-            // The file must be there until its lines have been read.
-            let kept = file_of(lines)?;
-            load(config, neighbours.schema.clone(), &CsvFile::open(kept.path())?, &|_, _| ())
+            loaded(config, neighbours.schema.clone(), lines)
         };
         let each = [world(neighbours.absent.as_ref())?, world(Some(&neighbours.present))?];
         Ok(Worlds { each, position: neighbours.common.len() })
@@ -157,7 +155,18 @@ impl Worlds {
     }
 }
 
-/// The lines as the trainer reads any others, through a file.
+/// Lines read as the trainer reads any others, and the run planned on them.
+pub(super) fn loaded<'a>(
+    config: &TrainConfig,
+    schema: Schema,
+    lines: impl Iterator<Item = &'a String>,
+) -> Fallible<Loaded> {
+    // The file must be there until its lines have been read.
+    let kept = file_of(lines)?;
+    load(config, schema, &CsvFile::open(kept.path())?, &|_, _| ())
+}
+
+/// The lines in a file.
 fn file_of<'a>(lines: impl Iterator<Item = &'a String>) -> Fallible<NamedTempFile> {
     let text: String = lines.flat_map(|line| [line.as_str(), "\n"]).collect();
     let folder = std::env::temp_dir();

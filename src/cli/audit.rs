@@ -1,6 +1,8 @@
 //! `rhograd audit`.
 
-use std::path::PathBuf;
+mod one_run;
+
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
@@ -11,7 +13,7 @@ use super::output::{bar, print, print_json, warn};
 use super::plot::{Chart, Format};
 use super::request::RequestArguments;
 use crate::accounting::curves::Series;
-use crate::audit::{Campaign, Finding, Guarantee, Shown, Verdict, View};
+use crate::audit::{Campaign, Fault, Finding, Guarantee, Shown, Verdict, View};
 use crate::error::Fallible;
 use crate::train::StagedFile;
 
@@ -26,18 +28,29 @@ const POINTS: u32 = 200;
   rhograd audit --algorithm dp-gd --epsilon 1
   rhograd audit --rho 4.5 --adjacency replace-one --trials 5000 --out trade-off.svg
   rhograd audit --algorithm dp-sgd --sampling-rate 0.5 --steps 8 --epsilon 15 --json
+  rhograd audit --algorithm dp-gd --rho 8 --one-run
 
 Trains many times on two made-up data sets that differ in one record, learns to tell them apart, and turns its errors
-on further runs into a lower bound. Settings that are left open are chosen so that the record counts most. A bound above the claim refutes it: exit 1. Each attack must first find a trainer with
---fault times the noise; where none does, the audit shows nothing, which is exit 1, too. Small budgets take many trials, and
-constants do not depend on the budget: audit at --rho 4.5 to see small faults.")]
+on further runs into a lower bound. Settings that are left open are chosen so that the record counts most. A bound above the
+claim refutes it: exit 1. Each attack must first find a trainer with a planted fault; where none does, the audit shows
+nothing, which is exit 1, too. Small budgets take many trials, and constants do not depend on the budget: audit at --rho 4.5
+to see small faults.
+
+With --one-run it trains once on many made-up records, each there or not by a coin, and estimates mu from how far those that
+are there stand out. That fits full-batch descent only.")]
 pub(super) struct AuditArguments {
     #[command(flatten)]
     request: RequestArguments,
     /// Runs in each world by which an attack is judged; half as many are learned from
     #[arg(long, value_name = "N", default_value_t = 20_000)]
     trials: usize,
-    /// Noise of the planted fault, over what the claim needs
+    /// Train once, on many records at right angles that are there or not by coins
+    #[arg(long, conflicts_with = "trials")]
+    one_run: bool,
+    /// Records with a coin
+    #[arg(long, value_name = "N", default_value_t = 1000, requires = "one_run")]
+    canaries: usize,
+    /// Planted fault: below 1 the noise over what the claim needs, above 1 the clip over what it allows; --one-run plants both
     #[arg(long, value_name = "X", default_value_t = 0.8, allow_hyphen_values = true)]
     fault: f64,
     /// Confidence that an honest trainer is not refuted by any of the attacks
@@ -59,6 +72,10 @@ pub(super) struct AuditArguments {
 
 pub(super) fn run(arguments: &AuditArguments) -> Fallible<ExitCode> {
     set_threads(arguments.threads)?;
+    if arguments.one_run { one_run::run(arguments) } else { many_runs(arguments) }
+}
+
+fn many_runs(arguments: &AuditArguments) -> Fallible<ExitCode> {
     let format = arguments.out.as_deref().map(Format::of).transpose()?;
     let campaign = Campaign {
         config: arguments.request.config()?,
@@ -71,12 +88,7 @@ pub(super) fn run(arguments: &AuditArguments) -> Fallible<ExitCode> {
     let findings = campaign.run(|done| progress.set_position(done as u64))?;
     progress.finish_and_clear();
     if let (Some(path), Some(format)) = (&arguments.out, format) {
-        let series = curves(&findings)?;
-        let title = format!("trade-off, {} trials", arguments.trials);
-        let (x_label, y_label) = ("false positive rate", "false negative rate");
-        let mut file = StagedFile::new(path)?;
-        file.append(&Chart { title: &title, x_label, y_label, series: &series }.to_bytes(format)?)?;
-        file.publish()?;
+        draw(path, format, &format!("trade-off, {} trials", arguments.trials), &curves(&findings)?)?;
     }
     let refuted = findings.iter().any(|finding| finding.honest.shown.refutes());
     let powerful = findings.iter().any(|finding| finding.faulty.shown.refutes());
@@ -91,6 +103,29 @@ pub(super) fn run(arguments: &AuditArguments) -> Fallible<ExitCode> {
         warn("no attack found the planted fault, so nothing is shown: raise --trials or the budget, or lower --fault");
     }
     Ok(ExitCode::from(u8::from(refuted || !powerful)))
+}
+
+/// A picture of trade-offs.
+fn draw(path: &Path, format: Format, title: &str, series: &[Series]) -> Fallible<()> {
+    let (x_label, y_label) = ("false positive rate", "false negative rate");
+    let mut file = StagedFile::new(path)?;
+    file.append(&Chart { title, x_label, y_label, series }.to_bytes(format)?)?;
+    file.publish()
+}
+
+/// The claim as a trade-off.
+fn claimed(guarantee: &Guarantee) -> Fallible<Series> {
+    let rates = (0..=POINTS).map(|k| f64::from(k) / f64::from(POINTS));
+    let points = rates.map(|rate| Ok((rate, guarantee.least_false_negative_rate(rate)?))).collect::<Fallible<_>>()?;
+    Ok(Series { name: "claim: nothing below".into(), points })
+}
+
+/// A planted fault in a few words.
+fn planted(fault: Fault) -> String {
+    match fault {
+        Fault::Noise(factor) => format!("noise x {factor:.3}"),
+        Fault::Clip(factor) => format!("clip x {factor:.3}"),
+    }
 }
 
 /// Distance of the mean scores and its 95% interval, if they are normal.
@@ -131,7 +166,7 @@ fn page(findings: &[Finding], arguments: &AuditArguments, refuted: bool, powerfu
         text += &format!("{}\n", name(finding));
         text += &format!("  this trainer    {}\n", said(honest));
         text += &format!("                  effect size {mean:.3} [{low:.3}, {high:.3}] (95%, if scores are normal)\n");
-        text += &format!("  noise x {fault:<7.3} {}\n", said(faulty));
+        text += &format!("  {:<15} {}\n", planted(*fault), said(faulty));
     }
     let found = findings.iter().filter(|finding| finding.faulty.shown.refutes()).count();
     text += &format!("\nplanted fault   found by {found} of {} attacks\n", findings.len());
@@ -158,19 +193,16 @@ fn summary(finding: &Finding, trials: usize) -> Value {
         Guarantee::Curve { .. } => "epsilon",
     };
     json!({"attack": name(finding), "quantity": kind, "honest": verdict(&finding.honest),
-        "fault": finding.fault, "faulty": verdict(&finding.faulty)})
+        "fault": finding.fault.factor(), "faulty": verdict(&finding.faulty)})
 }
 
 /// The claim of the first attack, what was measured in each, and the planted fault of the first.
 fn curves(findings: &[Finding]) -> Fallible<Vec<Series>> {
     let mut series = Vec::new();
     if let Some(first) = findings.first() {
-        let claimed = (0..=POINTS).map(|k| f64::from(k) / f64::from(POINTS));
-        let point = |rate: f64| Ok((rate, first.guarantee.least_false_negative_rate(rate)?));
-        let points = claimed.map(point).collect::<Fallible<_>>()?;
-        series.push(Series { name: "claim: nothing below".into(), points });
+        series.push(claimed(&first.guarantee)?);
         let points = first.faulty.errors.clone();
-        series.push(Series { name: format!("noise x {:.2}, {}", first.fault, name(first)), points });
+        series.push(Series { name: format!("{}, {}", planted(first.fault), name(first)), points });
     }
     series.extend(findings.iter().map(|it| Series { name: name(it), points: it.honest.errors.clone() }));
     Ok(series)

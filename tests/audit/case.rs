@@ -28,8 +28,10 @@ pub struct Case {
     pub null: usize,
     pub view: View,
     pub draws: Draws,
-    /// Noise of the faulty trainer over what the claim needs.
+    /// Noise of the faulty trainer over what the claim needs; over what its own clip needs, where that is too wide.
     pub fault: f64,
+    /// Clip of the faulty trainer over that of the honest one.
+    pub clip: f64,
     /// The budget of the faulty trainer, where it is not rho over the square of the fault.
     pub louder: Option<f64>,
     pub trials: usize,
@@ -44,8 +46,8 @@ impl Case {
         let config = TrainConfig { algorithm, adjacency, rows, ..TrainConfig::new(budget) };
         let name = format!("{} {adjacency} {instance:?}", algorithm.name());
         let (view, draws) = (View::Releases, Draws::Secret);
-        let (fault, louder, trials, long) = (0.8, None, TRIALS, false);
-        Case { name, config, instance, pairs: 2, null: 0, view, draws, fault, louder, trials, long }
+        let (fault, clip, louder, trials, long) = (0.8, 1.0, None, TRIALS, false);
+        Case { name, config, instance, pairs: 2, null: 0, view, draws, fault, clip, louder, trials, long }
     }
 
     pub fn set(mut self, settings: Settings) -> Self {
@@ -67,6 +69,12 @@ impl Case {
     pub fn fault(mut self, fault: f64) -> Self {
         self.fault = fault;
         self
+    }
+
+    /// A fault that is too wide a clip, with the noise that the claim needs.
+    pub fn clipping(mut self, clip: f64) -> Self {
+        (self.fault, self.clip) = (1.0 / clip, clip);
+        self.called(&format!("clip times {clip}"))
     }
 
     pub fn called(mut self, what: &str) -> Self {
@@ -100,7 +108,9 @@ impl Case {
             }
             (Budget::Epsilon(_, delta), louder) => Budget::Epsilon(Epsilon::new(louder.unwrap()).unwrap(), *delta),
         };
-        TrainConfig { budget, ..self.config.clone() }
+        let settings =
+            Settings { clip: self.config.settings.clip.map(|clip| clip * self.clip), ..self.config.settings.clone() };
+        TrainConfig { budget, settings, ..self.config.clone() }
     }
 
     pub fn worlds(&self, config: &TrainConfig) -> Worlds {

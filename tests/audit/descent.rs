@@ -16,9 +16,14 @@ pub fn gradient_descent() -> Vec<Case> {
     for adjacency in BOTH {
         let dp_gd = |instance| Case::new(Algorithm::DpGd, adjacency, instance).raw().set(still());
         cases.push(dp_gd(Instance::Labels));
-        let last = Settings { averaging: Some(Averaging::Last), momentum: Some(0.0), ..still() };
-        cases.push(dp_gd(Instance::Labels).set(last).seen(View::Model));
+        let last = || Settings { averaging: Some(Averaging::Last), momentum: Some(0.0), ..still() };
+        cases.push(dp_gd(Instance::Labels).set(last()).seen(View::Model));
         cases.push(Case::new(Algorithm::DpGdTheory, adjacency, Instance::Labels).set(still()));
+        cases.push(dp_gd(Instance::Labels).clipping(1.25));
+        let model = dp_gd(Instance::Labels).set(last()).seen(View::Model);
+        cases.push(Case { long: true, ..model.clipping(1.25) });
+        // A small fault takes many runs.
+        cases.push(Case { trials: 100_000, long: true, ..dp_gd(Instance::Labels).called("many runs").fault(0.95) });
     }
     cases
 }

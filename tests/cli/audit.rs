@@ -33,11 +33,60 @@ fn an_audit_that_shows_nothing_fails_and_says_how_to_show_more() {
 }
 
 #[test]
+fn too_wide_a_clip_is_planted_by_a_factor_above_one() {
+    let folder = Folder::new();
+    let text = folder.succeed("audit --algorithm dp-gd --rho 4.5 --trials 1500 --fault 1.25 --json").stdout;
+    let json: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!((&json["refuted"], &json["powerful"]), (&Value::Bool(false), &Value::Bool(true)));
+    for attack in json["attacks"].as_array().unwrap() {
+        assert!((attack["fault"].as_f64().unwrap() - 1.25).abs() < 0.01, "{attack}");
+        assert_eq!(attack["faulty"]["refutes"], Value::Bool(true), "{attack}");
+    }
+}
+
+#[test]
+fn one_run_passes_and_its_planted_faults_are_found() {
+    let folder = Folder::new();
+    let arguments = "audit --algorithm dp-gd --rho 8 --one-run --canaries 900 --threads 2";
+    let json: Value =
+        serde_json::from_str(&folder.succeed(&format!("{arguments} --json --out one.svg")).stdout).unwrap();
+    assert_eq!((&json["refuted"], &json["powerful"]), (&Value::Bool(false), &Value::Bool(true)));
+    let [low, high] = [0, 1].map(|side| json["honest"]["mu_limits"][side].as_f64().unwrap());
+    let claim = json["claim"]["mu"].as_f64().unwrap();
+    assert!((claim - 4.0).abs() < 1e-3 && low < claim && high > 0.985 * claim && high - low < 1.2, "{json}");
+    assert_eq!(json["faulty"][0]["fault"], "noise x 0.800");
+    assert_eq!(json["faulty"][1]["fault"], "clip x 1.250");
+    let picture = String::from_utf8(folder.bytes("one.svg")).unwrap();
+    assert!(picture.contains("this trainer") && picture.contains("clip x 1.250"));
+    let page = folder.succeed(arguments).stdout;
+    assert!(page.contains("2 of 2 found") && page.contains("not refuted"), "{page}");
+}
+
+#[test]
+fn one_run_that_shows_nothing_fails_and_says_how_to_show_more() {
+    let folder = Folder::new();
+    for (arguments, cure) in [("--rho 0.01 --canaries 100", "raise --canaries"), ("--rho 8 --clip 20", "leave --clip")]
+    {
+        let outcome = folder.run(&format!("audit --algorithm dp-gd --one-run {arguments}"));
+        assert_eq!(outcome.code, Some(1), "{outcome:?}");
+        assert!(outcome.stdout.contains("too weak") && outcome.stderr.contains(cure), "{outcome:?}");
+    }
+}
+
+#[test]
 fn what_cannot_be_audited_is_refused() {
     let folder = Folder::new();
     let refusals = [
         ("audit --rho 1 --model poisson", "counts"),
-        ("audit --rho 1 --fault 1.5", "--fault"),
+        ("audit --rho 1 --fault 1", "--fault"),
+        ("audit --rho 1 --fault 1.25 --algorithm exponential-mechanism", "no clip"),
+        ("audit --rho 1 --one-run --algorithm whitened", "a matrix"),
+        ("audit --rho 1 --one-run --algorithm newton", "dp-gd"),
+        ("audit --rho 1 --one-run --canaries 10", "--canaries"),
+        ("audit --rho 1 --one-run --evaluate-budget 0.1", "clipped sums"),
+        ("audit --rho 1 --one-run --trials 10", "--trials"),
+        ("audit --rho 1 --one-run --fault 0", "--fault"),
+        ("audit --rho 1 --canaries 100", "--one-run"),
         ("audit --rho 1 --confidence 0", "--confidence"),
         ("audit --rho 1 --trials 0", "trials"),
         ("audit --rho 1 --out curve.pdf", "--out"),

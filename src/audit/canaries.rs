@@ -1,0 +1,170 @@
+//! Many records at right angles to each other, each there or not by a fair coin of its own.
+
+use std::iter::once;
+
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha20Rng;
+
+use super::neighbours::loaded;
+use crate::data::{Column, Columns, Schema, Task};
+use crate::error::{Error, Fallible};
+use crate::kernel::FULL_SCALE;
+use crate::privacy::Adjacency;
+use crate::train::{Loaded, ModelKind, TrainConfig};
+
+/// Columns that canaries share, and canaries that share them; a power of two. Every row has an intercept, which is the same for
+/// all and tells nothing of one of them: it takes `1 / (BLOCK + 1)` of a canary's squared norm.
+pub(super) const BLOCK: usize = 128;
+
+/// Coins of either kind are then as good as certain to be five or more.
+const FEWEST: usize = 50;
+
+/// There are as many columns as canaries.
+const MOST: usize = 1 << 14;
+
+/// Crafted records and their coins.
+///
+/// Features of a canary are a row of a Hadamard matrix (Sylvester 1867) in the columns of its block and zero elsewhere, so the
+/// features of any two are orthogonal, and a canary moves the released sum along its own axis only.
+pub(super) struct Canaries {
+    /// Whether each is there; under replace-one, whether its label is the first.
+    pub(super) coins: Vec<bool>,
+    replaced: bool,
+    task: Task,
+}
+
+impl Canaries {
+    /// Tosses the coins.
+    ///
+    /// # Errors
+    /// When the number is out of range, or the gradient of the model is no known multiple of a row.
+    pub(super) fn toss(config: &TrainConfig, count: usize, seed: u64) -> Fallible<Self> {
+        if !(FEWEST..=MOST).contains(&count) {
+            let problem = format!("is {count}, must be from {FEWEST} to {MOST}");
+            return Err(Error::parameter("--canaries", problem, "use 1000"));
+        }
+        let task = match config.model {
+            None | Some(ModelKind::Logistic | ModelKind::Svm { .. }) => Task::Classification,
+            Some(ModelKind::Linear | ModelKind::Ridge | ModelKind::Huber { .. } | ModelKind::Quantile { .. }) => {
+                Task::Regression
+            }
+            Some(ModelKind::Multinomial | ModelKind::Poisson { .. }) => {
+                let problem = "has no canaries for this model: two labels or numbers are needed as targets";
+                return Err(Error::parameter("--one-run", problem, "use --model logistic, or leave --one-run out"));
+            }
+        };
+        let mut random = ChaCha20Rng::seed_from_u64(seed);
+        let coins = (0..count).map(|_| random.random()).collect();
+        Ok(Canaries { coins, replaced: config.adjacency == Adjacency::ReplaceOne, task })
+    }
+
+    fn columns(&self) -> usize {
+        self.coins.len().next_multiple_of(BLOCK)
+    }
+
+    fn schema(&self) -> Schema {
+        let labels = self.task == Task::Classification;
+        let column = |index| (format!("x{index}"), Column::Numeric { lower: -1.0, upper: 1.0 });
+        Schema {
+            name: "canaries".into(),
+            task: self.task,
+            target: "y".into(),
+            positive: labels.then(|| "1".into()),
+            negative: labels.then(|| "-1".into()),
+            target_lower: (!labels).then_some(-1.0),
+            target_upper: (!labels).then_some(1.0),
+            rows: None,
+            ignore: Vec::new(),
+            columns: Columns((0..self.columns()).map(column).collect()),
+            draft: false,
+        }
+    }
+
+    fn record(&self, canary: usize, target: &str) -> String {
+        let block = canary / BLOCK;
+        let before = "0,".repeat(block * BLOCK);
+        let own: String = (0..BLOCK).map(|j| if sign(canary, j) > 0.0 { "1," } else { "-1," }).collect();
+        let after = "0,".repeat(self.columns() - (block + 1) * BLOCK);
+        format!("{before}{own}{after}{target}")
+    }
+
+    /// The records that the coins put into the data, and a run planned on them.
+    ///
+    /// # Errors
+    /// When the request cannot be planned.
+    pub(super) fn load(&self, config: &TrainConfig) -> Fallible<Loaded> {
+        let header: String = (0..self.columns()).map(|index| format!("x{index},")).chain(once("y".into())).collect();
+        let record = |(canary, coin): (usize, &bool)| match (coin, self.replaced) {
+            (true, _) => Some(self.record(canary, "1")),
+            (false, true) => Some(self.record(canary, "-1")),
+            (false, false) => None,
+        };
+        let records: Vec<String> = self.coins.iter().enumerate().filter_map(record).collect();
+        loaded(config, self.schema(), once(&header).chain(&records))
+    }
+
+    /// The part of a sum of gradients along the axis of each canary: a target above the prediction makes a gradient that points
+    /// away from the row.
+    pub(super) fn along(&self, sum: &[f64]) -> Vec<f64> {
+        let part = |canary: usize| {
+            let block = sum.chunks(BLOCK).nth(canary / BLOCK).unwrap_or_default();
+            -block.iter().enumerate().map(|(j, value)| sign(canary, j) * value).sum::<f64>() / (BLOCK as f64).sqrt()
+        };
+        (0..self.coins.len()).map(part).collect()
+    }
+
+    /// What a clipped canary moves the sum by along its axis, over the clip of so many grid steps: a little is along the
+    /// intercept, and multipliers are rounded down.
+    pub(super) fn share(bound: u64) -> f64 {
+        let full = f64::from(FULL_SCALE);
+        let multiplier = (bound as f64 / (full * (BLOCK as f64 + 1.0).sqrt())).floor();
+        multiplier * full * (BLOCK as f64).sqrt() / bound as f64
+    }
+}
+
+/// The entry of a Hadamard matrix in the row of a canary.
+fn sign(canary: usize, column: usize) -> f64 {
+    if (canary % BLOCK & column).count_ones() % 2 == 0 { 1.0 } else { -1.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::privacy::Rho;
+    use crate::train::Budget;
+
+    fn canaries(count: usize) -> Canaries {
+        Canaries::toss(&TrainConfig::new(Budget::Rho(Rho::from_f64(1.0).unwrap(), None)), count, 1).unwrap()
+    }
+
+    #[test]
+    fn each_canary_shows_on_its_own_axis_alone() {
+        let canaries = canaries(150);
+        for canary in [0, 5, 127, 128, 149] {
+            let record = canaries.record(canary, "1");
+            let cells: Vec<f64> = record.split(',').map(|cell| cell.parse().unwrap()).collect();
+            assert_eq!(cells.len(), 257);
+            let along = canaries.along(&cells[..256].iter().map(|x| -x).collect::<Vec<_>>());
+            for (other, part) in along.iter().enumerate() {
+                let expected = if other == canary { 128f64.sqrt() } else { 0.0 };
+                assert!((part - expected).abs() < 1e-9, "{canary} {other} {part}");
+            }
+        }
+    }
+
+    #[test]
+    fn nearly_all_of_a_clip_is_along_the_axis() {
+        for bound in [2048 * 32767, 3000 * 32767 + 17, 4095 * 32767] {
+            let share = Canaries::share(bound);
+            assert!(share > 0.985 && share < 1.0, "{share}");
+        }
+    }
+
+    #[test]
+    fn numbers_out_of_range_are_refused() {
+        let config = TrainConfig::new(Budget::Rho(Rho::from_f64(1.0).unwrap(), None));
+        assert!(Canaries::toss(&config, 49, 1).is_err() && Canaries::toss(&config, 20_000, 1).is_err());
+        let multinomial = TrainConfig { model: Some(ModelKind::Multinomial), ..config };
+        assert!(Canaries::toss(&multinomial, 100, 1).is_err());
+    }
+}
