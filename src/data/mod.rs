@@ -1,4 +1,4 @@
-//! Schemas and data files: what is public about a data set, and its lines, one record each.
+//! Schemas and data: what is public about a data set, and its records, lines of a file or rows in memory.
 
 mod blocks;
 mod csv_file;
@@ -13,6 +13,7 @@ mod release;
 mod schema;
 mod source;
 mod synthetic;
+mod table;
 
 pub use blocks::Block;
 pub use csv_file::CsvFile;
@@ -22,7 +23,9 @@ pub use release::{LedgerPlace, SchemaRelease};
 pub use schema::{Column, Columns, Schema, Task};
 pub use source::Stamp;
 pub use synthetic::{Synthetic, SyntheticKind};
+pub use table::{Cells, Numbers, Table};
 
 pub(crate) use blocks::trim_line;
 pub(crate) use decimal::{near_separator, plain_decimal};
 pub(crate) use fields::{number, trim};
+pub(crate) use table::{NumberCells, Reading};

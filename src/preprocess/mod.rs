@@ -2,6 +2,7 @@
 
 mod cache;
 mod codes;
+mod columns;
 mod encode;
 mod footer;
 mod lines;
@@ -19,6 +20,7 @@ mod tests;
 use codes::Codes;
 
 pub use cache::{CacheUse, RowCache};
+pub use columns::TableEncoder;
 pub use encode::{Encoder, shape_of};
 pub use report::LoadReport;
 pub use segments::{SegmentReader, SegmentWriter};

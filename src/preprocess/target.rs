@@ -40,6 +40,17 @@ impl TargetRule {
         }
     }
 
+    /// The labels that it names; none for numbers.
+    pub(super) fn texts(&self) -> Vec<&str> {
+        match self {
+            TargetRule::Label { positive, negatives } => {
+                negatives.iter().flatten().chain([positive]).map(String::as_str).collect()
+            }
+            TargetRule::Class { labels } => labels.iter().map(String::as_str).collect(),
+            TargetRule::Number { .. } => Vec::new(),
+        }
+    }
+
     /// The value of a cell in the target's units; `None` when it is no target.
     pub fn value(&self, cell: &[u8]) -> Option<f64> {
         let cell = trim(cell);

@@ -4,10 +4,10 @@ use std::time::Instant;
 
 use super::config::{Algorithm, TrainConfig};
 use super::plan::{Plan, Planner};
-use crate::data::{CsvFile, Schema};
+use crate::data::{CsvFile, Schema, Table};
 use crate::error::{Error, Fallible};
 use crate::optim::Planned;
-use crate::preprocess::{CacheUse, Encoder, LoadReport, MemoryLimit, RowCache, RowStream};
+use crate::preprocess::{CacheUse, Encoder, LoadReport, MemoryLimit, RowCache, RowStream, TableEncoder};
 use crate::privacy::{DatasetId, Scope};
 use crate::private::{PrivateDataset, Store};
 
@@ -167,24 +167,56 @@ pub fn load_with(
     })
 }
 
+/// As [`load`], with rows that are in memory already; the same cells give the same rows as from a file.
+///
+/// Rows are encoded before this returns, and the table is not needed any more.
+///
+/// # Errors
+/// As [`load`], where a column is missing or its cells cannot be told apart.
+pub fn load_table(config: &TrainConfig, schema: Schema, table: &Table<'_>) -> Fallible<Loaded> {
+    config.check(&schema)?;
+    let started = Instant::now();
+    let encoder = TableEncoder::new(&schema, table)?;
+    let plan = |schema: &Schema, public_len: Option<u64>| Plan::new(config, schema, public_len);
+    refuse_early(config, &schema, &plan)?;
+    let (rows, report) = encoder.encode();
+    planned(config, schema, (rows.into(), report, None), &plan, started)
+}
+
 fn read(
     config: &TrainConfig,
     schema: Schema,
     file: &CsvFile,
     places: &Places<'_>,
     progress: &(dyn Fn(u64, u64) + Sync),
-    plan: &dyn Fn(&Schema, Option<u64>) -> Fallible<Plan>,
+    plan: &MakePlan<'_>,
 ) -> Fallible<Loaded> {
     config.check(&schema)?;
     let started = Instant::now();
     let encoder = Encoder::new(&schema, file, true)?;
-    // Everything that can be refused without the rows is refused before they are read.
-    if !config.adjacency.row_count_is_public() {
-        plan(&schema, None)?;
-    }
+    refuse_early(config, &schema, plan)?;
     let total = file.size();
     let hear = |done| progress(done, total);
-    let (rows, report, cache) = places.rows(&schema, file, &encoder, &hear)?;
+    let rows = places.rows(&schema, file, &encoder, &hear)?;
+    planned(config, schema, rows, plan, started)
+}
+
+/// How the plan follows from the schema and the number of rows where that is public.
+type MakePlan<'a> = dyn Fn(&Schema, Option<u64>) -> Fallible<Plan> + 'a;
+
+/// Everything that can be refused without the rows is refused before they are read.
+fn refuse_early(config: &TrainConfig, schema: &Schema, plan: &MakePlan<'_>) -> Fallible<()> {
+    if config.adjacency.row_count_is_public() { Ok(()) } else { plan(schema, None).map(drop) }
+}
+
+/// Puts encoded rows behind the gate and plans the run.
+fn planned(
+    config: &TrainConfig,
+    schema: Schema,
+    (rows, report, cache): (Store, LoadReport, Option<CacheUse>),
+    plan: &MakePlan<'_>,
+    started: Instant,
+) -> Fallible<Loaded> {
     let streamed = matches!(rows, Store::Streamed(_));
     let scope = Scope { dataset: DatasetId::new(schema.name.clone())?, adjacency: config.adjacency };
     let dataset = PrivateDataset::new(rows, scope);

@@ -216,7 +216,15 @@ impl ModelFile {
     /// When the file cannot be read, is not a model of this format, or has an unknown key.
     pub fn read(path: &Path) -> Fallible<Self> {
         let text = std::fs::read_to_string(path).map_err(|e| Error::io(path, "read the model", e))?;
-        let model: ModelFile = serde_json::from_str(&text).map_err(|e| {
+        Self::parse(&text, path)
+    }
+
+    /// Parses a model's text; `path` is used in messages only.
+    ///
+    /// # Errors
+    /// As [`ModelFile::read`].
+    pub fn parse(text: &str, path: &Path) -> Fallible<Self> {
+        let model: ModelFile = serde_json::from_str(text).map_err(|e| {
             Error::input(path, format!("not a rhograd model: {e}"), "give a file written by `rhograd train`")
                 .at_line(e.line() as u64)
         })?;
@@ -266,7 +274,6 @@ impl ModelFile {
         }
     }
 
-    /// How target cells of a file are read.
     /// Opens a data file for the model's columns.
     ///
     /// # Errors
@@ -278,6 +285,7 @@ impl ModelFile {
         CsvFile::open_for(path, self.target_rule().0, features)
     }
 
+    /// Name of the target and how its cells are read.
     pub(super) fn target_rule(&self) -> (&str, TargetRule) {
         match &self.target {
             Target::Label { name, positive, negatives } => {

@@ -19,6 +19,21 @@ pub struct Predictions {
 }
 
 impl Predictions {
+    /// Predictions of which every one is there.
+    pub(super) fn whole(outputs: usize, values: Vec<f64>) -> Self {
+        Predictions { outputs, present: vec![true; values.len() / outputs], values }
+    }
+
+    /// Numbers in an item.
+    pub fn outputs(&self) -> usize {
+        self.outputs
+    }
+
+    /// The numbers of all items, one after the other; zeros where a line is no record.
+    pub fn into_values(self) -> Vec<f64> {
+        self.values
+    }
+
     /// One item per physical line; `None` where the line is no record.
     ///
     /// An item holds the probability of the positive label, the score of a support vector machine, the predicted value
@@ -57,25 +72,69 @@ pub fn predict(model: &ModelFile, file: &CsvFile) -> Fallible<Predictions> {
 }
 
 /// The coefficients of one category by value, and of every other text.
-struct Effects<'a> {
-    column: usize,
+pub(super) struct Effects<'a> {
     known: HashMap<&'a [u8], &'a [f64]>,
     fallback: Option<&'a [f64]>,
 }
 
+impl<'a> Effects<'a> {
+    /// Those of a categorical feature; none of a numeric one.
+    pub(super) fn of(feature: &'a Feature) -> Self {
+        let Feature::Categorical { values, other, coefficients, .. } = feature else {
+            return Effects { known: HashMap::new(), fallback: None };
+        };
+        let texts = values.iter().map(|v| v.trim().as_bytes());
+        let known: HashMap<&[u8], &[f64]> = texts.zip(coefficients.iter().map(Coefficient::values)).collect();
+        let fallback = other.as_ref().and_then(|v| known.get(v.trim().as_bytes()).copied());
+        Effects { known, fallback }
+    }
+
+    /// The coefficients that a cell without surrounding blanks stands for.
+    pub(super) fn get(&self, cell: &[u8]) -> Option<&'a [f64]> {
+        self.known.get(cell).copied().or(self.fallback)
+    }
+}
+
 /// One numeric feature.
-struct NumericPart<'a> {
+pub(super) struct NumericPart<'a> {
     lower: f64,
     upper: f64,
     map: &'a Affine,
-    coefficient: &'a [f64],
+    /// Effect of one scaled unit on each margin.
+    pub(super) coefficient: &'a [f64],
+}
+
+impl<'a> NumericPart<'a> {
+    /// That of a numeric feature; one without effect for a categorical one.
+    pub(super) fn of(feature: &'a Feature) -> Self {
+        match feature {
+            Feature::Numeric { lower, upper, map, coefficient, .. } => {
+                NumericPart { lower: *lower, upper: *upper, map, coefficient: coefficient.values() }
+            }
+            Feature::Categorical { .. } => {
+                const NONE: &Affine = &Affine { centre: 0.0, scale: 1.0, limit: 1.0 };
+                NumericPart { lower: 0.0, upper: 1.0, map: NONE, coefficient: &[] }
+            }
+        }
+    }
+
+    /// A cell in scaled units; a missing one counts as the middle of the bounds.
+    pub(super) fn scaled(&self, cell: Option<f64>) -> f64 {
+        let value = cell.unwrap_or(self.lower + (self.upper - self.lower) / 2.0);
+        self.map.apply(value.clamp(self.lower, self.upper))
+    }
+}
+
+/// Adds what `x` units of a feature contribute to the margins.
+pub(super) fn add(margins: &mut [f64], coefficient: &[f64], x: f64) {
+    margins.iter_mut().zip(coefficient).for_each(|(margin, c)| *margin += c * x);
 }
 
 /// A model bound to the columns of one file.
 struct Predictor<'a> {
     width: usize,
     numeric: Vec<(usize, NumericPart<'a>)>,
-    categorical: Vec<Effects<'a>>,
+    categorical: Vec<(usize, Effects<'a>)>,
     model: &'a ModelFile,
 }
 
@@ -85,16 +144,11 @@ impl<'a> Predictor<'a> {
             Predictor { width: file.header().len(), numeric: Vec::new(), categorical: Vec::new(), model };
         for feature in &model.features {
             match feature {
-                Feature::Numeric { name, lower, upper, map, coefficient } => {
-                    let part = NumericPart { lower: *lower, upper: *upper, map, coefficient: coefficient.values() };
-                    predictor.numeric.push((file.column(name)?, part));
+                Feature::Numeric { name, .. } => {
+                    predictor.numeric.push((file.column(name)?, NumericPart::of(feature)));
                 }
-                Feature::Categorical { name, values, other, coefficients } => {
-                    let texts = values.iter().map(|v| v.trim().as_bytes());
-                    let known: HashMap<&[u8], &[f64]> =
-                        texts.zip(coefficients.iter().map(Coefficient::values)).collect();
-                    let other = other.as_ref().and_then(|v| known.get(v.trim().as_bytes()).copied());
-                    predictor.categorical.push(Effects { column: file.column(name)?, known, fallback: other });
+                Feature::Categorical { name, .. } => {
+                    predictor.categorical.push((file.column(name)?, Effects::of(feature)));
                 }
             }
         }
@@ -110,15 +164,11 @@ impl<'a> Predictor<'a> {
             margins.fill(0.0);
             return false;
         }
-        let add = |margins: &mut [f64], coefficient: &[f64], x: f64| {
-            margins.iter_mut().zip(coefficient).for_each(|(margin, c)| *margin += c * x);
-        };
-        for (index, part) in &self.numeric {
-            let value = fields.number(*index).unwrap_or(part.lower + (part.upper - part.lower) / 2.0);
-            add(margins, part.coefficient, part.map.apply(value.clamp(part.lower, part.upper)));
+        for (column, part) in &self.numeric {
+            add(margins, part.coefficient, part.scaled(fields.number(*column)));
         }
-        for effects in &self.categorical {
-            if let Some(effect) = effects.known.get(fields.get(effects.column)).copied().or(effects.fallback) {
+        for (column, effects) in &self.categorical {
+            if let Some(effect) = effects.get(fields.get(*column)) {
                 add(margins, effect, 1.0);
             }
         }
@@ -128,7 +178,7 @@ impl<'a> Predictor<'a> {
 }
 
 /// Turns margins into the prediction that they stand for.
-fn outcome(model: &ModelFile, margins: &mut [f64]) {
+pub(super) fn outcome(model: &ModelFile, margins: &mut [f64]) {
     let each = |f: &dyn Fn(f64) -> f64, margins: &mut [f64]| margins.iter_mut().for_each(|t| *t = f(*t));
     match (&model.target, model.model) {
         (Target::Classes { .. }, _) => Softmax::probabilities(margins),

@@ -1,6 +1,7 @@
 //! What needs a look at encoded rows, which only this crate has.
 
 mod cache;
+mod columns;
 mod encoding;
 mod segments;
 mod stream;

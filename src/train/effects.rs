@@ -1,0 +1,64 @@
+//! The coefficients of a model in the user's units, with their intervals.
+
+use super::kind::ModelKind;
+use super::model::{Coefficient, Feature, ModelFile, Target};
+
+/// Standard normal quantile of a two-sided interval of 95%.
+const TWO_SIDED: f64 = 1.959_964;
+
+/// What one unit of a feature, one category, or the intercept adds to what the model describes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Effect {
+    /// The feature, with its category and the label of the margin where there are such; `(intercept)` for the last ones.
+    pub name: String,
+    /// The effect per unit of the feature as in the data, within its winsorised range.
+    pub value: f64,
+    /// Standard error in the same units: sampling and privacy noise, not the shrinkage of a private fit. Absent where no
+    /// theory gives one.
+    pub error: Option<f64>,
+}
+
+impl Effect {
+    /// Ends of the two-sided interval of 95%, by the normal approximation.
+    pub fn interval(&self) -> Option<(f64, f64)> {
+        self.error.map(|error| (self.value - TWO_SIDED * error, self.value + TWO_SIDED * error))
+    }
+}
+
+/// All effects, features in the model's order and the intercept last, for each label where a model has one margin per label.
+///
+/// They are effects on the target of a linear model, on the log-odds, the logarithm of the rate or the score of another one.
+/// The intercept is what the model says where every numeric feature is at its centre and no category is present.
+///
+/// Everything is a function of the released model.
+pub fn effects(model: &ModelFile) -> Vec<Effect> {
+    let labels: &[String] = if let Target::Classes { labels, .. } = &model.target { labels } else { &[] };
+    // One unit of margin in the units of what is described.
+    let (unit, centre) = match (&model.target, model.model) {
+        (Target::Number { scale, centre, .. }, kind) if !matches!(kind, ModelKind::Poisson { .. }) => (*scale, *centre),
+        _ => (1.0, 0.0),
+    };
+    let mut errors = model.standard_errors.iter().flatten().copied();
+    let mut each = |name: String, coefficient: &Coefficient, per_unit: f64, centre: f64| -> Vec<Effect> {
+        let at = |k: usize| labels.get(k).map_or(name.clone(), |label| format!("{name} -> {label}"));
+        let effect = |(k, &value): (usize, &f64)| {
+            let error = errors.next().map(|error| error * per_unit);
+            Effect { name: at(k), value: centre + value * per_unit, error }
+        };
+        coefficient.values().iter().enumerate().map(effect).collect()
+    };
+    let mut effects = Vec::new();
+    for feature in &model.features {
+        match feature {
+            Feature::Numeric { name, map, coefficient, .. } => {
+                effects.extend(each(name.clone(), coefficient, unit / map.scale, 0.0));
+            }
+            Feature::Categorical { name, values, coefficients, .. } => {
+                let named = values.iter().zip(coefficients);
+                effects.extend(named.flat_map(|(value, c)| each(format!("{name} = {value}"), c, unit, 0.0)));
+            }
+        }
+    }
+    effects.extend(each("(intercept)".into(), &model.intercept, unit, centre));
+    effects
+}
