@@ -1,0 +1,54 @@
+"""Differentially private convex models with exact arithmetic and an exact ledger.
+
+    >>> from rhograd import DPLogisticRegression
+    >>> model = DPLogisticRegression(epsilon=1, schema="fair.schema.json", classes=["0", "1"])
+    >>> model.fit_csv("fair.csv").privacy_statement_["statement"]  # doctest: +SKIP
+
+Estimators follow scikit-learn's manner without needing it. What is public about the data (bounds, categories, labels)
+is given, never looked up in the rows: a missing bound is an error.
+"""
+
+from . import accounting
+from ._errors import (
+    DataError,
+    Error,
+    LedgerError,
+    NotFittedError,
+    NotPrivateWarning,
+    NumericalError,
+    ParameterError,
+    RefusedError,
+)
+from ._rhograd import Model, __version__
+from ._schema import Categories, draft_schema
+from .classifiers import DPLinearSVC, DPLogisticRegression
+from .ledger import Ledger
+from .pipelines import check_pipeline
+from .regressors import DPHuberRegressor, DPLinearRegression, DPPoissonRegressor, DPQuantileRegressor, DPRidge
+from .search import DPSearchCV
+
+__all__ = [
+    "Categories",
+    "DPHuberRegressor",
+    "DPLinearRegression",
+    "DPLinearSVC",
+    "DPLogisticRegression",
+    "DPPoissonRegressor",
+    "DPQuantileRegressor",
+    "DPRidge",
+    "DPSearchCV",
+    "DataError",
+    "Error",
+    "Ledger",
+    "LedgerError",
+    "Model",
+    "NotFittedError",
+    "NotPrivateWarning",
+    "NumericalError",
+    "ParameterError",
+    "RefusedError",
+    "__version__",
+    "accounting",
+    "check_pipeline",
+    "draft_schema",
+]

@@ -1,0 +1,423 @@
+"""What all estimators share: parameters, fitting, predicting. No scikit-learn is imported, and none is needed."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import os
+import sys
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypedDict
+
+import numpy as np
+
+from . import _rhograd, _schema
+from ._columns import Column, Frame, cells, frame_of
+from ._errors import DataError, NotFittedError, ParameterError
+from .pipelines import look_around
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+#: Parameters that the engine takes as they are.
+_REQUEST = (
+    "epsilon", "delta", "rho", "adjacency", "algorithm", "noise", "clip", "steps", "learning_rate", "momentum",
+    "sampling_rate", "l1", "l2", "radius", "averaging", "tune", "standardise", "evaluate_budget", "holdout",
+)  # fmt: skip
+
+#: The name of the target where nothing names it.
+_TARGET = "target"
+
+
+class Common(TypedDict, total=False):
+    """Parameters of every estimator, see :class:`Estimator`."""
+
+    epsilon: float | None
+    delta: float | None
+    rho: float | None
+    adjacency: str
+    bounds: Any
+    schema: Any
+    rows: int | None
+    dataset: str
+    ledger: str | os.PathLike[str] | None
+    algorithm: str
+    steps: int | None
+    clip: float | None
+    learning_rate: float | None
+    momentum: float | None
+    sampling_rate: float | None
+    l1: float
+    l2: float | None
+    radius: float | None
+    averaging: str | None
+    noise: str
+    standardise: bool
+    tune: str | None
+    evaluate_budget: float | None
+    holdout: float
+    seed: int | None
+    threads: int | None
+
+
+class Estimator:
+    """Parameters of every estimator.
+
+    Parameters
+    ----------
+    epsilon, delta : the budget; delta defaults to a tenth of one over the public row count, at most 1e-5, or 1e-6.
+    rho : the budget as rho of zCDP, in the place of epsilon.
+    adjacency : ``"add-remove"`` (the number of rows is private) or ``"replace-one"`` (it is public).
+    bounds : public bounds of the features: ``(lower, upper)``, with numbers or one number a feature, or a mapping from
+        names to ``(lower, upper)``, :class:`rhograd.Categories` or a list of texts. A missing bound is an error.
+    schema : a schema instead, as a file, JSON text or a mapping.
+    rows : public number of rows, known without counting them.
+    dataset : name under which the ledger counts, where no schema names it.
+    ledger : file that the run is charged to; without one nothing binds further runs, and the statement says so.
+    algorithm : ``"auto"`` or any other name that ``rhograd train --algorithm`` takes.
+    steps, clip, learning_rate, momentum, sampling_rate, l1, l2, radius, averaging : choices that the algorithm
+        otherwise makes by its own rule.
+    noise : ``"normal"`` or ``"discrete-gaussian"``.
+    standardise : whether features are standardised by privately released moments.
+    tune : candidates to choose among, paid from the same budget, as in ``"algorithm=whitened,dp-gd;l2=0,0.01"``.
+    evaluate_budget, holdout : share of the budget for metrics on a private hold-out, and its size.
+    seed : reproducible noise for trials: the model is NOT private and says so.
+    threads : threads to use; changes no bit of the result.
+
+    Attributes
+    ----------
+    privacy_statement_ : dict, the statement that anyone can recompute.
+    privacy_log_ : list of dict, one a release.
+    coef_, intercept_ : in the units of the data; they predict as the model does while features are within their bounds
+        (with standardisation: within four released deviations of their mean).
+    coef_interval_ : ends of 95% intervals, one line a coefficient, or None where no theory gives them.
+    coef_names_ : what each coefficient belongs to; a category has one for each value.
+    model_ : the released model; ``model_.text`` is the model file byte for byte.
+    load_report_ : counts and timings for the custodian alone.
+    n_features_in_, feature_names_in_ : as in scikit-learn.
+    """
+
+    #: The engine's family of models.
+    _family: str = ""
+
+    model_: _rhograd.Model
+    coef_: np.ndarray
+    intercept_: Any
+    coef_interval_: np.ndarray | None
+
+    def __init__(
+        self,
+        *,
+        epsilon: float | None = None,
+        delta: float | None = None,
+        rho: float | None = None,
+        adjacency: str = "add-remove",
+        bounds: Any = None,
+        schema: Any = None,
+        rows: int | None = None,
+        dataset: str = "data",
+        ledger: str | os.PathLike[str] | None = None,
+        algorithm: str = "auto",
+        steps: int | None = None,
+        clip: float | None = None,
+        learning_rate: float | None = None,
+        momentum: float | None = None,
+        sampling_rate: float | None = None,
+        l1: float = 0.0,
+        l2: float | None = None,
+        radius: float | None = None,
+        averaging: str | None = None,
+        noise: str = "normal",
+        standardise: bool = True,
+        tune: str | None = None,
+        evaluate_budget: float | None = None,
+        holdout: float = 0.2,
+        seed: int | None = None,
+        threads: int | None = None,
+    ):
+        self.epsilon = epsilon
+        self.delta = delta
+        self.rho = rho
+        self.adjacency = adjacency
+        self.bounds = bounds
+        self.schema = schema
+        self.rows = rows
+        self.dataset = dataset
+        self.ledger = ledger
+        self.algorithm = algorithm
+        self.steps = steps
+        self.clip = clip
+        self.learning_rate = learning_rate
+        self.momentum = momentum
+        self.sampling_rate = sampling_rate
+        self.l1 = l1
+        self.l2 = l2
+        self.radius = radius
+        self.averaging = averaging
+        self.noise = noise
+        self.standardise = standardise
+        self.tune = tune
+        self.evaluate_budget = evaluate_budget
+        self.holdout = holdout
+        self.seed = seed
+        self.threads = threads
+
+    def __init_subclass__(cls, **options: Any):
+        """Tells the parameters of base classes where only ``**common`` is written, for help and for scikit-learn."""
+        super().__init_subclass__(**options)
+        if "__init__" in vars(cls):
+            first, *own = inspect.signature(cls.__init__).parameters.values()
+            inherited = list(inspect.signature(super(cls, cls).__init__).parameters.values())[1:]
+            known = {p.name: p for p in (*own, *inherited) if p.kind is p.KEYWORD_ONLY}
+            cls.__init__.__signature__ = inspect.Signature([first, *known.values()])  # type: ignore[attr-defined]
+
+    # -- parameters, as scikit-learn knows them --
+
+    @classmethod
+    def _names(cls) -> list[str]:
+        return sorted(list(inspect.signature(cls.__init__).parameters)[1:])
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """All parameters by name."""
+        return {name: getattr(self, name) for name in self._names()}
+
+    def set_params(self, **params: Any) -> Self:
+        """Sets parameters by name."""
+        for name, value in params.items():
+            if name not in self._names():
+                known = ", ".join(self._names())
+                raise ParameterError(f"Invalid parameter {name!r} for estimator {self!r}; use one of {known}")
+            setattr(self, name, value)
+        return self
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        defaults = type(self)().get_params()
+        changed = {k: v for k, v in self.get_params().items() if repr(v) != repr(defaults[k])}
+        return f"{type(self).__name__}({', '.join(f'{k}={v!r}' for k, v in changed.items())})"
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "model_")
+
+    def __sklearn_tags__(self) -> Any:
+        from sklearn.utils import InputTags, Tags, TargetTags
+
+        return Tags(
+            estimator_type=None,
+            target_tags=TargetTags(required=True),
+            # A missing number counts as the middle of its bounds.
+            input_tags=InputTags(allow_nan=True),
+            non_deterministic=self.seed is None,
+        )
+
+    # -- what subclasses know --
+
+    def _facts(self) -> dict[str, Any]:
+        """Task and target of a schema, from the parameters."""
+        raise NotImplementedError
+
+    def _request(self, schema: dict[str, Any]) -> dict[str, Any]:
+        """The engine's request; what is left out follows its rules."""
+        request = {name: getattr(self, name) for name in _REQUEST}
+        request.update(model=self._family, rows=self.rows)
+        if not self.standardise:
+            request["standardise"] = False
+        return {name: _plain(value) for name, value in request.items() if value is not None}
+
+    def _learn_target(self, schema: dict[str, Any]) -> None:
+        """Sets fitted attributes that follow from the schema's target."""
+
+    # -- fitting --
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Trains on rows in memory; ``y`` is a column, or the name of the column of ``X`` to predict."""
+        look_around(self)
+        frame, target = self._split(X, y)
+        schema = self._schema_for(frame)
+        columns = self._columns(frame, schema)
+        columns.append(cells(schema["target"], target, as_text=schema["task"] == "classification"))
+        self._learn_target(schema)
+        outcome = _rhograd.train_table(
+            json.dumps(self._request(schema)), json.dumps(schema), columns, **self._surroundings()
+        )
+        return self._take(outcome, schema, list(frame.columns), frame.named)
+
+    def fit_csv(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        schema: Any = None,
+        cache: str | os.PathLike[str] | None = None,
+        memory_limit: int | None = None,
+    ) -> Self:
+        """Trains on a file as the command line does: CSV, packed or not, libsvm or Parquet.
+
+        Without a schema here or among the parameters, ``NAME.schema.json`` beside the data is used. ``cache`` keeps the
+        encoded rows, as private as the data; ``memory_limit`` (bytes) streams rows that need more.
+        """
+        look_around(self)
+        given = self.schema if schema is None else schema
+        given = _schema.beside(path) if given is None else given
+        if given is None:
+            raise ParameterError(
+                f"schema: is missing, and none lies beside {os.fspath(path)}; give schema=, or draft one by draft_schema"
+            )
+        facts = self._read_schema(given)
+        self._learn_target(facts)
+        outcome = _rhograd.train_file(
+            json.dumps(self._request(facts)), json.dumps(facts), os.fspath(path), cache=cache, memory_limit=memory_limit,
+            **self._surroundings(),
+        )  # fmt: skip
+        return self._take(outcome, facts, _schema.features_in(facts), named=True)
+
+    def _surroundings(self) -> dict[str, Any]:
+        seed = None if self.seed is None else int(self.seed)
+        return {"ledger": self.ledger, "seed": seed, "threads": self.threads}
+
+    def _split(self, X: Any, y: Any) -> tuple[Frame, Any]:
+        if y is None:
+            raise ParameterError(
+                f"This {type(self).__name__} estimator requires y to be passed, but the target y is None; "
+                "give a column, or the name of one"
+            )
+        frame = frame_of(X)
+        if isinstance(y, str):
+            if y not in frame.columns:
+                raise ParameterError(f"y: {y!r} is no column of X; give the name of one, or the column itself")
+            return Frame({k: v for k, v in frame.columns.items() if k != y}, frame.named), frame.columns[y]
+        if not frame.columns:
+            raise DataError("X: Found array with 0 feature(s) (shape=(n, 0)) while a minimum of 1 is required.")
+        return frame, one_column(y)
+
+    def _schema_for(self, frame: Frame) -> dict[str, Any]:
+        """The schema of the parameters for these columns."""
+        if self.schema is None:
+            features = _schema.features_of(list(frame.columns), self.bounds)
+            target = _TARGET
+            while target in features:
+                target += "_"
+            return json.loads(_schema.built(features, self.dataset, target, self._facts(), self.rows))
+        schema = self._read_schema(self.schema)
+        declared = _schema.features_in(schema)
+        if not frame.named:
+            if len(declared) != len(frame.columns):
+                raise ParameterError(
+                    f"schema: declares {len(declared)} features, X has {len(frame.columns)} columns without names; "
+                    "give them in the schema's order, or with names"
+                )
+            frame.columns = dict(zip(declared, frame.columns.values()))
+        return schema
+
+    def _read_schema(self, given: Any) -> dict[str, Any]:
+        if self.bounds is not None:
+            raise ParameterError("bounds: are given, and so is schema; give one of them")
+        return _schema.read(given)
+
+    def _columns(self, frame: Frame, schema: dict[str, Any]) -> list[Column]:
+        names = _schema.features_in(schema)
+        missing = [name for name in names if name not in frame.columns]
+        if missing:
+            raise DataError(f"column {missing[0]!r}: is missing; add it to the data or take it out of the schema")
+        return [frame.column(name, _schema.is_text(schema, name)) for name in names]
+
+    def _take(self, outcome: tuple[Any, str, str], schema: dict[str, Any], names: list[str], named: bool) -> Self:
+        model, log, report = outcome
+        self.model_ = model
+        self._file = json.loads(model.text)
+        self.privacy_statement_ = self._file["statement"]
+        self.privacy_log_ = [json.loads(line) for line in log.splitlines()]
+        self.load_report_ = json.loads(report)
+        self._log, self._schema, self._columns_in = log, schema, names
+        self.n_features_in_ = len(names)
+        if named:
+            self.feature_names_in_ = np.asarray(names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+        self._take_effects()
+        return self
+
+    def _take_effects(self) -> None:
+        effects = self.model_.effects()
+        outputs = self._outputs()
+        values = np.array([value for _, value, _, _ in effects]).reshape(-1, outputs)
+        self.coef_names_ = [name for name, *_ in effects][: -outputs or None : outputs]
+        if outputs > 1:
+            self.coef_names_ = [name.rsplit(" -> ", 1)[0] for name in self.coef_names_]
+        intercept = values[-1].copy()
+        at = 0
+        for feature in self._file["features"]:
+            if feature["type"] == "numeric":
+                intercept -= values[at] * feature["map"]["centre"]
+            at += 1 if feature["type"] == "numeric" else len(feature["values"])
+        ends = [interval for _, _, _, interval in effects[:-outputs]]
+        self.coef_interval_ = None if None in ends else np.array(ends, dtype=np.float64).reshape(-1, 2)
+        self._set_coefficients(values[:-1].T, intercept)
+
+    def _outputs(self) -> int:
+        """Margins of a prediction."""
+        return 1
+
+    def _set_coefficients(self, coefficients: np.ndarray, intercept: np.ndarray) -> None:
+        self.coef_, self.intercept_ = coefficients, intercept
+
+    # -- predicting --
+
+    def _predictions(self, X: Any) -> np.ndarray:
+        if not hasattr(self, "model_"):
+            raise _not_fitted(self)
+        frame = frame_of(X)
+        named_before = hasattr(self, "feature_names_in_")
+        if not frame.named or not named_before:
+            if len(frame.columns) != self.n_features_in_:
+                raise DataError(
+                    f"X has {len(frame.columns)} features, but {type(self).__name__} is expecting "
+                    f"{self.n_features_in_} features as input"
+                )
+            frame = Frame(dict(zip(self._columns_in, frame.columns.values())), named=True)
+        return self.model_.predict(self._columns(frame, self._schema))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the model file, byte for byte as the ledger noted it; ``rhograd verify`` reads it."""
+        if not hasattr(self, "model_"):
+            raise _not_fitted(self)
+        Path(path).write_bytes(self.model_.text.encode())
+
+    def verify(self) -> list[tuple[str, bool]]:
+        """What is checked of statement, log and, where there is one, ledger; and whether it held."""
+        if not hasattr(self, "model_"):
+            raise _not_fitted(self)
+        return self.model_.verify(self._log, self.ledger)
+
+
+def one_column(y: Any) -> Any:
+    """A target as one column; a matrix with one column is taken, with scikit-learn's warning where that is loaded."""
+    if hasattr(y, "tocsr"):
+        raise TypeError("Sparse data is not read; pass y.toarray()")
+    if isinstance(y, (list, tuple)):
+        y = np.asarray(y)
+    shape = getattr(y, "shape", None)
+    if not shape or len(shape) == 1:
+        return y
+    if len(shape) != 2 or shape[1] != 1:
+        raise DataError(f"y should be a 1d array, got an array of {len(shape)} dimensions instead; give one column")
+    if "sklearn" in sys.modules:
+        from sklearn.exceptions import DataConversionWarning
+
+        text = "A column-vector y was passed when a 1d array was expected; use y.ravel()"
+        warnings.warn(text, DataConversionWarning, stacklevel=4)
+    return np.asarray(y).ravel()
+
+
+def _plain(value: Any) -> Any:
+    """A parameter as JSON knows it."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _not_fitted(estimator: Any) -> Exception:
+    """The error that scikit-learn expects where it is loaded, and ours."""
+    text = f"This {type(estimator).__name__} instance is not fitted yet; call fit first"
+    if "sklearn" in sys.modules:
+        from sklearn.exceptions import NotFittedError as Theirs
+
+        return type("NotFittedError", (NotFittedError, Theirs), {})(text)
+    return NotFittedError(text)

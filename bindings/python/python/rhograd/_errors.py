@@ -1,0 +1,33 @@
+"""What the engine refuses, as exceptions."""
+
+
+class Error(Exception):
+    """Anything that rhograd refuses; the message says what is wrong and what to do about it."""
+
+
+class ParameterError(Error, ValueError):
+    """A parameter outside its legal range, or a public fact that is missing."""
+
+
+class DataError(Error, ValueError):
+    """A file, a schema or a column that cannot be used."""
+
+
+class RefusedError(Error, RuntimeError):
+    """A budget, a cap or a rule of private training does not allow what was asked."""
+
+
+class LedgerError(RefusedError):
+    """The ledger cannot be read or written, so nothing may be released."""
+
+
+class NumericalError(Error, ArithmeticError):
+    """A computation did not reach a trustworthy answer."""
+
+
+class NotFittedError(Error, ValueError, AttributeError):
+    """Something of a fitted model was asked of one that is not fitted."""
+
+
+class NotPrivateWarning(UserWarning):
+    """Something around the estimator looks at private rows without paying for it."""

@@ -1,0 +1,77 @@
+from collections.abc import Sequence
+from os import PathLike
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__version__: str
+
+Column = tuple[str, list[str] | None, NDArray[Any]]
+
+class Model:
+    """A released model with its privacy statement, read once from its text."""
+
+    def __init__(self, text: str) -> None: ...
+    @property
+    def text(self) -> str:
+        """The model file, byte for byte."""
+    def effects(self) -> list[tuple[str, float, float | None, tuple[float, float] | None]]:
+        """Name, value, standard error and 95% interval of each coefficient in the user's units, the intercept last."""
+    def predict(self, columns: Sequence[Column]) -> NDArray[np.float64]:
+        """One line a row: a probability, a score, a value, or the probabilities of all labels."""
+    def predict_file(self, path: str | PathLike[str]) -> NDArray[np.float64]:
+        """Predictions for the lines of a file; zeros where a line is no record."""
+    def verify(
+        self, log: str | None = None, ledger: str | PathLike[str] | None = None
+    ) -> list[tuple[str, bool]]:
+        """What was checked of the statement, of the log and in the ledger, and whether it held."""
+
+def train_table(
+    request: str,
+    schema: str,
+    columns: Sequence[Column],
+    *,
+    ledger: str | PathLike[str] | None = None,
+    seed: int | None = None,
+    threads: int | None = None,
+) -> tuple[Model, str, str]: ...
+def train_file(
+    request: str,
+    schema: str,
+    path: str | PathLike[str],
+    *,
+    ledger: str | PathLike[str] | None = None,
+    seed: int | None = None,
+    threads: int | None = None,
+    cache: str | PathLike[str] | None = None,
+    memory_limit: int | None = None,
+) -> tuple[Model, str, str]: ...
+def schema_of(path: str | PathLike[str]) -> str: ...
+def check_schema(
+    text: str | None = None,
+    *,
+    draft_from: str | PathLike[str] | None = None,
+    name: str = "data",
+    target: str | None = None,
+) -> str: ...
+def account(name: str, params: str) -> str: ...
+def queries() -> list[tuple[str, list[str], list[str]]]: ...
+def public_delta(rows: int | None = None) -> float: ...
+def rho_of_noise(noise_multiplier: float, steps: int) -> float: ...
+def convert(
+    by: str, *, rho: float | None = None, epsilon: float | None = None, delta: float | None = None
+) -> float: ...
+def noise_multiplier(
+    epsilon: float, delta: float, steps: int, rate: float | None, relation: str, by: str
+) -> float: ...
+def most_steps(
+    epsilon: float, delta: float, noise_multiplier: float, rate: float | None, relation: str, by: str
+) -> int: ...
+def largest_rate(epsilon: float, delta: float, noise_multiplier: float, steps: int, relation: str) -> float: ...
+def event_epsilon(event: str, relation: str, delta: float, notion: str) -> float: ...
+def curve(
+    kind: str, event: str, relation: str, notions: Sequence[str], delta: float, steps: int, points: int
+) -> list[tuple[str, list[tuple[float, float]]]]: ...
+def ledger_show(path: str | PathLike[str], verify: bool = False) -> str: ...
+def ledger_cap(path: str | PathLike[str], dataset: str, rho: float, relation: str) -> None: ...

@@ -1,0 +1,151 @@
+"""Public facts as the engine's schema: from bounds, labels and ranges, or from a schema file."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from . import _rhograd
+from ._columns import text_of
+from ._errors import ParameterError
+
+_CURE = (
+    "give bounds=(lower, upper), or bounds={name: (lower, upper), ...}, or schema=; from public knowledge, "
+    "not from the rows"
+)
+
+
+@dataclass(frozen=True)
+class Categories:
+    """The public values of a categorical feature.
+
+    ``other`` is the declared value that stands for every undeclared one; without it such a cell counts as none of them.
+    """
+
+    values: Sequence[Any]
+    other: Any = None
+
+    def column(self) -> dict[str, Any]:
+        column: dict[str, Any] = {"type": "categorical", "values": [_declared(value) for value in self.values]}
+        return column if self.other is None else {**column, "other": _declared(self.other)}
+
+
+def _declared(value: Any) -> str:
+    text = text_of(value)
+    if text is None:
+        raise ParameterError(f"bounds: {value!r} is no value; declare texts or numbers")
+    return text
+
+
+def features_of(names: Sequence[str], bounds: Any) -> dict[str, Any]:
+    """The features of a schema, by name.
+
+    ``bounds`` is ``(lower, upper)`` with numbers or one number a feature, or a mapping from names to ``(lower, upper)``,
+    :class:`Categories` or a list of texts.
+    """
+    if bounds is None:
+        raise ParameterError(f"bounds: are missing; {_CURE}")
+    if isinstance(bounds, Mapping):
+        missing = [name for name in names if name not in bounds]
+        if missing:
+            raise ParameterError(f"bounds: {missing[0]!r} has none; {_CURE}")
+        unknown = [name for name in bounds if name not in names]
+        if unknown:
+            raise ParameterError(f"bounds: {unknown[0]!r} is no feature; take it out, or add the column")
+        return {name: _feature(name, bounds[name]) for name in names}
+    lower, upper = _pair("bounds", bounds)
+    try:
+        lower = np.broadcast_to(np.asarray(lower, dtype=np.float64), len(names))
+        upper = np.broadcast_to(np.asarray(upper, dtype=np.float64), len(names))
+    except ValueError:
+        raise ParameterError(f"bounds: do not fit {len(names)} features; give one number, or one a feature") from None
+    return {name: _numeric(low, high) for name, low, high in zip(names, lower, upper)}
+
+
+def _pair(what: str, value: Any) -> tuple[Any, Any]:
+    try:
+        lower, upper = value
+    except (TypeError, ValueError):
+        raise ParameterError(f"{what}: must be (lower, upper); {_CURE}") from None
+    return lower, upper
+
+
+def _numeric(lower: Any, upper: Any) -> dict[str, Any]:
+    return {"type": "numeric", "lower": _number(lower), "upper": _number(upper)}
+
+
+def _number(value: Any) -> float | int:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise ParameterError(f"bounds: {value!r} is no number; {_CURE}") from None
+    if not np.isfinite(number):
+        raise ParameterError(f"bounds: {number} is not finite; {_CURE}")
+    return int(number) if number.is_integer() and abs(number) < 2**53 else number
+
+
+def _feature(name: str, given: Any) -> dict[str, Any]:
+    if isinstance(given, Categories):
+        return given.column()
+    if isinstance(given, (list, tuple, np.ndarray)) and len(given) > 0 and all(isinstance(v, str) for v in given):
+        return Categories(list(given)).column()
+    return _numeric(*_pair(f"bounds of {name!r}", given))
+
+
+def built(features: dict[str, Any], dataset: str, target: str, facts: dict[str, Any], rows: int | None) -> str:
+    """The text of a schema, checked by the engine."""
+    declared = facts.pop("labels", None)
+    columns = dict(features)
+    if declared is not None:
+        columns[target] = {"type": "categorical", "values": declared}
+    schema: dict[str, Any] = {"name": dataset, "target": target, **facts, "columns": columns}
+    if rows is not None:
+        schema["rows"] = int(rows)
+    return _rhograd.check_schema(json.dumps(schema))
+
+
+def read(schema: Any) -> dict[str, Any]:
+    """A schema given as a file, as JSON text or as a mapping, checked by the engine."""
+    if isinstance(schema, Mapping):
+        return json.loads(_rhograd.check_schema(json.dumps(schema)))
+    if isinstance(schema, str) and schema.lstrip().startswith("{"):
+        return json.loads(_rhograd.check_schema(schema))
+    if isinstance(schema, (str, os.PathLike)):
+        return json.loads(_rhograd.schema_of(os.fspath(schema)))
+    raise ParameterError(f"schema: is a {type(schema).__name__}; give a file, JSON text or a mapping")
+
+
+def beside(path: str | os.PathLike[str]) -> Path | None:
+    """The schema that lies beside a data file, as the command line finds it."""
+    path = Path(path)
+    stem = path.name.split(".")[0]
+    for name in (stem, stem.rsplit("_", 1)[0]):
+        candidate = path.with_name(f"{name}.schema.json")
+        if candidate.exists():
+            return candidate
+    return None
+
+
+def features_in(schema: Mapping[str, Any]) -> list[str]:
+    """The features of a schema, in its order."""
+    left_out = {schema["target"], *schema.get("ignore", [])}
+    return [name for name in schema["columns"] if name not in left_out]
+
+
+def is_text(schema: Mapping[str, Any], name: str) -> bool:
+    """Whether a column stands for texts."""
+    return schema["columns"].get(name, {}).get("type") == "categorical"
+
+
+def draft_schema(path: str | os.PathLike[str], *, name: str = "data", target: str | None = None) -> dict[str, Any]:
+    """A schema drafted from the rows of a file: NOT PRIVATE, and every model trained with it says so.
+
+    Replace bounds and values by what is publicly known, then delete ``"draft"``.
+    """
+    return json.loads(_rhograd.check_schema(None, draft_from=os.fspath(path), name=name, target=target))

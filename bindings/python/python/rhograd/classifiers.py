@@ -1,0 +1,165 @@
+"""Classifiers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ._base import Common, Estimator, one_column
+from ._columns import text_of
+from ._errors import ParameterError
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+
+class _Classifier(Estimator):
+    _estimator_type = "classifier"
+
+    def __init__(self, *, classes: Sequence[Any] | None = None, **common: Unpack[Common]):
+        super().__init__(**common)
+        self.classes = classes
+
+    def __sklearn_tags__(self) -> Any:
+        from sklearn.utils import ClassifierTags
+
+        tags = super().__sklearn_tags__()
+        tags.estimator_type = "classifier"
+        tags.classifier_tags = ClassifierTags()
+        return tags
+
+    def _declared(self) -> Sequence[Any] | None:
+        """The labels of the parameters."""
+        return self.classes
+
+    def _labels(self) -> np.ndarray:
+        """The declared labels, sorted where they can be."""
+        declared = self._declared()
+        if declared is None:
+            raise ParameterError(
+                "classes: are missing; give all labels, as in classes=[0, 1], from public knowledge, not from the rows"
+            )
+        labels = list(declared)
+        try:
+            labels = sorted(set(labels))
+        except TypeError:
+            pass
+        texts = [text_of(label) for label in labels]
+        if len(labels) < 2 or len(set(texts)) < len(labels):
+            raise ParameterError("classes: must be two labels or more, all different; declare every label that may occur")
+        return np.asarray(labels)
+
+    def _facts(self) -> dict[str, Any]:
+        texts = [text_of(label) for label in self._labels()]
+        if len(texts) == 2:
+            return {"task": "classification", "positive": texts[1], "negative": texts[0]}
+        return {"task": "classification", "labels": texts}
+
+    def _learn_target(self, schema: dict[str, Any]) -> None:
+        declared = schema["columns"].get(schema["target"], {}).get("values")
+        positive, negative = schema.get("positive"), schema.get("negative")
+        if positive is None:
+            known = declared or []
+        elif negative is not None:
+            known = [negative, positive]
+        else:
+            rest = [label for label in declared or [] if label != positive]
+            known = [rest[0], positive] if len(rest) == 1 else [None, positive]
+        if self._declared() is None:
+            if None in known or not known:
+                raise ParameterError(
+                    'classes: are missing, and the schema names one label only; give classes=[other, positive], or '
+                    'add "negative" to the schema'
+                )
+            self.classes_ = np.asarray(known)
+            self._places = np.arange(len(known))
+            return
+        labels = self._labels()
+        texts = [text_of(label) for label in labels]
+        if len(texts) != len(known) or any(label is not None and label not in texts for label in known):
+            raise ParameterError("classes: are not the labels of the schema; leave them out, or correct one of both")
+        self.classes_ = labels
+        # Where each of them stands among the model's outputs.
+        free = [place for place, label in enumerate(known) if label is None]
+        self._places = np.array([known.index(text) if text in known else free[0] for text in texts])
+
+    def _outputs(self) -> int:
+        return len(self.classes_) if len(self.classes_) > 2 else 1
+
+    def _set_coefficients(self, coefficients: np.ndarray, intercept: np.ndarray) -> None:
+        if len(self.classes_) > 2:
+            coefficients, intercept = coefficients[self._places], intercept[self._places]
+        elif self._places[0] == 1:
+            coefficients, intercept = -coefficients, -intercept
+        self.coef_, self.intercept_ = coefficients, intercept
+
+    def _scores(self, X: Any) -> np.ndarray:
+        """One score for the second of two labels, or one for each label."""
+        raise NotImplementedError
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The most probable label of each row, or that on whose side its score lies."""
+        scores = self.decision_function(X)
+        return self.classes_[(scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Scores: log-odds or margin of the second of two labels, or logarithms of the probabilities of all."""
+        raise NotImplementedError
+
+    def score(self, X: Any, y: Any) -> float:
+        """Accuracy. Not private on private rows: do not publish it."""
+        return float(np.mean(self.predict(X) == np.asarray(one_column(y))))
+
+
+class DPLogisticRegression(_Classifier):
+    """Logistic regression, multinomial where more than two labels are declared.
+
+    ``classes`` are all labels that may occur; a row with any other label contributes nothing. Other parameters and the
+    fitted attributes are those of every estimator.
+    """
+
+    def _request(self, schema: dict[str, Any]) -> dict[str, Any]:
+        family = "logistic" if schema.get("positive") is not None else "multinomial"
+        return {**super()._request(schema), "model": family}
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """The probabilities of the labels, in the order of ``classes_``."""
+        p = self._predictions(X)
+        if p.shape[1] == 1:
+            p = np.hstack([1.0 - p, p])
+        return p[:, self._places]
+
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """Their logarithms."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        logs = self.predict_log_proba(X)
+        return logs[:, 1] - logs[:, 0] if logs.shape[1] == 2 else logs
+
+
+class DPLinearSVC(_Classifier):
+    """Linear support vector machine with a rounded hinge, for two labels."""
+
+    _family = "svm"
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
+
+    def _facts(self) -> dict[str, Any]:
+        facts = super()._facts()
+        if "labels" in facts:
+            raise ParameterError(
+                "classes: Only binary classification is supported. The type of the target is multiclass; "
+                "use DPLogisticRegression for more than two labels"
+            )
+        return facts
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        score = self._predictions(X)[:, 0]
+        return -score if self._places[0] == 1 else score

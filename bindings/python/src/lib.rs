@@ -1,0 +1,24 @@
+//! The Python module `rhograd._rhograd`: arguments in, one call of the engine, results out.
+//!
+//! Everything that is private happens in the engine. What stands here turns Python values into its types and back;
+//! the estimators, in Python, turn what scikit-learn's users expect into these calls.
+
+mod accounting;
+mod columns;
+mod errors;
+mod ledger;
+mod model;
+mod pool;
+mod request;
+mod training;
+
+use pyo3::prelude::*;
+
+#[pymodule]
+fn _rhograd(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_class::<model::Model>()?;
+    training::register(module)?;
+    accounting::register(module)?;
+    ledger::register(module)
+}

@@ -1,0 +1,132 @@
+//! The request of an estimator, as JSON, to the engine's configuration.
+
+use rhograd::error::{Error, Fallible};
+use rhograd::optim::{Averaging, Settings};
+use rhograd::privacy::{Adjacency, Delta, Epsilon, NoiseLaw, Rho};
+use rhograd::train::{Algorithm, Budget, Candidate, ModelKind, TrainConfig};
+use serde::Deserialize;
+
+/// What can be asked for; absent is "by the engine's rule".
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Request {
+    epsilon: Option<f64>,
+    delta: Option<f64>,
+    rho: Option<f64>,
+    adjacency: Option<String>,
+    model: Option<String>,
+    quantile: Option<f64>,
+    huber_threshold: Option<f64>,
+    algorithm: Option<String>,
+    noise: Option<String>,
+    clip: Option<f64>,
+    steps: Option<u64>,
+    learning_rate: Option<f64>,
+    momentum: Option<f64>,
+    sampling_rate: Option<f64>,
+    l1: Option<f64>,
+    l2: Option<f64>,
+    radius: Option<f64>,
+    averaging: Option<String>,
+    tune: Option<String>,
+    standardise: Option<bool>,
+    rows: Option<u64>,
+    evaluate_budget: Option<f64>,
+    holdout: Option<f64>,
+}
+
+/// Reads a request.
+///
+/// # Errors
+/// Names the parameter that cannot be used.
+pub fn config(text: &str) -> Fallible<TrainConfig> {
+    let asked: Request = serde_json::from_str(text)
+        .map_err(|e| Error::parameter("a parameter", format!("cannot be used: {e}"), "correct its type"))?;
+    let bare = TrainConfig::new(budget(&asked)?);
+    let config = TrainConfig {
+        adjacency: match &asked.adjacency {
+            None => bare.adjacency,
+            Some(name) => adjacency(name)?,
+        },
+        model: asked.model.as_deref().map(|name| family(name, &asked)).transpose()?,
+        algorithm: match &asked.algorithm {
+            None => bare.algorithm,
+            Some(name) => one_of("algorithm", name, Algorithm::ALL.map(|a| (a.name(), a)))?,
+        },
+        noise: match &asked.noise {
+            None => bare.noise,
+            Some(name) => {
+                let laws = [("normal", NoiseLaw::FlooredNormal), ("discrete-gaussian", NoiseLaw::DiscreteGaussian)];
+                one_of("noise", name, laws)?
+            }
+        },
+        settings: settings(&asked)?,
+        standardise: asked.standardise.filter(|wanted| !wanted),
+        evaluate_budget: asked.evaluate_budget,
+        holdout: asked.holdout.unwrap_or(bare.holdout),
+        rows: asked.rows,
+        ..bare
+    };
+    let tune = asked.tune.as_ref().map(|grid| Candidate::grid(grid, &config)).transpose()?;
+    Ok(TrainConfig { tune: tune.unwrap_or_default(), ..config })
+}
+
+fn budget(asked: &Request) -> Fallible<Budget> {
+    let delta = asked.delta.map(Delta::new).transpose()?;
+    match (asked.epsilon, asked.rho) {
+        (Some(epsilon), None) => Ok(Budget::Epsilon(Epsilon::new(epsilon)?, delta)),
+        (None, Some(rho)) => Ok(Budget::Rho(Rho::from_f64(rho)?, delta)),
+        (None, None) => {
+            Err(Error::parameter("epsilon", "is missing, and so is rho", "give one of them, as in epsilon=1"))
+        }
+        (Some(_), Some(_)) => Err(Error::parameter("epsilon", "is given, and so is rho", "give one of them")),
+    }
+}
+
+fn settings(asked: &Request) -> Fallible<Settings> {
+    let averagings = [("last", Averaging::Last), ("mean", Averaging::Mean), ("tail", Averaging::Tail)];
+    let averaging = asked.averaging.as_ref().map(|name| one_of("averaging", name, averagings)).transpose()?;
+    Ok(Settings {
+        clip: asked.clip,
+        steps: asked.steps,
+        learning_rate: asked.learning_rate,
+        momentum: asked.momentum,
+        l1: asked.l1.unwrap_or(0.0),
+        l2: asked.l2,
+        radius: asked.radius,
+        sampling_rate: asked.sampling_rate,
+        averaging,
+    })
+}
+
+fn family(name: &str, asked: &Request) -> Fallible<ModelKind> {
+    let families = [
+        ModelKind::Logistic,
+        ModelKind::svm(),
+        ModelKind::Multinomial,
+        ModelKind::Linear,
+        ModelKind::Ridge,
+        ModelKind::huber(asked.huber_threshold),
+        ModelKind::quantile(asked.quantile),
+        ModelKind::poisson(),
+    ];
+    one_of("model", name, families.map(|family| (family.name(), family)))
+}
+
+/// The neighbouring relation of a name.
+///
+/// # Errors
+/// Lists the names that there are.
+pub fn adjacency(name: &str) -> Fallible<Adjacency> {
+    one_of("adjacency", name, [("add-remove", Adjacency::AddRemove), ("replace-one", Adjacency::ReplaceOne)])
+}
+
+/// The value of a name.
+///
+/// # Errors
+/// Lists the names that there are.
+pub fn one_of<T, const N: usize>(parameter: &str, name: &str, known: [(&str, T); N]) -> Fallible<T> {
+    let names = known.each_ref().map(|(name, _)| *name).join(", ");
+    let found = known.into_iter().find(|(known, _)| *known == name).map(|(_, value)| value);
+    found.ok_or_else(|| Error::parameter(parameter, format!("is {name:?}"), format!("use one of {names}")))
+}

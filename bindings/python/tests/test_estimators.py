@@ -1,0 +1,266 @@
+"""What every estimator does, and what it refuses."""
+
+import json
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from conftest import DATASETS
+
+import rhograd
+from rhograd import (
+    Categories,
+    DPHuberRegressor,
+    DPLinearRegression,
+    DPLinearSVC,
+    DPLogisticRegression,
+    DPPoissonRegressor,
+    DPQuantileRegressor,
+    DPRidge,
+    ParameterError,
+)
+
+ALGORITHMS = (
+    "auto whitened dp-gd dp-sgd dp-gd-theory adassp boosted-adassp newton dp-ftrl localization one-pass "
+    "newton-double-noise output-perturbation amp objective-perturbation exponential-mechanism frank-wolfe"
+).split()
+NEED_PUBLIC_ROWS = ("localization", "one-pass")
+
+CLASSIFIERS = [DPLogisticRegression, DPLinearSVC]
+REGRESSORS = [DPLinearRegression, DPRidge, DPHuberRegressor, DPQuantileRegressor]
+
+
+def classifier(kind=DPLogisticRegression, **more):
+    return kind(**{"epsilon": 5, "bounds": (-1, 1), "classes": [0, 1], "seed": 1, **more})
+
+
+def regressor(kind=DPLinearRegression, **more):
+    return kind(**{"epsilon": 5, "bounds": (-1, 1), "target_bounds": (-10, 10), "seed": 1, **more})
+
+
+@pytest.mark.parametrize("kind", CLASSIFIERS)
+def test_classifiers_learn(points, kind):
+    X, y = points
+    model = classifier(kind).fit(X, y)
+    assert model.score(X, y) > 0.75
+    assert list(model.classes_) == [0, 1] and model.coef_.shape == (1, 2) and model.intercept_.shape == (1,)
+    assert model.coef_[0, 0] > 0 > model.coef_[0, 1]
+    margins = X @ model.coef_[0] + model.intercept_
+    np.testing.assert_allclose(model.decision_function(X), margins, rtol=1e-6, atol=1e-9)
+    assert model.n_features_in_ == 2 and not hasattr(model, "feature_names_in_")
+    assert model.privacy_statement_["dp"] is False, "a seed protects nobody"
+    assert len(model.privacy_log_) >= 2 and model.privacy_log_[-1]["rho"] > 0
+
+
+def test_labels_of_any_kind(points):
+    X, y = points
+    plain = classifier().fit(X, y)
+    for labels in (["no", "yes"], [-1, 1], [False, True], [0.5, 2.0], ["1", "2"]):
+        named = np.asarray(labels)[y]
+        model = classifier(classes=labels).fit(X, named)
+        assert np.array_equal(model.predict_proba(X), plain.predict_proba(X)), labels
+        assert np.array_equal(model.predict(X), np.asarray(labels)[plain.predict(X)]) and model.score(X, named) > 0.75
+
+
+def test_more_than_two_labels():
+    rng = np.random.default_rng(3)
+    X = rng.uniform(-1, 1, size=(3000, 2))
+    y = np.asarray(["left", "middle", "right"])[np.digitize(X[:, 0], [-0.3, 0.3])]
+    model = classifier(classes=["right", "left", "middle"], epsilon=20).fit(X, y)
+    assert list(model.classes_) == ["left", "middle", "right"] and model.coef_.shape == (3, 2)
+    p = model.predict_proba(X)
+    np.testing.assert_allclose(p.sum(axis=1), 1)
+    scores = X @ model.coef_.T + model.intercept_
+    np.testing.assert_allclose(np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True), p, rtol=1e-6)
+    assert model.score(X, y) > 0.6
+    with pytest.raises(ParameterError, match="binary"):
+        classifier(DPLinearSVC, classes=[1, 2, 3]).fit(X, y)
+
+
+@pytest.mark.parametrize("kind", REGRESSORS)
+def test_regressors_learn(kind):
+    rng = np.random.default_rng(5)
+    X = rng.uniform(-1, 1, size=(4000, 2))
+    y = X @ [3.0, -2.0] + 1 + rng.normal(size=4000)
+    model = regressor(kind).fit(X, y)
+    assert model.score(X, y) > 0.6 and model.coef_.shape == (2,)
+    np.testing.assert_allclose(model.predict(X), X @ model.coef_ + model.intercept_, rtol=1e-6, atol=1e-9)
+    if model.coef_interval_ is not None:
+        assert np.all(model.coef_interval_[:, 0] < model.coef_) and np.all(model.coef_ < model.coef_interval_[:, 1])
+
+
+def test_counts():
+    rng = np.random.default_rng(5)
+    X = rng.uniform(-1, 1, size=(5000, 2))
+    y = rng.poisson(np.exp(X @ [1.0, -0.5] + 0.5))
+    model = regressor(DPPoissonRegressor, target_bounds=(0, 20)).fit(X, y)
+    np.testing.assert_allclose(model.predict(X), np.exp(X @ model.coef_ + model.intercept_), rtol=1e-6)
+    assert abs(model.coef_[0] - 1) < 0.3
+
+
+def test_intervals_of_the_default(points):
+    X, y = points
+    model = classifier(DPLogisticRegression).fit(X, y)
+    assert model.coef_interval_.shape == (2, 2)
+    assert np.all(model.coef_interval_[:, 0] < model.coef_[0]) and np.all(model.coef_[0] < model.coef_interval_[:, 1])
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_every_algorithm_by_its_name(points, algorithm):
+    # The theory asks for as many steps as the square of the rows.
+    X, y = (part[: 300 if algorithm == "dp-gd-theory" else 4000] for part in points)
+    columns = 1 if algorithm == "exponential-mechanism" else 2
+    adjacency = "replace-one" if algorithm in NEED_PUBLIC_ROWS else "add-remove"
+    model = classifier(algorithm=algorithm, adjacency=adjacency, rows=len(y) if adjacency == "add-remove" else None)
+    model.fit(X[:, :columns], y)
+    assert model.privacy_statement_["facts"]["algorithm"] == (algorithm if algorithm != "auto" else "whitened")
+    assert model.score(X[:, :columns], y) > 0.55
+
+
+@pytest.mark.parametrize(
+    "change, words",
+    [
+        ({"bounds": None}, "bounds: are missing"),
+        ({"bounds": {"x0": (0, 1)}}, "'x1' has none"),
+        ({"bounds": {"x0": (0, 1), "x1": (0, 1), "x2": (0, 1)}}, "'x2' is no feature"),
+        ({"bounds": (0, [1, 2, 3])}, "do not fit 2 features"),
+        ({"bounds": (1, 0)}, "inverted"),
+        ({"bounds": (0, float("inf"))}, "not finite"),
+        ({"bounds": 3}, "must be .lower, upper."),
+        ({"classes": None}, "classes: are missing"),
+        ({"classes": [1]}, "two labels or more"),
+        ({"epsilon": None}, "epsilon: is missing"),
+        ({"rho": 1.0}, "epsilon: is given, and so is rho"),
+        ({"epsilon": -1.0}, "epsilon"),
+        ({"algorithm": "sgd"}, "use one of auto, whitened"),
+        ({"adjacency": "swap"}, "add-remove, replace-one"),
+        ({"steps": 0}, "^steps: is 0.0, must be"),
+        ({"learning_rate": -1.0}, "^learning_rate: "),
+        ({"threads": 0}, "threads"),
+        ({"tune": "pace=1"}, "^tune: "),
+        ({"schema": "none.json"}, "bounds: are given, and so is schema"),
+        ({"schema": "none.json", "bounds": None}, "none.json"),
+        ({"schema": {"name": "a"}, "bounds": None}, "not a valid schema"),
+    ],
+)
+def test_what_cannot_be_used_is_named_with_its_cure(points, change, words):
+    with pytest.raises(rhograd.Error, match=words):
+        classifier(**change).fit(*points)
+
+
+def test_targets_need_bounds(points):
+    with pytest.raises(ParameterError, match="target_bounds: are missing"):
+        regressor(target_bounds=None).fit(*points)
+
+
+def test_a_column_that_nothing_bounds_is_an_error(fair):
+    model = DPLogisticRegression(epsilon=1, bounds={"age": (17, 42)}, classes=[0, 1])
+    with pytest.raises(ParameterError, match="'yrs_married' has none"):
+        model.fit({"age": fair["age"], "yrs_married": fair["yrs_married"]}, fair["affair"])
+
+
+def test_categories_in_memory(fair):
+    bounds = {"age": (17.5, 42), "occupation": Categories(range(1, 7)), "religious": ["1", "2", "3", "4"]}
+    X = {name: fair[name] for name in bounds}
+    model = DPLogisticRegression(epsilon=1, bounds=bounds, classes=[0, 1], seed=1).fit(X, fair["affair"])
+    assert model.coef_.shape == (1, 11) and model.coef_names_[:3] == ["age", "occupation = 1", "occupation = 2"]
+    assert list(model.feature_names_in_) == ["age", "occupation", "religious"]
+    other = {**X, "occupation": np.full(len(X["age"]), 9)}
+    assert not np.array_equal(model.predict_proba(X), model.predict_proba(other))
+    with pytest.raises(rhograd.DataError, match="'occupation': is missing"):
+        model.predict({"age": fair["age"], "religious": fair["religious"]})
+
+
+def test_pickles_are_the_model(points, tmp_path):
+    X, y = points
+    model = classifier().fit(X, y)
+    again = pickle.loads(pickle.dumps(model))
+    assert again.model_.text == model.model_.text and np.array_equal(again.predict_proba(X), model.predict_proba(X))
+    model.save(tmp_path / "a.model.json")
+    assert rhograd.Model((tmp_path / "a.model.json").read_text()).text == model.model_.text
+    with pytest.raises(rhograd.NotFittedError):
+        classifier().predict(X)
+
+
+def test_real_noise_is_private_and_differs(points):
+    X, y = points
+    one, two = classifier(seed=None, rho=0.1, epsilon=None), classifier(seed=None)
+    assert one.fit(X, y).privacy_statement_["dp"] is True
+    assert float(two.fit(X, y).privacy_statement_["guarantee"]["epsilon"]) <= 5
+    assert two.model_.text != two.fit(X, y).model_.text
+
+
+def test_the_ledger_is_charged_and_verified(points, tmp_path):
+    X, y = points
+    path = tmp_path / "a.sqlite"
+    model = classifier(seed=None, epsilon=1, ledger=path, dataset="people").fit(X, y)
+    assert all(held for _, held in model.verify())
+    ledger = rhograd.Ledger(path)
+    (account,) = ledger.verify()
+    assert (account["dataset"], account["runs"], account["completed"]) == ("people", 1, 1)
+    ledger.set_cap("people", account["spent_rho"] * 1.5)
+    with pytest.raises(rhograd.RefusedError, match="cap"):
+        model.fit(X, y)
+    assert ledger.accounts()[0]["runs"] == 1 and ledger.accounts()[0]["left_rho"] > 0
+    edited = rhograd.Model(model.model_.text.replace('"dimension": 3', '"dimension": 4'))
+    assert not all(held for _, held in edited.verify())
+
+
+def test_a_paid_hold_out(points):
+    X, y = points
+    model = classifier(evaluate_budget=0.2).fit(X, y)
+    assert "accuracy" in json.loads(model.model_.text)["evaluation"]["metrics"]
+
+
+def test_rows_that_are_no_records_contribute_nothing(points):
+    X, y = points
+    labels = y.astype(float)
+    labels[::10] = np.nan
+    model = classifier().fit(X, labels)
+    assert model.load_report_["load"]["unusable"] == 400
+    assert classifier().fit(X[:0], y[:0]).predict(X[:3]).shape == (3,), "an empty table trains like any other"
+
+
+def test_a_schema_beside_the_data():
+    model = DPLogisticRegression(epsilon=1, seed=1, classes=["0", "1"]).fit_csv(DATASETS / "fair.csv")
+    assert list(model.feature_names_in_)[:2] == ["rate_marriage", "age"]
+    with pytest.raises(ParameterError, match="names one label only"):
+        DPLogisticRegression(epsilon=1).fit_csv(DATASETS / "fair.csv")
+    draft = rhograd.draft_schema(DATASETS / "fair.csv")
+    assert draft["draft"] is True
+    with pytest.raises(ParameterError, match="classification"):
+        DPLinearRegression(epsilon=1).fit_csv(DATASETS / "fair.csv")
+
+
+def test_memory_limits_and_caches_change_nothing(tmp_path):
+    model = DPLogisticRegression(epsilon=1, seed=1, classes=["0", "1"])
+    text = model.fit_csv(DATASETS / "fair.csv").model_.text
+    for _ in range(2):
+        model.fit_csv(DATASETS / "fair.csv", cache=tmp_path / "fair.rows", memory_limit=1_000_000)
+        assert model.model_.text == text
+
+
+def test_a_forked_process_trains(points):
+    code = """
+import multiprocessing, sys
+import numpy as np
+from rhograd import DPLogisticRegression
+X = np.linspace(-1, 1, 2000).reshape(-1, 2)
+def text(_):
+    return DPLogisticRegression(epsilon=1, bounds=(-1, 1), classes=[0, 1], seed=1).fit(X, X[:, 0] > 0.5).model_.text
+here = text(0)
+with multiprocessing.get_context("fork").Pool(1) as pool:
+    assert pool.map(text, [0]) == [here]
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
+
+
+def test_importing_needs_numpy_alone():
+    code = """
+import sys, rhograd
+heavy = {"sklearn", "pandas", "polars", "pyarrow", "matplotlib", "scipy"} & set(sys.modules)
+assert not heavy, heavy
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
