@@ -2,6 +2,7 @@
 
 use ndarray::{Array1, Array2, ArrayView2};
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 
 use super::{LANES, Rows};
 use crate::error::{Error, Fallible};
@@ -16,11 +17,32 @@ const MOST_ROWS: usize = 1 << 14;
 ///
 /// A clipped sum seen through it, `sum_i m_i A q_i = A sum_i m_i q_i`, needs the map only once per pass;
 /// the clip needs the exact norms `|A q_i|^2`, which are found once per run.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Parts")]
 pub struct IntegerMap {
     /// Integers held exactly; one row per output coordinate.
     entries: Array2<f64>,
     log2_unit: u32,
+}
+
+/// A map that came from elsewhere; what it may be is checked before it is one.
+#[derive(Deserialize)]
+struct Parts {
+    entries: Array2<f64>,
+    log2_unit: u32,
+}
+
+impl TryFrom<Parts> for IntegerMap {
+    type Error = Error;
+
+    fn try_from(parts: Parts) -> Fallible<Self> {
+        let Parts { entries, log2_unit } = parts;
+        let small = entries.iter().all(|entry| entry.fract() == 0.0 && entry.abs() <= LARGEST_ENTRY);
+        if !entries.is_square() || entries.nrows() > MOST_ROWS || !small {
+            return Err(Error::numerical("linear map", "is not a square matrix of moderate integers"));
+        }
+        Ok(IntegerMap { entries, log2_unit })
+    }
 }
 
 impl IntegerMap {

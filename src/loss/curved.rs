@@ -1,9 +1,11 @@
 //! Losses whose second derivative is a known function of the margin alone.
 
+use serde::{Deserialize, Serialize};
+
 use super::{Glm, Logistic, Loss, Objective, Squared};
 
 /// A loss that second-order methods have a theory for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Curved {
     /// [`Logistic`].
     Logistic,

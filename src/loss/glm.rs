@@ -1,9 +1,11 @@
 //! The losses by name, chosen at run time.
 
+use serde::{Deserialize, Serialize};
+
 use super::{Hinge, Huber, Logistic, Loss, Pinball, Poisson, Squared};
 
 /// A loss of the margin, chosen at run time.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Glm {
     /// [`Logistic`].
     Logistic,

@@ -1,5 +1,7 @@
 //! Huberised hinge loss, the smooth loss of a linear support vector machine.
 
+use serde::{Deserialize, Serialize};
+
 use super::Loss;
 use super::approx::between;
 
@@ -7,7 +9,7 @@ use super::approx::between;
 /// `1 - h`, and `(1 + h - z)^2 / (4h)` between: 1-Lipschitz and `1 / (2h)`-smooth in `t`.
 ///
 /// Reference: Chapelle 2007; Chaudhuri, Monteleoni, Sarwate 2011, Section 4.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Hinge {
     /// `h` in `(0, 1]`, half the width of the strip where the loss is quadratic.
     pub width: f64,

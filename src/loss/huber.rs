@@ -1,12 +1,14 @@
 //! Huber loss.
 
+use serde::{Deserialize, Serialize};
+
 use super::Loss;
 use super::approx::between;
 
 /// `l(t, y) = r^2 / 2` for `|r| <= k` and `k |r| - k^2 / 2` beyond, `r = t - y`: k-Lipschitz and 1-smooth in `t`.
 ///
 /// Reference: Huber 1964.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Huber {
     /// `k`, where the loss turns from quadratic to linear, in units of the label; positive.
     pub threshold: f64,

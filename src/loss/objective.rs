@@ -1,9 +1,11 @@
 //! What training minimises: a loss of one margin, or of one margin per label.
 
+use serde::{Deserialize, Serialize};
+
 use super::{Glm, Hinge, Loss, LossVisitor, Pinball, Poisson, Softmax};
 
 /// A loss as optimizers see it.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Objective {
     /// A loss of one margin.
     Margin(Glm),

@@ -1,5 +1,7 @@
 //! Smoothed pinball loss, whose minimiser is a conditional quantile.
 
+use serde::{Deserialize, Serialize};
+
 use super::Loss;
 use super::approx::between;
 
@@ -10,7 +12,7 @@ use super::approx::between;
 /// the minimiser misses `q` by about `h^2 f' / 6`.
 ///
 /// Reference: Koenker and Bassett 1978; smoothing by convolution: Fernandes, Guerre, Horta 2021.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Pinball {
     /// `q` in `(0, 1)`.
     pub level: f64,

@@ -1,5 +1,7 @@
 //! Poisson loss with a bounded log-rate.
 
+use serde::{Deserialize, Serialize};
+
 use super::Loss;
 use super::approx::{between, exp};
 
@@ -9,7 +11,7 @@ use super::approx::{between, exp};
 /// `max(e^b, most - e^-b)`-Lipschitz and `e^b`-smooth in `t`.
 ///
 /// Reference: McCullagh and Nelder 1989, chapter 6.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Poisson {
     /// `b`, the largest absolute log-rate; positive.
     pub bound: f64,

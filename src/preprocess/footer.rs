@@ -1,12 +1,11 @@
 //! The frame of a file of segments: its start, its footer, and what must fit before any segment is read.
 
-use std::fs::File;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::positional::read_at;
+use super::positional::ReadAt;
 use crate::error::{Error, Fallible};
 use crate::kernel::{FULL_SCALE, LANES};
 
@@ -53,8 +52,8 @@ pub(super) fn foreign(path: &Path, problem: &str) -> Error {
 }
 
 /// Reads the footer and checks everything that can be checked without the segments.
-pub(super) fn read_footer(file: &File, path: &Path, size: u64) -> Fallible<Footer> {
-    let read = |buffer: &mut [u8], at| read_at(file, buffer, at).map_err(|e| Error::io(path, "read the rows", e));
+pub(super) fn read_footer(file: &impl ReadAt, path: &Path, size: u64) -> Fallible<Footer> {
+    let read = |buffer: &mut [u8], at| file.fill(buffer, at).map_err(|e| Error::io(path, "read the rows", e));
     let least = (START_BYTES + END_BYTES) as u64;
     if size < least {
         return Err(foreign(path, "it is cut off"));

@@ -21,7 +21,7 @@ use serde::{Serialize, de::DeserializeOwned};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::footer::{Footer, START_BYTES, end, foreign, read_footer, start};
-use super::positional::read_at;
+use super::positional::ReadAt;
 use crate::error::{Error, Fallible};
 use crate::kernel::{BulkBuilder, FULL_SCALE, LANES, Rows, Shape, TilesMut};
 
@@ -141,8 +141,8 @@ fn checksum<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> u64 {
 }
 
 /// Reads encoded rows, all of them or segment by segment.
-pub struct SegmentReader {
-    file: File,
+pub struct SegmentReader<S = File> {
+    source: S,
     path: PathBuf,
     shape: Shape,
     footer: Footer,
@@ -163,9 +163,25 @@ impl SegmentReader {
     /// As [`SegmentReader::open`].
     pub(super) fn of(file: File, path: &Path) -> Fallible<Self> {
         let size = file.metadata().map_err(|e| Error::io(path, "read the rows", e))?.len();
-        let footer = read_footer(&file, path, size)?;
+        Self::sized(file, path, size)
+    }
+}
+
+impl<'a> SegmentReader<&'a [u8]> {
+    /// The same for what such a file holds; `name` is used in messages only.
+    ///
+    /// # Errors
+    /// As [`SegmentReader::open`].
+    pub fn of_bytes(bytes: &'a [u8], name: &str) -> Fallible<Self> {
+        Self::sized(bytes, Path::new(name), bytes.len() as u64)
+    }
+}
+
+impl<S: ReadAt> SegmentReader<S> {
+    fn sized(source: S, path: &Path, size: u64) -> Fallible<Self> {
+        let footer = read_footer(&source, path, size)?;
         let shape = Shape::new(footer.numeric, &footer.levels);
-        Ok(SegmentReader { file, path: path.to_owned(), shape, footer })
+        Ok(SegmentReader { source, path: path.to_owned(), shape, footer })
     }
 
     /// The file, for messages.
@@ -186,6 +202,12 @@ impl SegmentReader {
     /// Number of rows, null rows included. Private under add-remove.
     pub fn rows(&self) -> u64 {
         self.footer.rows
+    }
+
+    /// What tells these rows from others: their number and the checksums of their values.
+    pub fn digest(&self) -> u64 {
+        let sums: &[u8] = bytemuck::cast_slice(&self.footer.checksums);
+        xxh3_64_with_seed(sums, self.footer.rows)
     }
 
     /// Number of segments.
@@ -248,7 +270,7 @@ impl SegmentReader {
         let [numeric, codes, labels] = room.bytes_mut();
         let mut present = vec![0u32; labels.len() / (size_of::<i16>() * LANES)];
         for part in [numeric, codes, labels, bytemuck::cast_slice_mut(&mut present)] {
-            read_at(&self.file, part, at).map_err(|e| Error::io(&self.path, "read the rows", e))?;
+            self.source.fill(part, at).map_err(|e| Error::io(&self.path, "read the rows", e))?;
             at += part.len() as u64;
         }
         Ok(present)

@@ -32,7 +32,8 @@ impl Affine {
 }
 
 /// Maps for all numeric features and the target, in the encoder's units where bounds are at -1 and 1.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Standardiser {
     /// One map per numeric feature, all with the same limit.
     pub features: Vec<Affine>,
@@ -51,7 +52,7 @@ impl Standardiser {
         let unit = self.unit();
         let encode = |map: &Affine, q: i16, unit: f64| (map.apply(f64::from(q) / full) * unit).round() as i16;
         rows.recode(
-            unit as i16,
+            self.encoded_unit(),
             |column, q| encode(&self.features[column], q, unit),
             |q| match &self.target {
                 Some(map) => encode(map, q, (full / map.limit).floor()),
@@ -65,10 +66,14 @@ impl Standardiser {
     /// # Errors
     /// When they cannot be read or written.
     pub fn recode_stream(&self, rows: RowStream) -> Fallible<RowStream> {
-        rows.recoded(self.unit() as i16, |part| self.recode(part))
+        rows.recoded(self.encoded_unit(), |part| self.recode(part))
     }
 
-    /// The integer that stands for 1.0 afterwards.
+    /// The integer that stands for 1.0 in rows that were re-encoded.
+    pub fn encoded_unit(&self) -> i16 {
+        self.unit() as i16
+    }
+
     fn unit(&self) -> f64 {
         (f64::from(FULL_SCALE) / self.limit).floor()
     }

@@ -2,14 +2,12 @@
 
 use ndarray::Array1;
 
+use super::pass::{FeatureGradient, Pass};
 use super::store::{Clips, Store};
 use super::{Query, Sensitive};
 use crate::error::Fallible;
-use crate::kernel::{
-    Caps, ClassStep, IntegerMap, MomentWeights, Rows, Shape, Step, clipped_class_sum, clipped_sum, gram_sum,
-    hessian_sum, moment_sum,
-};
-use crate::loss::{Curved, Logistic, Loss, LossVisitor, Objective, Softmax};
+use crate::kernel::{IntegerMap, MomentWeights, Rows, Shape};
+use crate::loss::{Curved, Objective};
 use crate::preprocess::Standardiser;
 use crate::privacy::{L2, Scope, Sensitivity};
 
@@ -127,7 +125,7 @@ impl PrivateDataset {
     /// When rows in a file cannot be read.
     pub fn moments(&self, weights: &MomentWeights) -> Fallible<Sensitive<L2>> {
         let query = Query::Moments { weights: *weights, columns: self.shape().numeric() };
-        Ok(self.sensitive(self.rows.sum(|rows| moment_sum(rows, weights))?, &query))
+        Ok(self.sensitive(self.rows.sum(&Pass::Moments(*weights))?, &query))
     }
 
     /// The clipped Gram matrix as a weighted upper triangle, see [`gram_sum`].
@@ -139,7 +137,7 @@ impl PrivateDataset {
     /// # Errors
     /// When rows in a file cannot be read.
     pub fn gram(&self, bound: u64, most: u64) -> Fallible<Sensitive<L2>> {
-        Ok(self.sensitive(self.rows.sum(|rows| gram_sum(rows, bound, most))?, &Query::Gram { bound }))
+        Ok(self.sensitive(self.rows.sum(&Pass::Gram { bound, most })?, &Query::Gram { bound }))
     }
 
     /// Two data sets: the rows at chosen positions, in order, and the rest; the choice must not look at the rows.
@@ -164,14 +162,8 @@ impl PrivateDataset {
     /// # Errors
     /// When rows in a file cannot be read.
     pub fn hessian(&self, loss: Curved, weights: &Array1<f64>, bound: u64, most: u64) -> Fallible<Sensitive<L2>> {
-        let weights = weights.as_slice().unwrap_or(&[]);
-        let largest = Logistic.smoothness() as f32;
-        let sum = self.rows.sum(|rows| match loss {
-            Curved::Logistic => hessian_sum(rows, bound, most, weights, |margin| Logistic.curvature(margin) / largest),
-            // Weights that are no numbers must give the same matrix, so this is no Gram sum.
-            Curved::Squared => hessian_sum(rows, bound, most, weights, |_| 1.0),
-        })?;
-        Ok(self.sensitive(sum, &Query::Hessian { bound }))
+        let pass = Pass::Hessian { loss, weights: weights.to_vec(), bound, most };
+        Ok(self.sensitive(self.rows.sum(&pass)?, &Query::Hessian { bound }))
     }
 
     /// The one place where a sensitivity is attached to a value: that of the query which computed it.
@@ -238,7 +230,7 @@ impl ClippedRows<'_> {
     /// When rows in a file cannot be read.
     pub fn gradient_sum(&self, gradient: &Gradient<'_>) -> Fallible<Sensitive<L2>> {
         let asked = self.in_features(gradient);
-        let sums = self.clips.sum(&self.data.rows, |rows, caps| asked.sum(rows, caps))?;
+        let sums = self.clips.sum(&self.data.rows, &asked)?;
         Ok(self.mapped(&sums))
     }
 
@@ -248,7 +240,7 @@ impl ClippedRows<'_> {
     /// When rows are in a file.
     pub(super) fn sampled_sum(&self, gradient: &Gradient<'_>, chosen: &[usize]) -> Fallible<Sensitive<L2>> {
         let (rows, caps) = self.clips.whole()?.subset(self.data.rows()?, chosen);
-        Ok(self.mapped(&self.in_features(gradient).sum(&rows, &caps)))
+        Ok(self.mapped(&self.in_features(gradient).over(&rows, &caps)))
     }
 
     /// What a pass of the kernel takes in the place of an iterate.
@@ -272,30 +264,6 @@ impl ClippedRows<'_> {
     }
 }
 
-/// The public inputs of one pass, in coefficients of features.
-struct FeatureGradient {
-    loss: Objective,
-    weights: Vec<f64>,
-    label_scale: f64,
-    multiplier_scale: f64,
-}
-
-impl FeatureGradient {
-    /// The clipped sum over a part of the rows.
-    fn sum(&self, rows: &Rows, caps: &Caps) -> Vec<i64> {
-        let FeatureGradient { loss, ref weights, label_scale, multiplier_scale } = *self;
-        match loss {
-            Objective::Margin(loss) => {
-                let step = Step { weights, label_scale, multiplier_scale };
-                loss.with(ClippedSum { rows, caps, step: &step })
-            }
-            Objective::Softmax { classes } => {
-                clipped_class_sum(rows, caps, &ClassStep { weights, classes, multiplier_scale }, Softmax::slopes)
-            }
-        }
-    }
-}
-
 /// A map applied to every block of a vector.
 fn by_block(
     map: &IntegerMap,
@@ -303,25 +271,4 @@ fn by_block(
     apply: impl Fn(&IntegerMap, &Array1<f64>) -> Array1<f64>,
 ) -> Array1<f64> {
     v.exact_chunks(map.dimension()).into_iter().flat_map(|block| apply(map, &block.to_owned())).collect()
-}
-
-/// One pass of the kernel, compiled for each loss.
-pub(super) struct ClippedSum<'a> {
-    pub rows: &'a Rows,
-    pub caps: &'a Caps,
-    pub step: &'a Step<'a>,
-}
-
-impl LossVisitor for ClippedSum<'_> {
-    type Output = Vec<i64>;
-
-    fn visit<L: Loss>(self, loss: L) -> Vec<i64> {
-        clipped_sum(
-            self.rows,
-            self.caps,
-            self.step,
-            #[inline(always)]
-            |margin, label| loss.slope(margin, label),
-        )
-    }
 }

@@ -1,9 +1,10 @@
 //! Rows held out of training, and what is measured on them.
 
+use super::pass::Pass;
 use super::phases::shuffled;
 use super::{Paid, PrivateDataset, Query, Sensitive};
 use crate::error::{Error, Fallible};
-use crate::kernel::{ScoreStep, score_sum};
+use crate::kernel::ScoreStep;
 use crate::loss::Objective;
 use crate::noise::{NoiseSource, poisson_sample};
 use crate::privacy::L2;
@@ -74,7 +75,7 @@ fn first_of_an_order(rows: u64, all: usize, source: &NoiseSource) -> Vec<usize> 
 }
 
 impl PrivateDataset {
-    /// Sums that measure the predictions of public coefficients for a public loss, see [`score_sum`].
+    /// Sums that measure the predictions of public coefficients for a public loss, see [`crate::kernel::score_sum`].
     ///
     /// # Privacy
     /// A row's vector has norm at most `weight sqrt(parts)`, a public number: the l2 sensitivity under add-remove, doubled
@@ -84,8 +85,8 @@ impl PrivateDataset {
     /// When rows in a file cannot be read.
     pub fn scores(&self, loss: Objective, step: &ScoreStep<'_>) -> Fallible<Sensitive<L2>> {
         let query = Query::Scores { scoring: step.scoring, weight: step.weight };
-        let predict = |margins: &[f64]| loss.prediction(margins);
-        let measured = |margins: &[f64], label: f64| loss.reported(margins, label);
-        Ok(self.sensitive(self.store().sum(|rows| score_sum(rows, step, predict, measured))?, &query))
+        let &ScoreStep { weights, label_scale, scoring, weight } = step;
+        let pass = Pass::Scores { loss, weights: weights.to_vec(), label_scale, scoring, weight };
+        Ok(self.sensitive(self.store().sum(&pass)?, &query))
     }
 }

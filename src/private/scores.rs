@@ -1,23 +1,24 @@
 //! Scores of public candidates, for choices by the exponential mechanism.
 
 use ndarray::Array2;
+use serde::{Deserialize, Serialize};
 
-use super::dataset::ClippedSum;
+use super::pass::Pass;
 use super::{Gradient, PrivateDataset, Query, Sensitive};
 use crate::error::{Error, Fallible};
-use crate::kernel::{Caps, FULL_SCALE, MAX_MULTIPLIER, Rows, Step, loss_sums};
-use crate::loss::{Glm, Loss, LossVisitor, Objective};
+use crate::kernel::{FULL_SCALE, MAX_MULTIPLIER};
+use crate::loss::{Glm, Objective};
 use crate::privacy::{Range, Sensitivity};
 
 /// Public candidate models, one in each row, in coefficients of features.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Candidates {
     /// The models.
     pub points: Array2<f64>,
 }
 
 /// How a model is scored on a row: the loss, cut at `cap` and rounded to one of `most` steps.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CutLoss {
     /// The loss.
     pub loss: Glm,
@@ -39,7 +40,7 @@ impl PrivateDataset {
     /// # Errors
     /// When rows in a file cannot be read.
     pub fn losses(&self, scoring: &CutLoss, candidates: &Candidates) -> Fallible<Sensitive<Range>> {
-        let sums = self.store().sum(|rows| scoring.loss.with(LossSums { rows, scoring, candidates }))?;
+        let sums = self.store().sum(&Pass::Losses { scoring: *scoring, candidates: candidates.clone() })?;
         let query = Query::Losses { most: u64::from(scoring.most), candidates: candidates.points.nrows() as u64 };
         Ok(self.ranged(sums, &query))
     }
@@ -59,17 +60,14 @@ impl PrivateDataset {
             return Err(Error::refused("vertices are scored by a loss of one margin", "use a gradient sum"));
         };
         let most = most.clamp(0, MAX_MULTIPLIER);
-        let step = Step {
-            weights: gradient.weights.as_slice().unwrap_or(&[]),
+        let sums = self.store().sum(&Pass::Entrywise {
+            loss,
+            weights: gradient.weights.to_vec(),
             label_scale: gradient.label_scale,
             multiplier_scale: f64::from(most) / gradient.clip_norm,
-        };
-        let sums = self.store().sum(|rows| {
-            let caps = Caps::entrywise(rows, most);
-            loss.with(ClippedSum { rows, caps: &caps, step: &step })
+            most,
         })?;
-        let values: Vec<i128> =
-            sums.iter().map(|&v| i128::from(v)).chain(sums.iter().map(|&v| -i128::from(v))).collect();
+        let values: Vec<i128> = sums.iter().copied().chain(sums.iter().map(|&v| -v)).collect();
         let bound = most as u64 * FULL_SCALE as u64;
         let query = Query::Vertices { bound, candidates: values.len() as u64 };
         Ok(self.ranged(values, &query))
@@ -78,23 +76,5 @@ impl PrivateDataset {
     fn ranged(&self, values: Vec<i128>, query: &Query) -> Sensitive<Range> {
         let sensitivity = Sensitivity::new(query.sensitivity(self.scope().adjacency));
         Sensitive { values, sensitivity, scope: self.scope().clone() }
-    }
-}
-
-struct LossSums<'a> {
-    rows: &'a Rows,
-    scoring: &'a CutLoss,
-    candidates: &'a Candidates,
-}
-
-impl LossVisitor for LossSums<'_> {
-    type Output = Vec<i128>;
-
-    fn visit<L: Loss>(self, loss: L) -> Vec<i128> {
-        let CutLoss { label_scale, cap, most, .. } = *self.scoring;
-        let steps = f64::from(most) / cap;
-        loss_sums(self.rows, &self.candidates.points, most, |margin, label| {
-            steps * loss.value(margin, label * label_scale)
-        })
     }
 }

@@ -1,10 +1,14 @@
-//! Where the rows behind the gate are: in memory, or in a file that is read through for every sum.
+//! Where the rows behind the gate are: in memory, in a file that is read through for every sum, or on other machines.
 //!
 //! A query that is a sum over rows is asked of one part of the rows after the other, and the integers that come back are
 //! added. Integer addition has no order, so the parts, and where they are, change no bit of the sum.
 
 use std::ops::AddAssign;
 
+use serde::{Deserialize, Serialize};
+
+use super::pass::{FeatureGradient, Pass};
+use super::remote::RemoteRows;
 use crate::error::{Error, Fallible};
 use crate::kernel::{Caps, IntegerMap, Rows, RowsBuilder, Shape};
 use crate::preprocess::{RowStream, Standardiser};
@@ -15,6 +19,8 @@ pub enum Store {
     Whole(Rows),
     /// In a file; a part at a time is in memory.
     Streamed(RowStream),
+    /// With workers that answer with sums over their part.
+    Remote(RemoteRows),
 }
 
 impl From<Rows> for Store {
@@ -29,11 +35,18 @@ impl From<RowStream> for Store {
     }
 }
 
+impl From<RemoteRows> for Store {
+    fn from(rows: RemoteRows) -> Self {
+        Store::Remote(rows)
+    }
+}
+
 impl Store {
     pub(super) fn shape(&self) -> &Shape {
         match self {
             Store::Whole(rows) => rows.shape(),
             Store::Streamed(rows) => rows.shape(),
+            Store::Remote(rows) => rows.shape(),
         }
     }
 
@@ -41,6 +54,7 @@ impl Store {
         match self {
             Store::Whole(rows) => rows.unit(),
             Store::Streamed(rows) => rows.unit(),
+            Store::Remote(rows) => rows.unit(),
         }
     }
 
@@ -48,40 +62,32 @@ impl Store {
         match self {
             Store::Whole(rows) => rows.len() as u64,
             Store::Streamed(rows) => rows.rows(),
+            Store::Remote(rows) => rows.len(),
         }
     }
 
     /// The rows, where a query needs all of them at hand.
     ///
     /// # Errors
-    /// When they are in a file; that should have been refused before anything was charged, see
+    /// When they are elsewhere; that should have been refused before anything was charged, see
     /// [`super::Planned::is_sum`].
     pub(super) fn whole(&self) -> Fallible<&Rows> {
         match self {
             Store::Whole(rows) => Ok(rows),
-            Store::Streamed(_) => Err(not_at_hand()),
+            Store::Streamed(_) | Store::Remote(_) => Err(not_at_hand()),
         }
     }
 
-    /// Adds up the vectors that `partial` makes of the parts; all have the same length.
+    /// What a pass over all rows makes of them.
     ///
     /// # Errors
-    /// When a part cannot be read; no sum leaves here then.
-    pub(super) fn sum<T: Copy + AddAssign>(&self, mut partial: impl FnMut(&Rows) -> Vec<T>) -> Fallible<Vec<T>> {
-        let rows = match self {
-            Store::Whole(rows) => return Ok(partial(rows)),
-            Store::Streamed(rows) => rows,
-        };
-        let mut sum: Option<Vec<T>> = None;
-        rows.each_part(|part| {
-            let more = partial(part);
-            match &mut sum {
-                None => sum = Some(more),
-                Some(sum) => sum.iter_mut().zip(more).for_each(|(total, entry)| *total += entry),
-            }
-            Ok(())
-        })?;
-        Ok(sum.unwrap_or_else(|| partial(&RowsBuilder::new(rows.shape().clone()).build())))
+    /// When a part cannot be read or does not answer; no sum leaves here then.
+    pub(super) fn sum(&self, pass: &Pass) -> Fallible<Vec<i128>> {
+        match self {
+            Store::Whole(rows) => Ok(pass.over(rows)),
+            Store::Streamed(rows) => over_parts(rows, |part| pass.over(part)),
+            Store::Remote(rows) => rows.sum(pass),
+        }
     }
 
     /// Re-encodes every row.
@@ -92,18 +98,52 @@ impl Store {
         Ok(match self {
             Store::Whole(rows) => Store::Whole(map.recode(rows)),
             Store::Streamed(rows) => Store::Streamed(map.recode_stream(rows)?),
+            Store::Remote(rows) => Store::Remote(rows.recoded(map)),
         })
     }
 }
 
+/// Adds up the vectors that `partial` makes of the parts; all have the same length.
+fn over_parts<T: Copy + AddAssign>(rows: &RowStream, mut partial: impl FnMut(&Rows) -> Vec<T>) -> Fallible<Vec<T>> {
+    let mut sum: Option<Vec<T>> = None;
+    rows.each_part(|part| {
+        let more = partial(part);
+        match &mut sum {
+            None => sum = Some(more),
+            Some(sum) => sum.iter_mut().zip(more).for_each(|(total, entry)| *total += entry),
+        }
+        Ok(())
+    })?;
+    Ok(sum.unwrap_or_else(|| partial(&RowsBuilder::new(rows.shape().clone()).build())))
+}
+
 pub(super) fn not_at_hand() -> Error {
-    Error::refused("this needs all rows in memory", "leave out --memory-limit, or use --algorithm whitened or dp-gd")
+    Error::refused(
+        "this needs all rows in the memory of one machine",
+        "leave out --memory-limit, or use --algorithm whitened or dp-gd",
+    )
+}
+
+/// What decides how a row is clipped: the largest norm, and the map through which it is taken.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Clip {
+    pub bound: u64,
+    pub map: Option<IntegerMap>,
+}
+
+impl Clip {
+    /// The clips of some rows.
+    pub(super) fn of(&self, rows: &Rows) -> Caps {
+        match &self.map {
+            None => Caps::new(rows, self.bound),
+            Some(map) => Caps::through(map, rows, self.bound),
+        }
+    }
 }
 
 /// The clip of every row for one bound.
 pub(super) struct Clips {
-    bound: u64,
-    map: Option<IntegerMap>,
+    clip: Clip,
     /// Those of each part, where they are kept between passes.
     kept: Option<Vec<Caps>>,
 }
@@ -114,45 +154,44 @@ impl Clips {
     /// # Errors
     /// When rows cannot be read.
     pub(super) fn new(rows: &Store, map: Option<IntegerMap>, bound: u64) -> Fallible<Self> {
-        let mut clips = Clips { bound, map, kept: None };
+        let mut clips = Clips { clip: Clip { bound, map }, kept: None };
         let mut kept = Vec::new();
         match rows {
-            Store::Whole(rows) => kept.push(clips.of(rows)),
+            Store::Whole(rows) => kept.push(clips.clip.of(rows)),
             Store::Streamed(rows) if rows.can_keep_clips() => rows.each_part(|part| {
-                kept.push(clips.of(part));
+                kept.push(clips.clip.of(part));
                 Ok(())
             })?,
-            Store::Streamed(_) => return Ok(clips),
+            // Workers keep their own.
+            Store::Streamed(_) | Store::Remote(_) => return Ok(clips),
         }
         clips.kept = Some(kept);
         Ok(clips)
     }
 
-    fn of(&self, rows: &Rows) -> Caps {
-        match &self.map {
-            None => Caps::new(rows, self.bound),
-            Some(map) => Caps::through(map, rows, self.bound),
-        }
-    }
-
     pub(super) fn bound(&self) -> u64 {
-        self.bound
+        self.clip.bound
     }
 
     pub(super) fn map(&self) -> Option<&IntegerMap> {
-        self.map.as_ref()
+        self.clip.map.as_ref()
     }
 
-    /// Adds up what `partial` makes of the parts and their clips.
+    /// The clipped gradient sum over all rows.
     ///
     /// # Errors
     /// As [`Store::sum`].
-    pub(super) fn sum(&self, rows: &Store, mut partial: impl FnMut(&Rows, &Caps) -> Vec<i64>) -> Fallible<Vec<i64>> {
+    pub(super) fn sum(&self, rows: &Store, gradient: &FeatureGradient) -> Fallible<Vec<i64>> {
         let mut kept = self.kept.iter().flatten();
-        rows.sum(|part| match kept.next() {
-            Some(caps) => partial(part, caps),
-            None => partial(part, &self.of(part)),
-        })
+        let mut over = |part: &Rows| match kept.next() {
+            Some(caps) => gradient.over(part, caps),
+            None => gradient.over(part, &self.clip.of(part)),
+        };
+        match rows {
+            Store::Whole(rows) => Ok(over(rows)),
+            Store::Streamed(rows) => over_parts(rows, over),
+            Store::Remote(rows) => rows.clipped_sum(&self.clip, gradient),
+        }
     }
 
     /// The clips of rows in memory.

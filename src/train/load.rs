@@ -7,9 +7,9 @@ use super::plan::{Plan, Planner};
 use crate::data::{CsvFile, Schema, Table};
 use crate::error::{Error, Fallible};
 use crate::optim::Planned;
-use crate::preprocess::{CacheUse, Encoder, LoadReport, MemoryLimit, RowCache, RowStream, TableEncoder};
+use crate::preprocess::{CacheUse, Encoder, LoadReport, MemoryLimit, RowCache, RowStream, TableEncoder, shape_of};
 use crate::privacy::{DatasetId, Scope};
-use crate::private::{PrivateDataset, Store};
+use crate::private::{Cluster, PrivateDataset, RemoteRows, Store};
 
 /// A data set behind the gate, with its plan; nothing has been charged or released yet.
 pub struct Loaded {
@@ -83,17 +83,38 @@ pub fn load_within(
     let places = Places { cache, limit: Some(limit) };
     read(config, schema, file, &places, progress, &|schema, public_len| {
         let plan = Plan::new(config, schema, public_len)?;
-        only_sums(&plan).map(|()| plan)
+        only_sums(&plan, "--memory-limit", "leave it out").map(|()| plan)
     })
 }
 
-/// Refuses plans that rows in a file cannot serve, whether or not they will stay there: that depends on their number.
-fn only_sums(plan: &Plan) -> Fallible<()> {
+/// As [`load`], with rows on other machines: encoded there by the same schema, see [`crate::private::Worker`].
+///
+/// # Privacy
+/// What is released has the same bits as if all rows were here. Workers hold rows and answer with sums; budget, noise and
+/// releases stay here.
+///
+/// # Errors
+/// When the request or the schema cannot be used, the algorithm needs all rows at hand, or a part does not answer.
+pub fn load_remote(config: &TrainConfig, schema: Schema, cluster: Box<dyn Cluster>) -> Fallible<Loaded> {
+    config.check(&schema)?;
+    let started = Instant::now();
+    let plan = |schema: &Schema, public_len: Option<u64>| {
+        let plan = Plan::new(config, schema, public_len)?;
+        only_sums(&plan, "cluster", "train on one machine").map(|()| plan)
+    };
+    refuse_early(config, &schema, &plan)?;
+    let rows = RemoteRows::new(cluster, shape_of(&schema))?;
+    planned(config, schema, (rows.into(), LoadReport::default(), None), &plan, started)
+}
+
+/// Refuses plans that rows in a file or on other machines cannot serve, whether or not they will be there: how many there are
+/// must not decide. `who` cannot serve them, and `without` is what would.
+fn only_sums(plan: &Plan, who: &str, without: &str) -> Fallible<()> {
     let refused = |what: &str, cure: &str| {
-        Err(Error::parameter("--memory-limit", format!("cannot serve {what}"), format!("leave it out, or {cure}")))
+        Err(Error::parameter(who, format!("cannot serve {what}"), format!("{without}, or {cure}")))
     };
     if plan.holdout.is_some() {
-        return refused("--evaluate-budget, which takes rows out one by one", "evaluate on another file");
+        return refused("a budget for evaluation, which takes rows out one by one", "evaluate on another file");
     }
     if plan.optimizer.planned().iter().all(Planned::is_sum) {
         return Ok(());
@@ -217,7 +238,7 @@ fn planned(
     plan: &MakePlan<'_>,
     started: Instant,
 ) -> Fallible<Loaded> {
-    let streamed = matches!(rows, Store::Streamed(_));
+    let streamed = !matches!(rows, Store::Whole(_));
     let scope = Scope { dataset: DatasetId::new(schema.name.clone())?, adjacency: config.adjacency };
     let dataset = PrivateDataset::new(rows, scope);
     let plan = plan(&schema, dataset.public_len())?;

@@ -1,0 +1,125 @@
+//! Passes over rows: public numbers in, exact integers out.
+//!
+//! Whatever the gate asks of rows as a sum over them is one of these. What a pass makes of some of the rows is an integer
+//! vector, and the vectors of all parts add up to that of the whole, wherever the parts are.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Candidates, CutLoss};
+use crate::kernel::{
+    Caps, ClassStep, MomentWeights, Rows, ScoreStep, Scoring, Step, clipped_class_sum, clipped_sum, gram_sum,
+    hessian_sum, loss_sums, moment_sum, score_sum,
+};
+use crate::loss::{Curved, Glm, Logistic, Loss, LossVisitor, Objective, Softmax};
+
+/// A pass for which no clips need be decided first.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) enum Pass {
+    /// [`moment_sum`].
+    Moments(MomentWeights),
+    /// [`gram_sum`].
+    Gram { bound: u64, most: u64 },
+    /// [`hessian_sum`].
+    Hessian { loss: Curved, weights: Vec<f64>, bound: u64, most: u64 },
+    /// The clipped gradient sum with multipliers up to `most`, whatever the norms of the rows.
+    Entrywise { loss: Glm, weights: Vec<f64>, label_scale: f64, multiplier_scale: f64, most: i16 },
+    /// [`loss_sums`].
+    Losses { scoring: CutLoss, candidates: Candidates },
+    /// [`score_sum`].
+    Scores { loss: Objective, weights: Vec<f64>, label_scale: f64, scoring: Scoring, weight: u32 },
+}
+
+impl Pass {
+    /// The pass over some of the rows.
+    pub(super) fn over(&self, rows: &Rows) -> Vec<i128> {
+        match self {
+            Pass::Moments(weights) => moment_sum(rows, weights),
+            &Pass::Gram { bound, most } => gram_sum(rows, bound, most),
+            &Pass::Hessian { loss, ref weights, bound, most } => {
+                let largest = Logistic.smoothness() as f32;
+                match loss {
+                    Curved::Logistic => {
+                        hessian_sum(rows, bound, most, weights, |margin| Logistic.curvature(margin) / largest)
+                    }
+                    // Weights that are no numbers must give the same matrix, so this is no Gram sum.
+                    Curved::Squared => hessian_sum(rows, bound, most, weights, |_| 1.0),
+                }
+            }
+            &Pass::Entrywise { loss, ref weights, label_scale, multiplier_scale, most } => {
+                let step = Step { weights, label_scale, multiplier_scale };
+                let sums = loss.with(ClippedSum { rows, caps: &Caps::entrywise(rows, most), step: &step });
+                sums.into_iter().map(i128::from).collect()
+            }
+            Pass::Losses { scoring, candidates } => scoring.loss.with(LossSums { rows, scoring, candidates }),
+            &Pass::Scores { loss, ref weights, label_scale, scoring, weight } => {
+                let step = ScoreStep { weights, label_scale, scoring, weight };
+                let measured = |margins: &[f64], label: f64| loss.reported(margins, label);
+                score_sum(rows, &step, |margins| loss.prediction(margins), measured)
+            }
+        }
+    }
+}
+
+/// A clipped gradient sum, its iterate in coefficients of features.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct FeatureGradient {
+    pub loss: Objective,
+    pub weights: Vec<f64>,
+    pub label_scale: f64,
+    pub multiplier_scale: f64,
+}
+
+impl FeatureGradient {
+    /// The clipped sum over some of the rows.
+    pub(super) fn over(&self, rows: &Rows, caps: &Caps) -> Vec<i64> {
+        let FeatureGradient { loss, ref weights, label_scale, multiplier_scale } = *self;
+        match loss {
+            Objective::Margin(loss) => {
+                let step = Step { weights, label_scale, multiplier_scale };
+                loss.with(ClippedSum { rows, caps, step: &step })
+            }
+            Objective::Softmax { classes } => {
+                clipped_class_sum(rows, caps, &ClassStep { weights, classes, multiplier_scale }, Softmax::slopes)
+            }
+        }
+    }
+}
+
+/// One pass of the kernel, compiled for each loss.
+struct ClippedSum<'a> {
+    rows: &'a Rows,
+    caps: &'a Caps,
+    step: &'a Step<'a>,
+}
+
+impl LossVisitor for ClippedSum<'_> {
+    type Output = Vec<i64>;
+
+    fn visit<L: Loss>(self, loss: L) -> Vec<i64> {
+        clipped_sum(
+            self.rows,
+            self.caps,
+            self.step,
+            #[inline(always)]
+            |margin, label| loss.slope(margin, label),
+        )
+    }
+}
+
+struct LossSums<'a> {
+    rows: &'a Rows,
+    scoring: &'a CutLoss,
+    candidates: &'a Candidates,
+}
+
+impl LossVisitor for LossSums<'_> {
+    type Output = Vec<i128>;
+
+    fn visit<L: Loss>(self, loss: L) -> Vec<i128> {
+        let CutLoss { label_scale, cap, most, .. } = *self.scoring;
+        let steps = f64::from(most) / cap;
+        loss_sums(self.rows, &self.candidates.points, most, |margin, label| {
+            steps * loss.value(margin, label * label_scale)
+        })
+    }
+}

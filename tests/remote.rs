@@ -1,0 +1,237 @@
+//! Training on rows that workers hold: the same bits as on one machine whatever happens to workers, and no wrong sum.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use rhograd::data::{CsvFile, Schema};
+use rhograd::error::{Error, Fallible};
+use rhograd::ledger::Ledger;
+use rhograd::noise::NoiseSource;
+use rhograd::optim::Settings;
+use rhograd::preprocess::Encoder;
+use rhograd::privacy::{Adjacency, Delta, Epsilon};
+use rhograd::private::{Cluster, Worker};
+use rhograd::train::{Algorithm, Budget, Loaded, TrainConfig, load, load_remote, train};
+
+const HEADER: &str = "a,b,c,y\n";
+
+/// What goes wrong in a cluster, from the third question on.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Fault {
+    Nothing,
+    /// Every worker is lost before each question, and its part is read again by another.
+    Lost,
+    Twice,
+    Missing,
+    /// A part is read again from data that have changed.
+    Changed,
+    Garbled,
+    /// The cluster itself gives up.
+    Down,
+}
+
+struct Simulated {
+    packed: Vec<Vec<u8>>,
+    /// What is read of part 0 when its data have changed.
+    changed: Vec<u8>,
+    workers: Mutex<Vec<Option<Worker>>>,
+    asked: Arc<Mutex<usize>>,
+    fault: Fault,
+}
+
+impl Cluster for Simulated {
+    fn ask(&self, question: &[u8]) -> Fallible<Vec<Vec<u8>>> {
+        let mut workers = self.workers.lock().unwrap();
+        let mut asked = self.asked.lock().unwrap();
+        *asked += 1;
+        let fault = if *asked >= 3 { self.fault } else { Fault::Nothing };
+        if fault == Fault::Down {
+            return Err(Error::refused("the cluster is gone", "start another"));
+        }
+        let mut answers = Vec::new();
+        for (place, (packed, worker)) in self.packed.iter().zip(workers.iter_mut()).enumerate() {
+            let known = worker.take().filter(|_| fault != Fault::Lost);
+            let source = if fault == Fault::Changed && place == 0 { &self.changed } else { packed };
+            let known = if fault == Fault::Changed { None } else { known };
+            let (now, answer) = known.map_or_else(|| Worker::new(source), Ok)?.answer(source, question)?;
+            *worker = Some(now);
+            answers.push(answer);
+        }
+        match fault {
+            Fault::Twice => answers.push(answers[0].clone()),
+            Fault::Missing => drop(answers.pop()),
+            Fault::Garbled => drop(answers[0].pop()),
+            _ => (),
+        }
+        // No order is promised.
+        if asked.is_multiple_of(2) {
+            answers.reverse();
+        }
+        Ok(answers)
+    }
+}
+
+fn schema(number: bool) -> Schema {
+    let target = if number {
+        r#""task":"regression","target_lower":-3,"target_upper":3"#
+    } else {
+        r#""task":"classification","positive":"1","negative":"0""#
+    };
+    let text = format!(
+        r#"{{"name":"t",{target},"target":"y","columns":{{"a":{{"type":"numeric","lower":-1,"upper":1}},
+        "b":{{"type":"numeric","lower":-1,"upper":1}},"c":{{"type":"categorical","values":["u","v"]}}}}}}"#
+    );
+    Schema::parse(&text, Path::new("s")).unwrap()
+}
+
+/// Evenly spread values, with a line that is no record and a cell that is no number among them.
+fn line(i: usize, number: bool) -> String {
+    let spread = |i: usize| 2.0 * (i as f64 * 0.618_033_988_749_895).fract() - 1.0;
+    let (a, b) = (spread(i), spread(3 * i + 1));
+    let t = a - 0.5 * b + spread(7 * i);
+    let target = if number { format!("{t:.4}") } else { u8::from(t > 0.0).to_string() };
+    match i % 97 {
+        11 => "not,a,record\n".into(),
+        12 => format!("x,{b:.4},{},{target}\n", ["u", "v"][i % 2]),
+        _ => format!("{a:.4},{b:.4},{},{target}\n", ["u", "v"][i % 2]),
+    }
+}
+
+fn file(folder: &Path, name: &str, lines: std::ops::Range<usize>, number: bool) -> CsvFile {
+    let path = folder.join(name);
+    let text: String = std::iter::once(HEADER.to_owned()).chain(lines.map(|i| line(i, number))).collect();
+    std::fs::write(&path, text).unwrap();
+    CsvFile::open(&path).unwrap()
+}
+
+/// The lines cut at some places, each part encoded by itself.
+fn cluster(cuts: &[usize], number: bool, fault: Fault) -> Simulated {
+    let folder = tempfile::tempdir().unwrap();
+    let pack = |place: usize, lines: std::ops::Range<usize>| {
+        let file = file(folder.path(), &format!("{place}.csv"), lines, number);
+        let (rows, _) = Encoder::new(&schema(number), &file, true).unwrap().encode(&file, &|_| ()).unwrap();
+        Worker::pack(&rows, place as u32).unwrap()
+    };
+    let packed: Vec<Vec<u8>> = cuts.windows(2).enumerate().map(|(place, cut)| pack(place, cut[0]..cut[1])).collect();
+    let workers = Mutex::new(packed.iter().map(|_| None).collect());
+    Simulated { packed, changed: pack(0, 3..10), workers, asked: Arc::default(), fault }
+}
+
+fn config(algorithm: Algorithm, adjacency: Adjacency) -> TrainConfig {
+    let budget = Budget::Epsilon(Epsilon::new(2.0).unwrap(), Some(Delta::new(1e-6).unwrap()));
+    let steps = !matches!(algorithm, Algorithm::AdaSsp | Algorithm::Auto);
+    let settings = Settings { steps: steps.then_some(4), ..Settings::default() };
+    TrainConfig { algorithm, adjacency, settings, ..TrainConfig::new(budget) }
+}
+
+/// Model and log to the last bit.
+fn bits(loaded: Loaded, ledger: &mut Ledger) -> Fallible<(String, Vec<String>)> {
+    let mut log = Vec::new();
+    let (trained, _) = train(loaded, ledger, NoiseSource::insecure_from_seed(5), &mut |entry| {
+        log.push(entry.to_json()?);
+        Ok(())
+    })?;
+    Ok((trained.model.to_json(), log))
+}
+
+fn here(config: &TrainConfig, rows: usize, number: bool) -> (String, Vec<String>) {
+    let folder = tempfile::tempdir().unwrap();
+    let file = file(folder.path(), "all.csv", 0..rows, number);
+    let loaded = load(config, schema(number), &file, &|_, _| ()).unwrap();
+    bits(loaded, &mut Ledger::in_memory().unwrap()).unwrap()
+}
+
+fn there(config: &TrainConfig, number: bool, cluster: Simulated) -> Fallible<(String, Vec<String>)> {
+    bits(load_remote(config, schema(number), Box::new(cluster))?, &mut Ledger::in_memory()?)
+}
+
+#[test]
+fn model_and_log_have_the_bits_of_one_machine_however_rows_are_divided_and_workers_are_lost() {
+    let divisions: [&[usize]; 3] = [&[0, 1500], &[0, 700, 700, 1500], &[0, 1, 40, 333, 1500]];
+    for (algorithm, number) in [
+        (Algorithm::Auto, false),
+        (Algorithm::Whitened, false),
+        (Algorithm::DpGd, true),
+        (Algorithm::AdaSsp, true),
+        (Algorithm::FrankWolfe, true),
+        (Algorithm::Newton, false),
+    ] {
+        for adjacency in [Adjacency::AddRemove, Adjacency::ReplaceOne] {
+            let config = config(algorithm, adjacency);
+            let expected = here(&config, 1500, number);
+            for (cuts, fault) in divisions.iter().flat_map(|&cuts| [(cuts, Fault::Nothing), (cuts, Fault::Lost)]) {
+                assert!(
+                    there(&config, number, cluster(cuts, number, fault)).unwrap() == expected,
+                    "{config:?} {cuts:?}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn parts_that_answer_twice_or_not_at_all_or_of_other_rows_end_the_run() {
+    let config = config(Algorithm::DpGd, Adjacency::AddRemove);
+    let message = |fault| there(&config, false, cluster(&[0, 700, 1500], false, fault)).unwrap_err().to_string();
+    assert!(message(Fault::Twice).contains("part 0 answered twice"), "{}", message(Fault::Twice));
+    assert!(message(Fault::Missing).contains("did not answer"), "{}", message(Fault::Missing));
+    assert!(message(Fault::Changed).contains("does not hold the rows"), "{}", message(Fault::Changed));
+    assert!(message(Fault::Garbled).contains("cannot be read"), "{}", message(Fault::Garbled));
+    assert!(message(Fault::Down).contains("the cluster is gone"));
+}
+
+#[test]
+fn a_run_that_its_cluster_leaves_is_charged_once_and_gives_no_model() {
+    let config = config(Algorithm::DpGd, Adjacency::AddRemove);
+    let mut ledger = Ledger::in_memory().unwrap();
+    let loaded = load_remote(&config, schema(false), Box::new(cluster(&[0, 9, 1500], false, Fault::Down))).unwrap();
+    let dataset = rhograd::privacy::DatasetId::new("t").unwrap();
+    assert!(bits(loaded, &mut ledger).is_err());
+    let spent = ledger.summary(&dataset).unwrap().spent;
+    let whole = load_remote(&config, schema(false), Box::new(cluster(&[0, 9, 1500], false, Fault::Nothing))).unwrap();
+    let mut other = Ledger::in_memory().unwrap();
+    bits(whole, &mut other).unwrap();
+    assert_eq!(spent, other.summary(&dataset).unwrap().spent);
+}
+
+#[test]
+fn what_needs_all_rows_at_hand_is_refused_before_any_part_is_asked() {
+    for algorithm in [Algorithm::DpSgd, Algorithm::OutputPerturbation, Algorithm::DpFtrl] {
+        let cluster = cluster(&[0, 100], false, Fault::Nothing);
+        let asked = Arc::clone(&cluster.asked);
+        let config = TrainConfig { rows: Some(100), ..config(algorithm, Adjacency::AddRemove) };
+        let error = load_remote(&config, schema(false), Box::new(cluster)).err().unwrap().to_string();
+        assert!(error.contains("cluster"), "{error}");
+        assert_eq!(*asked.lock().unwrap(), 0);
+    }
+}
+
+#[test]
+fn parts_of_another_schema_or_with_one_number_are_refused() {
+    let config = config(Algorithm::DpGd, Adjacency::AddRemove);
+    let mut twins = cluster(&[0, 100, 200], false, Fault::Nothing);
+    twins.packed[1] = twins.packed[0].clone();
+    let error = load_remote(&config, schema(false), Box::new(twins)).err().unwrap().to_string();
+    assert!(error.contains("two parts have the number 0"), "{error}");
+    let wide = r#"{"name":"t","task":"classification","positive":"1","negative":"0","target":"y",
+        "columns":{"a":{"type":"numeric","lower":-1,"upper":1}}}"#;
+    let other = Schema::parse(wide, Path::new("s")).unwrap();
+    let error = load_remote(&config, other, Box::new(cluster(&[0, 100], false, Fault::Nothing))).err().unwrap();
+    assert!(error.to_string().contains("other columns"), "{error}");
+    let none = load_remote(&config, schema(false), Box::new(cluster(&[0], false, Fault::Nothing))).err().unwrap();
+    assert!(none.to_string().contains("no part"), "{none}");
+}
+
+#[test]
+fn packed_rows_that_are_damaged_or_cut_off_are_refused() {
+    let packed = cluster(&[0, 100], false, Fault::Nothing).packed.remove(0);
+    assert!(Worker::new(&packed).is_ok());
+    for cut in [0, 1, packed.len() / 2, packed.len() - 1] {
+        assert!(Worker::new(&packed[..cut]).is_err());
+    }
+    for at in (0..packed.len()).step_by(37) {
+        let mut damaged = packed.clone();
+        damaged[at] ^= 16;
+        assert!(Worker::new(&damaged).is_err(), "{at}");
+    }
+}
