@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use ndarray::{Array2, ArrayView1};
+use ndarray::{Array2, ArrayView1, Axis};
 use rhograd::data::{Cells, CsvFile, Numbers, Schema, Table};
 use rhograd::ledger::Ledger;
 use rhograd::noise::NoiseSource;
@@ -58,7 +58,7 @@ fn a_missing_feature_is_refused_before_anything_is_charged() {
     let config = TrainConfig::new(Budget::Epsilon(Epsilon::new(1.0).unwrap(), None));
     let short = table(&names[..5], cells.columns().into_iter());
     let refused = load_table(&config, schema, &short).err().unwrap().to_string();
-    assert!(refused.contains("\"disea\"") && refused.contains("schema"), "{refused}");
+    assert!(refused.contains("\"physlm\"") && refused.contains("schema"), "{refused}");
 }
 
 #[test]
@@ -70,9 +70,7 @@ fn effects_are_those_of_the_predictions() {
     assert_eq!(all.last().unwrap().name, "(intercept)");
     // One more unit of a feature that stays within its range moves a prediction by the effect of the feature.
     let at = names.iter().position(|name| name == "disea").unwrap();
-    let mut rows = cells.slice(ndarray::s![..2, ..]).to_owned();
-    rows.row_mut(0).assign(&cells.row(0));
-    rows.row_mut(1).assign(&cells.row(0));
+    let mut rows = cells.select(Axis(0), &[0, 0]);
     (rows[(0, at)], rows[(1, at)]) = (12.0, 13.0);
     let values = predict_table(&model, &table(&names, rows.columns().into_iter())).unwrap().into_values();
     let effect = all.iter().find(|effect| effect.name == "disea").unwrap();

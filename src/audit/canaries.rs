@@ -77,6 +77,7 @@ impl Canaries {
             ignore: Vec::new(),
             columns: Columns((0..self.columns()).map(column).collect()),
             draft: false,
+            released: None,
         }
     }
 
@@ -124,7 +125,7 @@ impl Canaries {
 
 /// The entry of a Hadamard matrix in the row of a canary.
 fn sign(canary: usize, column: usize) -> f64 {
-    if (canary % BLOCK & column).count_ones() % 2 == 0 { 1.0 } else { -1.0 }
+    if ((canary % BLOCK) & column).count_ones().is_multiple_of(2) { 1.0 } else { -1.0 }
 }
 
 #[cfg(test)]

@@ -73,6 +73,7 @@ impl Numbers<'_> {
 
     /// The numbers of consecutive rows, as many as `out` has room for.
     #[inline]
+    #[expect(clippy::unnecessary_cast, reason = "of ten types one needs none")]
     pub(crate) fn read(&self, first: usize, out: &mut [f64]) {
         let rows = first..first + out.len();
         with_view!(self, view => {

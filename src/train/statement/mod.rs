@@ -155,6 +155,7 @@ fn limits(facts: &Facts) -> Fallible<Vec<String>> {
         "protects rows, not persons with several rows".to_string(),
         "timing and memory of the training host are out of scope".to_string(),
         "holds only if the schema, the row count and the settings were not chosen by looking at the rows".to_string(),
+        THREAT_MODEL.to_string(),
     ];
     if let Some(release) = &facts.released_schema {
         limits[2] =
@@ -167,7 +168,6 @@ fn limits(facts: &Facts) -> Fallible<Vec<String>> {
         Some(_) => "the budget binds only runs recorded in this ledger".to_string(),
         None => "no durable ledger recorded this run; nothing binds further runs on the data set".to_string(),
     });
-    limits.push(THREAT_MODEL.to_string());
     Ok(limits)
 }
 
