@@ -4,6 +4,7 @@
 //! the estimators, in Python, turn what scikit-learn's users expect into these calls.
 
 mod accounting;
+mod cluster;
 mod columns;
 mod errors;
 mod ledger;
@@ -19,6 +20,7 @@ fn _rhograd(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<model::Model>()?;
     training::register(module)?;
+    cluster::register(module)?;
     accounting::register(module)?;
     ledger::register(module)
 }

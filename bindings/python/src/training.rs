@@ -1,6 +1,7 @@
 //! One run: load, charge, train; with Python free to go on, and Ctrl-C heard.
 
 use std::path::{Path, PathBuf};
+use std::sync::PoisonError;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::Duration;
@@ -12,9 +13,12 @@ use rhograd::error::{Error, Fallible};
 use rhograd::ledger::Ledger;
 use rhograd::noise::NoiseSource;
 use rhograd::preprocess::{MemoryLimit, RowCache};
-use rhograd::train::{self, Loaded, LogEntry, TrainConfig, load_cached, load_table, load_within, sha256_hex};
+use rhograd::train::{
+    self, Loaded, LogEntry, TrainConfig, load_cached, load_remote, load_table, load_within, sha256_hex,
+};
 use serde_json::json;
 
+use crate::cluster::Asked;
 use crate::columns::{Columns, GivenColumn};
 use crate::errors::raised;
 use crate::model::Model;
@@ -30,6 +34,7 @@ type Outcome = (Model, String, String);
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(train_table, module)?)?;
     module.add_function(wrap_pyfunction!(train_file, module)?)?;
+    module.add_function(wrap_pyfunction!(train_cluster, module)?)?;
     module.add_function(wrap_pyfunction!(schema_of, module)?)?;
     module.add_function(wrap_pyfunction!(check_schema, module)?)
 }
@@ -79,6 +84,26 @@ fn train_file(
             None => load_cached(config, schema, &file, cache.as_ref(), &|_, _| ()),
         }
     })
+}
+
+/// Trains on rows that workers hold; `ask` takes a question and brings the answers of all parts.
+#[pyfunction]
+#[pyo3(signature = (request, schema, ask, *, ledger=None, seed=None, threads=None))]
+fn train_cluster(
+    py: Python<'_>,
+    request: &str,
+    schema: &str,
+    ask: Py<PyAny>,
+    ledger: Option<PathBuf>,
+    seed: Option<u64>,
+    threads: Option<usize>,
+) -> PyResult<Outcome> {
+    let schema = raised(py, Schema::parse(schema, Path::new("schema")))?;
+    let run = raised(py, Run::new(request, ledger, seed, threads))?;
+    let (asked, fault) = Asked::new(ask);
+    let outcome = supervise(py, &run, Wait::Not, |config| load_remote(config, schema, Box::new(asked)));
+    let fault = fault.lock().unwrap_or_else(PoisonError::into_inner).take();
+    outcome.inspect_err(|error| error.set_cause(py, fault))
 }
 
 /// A schema file as canonical JSON, checked.

@@ -28,7 +28,8 @@ def text_of(value: Any) -> str | None:
     if value is None:
         return None
     if isinstance(value, bytes):
-        return value.decode()
+        # Never an error, which would show the cell.
+        return value.decode(errors="replace")
     if isinstance(value, (bool, np.bool_)):
         return str(bool(value))
     if isinstance(value, (int, np.integer)):

@@ -1,4 +1,4 @@
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from os import PathLike
 from typing import Any
 
@@ -27,6 +27,23 @@ class Model:
     ) -> list[tuple[str, bool]]:
         """What was checked of the statement, of the log and in the ledger, and whether it held."""
 
+class Part:
+    """One part of the rows on a worker, ready for questions."""
+
+    def __init__(self, packed: bytes) -> None: ...
+    def answer(self, packed: bytes, question: bytes) -> bytes:
+        """The answer to a question; ``packed`` is read again where the rows are needed as they were."""
+
+def pack_part(schema: str, columns: Sequence[Column], number: int) -> tuple[bytes, str]: ...
+def train_cluster(
+    request: str,
+    schema: str,
+    ask: Callable[[bytes], list[bytes]],
+    *,
+    ledger: str | PathLike[str] | None = None,
+    seed: int | None = None,
+    threads: int | None = None,
+) -> tuple[Model, str, str]: ...
 def train_table(
     request: str,
     schema: str,

@@ -1,0 +1,124 @@
+"""Spark gives the bits of one machine."""
+
+import json
+import os
+import shutil
+import sys
+
+import numpy as np
+import pytest
+
+import rhograd
+from rhograd import spark
+
+pytest.importorskip("pyspark")
+pd = pytest.importorskip("pandas")
+if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
+    pytest.skip("no Java, which Spark needs", allow_module_level=True)
+
+ROWS = 3000
+
+
+def session(master):
+    from pyspark.sql import SparkSession
+
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    builder = SparkSession.builder.master(master).appName("rhograd-tests").config("spark.ui.enabled", "false")
+    settings = {
+        "spark.sql.shuffle.partitions": "3",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.executor.memory": "512m",
+        "spark.python.worker.reuse": "true",
+    }
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    made = builder.getOrCreate()
+    made.sparkContext.setLogLevel("OFF")
+    return made
+
+
+@pytest.fixture(scope="module")
+def local():
+    made = session("local[2]")
+    yield made
+    made.stop()
+
+
+def table(seed=0):
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame({"a": rng.uniform(-1, 1, ROWS), "b": rng.uniform(-1, 1, ROWS), "c": rng.choice(["u", "v"], ROWS)})
+    frame.loc[7, "a"] = np.nan
+    frame["y"] = np.where(frame["a"] - frame["b"] + rng.normal(0, 0.3, ROWS) > 0, "yes", "no")
+    frame["t"] = (frame["a"] - frame["b"]).clip(-1, 1).fillna(0.0)
+    return frame
+
+
+def spent(books):
+    (account,) = rhograd.Ledger(books).accounts()
+    return account["spent_rho"]
+
+
+BOUNDS = {"a": (-1, 1), "b": (-1, 1), "c": ["u", "v"]}
+
+
+def logistic(**more):
+    return rhograd.DPLogisticRegression(epsilon=1, bounds=BOUNDS, classes=["no", "yes"], seed=3, **more)
+
+
+def alone(model, frame, target):
+    return model.fit(frame[["a", "b", "c"]], frame[target]).model_.text
+
+
+@pytest.mark.parametrize("parts", [1, 4])
+def test_the_bits_are_those_of_one_machine(local, parts):
+    frame = table()
+    data = local.createDataFrame(frame).coalesce(1).repartition(parts)
+    for more in ({}, {"algorithm": "dp-gd", "steps": 5}, {"adjacency": "replace-one"}):
+        fitted = spark.fit(logistic(**more), data.select("a", "b", "c", "y"), target="y")
+        assert fitted.model_.text == alone(logistic(**more), frame, "y")
+    report = fitted.load_report_["cluster"]
+    assert report["parts"] == parts and report["questions"] > 2
+    print(json.dumps(report))
+
+
+def test_regression_and_parts_without_rows(local):
+    frame = table(1)
+    data = local.createDataFrame(frame).coalesce(1)
+    data = data.filter("a > 2").unionByName(data)
+    model = dict(epsilon=1, bounds=BOUNDS, target_bounds=(-1, 1), seed=3)
+    fitted = spark.fit(rhograd.DPLinearRegression(**model), data.select("a", "b", "c", "t"), target="t")
+    assert fitted.model_.text == alone(rhograd.DPLinearRegression(**model), frame, "t")
+
+
+def test_what_spark_says_is_the_cause_and_the_charge_stands(local, tmp_path):
+    calls = []
+    model = logistic(ledger=tmp_path / "books.sqlite", algorithm="dp-gd", steps=3)
+    frame = table()
+    schema = spark.schema_for(model, ["a", "b", "c", "y"], "y")
+    import pyarrow as pa
+
+    names = ["a", "b", "c"]
+    batch = spark.pack_batch(
+        json.dumps(schema), pa.Table.from_pandas(frame), names, dict.fromkeys(names, False), ("y", schema["target"], True), 0
+    )
+    packed = batch.column("part")[0].as_py()
+
+    def ask(question):
+        calls.append(question)
+        if len(calls) == 3:
+            raise ConnectionError("gone")
+        return list(spark.answered("run", [(0, packed)], question))
+
+    with pytest.raises(rhograd.RefusedError, match="cluster failed") as raised:
+        spark.fit_cluster(model, schema, ask, target="y")
+    assert isinstance(raised.value.__cause__, ConnectionError)
+    assert spent(tmp_path / "books.sqlite") > 0
+
+
+def test_missing_columns_and_unfit_algorithms_are_refused(local):
+    data = local.createDataFrame(table())
+    with pytest.raises(rhograd.ParameterError, match="no column"):
+        spark.fit(logistic(), data, target="z")
+    with pytest.raises(rhograd.ParameterError, match="cluster"):
+        spark.fit(logistic(algorithm="dp-sgd"), data.select("a", "b", "c", "y"), target="y")

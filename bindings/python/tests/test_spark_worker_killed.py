@@ -1,0 +1,53 @@
+"""Two workers, one of them killed in mid-job: no bit changes, and nothing is paid twice."""
+
+import json
+import os
+import signal
+import subprocess
+import time
+
+import pytest
+
+import rhograd
+from rhograd import spark
+
+pytest.importorskip("pyspark")
+from test_spark import alone, logistic, session, spent, table  # noqa: E402
+
+
+def executors():
+    """Process numbers of the executors of a local cluster."""
+    listing = subprocess.run(["ps", "-eww", "-o", "pid=,args="], capture_output=True, text=True, check=True).stdout
+    return [int(line.split()[0]) for line in listing.splitlines() if "CoarseGrainedExecutorBackend" in line and "java" in line]
+
+
+def test_a_worker_killed_in_mid_job_changes_no_bit_and_costs_nothing(tmp_path):
+    made = session("local-cluster[2,1,768]")
+    try:
+        frame = table()
+        source = tmp_path / "rows.parquet"
+        made.createDataFrame(frame).coalesce(1).repartition(4).write.parquet(str(source))
+        data = made.read.parquet(str(source)).select("a", "b", "c", "y")
+        books = tmp_path / "books.sqlite"
+        model = logistic(algorithm="dp-gd", steps=6, ledger=books)
+        plain, asked = made.sparkContext.broadcast, []
+
+        def killing(value):
+            asked.append(value)
+            if len(asked) == 4:
+                os.kill(executors()[0], signal.SIGKILL)
+                time.sleep(0.2)
+            return plain(value)
+
+        made.sparkContext.broadcast = killing
+        fitted = spark.fit(model, data, target="y")
+        assert len(asked) > 5
+        other = tmp_path / "other.sqlite"
+        expected = alone(logistic(algorithm="dp-gd", steps=6, ledger=other), frame, "y")
+        statement = lambda text: {k: v for k, v in json.loads(text)["statement"]["facts"].items() if k != "ledger"}  # noqa: E731
+        assert statement(fitted.model_.text) == statement(expected)
+        assert json.loads(fitted.model_.text)["features"] == json.loads(expected)["features"]
+        assert spent(books) == spent(other) > 0
+        print(json.dumps(fitted.load_report_["cluster"]))
+    finally:
+        made.stop()
