@@ -53,9 +53,10 @@ def fit(estimator: Fitted, dataframe: DataFrame, *, target: str) -> Fitted:
         from pyspark import TaskContext
 
         tables = [pa.Table.from_batches([batch]) for batch in batches]
-        if tables:
-            number = TaskContext.get().partitionId()
-            yield pack_batch(text, pa.concat_tables(tables), names, texts, (target, schema["target"], as_text), number)
+        context = TaskContext.get()
+        if tables and context is not None:
+            column = (target, schema["target"], as_text)
+            yield pack_batch(text, pa.concat_tables(tables), names, texts, column, context.partitionId())
 
     import pyspark.sql.types as types
     from pyspark import StorageLevel
