@@ -114,7 +114,7 @@ fn only_sums(plan: &Plan, who: &str, without: &str) -> Fallible<()> {
         Err(Error::parameter(who, format!("cannot serve {what}"), format!("{without}, or {cure}")))
     };
     if plan.holdout.is_some() {
-        return refused("a budget for evaluation, which takes rows out one by one", "evaluate on another file");
+        return refused("--evaluate-budget, which takes rows out one by one", "evaluate on another file");
     }
     if plan.optimizer.planned().iter().all(Planned::is_sum) {
         return Ok(());
