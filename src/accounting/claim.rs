@@ -58,8 +58,18 @@ pub fn epsilon(charges: &[Charge], adjacency: Adjacency, delta: Delta, about: f6
 ///
 /// Reference: Bun and Steinke 2016, Lemma 8.2.
 pub fn approximate(charges: &[Charge]) -> Fallible<ApproximateZcdp> {
-    let zcdp = Zcdp::new(0.0, total_rho(charges)?.upper())?;
-    match total_delta(charges) {
+    approximate_of(&total_rho(charges)?, total_delta(charges))
+}
+
+/// A rho that holds but for a failure of probability `delta`.
+///
+/// # Errors
+/// When one of them is no number.
+///
+/// Reference: Bun and Steinke 2016, Definition 8.1.
+pub fn approximate_of(rho: &Rho, delta: f64) -> Fallible<ApproximateZcdp> {
+    let zcdp = Zcdp::new(0.0, rho.upper())?;
+    match delta {
         0.0 => Ok(ApproximateZcdp::exact(zcdp)),
         delta => ApproximateZcdp::new(up(delta.ln(), 2).min(0.0), zcdp),
     }

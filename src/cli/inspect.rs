@@ -166,8 +166,9 @@ fn privately(arguments: &InspectArguments, budget: Budget) -> Fallible<ExitCode>
     let digest = sha256_hex(text.as_bytes());
     // It was paid for: it is shown even where the note fails.
     let noted = drafted.runs.iter().try_for_each(|run| ledger.complete(run.reservation(), &digest).map(drop));
-    if let Some(release) = &drafted.schema.released {
-        warn(&release.statement);
+    match &drafted.schema.released {
+        Some(release) => warn(&release.statement),
+        None => warn("NOT PRIVATE: the noise came from a fixed seed, and so every model of this schema is marked"),
     }
     warn(&charged(ledger.path()));
     print(&text)?;

@@ -36,6 +36,24 @@ pub struct LedgerPlace {
 }
 
 impl SchemaRelease {
+    /// What its numbers say, in words.
+    pub fn sentence(&self) -> String {
+        let SchemaRelease { rho, approximate_delta, epsilon, delta, .. } = self;
+        let change = match self.adjacency {
+            Adjacency::AddRemove => "adding or removing one row",
+            Adjacency::ReplaceOne => "replacing one row",
+        };
+        format!(
+            "This schema is {approximate_delta}-approximate {rho}-zCDP, and hence ({epsilon}, {delta})-differentially private, \
+             with respect to {change}."
+        )
+    }
+
+    /// Whether it states a cost, in the words that belong to its numbers.
+    pub(super) fn is_consistent(&self) -> bool {
+        self.cost().is_some() && self.statement == self.sentence()
+    }
+
     /// rho and the failure probability, if they are numbers that a cost can have.
     pub fn cost(&self) -> Option<(f64, f64)> {
         let rho = self.rho.parse().ok().filter(|rho: &f64| *rho > 0.0 && rho.is_finite())?;

@@ -185,8 +185,9 @@ impl Schema {
         for (name, column) in &self.columns.0 {
             check_column(path, name, column)?;
         }
-        if self.released.as_ref().is_some_and(|release| release.cost().is_none()) {
-            return Err(fault(path, "released", "states no cost", "use the file that `rhograd inspect` wrote"));
+        if self.released.as_ref().is_some_and(|release| !release.is_consistent()) {
+            let problem = "states no cost, or other words than its numbers";
+            return Err(fault(path, "released", problem, "use the file that `rhograd inspect` wrote"));
         }
         if self.ignore.contains(&self.target) {
             return Err(fault(path, "ignore", "lists the target", "remove the target from \"ignore\""));

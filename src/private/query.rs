@@ -329,7 +329,8 @@ pub(super) fn covers_runs(event: &BestRunEvent, candidates: &[Vec<Planned>]) -> 
     let Ok(most) = event.run_rho() else { return false };
     let within = |run: &Vec<Planned>| {
         let charges: Vec<Charge> = run.iter().map(|planned| planned.charge.clone()).collect();
-        charges.iter().all(|charge| charge.claim().is_none()) && total_rho(&charges).is_ok_and(|rho| rho <= most)
+        charges.iter().all(|charge| charge.claim().is_none() && charge.delta() == 0.0)
+            && total_rho(&charges).is_ok_and(|rho| rho <= most)
     };
     !candidates.is_empty() && candidates.iter().all(within)
 }

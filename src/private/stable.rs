@@ -93,7 +93,10 @@ impl StablePermit {
 pub(super) fn vocabulary_sensitivity(weight: u64, adjacency: Adjacency) -> u64 {
     match adjacency {
         Adjacency::AddRemove => weight,
-        Adjacency::ReplaceOne => super::query::root_of(2 * u128::from(weight) * u128::from(weight)),
+        Adjacency::ReplaceOne => {
+            let square = u128::from(weight) * u128::from(weight);
+            square.checked_mul(2).map_or(u64::MAX, super::query::root_of)
+        }
     }
 }
 

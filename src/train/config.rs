@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::kind::ModelKind;
+use super::statement::states_its_cost;
 use super::tune::Candidate;
 use crate::data::Schema;
 use crate::error::{Error, Fallible};
@@ -197,6 +198,12 @@ impl TrainConfig {
         }
         if self.rows.or(schema.rows) == Some(0) {
             return Err(out_of_range("--rows", 0.0, "positive", "leave it out to have the count released"));
+        }
+        if let Some(release) = &schema.released
+            && !states_its_cost(release)?
+        {
+            let cure = "use the file that `rhograd inspect` wrote";
+            return Err(Error::parameter("schema", "states a smaller epsilon than its release has", cure));
         }
         if let Some(release) = schema.released.as_ref().filter(|release| release.adjacency != self.adjacency) {
             let released = release.adjacency;

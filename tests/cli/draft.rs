@@ -58,7 +58,17 @@ fn a_released_schema_is_held_to_its_ledger_and_its_relation() {
     // A cost that is stated lower than it was.
     let schema = draft.json();
     let rho = schema["released"]["rho"].as_str().unwrap();
-    folder.edit("a.schema.json", &format!("\"rho\": \"{rho}\""), "\"rho\": \"0.001\"");
+    folder.edit("a.schema.json", "This schema is", "This schema is harmless and");
+    assert_eq!(folder.run("train a.csv --epsilon 1").code, Some(2));
+    let epsilon = format!("\"epsilon\": \"{}\"", schema["released"]["epsilon"].as_str().unwrap());
+    let said = schema["released"]["epsilon"].as_str().unwrap();
+    folder.write(
+        "a.schema.json",
+        &draft.stdout.replace(&epsilon, "\"epsilon\": \"0.001\"").replace(&format!("({said},"), "(0.001,"),
+    );
+    let small = folder.run("train a.csv --epsilon 1");
+    assert!(small.code == Some(2) && small.stderr.contains("smaller epsilon"), "{small:?}");
+    folder.write("a.schema.json", &draft.stdout.replace(rho, "0.001"));
     folder.succeed("train a.csv --epsilon 1");
     assert_eq!(folder.run("verify a.model.json --ledger a.ledger.sqlite").code, Some(1));
     folder.edit("a.schema.json", "\"rho\": \"0.001\"", "\"rho\": \"none\"");

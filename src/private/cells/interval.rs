@@ -6,6 +6,9 @@ use crate::error::{Error, Fallible};
 /// Equal parts of a public range.
 const PARTS: u32 = 64;
 
+/// More than any number of rows costs.
+const LARGEST_PRICE: f64 = 1e30;
+
 /// Powers of ten of the geometric grid.
 const DECADES: std::ops::Range<i32> = -4..9;
 
@@ -109,7 +112,9 @@ impl<'a> Outside<'a> {
         let priced = self.grid.pairs().zip(self.grid.halvings());
         let score = |((lower, upper), halvings): ((usize, usize), f64)| {
             let outside = (below[lower] + above[upper]).saturating_sub(price.allowed);
-            i128::from(outside) * weight + (halvings * price.halving * weight as f64).round() as i128
+            // A public price of any size leaves room for all rows.
+            let width = (halvings * price.halving * weight as f64).round().clamp(0.0, LARGEST_PRICE);
+            i128::from(outside) * weight + width as i128
         };
         priced.map(score).collect()
     }

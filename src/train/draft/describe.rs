@@ -54,7 +54,8 @@ pub(super) fn schema(
         ignore: Vec::new(),
         columns: Columns::default(),
         draft: !draft.secret,
-        released: Some(release),
+        // Known noise protects nobody, so there is no cost to state, and the mark stays.
+        released: draft.secret.then_some(release),
     };
     describe_target(&mut schema, draft, domain, rows)?;
     for (column, name) in header.iter().enumerate().filter(|(column, _)| *column != target) {

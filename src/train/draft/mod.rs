@@ -210,31 +210,31 @@ impl Draft<'_> {
         Ok(domain)
     }
 
-    /// What all of it cost, and where it stands.
+    /// What all of it costs, and where it stands.
+    ///
+    /// The second run follows from what the first released, so what holds for both together is the cost that was fixed
+    /// before, not the one that came about.
+    ///
+    /// Reference: Rogers, Roth, Ullman and Vadhan 2016 (filters and odometers).
     fn release(&self, ledger: &Ledger) -> Fallible<SchemaRelease> {
-        let fails = total_delta(&self.charges);
-        let together = claim::approximate(&self.charges)?;
+        let (rho, fails) = match self.runs.len() {
+            0 | 1 => (total_rho(&self.charges)?, total_delta(&self.charges)),
+            _ => (self.allowance.rho.clone(), total_delta(&self.charges).max(self.allowance.fails)),
+        };
+        let together = claim::approximate_of(&rho, fails)?;
         let epsilon = decimal_up(together.to_epsilon_optimal(self.allowance.delta)?.value(), DIGITS);
-        let rho = total_rho(&self.charges)?.as_dyadic().to_decimal_up(DIGITS);
+        let rho = rho.as_dyadic().to_decimal_up(DIGITS);
         let delta = decimal_up(self.allowance.delta.value(), DIGITS);
         let approximate_delta = decimal_up(fails, DIGITS);
-        let change = match self.request.adjacency {
-            Adjacency::AddRemove => "adding or removing one row",
-            Adjacency::ReplaceOne => "replacing one row",
-        };
-        let statement = match self.secret {
-            false => "NOT PRIVATE: the noise came from a fixed seed.".into(),
-            true => format!(
-                "This schema is {approximate_delta}-approximate {rho}-zCDP, and hence ({epsilon}, {delta})-differentially \
-                 private, with respect to {change}."
-            ),
-        };
         let place = |run: &Paid| {
             let position = run.reservation().position().filter(|_| ledger.path().is_some())?;
             Some(LedgerPlace { sequence: position.sequence, hash: position.hash.clone() })
         };
         let ledger = self.runs.iter().filter_map(place).collect();
         let adjacency = self.request.adjacency;
-        Ok(SchemaRelease { statement, adjacency, rho, approximate_delta, epsilon, delta, ledger })
+        let mut release =
+            SchemaRelease { statement: String::new(), adjacency, rho, approximate_delta, epsilon, delta, ledger };
+        release.statement = release.sentence();
+        Ok(release)
     }
 }

@@ -4,6 +4,7 @@ use super::DraftRequest;
 use crate::data::Task;
 use crate::error::{Error, Fallible};
 use crate::optim::KindsSeen;
+use crate::private::Grid;
 
 /// A column with fewer cells than this share of the rows is left out.
 const LEAST_FILLED: f64 = 0.05;
@@ -55,6 +56,7 @@ impl Roles {
                 let problem = format!("of {name:?} is {lower}..{upper}");
                 return Err(Error::parameter("--range", problem, "give finite bounds with lower < upper"));
             }
+            Grid::within(*lower, *upper)?;
             declare("--range", name, Kind::Numeric(Some((*lower, *upper))))
         })?;
         request.numeric.iter().try_for_each(|name| declare("--numeric", name, Kind::Numeric(None)))?;

@@ -2,11 +2,29 @@
 
 use super::facts::{Facts, ReleaseFacts};
 use crate::accounting::claim;
+use crate::accounting::notion::{ApproximateZcdp, Zcdp};
+use crate::data::SchemaRelease;
 use crate::error::{Error, Fallible};
+use crate::num::round::up;
 use crate::optim::HELD_OUT;
+use crate::privacy::Delta;
 use crate::private::{Planned, Query};
 use crate::train::config::LARGEST_HOLDOUT;
 use crate::train::plan::training_rows;
+
+/// Whether the epsilon of a released schema follows from the rho that it states.
+pub(in crate::train) fn states_its_cost(release: &SchemaRelease) -> Fallible<bool> {
+    let (Some((rho, fails)), Ok(epsilon), Ok(delta)) =
+        (release.cost(), release.epsilon.parse::<f64>(), release.delta.parse().map(Delta::new))
+    else {
+        return Ok(false);
+    };
+    let ln_fails = if fails == 0.0 { f64::NEG_INFINITY } else { up(fails.ln(), 2).min(0.0) };
+    let cost = ApproximateZcdp::new(ln_fails, Zcdp::new(0.0, rho)?)?;
+    // Rounding the rho that is stated may lift epsilon by as much.
+    let least = cost.to_epsilon_optimal(delta?)?.value() * (1.0 - 1e-5);
+    Ok(epsilon >= least)
+}
 
 /// Every event costs what its query says, and nothing was used that no release records.
 pub(super) fn check_releases(facts: &Facts) -> Fallible<()> {
@@ -21,7 +39,7 @@ pub(super) fn check_releases(facts: &Facts) -> Fallible<()> {
             return Err(damaged("a sensitivity does not follow from its query and the adjacency"));
         }
         query.check()?;
-        if query.is_of_cells() {
+        if query.all().into_iter().any(Query::is_of_cells) {
             return Err(damaged("records a release that no training makes"));
         }
         if !(*unit > 0.0 && unit.is_finite()) {
@@ -29,7 +47,7 @@ pub(super) fn check_releases(facts: &Facts) -> Fallible<()> {
         }
     }
     if let Some(release) = &facts.released_schema
-        && (release.cost().is_none() || release.adjacency != facts.adjacency)
+        && (!states_its_cost(release)? || release.adjacency != facts.adjacency)
     {
         return Err(damaged("the release of the schema states no cost, or one under another relation"));
     }

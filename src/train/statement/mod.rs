@@ -26,6 +26,7 @@ use crate::num::round::{decimal_up, up};
 use crate::privacy::{Adjacency, Delta, add_deltas, total_rho};
 
 use check::check_releases;
+pub(super) use check::states_its_cost;
 pub use facts::{Facts, LedgerFacts, ReleaseFacts};
 pub use guarantee::Guarantee;
 use mechanism::MechanismPart;
@@ -144,8 +145,12 @@ fn sentence(facts: &Facts, guarantee: &Guarantee, faults: &[String]) -> String {
         None if facts.chooses() => format!("are {}-zCDP and", guarantee.rho_upper),
         None => format!("are {}-zCDP, and hence", guarantee.rho_upper),
     };
+    let besides = match facts.released_schema {
+        Some(_) => " The schema was released from the same rows, at a cost of its own: the limits name it.",
+        None => "",
+    };
     format!(
-        "Model, log and this statement together {why} ({}, {})-differentially private, with respect to {change}.",
+        "Model, log and this statement together {why} ({}, {})-differentially private, with respect to {change}.{besides}",
         guarantee.epsilon, guarantee.delta
     )
 }
