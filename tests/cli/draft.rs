@@ -64,11 +64,11 @@ fn a_released_schema_is_held_to_its_ledger_and_its_relation() {
     let said = schema["released"]["epsilon"].as_str().unwrap();
     folder.write(
         "a.schema.json",
-        &draft.stdout.replace(&epsilon, "\"epsilon\": \"0.001\"").replace(&format!("({said},"), "(0.001,"),
+        draft.stdout.replace(&epsilon, "\"epsilon\": \"0.001\"").replace(&format!("({said},"), "(0.001,"),
     );
     let small = folder.run("train a.csv --epsilon 1");
     assert!(small.code == Some(2) && small.stderr.contains("smaller epsilon"), "{small:?}");
-    folder.write("a.schema.json", &draft.stdout.replace(rho, "0.001"));
+    folder.write("a.schema.json", draft.stdout.replace(rho, "0.001"));
     folder.succeed("train a.csv --epsilon 1");
     assert_eq!(folder.run("verify a.model.json --ledger a.ledger.sqlite").code, Some(1));
     folder.edit("a.schema.json", "\"rho\": \"0.001\"", "\"rho\": \"none\"");
