@@ -128,7 +128,7 @@ impl PrivateDataset {
         Ok(self.sensitive(self.rows.sum(&Pass::Moments(*weights))?, &query))
     }
 
-    /// The clipped Gram matrix as a weighted upper triangle, see [`gram_sum`].
+    /// The clipped Gram matrix as a weighted upper triangle, see [`crate::kernel::gram_sum`].
     ///
     /// # Privacy
     /// A row's matrix has Frobenius norm at most `bound`, checked in integers; replacing a row moves the sum by
@@ -152,7 +152,7 @@ impl PrivateDataset {
         Ok((part(chosen), part(&rest)))
     }
 
-    /// The Hessian sum of a loss as a weighted upper triangle, see [`hessian_sum`]; `weights` in feature coordinates.
+    /// The Hessian sum of a loss as a weighted upper triangle, see [`crate::kernel::hessian_sum`]; `weights` in feature coordinates.
     ///
     /// A row's multiplier is `most` at the largest curvature that the loss has.
     ///
