@@ -170,11 +170,12 @@ fn the_fast_sum_equals_the_naive_loop() {
 }
 
 /// Shapes that reach every path: odd columns, tails of four, whole groups of categories, columns too wide for a group, and
-/// tiles large enough to be blocks of their own.
+/// tiles too large for blocks, in runs of an odd and an even number of them.
 #[test]
 fn every_instruction_set_gives_the_same_bits() {
     let mut rng = ChaCha8Rng::seed_from_u64(5);
     let bound = 3_000 * FULL_SCALE as u64;
+    let single = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
     for (numeric, levels, n) in [
         (0, vec![9, 16, 7, 15, 6, 5, 2, 42, 3, 3], 2_000),
         (1, vec![3_000, 2, 5_000], 700),
@@ -182,6 +183,7 @@ fn every_instruction_set_gives_the_same_bits() {
         (34, vec![], 1_500),
         (131, vec![4], 1_111),
         (4_501, vec![2], 200),
+        (4_100, vec![9, 16, 7], 250),
     ] {
         let shape = Shape::new(numeric, &levels);
         let raw: Vec<RawRow> = (0..n).map(|_| random_row(&mut rng, &shape)).collect();
@@ -193,7 +195,9 @@ fn every_instruction_set_gives_the_same_bits() {
         let expected = naive::clipped_sum(&rows, &caps, &step, wild_slope);
         let expected_both = naive::clipped_class_sum(&rows, &caps, &both, wild_slopes);
         for level in Level::available() {
-            assert_eq!(clipped_sum_on(level, &rows, &caps, &step, wild_slope), expected, "{level:?} {numeric}");
+            let sum = || clipped_sum_on(level, &rows, &caps, &step, wild_slope);
+            assert_eq!(sum(), expected, "{level:?} {numeric}");
+            assert_eq!(single.install(sum), expected, "{level:?} {numeric}, one thread");
             let sums = clipped_class_sum_on(level, &rows, &caps, &both, wild_slopes);
             assert_eq!(sums, expected_both, "{level:?} {numeric}");
         }
@@ -216,15 +220,19 @@ fn joint_sums_of_categories_do_not_overflow() {
 
 #[test]
 fn the_largest_possible_sums_do_not_overflow() {
-    // Every multiplier at its cap and every value at full scale, over several whole blocks.
-    let shape = Shape::new(2, &[]);
-    let row = RawRow { numeric: vec![FULL_SCALE, -FULL_SCALE], codes: vec![], label: 0, null: false };
-    let rows = build(&shape, std::iter::repeat_n(&row, 5_000));
-    let bound = 1u64 << 40;
-    let caps = Caps::new(&rows, bound);
-    let total = clipped_sum(&rows, &caps, &step(&[0.0; 3], bound), |_, _| 1.0);
-    let each = i64::from(MAX_MULTIPLIER) * i64::from(FULL_SCALE) * 5_000;
-    assert_eq!(total, [each, -each, each]);
+    // Every multiplier at its cap and every value at full scale, over several whole blocks, or tiles too large for them.
+    for (columns, count) in [(2, 5_000), (4_200, 400)] {
+        let row =
+            RawRow { numeric: [FULL_SCALE, -FULL_SCALE].repeat(columns / 2), codes: vec![], label: 0, null: false };
+        let rows = build(&Shape::new(columns, &[]), std::iter::repeat_n(&row, count));
+        let bound = 1u64 << 50;
+        let caps = Caps::new(&rows, bound);
+        let total = clipped_sum(&rows, &caps, &step(&vec![0.0; columns + 1], bound), |_, _| 1.0);
+        let each = i64::from(MAX_MULTIPLIER) * i64::from(FULL_SCALE) * count as i64;
+        let mut expected = [each, -each].repeat(columns / 2);
+        expected.push(each);
+        assert_eq!(total, expected);
+    }
 }
 
 proptest! {

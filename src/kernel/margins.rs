@@ -7,7 +7,7 @@ use super::simd::{Column, Level, WithWords, Words};
 use super::{LANES, Rows};
 
 /// Columns whose products are added up in 32 bits: `16 * 4096 * 32767 < 2^31`.
-const CHUNK: usize = 16;
+pub(super) const CHUNK: usize = 16;
 
 /// Bits of the lower part of a numeric coefficient; the upper part has as many and a sign.
 const LOW_BITS: u32 = 12;
@@ -72,22 +72,17 @@ impl Margins {
         Level::best().run(OneTile { margins: self, rows, tile })
     }
 
-    /// The numeric part of the margins of a tile, upper and lower; asks for the columns `ahead` meanwhile.
+    /// The numeric part of the margins of a tile; asks for the columns `ahead` meanwhile.
     #[inline(always)]
     pub(super) fn numeric<W: Words>(&self, words: W, columns: &[Column], ahead: &[Column]) -> Numeric {
-        let mut sums = Numeric { upper: [0.0; LANES], lower: [0.0; LANES] };
+        let mut sums = Numeric::ZERO;
         let mut ahead = ahead.iter();
         for (columns, pairs) in columns.chunks(CHUNK).zip(self.numeric.chunks(CHUNK / 2)) {
             let (mut upper, mut lower) = ([0i32; LANES], [0i32; LANES]);
             for part in 0..W::PARTS {
-                let mut up = [words.zero(); 2];
-                let mut low = [words.zero(); 2];
+                let (mut up, mut low) = ([words.zero(); 2], [words.zero(); 2]);
                 for (columns, pair) in columns.chunks(2).zip(pairs) {
-                    let second = columns.get(1).map_or(words.zero(), |column| words.load(column, part));
-                    let both = words.pairs(words.load(&columns[0], part), second);
-                    let (u, l) = (words.everywhere(pair.upper), words.everywhere(pair.lower));
-                    up = [words.add_products(up[0], both[0], u), words.add_products(up[1], both[1], u)];
-                    low = [words.add_products(low[0], both[0], l), words.add_products(low[1], both[1], l)];
+                    (up, low) = pair.add(words, columns, part, up, low);
                     if part == 0 {
                         ahead.by_ref().take(2).for_each(|column| words.prefetch(column));
                     }
@@ -95,12 +90,42 @@ impl Margins {
                 words.rows(up, &mut upper, part);
                 words.rows(low, &mut lower, part);
             }
-            for lane in 0..LANES {
-                sums.upper[lane] += upper[lane] as f32;
-                sums.lower[lane] += lower[lane] as f32;
-            }
+            sums.add(&upper, &lower);
         }
         sums
+    }
+
+    /// Adds the `index`-th [`CHUNK`] columns of two tiles to their margins; asks for as many columns `ahead` meanwhile.
+    ///
+    /// Single tiles go by [`Margins::numeric`]: one form for one and two tiles cost them a tenth with registers of 256 bits.
+    #[inline(always)]
+    pub(super) fn add_chunk<'a, W: Words>(
+        &self,
+        words: W,
+        index: usize,
+        [one, two]: [&[Column]; 2],
+        sums: &mut [Numeric; 2],
+        ahead: &mut impl Iterator<Item = [&'a Column; 2]>,
+    ) {
+        let pairs = self.numeric.chunks(CHUNK / 2).nth(index).unwrap_or_default();
+        let (mut upper, mut lower) = ([[0i32; LANES]; 2], [[0i32; LANES]; 2]);
+        for part in 0..W::PARTS {
+            let (mut up, mut low) = ([[words.zero(); 2]; 2], [[words.zero(); 2]; 2]);
+            for ((one, two), pair) in one.chunks(2).zip(two.chunks(2)).zip(pairs) {
+                (up[0], low[0]) = pair.add(words, one, part, up[0], low[0]);
+                (up[1], low[1]) = pair.add(words, two, part, up[1], low[1]);
+                if part == 0 {
+                    ahead.take(2).flatten().for_each(|column| words.prefetch(column));
+                }
+            }
+            for tile in 0..2 {
+                words.rows(up[tile], &mut upper[tile], part);
+                words.rows(low[tile], &mut lower[tile], part);
+            }
+        }
+        for tile in 0..2 {
+            sums[tile].add(&upper[tile], &lower[tile]);
+        }
     }
 
     /// Adds the integer coefficients of the categories in some columns of a tile.
@@ -135,9 +160,24 @@ impl Margins {
 }
 
 /// Sums of products with the upper and the lower parts of the coefficients.
+#[derive(Clone, Copy)]
 pub(super) struct Numeric {
     upper: [f32; LANES],
     lower: [f32; LANES],
+}
+
+impl Numeric {
+    /// Of no columns yet.
+    pub(super) const ZERO: Numeric = Numeric { upper: [0.0; LANES], lower: [0.0; LANES] };
+
+    /// Adds exact sums over [`CHUNK`] columns.
+    #[inline(always)]
+    fn add(&mut self, upper: &[i32; LANES], lower: &[i32; LANES]) {
+        for lane in 0..LANES {
+            self.upper[lane] += upper[lane] as f32;
+            self.lower[lane] += lower[lane] as f32;
+        }
+    }
 }
 
 struct OneTile<'a> {
@@ -161,6 +201,24 @@ impl Pair {
     fn new(pair: &[i32]) -> Self {
         let part = |f: fn(i32) -> i32| [0, 1].map(|i| pair.get(i).map_or(0, |&w| f(w) as i16));
         Pair { upper: part(|w| w >> LOW_BITS), lower: part(|w| w & ((1 << LOW_BITS) - 1)) }
+    }
+
+    /// Adds one or two columns times their coefficients, to the sums for the upper parts and to those for the lower.
+    #[inline(always)]
+    fn add<W: Words>(
+        &self,
+        words: W,
+        columns: &[Column],
+        part: usize,
+        up: [W::Register; 2],
+        low: [W::Register; 2],
+    ) -> ([W::Register; 2], [W::Register; 2]) {
+        let second = columns.get(1).map_or(words.zero(), |column| words.load(column, part));
+        let both = words.pairs(words.load(&columns[0], part), second);
+        let (u, l) = (words.everywhere(self.upper), words.everywhere(self.lower));
+        let up = [words.add_products(up[0], both[0], u), words.add_products(up[1], both[1], u)];
+        let low = [words.add_products(low[0], both[0], l), words.add_products(low[1], both[1], l)];
+        (up, low)
     }
 }
 

@@ -1,8 +1,11 @@
 //! The fused full-batch pass: margin, slope, verified integer clip, exact accumulation.
 
+mod wide;
+
 use std::ops::Range;
 
 use rayon::prelude::*;
+use wide::Wide;
 
 use super::groups::{Table, look_up};
 use super::margins::Margins;
@@ -16,7 +19,7 @@ pub(super) const MAX_TILES: usize = 16;
 /// Bytes of rows that a block may have, so that its second pass reads from the first-level cache.
 const BLOCK_BYTES: usize = 8 << 10;
 
-/// A larger tile is a block of its own: one block should fit a second-level cache.
+/// A larger tile is a block of its own, since one block should fit a second-level cache; see [`wide`].
 const LARGE_TILE: usize = 256 << 10;
 
 /// How far ahead of the first pass memory is asked for, in columns of 64 bytes.
@@ -65,10 +68,16 @@ pub fn clipped_sum_on(
     let tables = rows.groups.tables(rows.shape(), &plan.margins);
     let new = || Totals::new(rows, rows.groups.len());
     let run = |mut totals: Totals, tiles: Range<usize>| {
-        level.run(Task { plan: &plan, tables: &tables, tiles, slope: &slope, totals: &mut totals });
+        let task = Task { plan: &plan, tables: &tables, tiles, slope: &slope, totals: &mut totals };
+        // Apart, so that neither is compiled worse for the other.
+        if plan.is_wide() {
+            level.run(Wide(task))
+        } else {
+            level.run(task)
+        }
         totals
     };
-    over_tiles(rows, plan.block, new, run, |a, b| a.merge(b, rows)).coefficients(rows)
+    over_tiles(rows, plan.run_of_tiles(), new, run, |a, b| a.merge(b, rows)).coefficients(rows)
 }
 
 /// Adds up a pass over all tiles, in parallel where there is enough to do.

@@ -60,27 +60,31 @@ impl Totals {
         let mut ahead = ahead.iter();
         for (m, tiles) in multipliers.chunks(2).zip(columns.chunks(2 * width)) {
             match m {
-                [m] => self.add_tiles(words, [tiles], [m], &mut ahead),
+                [m] => self.add_columns(words, 0, [tiles], [m], &mut ahead),
                 [m, n] => {
                     let (one, two) = tiles.split_at(width);
-                    self.add_tiles(words, [one, two], [m, n], &mut ahead);
+                    self.add_columns(words, 0, [one, two], [m, n], &mut ahead);
                 }
                 _ => {}
             }
         }
     }
 
-    /// Adds one or two tiles. Four neighbouring 32-bit lanes then hold 16 rows at most: `16 * 4095 * 32767 < 2^31`.
+    /// Adds the columns from `first` on of one or two tiles; asks for a column `ahead` for every four.
+    ///
+    /// Four neighbouring 32-bit lanes then hold 16 rows at most: `16 * 4095 * 32767 < 2^31`.
     #[inline(always)]
-    fn add_tiles<'a, W: Words, const N: usize>(
+    pub(super) fn add_columns<'a, W: Words, const N: usize>(
         &mut self,
         words: W,
+        first: usize,
         tiles: [&[Column]; N],
         m: [&Column; N],
         ahead: &mut impl Iterator<Item = &'a Column>,
     ) {
         let quads = tiles.map(|tile| tile.as_chunks::<QUAD>());
-        let (totals, last) = self.numeric.as_chunks_mut::<QUAD>();
+        const { assert!(N <= 2) };
+        let (totals, last) = self.numeric[first..][..tiles[0].len()].as_chunks_mut::<QUAD>();
         let product = |columns: [&Column; N], part: usize| {
             let mut sum = words.zero();
             for n in 0..N {
