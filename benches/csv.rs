@@ -67,13 +67,13 @@ fn loading(c: &mut Criterion) {
         let cache = RowCache::new(&trial.path.with_extension("rows"), false).expect("a folder");
         // Until the clock of the file system has moved on, a cache is compared by all bytes of the data.
         std::thread::sleep(Duration::from_millis(200));
-        cache.load(&trial.schema, &file, &encoder, &|_| ()).expect("rows");
+        cache.load(&trial.schema, &file, &encoder, &|_| Ok(())).expect("rows");
         let mut group = c.benchmark_group(trial.name);
         group.sample_size(10).throughput(Throughput::Bytes(file.size()));
-        group.bench_function("text", |b| b.iter(|| encoder.encode(&file, &|_| ()).expect("rows")));
+        group.bench_function("text", |b| b.iter(|| encoder.encode(&file, &|_| Ok(())).expect("rows")));
         group.bench_function("cache", |b| {
             b.iter(|| {
-                let (rows, _, used) = cache.load(&trial.schema, &file, &encoder, &|_| ()).expect("rows");
+                let (rows, _, used) = cache.load(&trial.schema, &file, &encoder, &|_| Ok(())).expect("rows");
                 assert_eq!(used, CacheUse::Used);
                 rows
             });

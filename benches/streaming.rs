@@ -40,7 +40,7 @@ fn streaming(c: &mut Criterion) {
     let encoder = Encoder::new(&schema, &file, true).expect("the columns");
     let limit = MemoryLimit::always_streaming(1 << 20);
     let kept = RowCache::new(&cache, false).expect("a folder");
-    let (streamed, ..) = kept.stream(&schema, &file, &encoder, limit, &|_| ()).expect("rows");
+    let (streamed, ..) = kept.stream(&schema, &file, &encoder, limit, &|_| Ok(())).expect("rows");
     let whole = streamed.read_all().expect("rows");
     let weights = vec![0.1; whole.shape().dimension()];
     let clips_of = |rows: &Rows| Caps::new(rows, 1 << 26);

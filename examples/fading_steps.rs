@@ -77,7 +77,7 @@ fn main() -> Fallible<()> {
     let file = CsvFile::open(&folder.join("fair.csv"))?;
     let schema = Schema::read(&folder.join("fair.schema.json"))?;
     let config = TrainConfig::new(Budget::Epsilon(Epsilon::new(1.0)?, Some(Delta::new(1e-6)?)));
-    let loaded = load_with(&config, schema, &file, &|_, _| (), &FadingSteps::plan)?;
+    let loaded = load_with(&config, schema, &file, &|_, _| Ok(()), &FadingSteps::plan)?;
     let (trained, _) = train(loaded, &mut Ledger::in_memory()?, NoiseSource::from_os()?, &mut |_| Ok(()))?;
     println!("{}", trained.model.statement.statement);
     if let Metrics::Label { accuracy, auc, .. } = evaluate(&trained.model, &file)? {

@@ -149,7 +149,7 @@ fn an_l2_penalty_shrinks_with_every_algorithm_that_takes_one() {
     let fit = |algorithm, l2| {
         let settings = Settings { l2, ..Settings::default() };
         let config = TrainConfig { settings, ..config(algorithm, Adjacency::AddRemove, 100.0) };
-        let loaded = load(&config, schema.clone(), &file, &|_, _| ()).unwrap();
+        let loaded = load(&config, schema.clone(), &file, &|_, _| Ok(())).unwrap();
         let noise = NoiseSource::insecure_from_seed(3);
         let (trained, _) = train(loaded, &mut Ledger::in_memory().unwrap(), noise, &mut |_| Ok(())).unwrap();
         match evaluate(&trained.model, &file).unwrap() {
@@ -181,7 +181,7 @@ fn synthetic(folder: &Path, task: Task) -> (PathBuf, Schema) {
 
 fn score(algorithm: Algorithm, adjacency: Adjacency, path: &Path, schema: &Schema, epsilon: f64) -> f64 {
     let file = CsvFile::open(path).unwrap();
-    let loaded = load(&config(algorithm, adjacency, epsilon), schema.clone(), &file, &|_, _| ()).unwrap();
+    let loaded = load(&config(algorithm, adjacency, epsilon), schema.clone(), &file, &|_, _| Ok(())).unwrap();
     let noise = NoiseSource::insecure_from_seed(3);
     let (trained, mut paid) = train(loaded, &mut Ledger::in_memory().unwrap(), noise, &mut |_| Ok(())).unwrap();
     assert!(paid.permit().is_err(), "every paid release was made");

@@ -46,7 +46,7 @@ impl Desk {
         stop: Option<u64>,
     ) -> Fallible<ModelFile> {
         let (schema, file) = source(config);
-        let loaded = load(config, schema, &file, &|_, _| ())?;
+        let loaded = load(config, schema, &file, &|_, _| Ok(()))?;
         let mut ledger = self.ledger();
         let checkpoint = Checkpoint::open(&self.checkpoint())?;
         let (trained, paid) = train_from(checkpoint, data, loaded, &mut ledger, noise, &mut |entry| {
@@ -102,7 +102,7 @@ fn told(model: &ModelFile) -> String {
 
 fn uninterrupted(config: &TrainConfig) -> ModelFile {
     let (schema, file) = source(config);
-    let loaded = load(config, schema, &file, &|_, _| ()).unwrap();
+    let loaded = load(config, schema, &file, &|_, _| Ok(())).unwrap();
     train(loaded, &mut Ledger::in_memory().unwrap(), seed(), &mut |_| Ok(())).unwrap().0.model
 }
 

@@ -108,7 +108,7 @@ fn outcome(config: &TrainConfig, schema: &Schema, csv: &str, folder: &Path) -> R
     let path = folder.join("t.csv");
     std::fs::write(&path, csv).unwrap();
     let file = CsvFile::open(&path).unwrap();
-    let loaded = load(config, schema.clone(), &file, &|_, _| ()).map_err(|e| e.to_string())?;
+    let loaded = load(config, schema.clone(), &file, &|_, _| Ok(())).map_err(|e| e.to_string())?;
     let mut ledger = Ledger::in_memory().unwrap();
     let (mut log, mut layouts) = (String::new(), String::new());
     let noise = NoiseSource::insecure_from_seed(11);

@@ -61,7 +61,7 @@ fn run(config: &TrainConfig, schema: &Schema, csv: &str, seed: u64) -> (ModelFil
     let path = directory.path().join("t.csv");
     std::fs::write(&path, csv).unwrap();
     let file = CsvFile::open(&path).unwrap();
-    let loaded = load(config, schema.clone(), &file, &|_, _| ()).unwrap();
+    let loaded = load(config, schema.clone(), &file, &|_, _| Ok(())).unwrap();
     let mut log = String::new();
     let mut ledger = Ledger::in_memory().unwrap();
     let (trained, mut paid) = train(loaded, &mut ledger, NoiseSource::insecure_from_seed(seed), &mut |entry| {

@@ -109,7 +109,7 @@ fn cluster(cuts: &[usize], number: bool, fault: Fault) -> Simulated {
     let folder = tempfile::tempdir().unwrap();
     let pack = |place: usize, lines: std::ops::Range<usize>| {
         let file = file(folder.path(), &format!("{place}.csv"), lines, number);
-        let (rows, _) = Encoder::new(&schema(number), &file, true).unwrap().encode(&file, &|_| ()).unwrap();
+        let (rows, _) = Encoder::new(&schema(number), &file, true).unwrap().encode(&file, &|_| Ok(())).unwrap();
         Worker::pack(&rows, place as u32).unwrap()
     };
     let packed: Vec<Vec<u8>> = cuts.windows(2).enumerate().map(|(place, cut)| pack(place, cut[0]..cut[1])).collect();
@@ -137,7 +137,7 @@ fn bits(loaded: Loaded, ledger: &mut Ledger) -> Fallible<(String, Vec<String>)> 
 fn here(config: &TrainConfig, rows: usize, number: bool) -> (String, Vec<String>) {
     let folder = tempfile::tempdir().unwrap();
     let file = file(folder.path(), "all.csv", 0..rows, number);
-    let loaded = load(config, schema(number), &file, &|_, _| ()).unwrap();
+    let loaded = load(config, schema(number), &file, &|_, _| Ok(())).unwrap();
     bits(loaded, &mut Ledger::in_memory().unwrap()).unwrap()
 }
 

@@ -83,14 +83,14 @@ impl Trial {
     }
 
     fn in_memory(&self, config: &TrainConfig) -> Loaded {
-        load(config, self.schema.clone(), &self.file(), &|_, _| ()).unwrap()
+        load(config, self.schema.clone(), &self.file(), &|_, _| Ok(())).unwrap()
     }
 
     /// Loads for streaming, into a cache where there is to be one.
     fn streamed(&self, config: &TrainConfig, segment_bytes: usize, cache: bool) -> Fallible<Loaded> {
         let cache = cache.then(|| RowCache::new(&self.cache_path(), false).unwrap());
         let limit = MemoryLimit::always_streaming(segment_bytes);
-        load_within(config, self.schema.clone(), &self.file(), cache.as_ref(), limit, &|_, _| ())
+        load_within(config, self.schema.clone(), &self.file(), cache.as_ref(), limit, &|_, _| Ok(()))
     }
 }
 
@@ -232,7 +232,7 @@ fn refused(config: &TrainConfig, name: &str) {
     let trial = Trial::new(Target::Label, ROWS);
     // Also where everything would fit: what is refused must not depend on the number of rows.
     for limit in [MemoryLimit::always_streaming(1), MemoryLimit::new(1 << 40).unwrap()] {
-        let Err(error) = load_within(config, trial.schema.clone(), &trial.file(), None, limit, &|_, _| ()) else {
+        let Err(error) = load_within(config, trial.schema.clone(), &trial.file(), None, limit, &|_, _| Ok(())) else {
             panic!("{name} was not refused");
         };
         let error = error.to_string();
@@ -270,7 +270,7 @@ fn rows_that_fit_the_limit_are_held_in_memory() {
     let config = config(Algorithm::Whitened, Adjacency::AddRemove);
     let load_in = |bytes| {
         let limit = MemoryLimit::new(bytes).unwrap();
-        load_within(&config, trial.schema.clone(), &trial.file(), None, limit, &|_, _| ()).unwrap()
+        load_within(&config, trial.schema.clone(), &trial.file(), None, limit, &|_, _| Ok(())).unwrap()
     };
     let loaded = load_in(10_000_000);
     assert!(!loaded.streamed);
@@ -285,7 +285,7 @@ fn clips_that_are_kept_belong_to_their_parts() {
     for algorithm in [Algorithm::Whitened, Algorithm::DpGd] {
         let config = config(algorithm, Adjacency::AddRemove);
         let (expected, _) = bits(trial.in_memory(&config), 2, &mut |_| ());
-        let loaded = load_within(&config, trial.schema.clone(), &trial.file(), None, limit, &|_, _| ()).unwrap();
+        let loaded = load_within(&config, trial.schema.clone(), &trial.file(), None, limit, &|_, _| Ok(())).unwrap();
         assert!(loaded.streamed);
         assert_eq!(bits(loaded, 2, &mut |_| ()).0.unwrap(), expected.unwrap());
     }

@@ -41,7 +41,7 @@ fn a_table_trains_and_predicts_as_its_file_does() {
     for (name, adjacency) in [("fair", Adjacency::AddRemove), ("randhie", Adjacency::ReplaceOne)] {
         let (names, cells, schema, file) = shipped(name);
         let config = TrainConfig { adjacency, ..TrainConfig::new(Budget::Epsilon(Epsilon::new(1.0).unwrap(), None)) };
-        let expected = trained(load(&config, schema.clone(), &file, &|_, _| ()).unwrap());
+        let expected = trained(load(&config, schema.clone(), &file, &|_, _| Ok(())).unwrap());
         let turned = cells.t().as_standard_layout().into_owned();
         for columns in [table(&names, cells.columns().into_iter()), table(&names, turned.rows().into_iter())] {
             let model = trained(load_table(&config, schema.clone(), &columns).unwrap());
@@ -65,7 +65,7 @@ fn a_missing_feature_is_refused_before_anything_is_charged() {
 fn effects_are_those_of_the_predictions() {
     let (names, cells, schema, file) = shipped("randhie");
     let config = TrainConfig::new(Budget::Epsilon(Epsilon::new(10.0).unwrap(), None));
-    let model = trained(load(&config, schema, &file, &|_, _| ()).unwrap());
+    let model = trained(load(&config, schema, &file, &|_, _| Ok(())).unwrap());
     let all = effects(&model);
     assert_eq!(all.last().unwrap().name, "(intercept)");
     // One more unit of a feature that stays within its range moves a prediction by the effect of the feature.

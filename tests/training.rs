@@ -26,7 +26,7 @@ fn config(epsilon: f64, delta: f64) -> TrainConfig {
 
 fn run(name: &str, config: &TrainConfig, noise: NoiseSource) -> (ModelFile, Vec<LogEntry>) {
     let file = CsvFile::open(&repository(&format!("{name}.csv"))).unwrap();
-    let loaded = load(config, schema(name), &file, &|_, _| ()).unwrap();
+    let loaded = load(config, schema(name), &file, &|_, _| Ok(())).unwrap();
     let mut log = Vec::new();
     let mut ledger = Ledger::in_memory().unwrap();
     let (trained, _) = train(loaded, &mut ledger, noise, &mut |entry| {
@@ -94,7 +94,7 @@ broken
                         for adjacency in [Adjacency::AddRemove, Adjacency::ReplaceOne] {
                             let config = TrainConfig { rows, standardise, adjacency, ..config(1.0, 1e-6) };
                             let file = CsvFile::open(&path).unwrap();
-                            let loaded = load(&config, schema.clone(), &file, &|_, _| ()).unwrap();
+                            let loaded = load(&config, schema.clone(), &file, &|_, _| Ok(())).unwrap();
                             let noise = NoiseSource::insecure_from_seed(3);
                             let mut ledger = Ledger::in_memory().unwrap();
                             let (trained, mut paid) = train(loaded, &mut ledger, noise, &mut |_| Ok(()))

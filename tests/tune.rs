@@ -34,7 +34,7 @@ fn with_grid(config: TrainConfig, grid: &str) -> TrainConfig {
 
 fn run(config: &TrainConfig, seed: u64) -> Fallible<(ModelFile, Vec<LogEntry>)> {
     let file = CsvFile::open(&repository("fair.csv")).unwrap();
-    let loaded = load(config, schema(), &file, &|_, _| ())?;
+    let loaded = load(config, schema(), &file, &|_, _| Ok(()))?;
     let mut log = Vec::new();
     let mut ledger = Ledger::in_memory().unwrap();
     let noise = NoiseSource::insecure_from_seed(seed);

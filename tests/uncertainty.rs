@@ -38,7 +38,7 @@ fn fit(label: bool, epsilon: f64, seed: u64) -> ModelFile {
     let schema = format!(r#"{{"name":"t",{target},"target":"y","columns":{{{columns}}}}}"#);
     let schema = Schema::parse(&schema, &path).unwrap();
     let budget = Budget::Epsilon(Epsilon::new(epsilon).unwrap(), Some(Delta::new(1e-6).unwrap()));
-    let loaded = load(&TrainConfig::new(budget), schema, &CsvFile::open(&path).unwrap(), &|_, _| ()).unwrap();
+    let loaded = load(&TrainConfig::new(budget), schema, &CsvFile::open(&path).unwrap(), &|_, _| Ok(())).unwrap();
     let noise = NoiseSource::insecure_from_seed(seed);
     train(loaded, &mut Ledger::in_memory().unwrap(), noise, &mut |_| Ok(())).unwrap().0.model
 }

@@ -65,7 +65,7 @@ impl Silent {
         let path = std::env::temp_dir().join(name);
         std::fs::write(&path, self.csv()).map_err(|e| Error::io(&path, "write it", e))?;
         let trained = CsvFile::open(&path).and_then(|file| {
-            let loaded = load(config, self.schema()?, &file, &|_, _| ())?;
+            let loaded = load(config, self.schema()?, &file, &|_, _| Ok(()))?;
             let steps = loaded.plan().steps() as f64;
             let noise_multiplier = loaded.plan().charges().last().map_or(f64::NAN, |charge| charge.noise_multiplier());
             let (trained, _) = train(loaded, &mut Ledger::in_memory()?, noise(seed), &mut |_| Ok(()))?;

@@ -106,7 +106,7 @@ pub fn encoded(file: &[u8], schema: &str) -> Rows {
     let schema = Schema::parse(schema, Path::new("trial.schema.json")).expect("a schema");
     let table = CsvFile::open(on_disk.path()).expect("a table");
     let encoder = Encoder::new(&schema, &table, true).expect("the declared columns");
-    encoder.encode(&table, &|_| ()).expect("a readable file").0
+    encoder.encode(&table, &|_| Ok(())).expect("a readable file").0
 }
 
 /// Sums of logistic gradients clipped to `bound` grid steps, by rhograd's kernel; `clip_norm` is what [`BOUND`] stands for.

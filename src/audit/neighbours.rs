@@ -163,7 +163,7 @@ pub(super) fn loaded<'a>(
 ) -> Fallible<Loaded> {
     // The file must be there until its lines have been read.
     let kept = file_of(lines)?;
-    load(config, schema, &CsvFile::open(kept.path())?, &|_, _| ())
+    load(config, schema, &CsvFile::open(kept.path())?, &|_, _| Ok(()))
 }
 
 /// The lines in a file.

@@ -99,7 +99,7 @@ impl RowCache {
         schema: &Schema,
         file: &CsvFile,
         encoder: &Encoder,
-        progress: &(dyn Fn(u64) + Sync),
+        progress: &(dyn Fn(u64) -> Fallible<()> + Sync),
     ) -> Fallible<(Rows, LoadReport, CacheUse)> {
         let stamp = stamp_of(file)?;
         let key = key(schema, file, encoder);
@@ -108,7 +108,7 @@ impl RowCache {
             Found::Unusable(why) => Some(why),
             Found::Fitting(fitting) => match fitting.reader.read_all() {
                 Ok(rows) => {
-                    progress(file.size());
+                    progress(file.size())?;
                     if !fitting.known && settled(stamp) {
                         // The next start need not read the data then. If this fails, it does.
                         let note = Note { stamp: stamp.clone(), settled: true, ..fitting.note.clone() };
@@ -141,7 +141,7 @@ impl RowCache {
         file: &CsvFile,
         encoder: &Encoder,
         limit: MemoryLimit,
-        progress: &(dyn Fn(u64) + Sync),
+        progress: &(dyn Fn(u64) -> Fallible<()> + Sync),
     ) -> Fallible<(RowStream, LoadReport, CacheUse)> {
         let stamp = stamp_of(file)?;
         let key = key(schema, file, encoder);
@@ -154,7 +154,7 @@ impl RowCache {
                 let rows = RowStream::new(reader, folder, limit)?;
                 match rows.check() {
                     Ok(()) => {
-                        progress(file.size());
+                        progress(file.size())?;
                         return Ok((rows, note.report, CacheUse::Used));
                     }
                     Err(error) => Some(error.to_string()),

@@ -19,11 +19,15 @@ use crate::kernel::{BulkBuilder, FULL_SCALE, LANES, Rows};
 const SPOOLED_BYTES: usize = 16 << 20;
 
 impl Encoder {
-    /// Encodes every line of the file in parallel; `progress` hears the bytes of the file read so far.
+    /// Encodes every line of the file in parallel; `progress` hears the bytes of the file read so far, and its error ends the load.
     ///
     /// # Errors
-    /// When the file cannot be read or changes meanwhile; no error depends on what stands in a line.
-    pub fn encode(&self, file: &CsvFile, progress: &(dyn Fn(u64) + Sync)) -> Fallible<(Rows, LoadReport)> {
+    /// When the file cannot be read or changes meanwhile, or `progress` fails; no error depends on what stands in a line.
+    pub fn encode(
+        &self,
+        file: &CsvFile,
+        progress: &(dyn Fn(u64) -> Fallible<()> + Sync),
+    ) -> Fallible<(Rows, LoadReport)> {
         let mut load = Load::new(self, file);
         file.scan(LANES, |blocks, done| load.add(blocks, done, progress))?;
         Ok(load.finish())
@@ -36,7 +40,7 @@ impl Encoder {
     pub fn encode_and_digest(
         &self,
         file: &CsvFile,
-        progress: &(dyn Fn(u64) + Sync),
+        progress: &(dyn Fn(u64) -> Fallible<()> + Sync),
     ) -> Fallible<(Rows, LoadReport, u128)> {
         let mut load = Load::new(self, file);
         let digest = file.scan_and_digest(LANES, |blocks, done| load.add(blocks, done, progress))?;
@@ -53,7 +57,7 @@ impl Encoder {
         file: &CsvFile,
         folder: &Path,
         limit: MemoryLimit,
-        progress: &(dyn Fn(u64) + Sync),
+        progress: &(dyn Fn(u64) -> Fallible<()> + Sync),
     ) -> Fallible<(RowStream, LoadReport)> {
         let scratch = Scratch::new(folder)?;
         let out = BufWriter::with_capacity(WRITE_BYTES, &scratch.file);
@@ -71,7 +75,7 @@ impl Encoder {
         &self,
         file: &CsvFile,
         writer: &mut SegmentWriter<W>,
-        progress: &(dyn Fn(u64) + Sync),
+        progress: &(dyn Fn(u64) -> Fallible<()> + Sync),
     ) -> Fallible<(LoadReport, u128)> {
         let mut load = Load::new(self, file);
         let digest = file.scan_and_digest(LANES, |blocks, done| load.hand_on(blocks, done, writer, progress))?;
@@ -98,13 +102,12 @@ impl<'a> Load<'a> {
         Load { encoder, file, rows, report, workers: Mutex::default() }
     }
 
-    fn add(&mut self, blocks: &[Block], done: u64, progress: &(dyn Fn(u64) + Sync)) -> Fallible<()> {
+    fn add(&mut self, blocks: &[Block], done: u64, progress: &(dyn Fn(u64) -> Fallible<()> + Sync)) -> Fallible<()> {
         if self.report.lines < self.file.first_line() {
             self.reserve(blocks);
         }
         self.encode(blocks);
-        progress(done);
-        Ok(())
+        progress(done)
     }
 
     /// Encodes blocks and writes all segments that are full.
@@ -113,7 +116,7 @@ impl<'a> Load<'a> {
         mut blocks: &[Block],
         done: u64,
         writer: &mut SegmentWriter<W>,
-        progress: &(dyn Fn(u64) + Sync),
+        progress: &(dyn Fn(u64) -> Fallible<()> + Sync),
     ) -> Fallible<()> {
         let row = 2 * (self.encoder.shape().numeric() + self.encoder.shape().categorical() + 1);
         while !blocks.is_empty() {
@@ -127,8 +130,7 @@ impl<'a> Load<'a> {
             self.write(writer, writer.rows_per_segment() / LANES)?;
             blocks = &blocks[now..];
         }
-        progress(done);
-        Ok(())
+        progress(done)
     }
 
     /// Writes as many tiles as are a multiple of `whole`.

@@ -35,7 +35,7 @@ impl Loaded {
 
 /// Checks the request, reads and encodes the file, and plans the run.
 ///
-/// `progress` hears `(bytes done, bytes in all)`.
+/// `progress` hears `(bytes done, bytes in all)`; its error ends the load, before anything is charged.
 ///
 /// # Errors
 /// When the request, the schema or the header of the file cannot be used.
@@ -43,7 +43,7 @@ pub fn load(
     config: &TrainConfig,
     schema: Schema,
     file: &CsvFile,
-    progress: &(dyn Fn(u64, u64) + Sync),
+    progress: &(dyn Fn(u64, u64) -> Fallible<()> + Sync),
 ) -> Fallible<Loaded> {
     load_cached(config, schema, file, None, progress)
 }
@@ -57,7 +57,7 @@ pub fn load_cached(
     schema: Schema,
     file: &CsvFile,
     cache: Option<&RowCache>,
-    progress: &(dyn Fn(u64, u64) + Sync),
+    progress: &(dyn Fn(u64, u64) -> Fallible<()> + Sync),
 ) -> Fallible<Loaded> {
     let places = Places { cache, limit: None };
     read(config, schema, file, &places, progress, &|schema, public_len| Plan::new(config, schema, public_len))
@@ -78,7 +78,7 @@ pub fn load_within(
     file: &CsvFile,
     cache: Option<&RowCache>,
     limit: MemoryLimit,
-    progress: &(dyn Fn(u64, u64) + Sync),
+    progress: &(dyn Fn(u64, u64) -> Fallible<()> + Sync),
 ) -> Fallible<Loaded> {
     let places = Places { cache, limit: Some(limit) };
     read(config, schema, file, &places, progress, &|schema, public_len| {
@@ -141,7 +141,7 @@ impl Places<'_> {
         schema: &Schema,
         file: &CsvFile,
         encoder: &Encoder,
-        hear: &(dyn Fn(u64) + Sync),
+        hear: &(dyn Fn(u64) -> Fallible<()> + Sync),
     ) -> Fallible<(Store, LoadReport, Option<CacheUse>)> {
         let whole_if_small = |rows: RowStream| -> Fallible<Store> {
             Ok(if rows.fits_memory() { rows.read_all()?.into() } else { rows.into() })
@@ -179,7 +179,7 @@ pub fn load_with(
     config: &TrainConfig,
     schema: Schema,
     file: &CsvFile,
-    progress: &(dyn Fn(u64, u64) + Sync),
+    progress: &(dyn Fn(u64, u64) -> Fallible<()> + Sync),
     planner: &Planner<'_>,
 ) -> Fallible<Loaded> {
     let places = Places { cache: None, limit: None };
@@ -209,7 +209,7 @@ fn read(
     schema: Schema,
     file: &CsvFile,
     places: &Places<'_>,
-    progress: &(dyn Fn(u64, u64) + Sync),
+    progress: &(dyn Fn(u64, u64) -> Fallible<()> + Sync),
     plan: &MakePlan<'_>,
 ) -> Fallible<Loaded> {
     config.check(&schema)?;

@@ -70,7 +70,7 @@ impl Home {
 
     /// A run that stops after a few releases.
     fn leave_a_checkpoint(&self) {
-        let loaded = load(&Self::config(), self.schema(), &self.data(), &|_, _| ()).unwrap();
+        let loaded = load(&Self::config(), self.schema(), &self.data(), &|_, _| Ok(())).unwrap();
         let checkpoint = Checkpoint::open(&self.folder.path("run.checkpoint")).unwrap();
         let mut ledger = Ledger::open_existing(self.folder.path("other.sqlite")).unwrap();
         let noise = NoiseSource::from_os().unwrap();

@@ -31,7 +31,7 @@ pub fn csv(home: &Home, bytes: &[u8]) -> String {
         let schema = draft_schema(&file, "fuzz", None)?;
         let again = Schema::parse(&serde_json::to_string(&schema).unwrap(), &path)?;
         assert_eq!(again, schema);
-        let (rows, report) = Encoder::new(&schema, &file, true)?.encode(&file, &|_| ())?;
+        let (rows, report) = Encoder::new(&schema, &file, true)?.encode(&file, &|_| Ok(()))?;
         assert_eq!((rows.shape(), report.lines), (&shape_of(&schema), rows.len() as u64));
         Ok(())
     });
@@ -45,7 +45,7 @@ pub fn csv(home: &Home, bytes: &[u8]) -> String {
     let values: Vec<Option<f64>> = predictions.rows().map(|row| row.map(|row| row[0])).collect();
     assert_eq!(values.len(), lines);
     assert_eq!([values[0], values[lines - 1]], home.predictions.map(Some), "a line changed how another one is read");
-    let (rows, report) = Encoder::new(&home.schema(), &file, true).unwrap().encode(&file, &|_| ()).unwrap();
+    let (rows, report) = Encoder::new(&home.schema(), &file, true).unwrap().encode(&file, &|_| Ok(())).unwrap();
     assert_eq!((rows.len(), report.lines), (lines, lines as u64));
     assert!(report.unusable <= lines as u64 - 2 && report.positives >= Some(1));
     match drafted {
@@ -64,7 +64,8 @@ pub fn schema(home: &Home, bytes: &[u8]) -> String {
     let again = Schema::parse(&serde_json::to_string(&schema).unwrap(), &path).unwrap();
     assert!(again == schema && again.fingerprint() == schema.fingerprint());
     let usable = Home::config().check(&schema).is_ok();
-    let encoded = Encoder::new(&schema, &home.data(), true).and_then(|encoder| encoder.encode(&home.data(), &|_| ()));
+    let encoded =
+        Encoder::new(&schema, &home.data(), true).and_then(|encoder| encoder.encode(&home.data(), &|_| Ok(())));
     match encoded {
         Ok((rows, _)) => assert_eq!(rows.len(), 60),
         Err(error) => drop(refused(&error, "data.csv")),
@@ -223,7 +224,7 @@ fn read_rows(home: &Home, bytes: &[u8]) -> Result<Vec<u8>, String> {
     };
     let (file, schema) = (home.data(), home.schema());
     let encoder = Encoder::new(&schema, &file, true).unwrap();
-    let (rows, _, used) = cache.load(&schema, &file, &encoder, &|_| ()).unwrap();
+    let (rows, _, used) = cache.load(&schema, &file, &encoder, &|_| Ok(())).unwrap();
     assert!(rows.len() == 60 || used == CacheUse::Used);
     if used == CacheUse::Used {
         home.write("fuzz.rows", bytes);
@@ -234,7 +235,7 @@ fn read_rows(home: &Home, bytes: &[u8]) -> Result<Vec<u8>, String> {
 
 fn train_on(home: &Home, cache: &RowCache) {
     use rhograd::train::{load_cached, train};
-    let loaded = load_cached(&Home::config(), home.schema(), &home.data(), Some(cache), &|_, _| ()).unwrap();
+    let loaded = load_cached(&Home::config(), home.schema(), &home.data(), Some(cache), &|_, _| Ok(())).unwrap();
     let noise = rhograd::noise::NoiseSource::from_os().unwrap();
     drop(train(loaded, &mut Ledger::in_memory().unwrap(), noise, &mut |_| Ok(())));
 }

@@ -52,7 +52,7 @@ impl Desk {
     fn loaded(&self, case: &Case, table: &Table) -> Loaded {
         std::fs::write(self.path("trial.csv"), table.bytes()).unwrap();
         let file = CsvFile::open(&self.path("trial.csv")).unwrap();
-        load(&case.config, case.schema.clone(), &file, &|_, _| ()).unwrap()
+        load(&case.config, case.schema.clone(), &file, &|_, _| Ok(())).unwrap()
     }
 }
 

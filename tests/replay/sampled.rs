@@ -40,7 +40,7 @@ fn dataset(table: &Table, scope: &Scope) -> PrivateDataset {
     std::fs::write(&path, table.bytes()).unwrap();
     let schema = Schema::parse(LABELS, Path::new("trial.schema.json")).unwrap();
     let file = CsvFile::open(&path).unwrap();
-    let rows = Encoder::new(&schema, &file, true).unwrap().encode(&file, &|_| ()).unwrap().0;
+    let rows = Encoder::new(&schema, &file, true).unwrap().encode(&file, &|_| Ok(())).unwrap().0;
     PrivateDataset::new(rows, scope.clone())
 }
 

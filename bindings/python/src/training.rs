@@ -56,7 +56,7 @@ fn train_table(
     let columns = Columns::new(columns)?;
     let table = raised(py, columns.table())?;
     // Nothing in Python may change an array while it is read, so Python waits until the rows are encoded.
-    supervise(py, &run, Wait::UntilLoaded, |config| load_table(config, schema, &table))
+    supervise(py, &run, Wait::UntilLoaded, |config, _| load_table(config, schema, &table))
 }
 
 /// Trains on a file, as the command line does.
@@ -76,12 +76,13 @@ fn train_file(
 ) -> PyResult<Outcome> {
     let schema = raised(py, Schema::parse(schema, Path::new("schema")))?;
     let run = raised(py, Run::new(request, ledger, seed, threads))?;
-    supervise(py, &run, Wait::Not, |config| {
+    supervise(py, &run, Wait::Not, |config, stop| {
+        let go_on = |_: u64, _: u64| go_on(stop, "while rows were read, before anything was charged");
         let file = CsvFile::open_for(&path, &schema.target, schema.features().map(|(name, _)| name))?;
         let cache = cache.as_deref().map(|path| RowCache::new(path, false)).transpose()?;
         match memory_limit.map(MemoryLimit::new).transpose()? {
-            Some(limit) => load_within(config, schema, &file, cache.as_ref(), limit, &|_, _| ()),
-            None => load_cached(config, schema, &file, cache.as_ref(), &|_, _| ()),
+            Some(limit) => load_within(config, schema, &file, cache.as_ref(), limit, &go_on),
+            None => load_cached(config, schema, &file, cache.as_ref(), &go_on),
         }
     })
 }
@@ -101,7 +102,7 @@ fn train_cluster(
     let schema = raised(py, Schema::parse(schema, Path::new("schema")))?;
     let run = raised(py, Run::new(request, ledger, seed, threads))?;
     let (asked, fault) = Asked::new(ask);
-    let outcome = supervise(py, &run, Wait::Not, |config| load_remote(config, schema, Box::new(asked)));
+    let outcome = supervise(py, &run, Wait::Not, |config, _| load_remote(config, schema, Box::new(asked)));
     let fault = fault.lock().unwrap_or_else(PoisonError::into_inner).take();
     outcome.inspect_err(|error| error.set_cause(py, fault))
 }
@@ -161,7 +162,7 @@ impl Run {
     /// The run itself, on threads of its own. `loaded` hears when the rows are encoded.
     fn execute(
         &self,
-        load: impl FnOnce(&TrainConfig) -> Fallible<Loaded>,
+        load: impl FnOnce(&TrainConfig, &AtomicBool) -> Fallible<Loaded>,
         stop: &AtomicBool,
         loaded: &SyncSender<()>,
     ) -> Fallible<Finished> {
@@ -170,14 +171,10 @@ impl Run {
             Some(seed) => NoiseSource::insecure_from_seed(seed),
             None => NoiseSource::from_os()?,
         };
-        let rows = load(&self.config)?;
+        let rows = load(&self.config, stop)?;
         // Nobody listens where Python does not wait.
         let _ = loaded.try_send(());
-        let stopped = |when: &str| match stop.load(Ordering::Relaxed) {
-            true => Err(Error::refused(format!("interrupted {when}"), "fit again")),
-            false => Ok(()),
-        };
-        stopped("before anything was charged")?;
+        go_on(stop, "before anything was charged")?;
         let mut ledger = match &self.ledger {
             Some(path) => Ledger::open_or_create(path)?,
             None => Ledger::in_memory()?,
@@ -186,7 +183,7 @@ impl Run {
         let mut log = String::new();
         let mut observe = |entry: &LogEntry| {
             log.push_str(&entry.to_json()?);
-            stopped("after the charge, which stands")
+            go_on(stop, "after the charge, which stands")
         };
         let (trained, paid) = train::train(rows, &mut ledger, noise, &mut observe)?;
         let text = trained.model.to_json();
@@ -204,12 +201,20 @@ impl Run {
     }
 }
 
+/// Refuses to where a signal came.
+fn go_on(stop: &AtomicBool, when: &str) -> Fallible<()> {
+    match stop.load(Ordering::Relaxed) {
+        true => Err(Error::refused(format!("interrupted {when}"), "fit again")),
+        false => Ok(()),
+    }
+}
+
 /// Runs on another thread; this one lets Python go on and asks it about signals.
 fn supervise(
     py: Python<'_>,
     run: &Run,
     wait: Wait,
-    load: impl FnOnce(&TrainConfig) -> Fallible<Loaded> + Send,
+    load: impl FnOnce(&TrainConfig, &AtomicBool) -> Fallible<Loaded> + Send,
 ) -> PyResult<Outcome> {
     let pool = raised(py, pool::of(run.threads))?;
     let stop = AtomicBool::new(false);

@@ -28,7 +28,7 @@ pub(super) fn run(point: &Point, seed: u64) -> Fallible<f64> {
     config.settings.steps = Some(point.steps());
     config.settings.sampling_rate = point.sampling_rate();
     let file = CsvFile::open(&folder.join("fair.csv"))?;
-    let loaded = load(&config, Schema::read(&folder.join("fair.schema.json"))?, &file, &|_, _| ())?;
+    let loaded = load(&config, Schema::read(&folder.join("fair.schema.json"))?, &file, &|_, _| Ok(()))?;
     let (trained, _) = train(loaded, &mut Ledger::in_memory()?, noise(seed), &mut |_| Ok(()))?;
     match evaluate(&trained.model, &file)? {
         Metrics::Label { log_loss: Some(loss), .. } => Ok(loss),

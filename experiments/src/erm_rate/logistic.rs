@@ -38,7 +38,7 @@ pub(super) fn run(point: &Point, theory: &NoisyDescent, seed: u64, plant: Option
         std::env::temp_dir().join(format!("rhograd-erm-{}-{}-{}-{seed}.csv", std::process::id(), point.n, point.d));
     std::fs::write(&path, text).map_err(|e| Error::io(&path, "write it", e))?;
     let trained = CsvFile::open(&path).and_then(|file| {
-        let loaded = load(&config, schema(point.d, &path)?, &file, &|_, _| ())?;
+        let loaded = load(&config, schema(point.d, &path)?, &file, &|_, _| Ok(()))?;
         let (trained, _) = train(loaded, &mut Ledger::in_memory()?, noise(seed), &mut |_| Ok(()))?;
         evaluate(&trained.model, &file)
     });

@@ -45,7 +45,7 @@ pub(super) fn run(point: &Point, seed: u64, plant: Option<Plant>) -> Fallible<f6
     let path = std::env::temp_dir().join(name);
     std::fs::write(&path, rows(point, radius, seed)).map_err(|e| Error::io(&path, "write it", e))?;
     let trained = CsvFile::open(&path).and_then(|file| {
-        let loaded = load(&config, schema(point.d, &path)?, &file, &|_, _| ())?;
+        let loaded = load(&config, schema(point.d, &path)?, &file, &|_, _| Ok(()))?;
         train(loaded, &mut Ledger::in_memory()?, noise(seed), &mut |_| Ok(()))
     });
     // A leftover in the folder for temporary files does no harm.

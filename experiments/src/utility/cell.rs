@@ -64,7 +64,7 @@ impl Planned {
 
     /// Trains with one seed and measures on the test file.
     pub(super) fn train(&self, data: &DataSet, seed: u64) -> Fallible<Vec<f64>> {
-        let loaded = load(&self.config, self.schema.clone(), &CsvFile::open(&data.train)?, &|_, _| ())?;
+        let loaded = load(&self.config, self.schema.clone(), &CsvFile::open(&data.train)?, &|_, _| Ok(()))?;
         let (trained, _) = train(loaded, &mut Ledger::in_memory()?, noise(seed), &mut |_| Ok(()))?;
         Ok(match evaluate(&trained.model, &CsvFile::open(&data.test)?)? {
             Metrics::Label { accuracy, auc, .. } => vec![accuracy, auc],

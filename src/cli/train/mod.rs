@@ -33,10 +33,13 @@ pub(super) fn run(arguments: &TrainArguments) -> Fallible<ExitCode> {
         None => NoiseSource::from_os()?,
     };
     let file = CsvFile::open_for(&arguments.data, &schema.target, schema.features().map(|(name, _)| name))?;
-    let (drafted, released) = (schema.draft, schema.released.clone());
+    let (drafted, name, released) = (schema.draft, schema.name.clone(), schema.released.clone());
     let loading = bar(file.size(), "reading", "bytes");
     let cache = arguments.cache()?;
-    let hear = |done, _| loading.set_position(done);
+    let hear = |done: u64, _: u64| {
+        loading.set_position(done);
+        Ok(())
+    };
     let loaded = match arguments.memory_limit {
         Some(limit) => load_within(&config, schema, &file, cache.as_ref(), limit, &hear)?,
         None => load_cached(&config, schema, &file, cache.as_ref(), &hear)?,
@@ -56,7 +59,7 @@ pub(super) fn run(arguments: &TrainArguments) -> Fallible<ExitCode> {
     arguments.refuse_overwriting(&out, &log)?;
     let (model_file, log_file) = (StagedFile::new(&out)?, StagedFile::new(&log)?);
     let mut ledger = arguments.open_ledger()?;
-    report_schema(&mut ledger, released.as_ref())?;
+    report_schema(&mut ledger, &name, released.as_ref())?;
     warn(&format!("{} steps on {} coefficients", loaded.plan().steps(), loaded.plan().dimension));
     let checkpoint = arguments.checkpoint.as_deref().map(Checkpoint::open).transpose()?;
     if let Some(made) = checkpoint.as_ref().and_then(Checkpoint::releases) {

@@ -41,7 +41,7 @@ impl Trial {
     fn load_by(&self, verify: bool) -> (Rows, LoadReport, CacheUse) {
         let file = CsvFile::open(&self.data()).unwrap();
         let encoder = Encoder::new(&self.schema, &file, true).unwrap();
-        RowCache::new(&self.cache(), verify).unwrap().load(&self.schema, &file, &encoder, &|_| ()).unwrap()
+        RowCache::new(&self.cache(), verify).unwrap().load(&self.schema, &file, &encoder, &|_| Ok(())).unwrap()
     }
 
     /// Loads, compares with what the data say, and tells what the cache did.
@@ -50,7 +50,7 @@ impl Trial {
         let (rows, report, used) = self.load_by(false);
         let file = CsvFile::open(&self.data()).unwrap();
         let encoder = Encoder::new(&self.schema, &file, true).unwrap();
-        let (expected, counted) = encoder.encode(&file, &|_| ()).unwrap();
+        let (expected, counted) = encoder.encode(&file, &|_| Ok(())).unwrap();
         assert!(rows.same_as(&expected) && report == counted, "{used:?}");
         used
     }
@@ -220,7 +220,7 @@ fn a_cache_that_cannot_be_written_is_no_error() {
     fs::remove_dir(&gone).unwrap();
     let file = CsvFile::open(&trial.data()).unwrap();
     let encoder = Encoder::new(&trial.schema, &file, true).unwrap();
-    let (rows, _, used) = cache.load(&trial.schema, &file, &encoder, &|_| ()).unwrap();
+    let (rows, _, used) = cache.load(&trial.schema, &file, &encoder, &|_| Ok(())).unwrap();
     assert_eq!(rows.len(), 5000);
     assert!(matches!(used, CacheUse::Failed(_)), "{used:?}");
 }

@@ -76,7 +76,7 @@ fn through_file(schema: &Schema, body: &str) -> (Rows, LoadReport) {
     let path = folder.path().join("a.csv");
     std::fs::write(&path, format!("x,c,k,z,y\n{body}")).unwrap();
     let file = CsvFile::open(&path).unwrap();
-    Encoder::new(schema, &file, true).unwrap().encode(&file, &|_| ()).unwrap()
+    Encoder::new(schema, &file, true).unwrap().encode(&file, &|_| Ok(())).unwrap()
 }
 
 #[track_caller]

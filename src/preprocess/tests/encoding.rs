@@ -65,7 +65,7 @@ fn check_against(schema: &Schema, header: &[u8], body: &[u8], fresh: bool) {
     std::fs::write(&path, [header, body].concat()).unwrap();
     let file = CsvFile::open(&path).unwrap();
     let encoder = Encoder::new(schema, &file, false).unwrap();
-    let (rows, report) = encoder.encode(&file, &|_| ()).unwrap();
+    let (rows, report) = encoder.encode(&file, &|_| Ok(())).unwrap();
     let (expected, counted) = slowly(&encoder, body, fresh);
     assert_eq!(report, counted);
     assert!(rows.same_as(&expected), "{:?}", String::from_utf8_lossy(body));

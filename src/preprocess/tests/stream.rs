@@ -21,9 +21,9 @@ fn trial(folder: &Path, rows: usize, segment_bytes: usize) -> (Rows, RowStream) 
     fs::write(&path, format!("x,c,y\n{}", (0..rows).map(line).collect::<String>())).unwrap();
     let file = CsvFile::open(&path).unwrap();
     let encoder = Encoder::new(&Schema::parse(SCHEMA, Path::new("s")).unwrap(), &file, true).unwrap();
-    let (whole, report) = encoder.encode(&file, &|_| ()).unwrap();
+    let (whole, report) = encoder.encode(&file, &|_| Ok(())).unwrap();
     let limit = MemoryLimit::always_streaming(segment_bytes);
-    let (streamed, again) = encoder.stream(&file, folder, limit, &|_| ()).unwrap();
+    let (streamed, again) = encoder.stream(&file, folder, limit, &|_| Ok(())).unwrap();
     assert_eq!(report, again);
     (whole, streamed)
 }
@@ -124,7 +124,7 @@ fn a_cache_that_is_streamed_is_for_its_owner_and_checked_before_it_is_used() {
     let cache = RowCache::new(&path, false).unwrap();
     let stream = || {
         let limit = MemoryLimit::always_streaming(1000);
-        let (rows, _, used) = cache.stream(&schema, &file, &encoder, limit, &|_| ()).unwrap();
+        let (rows, _, used) = cache.stream(&schema, &file, &encoder, limit, &|_| Ok(())).unwrap();
         compare(&whole, &rows);
         used
     };
@@ -132,7 +132,7 @@ fn a_cache_that_is_streamed_is_for_its_owner_and_checked_before_it_is_used() {
     assert_eq!(fs::metadata(&path).unwrap().mode() & 0o7777, 0o600);
     assert_eq!(stream(), CacheUse::Used);
     // What one way of loading has written serves the other.
-    let (rows, _, used) = cache.load(&schema, &file, &encoder, &|_| ()).unwrap();
+    let (rows, _, used) = cache.load(&schema, &file, &encoder, &|_| Ok(())).unwrap();
     assert!(rows.same_as(&whole) && used == CacheUse::Used);
     let mut bytes = fs::read(&path).unwrap();
     bytes[200] ^= 1;
