@@ -55,6 +55,13 @@ fn a_released_schema_is_held_to_its_ledger_and_its_relation() {
     assert!(elsewhere.stderr.contains("not in this ledger"), "{elsewhere:?}");
     assert_eq!(folder.run("verify a.model.json --ledger other.sqlite").code, Some(1));
     assert_eq!(folder.run("verify a.model.json").code, Some(0));
+    // Under another name its cost would be counted on another account.
+    let name = draft.json()["name"].to_string();
+    folder.write("a.schema.json", draft.stdout.replacen(&format!("\"name\": {name}"), "\"name\": \"renamed\"", 1));
+    let renamed = folder.run("train a.csv --epsilon 1");
+    assert_eq!(renamed.code, Some(1), "{renamed:?}");
+    assert!(renamed.stderr.contains(&name) && renamed.stderr.contains("one account"), "{renamed:?}");
+    folder.write("a.schema.json", &draft.stdout);
     // A cost that is stated lower than it was.
     let schema = draft.json();
     let rho = schema["released"]["rho"].as_str().unwrap();

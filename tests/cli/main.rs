@@ -11,6 +11,7 @@ mod draft;
 mod ingest;
 mod ledger;
 mod models;
+mod pages;
 mod piping;
 mod solvers;
 mod support;
