@@ -3,11 +3,8 @@
 use std::ops::Range;
 
 use super::lines::Lines;
-use super::rows::{clamp_scale, square};
+use super::rows::{clamp_scale, squared_norms};
 use super::{FULL_SCALE, LANES, Rows, Shape};
-
-/// So many squares add up below 2^32: `4 * 32767^2 = 2^32 - 2^18 + 4`.
-const COLUMNS_IN_32_BITS: usize = 4;
 
 /// Rows that grow by whole tiles, with room handed out before it is filled.
 ///
@@ -233,31 +230,17 @@ impl TilesMut<'_> {
 
     #[inline(always)]
     fn seal_tile(&mut self, tile: usize, present: u32) {
-        let (shape, unit_square) = (self.shape, square(self.unit));
+        let (shape, unit) = (self.shape, self.unit);
         let view = self.tile(tile);
         // Lanes that pad the last tile are no records.
         let present = if view.len < LANES { present & ((1 << view.len) - 1) } else { present };
-        let mut norms = [unit_square; LANES];
-        for columns in view.numeric.chunks_mut(COLUMNS_IN_32_BITS * LANES) {
-            let mut sums = [0u32; LANES];
-            for column in columns.chunks_exact_mut(LANES) {
-                for (sum, q) in sums.iter_mut().zip(column) {
-                    *q = clamp_scale(*q);
-                    *sum += square(*q) as u32;
-                }
-            }
-            norms.iter_mut().zip(sums).for_each(|(norm, sum)| *norm += u64::from(sum));
-        }
-        let mut declared = [0u32; LANES];
+        view.numeric.iter_mut().for_each(|q| *q = clamp_scale(*q));
         for (index, column) in view.codes.chunks_exact_mut(LANES).enumerate() {
             let none = shape.levels(index) as u16;
-            for (count, code) in declared.iter_mut().zip(column) {
-                *code = (*code).min(none);
-                *count += u32::from(*code < none);
-            }
+            column.iter_mut().for_each(|code| *code = (*code).min(none));
         }
-        norms.iter_mut().zip(declared).for_each(|(norm, count)| *norm += unit_square * u64::from(count));
         view.labels.iter_mut().for_each(|label| *label = clamp_scale(*label));
+        let mut norms = squared_norms(shape, unit, view.numeric.as_chunks::<LANES>().0, view.codes);
         for lane in (0..LANES).filter(|lane| present & (1 << lane) == 0) {
             norms[lane] = 0;
             view.labels[lane] = 0;

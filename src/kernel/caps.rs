@@ -51,17 +51,21 @@ impl Caps {
     }
 }
 
-/// The largest `m <= MAX_MULTIPLIER` with `m^2 * norm <= bound^2`, found and then checked in integers.
+/// The largest `m <= MAX_MULTIPLIER` with `m^2 * norm <= bound^2`: guessed in floating point, decided in integers.
 fn cap(norm: u128, bound: u64) -> i16 {
     if norm == 0 {
         return 0;
     }
     let square = u128::from(bound) * u128::from(bound);
-    let root = (square / norm).isqrt();
-    let mut m = root.min(MAX_MULTIPLIER as u128) as i16;
     // A product that does not fit 128 bits is above the square.
-    while m > 0 && (m as u128 * m as u128).checked_mul(norm).is_none_or(|product| product > square) {
+    let fits = |m: i16| (m as u128 * m as u128).checked_mul(norm).is_some_and(|product| product <= square);
+    let guess = u64::try_from(norm).map_or(norm as f64, |norm| norm as f64).sqrt();
+    let mut m = (bound as f64 / guess).min(f64::from(MAX_MULTIPLIER)) as i16;
+    while m > 0 && !fits(m) {
         m -= 1;
+    }
+    while m < MAX_MULTIPLIER && fits(m + 1) {
+        m += 1;
     }
     m
 }

@@ -222,10 +222,16 @@ impl Rows {
         use rayon::prelude::*;
         let columns = self.shape.numeric();
         if columns > 0 {
+            let arch = pulp::Arch::new();
             self.numeric.par_chunks_mut(columns * LANES).for_each(|tile| {
-                for (column, values) in tile.chunks_exact_mut(LANES).enumerate() {
-                    values.iter_mut().for_each(|q| *q = clamp_scale(numeric(column, *q)));
-                }
+                arch.dispatch(
+                    #[inline(always)]
+                    || {
+                        for (column, values) in tile.as_chunks_mut::<LANES>().0.iter_mut().enumerate() {
+                            values.iter_mut().for_each(|q| *q = clamp_scale(numeric(column, *q)));
+                        }
+                    },
+                );
             });
         }
         self.labels.par_iter_mut().for_each(|q| *q = clamp_scale(label(*q)));
@@ -237,34 +243,43 @@ impl Rows {
     /// Recomputes the exact squared norms; rows that were null stay null.
     fn measure(&mut self) {
         use rayon::prelude::*;
-        let norms: Vec<u64> = (0..self.tiles())
-            .into_par_iter()
-            .flat_map_iter(|tile| {
-                let fresh = self.tile_norms(tile);
-                let old = &self.norms[tile * LANES..(tile + 1) * LANES];
-                let kept: Vec<u64> = fresh.iter().zip(old).map(|(&n, &was)| if was == 0 { 0 } else { n }).collect();
-                kept
-            })
-            .collect();
+        let mut norms = std::mem::take(&mut self.norms);
+        let arch = pulp::Arch::new();
+        norms.par_chunks_mut(LANES).enumerate().for_each(|(tile, norms)| {
+            let fresh = arch.dispatch(
+                #[inline(always)]
+                || squared_norms(&self.shape, self.unit, self.columns(tile), self.code_tile(tile)),
+            );
+            norms.iter_mut().zip(fresh).for_each(|(norm, fresh)| *norm = if *norm == 0 { 0 } else { fresh });
+        });
         self.norms = norms;
     }
+}
 
-    fn tile_norms(&self, tile: usize) -> [u64; LANES] {
-        let unit_square = square(self.unit);
-        let mut norms = [unit_square; LANES];
-        for column in self.numeric_tile(tile).chunks_exact(LANES) {
-            for (norm, &q) in norms.iter_mut().zip(column) {
-                *norm += square(q);
-            }
+/// So many squares add up below 2^32: `4 * 32767^2 = 2^32 - 2^18 + 4`.
+const COLUMNS_IN_32_BITS: usize = 4;
+
+/// Exact squared norms of a tile's rows, those that are no records included.
+///
+/// Values must be in their legal ranges: numeric ones at most [`FULL_SCALE`] in size, codes at most that for "none of them".
+#[inline(always)]
+pub(super) fn squared_norms(shape: &Shape, unit: i16, numeric: &[Column], codes: &[u16]) -> [u64; LANES] {
+    let unit_square = square(unit);
+    let mut norms = [unit_square; LANES];
+    for columns in numeric.chunks(COLUMNS_IN_32_BITS) {
+        let mut sums = [0u32; LANES];
+        for column in columns {
+            sums.iter_mut().zip(column).for_each(|(sum, &q)| *sum += square(q) as u32);
         }
-        for (index, column) in self.code_tile(tile).chunks_exact(LANES).enumerate() {
-            let none = self.shape.levels(index);
-            for (norm, &code) in norms.iter_mut().zip(column) {
-                *norm += if usize::from(code) < none { unit_square } else { 0 };
-            }
-        }
-        norms
+        norms.iter_mut().zip(sums).for_each(|(norm, sum)| *norm += u64::from(sum));
     }
+    let mut declared = [0u32; LANES];
+    for (index, column) in codes.as_chunks::<LANES>().0.iter().enumerate() {
+        let none = shape.levels(index) as u16;
+        declared.iter_mut().zip(column).for_each(|(count, &code)| *count += u32::from(code < none));
+    }
+    norms.iter_mut().zip(declared).for_each(|(norm, count)| *norm += unit_square * u64::from(count));
+    norms
 }
 
 pub(super) fn square(q: i16) -> u64 {

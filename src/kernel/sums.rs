@@ -3,6 +3,7 @@
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
+use super::simd::Column;
 use super::{FULL_SCALE, LANES, Rows};
 
 /// Public integer weights of the parts of a moment vector.
@@ -39,9 +40,8 @@ impl MomentWeights {
 }
 
 /// `q^2 / FULL_SCALE` to the nearest integer, at most [`FULL_SCALE`].
-pub(super) fn scaled_square(q: i16) -> i64 {
-    let q = i64::from(q);
-    let full = i64::from(FULL_SCALE);
+pub(super) fn scaled_square(q: i16) -> u32 {
+    let (q, full) = (u32::from(q.unsigned_abs()), FULL_SCALE as u32);
     (q * q + full / 2) / full
 }
 
@@ -53,11 +53,15 @@ pub(super) fn scaled_square(q: i16) -> i64 {
 pub fn moment_sum(rows: &Rows, weights: &MomentWeights) -> Vec<i128> {
     let columns = rows.shape().numeric();
     let zero = || vec![0i64; 2 * columns + 3];
+    let arch = pulp::Arch::new();
     let sums = (0..rows.tiles())
         .into_par_iter()
         .with_min_len(64)
         .fold(zero, |mut sums, tile| {
-            add_tile(rows, tile, &mut sums);
+            arch.dispatch(
+                #[inline(always)]
+                || add_tile(rows, tile, &mut sums),
+            );
             sums
         })
         .reduce(zero, |mut a, b| {
@@ -76,19 +80,30 @@ pub fn moment_sum(rows: &Rows, weights: &MomentWeights) -> Vec<i128> {
 }
 
 /// Adds one tile to `(count, q.., q^2.., y, y^2)`.
+#[inline(always)]
 fn add_tile(rows: &Rows, tile: usize, sums: &mut [i64]) {
-    let columns = rows.shape().numeric();
     let lanes = tile * LANES..(tile + 1) * LANES;
-    let present: Vec<bool> = rows.norms[lanes.clone()].iter().map(|&norm| norm > 0).collect();
-    sums[0] += present.iter().filter(|&&there| there).count() as i64;
-    for (column, values) in rows.numeric_tile(tile).chunks_exact(LANES).enumerate() {
-        for (&q, _) in values.iter().zip(&present).filter(|(_, there)| **there) {
-            sums[1 + column] += i64::from(q);
-            sums[1 + columns + column] += scaled_square(q);
+    // All bits where there is a record: what others hold becomes zero, and adds nothing.
+    let mut there = [0i16; LANES];
+    there.iter_mut().zip(&rows.norms[lanes.clone()]).for_each(|(there, &norm)| *there = -i16::from(norm > 0));
+    let add = |values: &Column| {
+        let (mut sum, mut squares) = (0i32, 0u32);
+        for (q, there) in values.iter().zip(there) {
+            sum += i32::from(q & there);
+            squares += scaled_square(q & there);
         }
+        (i64::from(sum), i64::from(squares))
+    };
+    let (count, rest) = sums.split_at_mut(1);
+    let (features, labels) = rest.split_at_mut(2 * rows.shape().numeric());
+    let (sum, squares) = features.split_at_mut(rows.shape().numeric());
+    count[0] -= there.iter().map(|&there| i64::from(there)).sum::<i64>();
+    for ((values, sum), square) in rows.columns(tile).iter().zip(sum).zip(squares) {
+        let added = add(values);
+        (*sum, *square) = (*sum + added.0, *square + added.1);
     }
-    for (&y, _) in rows.labels[lanes].iter().zip(&present).filter(|(_, there)| **there) {
-        sums[1 + 2 * columns] += i64::from(y);
-        sums[2 + 2 * columns] += scaled_square(y);
+    for (values, labels) in rows.labels[lanes].as_chunks::<LANES>().0.iter().zip(labels.chunks_exact_mut(2)) {
+        let added = add(values);
+        (labels[0], labels[1]) = (labels[0] + added.0, labels[1] + added.1);
     }
 }

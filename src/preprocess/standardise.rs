@@ -20,6 +20,7 @@ pub struct Affine {
 
 impl Affine {
     /// Applies the map.
+    #[inline]
     pub fn apply(&self, x: f64) -> f64 {
         ((x - self.centre) / self.scale).clamp(-self.limit, self.limit)
     }
