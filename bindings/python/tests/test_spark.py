@@ -1,12 +1,15 @@
 """Spark gives the bits of one machine."""
 
+import doctest
 import json
 import os
 import shutil
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
+from conftest import DATASETS
 
 import rhograd
 from rhograd import spark
@@ -122,3 +125,23 @@ def test_missing_columns_and_unfit_algorithms_are_refused(local):
         spark.fit(logistic(), data, target="z")
     with pytest.raises(rhograd.ParameterError, match="cluster"):
         spark.fit(logistic(algorithm="dp-sgd"), data.select("a", "b", "c", "y"), target="y")
+
+
+def test_the_example_of_the_module_runs(local, tmp_path, monkeypatch):
+    for name in ["fair.csv", "fair.schema.json"]:
+        shutil.copy(DATASETS / name, tmp_path)
+    monkeypatch.chdir(tmp_path)
+    # Spark resolves names from where it was started.
+    names = {"session": FromHere(local)}
+    failed, attempted = doctest.testmod(spark, extraglobs=names, optionflags=doctest.ELLIPSIS)
+    assert (failed, attempted) == (0, 3)
+
+
+class FromHere:
+    """A session whose files lie in the working folder."""
+
+    def __init__(self, session):
+        self.read, self.session = self, session
+
+    def csv(self, name, **options):
+        return self.session.read.csv(str(Path(name).resolve()), **options)

@@ -1,5 +1,6 @@
-"""The tutorial and the five lines of the README run as they stand."""
+"""Tutorial, READMEs and examples of docstrings run as they stand."""
 
+import doctest
 import os
 import re
 import shutil
@@ -7,7 +8,9 @@ import subprocess
 import sys
 
 import pytest
-from conftest import ROOT
+from conftest import DATASETS, ROOT
+
+import rhograd
 
 BINDINGS = ROOT / "bindings" / "python"
 
@@ -18,10 +21,14 @@ def test_the_tutorial_runs():
     assert "Gaussian DP" in done.stdout and "refused" in done.stdout and "NOT" not in done.stdout
 
 
-@pytest.mark.parametrize("block", range(4))
-def test_the_code_of_the_readme_runs(block, tmp_path):
-    blocks = re.findall(r"```python\n(.*?)```", (BINDINGS / "README.md").read_text(), re.S)
-    assert len(blocks) == 4
+def blocks_of(page):
+    return re.findall(r"```python\n(.*?)```", page.read_text(), re.S)
+
+
+@pytest.mark.parametrize("block", range(5))
+def test_the_code_of_the_readmes_runs(block, tmp_path):
+    blocks = blocks_of(BINDINGS / "README.md") + blocks_of(ROOT / "README.md")
+    assert len(blocks) == 5
     if "pyspark" in blocks[block]:
         pytest.importorskip("pyspark")
         if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
@@ -30,3 +37,11 @@ def test_the_code_of_the_readme_runs(block, tmp_path):
     # Workers of Spark must be of the same installation.
     surroundings = {**os.environ, "PYSPARK_PYTHON": sys.executable}
     subprocess.run([sys.executable, "-c", blocks[block]], check=True, cwd=tmp_path, env=surroundings)
+
+
+def test_the_example_of_the_package_runs(tmp_path, monkeypatch):
+    for name in ["fair.csv", "fair.schema.json"]:
+        shutil.copy(DATASETS / name, tmp_path)
+    monkeypatch.chdir(tmp_path)
+    failed, attempted = doctest.testmod(rhograd, optionflags=doctest.ELLIPSIS)
+    assert (failed, attempted) == (0, 3)

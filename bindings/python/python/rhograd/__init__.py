@@ -2,7 +2,8 @@
 
     >>> from rhograd import DPLogisticRegression
     >>> model = DPLogisticRegression(epsilon=1, schema="fair.schema.json", classes=["0", "1"])
-    >>> model.fit_csv("fair.csv").privacy_statement_["statement"]  # doctest: +SKIP
+    >>> print(model.fit_csv("fair.csv").privacy_statement_["statement"])
+    Model, log and this statement together are 0.268...-Gaussian DP...
 
 Estimators follow scikit-learn's manner without needing it. What is public about the data (bounds, categories, labels)
 is given, never looked up in the rows: a missing bound is an error.

@@ -2,7 +2,8 @@
 
     >>> from rhograd import DPLogisticRegression, spark
     >>> model = DPLogisticRegression(epsilon=1, schema="fair.schema.json", classes=["0", "1"])
-    >>> spark.fit(model, session.read.csv("fair.csv", header=True), target="affair")  # doctest: +SKIP
+    >>> spark.fit(model, session.read.csv("fair.csv", header=True), target="affair")
+    DPLogisticRegression(...)
 
 The driver alone pays, draws noise, merges and writes the ledger; workers hold rows and public numbers. Sums are integers, so
 a task that is lost and repeated changes no bit: the model is that of one machine, and under a seed the very same.
