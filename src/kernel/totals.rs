@@ -4,6 +4,9 @@ use super::groups::JointSums;
 use super::simd::{Column, Words};
 use super::{LANES, Rows};
 
+/// Most tiles that are added up together; see [`Totals::add_columns`].
+pub(super) const MOST_TILES: usize = 2;
+
 /// Columns whose sums are taken together.
 const QUAD: usize = 4;
 
@@ -83,7 +86,8 @@ impl Totals {
         ahead: &mut impl Iterator<Item = &'a Column>,
     ) {
         let quads = tiles.map(|tile| tile.as_chunks::<QUAD>());
-        const { assert!(N <= 2) };
+        // More do not compile.
+        let _ = const { MOST_TILES - N };
         let (totals, last) = self.numeric[first..][..tiles[0].len()].as_chunks_mut::<QUAD>();
         let product = |columns: [&Column; N], part: usize| {
             let mut sum = words.zero();

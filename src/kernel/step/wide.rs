@@ -9,11 +9,12 @@ use std::array::from_fn;
 use super::super::groups::look_up;
 use super::super::margins::{CHUNK, Numeric};
 use super::super::simd::{Column, WithWords, Words};
+use super::super::totals::MOST_TILES;
 use super::super::{LANES, Rows};
 use super::{Plan, Task};
 
-/// Tiles that are worked on together; more do not fit the sums of `Totals::add_columns`.
-const TILES: usize = 2;
+/// Tiles that are worked on together.
+const TILES: usize = MOST_TILES;
 
 /// How far ahead of the margins memory is asked for, in columns of each tile.
 ///
