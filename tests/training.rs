@@ -267,3 +267,19 @@ fn a_budget_that_cannot_be_met_is_refused_before_anything_is_spent() {
     let many = TrainConfig { settings, ..config(1e-6, 1e-9) };
     assert!(Plan::new(&many, &schema("fair"), None).is_err());
 }
+
+#[test]
+fn what_hears_a_load_can_end_it() {
+    let calls = std::sync::atomic::AtomicUsize::new(0);
+    let stop = |_: u64, _: u64| {
+        calls.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        Err(rhograd::error::Error::refused("enough was read", "go on later"))
+    };
+    let path = repository("fair.csv");
+    let config = config(1.0, 1e-5);
+    let Err(error) = load(&config, schema("fair"), &CsvFile::open(&path).unwrap(), &stop) else {
+        panic!("the load went on");
+    };
+    assert!(error.to_string().contains("enough was read"), "{error}");
+    assert_eq!(calls.into_inner(), 1);
+}
