@@ -14,7 +14,9 @@ use rhograd::privacy::{
     Adjacency, Charge, DatasetId, Delta, Epsilon, GaussianEvent, NoiseLaw, Rho, Scope, SelectionEvent, StableEvent,
 };
 use rhograd::private::{Grid, GridPrice, Paid, PrivateCells, pay};
-use rhograd::train::{Budget, DraftRequest, Drafted, draft_privately};
+use rhograd::train::{
+    Budget, Checkpoint, DraftRequest, Drafted, TrainConfig, draft_privately, load, train, train_from,
+};
 use statrs::distribution::{ChiSquared, ContinuousCDF};
 use tempfile::NamedTempFile;
 
@@ -352,6 +354,33 @@ fn a_draft_is_charged_what_it_says_and_no_more_than_the_budget() {
             assert_eq!(again, schema);
         }
     }
+}
+
+#[test]
+fn a_model_is_charged_to_the_account_that_holds_its_schema() {
+    let text = table(2000, |i| (i % 2).to_string());
+    let folder = tempfile::tempdir().unwrap();
+    let mut ledger = Ledger::open_or_create(folder.path().join("one")).unwrap();
+    let schema = drafted_secretly(&text, &request(epsilon(3.0)), &mut ledger).unwrap().schema;
+    let named = |name: &str| Schema { name: name.into(), ..schema.clone() };
+    let (_kept, file) = file(&text);
+    let loaded = |schema| load(&TrainConfig::new(epsilon(1.0)), schema, &file, &|_, _| Ok(())).unwrap();
+    let noise = || NoiseSource::insecure_from_seed(1);
+    let spent = |ledger: &mut Ledger| ledger.summaries().unwrap().iter().map(|account| account.runs).sum::<u64>();
+    // Another name for the same rows would hide what they have cost.
+    let refused = train(loaded(named("another")), &mut ledger, noise(), &mut |_| Ok(())).err().unwrap();
+    assert!(refused.to_string().contains("one account"), "{refused}");
+    let checkpoint = Checkpoint::open(&folder.path().join("steps")).unwrap();
+    let refused = train_from(checkpoint, "", loaded(named("another")), &mut ledger, noise(), &mut |_| Ok(()));
+    assert!(refused.err().unwrap().to_string().contains("one account"));
+    assert_eq!(spent(&mut ledger), 2, "the draft's own");
+    assert!(loaded(schema.clone()).counts_schema(&mut ledger).unwrap());
+    train(loaded(schema.clone()), &mut ledger, noise(), &mut |_| Ok(())).unwrap();
+    assert_eq!(spent(&mut ledger), 3);
+    // A ledger that knows nothing of the draft cannot tell.
+    let mut elsewhere = Ledger::in_memory().unwrap();
+    assert!(!loaded(schema.clone()).counts_schema(&mut elsewhere).unwrap());
+    train(loaded(named("another")), &mut elsewhere, noise(), &mut |_| Ok(())).unwrap();
 }
 
 #[test]

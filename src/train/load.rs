@@ -7,7 +7,7 @@ use super::plan::{Plan, Planner};
 use crate::data::{CsvFile, Schema, Table};
 use crate::error::{Error, Fallible};
 use crate::optim::Planned;
-use crate::preprocess::{CacheUse, Encoder, LoadReport, MemoryLimit, RowCache, RowStream, TableEncoder, shape_of};
+use crate::preprocess::{CacheUse, Encoder, LoadReport, MemoryLimit, RowCache, RowStream, TableEncoder};
 use crate::privacy::{DatasetId, Scope};
 use crate::private::{Cluster, PrivateDataset, RemoteRows, Store};
 
@@ -103,7 +103,7 @@ pub fn load_remote(config: &TrainConfig, schema: Schema, cluster: Box<dyn Cluste
         only_sums(&plan, "cluster", "train on one machine").map(|()| plan)
     };
     refuse_early(config, &schema, &plan)?;
-    let rows = RemoteRows::new(cluster, shape_of(&schema))?;
+    let rows = RemoteRows::new(cluster, &schema)?;
     planned(config, schema, (rows.into(), LoadReport::default(), None), &plan, started)
 }
 

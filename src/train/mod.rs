@@ -16,6 +16,7 @@ mod predict_table;
 mod rehearse;
 mod response;
 mod run;
+mod schema_account;
 mod statement;
 mod tune;
 mod verify;

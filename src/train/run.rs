@@ -36,7 +36,8 @@ pub struct Trained {
 /// nothing is refunded.
 ///
 /// # Errors
-/// When the ledger refuses, the observer fails, or training diverges.
+/// When the ledger refuses, it holds the release of the schema under another data set's name, the observer fails, or
+/// training diverges.
 pub fn train(
     loaded: Loaded,
     ledger: &mut Ledger,
@@ -44,6 +45,7 @@ pub fn train(
     observe: &mut dyn FnMut(&LogEntry) -> Fallible<()>,
 ) -> Fallible<(Trained, Paid)> {
     let secret_noise = noise.is_secure();
+    loaded.counts_schema(ledger)?;
     let paid = pay(ledger, &loaded.plan.scope, &loaded.plan.charges(), noise)?;
     follow(loaded, paid, secret_noise, ledger, observe)
 }
@@ -66,6 +68,7 @@ pub fn train_from(
     observe: &mut dyn FnMut(&LogEntry) -> Fallible<()>,
 ) -> Fallible<(Trained, Paid)> {
     let secret_noise = noise.is_secure();
+    loaded.counts_schema(ledger)?;
     let about = format!("{} {data}", loaded.schema.fingerprint());
     let paid = checkpoint.pay(&loaded.plan, &about, ledger, noise)?;
     follow(loaded, paid, secret_noise, ledger, observe)

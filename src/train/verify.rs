@@ -5,11 +5,10 @@ use serde_json::Value;
 use super::files::{RunningDigest, sha256_hex};
 use super::log;
 use super::model::{Feature, ModelFile};
-use super::statement::{Facts, Statement};
-use crate::data::SchemaRelease;
+use super::schema_account;
+use super::statement::Statement;
 use crate::error::Fallible;
 use crate::ledger::{ExactRho, Ledger, Record};
-use crate::privacy::{total_delta, total_rho};
 
 /// One thing that was checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -128,26 +127,6 @@ fn compare(path: &str, stated: &Value, expected: &Value, differences: &mut Vec<S
     }
 }
 
-/// Whether every place where a schema says it was charged holds a charge of the same data set, all within its cost.
-fn schema_is_charged(release: &SchemaRelease, facts: &Facts, ledger: &mut Ledger) -> Fallible<bool> {
-    let mut charges = Vec::new();
-    for place in &release.ledger {
-        if !ledger.contains(place.sequence, &place.hash)? {
-            return Ok(false);
-        }
-        match ledger.entry(place.sequence)?.map(|entry| entry.record) {
-            Some(Record::Reserve { dataset, adjacency, events, private: true, .. })
-                if dataset.as_str() == facts.dataset && adjacency == facts.adjacency =>
-            {
-                charges.extend(events);
-            }
-            _ => return Ok(false),
-        }
-    }
-    let stated = release.cost().unwrap_or_default();
-    Ok(!charges.is_empty() && total_rho(&charges)?.upper() <= stated.0 && total_delta(&charges) <= stated.1)
-}
-
 /// Checks that the charge is in the ledger, for the same releases, and whether the file is the one
 /// that was noted.
 fn in_ledger(model: &ModelFile, text: &str, ledger: &mut Ledger) -> Fallible<Vec<Check>> {
@@ -182,7 +161,7 @@ fn in_ledger(model: &ModelFile, text: &str, ledger: &mut Ledger) -> Fallible<Vec
     checks.push(Check::new("the entry charges exactly the stated releases", charged));
     if let Some(release) = &facts.released_schema {
         checks.push(Check::new("the ledger holds the release of the schema, at no more than is stated", {
-            schema_is_charged(release, facts, ledger)?
+            schema_account::is_charged(release, facts, ledger)?
         }));
     }
     let digest = sha256_hex(text.as_bytes());

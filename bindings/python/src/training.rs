@@ -179,6 +179,7 @@ impl Run {
             Some(path) => Ledger::open_or_create(path)?,
             None => Ledger::in_memory()?,
         };
+        let schema_counted = rows.counts_schema(&mut ledger)?;
         let (load_seconds, counts) = (rows.load_seconds, serde_json::to_value(rows.report).unwrap_or_default());
         let mut log = String::new();
         let mut observe = |entry: &LogEntry| {
@@ -195,6 +196,7 @@ impl Run {
             "train_seconds": trained.train_seconds,
             "seconds_per_step": trained.seconds_per_step,
             "rows_per_second": trained.rows_per_second,
+            "schema_counted": schema_counted,
             "not_noted": noted.err().map(|e| e.to_string()),
         });
         Ok(Finished { model: trained.model, text, log, report })

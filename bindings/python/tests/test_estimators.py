@@ -208,6 +208,35 @@ def test_the_ledger_is_charged_and_verified(points, tmp_path):
     assert not all(held for _, held in edited.verify())
 
 
+def test_a_released_schema_keeps_its_account(points, tmp_path):
+    X, y = points
+    frame = {"a": X[:, 0], "b": X[:, 1], "y": y}
+    path = tmp_path / "a.sqlite"
+    charged = classifier(seed=None, epsilon=1, ledger=path, dataset="people").fit(X, y).privacy_statement_
+    released = {"adjacency": "add-remove", "rho": "0.05", "approximate_delta": "1e-9", "epsilon": "5", "delta": "1e-6"}
+    released["statement"] = (
+        "This schema is 1e-9-approximate 0.05-zCDP, and hence (5, 1e-6)-differentially private, "
+        "with respect to adding or removing one row."
+    )
+    schema = {
+        "name": "others",
+        "task": "classification",
+        "target": "y",
+        "positive": "1",
+        "negative": "0",
+        "columns": {name: {"type": "numeric", "lower": -1, "upper": 1} for name in "ab"},
+        "released": released,
+    }
+    model = DPLogisticRegression(epsilon=1, schema=schema, ledger=path)
+    with pytest.warns(rhograd.LedgerWarning, match="not in this ledger"):
+        model.fit(frame, "y")
+    released["ledger"] = [charged["facts"]["ledger"]["position"]]
+    runs = sum(account["runs"] for account in rhograd.Ledger(path).accounts())
+    with pytest.raises(rhograd.RefusedError, match="one account"):
+        model.fit(frame, "y")
+    assert sum(account["runs"] for account in rhograd.Ledger(path).accounts()) == runs
+
+
 def test_a_paid_hold_out(points):
     X, y = points
     model = classifier(evaluate_budget=0.2).fit(X, y)

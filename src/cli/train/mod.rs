@@ -33,7 +33,7 @@ pub(super) fn run(arguments: &TrainArguments) -> Fallible<ExitCode> {
         None => NoiseSource::from_os()?,
     };
     let file = CsvFile::open_for(&arguments.data, &schema.target, schema.features().map(|(name, _)| name))?;
-    let (drafted, name, released) = (schema.draft, schema.name.clone(), schema.released.clone());
+    let drafted = schema.draft;
     let loading = bar(file.size(), "reading", "bytes");
     let cache = arguments.cache()?;
     let hear = |done: u64, _: u64| {
@@ -59,7 +59,7 @@ pub(super) fn run(arguments: &TrainArguments) -> Fallible<ExitCode> {
     arguments.refuse_overwriting(&out, &log)?;
     let (model_file, log_file) = (StagedFile::new(&out)?, StagedFile::new(&log)?);
     let mut ledger = arguments.open_ledger()?;
-    report_schema(&mut ledger, &name, released.as_ref())?;
+    report_schema(&loaded, &mut ledger)?;
     warn(&format!("{} steps on {} coefficients", loaded.plan().steps(), loaded.plan().dimension));
     let checkpoint = arguments.checkpoint.as_deref().map(Checkpoint::open).transpose()?;
     if let Some(made) = checkpoint.as_ref().and_then(Checkpoint::releases) {

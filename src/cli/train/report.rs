@@ -7,9 +7,8 @@ use serde_json::json;
 use super::Finished;
 use crate::cli::model::{evaluated, most_telling, plain_statement};
 use crate::cli::output::{seconds, warn};
-use crate::data::SchemaRelease;
-use crate::error::{Error, Fallible};
-use crate::ledger::{Ledger, Record};
+use crate::error::Fallible;
+use crate::ledger::Ledger;
 use crate::preprocess::{CacheUse, RowCache};
 use crate::train::{Loaded, Trained};
 
@@ -44,25 +43,9 @@ pub(super) fn report_streaming(loaded: &Loaded, cache: Option<&RowCache>) {
     }
 }
 
-/// Says where the cost of a released schema is not counted together with the run's, and refuses to count it apart.
-pub(super) fn report_schema(ledger: &mut Ledger, dataset: &str, released: Option<&SchemaRelease>) -> Fallible<()> {
-    let Some(release) = released else { return Ok(()) };
-    let mut counted = !release.ledger.is_empty() && ledger.path().is_some();
-    for place in &release.ledger {
-        counted = counted && ledger.contains(place.sequence, &place.hash)?;
-        if !counted {
-            break;
-        }
-        if let Some(Record::Reserve { dataset: charged, .. }) = ledger.entry(place.sequence)?.map(|entry| entry.record)
-            && charged.as_str() != dataset
-        {
-            let problem = format!(
-                "the release of the schema was charged to the data set \"{charged}\", and this run would be to \"{dataset}\""
-            );
-            return Err(Error::refused(problem, "give the schema its first name back: one data set has one account"));
-        }
-    }
-    if !counted {
+/// Says where the cost of a released schema is not counted together with the run's.
+pub(super) fn report_schema(loaded: &Loaded, ledger: &mut Ledger) -> Fallible<()> {
+    if !loaded.counts_schema(ledger)? {
         warn("warning: the release of the schema is not in this ledger, so its cost is not counted with this run's");
     }
     Ok(())

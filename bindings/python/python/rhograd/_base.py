@@ -14,7 +14,7 @@ import numpy as np
 
 from . import _rhograd, _schema
 from ._columns import Column, Frame, cells, frame_of
-from ._errors import DataError, NotFittedError, ParameterError
+from ._errors import DataError, LedgerWarning, NotFittedError, ParameterError
 from .pipelines import look_around
 
 if TYPE_CHECKING:
@@ -327,6 +327,7 @@ class Estimator:
         self.privacy_statement_ = self._file["statement"]
         self.privacy_log_ = [json.loads(line) for line in log.splitlines()]
         self.load_report_ = json.loads(report)
+        self._warn_of_ledger()
         self._log, self._schema, self._columns_in = log, schema, names
         self.n_features_in_ = len(names)
         if named:
@@ -335,6 +336,14 @@ class Estimator:
             del self.feature_names_in_
         self._take_effects()
         return self
+
+    def _warn_of_ledger(self) -> None:
+        if not self.load_report_["schema_counted"]:
+            text = "the release of the schema is not in this ledger, so its cost is not counted with this run's"
+            warnings.warn(text, LedgerWarning, stacklevel=4)
+        if self.load_report_["not_noted"]:
+            text = f"the model was paid for, and could not be noted as complete: {self.load_report_['not_noted']}"
+            warnings.warn(text, LedgerWarning, stacklevel=4)
 
     def _take_effects(self) -> None:
         effects = self.model_.effects()

@@ -31,3 +31,7 @@ class NotFittedError(Error, ValueError, AttributeError):
 
 class NotPrivateWarning(UserWarning):
     """Something around the estimator looks at private rows without paying for it."""
+
+
+class LedgerWarning(UserWarning):
+    """A ledger does not hold all that the statement of a model speaks of."""
