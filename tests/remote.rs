@@ -109,8 +109,9 @@ fn cluster(cuts: &[usize], number: bool, fault: Fault) -> Simulated {
     let folder = tempfile::tempdir().unwrap();
     let pack = |place: usize, lines: std::ops::Range<usize>| {
         let file = file(folder.path(), &format!("{place}.csv"), lines, number);
-        let (rows, _) = Encoder::new(&schema(number), &file, true).unwrap().encode(&file, &|_| Ok(())).unwrap();
-        Worker::pack(&rows, place as u32).unwrap()
+        let schema = schema(number);
+        let (rows, _) = Encoder::new(&schema, &file, true).unwrap().encode(&file, &|_| Ok(())).unwrap();
+        Worker::pack(&rows, &schema, place as u32).unwrap()
     };
     let packed: Vec<Vec<u8>> = cuts.windows(2).enumerate().map(|(place, cut)| pack(place, cut[0]..cut[1])).collect();
     let workers = Mutex::new(packed.iter().map(|_| None).collect());
@@ -213,11 +214,16 @@ fn parts_of_another_schema_or_with_one_number_are_refused() {
     twins.packed[1] = twins.packed[0].clone();
     let error = load_remote(&config, schema(false), Box::new(twins)).err().unwrap().to_string();
     assert!(error.contains("two parts have the number 0"), "{error}");
-    let wide = r#"{"name":"t","task":"classification","positive":"1","negative":"0","target":"y",
-        "columns":{"a":{"type":"numeric","lower":-1,"upper":1}}}"#;
-    let other = Schema::parse(wide, Path::new("s")).unwrap();
+    // The same columns, so the same sums would come back, of numbers that mean something else.
+    let other = Schema { positive: Some("0".into()), negative: Some("1".into()), ..schema(false) };
     let error = load_remote(&config, other, Box::new(cluster(&[0, 100], false, Fault::Nothing))).err().unwrap();
-    assert!(error.to_string().contains("other columns"), "{error}");
+    assert!(error.to_string().contains("another schema"), "{error}");
+    let folder = tempfile::tempdir().unwrap();
+    let file = file(folder.path(), "all.csv", 0..100, false);
+    let (rows, _) = Encoder::new(&schema(false), &file, true).unwrap().encode(&file, &|_| Ok(())).unwrap();
+    let mut narrow = schema(false);
+    narrow.columns.0.pop();
+    assert!(Worker::pack(&rows, &narrow, 0).unwrap_err().to_string().contains("other columns"));
     let none = load_remote(&config, schema(false), Box::new(cluster(&[0], false, Fault::Nothing))).err().unwrap();
     assert!(none.to_string().contains("no part"), "{none}");
 }

@@ -10,12 +10,13 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use super::pass::{FeatureGradient, Pass};
 use super::store::Clip;
+use crate::data::Schema;
 use crate::error::{Error, Fallible};
 use crate::kernel::{FULL_SCALE, Shape};
-use crate::preprocess::Standardiser;
+use crate::preprocess::{Standardiser, shape_of};
 
 /// Workers and driver must agree to the bit on what a question means.
-const VERSION: &str = concat!("rhograd ", env!("CARGO_PKG_VERSION"), " sums 1");
+const VERSION: &str = concat!("rhograd ", env!("CARGO_PKG_VERSION"), " sums 2");
 
 const SAME_VERSION: &str = "install the same version of rhograd on all machines";
 
@@ -69,8 +70,8 @@ pub(super) struct Part {
     pub rows: u64,
     /// Of its encoded rows.
     pub digest: u64,
-    pub numeric: usize,
-    pub levels: Vec<u16>,
+    /// Fingerprint of the schema that they were encoded by.
+    pub schema: String,
 }
 
 impl Question<'_> {
@@ -119,18 +120,18 @@ pub struct RemoteRows {
 }
 
 impl RemoteRows {
-    /// Asks who is there; all parts must have these columns.
+    /// Asks who is there; all parts must be encoded by this schema.
     ///
     /// # Errors
-    /// When a part does not answer, two have the same number, or one has other columns.
-    pub fn new(cluster: Box<dyn Cluster>, shape: Shape) -> Fallible<Self> {
+    /// When a part does not answer, two have the same number, or one was encoded by another schema.
+    pub fn new(cluster: Box<dyn Cluster>, schema: &Schema) -> Fallible<Self> {
+        let (shape, fingerprint) = (shape_of(schema), schema.fingerprint());
         let mut rows = RemoteRows { cluster, shape, unit: FULL_SCALE, recoding: Vec::new(), parts: BTreeMap::new() };
-        let levels: Vec<u16> = (0..rows.shape.categorical()).map(|column| rows.shape.levels(column) as u16).collect();
         for Answer { part, .. } in rows.ask(Asked::Presence)? {
-            if part.numeric != rows.shape.numeric() || part.levels != levels {
+            if part.schema != fingerprint {
                 return Err(Error::refused(
-                    format!("part {} has other columns than the schema", part.number),
-                    "encode all parts by one schema",
+                    format!("part {} was encoded by another schema", part.number),
+                    "encode all parts by the schema of the run: equal columns may have other bounds",
                 ));
             }
             if let Some(part) = rows.parts.insert(part.number, part) {

@@ -4,9 +4,10 @@ use serde::{Deserialize, Serialize};
 
 use super::remote::{Answer, Asked, Part, Question, encode};
 use super::store::Clip;
-use crate::error::Fallible;
+use crate::data::Schema;
+use crate::error::{Error, Fallible};
 use crate::kernel::{Caps, Rows};
-use crate::preprocess::{SegmentReader, SegmentWriter, Standardiser};
+use crate::preprocess::{SegmentReader, SegmentWriter, Standardiser, shape_of};
 
 /// What error messages call the encoded rows of a part.
 const NAME: &str = "part of the rows";
@@ -16,6 +17,7 @@ const NAME: &str = "part of the rows";
 #[serde(deny_unknown_fields)]
 struct Note {
     number: u32,
+    schema: String,
 }
 
 /// One part of the rows, with what was made of it for the last question.
@@ -32,15 +34,22 @@ pub struct Worker {
 }
 
 impl Worker {
-    /// Rows as bytes, to be kept and sent until [`Worker::new`] takes them in; parts are numbered as the caller likes, each
-    /// with another number.
+    /// Rows that were encoded by a schema as bytes, to be kept and sent until [`Worker::new`] takes them in; parts are
+    /// numbered as the caller likes, each with another number.
     ///
     /// # Errors
-    /// When they cannot be written.
-    pub fn pack(rows: &Rows, number: u32) -> Fallible<Vec<u8>> {
+    /// When they have other columns than the schema, or cannot be written.
+    pub fn pack(rows: &Rows, schema: &Schema, number: u32) -> Fallible<Vec<u8>> {
+        if *rows.shape() != shape_of(schema) {
+            return Err(Error::parameter(
+                "schema",
+                "has other columns than the rows",
+                "give the one that encoded them",
+            ));
+        }
         let mut writer = SegmentWriter::new(Vec::new(), NAME.as_ref(), rows.shape())?;
         writer.append(rows)?;
-        writer.finish(&Note { number })
+        writer.finish(&Note { number, schema: schema.fingerprint() })
     }
 
     /// Takes in what [`Worker::pack`] made.
@@ -49,14 +58,8 @@ impl Worker {
     /// When it is damaged or something else.
     pub fn new(packed: &[u8]) -> Fallible<Self> {
         let reader = SegmentReader::of_bytes(packed, NAME)?;
-        let shape = reader.shape();
-        let part = Part {
-            number: reader.note::<Note>()?.number,
-            rows: reader.rows(),
-            digest: reader.digest(),
-            numeric: shape.numeric(),
-            levels: (0..shape.categorical()).map(|column| shape.levels(column) as u16).collect(),
-        };
+        let Note { number, schema } = reader.note()?;
+        let part = Part { number, rows: reader.rows(), digest: reader.digest(), schema };
         Ok(Worker { part, rows: reader.read_all()?, recoding: Vec::new(), clips: None })
     }
 

@@ -32,7 +32,7 @@ fn pack_part<'py>(
     let columns = Columns::new(columns)?;
     let table = raised(py, columns.table())?;
     let (rows, report) = raised(py, TableEncoder::new(&schema, &table))?.encode();
-    let packed = raised(py, Worker::pack(&rows, number))?;
+    let packed = raised(py, Worker::pack(&rows, &schema, number))?;
     Ok((PyBytes::new(py, &packed), serde_json::to_string(&report).unwrap_or_default()))
 }
 
