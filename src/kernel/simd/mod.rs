@@ -100,20 +100,25 @@ impl Level {
     #[cfg(target_arch = "x86_64")]
     pub(super) fn run<O: WithWords>(self, operation: O) -> O::Output {
         match self {
-            Level::Avx512 => match pulp::x86::V4::try_new() {
-                Some(words) => words.vectorize(x86::Call { operation, words }),
-                None => operation.run(plain::Plain),
-            },
-            Level::Avx2 => match pulp::x86::V3::try_new() {
-                Some(words) => words.vectorize(x86::Call { operation, words }),
-                None => operation.run(plain::Plain),
-            },
-            Level::Sse2 => match pulp::x86::V1::try_new() {
-                Some(words) => words.vectorize(x86::Call { operation, words }),
-                None => operation.run(plain::Plain),
-            },
-            Level::Plain => operation.run(plain::Plain),
+            Level::Avx512 => {
+                if let Some(words) = pulp::x86::V4::try_new() {
+                    return words.vectorize(x86::Call { operation, words });
+                }
+            }
+            Level::Avx2 => {
+                if let Some(words) = pulp::x86::V3::try_new() {
+                    return words.vectorize(x86::Call { operation, words });
+                }
+            }
+            Level::Sse2 => {
+                if let Some(words) = pulp::x86::V1::try_new() {
+                    return words.vectorize(x86::Call { operation, words });
+                }
+            }
+            Level::Plain => {}
         }
+        // In one place, for all of it is inlined wherever it is called.
+        operation.run(plain::Plain)
     }
 
     #[cfg(not(target_arch = "x86_64"))]
