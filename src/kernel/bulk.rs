@@ -78,14 +78,14 @@ impl BulkBuilder {
         if held == 0 {
             // Zeros straight from the system are not touched before they are filled.
             rows.numeric = Lines::zeroed(tiles * numeric);
-            rows.codes = vec![0; tiles * categorical];
-            rows.labels = vec![0; tiles * LANES];
-            rows.norms = vec![0; tiles * LANES];
+            rows.codes = Lines::zeroed(tiles * categorical);
+            rows.labels = Lines::zeroed(tiles * LANES);
+            rows.norms = Lines::zeroed(tiles * LANES);
         } else {
             rows.numeric.grow(tiles * numeric);
-            rows.codes.resize(tiles * categorical, 0);
-            rows.labels.resize(tiles * LANES, 0);
-            rows.norms.resize(tiles * LANES, 0);
+            rows.codes.grow(tiles * categorical);
+            rows.labels.grow(tiles * LANES);
+            rows.norms.grow(tiles * LANES);
         }
     }
 
@@ -278,10 +278,10 @@ impl Rows {
         self.shape == other.shape
             && (self.len, self.unit) == (other.len, other.unit)
             && *self.numeric == *other.numeric
-            && self.codes == other.codes
-            && self.labels == other.labels
-            && self.norms == other.norms
-            && self.packed == other.packed
+            && *self.codes == *other.codes
+            && *self.labels == *other.labels
+            && *self.norms == *other.norms
+            && *self.packed == *other.packed
     }
 }
 

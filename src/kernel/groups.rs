@@ -2,6 +2,7 @@
 
 use rayon::prelude::*;
 
+use super::lines::Lines;
 use super::margins::Margins;
 use super::simd::Column;
 use super::{LANES, Rows, Shape};
@@ -54,8 +55,8 @@ impl Groups {
     }
 
     /// Joint codes of all rows, laid out like numeric columns: in a group the code of its first column counts ones.
-    pub(super) fn pack(&self, rows: &Rows) -> Vec<u16> {
-        let mut packed = vec![0u16; self.len() * rows.padded_len()];
+    pub(super) fn pack(&self, rows: &Rows) -> Lines<u16> {
+        let mut packed = Lines::zeroed(self.len() * rows.padded_len());
         if self.len() == 0 {
             return packed;
         }

@@ -8,31 +8,36 @@ impl Rows {
     pub fn subset(&self, chosen: &[usize]) -> Rows {
         let tiles = chosen.len().div_ceil(LANES);
         let (numeric, categorical) = (self.shape.numeric(), self.shape.categorical());
-        let none = |column: usize| self.shape.levels(column) as u16;
         let mut subset = Rows {
             shape: self.shape.clone(),
             len: chosen.len(),
             unit: self.unit,
             numeric: Lines::zeroed(tiles * numeric * LANES),
-            codes: (0..tiles).flat_map(|_| (0..categorical).flat_map(|column| [none(column); LANES])).collect(),
-            labels: vec![0; tiles * LANES],
-            norms: vec![0; tiles * LANES],
+            codes: Lines::zeroed(tiles * categorical * LANES),
+            labels: Lines::zeroed(tiles * LANES),
+            norms: Lines::zeroed(tiles * LANES),
             groups: self.groups.clone(),
-            packed: Vec::new(),
+            packed: Lines::default(),
         };
+        for (index, codes) in subset.codes.chunks_exact_mut(LANES).enumerate() {
+            codes.fill(self.shape.levels(index % categorical) as u16);
+        }
+        let (values, codes) = (&mut *subset.numeric, &mut *subset.codes);
+        let (labels, norms) = (&mut *subset.labels, &mut *subset.norms);
+        let (values_here, codes_here, labels_here, norms_here) =
+            (&*self.numeric, &*self.codes, &*self.labels, &*self.norms);
         for (index, &row) in chosen.iter().enumerate() {
             let (to, at) = (index / LANES, index % LANES);
             let (from, lane) = (row / LANES, row % LANES);
             for column in 0..numeric {
-                subset.numeric[(to * numeric + column) * LANES + at] =
-                    self.numeric[(from * numeric + column) * LANES + lane];
+                values[(to * numeric + column) * LANES + at] = values_here[(from * numeric + column) * LANES + lane];
             }
             for column in 0..categorical {
-                subset.codes[(to * categorical + column) * LANES + at] =
-                    self.codes[(from * categorical + column) * LANES + lane];
+                codes[(to * categorical + column) * LANES + at] =
+                    codes_here[(from * categorical + column) * LANES + lane];
             }
-            subset.labels[index] = self.labels[row];
-            subset.norms[index] = self.norms[row];
+            labels[index] = labels_here[row];
+            norms[index] = norms_here[row];
         }
         subset.pack();
         subset

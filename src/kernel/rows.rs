@@ -107,13 +107,13 @@ pub struct Rows {
     pub(super) shape: Shape,
     pub(super) len: usize,
     pub(super) unit: i16,
-    pub(super) numeric: Lines,
-    pub(super) codes: Vec<u16>,
-    pub(super) labels: Vec<i16>,
-    pub(super) norms: Vec<u64>,
+    pub(super) numeric: Lines<i16>,
+    pub(super) codes: Lines<u16>,
+    pub(super) labels: Lines<i16>,
+    pub(super) norms: Lines<u64>,
     pub(super) groups: Groups,
     /// Joint codes of the groups, made from `codes` by [`Rows::pack`]; what a step reads in their place.
-    pub(super) packed: Vec<u16>,
+    pub(super) packed: Lines<u16>,
 }
 
 impl Rows {
@@ -153,8 +153,7 @@ impl Rows {
 
     /// No rows.
     pub(super) fn none(shape: Shape, unit: i16) -> Rows {
-        let (codes, labels, norms, packed) = Default::default();
-        let numeric = Lines::default();
+        let (numeric, codes, labels, norms, packed) = Default::default();
         Rows { groups: Groups::new(&shape), shape, len: 0, unit, numeric, codes, labels, norms, packed }
     }
 
@@ -337,10 +336,12 @@ impl RowsBuilder {
         rows.numeric.grow(rows.numeric.len() + rows.shape.numeric() * LANES);
         for column in 0..rows.shape.categorical() {
             let none = rows.shape.levels(column) as u16;
-            rows.codes.resize(rows.codes.len() + LANES, none);
+            let first = rows.codes.len();
+            rows.codes.grow(first + LANES);
+            rows.codes[first..].fill(none);
         }
-        rows.labels.resize(rows.labels.len() + LANES, 0);
-        rows.norms.resize(rows.norms.len() + LANES, 0);
+        rows.labels.grow(rows.labels.len() + LANES);
+        rows.norms.grow(rows.norms.len() + LANES);
     }
 
     /// Computes norms and joint codes.

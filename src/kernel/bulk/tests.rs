@@ -73,7 +73,7 @@ fn sealing_makes_any_bytes_legal_rows() {
         room.seal(&[u32::MAX; 2]);
     }
     let rows = builder.build();
-    assert!(rows.numeric.iter().chain(&rows.labels).all(|&q| q >= -FULL_SCALE));
+    assert!(rows.numeric.iter().chain(&*rows.labels).all(|&q| q >= -FULL_SCALE));
     assert!(rows.codes.iter().all(|&code| code <= 3));
     assert!(rows.norms[40..].iter().all(|&norm| norm == 0));
     // Measured again by the other builder.
