@@ -6,7 +6,7 @@ use std::path::Path;
 
 use proptest::prelude::*;
 use rhograd::accounting::stable::{least_threshold, lifted};
-use rhograd::data::{Column, CsvFile, Schema, Task};
+use rhograd::data::{Column, CsvFile, LedgerPlace, Schema, Task};
 use rhograd::error::Fallible;
 use rhograd::ledger::{Ledger, Record};
 use rhograd::noise::NoiseSource;
@@ -377,6 +377,17 @@ fn a_model_is_charged_to_the_account_that_holds_its_schema() {
     assert!(loaded(schema.clone()).counts_schema(&mut ledger).unwrap());
     train(loaded(schema.clone()), &mut ledger, noise(), &mut |_| Ok(())).unwrap();
     assert_eq!(spent(&mut ledger), 3);
+    // Places that the ledger does not have, or that hold a charge for seeded noise, hide nothing and count for nothing.
+    let place = |sequence: u64, hash: String| LedgerPlace { sequence, hash };
+    let mut entries = (1..).map_while(|sequence| ledger.entry(sequence).unwrap());
+    let seeded = entries.find(|entry| matches!(entry.record, Record::Reserve { private: false, .. })).unwrap();
+    for first in [place(1, "0".repeat(64)), place(seeded.sequence, seeded.hash)] {
+        let mut odd = schema.clone();
+        odd.released.as_mut().unwrap().ledger.insert(0, first);
+        assert!(!loaded(odd.clone()).counts_schema(&mut ledger).unwrap());
+        odd.name = "another".into();
+        assert!(loaded(odd).counts_schema(&mut ledger).is_err());
+    }
     // A ledger that knows nothing of the draft cannot tell.
     let mut elsewhere = Ledger::in_memory().unwrap();
     assert!(!loaded(schema.clone()).counts_schema(&mut elsewhere).unwrap());

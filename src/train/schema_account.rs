@@ -26,6 +26,8 @@ impl Loaded {
 }
 
 fn is_counted(release: &SchemaRelease, dataset: &DatasetId, ledger: &mut Ledger) -> Fallible<bool> {
+    let mut counted = !release.ledger.is_empty();
+    // All places are looked at: one that is not known must not hide another account behind it.
     for place in &release.ledger {
         match charge_at(place, ledger)? {
             Some(Record::Reserve { dataset: charged, .. }) if charged != *dataset => {
@@ -37,11 +39,11 @@ fn is_counted(release: &SchemaRelease, dataset: &DatasetId, ledger: &mut Ledger)
                     "give the schema its first name back: one data set has one account",
                 ));
             }
-            Some(_) => {}
-            None => return Ok(false),
+            Some(Record::Reserve { private: true, .. }) => {}
+            _ => counted = false,
         }
     }
-    Ok(!release.ledger.is_empty())
+    Ok(counted)
 }
 
 /// Whether every place where a schema says it was charged holds a charge of the same data set, all within its cost.
