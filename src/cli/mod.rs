@@ -17,7 +17,9 @@ mod ledger;
 mod model;
 mod output;
 mod plot;
+mod predict;
 mod request;
+mod statement;
 mod train;
 
 use std::process::ExitCode;
@@ -48,11 +50,11 @@ enum Command {
     /// Train a private model from a CSV and a public schema
     Train(Box<train::TrainArguments>),
     /// Apply a model to a CSV
-    Predict(model::PredictArguments),
+    Predict(predict::PredictArguments),
     /// Measure a model on a CSV (custodian-only: exact functions of the rows)
     Evaluate(model::EvaluateArguments),
     /// Print a model's privacy statement in plain words
-    Statement(model::StatementArguments),
+    Statement(statement::StatementArguments),
     /// Recompute every number of a model's statement; exit 1 on any mismatch
     Verify(model::VerifyArguments),
     /// Attack a configuration on made-up neighbours; exit 1 if its claim is refuted or the attack shows nothing
@@ -83,9 +85,9 @@ pub fn main() -> ExitCode {
 fn run(command: Command) -> Fallible<ExitCode> {
     match command {
         Command::Train(arguments) => train::run(&arguments),
-        Command::Predict(arguments) => model::predict(&arguments),
+        Command::Predict(arguments) => predict::predict(&arguments),
         Command::Evaluate(arguments) => model::evaluate(&arguments),
-        Command::Statement(arguments) => model::statement(&arguments),
+        Command::Statement(arguments) => statement::statement(&arguments),
         Command::Verify(arguments) => model::verify(&arguments),
         Command::Audit(arguments) => audit::run(&arguments),
         Command::Account(command) => account::run(&command),

@@ -5,8 +5,9 @@ use std::path::Path;
 use serde_json::json;
 
 use super::Finished;
-use crate::cli::model::{evaluated, most_telling, plain_statement};
+use crate::cli::model::most_telling;
 use crate::cli::output::{seconds, warn};
+use crate::cli::statement::{evaluated, plain_statement};
 use crate::error::Fallible;
 use crate::ledger::Ledger;
 use crate::preprocess::{CacheUse, RowCache};

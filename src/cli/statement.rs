@@ -1,0 +1,128 @@
+//! `statement`, and the same page after training.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+
+use super::coefficients;
+use super::output::{print, print_json};
+use crate::error::{Error, Fallible};
+use crate::num::round::{decimal_down, decimal_up};
+use crate::privacy::Adjacency;
+use crate::train::{Guarantee, ModelFile, Statement};
+
+#[derive(Args)]
+#[command(
+    after_help = "Examples:\n  rhograd statement fair.model.json\n  rhograd statement fair.model.json --coefficients"
+)]
+pub(super) struct StatementArguments {
+    /// Model file written by `rhograd train`
+    model: PathBuf,
+    /// Also print all coefficients in the units of the data, with standard errors that include the noise
+    #[arg(long)]
+    coefficients: bool,
+    /// Print the statement as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn statement(arguments: &StatementArguments) -> Fallible<ExitCode> {
+    let model = ModelFile::read(&arguments.model)?;
+    if arguments.json {
+        let value = serde_json::to_value(&model.statement).map_err(|e| Error::numerical("statement", e.to_string()))?;
+        print_json(&value)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut text = plain_statement(&model.statement);
+    text.push_str(&evaluated(&model));
+    if arguments.coefficients {
+        text.push('\n');
+        text.push_str(&coefficients::table(&model));
+    }
+    print(&text)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The privacy statement for people.
+pub(super) fn plain_statement(statement: &Statement) -> String {
+    let facts = &statement.facts;
+    let guarantee = &statement.guarantee;
+    let mut page = format!("Data set \"{}\": {}\n\n", facts.dataset, statement.statement);
+    if statement.dp {
+        let change = match facts.adjacency {
+            Adjacency::AddRemove => "with any single row as without it",
+            Adjacency::ReplaceOne => "with any single row as with another in its place",
+        };
+        page.push_str(&format!(
+            "In plain words: whatever someone looks for in what was released, even knowing all other rows, they find it \
+             nearly as often {change}: at most {} times as often, plus a probability of {}.\n\n",
+            decimal_up(guarantee.epsilon.parse::<f64>().map_or(f64::INFINITY, f64::exp).next_up(), 4),
+            guarantee.delta
+        ));
+    }
+    let rows = [
+        ("model", format!("{}, {} coefficients", facts.model.words(), facts.dimension)),
+        (
+            "algorithm",
+            format!(
+                "{}, {} releases by gradient steps, {}",
+                facts.algorithm.name(),
+                statement.mechanism.steps,
+                statement.mechanism.sampling
+            ),
+        ),
+        ("rho", guarantee.rho_upper.clone()),
+        ("epsilon", epsilons(guarantee)),
+        ("adjacency", facts.adjacency.to_string()),
+        (
+            "noise",
+            format!(
+                "{}; multiplier {} per step, sigma {} on sums clipped at {:.4}",
+                statement.mechanism.name,
+                decimal_down(statement.mechanism.noise_multiplier, 6),
+                decimal_down(statement.mechanism.sigma, 6),
+                statement.mechanism.clip_norm
+            ),
+        ),
+        (
+            "ledger",
+            facts
+                .ledger
+                .as_ref()
+                .map_or("none".into(), |ledger| format!("entry {}, run {}", ledger.position.sequence, ledger.run)),
+        ),
+    ];
+    for (name, value) in rows {
+        page.push_str(&format!("{name:10} {value}\n"));
+    }
+    page.push_str("\nLimits:\n");
+    for limit in &statement.limits {
+        page.push_str(&format!("- {limit}\n"));
+    }
+    page
+}
+
+/// Every epsilon that the statement holds, and the delta of them.
+fn epsilons(guarantee: &Guarantee) -> String {
+    let known = [
+        ("exact", &guarantee.epsilon_exact),
+        ("by privacy-loss distributions", &guarantee.epsilon_pld),
+        ("by Renyi divergences", &guarantee.epsilon_rdp),
+        ("by zCDP", &guarantee.epsilon_zcdp),
+        ("by classical zCDP", &guarantee.epsilon_zcdp_classical),
+    ];
+    let shown = known.iter().filter_map(|(by, value)| value.as_ref().map(|value| format!("{value} {by}")));
+    format!("{}, at delta {}", shown.collect::<Vec<_>>().join(", "), guarantee.delta)
+}
+
+/// Metrics on a private hold-out, in lines; empty without any.
+pub(super) fn evaluated(model: &ModelFile) -> String {
+    let Some(evaluation) = &model.evaluation else { return String::new() };
+    let mut text = format!("\nOn about {:.0} rows held out (noised, part of the release):\n", evaluation.rows);
+    for (name, estimate) in &evaluation.metrics {
+        let limit = estimate.limit.map_or(String::new(), |limit| format!(", rows cut at {limit:.4}"));
+        text.push_str(&format!("  {name:10} {:.4} (noise {:.4}{limit})\n", estimate.value, estimate.noise));
+    }
+    text
+}
