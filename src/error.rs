@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::text::visible;
+
 /// Result of everything in this crate that can be refused.
 pub type Fallible<T> = Result<T, Error>;
 
@@ -9,9 +11,22 @@ pub type Fallible<T> = Result<T, Error>;
 ///
 /// Messages carry public parameters and positions in files only. They never carry the content of a
 /// cell, a count of rows, or anything else computed from rows.
-#[derive(Debug, thiserror::Error)]
-#[error(transparent)]
+///
+/// Names in them come from files, so whatever a terminal would obey is written out; see [`visible`].
+#[derive(Debug)]
 pub struct Error(Box<ErrorKind>);
+
+impl std::fmt::Display for Error {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&visible(&self.0.to_string()))
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.0.source()
+    }
+}
 
 /// What kind of refusal it is; decides the exit code of the command line.
 #[derive(Debug, thiserror::Error)]
@@ -180,6 +195,12 @@ mod tests {
         let error = Error::input(Path::new("a.csv"), "no such label", "declare it").at_line(7).in_column("y");
         assert_eq!(error.to_string(), "a.csv:7, \"y\": no such label; declare it");
         assert_eq!(error.exit_code(), 2);
+    }
+
+    #[test]
+    fn a_message_is_one_line_that_no_terminal_obeys() {
+        let error = Error::input(Path::new("a\u{1b}[2J.csv"), "no\nlabel", "x").in_column("y\u{202e}");
+        assert_eq!(error.to_string(), "a\\u{1b}[2J.csv, \"y\\u{202e}\": no\\nlabel; x");
     }
 
     #[test]

@@ -17,7 +17,7 @@
 //! | 3 | [`ledger`], [`preprocess`] |
 //! | 2 | [`accounting`], [`noise`], [`loss`], [`kernel`], [`solve`], [`data`] |
 //! | 1 | [`privacy`], the vocabulary |
-//! | 0 | [`error`], [`num`] |
+//! | 0 | [`error`], [`num`], [`text`] |
 //!
 //! ```
 //! use rhograd::accounting::Conversion;
@@ -45,4 +45,5 @@ pub mod preprocess;
 pub mod privacy;
 pub mod private;
 pub mod solve;
+pub mod text;
 pub mod train;

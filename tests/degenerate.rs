@@ -10,7 +10,7 @@ use rhograd::ledger::Ledger;
 use rhograd::noise::NoiseSource;
 use rhograd::optim::Settings;
 use rhograd::privacy::{Adjacency, Delta, Epsilon};
-use rhograd::train::{Algorithm, Budget, ModelKind, TrainConfig, load, train, verify};
+use rhograd::train::{Algorithm, Budget, Evidence, ModelKind, TrainConfig, load, train, verify};
 use serde_json::Value;
 
 const FAMILIES: [&str; 8] = ["logistic", "svm", "multinomial", "linear", "ridge", "huber", "quantile", "poisson"];
@@ -124,8 +124,9 @@ fn outcome(config: &TrainConfig, schema: &Schema, csv: &str, folder: &Path) -> R
     assert!(paid.permit().is_err(), "every paid release was made");
     let text = trained.model.to_json();
     // Finite coefficients are among the checks.
-    let checks = verify(&trained.model, &text, Some(&log), None).unwrap();
-    assert!(checks.iter().all(|check| check.held), "{config:?}: {checks:?}");
+    let evidence = Evidence { log: Some(&mut log.as_bytes()), ..Evidence::default() };
+    let found = verify(&trained.model, &text, evidence).unwrap();
+    assert!(found.held(), "{config:?}: {found:?}");
     let mut model = serde_json::from_str(&text).unwrap();
     layout(&mut model);
     Ok(format!("{model}\n{layouts}"))

@@ -12,8 +12,8 @@ use rhograd::noise::NoiseSource;
 use rhograd::optim::Settings;
 use rhograd::privacy::{Adjacency, Delta, Epsilon};
 use rhograd::train::{
-    Algorithm, Budget, Coefficient, Feature, Metrics, ModelFile, ModelKind, Plan, TrainConfig, evaluate, load, train,
-    verify,
+    Algorithm, Budget, Coefficient, Evidence, Feature, Metrics, ModelFile, ModelKind, Plan, TrainConfig, evaluate,
+    load, train, verify,
 };
 
 fn families() -> [ModelKind; 8] {
@@ -74,8 +74,9 @@ fn run(config: &TrainConfig, schema: &Schema, csv: &str, seed: u64) -> (ModelFil
     std::fs::write(&written, trained.model.to_json()).unwrap();
     let model = ModelFile::read(&written).unwrap();
     assert_eq!(model, trained.model);
-    let checks = verify(&model, &model.to_json(), Some(&log), None).unwrap();
-    assert!(checks.iter().all(|check| check.held), "{checks:?}");
+    let evidence = Evidence { log: Some(&mut log.as_bytes()), ..Evidence::default() };
+    let found = verify(&model, &model.to_json(), evidence).unwrap();
+    assert!(found.held(), "{found:?}");
     let metrics = csv.lines().nth(1).map(|_| evaluate(&model, &file).unwrap());
     (model, metrics)
 }

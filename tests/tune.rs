@@ -9,7 +9,7 @@ use rhograd::ledger::Ledger;
 use rhograd::noise::NoiseSource;
 use rhograd::privacy::{Adjacency, Charge, Delta, Epsilon, NoiseLaw, Rho, total_rho};
 use rhograd::train::{
-    Algorithm, Budget, Candidate, LogEntry, ModelFile, Plan, Statement, TrainConfig, load, train, verify,
+    Algorithm, Budget, Candidate, Evidence, LogEntry, ModelFile, Plan, Statement, TrainConfig, load, train, verify,
 };
 
 const FEW: &str = "algorithm=whitened,dp-gd";
@@ -110,7 +110,7 @@ fn what_was_paid_for_is_verified() {
     for grid in [FEW, MANY] {
         let (model, _) = run(&config(1.0, grid), 3).unwrap();
         let text = model.to_json();
-        assert!(verify(&model, &text, None, None).unwrap().iter().all(|check| check.held));
+        assert!(verify(&model, &text, Evidence::default()).unwrap().held());
         let facts = serde_json::to_string(&model.statement.facts).unwrap();
         let forged = |from: &str, to: &str| {
             let lie = facts.replacen(from, to, 1);

@@ -1,15 +1,17 @@
 //! The coefficients of a model in the user's units, with their intervals.
 
 use super::model::effect_on;
+use crate::text::visible;
 use crate::train::{ModelFile, ModelKind, Target, effects};
 
 /// A table of all coefficients per unit of the features, with standard errors and intervals where the model has them.
 ///
 /// Everything is a function of the released model.
 pub(super) fn table(model: &ModelFile) -> String {
-    let effects = effects(model);
+    let mut effects = effects(model);
+    effects.iter_mut().for_each(|effect| effect.name = visible(&effect.name).into_owned());
     let what = match (&model.target, model.model) {
-        (Target::Number { name, .. }, kind) if !matches!(kind, ModelKind::Poisson { .. }) => name.clone(),
+        (Target::Number { name, .. }, kind) if !matches!(kind, ModelKind::Poisson { .. }) => visible(name).into_owned(),
         _ => effect_on(model),
     };
     let known = effects.iter().any(|effect| effect.error.is_some());

@@ -10,11 +10,12 @@ use super::arguments::stem;
 use super::output::{bar, print};
 use crate::data::{Schema, Synthetic, SyntheticKind};
 use crate::error::{Error, Fallible};
+use crate::text::visible_json;
 use crate::train::StagedFile;
 
 pub(super) fn pretty(schema: &Schema) -> Fallible<String> {
     let text = serde_json::to_string_pretty(schema).map_err(|e| Error::numerical("schema", e.to_string()))?;
-    Ok(text + "\n")
+    Ok(visible_json(&text).into_owned() + "\n")
 }
 
 #[derive(Clone, Copy, ValueEnum)]

@@ -8,6 +8,7 @@ use clap::Args;
 use super::output::print;
 use crate::accounting::query;
 use crate::error::{Error, Fallible};
+use crate::text::visible_json;
 
 const USAGE: &str = "\
 Examples:
@@ -56,7 +57,7 @@ pub(super) fn eval(arguments: &EvalArguments) -> Fallible<ExitCode> {
     };
     let text = text.map_err(|e| Error::io(path, "read the queries", e))?;
     for question in query::read_queries(&text)? {
-        print(&(query::answer_line(&question) + "\n"))?;
+        print(&(visible_json(&query::answer_line(&question)) + "\n"))?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -13,6 +13,7 @@ use crate::error::{Error, Fallible};
 use crate::ledger::{DatasetSummary, Ledger};
 use crate::num::round::decimal_up;
 use crate::privacy::{DatasetId, Delta, Epsilon, Rho, Scope, add_deltas};
+use crate::text::visible;
 
 #[derive(Subcommand)]
 pub(super) enum LedgerCommand {
@@ -169,7 +170,7 @@ fn show(summaries: &[DatasetSummary], delta: Delta) -> Fallible<ExitCode> {
     for summary in summaries {
         let spent = summary.spent.upper();
         let epsilon = Conversion::Optimal.epsilon(spent, delta)?.value();
-        page.push_str(&format!("{} ({})\n", summary.dataset, summary.adjacency));
+        page.push_str(&format!("{} ({})\n", visible(summary.dataset.as_str()), summary.adjacency));
         page.push_str(&format!(
             "  spent      rho {}, epsilon {} at delta {:e}\n",
             decimal_up(spent, 6),

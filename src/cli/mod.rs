@@ -21,6 +21,7 @@ mod predict;
 mod request;
 mod statement;
 mod train;
+mod verify;
 
 use std::process::ExitCode;
 
@@ -56,7 +57,7 @@ enum Command {
     /// Print a model's privacy statement in plain words
     Statement(statement::StatementArguments),
     /// Recompute every number of a model's statement; exit 1 on any mismatch
-    Verify(model::VerifyArguments),
+    Verify(verify::VerifyArguments),
     /// Attack a configuration on made-up neighbours; exit 1 if its claim is refuted or the attack shows nothing
     Audit(Box<audit::AuditArguments>),
     /// Privacy calculator
@@ -88,7 +89,7 @@ fn run(command: Command) -> Fallible<ExitCode> {
         Command::Predict(arguments) => predict::predict(&arguments),
         Command::Evaluate(arguments) => model::evaluate(&arguments),
         Command::Statement(arguments) => statement::statement(&arguments),
-        Command::Verify(arguments) => model::verify(&arguments),
+        Command::Verify(arguments) => verify::verify(&arguments),
         Command::Audit(arguments) => audit::run(&arguments),
         Command::Account(command) => account::run(&command),
         Command::Ledger(command) => ledger::run(&command),

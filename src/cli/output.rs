@@ -1,15 +1,27 @@
 //! Writing results so that they can be piped, and progress so that it cannot get in the way.
 
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 use std::path::Path;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::error::{Error, Fallible};
+use crate::text::{visible_json, visible_page};
 
-/// Prints to standard output; a reader that closed the pipe is no error.
-pub(super) fn print(text: &str) -> Fallible<()> {
+/// Prints a page to standard output, without anything that a terminal would obey; a reader that closed the pipe is no error.
+///
+/// Names from files are made visible where they are put on the page: here their line ends could not be told from its own.
+pub(super) fn print(page: &str) -> Fallible<()> {
+    write(&visible_page(page))
+}
+
+/// Prints what another program is to read, byte for byte; on a terminal as [`print`] does.
+pub(super) fn print_data(text: &str) -> Fallible<()> {
+    if std::io::stdout().is_terminal() { print(text) } else { write(text) }
+}
+
+fn write(text: &str) -> Fallible<()> {
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => {
@@ -22,12 +34,12 @@ pub(super) fn print(text: &str) -> Fallible<()> {
 
 /// Tells the user something on standard error; nobody has to listen.
 pub(super) fn warn(message: &str) {
-    let _ = writeln!(std::io::stderr(), "rhograd: {message}");
+    let _ = writeln!(std::io::stderr(), "rhograd: {}", visible_page(message));
 }
 
-/// Prints one JSON value and a newline.
+/// Prints one JSON value and a newline, with escapes for what a terminal would obey.
 pub(super) fn print_json(value: &serde_json::Value) -> Fallible<()> {
-    print(&format!("{value}\n"))
+    write(&visible_json(&format!("{value}\n")))
 }
 
 /// A bar on standard error that appears only on a terminal and only when the work takes a while.

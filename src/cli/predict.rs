@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use clap::Args;
 
 use super::arguments::same_file;
-use super::output::print;
+use super::output::print_data;
 use crate::error::{Error, Fallible};
 use crate::train::{self, ModelFile, ModelKind, Predictions, StagedFile, Target};
 
@@ -37,7 +37,7 @@ pub(super) fn predict(arguments: &PredictArguments) -> Fallible<ExitCode> {
     let predictions = train::predict(&model, &file)?;
     let text = prediction_page(&model, &predictions)?;
     match staged {
-        None => print(&text)?,
+        None => print_data(&text)?,
         Some(mut staged) => {
             staged.append(text.as_bytes())?;
             staged.publish()?;

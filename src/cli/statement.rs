@@ -10,6 +10,7 @@ use super::output::{print, print_json};
 use crate::error::{Error, Fallible};
 use crate::num::round::{decimal_down, decimal_up};
 use crate::privacy::Adjacency;
+use crate::text::visible;
 use crate::train::{Guarantee, ModelFile, Statement};
 
 #[derive(Args)]
@@ -48,7 +49,7 @@ pub(super) fn statement(arguments: &StatementArguments) -> Fallible<ExitCode> {
 pub(super) fn plain_statement(statement: &Statement) -> String {
     let facts = &statement.facts;
     let guarantee = &statement.guarantee;
-    let mut page = format!("Data set \"{}\": {}\n\n", facts.dataset, statement.statement);
+    let mut page = format!("Data set \"{}\": {}\n\n", visible(&facts.dataset), visible(&statement.statement));
     if statement.dp {
         let change = match facts.adjacency {
             Adjacency::AddRemove => "with any single row as without it",
@@ -94,11 +95,11 @@ pub(super) fn plain_statement(statement: &Statement) -> String {
         ),
     ];
     for (name, value) in rows {
-        page.push_str(&format!("{name:10} {value}\n"));
+        page.push_str(&format!("{name:10} {}\n", visible(&value)));
     }
     page.push_str("\nLimits:\n");
     for limit in &statement.limits {
-        page.push_str(&format!("- {limit}\n"));
+        page.push_str(&format!("- {}\n", visible(limit)));
     }
     page
 }

@@ -1,5 +1,7 @@
 //! The model file: coefficients in the user's units, the privacy statement, and a digest of both.
 
+use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -15,6 +17,10 @@ use crate::preprocess::{Affine, Standardiser, TargetRule};
 
 /// Name and version of the file format.
 const FORMAT: &str = "rhograd-model/1";
+
+/// Largest model file that is read, in bytes: several million coefficients. What is larger is no model, or made to tire a
+/// reader.
+pub const LARGEST_MODEL: u64 = 1 << 30;
 
 /// What a feature contributes to the margin, or to the margin of each label in their order.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -210,20 +216,49 @@ impl ModelFile {
         text
     }
 
-    /// Reads a model file; does not check that its numbers are true, see [`super::verify`].
+    /// Reads a model file whose digest belongs to its content; does not check that its numbers are true, see
+    /// [`super::verify`].
     ///
     /// # Errors
-    /// When the file cannot be read, is not a model of this format, or has an unknown key.
+    /// When the file cannot be read, is larger than [`LARGEST_MODEL`], is not a model of this format, has an unknown key, or
+    /// was edited.
     pub fn read(path: &Path) -> Fallible<Self> {
-        let text = std::fs::read_to_string(path).map_err(|e| Error::io(path, "read the model", e))?;
-        Self::parse(&text, path)
+        Self::parse(&Self::read_text(path)?, path)
     }
 
-    /// Parses a model's text; `path` is used in messages only.
+    /// The text of a model file, read once: what is checked is what is used, also where the file is a pipe.
+    ///
+    /// # Errors
+    /// When the file cannot be read, is no text, or is larger than [`LARGEST_MODEL`].
+    pub fn read_text(path: &Path) -> Fallible<String> {
+        let failed = |e| Error::io(path, "read the model", e);
+        let mut text = String::new();
+        File::open(path).map_err(failed)?.take(LARGEST_MODEL + 1).read_to_string(&mut text).map_err(failed)?;
+        if text.len() as u64 > LARGEST_MODEL {
+            let problem = format!("is larger than the {LARGEST_MODEL} bytes that are read of a model");
+            return Err(Error::input(path, problem, "give a file written by `rhograd train`"));
+        }
+        Ok(text)
+    }
+
+    /// Parses a model's text, whose digest must belong to its content; `path` is used in messages only.
     ///
     /// # Errors
     /// As [`ModelFile::read`].
     pub fn parse(text: &str, path: &Path) -> Fallible<Self> {
+        let model = Self::parse_unchecked(text, path)?;
+        if model.expected_digest() != model.digest {
+            let cure = "the file is damaged or was edited, so nothing in it can be relied on; get it again";
+            return Err(Error::input(path, "the digest does not belong to the content", cure).in_column("digest"));
+        }
+        Ok(model)
+    }
+
+    /// Parses a model's text without a look at its digest, for [`super::verify`], which says whether it belongs to the content.
+    ///
+    /// # Errors
+    /// When the text is not a model of this format or has an unknown key.
+    pub fn parse_unchecked(text: &str, path: &Path) -> Fallible<Self> {
         let model: ModelFile = serde_json::from_str(text).map_err(|e| {
             Error::input(path, format!("not a rhograd model: {e}"), "give a file written by `rhograd train`")
                 .at_line(e.line() as u64)

@@ -1,5 +1,8 @@
 //! Recomputing a statement from its recorded facts, and looking it up in the ledger.
 
+use std::io::BufRead;
+use std::path::Path;
+
 use serde_json::Value;
 
 use super::files::{RunningDigest, sha256_hex};
@@ -7,7 +10,7 @@ use super::log;
 use super::model::{Feature, ModelFile};
 use super::schema_account;
 use super::statement::Statement;
-use crate::error::Fallible;
+use crate::error::{Error, Fallible};
 use crate::ledger::{ExactRho, Ledger, Record};
 
 /// One thing that was checked.
@@ -25,70 +28,163 @@ impl Check {
     }
 }
 
+/// Lines of a log that are recomputed unless more are asked for: some 10 microseconds of work each.
+pub const MOST_LOG_LINES: u64 = 1 << 21;
+
+/// What a model is compared with, beside itself.
+pub struct Evidence<'a> {
+    /// The log of the run.
+    pub log: Option<&'a mut dyn BufRead>,
+    /// The ledger that the run was charged to.
+    pub ledger: Option<&'a mut Ledger>,
+    /// Logs of more lines are not recomputed, and the check fails; a file could make its log as long as it likes.
+    pub most_log_lines: u64,
+}
+
+impl Default for Evidence<'_> {
+    fn default() -> Self {
+        Evidence { log: None, ledger: None, most_log_lines: MOST_LOG_LINES }
+    }
+}
+
+/// What was checked of a model, and who vouches for its coefficients.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Verified {
+    /// Everything that was checked, in order.
+    pub checks: Vec<Check>,
+    /// Whether the ledger noted this very file as the result of the run.
+    pub by_ledger: bool,
+}
+
+impl Verified {
+    /// Whether every check held.
+    pub fn held(&self) -> bool {
+        self.checks.iter().all(|check| check.held)
+    }
+
+    /// Whether somebody beside the file itself says that these coefficients came from that run.
+    ///
+    /// # Privacy
+    /// A statement follows from its own facts, and its digest has no key: coefficients of one model under the statement of
+    /// another pass every check that needs nothing but the file.
+    pub fn authenticated(&self) -> bool {
+        self.held() && self.by_ledger
+    }
+}
+
 /// Recomputes every number of a model's statement and compares; with a ledger also checks the charge.
 ///
-/// `text` is the model file as read, `log` the log as read. The checks do not use anything but the file, the ledger and the
-/// formulas: the statement is rebuilt from the recorded integer events.
+/// `text` is the model file as read. The checks do not use anything but the file, the evidence and the formulas: the statement
+/// is rebuilt from the recorded integer events. The digest comes first, and where it does not belong to the content nothing
+/// else is looked at. Work is bounded: it is linear in the length of the file, but for at most
+/// [`MOST_COSTLY`](super::MOST_COSTLY) different claims and choices, and the log is recomputed up to the lines that the
+/// evidence allows.
 ///
 /// # Errors
-/// When the ledger cannot be read.
-pub fn verify(model: &ModelFile, text: &str, log: Option<&str>, ledger: Option<&mut Ledger>) -> Fallible<Vec<Check>> {
+/// When the ledger or the log cannot be read.
+pub fn verify(model: &ModelFile, text: &str, evidence: Evidence<'_>) -> Fallible<Verified> {
+    let digest = Check::new("the digest belongs to the content", model.expected_digest() == model.digest);
+    if !digest.held {
+        return Ok(Verified { checks: vec![digest], by_ledger: false });
+    }
     let mut checks = vec![
-        Check::new("the digest belongs to the content", model.expected_digest() == model.digest),
+        digest,
         Check::new("the model family is the recorded one", model.model == model.statement.facts.model),
         Check::new("every coefficient is finite", coefficients(model).all(f64::is_finite)),
         Check::new("the number of coefficients is the recorded dimension", {
             coefficients(model).count() == model.statement.facts.dimension
         }),
     ];
-    match Statement::new(model.statement.facts.clone()) {
-        Err(error) => checks.push(Check::new(format!("the recorded facts are consistent ({error})"), false)),
-        Ok(rebuilt) => {
-            // As it stands in the file: a key that was removed is an edit even where its value was null.
-            let file: Value = serde_json::from_str(text).unwrap_or(Value::Null);
-            let stated = file.get("statement").unwrap_or(&Value::Null);
-            let mut differences = differences(stated, &rebuilt);
-            if !differences.is_empty()
-                && Statement::earlier(&model.statement.facts)
-                    .is_ok_and(|known| known.iter().any(|earlier| self::differences(stated, earlier).is_empty()))
-            {
-                differences.clear();
-            }
-            if differences.is_empty() {
-                let guarantee = &model.statement.guarantee;
-                let what = format!(
-                    "rho {} and epsilon {} at delta {} follow from the recorded releases",
-                    guarantee.rho_upper, guarantee.epsilon, guarantee.delta
-                );
-                checks.push(Check::new(what, true));
-            }
-            checks.extend(differences.into_iter().map(|what| Check::new(what, false)));
-        }
-    }
-    // Only for a file that is consistent so far: an edited count could make the log as long as it likes.
+    checks.extend(of_statement(model, text));
+    // Only for a file that is consistent so far.
     if checks.iter().all(|check| check.held) {
-        checks.extend(of_log(model, log));
+        checks.extend(of_log(model, evidence.log, evidence.most_log_lines)?);
     }
-    if let Some(ledger) = ledger {
-        checks.extend(in_ledger(model, text, ledger)?);
+    let mut by_ledger = false;
+    if let Some(ledger) = evidence.ledger {
+        let (found, noted) = in_ledger(model, text, ledger)?;
+        checks.extend(found);
+        by_ledger = noted;
+    }
+    Ok(Verified { checks, by_ledger })
+}
+
+/// The statement is a function of the recorded facts, so it is recomputed whole.
+fn of_statement(model: &ModelFile, text: &str) -> Vec<Check> {
+    let rebuilt = match Statement::new(model.statement.facts.clone()) {
+        Ok(rebuilt) => rebuilt,
+        Err(error) => return vec![Check::new(format!("the recorded facts are consistent ({error})"), false)],
+    };
+    // As it stands in the file: a key that was removed is an edit even where its value was null.
+    let file: Value = serde_json::from_str(text).unwrap_or(Value::Null);
+    let stated = file.get("statement").unwrap_or(&Value::Null);
+    let differences = differences(stated, &rebuilt);
+    let known = differences.is_empty()
+        || Statement::earlier(&model.statement.facts)
+            .is_ok_and(|known| known.iter().any(|earlier| self::differences(stated, earlier).is_empty()));
+    if !known {
+        return differences.into_iter().map(|what| Check::new(what, false)).collect();
+    }
+    let guarantee = &model.statement.guarantee;
+    let (rho, epsilon, delta) = (&guarantee.rho_upper, &guarantee.epsilon, &guarantee.delta);
+    let what = format!("rho {rho} and epsilon {epsilon} at delta {delta} follow from the recorded releases");
+    vec![Check::new(what, true)]
+}
+
+/// The log is a function of the recorded facts, so it is recomputed whole.
+fn of_log(model: &ModelFile, log: Option<&mut dyn BufRead>, most: u64) -> Fallible<Vec<Check>> {
+    let facts = &model.statement.facts;
+    let lines = facts.releases.iter().fold(0, |sum: u64, release| sum.saturating_add(release.charge.count()));
+    if lines > most {
+        let what = format!("the log has at most {most} lines ({lines} are recorded; --log-lines recomputes more)");
+        return Ok(vec![Check::new(what, false)]);
+    }
+    let mut digest = RunningDigest::default();
+    let mut unread = log.map(Comparison::new);
+    let replayed = log::replay(facts, |line| {
+        digest.update(line.as_bytes());
+        if let Some(unread) = &mut unread {
+            unread.expect(line.as_bytes());
+        }
+    });
+    let known = replayed.is_ok() && digest.finish() == model.log_sha256;
+    let mut checks = vec![Check::new("the digest of the log belongs to the recorded releases", known)];
+    if let Some(unread) = unread {
+        checks.push(Check::new("every line of the log is as recomputed", unread.is_all()?));
     }
     Ok(checks)
 }
 
-/// The log is a function of the recorded facts, so it is recomputed whole.
-fn of_log(model: &ModelFile, log: Option<&str>) -> Vec<Check> {
-    let mut digest = RunningDigest::default();
-    let mut unread = log;
-    let replayed = log::replay(&model.statement.facts, |line| {
-        digest.update(line.as_bytes());
-        unread = unread.and_then(|rest| rest.strip_prefix(line));
-    });
-    let known = replayed.is_ok() && digest.finish() == model.log_sha256;
-    let mut checks = vec![Check::new("the digest of the log belongs to the recorded releases", known)];
-    if log.is_some() {
-        checks.push(Check::new("every line of the log is as recomputed", unread == Some("")));
+/// A file that is read once, and only as far as it is what it should be.
+struct Comparison<'a> {
+    file: &'a mut dyn BufRead,
+    buffer: Vec<u8>,
+    equal: std::io::Result<bool>,
+}
+
+impl<'a> Comparison<'a> {
+    fn new(file: &'a mut dyn BufRead) -> Self {
+        Comparison { file, buffer: Vec::new(), equal: Ok(true) }
     }
-    checks
+
+    fn expect(&mut self, bytes: &[u8]) {
+        if matches!(self.equal, Ok(true)) {
+            self.buffer.resize(bytes.len(), 0);
+            self.equal = match self.file.read_exact(&mut self.buffer) {
+                Ok(()) => Ok(self.buffer == bytes),
+                Err(end) if end.kind() == std::io::ErrorKind::UnexpectedEof => Ok(false),
+                Err(error) => Err(error),
+            };
+        }
+    }
+
+    /// Whether the file is what was expected and nothing more.
+    fn is_all(self) -> Fallible<bool> {
+        let ends = |file: &mut dyn BufRead| file.fill_buf().map(<[u8]>::is_empty);
+        self.equal
+            .and_then(|equal| if equal { ends(self.file) } else { Ok(false) })
+            .map_err(|error| Error::io(Path::new("the log"), "read it", error))
+    }
 }
 
 fn coefficients(model: &ModelFile) -> impl Iterator<Item = f64> + '_ {
@@ -128,18 +224,18 @@ fn compare(path: &str, stated: &Value, expected: &Value, differences: &mut Vec<S
 }
 
 /// Checks that the charge is in the ledger, for the same releases, and whether the file is the one
-/// that was noted.
-fn in_ledger(model: &ModelFile, text: &str, ledger: &mut Ledger) -> Fallible<Vec<Check>> {
+/// that was noted, which is also told alone.
+fn in_ledger(model: &ModelFile, text: &str, ledger: &mut Ledger) -> Fallible<(Vec<Check>, bool)> {
     let facts = &model.statement.facts;
     let Some(stated) = &facts.ledger else {
-        return Ok(vec![Check::new("the statement names a ledger entry", false)]);
+        return Ok((vec![Check::new("the statement names a ledger entry", false)], false));
     };
     let report = ledger.verify()?;
     let mut checks = vec![Check::new("the ledger's chain and costs are consistent", true)];
     let known = ledger.contains(stated.position.sequence, &stated.position.hash)?;
     checks.push(Check::new(format!("the ledger holds entry {} of this run", stated.position.sequence), known));
     if !known {
-        return Ok(checks);
+        return Ok((checks, false));
     }
     let sequence = stated.position.sequence;
     let charged = match ledger.entry(stated.position.sequence)?.map(|entry| entry.record) {
@@ -174,5 +270,5 @@ fn in_ledger(model: &ModelFile, text: &str, ledger: &mut Ledger) -> Fallible<Vec
         }
     }
     checks.push(Check::new("the file is the one that the ledger noted when the run was complete", noted));
-    Ok(checks)
+    Ok((checks, noted))
 }

@@ -18,3 +18,4 @@ mod support;
 mod tampering;
 mod training;
 mod variants;
+mod verify;

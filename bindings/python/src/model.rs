@@ -6,7 +6,7 @@ use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyType;
 use rhograd::ledger::Ledger;
-use rhograd::train::{ModelFile, effects, predict, predict_table, verify};
+use rhograd::train::{Evidence, ModelFile, effects, predict, predict_table, verify};
 
 use crate::columns::{Columns, GivenColumn};
 use crate::errors::raised;
@@ -79,10 +79,12 @@ impl Model {
     fn verify(&self, py: Python<'_>, log: Option<&str>, ledger: Option<PathBuf>) -> PyResult<Vec<(String, bool)>> {
         let check = || {
             let mut ledger = ledger.map(Ledger::open_existing).transpose()?;
-            verify(&self.file, &self.text, log, ledger.as_mut())
+            let mut log = log.map(str::as_bytes);
+            let log = log.as_mut().map(|log| log as &mut dyn std::io::BufRead);
+            verify(&self.file, &self.text, Evidence { log, ledger: ledger.as_mut(), ..Evidence::default() })
         };
-        let checks = raised(py, py.detach(check))?;
-        Ok(checks.into_iter().map(|check| (check.what, check.held)).collect())
+        let verified = raised(py, py.detach(check))?;
+        Ok(verified.checks.into_iter().map(|check| (check.what, check.held)).collect())
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> (Bound<'py, PyType>, (String,)) {

@@ -7,7 +7,7 @@ use crate::data::SchemaRelease;
 use crate::error::{Error, Fallible};
 use crate::num::round::up;
 use crate::optim::HELD_OUT;
-use crate::privacy::Delta;
+use crate::privacy::{Charge, Delta};
 use crate::private::{Planned, Query};
 use crate::train::config::LARGEST_HOLDOUT;
 use crate::train::plan::training_rows;
@@ -26,11 +26,30 @@ pub(in crate::train) fn states_its_cost(release: &SchemaRelease) -> Fallible<boo
     Ok(epsilon >= least)
 }
 
+/// Most different costs of a statement that the accountant takes long to confirm or to add up, claims and choices: no run
+/// makes as many, and a file could make up any number.
+pub const MOST_COSTLY: usize = 128;
+
+/// Refuses more such costs than a run makes, before any is looked at, and confirms each claim once.
+fn check_costly(facts: &Facts) -> Fallible<()> {
+    let mut costly: Vec<&Charge> = Vec::new();
+    for ReleaseFacts { charge, .. } in &facts.releases {
+        let is_costly = charge.claim().is_some() || matches!(charge, Charge::Selection(_) | Charge::Stable(_));
+        if is_costly && !costly.contains(&charge) {
+            costly.push(charge);
+            if costly.len() > MOST_COSTLY {
+                return Err(damaged("records more claims and choices than a run can make"));
+            }
+        }
+    }
+    facts.releases.iter().try_for_each(|release| release.charge.check())?;
+    costly.into_iter().try_for_each(|charge| claim::confirm(charge, facts.adjacency))
+}
+
 /// Every event costs what its query says, and nothing was used that no release records.
 pub(super) fn check_releases(facts: &Facts) -> Fallible<()> {
+    check_costly(facts)?;
     for ReleaseFacts { charge, query, unit } in &facts.releases {
-        charge.check()?;
-        claim::confirm(charge, facts.adjacency)?;
         if charge.count() >= 1 << 32 {
             return Err(damaged("records more releases than a run can make"));
         }

@@ -25,6 +25,7 @@ use crate::error::Fallible;
 use crate::num::round::{decimal_up, up};
 use crate::privacy::{Adjacency, Delta, add_deltas, total_rho};
 
+pub use check::MOST_COSTLY;
 use check::check_releases;
 pub(super) use check::states_its_cost;
 pub use facts::{Facts, LedgerFacts, ReleaseFacts};

@@ -1,0 +1,98 @@
+//! `verify`.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+use serde_json::json;
+
+use super::output::{print, print_json};
+use crate::error::{Error, Fallible};
+use crate::ledger::Ledger;
+use crate::text::visible;
+use crate::train::{self, Evidence, ModelFile, Verified};
+
+const VERIFY: &str = "\
+Examples:
+  rhograd verify fair.model.json
+  rhograd verify fair.model.json --ledger datasets/fair.ledger.sqlite --log fair.log.jsonl
+
+Recomputes rho, epsilon and every other number from the recorded releases. Exit code 1 if any differs.
+The first line says whether the coefficients are authenticated. A model alone cannot show that its coefficients
+came from the run that its statement is of: a ledger that notes its digest can.";
+
+#[derive(Args)]
+#[command(after_help = VERIFY)]
+pub(super) struct VerifyArguments {
+    /// Model file written by `rhograd train`; read once, so it may be a pipe
+    model: PathBuf,
+    /// Also look the charge up in this ledger
+    #[arg(long, value_name = "FILE")]
+    ledger: Option<PathBuf>,
+    /// Also check every line of this log
+    #[arg(long, value_name = "FILE")]
+    log: Option<PathBuf>,
+    /// Recompute logs of at most so many lines; a longer one is not verified
+    #[arg(long, value_name = "N", default_value_t = train::MOST_LOG_LINES)]
+    log_lines: u64,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn verify(arguments: &VerifyArguments) -> Fallible<ExitCode> {
+    let text = ModelFile::read_text(&arguments.model)?;
+    let model = ModelFile::parse_unchecked(&text, &arguments.model)?;
+    let open = |path: &PathBuf| File::open(path).map_err(|e| Error::io(path, "read the log", e));
+    let mut log = arguments.log.as_ref().map(open).transpose()?.map(BufReader::new);
+    let mut ledger = arguments.ledger.as_deref().map(Ledger::open_existing).transpose()?;
+    let evidence = Evidence {
+        log: log.as_mut().map(|log| log as &mut dyn BufRead),
+        ledger: ledger.as_mut(),
+        most_log_lines: arguments.log_lines,
+    };
+    let verified = train::verify(&model, &text, evidence)?;
+    let held = verified.held();
+    if arguments.json {
+        let list: Vec<_> = verified.checks.iter().map(|c| json!({"check": c.what, "held": c.held})).collect();
+        print_json(&json!({
+            "coefficients": authentication(&verified).0,
+            "verified": held,
+            "dp": model.statement.dp,
+            "checks": list,
+        }))?;
+    } else {
+        let (who, why) = authentication(&verified);
+        let mut page = format!("coefficients {who}: {why}\n\n");
+        for check in &verified.checks {
+            page.push_str(if check.held { "ok      " } else { "FAILED  " });
+            page.push_str(&visible(&check.what));
+            page.push('\n');
+        }
+        page.push_str(match (held, model.statement.dp) {
+            (true, true) if ledger.is_some() => "verified\n",
+            (true, true) => "verified against itself; --ledger FILE also checks that the releases were charged\n",
+            (true, false) => "consistent, but the statement says that the model is NOT PRIVATE\n",
+            (false, _) => "NOT verified\n",
+        });
+        print(&page)?;
+    }
+    Ok(if held { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Who vouches for the coefficients, and what that means.
+fn authentication(verified: &Verified) -> (&'static str, &'static str) {
+    match verified {
+        _ if !verified.held() => ("not authenticated", "a check failed, so nothing in this file can be relied on"),
+        Verified { by_ledger: true, .. } => {
+            ("authenticated by the ledger", "it notes the digest of this very file as the result of the run")
+        }
+        _ => (
+            "not authenticated",
+            "what is checked below is what the file says of itself. Anyone can put other coefficients\nunder this statement; \
+             --ledger FILE shows whether they are those of the run",
+        ),
+    }
+}
