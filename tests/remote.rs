@@ -23,6 +23,14 @@ enum Fault {
     Lost,
     Twice,
     Missing,
+    /// All answers are those to the question before.
+    Stale,
+    /// One part's answer is that to the question before.
+    Swapped,
+    /// An answer to the question before comes along.
+    Late,
+    /// Another part answers in the place of one.
+    Stranger,
     /// A part is read again from data that have changed.
     Changed,
     Garbled,
@@ -36,6 +44,10 @@ struct Simulated {
     changed: Vec<u8>,
     workers: Mutex<Vec<Option<Worker>>>,
     asked: Arc<Mutex<usize>>,
+    /// The answers to the latest question.
+    before: Mutex<Vec<Vec<u8>>>,
+    /// The number of the first question that goes wrong.
+    from: usize,
     fault: Fault,
 }
 
@@ -44,7 +56,7 @@ impl Cluster for Simulated {
         let mut workers = self.workers.lock().unwrap();
         let mut asked = self.asked.lock().unwrap();
         *asked += 1;
-        let fault = if *asked >= 3 { self.fault } else { Fault::Nothing };
+        let fault = if *asked >= self.from { self.fault } else { Fault::Nothing };
         if fault == Fault::Down {
             return Err(Error::refused("the cluster is gone", "start another"));
         }
@@ -57,7 +69,15 @@ impl Cluster for Simulated {
             *worker = Some(now);
             answers.push(answer);
         }
+        let before = std::mem::replace(&mut *self.before.lock().unwrap(), answers.clone());
         match fault {
+            Fault::Stale => answers = before,
+            Fault::Swapped => answers[1] = before[1].clone(),
+            Fault::Late => answers.push(before[0].clone()),
+            Fault::Stranger => {
+                let stranger = Worker::new(&self.changed)?.answer(&self.changed, question)?.1;
+                answers[0] = stranger;
+            }
             Fault::Twice => answers.push(answers[0].clone()),
             Fault::Missing => drop(answers.pop()),
             Fault::Garbled => drop(answers[0].pop()),
@@ -110,12 +130,14 @@ fn cluster(cuts: &[usize], number: bool, fault: Fault) -> Simulated {
     let pack = |place: usize, lines: std::ops::Range<usize>| {
         let file = file(folder.path(), &format!("{place}.csv"), lines, number);
         let schema = schema(number);
-        let (rows, _) = Encoder::new(&schema, &file, true).unwrap().encode(&file, &|_| Ok(())).unwrap();
-        Worker::pack(&rows, &schema, place as u32).unwrap()
+        let (rows, report) = Encoder::new(&schema, &file, true).unwrap().encode(&file, &|_| Ok(())).unwrap();
+        Worker::pack(&rows, &report, &schema, place as u32).unwrap()
     };
     let packed: Vec<Vec<u8>> = cuts.windows(2).enumerate().map(|(place, cut)| pack(place, cut[0]..cut[1])).collect();
     let workers = Mutex::new(packed.iter().map(|_| None).collect());
-    Simulated { packed, changed: pack(0, 3..10), workers, asked: Arc::default(), fault }
+    let number = if fault == Fault::Stranger { 99 } else { 0 };
+    let changed = pack(number, 3..10);
+    Simulated { packed, changed, workers, asked: Arc::default(), before: Mutex::default(), from: 3, fault }
 }
 
 fn config(algorithm: Algorithm, adjacency: Adjacency) -> TrainConfig {
@@ -179,6 +201,69 @@ fn parts_that_answer_twice_or_not_at_all_or_of_other_rows_end_the_run() {
     assert!(message(Fault::Changed).contains("does not hold the rows"), "{}", message(Fault::Changed));
     assert!(message(Fault::Garbled).contains("cannot be read"), "{}", message(Fault::Garbled));
     assert!(message(Fault::Down).contains("the cluster is gone"));
+    assert!(message(Fault::Stranger).contains("was not there at first"), "{}", message(Fault::Stranger));
+}
+
+#[test]
+fn an_answer_to_another_question_is_taken_for_no_other_whenever_it_comes() {
+    // One question after the other goes wrong, those for moments, matrices and gradients among them.
+    for algorithm in [Algorithm::DpGd, Algorithm::Whitened, Algorithm::Newton] {
+        let config = config(algorithm, Adjacency::AddRemove);
+        let asked = {
+            let whole = cluster(&[0, 700, 1500], false, Fault::Nothing);
+            let asked = Arc::clone(&whole.asked);
+            there(&config, false, whole).unwrap();
+            *asked.lock().unwrap()
+        };
+        assert!(asked >= 3, "{algorithm:?} asks {asked} questions");
+        for (fault, from) in
+            [Fault::Stale, Fault::Swapped, Fault::Late].iter().flat_map(|&f| (2..=asked).map(move |k| (f, k)))
+        {
+            let faulty = Simulated { from, ..cluster(&[0, 700, 1500], false, fault) };
+            let message = there(&config, false, faulty).unwrap_err().to_string();
+            assert!(message.contains("answered another question"), "{algorithm:?} {fault:?} {from}: {message}");
+        }
+    }
+    // Two runs ask the same, and neither's answers are good for the other.
+    let config = config(Algorithm::DpGd, Adjacency::AddRemove);
+    let (one, two) = (cluster(&[0, 700, 1500], false, Fault::Nothing), cluster(&[0, 700, 1500], false, Fault::Stale));
+    let kept = Arc::new(Mutex::new(Vec::new()));
+    let heard = Listening { cluster: one, kept: Arc::clone(&kept) };
+    load_remote(&config, schema(false), Box::new(heard)).unwrap();
+    let two = Simulated { from: 1, before: Mutex::new(kept.lock().unwrap().clone()), ..two };
+    let error = load_remote(&config, schema(false), Box::new(two)).err().unwrap().to_string();
+    assert!(error.contains("answered another question"), "{error}");
+}
+
+/// Keeps the answers to the first question.
+struct Listening {
+    cluster: Simulated,
+    kept: Arc<Mutex<Vec<Vec<u8>>>>,
+}
+
+impl Cluster for Listening {
+    fn ask(&self, question: &[u8]) -> Fallible<Vec<Vec<u8>>> {
+        let answers = self.cluster.ask(question)?;
+        self.kept.lock().unwrap().clone_from(&answers);
+        Ok(answers)
+    }
+}
+
+#[test]
+fn the_counts_of_the_parts_are_added_up() {
+    let config = config(Algorithm::DpGd, Adjacency::AddRemove);
+    let folder = tempfile::tempdir().unwrap();
+    let file = file(folder.path(), "all.csv", 0..1500, false);
+    let expected = load(&config, schema(false), &file, &|_, _| Ok(())).unwrap().report;
+    assert!(expected.lines == 1500 && expected.unusable > 3 && expected.missing > 3, "{expected:?}");
+    for cuts in [&[0, 1500][..], &[0, 700, 700, 1500], &[0, 1, 40, 333, 1500]] {
+        let remote = load_remote(&config, schema(false), Box::new(cluster(cuts, false, Fault::Nothing))).unwrap();
+        let (mut report, mut expected) = (remote.report, expected.clone());
+        // A part has no header line, so where a line stands depends on the parts.
+        assert_eq!(report.first_unusable.is_some(), expected.first_unusable.is_some());
+        (report.first_unusable, expected.first_unusable) = (None, None);
+        assert_eq!(report, expected, "{cuts:?}");
+    }
 }
 
 #[test]
@@ -220,10 +305,10 @@ fn parts_of_another_schema_or_with_one_number_are_refused() {
     assert!(error.to_string().contains("another schema"), "{error}");
     let folder = tempfile::tempdir().unwrap();
     let file = file(folder.path(), "all.csv", 0..100, false);
-    let (rows, _) = Encoder::new(&schema(false), &file, true).unwrap().encode(&file, &|_| Ok(())).unwrap();
+    let (rows, report) = Encoder::new(&schema(false), &file, true).unwrap().encode(&file, &|_| Ok(())).unwrap();
     let mut narrow = schema(false);
     narrow.columns.0.pop();
-    assert!(Worker::pack(&rows, &narrow, 0).unwrap_err().to_string().contains("other columns"));
+    assert!(Worker::pack(&rows, &report, &narrow, 0).unwrap_err().to_string().contains("other columns"));
     let none = load_remote(&config, schema(false), Box::new(cluster(&[0], false, Fault::Nothing))).err().unwrap();
     assert!(none.to_string().contains("no part"), "{none}");
 }

@@ -88,14 +88,22 @@ impl<'a> TableEncoder<'a> {
     pub fn encode(&self) -> (Rows, LoadReport) {
         let mut rows = BulkBuilder::new(self.shape.clone());
         rows.reserve(self.rows.div_ceil(LANES));
-        let starts: Vec<usize> = (0..self.rows).step_by(ROWS_PER_PART).collect();
-        let lens: Vec<usize> = starts.iter().map(|start| ROWS_PER_PART.min(self.rows - start)).collect();
+        let mut report = LoadReport::default();
+        self.append_to(&mut rows, &mut report);
+        (rows.build(), report)
+    }
+
+    /// Encodes every row behind those that are there already.
+    pub(super) fn append_to(&self, rows: &mut BulkBuilder, report: &mut LoadReport) {
+        // Wide tables come in few rows, which all threads share.
+        let share = self.rows.div_ceil(rayon::current_num_threads()).next_multiple_of(LANES);
+        let part = share.clamp(LANES, ROWS_PER_PART);
+        let starts: Vec<usize> = (0..self.rows).step_by(part).collect();
+        let lens: Vec<usize> = starts.iter().map(|start| part.min(self.rows - start)).collect();
         let mut rooms = rows.grow(&lens);
         let parts: Vec<LoadReport> =
             rooms.par_iter_mut().zip(starts).map(|(room, start)| self.encode_part(start, room)).collect();
-        let mut report = LoadReport::default();
         parts.iter().for_each(|part| report.merge(part));
-        (rows.build(), report)
     }
 
     fn encode_part(&self, start: usize, room: &mut TilesMut<'_>) -> LoadReport {

@@ -22,7 +22,7 @@ pub struct LoadReport {
 
 impl LoadReport {
     /// Adds the report of the lines that follow.
-    pub(super) fn merge(&mut self, other: &LoadReport) {
+    pub(crate) fn merge(&mut self, other: &LoadReport) {
         if self.first_unusable.is_none() {
             self.first_unusable = other.first_unusable.map(|line| line + self.lines);
         }

@@ -5,18 +5,21 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use xxhash_rust::xxh3::xxh3_64;
 
 use super::pass::{FeatureGradient, Pass};
 use super::store::Clip;
 use crate::data::Schema;
 use crate::error::{Error, Fallible};
-use crate::kernel::{FULL_SCALE, Shape};
-use crate::preprocess::{Standardiser, shape_of};
+use crate::kernel::{FULL_SCALE, Rows, RowsBuilder, Shape};
+use crate::preprocess::{LoadReport, Standardiser, shape_of};
 
 /// Workers and driver must agree to the bit on what a question means.
-const VERSION: &str = concat!("rhograd ", env!("CARGO_PKG_VERSION"), " sums 2");
+const VERSION: &str = concat!("rhograd ", env!("CARGO_PKG_VERSION"), " sums 3");
 
 const SAME_VERSION: &str = "install the same version of rhograd on all machines";
 
@@ -30,7 +33,8 @@ const MOST_ROWS: u64 = 1 << 36;
 pub trait Cluster: Send + Sync {
     /// Hands the question to the holder of every part, and brings what [`super::Worker::answer`] made of it, in any order.
     ///
-    /// A part whose holder was lost may be read and asked again elsewhere; one answer for each part must come back.
+    /// A part whose holder was lost may be read and asked again elsewhere; one answer for each part must come back. An answer
+    /// names the question it belongs to: one that comes late, twice or in the place of another ends the run.
     ///
     /// # Errors
     /// When a part has no answer.
@@ -41,6 +45,10 @@ pub trait Cluster: Send + Sync {
 #[derive(Serialize, Deserialize)]
 pub(super) struct Question<'a> {
     pub version: Cow<'a, str>,
+    /// Tells the run from all others.
+    pub run: u64,
+    /// The number of the question in the run.
+    pub number: u64,
     /// How rows are to be re-encoded first, one after the other.
     pub recoding: Cow<'a, [Standardiser]>,
     pub asked: Asked<'a>,
@@ -58,8 +66,26 @@ pub(super) enum Asked<'a> {
 /// The answer of one part.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Answer {
+    /// The question that it answers.
+    pub to: Mark,
     pub part: Part,
     pub sums: Vec<i128>,
+    /// What was counted when the part was encoded, where that was asked for.
+    pub report: Option<LoadReport>,
+}
+
+/// What tells one question from another: a guard against mistakes, for workers are trusted.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Mark {
+    number: u64,
+    /// Of all its bytes, so that questions of two runs, or of two versions of one, are never taken for each other.
+    digest: u64,
+}
+
+impl Mark {
+    pub(super) fn of(number: u64, question: &[u8]) -> Self {
+        Mark { number, digest: xxh3_64(question) }
+    }
 }
 
 /// A part as it makes itself known.
@@ -115,25 +141,42 @@ pub struct RemoteRows {
     shape: Shape,
     unit: i16,
     recoding: Vec<Standardiser>,
+    run: u64,
+    /// Questions asked so far.
+    asked: AtomicU64,
     /// The parts as they were when the run began.
     parts: BTreeMap<u32, Part>,
 }
 
 impl RemoteRows {
-    /// Asks who is there; all parts must be encoded by this schema.
+    /// Asks who is there; all parts must be encoded by this schema. The report adds up those of the parts, and is for the
+    /// custodian alone; its lines are counted through the parts in the order of their numbers.
     ///
     /// # Errors
     /// When a part does not answer, two have the same number, or one was encoded by another schema.
-    pub fn new(cluster: Box<dyn Cluster>, schema: &Schema) -> Fallible<Self> {
+    pub fn new(cluster: Box<dyn Cluster>, schema: &Schema) -> Fallible<(Self, LoadReport)> {
         let (shape, fingerprint) = (shape_of(schema), schema.fingerprint());
-        let mut rows = RemoteRows { cluster, shape, unit: FULL_SCALE, recoding: Vec::new(), parts: BTreeMap::new() };
-        for Answer { part, .. } in rows.ask(Asked::Presence)? {
+        let mut rows = RemoteRows {
+            cluster,
+            shape,
+            unit: FULL_SCALE,
+            recoding: Vec::new(),
+            run: some_run(),
+            asked: AtomicU64::new(0),
+            parts: BTreeMap::new(),
+        };
+        let mut reports = BTreeMap::new();
+        for Answer { part, sums, report, .. } in rows.ask(Asked::Presence)? {
             if part.schema != fingerprint {
                 return Err(Error::refused(
                     format!("part {} was encoded by another schema", part.number),
                     "encode all parts by the schema of the run: equal columns may have other bounds",
                 ));
             }
+            if !sums.is_empty() {
+                return Err(wrong_length());
+            }
+            reports.insert(part.number, report.unwrap_or_default());
             if let Some(part) = rows.parts.insert(part.number, part) {
                 return Err(Error::refused(
                     format!("two parts have the number {}", part.number),
@@ -148,7 +191,9 @@ impl RemoteRows {
         {
             return Err(Error::refused("there are 2^36 rows or more", "train on fewer"));
         }
-        Ok(rows)
+        let mut report = LoadReport::default();
+        reports.values().for_each(|part| report.merge(part));
+        Ok((rows, report))
     }
 
     pub(super) fn shape(&self) -> &Shape {
@@ -171,24 +216,43 @@ impl RemoteRows {
     }
 
     pub(super) fn sum(&self, pass: &Pass) -> Fallible<Vec<i128>> {
-        self.total(Asked::Sum(Cow::Borrowed(pass)))
+        self.total(Asked::Sum(Cow::Borrowed(pass)), pass.over(&self.no_rows()).len())
     }
 
     pub(super) fn clipped_sum(&self, clip: &Clip, gradient: &FeatureGradient) -> Fallible<Vec<i64>> {
-        let total = self.total(Asked::ClippedSum(Cow::Borrowed(clip), Cow::Borrowed(gradient)))?;
+        let none = self.no_rows();
+        let length = gradient.over(&none, &clip.of(&none)).len();
+        let total = self.total(Asked::ClippedSum(Cow::Borrowed(clip), Cow::Borrowed(gradient)), length)?;
         total.into_iter().map(|sum| i64::try_from(sum).map_err(|_| out_of_range())).collect()
     }
 
+    /// No rows of this shape, whose sums are as long as those of any.
+    fn no_rows(&self) -> Rows {
+        RowsBuilder::new(self.shape.clone()).build()
+    }
+
+    /// The answers to a question; those to any other are refused.
     fn ask(&self, asked: Asked<'_>) -> Fallible<Vec<Answer>> {
-        let question = Question { version: VERSION.into(), recoding: Cow::Borrowed(&self.recoding), asked };
-        self.cluster.ask(&encode(&question)?)?.iter().map(|bytes| decode(bytes)).collect()
+        let number = self.asked.fetch_add(1, Ordering::Relaxed);
+        let recoding = Cow::Borrowed(self.recoding.as_slice());
+        let question = encode(&Question { version: VERSION.into(), run: self.run, number, recoding, asked })?;
+        let mark = Mark::of(number, &question);
+        let answers = self.cluster.ask(&question)?;
+        let mine = |bytes: &Vec<u8>| match decode::<Answer>(bytes)? {
+            answer if answer.to == mark => Ok(answer),
+            answer => Err(Error::refused(
+                format!("part {} answered another question than was asked", answer.part.number),
+                "bring the answers to this question, of this run, and none that was brought before",
+            )),
+        };
+        answers.iter().map(mine).collect()
     }
 
     /// The sum of the answers, each part once.
-    fn total(&self, asked: Asked<'_>) -> Fallible<Vec<i128>> {
+    fn total(&self, asked: Asked<'_>, length: usize) -> Fallible<Vec<i128>> {
         let mut missing = self.parts.clone();
-        let mut total: Option<Vec<i128>> = None;
-        for Answer { part, sums } in self.ask(asked)? {
+        let mut total = vec![0i128; length];
+        for Answer { part, sums, .. } in self.ask(asked)? {
             match missing.remove(&part.number) {
                 Some(known) if known == part => (),
                 Some(_) => {
@@ -197,27 +261,40 @@ impl RemoteRows {
                         "train on data that give the same rows in the same order each time they are read: write them out first",
                     ));
                 }
-                None => {
+                None if self.parts.contains_key(&part.number) => {
                     return Err(Error::refused(format!("part {} answered twice", part.number), "add up nothing twice"));
                 }
+                None => {
+                    return Err(Error::refused(
+                        format!("part {} answered, and was not there at first", part.number),
+                        "train on the parts that the run began with",
+                    ));
+                }
             }
-            match &mut total {
-                None => total = Some(sums),
-                Some(total) if total.len() == sums.len() => {
-                    for (total, more) in total.iter_mut().zip(sums) {
-                        *total = total.checked_add(more).ok_or_else(out_of_range)?;
-                    }
-                }
-                Some(_) => {
-                    return Err(Error::numerical("sum of parts", "parts answered with vectors of several lengths"));
-                }
+            if sums.len() != length {
+                return Err(wrong_length());
+            }
+            for (total, more) in total.iter_mut().zip(sums) {
+                *total = total.checked_add(more).ok_or_else(out_of_range)?;
             }
         }
         match missing.keys().next() {
             Some(number) => Err(Error::refused(format!("part {number} did not answer"), "run the job again")),
-            None => total.ok_or_else(|| Error::numerical("sum of parts", "there is none")),
+            None => Ok(total),
         }
     }
+}
+
+/// A number that no other run has; it is public and means nothing.
+fn some_run() -> u64 {
+    static RUNS: AtomicU64 = AtomicU64::new(0);
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let parts = [since.as_nanos() as u64, u64::from(std::process::id()), RUNS.fetch_add(1, Ordering::Relaxed)];
+    xxh3_64(&parts.map(u64::to_le_bytes).concat())
+}
+
+fn wrong_length() -> Error {
+    Error::numerical("sum of parts", "parts answered with vectors of a wrong length")
 }
 
 fn out_of_range() -> Error {

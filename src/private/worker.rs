@@ -2,12 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::remote::{Answer, Asked, Part, Question, encode};
+use super::remote::{Answer, Asked, Mark, Part, Question, encode};
 use super::store::Clip;
 use crate::data::Schema;
 use crate::error::{Error, Fallible};
 use crate::kernel::{Caps, Rows};
-use crate::preprocess::{SegmentReader, SegmentWriter, Standardiser, shape_of};
+use crate::preprocess::{LoadReport, SegmentReader, SegmentWriter, Standardiser, shape_of};
 
 /// What error messages call the encoded rows of a part.
 const NAME: &str = "part of the rows";
@@ -18,6 +18,8 @@ const NAME: &str = "part of the rows";
 struct Note {
     number: u32,
     schema: String,
+    /// What was counted of the rows.
+    report: LoadReport,
 }
 
 /// One part of the rows, with what was made of it for the last question.
@@ -27,6 +29,8 @@ struct Note {
 /// worker never sees noise, keys or the ledger.
 pub struct Worker {
     part: Part,
+    /// What was counted of the rows when they were encoded.
+    report: LoadReport,
     rows: Rows,
     /// How the rows were re-encoded since they were read.
     recoding: Vec<Standardiser>,
@@ -34,12 +38,12 @@ pub struct Worker {
 }
 
 impl Worker {
-    /// Rows that were encoded by a schema as bytes, to be kept and sent until [`Worker::new`] takes them in; parts are
-    /// numbered as the caller likes, each with another number.
+    /// Rows that were encoded by a schema as bytes, to be kept and sent until [`Worker::new`] takes them in, with what was
+    /// counted of them; parts are numbered as the caller likes, each with another number.
     ///
     /// # Errors
     /// When they have other columns than the schema, or cannot be written.
-    pub fn pack(rows: &Rows, schema: &Schema, number: u32) -> Fallible<Vec<u8>> {
+    pub fn pack(rows: &Rows, report: &LoadReport, schema: &Schema, number: u32) -> Fallible<Vec<u8>> {
         if *rows.shape() != shape_of(schema) {
             return Err(Error::parameter(
                 "schema",
@@ -49,7 +53,7 @@ impl Worker {
         }
         let mut writer = SegmentWriter::new(Vec::new(), NAME.as_ref(), rows.shape())?;
         writer.append(rows)?;
-        writer.finish(&Note { number, schema: schema.fingerprint() })
+        writer.finish(&Note { number, schema: schema.fingerprint(), report: report.clone() })
     }
 
     /// Takes in what [`Worker::pack`] made.
@@ -58,9 +62,9 @@ impl Worker {
     /// When it is damaged or something else.
     pub fn new(packed: &[u8]) -> Fallible<Self> {
         let reader = SegmentReader::of_bytes(packed, NAME)?;
-        let Note { number, schema } = reader.note()?;
+        let Note { number, schema, report } = reader.note()?;
         let part = Part { number, rows: reader.rows(), digest: reader.digest(), schema };
-        Ok(Worker { part, rows: reader.read_all()?, recoding: Vec::new(), clips: None })
+        Ok(Worker { part, report, rows: reader.read_all()?, recoding: Vec::new(), clips: None })
     }
 
     /// The answer to a question of [`super::RemoteRows`]; `packed` is read again where the rows are needed as they were.
@@ -69,7 +73,7 @@ impl Worker {
     /// When the question cannot be read or comes from another version, or `packed` has to be read and cannot be. The worker
     /// is gone then; a new one begins from `packed`.
     pub fn answer(mut self, packed: &[u8], question: &[u8]) -> Fallible<(Self, Vec<u8>)> {
-        let Question { recoding, asked, .. } = Question::read(question)?;
+        let Question { number, recoding, asked, .. } = Question::read(question)?;
         if !recoding.starts_with(&self.recoding) {
             self = Worker::new(packed)?;
         }
@@ -78,6 +82,7 @@ impl Worker {
             self.recoding.push(map.clone());
             self.clips = None;
         }
+        let report = matches!(asked, Asked::Presence).then(|| self.report.clone());
         let sums = match asked {
             Asked::Presence => Vec::new(),
             Asked::Sum(pass) => pass.over(&self.rows),
@@ -89,7 +94,8 @@ impl Worker {
                 sums.into_iter().map(i128::from).collect()
             }
         };
-        let answer = encode(&Answer { part: self.part.clone(), sums })?;
+        let to = Mark::of(number, question);
+        let answer = encode(&Answer { to, part: self.part.clone(), sums, report })?;
         Ok((self, answer))
     }
 }

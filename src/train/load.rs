@@ -7,7 +7,7 @@ use super::plan::{Plan, Planner};
 use crate::data::{CsvFile, Schema, Table};
 use crate::error::{Error, Fallible};
 use crate::optim::Planned;
-use crate::preprocess::{CacheUse, Encoder, LoadReport, MemoryLimit, RowCache, RowStream, TableEncoder};
+use crate::preprocess::{CacheUse, EncodedTable, Encoder, LoadReport, MemoryLimit, RowCache, RowStream, TableEncoder};
 use crate::privacy::{DatasetId, Scope};
 use crate::private::{Cluster, PrivateDataset, RemoteRows, Store};
 
@@ -103,8 +103,8 @@ pub fn load_remote(config: &TrainConfig, schema: Schema, cluster: Box<dyn Cluste
         only_sums(&plan, "cluster", "train on one machine").map(|()| plan)
     };
     refuse_early(config, &schema, &plan)?;
-    let rows = RemoteRows::new(cluster, &schema)?;
-    planned(config, schema, (rows.into(), LoadReport::default(), None), &plan, started)
+    let (rows, report) = RemoteRows::new(cluster, &schema)?;
+    planned(config, schema, (rows.into(), report, None), &plan, started)
 }
 
 /// Refuses plans that rows in a file or on other machines cannot serve, whether or not they will be there: how many there are
@@ -202,6 +202,29 @@ pub fn load_table(config: &TrainConfig, schema: Schema, table: &Table<'_>) -> Fa
     refuse_early(config, &schema, &plan)?;
     let (rows, report) = encoder.encode();
     planned(config, schema, (rows.into(), report, None), &plan, started)
+}
+
+/// As [`load_table`], with a table that came in pieces, see [`crate::preprocess::PiecesEncoder`].
+///
+/// # Errors
+/// As [`load`], and when the rows were encoded by another schema.
+pub fn load_encoded(config: &TrainConfig, schema: Schema, table: EncodedTable) -> Fallible<Loaded> {
+    config.check(&schema)?;
+    let started = Instant::now();
+    if table.fingerprint != schema.fingerprint() {
+        return Err(Error::parameter("schema", "is not that of the rows", "give the one that encoded them"));
+    }
+    let plan = |schema: &Schema, public_len: Option<u64>| Plan::new(config, schema, public_len);
+    planned(config, schema, (table.rows.into(), table.report, None), &plan, started)
+}
+
+/// Whether rows in memory can be trained on as asked, as far as that can be told without them.
+///
+/// # Errors
+/// When the request does not fit the schema.
+pub fn check_request(config: &TrainConfig, schema: &Schema) -> Fallible<()> {
+    config.check(schema)?;
+    refuse_early(config, schema, &|schema, public_len| Plan::new(config, schema, public_len))
 }
 
 fn read(

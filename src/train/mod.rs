@@ -28,7 +28,9 @@ pub use effects::{Effect, effects};
 pub use evaluate::{Metrics, Own, evaluate};
 pub use files::{StagedFile, sha256_hex};
 pub use kind::ModelKind;
-pub use load::{Loaded, load, load_cached, load_remote, load_table, load_with, load_within};
+pub use load::{
+    Loaded, check_request, load, load_cached, load_encoded, load_remote, load_table, load_with, load_within,
+};
 pub use log::LogEntry;
 pub use model::{Coefficient, Feature, LARGEST_MODEL, ModelFile, Target};
 pub use plan::{Plan, Planner};

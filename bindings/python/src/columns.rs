@@ -1,10 +1,27 @@
-//! Columns of numpy arrays, read where they lie.
+//! Columns of numpy arrays, copied piece by piece while they are encoded.
+
+use std::collections::HashMap;
+use std::ops::Range;
 
 use numpy::PyReadonlyArray1;
+use numpy::ndarray::{Array1, Axis, Slice};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use rhograd::data::{Cells, Numbers, Table};
-use rhograd::error::Fallible;
+use rhograd::data::{Cells, Numbers, Schema, Table};
+use rhograd::error::{Error, Fallible};
+use rhograd::preprocess::{EncodedTable, PiecesEncoder};
+
+use crate::errors::raised;
+use crate::supervise::aside;
+
+/// Cells that are copied and encoded at a time.
+const CELLS_PER_PIECE: usize = 1 << 22;
+
+/// Cells that are copied together: the rows of a matrix that fit a cache near the core.
+const CELLS_PER_BLOCK: usize = 1 << 15;
+
+/// Cells that are copied before others in Python get their turn: less than a millisecond.
+const CELLS_PER_HOLD: usize = 1 << 17;
 
 /// A column as Python gives it: its name, the list of its texts where it is one of places in a list, and the numbers.
 pub type GivenColumn<'py> = (String, Option<Vec<String>>, Bound<'py, PyAny>);
@@ -12,7 +29,7 @@ pub type GivenColumn<'py> = (String, Option<Vec<String>>, Bound<'py, PyAny>);
 /// Declares an array of any of the types that the engine reads.
 macro_rules! held {
     ($($variant:ident: $number:ty,)*) => {
-        /// A one-dimensional array that stays as it is while we hold it.
+        /// A one-dimensional array, read with the interpreter's lock held.
         enum Held<'py> { $($variant(PyReadonlyArray1<'py, $number>),)* }
 
         impl<'py> Held<'py> {
@@ -23,8 +40,46 @@ macro_rules! held {
                 None
             }
 
+            fn len(&self) -> usize {
+                match self { $(Held::$variant(array) => array.as_array().len(),)* }
+            }
+
+            /// Room for copies of so many numbers.
+            fn room(&self, rows: usize) -> Copied {
+                match self { $(Held::$variant(_) => Copied::$variant(Array1::zeros(rows)),)* }
+            }
+
+            /// Copies some of the numbers to the same place in `room`, which begins with row `first`; false where the array
+            /// has become shorter.
+            fn copy(&self, rows: Range<usize>, first: usize, room: &mut Copied) -> bool {
+                match (self, room) {
+                    $((Held::$variant(array), Copied::$variant(room)) => {
+                        let array = array.as_array();
+                        if rows.end > array.len() {
+                            return false;
+                        }
+                        let to = Slice::from(rows.start - first..rows.end - first);
+                        room.slice_axis_mut(Axis(0), to).assign(&array.slice_axis(Axis(0), Slice::from(rows)));
+                        true
+                    })*
+                    _ => false,
+                }
+            }
+        }
+
+        /// Numbers that nobody else sees.
+        enum Copied { $($variant(Array1<$number>),)* }
+
+        impl Copied {
             fn numbers(&self) -> Numbers<'_> {
-                match self { $(Held::$variant(array) => Numbers::$variant(array.as_array()),)* }
+                match self { $(Copied::$variant(array) => Numbers::$variant(array.view()),)* }
+            }
+
+            /// Each as a place in a list of `most`, if it is one.
+            fn places(&self, most: usize) -> Vec<Option<usize>> {
+                let place = |value: f64| (value >= 0.0 && (value as usize) < most).then_some(value as usize);
+                #[allow(clippy::unnecessary_cast, reason = "of ten types one needs none")]
+                match self { $(Copied::$variant(array) => array.iter().map(|&value| place(value as f64)).collect(),)* }
             }
         }
     };
@@ -61,15 +116,132 @@ impl<'py> Columns<'py> {
         given.into_iter().map(column).collect::<PyResult<_>>().map(Columns)
     }
 
-    /// The table of them.
+    /// Hands the rows to `add` in copied pieces, one after the other, and looks for signals in between.
+    ///
+    /// Memory of Python may change whenever its lock is free, so it is read with the lock held, into memory that is ours, and
+    /// the lock is let go after every few megabytes and while `add` works. Every cell is read once, all cells of a row
+    /// together. Of an array that another thread writes to meanwhile some rows are taken as they were, others as they have
+    /// become; nothing worse comes of it.
     ///
     /// # Errors
-    /// As [`Table::new`].
-    pub fn table(&self) -> Fallible<Table<'_>> {
-        let cells = |texts: &Option<Vec<String>>, numbers| match texts {
-            None => Cells::Numbers(numbers),
-            Some(list) => Cells::Texts { list: list.clone(), places: numbers },
+    /// When columns differ in length, one becomes shorter meanwhile, a signal came, or `add` refuses.
+    pub fn each_piece(
+        &self,
+        py: Python<'_>,
+        threads: Option<usize>,
+        mut add: impl FnMut(&Table<'_>) -> Fallible<()> + Send,
+    ) -> PyResult<()> {
+        let rows = self.rows(py)?;
+        let piece = (CELLS_PER_PIECE / self.0.len().max(1)).max(PiecesEncoder::MULTIPLE);
+        let piece = piece / PiecesEncoder::MULTIPLE * PiecesEncoder::MULTIPLE;
+        let mut first = 0;
+        // Also where there is no row: what is wrong with a table is wrong with an empty one.
+        while first < rows || first == 0 {
+            let range = first..rows.min(first + piece);
+            let copied = self.copy(py, &range)?;
+            aside(py, threads, || {
+                let lists = copied.iter().map(|column| column.list(range.len())).collect::<Vec<_>>();
+                let cells =
+                    copied.iter().zip(&lists).map(|(column, list)| (column.name.to_owned(), column.cells(list)));
+                add(&Table::new(cells.collect())?)
+            })?;
+            py.check_signals()?;
+            first += piece;
+        }
+        Ok(())
+    }
+
+    /// All rows, encoded by a schema.
+    ///
+    /// # Errors
+    /// As [`Columns::each_piece`], and when the table does not fit the schema.
+    pub fn encoded(&self, py: Python<'_>, schema: &Schema, threads: Option<usize>) -> PyResult<EncodedTable> {
+        let mut encoder = PiecesEncoder::new(schema, self.rows(py)?);
+        self.each_piece(py, threads, |piece| encoder.add(piece))?;
+        aside(py, threads, || Ok(encoder.finish()))
+    }
+
+    /// Number of rows, which is the same in all columns.
+    pub fn rows(&self, py: Python<'_>) -> PyResult<usize> {
+        let Some((_, _, first)) = self.0.first() else {
+            let none = Error::parameter("columns", "there is none", "give at least one column");
+            return raised(py, Err(none));
         };
-        Table::new(self.0.iter().map(|(name, texts, held)| (name.clone(), cells(texts, held.numbers()))).collect())
+        let rows = first.len();
+        match self.0.iter().find(|(_, _, held)| held.len() != rows) {
+            None => Ok(rows),
+            Some((name, ..)) => {
+                let problem = "does not have as many rows as the first one";
+                raised(py, Err(Error::parameter(format!("column {name:?}"), problem, "give one cell for every row")))
+            }
+        }
+    }
+
+    fn copy(&self, py: Python<'_>, rows: &Range<usize>) -> PyResult<Vec<CopiedColumn<'_>>> {
+        let mut rooms: Vec<Copied> = self.0.iter().map(|(.., held)| held.room(rows.len())).collect();
+        // All cells of a few rows at a time: they lie together in a matrix of rows, and no row is torn by another thread.
+        let block = (CELLS_PER_BLOCK / self.0.len().max(1)).max(1);
+        let mut held_for = 0;
+        for start in rows.clone().step_by(block) {
+            let some = start..rows.end.min(start + block);
+            for ((name, _, held), room) in self.0.iter().zip(&mut rooms) {
+                if !held.copy(some.clone(), rows.start, room) {
+                    let problem = "became shorter while it was read";
+                    let error = Error::parameter(format!("column {name:?}"), problem, "leave it as it is during fit");
+                    return raised(py, Err(error));
+                }
+            }
+            held_for += some.len() * self.0.len();
+            if held_for >= CELLS_PER_HOLD {
+                held_for = 0;
+                py.detach(|| ());
+            }
+        }
+        let copied = self.0.iter().zip(rooms);
+        Ok(copied.map(|((name, texts, _), numbers)| CopiedColumn { name, texts: texts.as_deref(), numbers }).collect())
+    }
+}
+
+/// Some rows of a column, copied.
+struct CopiedColumn<'a> {
+    name: &'a str,
+    texts: Option<&'a [String]>,
+    numbers: Copied,
+}
+
+/// The texts that occur in a piece, and where each row's stands among them.
+struct Listed {
+    list: Vec<String>,
+    places: Option<Array1<i32>>,
+}
+
+impl CopiedColumn<'_> {
+    /// The texts of the piece: all of them where they are few, else those that occur.
+    fn list(&self, rows: usize) -> Option<Listed> {
+        let texts = self.texts?;
+        if texts.len() <= rows.max(1024) {
+            return Some(Listed { list: texts.to_vec(), places: None });
+        }
+        let (mut known, mut list) = (HashMap::new(), Vec::new());
+        let local = |place: Option<usize>| match place {
+            None => -1,
+            Some(place) => *known.entry(place).or_insert_with(|| {
+                list.push(texts[place].clone());
+                list.len() as i32 - 1
+            }),
+        };
+        let places = self.numbers.places(texts.len()).into_iter().map(local).collect();
+        Some(Listed { list, places: Some(places) })
+    }
+
+    fn cells<'a>(&'a self, listed: &'a Option<Listed>) -> Cells<'a> {
+        match listed {
+            None => Cells::Numbers(self.numbers.numbers()),
+            Some(Listed { list, places }) => {
+                let places =
+                    places.as_ref().map_or_else(|| self.numbers.numbers(), |places| Numbers::I32(places.view()));
+                Cells::Texts { list: list.clone(), places }
+            }
+        }
     }
 }

@@ -8,7 +8,7 @@ use rhograd::ledger::{DatasetSummary, Ledger};
 use rhograd::privacy::{DatasetId, Rho, Scope};
 use serde_json::{Value, json};
 
-use crate::errors::raised;
+use crate::errors::detached;
 use crate::request::adjacency;
 
 /// Adds the functions of this file to the module.
@@ -40,7 +40,7 @@ fn ledger_show(py: Python<'_>, path: PathBuf, verify: bool) -> PyResult<String> 
         let mut ledger = Ledger::open_existing(path)?;
         if verify { Ok(ledger.verify()?.datasets) } else { ledger.summaries() }
     };
-    let accounts = raised(py, py.detach(read))?;
+    let accounts = detached(py, read)?;
     Ok(Value::from(accounts.iter().map(summary).collect::<Vec<_>>()).to_string())
 }
 
@@ -57,5 +57,5 @@ fn ledger_cap(py: Python<'_>, path: PathBuf, dataset: String, rho: f64, relation
             false => ledger.init(&scope, Some(&cap)),
         }
     };
-    raised(py, py.detach(set))
+    detached(py, set)
 }

@@ -11,6 +11,7 @@ mod ledger;
 mod model;
 mod pool;
 mod request;
+mod supervise;
 mod training;
 
 use pyo3::prelude::*;

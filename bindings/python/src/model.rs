@@ -9,7 +9,8 @@ use rhograd::ledger::Ledger;
 use rhograd::train::{Evidence, ModelFile, effects, predict, predict_table, verify};
 
 use crate::columns::{Columns, GivenColumn};
-use crate::errors::raised;
+use crate::errors::{detached, raised};
+use crate::supervise::aside;
 
 /// A released model with its privacy statement, read once from its text.
 #[pyclass(frozen, module = "rhograd._rhograd")]
@@ -54,20 +55,21 @@ impl Model {
     /// Predictions, one line a row: a probability, a score, a value, or the probabilities of all labels.
     fn predict<'py>(&self, py: Python<'py>, columns: Vec<GivenColumn<'py>>) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let columns = Columns::new(columns)?;
-        let table = raised(py, columns.table())?;
-        let pool = raised(py, crate::pool::of(None))?;
-        let predictions = raised(py, pool.install(|| predict_table(&self.file, &table)))?;
-        let outputs = predictions.outputs();
-        let values = predictions.into_values();
+        let (mut values, mut outputs) = (Vec::new(), 1);
+        columns.each_piece(py, None, |piece| {
+            let predictions = predict_table(&self.file, piece)?;
+            outputs = predictions.outputs();
+            values.extend(predictions.into_values());
+            Ok(())
+        })?;
         let rows = values.len() / outputs;
         PyArray1::from_vec(py, values).reshape([rows, outputs])
     }
 
     /// Predictions for the lines of a file; zeros where a line is no record.
     fn predict_file<'py>(&self, py: Python<'py>, path: PathBuf) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let pool = raised(py, crate::pool::of(None))?;
         let read = || self.file.open_data(&path).and_then(|file| predict(&self.file, &file));
-        let predictions = raised(py, py.detach(|| pool.install(read)))?;
+        let predictions = aside(py, None, read)?;
         let outputs = predictions.outputs();
         let values = predictions.into_values();
         let rows = values.len() / outputs;
@@ -83,7 +85,7 @@ impl Model {
             let log = log.as_mut().map(|log| log as &mut dyn std::io::BufRead);
             verify(&self.file, &self.text, Evidence { log, ledger: ledger.as_mut(), ..Evidence::default() })
         };
-        let verified = raised(py, py.detach(check))?;
+        let verified = detached(py, check)?;
         Ok(verified.checks.into_iter().map(|check| (check.what, check.held)).collect())
     }
 

@@ -1,34 +1,82 @@
-//! Threads of our own, made anew where a process was forked: threads do not survive that.
+//! Threads of our own, lent to one run at a time.
+//!
+//! A run that waits (for rows that Python hands over, for the answers of a cluster, for the lock of a ledger) keeps its
+//! threads waiting. Were they shared, another run would wait with it, or would be begun inside the wait of the first: so no
+//! two runs ever share threads. Pools that were handed back are lent again.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex};
+use std::sync::{Mutex, PoisonError};
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use rhograd::error::{Error, Fallible};
 
-type Pools = HashMap<(u32, usize), Arc<ThreadPool>>;
+/// Pools that nobody uses, and whose threads they are.
+struct Idle {
+    process: u32,
+    wanted: usize,
+    pool: ThreadPool,
+}
 
-static POOLS: Mutex<Option<Pools>> = Mutex::new(None);
+static IDLE: Mutex<Vec<Idle>> = Mutex::new(Vec::new());
 
-/// The pool of this process with so many threads; `None` for one a core.
+/// As many pools are kept; more are made where more runs go on at once.
+const KEPT: usize = 4;
+
+/// More threads help nobody, and are a slip.
+const MOST_THREADS: usize = 4096;
+
+/// A pool that belongs to one run until it is dropped.
+pub struct Lent(Option<Idle>);
+
+/// A pool with so many threads; `None` for one a core. Each caller gets one of its own.
 ///
 /// # Errors
-/// When there are none wanted, or the system gives none.
-pub fn of(threads: Option<usize>) -> Fallible<Arc<ThreadPool>> {
+/// When there are none or far too many wanted, or the system gives none.
+pub fn lend(threads: Option<usize>) -> Fallible<Lent> {
     if threads == Some(0) {
         return Err(Error::parameter("threads", "is 0, must be at least 1", "leave it out for all"));
     }
-    let wanted = threads.unwrap_or(0);
-    let process = std::process::id();
-    let mut pools = POOLS.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    let pools = pools.get_or_insert_with(Pools::new);
-    if let Some(pool) = pools.get(&(process, wanted)) {
-        return Ok(pool.clone());
+    if threads.is_some_and(|threads| threads > MOST_THREADS) {
+        let problem = format!("is above {MOST_THREADS}");
+        return Err(Error::parameter("threads", problem, "leave it out for one a core"));
     }
-    // Pools of a parent process have no threads here, and dropping one would wait for them.
-    std::mem::forget(pools.extract_if(|(owner, _), _| *owner != process).collect::<Vec<_>>());
+    let (wanted, process) = (threads.unwrap_or(0), std::process::id());
+    {
+        let mut idle = IDLE.lock().unwrap_or_else(PoisonError::into_inner);
+        // Threads do not survive a fork: the pools of a parent process are useless here, and are not dropped either, for
+        // what is left of them is not to be touched.
+        let (own, others): (Vec<_>, Vec<_>) = idle.drain(..).partition(|pool| pool.process == process);
+        std::mem::forget(others);
+        *idle = own;
+        if let Some(at) = idle.iter().position(|pool| pool.wanted == wanted) {
+            return Ok(Lent(Some(idle.swap_remove(at))));
+        }
+    }
     let made = ThreadPoolBuilder::new().num_threads(wanted).thread_name(|k| format!("rhograd-{k}")).build();
-    let pool = Arc::new(made.map_err(|e| Error::refused(format!("no threads ({e})"), "ask for fewer"))?);
-    pools.insert((process, wanted), pool.clone());
-    Ok(pool)
+    let pool = made.map_err(|e| Error::refused(format!("no threads ({e})"), "ask for fewer"))?;
+    Ok(Lent(Some(Idle { process, wanted, pool })))
+}
+
+impl Lent {
+    /// Runs something on the threads of this pool, and waits for it: never with the interpreter's lock held.
+    pub fn install<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
+        match &self.0 {
+            Some(held) => held.pool.install(work),
+            // It is taken out by `drop` alone.
+            None => work(),
+        }
+    }
+}
+
+impl Drop for Lent {
+    fn drop(&mut self) {
+        let Some(held) = self.0.take() else { return };
+        if held.process != std::process::id() {
+            std::mem::forget(held);
+            return;
+        }
+        let mut idle = IDLE.lock().unwrap_or_else(PoisonError::into_inner);
+        if idle.len() < KEPT {
+            idle.push(held);
+        }
+    }
 }

@@ -1,10 +1,7 @@
 //! One run: load, charge, train; with Python free to go on, and Ctrl-C heard.
 
 use std::path::{Path, PathBuf};
-use std::sync::PoisonError;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
-use std::time::Duration;
+use std::time::Instant;
 
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
@@ -14,18 +11,16 @@ use rhograd::ledger::Ledger;
 use rhograd::noise::NoiseSource;
 use rhograd::preprocess::{MemoryLimit, RowCache};
 use rhograd::train::{
-    self, Loaded, LogEntry, TrainConfig, load_cached, load_remote, load_table, load_within, sha256_hex,
+    self, Loaded, LogEntry, TrainConfig, check_request, load_cached, load_encoded, load_remote, load_within, sha256_hex,
 };
 use serde_json::json;
 
 use crate::cluster::Asked;
 use crate::columns::{Columns, GivenColumn};
-use crate::errors::raised;
+use crate::errors::{detached, raised};
 use crate::model::Model;
-use crate::{pool, request};
-
-/// How often Ctrl-C is looked for.
-const LISTEN: Duration = Duration::from_millis(50);
+use crate::request;
+use crate::supervise::{Caller, aside, supervise};
 
 /// The model, the log as JSON lines, and what the custodian alone may know, as JSON.
 type Outcome = (Model, String, String);
@@ -54,9 +49,14 @@ fn train_table(
     let schema = raised(py, Schema::parse(schema, Path::new("schema")))?;
     let run = raised(py, Run::new(request, ledger, seed, threads))?;
     let columns = Columns::new(columns)?;
-    let table = raised(py, columns.table())?;
-    // Nothing in Python may change an array while it is read, so Python waits until the rows are encoded.
-    supervise(py, &run, Wait::UntilLoaded, |config, _| load_table(config, schema, &table))
+    detached(py, || check_request(&run.config, &schema))?;
+    let started = Instant::now();
+    let table = columns.encoded(py, &schema, threads)?;
+    run.supervised(py, None, |config, _| {
+        let mut loaded = load_encoded(config, schema, table)?;
+        loaded.load_seconds = started.elapsed().as_secs_f64();
+        Ok(loaded)
+    })
 }
 
 /// Trains on a file, as the command line does.
@@ -76,8 +76,8 @@ fn train_file(
 ) -> PyResult<Outcome> {
     let schema = raised(py, Schema::parse(schema, Path::new("schema")))?;
     let run = raised(py, Run::new(request, ledger, seed, threads))?;
-    supervise(py, &run, Wait::Not, |config, stop| {
-        let go_on = |_: u64, _: u64| go_on(stop, "while rows were read, before anything was charged");
+    run.supervised(py, None, |config, caller| {
+        let go_on = |_: u64, _: u64| caller.go_on("while rows were read, before anything was charged");
         let file = CsvFile::open_for(&path, &schema.target, schema.features().map(|(name, _)| name))?;
         let cache = cache.as_deref().map(|path| RowCache::new(path, false)).transpose()?;
         match memory_limit.map(MemoryLimit::new).transpose()? {
@@ -94,17 +94,14 @@ fn train_cluster(
     py: Python<'_>,
     request: &str,
     schema: &str,
-    ask: Py<PyAny>,
+    ask: Bound<'_, PyAny>,
     ledger: Option<PathBuf>,
     seed: Option<u64>,
     threads: Option<usize>,
 ) -> PyResult<Outcome> {
     let schema = raised(py, Schema::parse(schema, Path::new("schema")))?;
     let run = raised(py, Run::new(request, ledger, seed, threads))?;
-    let (asked, fault) = Asked::new(ask);
-    let outcome = supervise(py, &run, Wait::Not, |config, _| load_remote(config, schema, Box::new(asked)));
-    let fault = fault.lock().unwrap_or_else(PoisonError::into_inner).take();
-    outcome.inspect_err(|error| error.set_cause(py, fault))
+    run.supervised(py, Some(&ask), |config, caller| load_remote(config, schema, Box::new(Asked(caller.clone()))))
 }
 
 /// A schema file as canonical JSON, checked.
@@ -126,11 +123,14 @@ fn check_schema(
     target: Option<&str>,
 ) -> PyResult<String> {
     let schema = match (text, draft_from) {
-        (Some(text), None) => Schema::parse(text, Path::new("schema")),
-        (_, Some(path)) => CsvFile::open(&path).and_then(|file| draft_schema(&file, name, target)),
-        (None, None) => Err(Error::parameter("schema", "is missing", "give its text, or a file to draft it from")),
+        (Some(text), None) => raised(py, Schema::parse(text, Path::new("schema")))?,
+        (_, Some(path)) => aside(py, None, || CsvFile::open(&path).and_then(|file| draft_schema(&file, name, target)))?,
+        (None, None) => {
+            let missing = Error::parameter("schema", "is missing", "give its text, or a file to draft it from");
+            raised(py, Err(missing))?
+        }
     };
-    serde_json::to_string(&raised(py, schema)?).map_err(|e| PyRuntimeError::new_err(e.to_string()))
+    serde_json::to_string(&schema).map_err(|e| PyRuntimeError::new_err(e.to_string()))
 }
 
 /// What a run needs besides rows.
@@ -139,12 +139,6 @@ struct Run {
     ledger: Option<PathBuf>,
     seed: Option<u64>,
     threads: Option<usize>,
-}
-
-/// Whether Python waits while rows are loaded.
-enum Wait {
-    UntilLoaded,
-    Not,
 }
 
 struct Finished {
@@ -159,22 +153,32 @@ impl Run {
         Ok(Run { config: request::config(request)?, ledger, seed, threads })
     }
 
-    /// The run itself, on threads of its own. `loaded` hears when the rows are encoded.
+    /// The run, while the thread that called us serves it.
+    fn supervised(
+        &self,
+        py: Python<'_>,
+        ask: Option<&Bound<'_, PyAny>>,
+        load: impl FnOnce(&TrainConfig, &Caller) -> Fallible<Loaded> + Send,
+    ) -> PyResult<Outcome> {
+        let finished = supervise(py, self.threads, ask, |caller| self.execute(load, caller))?;
+        let Finished { model, text, log, report } = finished;
+        Ok((Model::new(model, text), log, report.to_string()))
+    }
+
+    /// The run itself, on threads of its own.
     fn execute(
         &self,
-        load: impl FnOnce(&TrainConfig, &AtomicBool) -> Fallible<Loaded>,
-        stop: &AtomicBool,
-        loaded: &SyncSender<()>,
+        load: impl FnOnce(&TrainConfig, &Caller) -> Fallible<Loaded>,
+        caller: &Caller,
     ) -> Fallible<Finished> {
         // Without randomness there is no run, so no row is read either.
         let noise = match self.seed {
             Some(seed) => NoiseSource::insecure_from_seed(seed),
             None => NoiseSource::from_os()?,
         };
-        let rows = load(&self.config, stop)?;
-        // Nobody listens where Python does not wait.
-        let _ = loaded.try_send(());
-        go_on(stop, "before anything was charged")?;
+        let rows = load(&self.config, caller)?;
+        // A signal that came until now costs nothing.
+        caller.settle("before anything was charged")?;
         let mut ledger = match &self.ledger {
             Some(path) => Ledger::open_or_create(path)?,
             None => Ledger::in_memory()?,
@@ -184,7 +188,7 @@ impl Run {
         let mut log = String::new();
         let mut observe = |entry: &LogEntry| {
             log.push_str(&entry.to_json()?);
-            go_on(stop, "after the charge, which stands")
+            caller.go_on("after the charge, which stands")
         };
         let (trained, paid) = train::train(rows, &mut ledger, noise, &mut observe)?;
         let text = trained.model.to_json();
@@ -201,60 +205,4 @@ impl Run {
         });
         Ok(Finished { model: trained.model, text, log, report })
     }
-}
-
-/// Refuses to where a signal came.
-fn go_on(stop: &AtomicBool, when: &str) -> Fallible<()> {
-    match stop.load(Ordering::Relaxed) {
-        true => Err(Error::refused(format!("interrupted {when}"), "fit again")),
-        false => Ok(()),
-    }
-}
-
-/// Runs on another thread; this one lets Python go on and asks it about signals.
-fn supervise(
-    py: Python<'_>,
-    run: &Run,
-    wait: Wait,
-    load: impl FnOnce(&TrainConfig, &AtomicBool) -> Fallible<Loaded> + Send,
-) -> PyResult<Outcome> {
-    let pool = raised(py, pool::of(run.threads))?;
-    let stop = AtomicBool::new(false);
-    let (tell_loaded, loaded) = sync_channel(1);
-    let (tell_done, done) = sync_channel::<()>(0);
-    let (interrupt, finished) = std::thread::scope(|scope| {
-        let stop = &stop;
-        let worker = scope.spawn(move || {
-            // Dropped when the work is over, whatever ends it.
-            let _tell_done = tell_done;
-            pool.install(move || {
-                let tell_loaded = tell_loaded;
-                run.execute(load, stop, &tell_loaded)
-            })
-        });
-        if matches!(wait, Wait::UntilLoaded) {
-            // Ends without a word where loading fails.
-            let _ = loaded.recv();
-        }
-        let interrupt = py.detach(move || listen(&done, stop));
-        (interrupt, worker.join())
-    });
-    if let Some(interrupt) = interrupt {
-        return Err(interrupt);
-    }
-    let finished = finished.map_err(|_| PyRuntimeError::new_err("the engine stopped at a fault of its own"))?;
-    let Finished { model, text, log, report } = raised(py, finished)?;
-    Ok((Model::new(model, text), log, report.to_string()))
-}
-
-/// Waits until the work is done; a signal asks it to stop before its next release, and is raised then.
-fn listen(done: &Receiver<()>, stop: &AtomicBool) -> Option<PyErr> {
-    let mut interrupt = None;
-    while let Err(RecvTimeoutError::Timeout) = done.recv_timeout(LISTEN) {
-        if let Err(signal) = Python::attach(|py| py.check_signals()) {
-            stop.store(true, Ordering::Relaxed);
-            interrupt = interrupt.or(Some(signal));
-        }
-    }
-    interrupt
 }

@@ -139,6 +139,23 @@ def test_every_algorithm_by_its_name(points, algorithm):
         ({"steps": 0}, "^steps: is 0.0, must be"),
         ({"learning_rate": -1.0}, "^learning_rate: "),
         ({"threads": 0}, "threads"),
+        ({"epsilon": float("inf")}, "^epsilon: is inf, must be finite"),
+        ({"epsilon": float("nan")}, "^epsilon: is nan"),
+        ({"epsilon": "1"}, "^epsilon: is '1', no number; give a number above 0"),
+        ({"epsilon": True}, "^epsilon: is True, no number"),
+        ({"delta": [1e-6]}, "^delta: is of the type list"),
+        ({"steps": -1}, "^steps: is -1; give at least 1"),
+        ({"steps": 2.5}, "^steps: is 2.5, no whole number"),
+        ({"seed": -1}, "^seed: is -1; give 0 or more"),
+        ({"seed": 2**64}, "^seed: "),
+        ({"threads": -1}, "^threads: is -1; give at least 1"),
+        ({"threads": 10**6}, "^threads: "),
+        ({"ledger": 3}, "^ledger: is 3; give the path of a file, or a rhograd.Ledger"),
+        ({"algorithm": 3}, "^algorithm: is 3, no text"),
+        ({"standardise": "no"}, "^standardise: is 'no'"),
+        ({"bounds": [(0, 1)]}, "^bounds: are 1 pairs, and there are 2 features"),
+        ({"bounds": ((18, 90), (1e5, 2e5))}, "can be read as"),
+        ({"bounds": [[18, 90], [1e5, 2e5]]}, "can be read as"),
         ({"tune": "pace=1"}, "^tune: "),
         ({"schema": "none.json"}, "bounds: are given, and so is schema"),
         ({"schema": "none.json", "bounds": None}, "none.json"),
@@ -255,8 +272,9 @@ def test_rows_that_are_no_records_contribute_nothing(points):
 def test_a_schema_beside_the_data():
     model = DPLogisticRegression(epsilon=1, seed=1, classes=["0", "1"]).fit_csv(DATASETS / "fair.csv")
     assert list(model.feature_names_in_)[:2] == ["rate_marriage", "age"]
-    with pytest.raises(ParameterError, match="names one label only"):
-        DPLogisticRegression(epsilon=1).fit_csv(DATASETS / "fair.csv")
+    # Where the schema names one label, all others are one class, as on the command line.
+    alike = DPLogisticRegression(epsilon=1, seed=1).fit_csv(DATASETS / "fair.csv")
+    assert alike.model_.text == model.model_.text and list(alike.classes_) == ["not 1", "1"]
     draft = rhograd.draft_schema(DATASETS / "fair.csv")
     assert draft["draft"] is True
     with pytest.raises(ParameterError, match="classification"):
@@ -293,3 +311,131 @@ heavy = {"sklearn", "pandas", "polars", "pyarrow", "matplotlib", "scipy"} & set(
 assert not heavy, heavy
 """
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_exact_counts_stay_with_whoever_fitted(points):
+    """No copy of a fitted estimator, and nothing that is printed or logged of it, holds a count or a timing of its rows."""
+    import copy
+    import io
+
+    X, y = points
+    X, y = np.vstack([X, X[:3]]), np.append(y, [1, 1, 9])
+    X[:2, 0] = np.nan
+    model = classifier().fit(X, y)
+    counts = model.load_report_["load"]
+    positives = int(np.sum(y == 1))
+    expected = {"lines": 4003, "unusable": 1, "missing": 2, "positives": positives}
+    assert {name: counts[name] for name in expected} == expected, counts
+    named = set(counts) | set(model.load_report_)
+    copies = [pickle.loads(pickle.dumps(model)), copy.copy(model), copy.deepcopy(model)]
+    try:
+        import joblib
+    except ImportError:
+        pass
+    else:
+        joblib.dump(model, file := io.BytesIO())
+        copies.append(joblib.load(io.BytesIO(file.getvalue())))
+    search = rhograd.DPSearchCV(model, {"l2": [0.0, 0.1]}).fit(X, y)
+    copies.append(pickle.loads(pickle.dumps(search)).best_estimator_)
+    for held in (*copies, model):
+        met = list(walked(vars(held)))
+        assert not named & {value for value in met if isinstance(value, str)}
+        assert not {4003, 4002, positives, 4002 - positives} & {value for value in met if isinstance(value, (int, float))}
+        assert "load_report_" not in vars(held) and "load_report_" not in held.get_params()
+        assert str(positives) not in repr(held) and "4003" not in repr(held) + str(getattr(held, "_repr_html_", lambda: "")())
+    for held in copies:
+        assert held.__sklearn_is_fitted__() and not hasattr(held, "load_report_")
+        with pytest.raises(rhograd.NotFittedError, match="stays with the object that was fitted"):
+            held.load_report_
+    assert b"load_report_" not in pickle.dumps(model) and b"positives" not in pickle.dumps(model)
+    # What an earlier version pickled is read without them.
+    old = object.__new__(type(model))
+    old.__setstate__({**vars(model), "load_report_": {"load": counts}})
+    assert "load_report_" not in vars(old) and np.array_equal(old.predict(X), model.predict(X))
+    with pytest.raises(rhograd.NotFittedError, match="not fitted yet"):
+        classifier().load_report_
+
+
+def walked(value, seen=None):
+    """All objects within an object."""
+    seen = set() if seen is None else seen
+    if id(value) in seen:
+        return
+    seen.add(id(value))
+    yield value
+    if isinstance(value, dict):
+        for pair in value.items():
+            for part in pair:
+                yield from walked(part, seen)
+    elif isinstance(value, (list, tuple, set, frozenset)):
+        for part in value:
+            yield from walked(part, seen)
+    elif isinstance(value, np.ndarray):
+        yield from walked(value.tolist(), seen)
+    elif hasattr(value, "__dict__") and not isinstance(value, type):
+        yield from walked(vars(value), seen)
+
+
+def test_a_refit_that_fails_leaves_the_earlier_fit_whole(points, tmp_path):
+    X, y = points
+    model = classifier(seed=None, ledger=rhograd.Ledger(tmp_path / "a.sqlite"), dataset="people", classes=[0, 1]).fit(X, y)
+    before = dict(vars(model))
+    report = model.load_report_
+    rhograd.Ledger(tmp_path / "a.sqlite").set_cap("people", 1e-9)
+    model.set_params(classes=["a", "b", "c"])
+    with pytest.raises(rhograd.RefusedError, match="cap"):
+        model.fit(X, y.astype(str))
+    after = {name: value for name, value in vars(model).items() if name != "classes"}
+    assert {name: id(value) for name, value in after.items()} == {
+        name: id(value) for name, value in before.items() if name != "classes"
+    }
+    assert list(model.classes_) == [0, 1] and model.load_report_ is report
+    # A fit without names leaves none of an earlier one behind.
+    named = classifier().fit({"x0": X[:, 0], "x1": X[:, 1]}, y)
+    assert not hasattr(named.fit(X, y), "feature_names_in_")
+    search = rhograd.DPSearchCV(classifier(), {"l2": [0.0, 0.1]}).fit(X, y)
+    kept = (search.best_estimator_, search.best_params_)
+    with pytest.raises(ParameterError):
+        search.set_params(estimator__epsilon=-1.0).fit(X, y)
+    assert (search.best_estimator_, search.best_params_) == kept
+
+
+def test_chosen_settings_are_values(points):
+    grid = {"algorithm": ["dp-gd"], "l2": [0.0, 0.01], "steps": [3, 4], "learning_rate": [0.5]}
+    search = rhograd.DPSearchCV(classifier(), grid).fit(*points)
+    assert set(search.best_params_) == set(grid)
+    for name, value in search.best_params_.items():
+        assert value in grid[name] and type(value) is type(grid[name][0]), (name, value)
+    assert classifier(**search.best_params_).fit(*points).coef_.shape == (1, 2)
+
+
+def test_bounds_as_pairs(points):
+    X, y = points
+    expected = classifier(bounds={"x0": (-1, 1), "x1": (-2, 2)}).fit(X, y).model_.text
+    for bounds in ([(-1, 1), (-2, 2)], ([-1, -2], [1, 2]), (np.array([-1, -2]), np.array([1, 2])), [[-1, -2], [1, 2]]):
+        assert classifier(bounds=bounds).fit(X, y).model_.text == expected, bounds
+
+
+def test_columns_named_by_numbers(points):
+    pd = pytest.importorskip("pandas")
+    X, y = points
+    frame = pd.DataFrame({2020: X[:, 0], 2021: X[:, 1], 2022: y})
+    model = classifier(bounds={2020: (-1, 1), "2021": (-1, 1)}).fit(frame, 2022)
+    assert list(model.feature_names_in_) == ["2020", "2021"]
+    assert np.array_equal(model.predict(frame[[2021, 2020]]), model.predict(frame[[2020, 2021]]))
+    assert not hasattr(classifier().fit(pd.DataFrame(X), y), "feature_names_in_")
+    with pytest.raises(rhograd.DataError, match="two columns have the name '1'"):
+        classifier().fit(pd.DataFrame([[0, 1]], columns=[1, "1"]), [0])
+
+
+def test_one_column_is_no_table(points):
+    pd = pytest.importorskip("pandas")
+    X, y = points
+    with pytest.raises(rhograd.DataError, match="X: is a Series, one column"):
+        classifier(bounds=(-1, 1)).fit(pd.Series(X[:, 0]), y)
+
+
+def test_a_file_that_is_not_there_is_said_to_be_missing(tmp_path):
+    for model in (DPLogisticRegression(epsilon=1), DPLogisticRegression(epsilon=1, schema=DATASETS / "fair.schema.json")):
+        with pytest.raises(rhograd.DataError, match="none.csv: no such file"):
+            model.fit_csv(tmp_path / "none.csv")

@@ -1,6 +1,7 @@
 """Among scikit-learn's tools: clones, pipelines, searches, and its own checks of estimators."""
 
 import json
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from rhograd import (
+    ChargeWarning,
     DPHuberRegressor,
     DPLinearRegression,
     DPLogisticRegression,
@@ -52,6 +54,107 @@ def test_a_scaler_in_a_pipeline_is_not_private(points):
     make_pipeline(StandardScaler(), model(seed=1)).fit(X, y)
     stateless = make_pipeline(FunctionTransformer(np.tanh), "passthrough", model()).fit(X, y)
     assert check_pipeline(stateless) == []
+
+
+def test_what_learns_nothing_is_not_warned_of(points):
+    from sklearn.compose import ColumnTransformer
+    from sklearn.impute import SimpleImputer
+    from sklearn.pipeline import FeatureUnion
+    from sklearn.preprocessing import KBinsDiscretizer, OneHotEncoder, OrdinalEncoder
+
+    given = OneHotEncoder(categories=[[0, 1]], handle_unknown="ignore")
+    quiet = ColumnTransformer(
+        [
+            ("same", "passthrough", [0]),
+            ("none", "drop", [1]),
+            ("tanh", FunctionTransformer(np.tanh), [0]),
+            ("hot", given, [1]),
+            ("place", OrdinalEncoder(categories=[[0, 1]], handle_unknown="use_encoded_value", unknown_value=2), [1]),
+            ("fill", SimpleImputer(strategy="constant", fill_value=0.0), [0]),
+            ("both", make_pipeline(FunctionTransformer(np.tanh), "passthrough"), [0]),
+        ]
+    )
+    assert check_pipeline(make_pipeline(quiet, model())) == [] == check_pipeline(model())
+    X, y = points
+    make_pipeline(quiet, model(bounds=(-5, 5))).fit(X, y)
+    for loud in (OneHotEncoder(), KBinsDiscretizer(), SimpleImputer(), StandardScaler()):
+        for step in (loud, ColumnTransformer([("a", loud, [0])]), FeatureUnion([("a", loud)]), make_pipeline("passthrough", loud)):
+            assert len(check_pipeline(make_pipeline(step, model()))) == 1, step
+            assert len(check_pipeline(make_pipeline(make_pipeline(step, model())))) >= 1, step
+
+
+def tools():
+    """Estimators of estimators, with what is said of each: refused, not private, or charges."""
+    from sklearn.calibration import CalibratedClassifierCV
+    from sklearn.compose import TransformedTargetRegressor
+    from sklearn.ensemble import (
+        BaggingClassifier,
+        BaggingRegressor,
+        StackingClassifier,
+        StackingRegressor,
+        VotingClassifier,
+        VotingRegressor,
+    )
+    from sklearn.feature_selection import RFE, SelectFromModel
+    from sklearn.linear_model import LinearRegression
+    from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier, OutputCodeClassifier
+    from sklearn.multioutput import ClassifierChain, MultiOutputClassifier, MultiOutputRegressor
+
+    one, two = model(), DPLinearRegression(epsilon=3, bounds=(-5, 5), target_bounds=(-5, 5))
+    return {
+        "calibrated": (CalibratedClassifierCV(one, cv=2), {"refused"}, True),
+        "scaled target": (TransformedTargetRegressor(two, transformer=StandardScaler()), {"refused"}, False),
+        "mapped target": (TransformedTargetRegressor(two, func=np.tanh, inverse_func=np.arctanh), set(), False),
+        "bootstrap": (BaggingClassifier(one, n_estimators=2), {"refused"}, True),
+        "bags": (BaggingRegressor(two, n_estimators=2, bootstrap=False), {"charges"}, False),
+        "bags of classes": (BaggingClassifier(one, n_estimators=2, bootstrap=False), {"charges", "not private"}, True),
+        "rest": (OneVsRestClassifier(one), {"charges", "not private"}, True),
+        "pairs": (OneVsOneClassifier(one), {"charges", "not private"}, True),
+        "code": (OutputCodeClassifier(one), {"charges", "not private"}, True),
+        "outputs": (MultiOutputRegressor(two), {"charges"}, None),
+        "classes": (MultiOutputClassifier(one), {"charges"}, None),
+        "chain": (ClassifierChain(one), {"charges"}, None),
+        "votes": (VotingRegressor([("a", two), ("b", two)]), {"charges"}, False),
+        "votes of classes": (VotingClassifier([("a", one), ("b", one)]), {"charges", "not private"}, True),
+        "stack": (StackingRegressor([("a", two)], final_estimator=LinearRegression()), {"refused"}, False),
+        "stack of ours": (StackingRegressor([("a", two)], final_estimator=two, cv=2), {"charges"}, False),
+        "stack of classes": (StackingClassifier([("a", one)]), {"refused"}, True),
+        "search": (GridSearchCV(one, {"l2": [0.0, 0.1]}, error_score="raise"), {"refused"}, True),
+        "elimination": (RFE(one, n_features_to_select=1), {"refused"}, True),
+        "selected": (make_pipeline(SelectFromModel(one), model(bounds=(-5, 5))), set(), True),
+        "inside a pipeline": (make_pipeline("passthrough", CalibratedClassifierCV(one, cv=2)), {"refused"}, True),
+    }
+
+
+@pytest.mark.parametrize("which", sorted(tools()))
+def test_tools_around_an_estimator_are_looked_at_before_and_while_they_fit(points, which):
+    tool, said, classes = tools()[which]
+    texts = check_pipeline(tool)
+    assert bool(texts) == bool(said), texts
+    X, y = points[0][:400], points[1][:400]
+    y = np.column_stack([y, 1 - y]) if classes is None else y if classes else X[:, 0] + 0.5
+    with warnings.catch_warnings(record=True) as met:
+        warnings.simplefilter("always")
+        try:
+            tool.fit(X, y)
+            refused = False
+        except RefusedError:
+            refused = True
+    heard = {"not private" for w in met if w.category is NotPrivateWarning}
+    heard |= {"charges" for w in met if w.category is ChargeWarning}
+    assert refused == ("refused" in said), (which, refused)
+    if not refused:
+        assert heard == said, [str(w.message)[:80] for w in met]
+    for warning in met:
+        if warning.category in (NotPrivateWarning, ChargeWarning):
+            assert str(warning.message) in texts
+
+
+def test_tools_in_workers_of_joblib_are_seen(points):
+    from sklearn.calibration import CalibratedClassifierCV
+
+    with pytest.raises(RefusedError, match="calibration"):
+        CalibratedClassifierCV(model(), cv=2, n_jobs=2).fit(points[0][:400], points[1][:400])
 
 
 def test_the_documented_way_needs_no_scaler():

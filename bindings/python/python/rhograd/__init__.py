@@ -11,8 +11,11 @@ is given, never looked up in the rows: a missing bound is an error.
 
 from . import accounting
 from ._errors import (
+    ChargeWarning,
     DataError,
+    DataWarning,
     Error,
+    InternalError,
     LedgerError,
     LedgerWarning,
     NotFittedError,
@@ -31,6 +34,7 @@ from .search import DPSearchCV
 
 __all__ = [
     "Categories",
+    "ChargeWarning",
     "DPHuberRegressor",
     "DPLinearRegression",
     "DPLinearSVC",
@@ -40,7 +44,9 @@ __all__ = [
     "DPRidge",
     "DPSearchCV",
     "DataError",
+    "DataWarning",
     "Error",
+    "InternalError",
     "Ledger",
     "LedgerError",
     "LedgerWarning",

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 
-from . import _rhograd, _schema
+from . import _custody, _parameters, _rhograd, _schema
 from ._columns import Column, Frame, cells, frame_of
 from ._errors import DataError, LedgerWarning, NotFittedError, ParameterError
+from .ledger import Ledger
 from .pipelines import look_around
 
 if TYPE_CHECKING:
@@ -29,6 +30,12 @@ _REQUEST = (
 #: The name of the target where nothing names it.
 _TARGET = "target"
 
+#: What a fit leaves behind; a new fit replaces all of it at once.
+_FITTED = frozenset(
+    "model_ coef_ intercept_ coef_interval_ coef_names_ privacy_statement_ privacy_log_ n_features_in_ feature_names_in_ "
+    "classes_ _places _file _log _schema _columns_in".split()
+)
+
 
 class Common(TypedDict, total=False):
     """Parameters of every estimator, see :class:`Estimator`."""
@@ -41,7 +48,7 @@ class Common(TypedDict, total=False):
     schema: Any
     rows: int | None
     dataset: str
-    ledger: str | os.PathLike[str] | None
+    ledger: str | os.PathLike[str] | Ledger | None
     algorithm: str
     steps: int | None
     clip: float | None
@@ -69,12 +76,13 @@ class Estimator:
     epsilon, delta : the budget; delta defaults to a tenth of one over the public row count, at most 1e-5, or 1e-6.
     rho : the budget as rho of zCDP, in the place of epsilon.
     adjacency : ``"add-remove"`` (the number of rows is private) or ``"replace-one"`` (it is public).
-    bounds : public bounds of the features: ``(lower, upper)``, with numbers or one number a feature, or a mapping from
-        names to ``(lower, upper)``, :class:`rhograd.Categories` or a list of texts. A missing bound is an error.
+    bounds : public bounds of the features: ``(lower, upper)``, with numbers or one number a feature; a list of tuples,
+        one ``(lower, upper)`` a feature; or a mapping from names to ``(lower, upper)``, :class:`rhograd.Categories` or a
+        list of texts. A missing bound is an error, and so is what can be read in two ways.
     schema : a schema instead, as a file, JSON text or a mapping.
     rows : public number of rows, known without counting them.
     dataset : name under which the ledger counts, where no schema names it.
-    ledger : file that the run is charged to; without one nothing binds further runs, and the statement says so.
+    ledger : file, or :class:`rhograd.Ledger`, that the run is charged to; without one nothing binds further runs, and the statement says so.
     algorithm : ``"auto"`` or any other name that ``rhograd train --algorithm`` takes.
     steps, clip, learning_rate, momentum, sampling_rate, l1, l2, radius, averaging : choices that the algorithm
         otherwise makes by its own rule.
@@ -94,7 +102,8 @@ class Estimator:
     coef_interval_ : ends of 95% intervals, one line a coefficient, or None where no theory gives them.
     coef_names_ : what each coefficient belongs to; a category has one for each value.
     model_ : the released model; ``model_.text`` is the model file byte for byte.
-    load_report_ : counts and timings for the custodian alone.
+    load_report_ : counts and timings for the custodian alone. They stay with the object that was fitted, in this process:
+        they are neither copied nor pickled with it.
     n_features_in_, feature_names_in_ : as in scikit-learn.
     """
 
@@ -117,7 +126,7 @@ class Estimator:
         schema: Any = None,
         rows: int | None = None,
         dataset: str = "data",
-        ledger: str | os.PathLike[str] | None = None,
+        ledger: str | os.PathLike[str] | Ledger | None = None,
         algorithm: str = "auto",
         steps: int | None = None,
         clip: float | None = None,
@@ -196,6 +205,23 @@ class Estimator:
         changed = {k: v for k, v in self.get_params().items() if repr(v) != repr(defaults[k])}
         return f"{type(self).__name__}({', '.join(f'{k}={v!r}' for k, v in changed.items())})"
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        # Earlier versions pickled it.
+        self.__dict__ = {name: value for name, value in state.items() if name != "load_report_"}
+
+    @property
+    def load_report_(self) -> dict[str, Any]:
+        """Exact counts of private rows, and timings; for the custodian alone, and only where the fit was made."""
+        report = _custody.report_of(self)
+        if report is not None:
+            return report
+        if not hasattr(self, "model_"):
+            raise _not_fitted(self)
+        raise NotFittedError(
+            "load_report_: holds exact counts of private rows, so it stays with the object that was fitted and is neither "
+            "copied nor pickled; ask whoever fitted"
+        )
+
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "model_")
 
@@ -218,29 +244,32 @@ class Estimator:
 
     def _request(self, schema: dict[str, Any]) -> dict[str, Any]:
         """The engine's request; what is left out follows its rules."""
+        _parameters.check(self.get_params(deep=False))
         request = {name: getattr(self, name) for name in _REQUEST}
         request.update(model=self._family, rows=self.rows)
         if not self.standardise:
             request["standardise"] = False
         return {name: _plain(value) for name, value in request.items() if value is not None}
 
-    def _learn_target(self, schema: dict[str, Any]) -> None:
-        """Sets fitted attributes that follow from the schema's target."""
+    def _learn_target(self, schema: dict[str, Any]) -> dict[str, Any]:
+        """Fitted attributes that follow from the schema's target."""
+        return {}
 
     # -- fitting --
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Trains on rows in memory; ``y`` is a column, or the name of the column of ``X`` to predict."""
         look_around(self)
+        _parameters.check(self.get_params(deep=False))
         frame, target = self._split(X, y)
         schema = self._schema_for(frame)
         columns = self._columns(frame, schema)
         columns.append(cells(schema["target"], target, as_text=schema["task"] == "classification"))
-        self._learn_target(schema)
+        learned = self._learn_target(schema)
         outcome = _rhograd.train_table(
             json.dumps(self._request(schema)), json.dumps(schema), columns, **self._surroundings()
         )
-        return self._take(outcome, schema, list(frame.columns), frame.named)
+        return self._take(outcome, schema, list(frame.columns), frame.named, learned)
 
     def fit_csv(
         self,
@@ -256,6 +285,9 @@ class Estimator:
         encoded rows, as private as the data; ``memory_limit`` (bytes) streams rows that need more.
         """
         look_around(self)
+        _parameters.check(self.get_params(deep=False))
+        if not Path(path).exists():
+            raise DataError(f"{os.fspath(path)}: no such file; give the path of the data")
         given = self.schema if schema is None else schema
         given = _schema.beside(path) if given is None else given
         if given is None:
@@ -263,16 +295,16 @@ class Estimator:
                 f"schema: is missing, and none lies beside {os.fspath(path)}; give schema=, or draft one by draft_schema"
             )
         facts = self._read_schema(given)
-        self._learn_target(facts)
+        learned = self._learn_target(facts)
         outcome = _rhograd.train_file(
             json.dumps(self._request(facts)), json.dumps(facts), os.fspath(path), cache=cache, memory_limit=memory_limit,
             **self._surroundings(),
         )  # fmt: skip
-        return self._take(outcome, facts, _schema.features_in(facts), named=True)
+        return self._take(outcome, facts, _schema.features_in(facts), True, learned)
 
     def _surroundings(self) -> dict[str, Any]:
-        seed = None if self.seed is None else int(self.seed)
-        return {"ledger": self.ledger, "seed": seed, "threads": self.threads}
+        seed, threads = (None if value is None else int(value) for value in (self.seed, self.threads))
+        return {"ledger": _parameters.ledger_path(self.ledger), "seed": seed, "threads": threads}
 
     def _split(self, X: Any, y: Any) -> tuple[Frame, Any]:
         if y is None:
@@ -280,8 +312,9 @@ class Estimator:
                 f"This {type(self).__name__} estimator requires y to be passed, but the target y is None; "
                 "give a column, or the name of one"
             )
-        frame = frame_of(X)
-        if isinstance(y, str):
+        frame = frame_of(_table(X))
+        if isinstance(y, (str, int)) and not isinstance(y, bool):
+            y = str(y)
             if y not in frame.columns:
                 raise ParameterError(f"y: {y!r} is no column of X; give the name of one, or the column itself")
             return Frame({k: v for k, v in frame.columns.items() if k != y}, frame.named), frame.columns[y]
@@ -320,30 +353,38 @@ class Estimator:
             raise DataError(f"column {missing[0]!r}: is missing; add it to the data or take it out of the schema")
         return [frame.column(name, _schema.is_text(schema, name)) for name in names]
 
-    def _take(self, outcome: tuple[Any, str, str], schema: dict[str, Any], names: list[str], named: bool) -> Self:
+    def _take(
+        self,
+        outcome: tuple[Any, str, str],
+        schema: dict[str, Any],
+        names: list[str],
+        named: bool,
+        learned: dict[str, Any],
+    ) -> Self:
+        """Replaces all that an earlier fit left by what this one gave, at once: whatever fails before leaves it whole."""
         model, log, report = outcome
-        self.model_ = model
-        self._file = json.loads(model.text)
-        self.privacy_statement_ = self._file["statement"]
-        self.privacy_log_ = [json.loads(line) for line in log.splitlines()]
-        self.load_report_ = json.loads(report)
-        self._warn_of_ledger()
-        self._log, self._schema, self._columns_in = log, schema, names
-        self.n_features_in_ = len(names)
+        file = json.loads(model.text)
+        fitted = {
+            **learned,
+            "model_": model,
+            "_file": file,
+            "privacy_statement_": file["statement"],
+            "privacy_log_": [json.loads(line) for line in log.splitlines()],
+            "_log": log,
+            "_schema": schema,
+            "_columns_in": names,
+            "n_features_in_": len(names),
+        }
         if named:
-            self.feature_names_in_ = np.asarray(names, dtype=object)
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
-        self._take_effects()
+            fitted["feature_names_in_"] = np.asarray(names, dtype=object)
+        fresh = object.__new__(type(self))
+        fresh.__dict__ = {name: value for name, value in vars(self).items() if name not in _FITTED} | fitted
+        fresh._take_effects()
+        counted = json.loads(report)
+        _custody.keep(self, counted)
+        self.__dict__ = fresh.__dict__
+        _warn_of_ledger(counted)
         return self
-
-    def _warn_of_ledger(self) -> None:
-        if not self.load_report_["schema_counted"]:
-            text = "the release of the schema is not in this ledger, so its cost is not counted with this run's"
-            warnings.warn(text, LedgerWarning, stacklevel=4)
-        if self.load_report_["not_noted"]:
-            text = f"the model was paid for, and could not be noted as complete: {self.load_report_['not_noted']}"
-            warnings.warn(text, LedgerWarning, stacklevel=4)
 
     def _take_effects(self) -> None:
         effects = self.model_.effects()
@@ -374,7 +415,7 @@ class Estimator:
     def _predictions(self, X: Any) -> np.ndarray:
         if not hasattr(self, "model_"):
             raise _not_fitted(self)
-        frame = frame_of(X)
+        frame = frame_of(_table(X))
         named_before = hasattr(self, "feature_names_in_")
         if not frame.named or not named_before:
             if len(frame.columns) != self.n_features_in_:
@@ -386,7 +427,10 @@ class Estimator:
         return self.model_.predict(self._columns(frame, self._schema))
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the model file, byte for byte as the ledger noted it; ``rhograd verify`` reads it."""
+        """Writes the model file, byte for byte as the ledger noted it; ``rhograd verify`` reads it.
+
+        It holds what was released and nothing else, so it is written for others to read, as the umask allows.
+        """
         if not hasattr(self, "model_"):
             raise _not_fitted(self)
         Path(path).write_bytes(self.model_.text.encode())
@@ -395,7 +439,26 @@ class Estimator:
         """What is checked of statement, log and, where there is one, ledger; and whether it held."""
         if not hasattr(self, "model_"):
             raise _not_fitted(self)
-        return self.model_.verify(self._log, self.ledger)
+        return self.model_.verify(self._log, _parameters.ledger_path(self.ledger))
+
+
+def _warn_of_ledger(report: dict[str, Any]) -> None:
+    if not report["schema_counted"]:
+        text = "the release of the schema is not in this ledger, so its cost is not counted with this run's"
+        warnings.warn(text, LedgerWarning, stacklevel=4)
+    if report["not_noted"]:
+        text = f"the model was paid for, and could not be noted as complete: {report['not_noted']}"
+        warnings.warn(text, LedgerWarning, stacklevel=4)
+
+
+def _table(X: Any) -> Any:
+    """Rows as they were given, unless it is one column that was."""
+    if type(X).__name__ in ("Series", "Index", "ChunkedArray"):
+        raise DataError(
+            f"X: is a {type(X).__name__}, one column (Expected 2D array, got 1D array instead; Reshape your data); give a "
+            "table, as X.to_frame() of a Series, or {name: X}"
+        )
+    return X
 
 
 def one_column(y: Any) -> Any:

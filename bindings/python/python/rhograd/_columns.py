@@ -64,9 +64,7 @@ def frame_of(X: Any) -> Frame:
     if isinstance(X, np.ndarray):
         return _of_array(X)
     if _is(X, "pandas", "DataFrame"):
-        if all(isinstance(name, str) for name in X.columns):
-            return Frame({name: X[name] for name in X.columns}, named=True)
-        return Frame({f"x{k}": X.iloc[:, k] for k in range(X.shape[1])}, named=False)
+        return _named_by_text(X)
     if _is(X, "polars", "DataFrame"):
         return Frame({name: X.get_column(name) for name in X.columns}, named=True)
     if _is(X, "polars", "LazyFrame"):
@@ -80,6 +78,17 @@ def frame_of(X: Any) -> Frame:
 
         return frame_of(pyarrow.table(X))
     return _of_array(np.asarray(X))
+
+
+def _named_by_text(X: Any) -> Frame:
+    """The columns of a pandas frame under the texts of their names; the numbers that pandas counts them by are no names."""
+    names = [name if isinstance(name, str) else str(name) for name in X.columns]
+    if X.columns.tolist() == list(range(len(names))):
+        return Frame({f"x{k}": X.iloc[:, k] for k in range(len(names))}, named=False)
+    twice = [name for place, name in enumerate(names) if name in names[:place]]
+    if twice:
+        raise DataError(f"X: two columns have the name {twice[0]!r}; rename one of them")
+    return Frame({name: X.iloc[:, k] for k, name in enumerate(names)}, named=True)
 
 
 def _of_array(X: np.ndarray) -> Frame:
@@ -96,7 +105,8 @@ def _of_array(X: np.ndarray) -> Frame:
 def _is(value: Any, package: str, *names: str) -> bool:
     """Whether a value is of a class of a package, which is not imported for that."""
     module = sys.modules.get(package)
-    return module is not None and any(isinstance(value, getattr(module, name)) for name in names)
+    # Another thread may be importing it just now; then the value is not of it.
+    return any(isinstance(value, getattr(module, name, ())) for name in names)
 
 
 def cells(name: str, raw: Any, as_text: bool) -> Column:

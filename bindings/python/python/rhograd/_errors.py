@@ -25,12 +25,24 @@ class NumericalError(Error, ArithmeticError):
     """A computation did not reach a trustworthy answer."""
 
 
+class InternalError(Error, RuntimeError):
+    """The engine stopped at a fault of its own, which is told on standard error; what was charged stays charged."""
+
+
 class NotFittedError(Error, ValueError, AttributeError):
     """Something of a fitted model was asked of one that is not fitted."""
 
 
 class NotPrivateWarning(UserWarning):
     """Something around the estimator looks at private rows without paying for it."""
+
+
+class ChargeWarning(UserWarning):
+    """Something around the estimator fits many models, and each of them is charged."""
+
+
+class DataWarning(UserWarning):
+    """Rows do not fit what was declared; for the custodian alone, since it speaks of private rows."""
 
 
 class LedgerWarning(UserWarning):

@@ -46,12 +46,13 @@ def _declared(value: Any) -> str:
 def features_of(names: Sequence[str], bounds: Any) -> dict[str, Any]:
     """The features of a schema, by name.
 
-    ``bounds`` is ``(lower, upper)`` with numbers or one number a feature, or a mapping from names to ``(lower, upper)``,
-    :class:`Categories` or a list of texts.
+    ``bounds`` is ``(lower, upper)`` with numbers or one number a feature, a list of tuples with one ``(lower, upper)`` a feature,
+    or a mapping from names to ``(lower, upper)``, :class:`Categories` or a list of texts.
     """
     if bounds is None:
         raise ParameterError(f"bounds: are missing; {_CURE}")
     if isinstance(bounds, Mapping):
+        bounds = {str(name): given for name, given in bounds.items()}
         missing = [name for name in names if name not in bounds]
         if missing:
             raise ParameterError(f"bounds: {missing[0]!r} has none; {_CURE}")
@@ -59,13 +60,33 @@ def features_of(names: Sequence[str], bounds: Any) -> dict[str, Any]:
         if unknown:
             raise ParameterError(f"bounds: {unknown[0]!r} is no feature; take it out, or add the column")
         return {name: _feature(name, bounds[name]) for name in names}
+    if isinstance(bounds, list) and bounds and all(isinstance(pair, tuple) for pair in bounds):
+        if len(bounds) != len(names):
+            raise ParameterError(f"bounds: are {len(bounds)} pairs, and there are {len(names)} features; give one pair a feature")
+        return {name: _numeric(*_pair(f"bounds of {name!r}", pair)) for name, pair in zip(names, bounds)}
     lower, upper = _pair("bounds", bounds)
+    if len(names) == 2 and _two_ways(lower, upper):
+        raise ParameterError(
+            "bounds: can be read as lower and upper bounds of two features, or as one pair a feature; give a list of tuples, "
+            "[(lower, upper), (lower, upper)], or {name: (lower, upper), ...}, or numpy arrays of lower and upper bounds"
+        )
     try:
         lower = np.broadcast_to(np.asarray(lower, dtype=np.float64), len(names))
         upper = np.broadcast_to(np.asarray(upper, dtype=np.float64), len(names))
     except ValueError:
         raise ParameterError(f"bounds: do not fit {len(names)} features; give one number, or one a feature") from None
     return {name: _numeric(low, high) for name, low, high in zip(names, lower, upper)}
+
+
+def _two_ways(first: Any, second: Any) -> bool:
+    """Whether two pairs make sense both as lower and upper bounds of two features and as the bounds of one feature each."""
+    if not all(isinstance(pair, (list, tuple)) and len(pair) == 2 for pair in (first, second)):
+        return False
+    try:
+        (a, b), (c, d) = [[float(value) for value in pair] for pair in (first, second)]
+    except (TypeError, ValueError):
+        return False
+    return a < b and c < d and a < c and b < d
 
 
 def _pair(what: str, value: Any) -> tuple[Any, Any]:

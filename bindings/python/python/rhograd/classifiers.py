@@ -57,7 +57,9 @@ class _Classifier(Estimator):
             return {"task": "classification", "positive": texts[1], "negative": texts[0]}
         return {"task": "classification", "labels": texts}
 
-    def _learn_target(self, schema: dict[str, Any]) -> None:
+    def _learn_target(self, schema: dict[str, Any]) -> dict[str, Any]:
+        if schema["task"] != "classification":
+            raise ParameterError("schema: declares a regression; use a regressor, or correct its task")
         declared = schema["columns"].get(schema["target"], {}).get("values")
         positive, negative = schema.get("positive"), schema.get("negative")
         if positive is None:
@@ -68,22 +70,19 @@ class _Classifier(Estimator):
             rest = [label for label in declared or [] if label != positive]
             known = [rest[0], positive] if len(rest) == 1 else [None, positive]
         if self._declared() is None:
-            if None in known or not known:
-                raise ParameterError(
-                    'classes: are missing, and the schema names one label only; give classes=[other, positive], or '
-                    'add "negative" to the schema'
-                )
-            self.classes_ = np.asarray(known)
-            self._places = np.arange(len(known))
-            return
+            # Where one label is named, all others are one class, which has no name of its own.
+            named = [f"not {positive}" if label is None else label for label in known]
+            return {"classes_": np.asarray(named), "_places": np.arange(len(named))}
         labels = self._labels()
         texts = [text_of(label) for label in labels]
         if len(texts) != len(known) or any(label is not None and label not in texts for label in known):
             raise ParameterError("classes: are not the labels of the schema; leave them out, or correct one of both")
-        self.classes_ = labels
         # Where each of them stands among the model's outputs.
         free = [place for place, label in enumerate(known) if label is None]
-        self._places = np.array([known.index(text) if text in known else free[0] for text in texts])
+        return {
+            "classes_": labels,
+            "_places": np.array([known.index(text) if text in known else free[0] for text in texts]),
+        }
 
     def _outputs(self) -> int:
         return len(self.classes_) if len(self.classes_) > 2 else 1

@@ -43,9 +43,10 @@ class _Regressor(Estimator):
         lower, upper = _pair("target_bounds", self.target_bounds)
         return {"task": "regression", "target_lower": _number(lower), "target_upper": _number(upper)}
 
-    def _learn_target(self, schema: dict[str, Any]) -> None:
+    def _learn_target(self, schema: dict[str, Any]) -> dict[str, Any]:
         if schema["task"] != "regression":
             raise ParameterError("schema: declares a classification; use a classifier, or correct its task")
+        return {}
 
     def _set_coefficients(self, coefficients: np.ndarray, intercept: np.ndarray) -> None:
         self.coef_, self.intercept_ = coefficients[0], float(intercept[0])

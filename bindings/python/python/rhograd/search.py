@@ -16,6 +16,13 @@ if TYPE_CHECKING:
 _SETTINGS = ("algorithm", "clip", "steps", "learning_rate", "momentum", "l1", "l2", "radius", "averaging")
 
 
+def _same_number(value: Any, text: str) -> bool:
+    try:
+        return float(value) == float(text)
+    except (TypeError, ValueError):
+        return False
+
+
 class DPSearchCV:
     """Fits candidates, scores them by a noised loss, and keeps the best, all from the budget of one estimator.
 
@@ -68,11 +75,20 @@ class DPSearchCV:
 
     def _fitted(self, fit: Any) -> Self:
         estimator = type(self.estimator)(**self.estimator.get_params())
-        self.best_estimator_ = fit(estimator.set_params(tune=self._grid()))
-        chosen = self.best_estimator_.privacy_statement_["facts"]["settings"]["tuned"]["chosen"]
-        pairs = (pair.split("=", 1) for pair in chosen.split(" ") if pair)
-        self.best_params_ = {name.replace("-", "_"): value for name, value in pairs}
+        best = fit(estimator.set_params(tune=self._grid()))
+        chosen = best.privacy_statement_["facts"]["settings"]["tuned"]["chosen"]
+        pairs = [pair.split("=", 1) for pair in chosen.split(" ") if pair]
+        params = {name.replace("-", "_"): self._value(name.replace("-", "_"), text) for name, text in pairs}
+        # Both or neither: what fails before leaves an earlier fit whole.
+        self.__dict__.update(best_estimator_=best, best_params_=params)
         return self
+
+    def _value(self, name: str, text: str) -> Any:
+        """The value of the grid that the engine names by a text."""
+        for value in self.param_grid.get(name, ()):
+            if str(value) == text or _same_number(value, text):
+                return value
+        return text
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") or "best_estimator_" not in self.__dict__:

@@ -15,35 +15,55 @@ from __future__ import annotations
 
 import json
 import statistics
+import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from . import _rhograd, _schema
 from ._base import Estimator
 from ._columns import Frame, cells
 from ._errors import DataError, ParameterError
+from .pipelines import look_around
+from .search import DPSearchCV
 
 if TYPE_CHECKING:
     import pyarrow
     from pyspark.sql import DataFrame
 
 Fitted = TypeVar("Fitted", bound=Estimator)
+Chosen = TypeVar("Chosen", bound="Estimator | DPSearchCV")
 
-#: Parts of the latest run that this worker process has seen, by run and number.
+#: Parts that this worker process has seen, by run and number; those of runs that are over are let go.
 _parts: dict[tuple[str, int], _rhograd.Part] = {}
+
+#: The order in which runs were last asked here, for whoever does not say which ones go on.
+_asked: dict[str, None] = {}
+_lock = threading.Lock()
+
+#: So many runs keep their parts where nobody says which ones go on.
+_RUNS_KEPT = 4
+
+#: Runs of this driver that go on.
+_live: set[str] = set()
 
 #: How often an empty job is timed.
 _EMPTY_JOBS = 5
 
 
-def fit(estimator: Fitted, dataframe: DataFrame, *, target: str) -> Fitted:
+def fit(estimator: Chosen, dataframe: DataFrame, *, target: str) -> Chosen:
     """Fits an estimator on a Spark data frame; ``target`` names the column to predict.
 
     ``dataframe`` must give the same rows in the same order whenever a partition is read again: a query that does not, such
     as one with ``rand()``, ends the run when a worker is lost; write its result out first. A partition should stay below a
-    gigabyte. ``estimator.load_report_["cluster"]`` has the time of each step beside that of an empty job.
+    gigabyte. ``estimator.load_report_["cluster"]`` has the time of each step beside that of an empty job. A
+    :class:`rhograd.DPSearchCV` runs where all its candidates can: ``whitened``, ``dp-gd`` and others that need sums alone.
     """
+    if isinstance(estimator, DPSearchCV):
+        return estimator._fitted(lambda candidate: fit(candidate, dataframe, target=target))
+    if not isinstance(estimator, Estimator):
+        raise ParameterError(f"estimator: is a {type(estimator).__name__}; give an estimator of rhograd, or a DPSearchCV of one")
     schema = schema_for(estimator, dataframe.columns, target)
     names = _schema.features_in(schema)
     text, as_text = json.dumps(schema), schema["task"] == "classification"
@@ -69,18 +89,20 @@ def fit(estimator: Fitted, dataframe: DataFrame, *, target: str) -> Fitted:
     parts = parts.persist(StorageLevel.MEMORY_AND_DISK)
     context = parts.context
     run = f"{context.applicationId}-{parts.id()}"
+    seconds: list[float] = []
     try:
-        seconds: list[float] = []
 
         def ask(question: bytes) -> list[bytes]:
             started = time.perf_counter()
             asked = context.broadcast(question)
-            answers = parts.mapPartitions(lambda held: answered(run, held, asked.value)).collect()
+            live = sorted(_live)
+            answers = parts.mapPartitions(lambda held: answered(run, held, asked.value, live)).collect()
             asked.unpersist()
             seconds.append(time.perf_counter() - started)
             return answers
 
-        fit_cluster(estimator, schema, ask, target=target)
+        with _running_as(run):
+            fit_cluster(estimator, schema, ask, target=target)
         nothing = context.parallelize(range(parts.getNumPartitions()), parts.getNumPartitions())
         empty = [_seconds(lambda: nothing.mapPartitions(list).collect()) for _ in range(_EMPTY_JOBS)]
         estimator.load_report_["cluster"] = {
@@ -99,12 +121,14 @@ def fit_cluster(estimator: Fitted, schema: dict[str, Any], ask: Callable[[bytes]
     """Fits an estimator on parts that anything holds.
 
     ``schema`` comes from :func:`schema_for`, each part was made by :func:`pack_batch` with a number of its own, and ``ask`` brings
-    what :func:`answered` says of every part to a question: each part once, in any order. It is called for each step.
+    what :func:`answered` says of every part to a question: each part once, in any order, and nothing that was brought before. It
+    is called for each step, in the thread that called this function.
     """
-    estimator._learn_target(schema)
+    look_around(estimator)
+    learned = estimator._learn_target(schema)
     request = json.dumps(estimator._request(schema))
     outcome = _rhograd.train_cluster(request, json.dumps(schema), ask, **estimator._surroundings())
-    return estimator._take(outcome, schema, _schema.features_in(schema), named=True)
+    return estimator._take(outcome, schema, _schema.features_in(schema), named=True, learned=learned)
 
 
 def schema_for(estimator: Estimator, columns: Iterable[str], target: str) -> dict[str, Any]:
@@ -141,15 +165,40 @@ def pack_batch(
     )
 
 
-def answered(run: str, parts: Iterable[tuple[int, bytes]], question: bytes) -> Iterator[bytes]:
-    """The answers of some parts on this worker, which keeps what it made of them for the next question of the run."""
-    for known in [key for key in _parts if key[0] != run]:
-        del _parts[known]
+def answered(
+    run: str, parts: Iterable[tuple[int, bytes]], question: bytes, live: Sequence[str] | None = None
+) -> Iterator[bytes]:
+    """The answers of some parts on this worker, which keeps what it made of them for the next question of the run.
+
+    ``run`` is a name that no other run has. ``live`` are the runs that go on; parts of others are let go. Where it is left out,
+    the parts of the four runs that were asked last are kept. An answer belongs to its question: brought to another one, or
+    twice, it ends the run.
+    """
+    with _lock:
+        _asked.pop(run, None)
+        _asked[run] = None
+        kept = set(list(_asked)[-_RUNS_KEPT:] if live is None else live) | {run}
+        for over in [known for known in _asked if known not in kept]:
+            del _asked[over]
+        for known in [key for key in _parts if key[0] not in kept]:
+            del _parts[known]
     for number, packed in parts:
         part = _parts.get((run, number))
         if part is None:
-            part = _parts[run, number] = _rhograd.Part(packed)
+            part = _rhograd.Part(packed)
+            with _lock:
+                part = _parts.setdefault((run, number), part)
         yield part.answer(packed, question)
+
+
+@contextmanager
+def _running_as(run: str) -> Iterator[set[str]]:
+    """Names a run among those of this driver that go on, while it does."""
+    _live.add(run)
+    try:
+        yield _live
+    finally:
+        _live.discard(run)
 
 
 def _seconds(job: Callable[[], Any]) -> float:

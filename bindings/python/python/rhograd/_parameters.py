@@ -1,0 +1,83 @@
+"""Parameters of estimators, checked one by one before anything is read: an error names the parameter and the cure."""
+
+from __future__ import annotations
+
+import math
+import numbers
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from ._errors import ParameterError
+from .ledger import Ledger
+
+#: Parameters that are numbers, and what to give.
+_NUMBERS = {
+    "epsilon": "a number above 0, as in epsilon=1",
+    "delta": "a number between 0 and 1, as in delta=1e-6",
+    "rho": "a number above 0, as in rho=0.1",
+    "clip": "a number above 0",
+    "learning_rate": "a number above 0",
+    "momentum": "a number from 0 up to 1",
+    "sampling_rate": "a number above 0, at most 1",
+    "l1": "a number that is not negative",
+    "l2": "a number that is not negative",
+    "radius": "a number above 0",
+    "evaluate_budget": "a share between 0 and 1, as in evaluate_budget=0.1",
+    "holdout": "a share between 0 and 1, as in holdout=0.2",
+    "threshold": "a number above 0",
+    "quantile": "a number between 0 and 1",
+}
+
+#: Parameters that are whole numbers, the least of each, and what to give.
+_WHOLE = {
+    "steps": (0, "at least 1; leave it out for the algorithm's own choice"),
+    "rows": (0, "the public number of rows; leave it out where none is known"),
+    "seed": (0, "0 or more, below 2**64; leave it out for secret noise"),
+    "threads": (1, "at least 1; leave it out for one a core"),
+}
+
+_TEXTS = ("adjacency", "algorithm", "noise", "averaging", "tune", "dataset")
+
+
+def check(parameters: Mapping[str, Any]) -> None:
+    """Refuses what no engine could take: a value of a wrong type, or one that is no finite number."""
+    for name, cure in _NUMBERS.items():
+        value = parameters.get(name)
+        if value is None:
+            continue
+        if isinstance(value, bool) or not isinstance(value, numbers.Real):
+            raise ParameterError(f"{name}: is {_shown(value)}, no number; give {cure}")
+        if not math.isfinite(value):
+            raise ParameterError(f"{name}: is {float(value)}, must be finite; give {cure}")
+    for name, (least, cure) in _WHOLE.items():
+        value = parameters.get(name)
+        if value is None:
+            continue
+        if isinstance(value, bool) or not isinstance(value, numbers.Integral):
+            raise ParameterError(f"{name}: is {_shown(value)}, no whole number; give {cure}")
+        if not least <= int(value) < 2**64:
+            raise ParameterError(f"{name}: is {int(value)}; give {cure}")
+    for name in _TEXTS:
+        value = parameters.get(name)
+        if value is not None and not isinstance(value, str):
+            raise ParameterError(f"{name}: is {_shown(value)}, no text; give one, as the documentation lists them")
+    if "standardise" in parameters and parameters["standardise"] not in (True, False):
+        raise ParameterError(f"standardise: is {_shown(parameters['standardise'])}; give True or False")
+    ledger_path(parameters.get("ledger"))
+
+
+def ledger_path(ledger: Any) -> str | os.PathLike[str] | None:
+    """The file of a ledger, given by its path or as a :class:`rhograd.Ledger`."""
+    if isinstance(ledger, Ledger):
+        return ledger.path
+    if ledger is None or isinstance(ledger, (str, os.PathLike)):
+        return ledger
+    raise ParameterError(f"ledger: is {_shown(ledger)}; give the path of a file, or a rhograd.Ledger")
+
+
+def _shown(value: Any) -> str:
+    """A parameter as an error shows it: the value where it is short and public by its kind, else its type."""
+    if isinstance(value, (str, int, float)) and len(repr(value)) <= 40:
+        return repr(value)
+    return f"of the type {type(value).__name__}"
