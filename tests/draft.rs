@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use rhograd::accounting::stable::{least_threshold, lifted};
 use rhograd::data::{Column, CsvFile, LedgerPlace, Schema, Task};
 use rhograd::error::Fallible;
-use rhograd::ledger::{Ledger, Record};
+use rhograd::ledger::{Cap, Ledger, Record};
 use rhograd::noise::NoiseSource;
 use rhograd::privacy::{
     Adjacency, Charge, DatasetId, Delta, Epsilon, GaussianEvent, NoiseLaw, Rho, Scope, SelectionEvent, StableEvent,
@@ -224,6 +224,7 @@ fn request(budget: Budget) -> DraftRequest {
         categorical: Vec::new(),
         ignore: Vec::new(),
         rows: false,
+        accept_large_delta: false,
     }
 }
 
@@ -419,7 +420,7 @@ fn contradictions_are_refused_before_anything_is_charged() {
         assert!(ledger.summaries().unwrap().is_empty(), "{flag}");
     }
     let mut ledger = Ledger::in_memory().unwrap();
-    ledger.init(&scope(Adjacency::AddRemove), Some(&Rho::from_f64(0.01).unwrap())).unwrap();
+    ledger.init(&scope(Adjacency::AddRemove), Some(&Cap::rho(&Rho::from_f64(0.01).unwrap(), 1e-6).unwrap())).unwrap();
     assert!(drafted(&text, &base(), &mut ledger).is_err(), "the cap is lower than both runs together");
     assert_eq!(ledger.summaries().unwrap()[0].runs, 0);
 }

@@ -212,6 +212,7 @@ fn every_new_measure_is_stated_logged_and_verified() {
             folder.succeed("verify t.model.json --ledger t.ledger.sqlite --log t.log.jsonl");
             // One ledger counts one relation.
             folder.remove("t.ledger.sqlite");
+            folder.remove("t.ledger.sqlite.note");
         }
     }
 }

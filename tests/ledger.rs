@@ -9,7 +9,7 @@ use std::{env, fs, thread};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use rhograd::error::{Error, ErrorKind};
-use rhograd::ledger::{Ledger, Position, Record};
+use rhograd::ledger::{Cap, Ledger, Position, Record};
 use rhograd::privacy::{Adjacency, Charge, DatasetId, GaussianEvent, NoiseLaw, Rho, Scope};
 use rusqlite::Connection;
 use tempfile::TempDir;
@@ -40,6 +40,10 @@ fn rho(value: f64) -> Rho {
     Rho::from_f64(value).unwrap()
 }
 
+fn cap(rho: f64) -> Cap {
+    Cap::rho(&self::rho(rho), 0.0).unwrap()
+}
+
 fn is_refusal(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::Refused { .. })
 }
@@ -48,10 +52,10 @@ fn is_refusal(error: &Error) -> bool {
 fn sample(folder: &Path) -> (PathBuf, Position) {
     let path = folder.join("ledger.sqlite");
     let mut ledger = Ledger::open_or_create(&path).unwrap();
-    ledger.init(&scope("a"), Some(&rho(1.0))).unwrap();
+    ledger.init(&scope("a"), Some(&cap(1.0))).unwrap();
     let first = ledger.reserve(&scope("a"), &run(), true).unwrap();
     ledger.complete(&first, &"0a".repeat(32)).unwrap();
-    ledger.set_cap(&scope("a").dataset, &rho(2.0)).unwrap();
+    ledger.set_cap(&scope("a").dataset, &cap(2.0)).unwrap();
     ledger.reserve(&scope("b"), &[event(3, 2, 5), event(7, 9, 100)], false).unwrap();
     let last = ledger.reserve(&scope("a"), &run(), true).unwrap();
     (path, last.position().unwrap().clone())
@@ -65,7 +69,7 @@ fn shares_of_a_cap_fill_it_exactly() {
         // An odd cost: the cap is t times it, which no float addition would hit for every t.
         let part = [event(34_769_610_577, 40, 1)];
         let whole = event(34_769_610_577, 40, t).rho();
-        ledger.init(&scope, Some(&whole)).unwrap();
+        ledger.init(&scope, Some(&Cap::rho(&whole, 0.0).unwrap())).unwrap();
         (0..t).for_each(|_| assert!(ledger.reserve(&scope, &part, true).is_ok()));
         assert_eq!(ledger.summary(&scope.dataset).unwrap().left, Some(Rho::zero()));
         assert!(is_refusal(&ledger.reserve(&scope, &[event(1, 50, 1)], true).unwrap_err()));
@@ -75,12 +79,15 @@ fn shares_of_a_cap_fill_it_exactly() {
 #[test]
 fn refusals_say_what_to_do() {
     let mut ledger = Ledger::in_memory().unwrap();
-    ledger.init(&scope("a"), Some(&rho(0.2))).unwrap();
+    ledger.init(&scope("a"), Some(&cap(0.2))).unwrap();
     assert!(ledger.reserve(&scope("a"), &run(), true).unwrap().position().is_none());
     let error = ledger.reserve(&scope("a"), &run(), true).unwrap_err();
     assert_eq!(error.exit_code(), 1);
     let text = error.to_string();
-    assert!(text.contains("rho 0.075 left of its cap 0.2, and this run costs 0.125"), "{text}");
+    assert!(
+        text.contains("rho 0.075 left of its cap 0.2 ") && text.contains("this run costs rho 0.125 and delta 0;"),
+        "{text}"
+    );
     let other = Scope { adjacency: Adjacency::ReplaceOne, ..scope("a") };
     let text = ledger.reserve(&other, &run(), true).unwrap_err().to_string();
     assert!(text.contains("use --adjacency add-remove"), "{text}");
@@ -108,7 +115,7 @@ fn entries_can_be_read_back() {
     let a = ledger.summary(&scope("a").dataset).unwrap();
     assert_eq!((a.runs, a.completed, a.seeded, a.cap_raised, a.sequence), (2, 1, 0, 1, 6));
     assert_eq!((a.spent, a.left), (rho(0.25), Some(rho(1.75))));
-    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "one file and nothing beside it");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2, "one file and its note");
 }
 
 // ---- other processes ----
@@ -145,6 +152,10 @@ fn child() {
             assert_eq!(runs, Ledger::open_existing(&path).unwrap().summary(&scope("a").dataset).unwrap().runs);
             println!("\nmade {made} then {error}");
         }
+        "read" => match Ledger::open_to_read(&path).and_then(|mut ledger| ledger.verify()) {
+            Ok(report) => println!("\nread {}", report.head.hash),
+            Err(error) => println!("\n{error}"),
+        },
         at => publish(&mut Ledger::open_existing(&path).unwrap(), &folder, at),
     }
 }
@@ -163,7 +174,7 @@ const ROUNDS: usize = 10;
 fn race(ledger: &mut Ledger) -> Vec<bool> {
     let slot = |round| {
         let scope = scope(&format!("round {round}"));
-        match ledger.init(&scope, Some(&rho(1.25))) {
+        match ledger.init(&scope, Some(&cap(1.25))) {
             Ok(()) => {}
             Err(error) => assert!(is_refusal(&error), "{error}"),
         }
@@ -236,7 +247,7 @@ fn sixteen_processes_never_share_a_slot() {
             assert!(child.wait().unwrap().success());
         }
         ten_each(&mut Ledger::open_existing(folder.path().join("ledger.sqlite")).unwrap());
-        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2, "the drafts of other creators are gone");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 3, "the drafts of other creators are gone");
     }
 }
 
@@ -264,7 +275,7 @@ fn an_abort_at_any_point_leaves_enough_charged() {
     {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("ledger.sqlite");
-        Ledger::open_or_create(&path).unwrap().init(&scope("a"), Some(&rho(1.25))).unwrap();
+        Ledger::open_or_create(&path).unwrap().init(&scope("a"), Some(&cap(1.25))).unwrap();
         for times in 1..=10 {
             assert!(!spawn(point, folder.path()).status().unwrap().success(), "{point}");
             assert_eq!(covered(folder.path()), (times * models, times * runs), "{point}");
@@ -562,4 +573,125 @@ fn places_that_cannot_be_written_are_refused() {
         // Nobody can make a file here.
         assert!(Ledger::open_or_create("/proc/ledger.sqlite").is_err());
     }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_ledger_with_two_names_is_refused_by_both() {
+    let folder = quick_folder();
+    let (path, _) = sample(folder.path());
+    let other = folder.path().join("other.sqlite");
+    fs::hard_link(&path, &other).unwrap();
+    let before = fs::read(&path).unwrap();
+    for path in [&path, &other] {
+        for open in [
+            |path| Ledger::open_or_create(path),
+            |path| Ledger::open_existing(path),
+            |path: &PathBuf| Ledger::open_to_read(path),
+        ] {
+            let text = open(path).unwrap_err().to_string();
+            assert!(text.contains("more than one name") && text.contains("journal"), "{text}");
+        }
+    }
+    assert_eq!(fs::read(&path).unwrap(), before);
+    fs::remove_file(&other).unwrap();
+    Ledger::open_existing(&path).unwrap();
+    // One file has one journal, also by way of a symbolic link.
+    std::os::unix::fs::symlink(&path, &other).unwrap();
+    Ledger::open_existing(&other).unwrap().reserve(&scope("a"), &run(), true).unwrap();
+}
+
+#[test]
+fn what_is_opened_to_be_read_is_not_changed() {
+    let folder = quick_folder();
+    let (path, last) = sample(folder.path());
+    let before = fs::read(&path).unwrap();
+    let mut ledger = Ledger::open_to_read(&path).unwrap();
+    assert_eq!(ledger.verify().unwrap().head, last);
+    assert!(ledger.reserve(&scope("a"), &run(), true).is_err());
+    assert!(ledger.set_cap(&scope("a").dataset, &cap(9.0)).is_err());
+    assert_eq!(ledger.head().unwrap(), last);
+    assert_eq!(fs::read(&path).unwrap(), before);
+}
+
+/// What a child does as another user where the tests run as an administrator, whom no permission binds.
+#[cfg(unix)]
+fn as_nobody(task: &str, folder: &Path) -> String {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
+    use std::os::unix::process::CommandExt;
+    let mut command = Command::new(env::current_exe().unwrap());
+    if fs::metadata(folder).unwrap().uid() == 0 {
+        // A place from which anybody may run it.
+        let program = env::temp_dir().join(format!("rhograd-ledger-test-{}", std::process::id()));
+        if !program.exists() {
+            fs::copy(env::current_exe().unwrap(), &program).unwrap();
+            fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+        }
+        command = Command::new(&program);
+        command.uid(65_534).gid(65_534).current_dir("/");
+    }
+    let output =
+        command.args(["child", "--exact", "--nocapture"]).env(TASK, task).env(FOLDER, folder).output().unwrap();
+    String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
+}
+
+#[cfg(unix)]
+#[test]
+fn a_ledger_that_cannot_be_written_is_read_also_with_a_journal_left() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = quick_folder();
+    let (path, last) = sample(folder.path());
+    let permit = |mode: u32, file: u32| {
+        fs::set_permissions(folder.path(), fs::Permissions::from_mode(mode)).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(file)).unwrap();
+    };
+    permit(0o555, 0o444);
+    let text = as_nobody("read", folder.path());
+    assert!(text.contains(&format!("read {}", last.hash)), "{text}");
+    permit(0o755, 0o644);
+    // As a program leaves it that is killed in a commit: pages written, the journal still there.
+    let (journal, half) = killed_in_a_commit(&path);
+    let beside = PathBuf::from(format!("{}-journal", path.display()));
+    fs::write(&beside, &journal).unwrap();
+    fs::write(&path, &half).unwrap();
+    fs::set_permissions(&beside, fs::Permissions::from_mode(0o444)).unwrap();
+    permit(0o555, 0o444);
+    let text = as_nobody("read", folder.path());
+    assert!(text.contains("a write to it was cut off") && text.contains("rhograd ledger verify"), "{text}");
+    permit(0o755, 0o644);
+    // Whoever may write undoes it first.
+    assert_eq!(Ledger::open_to_read(&path).unwrap().verify().unwrap().head, last);
+    assert!(!beside.exists());
+}
+
+/// Journal and file in the middle of a commit that a foreign connection makes and takes back.
+#[cfg(unix)]
+fn killed_in_a_commit(path: &Path) -> (Vec<u8>, Vec<u8>) {
+    let connection = burglar(path);
+    connection.execute_batch("PRAGMA cache_size = 1; PRAGMA cache_spill = 1; BEGIN IMMEDIATE").unwrap();
+    let (previous, filler): (String, String) = ("0".repeat(64), "x".repeat(3000));
+    for sequence in 7..40 {
+        let sql = "INSERT INTO entries (sequence, body, previous, hash) VALUES (?1, ?2, ?3, ?3)";
+        connection.execute(sql, (sequence, &filler, &previous)).unwrap();
+    }
+    let journal = fs::read(format!("{}-journal", path.display())).unwrap();
+    let half = fs::read(path).unwrap();
+    connection.execute_batch("ROLLBACK").unwrap();
+    assert!(!journal.is_empty());
+    (journal, half)
+}
+
+#[test]
+fn what_a_killed_creator_left_goes_with_the_next_one() {
+    let folder = quick_folder();
+    let left =
+        [".rhograd-l.sqlite-Ab12.partial.draft", ".rhograd-l.sqlite-Ab12.partial.draft-journal", ".rhograd-x.partial"];
+    left.iter().for_each(|name| fs::write(folder.path().join(name), "half").unwrap());
+    let kept = [".rhograd-notes.draft.txt", "mine.draft"];
+    kept.iter().for_each(|name| fs::write(folder.path().join(name), "kept").unwrap());
+    Ledger::open_or_create(folder.path().join("l.sqlite")).unwrap();
+    let mut names: Vec<_> =
+        fs::read_dir(folder.path()).unwrap().map(|it| it.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    assert_eq!(names, [kept[0], "l.sqlite", "l.sqlite.note", kept[1]]);
 }

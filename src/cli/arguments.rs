@@ -4,8 +4,10 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 
+use super::output::warn;
 use crate::data::Schema;
 use crate::error::{Error, Fallible};
+use crate::ledger::Ledger;
 use crate::preprocess::MemoryLimit;
 use crate::privacy::{Adjacency, Delta};
 
@@ -89,6 +91,28 @@ fn beside(data: &Path) -> Vec<PathBuf> {
 /// Where runs on a data file are charged unless another ledger is named: NAME.ledger.sqlite beside it.
 pub(super) fn ledger_beside(data: &Path) -> PathBuf {
     data.with_file_name(format!("{}.ledger.sqlite", stem(data)))
+}
+
+/// Opens a ledger, makes it where there is none, and tells the custodian what is odd about its place.
+pub(super) fn open_or_create(path: &Path) -> Fallible<Ledger> {
+    let ledger = Ledger::open_or_create(path)?;
+    if let Some(warning) = ledger.warning() {
+        warn(&warning);
+    }
+    Ok(ledger)
+}
+
+/// Refuses to look for a ledger beside data that lie nowhere, such as a pipe.
+pub(super) fn check_ledger_named(data: &Path, named: bool) -> Fallible<()> {
+    let nowhere = std::fs::metadata(data).is_ok_and(|found| !found.is_file() && !found.is_dir());
+    if named || !nowhere {
+        return Ok(());
+    }
+    Err(Error::parameter(
+        "--ledger",
+        format!("is missing, and {} is no file that a ledger could lie beside", data.display()),
+        "name the ledger of these rows; --no-ledger keeps none, and then nothing binds further runs",
+    ))
 }
 
 /// The file name without its last extension, and without that of a packed file behind it.

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::{ArgGroup, Args, ValueEnum};
 
-use super::arguments::{AdjacencyArgument, delta, ledger_beside, stem};
+use super::arguments::{AdjacencyArgument, check_ledger_named, delta, ledger_beside, open_or_create, stem};
 use super::data::pretty;
 use super::output::{print, warn};
 use crate::data::{CsvFile, Task, draft_schema};
@@ -57,6 +57,10 @@ pub(super) struct InspectArguments {
     /// Delta of the guarantee; a tenth of it is for values that few rows hold [default: 1e-6]
     #[arg(long, requires = "budget", allow_hyphen_values = true)]
     delta: Option<f64>,
+    /// Accept a delta above 1e-3, or above a tenth of one over the rows where they are public: with that probability whole
+    /// rows may show
+    #[arg(long, requires = "budget")]
+    accept_large_delta: bool,
     /// Which data sets are neighbours
     #[arg(long, value_enum, default_value = "add-remove")]
     adjacency: AdjacencyArgument,
@@ -127,6 +131,7 @@ impl InspectArguments {
             categorical: self.categorical.clone(),
             ignore: self.ignore.clone(),
             rows: self.with_rows,
+            accept_large_delta: self.accept_large_delta,
         }
     }
 }
@@ -143,13 +148,14 @@ fn openly(arguments: &InspectArguments) -> Fallible<ExitCode> {
 
 fn privately(arguments: &InspectArguments, budget: Budget) -> Fallible<ExitCode> {
     let request = arguments.request(budget);
+    check_ledger_named(&arguments.data, arguments.ledger.is_some() || arguments.no_ledger)?;
     let file = CsvFile::open(&arguments.data)?;
     request.check(file.header())?;
     let mut ledger = match arguments.no_ledger {
         true => Ledger::in_memory()?,
         false => {
             let beside = || ledger_beside(&arguments.data);
-            Ledger::open_or_create(arguments.ledger.clone().unwrap_or_else(beside))?
+            open_or_create(&arguments.ledger.clone().unwrap_or_else(beside))?
         }
     };
     // A seeded draft makes two runs, whose noise must not be the same.

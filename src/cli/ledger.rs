@@ -6,22 +6,25 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
-use super::arguments::{AdjacencyArgument, delta};
+use super::arguments::{AdjacencyArgument, delta, open_or_create};
 use super::output::{print, print_json};
 use crate::accounting::Conversion;
 use crate::error::{Error, Fallible};
-use crate::ledger::{DatasetSummary, Ledger};
-use crate::num::round::decimal_up;
+use crate::ledger::{Cap, DatasetSummary, Ledger};
+use crate::num::round::{decimal_down, decimal_up};
 use crate::privacy::{DatasetId, Delta, Epsilon, Rho, Scope, add_deltas};
 use crate::text::visible;
+
+/// Significant digits of numbers on the page.
+const DIGITS: u32 = 6;
 
 #[derive(Subcommand)]
 pub(super) enum LedgerCommand {
     /// Enter a data set, with a cap on what all runs on it may cost together
-    #[command(after_help = "Example:\n  rhograd ledger init datasets/fair.ledger.sqlite fair --epsilon 3 --delta 1e-6")]
+    #[command(after_help = CAP_EXAMPLES)]
     Init(InitArguments),
     /// Change the cap of a data set; a raise stays on record
-    #[command(after_help = "Example:\n  rhograd ledger cap datasets/fair.ledger.sqlite fair --rho 0.5")]
+    #[command(after_help = CAP_EXAMPLES)]
     Cap(CapArguments),
     /// Show caps and spending
     #[command(after_help = "Example:\n  rhograd ledger show datasets/fair.ledger.sqlite --delta 1e-6")]
@@ -31,30 +34,56 @@ pub(super) enum LedgerCommand {
     Verify(ShowArguments),
 }
 
+const CAP_EXAMPLES: &str = "\
+Examples:
+  rhograd ledger init datasets/fair.ledger.sqlite fair --epsilon 3 --delta 1e-6
+  rhograd ledger init datasets/fair.ledger.sqlite fair --epsilon 3 --delta 1e-6 --gaussian
+  rhograd ledger cap datasets/fair.ledger.sqlite fair --epsilon 3 --delta 1e-5 --claims-delta 5e-6
+  rhograd ledger cap datasets/fair.ledger.sqlite fair --rho 0.5
+
+A cap is one filter, fixed when it is set: a run is admitted if the sum of all rho and the sum of all deltas of claims
+(dp-sgd, objective-perturbation, amp, random --tune, drafts of schemas) stay within both of its numbers. With --epsilon and
+--delta these are claims-delta and the largest rho that is worth epsilon at what is left of delta. With --gaussian the cap
+fixes mu instead, which allows more, and admits full-batch Gaussian releases alone. Either number larger is a raise.";
+
 #[derive(Args)]
 struct CapBudget {
     /// Cap as rho of zCDP
     #[arg(long, conflicts_with = "epsilon", allow_hyphen_values = true)]
     rho: Option<f64>,
-    /// Cap as epsilon, converted to the rho that guarantees it for Gaussian releases
+    /// Cap as epsilon at --delta, which all runs together keep
     #[arg(long, requires = "delta", allow_hyphen_values = true)]
     epsilon: Option<f64>,
-    /// Delta of --epsilon
+    /// Delta of --epsilon, that of claims included
     #[arg(long, requires = "epsilon", allow_hyphen_values = true)]
     delta: Option<f64>,
+    /// Most that the deltas of claims may add up to [default: a tenth of --delta; 0 with --rho, which refuses them]
+    #[arg(long, value_name = "DELTA", conflicts_with = "gaussian", allow_hyphen_values = true)]
+    claims_delta: Option<f64>,
+    /// Fix mu of Gaussian DP, and admit Gaussian noise on all rows alone
+    #[arg(long)]
+    gaussian: bool,
+    /// Accept a delta above 1e-3, with which all runs together may well fail altogether
+    #[arg(long)]
+    accept_large_delta: bool,
 }
 
 impl CapBudget {
-    fn rho(&self) -> Fallible<Option<Rho>> {
-        match (self.rho, self.epsilon, delta(self.delta)?) {
-            (Some(rho), ..) => Rho::from_f64(rho).map(Some),
-            (None, Some(epsilon), Some(delta)) => {
-                // The zCDP conversion holds for every run the ledger can hold, whatever its noise.
-                Rho::from_f64(Conversion::Optimal.max_rho(Epsilon::new(epsilon)?, delta)?).map(Some)
-            }
-            _ => Ok(None),
-        }
+    fn cap(&self) -> Fallible<Option<Cap>> {
+        let cap = match (self.rho, self.epsilon, delta(self.delta)?) {
+            (Some(rho), ..) if self.gaussian => Cap::gaussian_rho(&Rho::from_f64(rho)?)?,
+            (Some(rho), ..) => Cap::rho(&Rho::from_f64(rho)?, self.claims_delta.unwrap_or(0.0))?,
+            (None, Some(epsilon), Some(delta)) if self.gaussian => Cap::gaussian(Epsilon::new(epsilon)?, delta)?,
+            (None, Some(epsilon), Some(delta)) => Cap::zcdp(Epsilon::new(epsilon)?, delta, self.claims_delta)?,
+            _ if self.gaussian || self.claims_delta.is_some() => return Err(no_budget()),
+            _ => return Ok(None),
+        };
+        cap.with_usual_delta(self.accept_large_delta).map(Some)
     }
+}
+
+fn no_budget() -> Error {
+    Error::parameter("--rho", "is missing", "give the cap as --rho R or --epsilon E --delta D")
 }
 
 #[derive(Args)]
@@ -84,7 +113,7 @@ pub(super) struct CapArguments {
 pub(super) struct ShowArguments {
     /// Ledger file
     ledger: PathBuf,
-    /// Delta at which spending is shown as epsilon
+    /// Delta at which spending is shown as epsilon where the cap names none
     #[arg(long, default_value_t = 1e-6, allow_hyphen_values = true)]
     delta: f64,
     /// Print one JSON object
@@ -95,17 +124,15 @@ pub(super) struct ShowArguments {
 pub(super) fn run(command: &LedgerCommand) -> Fallible<ExitCode> {
     match command {
         LedgerCommand::Init(arguments) => {
-            let cap = arguments.cap.rho()?;
+            let cap = arguments.cap.cap()?;
             let dataset = DatasetId::new(arguments.dataset.clone())?;
             let scope = Scope { dataset, adjacency: arguments.adjacency.into() };
-            let mut ledger = Ledger::open_or_create(&arguments.ledger)?;
+            let mut ledger = open_or_create(&arguments.ledger)?;
             ledger.init(&scope, cap.as_ref())?;
             show(&[ledger.summary(&scope.dataset)?], Delta::new(1e-6)?)
         }
         LedgerCommand::Cap(arguments) => {
-            let cap = arguments.cap.rho()?.ok_or_else(|| {
-                Error::parameter("--rho", "is missing", "give the new cap as --rho R or --epsilon E --delta D")
-            })?;
+            let cap = arguments.cap.cap()?.ok_or_else(no_budget)?;
             let dataset = DatasetId::new(arguments.dataset.clone())?;
             let mut ledger = Ledger::open_existing(&arguments.ledger)?;
             ledger.set_cap(&dataset, &cap)?;
@@ -113,7 +140,7 @@ pub(super) fn run(command: &LedgerCommand) -> Fallible<ExitCode> {
         }
         LedgerCommand::Show(arguments) => {
             let delta = Delta::new(arguments.delta)?;
-            let summaries = Ledger::open_existing(&arguments.ledger)?.summaries()?;
+            let summaries = Ledger::open_to_read(&arguments.ledger)?.summaries()?;
             if arguments.json {
                 return print_summaries(&summaries, delta);
             }
@@ -125,7 +152,7 @@ pub(super) fn run(command: &LedgerCommand) -> Fallible<ExitCode> {
 
 fn verify(path: &Path, arguments: &ShowArguments) -> Fallible<ExitCode> {
     let delta = Delta::new(arguments.delta)?;
-    let report = Ledger::open_existing(path)?.verify()?;
+    let report = Ledger::open_to_read(path)?.verify()?;
     if arguments.json {
         return print_summaries(&report.datasets, delta);
     }
@@ -147,15 +174,39 @@ fn as_json(summary: &DatasetSummary, delta: Delta) -> Fallible<Value> {
         "spent_delta": summary.spent_delta,
         "spent_epsilon": Conversion::Optimal.epsilon(summary.spent.upper(), delta)?.value(),
         "delta": total_delta(summary, delta),
-        "cap_rho": summary.cap.as_ref().map(Rho::upper),
+        "cap_rho": summary.cap.as_ref().map(|cap| cap.most_rho().upper()),
         "left_rho": summary.left.as_ref().map(Rho::lower),
+        "left_delta": summary.left_delta,
+        "cap": summary.cap.as_ref().map(|cap| cap_as_json(summary, cap)).transpose()?,
+        "information": { "epsilon_gaussian": gaussian_epsilon(summary, delta)?, "delta": delta.value() },
         "runs": summary.runs,
         "completed": summary.completed,
         "seeded": summary.seeded,
         "cap_raised": summary.cap_raised,
+        "runs_before_cap": summary.runs_before_cap,
         "head": summary.head_hash,
         "sequence": summary.sequence,
     }))
+}
+
+/// The cap, and what is spent of it in its own notion.
+fn cap_as_json(summary: &DatasetSummary, cap: &Cap) -> Fallible<Value> {
+    let asked = cap.asked();
+    let spent = cap.delta_of_rho().map(|delta| spent_of(summary, cap, delta)).transpose()?;
+    Ok(json!({
+        "notion": cap.notion(),
+        "epsilon": asked.map(|asked| asked.epsilon),
+        "delta": asked.map(|asked| asked.delta),
+        "rho": cap.most_rho().lower(),
+        "claims_delta": cap.claims_delta(),
+        "spent_epsilon": spent.map(|(epsilon, _)| epsilon),
+        "spent_delta": spent.map(|(_, delta)| delta),
+    }))
+}
+
+/// What is spent of a cap as epsilon and delta in the notion of the cap.
+fn spent_of(summary: &DatasetSummary, cap: &Cap, delta: Delta) -> Fallible<(f64, f64)> {
+    Ok((cap.epsilon_of(&summary.spent, delta)?.value(), total_delta(summary, delta)))
 }
 
 /// The delta of the epsilon that is shown: what was asked for, and what sampled runs cost beside their rho.
@@ -163,6 +214,60 @@ fn as_json(summary: &DatasetSummary, delta: Delta) -> Fallible<Value> {
 /// Delta-approximate rho-zCDP is (epsilon, delta + delta')-DP with the epsilon of rho-zCDP at delta'.
 fn total_delta(summary: &DatasetSummary, delta: Delta) -> f64 {
     add_deltas(delta.value(), summary.spent_delta)
+}
+
+/// What Gaussian runs alone cost by the exact trade-off, where no cap in that notion binds them.
+fn gaussian_epsilon(summary: &DatasetSummary, delta: Delta) -> Fallible<Option<f64>> {
+    let bound = matches!(summary.cap, Some(Cap::Gaussian { .. }));
+    match summary.gaussian && summary.runs > 0 && !bound {
+        true => Ok(Some(Conversion::Exact.epsilon(summary.spent.upper(), delta)?.value())),
+        false => Ok(None),
+    }
+}
+
+/// What the cap binds, in lines.
+fn cap_page(summary: &DatasetSummary, cap: &Cap) -> Fallible<String> {
+    let mut page = String::new();
+    let left = summary.left.as_ref().map_or(0.0, Rho::lower);
+    let rho = format!("rho {}, {} left", decimal_down(cap.most_rho().lower(), DIGITS), decimal_down(left, DIGITS));
+    let spent = match cap.delta_of_rho() {
+        Some(delta) => {
+            let (epsilon, delta) = spent_of(summary, cap, delta)?;
+            format!("epsilon {} at delta {}", decimal_up(epsilon, DIGITS), decimal_up(delta, DIGITS))
+        }
+        None => String::new(),
+    };
+    if let Some(asked) = cap.asked() {
+        let words = if matches!(cap, Cap::Gaussian { .. }) { ", as Gaussian DP" } else { "" };
+        page.push_str(&format!(
+            "  cap        epsilon {} at delta {:e}{words}, {spent} spent\n",
+            asked.epsilon, asked.delta
+        ));
+        page.push_str(&format!("             {rho}\n"));
+    } else {
+        page.push_str(&format!("  cap        {rho}\n"));
+    }
+    page.push_str(&match (cap, summary.left_delta) {
+        (Cap::Gaussian { .. }, _) => {
+            let mu = decimal_down((2.0 * cap.most_rho().lower()).sqrt().next_down(), DIGITS);
+            format!("             mu {mu}: Gaussian noise on all rows alone is admitted\n")
+        }
+        (_, None) => "             set before caps bound delta: the deltas of claims are added up and not capped; \
+                      set it anew with `rhograd ledger cap`\n"
+            .into(),
+        (_, Some(left)) => format!(
+            "             delta {} for claims, {} left\n",
+            decimal_down(cap.claims_delta().unwrap_or(0.0), DIGITS),
+            decimal_down(left, DIGITS)
+        ),
+    });
+    if summary.runs_before_cap > 0 {
+        page.push_str(&format!(
+            "             set after {} runs: it holds if they did not decide it\n",
+            summary.runs_before_cap
+        ));
+    }
+    Ok(page)
 }
 
 fn show(summaries: &[DatasetSummary], delta: Delta) -> Fallible<ExitCode> {
@@ -173,14 +278,21 @@ fn show(summaries: &[DatasetSummary], delta: Delta) -> Fallible<ExitCode> {
         page.push_str(&format!("{} ({})\n", visible(summary.dataset.as_str()), summary.adjacency));
         page.push_str(&format!(
             "  spent      rho {}, epsilon {} at delta {:e}\n",
-            decimal_up(spent, 6),
-            decimal_up(epsilon, 6),
+            decimal_up(spent, DIGITS),
+            decimal_up(epsilon, DIGITS),
             total_delta(summary, delta)
         ));
-        page.push_str(&match (&summary.cap, &summary.left) {
-            (Some(cap), Some(left)) => format!("  cap        rho {}, {} left\n", cap.lower(), left.lower()),
-            _ => "  cap        none: spending is counted, nothing is refused\n".into(),
+        page.push_str(&match &summary.cap {
+            Some(cap) => cap_page(summary, cap)?,
+            None => "  cap        none: spending is counted, nothing is refused\n".into(),
         });
+        if let Some(epsilon) = gaussian_epsilon(summary, delta)? {
+            page.push_str(&format!(
+                "  for information: epsilon {} at delta {:e} by the exact Gaussian trade-off, which no cap here binds\n",
+                decimal_up(epsilon, DIGITS),
+                delta.value()
+            ));
+        }
         page.push_str(&format!("  runs       {} charged, {} completed\n", summary.runs, summary.completed));
         if summary.seeded > 0 {
             page.push_str(&format!("  seeded     {} runs with a fixed seed, not private\n", summary.seeded));

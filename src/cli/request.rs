@@ -78,6 +78,10 @@ pub(super) struct RequestArguments {
     /// Delta of the guarantee [default: a tenth of one over the public row count, at most 1e-5; 1e-6 without one]
     #[arg(long, allow_hyphen_values = true)]
     delta: Option<f64>,
+    /// Accept a delta above a tenth of one over the declared rows, or above 1e-3: with that probability whole rows may show,
+    /// and the statement says so
+    #[arg(long)]
+    accept_large_delta: bool,
     /// Privacy budget as rho of zCDP
     #[arg(long, allow_hyphen_values = true)]
     rho: Option<f64>,
@@ -188,6 +192,7 @@ impl RequestArguments {
             rows: self.rows,
             evaluate_budget: self.evaluate_budget,
             holdout: self.holdout,
+            accept_large_delta: self.accept_large_delta,
             ..TrainConfig::new(budget)
         };
         let tune = self.tune.as_ref().map(|grid| Candidate::grid(grid, &config)).transpose()?;

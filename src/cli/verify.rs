@@ -47,7 +47,7 @@ pub(super) fn verify(arguments: &VerifyArguments) -> Fallible<ExitCode> {
     let model = ModelFile::parse_unchecked(&text, &arguments.model)?;
     let open = |path: &PathBuf| File::open(path).map_err(|e| Error::io(path, "read the log", e));
     let mut log = arguments.log.as_ref().map(open).transpose()?.map(BufReader::new);
-    let mut ledger = arguments.ledger.as_deref().map(Ledger::open_existing).transpose()?;
+    let mut ledger = arguments.ledger.as_deref().map(Ledger::open_to_read).transpose()?;
     let evidence = Evidence {
         log: log.as_mut().map(|log| log as &mut dyn BufRead),
         ledger: ledger.as_mut(),

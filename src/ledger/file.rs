@@ -7,9 +7,11 @@ use std::time::Duration;
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
+use tempfile::TempPath;
 
-use crate::error::{Error, Fallible};
-use crate::partial::folder_of;
+use super::place;
+use crate::error::{Error, ErrorKind, Fallible};
+use crate::partial::{self, folder_of};
 
 /// Marks the file as a ledger ("rhog").
 const APPLICATION_ID: i32 = 0x7268_6f67;
@@ -19,6 +21,9 @@ const SCHEMA_VERSION: i32 = 1;
 
 /// How long a run waits for others; each holds the lock for milliseconds only.
 const PATIENCE: Duration = Duration::from_secs(30);
+
+/// What the name of a ledger in the making ends with.
+const DRAFT: &str = ".draft";
 
 /// Every object in the file, in the order of their names. The text must match to the letter, because a
 /// trigger that somebody added could undo what is written.
@@ -48,19 +53,30 @@ const SCHEMA: [(&str, &str); 4] = [
     ),
 ];
 
+/// A write was cut off, and to undo it the file would have to be written to (`SQLITE_READONLY_ROLLBACK`).
+const NEEDS_ROLLBACK: i32 = 776;
+
+/// What a message says where the file itself, as it was read, is not what was written.
+const DAMAGED: &str = "restore a copy";
+
 /// Turns an error of SQLite into ours.
 pub(super) fn failed(path: &Path) -> impl Fn(rusqlite::Error) -> Error + '_ {
     move |error| {
+        let extended = error.sqlite_error().map(|it| it.extended_code);
         let advice = match error.sqlite_error_code() {
             Some(ErrorCode::NotADatabase) => "it is not a rhograd ledger; name another file",
             Some(ErrorCode::DatabaseBusy) => "another program has held it for 30 seconds; try again",
+            Some(ErrorCode::ReadOnly) if extended == Some(NEEDS_ROLLBACK) => {
+                "a write to it was cut off, and to undo that it must be writable: run `rhograd ledger verify` as its \
+                 owner, or copy it together with its -journal to a folder of yours and read that copy"
+            }
             Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied | ErrorCode::CannotOpen) => {
                 "the file and its folder must be writable"
             }
             Some(ErrorCode::DiskFull) => "free some space",
             Some(ErrorCode::DatabaseCorrupt) => "it is damaged; restore a copy that holds every run",
             Some(ErrorCode::SystemIoFailure | ErrorCode::FileLockingProtocolFailed) => {
-                "check for space, or use a local disk that supports locks"
+                "try again; if it stays so, check for space and the disk, which must be local and support locks"
             }
             _ => return Error::ledger(path, error.to_string()),
         };
@@ -68,9 +84,33 @@ pub(super) fn failed(path: &Path) -> impl Fn(rusqlite::Error) -> Error + '_ {
     }
 }
 
+/// Whether an error says that the file is damaged.
+pub(super) fn is_damage(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::Ledger { problem, .. } if problem.contains(DAMAGED))
+}
+
+/// Does something again that found damage: what is read only once may be a fault of the reading, and whoever is told to
+/// restore a copy for that loses charges.
+///
+/// # Errors
+/// The first error where the second is the same; where it is another, that the file is read differently each time.
+pub(super) fn twice<T>(path: &Path, mut work: impl FnMut() -> Fallible<T>) -> Fallible<T> {
+    let first = match work() {
+        Err(error) if is_damage(&error) => error,
+        done => return done,
+    };
+    match work() {
+        Err(second) if second.to_string() == first.to_string() => Err(first),
+        Err(second) if !is_damage(&second) => Err(second),
+        Err(_) => Err(Error::ledger(path, "is read differently each time; try again, and check the disk")),
+        Ok(done) => Ok(done),
+    }
+}
+
 /// Opens the ledger at `path`, and makes an empty one if nothing is there.
 pub(super) fn open_or_create(path: &Path) -> Fallible<Connection> {
     if !exists(path)? {
+        place::check_not_lost(path)?;
         create(path)?;
     }
     open_existing(path)
@@ -78,7 +118,39 @@ pub(super) fn open_or_create(path: &Path) -> Fallible<Connection> {
 
 /// Opens the ledger at `path`; never changes a file that is not one.
 pub(super) fn open_existing(path: &Path) -> Fallible<Connection> {
+    check_place(path)?;
+    let connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    check_identity(&connection, path)?;
+    configure(&connection).map_err(failed(path)).and_then(|()| check_settings(&connection, path))?;
+    Ok(connection)
+}
+
+/// Opens the ledger at `path` to be read: neither it nor its folder need be writable.
+///
+/// Where a write was cut off, it is undone first if that is possible.
+pub(super) fn open_to_read(path: &Path) -> Fallible<Connection> {
+    check_place(path)?;
+    let read_only = || -> rusqlite::Result<Connection> {
+        let connection = connect_raw(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+        protect(&connection)?;
+        connection.pragma_query_value(None, "user_version", |row| row.get::<_, i32>(0))?;
+        Ok(connection)
+    };
+    let connection = match read_only() {
+        Err(error) if error.sqlite_error().is_some_and(|it| it.extended_code == NEEDS_ROLLBACK) => {
+            let writable = open_existing(path);
+            return writable.map_err(|_| failed(path)(error));
+        }
+        other => other.map_err(failed(path))?,
+    };
+    check_identity(&connection, path)?;
+    Ok(connection)
+}
+
+/// Refuses what is no file, or has two names.
+fn check_place(path: &Path) -> Fallible<()> {
     if !exists(path)? {
+        place::check_not_lost(path)?;
         return Err(Error::ledger(path, "does not exist; create it with `rhograd ledger init`"));
     }
     let kind = fs::metadata(path).map_err(|error| Error::io(path, "open", error))?;
@@ -86,10 +158,7 @@ pub(super) fn open_existing(path: &Path) -> Fallible<Connection> {
         let what = if kind.is_dir() { "is a directory" } else { "is not a regular file" };
         return Err(Error::ledger(path, format!("{what}; name a file, such as ledger.sqlite")));
     }
-    let connection = connect(path)?;
-    check_identity(&connection, path)?;
-    configure(&connection).map_err(failed(path)).and_then(|()| check_settings(&connection, path))?;
-    Ok(connection)
+    place::check_single_name(path)
 }
 
 /// An empty ledger without a file.
@@ -118,19 +187,47 @@ fn create(path: &Path) -> Fallible<()> {
             format!("is missing, but its journal {} is there; put the ledger back", journal.display()),
         ));
     }
-    let draft = tempfile::Builder::new()
-        .prefix(".rhograd-ledger-")
-        .tempfile_in(folder)
-        .map_err(|error| Error::io(path, "create", error))?
-        // Closes the file: closing it later would drop the locks that this process holds through SQLite.
-        .into_temp_path();
-    let connection = connect(&draft)?;
+    // The draft itself must not be opened but by SQLite: closing it would drop the locks that this process holds through
+    // SQLite once it has its name. So another file is locked for it while it is made.
+    let sentinel = partial::create(path, 0o600).map_err(|error| Error::io(path, "create", error))?;
+    remove_abandoned_drafts(folder);
+    let draft = TempPath::try_from_path(draft_of(sentinel.path())).map_err(|error| Error::io(path, "create", error))?;
+    make_private(&draft).map_err(|error| Error::io(path, "create", error))?;
+    let connection = connect(&draft, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     configure(&connection).and_then(|()| write_schema(&connection)).map_err(failed(path))?;
     connection.close().map_err(|(_, error)| failed(path)(error))?;
     match draft.persist_noclobber(path) {
         Err(refused) if refused.error.kind() != AlreadyExists => Err(Error::io(path, "create", refused.error)),
         _ => sync_folder(folder),
     }
+}
+
+/// The file that a ledger is made in, named after the file that is locked meanwhile.
+fn draft_of(sentinel: &Path) -> PathBuf {
+    let mut name = sentinel.as_os_str().to_owned();
+    name.push(DRAFT);
+    PathBuf::from(name)
+}
+
+/// Removes drafts, and their journals, that a killed program left: those whose locked file is gone.
+fn remove_abandoned_drafts(folder: &Path) {
+    let Ok(entries) = fs::read_dir(folder) else { return };
+    for entry in entries.flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let sentinel = name.strip_suffix("-journal").unwrap_or(&name).strip_suffix(DRAFT);
+        if sentinel.is_some_and(|it| it.starts_with(".rhograd-") && !folder.join(it).exists()) {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}
+
+/// An empty file for its owner only.
+fn make_private(path: &Path) -> std::io::Result<()> {
+    let mut options = fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path).map(drop)
 }
 
 /// A journal left by a lost ledger of the same name: SQLite would play it back into the new one.
@@ -151,13 +248,16 @@ fn sync_folder(folder: &Path) -> Fallible<()> {
     Ok(())
 }
 
-fn connect(path: &Path) -> Fallible<Connection> {
+fn connect(path: &Path, access: OpenFlags) -> Fallible<Connection> {
+    connect_raw(path, access).map_err(failed(path))
+}
+
+fn connect_raw(path: &Path, access: OpenFlags) -> rusqlite::Result<Connection> {
     // An absolute path, so that a file called ":memory:" is a file. Without CREATE, so that a ledger
     // deleted a moment ago does not come back empty.
-    let absolute = std::path::absolute(path).map_err(|error| Error::io(path, "open", error))?;
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection = Connection::open_with_flags(absolute, flags).map_err(failed(path))?;
-    connection.busy_timeout(PATIENCE).map_err(failed(path))?;
+    let absolute = std::path::absolute(path).map_err(|_| rusqlite::Error::InvalidPath(path.to_owned()))?;
+    let connection = Connection::open_with_flags(absolute, access | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+    connection.busy_timeout(PATIENCE)?;
     Ok(connection)
 }
 
@@ -171,11 +271,16 @@ fn connect(path: &Path) -> Fallible<Connection> {
 /// - `fullfsync`: on macOS a plain fsync stops at the drive's cache.
 /// - Defensive, schema not trusted: a crafted file can neither run code nor switch these off.
 fn configure(connection: &Connection) -> rusqlite::Result<()> {
-    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
-    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
+    protect(connection)?;
     connection.pragma_update(None, "journal_mode", "DELETE")?;
     connection.pragma_update(None, "synchronous", "EXTRA")?;
-    connection.pragma_update(None, "fullfsync", true)?;
+    connection.pragma_update(None, "fullfsync", true)
+}
+
+/// Guards against a crafted file, also where it is only read.
+fn protect(connection: &Connection) -> rusqlite::Result<()> {
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
     connection.pragma_update(None, "cell_size_check", true)
 }
 

@@ -14,24 +14,24 @@
 //! released, not against a custodian who writes a new history and never shows a model of the old one.
 //!
 //! # Privacy
-//! Every run on a data set is one adaptively chosen zCDP mechanism. Refusing whatever would lift the sum
-//! of the rho above a cap fixed in advance is a privacy filter: all runs together are cap-zCDP under
-//! the data set's adjacency. Sums and comparisons are exact. Raising a cap afterwards is recorded and
-//! counted, because the guarantee is then only that of the new cap.
+//! Every run on a data set is one adaptively chosen mechanism, zCDP or approximate zCDP. Refusing whatever would lift
+//! the sum of the rho or the sum of the deltas above a [`Cap`] fixed in advance is a privacy filter: all runs together
+//! satisfy the cap under the data set's adjacency. Sums and comparisons are exact. Raising a cap afterwards is recorded
+//! and counted, because the guarantee is then only that of the new cap.
 //!
 //! # Reference
-//! Feldman and Zrnic 2021 (individual privacy accounting via a Renyi filter); Whitehouse, Ramdas, Rogers
-//! and Wu 2022 (fully adaptive composition); Bun and Steinke 2016, Lemma 1.7.
+//! Whitehouse, Ramdas, Rogers and Wu 2023 (filters for approximate zCDP and Gaussian DP); Feldman and Zrnic 2021 (the
+//! Renyi filter); Bun and Steinke 2016, Lemma 1.7.
 //!
 //! # Example
 //! ```
-//! use rhograd::ledger::Ledger;
+//! use rhograd::ledger::{Cap, Ledger};
 //! use rhograd::privacy::{Adjacency, DatasetId, GaussianEvent, NoiseLaw, Rho, Scope};
 //!
 //! # fn main() -> rhograd::error::Fallible<()> {
 //! let scope = Scope { dataset: DatasetId::new("adult")?, adjacency: Adjacency::AddRemove };
 //! let mut ledger = Ledger::in_memory()?;
-//! ledger.init(&scope, Some(&Rho::from_f64(1.0)?))?;
+//! ledger.init(&scope, Some(&Cap::rho(&Rho::from_f64(1.0)?, 0.0)?))?;
 //!
 //! let run = [GaussianEvent {
 //!     what: "clipped gradient sum".into(),
@@ -49,14 +49,18 @@
 //!
 //! [`DatasetId`]: crate::privacy::DatasetId
 
+mod account;
 mod book;
+mod cap;
 mod file;
+mod place;
 mod record;
 mod sqlite;
 #[cfg(test)]
 mod tests;
 
-pub use book::DatasetSummary;
+pub use account::DatasetSummary;
+pub use cap::{Asked, CLAIMS_SHARE, Cap, LARGE_DELTA};
 pub use record::{Entry, ExactRho, Position, Record};
 pub use sqlite::{Ledger, VerifyReport};
 

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use super::cap::Cap;
 use crate::error::{Error, Fallible};
 use crate::num::Dyadic;
 use crate::privacy::{Adjacency, Charge, DatasetId, Rho};
@@ -79,7 +80,7 @@ impl TryFrom<Fraction> for ExactRho {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Record {
-    /// A data set enters the ledger by hand, with its relation and, if wanted, a cap.
+    /// A data set enters the ledger by hand, with its relation; earlier versions wrote its cap here as well.
     Open {
         /// The data set.
         dataset: DatasetId,
@@ -88,12 +89,28 @@ pub enum Record {
         /// Largest total rho; `None` counts without refusing.
         cap: Option<ExactRho>,
     },
-    /// The cap of a data set changes.
+    /// A data set enters the ledger by hand, with its relation and a cap.
+    OpenCapped {
+        /// The data set.
+        dataset: DatasetId,
+        /// The relation of all its guarantees from now on.
+        adjacency: Adjacency,
+        /// What all runs may cost together.
+        cap: Cap,
+    },
+    /// The cap of a data set changes, as earlier versions wrote it: rho alone.
     SetCap {
         /// The data set.
         dataset: DatasetId,
         /// The new cap.
         cap: ExactRho,
+    },
+    /// The cap of a data set changes.
+    ChangeCap {
+        /// The data set.
+        dataset: DatasetId,
+        /// The new cap.
+        cap: Cap,
     },
     /// The whole cost of one run is spent; the first run of an unknown data set opens it without a cap.
     Reserve {
@@ -138,9 +155,6 @@ impl Record {
 
     /// Reads a body back and insists on the one spelling that this module writes.
     fn parse(body: &str) -> Result<Record, String> {
-        if body.len() > LONGEST_BODY {
-            return Err("it is too long".into());
-        }
         let record: Record = serde_json::from_str(body).map_err(|error| format!("it is not a record ({error})"))?;
         // A second spelling could be read differently by another program that checks the same ledger.
         match serde_json::to_string(&record) {
@@ -192,6 +206,9 @@ impl RawEntry<'_> {
     /// Checks that the hash belongs to the content and parses it.
     pub(super) fn check(&self) -> Result<Entry, String> {
         let sequence = u64::try_from(self.sequence).map_err(|_| "its number is negative")?;
+        if self.body.len() > LONGEST_BODY {
+            return Err("it is too long".into());
+        }
         if self.hash != chain_hash(self.previous, sequence, self.body) {
             return Err("its hash does not belong to its content".into());
         }

@@ -7,8 +7,11 @@ use rand::TryRngCore;
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
 
 use super::Reservation;
-use super::book::{Book, DatasetSummary, cost_of};
+use super::account::DatasetSummary;
+use super::book::Book;
+use super::cap::{Cap, Cost, exact};
 use super::file::{self, failed};
+use super::place;
 use super::record::{Entry, ExactRho, Position, RawEntry, Record, chain_hash, hex};
 use crate::error::{Error, Fallible};
 use crate::privacy::{Charge, DatasetId, Rho, Scope};
@@ -42,7 +45,9 @@ impl Ledger {
     /// As [`Ledger::open_existing`]; and when the file cannot be created.
     pub fn open_or_create(path: impl AsRef<Path>) -> Fallible<Self> {
         let path = path.as_ref();
-        Self::read(file::open_or_create(path)?, path, true)
+        let ledger = Self::open_by(path, file::open_or_create)?;
+        place::note(path);
+        Ok(ledger)
     }
 
     /// Opens the ledger at `path` and checks all its entries.
@@ -52,7 +57,30 @@ impl Ledger {
     /// broken. The file is left as it is.
     pub fn open_existing(path: impl AsRef<Path>) -> Fallible<Self> {
         let path = path.as_ref();
-        Self::read(file::open_existing(path)?, path, true)
+        let ledger = Self::open_by(path, file::open_existing)?;
+        // Where every entry is whole; a ledger of an earlier version has none yet.
+        place::note(path);
+        Ok(ledger)
+    }
+
+    /// Opens the ledger at `path` to be read, and checks all its entries.
+    ///
+    /// Neither the file nor its folder need be writable. Where a write was cut off, it is undone first if that is possible.
+    ///
+    /// # Errors
+    /// As [`Ledger::open_existing`], but for writing; every change of this ledger is refused.
+    pub fn open_to_read(path: impl AsRef<Path>) -> Fallible<Self> {
+        let path = path.as_ref();
+        Self::open_by(path, file::open_to_read)
+    }
+
+    fn open_by(path: &Path, open: impl Fn(&Path) -> Fallible<Connection>) -> Fallible<Self> {
+        file::twice(path, || Self::read(open(path)?, path, true))
+    }
+
+    /// What the custodian should know about the place of the file: that it lies in memory, or on a network.
+    pub fn warning(&self) -> Option<String> {
+        if self.durable { place::warning(&self.path) } else { None }
     }
 
     /// A ledger that is forgotten when it is dropped: for tests, experiments and runs that are told to
@@ -80,25 +108,40 @@ impl Ledger {
         self.durable.then_some(self.path.as_path())
     }
 
-    /// Enters a data set with its relation and, if wanted, a cap on its total rho.
+    /// Enters a data set with its relation and, if wanted, a cap.
     ///
     /// # Errors
     /// When the data set is in the ledger already, or the entry cannot be written.
-    pub fn init(&mut self, scope: &Scope, cap: Option<&Rho>) -> Fallible<()> {
-        let cap = cap.map(ExactRho::new).transpose()?;
-        self.append(&Record::Open { dataset: scope.dataset.clone(), adjacency: scope.adjacency, cap })
+    pub fn init(&mut self, scope: &Scope, cap: Option<&Cap>) -> Fallible<()> {
+        let (dataset, adjacency) = (scope.dataset.clone(), scope.adjacency);
+        self.append(&match cap {
+            None => Record::Open { dataset, adjacency, cap: None },
+            Some(cap) => Record::OpenCapped { dataset, adjacency, cap: cap.clone() },
+        })
     }
 
     /// Changes the cap of a data set; a cap below what is spent refuses every further run.
     ///
     /// # Privacy
     /// A raise is counted in [`DatasetSummary::cap_raised`] for good: from then on the runs together
-    /// guarantee the new cap only.
+    /// guarantee the new cap only. Either number larger is a raise, and so is a Gaussian cap that gives way to zCDP.
     ///
     /// # Errors
-    /// When the data set is unknown, or the entry cannot be written.
-    pub fn set_cap(&mut self, dataset: &DatasetId, cap: &Rho) -> Fallible<()> {
-        self.append(&Record::SetCap { dataset: dataset.clone(), cap: ExactRho::new(cap)? })
+    /// When the data set is unknown, a Gaussian cap is to cover runs that were not Gaussian, or the entry cannot be written.
+    pub fn set_cap(&mut self, dataset: &DatasetId, cap: &Cap) -> Fallible<()> {
+        self.append(&Record::ChangeCap { dataset: dataset.clone(), cap: cap.clone() })
+    }
+
+    /// Whether the cap would now allow runs of this cost; nothing is charged.
+    ///
+    /// `gaussian` says that all their releases are continuous Gaussian noise on all rows.
+    ///
+    /// # Errors
+    /// As the refusal of [`Ledger::reserve`] would be.
+    pub fn affords(&mut self, scope: &Scope, rho: &Rho, delta: f64, gaussian: bool) -> Fallible<()> {
+        self.refresh()?;
+        let cost = Cost { rho: rho.clone(), delta: exact(delta)?, gaussian };
+        self.book.afford(&scope.dataset, scope.adjacency, &cost)
     }
 
     /// Charges the whole cost of a run, which is recomputed from the integers of `events`.
@@ -107,8 +150,8 @@ impl Ledger {
     ///
     /// # Privacy
     /// When this returns, the charge is on the disk; only then may noise be drawn. No failure, crash or
-    /// refusal later on gives anything back. The sum is compared with the cap exactly, and all runs on
-    /// the data set together are cap-zCDP under its relation.
+    /// refusal later on gives anything back. Sums are compared with the cap exactly, and all runs on
+    /// the data set together satisfy the cap under its relation.
     ///
     /// # Errors
     /// When the cap does not allow the cost, the data set is counted under another relation, the events
@@ -116,7 +159,7 @@ impl Ledger {
     /// already, but nothing may be released.
     ///
     /// # Reference
-    /// Feldman and Zrnic 2021; Whitehouse, Ramdas, Rogers and Wu 2022: a filter with a fixed cap.
+    /// Whitehouse, Ramdas, Rogers and Wu 2023: a filter with a fixed cap.
     pub fn reserve<C: Clone + Into<Charge>>(
         &mut self,
         scope: &Scope,
@@ -124,7 +167,7 @@ impl Ledger {
         private: bool,
     ) -> Fallible<Reservation> {
         let events: Vec<Charge> = events.iter().cloned().map(Into::into).collect();
-        let rho = cost_of(&events, scope.adjacency)?;
+        let rho = self.book.cost_of(&events, scope.adjacency)?.rho;
         let run = random_name()?;
         self.append(&Record::Reserve {
             dataset: scope.dataset.clone(),
@@ -159,7 +202,7 @@ impl Ledger {
         position: &Position,
         releases: u64,
     ) -> Fallible<Reservation> {
-        let rho = cost_of(events, scope.adjacency)?;
+        let rho = self.book.cost_of(events, scope.adjacency)?.rho;
         let held = self.entry(position.sequence)?.filter(|entry| entry.hash == position.hash);
         let same = held.is_some_and(|entry| match entry.record {
             Record::Reserve { dataset, adjacency, run: charged, events: paid, private: secret, .. } => {
@@ -204,7 +247,7 @@ impl Ledger {
     /// # Errors
     /// When the data set was unknown then, or the ledger cannot be read.
     pub fn summary_at(&mut self, dataset: &DatasetId, sequence: u64) -> Fallible<DatasetSummary> {
-        let mut book = Book::new();
+        let mut book = self.book.restarted();
         read_until(&self.connection, &mut book, sequence, &self.path)?;
         book.summary(dataset)
     }
@@ -260,17 +303,27 @@ impl Ledger {
     pub fn verify(&mut self) -> Fallible<VerifyReport> {
         // Finds an older copy in the place of the file: what was read once must still be there.
         self.refresh()?;
+        let path = self.path.clone();
+        self.book = file::twice(&path, || self.read_afresh())?;
+        Ok(VerifyReport { head: self.book.head().clone(), datasets: self.book.summaries() })
+    }
+
+    fn read_afresh(&self) -> Fallible<Book> {
+        forget_pages(&self.connection, &self.path)?;
         let mut fresh = Book::new();
         catch_up(&self.connection, &mut fresh, &self.path)?;
         let pages: String = self
             .connection
             .pragma_query_value(None, "integrity_check", |row| row.get(0))
             .map_err(failed(&self.path))?;
-        if pages != "ok" {
-            return Err(Error::ledger(&self.path, format!("its file is damaged ({pages}); restore a copy")));
+        match pages.as_str() {
+            "ok" => Ok(fresh),
+            // SQLite tells a page that it could not read like one that is wrong, but for the number of the error.
+            unread if unread.contains("error code 10") || unread.contains("disk I/O error") => {
+                Err(Error::ledger(&self.path, format!("could not be read ({unread}); try again, and check the disk")))
+            }
+            _ => Err(Error::ledger(&self.path, format!("its file is damaged ({pages}); restore a copy"))),
         }
-        self.book = fresh;
-        Ok(VerifyReport { head: self.book.head().clone(), datasets: self.book.summaries() })
     }
 
     fn refresh(&mut self) -> Fallible<()> {
@@ -286,6 +339,7 @@ impl Ledger {
         // Immediate: the lock is taken before the tail is read, so nobody spends the same budget twice.
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(failed(path))?;
         catch_up(&transaction, book, path)?;
+        book.admit_name(record)?;
         book.admit(record)?;
         let written = insert(&transaction, book.head(), &body)
             .map_err(failed(path))

@@ -1,8 +1,8 @@
-//! Which data sets count as neighbours, and to which data set a guarantee belongs.
+//! Which data sets count as neighbours.
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, Fallible};
+use super::DatasetId;
 
 /// The relation between data sets that a guarantee protects.
 ///
@@ -50,53 +50,6 @@ impl std::fmt::Display for Adjacency {
     }
 }
 
-/// The custodian's name for a data set; never derived from its rows.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
-pub struct DatasetId(String);
-
-impl DatasetId {
-    /// Accepts 1 to 200 characters without control characters.
-    ///
-    /// # Errors
-    /// When the name is empty, too long or contains a control character.
-    pub fn new(name: impl Into<String>) -> Fallible<Self> {
-        let name = name.into();
-        if name.trim().is_empty() || name.len() > 200 || name.chars().any(char::is_control) {
-            return Err(Error::parameter(
-                "data set name",
-                "must have 1 to 200 characters and no control character",
-                "set \"name\" in the schema",
-            ));
-        }
-        Ok(DatasetId(name))
-    }
-
-    /// The name.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl TryFrom<String> for DatasetId {
-    type Error = Error;
-    fn try_from(name: String) -> Fallible<Self> {
-        Self::new(name)
-    }
-}
-
-impl From<DatasetId> for String {
-    fn from(id: DatasetId) -> String {
-        id.0
-    }
-}
-
-impl std::fmt::Display for DatasetId {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
 /// What a guarantee is about: one data set under one relation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Scope {
@@ -115,13 +68,5 @@ mod tests {
         assert_eq!(Adjacency::AddRemove.sum_sensitivity(5), 5);
         assert_eq!(Adjacency::ReplaceOne.sum_sensitivity(5), 10);
         assert_eq!(Adjacency::ReplaceOne.sum_sensitivity(1 << 63), u64::MAX, "never wraps to a small bound");
-    }
-
-    #[test]
-    fn names_are_checked() {
-        assert!(DatasetId::new("fair").is_ok());
-        for bad in ["", "  ", "a\nb"] {
-            assert!(DatasetId::new(bad).is_err());
-        }
     }
 }

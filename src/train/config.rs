@@ -7,6 +7,7 @@ use super::statement::states_its_cost;
 use super::tune::Candidate;
 use crate::data::Schema;
 use crate::error::{Error, Fallible};
+use crate::ledger::LARGE_DELTA;
 use crate::optim::Settings;
 use crate::privacy::{Adjacency, Delta, Epsilon, NoiseLaw, Rho};
 
@@ -162,6 +163,8 @@ pub struct TrainConfig {
     pub holdout: f64,
     /// Public hint of the number of rows; overrides the schema's.
     pub rows: Option<u64>,
+    /// Whether a delta is taken that no expert would accept; see [`is_large`].
+    pub accept_large_delta: bool,
 }
 
 impl TrainConfig {
@@ -179,6 +182,7 @@ impl TrainConfig {
             evaluate_budget: None,
             holdout: 0.2,
             rows: None,
+            accept_large_delta: false,
         }
     }
 
@@ -257,6 +261,33 @@ pub fn default_delta(public_rows: Option<u64>) -> Fallible<Delta> {
     })
 }
 
+/// Whether a delta lets the guarantee fail more often than is commonly accepted: above a tenth of one over the declared
+/// rows, where a mechanism that publishes a row in full is within it for every tenth data set, or above 1e-3.
+///
+/// # Reference
+/// Dwork and Roth 2014, section 2.3 (delta far below one over the number of rows).
+pub fn is_large(delta: Delta, public_rows: Option<u64>) -> bool {
+    // Room for the rounding of a tenth and of one over the rows.
+    let tenth = public_rows.map_or(f64::INFINITY, |rows| 0.1 / rows.max(1) as f64 * (1.0 + 1e-9));
+    delta.value() > tenth.min(LARGE_DELTA)
+}
+
+/// Refuses a delta that is large, unless that is what is asked for.
+pub(super) fn check_delta(delta: Delta, public_rows: Option<u64>, accepted: bool) -> Fallible<()> {
+    if accepted || !is_large(delta, public_rows) {
+        return Ok(());
+    }
+    let most = match public_rows {
+        Some(rows) => format!("a tenth of one over the {rows} declared rows, or than 1e-3,"),
+        None => "1e-3".into(),
+    };
+    Err(Error::parameter(
+        "--delta",
+        format!("is {:?}: more than {most} lets a release show whole rows without breaking the promise", delta.value()),
+        "use a smaller one, leave it out for the rule's, or give --accept-large-delta, which stands in the statement",
+    ))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -271,5 +302,18 @@ mod tests {
         for rows in (1..10_000_000).step_by(9_973) {
             assert!(default_delta(Some(rows)).unwrap().value() <= 0.1 / rows as f64 * (1.0 + 1e-12));
         }
+    }
+
+    #[test]
+    fn the_rule_is_never_large_and_what_is_above_it_is() {
+        for rows in (1..10_000_000).step_by(9_973).chain([1_000_000, 10_000_000, u64::MAX]) {
+            assert!(!is_large(default_delta(Some(rows)).unwrap(), Some(rows)), "{rows}");
+        }
+        let large = |delta: f64, rows: Option<u64>| is_large(Delta::new(delta).unwrap(), rows);
+        assert!(!large(1e-3, None) && large(1.001e-3, None) && large(0.5, Some(1)) && !large(1e-3, Some(100)));
+        assert!(!large(1e-7, Some(1_000_000)) && large(1.001e-7, Some(1_000_000)));
+        let delta = Delta::new(0.5).unwrap();
+        assert!(check_delta(delta, None, false).unwrap_err().to_string().contains("--accept-large-delta"));
+        check_delta(delta, None, true).unwrap();
     }
 }

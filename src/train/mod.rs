@@ -22,7 +22,7 @@ mod tune;
 mod verify;
 
 pub use checkpoint::Checkpoint;
-pub use config::{Algorithm, Budget, TrainConfig, default_delta};
+pub use config::{Algorithm, Budget, TrainConfig, default_delta, is_large};
 pub use draft::{DraftRequest, Drafted, draft_privately};
 pub use effects::{Effect, effects};
 pub use evaluate::{Metrics, Own, evaluate};

@@ -1,6 +1,6 @@
 //! Everything that is fixed before the first release: budget, standardisation, algorithm.
 
-use super::config::{Algorithm, Budget, TrainConfig, default_delta};
+use super::config::{Algorithm, Budget, TrainConfig, check_delta, default_delta};
 use super::kind::ModelKind;
 use super::tune::Candidate;
 use crate::accounting::{Conversion, claim};
@@ -281,6 +281,7 @@ fn budget(config: &TrainConfig, rows: Option<u64>) -> Fallible<(Rho, Delta, bool
         Budget::Epsilon(_, delta) | Budget::Rho(_, delta) => (*delta, delta.is_none()),
     };
     let delta = given.map_or_else(|| default_delta(rows), Ok)?;
+    check_delta(delta, rows, config.accept_large_delta)?;
     let rho = match &config.budget {
         Budget::Epsilon(epsilon, _) => Rho::from_f64(official_conversion(config.noise).max_rho(*epsilon, delta)?)?,
         Budget::Rho(rho, _) => rho.clone(),

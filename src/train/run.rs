@@ -138,7 +138,9 @@ fn ledger_facts(ledger: &mut Ledger, paid: &Paid) -> Fallible<Option<LedgerFacts
     Ok(Some(LedgerFacts {
         position: position.clone(),
         run: reservation.run().to_owned(),
-        cap_rho: summary.cap.as_ref().map(ExactRho::new).transpose()?,
+        cap_rho: summary.cap.as_ref().map(|cap| ExactRho::new(cap.most_rho())).transpose()?,
+        cap: summary.cap,
+        spent_delta_after: Some(summary.spent_delta),
         spent_after: ExactRho::new(&summary.spent)?,
         cap_raised: summary.cap_raised,
     }))

@@ -11,7 +11,7 @@ use super::model::{Feature, ModelFile};
 use super::schema_account;
 use super::statement::Statement;
 use crate::error::{Error, Fallible};
-use crate::ledger::{ExactRho, Ledger, Record};
+use crate::ledger::{Cap, ExactRho, Ledger, Record};
 
 /// One thing that was checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -242,8 +242,11 @@ fn in_ledger(model: &ModelFile, text: &str, ledger: &mut Ledger) -> Fallible<(Ve
         Some(Record::Reserve { dataset, adjacency, run, events, private, .. }) => {
             let then = ledger.summary_at(&dataset, sequence)?;
             checks.push(Check::new("cap and spending are as stated", {
+                let before_delta = matches!(then.cap, None | Some(Cap::Rho { .. }));
                 then.spent == *stated.spent_after.rho()
-                    && then.cap.as_ref() == stated.cap_rho.as_ref().map(ExactRho::rho)
+                    && then.cap.as_ref().map(Cap::most_rho) == stated.cap_rho.as_ref().map(ExactRho::rho)
+                    && (then.cap == stated.cap || (stated.cap.is_none() && before_delta))
+                    && stated.spent_delta_after.is_none_or(|delta| delta == then.spent_delta)
                     && then.cap_raised == stated.cap_raised
             }));
             dataset.as_str() == facts.dataset

@@ -43,7 +43,8 @@ impl Case {
     pub fn new(algorithm: Algorithm, adjacency: Adjacency, instance: Instance) -> Self {
         let budget = Budget::Rho(Rho::from_f64(MU * MU / 2.0).unwrap(), Some(Delta::new(1e-6).unwrap()));
         let rows = (adjacency == Adjacency::AddRemove).then_some(1000);
-        let config = TrainConfig { algorithm, adjacency, rows, ..TrainConfig::new(budget) };
+        let accept_large_delta = true;
+        let config = TrainConfig { algorithm, adjacency, rows, accept_large_delta, ..TrainConfig::new(budget) };
         let name = format!("{} {adjacency} {instance:?}", algorithm.name());
         let (view, draws) = (View::Releases, Draws::Secret);
         let (fault, clip, louder, trials, long) = (0.8, 1.0, None, TRIALS, false);

@@ -14,7 +14,14 @@ fn one_command_gives_model_log_and_ledger_and_nothing_else() {
     folder.succeed("train fair.csv --epsilon 1");
     assert_eq!(
         folder.names(),
-        ["fair.csv", "fair.ledger.sqlite", "fair.log.jsonl", "fair.model.json", "fair.schema.json"]
+        [
+            "fair.csv",
+            "fair.ledger.sqlite",
+            "fair.ledger.sqlite.note",
+            "fair.log.jsonl",
+            "fair.model.json",
+            "fair.schema.json"
+        ]
     );
     let spending = folder.spending("fair.ledger.sqlite");
     assert_eq!((&spending["runs"], &spending["completed"]), (&1.into(), &1.into()));

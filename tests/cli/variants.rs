@@ -219,8 +219,11 @@ fn files_go_where_they_are_asked_to() {
     folder.succeed("train fair.csv --epsilon 1 --out out/b.model.json --log out/c.txt --ledger out/l.sqlite");
     let names = folder.names();
     let written: Vec<_> = names.iter().filter(|name| name.starts_with("out/")).collect();
-    assert_eq!(written, ["out/a.json", "out/a.log.jsonl", "out/b.model.json", "out/c.txt", "out/l.sqlite"]);
-    assert_eq!(names.len(), 7, "nothing beside the data: {names:?}");
+    assert_eq!(
+        written,
+        ["out/a.json", "out/a.log.jsonl", "out/b.model.json", "out/c.txt", "out/l.sqlite", "out/l.sqlite.note"]
+    );
+    assert_eq!(names.len(), 8, "nothing beside the data: {names:?}");
     assert_eq!(folder.spending("out/l.sqlite")["runs"], 2);
 }
 

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use pyo3::prelude::*;
-use rhograd::error::Fallible;
-use rhograd::ledger::{DatasetSummary, Ledger};
-use rhograd::privacy::{DatasetId, Rho, Scope};
+use rhograd::error::{Error, Fallible};
+use rhograd::ledger::{Cap, DatasetSummary, Ledger};
+use rhograd::privacy::{DatasetId, Delta, Epsilon, Rho, Scope};
 use serde_json::{Value, json};
 
 use crate::errors::detached;
@@ -18,17 +18,24 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 }
 
 fn summary(of: &DatasetSummary) -> Value {
+    let asked = of.cap.as_ref().and_then(Cap::asked);
     json!({
         "dataset": of.dataset.as_str(),
         "adjacency": of.adjacency.to_string(),
         "spent_rho": of.spent.upper(),
         "spent_delta": of.spent_delta,
-        "cap_rho": of.cap.as_ref().map(Rho::lower),
+        "cap_notion": of.cap.as_ref().map(Cap::notion),
+        "cap_epsilon": asked.map(|asked| asked.epsilon),
+        "cap_delta": asked.map(|asked| asked.delta),
+        "cap_rho": of.cap.as_ref().map(|cap| cap.most_rho().lower()),
+        "cap_claims_delta": of.cap.as_ref().and_then(Cap::claims_delta),
         "left_rho": of.left.as_ref().map(Rho::lower),
+        "left_delta": of.left_delta,
         "runs": of.runs,
         "completed": of.completed,
         "seeded": of.seeded,
         "cap_raised": of.cap_raised,
+        "runs_before_cap": of.runs_before_cap,
     })
 }
 
@@ -37,7 +44,7 @@ fn summary(of: &DatasetSummary) -> Value {
 #[pyo3(signature = (path, verify=false))]
 fn ledger_show(py: Python<'_>, path: PathBuf, verify: bool) -> PyResult<String> {
     let read = || -> Fallible<Vec<DatasetSummary>> {
-        let mut ledger = Ledger::open_existing(path)?;
+        let mut ledger = Ledger::open_to_read(path)?;
         if verify { Ok(ledger.verify()?.datasets) } else { ledger.summaries() }
     };
     let accounts = detached(py, read)?;
@@ -46,11 +53,44 @@ fn ledger_show(py: Python<'_>, path: PathBuf, verify: bool) -> PyResult<String> 
 
 /// Sets the cap of a data set, which is entered where it is not known.
 #[pyfunction]
-#[pyo3(signature = (path, dataset, rho, relation))]
-fn ledger_cap(py: Python<'_>, path: PathBuf, dataset: String, rho: f64, relation: &str) -> PyResult<()> {
+#[pyo3(signature = (path, dataset, rho, relation, *, epsilon=None, delta=None, claims_delta=None, gaussian=false, accept_large_delta=false))]
+#[allow(clippy::too_many_arguments, reason = "they have names in Python")]
+fn ledger_cap(
+    py: Python<'_>,
+    path: PathBuf,
+    dataset: String,
+    rho: Option<f64>,
+    relation: &str,
+    epsilon: Option<f64>,
+    delta: Option<f64>,
+    claims_delta: Option<f64>,
+    gaussian: bool,
+    accept_large_delta: bool,
+) -> PyResult<()> {
+    let cap = || -> Fallible<Cap> {
+        if gaussian && claims_delta.is_some() {
+            let problem = "is given, and a Gaussian cap admits no claims";
+            return Err(Error::parameter("claims_delta", problem, "leave one of them out"));
+        }
+        let cap = match (rho, epsilon, delta) {
+            (Some(rho), None, None) if gaussian => Cap::gaussian_rho(&Rho::from_f64(rho)?)?,
+            (Some(rho), None, None) => Cap::rho(&Rho::from_f64(rho)?, claims_delta.unwrap_or(0.0))?,
+            (None, Some(epsilon), Some(delta)) if gaussian => {
+                Cap::gaussian(Epsilon::new(epsilon)?, Delta::new(delta)?)?
+            }
+            (None, Some(epsilon), Some(delta)) => {
+                Cap::zcdp(Epsilon::new(epsilon)?, Delta::new(delta)?, claims_delta)?
+            }
+            _ => {
+                let cure = "give rho=, or epsilon= and delta=";
+                return Err(Error::parameter("rho", "is not the only number of the cap, or is missing", cure));
+            }
+        };
+        cap.with_usual_delta(accept_large_delta)
+    };
     let set = || {
         let scope = Scope { dataset: DatasetId::new(dataset)?, adjacency: adjacency(relation)? };
-        let cap = Rho::from_f64(rho)?;
+        let cap = cap()?;
         let mut ledger = Ledger::open_or_create(path)?;
         match ledger.summaries()?.iter().any(|known| known.dataset == scope.dataset) {
             true => ledger.set_cap(&scope.dataset, &cap),

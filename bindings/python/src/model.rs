@@ -80,7 +80,7 @@ impl Model {
     #[pyo3(signature = (log=None, ledger=None))]
     fn verify(&self, py: Python<'_>, log: Option<&str>, ledger: Option<PathBuf>) -> PyResult<Vec<(String, bool)>> {
         let check = || {
-            let mut ledger = ledger.map(Ledger::open_existing).transpose()?;
+            let mut ledger = ledger.map(Ledger::open_to_read).transpose()?;
             let mut log = log.map(str::as_bytes);
             let log = log.as_mut().map(|log| log as &mut dyn std::io::BufRead);
             verify(&self.file, &self.text, Evidence { log, ledger: ledger.as_mut(), ..Evidence::default() })

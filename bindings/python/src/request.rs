@@ -33,6 +33,7 @@ struct Request {
     rows: Option<u64>,
     evaluate_budget: Option<f64>,
     holdout: Option<f64>,
+    accept_large_delta: Option<bool>,
 }
 
 /// Reads a request.
@@ -65,6 +66,7 @@ pub fn config(text: &str) -> Fallible<TrainConfig> {
         evaluate_budget: asked.evaluate_budget,
         holdout: asked.holdout.unwrap_or(bare.holdout),
         rows: asked.rows,
+        accept_large_delta: asked.accept_large_delta.unwrap_or(false),
         ..bare
     };
     let tune = asked.tune.as_ref().map(|grid| Candidate::grid(grid, &config)).transpose()?;

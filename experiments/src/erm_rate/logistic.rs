@@ -27,6 +27,8 @@ pub(super) fn run(point: &Point, theory: &NoisyDescent, seed: u64, plant: Option
     let budget = Budget::Rho(Rho::from_f64(theory.rho)?, Some(Delta::new(point.delta)?));
     let algorithm = Algorithm::DpGdTheory;
     let mut config = TrainConfig { algorithm, adjacency: Adjacency::ReplaceOne, ..TrainConfig::new(budget) };
+    // The theorem holds for any delta.
+    config.accept_large_delta = true;
     config.settings.clip = Some(LIPSCHITZ * root);
     config.settings.radius = Some(DIAMETER / 2.0 / root);
     if plant.is_some() {

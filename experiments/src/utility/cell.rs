@@ -38,7 +38,8 @@ impl Planned {
     pub(super) fn new(data: &DataSet, algorithm: Algorithm, epsilon: f64, plant: Option<Plant>) -> Fallible<Self> {
         let budget = Budget::Epsilon(Epsilon::new(epsilon)?, Some(Delta::new(DELTA)?));
         let adjacency = adjacency_of(algorithm);
-        let mut config = TrainConfig { algorithm, adjacency, ..TrainConfig::new(budget) };
+        // One delta for data sets of all sizes, the largest of which have more rows than suit it.
+        let mut config = TrainConfig { algorithm, adjacency, accept_large_delta: true, ..TrainConfig::new(budget) };
         if plant == Some(Plant::WrongStep) {
             config.settings.learning_rate = Some(WRONG_STEP);
         }

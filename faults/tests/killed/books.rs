@@ -5,7 +5,7 @@ use std::path::Path;
 
 use rhograd::error::Fallible;
 use rhograd::kernel::MomentWeights;
-use rhograd::ledger::{Ledger, Reservation};
+use rhograd::ledger::{Cap, Ledger, Reservation};
 use rhograd::noise::NoiseSource;
 use rhograd::privacy::{Adjacency, Charge, DatasetId, GaussianEvent, NoiseLaw, Rho, Scope};
 use rhograd::private::{PrivateDataset, Query, pay};
@@ -133,7 +133,7 @@ fn shares_fill_their_cap(granted: &Granted) -> Result<(), String> {
 fn fault_26_rho_is_a_float() {
     shares_fill_their_cap(&|cap, share, asked| {
         let mut ledger = Ledger::in_memory().unwrap();
-        ledger.init(&scope(), Some(cap)).unwrap();
+        ledger.init(&scope(), Some(&Cap::rho(cap, 0.0).unwrap())).unwrap();
         (0..asked).filter(|_| ledger.reserve(&scope(), std::slice::from_ref(share), true).is_ok()).count() as u64
     })
     .unwrap();

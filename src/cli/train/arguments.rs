@@ -40,6 +40,9 @@ pub(in crate::cli) struct TrainArguments {
     /// Ledger that the run is charged to [default: NAME.ledger.sqlite beside the data]
     #[arg(long, value_name = "FILE", conflicts_with = "no_ledger")]
     pub(super) ledger: Option<PathBuf>,
+    /// Refuse to run if the ledger does not exist yet
+    #[arg(long, conflicts_with = "no_ledger")]
+    pub(super) require_ledger: bool,
     /// Keep no ledger: nothing then binds further runs on the data set, and the statement says so
     #[arg(long)]
     pub(super) no_ledger: bool,

@@ -25,6 +25,7 @@ use crate::train::{
 pub(super) fn run(arguments: &TrainArguments) -> Fallible<ExitCode> {
     set_threads(arguments.threads)?;
     let config = arguments.request.config()?;
+    arguments.check_ledger()?;
     let schema = arguments.schema.read(&arguments.data)?;
     config.check(&schema)?;
     // Without randomness there is no run, so no row is read either.

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::arguments::TrainArguments;
-use crate::cli::arguments::{ledger_beside, same_file, stem};
+use crate::cli::arguments::{check_ledger_named, ledger_beside, open_or_create, same_file, stem};
 use crate::error::{Error, Fallible};
 use crate::ledger::Ledger;
 use crate::preprocess::RowCache;
@@ -26,7 +26,22 @@ impl TrainArguments {
     }
 
     pub(super) fn open_ledger(&self) -> Fallible<Ledger> {
-        if self.no_ledger { Ledger::in_memory() } else { Ledger::open_or_create(self.ledger_path()) }
+        if self.no_ledger { Ledger::in_memory() } else { open_or_create(&self.ledger_path()) }
+    }
+
+    /// Refuses a ledger that is to be there and is not, and one that has no place, before a row is read.
+    pub(super) fn check_ledger(&self) -> Fallible<()> {
+        check_ledger_named(&self.data, self.ledger.is_some() || self.no_ledger)?;
+        let path = self.ledger_path();
+        if self.require_ledger && !path.exists() {
+            let problem = format!("is given, and the ledger {} does not exist", path.display());
+            return Err(Error::parameter(
+                "--require-ledger",
+                problem,
+                "put the ledger back or name its place by --ledger; `rhograd ledger init` makes a new one",
+            ));
+        }
+        Ok(())
     }
 
     fn cache_path(&self) -> Option<PathBuf> {
@@ -50,7 +65,7 @@ impl TrainArguments {
     pub(super) fn refuse_overwriting(&self, out: &Path, log: &Path) -> Fallible<()> {
         let ledger = self.ledger_path();
         let mut kept = vec![("the data", self.data.clone()), ("the schema", self.schema.path(&self.data)?)];
-        for suffix in ["", "-journal", "-wal"] {
+        for suffix in ["", "-journal", "-wal", ".note"] {
             let mut name = ledger.clone().into_os_string();
             name.push(suffix);
             kept.push(("the ledger", PathBuf::from(name)));

@@ -70,7 +70,10 @@ pub(super) fn report_spending(ledger: &mut Ledger, trained: &Trained) -> Fallibl
     let dataset = crate::privacy::DatasetId::new(trained.model.statement.dataset.id.clone())?;
     let summary = ledger.summary(&dataset)?;
     let cap = match &summary.left {
-        Some(left) => format!("{} left under its cap", left.lower()),
+        Some(left) => match summary.left_delta {
+            Some(delta) => format!("{} left under its cap, and delta {delta:?} for claims", left.lower()),
+            None => format!("{} left under its cap, which bounds no delta", left.lower()),
+        },
         None => "no cap set; `rhograd ledger cap` sets one".into(),
     };
     warn(&format!(

@@ -9,7 +9,7 @@ mod describe;
 mod domain;
 mod roles;
 
-use super::config::{Budget, default_delta};
+use super::config::{Budget, check_delta, default_delta};
 use crate::accounting::claim;
 use crate::accounting::notion::{ApproximateZcdp, Zcdp};
 use crate::accounting::zcdp;
@@ -56,6 +56,8 @@ pub struct DraftRequest {
     pub ignore: Vec<String>,
     /// Whether the schema gets the noised number of rows as its public hint.
     pub rows: bool,
+    /// Whether a delta above 1e-3, or above a tenth of one over public rows, is taken all the same.
+    pub accept_large_delta: bool,
 }
 
 impl DraftRequest {
@@ -66,7 +68,14 @@ impl DraftRequest {
     pub fn check(&self, header: &[String]) -> Fallible<()> {
         Roles::declared(header, self)?;
         Allowance::of(&self.budget)?;
+        self.check_delta(None)?;
         DatasetId::new(self.name.clone()).map(drop)
+    }
+
+    /// Refuses a delta that was given and is large for this number of rows, where that is public.
+    fn check_delta(&self, public_rows: Option<u64>) -> Fallible<()> {
+        let (Budget::Epsilon(_, delta) | Budget::Rho(_, delta)) = &self.budget;
+        delta.map_or(Ok(()), |delta| check_delta(delta, public_rows, self.accept_large_delta))
     }
 }
 
@@ -101,6 +110,7 @@ pub fn draft_privately(
     let scope = Scope { dataset: DatasetId::new(request.name.clone())?, adjacency: request.adjacency };
     allowance.check(ledger, &scope)?;
     let cells = PrivateCells::new(file, scope);
+    request.check_delta(cells.public_len()?)?;
     let mut run = Draft { cells, request, allowance, roles, runs: Vec::new(), charges: Vec::new(), secret: true };
     let rows = run.kinds(ledger, noise)?;
     let domain = run.domain(rows, ledger, noise)?;
@@ -138,14 +148,8 @@ impl Allowance {
 
     /// Refuses before the first charge what the second would be refused for.
     fn check(&self, ledger: &mut Ledger, scope: &Scope) -> Fallible<()> {
-        let left = ledger.summary(&scope.dataset).ok().and_then(|summary| summary.left);
-        if left.is_some_and(|left| left < self.rho) {
-            return Err(Error::refused(
-                format!("data set \"{}\" has less left of its cap than this draft costs", scope.dataset),
-                "use a smaller budget, or raise the cap, which is recorded",
-            ));
-        }
-        Ok(())
+        // Choices and thresholds are no Gaussian noise on all rows.
+        ledger.affords(scope, &self.rho, self.fails, false)
     }
 }
 

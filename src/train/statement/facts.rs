@@ -5,15 +5,16 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::DIGITS;
 use super::check::damaged;
 use crate::accounting::Conversion;
 use crate::data::SchemaRelease;
 use crate::error::Fallible;
-use crate::ledger::{ExactRho, Position};
+use crate::ledger::{Cap, ExactRho, Position};
 use crate::optim::Record;
 use crate::privacy::{Adjacency, Charge, Delta, NoiseLaw};
 use crate::private::Query;
-use crate::train::config::Algorithm;
+use crate::train::config::{Algorithm, is_large};
 use crate::train::kind::ModelKind;
 use crate::train::plan::{Plan, official_conversion};
 
@@ -37,6 +38,9 @@ pub struct Facts {
     pub delta: String,
     /// Where delta came from.
     pub delta_origin: String,
+    /// Whether delta is above a tenth of one over the declared rows, or above 1e-3, and was accepted on purpose.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub large_delta_accepted: bool,
     /// Model family.
     pub model: ModelKind,
     /// Algorithm that ran.
@@ -87,12 +91,40 @@ pub struct LedgerFacts {
     pub position: Position,
     /// Random name of the run.
     pub run: String,
-    /// Cap of the data set, if it has one.
+    /// Cap of the data set on rho, if it has one.
     pub cap_rho: Option<ExactRho>,
+    /// The whole cap; files of versions that capped rho alone lack it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cap: Option<Cap>,
     /// Total of the data set after the charge.
     pub spent_after: ExactRho,
+    /// Sum of the deltas of claims after the charge, rounded upward; files of versions before lack it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spent_delta_after: Option<f64>,
     /// How often the cap was raised.
     pub cap_raised: u64,
+}
+
+impl LedgerFacts {
+    /// What the cap binds; nothing for files of versions that did not state it whole.
+    pub(super) fn in_words(&self) -> Option<String> {
+        let cap = self.cap.as_ref()?;
+        let raised = match self.cap_raised {
+            0 => String::new(),
+            times => format!("; it was raised {times} times, and holds for what it is now alone"),
+        };
+        let rho = || cap.most_rho().as_dyadic().to_decimal_up(DIGITS);
+        let whole = match (cap, cap.asked()) {
+            (Cap::Rho { .. }, _) => {
+                let before = "the cap of this ledger was set by a version that bounded rho alone";
+                return Some(format!("{before}: the deltas of claims are added up and not capped{raised}"));
+            }
+            (_, Some(asked)) => format!("({}, {:e})-differential privacy", asked.epsilon, asked.delta),
+            (Cap::Gaussian { .. }, None) => format!("Gaussian differential privacy of mu^2/2 = {}", rho()),
+            (Cap::Zcdp { claims_delta, .. }, None) => format!("{claims_delta:e}-approximate {}-zCDP", rho()),
+        };
+        Some(format!("the cap of this ledger holds all runs in it on the data set together to {whole}{raised}"))
+    }
 }
 
 impl Facts {
@@ -120,6 +152,7 @@ impl Facts {
             budget_rho: ExactRho::new(&plan.rho)?,
             delta: format!("{:e}", plan.delta.value()),
             delta_origin: if plan.delta_by_rule { rule.into() } else { "given by the user".into() },
+            large_delta_accepted: is_large(plan.delta, plan.rows.map(|(rows, _)| rows)),
             model: plan.model,
             algorithm: plan.algorithm,
             dimension: plan.dimension,

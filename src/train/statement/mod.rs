@@ -170,10 +170,18 @@ fn limits(facts: &Facts) -> Fallible<Vec<String>> {
                 .into();
         limits.push(with_schema(facts, release)?);
     }
+    if facts.large_delta_accepted {
+        limits.push(format!(
+            "delta {} was accepted on purpose although it is above a tenth of one over the declared rows, or above 1e-3: \
+             with that probability the guarantee may fail altogether, and whole rows may show",
+            facts.delta
+        ));
+    }
     limits.push(match &facts.ledger {
         Some(_) => "the budget binds only runs recorded in this ledger".to_string(),
         None => "no durable ledger recorded this run; nothing binds further runs on the data set".to_string(),
     });
+    limits.extend(facts.ledger.as_ref().and_then(LedgerFacts::in_words));
     Ok(limits)
 }
 

@@ -91,4 +91,15 @@ def curve(
     kind: str, event: str, relation: str, notions: Sequence[str], delta: float, steps: int, points: int
 ) -> list[tuple[str, list[tuple[float, float]]]]: ...
 def ledger_show(path: str | PathLike[str], verify: bool = False) -> str: ...
-def ledger_cap(path: str | PathLike[str], dataset: str, rho: float, relation: str) -> None: ...
+def ledger_cap(
+    path: str | PathLike[str],
+    dataset: str,
+    rho: float | None,
+    relation: str,
+    *,
+    epsilon: float | None = None,
+    delta: float | None = None,
+    claims_delta: float | None = None,
+    gaussian: bool = False,
+    accept_large_delta: bool = False,
+) -> None: ...

@@ -16,19 +16,39 @@ class Ledger:
         self.path = os.fspath(path)
 
     def accounts(self) -> list[dict[str, Any]]:
-        """Each data set with its cap, what was spent and what is left, in rho."""
+        """Each data set with its cap, what was spent and what is left, in rho and in the deltas of claims."""
         return json.loads(_rhograd.ledger_show(self.path))
 
     def verify(self) -> list[dict[str, Any]]:
         """The same, recomputed from the first byte of the file; raises where anything is wrong."""
         return json.loads(_rhograd.ledger_show(self.path, verify=True))
 
-    def set_cap(self, dataset: str, rho: float, adjacency: str = "add-remove") -> None:
-        """Sets the most rho that all runs on a data set may spend together; makes the ledger where there is none.
+    def set_cap(
+        self,
+        dataset: str,
+        rho: float | None = None,
+        adjacency: str = "add-remove",
+        *,
+        epsilon: float | None = None,
+        delta: float | None = None,
+        claims_delta: float | None = None,
+        gaussian: bool = False,
+        accept_large_delta: bool = False,
+    ) -> None:
+        """Sets what all runs on a data set may cost together; makes the ledger where there is none.
 
-        Raising a cap later is counted for good: all runs together then guarantee the new cap only.
+        The cap is ``rho``, or ``epsilon`` at ``delta``: a filter on the sum of all rho and the sum of all deltas of claims,
+        fixed now. ``claims_delta`` is the part for claims (a tenth of ``delta``, or 0 with ``rho``). With ``gaussian`` the
+        cap fixes mu, which allows more, and admits Gaussian noise on all rows alone. A ``delta`` above 1e-3 needs
+        ``accept_large_delta``.
+
+        Raising a cap later, in either number, is counted for good: all runs together then guarantee the new cap only.
         """
-        _rhograd.ledger_cap(self.path, dataset, float(rho), adjacency)
+        numbers = [None if value is None else float(value) for value in (rho, epsilon, delta, claims_delta)]
+        _rhograd.ledger_cap(
+            self.path, dataset, numbers[0], adjacency, epsilon=numbers[1], delta=numbers[2], claims_delta=numbers[3],
+            gaussian=gaussian, accept_large_delta=accept_large_delta,
+        )  # fmt: skip
 
     def __repr__(self) -> str:
         return f"Ledger({self.path!r})"

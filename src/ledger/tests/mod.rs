@@ -1,12 +1,15 @@
 //! Random use of a ledger against a model that counts in whole units.
 
+mod earlier;
+mod sequences;
+
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
-use super::{DatasetSummary, Ledger, Reservation};
+use super::{Cap, DatasetSummary, Ledger, Reservation};
 use crate::privacy::{Adjacency, DatasetId, GaussianEvent, NoiseLaw, Rho, Scope};
 
 /// One unit is rho 2^-21, so that every cost below is a whole number.
@@ -33,7 +36,7 @@ impl From<&DatasetSummary> for Account {
     fn from(it: &DatasetSummary) -> Self {
         let account = Account {
             replace_one: it.adjacency == Adjacency::ReplaceOne,
-            cap: it.cap.as_ref().map(units),
+            cap: it.cap.as_ref().map(|cap| units(cap.most_rho())),
             spent: units(&it.spent),
             runs: it.runs,
             completed: it.completed,
@@ -48,6 +51,10 @@ impl From<&DatasetSummary> for Account {
 
 fn rho(units: u64) -> Rho {
     Rho::from_f64(units as f64 * UNIT).unwrap()
+}
+
+fn cap(units: u64) -> Cap {
+    Cap::rho(&rho(units), 0.0).unwrap()
 }
 
 fn units(rho: &Rho) -> u64 {
@@ -105,7 +112,7 @@ impl Walk {
 
     fn init(&mut self, name: &'static str, scope: &Scope) {
         let cap = if self.rng.random_bool(0.7) { Some(self.cap()) } else { None };
-        let done = self.ledger.init(scope, cap.map(rho).as_ref());
+        let done = self.ledger.init(scope, cap.map(self::cap).as_ref());
         assert_eq!(done.is_ok(), !self.model.contains_key(name));
         let replace_one = scope.adjacency == Adjacency::ReplaceOne;
         self.model.entry(name).or_insert(Account { replace_one, cap, ..Account::default() });
@@ -117,7 +124,7 @@ impl Walk {
         if let Some(account) = self.model.get(name).filter(|_| self.rng.random()) {
             cap = (account.spent + self.rng.random_range(0..3)).saturating_sub(1);
         }
-        let done = self.ledger.set_cap(&scope.dataset, &rho(cap));
+        let done = self.ledger.set_cap(&scope.dataset, &self::cap(cap));
         assert_eq!(done.is_ok(), self.model.contains_key(name));
         if let Some(account) = self.model.get_mut(name) {
             account.raised += u64::from(account.cap.is_some_and(|old| cap > old));

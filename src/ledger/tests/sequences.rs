@@ -1,0 +1,224 @@
+//! Runs of every kind of charge, chosen at random, under caps of every kind that are raised and lowered in between.
+
+use rand::rngs::StdRng;
+use rand::seq::IndexedRandom;
+use rand::{Rng, SeedableRng};
+
+use crate::accounting::{claim, stable};
+use crate::ledger::{Cap, DatasetSummary, Ledger};
+use crate::privacy::{
+    Adjacency, BestRunEvent, Charge, Claim, DatasetId, Delta, Epsilon, GaussianEvent, NoiseLaw, ObjectiveEvent, Rho,
+    SampledEvent, Scope, SelectionEvent, StableEvent,
+};
+
+const SEQUENCES: u64 = 200;
+
+fn delta(value: f64) -> Delta {
+    Delta::new(value).unwrap()
+}
+
+fn gaussian(log2_sensitivity: u32, count: u64, noise: NoiseLaw) -> GaussianEvent {
+    GaussianEvent { what: "sum".into(), sensitivity: (1 << log2_sensitivity) + 1, log2_scale: 30, noise, count }
+}
+
+/// Runs of every kind, as planners make them.
+fn runs(adjacency: Adjacency) -> Vec<Vec<Charge>> {
+    use NoiseLaw::{DiscreteGaussian, FlooredNormal};
+    let blank = Claim { epsilon: 1.0, delta: 1e-6, rho: 1.0 };
+    let normal = |k, count| gaussian(k, count, FlooredNormal);
+    let mut runs: Vec<Vec<Charge>> = vec![
+        vec![normal(25, 3).into()],
+        vec![normal(27, 4).into(), normal(26, 1).into()],
+        vec![normal(28, 1).into()],
+        vec![gaussian(27, 2, DiscreteGaussian).into()],
+    ];
+    let selection = |sensitivity, count| {
+        Charge::Selection(SelectionEvent { what: "choice".into(), sensitivity, log2_scale: 6, candidates: 9, count })
+    };
+    runs.push(vec![selection(5, 8)]);
+    runs.push(vec![selection(12, 1), normal(26, 2).into()]);
+    for (at, exponent) in [(1e-8, 1u64 << 58), (4e-7, 1 << 57)] {
+        let event = SampledEvent { sampled: normal(29, 20), exponent, claim: blank };
+        runs.push(vec![Charge::Sampled(claim::make(event, adjacency, delta(at), 0.3).unwrap())]);
+        let event = ObjectiveEvent { perturbed: normal(26, 1), curvature: 0.01, claim: blank };
+        let objective = Charge::Objective(claim::make_objective(event, adjacency, delta(at)).unwrap());
+        runs.push(vec![objective.clone()]);
+        // As amp: with noise on the answer.
+        runs.push(vec![objective, normal(25, 1).into()]);
+        let event = BestRunEvent { what: "best".into(), rho: 0.001, stop: 1 << 30, claim: blank };
+        runs.push(vec![Charge::BestRun(claim::make_best_run(event, adjacency, delta(at)).unwrap())]);
+        let threshold = stable::least_threshold(1 << 26, 30, delta(at / 4.0)).unwrap();
+        let lifted = stable::lifted(1 << 26, threshold, 30);
+        let event = StableEvent { noised: normal(26, 3), row: 1 << 26, threshold, delta: lifted };
+        runs.push(vec![event.into()]);
+    }
+    for run in &runs {
+        run.iter().for_each(|charge| charge.check().unwrap());
+    }
+    runs
+}
+
+/// Delta at epsilon of rho-zCDP, by a scan of orders: the textbook formula, none of the accountant's code.
+fn delta_of_zcdp(rho: f64, epsilon: f64) -> f64 {
+    let at = |alpha: f64| {
+        let ln = (alpha - 1.0) * (alpha * rho - epsilon) - (alpha - 1.0).ln() + alpha * (-1.0 / alpha).ln_1p();
+        ln.exp()
+    };
+    (0..6000).map(|k| at(1.0 + 1e-3 * 1.003f64.powi(k))).fold(1.0, f64::min)
+}
+
+/// Delta at epsilon of mu-Gaussian DP.
+fn delta_of_gaussian(rho: f64, epsilon: f64) -> f64 {
+    use statrs::distribution::{ContinuousCDF, Normal};
+    let (mu, normal) = ((2.0 * rho).sqrt(), Normal::standard());
+    if rho == 0.0 {
+        return 0.0;
+    }
+    normal.cdf(mu / 2.0 - epsilon / mu) - epsilon.exp() * normal.cdf(-mu / 2.0 - epsilon / mu)
+}
+
+/// What the test itself knows of an account.
+struct Known {
+    scope: Scope,
+    cap: Cap,
+    charges: Vec<Charge>,
+    raised: u64,
+}
+
+impl Known {
+    fn rho(charges: &[Charge]) -> f64 {
+        charges.iter().map(|charge| charge.rho().unwrap().upper()).sum()
+    }
+
+    fn delta(charges: &[Charge]) -> f64 {
+        charges.iter().map(Charge::delta).sum()
+    }
+
+    /// By how much a list of charges uses the cap: up to 1 it is within.
+    fn use_of(&self, charges: &[Charge]) -> f64 {
+        let (rho, fails) = (Self::rho(charges), Self::delta(charges));
+        let share = |part: f64, whole: f64| if part == 0.0 { 0.0 } else { part / whole };
+        let of_rho = share(rho, self.cap.most_rho().lower());
+        let of_claims = self.cap.claims_delta().map_or(0.0, |most| share(fails, most));
+        of_rho.max(of_claims)
+    }
+
+    /// All that was admitted keeps the epsilon and delta of the cap.
+    fn check_promise(&self) {
+        let (rho, fails) = (Self::rho(&self.charges), Self::delta(&self.charges));
+        let most = self.cap.most_rho().upper();
+        assert!(rho <= most * (1.0 + 1e-12), "{rho} {most}");
+        if let Some(claims) = self.cap.claims_delta() {
+            assert!(fails <= claims * (1.0 + 1e-12), "{fails} {claims}");
+        }
+        if let Some(asked) = self.cap.asked() {
+            let whole = match self.cap {
+                Cap::Gaussian { .. } => {
+                    assert!(self.charges.iter().all(Charge::is_gaussian));
+                    delta_of_gaussian(rho, asked.epsilon)
+                }
+                _ => fails + delta_of_zcdp(rho, asked.epsilon),
+            };
+            assert!(whole <= asked.delta * (1.0 + 1e-9), "{whole:e} at epsilon {} for {:?}", asked.epsilon, self.cap);
+        }
+    }
+}
+
+fn random_cap(rng: &mut StdRng) -> Cap {
+    let epsilon = Epsilon::new(10f64.powf(rng.random_range(-0.7..0.7))).unwrap();
+    let delta = delta(10f64.powf(rng.random_range(-6.5..-5.0)));
+    let share = *[None, Some(0.0), Some(0.1), Some(0.5), Some(0.9)].choose(rng).unwrap();
+    match rng.random_range(0..6) {
+        0 => Cap::gaussian(epsilon, delta).unwrap(),
+        1 => Cap::rho(&Rho::from_f64(rng.random_range(0.01..0.5)).unwrap(), delta.value()).unwrap(),
+        _ => Cap::zcdp(epsilon, delta, share.map(|share| share * delta.value())).unwrap(),
+    }
+}
+
+#[derive(Debug, Default)]
+struct Seen {
+    admitted: u64,
+    over_rho: u64,
+    over_delta: u64,
+    not_gaussian: u64,
+    other_relation: u64,
+    raised: u64,
+    lowered: u64,
+}
+
+#[test]
+fn two_hundred_random_sequences_stay_within_their_caps() {
+    let pools = [Adjacency::AddRemove, Adjacency::ReplaceOne].map(|adjacency| (adjacency, runs(adjacency)));
+    let mut ledger = Ledger::in_memory().unwrap();
+    let mut seen = Seen::default();
+    for seed in 0..SEQUENCES {
+        let mut rng = StdRng::seed_from_u64(seed);
+        let (adjacency, pool) = pools.choose(&mut rng).unwrap();
+        let scope = Scope { dataset: DatasetId::new(format!("sequence {seed}")).unwrap(), adjacency: *adjacency };
+        let cap = random_cap(&mut rng);
+        ledger.init(&scope, Some(&cap)).unwrap();
+        let mut known = Known { scope, cap, charges: Vec::new(), raised: 0 };
+        for _ in 0..rng.random_range(5..40) {
+            match rng.random_range(0..12) {
+                0 => change_cap(&mut known, &mut ledger, random_cap(&mut rng), &mut seen),
+                1 => {
+                    let (other, pool) = pools.iter().find(|(it, _)| it != adjacency).unwrap();
+                    let wrong = Scope { adjacency: *other, ..known.scope.clone() };
+                    assert_refused(&mut ledger, &known, &wrong, pool.choose(&mut rng).unwrap());
+                    seen.other_relation += 1;
+                }
+                _ => reserve(&mut known, &mut ledger, pool.choose(&mut rng).unwrap(), &mut seen),
+            }
+        }
+        let summary = ledger.summary(&known.scope.dataset).unwrap();
+        assert_eq!((summary.cap_raised, summary.cap.as_ref()), (known.raised, Some(&known.cap)));
+    }
+    println!("{seen:?}");
+    let Seen { admitted, over_rho, over_delta, not_gaussian, other_relation, raised, lowered } = seen;
+    for (what, least) in [(admitted, 500), (over_rho, 300), (over_delta, 300), (not_gaussian, 30)] {
+        assert!(what >= least, "{what} of {least}");
+    }
+    assert!(other_relation > 100 && raised > 50 && lowered > 30);
+    ledger.verify().unwrap();
+}
+
+fn change_cap(known: &mut Known, ledger: &mut Ledger, cap: Cap, seen: &mut Seen) {
+    let set = ledger.set_cap(&known.scope.dataset, &cap);
+    let fits = !matches!(cap, Cap::Gaussian { .. }) || known.charges.iter().all(Charge::is_gaussian);
+    assert_eq!(set.is_ok(), fits, "{set:?}");
+    if fits {
+        let raised = cap.raises(&known.cap);
+        known.raised += u64::from(raised);
+        (seen.raised, seen.lowered) = (seen.raised + u64::from(raised), seen.lowered + u64::from(!raised));
+        known.cap = cap;
+    }
+}
+
+fn reserve(known: &mut Known, ledger: &mut Ledger, run: &[Charge], seen: &mut Seen) {
+    let together = [known.charges.as_slice(), run].concat();
+    let gaussian = matches!(known.cap, Cap::Gaussian { .. }) && !run.iter().all(Charge::is_gaussian);
+    let share = known.use_of(&together);
+    if !gaussian && share <= 1.0 - 1e-9 {
+        ledger.reserve(&known.scope, run, true).unwrap();
+        known.charges = together;
+        known.check_promise();
+        seen.admitted += 1;
+    } else if gaussian || share > 1.0 + 1e-9 {
+        let message = assert_refused(ledger, known, &known.scope.clone(), run);
+        let over_rho = Known::rho(&together) > known.cap.most_rho().upper();
+        seen.not_gaussian += u64::from(gaussian);
+        seen.over_rho += u64::from(!gaussian && over_rho);
+        seen.over_delta += u64::from(!gaussian && !over_rho);
+        assert!(message.contains("left of its"), "{message}");
+    }
+}
+
+/// A refusal leaves no entry, and changes no account.
+fn assert_refused(ledger: &mut Ledger, known: &Known, scope: &Scope, run: &[Charge]) -> String {
+    let state = |ledger: &mut Ledger| -> DatasetSummary { ledger.summary(&known.scope.dataset).unwrap() };
+    let before = state(ledger);
+    let message = ledger.reserve(scope, run, true).unwrap_err().to_string();
+    assert!(message.starts_with("refused: "), "{message}");
+    assert_eq!(state(ledger), before);
+    message
+}
