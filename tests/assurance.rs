@@ -5,10 +5,16 @@ use std::path::Path;
 /// Pairs of a file and a test, as in `tests/gate.rs: once`.
 fn named(text: &str) -> Vec<(&str, &str)> {
     let quoted = text.split('`').skip(1).step_by(2);
-    quoted.filter_map(|name| name.split_once(": ")).filter(|(file, _)| file.ends_with(".rs")).collect()
+    quoted
+        .filter_map(|name| name.split_once(": "))
+        .filter(|(file, _)| file.ends_with(".rs") || file.ends_with(".py"))
+        .collect()
 }
 
-fn has_test(source: &str, name: &str) -> bool {
+fn has_test(file: &str, source: &str, name: &str) -> bool {
+    if file.ends_with(".py") {
+        return name.starts_with("test_") && source.contains(&format!("\ndef {name}("));
+    }
     source.match_indices(&format!("fn {name}(")).any(|(at, _)| {
         let before = &source[..at];
         before[before.len().saturating_sub(300)..].contains("#[test]")
@@ -23,7 +29,9 @@ fn every_named_test_exists() {
     assert!(named.len() > 50, "{}", named.len());
     let missing: Vec<_> = named
         .into_iter()
-        .filter(|(file, name)| !std::fs::read_to_string(root.join(file)).is_ok_and(|source| has_test(&source, name)))
+        .filter(|(file, name)| {
+            !std::fs::read_to_string(root.join(file)).is_ok_and(|source| has_test(file, &source, name))
+        })
         .collect();
     assert!(missing.is_empty(), "{missing:#?}");
 }
@@ -65,7 +73,10 @@ fn every_test_of_a_planted_fault_is_named() {
 #[test]
 fn a_test_that_is_not_there_is_noticed() {
     let source = "#[test]\nfn here() {}\nfn helper() {}";
-    assert!(has_test(source, "here") && !has_test(source, "gone"));
+    assert!(has_test("a.rs", source, "here") && !has_test("a.rs", source, "gone"));
+    assert!(
+        has_test("a.py", "\ndef test_here(points):", "test_here") && !has_test("a.py", "\ndef test_here():", "test_he")
+    );
     assert_eq!(named("`tests/a.rs: b` and `c` and `d: e`"), [("tests/a.rs", "b")]);
     let table = "| 1 before |\n## Planted faults\n| fault | found by |\n| 1 a | `tests/a.rs: b` |\n| 2 b | none |";
     assert_eq!(faults(table), [(1, true), (2, false)]);

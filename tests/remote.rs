@@ -258,7 +258,7 @@ fn the_counts_of_the_parts_are_added_up() {
     assert!(expected.lines == 1500 && expected.unusable > 3 && expected.missing > 3, "{expected:?}");
     for cuts in [&[0, 1500][..], &[0, 700, 700, 1500], &[0, 1, 40, 333, 1500]] {
         let remote = load_remote(&config, schema(false), Box::new(cluster(cuts, false, Fault::Nothing))).unwrap();
-        let (mut report, mut expected) = (remote.report, expected.clone());
+        let (mut report, mut expected) = (remote.report, expected.to_owned());
         // A part has no header line, so where a line stands depends on the parts.
         assert_eq!(report.first_unusable.is_some(), expected.first_unusable.is_some());
         (report.first_unusable, expected.first_unusable) = (None, None);

@@ -53,7 +53,7 @@ impl Worker {
         }
         let mut writer = SegmentWriter::new(Vec::new(), NAME.as_ref(), rows.shape())?;
         writer.append(rows)?;
-        writer.finish(&Note { number, schema: schema.fingerprint(), report: report.clone() })
+        writer.finish(&Note { number, schema: schema.fingerprint(), report: report.to_owned() })
     }
 
     /// Takes in what [`Worker::pack`] made.
@@ -82,7 +82,7 @@ impl Worker {
             self.recoding.push(map.clone());
             self.clips = None;
         }
-        let report = matches!(asked, Asked::Presence).then(|| self.report.clone());
+        let report = matches!(asked, Asked::Presence).then(|| self.report.to_owned());
         let sums = match asked {
             Asked::Presence => Vec::new(),
             Asked::Sum(pass) => pass.over(&self.rows),

@@ -129,11 +129,21 @@ impl<'py> Columns<'py> {
         &self,
         py: Python<'_>,
         threads: Option<usize>,
+        add: impl FnMut(&Table<'_>) -> Fallible<()> + Send,
+    ) -> PyResult<()> {
+        let piece = (CELLS_PER_PIECE / self.0.len().max(1)).max(PiecesEncoder::MULTIPLE);
+        self.each_of(py, threads, piece / PiecesEncoder::MULTIPLE * PiecesEncoder::MULTIPLE, add)
+    }
+
+    /// As [`Columns::each_piece`], with so many rows to a piece.
+    fn each_of(
+        &self,
+        py: Python<'_>,
+        threads: Option<usize>,
+        piece: usize,
         mut add: impl FnMut(&Table<'_>) -> Fallible<()> + Send,
     ) -> PyResult<()> {
         let rows = self.rows(py)?;
-        let piece = (CELLS_PER_PIECE / self.0.len().max(1)).max(PiecesEncoder::MULTIPLE);
-        let piece = piece / PiecesEncoder::MULTIPLE * PiecesEncoder::MULTIPLE;
         let mut first = 0;
         // Also where there is no row: what is wrong with a table is wrong with an empty one.
         while first < rows || first == 0 {

@@ -439,3 +439,11 @@ def test_a_file_that_is_not_there_is_said_to_be_missing(tmp_path):
     for model in (DPLogisticRegression(epsilon=1), DPLogisticRegression(epsilon=1, schema=DATASETS / "fair.schema.json")):
         with pytest.raises(rhograd.DataError, match="none.csv: no such file"):
             model.fit_csv(tmp_path / "none.csv")
+
+
+def test_a_ledger_asks_for_the_name_it_counts_by(points, tmp_path):
+    with pytest.raises(ParameterError, match="^dataset: is missing, and the ledger counts by it"):
+        classifier(ledger=tmp_path / "a.sqlite").fit(*points)
+    assert not (tmp_path / "a.sqlite").exists()
+    assert classifier(ledger=rhograd.Ledger(tmp_path / "a.sqlite"), dataset="people").fit(*points).verify()
+    assert json.loads(classifier().fit(*points).model_.text)["statement"]["facts"].get("ledger") is None

@@ -13,7 +13,7 @@ from rhograd import DPLogisticRegression, Ledger
 def test_an_interrupted_run_is_charged_once_and_releases_nothing(points, tmp_path):
     X, y = points
     ledger = Ledger(tmp_path / "a.sqlite")
-    ledger.set_cap("data", 10.0)
+    ledger.set_cap("people", 10.0)
     seen = []
 
     def when_charged():
@@ -26,7 +26,8 @@ def test_an_interrupted_run_is_charged_once_and_releases_nothing(points, tmp_pat
 
     # So many steps that nobody waits for their end.
     model = DPLogisticRegression(
-        epsilon=1, bounds=(-1, 1), classes=[0, 1], algorithm="dp-gd", steps=20_000_000, ledger=ledger.path
+        epsilon=1, bounds=(-1, 1), classes=[0, 1], algorithm="dp-gd", steps=20_000_000, ledger=ledger,
+        dataset="people",
     )
     watcher = threading.Thread(target=when_charged, daemon=True)
     watcher.start()

@@ -96,7 +96,7 @@ def test_regression_and_parts_without_rows(local):
 
 def test_what_spark_says_is_the_cause_and_the_charge_stands(local, tmp_path):
     calls = []
-    model = logistic(ledger=tmp_path / "books.sqlite", algorithm="dp-gd", steps=3)
+    model = logistic(dataset="people", ledger=tmp_path / "books.sqlite", algorithm="dp-gd", steps=3)
     frame = table()
     schema = spark.schema_for(model, ["a", "b", "c", "y"], "y")
     import pyarrow as pa

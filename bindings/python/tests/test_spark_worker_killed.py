@@ -29,7 +29,7 @@ def test_a_worker_killed_in_mid_job_changes_no_bit_and_costs_nothing(tmp_path):
         made.createDataFrame(frame).coalesce(1).repartition(4).write.parquet(str(source))
         data = made.read.parquet(str(source)).select("a", "b", "c", "y")
         books = tmp_path / "books.sqlite"
-        model = logistic(algorithm="dp-gd", steps=6, ledger=books)
+        model = logistic(algorithm="dp-gd", steps=6, dataset="people", ledger=books)
         plain, asked = made.sparkContext.broadcast, []
 
         def killing(value):
@@ -43,7 +43,7 @@ def test_a_worker_killed_in_mid_job_changes_no_bit_and_costs_nothing(tmp_path):
         fitted = spark.fit(model, data, target="y")
         assert len(asked) > 5
         other = tmp_path / "other.sqlite"
-        expected = alone(logistic(algorithm="dp-gd", steps=6, ledger=other), frame, "y")
+        expected = alone(logistic(algorithm="dp-gd", steps=6, dataset="people", ledger=other), frame, "y")
         statement = lambda text: {k: v for k, v in json.loads(text)["statement"]["facts"].items() if k != "ledger"}  # noqa: E731
         assert statement(fitted.model_.text) == statement(expected)
         assert json.loads(fitted.model_.text)["features"] == json.loads(expected)["features"]

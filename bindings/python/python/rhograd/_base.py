@@ -30,6 +30,9 @@ _REQUEST = (
 #: The name of the target where nothing names it.
 _TARGET = "target"
 
+#: What rows are called where nothing counts by the name.
+_NO_ACCOUNT = "data"
+
 #: What a fit leaves behind; a new fit replaces all of it at once.
 _FITTED = frozenset(
     "model_ coef_ intercept_ coef_interval_ coef_names_ privacy_statement_ privacy_log_ n_features_in_ feature_names_in_ "
@@ -47,7 +50,7 @@ class Common(TypedDict, total=False):
     bounds: Any
     schema: Any
     rows: int | None
-    dataset: str
+    dataset: str | None
     ledger: str | os.PathLike[str] | Ledger | None
     algorithm: str
     steps: int | None
@@ -64,6 +67,7 @@ class Common(TypedDict, total=False):
     tune: str | None
     evaluate_budget: float | None
     holdout: float
+    accept_large_delta: bool
     seed: int | None
     threads: int | None
 
@@ -81,7 +85,7 @@ class Estimator:
         list of texts. A missing bound is an error, and so is what can be read in two ways.
     schema : a schema instead, as a file, JSON text or a mapping.
     rows : public number of rows, known without counting them.
-    dataset : name under which the ledger counts, where no schema names it.
+    dataset : name under which the ledger counts, needed with a ledger where no schema names it.
     ledger : file, or :class:`rhograd.Ledger`, that the run is charged to; without one nothing binds further runs, and the statement says so.
     algorithm : ``"auto"`` or any other name that ``rhograd train --algorithm`` takes.
     steps, clip, learning_rate, momentum, sampling_rate, l1, l2, radius, averaging : choices that the algorithm
@@ -90,6 +94,8 @@ class Estimator:
     standardise : whether features are standardised by privately released moments.
     tune : candidates to choose among, paid from the same budget, as in ``"algorithm=whitened,dp-gd;l2=0,0.01"``.
     evaluate_budget, holdout : share of the budget for metrics on a private hold-out, and its size.
+    accept_large_delta : whether a delta above a tenth of one over the declared rows, or above 1e-3, is wanted: so large a delta
+        allows to publish some rows as they are, and the statement says that it was asked for.
     seed : reproducible noise for trials: the model is NOT private and says so.
     threads : threads to use; changes no bit of the result.
 
@@ -111,9 +117,17 @@ class Estimator:
     _family: str = ""
 
     model_: _rhograd.Model
+    privacy_statement_: dict[str, Any]
+    privacy_log_: list[dict[str, Any]]
+    n_features_in_: int
+    coef_names_: list[str]
     coef_: np.ndarray
     intercept_: Any
     coef_interval_: np.ndarray | None
+    _file: dict[str, Any]
+    _log: str
+    _schema: dict[str, Any]
+    _columns_in: list[str]
 
     def __init__(
         self,
@@ -125,7 +139,7 @@ class Estimator:
         bounds: Any = None,
         schema: Any = None,
         rows: int | None = None,
-        dataset: str = "data",
+        dataset: str | None = None,
         ledger: str | os.PathLike[str] | Ledger | None = None,
         algorithm: str = "auto",
         steps: int | None = None,
@@ -142,6 +156,7 @@ class Estimator:
         tune: str | None = None,
         evaluate_budget: float | None = None,
         holdout: float = 0.2,
+        accept_large_delta: bool = False,
         seed: int | None = None,
         threads: int | None = None,
     ):
@@ -169,6 +184,7 @@ class Estimator:
         self.tune = tune
         self.evaluate_budget = evaluate_budget
         self.holdout = holdout
+        self.accept_large_delta = accept_large_delta
         self.seed = seed
         self.threads = threads
 
@@ -249,6 +265,8 @@ class Estimator:
         request.update(model=self._family, rows=self.rows)
         if not self.standardise:
             request["standardise"] = False
+        if self.accept_large_delta:
+            request["accept_large_delta"] = True
         return {name: _plain(value) for name, value in request.items() if value is not None}
 
     def _learn_target(self, schema: dict[str, Any]) -> dict[str, Any]:
@@ -329,7 +347,7 @@ class Estimator:
             target = _TARGET
             while target in features:
                 target += "_"
-            return json.loads(_schema.built(features, self.dataset, target, self._facts(), self.rows))
+            return json.loads(_schema.built(features, self._account(), target, self._facts(), self.rows))
         schema = self._read_schema(self.schema)
         declared = _schema.features_in(schema)
         if not frame.named:
@@ -340,6 +358,15 @@ class Estimator:
                 )
             frame.columns = dict(zip(declared, frame.columns.values()))
         return schema
+
+    def _account(self) -> str:
+        """The name under which the ledger counts: one that was chosen, wherever there is a ledger."""
+        if self.dataset is None and self.ledger is not None:
+            raise ParameterError(
+                "dataset: is missing, and the ledger counts by it; give the name that all runs on these rows share, as in "
+                "dataset='survey-2024'"
+            )
+        return _NO_ACCOUNT if self.dataset is None else self.dataset
 
     def _read_schema(self, given: Any) -> dict[str, Any]:
         if self.bounds is not None:

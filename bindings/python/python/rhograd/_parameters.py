@@ -8,6 +8,8 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from ._errors import ParameterError
 from .ledger import Ledger
 
@@ -62,8 +64,9 @@ def check(parameters: Mapping[str, Any]) -> None:
         value = parameters.get(name)
         if value is not None and not isinstance(value, str):
             raise ParameterError(f"{name}: is {_shown(value)}, no text; give one, as the documentation lists them")
-    if "standardise" in parameters and parameters["standardise"] not in (True, False):
-        raise ParameterError(f"standardise: is {_shown(parameters['standardise'])}; give True or False")
+    for name in ("standardise", "accept_large_delta"):
+        if name in parameters and not isinstance(parameters[name], (bool, np.bool_)):
+            raise ParameterError(f"{name}: is {_shown(parameters[name])}; give True or False")
     ledger_path(parameters.get("ledger"))
 
 

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 class _Classifier(Estimator):
     _estimator_type = "classifier"
 
+    classes_: np.ndarray
+    _places: np.ndarray
+
     def __init__(self, *, classes: Sequence[Any] | None = None, **common: Unpack[Common]):
         super().__init__(**common)
         self.classes = classes
