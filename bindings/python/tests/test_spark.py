@@ -5,6 +5,7 @@ import json
 import os
 import shutil
 import sys
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -117,6 +118,36 @@ def test_what_spark_says_is_the_cause_and_the_charge_stands(local, tmp_path):
         spark.fit_cluster(model, schema, ask, target="y")
     assert isinstance(raised.value.__cause__, ConnectionError)
     assert spent(tmp_path / "books.sqlite") > 0
+
+
+def test_counts_are_added_up_and_two_fits_do_not_disturb_each_other(local):
+    frame = table()
+    data = local.createDataFrame(frame).coalesce(1).repartition(3).select("a", "b", "c", "y")
+    expected = logistic(algorithm="dp-gd", steps=4).fit(frame[["a", "b", "c"]], frame["y"])
+    fitted = []
+
+    def run():
+        fitted.append(spark.fit(logistic(algorithm="dp-gd", steps=4), data, target="y"))
+
+    threads = [threading.Thread(target=run) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [model.model_.text for model in fitted] == [expected.model_.text] * 2
+    for model in fitted:
+        assert model.load_report_["load"] == expected.load_report_["load"]
+    assert expected.load_report_["load"]["missing"] == 1 and not spark._live
+
+
+def test_a_search_is_paid_for_as_on_one_machine(local):
+    frame, grid = table(), {"l2": [0.0, 0.1], "algorithm": ["dp-gd"]}
+    data = local.createDataFrame(frame).coalesce(1).select("a", "b", "c", "y")
+    fitted = spark.fit(rhograd.DPSearchCV(logistic(), grid), data, target="y")
+    alone = rhograd.DPSearchCV(logistic(), grid).fit(frame[["a", "b", "c"]], frame["y"])
+    assert fitted.best_params_ == alone.best_params_ and fitted.model_.text == alone.model_.text
+    with pytest.raises(rhograd.ParameterError, match="estimator: is a dict; give an estimator of rhograd"):
+        spark.fit({}, data, target="y")
 
 
 def test_missing_columns_and_unfit_algorithms_are_refused(local):
