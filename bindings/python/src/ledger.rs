@@ -78,9 +78,7 @@ fn ledger_cap(
             (None, Some(epsilon), Some(delta)) if gaussian => {
                 Cap::gaussian(Epsilon::new(epsilon)?, Delta::new(delta)?)?
             }
-            (None, Some(epsilon), Some(delta)) => {
-                Cap::zcdp(Epsilon::new(epsilon)?, Delta::new(delta)?, claims_delta)?
-            }
+            (None, Some(epsilon), Some(delta)) => Cap::zcdp(Epsilon::new(epsilon)?, Delta::new(delta)?, claims_delta)?,
             _ => {
                 let cure = "give rho=, or epsilon= and delta=";
                 return Err(Error::parameter("rho", "is not the only number of the cap, or is missing", cure));
