@@ -7,8 +7,9 @@ use rhograd::kernel::{FULL_SCALE, MomentWeights, RawRow, Rows, RowsBuilder, Scor
 use rhograd::ledger::Ledger;
 use rhograd::loss::{Glm, Hinge, Objective, Pinball, Poisson};
 use rhograd::noise::NoiseSource;
-use rhograd::privacy::{Adjacency, DatasetId, GaussianEvent, NoiseLaw, Scope};
+use rhograd::privacy::{Adjacency, Charge, DatasetId, GaussianEvent, NoiseLaw, Scope};
 use rhograd::private::{HoldOut, Paid, PrivateDataset, Query, pay};
+use rhograd::train::{ModelFile, Statement};
 
 #[path = "cli/support.rs"]
 mod support;
@@ -81,7 +82,7 @@ fn neighbours_differ_by_at_most_the_stated_sensitivity() {
             }
         }
         // Rows come near the bound: only being right and losing all at once, which it allows for, does not occur.
-        assert!(largest[0] > 0.8 && largest[1] > 0.4, "{scoring:?} {largest:?}");
+        assert!(largest[0] > 0.8 && largest[1] > 0.8, "{scoring:?} {largest:?}");
     }
 }
 
@@ -171,6 +172,29 @@ fn passes_of_public_size_train_beside_a_hold_out_and_verify() {
         // Another share means another number of rows that train, and another plan.
         folder.edit("fair.model.json", "\"holdout\": 0.2", "\"holdout\": 0.3");
         assert_eq!(folder.run("verify fair.model.json").code, Some(1), "{name}");
+    }
+}
+
+/// What earlier versions paid for under replace-one: as if one row's vector left and another's entered, at right angles.
+#[test]
+fn statements_that_paid_for_twice_the_sensitivity_hold_and_no_others_do() {
+    let folder = Folder::with("fair");
+    folder.succeed("train fair.csv --adjacency replace-one --epsilon 4 --evaluate-budget 0.3 --no-ledger");
+    let facts = ModelFile::read(&folder.path("fair.model.json")).unwrap().statement.facts;
+    let with = |times: fn(u64) -> u64| {
+        let mut facts = facts.clone();
+        let score = facts.releases.iter_mut().find(|it| matches!(it.query, Query::Scores { .. })).unwrap();
+        let Charge::Gaussian(event) = &mut score.charge else { panic!("{score:?}") };
+        event.sensitivity = times(event.sensitivity);
+        let rho = event.rho();
+        (Statement::new(facts), rho)
+    };
+    let (now, cost) = with(|it| it);
+    let (earlier, cost_then) = with(|it| 2 * it);
+    assert!(now.is_ok() && earlier.is_ok());
+    assert!(cost.upper() * 4.0 == cost_then.upper(), "{} {}", cost.upper(), cost_then.upper());
+    for times in [|it| it - 1, |it| it + 1, |it| it / 2, |it| 3 * it] {
+        assert!(with(times).0.is_err());
     }
 }
 

@@ -54,13 +54,31 @@ pub(super) struct Outcome {
 }
 
 impl Scoring {
-    /// How many entries of a row's vector are not zero at most; each is at most the weight.
+    /// Largest square of a row's vector, in squares of the weight: how many of its entries are not zero at most; each is at
+    /// most the weight.
     pub fn parts(self) -> u64 {
         match self {
             Scoring::Label | Scoring::Score => 4,
             // A target lies above the prediction or below, not both.
             Scoring::Class { .. } | Scoring::Number | Scoring::Quantile | Scoring::Count => 3,
         }
+    }
+
+    /// Largest square of the difference between the vectors of two rows, in squares of the weight; a null row's vector is zero.
+    ///
+    /// It is no more than [`Scoring::parts`], so a row that is replaced moves the sums no further than one that is removed.
+    /// Proof: if one row is null, the difference is the other's vector. Else both count as one row, so the first entry does
+    /// not differ. All entries lie between zero and the weight `W`, so any other one differs by at most `W`; this gives
+    /// `2 W^2` for the two further entries of `Class`, `Number` and `Count`, and `3 W^2` for the three of `Quantile`. Labels
+    /// and scores have two such entries, too, and a histogram in which each row fills one bin with `W`: two rows differ there
+    /// by at most `2 W^2`, which makes `4 W^2`.
+    pub fn apart(self) -> u64 {
+        let of_two_rows = match self {
+            Scoring::Label | Scoring::Score => 4,
+            Scoring::Quantile => 3,
+            Scoring::Class { .. } | Scoring::Number | Scoring::Count => 2,
+        };
+        of_two_rows.max(self.parts())
     }
 
     /// Length of a row's vector.
@@ -179,6 +197,43 @@ mod tests {
                 let square: i128 = sums.iter().map(|&x| i128::from(x) * i128::from(x)).sum();
                 prop_assert!(square <= i128::from(scoring.parts()) * i128::from(weight) * i128::from(weight));
             }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn two_rows_are_never_further_apart_than_stated(
+            predictions in [number(), number()], labels in [number(), number()], losses in [number(), number()],
+            weight in 1u32..1 << 24
+        ) {
+            for scoring in ALL {
+                let of = |k: usize| scored(scoring, f64::from(weight), predictions[k], labels[k], losses[k]);
+                let square: i128 = of(0).iter().zip(of(1)).map(|(&a, b)| i128::from(a - b) * i128::from(a - b)).sum();
+                prop_assert!(square <= i128::from(scoring.apart()) * i128::from(weight) * i128::from(weight));
+            }
+        }
+    }
+
+    #[test]
+    fn two_rows_are_as_far_apart_as_they_can_be() {
+        // Right without a loss against wrong with all of it; for a quantile far above against far below.
+        let labels = [(9.0, 1.0, 0.0), (-9.0, 1.0, 9.0)];
+        let (number, quantile) = ([(0.0, 0.0, 0.0), (9.0, -9.0, 9.0)], [(0.0, 9.0, 0.0), (0.0, -9.0, 0.0)]);
+        let worst = [
+            labels,
+            labels,
+            [(3.0, 3.0, 0.0), (3.0, 2.0, 9.0)],
+            number,
+            quantile,
+            [(1.0, 1.0, 0.0), (30.0, 1.0, 99.0)],
+        ];
+        for (scoring, pair) in ALL.into_iter().zip(worst) {
+            let [a, b] = pair.map(|(prediction, label, loss)| scored(scoring, 1000.0, prediction, label, loss));
+            let square: i64 = a.iter().zip(&b).map(|(x, y)| (x - y) * (x - y)).sum();
+            let null = scoring.parts() as i64;
+            // A null row in the place of another may be the worse.
+            assert_eq!((square / 1_000_000).max(null), scoring.apart() as i64, "{scoring:?}");
+            assert!(square == 1_000_000 * [4, 4, 2, 2, 3, 2][ALL.iter().position(|it| *it == scoring).unwrap()]);
         }
     }
 

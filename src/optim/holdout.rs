@@ -17,8 +17,9 @@ const TARGET_BITS: f64 = 20.0;
 /// One release of scores on rows that took no part in training.
 ///
 /// # Privacy
-/// One Gaussian release of a vector whose norm is bounded row by row, see [`Scoring`]. The hold-out is drawn without a
-/// look at the rows, so its releases compose with those of training like any others.
+/// One Gaussian release of a vector whose norm is bounded row by row, see [`Scoring::parts`], and under replace-one of vectors
+/// whose difference is, see [`Scoring::apart`]. The hold-out is drawn without a look at the rows, so a row is in one part
+/// whatever stands in it, and the releases of both compose like any others.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HoldoutPlan {
     loss: Objective,
@@ -37,7 +38,11 @@ impl HoldoutPlan {
     /// When the share is too small or too large for the integer grid.
     pub fn new(loss: Objective, adjacency: Adjacency, rho: f64, noise: NoiseLaw) -> Fallible<Self> {
         let scoring = scoring_of(loss);
-        let reach = (scoring.parts() as f64).sqrt() * adjacency.sum_sensitivity(1) as f64;
+        let moved = match adjacency {
+            Adjacency::AddRemove => scoring.parts(),
+            Adjacency::ReplaceOne => scoring.apart(),
+        };
+        let reach = (moved as f64).sqrt();
         let per_scale = (2.0 * rho).sqrt() / reach;
         let log2_scale = (TARGET_BITS - per_scale.log2()).floor().clamp(0.0, f64::from(MAX_LOG2_SCALE)) as u32;
         let weight = (per_scale * 2f64.powi(log2_scale as i32) * (1.0 - 1e-6)).floor();

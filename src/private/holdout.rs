@@ -78,8 +78,8 @@ impl PrivateDataset {
     /// Sums that measure the predictions of public coefficients for a public loss, see [`crate::kernel::score_sum`].
     ///
     /// # Privacy
-    /// A row's vector has norm at most `weight sqrt(parts)`, a public number: the l2 sensitivity under add-remove, doubled
-    /// under replace-one.
+    /// A row's vector has norm at most `weight sqrt(parts)`, a public number: the l2 sensitivity under add-remove. Vectors of
+    /// two rows differ by no more, see [`crate::kernel::Scoring::apart`], so it is that under replace-one, too.
     ///
     /// # Errors
     /// When rows in a file cannot be read.

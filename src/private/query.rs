@@ -149,6 +149,16 @@ impl Planned {
         };
         inner && self.charge.sensitivity() == self.query.sensitivity(adjacency) && self.query.fits(&self.charge)
     }
+
+    /// As [`Planned::is_exact`], or for the larger sensitivity that an earlier version paid for: recorded then, true still.
+    pub fn is_recorded(&self, adjacency: Adjacency) -> bool {
+        let inner = match &self.query {
+            Query::BestRun { candidates } => candidates.iter().flatten().all(|planned| planned.is_recorded(adjacency)),
+            _ => true,
+        };
+        let (paid, earlier) = (self.charge.sensitivity(), self.query.earlier_sensitivity(adjacency));
+        inner && (paid == self.query.sensitivity(adjacency) || Some(paid) == earlier) && self.query.fits(&self.charge)
+    }
 }
 
 impl Planned {
@@ -188,8 +198,11 @@ impl Query {
                 }
             }
             Query::Scores { scoring, weight } => {
-                let square = u128::from(*weight) * u128::from(*weight) * u128::from(scoring.parts());
-                adjacency.sum_sensitivity(small(root_up(square)))
+                let moved = match adjacency {
+                    Adjacency::AddRemove => scoring.parts(),
+                    Adjacency::ReplaceOne => scoring.apart(),
+                };
+                small(root_up(u128::from(*weight) * u128::from(*weight) * u128::from(moved)))
             }
             Query::ClippedSum { bound: reach } | Query::Direction { reach } => adjacency.sum_sensitivity(*reach),
             // Blocks and batches have public sizes, so their plans say nothing about added or removed rows.
@@ -224,6 +237,18 @@ impl Query {
             Query::Intervals { weight, .. } => adjacency.sum_sensitivity(*weight),
             Query::Vocabulary { weight } => vocabulary_sensitivity(*weight, adjacency),
             Query::Distance { weight } => *weight,
+        }
+    }
+
+    /// The larger sensitivity by which earlier versions charged the same query; `None` where there was none.
+    ///
+    /// Scores under replace-one were charged like any sum, for one vector that leaves and one that enters.
+    fn earlier_sensitivity(&self, adjacency: Adjacency) -> Option<u64> {
+        match self {
+            Query::Scores { .. } if adjacency == Adjacency::ReplaceOne => {
+                Some(adjacency.sum_sensitivity(self.sensitivity(Adjacency::AddRemove)))
+            }
+            _ => None,
         }
     }
 

@@ -54,7 +54,7 @@ pub(super) fn check_releases(facts: &Facts) -> Fallible<()> {
             return Err(damaged("records more releases than a run can make"));
         }
         let planned = Planned { charge: charge.clone(), query: query.clone() };
-        if !planned.is_exact(facts.adjacency) {
+        if !planned.is_recorded(facts.adjacency) {
             return Err(damaged("a sensitivity does not follow from its query and the adjacency"));
         }
         query.check()?;
