@@ -8,8 +8,7 @@ use clap::Args;
 use super::coefficients;
 use super::output::{print, print_json};
 use crate::error::{Error, Fallible};
-use crate::num::round::{decimal_down, decimal_up};
-use crate::privacy::Adjacency;
+use crate::num::round::decimal_down;
 use crate::text::visible;
 use crate::train::{Guarantee, ModelFile, Statement};
 
@@ -50,19 +49,17 @@ pub(super) fn plain_statement(statement: &Statement) -> String {
     let facts = &statement.facts;
     let guarantee = &statement.guarantee;
     let mut page = format!("Data set \"{}\": {}\n\n", visible(&facts.dataset), visible(&statement.statement));
-    if statement.dp {
-        let change = match facts.adjacency {
-            Adjacency::AddRemove => "with any single row as without it",
-            Adjacency::ReplaceOne => "with any single row as with another in its place",
-        };
-        page.push_str(&format!(
-            "In plain words: whatever someone looks for in what was released, even knowing all other rows, they find it \
-             nearly as often {change}: at most {} times as often, plus a probability of {}.\n\n",
-            decimal_up(guarantee.epsilon.parse::<f64>().map_or(f64::INFINITY, f64::exp).next_up(), 4),
-            guarantee.delta
-        ));
+    if let Some(words) = statement.in_plain_words() {
+        page.push_str(&format!("In plain words: {words}\n\n"));
     }
-    let rows = [
+    let (rho, epsilon) = match statement.dp {
+        true => (guarantee.rho_upper.clone(), epsilons(guarantee)),
+        false => {
+            let otherwise = format!("without that it would be {} at delta {}", guarantee.epsilon, guarantee.delta);
+            ("none".into(), format!("none: NOT PRIVATE, see above; {otherwise}"))
+        }
+    };
+    let mut rows = vec![
         ("model", format!("{}, {} coefficients", facts.model.words(), facts.dimension)),
         (
             "algorithm",
@@ -73,8 +70,11 @@ pub(super) fn plain_statement(statement: &Statement) -> String {
                 statement.mechanism.sampling
             ),
         ),
-        ("rho", guarantee.rho_upper.clone()),
-        ("epsilon", epsilons(guarantee)),
+    ];
+    rows.extend(facts.tuned().map(|tuned| ("chosen", tuned.to_string())));
+    rows.extend([
+        ("rho", rho),
+        ("epsilon", epsilon),
         ("adjacency", facts.adjacency.to_string()),
         (
             "noise",
@@ -93,7 +93,7 @@ pub(super) fn plain_statement(statement: &Statement) -> String {
                 .as_ref()
                 .map_or("none".into(), |ledger| format!("entry {}, run {}", ledger.position.sequence, ledger.run)),
         ),
-    ];
+    ]);
     for (name, value) in rows {
         page.push_str(&format!("{name:10} {}\n", visible(&value)));
     }

@@ -34,10 +34,10 @@ pub use load::{
 pub use log::LogEntry;
 pub use model::{Coefficient, Feature, LARGEST_MODEL, ModelFile, Target};
 pub use plan::{Plan, Planner};
-pub use predict::{Predictions, predict};
+pub use predict::{Predictions, predict, predict_keeping};
 pub use predict_table::predict_table;
 pub use rehearse::Rehearsal;
 pub use run::{Trained, train, train_from};
-pub use statement::{Facts, Guarantee, LedgerFacts, MOST_COSTLY, ReleaseFacts, Statement};
+pub use statement::{Facts, Guarantee, LedgerFacts, MOST_COSTLY, ReleaseFacts, Statement, Tuning};
 pub use tune::{Candidate, DEFAULT_GRID};
 pub use verify::{Check, Evidence, MOST_LOG_LINES, Verified, verify};

@@ -305,18 +305,31 @@ fn a_seeded_run_that_claims_secret_noise_is_found_with_the_ledger() {
 }
 
 #[test]
-fn every_statement_names_the_threat_model_and_those_that_do_not_yet_are_still_verified() {
+fn every_statement_says_who_is_trusted_and_those_that_named_a_page_or_nothing_are_still_verified() {
     let folder = Folder::with("fair");
     folder.succeed("train fair.csv --epsilon 1 --steps 5");
     let shown =
         folder.succeed("statement fair.model.json").stdout + &folder.succeed("statement fair.model.json --json").stdout;
-    assert_eq!(shown.matches("docs/threat-model.md").count(), 2, "{shown}");
+    assert_eq!(shown.matches("trusted are those who hold the rows").count(), 2, "{shown}");
+    // Whoever holds a statement may hold nothing else.
+    assert!(![".md", "docs/", "http"].iter().any(|page| shown.contains(page)), "{shown}");
     let mut model = ModelFile::read(&folder.path("fair.model.json")).unwrap();
-    [model.statement, _] = Statement::earlier(&model.statement.facts).unwrap();
-    assert!(!model.to_json().contains("threat-model"));
+    let earlier = Statement::earlier(&model.statement.facts).unwrap();
+    assert_eq!(earlier.iter().filter(|it| it.limits.iter().any(|limit| limit.contains(".md"))).count(), 1);
+    let present = model.statement.clone();
+    for statement in earlier {
+        assert!(statement != present);
+        model.statement = statement;
+        model.digest = model.expected_digest();
+        folder.write("earlier.json", model.to_json());
+        folder.succeed("verify earlier.json");
+        // Today's words for what is printed, whoever wrote the file.
+        assert!(folder.succeed("statement earlier.json").stdout.contains("In plain words: "));
+    }
+    model.statement.limits.pop();
     model.digest = model.expected_digest();
     folder.write("earlier.json", model.to_json());
-    folder.succeed("verify earlier.json");
+    assert_eq!(folder.run("verify earlier.json").code, Some(1));
 }
 
 /// Models of earlier releases claim a perturbed objective by Renyi divergences, which promise less.
@@ -327,7 +340,7 @@ fn a_statement_by_renyi_divergences_still_holds_and_nothing_below_the_profile_do
     let mut model = ModelFile::read(&folder.path("fair.model.json")).unwrap();
     let present = model.statement.guarantee.clone();
     assert!(present.epsilon_pld.as_ref() == Some(&present.epsilon) && present.epsilon_rdp > present.epsilon_pld);
-    [_, model.statement] = Statement::earlier(&model.statement.facts).unwrap();
+    model.statement = Statement::earlier(&model.statement.facts).unwrap().pop().unwrap();
     assert_eq!(Some(&model.statement.guarantee.epsilon), present.epsilon_rdp.as_ref());
     model.digest = model.expected_digest();
     folder.write("earlier.json", model.to_json());

@@ -122,6 +122,10 @@ fn a_seeded_run_is_marked_not_private_everywhere_and_still_charged() {
     let folder = Folder::with("fair");
     let printed = folder.succeed("train fair.csv --epsilon 1 --seed 5");
     assert!(printed.stdout.contains("NOT PRIVATE") && !printed.stdout.contains("differential privacy"));
+    // No number stands there as if it held.
+    let line = |name: &str| printed.stdout.lines().find(|line| line.split_whitespace().next() == Some(name)).unwrap();
+    assert!(line("epsilon").contains("none: NOT PRIVATE") && line("rho").ends_with("none"), "{printed:?}");
+    assert!(!printed.stdout.contains("exact,") && !printed.stdout.contains("In plain words"), "{printed:?}");
     let model = folder.json("fair.model.json");
     assert_eq!(model["statement"]["dp"], false);
     assert!(model["statement"]["reasons_not_dp"][0].as_str().unwrap().contains("seed"));

@@ -122,6 +122,7 @@ pub(super) fn summary(finished: &Finished, out: &Path, log: &Path) -> serde_json
         "sigma": statement.mechanism.sigma,
         "clip": statement.mechanism.clip_norm,
         "settings": facts.settings,
+        "chosen": facts.tuned().map(|tuned| tuned.chosen),
         "dimension": facts.dimension,
         "evaluation": trained.model.evaluation,
         "releases": last.as_ref().map_or(0, |entry| entry.release),

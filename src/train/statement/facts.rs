@@ -11,7 +11,7 @@ use crate::accounting::Conversion;
 use crate::data::SchemaRelease;
 use crate::error::Fallible;
 use crate::ledger::{Cap, ExactRho, Position};
-use crate::optim::Record;
+use crate::optim::{Record, TUNED};
 use crate::privacy::{Adjacency, Charge, Delta, NoiseLaw};
 use crate::private::Query;
 use crate::train::config::{Algorithm, is_large};
@@ -127,6 +127,23 @@ impl LedgerFacts {
     }
 }
 
+/// How candidates were tried and which of them won; released with the model.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tuning {
+    /// The choices that set the winner apart.
+    pub chosen: String,
+    /// Number of candidates.
+    pub candidates: usize,
+    /// How often they were run.
+    pub runs: String,
+}
+
+impl std::fmt::Display for Tuning {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}, of {} candidates: {}", self.chosen, self.candidates, self.runs)
+    }
+}
+
 impl Facts {
     pub(in crate::train) fn new(
         plan: &Plan,
@@ -196,6 +213,14 @@ impl Facts {
     pub(super) fn conversion(&self) -> Conversion {
         let gaussian = self.releases.iter().all(|release| release.charge.is_gaussian());
         official_conversion(if gaussian { NoiseLaw::FlooredNormal } else { NoiseLaw::DiscreteGaussian })
+    }
+
+    /// What `--tune` chose among which candidates; `None` where nothing was tuned.
+    pub fn tuned(&self) -> Option<Tuning> {
+        let tuned = self.settings.get(TUNED)?;
+        let text = |key: &str| tuned.get(key).and_then(Value::as_str).map(String::from);
+        let candidates = tuned.get("candidates").and_then(Value::as_array).map_or(0, Vec::len);
+        Some(Tuning { chosen: text("chosen")?, candidates, runs: text("runs")? })
     }
 
     /// Whether a cost is no rho, so that together they are no zCDP.

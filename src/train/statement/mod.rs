@@ -16,6 +16,7 @@ mod guarantee;
 mod mechanism;
 mod scope;
 mod setting;
+mod words;
 
 use serde::{Deserialize, Serialize};
 
@@ -28,7 +29,7 @@ use crate::privacy::{Adjacency, Delta, add_deltas, total_rho};
 pub use check::MOST_COSTLY;
 use check::check_releases;
 pub(super) use check::states_its_cost;
-pub use facts::{Facts, LedgerFacts, ReleaseFacts};
+pub use facts::{Facts, LedgerFacts, ReleaseFacts, Tuning};
 pub use guarantee::Guarantee;
 use mechanism::MechanismPart;
 use scope::ScopeOfUse;
@@ -37,7 +38,15 @@ use setting::{Definition, Setting};
 /// Name and version of the statement format.
 const SCHEMA: &str = "rhograd-statement/1";
 
-/// Where to read what the guarantee rests on.
+/// What the guarantee rests on.
+const TRUST: &str = "trusted are those who hold the rows, their machine with its random numbers and, where rows are on several \
+     machines, all of these; everybody else may know or choose all other rows and the settings and have unlimited time";
+
+/// What belongs to the custodian.
+const NOT_RELEASED: &str = "covers what is released: predictions and evaluations on private rows, caches, checkpoints and what \
+     goes to standard error are as private as the rows";
+
+/// What stood in the place of both: a page that whoever reads a statement may not have.
 const THREAT_MODEL: &str = "who is trusted, who attacks and what else is out of scope: docs/threat-model.md of rhograd";
 
 /// Significant digits of upward-rounded numbers.
@@ -92,27 +101,34 @@ impl Statement {
         // Before anything is computed from numbers that a file may have made up.
         check_releases(&facts)?;
         let limits = limits(&facts)?;
-        Self::with(facts, Guarantee::of, limits)
+        let guarantee = Guarantee::of(&facts)?;
+        Self::with(facts, guarantee, limits)
     }
 
     /// The statements that earlier versions of the program computed from the same facts: true still, and of files that are
     /// still to be verified.
     ///
-    /// The first did not name the threat model. The second also claimed a perturbed objective by Renyi divergences alone,
-    /// which promise less.
+    /// The last of them named a page for what is trusted. Those before did not name it. The first also claimed a perturbed
+    /// objective by Renyi divergences alone, which promise less.
     ///
     /// # Errors
     /// As [`Statement::new`].
-    pub fn earlier(facts: &Facts) -> Fallible<[Self; 2]> {
+    pub fn earlier(facts: &Facts) -> Fallible<Vec<Self>> {
         check_releases(facts)?;
-        let mut limits = limits(facts)?;
-        limits.retain(|limit| limit != THREAT_MODEL);
-        let unlinked = Self::with(facts.clone(), Guarantee::of, limits.clone())?;
-        Ok([unlinked, Self::with(facts.clone(), Guarantee::without_profile, limits)?])
+        let mut unlinked = limits(facts)?;
+        let place = unlinked.iter().position(|limit| limit == TRUST);
+        unlinked.retain(|limit| limit != TRUST && limit != NOT_RELEASED);
+        let mut linked = unlinked.clone();
+        linked.insert(place.unwrap_or_default(), THREAT_MODEL.into());
+        let guarantee = Guarantee::of(facts)?;
+        Ok(vec![
+            Self::with(facts.clone(), guarantee.clone(), linked)?,
+            Self::with(facts.clone(), guarantee, unlinked.clone())?,
+            Self::with(facts.clone(), Guarantee::without_profile(facts)?, unlinked)?,
+        ])
     }
 
-    fn with(facts: Facts, guarantee: fn(&Facts) -> Fallible<Guarantee>, limits: Vec<String>) -> Fallible<Self> {
-        let guarantee = guarantee(&facts)?;
+    fn with(facts: Facts, guarantee: Guarantee, limits: Vec<String>) -> Fallible<Self> {
         let faults = facts.faults();
         Ok(Statement {
             schema: SCHEMA.into(),
@@ -161,7 +177,8 @@ fn limits(facts: &Facts) -> Fallible<Vec<String>> {
         "protects rows, not persons with several rows".to_string(),
         "timing and memory of the training host are out of scope".to_string(),
         "holds only if the schema, the row count and the settings were not chosen by looking at the rows".to_string(),
-        THREAT_MODEL.to_string(),
+        TRUST.to_string(),
+        NOT_RELEASED.to_string(),
     ];
     if let Some(release) = &facts.released_schema {
         limits[2] =
