@@ -80,7 +80,7 @@ fn main() -> Fallible<()> {
     let loaded = load_with(&config, schema, &file, &|_, _| Ok(()), &FadingSteps::plan)?;
     let (trained, _) = train(loaded, &mut Ledger::in_memory()?, NoiseSource::from_os()?, &mut |_| Ok(()))?;
     println!("{}", trained.model.statement.statement);
-    if let Metrics::Label { accuracy, auc, .. } = evaluate(&trained.model, &file)? {
+    if let Metrics::Label { accuracy, auc: Some(auc), .. } = evaluate(&trained.model, &file)? {
         println!("custodian-only: accuracy {accuracy:.3}, AUC {auc:.3} on the training file");
     }
     Ok(())

@@ -186,7 +186,7 @@ fn score(algorithm: Algorithm, adjacency: Adjacency, path: &Path, schema: &Schem
     let (trained, mut paid) = train(loaded, &mut Ledger::in_memory().unwrap(), noise, &mut |_| Ok(())).unwrap();
     assert!(paid.permit().is_err(), "every paid release was made");
     match evaluate(&trained.model, &file).unwrap() {
-        Metrics::Label { auc, .. } => auc,
+        Metrics::Label { auc, .. } => auc.unwrap(),
         Metrics::Number { r2, .. } => r2,
         Metrics::Classes { .. } => unreachable!("two labels"),
     }

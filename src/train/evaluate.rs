@@ -20,8 +20,8 @@ pub enum Metrics {
         rows: u64,
         /// Share of rows whose more probable label, or the label on whose side the score lies, is right.
         accuracy: f64,
-        /// Area under the ROC curve.
-        auc: f64,
+        /// Area under the ROC curve; absent where all rows have one label, for which there is none.
+        auc: Option<f64>,
         /// Mean negative log-likelihood; absent for scores, which are no probabilities.
         #[serde(skip_serializing_if = "Option::is_none")]
         log_loss: Option<f64>,
@@ -138,12 +138,11 @@ fn class_metrics(rows: &[(&[f64], f64)]) -> Metrics {
     Metrics::Classes { rows: rows.len() as u64, accuracy: right / n, log_loss: loss / n, majority }
 }
 
-/// Probability that a random positive scores above a random negative, ties counting half; 1/2 when a
-/// class is absent.
-fn auc(pairs: &[(f64, f64)], positives: f64) -> f64 {
+/// Probability that a random positive scores above a random negative, ties counting half; `None` where there are not both.
+fn auc(pairs: &[(f64, f64)], positives: f64) -> Option<f64> {
     let negatives = pairs.len() as f64 - positives;
     if positives == 0.0 || negatives == 0.0 {
-        return 0.5;
+        return None;
     }
     let mut sorted = pairs.to_vec();
     sorted.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -155,7 +154,7 @@ fn auc(pairs: &[(f64, f64)], positives: f64) -> f64 {
         wins += here * (below + others / 2.0);
         below += others;
     }
-    wins / (positives * negatives)
+    Some(wins / (positives * negatives))
 }
 
 fn number_metrics(pairs: &[(f64, f64)], kind: ModelKind) -> Metrics {
@@ -197,9 +196,9 @@ mod tests {
     #[test]
     fn auc_counts_pairs() {
         let pairs = [(0.1, 0.0), (0.4, 0.0), (0.35, 1.0), (0.8, 1.0)];
-        assert_eq!(auc(&pairs, 2.0), 0.75);
-        assert_eq!(auc(&[(0.5, 0.0), (0.5, 1.0)], 1.0), 0.5);
-        assert_eq!(auc(&[(0.5, 1.0)], 1.0), 0.5);
+        assert_eq!(auc(&pairs, 2.0), Some(0.75));
+        assert_eq!(auc(&[(0.5, 0.0), (0.5, 1.0)], 1.0), Some(0.5));
+        assert_eq!((auc(&[(0.5, 1.0)], 1.0), auc(&[(0.5, 0.0)], 0.0)), (None, None));
     }
 
     #[test]

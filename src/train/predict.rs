@@ -16,12 +16,40 @@ pub struct Predictions {
     outputs: usize,
     values: Vec<f64>,
     present: Vec<bool>,
+    kept: Kept,
+}
+
+/// Cells of columns that were copied, row by row, as one text with the end of each.
+#[derive(Default)]
+struct Kept {
+    columns: usize,
+    text: String,
+    ends: Vec<usize>,
+}
+
+impl Kept {
+    fn push(&mut self, cell: &[u8]) {
+        self.text.push_str(&String::from_utf8_lossy(cell));
+        self.ends.push(self.text.len());
+    }
+
+    fn append(&mut self, other: &Kept) {
+        let start = self.text.len();
+        self.text.push_str(&other.text);
+        self.ends.extend(other.ends.iter().map(|end| start + end));
+    }
+
+    /// The cell in a place counted over all rows.
+    fn cell(&self, place: usize) -> &str {
+        let start = place.checked_sub(1).and_then(|before| self.ends.get(before)).copied().unwrap_or(0);
+        self.ends.get(place).and_then(|&end| self.text.get(start..end)).unwrap_or_default()
+    }
 }
 
 impl Predictions {
     /// Predictions of which every one is there.
     pub(super) fn whole(outputs: usize, values: Vec<f64>) -> Self {
-        Predictions { outputs, present: vec![true; values.len() / outputs], values }
+        Predictions { outputs, present: vec![true; values.len() / outputs], values, kept: Kept::default() }
     }
 
     /// Numbers in an item.
@@ -41,6 +69,11 @@ impl Predictions {
     pub fn rows(&self) -> impl Iterator<Item = Option<&[f64]>> {
         self.values.chunks_exact(self.outputs).zip(&self.present).map(|(values, &there)| there.then_some(values))
     }
+
+    /// The cells of a line in the columns that were kept, in their order; empty where the line is no record.
+    pub fn kept(&self, line: usize) -> impl Iterator<Item = &str> {
+        (0..self.kept.columns).map(move |column| self.kept.cell(line * self.kept.columns + column))
+    }
 }
 
 /// Applies a model to every line of a file that has the model's feature columns.
@@ -48,27 +81,41 @@ impl Predictions {
 /// # Errors
 /// When the file lacks a column.
 pub fn predict(model: &ModelFile, file: &CsvFile) -> Fallible<Predictions> {
+    predict_keeping(model, file, &[])
+}
+
+/// As [`predict`], with a copy of the cells of some columns of the file, such as identifiers.
+///
+/// # Errors
+/// When the file lacks a column.
+pub fn predict_keeping(model: &ModelFile, file: &CsvFile, columns: &[String]) -> Fallible<Predictions> {
     let predictor = Predictor::new(model, file)?;
+    let places = columns.iter().map(|name| file.column(name)).collect::<Fallible<Vec<usize>>>()?;
     let (mut values, mut present) = (Vec::new(), Vec::new());
+    let mut kept = Kept { columns: columns.len(), ..Kept::default() };
     file.scan(1, |blocks, _| {
-        let parts: Vec<(Vec<f64>, Vec<bool>)> = blocks
+        let parts: Vec<(Vec<f64>, Vec<bool>, Kept)> = blocks
             .par_iter()
             .map(|block| {
                 let (mut fields, mut values, mut present) = (file.fields(), Vec::new(), Vec::new());
+                let mut kept = Kept::default();
                 for line in block.lines() {
                     fields.split(line);
-                    present.push(predictor.predict(&fields, &mut values));
+                    let there = predictor.predict(&fields, &mut values);
+                    present.push(there);
+                    places.iter().for_each(|&place| kept.push(if there { fields.get(place) } else { b"" }));
                 }
-                (values, present)
+                (values, present, kept)
             })
             .collect();
-        for (more, there) in parts {
+        for (more, there, cells) in parts {
             values.extend(more);
             present.extend(there);
+            kept.append(&cells);
         }
         Ok(())
     })?;
-    Ok(Predictions { outputs: model.target.outputs(), values, present })
+    Ok(Predictions { outputs: model.target.outputs(), values, present, kept })
 }
 
 /// The coefficients of one category by value, and of every other text.

@@ -52,7 +52,7 @@ fn a_support_vector_machine_scores() {
     let model = trained(&folder, "fair", "--model svm");
     assert_eq!(model["model"], serde_json::json!({"svm": {"width": 0.5}}));
     let predicted = folder.succeed("predict m.model.json fair.csv");
-    assert!(predicted.stdout.starts_with("score\n") && predicted.stdout.contains('-'));
+    assert!(predicted.stdout.starts_with("label,score\n") && predicted.stdout.contains('-'));
     let metrics = folder.succeed("evaluate m.model.json fair.csv --json").json();
     assert!(metrics["log_loss"].is_null() && metrics["auc"].as_f64().unwrap() > 0.6, "{metrics}");
 }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::support::{Folder, number};
+use super::support::{Folder, HEADER, SCHEMA, number, rows};
 
 fn log_entries(folder: &Folder, name: &str) -> Vec<Value> {
     folder.text(name).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
@@ -110,15 +110,19 @@ fn verify_finds_a_ledger_that_was_rolled_back() {
 }
 
 #[test]
-fn predict_gives_one_probability_per_row() {
+fn predict_gives_a_label_and_a_probability_per_row() {
     let folder = Folder::with("fair");
     folder.succeed("train fair.csv --epsilon 1");
     let outcome = folder.succeed("predict fair.model.json fair.csv");
     let mut lines = outcome.stdout.lines();
-    assert_eq!(lines.next(), Some("probability"));
-    let values: Vec<f64> = lines.map(|line| line.parse().unwrap()).collect();
+    assert_eq!(lines.next(), Some("label,probability"));
+    let values: Vec<(&str, f64)> = lines
+        .map(|line| line.split_once(',').unwrap())
+        .map(|(label, probability)| (label, probability.parse().unwrap()))
+        .collect();
     assert_eq!(values.len(), 6366);
-    assert!(values.iter().all(|p| *p > 0.0 && *p < 1.0));
+    assert!(values.iter().all(|(label, p)| *p > 0.0 && *p < 1.0 && *label == if *p >= 0.5 { "1" } else { "not 1" }));
+    assert!(["1", "not 1"].iter().all(|label| values.iter().any(|(it, _)| it == label)));
     let silent = folder.succeed("predict fair.model.json fair.csv --out predictions.csv");
     assert_eq!(silent.stdout, "");
     assert_eq!(folder.text("predictions.csv"), outcome.stdout);
@@ -135,10 +139,63 @@ fn predict_keeps_its_lines_in_step_with_a_file_that_has_broken_lines() {
     let outcome = folder.succeed("predict fair.model.json new.csv");
     let cells: Vec<&str> = outcome.stdout.lines().collect();
     assert_eq!(cells.len(), 5);
-    assert_eq!(cells[2], "");
+    assert_eq!(cells[2], ",");
     let whole = folder.succeed("predict fair.model.json fair.csv");
     let expected: Vec<&str> = whole.stdout.lines().collect();
     assert_eq!([cells[1], cells[3], cells[4]], [expected[1], expected[2], expected[3]]);
+    let kept = folder.succeed("predict fair.model.json new.csv --keep age --keep children").stdout;
+    let kept: Vec<&str> = kept.lines().collect();
+    assert_eq!((kept[0], kept[2]), ("age,children,label,probability", ",,,"));
+    for (line, (whole, record)) in [(1, (cells[1], lines[1])), (3, (cells[3], lines[3])), (4, (cells[4], lines[4]))] {
+        let record: Vec<&str> = record.split(',').collect();
+        assert_eq!(kept[line], format!("{},{},{whole}", record[1], record[3]));
+    }
+}
+
+#[test]
+fn identifiers_are_copied_as_they_stand() {
+    let folder = Folder::new();
+    folder.write("trial.csv", rows(300));
+    folder.write("trial.schema.json", SCHEMA);
+    folder.succeed("train trial.csv --epsilon 5 --out m.json");
+    let header = HEADER.trim_end();
+    assert_eq!(header, "x,z,c,note,y");
+    folder.write("new.csv", format!("id,{header}\n\"Li, A\",1,0,u,a,yes\n  7 ,2,0.5,v,b,no\n,3,0,w,c,no\n"));
+    let page = folder.succeed("predict m.json new.csv --keep id").stdout;
+    let lines: Vec<&str> = page.lines().collect();
+    assert_eq!(lines[0], "id,label,probability");
+    for (line, start) in lines[1..].iter().zip(["\"Li, A\",", "7,", ","]) {
+        let rest = line.strip_prefix(start).unwrap_or_else(|| panic!("{line:?} lacks {start:?}"));
+        // Both labels are declared, so the other one has a name.
+        let (label, probability) = rest.split_once(',').unwrap();
+        assert_eq!(label, if probability.parse::<f64>().unwrap() >= 0.5 { "yes" } else { "no" });
+    }
+    for (arguments, needles) in
+        [("--keep who", vec!["new.csv:1", "\"who\""]), ("--keep probability", vec!["lacks this column"])]
+    {
+        let outcome = folder.run(&format!("predict m.json new.csv {arguments}"));
+        assert_eq!((outcome.code, outcome.stdout.as_str()), (Some(2), ""), "{outcome:?}");
+        assert!(needles.iter().all(|needle| outcome.stderr.contains(needle)), "{outcome:?}");
+    }
+    folder.edit("new.csv", "id,x", "label,x");
+    let outcome = folder.run("predict m.json new.csv --keep label");
+    assert!(outcome.code == Some(2) && outcome.stderr.contains("--keep"), "{outcome:?}");
+}
+
+#[test]
+fn a_file_of_one_label_has_no_area_under_the_curve() {
+    let folder = Folder::with("fair");
+    folder.succeed("train fair.csv --epsilon 1");
+    let text = folder.text("fair.csv");
+    for label in ["0", "1"] {
+        let of_label = text.lines().enumerate().filter(|(at, line)| *at == 0 || line.ends_with(&format!(",{label}")));
+        let lines: Vec<&str> = of_label.map(|(_, line)| line).take(40).collect();
+        folder.write("one.csv", lines.join("\n"));
+        let metrics = folder.succeed("evaluate fair.model.json one.csv --json").json();
+        assert!(metrics["auc"].is_null() && metrics["accuracy"].is_f64(), "{metrics}");
+        let page = folder.succeed("evaluate fair.model.json one.csv").stdout;
+        assert!(page.contains("auc       undefined: all rows have one label"), "{page}");
+    }
 }
 
 #[test]
@@ -183,6 +240,44 @@ fn the_statement_says_what_is_guaranteed_and_what_is_not() {
     for name in ["rate_marriage", "occupation = 6", "occupation_husb = 1", "(intercept)"] {
         assert!(full.contains(name), "{name}: {full}");
     }
+}
+
+#[test]
+fn plain_words_follow_epsilon() {
+    let folder = Folder::with("fair");
+    let mut factors = Vec::new();
+    for (epsilon, said, unsaid) in [
+        ("0.1", vec!["nearly as often", "at most 1.106 times"], vec!["weak", "next to none"]),
+        ("1", vec!["at most 2.719 times as often with", "at most 73.11%"], vec!["nearly", "weak", "next to none"]),
+        ("3", vec!["at most 20.09 times", "weak protection"], vec!["nearly", "next to none"]),
+        ("8", vec!["at most 2981 times", "next to none"], vec!["nearly"]),
+        ("1000", vec!["more than a million times", "at most 100%", "next to none"], vec!["nearly", "inf"]),
+    ] {
+        let page = folder
+            .succeed(&format!("train fair.csv --epsilon {epsilon} --steps 3 --no-ledger --out m{epsilon}.json"))
+            .stdout;
+        let words = page.lines().find(|line| line.starts_with("In plain words")).unwrap();
+        assert!(said.iter().all(|it| words.contains(it)), "{epsilon}: {words}");
+        assert!(!unsaid.iter().any(|it| words.contains(it)), "{epsilon}: {words}");
+        factors.push(words.to_owned());
+    }
+    factors.dedup();
+    assert_eq!(factors.len(), 5);
+}
+
+#[test]
+fn a_tuned_run_says_who_won() {
+    let folder = Folder::with("fair");
+    let page = folder.succeed("train fair.csv --epsilon 1 --tune=algorithm=whitened,dp-gd;steps=4,5,6").stdout;
+    let stated = folder.json("fair.model.json")["statement"]["facts"]["settings"]["tuned"].clone();
+    let chosen = stated["chosen"].as_str().unwrap();
+    let line = format!("chosen     {chosen}, of 6 candidates: {}", stated["runs"].as_str().unwrap());
+    assert!(page.lines().any(|it| it == line), "{line}: {page}");
+    assert!(folder.succeed("statement fair.model.json").stdout.contains(&line));
+    let json = folder.succeed("train fair.csv --epsilon 1 --tune=steps=4,5 --json --out j.json").json();
+    assert!(["steps=4", "steps=5"].contains(&json["chosen"].as_str().unwrap()), "{json}");
+    let untuned = folder.succeed("train fair.csv --epsilon 1 --json --out u.json").json();
+    assert!(untuned["chosen"].is_null() && untuned.get("chosen").is_some());
 }
 
 #[test]

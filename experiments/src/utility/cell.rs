@@ -68,7 +68,7 @@ impl Planned {
         let loaded = load(&self.config, self.schema.clone(), &CsvFile::open(&data.train)?, &|_, _| Ok(()))?;
         let (trained, _) = train(loaded, &mut Ledger::in_memory()?, noise(seed), &mut |_| Ok(()))?;
         Ok(match evaluate(&trained.model, &CsvFile::open(&data.test)?)? {
-            Metrics::Label { accuracy, auc, .. } => vec![accuracy, auc],
+            Metrics::Label { accuracy, auc, .. } => vec![accuracy, auc.unwrap_or(f64::NAN)],
             Metrics::Classes { accuracy, .. } => vec![accuracy],
             Metrics::Number { r2, .. } => vec![r2],
         })
