@@ -57,7 +57,7 @@ pub enum ErrorKind {
         cure: String,
     },
     /// The operating system refused to read or write.
-    #[error("{}: cannot {action}: {source}; {}", .path.display(), cure(source))]
+    #[error("{}: cannot {action}: {}; {}", .path.display(), said(source), cure(path, source))]
     Io {
         /// The file.
         path: PathBuf,
@@ -81,6 +81,8 @@ pub enum ErrorKind {
         path: PathBuf,
         /// What went wrong.
         problem: String,
+        /// Whether what was named is no ledger at all, so that nothing is wrong but the name.
+        absent: bool,
     },
     /// A computation did not reach a trustworthy answer.
     #[error("{what}: no trustworthy answer ({problem})")]
@@ -92,10 +94,19 @@ pub enum ErrorKind {
     },
 }
 
-/// What to do about a refusal of the operating system.
-fn cure(error: &std::io::Error) -> &'static str {
-    use std::io::ErrorKind::{FileTooLarge, QuotaExceeded, ReadOnlyFilesystem, StorageFull};
+/// What the operating system said, in its words where it has any.
+fn said(error: &std::io::Error) -> String {
     match error.kind() {
+        std::io::ErrorKind::NotFound => "no such file or folder".into(),
+        _ => error.to_string(),
+    }
+}
+
+/// What to do about a refusal of the operating system.
+fn cure(path: &Path, error: &std::io::Error) -> &'static str {
+    use std::io::ErrorKind::{FileTooLarge, NotFound, QuotaExceeded, ReadOnlyFilesystem, StorageFull};
+    match error.kind() {
+        NotFound if path == Path::new("-") => "- does not stand for standard input here: name a file, or /dev/stdin",
         StorageFull | QuotaExceeded | FileTooLarge => "make room or name a place that has some",
         ReadOnlyFilesystem => "name a place that can be written to",
         _ => "check the path and its permissions",
@@ -169,7 +180,22 @@ impl Error {
 
     /// A ledger that cannot be trusted or used.
     pub fn ledger(path: &Path, problem: impl Into<String>) -> Self {
-        ErrorKind::Ledger { path: path.to_owned(), problem: problem.into() }.into()
+        ErrorKind::Ledger { path: path.to_owned(), problem: problem.into(), absent: false }.into()
+    }
+
+    /// A path under which there is no ledger: bad input, not a ledger gone bad.
+    pub fn no_ledger(path: &Path, problem: impl Into<String>) -> Self {
+        ErrorKind::Ledger { path: path.to_owned(), problem: problem.into(), absent: true }.into()
+    }
+
+    /// The same refusal of a parameter under the name that the user typed; other kinds stay as they are.
+    pub fn named(mut self, typed: impl FnOnce(&str) -> Option<String>) -> Self {
+        if let ErrorKind::Parameter { name, .. } = &mut *self.0
+            && let Some(typed) = typed(name)
+        {
+            *name = typed;
+        }
+        self
     }
 
     /// A computation without a trustworthy answer.
@@ -180,7 +206,8 @@ impl Error {
     /// Exit code of the command line: 1 refused, 2 bad usage or input.
     pub fn exit_code(&self) -> u8 {
         match self.kind() {
-            ErrorKind::Refused { .. } | ErrorKind::Ledger { .. } | ErrorKind::Numerical { .. } => 1,
+            ErrorKind::Refused { .. } | ErrorKind::Ledger { absent: false, .. } | ErrorKind::Numerical { .. } => 1,
+            ErrorKind::Ledger { absent: true, .. } => 2,
             ErrorKind::Parameter { .. } | ErrorKind::Input { .. } | ErrorKind::Io { .. } => 2,
         }
     }
@@ -206,5 +233,25 @@ mod tests {
     #[test]
     fn refusals_exit_with_one() {
         assert_eq!(Error::refused("over", "wait").exit_code(), 1);
+        assert_eq!(Error::ledger(Path::new("l"), "is damaged").exit_code(), 1);
+        assert_eq!(Error::no_ledger(Path::new("l"), "does not exist").exit_code(), 2);
+    }
+
+    #[test]
+    fn a_missing_file_is_said_in_one_way() {
+        let missing = |path: &str, source| Error::io(Path::new(path), "read the data", source).to_string();
+        // One from the system, one that a library made of its kind alone.
+        for source in [std::io::Error::from_raw_os_error(2), std::io::ErrorKind::NotFound.into()] {
+            let text = missing("a.csv", source);
+            assert_eq!(text, "a.csv: cannot read the data: no such file or folder; check the path and its permissions");
+        }
+        assert!(missing("-", std::io::ErrorKind::NotFound.into()).contains("standard input"));
+    }
+
+    #[test]
+    fn a_parameter_is_named_as_it_was_typed() {
+        let refused = || Error::parameter("epsilon", "is -1", "use 1");
+        assert_eq!(refused().named(|name| Some(format!("--{name}"))).to_string(), "--epsilon: is -1; use 1");
+        assert_eq!(refused().named(|_| None).to_string(), refused().to_string());
     }
 }

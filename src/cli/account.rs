@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 use serde_json::{Map, Value, json};
 
+use super::arguments::as_flag;
 use super::calibrate::{self, CalibrateArguments};
 use super::curve::{self, CurveArguments};
 use super::eval::{self, EvalArguments};
@@ -64,8 +65,8 @@ pub(super) struct ConvertArguments {
 
 pub(super) fn run(command: &AccountCommand) -> Fallible<ExitCode> {
     let (answer, json) = match command {
-        AccountCommand::Convert(arguments) => (convert(arguments)?, arguments.json),
-        AccountCommand::Calibrate(arguments) => (calibrate::calibrate(arguments)?, arguments.json),
+        AccountCommand::Convert(arguments) => (convert(arguments).map_err(as_flag)?, arguments.json),
+        AccountCommand::Calibrate(arguments) => (calibrate::calibrate(arguments).map_err(as_flag)?, arguments.json),
         AccountCommand::Curve(arguments) => return curve::curve(arguments),
         AccountCommand::Eval(arguments) => return eval::eval(arguments),
     };

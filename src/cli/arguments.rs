@@ -9,7 +9,7 @@ use crate::data::Schema;
 use crate::error::{Error, Fallible};
 use crate::ledger::Ledger;
 use crate::preprocess::MemoryLimit;
-use crate::privacy::{Adjacency, Delta};
+use crate::privacy::{Adjacency, Delta, Epsilon, Rho};
 
 /// More threads than any machine this runs on has cores for.
 const MOST_THREADS: usize = 1024;
@@ -133,9 +133,36 @@ pub(super) fn same_file(a: &Path, b: &Path) -> bool {
     a == b || resolve(a).is_some_and(|a| Some(a) == resolve(b))
 }
 
+/// Names the flag in a refusal of what a flag said: `--epsilon` for `epsilon`, as it was typed.
+pub(super) fn as_flag(error: Error) -> Error {
+    const FLAGS: [(&str, &str); 10] = [
+        ("epsilon", "--epsilon"),
+        ("delta", "--delta"),
+        ("rho", "--rho"),
+        ("mu", "--mu"),
+        ("noise multiplier", "--noise-multiplier"),
+        ("scale", "--laplace-scale"),
+        ("sampling rate", "--rate"),
+        ("steps", "--steps"),
+        ("confidence", "--confidence"),
+        ("trials", "--trials"),
+    ];
+    error.named(|name| FLAGS.iter().find(|(plain, _)| *plain == name).map(|(_, flag)| (*flag).to_owned()))
+}
+
 /// Checks an optional delta.
 pub(super) fn delta(value: Option<f64>) -> Fallible<Option<Delta>> {
-    value.map(Delta::new).transpose()
+    value.map(Delta::new).transpose().map_err(as_flag)
+}
+
+/// Checks an epsilon.
+pub(super) fn epsilon(value: f64) -> Fallible<Epsilon> {
+    Epsilon::new(value).map_err(as_flag)
+}
+
+/// Checks a rho.
+pub(super) fn rho(value: f64) -> Fallible<Rho> {
+    Rho::from_f64(value).map_err(as_flag)
 }
 
 /// The number of threads of everything that follows; `None` for all.

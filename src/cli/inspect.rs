@@ -5,14 +5,15 @@ use std::process::ExitCode;
 
 use clap::{ArgGroup, Args, ValueEnum};
 
-use super::arguments::{AdjacencyArgument, check_ledger_named, delta, ledger_beside, open_or_create, stem};
+use super::arguments::{
+    AdjacencyArgument, check_ledger_named, delta, epsilon, ledger_beside, open_or_create, rho, stem,
+};
 use super::data::pretty;
 use super::output::{print, warn};
 use crate::data::{CsvFile, Task, draft_schema};
 use crate::error::Fallible;
 use crate::ledger::Ledger;
 use crate::noise::NoiseSource;
-use crate::privacy::{Epsilon, Rho};
 use crate::train::{Budget, DraftRequest, draft_privately, sha256_hex};
 
 const EXAMPLES: &str = "\
@@ -105,8 +106,8 @@ fn range(text: &str) -> Result<(String, f64, f64), String> {
 pub(super) fn run(arguments: &InspectArguments) -> Fallible<ExitCode> {
     let delta = delta(arguments.delta)?;
     match (arguments.epsilon, arguments.rho) {
-        (Some(epsilon), _) => privately(arguments, Budget::Epsilon(Epsilon::new(epsilon)?, delta)),
-        (None, Some(rho)) => privately(arguments, Budget::Rho(Rho::from_f64(rho)?, delta)),
+        (Some(epsilon), _) => privately(arguments, Budget::Epsilon(self::epsilon(epsilon)?, delta)),
+        (None, Some(rho)) => privately(arguments, Budget::Rho(self::rho(rho)?, delta)),
         (None, None) => openly(arguments),
     }
 }

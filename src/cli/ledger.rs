@@ -6,13 +6,13 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
-use super::arguments::{AdjacencyArgument, delta, open_or_create};
+use super::arguments::{AdjacencyArgument, as_flag, delta, epsilon, open_or_create, rho};
 use super::output::{print, print_json};
 use crate::accounting::Conversion;
 use crate::error::{Error, Fallible};
 use crate::ledger::{Cap, DatasetSummary, Ledger};
 use crate::num::round::{decimal_down, decimal_up};
-use crate::privacy::{DatasetId, Delta, Epsilon, Rho, Scope, add_deltas};
+use crate::privacy::{DatasetId, Delta, Rho, Scope, add_deltas};
 use crate::text::visible;
 
 /// Significant digits of numbers on the page.
@@ -71,10 +71,10 @@ struct CapBudget {
 impl CapBudget {
     fn cap(&self) -> Fallible<Option<Cap>> {
         let cap = match (self.rho, self.epsilon, delta(self.delta)?) {
-            (Some(rho), ..) if self.gaussian => Cap::gaussian_rho(&Rho::from_f64(rho)?)?,
-            (Some(rho), ..) => Cap::rho(&Rho::from_f64(rho)?, self.claims_delta.unwrap_or(0.0))?,
-            (None, Some(epsilon), Some(delta)) if self.gaussian => Cap::gaussian(Epsilon::new(epsilon)?, delta)?,
-            (None, Some(epsilon), Some(delta)) => Cap::zcdp(Epsilon::new(epsilon)?, delta, self.claims_delta)?,
+            (Some(rho), ..) if self.gaussian => Cap::gaussian_rho(&self::rho(rho)?)?,
+            (Some(rho), ..) => Cap::rho(&self::rho(rho)?, self.claims_delta.unwrap_or(0.0))?,
+            (None, Some(epsilon), Some(delta)) if self.gaussian => Cap::gaussian(self::epsilon(epsilon)?, delta)?,
+            (None, Some(epsilon), Some(delta)) => Cap::zcdp(self::epsilon(epsilon)?, delta, self.claims_delta)?,
             _ if self.gaussian || self.claims_delta.is_some() => return Err(no_budget()),
             _ => return Ok(None),
         };
@@ -139,7 +139,7 @@ pub(super) fn run(command: &LedgerCommand) -> Fallible<ExitCode> {
             show(&[ledger.summary(&dataset)?], Delta::new(1e-6)?)
         }
         LedgerCommand::Show(arguments) => {
-            let delta = Delta::new(arguments.delta)?;
+            let delta = Delta::new(arguments.delta).map_err(as_flag)?;
             let summaries = Ledger::open_to_read(&arguments.ledger)?.summaries()?;
             if arguments.json {
                 return print_summaries(&summaries, delta);
@@ -151,7 +151,7 @@ pub(super) fn run(command: &LedgerCommand) -> Fallible<ExitCode> {
 }
 
 fn verify(path: &Path, arguments: &ShowArguments) -> Fallible<ExitCode> {
-    let delta = Delta::new(arguments.delta)?;
+    let delta = Delta::new(arguments.delta).map_err(as_flag)?;
     let report = Ledger::open_to_read(path)?.verify()?;
     if arguments.json {
         return print_summaries(&report.datasets, delta);

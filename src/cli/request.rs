@@ -2,11 +2,11 @@
 
 use clap::{Args, ValueEnum};
 
-use super::arguments::{AdjacencyArgument, delta};
+use super::arguments::{AdjacencyArgument, delta, epsilon, rho};
 use super::family::FamilyArguments;
 use crate::error::Fallible;
 use crate::optim::{Averaging, Settings};
-use crate::privacy::{Epsilon, NoiseLaw, Rho};
+use crate::privacy::NoiseLaw;
 use crate::train::{Algorithm, Budget, Candidate, DEFAULT_GRID, TrainConfig};
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -144,8 +144,8 @@ impl RequestArguments {
     pub(super) fn config(&self) -> Fallible<TrainConfig> {
         let delta = delta(self.delta)?;
         let budget = match (self.epsilon, self.rho) {
-            (_, Some(rho)) => Budget::Rho(Rho::from_f64(rho)?, delta),
-            (epsilon, None) => Budget::Epsilon(Epsilon::new(epsilon.unwrap_or(f64::NAN))?, delta),
+            (_, Some(rho)) => Budget::Rho(self::rho(rho)?, delta),
+            (epsilon, None) => Budget::Epsilon(self::epsilon(epsilon.unwrap_or(f64::NAN))?, delta),
         };
         let config = TrainConfig {
             adjacency: self.adjacency.into(),

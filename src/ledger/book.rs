@@ -239,8 +239,9 @@ impl Book {
 
     fn account(&self, dataset: &DatasetId) -> Fallible<&Account> {
         self.accounts.get(dataset).ok_or_else(|| {
-            Error::refused(
-                format!("data set \"{dataset}\" is not in the ledger"),
+            Error::parameter(
+                "data set",
+                format!("\"{dataset}\" is not in the ledger"),
                 "check its name, or open it with `rhograd ledger init`",
             )
         })

@@ -64,7 +64,9 @@ pub(super) fn failed(path: &Path) -> impl Fn(rusqlite::Error) -> Error + '_ {
     move |error| {
         let extended = error.sqlite_error().map(|it| it.extended_code);
         let advice = match error.sqlite_error_code() {
-            Some(ErrorCode::NotADatabase) => "it is not a rhograd ledger; name another file",
+            Some(ErrorCode::NotADatabase) => {
+                return Error::no_ledger(path, format!("{error}; it is not a rhograd ledger; name another file"));
+            }
             Some(ErrorCode::DatabaseBusy) => "another program has held it for 30 seconds; try again",
             Some(ErrorCode::ReadOnly) if extended == Some(NEEDS_ROLLBACK) => {
                 "a write to it was cut off, and to undo that it must be writable: run `rhograd ledger verify` as its \
@@ -151,12 +153,12 @@ pub(super) fn open_to_read(path: &Path) -> Fallible<Connection> {
 fn check_place(path: &Path) -> Fallible<()> {
     if !exists(path)? {
         place::check_not_lost(path)?;
-        return Err(Error::ledger(path, "does not exist; create it with `rhograd ledger init`"));
+        return Err(Error::no_ledger(path, "does not exist; create it with `rhograd ledger init`"));
     }
     let kind = fs::metadata(path).map_err(|error| Error::io(path, "open", error))?;
     if !kind.is_file() {
         let what = if kind.is_dir() { "is a directory" } else { "is not a regular file" };
-        return Err(Error::ledger(path, format!("{what}; name a file, such as ledger.sqlite")));
+        return Err(Error::no_ledger(path, format!("{what}; name a file, such as ledger.sqlite")));
     }
     place::check_single_name(path)
 }
@@ -296,7 +298,7 @@ fn write_schema(connection: &Connection) -> rusqlite::Result<()> {
 fn check_identity(connection: &Connection, path: &Path) -> Fallible<()> {
     let pragma = |name: &str| connection.pragma_query_value(None, name, |row| row.get::<_, i32>(0));
     if pragma("application_id").map_err(failed(path))? != APPLICATION_ID {
-        return Err(Error::ledger(path, "is not a rhograd ledger; name another file, this one was left as it is"));
+        return Err(Error::no_ledger(path, "is not a rhograd ledger; name another file, this one was left as it is"));
     }
     let version = pragma("user_version").map_err(failed(path))?;
     if version != SCHEMA_VERSION {

@@ -158,18 +158,31 @@ impl ModelKind {
     /// Names the flag and a family that fits, or the key of the schema that does not.
     pub(super) fn check_schema(self, schema: &Schema) -> Fallible<()> {
         let fitting = ModelKind::of_schema(schema);
-        if self.response().is_number() != fitting.response().is_number()
-            || (self.response() == Response::Class) != (fitting.response() == Response::Class)
-        {
-            let labels = match schema.classes() {
-                Some(labels) => format!(" with {} labels", labels.len()),
-                None => String::new(),
-            };
-            return Err(Error::parameter(
-                "--model",
-                format!("{} does not fit a {:?} schema{labels}", self.name(), schema.task).to_lowercase(),
-                format!("use --model {}", fitting.name()),
-            ));
+        let name = self.name();
+        let misfit = match (self.response(), fitting.response(), schema.classes()) {
+            (Response::Class, Response::Label, _) => Some((
+                format!("{name} is for three labels or more and does not fit a schema of two"),
+                "use --model logistic, or declare all labels: list the target among \"columns\" as categorical, without \"positive\"",
+            )),
+            (Response::Label, Response::Class, labels) => Some((
+                format!(
+                    "{name} is for two labels and does not fit a schema that declares {}",
+                    labels.map_or(0, <[_]>::len)
+                ),
+                "use --model multinomial, or name the label that counts as 1 in \"positive\"",
+            )),
+            (own, asked, _) if own.is_number() && !asked.is_number() => Some((
+                format!("{name} predicts numbers and does not fit a schema whose \"task\" is classification"),
+                "use a model for labels, or a schema for regression",
+            )),
+            (own, asked, _) if !own.is_number() && asked.is_number() => Some((
+                format!("{name} predicts labels and does not fit a schema whose \"task\" is regression"),
+                "use a model for numbers, or a schema for classification",
+            )),
+            _ => None,
+        };
+        if let Some((problem, cure)) = misfit {
+            return Err(Error::parameter("--model", problem, format!("{cure} (--model {} fits)", fitting.name())));
         }
         match schema.target_bounds() {
             Some((lower, _)) if self.response() == Response::Count && lower < 0.0 => Err(Error::parameter(

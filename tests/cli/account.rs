@@ -113,7 +113,7 @@ fn senseless_questions_are_refused() {
         ("convert --rho 1 --epsilon 1 --delta 1e-6", "drop one"),
         ("convert --epsilon 1", "--delta"),
         ("convert", "--epsilon"),
-        ("convert --noise-multiplier 0 --delta 1e-6", "noise multiplier"),
+        ("convert --noise-multiplier 0 --delta 1e-6", "--noise-multiplier: is 0"),
         ("convert --mu nan --delta 1e-6", "mu"),
         ("calibrate --epsilon 1", "--delta"),
         ("calibrate", "--epsilon"),

@@ -127,8 +127,8 @@ mod flags {
         no_budget: |_| (), "train fair.csv", ["--epsilon"];
         two_budgets: |_| (), "train fair.csv --epsilon 1 --rho 1", ["--epsilon", "--rho"];
         epsilon_0: |_| (), "train fair.csv --epsilon 0", ["epsilon", "0", "positive"];
-        epsilon_negative: |_| (), "train fair.csv --epsilon -1", ["epsilon", "-1", "positive"];
-        epsilon_nan: |_| (), "train fair.csv --epsilon nan", ["epsilon", "NaN", "positive"];
+        epsilon_negative: |_| (), "train fair.csv --epsilon -1", ["--epsilon: is -1", "positive"];
+        epsilon_nan: |_| (), "train fair.csv --epsilon nan", ["--epsilon: is NaN", "positive"];
         epsilon_infinite: |_| (), "train fair.csv --epsilon inf", ["epsilon", "inf"];
         epsilon_that_is_no_number: |_| (), "train fair.csv --epsilon one", ["--epsilon", "one"];
         rho_0: |_| (), "train fair.csv --rho 0", ["--rho", "positive"];
@@ -165,6 +165,10 @@ mod flags {
         an_unknown_model: |_| (), "train fair.csv --epsilon 1 --model forest", ["--model", "forest", "logistic"];
         a_model_that_does_not_fit_the_task: |_| (), "train fair.csv --epsilon 1 --model linear",
             ["--model", "does not fit", "--model logistic"];
+        three_labels_asked_of_two: |_| (), "train fair.csv --epsilon 1 --model multinomial",
+            ["three labels or more", "schema of two", "--model logistic"];
+        a_dash_for_standard_input: |_| (), "train - --epsilon 1 --schema fair.schema.json",
+            ["-: cannot read the data: no such file", "standard input"];
         an_unknown_adjacency: |_| (), "train fair.csv --epsilon 1 --adjacency both", ["--adjacency", "add-remove"];
         an_unknown_noise: |_| (), "train fair.csv --epsilon 1 --noise laplace", ["--noise", "normal"];
         an_unknown_flag: |_| (), "train fair.csv --epsilon 1 --epochs 3", ["--epochs", "--help"];
@@ -179,7 +183,7 @@ mod outputs {
 
     refused! {
         a_folder_for_the_model_that_does_not_exist: |_| (), "train fair.csv --epsilon 1 --out none/m.json",
-            ["none/m.json", "cannot create"];
+            ["none/m.json", "cannot create it: no such file or folder"];
         a_folder_for_the_log_that_does_not_exist: |_| (), "train fair.csv --epsilon 1 --log none/l.jsonl",
             ["none/l.jsonl", "cannot create"];
         a_folder_in_place_of_the_model: |_| (), "train fair.csv --epsilon 1 --out tmp", ["tmp", "is a directory"];
@@ -222,7 +226,7 @@ mod outputs {
                 assert_eq!(name, "empty.txt", "only an empty file may become a ledger: {outcome:?}");
                 continue;
             }
-            assert_eq!((outcome.code, outcome.stdout.as_str()), (Some(1), ""), "{outcome:?}");
+            assert_eq!((outcome.code, outcome.stdout.as_str()), (Some(2), ""), "{outcome:?}");
             assert!(outcome.stderr.contains(name), "{outcome:?}");
             assert!(folder.contents() == before, "{outcome:?}");
         }

@@ -110,6 +110,7 @@ fn an_edited_ledger_is_refused_by_every_command() {
 fn senseless_ledger_commands_are_refused() {
     let folder = Folder::new();
     folder.succeed("ledger init l.sqlite fair --rho 0.5");
+    folder.write("notes.txt", "some notes\n".repeat(100));
     let before = folder.contents();
     for (arguments, code, needle) in [
         ("init l.sqlite fair --rho 1", 1, "in the ledger already"),
@@ -123,12 +124,18 @@ fn senseless_ledger_commands_are_refused() {
         ("init l.sqlite other --gaussian", 2, "--epsilon E --delta D"),
         ("init l.sqlite Fair", 1, "\"fair\", which looks the same"),
         ("init none/l.sqlite other", 2, "none/l.sqlite"),
-        ("cap l.sqlite other --rho 1", 1, "not in the ledger"),
+        ("cap l.sqlite other --rho 1", 2, "not in the ledger"),
         ("cap l.sqlite fair", 2, "--rho"),
-        ("cap none.sqlite fair --rho 1", 1, "does not exist"),
-        ("show none.sqlite", 1, "does not exist"),
+        ("cap none.sqlite fair --rho 1", 2, "does not exist"),
+        ("show none.sqlite", 2, "does not exist"),
         ("show l.sqlite --delta 0", 2, "delta"),
-        ("verify none.sqlite", 1, "does not exist"),
+        ("verify none.sqlite", 2, "does not exist"),
+        ("show notes.txt", 2, "not a rhograd ledger"),
+        ("verify notes.txt", 2, "not a rhograd ledger"),
+        ("show .", 2, "directory"),
+        ("show -", 2, "does not exist"),
+        ("cap l.sqlite fair --rho -1", 2, "--rho: is -1"),
+        ("show l.sqlite --delta 2", 2, "--delta: is 2"),
     ] {
         let outcome = folder.run(&format!("ledger {arguments}"));
         assert_eq!((outcome.code, outcome.stdout.as_str()), (Some(code), ""), "{outcome:?}");
