@@ -40,6 +40,19 @@ pub enum Instance {
     Classes,
 }
 
+impl std::fmt::Display for Instance {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Instance::Labels => "two labels",
+            Instance::Numbers => "numeric target",
+            Instance::Turned => "turned record",
+            Instance::LabelsAlone => "labels, intercept only",
+            Instance::NumbersAlone => "number, intercept only",
+            Instance::Classes => "three labels",
+        })
+    }
+}
+
 impl Instance {
     fn task(self) -> Task {
         match self {

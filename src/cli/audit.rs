@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::arguments::set_threads;
+use super::arguments::{as_flag, set_threads};
 use super::output::{bar, print, print_json, warn};
 use super::plot::{Chart, Format};
 use super::request::RequestArguments;
@@ -72,7 +72,7 @@ pub(super) struct AuditArguments {
 
 pub(super) fn run(arguments: &AuditArguments) -> Fallible<ExitCode> {
     set_threads(arguments.threads)?;
-    if arguments.one_run { one_run::run(arguments) } else { many_runs(arguments) }
+    if arguments.one_run { one_run::run(arguments) } else { many_runs(arguments) }.map_err(as_flag)
 }
 
 fn many_runs(arguments: &AuditArguments) -> Fallible<ExitCode> {
@@ -140,7 +140,7 @@ fn name(finding: &Finding) -> String {
         View::Releases => "all releases",
         View::Model => "model alone",
     };
-    format!("{:?}, {view}", finding.instance)
+    format!("{}, {view}", finding.instance)
 }
 
 /// A number of the kind that the claim is about.

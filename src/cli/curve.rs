@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 
-use super::arguments::AdjacencyArgument;
+use super::arguments::{AdjacencyArgument, as_flag};
 use super::output::{print, warn};
 use super::plot::{Chart, Format};
 use crate::accounting::curves::{self, Notion, Series};
@@ -71,6 +71,11 @@ pub(super) struct CurveArguments {
 }
 
 pub(super) fn curve(arguments: &CurveArguments) -> Fallible<ExitCode> {
+    // What a file says is named as it stands there.
+    drawn(arguments).map_err(|error| if arguments.event.is_some() { error } else { as_flag(error) })
+}
+
+fn drawn(arguments: &CurveArguments) -> Fallible<ExitCode> {
     if !(2..=10_000).contains(&arguments.points) {
         return Err(Error::parameter("--points", "must be in 2..=10000", "leave it out for 40"));
     }
@@ -80,26 +85,31 @@ pub(super) fn curve(arguments: &CurveArguments) -> Fallible<ExitCode> {
     let one = arguments.event()?;
     let repeated = Event::Repeated { event: Box::new(one.clone()), count: arguments.steps };
     let delta = Delta::new(arguments.delta)?;
+    let drawn = arguments.drawn();
     let (title, x_label, y_label, series) = match arguments.kind {
         KindArgument::Delta => {
             let notions = arguments.notions(&repeated, adjacency, delta)?;
             let deltas = curves::logarithmic_grid(1e-12, 1e-2, arguments.points);
             let series = curves::epsilon_against_delta(&repeated, adjacency, &notions, &deltas)?;
-            (format!("epsilon after {} steps, {adjacency}", arguments.steps), "delta", "epsilon", series)
+            (format!("{drawn}, {}, {adjacency}", counted(arguments.steps)), "delta", "epsilon", series)
         }
         KindArgument::Steps => {
             let notions = arguments.notions(&repeated, adjacency, delta)?;
             let steps = curves::logarithmic_grid(1.0, arguments.steps.max(2) as f64, arguments.points);
             let series = curves::epsilon_against_steps(&one, adjacency, &notions, delta, &steps)?;
-            (format!("epsilon at delta {:e}, {adjacency}", delta.value()), "steps", "epsilon", series)
+            (format!("{drawn}, delta {:e}, {adjacency}", delta.value()), "steps", "epsilon", series)
         }
         KindArgument::TradeOff => {
             let series = curves::trade_offs(&repeated, adjacency, &[Delta::new(1e-2)?, delta], arguments.points)?;
-            let title = format!("trade-off after {} steps, {adjacency}", arguments.steps);
+            let title = format!("{drawn}, {}, {adjacency}", counted(arguments.steps));
             (title, "false positive rate", "false negative rate", series)
         }
     };
     arguments.write(&Chart { title: &title, x_label, y_label, series: &series })
+}
+
+fn counted(steps: u64) -> String {
+    if steps == 1 { "1 step".into() } else { format!("{steps} steps") }
 }
 
 impl CurveArguments {
@@ -122,6 +132,22 @@ impl CurveArguments {
             Some(rate) => Event::PoissonSampled { mechanism, rate },
             None => Event::Single { mechanism },
         })
+    }
+
+    /// What a title says of the event of one step.
+    fn drawn(&self) -> String {
+        let mechanism = match (&self.event, self.noise_multiplier, self.laplace_scale) {
+            (Some(path), ..) => {
+                let name = path.file_name().unwrap_or(path.as_os_str());
+                return format!("event of {}", name.to_string_lossy());
+            }
+            (None, Some(noise), _) => format!("Gaussian noise multiplier {noise}"),
+            (None, None, scale) => format!("Laplace scale {}", scale.unwrap_or(f64::NAN)),
+        };
+        match self.rate {
+            Some(rate) => format!("{mechanism}, rate {rate}"),
+            None => mechanism,
+        }
     }
 
     /// The notions asked for, or all that answer for this event.

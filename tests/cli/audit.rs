@@ -21,6 +21,8 @@ fn an_honest_trainer_passes_and_its_planted_fault_is_found() {
     }
     let picture = String::from_utf8(folder.bytes("curve.svg")).unwrap();
     assert!(picture.contains("claim: nothing below") && picture.contains("model alone"));
+    assert!(picture.contains("two labels, all releases") && !picture.contains("Labels"), "words, not names of types");
+    assert!(attacks.iter().any(|attack| attack["attack"] == "two labels, all releases"), "{json}");
 }
 
 #[test]

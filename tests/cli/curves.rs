@@ -75,3 +75,27 @@ fn other_kinds_of_picture_are_refused_before_anything_is_computed() {
         assert!(!folder.path(name).exists());
     }
 }
+
+#[test]
+fn a_title_says_what_was_drawn() {
+    let folder = Folder::new();
+    folder.write("one.json", r#"{"kind":"single","mechanism":{"mechanism":"laplace","scale":20.0}}"#);
+    for (arguments, title) in [
+        ("delta --noise-multiplier 20 --steps 100", "Gaussian noise multiplier 20, 100 steps, add-remove"),
+        (
+            "steps --noise-multiplier 1.5 --rate 0.01 --steps 50 --delta 1e-7 --notions rdp --adjacency add-remove",
+            "Gaussian noise multiplier 1.5, rate 0.01, delta 1e-7, add-remove",
+        ),
+        (
+            "trade-off --noise-multiplier 20 --adjacency replace-one",
+            "Gaussian noise multiplier 20, 1 step, replace-one",
+        ),
+        ("delta --laplace-scale 20", "Laplace scale 20, 1 step, add-remove"),
+        ("delta --event one.json --steps 3", "event of one.json, 3 steps, add-remove"),
+    ] {
+        folder.succeed(&format!("account curve {arguments} --points 3 --out c.svg"));
+        let svg = folder.text("c.svg");
+        assert!(svg.lines().any(|line| line.trim() == title), "{title}");
+        folder.remove("c.svg");
+    }
+}

@@ -103,8 +103,12 @@ impl Chart<'_> {
         let text = ("sans-serif", TEXT * scale);
         let points = || self.series.iter().flat_map(|s| s.points.iter()).filter(|(_, y)| y.is_finite());
         let (x, y) = (Axis::of(points().map(|p| p.0)), Axis::of(points().map(|p| p.1)));
+        // A long title gets smaller letters instead of losing its ends.
+        let (room, wanted) = (area.dim_in_pixel().0.saturating_sub(2 * MARGIN * scale), TITLE * scale);
+        let width = area.estimate_text_size(self.title, &("sans-serif", wanted).into_text_style(area))?.0;
+        let letters = if width > room { wanted * room / width } else { wanted };
         let mut chart = ChartBuilder::on(area)
-            .caption(self.title, ("sans-serif", TITLE * scale))
+            .caption(self.title, ("sans-serif", letters))
             .margin(MARGIN * scale)
             .x_label_area_size(3 * TEXT * scale)
             .y_label_area_size(5 * TEXT * scale)
