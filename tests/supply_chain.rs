@@ -193,6 +193,28 @@ fn every_direct_dependency_is_explained_and_nothing_else_is() {
     assert!(stale.is_empty(), "docs/dependencies.md explains {stale:?}, which nothing asks for");
 }
 
+/// The exceptions of deny.toml: the number of the advisory, and the crate that its reason begins with.
+fn exceptions(deny: &str) -> Vec<(&str, &str)> {
+    let entries = deny.split("{ id = \"").skip(1).filter_map(|rest| rest.split_once("\", reason = \""));
+    entries.map(|(id, rest)| (id, rest.split_once(": ").map_or("", |(name, _)| name))).collect()
+}
+
+#[test]
+fn an_exception_names_a_crate_that_is_still_there() {
+    let (deny, lock) = (text("deny.toml"), text("Cargo.lock"));
+    let exceptions = exceptions(&deny);
+    assert_eq!(exceptions.len(), deny.matches("RUSTSEC-").count(), "an exception without a reason: {exceptions:?}");
+    for (id, name) in exceptions {
+        assert!(
+            lock.contains(&format!("\nname = \"{name}\"\n")),
+            "{id}: {name:?} is gone; take its exception out of deny.toml"
+        );
+    }
+    let gone = "{ id = \"RUSTSEC-0000-0000\", reason = \"nothing: no longer used\" }";
+    assert_eq!(self::exceptions(gone), [("RUSTSEC-0000-0000", "nothing")]);
+    assert!(!lock.contains("\nname = \"nothing\"\n"));
+}
+
 /// Rust files below a folder.
 fn sources(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().map(|entry| entry.unwrap().path());

@@ -97,6 +97,83 @@ fn the_pages_about_accounting_can_be_followed() {
     assert_eq!(run_all("docs/accounting/comparison.md"), 2);
 }
 
+/// Epsilon after the last step by a notion, as `account curve` prints it.
+fn printed(arguments: &str, notion: &str) -> f64 {
+    let table = Folder::new().succeed(&format!("account curve steps {arguments} --points 2 --notions {notion}")).stdout;
+    let last = table.lines().last().unwrap_or_default();
+    last.rsplit(',').next().unwrap().parse().unwrap_or_else(|e| panic!("{arguments} {notion}: {e} in {table}"))
+}
+
+/// The cells of the row of a table that begins with a name; a row that only one table has.
+fn row<'a>(text: &'a str, name: &str) -> Vec<&'a str> {
+    let rows: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix(&format!("| {name} | "))).collect();
+    assert_eq!(rows.len(), 1, "{name}: {rows:?}");
+    rows[0].trim_end_matches(" |").split(" | ").collect()
+}
+
+#[test]
+fn the_figures_about_accounting_are_what_the_program_prints() {
+    let text = page("docs/accounting/comparison.md");
+    let mut compared = 0;
+    let mut compare = |figure: &str, arguments: &str, notion: &str| {
+        let (stated, printed): (f64, f64) = (figure.parse().unwrap(), printed(arguments, notion));
+        // Rounded up, like everything that is spent.
+        assert!((0.0..1e-4).contains(&(stated - printed)), "{arguments} {notion}: {figure}, but {printed} is printed");
+        compared += 1;
+    };
+    for (name, notion) in [
+        ("zCDP, classical", "classical"),
+        ("zCDP, optimal order", "optimal"),
+        ("Renyi DP, real orders", "rdp"),
+        ("PLD, certified upper bound", "pld"),
+        ("exact Gaussian", "exact"),
+    ] {
+        let runs = [
+            "add-remove --delta 1e-5",
+            "add-remove --delta 1e-8",
+            "replace-one --delta 1e-5",
+            "replace-one --delta 1e-8",
+        ];
+        for (figure, run) in row(&text, name).into_iter().zip(runs) {
+            compare(figure, &format!("--noise-multiplier 16.3206 --steps 16 --adjacency {run}"), notion);
+        }
+    }
+    for (name, arguments) in [
+        (
+            "Poisson sampling, rate 0.01, noise multiplier 1, 1,000 steps",
+            "--noise-multiplier 1 --rate 0.01 --steps 1000 --delta 1e-5",
+        ),
+        ("Laplace noise, scale 20, 100 steps", "--laplace-scale 20 --steps 100 --delta 1e-5"),
+    ] {
+        for (figure, notion) in row(&text, name).into_iter().zip(["classical", "optimal", "rdp", "pld"]) {
+            if figure != "-" {
+                compare(figure, arguments, notion);
+            }
+        }
+    }
+    assert_eq!(compared, 26);
+}
+
+#[test]
+fn the_example_of_the_readme_prints_what_it_says() {
+    let text = page("README.md");
+    let example = text.split("```text\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+    let folder = surroundings();
+    let printed = folder.succeed("train datasets/fair.csv --epsilon 1").stdout;
+    let mut compared = 0;
+    for line in example.lines().take_while(|line| !line.starts_with("Largest")).filter(|line| *line != "...") {
+        // The end of these lines is drawn anew in every run.
+        let fixed = ["sigma ", "run "].iter().find_map(|word| Some(line.split_once(word)?.0)).unwrap_or(line);
+        assert!(printed.lines().any(|it| it.starts_with(fixed)), "{line:?} is not in {printed}");
+        compared += 1;
+    }
+    assert!(compared >= 12, "{compared}");
+    // The run that another page compares notions on.
+    let steps = printed.lines().find(|line| line.starts_with("algorithm")).unwrap();
+    assert!(printed.contains("multiplier 16.3206 per step") && steps.contains(" 16 releases by gradient steps"));
+    assert!(page("docs/accounting/comparison.md").contains("multiplier 16.3206, 16 steps"));
+}
+
 #[test]
 fn no_page_with_commands_is_left_out() {
     let mut open = vec![root().join("docs")];

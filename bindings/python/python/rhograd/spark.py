@@ -55,9 +55,13 @@ _EMPTY_JOBS = 5
 def fit(estimator: Chosen, dataframe: DataFrame, *, target: str) -> Chosen:
     """Fits an estimator on a Spark data frame; ``target`` names the column to predict.
 
-    ``dataframe`` must give the same rows in the same order whenever a partition is read again: a query that does not, such
-    as one with ``rand()``, ends the run when a worker is lost; write its result out first. A partition should stay below a
-    gigabyte. ``estimator.load_report_["cluster"]`` has the time of each step beside that of an empty job. A
+    ``dataframe`` must give the same rows in the same order whenever a partition is read again. Encoded partitions are kept,
+    so that happens only when a worker is lost, or its memory and disk are full. Where other rows come then, or the same ones
+    in another order, the run ends with an error, and what was charged stays charged; it never mixes them. ``rand()`` does no
+    harm: Spark fixes its seed when the query is planned. What does is a user function that draws or looks at a clock, a
+    source that changes while it is read, and ``limit`` or row numbers over an order that is not fixed: write the result of
+    such a query out first. A partition should stay below a gigabyte.
+    ``estimator.load_report_["cluster"]`` has the time of each step beside that of an empty job. A
     :class:`rhograd.DPSearchCV` runs where all its candidates can: ``whitened``, ``dp-gd`` and others that need sums alone.
     """
     if isinstance(estimator, DPSearchCV):
