@@ -1,5 +1,7 @@
 //! The cells of one line.
 
+use super::value::value;
+
 /// A cell without surrounding blanks.
 pub(crate) fn trim(cell: &[u8]) -> &[u8] {
     cell.trim_ascii()
@@ -108,6 +110,11 @@ impl Fields {
         let Some(&end) = self.ends.get(index) else { return b"" };
         let start = if index == 0 { 0 } else { self.ends[index - 1] + 1 };
         trim(&self.buffer[start..end])
+    }
+
+    /// The number that a cell says in a numeric column: as [`Fields::number`], and 1 and 0 for `true` and `false`.
+    pub fn value(&self, index: usize) -> Option<f64> {
+        value(self.get(index))
     }
 
     /// A cell as a number; `None` when it is missing, unreadable or NaN. Infinities are numbers.

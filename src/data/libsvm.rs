@@ -9,7 +9,7 @@ use crate::error::{Error, Fallible};
 ///
 /// Columns are named by their index. An index that a line leaves out is zero, as the format has it, and not missing; an
 /// index that nobody declared is left out. `#` begins a comment, `qid:` stands for a column that is never read. Labels
-/// are compared as text: `+1` is not `1`.
+/// and values are cells like all others: `+1` spells `1`.
 #[derive(Clone, Debug)]
 pub(super) struct Libsvm {
     /// The cell of each index; the label is cell 0.

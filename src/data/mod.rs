@@ -14,6 +14,7 @@ mod schema;
 mod source;
 mod synthetic;
 mod table;
+mod value;
 
 pub use blocks::Block;
 pub use csv_file::CsvFile;
@@ -24,8 +25,10 @@ pub use schema::{Column, Columns, Schema, Task};
 pub use source::Stamp;
 pub use synthetic::{Synthetic, SyntheticKind};
 pub use table::{Cells, Numbers, Table};
+pub use value::single;
 
 pub(crate) use blocks::trim_line;
 pub(crate) use decimal::{near_separator, plain_decimal};
-pub(crate) use fields::{number, trim};
+pub(crate) use fields::trim;
 pub(crate) use table::{NumberCells, Reading};
+pub(crate) use value::{Spelled, value};

@@ -3,11 +3,13 @@
 use ndarray::{ArrayView1, Axis, Slice};
 
 use super::fields::{number, trim};
+use super::value::{Digits, Spelled, single, value};
 use crate::error::{Error, Fallible};
 
 /// Numbers of one column in any layout; NaN stands for a missing cell.
 ///
-/// Each number is taken as the nearest double: what a CSV file says with all the digits of the number.
+/// Each number is taken as the nearest double of its fewest digits: what a CSV file says that holds them. So one of single
+/// precision that is next to 0.1 is 0.1.
 #[derive(Clone)]
 pub enum Numbers<'a> {
     /// Doubles.
@@ -71,11 +73,27 @@ impl Numbers<'_> {
         with_view!(self, view => view.len())
     }
 
+    /// The text of one number.
+    fn text(&self, row: usize) -> String {
+        match self {
+            Numbers::F64(view) => Digits(view[row]).to_string(),
+            Numbers::F32(view) => Digits(single(view[row])).to_string(),
+            Numbers::I64(view) => view[row].to_string(),
+            Numbers::U64(view) => view[row].to_string(),
+            // Small enough for a double.
+            view => with_view!(view, view => view[row].to_string()),
+        }
+    }
+
     /// The numbers of consecutive rows, as many as `out` has room for.
     #[inline]
     #[expect(clippy::unnecessary_cast, reason = "of ten types one needs none")]
     pub(crate) fn read(&self, first: usize, out: &mut [f64]) {
         let rows = first..first + out.len();
+        if let Numbers::F32(view) = self {
+            let from = view.slice_axis(Axis(0), Slice::from(rows));
+            return from.iter().zip(out).for_each(|(&from, to)| *to = single(from));
+        }
         with_view!(self, view => {
             view.slice_axis(Axis(0), Slice::from(rows)).iter().zip(out).for_each(|(&from, to)| *to = from as f64);
         });
@@ -87,6 +105,13 @@ impl Numbers<'_> {
 pub enum Cells<'a> {
     /// Numbers.
     Numbers(Numbers<'a>),
+    /// Numbers, and which of them are missing cells whatever stands in their places.
+    Masked {
+        /// The numbers.
+        numbers: Numbers<'a>,
+        /// Whether each is missing.
+        missing: ArrayView1<'a, bool>,
+    },
     /// Texts, each row's by its place in a list; a place outside the list stands for a missing cell.
     Texts {
         /// The texts.
@@ -94,6 +119,22 @@ pub enum Cells<'a> {
         /// One place a row.
         places: Numbers<'a>,
     },
+}
+
+impl Cells<'_> {
+    /// Number of cells.
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Cells::Numbers(values) | Cells::Texts { places: values, .. } => values.len(),
+            // As many in both, or the table is refused.
+            Cells::Masked { numbers, missing } => numbers.len().min(missing.len()),
+        }
+    }
+
+    /// Whether there is a number for every mark.
+    fn is_whole(&self) -> bool {
+        !matches!(self, Cells::Masked { numbers, missing } if numbers.len() != missing.len())
+    }
 }
 
 /// Named columns of the same length: what a CSV file of the same cells says, without the file.
@@ -108,18 +149,15 @@ impl<'a> Table<'a> {
     /// # Errors
     /// When there is none, two have the same name, or they differ in length; the lengths are not told.
     pub fn new(columns: Vec<(String, Cells<'a>)>) -> Fallible<Self> {
-        let length = |cells: &Cells<'_>| match cells {
-            Cells::Numbers(values) | Cells::Texts { places: values, .. } => values.len(),
-        };
         let Some((_, first)) = columns.first() else {
             return Err(Error::parameter("columns", "there is none", "give at least one column"));
         };
-        let rows = length(first);
+        let rows = first.len();
         for (index, (name, cells)) in columns.iter().enumerate() {
             if columns[..index].iter().any(|(known, _)| known == name) {
                 return Err(Error::parameter(format!("column {name:?}"), "is there twice", "rename one of them"));
             }
-            if length(cells) != rows {
+            if cells.len() != rows || !cells.is_whole() {
                 let problem = "does not have as many rows as the first one";
                 return Err(Error::parameter(format!("column {name:?}"), problem, "give one cell for every row"));
             }
@@ -148,9 +186,37 @@ impl<'a> Table<'a> {
     }
 }
 
+/// Numbers, and which of them are missing cells.
+struct Held<'a> {
+    numbers: Numbers<'a>,
+    missing: Option<ArrayView1<'a, bool>>,
+}
+
+impl<'a> Held<'a> {
+    fn of(cells: &'a Cells<'_>) -> Self {
+        match cells {
+            Cells::Numbers(numbers) | Cells::Texts { places: numbers, .. } => {
+                Held { numbers: numbers.view(), missing: None }
+            }
+            Cells::Masked { numbers, missing } => Held { numbers: numbers.view(), missing: Some(missing.view()) },
+        }
+    }
+
+    /// The numbers of consecutive rows, NaN for a missing one.
+    #[inline]
+    fn read(&self, first: usize, out: &mut [f64]) {
+        let rows = first..first + out.len();
+        self.numbers.read(first, out);
+        if let Some(missing) = &self.missing {
+            let missing = missing.slice_axis(Axis(0), Slice::from(rows));
+            missing.iter().zip(out).filter(|(missing, _)| **missing).for_each(|(_, out)| *out = f64::NAN);
+        }
+    }
+}
+
 /// What every cell of a column stands for, found once for each text that may occur.
 pub(crate) struct Reading<'a, T> {
-    values: Numbers<'a>,
+    values: Held<'a>,
     rule: Rule<T>,
     missing: T,
 }
@@ -158,8 +224,9 @@ pub(crate) struct Reading<'a, T> {
 enum Rule<T> {
     /// By place in a list of texts.
     Listed(Vec<T>),
-    /// By number: those of the declared texts that are numbers, in their order, and what all other numbers stand for.
-    Valued { known: Vec<(f64, T)>, other: T },
+    /// By number: those of the declared texts that spell numbers, those that only equal the text of a number, and what all other
+    /// numbers stand for.
+    Valued { known: Spelled<T>, texts: Vec<(String, T)>, other: T },
 }
 
 /// A text that no declared one equals: it is not even text.
@@ -173,52 +240,57 @@ impl<'a, T: Copy> Reading<'a, T> {
     /// When cells are numbers and two declared texts say the same one.
     pub fn new(name: &str, cells: &'a Cells<'_>, declared: &[&str], read: impl Fn(&[u8]) -> T) -> Fallible<Self> {
         let missing = read(b"");
-        let (values, rule) = match cells {
-            Cells::Texts { list, places } => {
-                (places.view(), Rule::Listed(list.iter().map(|text| read(trim(text.as_bytes()))).collect()))
-            }
-            Cells::Numbers(values) => (values.view(), Self::by_number(name, declared, read)?),
+        let rule = match cells {
+            Cells::Texts { list, .. } => Rule::Listed(list.iter().map(|text| read(trim(text.as_bytes()))).collect()),
+            Cells::Numbers(_) | Cells::Masked { .. } => Self::by_number(name, declared, read)?,
         };
-        Ok(Reading { values, rule, missing })
+        Ok(Reading { values: Held::of(cells), rule, missing })
     }
 
     fn by_number(name: &str, declared: &[&str], read: impl Fn(&[u8]) -> T) -> Fallible<Rule<T>> {
-        let mut known: Vec<(f64, T)> = Vec::new();
-        for text in declared.iter().map(|text| trim(text.as_bytes())) {
-            // Adding zero makes one zero of both.
-            let Some(value) = number(text).map(|value| value + 0.0) else { continue };
-            if known.iter().any(|(other, _)| *other == value) {
-                let problem = format!("declares {value} in two ways of writing, and its cells are numbers");
-                return Err(Error::parameter(format!("column {name:?}"), problem, "declare it once, or give texts"));
-            }
-            known.push((value, read(text)));
+        let declared = || declared.iter().map(|text| trim(text.as_bytes()));
+        let known = Spelled::new(declared().map(|text| (text, read(text))));
+        if let Some(value) = known.twice() {
+            let problem = format!("declares {value} in two ways of writing, and its cells are numbers");
+            return Err(Error::parameter(format!("column {name:?}"), problem, "declare it once, or give texts"));
         }
-        known.sort_by(|a, b| a.0.total_cmp(&b.0));
-        Ok(Rule::Valued { known, other: read(NO_TEXT) })
+        // Whole numbers that doubles do not tell apart, and infinities.
+        let alone = declared().filter(|text| number(text).is_some_and(|value| known.of(value).is_none()));
+        let texts = alone.map(|text| (String::from_utf8_lossy(text).into_owned(), read(text))).collect();
+        Ok(Rule::Valued { known, texts, other: read(NO_TEXT) })
     }
 
     /// What the cells of consecutive rows stand for, as many as `out` has room for; `buffer` is as long.
     #[inline]
     pub fn read(&self, first: usize, buffer: &mut [f64], out: &mut [T]) {
         self.values.read(first, buffer);
-        for (&value, out) in buffer.iter().zip(out) {
+        for (row, (&value, out)) in buffer.iter().zip(out).enumerate() {
             *out = match &self.rule {
                 // A place that is negative, not whole or too large is none.
                 Rule::Listed(list) if value >= 0.0 => list.get(value as usize).copied().unwrap_or(self.missing),
                 Rule::Listed(_) => self.missing,
                 Rule::Valued { .. } if value.is_nan() => self.missing,
-                Rule::Valued { known, other } => {
-                    let found = known.binary_search_by(|(known, _)| known.total_cmp(&(value + 0.0)));
-                    found.map_or(*other, |at| known[at].1)
-                }
+                Rule::Valued { known, texts, other } => match known.of(value) {
+                    Some(found) => found,
+                    None if texts.is_empty() => *other,
+                    None => self.by_text(texts, first + row).unwrap_or(*other),
+                },
             };
         }
+    }
+
+    #[cold]
+    fn by_text(&self, texts: &[(String, T)], row: usize) -> Option<T> {
+        let text = self.values.numbers.text(row);
+        texts.iter().find(|(known, _)| *known == text).map(|(_, of)| *of)
     }
 }
 
 /// The numbers that the cells of a column say; NaN where one says none.
-pub(crate) enum NumberCells<'a> {
-    Numbers(Numbers<'a>),
+pub(crate) struct NumberCells<'a>(Said<'a>);
+
+enum Said<'a> {
+    Numbers(Held<'a>),
     Texts(Reading<'a, f64>),
 }
 
@@ -228,20 +300,18 @@ impl<'a> NumberCells<'a> {
     /// # Errors
     /// Never: texts that are no numbers are missing cells.
     pub fn new(name: &str, cells: &'a Cells<'_>) -> Fallible<Self> {
-        Ok(match cells {
-            Cells::Numbers(values) => NumberCells::Numbers(values.view()),
-            Cells::Texts { .. } => {
-                NumberCells::Texts(Reading::new(name, cells, &[], |text| number(text).unwrap_or(f64::NAN))?)
-            }
-        })
+        Ok(NumberCells(match cells {
+            Cells::Numbers(_) | Cells::Masked { .. } => Said::Numbers(Held::of(cells)),
+            Cells::Texts { .. } => Said::Texts(Reading::new(name, cells, &[], |text| value(text).unwrap_or(f64::NAN))?),
+        }))
     }
 
     /// The numbers of consecutive rows, as many as `out` has room for; `buffer` is as long.
     #[inline]
     pub fn read(&self, first: usize, buffer: &mut [f64], out: &mut [f64]) {
-        match self {
-            NumberCells::Numbers(values) => values.read(first, out),
-            NumberCells::Texts(texts) => texts.read(first, buffer, out),
+        match &self.0 {
+            Said::Numbers(values) => values.read(first, out),
+            Said::Texts(texts) => texts.read(first, buffer, out),
         }
     }
 }

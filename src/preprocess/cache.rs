@@ -25,7 +25,7 @@ use crate::kernel::{FULL_SCALE, LANES, Rows, Shape};
 use crate::partial::{self, folder_of};
 
 /// To be raised whenever any line is encoded differently than before.
-const RULES: u32 = 1;
+const RULES: u32 = 2;
 
 /// Permissions of a file of private rows.
 const FOR_THE_OWNER: u32 = 0o600;

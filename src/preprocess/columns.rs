@@ -7,7 +7,7 @@ use super::encode::shape_of;
 use super::quantise::quantise;
 use super::report::{LoadReport, Tally};
 use super::target::{TargetReader, TargetRule};
-use crate::data::{NumberCells, Reading, Schema, Table};
+use crate::data::{Cells, NumberCells, Reading, Schema, Table};
 use crate::error::Fallible;
 use crate::kernel::{BulkBuilder, LANES, Rows, Shape, TileMut, TilesMut};
 
@@ -40,6 +40,33 @@ struct CategoryColumn<'a> {
 enum TargetColumn<'a> {
     Label(Reading<'a, Option<i16>>),
     Number { cells: NumberCells<'a>, lower: f64, upper: f64 },
+}
+
+/// The place of each cell's label among declared ones, by the rule for labels; `None` for any other cell.
+///
+/// Custodian-only: exact functions of rows.
+///
+/// # Errors
+/// When cells are numbers and two labels say the same one.
+pub fn label_codes(name: &str, cells: &Cells<'_>, labels: &[String]) -> Fallible<Vec<Option<u16>>> {
+    let codes = Codes::new(labels.iter().zip(0u16..).map(|(label, code)| (label.as_str(), code)));
+    let declared: Vec<&str> = labels.iter().map(String::as_str).collect();
+    let reading = Reading::new(name, cells, &declared, |text| codes.get(text))?;
+    let (mut buffer, mut out) = (vec![0.0; cells.len()], vec![None; cells.len()]);
+    reading.read(0, &mut buffer, &mut out);
+    Ok(out)
+}
+
+/// The number that each cell says, by the rule for numeric columns; NaN for a missing one.
+///
+/// Custodian-only: exact functions of rows.
+///
+/// # Errors
+/// As [`TableEncoder::new`].
+pub fn numbers_of(name: &str, cells: &Cells<'_>) -> Fallible<Vec<f64>> {
+    let (mut buffer, mut out) = (vec![0.0; cells.len()], vec![0.0; cells.len()]);
+    NumberCells::new(name, cells)?.read(0, &mut buffer, &mut out);
+    Ok(out)
 }
 
 /// Room for one column of a tile.

@@ -42,6 +42,7 @@ pub(super) enum Role {
 
 /// Encodes lines by a schema.
 ///
+/// - what a cell means: see `docs/cells.md`;
 /// - numeric: bounds map to `-FULL_SCALE..=FULL_SCALE`; outside values move to the nearer bound,
 ///   missing or unreadable ones to the middle;
 /// - categorical: the code of the declared value, else of `other`, else "none of them";
@@ -115,7 +116,7 @@ impl Encoder {
             match role {
                 Role::Skipped | Role::Target => {}
                 Role::Numeric { slot, lower, upper } => {
-                    let value = fields.number(index);
+                    let value = fields.value(index);
                     tally.missing += u64::from(value.is_none());
                     row.numeric[*slot] = value.map_or(0, |v| quantise(v, *lower, *upper));
                 }

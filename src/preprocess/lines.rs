@@ -3,7 +3,7 @@
 use super::encode::{Encoder, Role};
 use super::quantise::quantise;
 use super::report::{LoadReport, Tally};
-use crate::data::{Block, Fields, near_separator, number, plain_decimal, trim_line};
+use crate::data::{Block, Fields, near_separator, plain_decimal, trim_line, value};
 use crate::kernel::{LANES, RawRow, TileMut, TilesMut};
 
 /// An encoder with the buffers that lines with quotes need.
@@ -180,7 +180,7 @@ fn numeric_cell(padded: &[u8], at: usize, end: usize) -> (Option<f64>, usize) {
         Some((value, stop)) => (Some(value), stop),
         None => {
             let stop = cell_end(padded, at, end);
-            (number(&padded[at..stop]), stop)
+            (value(&padded[at..stop]), stop)
         }
     }
 }

@@ -21,7 +21,7 @@ mod tests;
 use codes::Codes;
 
 pub use cache::{CacheUse, RowCache};
-pub use columns::TableEncoder;
+pub use columns::{TableEncoder, label_codes, numbers_of};
 pub use encode::{Encoder, shape_of};
 pub use pieces::{EncodedTable, PiecesEncoder};
 pub use report::LoadReport;

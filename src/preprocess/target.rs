@@ -2,7 +2,7 @@
 
 use super::Codes;
 use super::quantise::quantise;
-use crate::data::{Schema, number, trim};
+use crate::data::{Schema, Spelled, trim, value};
 
 /// How a target cell is read.
 pub enum TargetRule {
@@ -54,14 +54,37 @@ impl TargetRule {
     /// The value of a cell in the target's units; `None` when it is no target.
     pub fn value(&self, cell: &[u8]) -> Option<f64> {
         let cell = trim(cell);
-        let is = |label: &String| cell == label.trim().as_bytes();
         match self {
-            TargetRule::Label { positive, .. } if is(positive) => Some(1.0),
-            TargetRule::Label { negatives: Some(known), .. } => known.iter().any(is).then_some(0.0),
-            TargetRule::Label { negatives: None, .. } => (!cell.is_empty()).then_some(0.0),
-            TargetRule::Class { labels } => labels.iter().position(is).map(|class| class as f64),
-            TargetRule::Number { lower, upper } => number(cell).map(|v| v.clamp(*lower, *upper)),
+            TargetRule::Number { lower, upper } => value(cell).map(|v| v.clamp(*lower, *upper)),
+            TargetRule::Class { .. } => self.label(cell),
+            TargetRule::Label { negatives: Some(_), .. } => self.label(cell),
+            TargetRule::Label { negatives: None, .. } => self.label(cell).or((!cell.is_empty()).then_some(0.0)),
         }
+    }
+
+    /// The value of a declared label: of the first that is the same text, else of the only one that spells the same number.
+    fn label(&self, cell: &[u8]) -> Option<f64> {
+        let mut known: Vec<(&[u8], f64)> = Vec::new();
+        let labels: Vec<(&str, f64)> = match self {
+            TargetRule::Label { positive, negatives } => {
+                let zeros = negatives.iter().flatten().map(|label| (label.as_str(), 0.0));
+                [(positive.as_str(), 1.0)].into_iter().chain(zeros).collect()
+            }
+            TargetRule::Class { labels } => {
+                labels.iter().zip(0u16..).map(|(l, class)| (l.as_str(), class.into())).collect()
+            }
+            TargetRule::Number { .. } => Vec::new(),
+        };
+        for (text, of) in labels {
+            let text = trim(text.as_bytes());
+            if text == cell {
+                return Some(of);
+            }
+            if known.iter().all(|(other, _)| *other != text) {
+                known.push((text, of));
+            }
+        }
+        Spelled::new(known).get(cell)
     }
 }
 
@@ -94,7 +117,7 @@ impl TargetReader {
     pub(super) fn encode(&self, cell: &[u8]) -> Option<i16> {
         let cell = trim(cell);
         match self {
-            TargetReader::Number { lower, upper } => Some(quantise(number(cell)?, *lower, *upper)),
+            TargetReader::Number { lower, upper } => Some(quantise(value(cell)?, *lower, *upper)),
             TargetReader::Labels { known, other, .. } => label(known.get(cell), *other, cell),
         }
     }
@@ -140,6 +163,9 @@ mod tests {
             label(" yes ", None),
             label("", None),
             TargetRule::Class { labels: ["a", "b", " a", "", "a longer label"].map(String::from).to_vec() },
+            label("1", Some(&["0", "-1", "-1.0"])),
+            label("True", None),
+            TargetRule::Class { labels: ["3", "2.0", "02", "1e0", "false"].map(String::from).to_vec() },
             TargetRule::Number { lower: -1.5, upper: 4.0 },
         ]
     }
@@ -148,7 +174,8 @@ mod tests {
         #[test]
         fn readers_follow_the_written_rule(
             cell in prop_oneof![
-                " ?(yes|no|a|b|a longer label|perhaps or not|-?[0-9.]{0,9}|)[ \t]?", "[ -~]{0,12}"],
+                " ?(yes|no|a|b|a longer label|perhaps or not|-?[0-9.]{0,9}|)[ \t]?", "[ -~]{0,12}",
+                " ?([+-]?0?[0-3](\\.0{0,9})?(e0)?|[Tt]rue|FALSE|false) ?"],
         ) {
             for rule in rules() {
                 let expected = rule.value(cell.as_bytes()).map(|value| match rule {

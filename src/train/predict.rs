@@ -6,7 +6,7 @@ use rayon::prelude::*;
 
 use super::kind::ModelKind;
 use super::model::{Coefficient, Feature, ModelFile, Target};
-use crate::data::{CsvFile, Fields};
+use crate::data::{CsvFile, Fields, Spelled};
 use crate::error::Fallible;
 use crate::loss::{Logistic, Poisson, Softmax};
 use crate::preprocess::Affine;
@@ -118,9 +118,10 @@ pub fn predict_keeping(model: &ModelFile, file: &CsvFile, columns: &[String]) ->
     Ok(Predictions { outputs: model.target.outputs(), values, present, kept })
 }
 
-/// The coefficients of one category by value, and of every other text.
+/// The coefficients of one category by value, by the number that it spells, and of every other text.
 pub(super) struct Effects<'a> {
     known: HashMap<&'a [u8], &'a [f64]>,
+    numbers: Spelled<&'a [f64]>,
     fallback: Option<&'a [f64]>,
 }
 
@@ -128,17 +129,18 @@ impl<'a> Effects<'a> {
     /// Those of a categorical feature; none of a numeric one.
     pub(super) fn of(feature: &'a Feature) -> Self {
         let Feature::Categorical { values, other, coefficients, .. } = feature else {
-            return Effects { known: HashMap::new(), fallback: None };
+            return Effects { known: HashMap::new(), numbers: Spelled::new([]), fallback: None };
         };
-        let texts = values.iter().map(|v| v.trim().as_bytes());
+        let texts = values.iter().map(|v| v.trim_ascii().as_bytes());
         let known: HashMap<&[u8], &[f64]> = texts.zip(coefficients.iter().map(Coefficient::values)).collect();
-        let fallback = other.as_ref().and_then(|v| known.get(v.trim().as_bytes()).copied());
-        Effects { known, fallback }
+        let numbers = Spelled::new(known.iter().map(|(text, effect)| (*text, *effect)));
+        let fallback = other.as_ref().and_then(|v| known.get(v.trim_ascii().as_bytes()).copied());
+        Effects { known, numbers, fallback }
     }
 
     /// The coefficients that a cell without surrounding blanks stands for.
     pub(super) fn get(&self, cell: &[u8]) -> Option<&'a [f64]> {
-        self.known.get(cell).copied().or(self.fallback)
+        self.known.get(cell).copied().or_else(|| self.numbers.get(cell)).or(self.fallback)
     }
 }
 
@@ -212,7 +214,7 @@ impl<'a> Predictor<'a> {
             return false;
         }
         for (column, part) in &self.numeric {
-            add(margins, part.coefficient, part.scaled(fields.number(*column)));
+            add(margins, part.coefficient, part.scaled(fields.value(*column)));
         }
         for (column, effects) in &self.categorical {
             if let Some(effect) = effects.get(fields.get(*column)) {

@@ -7,6 +7,7 @@ use parquet::errors::{ParquetError, Result};
 use parquet::schema::types::ColumnDescriptor;
 
 use super::text;
+use crate::data::value::{Digits, single};
 
 /// A column of an open row group, and the texts of the records read last.
 pub(super) struct Cells {
@@ -80,8 +81,12 @@ impl Cells {
             ColumnReader::Int96ColumnReader(r) => {
                 texts.fill(r, self.level, rows, |v, out| text::display(v.to_nanos(), out))
             }
-            ColumnReader::FloatColumnReader(r) => texts.fill(r, self.level, rows, |&v, out| text::float(v, out)),
-            ColumnReader::DoubleColumnReader(r) => texts.fill(r, self.level, rows, |&v, out| text::float(v, out)),
+            ColumnReader::FloatColumnReader(r) => {
+                texts.fill(r, self.level, rows, |&v, out| text::display(Digits(single(v)), out))
+            }
+            ColumnReader::DoubleColumnReader(r) => {
+                texts.fill(r, self.level, rows, |&v, out| text::display(Digits(v), out))
+            }
             ColumnReader::ByteArrayColumnReader(r) => {
                 texts.fill(r, self.level, rows, |v, out| bytes(v.data(), kind, out))
             }

@@ -1,6 +1,6 @@
 //! Values as cells of a CSV line.
 
-use std::fmt::{Display, LowerExp};
+use std::fmt::Display;
 use std::io::Write;
 
 use num_bigint::{BigInt, Sign};
@@ -9,16 +9,6 @@ use num_bigint::{BigInt, Sign};
 pub(super) fn display(value: impl Display, out: &mut Vec<u8>) {
     // A vector takes whatever is written to it.
     let _ = write!(out, "{value}");
-}
-
-/// A float in the fewest digits that are read back as the same number, with an exponent where it is long.
-pub(super) fn float<T: Display + LowerExp + Copy + Into<f64>>(value: T, out: &mut Vec<u8>) {
-    let size = value.into().abs();
-    let _ = if size != 0.0 && size.is_finite() && !(1e-5..1e16).contains(&size) {
-        write!(out, "{value:e}")
-    } else {
-        write!(out, "{value}")
-    };
 }
 
 /// An integer of big-endian bytes over a power of ten.
