@@ -1,23 +1,25 @@
 //! Rows that Python's workers hold: parts of them, and the bridge over which the engine puts its questions.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use rhograd::data::Schema;
+use rhograd::data::{CsvFile, Schema};
 use rhograd::error::Fallible;
+use rhograd::preprocess::Encoder;
 use rhograd::private::{Cluster, Worker};
 
 use crate::columns::{Columns, GivenColumn};
 use crate::errors::{detached, raised};
 use crate::pool;
-use crate::supervise::Caller;
+use crate::supervise::{Caller, aside};
 
 /// Adds what this file has to the module.
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Part>()?;
-    module.add_function(wrap_pyfunction!(pack_part, module)?)
+    module.add_function(wrap_pyfunction!(pack_part, module)?)?;
+    module.add_function(wrap_pyfunction!(pack_file, module)?)
 }
 
 /// Encodes the rows of one part; the bytes, and what was counted, as JSON.
@@ -34,6 +36,25 @@ fn pack_part<'py>(
     let table = columns.encoded(py, &schema, None)?;
     let packed = detached(py, || Worker::pack(table.rows(), &table.report, &schema, number))?;
     Ok((PyBytes::new(py, &packed), serde_json::to_string(&table.report).unwrap_or_default()))
+}
+
+/// Encodes the rows of a file as one part; the bytes, and what was counted, as JSON.
+#[pyfunction]
+#[pyo3(signature = (schema, path, number))]
+fn pack_file<'py>(
+    py: Python<'py>,
+    schema: &str,
+    path: PathBuf,
+    number: u32,
+) -> PyResult<(Bound<'py, PyBytes>, String)> {
+    let schema = raised(py, Schema::parse(schema, Path::new("schema")))?;
+    let pack = || {
+        let file = CsvFile::open_for(&path, &schema.target, schema.features().map(|(name, _)| name))?;
+        let (rows, report) = Encoder::new(&schema, &file, true)?.encode(&file, &|_| Ok(()))?;
+        Ok((Worker::pack(&rows, &report, &schema, number)?, report))
+    };
+    let (packed, report) = aside(py, None, pack)?;
+    Ok((PyBytes::new(py, &packed), serde_json::to_string(&report).unwrap_or_default()))
 }
 
 /// One part of the rows on a worker, ready for questions.

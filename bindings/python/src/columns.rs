@@ -3,13 +3,13 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use numpy::PyReadonlyArray1;
+use numpy::{PyArray1, PyReadonlyArray1};
 use numpy::ndarray::{Array1, Axis, Slice};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use rhograd::data::{Cells, Numbers, Schema, Table};
 use rhograd::error::{Error, Fallible};
-use rhograd::preprocess::{EncodedTable, PiecesEncoder};
+use rhograd::preprocess::{EncodedTable, PiecesEncoder, label_codes, numbers_of};
 
 use crate::errors::raised;
 use crate::supervise::aside;
@@ -23,8 +23,9 @@ const CELLS_PER_BLOCK: usize = 1 << 15;
 /// Cells that are copied before others in Python get their turn: less than a millisecond.
 const CELLS_PER_HOLD: usize = 1 << 17;
 
-/// A column as Python gives it: its name, the list of its texts where it is one of places in a list, and the numbers.
-pub type GivenColumn<'py> = (String, Option<Vec<String>>, Bound<'py, PyAny>);
+/// A column as Python gives it: its name, the list of its texts where it is one of places in a list, the numbers, and which
+/// of them are missing cells whatever they are.
+pub type GivenColumn<'py> = (String, Option<Vec<String>>, Bound<'py, PyAny>, Option<PyReadonlyArray1<'py, bool>>);
 
 /// Declares an array of any of the types that the engine reads.
 macro_rules! held {
@@ -98,8 +99,42 @@ held! {
     U8: u8,
 }
 
+/// A column that is held while the engine reads it.
+struct HeldColumn<'py> {
+    name: String,
+    texts: Option<Vec<String>>,
+    numbers: Held<'py>,
+    missing: Option<PyReadonlyArray1<'py, bool>>,
+}
+
+impl HeldColumn<'_> {
+    /// Number of cells, of which there is one in each of its parts.
+    fn len(&self) -> Option<usize> {
+        let rows = self.numbers.len();
+        self.missing.as_ref().is_none_or(|missing| missing.as_array().len() == rows).then_some(rows)
+    }
+
+    /// Room for copies of so many cells.
+    fn room(&self, rows: usize) -> (Copied, Option<Array1<bool>>) {
+        (self.numbers.room(rows), self.missing.as_ref().map(|_| Array1::default(rows)))
+    }
+
+    /// As [`Held::copy`], with the marks of missing cells.
+    fn copy(&self, rows: Range<usize>, first: usize, room: &mut (Copied, Option<Array1<bool>>)) -> bool {
+        if let (Some(missing), Some(room)) = (&self.missing, &mut room.1) {
+            let missing = missing.as_array();
+            if rows.end > missing.len() {
+                return false;
+            }
+            let to = Slice::from(rows.start - first..rows.end - first);
+            room.slice_axis_mut(Axis(0), to).assign(&missing.slice_axis(Axis(0), Slice::from(rows.clone())));
+        }
+        self.numbers.copy(rows, first, &mut room.0)
+    }
+}
+
 /// Columns that are held while the engine reads them.
-pub struct Columns<'py>(Vec<(String, Option<Vec<String>>, Held<'py>)>);
+pub struct Columns<'py>(Vec<HeldColumn<'py>>);
 
 impl<'py> Columns<'py> {
     /// Takes hold of the arrays.
@@ -107,8 +142,8 @@ impl<'py> Columns<'py> {
     /// # Errors
     /// When one is no array of one dimension and a type that the engine reads.
     pub fn new(given: Vec<GivenColumn<'py>>) -> PyResult<Self> {
-        let column = |(name, texts, array): GivenColumn<'py>| match Held::of(&array) {
-            Some(held) => Ok((name, texts, held)),
+        let column = |(name, texts, array, missing): GivenColumn<'py>| match Held::of(&array) {
+            Some(numbers) => Ok(HeldColumn { name, texts, numbers, missing }),
             None => Err(PyTypeError::new_err(format!(
                 "column {name:?} is no one-dimensional array of numbers of 8 to 64 bits; convert it"
             ))),
@@ -173,14 +208,14 @@ impl<'py> Columns<'py> {
 
     /// Number of rows, which is the same in all columns.
     pub fn rows(&self, py: Python<'_>) -> PyResult<usize> {
-        let Some((_, _, first)) = self.0.first() else {
+        let Some(first) = self.0.first() else {
             let none = Error::parameter("columns", "there is none", "give at least one column");
             return raised(py, Err(none));
         };
-        let rows = first.len();
-        match self.0.iter().find(|(_, _, held)| held.len() != rows) {
+        let rows = first.numbers.len();
+        match self.0.iter().find(|column| column.len() != Some(rows)) {
             None => Ok(rows),
-            Some((name, ..)) => {
+            Some(HeldColumn { name, .. }) => {
                 let problem = "does not have as many rows as the first one";
                 raised(py, Err(Error::parameter(format!("column {name:?}"), problem, "give one cell for every row")))
             }
@@ -188,14 +223,15 @@ impl<'py> Columns<'py> {
     }
 
     fn copy(&self, py: Python<'_>, rows: &Range<usize>) -> PyResult<Vec<CopiedColumn<'_>>> {
-        let mut rooms: Vec<Copied> = self.0.iter().map(|(.., held)| held.room(rows.len())).collect();
+        let mut rooms: Vec<_> = self.0.iter().map(|column| column.room(rows.len())).collect();
         // All cells of a few rows at a time: they lie together in a matrix of rows, and no row is torn by another thread.
         let block = (CELLS_PER_BLOCK / self.0.len().max(1)).max(1);
         let mut held_for = 0;
         for start in rows.clone().step_by(block) {
             let some = start..rows.end.min(start + block);
-            for ((name, _, held), room) in self.0.iter().zip(&mut rooms) {
-                if !held.copy(some.clone(), rows.start, room) {
+            for (column, room) in self.0.iter().zip(&mut rooms) {
+                if !column.copy(some.clone(), rows.start, room) {
+                    let name = &column.name;
                     let problem = "became shorter while it was read";
                     let error = Error::parameter(format!("column {name:?}"), problem, "leave it as it is during fit");
                     return raised(py, Err(error));
@@ -207,8 +243,13 @@ impl<'py> Columns<'py> {
                 py.detach(|| ());
             }
         }
-        let copied = self.0.iter().zip(rooms);
-        Ok(copied.map(|((name, texts, _), numbers)| CopiedColumn { name, texts: texts.as_deref(), numbers }).collect())
+        let copied = self.0.iter().zip(rooms).map(|(HeldColumn { name, texts, .. }, (numbers, missing))| CopiedColumn {
+            name,
+            texts: texts.as_deref(),
+            numbers,
+            missing,
+        });
+        Ok(copied.collect())
     }
 }
 
@@ -217,6 +258,7 @@ struct CopiedColumn<'a> {
     name: &'a str,
     texts: Option<&'a [String]>,
     numbers: Copied,
+    missing: Option<Array1<bool>>,
 }
 
 /// The texts that occur in a piece, and where each row's stands among them.
@@ -246,7 +288,10 @@ impl CopiedColumn<'_> {
 
     fn cells<'a>(&'a self, listed: &'a Option<Listed>) -> Cells<'a> {
         match listed {
-            None => Cells::Numbers(self.numbers.numbers()),
+            None => match &self.missing {
+                Some(missing) => Cells::Masked { numbers: self.numbers.numbers(), missing: missing.view() },
+                None => Cells::Numbers(self.numbers.numbers()),
+            },
             Some(Listed { list, places }) => {
                 let places =
                     places.as_ref().map_or_else(|| self.numbers.numbers(), |places| Numbers::I32(places.view()));
@@ -254,4 +299,44 @@ impl CopiedColumn<'_> {
             }
         }
     }
+}
+
+/// Adds the functions of this file to the module.
+pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(single, module)?)?;
+    module.add_function(wrap_pyfunction!(label_places, module)?)?;
+    module.add_function(wrap_pyfunction!(numbers_in, module)?)
+}
+
+/// The number that the fewest digits of a single-precision number say.
+#[pyfunction]
+fn single(value: f32) -> f64 {
+    rhograd::data::single(value)
+}
+
+/// The place of each cell's label among declared ones, and -1 for any other cell.
+#[pyfunction]
+fn label_places<'py>(
+    py: Python<'py>,
+    labels: Vec<String>,
+    column: GivenColumn<'py>,
+) -> PyResult<Bound<'py, PyArray1<i64>>> {
+    let (name, mut places) = (column.0.clone(), Vec::new());
+    Columns::new(vec![column])?.each_piece(py, None, |piece| {
+        let codes = label_codes(&name, piece.column(&name)?, &labels)?;
+        places.extend(codes.into_iter().map(|place| place.map_or(-1, i64::from)));
+        Ok(())
+    })?;
+    Ok(PyArray1::from_vec(py, places))
+}
+
+/// The numbers that the cells of a column say, NaN for a missing one.
+#[pyfunction]
+fn numbers_in<'py>(py: Python<'py>, column: GivenColumn<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
+    let (name, mut numbers) = (column.0.clone(), Vec::new());
+    Columns::new(vec![column])?.each_piece(py, None, |piece| {
+        numbers.extend(numbers_of(&name, piece.column(&name)?)?);
+        Ok(())
+    })?;
+    Ok(PyArray1::from_vec(py, numbers))
 }

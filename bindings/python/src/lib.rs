@@ -22,6 +22,7 @@ fn _rhograd(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<model::Model>()?;
     training::register(module)?;
     cluster::register(module)?;
+    columns::register(module)?;
     accounting::register(module)?;
     ledger::register(module)
 }

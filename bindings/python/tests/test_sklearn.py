@@ -195,15 +195,25 @@ class _LabelsFromTheRows(DPLogisticRegression):
 
     def fit(self, X, y=None):
         self._seen = None if y is None else [label for label in np.unique(np.asarray(y)) if label == label]
-        return super().fit(X, y)
+        return super().fit(_declaring(X), y)
 
     def _declared(self):
         return self._seen if self.classes is None else self.classes
 
 
+class _Regression(DPLinearRegression):
+    def fit(self, X, y=None):
+        return super().fit(_declaring(X), y)
+
+
+def _declaring(X):
+    """The checks bring lists of rows of which nothing declares the number of columns, which is refused; arrays do."""
+    return np.asarray(X) if isinstance(X, list) else X
+
+
 CANDIDATES = {
     "classifier": _LabelsFromTheRows(epsilon=1e3, bounds=(-20, 20), seed=0),
-    "regressor": DPLinearRegression(epsilon=1e3, bounds=(-20, 20), target_bounds=(-500, 500), seed=0),
+    "regressor": _Regression(epsilon=1e3, bounds=(-20, 20), target_bounds=(-500, 500), seed=0),
 }
 
 

@@ -1,5 +1,6 @@
 """Spark gives the bits of one machine."""
 
+import decimal
 import doctest
 import json
 import os
@@ -11,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from conftest import DATASETS
+from rows_of import rows_of
 
 import rhograd
 from rhograd import spark
@@ -95,6 +97,76 @@ def test_regression_and_parts_without_rows(local):
     assert fitted.model_.text == alone(rhograd.DPLinearRegression(**model), frame, "t")
 
 
+def test_a_frame_of_no_rows_trains_as_everywhere(local):
+    """Rows that a filter left out, and a frame that Spark knows to be empty before it starts."""
+    frame = table()
+    data = local.createDataFrame(frame).select("a", "b", "c", "y")
+    expected = alone(logistic(), frame[:0], "y")
+    for empty in (data.filter("a > 5"), data.limit(0)):
+        assert spark.fit(logistic(), empty, target="y").model_.text == expected
+
+
+def encoded(local, schema, types, rows):
+    """The rows as the workers encode them."""
+    frame = local.createDataFrame(rows, types).coalesce(1)
+
+    def encode(batches):
+        import pyarrow as pa
+
+        yield spark.pack_batch(schema, pa.Table.from_batches(list(batches)), "y", 0)
+
+    (part,) = frame.mapInArrow(encode, "number int, part binary").collect()
+    return rows_of(bytes(part[1]))
+
+
+def test_one_row_changes_the_encoding_of_no_other_on_spark(local):
+    big = 2**53 + 1
+    kinds = {
+        "double": [0.0, 1.0, 0.5, None, float("nan"), float("inf"), -0.0],
+        "float": [0.0, 1.0, 0.1, None, float("nan")],
+        "bigint": [0, 1, 3, None, big, -(2**63)],
+        "smallint": [0, 1, 3, None],
+        "boolean": [True, False, None],
+        "string": ["1", "0", "a", "true", None, "", " 1.0", "\0", "x,y"],
+        "binary": [bytearray(b"1"), bytearray(b"\xff"), None],
+        "decimal(4,2)": [decimal.Decimal("1.00"), decimal.Decimal("0.10"), None],
+    }
+    columns = {
+        "x": {"type": "numeric", "lower": -1, "upper": 3},
+        "c": {"type": "categorical", "values": ["1", "0", "a", str(big), "0.1"], "other": "a"},
+    }
+    facts = {"name": "t", "task": "classification", "target": "y", "positive": "1", "negative": "0", "columns": columns}
+    rng = np.random.default_rng(5)
+    names = list(kinds)
+    for _ in range(int(os.environ.get("RHOGRAD_SPARK_TABLES", "4"))):
+        chosen = [names[k] for k in rng.choice(len(names), 3)]
+        types = ", ".join(f"{name} {kind}" for name, kind in zip("xcy", chosen))
+        row = lambda: [kinds[kind][rng.integers(len(kinds[kind]))] for kind in chosen]  # noqa: E731
+        rows, odd = [row() for _ in range(12)], [None, None, None] if rng.random() < 0.5 else row()
+        before = encoded(local, json.dumps(facts), types, rows)
+        assert encoded(local, json.dumps(facts), types, [*rows[:5], odd, *rows[5:]]) == [*before[:5], *ANY, *before[5:]], chosen
+
+
+class Anything:
+    """Equal to whatever stands in its place."""
+
+    def __eq__(self, other):
+        return True
+
+
+ANY = [Anything()]
+
+
+def test_types_without_a_rule_are_refused_before_anything_runs(local, tmp_path):
+    data = local.createDataFrame(table()).select("a", "b", "c", "y")
+    books = tmp_path / "books.sqlite"
+    for kind in ("date", "timestamp", "array<double>", "struct<x:double>"):
+        odd = data.drop("b").selectExpr("*", f"cast(null as {kind}) as b")
+        with pytest.raises(rhograd.DataError, match="column 'b': has the type .* no rule"):
+            spark.fit(logistic(ledger=books), odd, target="y")
+    assert not books.exists()
+
+
 def test_what_spark_says_is_the_cause_and_the_charge_stands(local, tmp_path):
     calls = []
     model = logistic(dataset="people", ledger=tmp_path / "books.sqlite", algorithm="dp-gd", steps=3)
@@ -102,10 +174,7 @@ def test_what_spark_says_is_the_cause_and_the_charge_stands(local, tmp_path):
     schema = spark.schema_for(model, ["a", "b", "c", "y"], "y")
     import pyarrow as pa
 
-    names = ["a", "b", "c"]
-    batch = spark.pack_batch(
-        json.dumps(schema), pa.Table.from_pandas(frame), names, dict.fromkeys(names, False), ("y", schema["target"], True), 0
-    )
+    batch = spark.pack_batch(json.dumps(schema), pa.Table.from_pandas(frame), "y", 0)
     packed = batch.column("part")[0].as_py()
 
     def ask(question):

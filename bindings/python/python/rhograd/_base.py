@@ -282,7 +282,7 @@ class Estimator:
         frame, target = self._split(X, y)
         schema = self._schema_for(frame)
         columns = self._columns(frame, schema)
-        columns.append(cells(schema["target"], target, as_text=schema["task"] == "classification"))
+        columns.append(cells(schema["target"], target))
         learned = self._learn_target(schema)
         outcome = _rhograd.train_table(
             json.dumps(self._request(schema)), json.dumps(schema), columns, **self._surroundings()
@@ -330,7 +330,7 @@ class Estimator:
                 f"This {type(self).__name__} estimator requires y to be passed, but the target y is None; "
                 "give a column, or the name of one"
             )
-        frame = frame_of(_table(X))
+        frame = frame_of(_table(X), lambda: _schema.width_of(self.schema, self.bounds))
         if isinstance(y, (str, int)) and not isinstance(y, bool):
             y = str(y)
             if y not in frame.columns:
@@ -378,7 +378,7 @@ class Estimator:
         missing = [name for name in names if name not in frame.columns]
         if missing:
             raise DataError(f"column {missing[0]!r}: is missing; add it to the data or take it out of the schema")
-        return [frame.column(name, _schema.is_text(schema, name)) for name in names]
+        return [frame.column(name) for name in names]
 
     def _take(
         self,
@@ -442,7 +442,7 @@ class Estimator:
     def _predictions(self, X: Any) -> np.ndarray:
         if not hasattr(self, "model_"):
             raise _not_fitted(self)
-        frame = frame_of(_table(X))
+        frame = frame_of(_table(X), lambda: self.n_features_in_)
         named_before = hasattr(self, "feature_names_in_")
         if not frame.named or not named_before:
             if len(frame.columns) != self.n_features_in_:
@@ -493,7 +493,8 @@ def one_column(y: Any) -> Any:
     if hasattr(y, "tocsr"):
         raise TypeError("Sparse data is not read; pass y.toarray()")
     if isinstance(y, (list, tuple)):
-        y = np.asarray(y)
+        # Every cell for itself: numpy would find a type for all of them together.
+        return list(y)
     shape = getattr(y, "shape", None)
     if not shape or len(shape) == 1:
         return y
@@ -504,7 +505,8 @@ def one_column(y: Any) -> Any:
 
         text = "A column-vector y was passed when a 1d array was expected; use y.ravel()"
         warnings.warn(text, DataConversionWarning, stacklevel=4)
-    return np.asarray(y).ravel()
+    # As its type declares it.
+    return next(iter(frame_of(y).columns.values()))
 
 
 def _plain(value: Any) -> Any:

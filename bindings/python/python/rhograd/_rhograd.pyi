@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 __version__: str
 
-Column = tuple[str, list[str] | None, NDArray[Any]]
+Column = tuple[str, list[str] | None, NDArray[Any], NDArray[np.bool_] | None]
 
 class Model:
     """A released model with its privacy statement, read once from its text."""
@@ -34,6 +34,16 @@ class Part:
     def answer(self, packed: bytes, question: bytes) -> bytes:
         """The answer to a question; ``packed`` is read again where the rows are needed as they were."""
 
+def single(value: float) -> float:
+    """The number that the fewest digits of a single-precision number say."""
+
+def label_places(labels: Sequence[str], column: Column) -> NDArray[np.int64]:
+    """The place of each cell's label among declared ones, and -1 for any other cell."""
+
+def numbers_in(column: Column) -> NDArray[np.float64]:
+    """The numbers that the cells of a column say, NaN for a missing one."""
+
+def pack_file(schema: str, path: str | PathLike[str], number: int) -> tuple[bytes, str]: ...
 def pack_part(schema: str, columns: Sequence[Column], number: int) -> tuple[bytes, str]: ...
 def train_cluster(
     request: str,

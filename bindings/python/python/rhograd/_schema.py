@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from . import _rhograd
-from ._columns import text_of
+from ._columns import declared_text
 from ._errors import ParameterError
 
 _CURE = (
@@ -37,7 +37,7 @@ class Categories:
 
 
 def _declared(value: Any) -> str:
-    text = text_of(value)
+    text = declared_text(value)
     if text is None:
         raise ParameterError(f"bounds: {value!r} is no value; declare texts or numbers")
     return text
@@ -159,9 +159,16 @@ def features_in(schema: Mapping[str, Any]) -> list[str]:
     return [name for name in schema["columns"] if name not in left_out]
 
 
-def is_text(schema: Mapping[str, Any], name: str) -> bool:
-    """Whether a column stands for texts."""
-    return schema["columns"].get(name, {}).get("type") == "categorical"
+def width_of(schema: Any, bounds: Any) -> int | None:
+    """The number of features that the parameters declare, where they do."""
+    if schema is not None:
+        return len(features_in(read(schema)))
+    if isinstance(bounds, Mapping) or (isinstance(bounds, list) and all(isinstance(pair, tuple) for pair in bounds)):
+        return len(bounds)
+    try:
+        return max((len(bound) for bound in bounds if hasattr(bound, "__len__")), default=None)
+    except TypeError:
+        return None
 
 
 def draft_schema(path: str | os.PathLike[str], *, name: str = "data", target: str | None = None) -> dict[str, Any]:

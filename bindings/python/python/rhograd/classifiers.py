@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from . import _rhograd
 from ._base import Common, Estimator, one_column
-from ._columns import text_of
-from ._errors import ParameterError
+from ._columns import cells, declared_text
+from ._errors import DataError, ParameterError
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -49,13 +50,13 @@ class _Classifier(Estimator):
             labels = sorted(set(labels))
         except TypeError:
             pass
-        texts = [text_of(label) for label in labels]
+        texts = [declared_text(label) for label in labels]
         if len(labels) < 2 or len(set(texts)) < len(labels):
             raise ParameterError("classes: must be two labels or more, all different; declare every label that may occur")
         return np.asarray(labels)
 
     def _facts(self) -> dict[str, Any]:
-        texts = [text_of(label) for label in self._labels()]
+        texts = [declared_text(label) for label in self._labels()]
         if len(texts) == 2:
             return {"task": "classification", "positive": texts[1], "negative": texts[0]}
         return {"task": "classification", "labels": texts}
@@ -77,15 +78,16 @@ class _Classifier(Estimator):
             named = [f"not {positive}" if label is None else label for label in known]
             return {"classes_": np.asarray(named), "_places": np.arange(len(named))}
         labels = self._labels()
-        texts = [text_of(label) for label in labels]
-        if len(texts) != len(known) or any(label is not None and label not in texts for label in known):
+        texts = [declared_text(label) for label in labels]
+        named = [label for label in known if label is not None]
+        # By the rule for cells, so that 0 and "0.0" are one label.
+        found = _rhograd.label_places(named, cells("classes", texts)).tolist()
+        if len(texts) != len(known) or sorted(place for place in found if place >= 0) != list(range(len(named))):
             raise ParameterError("classes: are not the labels of the schema; leave them out, or correct one of both")
         # Where each of them stands among the model's outputs.
         free = [place for place, label in enumerate(known) if label is None]
-        return {
-            "classes_": labels,
-            "_places": np.array([known.index(text) if text in known else free[0] for text in texts]),
-        }
+        places = [known.index(named[place]) if place >= 0 else free[0] for place in found]
+        return {"classes_": labels, "_places": np.array(places)}
 
     def _outputs(self) -> int:
         return len(self.classes_) if len(self.classes_) > 2 else 1
@@ -111,8 +113,16 @@ class _Classifier(Estimator):
         raise NotImplementedError
 
     def score(self, X: Any, y: Any) -> float:
-        """Accuracy. Not private on private rows: do not publish it."""
-        return float(np.mean(self.predict(X) == np.asarray(one_column(y))))
+        """Accuracy. Not private on private rows: do not publish it.
+
+        Labels are compared by the rule for cells: 1, 1.0, True and "1" are one label.
+        """
+        predicted = self.predict(X)
+        labels: list[str] = [declared_text(label) or "" for label in self.classes_]
+        places = _rhograd.label_places(labels, cells("y", one_column(y)))
+        if len(places) != len(predicted):
+            raise DataError("y: does not have as many rows as X; give one label for every row")
+        return float(np.mean(_rhograd.label_places(labels, cells("y", predicted)) == places))
 
 
 class DPLogisticRegression(_Classifier):

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from . import _rhograd
 from ._base import Common, Estimator, one_column
+from ._columns import cells
 from ._errors import ParameterError
 from ._schema import _number, _pair
 
@@ -57,7 +59,7 @@ class _Regressor(Estimator):
 
     def score(self, X: Any, y: Any) -> float:
         """R squared. Not private on private rows: do not publish it."""
-        y = np.asarray(one_column(y), dtype=np.float64)
+        y = _rhograd.numbers_in(cells("y", one_column(y)))
         spread = float(np.sum((y - y.mean()) ** 2))
         return 1.0 - float(np.sum((y - self.predict(X)) ** 2)) / spread if spread > 0 else 0.0
 

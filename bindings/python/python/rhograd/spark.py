@@ -70,8 +70,10 @@ def fit(estimator: Chosen, dataframe: DataFrame, *, target: str) -> Chosen:
         raise ParameterError(f"estimator: is a {type(estimator).__name__}; give an estimator of rhograd, or a DPSearchCV of one")
     schema = schema_for(estimator, dataframe.columns, target)
     names = _schema.features_in(schema)
-    text, as_text = json.dumps(schema), schema["task"] == "classification"
-    texts = {name: _schema.is_text(schema, name) for name in names}
+    text = json.dumps(schema)
+    # Names with dots or spaces mean themselves.
+    chosen = dataframe.select(*("`" + name.replace("`", "``") + "`" for name in (*names, target)))
+    _check_types(chosen)
 
     def encode(batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
         import pyarrow as pa
@@ -80,19 +82,19 @@ def fit(estimator: Chosen, dataframe: DataFrame, *, target: str) -> Chosen:
         tables = [pa.Table.from_batches([batch]) for batch in batches]
         context = TaskContext.get()
         if tables and context is not None:
-            column = (target, schema["target"], as_text)
-            yield pack_batch(text, pa.concat_tables(tables), names, texts, column, context.partitionId())
+            yield pack_batch(text, pa.concat_tables(tables), target, context.partitionId())
 
     import pyspark.sql.types as types
     from pyspark import StorageLevel
 
     columns = [types.StructField("number", types.IntegerType()), types.StructField("part", types.BinaryType())]
-    # Names with dots or spaces mean themselves.
-    chosen = dataframe.select(*("`" + name.replace("`", "``") + "`" for name in (*names, target)))
     parts = chosen.mapInArrow(encode, types.StructType(columns)).rdd.map(lambda row: (row[0], bytes(row[1])))
     parts = parts.persist(StorageLevel.MEMORY_AND_DISK)
     context = parts.context
     run = f"{context.applicationId}-{parts.id()}"
+    # The driver holds a part without rows, so that a frame without any has an answer: it trains as everywhere.
+    packed = pack_nothing(text, parts.getNumPartitions())
+    nobody = _rhograd.Part(packed)
     seconds: list[float] = []
     try:
 
@@ -103,11 +105,13 @@ def fit(estimator: Chosen, dataframe: DataFrame, *, target: str) -> Chosen:
             answers = parts.mapPartitions(lambda held: answered(run, held, asked.value, live)).collect()
             asked.unpersist()
             seconds.append(time.perf_counter() - started)
-            return answers
+            return [*answers, nobody.answer(packed, question)]
 
         with _running_as(run):
             fit_cluster(estimator, schema, ask, target=target)
-        nothing = context.parallelize(range(parts.getNumPartitions()), parts.getNumPartitions())
+        # Spark makes no part of a frame that it knows to be empty.
+        slices = max(1, parts.getNumPartitions())
+        nothing = context.parallelize(range(slices), slices)
         empty = [_seconds(lambda: nothing.mapPartitions(list).collect()) for _ in range(_EMPTY_JOBS)]
         estimator.load_report_["cluster"] = {
             "parts": parts.getNumPartitions(),
@@ -148,25 +152,38 @@ def schema_for(estimator: Estimator, columns: Iterable[str], target: str) -> dic
     return schema
 
 
-def pack_batch(
-    schema: str,
-    table: pyarrow.Table,
-    names: list[str],
-    texts: dict[str, bool],
-    target: tuple[str, str, bool],
-    number: int,
-) -> pyarrow.RecordBatch:
-    """The rows of one part, encoded, as one row of ``number`` and ``part``; ``target`` is its column, its name in the
-    schema, and whether it is a label."""
+def pack_batch(schema: str, table: pyarrow.Table, target: str, number: int) -> pyarrow.RecordBatch:
+    """The rows of one part, encoded, as one row of ``number`` and ``part``; ``target`` is the column to predict.
+
+    A column is read by its declared type, see :func:`rhograd.spark.fit`; so every part must declare the same types.
+    """
     import pyarrow as pa
 
-    column, name, as_text = target
-    given = [cells(feature, table.column(feature), texts[feature]) for feature in names]
-    given.append(cells(name, table.column(column), as_text))
+    facts = json.loads(schema)
+    given = [cells(feature, table.column(feature)) for feature in _schema.features_in(facts)]
+    given.append(cells(facts["target"], table.column(target)))
     packed, _ = _rhograd.pack_part(schema, given, number)
     return pa.RecordBatch.from_arrays(
         [pa.array([number], pa.int32()), pa.array([packed], pa.binary())], names=["number", "part"]
     )
+
+
+def pack_nothing(schema: str, number: int) -> bytes:
+    """A part without rows."""
+    facts = json.loads(schema)
+    packed, _ = _rhograd.pack_part(schema, [cells(name, []) for name in (*_schema.features_in(facts), facts["target"])], number)
+    return packed
+
+
+def _check_types(frame: DataFrame) -> None:
+    """Refuses columns whose declared types have no rule, before anything runs."""
+    import pyspark.sql.types as types
+
+    known = (types.NumericType, types.StringType, types.BooleanType, types.BinaryType, types.NullType)
+    for field in frame.schema.fields:
+        if not isinstance(field.dataType, known):
+            kind = field.dataType.simpleString()
+            raise DataError(f"column {field.name!r}: has the type {kind}, which has no rule; convert it to numbers or texts")
 
 
 def answered(
