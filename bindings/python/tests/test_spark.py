@@ -138,7 +138,7 @@ def test_one_row_changes_the_encoding_of_no_other_on_spark(local):
     facts = {"name": "t", "task": "classification", "target": "y", "positive": "1", "negative": "0", "columns": columns}
     rng = np.random.default_rng(5)
     names = list(kinds)
-    for _ in range(int(os.environ.get("RHOGRAD_SPARK_TABLES", "4"))):
+    for _ in range(int(os.environ.get("RHOGRAD_SPARK_TABLES", "3"))):
         chosen = [names[k] for k in rng.choice(len(names), 3)]
         types = ", ".join(f"{name} {kind}" for name, kind in zip("xcy", chosen))
         row = lambda: [kinds[kind][rng.integers(len(kinds[kind]))] for kind in chosen]  # noqa: E731
