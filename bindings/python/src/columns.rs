@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use numpy::{PyArray1, PyReadonlyArray1};
 use numpy::ndarray::{Array1, Axis, Slice};
+use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use rhograd::data::{Cells, Numbers, Schema, Table};
@@ -243,11 +243,8 @@ impl<'py> Columns<'py> {
                 py.detach(|| ());
             }
         }
-        let copied = self.0.iter().zip(rooms).map(|(HeldColumn { name, texts, .. }, (numbers, missing))| CopiedColumn {
-            name,
-            texts: texts.as_deref(),
-            numbers,
-            missing,
+        let copied = self.0.iter().zip(rooms).map(|(HeldColumn { name, texts, .. }, (numbers, missing))| {
+            CopiedColumn { name, texts: texts.as_deref(), numbers, missing }
         });
         Ok(copied.collect())
     }
