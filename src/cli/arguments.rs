@@ -50,6 +50,9 @@ pub(super) fn memory_limit(text: &str) -> Result<MemoryLimit, String> {
 #[derive(Args)]
 pub(super) struct SchemaArgument {
     /// Public schema; without it DATA.schema.json beside the data (adult_train.csv also tries adult.schema.json)
+    ///
+    /// A cell is read by the schema and by itself, the same from every kind of file: a declared value is the same text, else the
+    /// same number (1, 1.0, 01 and true are one value); what is no number in a numeric column is missing.
     #[arg(long, value_name = "FILE")]
     schema: Option<PathBuf>,
 }

@@ -31,7 +31,7 @@ def on_a_cluster():
     model = DPLogisticRegression(epsilon=1, bounds=bounds, classes=["0", "1"], algorithm="dp-gd", steps=10, seed=1, threads=2)
     schema = spark.schema_for(model, [*bounds, "y"], "y")
     table = pa.table({"a": X[:900, 0], "b": X[:900, 1], "y": y[:900].astype(str)})
-    packed = spark.pack_batch(json.dumps(schema), table, list(bounds), dict.fromkeys(bounds, False), ("y", schema["target"], True), 0)
+    packed = spark.pack_batch(json.dumps(schema), table, "y", 0)
     part = packed.column("part")[0].as_py()
 
     def ask(question):
@@ -87,7 +87,7 @@ def pieces(rows=900, parts=3):
     packed = []
     for number in range(parts):
         some = table.slice(number * rows // parts, rows // parts)
-        batch = spark.pack_batch(json.dumps(schema), some, ["a", "b"], {"a": False, "b": False}, ("y", schema["target"], True), number)
+        batch = spark.pack_batch(json.dumps(schema), some, "y", number)
         packed.append((number, batch.column("part")[0].as_py()))
     alone = DPLogisticRegression(**model.get_params()).fit({"a": a, "b": b}, table["y"])
     return model, schema, packed, alone
