@@ -33,6 +33,8 @@ use crate::privacy::{MAX_LOG2_SCALE, NoiseLaw};
 pub use choice::exponential_choice;
 pub use runs::RunCoins;
 pub use sample::poisson_sample;
+#[cfg(test)]
+pub(crate) use source::Opened;
 pub use source::{NoiseSource, NoiseStream};
 
 /// Coordinates drawn from one stream. Part of the meaning of a seed: changing it changes seeded runs.

@@ -31,7 +31,13 @@ use crate::error::{Error, Fallible};
 pub struct NoiseSource {
     key: [u8; 32],
     secure: bool,
+    /// The streams that were opened, release and block, so that tests can see that none is opened twice.
+    #[cfg(test)]
+    opened: Opened,
 }
+
+#[cfg(test)]
+pub(crate) type Opened = std::sync::Arc<std::sync::Mutex<Vec<(u32, u32)>>>;
 
 impl NoiseSource {
     /// Takes a fresh key from the operating system.
@@ -52,7 +58,12 @@ impl NoiseSource {
                 "run where the system random generator works; there is no fallback",
             )
         })?;
-        Ok(NoiseSource { key, secure: true })
+        Ok(NoiseSource {
+            key,
+            secure: true,
+            #[cfg(test)]
+            opened: Opened::default(),
+        })
     }
 
     /// A reproducible source for tests and experiments.
@@ -66,7 +77,12 @@ impl NoiseSource {
     pub fn insecure_from_seed(seed: u64) -> Self {
         let mut key = [0; 32];
         key[..8].copy_from_slice(&seed.to_le_bytes());
-        NoiseSource { key, secure: false }
+        NoiseSource {
+            key,
+            secure: false,
+            #[cfg(test)]
+            opened: Opened::default(),
+        }
     }
 
     /// Whether the key came from the operating system; if not, the run is not private and must say so.
@@ -96,7 +112,15 @@ impl NoiseSource {
         self.numbered(ROWS, block)
     }
 
+    /// What was opened so far and will be.
+    #[cfg(test)]
+    pub(crate) fn opened(&self) -> Opened {
+        Opened::clone(&self.opened)
+    }
+
     fn numbered(&self, release: u32, block: u32) -> NoiseStream {
+        #[cfg(test)]
+        self.opened.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push((release, block));
         let mut generator = ChaCha20Rng::from_seed(self.key);
         generator.set_stream(u64::from(release) << 32 | u64::from(block));
         NoiseStream { generator, spare: 0, spare_bits: 0 }

@@ -86,11 +86,13 @@ impl Permit<L2> {
 
 /// The batch of each row in turn, uniform up to `2^-50` and independent of everything else.
 pub(crate) fn batch_of(source: &NoiseSource, batches: u32) -> impl FnMut(usize) -> usize {
-    let mut stream = source.row_stream(0);
+    let mut stream = None;
     move |row| {
         if row.is_multiple_of(BLOCK) {
-            stream = source.row_stream((row / BLOCK) as u32);
+            stream = None;
         }
+        // Opened once: no stream serves two purposes.
+        let stream = stream.get_or_insert_with(|| source.row_stream((row / BLOCK) as u32));
         ((u128::from(stream.next_u64()) * u128::from(batches)) >> 64) as usize
     }
 }

@@ -18,6 +18,8 @@ mod response;
 mod run;
 mod schema_account;
 mod statement;
+#[cfg(test)]
+mod streams;
 mod tune;
 mod verify;
 
