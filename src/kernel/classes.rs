@@ -217,6 +217,35 @@ mod tests {
         }
     }
 
+    /// Integers whose squares add up to just more than the square of the cap: the first that must be settled.
+    #[test]
+    fn the_least_excess_over_a_cap_is_settled() {
+        let mut looked_at = 0;
+        for cap in 1i32..=60 {
+            for a in 0..=cap {
+                for b in 0..=a {
+                    for c in 0..=b {
+                        let square = a * a + b * b + c * c;
+                        if square <= cap * cap || square > (cap + 1) * (cap + 1) {
+                            continue;
+                        }
+                        let wanted = [a, -b, c].map(|m| [m as f32; LANES]);
+                        let mut out = vec![[[0i16; LANES]; MAX_TILES]; 3];
+                        round(&wanted, &[cap as i16; LANES], 1, &mut out);
+                        let found = out.iter().map(|m| i32::from(m[1][7]).pow(2)).sum::<i32>();
+                        assert!(found <= cap * cap, "{cap}: {a} {b} {c} leaves {found}");
+                        looked_at += 1;
+                    }
+                }
+            }
+        }
+        assert!(looked_at > 1000, "{looked_at}");
+        // Those that fit exactly stay as they are.
+        let mut out = vec![[[0i16; LANES]; MAX_TILES]; 2];
+        round(&[[3.0; LANES], [-4.0; LANES]], &[5; LANES], 0, &mut out);
+        assert_eq!((out[0][0][0], out[1][0][0]), (3, -4));
+    }
+
     #[test]
     fn the_square_of_the_most_and_largest_multipliers_fits_32_bits() {
         assert!(MOST_CLASSES as u64 * (MAX_MULTIPLIER as u64).pow(2) <= u64::from(u32::MAX));

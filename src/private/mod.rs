@@ -42,6 +42,8 @@ mod stable;
 mod store;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod theorems;
 mod worker;
 
 pub use best_run::CandidateRun;
