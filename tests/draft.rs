@@ -12,6 +12,7 @@ use rhograd::ledger::{Cap, Ledger, Record};
 use rhograd::noise::NoiseSource;
 use rhograd::privacy::{
     Adjacency, Charge, DatasetId, Delta, Epsilon, GaussianEvent, NoiseLaw, Rho, Scope, SelectionEvent, StableEvent,
+    total_delta,
 };
 use rhograd::private::{Grid, GridPrice, Paid, PrivateCells, pay};
 use rhograd::train::{
@@ -210,6 +211,21 @@ fn a_ledger_refuses_a_threshold_that_is_lower_than_its_delta_says() {
     let spent = ledger.summary(&scope(Adjacency::AddRemove).dataset).unwrap();
     assert!(spent.spent_delta >= 3e-6 && spent.spent_delta < 3.1e-6);
     assert_eq!(spent.spent, honest.noised.rho());
+}
+
+/// Each run may fail with its own probability, and so may each charge of a run: together with at most the sum.
+#[test]
+fn deltas_of_charges_and_of_runs_add_up() {
+    let mut ledger = Ledger::in_memory().unwrap();
+    let scope = scope(Adjacency::AddRemove);
+    let charges = [1e-6, 3e-6, 2e-6].map(|delta| Charge::Stable(stable(delta, ROW, 1)));
+    let close = |found: f64, truth: f64| found >= truth && found <= truth * (1.0 + 1e-12);
+    assert!(close(total_delta(&charges), 6e-6), "{}", total_delta(&charges));
+    for (run, so_far) in [(&charges[..], 6e-6), (&charges[1..], 11e-6), (&charges[..1], 12e-6)] {
+        ledger.reserve(&scope, run, true).unwrap();
+        let spent = ledger.summary(&scope.dataset).unwrap().spent_delta;
+        assert!(close(spent, so_far), "{spent} of {so_far}");
+    }
 }
 
 fn request(budget: Budget) -> DraftRequest {

@@ -5,7 +5,7 @@ use rhograd::error::{ErrorKind, Fallible};
 use rhograd::kernel::{MomentWeights, RawRow, Rows, RowsBuilder, Shape};
 use rhograd::ledger::Ledger;
 use rhograd::loss::{BoundedLoss, Glm, Objective};
-use rhograd::noise::NoiseSource;
+use rhograd::noise::{NoiseSource, RunCoins};
 use rhograd::privacy::{
     Adjacency, BestRunEvent, Charge, Claim, DatasetId, Delta, GaussianEvent, L2, NoiseLaw, ObjectiveEvent, Rho,
     SampledEvent, Scope, SelectionEvent,
@@ -117,6 +117,46 @@ fn only_the_best_run_is_opened_and_no_run_gets_more_than_was_paid_for() {
     assert!(!paid_for(2f64.powi(-20), &[]), "there is nothing to run");
     let mut paid = paid(&scope, &[event(1 << 10, 1)]);
     assert!(paid.best_run(&candidates, &mut |_, _| Ok((1.0, ()))).is_err(), "it was not paid for");
+}
+
+/// How many runs there are, and of which candidates, follows from the coins, whatever comes of the runs.
+#[test]
+fn the_number_of_runs_depends_on_no_outcome() {
+    type Outcome = fn(usize) -> Fallible<(f64, ())>;
+    let outcomes: [Outcome; 5] = [
+        |run| Ok((run as f64, ())),
+        |_| Err(data_error()),
+        |_| Ok((f64::NAN, ())),
+        |run| if run < 3 { Err(data_error()) } else { Ok((-1.0, ())) },
+        |run| if run < 3 { Ok((f64::INFINITY, ())) } else { Err(data_error()) },
+    ];
+    let scope = scope("a", Adjacency::AddRemove);
+    let query = Query::Moments { weights: MomentWeights { count: 1, ..MomentWeights::default() }, columns: 2 };
+    let planned = vec![Planned { charge: event(1 << 10, 1).into(), query }];
+    let candidates = [planned.clone(), planned.clone(), planned];
+    let mut longest = 0;
+    for seed in 0..40 {
+        let mut coins = RunCoins::new(&NoiseSource::insecure_from_seed(seed), 0);
+        let mut expected = vec![coins.candidate(3)];
+        while !coins.stop(1 << 30) {
+            expected.push(coins.candidate(3));
+        }
+        longest = longest.max(expected.len());
+        for outcome in outcomes {
+            let charges = [Charge::BestRun(best_run(2f64.powi(-20)))];
+            let mut ledger = Ledger::in_memory().unwrap();
+            let mut paid = pay(&mut ledger, &scope, &charges, NoiseSource::insecure_from_seed(seed)).unwrap();
+            let mut made = Vec::new();
+            // How it ends is another matter: without a success there is nothing to open.
+            let _ = paid.best_run(&candidates, &mut |candidate, _| {
+                made.push(candidate);
+                assert!(made.len() <= expected.len(), "seed {seed}: a run after the coin said stop");
+                outcome(made.len() - 1)
+            });
+            assert_eq!(made, expected, "seed {seed}");
+        }
+    }
+    assert!(longest > 5, "{longest}");
 }
 
 fn data_error() -> rhograd::error::Error {

@@ -144,6 +144,66 @@ fn an_exact_hold_out_has_its_size_and_a_replaced_row_is_in_one_part() {
     assert!((8..40).contains(&moved[1]), "about 0.22 of them by coins: {moved:?}");
 }
 
+/// Row `i` has a number in column `i` alone, so that the sums of a part tell which rows it has.
+fn marked(count: usize) -> Vec<RawRow> {
+    let numeric = |row: usize| (0..count).map(|column| if column == row { 1 << 10 } else { 0 }).collect();
+    (0..count).map(|row| RawRow { numeric: numeric(row), codes: vec![], label: 0, null: false }).collect()
+}
+
+/// Which rows of a marked table are held out, read off sums whose noise is far below a mark; and the part of each row.
+fn held_out(rows: &[RawRow], how: HoldOut) -> Vec<[bool; 2]> {
+    let mut builder = RowsBuilder::new(Shape::new(rows.len(), &[]));
+    rows.iter().for_each(|row| builder.push(row));
+    let scope = Scope { dataset: DatasetId::new("a").unwrap(), adjacency: Adjacency::ReplaceOne };
+    let data = PrivateDataset::new(builder.build(), scope.clone());
+    let event = GaussianEvent {
+        what: "t".into(),
+        sensitivity: 1 << 40,
+        log2_scale: 0,
+        noise: NoiseLaw::FlooredNormal,
+        count: 2,
+    };
+    let source = NoiseSource::insecure_from_seed(9);
+    let mut paid = pay(&mut Ledger::in_memory().unwrap(), &scope, &[event], source).unwrap();
+    let (held, rest) = paid.hold_out(data, how).unwrap();
+    let weights = MomentWeights { features: 1, ..MomentWeights::default() };
+    let [held, rest] = [held, rest].map(|part| {
+        let released = paid.permit().unwrap().release(part.moments(&weights).unwrap()).unwrap();
+        (0..rows.len()).map(|row| released.values()[1 + row] > 1 << 9).collect::<Vec<bool>>()
+    });
+    held.into_iter().zip(rest).map(|(held, rest)| [held, rest]).collect()
+}
+
+/// Whatever is put in the place of a row, be it no record at all, every other row stays in its part.
+#[test]
+fn no_row_decides_where_another_one_goes() {
+    const ROWS: usize = 23;
+    let rows = marked(ROWS);
+    for how in [HoldOut::Exactly { rows: 7 }, HoldOut::Exactly { rows: 22 }, HoldOut::Coins { exponent: 1 << 62 }] {
+        let before = held_out(&rows, how);
+        assert!(before.iter().all(|part| part[0] != part[1]), "each row is in one part");
+        for place in 0..ROWS {
+            let null = RawRow { null: true, ..rows[place].clone() };
+            let empty = RawRow { numeric: vec![0; ROWS], ..rows[place].clone() };
+            let far = RawRow { numeric: vec![i16::MIN; ROWS], label: i16::MAX, ..rows[place].clone() };
+            let twin = rows[(place + 1) % ROWS].clone();
+            for (other, changes) in [(null, false), (empty, false), (far, true), (twin, true)] {
+                let mut neighbour = rows.clone();
+                neighbour[place] = other;
+                let after = held_out(&neighbour, how);
+                let moved = (0..ROWS).filter(|&row| row != place && after[row] != before[row]).count();
+                assert!(changes || moved == 0, "{how:?}: row {place} moves {moved} others");
+                if changes {
+                    // A row with other marks hides or shows them in its own part, and nowhere else.
+                    let part = usize::from(!before[place][0]);
+                    let kept = (0..ROWS).all(|row| row == place || after[row][1 - part] == before[row][1 - part]);
+                    assert!(kept, "{how:?}: row {place} shows in the other part");
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn an_exact_hold_out_is_refused_where_it_would_tell_or_move_other_rows() {
     let mut rng = ChaCha8Rng::seed_from_u64(4);

@@ -5,6 +5,7 @@
 
 use rhograd::accounting::perturbed_objective;
 use rhograd::privacy::{Adjacency, Delta, Rho};
+use statrs::distribution::{ContinuousCDF, Normal};
 
 const EPSILONS: [f64; 9] = [0.01, 0.03, 0.1, 0.3, 0.6, 1.0, 2.0, 3.0, 5.0];
 
@@ -165,4 +166,47 @@ fn two_coordinates_and_two_directions_stay_below_the_profile() {
             }
         }
     }
+}
+
+/// Delta at epsilon of a ratio whose upper tail is the largest that the theorem for a replaced row allows.
+///
+/// The ratio exceeds `J + c k + c^2/2` with probability at most `2 F(y) + 2 F(1 - y)` at the worst `y`, `F(y) = P[Z > (k + c (1 - y) / 2) /
+/// sqrt y]`: the corners of a parallelogram whose diagonals share the length `c`. What is integrated is `e^(epsilon - r)` times
+/// the tail at `r`.
+fn delta_of_the_worst_tail(c: f64, jacobian: f64, epsilon: f64) -> f64 {
+    let law = Normal::new(0.0, 1.0).unwrap();
+    let beyond = |k: f64, y: f64| if y > 0.0 { law.sf((k + c * (1.0 - y) / 2.0) / y.sqrt()) } else { 0.0 };
+    let tail = |k: f64| {
+        let at = (0..=25).map(|i| f64::from(i) / 50.0);
+        at.map(|y| 2.0 * beyond(k, y) + 2.0 * beyond(k, 1.0 - y)).fold(0.0, f64::max).min(1.0)
+    };
+    let step = 1e-2 * c.max(0.1);
+    let ratios = (0..3000).map(|i| epsilon + (f64::from(i) + 0.5) * step);
+    ratios.map(|r| (epsilon - r).exp() * tail((r - jacobian - c * c / 2.0) / c) * step).sum()
+}
+
+#[test]
+fn a_replaced_row_may_move_the_minimiser_in_two_directions() {
+    let mut tightest = f64::INFINITY;
+    for c in [0.05, 0.3, 1.0, 2.0, 4.0] {
+        let gradient = Rho::from_f64(c * c / 2.0).unwrap();
+        for curvature in [0.01, 0.5] {
+            for share in [0.02, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0] {
+                // From small deltas up to the one at which one direction alone would cost `J + c^2/2`.
+                let delta = Delta::new(share * delta_of_one_direction(c)).unwrap();
+                let relation = Adjacency::ReplaceOne;
+                let found = perturbed_objective::epsilon(&gradient, &Rho::zero(), curvature, relation, delta).unwrap();
+                let truth = delta_of_the_worst_tail(c, f64::ln_1p(curvature), found);
+                assert!(truth <= delta.value() * (1.0 + 1e-3), "{c} {curvature} {share}: {truth} of {delta:?}");
+                tightest = tightest.min(delta.value() / truth);
+            }
+        }
+    }
+    assert!(tightest < 1.01, "{tightest}");
+}
+
+/// `E[1 - e^(-c |Z|)]`: delta at `J + c^2/2` if the ratio were `J + c |Z| + c^2/2`, as for one direction.
+fn delta_of_one_direction(c: f64) -> f64 {
+    let law = Normal::new(0.0, 1.0).unwrap();
+    1.0 - 2.0 * (c * c / 2.0).exp() * law.sf(c)
 }

@@ -5,6 +5,7 @@
 use proptest::prelude::*;
 use rhograd::accounting::{gaussian, pld};
 use rhograd::privacy::{Adjacency, Delta, Epsilon, Event, Mechanism, RunCount};
+use statrs::distribution::{ContinuousCDF, Normal};
 
 use Adjacency::{AddRemove, ReplaceOne};
 
@@ -127,6 +128,89 @@ fn one_step_deltas_are_exact() {
         assert!(found.remove >= remove && found.remove <= remove * (1.0 + 1e-9));
         assert!(found.add >= add && found.add <= add * (1.0 + 1e-9));
     }
+}
+
+/// Two mixtures of unit normals, by weights and means.
+#[derive(Clone)]
+struct Mixtures {
+    one: [(f64, f64); 2],
+    other: [(f64, f64); 2],
+    /// Whether the loss rises along the line.
+    rises: bool,
+}
+
+impl Mixtures {
+    /// What a sampled Gaussian does with a row and with its opposite.
+    fn replaced(rate: f64, mu: f64) -> Self {
+        Mixtures { one: [(1.0 - rate, 0.0), (rate, mu)], other: [(1.0 - rate, 0.0), (rate, -mu)], rises: true }
+    }
+
+    /// What it does with a row and without one, and the reverse.
+    fn removed_and_added(rate: f64, mu: f64) -> [Self; 2] {
+        let with = [(1.0 - rate, 0.0), (rate, mu)];
+        let without = [(1.0, 0.0), (0.0, 0.0)];
+        [Mixtures { one: with, other: without, rises: true }, Mixtures { one: without, other: with, rises: false }]
+    }
+
+    fn density(side: &[(f64, f64); 2], x: f64) -> f64 {
+        side.iter().map(|(w, m)| w * (-(x - m).powi(2) / 2.0).exp()).sum::<f64>() / std::f64::consts::TAU.sqrt()
+    }
+
+    fn loss(&self, x: f64) -> f64 {
+        (Self::density(&self.one, x) / Self::density(&self.other, x)).ln()
+    }
+
+    /// The exact hockey-stick divergence of one release at any real epsilon.
+    fn delta(&self, epsilon: f64) -> f64 {
+        let law = Normal::new(0.0, 1.0).unwrap();
+        // Beyond the threshold in the direction in which the loss rises.
+        let sign = if self.rises { 1.0 } else { -1.0 };
+        let (mut low, mut high) = (-25.0f64, 25.0);
+        for _ in 0..100 {
+            let middle = f64::midpoint(low, high);
+            if self.loss(sign * middle) > epsilon { high = middle } else { low = middle }
+        }
+        let beyond = |side: &[(f64, f64); 2]| side.iter().map(|(w, m)| w * law.sf(high - sign * m)).sum::<f64>();
+        (beyond(&self.one) - epsilon.exp() * beyond(&self.other)).max(0.0)
+    }
+
+    /// That of two releases, by the midpoint rule over the first.
+    fn delta_of_two(&self, epsilon: f64) -> f64 {
+        let step = 0.02;
+        let at = (-500..700).map(|i| (f64::from(i) + 0.5) * step);
+        at.map(|x| Self::density(&self.one, x) * step * self.delta(epsilon - self.loss(x))).sum()
+    }
+}
+
+/// Under replace-one neither the pair of add-remove nor that of twice the row dominates: the one has a smaller divergence in
+/// one step, the other in two. The bounds of the accountant contain the exact divergence.
+#[test]
+fn a_replaced_row_of_a_sample_is_not_one_that_is_added() {
+    let mut too_small = [f64::INFINITY; 2];
+    for (rate, mu) in [(0.05, 1.0), (0.3, 0.3), (0.3, 2.0), (0.7, 1.0), (0.95, 1.0)] {
+        let truth = Mixtures::replaced(rate, mu);
+        let twice = Mixtures::removed_and_added(rate, 2.0 * mu);
+        let once = Mixtures::removed_and_added(rate, mu);
+        for at in [0.0, 0.1, 0.5, 1.0, 2.0] {
+            for steps in [1, 2] {
+                let delta = |pair: &Mixtures| if steps == 1 { pair.delta(at) } else { pair.delta_of_two(at) };
+                let exact = delta(&truth);
+                if exact < 1e-9 {
+                    continue;
+                }
+                let found = pld::ln_delta(&sgd(rate, 1.0 / mu, steps), ReplaceOne, eps(at), 1e-4).unwrap();
+                let error = if steps == 1 { 1e-9 } else { 1e-5 };
+                assert!(found.lower <= exact.ln() + error, "{rate} {mu} {at} {steps}: {found:?} {exact}");
+                assert!(found.upper >= exact.ln() - error, "{rate} {mu} {at} {steps}: {found:?} {exact}");
+                assert!(found.width() < 1e-3, "{found:?}");
+                let larger = |pairs: &[Mixtures; 2]| delta(&pairs[0]).max(delta(&pairs[1])) / exact;
+                too_small[0] = too_small[0].min(larger(&once));
+                too_small[1] = too_small[1].min(larger(&twice));
+                assert!(steps == 2 || larger(&twice) > 1.0 - 1e-9, "one step of the pair of twice the row");
+            }
+        }
+    }
+    assert!(too_small[0] < 0.1 && (0.99..0.995).contains(&too_small[1]), "{too_small:?}");
 }
 
 #[test]

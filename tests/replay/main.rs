@@ -6,6 +6,7 @@
 
 #[path = "../invariants/mod.rs"]
 mod invariants;
+mod noised;
 mod recorder;
 mod sampled;
 mod white_box;
@@ -105,6 +106,15 @@ fn largest_shares(case: &Case, change: Change, seed: u64) -> Vec<(Query, f64)> {
         }
     }
     recorded.planned.into_iter().map(|planned| planned.query).zip(largest).collect()
+}
+
+/// A release that is not noised in one coordinate moves between neighbours by no more than others: it takes two keys to see it.
+#[test]
+fn every_coordinate_of_every_release_has_its_noise() {
+    replayed().into_par_iter().enumerate().for_each(|(seed, case)| {
+        let table = Table::ending_in(Kind::Ordinary, &mut ChaCha8Rng::seed_from_u64(seed as u64));
+        Recording::of(&case, &table).is_covered(&case, &table);
+    });
 }
 
 #[test]

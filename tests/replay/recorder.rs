@@ -16,10 +16,14 @@ use rhograd::train::{Checkpoint, Loaded, Plan, TrainConfig, load, train_from};
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::invariants::coordinates::covered;
 use crate::invariants::neighbours::Table;
 use crate::invariants::replay::Run;
 
 const SEED: u64 = 20_261;
+
+/// Another seed, under which the same releases have other noise.
+const OTHER: u64 = 55_102;
 
 /// A configuration whose runs are recorded.
 pub struct Case {
@@ -63,7 +67,7 @@ fn releases(plan: &Plan) -> Vec<Planned> {
 }
 
 /// What went into a release: what came out, less the noise of the seed.
-fn input(charge: &Charge, release: usize, line: &str) -> Option<Vec<i128>> {
+fn input(charge: &Charge, release: usize, line: &str, seed: u64) -> Option<Vec<i128>> {
     let event = match charge {
         Charge::Gaussian(event) => event,
         Charge::Selection(_) => return None,
@@ -71,7 +75,7 @@ fn input(charge: &Charge, release: usize, line: &str) -> Option<Vec<i128>> {
             panic!("no case has one of these")
         }
     };
-    let source = NoiseSource::insecure_from_seed(SEED);
+    let source = NoiseSource::insecure_from_seed(seed);
     let values = values(line);
     let noise = integer_noise(event.noise, event.log2_scale, values.len(), &source, release as u32).unwrap();
     Some(values.iter().zip(noise).map(|(value, noise)| value - i128::from(noise)).collect())
@@ -115,14 +119,33 @@ fn seed() -> NoiseSource {
     NoiseSource::insecure_from_seed(SEED)
 }
 
+fn others() -> NoiseSource {
+    NoiseSource::insecure_from_seed(OTHER)
+}
+
 impl Recording {
     /// A whole run with the inputs of all its releases.
     pub fn of(case: &Case, table: &Table) -> Self {
         let mut recording = train(case, table, &[], None, seed());
         let lines = recording.kept.iter().skip(1).zip(&recording.planned).enumerate();
-        recording.run.inputs = lines.map(|(release, (line, planned))| input(&planned.charge, release, line)).collect();
+        recording.run.inputs =
+            lines.map(|(release, (line, planned))| input(&planned.charge, release, line, SEED)).collect();
         assert!(!recording.run.inputs.is_empty(), "{}: something was kept", case.name);
         recording
+    }
+
+    /// Checks that every release is its input and the noise of its stream, in each coordinate.
+    ///
+    /// Each is made once more under another seed, all before it being given. Where a coordinate has no noise, or other noise
+    /// than was paid for, what is left after the noise of either seed is taken off differs.
+    pub fn is_covered(&self, case: &Case, table: &Table) {
+        for (release, planned) in self.planned.iter().enumerate() {
+            let again = train(case, table, &self.kept[..=release], Some(release + 1), others());
+            let (first, second) = (&self.run.inputs[release], &again.kept[release + 1]);
+            let second = input(&planned.charge, release, second, OTHER);
+            let (Some(first), Some(second)) = (first, second) else { continue };
+            covered(first, &second).unwrap_or_else(|e| panic!("{}, release {release}: {e}", case.name));
+        }
     }
 
     /// The stated sensitivity of each release.
@@ -135,7 +158,7 @@ impl Recording {
         let part = train(case, table, &self.kept[..=release], Some(release + 1), seed());
         assert_eq!(part.planned, self.planned, "{}: the plan depends on the rows", case.name);
         let mut inputs = self.run.inputs.clone();
-        inputs[release] = input(&self.planned[release].charge, release, &part.kept[release + 1]);
+        inputs[release] = input(&self.planned[release].charge, release, &part.kept[release + 1], SEED);
         let whole = train(case, table, &self.kept, None, seed());
         // What had left when the run was stopped is the beginning of what leaves in the end.
         assert_eq!(part.run.public[..], whole.run.public[..=release], "{}", case.name);

@@ -4,8 +4,9 @@
 //! deviations below the limit of the check (`3e-8` of missing it).
 
 use rhograd::noise::NoiseSource;
+use rhograd_faults::invariants::coordinates::covered;
 use rhograd_faults::invariants::noise::{every_coordinate_has_noise, has_scale, nothing_repeats};
-use rhograd_faults::{BOUND, Honest, LOG2_SCALE, Parts, drawn};
+use rhograd_faults::{BOUND, Honest, LOG2_SCALE, Parts, drawn, replays};
 
 const LEN: usize = 1000;
 const RELEASES: u32 = 20;
@@ -145,4 +146,36 @@ impl Parts for Rewound {
 #[test]
 fn fault_8_a_run_that_goes_on_repeats_its_stream() {
     repetition_finds(&Rewound, 8);
+}
+
+/// The first coordinate, where a count stands, is left as it is.
+struct FirstIsBare;
+
+impl Parts for FirstIsBare {
+    fn noise(&self, source: &NoiseSource, release: u32, len: usize) -> Vec<i64> {
+        let mut noise = drawn(source, release, len);
+        noise[0] = 0;
+        noise
+    }
+}
+
+/// What is left of a release of zeros under two keys, once the noise that was paid for is taken off.
+fn left(parts: &dyn Parts, key: u64) -> Vec<i128> {
+    let source = parts.source(key);
+    let (made, paid) = (parts.noise(&source, 0, LEN), drawn(&source, 0, LEN));
+    made.into_iter().zip(paid).map(|(made, paid)| i128::from(made) - i128::from(paid)).collect()
+}
+
+fn is_covered(parts: &dyn Parts) -> Result<(), String> {
+    covered(&left(parts, 3), &left(parts, 4))
+}
+
+#[test]
+fn fault_35_the_first_coordinate_has_no_noise() {
+    is_covered(&Honest).unwrap();
+    assert_eq!(is_covered(&FirstIsBare), Err("coordinate 0 has not its noise".into()));
+    assert_eq!(is_covered(&LastIsBare), Err("coordinate 999 has not its noise".into()));
+    assert!(is_covered(&Scaled(0.99)).is_err());
+    // Neighbours alone do not tell.
+    replays(&FirstIsBare).unwrap();
 }
