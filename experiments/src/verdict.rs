@@ -33,9 +33,44 @@ impl Finding {
         Finding { quantity: quantity.into(), estimate: law.slope, interval: law.interval, claimed }
     }
 
-    /// Whether the estimate is where the claim says; what could not be measured is not.
-    pub fn held(&self) -> bool {
+    /// What the whole interval says about the claim; what could not be measured fails, and an interval that is not known
+    /// leaves it undecided.
+    pub fn outcome(&self) -> Outcome {
+        let ((low, high), (from, to)) = (self.interval, self.claimed);
+        if low >= from && high <= to {
+            Outcome::Held
+        } else if self.estimate.is_nan() || high < from || low > to {
+            Outcome::Failed
+        } else {
+            Outcome::Undecided
+        }
+    }
+
+    /// Whether the estimate alone lies where the claim says; decides nothing, but an error that was planted must move it.
+    pub fn is_near(&self) -> bool {
         self.estimate >= self.claimed.0 && self.estimate <= self.claimed.1
+    }
+}
+
+/// What was found about a claim.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Outcome {
+    /// The whole interval lies in the claimed range.
+    Held,
+    /// Part of the interval does: more measurements could show either.
+    Undecided,
+    /// None of it does.
+    Failed,
+}
+
+impl Outcome {
+    /// The word in tables.
+    pub fn word(self) -> &'static str {
+        match self {
+            Outcome::Held => "held",
+            Outcome::Undecided => "undecided",
+            Outcome::Failed => "NOT held",
+        }
     }
 }
 
@@ -44,9 +79,14 @@ impl Finding {
 pub struct Verdict(pub Vec<Finding>);
 
 impl Verdict {
-    /// Whether there is something, and all of it is as claimed.
-    pub fn held(&self) -> bool {
-        !self.0.is_empty() && self.0.iter().all(Finding::held)
+    /// The worst outcome of all findings; a run that found nothing failed.
+    pub fn outcome(&self) -> Outcome {
+        self.0.iter().map(Finding::outcome).max().unwrap_or(Outcome::Failed)
+    }
+
+    /// Whether there is something, and every estimate lies where the claim says.
+    pub fn is_near(&self) -> bool {
+        !self.0.is_empty() && self.0.iter().all(Finding::is_near)
     }
 
     /// The findings and the word, for people.
@@ -54,14 +94,14 @@ impl Verdict {
         let mut text = String::new();
         for finding in &self.0 {
             let Finding { quantity, estimate, interval, claimed } = finding;
-            let word = if finding.held() { "held" } else { "NOT held" };
+            let word = finding.outcome().word();
             let _ = writeln!(
                 text,
-                "{word:8}  {quantity}: {estimate:.4} [{:.4}, {:.4}], claimed in [{}, {}]",
+                "{word:9}  {quantity}: {estimate:.4} [{:.4}, {:.4}], claimed in [{}, {}]",
                 interval.0, interval.1, claimed.0, claimed.1
             );
         }
-        text.push_str(if self.held() { "claim: held\n" } else { "claim: NOT held\n" });
+        let _ = writeln!(text, "claim: {}", self.outcome().word());
         text
     }
 
@@ -72,13 +112,13 @@ impl Verdict {
     pub fn write(&self, path: &Path) -> Fallible<()> {
         let failed = |e: csv::Error| Error::numerical("fits", e.to_string());
         let mut writer = csv::Writer::from_path(path).map_err(failed)?;
-        let header = ["quantity", "estimate", "lower_95", "upper_95", "claimed_from", "claimed_to", "held"];
+        let header = ["quantity", "estimate", "lower_95", "upper_95", "claimed_from", "claimed_to", "verdict"];
         writer.write_record(header).map_err(failed)?;
         for finding in &self.0 {
             let (low, high) = finding.interval;
             let numbers = [finding.estimate, low, high, finding.claimed.0, finding.claimed.1].map(cell);
-            let held = finding.held().to_string();
-            let cells = [&finding.quantity].into_iter().chain(&numbers).chain([&held]);
+            let verdict = finding.outcome().word().to_owned();
+            let cells = [&finding.quantity].into_iter().chain(&numbers).chain([&verdict]);
             writer.write_record(cells).map_err(failed)?;
         }
         writer.flush().map_err(|e| Error::io(path, "write it", e))
@@ -89,13 +129,38 @@ impl Verdict {
 mod tests {
     use super::*;
 
+    fn finding(estimate: f64) -> Finding {
+        Finding::new("x", estimate, 0.1, (-1.0, 1.0))
+    }
+
     #[test]
-    fn what_was_not_measured_does_not_hold() {
-        let finding = |estimate| Finding::new("x", estimate, 0.1, (-1.0, 1.0));
-        assert!(Verdict(vec![finding(0.5)]).held());
-        assert!(!Verdict(vec![finding(0.5), finding(1.5)]).held());
-        assert!(!Verdict(vec![finding(f64::NAN)]).held());
-        assert!(!Verdict::default().held());
-        assert!(Verdict(vec![finding(2.0)]).text().contains("NOT held"));
+    fn the_whole_interval_decides() {
+        let outcome = |estimate| finding(estimate).outcome();
+        assert_eq!([0.5, 0.9, -0.9].map(outcome), [Outcome::Held; 3]);
+        // Whether the estimate lies within or without, the interval says that it is not known.
+        assert_eq!([0.95, 1.0, 1.05, -0.95, -1.05].map(outcome), [Outcome::Undecided; 5]);
+        assert_eq!([1.2, -7.0, f64::NAN, f64::INFINITY].map(outcome), [Outcome::Failed; 4]);
+        // Too wide to say anything, and exact.
+        assert_eq!(Finding::new("x", 0.0, 5.0, (-1.0, 1.0)).outcome(), Outcome::Undecided);
+        assert_eq!(Finding::new("x", 1.0, 0.0, (-1.0, 1.0)).outcome(), Outcome::Held);
+        assert_eq!(Finding::new("x", 0.0, f64::NAN, (-1.0, 1.0)).outcome(), Outcome::Undecided);
+        assert_eq!(Finding::new("x", 5.0, 1.0, (1.0, f64::INFINITY)).outcome(), Outcome::Held);
+    }
+
+    #[test]
+    fn a_verdict_is_that_of_its_worst_finding() {
+        let of = |estimates: &[f64]| Verdict(estimates.iter().copied().map(finding).collect());
+        for (estimates, outcome) in [
+            (&[0.5, 0.2][..], Outcome::Held),
+            (&[0.5, 0.95], Outcome::Undecided),
+            (&[0.5, 0.95, 1.5], Outcome::Failed),
+            (&[f64::NAN], Outcome::Failed),
+            (&[], Outcome::Failed),
+        ] {
+            let verdict = of(estimates);
+            assert_eq!(verdict.outcome(), outcome, "{estimates:?}");
+            assert!(verdict.text().ends_with(&format!("claim: {}\n", outcome.word())));
+        }
+        assert!(of(&[0.5, 0.95]).is_near() && !of(&[0.5, 1.05]).is_near() && !of(&[]).is_near());
     }
 }

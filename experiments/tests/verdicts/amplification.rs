@@ -8,9 +8,9 @@ fn half_the_noise_is_noticed() {
     let folder = tempfile::tempdir().unwrap();
     let setup = |plant| Setup { plant, ..Setup::of("amplification", true, Some(folder.path())) };
     let verdict = amplification::run(&setup(None)).unwrap();
-    assert!(verdict.held(), "{}", verdict.text());
+    assert!(verdict.is_near(), "{}", verdict.text());
     let verdict = amplification::run(&setup(Some(Plant::HalfNoise))).unwrap();
-    let missed = |what: &str| verdict.0.iter().any(|finding| finding.quantity.starts_with(what) && !finding.held());
+    let missed = |what: &str| verdict.0.iter().any(|finding| finding.quantity.starts_with(what) && !finding.is_near());
     // Sampling would seem to help, the budget would be broken, and the trainer would add less than was calibrated.
     for what in ["least error over that of full batches", "largest epsilon spent", "dp-gd", "dp-sgd"] {
         assert!(missed(what), "{what}\n{}", verdict.text());

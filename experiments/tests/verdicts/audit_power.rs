@@ -8,8 +8,8 @@ fn half_the_noise_is_noticed() {
     let folder = tempfile::tempdir().unwrap();
     let setup = |plant| Setup { plant, ..Setup::of("audit-power", true, Some(folder.path())) };
     let verdict = audit_power::run(&setup(None)).unwrap();
-    assert!(verdict.held(), "{}", verdict.text());
+    assert!(verdict.is_near(), "{}", verdict.text());
     let verdict = audit_power::run(&setup(Some(Plant::HalfNoise))).unwrap();
-    assert!(!verdict.held(), "{}", verdict.text());
+    assert!(!verdict.is_near(), "{}", verdict.text());
     assert!(audit_power::run(&setup(Some(Plant::WrongStep))).is_err());
 }

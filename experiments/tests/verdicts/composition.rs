@@ -8,9 +8,9 @@ fn half_the_noise_is_noticed() {
     let folder = tempfile::tempdir().unwrap();
     let setup = |plant| Setup { plant, ..Setup::of("composition", true, Some(folder.path())) };
     let verdict = composition::run(&setup(None)).unwrap();
-    assert!(verdict.held(), "{}", verdict.text());
+    assert!(verdict.is_near(), "{}", verdict.text());
     let verdict = composition::run(&setup(Some(Plant::HalfNoise))).unwrap();
-    let missed = |what: &str| verdict.0.iter().any(|finding| finding.quantity.starts_with(what) && !finding.held());
+    let missed = |what: &str| verdict.0.iter().any(|finding| finding.quantity.starts_with(what) && !finding.is_near());
     // Both halves of the experiment notice: what accountants promise, and what the noise does.
     assert!(missed("largest epsilon of exact") && missed("variance of the loss"), "{}", verdict.text());
     assert!(composition::run(&setup(Some(Plant::WrongStep))).is_err());

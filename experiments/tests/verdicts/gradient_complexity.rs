@@ -8,9 +8,9 @@ fn half_the_noise_and_a_wrong_step_are_noticed() {
     let folder = tempfile::tempdir().unwrap();
     let setup = |plant| Setup { plant, ..Setup::of("gradient-complexity", true, Some(folder.path())) };
     let verdict = gradient_complexity::run(&setup(None)).unwrap();
-    assert!(verdict.held(), "{}", verdict.text());
+    assert!(verdict.is_near(), "{}", verdict.text());
     for plant in [Plant::HalfNoise, Plant::WrongStep] {
         let verdict = gradient_complexity::run(&setup(Some(plant))).unwrap();
-        assert!(!verdict.held(), "{plant:?}\n{}", verdict.text());
+        assert!(!verdict.is_near(), "{plant:?}\n{}", verdict.text());
     }
 }

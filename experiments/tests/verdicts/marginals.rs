@@ -8,8 +8,8 @@ fn half_the_noise_is_noticed() {
     let folder = tempfile::tempdir().unwrap();
     let setup = |plant| Setup { plant, ..Setup::of("marginals", true, Some(folder.path())) };
     let verdict = marginals::run(&setup(None)).unwrap();
-    assert!(verdict.held(), "{}", verdict.text());
+    assert!(verdict.is_near(), "{}", verdict.text());
     let verdict = marginals::run(&setup(Some(Plant::HalfNoise))).unwrap();
-    assert!(!verdict.held(), "{}", verdict.text());
+    assert!(!verdict.is_near(), "{}", verdict.text());
     assert!(marginals::run(&setup(Some(Plant::WrongStep))).is_err());
 }

@@ -14,13 +14,13 @@ fn setup(folder: &std::path::Path, plant: Option<Plant>) -> Setup {
 fn a_wrong_step_is_noticed() {
     let folder = tempfile::tempdir().unwrap();
     let verdict = utility::run(&setup(folder.path(), None)).unwrap();
-    assert!(verdict.held(), "{}", verdict.text());
+    assert!(verdict.is_near(), "{}", verdict.text());
     for file in ["results-randhie.csv", "plot.svg", "tables.md"] {
         assert!(folder.path().join("utility").join(file).exists(), "{file}");
     }
     // In the same folder: measurements of the sound run are not taken for those of the planted one.
     let verdict = utility::run(&setup(folder.path(), Some(Plant::WrongStep))).unwrap();
-    assert!(!verdict.held(), "{}", verdict.text());
+    assert!(!verdict.is_near(), "{}", verdict.text());
 }
 
 #[test]
