@@ -1,6 +1,7 @@
 //! Schemas and data: what is public about a data set, and its records, lines of a file or rows in memory.
 
 mod blocks;
+mod builder;
 mod csv_file;
 mod decimal;
 mod draft;
@@ -17,6 +18,7 @@ mod table;
 mod value;
 
 pub use blocks::Block;
+pub use builder::SchemaBuilder;
 pub use csv_file::CsvFile;
 pub use draft::draft_schema;
 pub use fields::Fields;

@@ -175,7 +175,7 @@ impl Schema {
         format!("{:x}", Sha256::digest(text.as_bytes()))
     }
 
-    fn check(&self, path: &Path) -> Fallible<()> {
+    pub(super) fn check(&self, path: &Path) -> Fallible<()> {
         DatasetId::new(self.name.clone())
             .map_err(|_| fault(path, "name", "is empty, too long or has control characters", "name the data set"))?;
         match self.task {
