@@ -309,3 +309,49 @@ impl PrivateDataset {
         Ok(point.into_iter().map(|z| (z + half) >> LOG2_POINT).collect())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::{RawRow, Rows, RowsBuilder, Shape};
+
+    const ROWS: u128 = 40;
+
+    fn rows() -> Rows {
+        let mut builder = RowsBuilder::new(Shape::new(2, &[2]));
+        for i in 0..ROWS as i16 {
+            builder.push(&RawRow { numeric: vec![i, -i], codes: vec![0], label: 1, null: false });
+        }
+        builder.build()
+    }
+
+    /// `|G| + 2^-58 rows row_bound + the rounding of the noise <= lambda tolerance`: what passes is within, and nearly all of it does.
+    #[test]
+    fn a_certificate_leaves_room_for_slopes_and_for_rounded_noise() {
+        let rows = rows();
+        let row_bound = 1u64 << 28;
+        let slopes = ROWS * (1 << 62 >> 58) * u128::from(row_bound);
+        for (regularisation, tolerance) in [(1u64, 1u64), (1 << 10, 1), (1 << 22, 1 << 17)] {
+            let curvature = Curvature { row_bound, regularisation, tolerance };
+            let problem = Minimisation { loss: BoundedLoss::Logistic, label_scale: 1.0, log2_margin: 64, curvature };
+            let allowed = u128::from(regularisation) * u128::from(tolerance) << 32;
+            for rounded in [None, Some(0), Some(allowed / 4), Some(allowed / 10 * 9), Some(allowed), Some(2 * allowed)]
+            {
+                let objective = Problem {
+                    rows: ScaledRows::new(&rows, row_bound),
+                    slope: FixedSlope::new(problem.loss, 1.0),
+                    problem,
+                    offset: rounded.map(|error| Offset { values: vec![0; 5], error }),
+                };
+                let passes = |g: u128| objective.is_small(&[0, 0, -(g as i128), 0, 0]);
+                match allowed.checked_sub(slopes + rounded.unwrap_or(0)) {
+                    Some(room) if room > 1 << 30 => {
+                        assert!(!passes(room + 1) && passes(room / 100 * 99), "{curvature:?} {rounded:?}");
+                    }
+                    Some(room) => assert!(!passes(room + 1), "{curvature:?} {rounded:?}"),
+                    None => assert!(!passes(0), "{curvature:?} {rounded:?}: nothing is left"),
+                }
+            }
+        }
+    }
+}

@@ -6,8 +6,8 @@
 use ndarray::{Array1, Array2};
 
 use super::{
-    Candidates, Curvature, CutLoss, Direction, Gradient, Minimisation, PassPlan, PhasePlan, PrivateDataset, Query,
-    Sensitive,
+    Candidates, Curvature, CutLoss, Direction, Gradient, Minimisation, PassPlan, Perturbation, PhasePlan,
+    PrivateDataset, Query, Sensitive,
 };
 use crate::kernel::{IntegerMap, MomentWeights, RawRow, RowsBuilder, ScoreStep, Scoring, Shape};
 use crate::loss::{BoundedLoss, Curved, Glm, Objective};
@@ -82,6 +82,14 @@ fn sensitivities_are_those_of_the_theorems() {
             }
             let query = Query::PrefixSums { bound: 1 << 25, batches };
             meets(&query, adjacency, factor * 2f64.powi(25) * square.sqrt());
+        }
+        // So few steps that rounding down would show: five over two, and over four.
+        for step in [1u64 << 63, 1 << 62] {
+            let curvature = Curvature { row_bound: 5, regularisation: 2 << 30, tolerance: 0 };
+            let noise = Perturbation { curvature, log2_margin: 64, quarters: 1, step };
+            let steps = 5.0 * 2f64.powi(62) / step as f64;
+            meets(&Query::Perturbation(noise), adjacency, factor * steps);
+            meets(&Query::Minimiser { curvature, dimension: 1 }, adjacency, factor * 2.5 + 1.0);
         }
         for dimension in [1usize, 9, 10, 300] {
             let curvature = Curvature { row_bound: 123_456_789, regularisation: 1 << 22, tolerance: 1 << 17 };
