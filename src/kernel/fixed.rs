@@ -169,3 +169,24 @@ fn sparse_row(rows: &Rows, index: usize, row: &mut Vec<(usize, i16)>) {
     }
     row.push((first, rows.unit));
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A slope of one step more would make the row longer than what is paid for.
+    #[test]
+    fn a_cut_slope_is_the_largest_that_fits() {
+        for norm in [1u128, 2, 3, 999, 32_767 * 32_767, 5 * 32_767 * 32_767 + 1, 1 << 60] {
+            for bound in [0u64, 1, 2, 31, 32_767, 98_765, (1 << 44) + 1, 3 << 44, u64::MAX] {
+                let p = cap(norm, bound).unsigned_abs();
+                let square = u128::from(bound) * u128::from(bound);
+                assert!(p * p * norm <= square, "{norm} {bound}");
+                assert!(
+                    (p + 1).checked_pow(2).and_then(|p| p.checked_mul(norm)).is_none_or(|more| more > square),
+                    "{norm} {bound}"
+                );
+            }
+        }
+    }
+}
