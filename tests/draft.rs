@@ -219,7 +219,7 @@ fn deltas_of_charges_and_of_runs_add_up() {
     let mut ledger = Ledger::in_memory().unwrap();
     let scope = scope(Adjacency::AddRemove);
     let charges = [1e-6, 3e-6, 2e-6].map(|delta| Charge::Stable(stable(delta, ROW, 1)));
-    let close = |found: f64, truth: f64| found >= truth && found <= truth * (1.0 + 1e-12);
+    let close = |found: f64, truth: f64| (found / truth - 1.0).abs() < 1e-12;
     assert!(close(total_delta(&charges), 6e-6), "{}", total_delta(&charges));
     for (run, so_far) in [(&charges[..], 6e-6), (&charges[1..], 11e-6), (&charges[..1], 12e-6)] {
         ledger.reserve(&scope, run, true).unwrap();
