@@ -7,7 +7,7 @@ use rhograd::data::{CsvFile, Schema};
 use rhograd::error::Fallible;
 use rhograd::ledger::Ledger;
 use rhograd::noise::NoiseSource;
-use rhograd::privacy::{Adjacency, Charge, Delta, Epsilon, NoiseLaw, Rho, total_rho};
+use rhograd::privacy::{Adjacency, BestRunEvent, Charge, Claim, Delta, Epsilon, NoiseLaw, Rho, total_rho};
 use rhograd::train::{
     Algorithm, Budget, Candidate, Evidence, LogEntry, ModelFile, Plan, Statement, TrainConfig, load, train, verify,
 };
@@ -137,5 +137,36 @@ fn a_candidate_whose_cost_is_no_rho_is_refused_by_name() {
     for name in ["dp-sgd", "objective-perturbation"] {
         let message = run(&config(1.0, &format!("algorithm=dp-gd,{name}")), 1).unwrap_err().to_string();
         assert!(message.contains("--tune") && message.contains(name), "{message}");
+    }
+}
+
+/// Papernot and Steinke 2022, Theorem 2 with `eta = 1`, for runs of plain zCDP, and the best conversion, both by plain search.
+fn epsilon_of_the_best_run(rho: f64, stop: f64, delta: f64) -> f64 {
+    let orders = || (1..=4000).map(|i| 1.0 + 10f64.powf(f64::from(i) / 800.0 - 2.0));
+    // 2 (1 - 1/a') rho a' + 2 ln(1/gamma) / a' at the best a'; a geometric number of runs has the mean 1/gamma.
+    let constant =
+        orders().map(|a| 2.0 * ((1.0 - 1.0 / a) * rho * a + (1.0 / stop).ln() / a)).fold(f64::INFINITY, f64::min);
+    let renyi = |a: f64| rho * a + constant + (1.0 / stop).ln() / (a - 1.0);
+    let converted = |a: f64| renyi(a) + (1.0 - 1.0 / a).ln() - (delta * a).ln() / (a - 1.0);
+    orders().map(converted).fold(f64::INFINITY, f64::min)
+}
+
+#[test]
+fn a_random_choice_is_claimed_at_what_the_theorem_says() {
+    for rho in [1e-4, 0.01, 0.3] {
+        for stop in [1u32 << 31, 1 << 29, 1 << 26] {
+            let blank =
+                BestRunEvent { what: "t".into(), rho, stop, claim: Claim { epsilon: 1.0, delta: 0.5, rho: 1.0 } };
+            let expected = epsilon_of_the_best_run(rho, f64::from(stop) / 2f64.powi(32), 1e-6);
+            for adjacency in [Adjacency::AddRemove, Adjacency::ReplaceOne] {
+                let delta = Delta::new(1e-6).unwrap();
+                let found = claim::make_best_run(blank.clone(), adjacency, delta).unwrap().claim.epsilon;
+                // The recorded rho holds under the relation, whichever it is.
+                assert!(
+                    (0.998..1.004).contains(&(found / expected)),
+                    "{rho} {stop} {adjacency}: {found}, not {expected}"
+                );
+            }
+        }
     }
 }
