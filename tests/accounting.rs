@@ -5,10 +5,12 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use rhograd::accounting::{Conversion, calibrate, gaussian, zcdp};
+use rhograd::accounting::{Conversion, calibrate, claim, gaussian, pld, zcdp};
 use rhograd::error::Fallible;
 use rhograd::num::special;
-use rhograd::privacy::{Delta, Epsilon};
+use rhograd::privacy::{
+    Adjacency, Charge, Claim, Delta, Epsilon, Event, GaussianEvent, Mechanism, NoiseLaw, SampledEvent,
+};
 
 /// The cells of a committed table, without its header.
 fn table(text: &'static str) -> impl Iterator<Item = Vec<&'static str>> {
@@ -288,6 +290,33 @@ proptest! {
             prop_assert!(log(gaussian::ln_delta(x, epsilon)) && log(gaussian::ln_delta_from_rho(x, epsilon)));
             prop_assert!(sound(zcdp::max_rho_classical(x, epsilon, delta)) && sound(zcdp::max_rho_optimal(x, epsilon, delta)));
             prop_assert!(sound(gaussian::max_mu(epsilon, delta)) && sound(gaussian::max_rho(epsilon, delta)));
+        }
+    }
+}
+
+/// The sensitivity on record is that of the relation: under replace-one it is that of two rows.
+#[test]
+fn charges_cost_what_their_sensitivity_over_their_noise_says() {
+    let delta = Delta::new(1e-6).unwrap();
+    for (adjacency, rows) in [(Adjacency::AddRemove, 1u64), (Adjacency::ReplaceOne, 2)] {
+        for (sensitivity, log2_scale, count) in [(1u64 << 20, 22u32, 1u64), (3 << 20, 24, 7), (5 << 20, 22, 2)] {
+            let noise = NoiseLaw::FlooredNormal;
+            let event = GaussianEvent { what: "sum".into(), sensitivity: rows * sensitivity, log2_scale, noise, count };
+            let mu = (rows * sensitivity) as f64 / 2f64.powi(log2_scale as i32);
+            let exact = gaussian::epsilon(mu * (count as f64).sqrt(), delta).unwrap().value();
+            let found = claim::epsilon(&[event.clone().into()], adjacency, delta, exact).unwrap();
+            assert!((found / exact - 1.0).abs() < 1e-3, "{adjacency} {sensitivity}: {found}, not {exact}");
+
+            // Of a sample of one row in ten, by the law of one row's gradient.
+            let exponent = (-(0.9f64).ln() * 2f64.powi(64)) as u64;
+            let blank = Claim { epsilon: 1.0, delta: 1e-6, rho: 1.0 };
+            let sampled = Charge::Sampled(SampledEvent { sampled: event, exponent, claim: blank });
+            let noise_multiplier = rows as f64 / mu;
+            let law = Event::poisson(Mechanism::Gaussian { noise_multiplier }, 0.1, count);
+            let exact = pld::epsilon(&law, adjacency, delta, 1e-5).unwrap();
+            let found = claim::epsilon(&[sampled], adjacency, delta, exact.upper).unwrap();
+            let within = found >= exact.lower * (1.0 - 1e-9) && found <= exact.upper * 1.001;
+            assert!(within, "{adjacency} {sensitivity}: {found}, not {exact:?}");
         }
     }
 }
