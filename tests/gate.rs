@@ -8,7 +8,7 @@ use rhograd::loss::{BoundedLoss, Glm, Objective};
 use rhograd::noise::{NoiseSource, RunCoins};
 use rhograd::privacy::{
     Adjacency, BestRunEvent, Charge, Claim, DatasetId, Delta, GaussianEvent, L2, NoiseLaw, ObjectiveEvent, Rho,
-    SampledEvent, Scope, SelectionEvent,
+    SampledEvent, Scope, SelectionEvent, StableEvent, total_rho,
 };
 use rhograd::private::{
     Curvature, Gradient, Minimisation, Paid, Permit, Planned, PrivateDataset, Query, Released, Sensitive, pay,
@@ -157,6 +157,32 @@ fn the_number_of_runs_depends_on_no_outcome() {
         }
     }
     assert!(longest > 5, "{longest}");
+}
+
+/// The theorem is about runs of plain zCDP: one that may fail, or whose cost is a claim with a delta, is no candidate.
+#[test]
+fn runs_that_may_fail_are_no_candidates() {
+    let scope = scope("a", Adjacency::AddRemove);
+    let query = Query::Moments { weights: MomentWeights { count: 1, ..MomentWeights::default() }, columns: 2 };
+    let plain = Planned { charge: event(1 << 10, 1).into(), query };
+    let claim = Claim { epsilon: 1e-6, delta: 1e-9, rho: 1e-12 };
+    let sampled = SampledEvent { sampled: event(1, 1), exponent: 1 << 58, claim };
+    let stable = StableEvent { noised: event(1 << 5, 1), row: 1 << 5, threshold: 1 << 25, delta: 1e-9 };
+    let failing = [
+        Planned { charge: Charge::Sampled(sampled), query: Query::ClippedSum { bound: 1 } },
+        Planned { charge: Charge::Stable(stable), query: Query::Distance { weight: 1 << 5 } },
+    ];
+    let runs = |candidates: &[Vec<Planned>]| {
+        let mut paid = paid_for(&scope, &[Charge::BestRun(best_run(2f64.powi(-20)))]);
+        paid.best_run(candidates, &mut |_, _| Ok((1.0, ()))).is_ok()
+    };
+    assert!(runs(&[vec![plain.clone()]]));
+    for other in failing {
+        let rho = total_rho(&[plain.charge.clone(), other.charge.clone()]).unwrap();
+        assert!(rho <= Rho::from_f64(2f64.powi(-20)).unwrap(), "what it costs would be within");
+        assert!(!runs(&[vec![plain.clone()], vec![plain.clone(), other.clone()]]), "{other:?}");
+        assert!(!runs(&[vec![other]]));
+    }
 }
 
 fn data_error() -> rhograd::error::Error {
