@@ -11,7 +11,8 @@ use rhograd::privacy::{
     SampledEvent, Scope, SelectionEvent, StableEvent, total_rho,
 };
 use rhograd::private::{
-    Curvature, Gradient, Minimisation, Paid, Permit, Planned, PrivateDataset, Query, Released, Sensitive, pay,
+    Curvature, Gradient, Minimisation, Paid, Permit, Planned, PrivateDataset, Query, Released, Sensitive, Stopped, pay,
+    resume,
 };
 
 #[test]
@@ -183,6 +184,18 @@ fn runs_that_may_fail_are_no_candidates() {
         assert!(!runs(&[vec![plain.clone()], vec![plain.clone(), other.clone()]]), "{other:?}");
         assert!(!runs(&[vec![other]]));
     }
+}
+
+#[test]
+fn a_run_that_released_more_than_was_paid_for_does_not_go_on() {
+    let scope = scope("a", Adjacency::AddRemove);
+    let plan = [Charge::from(event(1 << 20, 2))];
+    let goes_on = |releases: usize| {
+        let stopped = Stopped { run: "0".repeat(32), position: None, released: vec![vec![7]; releases] };
+        let noise = NoiseSource::insecure_from_seed(1);
+        resume(&mut Ledger::in_memory().unwrap(), &scope, &plan, noise, stopped).is_ok()
+    };
+    assert!(goes_on(0) && goes_on(2) && !goes_on(3));
 }
 
 fn data_error() -> rhograd::error::Error {
