@@ -575,7 +575,8 @@ def test_models_do_not_depend_on_how_cells_are_spelled():
     ids=lambda column: f"{type(column).__module__.split('.')[0]} {getattr(column, 'dtype', getattr(column, 'type', ''))}",
 )
 def test_declared_types_without_a_rule_are_refused_by_name(column, tmp_path):
-    model = DPLinearRegression(epsilon=1, bounds={"when": (0, 1)}, target_bounds=(0, 1), ledger=tmp_path / "books.sqlite")
+    known = {"bounds": {"when": (0, 1)}, "target_bounds": (0, 1)}
+    model = DPLinearRegression(epsilon=1, dataset="t", ledger=tmp_path / "books.sqlite", **known)
     with pytest.raises(rhograd.DataError, match="column 'when': has the type .*; convert it"):
         model.fit({"when": column}, np.zeros(1))
     assert not (tmp_path / "books.sqlite").exists()

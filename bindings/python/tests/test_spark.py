@@ -163,7 +163,7 @@ def test_types_without_a_rule_are_refused_before_anything_runs(local, tmp_path):
     for kind in ("date", "timestamp", "array<double>", "struct<x:double>"):
         odd = data.drop("b").selectExpr("*", f"cast(null as {kind}) as b")
         with pytest.raises(rhograd.DataError, match="column 'b': has the type .* no rule"):
-            spark.fit(logistic(ledger=books), odd, target="y")
+            spark.fit(logistic(ledger=books, dataset="t"), odd, target="y")
     assert not books.exists()
 
 
