@@ -213,6 +213,20 @@ fn a_ledger_refuses_a_threshold_that_is_lower_than_its_delta_says() {
     assert_eq!(spent.spent, honest.noised.rho());
 }
 
+/// A threshold is set for one row of a stated weight: heavier rows would reach it more often, however much noise is paid for.
+#[test]
+fn rows_that_weigh_more_than_the_threshold_is_for_are_refused() {
+    let add = Adjacency::AddRemove;
+    for (weight, fits) in [(ROW, true), (ROW / 2, true), (ROW + 1, false), (4 * ROW, false)] {
+        let (_kept, cells) = cells("a,b\n1,x\n2,x\n", add);
+        let event = stable(1e-6, 8 * ROW, 1);
+        let vocabulary = cells.vocabularies(&[1], weight).unwrap().remove(0);
+        assert_eq!(paid(event.clone().into(), add, 1).stable_permit().unwrap().open(vocabulary).is_ok(), fits);
+        let mode = cells.mode(1, weight).unwrap();
+        assert_eq!(paid(event.into(), add, 1).stable_permit().unwrap().test(mode).is_ok(), fits, "{weight}");
+    }
+}
+
 /// Each run may fail with its own probability, and so may each charge of a run: together with at most the sum.
 #[test]
 fn deltas_of_charges_and_of_runs_add_up() {
