@@ -447,3 +447,20 @@ def test_a_ledger_asks_for_the_name_it_counts_by(points, tmp_path):
     assert not (tmp_path / "a.sqlite").exists()
     assert classifier(ledger=rhograd.Ledger(tmp_path / "a.sqlite"), dataset="people").fit(*points).verify()
     assert json.loads(classifier().fit(*points).model_.text)["statement"]["facts"].get("ledger") is None
+
+
+def test_labels_that_are_not_declared_are_named_where_they_are_scored(points):
+    X, y = points
+    model = classifier(classes=["no", "yes"]).fit(X, np.array(["no", "yes"])[y])
+    told = np.array(["no", "Yes"])[y]
+    with pytest.warns(rhograd.DataWarning, match=r"y: \d+ of 4000 labels are none of 'no', 'yes', such as .*'Yes'"):
+        assert model.score(X, told) < 0.6
+    for held in (told.tolist(), pytest.importorskip("pandas").Series(told, index=range(4000, 0, -1))):
+        with pytest.warns(rhograd.DataWarning, match="'Yes'"):
+            model.score(X, held)
+    # A schema that names one label takes all others for one class, and so does its score.
+    schema = {"name": "a", "task": "classification", "target": "y", "positive": "yes"}
+    schema["columns"] = {name: {"type": "numeric", "lower": -1, "upper": 1} for name in "ab"}
+    rest = np.array(["never", "yes"])[y]
+    one = DPLogisticRegression(epsilon=5, seed=1, schema=schema).fit({"a": X[:, 0], "b": X[:, 1], "y": rest}, "y")
+    assert list(one.classes_) == ["not yes", "yes"] and one.score({"a": X[:, 0], "b": X[:, 1]}, rest) > 0.75

@@ -36,7 +36,7 @@ _NO_ACCOUNT = "data"
 #: What a fit leaves behind; a new fit replaces all of it at once.
 _FITTED = frozenset(
     "model_ coef_ intercept_ coef_interval_ coef_names_ privacy_statement_ privacy_log_ n_features_in_ feature_names_in_ "
-    "classes_ _places _file _log _schema _columns_in".split()
+    "classes_ _places _rest _file _log _schema _columns_in".split()
 )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,7 @@ import numpy as np
 from . import _rhograd
 from ._base import Common, Estimator, one_column
 from ._columns import cells, declared_text
-from ._errors import DataError, ParameterError
+from ._errors import DataError, DataWarning, ParameterError
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -21,6 +22,8 @@ class _Classifier(Estimator):
 
     classes_: np.ndarray
     _places: np.ndarray
+    #: Whether the first class is all labels but the other one.
+    _rest: bool = False
 
     def __init__(self, *, classes: Sequence[Any] | None = None, **common: Unpack[Common]):
         super().__init__(**common)
@@ -76,7 +79,7 @@ class _Classifier(Estimator):
         if self._declared() is None:
             # Where one label is named, all others are one class, which has no name of its own.
             named = [f"not {positive}" if label is None else label for label in known]
-            return {"classes_": np.asarray(named), "_places": np.arange(len(named))}
+            return {"classes_": np.asarray(named), "_places": np.arange(len(named)), "_rest": None in known}
         labels = self._labels()
         texts = [declared_text(label) for label in labels]
         named = [label for label in known if label is not None]
@@ -87,7 +90,7 @@ class _Classifier(Estimator):
         # Where each of them stands among the model's outputs.
         free = [place for place, label in enumerate(known) if label is None]
         places = [known.index(named[place]) if place >= 0 else free[0] for place in found]
-        return {"classes_": labels, "_places": np.array(places)}
+        return {"classes_": labels, "_places": np.array(places), "_rest": False}
 
     def _outputs(self) -> int:
         return len(self.classes_) if len(self.classes_) > 2 else 1
@@ -115,13 +118,25 @@ class _Classifier(Estimator):
     def score(self, X: Any, y: Any) -> float:
         """Accuracy. Not private on private rows: do not publish it.
 
-        Labels are compared by the rule for cells: 1, 1.0, True and "1" are one label.
+        Labels are compared by the rule for cells: 1, 1.0, True and "1" are one label. Labels that are not declared count as
+        wrong, and :class:`rhograd.DataWarning` names one; for the custodian alone.
         """
-        predicted = self.predict(X)
+        predicted, given = self.predict(X), one_column(y)
         labels: list[str] = [declared_text(label) or "" for label in self.classes_]
-        places = _rhograd.label_places(labels, cells("y", one_column(y)))
+        places = _rhograd.label_places(labels, cells("y", given))
         if len(places) != len(predicted):
             raise DataError("y: does not have as many rows as X; give one label for every row")
+        unknown = np.flatnonzero(places < 0)
+        if self._rest:
+            places = np.where(places < 0, 0, places)
+        elif len(unknown):
+            cell = given.iloc[int(unknown[0])] if hasattr(given, "iloc") else given[int(unknown[0])]
+            warnings.warn(
+                f"y: {len(unknown)} of {len(places)} labels are none of {', '.join(map(repr, labels))}, such as {cell!r:.60}; they "
+                "count as wrong: correct their spelling, or declare them before you fit",
+                DataWarning,
+                stacklevel=2,
+            )
         return float(np.mean(_rhograd.label_places(labels, cells("y", predicted)) == places))
 
 
