@@ -8,7 +8,7 @@ use rhograd::privacy::{Adjacency, Delta, Epsilon, Event};
 use rhograd::train::default_delta;
 use serde_json::Value;
 
-use crate::errors::raised;
+use crate::errors::{detached, raised};
 use crate::request::{adjacency, one_of};
 
 /// Width of the certified interval of an epsilon, of which the upper end is told: finer than what a curve needs.
@@ -41,7 +41,7 @@ fn account(py: Python<'_>, name: &str, params: &str) -> PyResult<String> {
         let params: Value = serde_json::from_str(params).map_err(|e| no_json("params", &e))?;
         query::answer(name, &params)
     };
-    raised(py, py.detach(solve)).map(|answer| Value::Object(answer).to_string())
+    detached(py, solve).map(|answer| Value::Object(answer).to_string())
 }
 
 /// All kinds of question.
@@ -76,7 +76,7 @@ fn convert(py: Python<'_>, by: &str, rho: Option<f64>, epsilon: Option<f64>, del
             _ => Err(Error::parameter("delta", "is missing, or rho and epsilon are both given", "give two of them")),
         }
     };
-    raised(py, py.detach(solve))
+    detached(py, solve)
 }
 
 /// The least noise over the l2 sensitivity under the relation.
@@ -102,7 +102,7 @@ fn noise_multiplier(
             }
         }
     };
-    raised(py, py.detach(solve))
+    detached(py, solve)
 }
 
 /// The most steps.
@@ -124,7 +124,7 @@ fn most_steps(
             Some(rate) => pld::calibrate_steps(rate, noise_multiplier * factor(relation), relation, epsilon, delta),
         }
     };
-    raised(py, py.detach(solve))
+    detached(py, solve)
 }
 
 /// The largest rate of Poisson sampling.
@@ -143,7 +143,7 @@ fn largest_rate(
         let noise = noise_multiplier * factor(relation);
         pld::calibrate_rate(noise, steps, relation, Epsilon::new(epsilon)?, Delta::new(delta)?)
     };
-    raised(py, py.detach(solve))
+    detached(py, solve)
 }
 
 /// An upper bound on the epsilon of an event by one notion.
@@ -156,7 +156,7 @@ fn event_epsilon(py: Python<'_>, event: &str, relation: &str, delta: f64, notion
             other => other.epsilon(&event, relation, delta),
         }
     };
-    raised(py, py.detach(solve))
+    detached(py, solve)
 }
 
 /// Curves of an event: `delta`, `steps` or `trade-off` against epsilon or error rates.
@@ -191,7 +191,7 @@ fn curve(
             _ => curves::trade_offs(&all, relation, &[delta], points),
         }
     };
-    let series = raised(py, py.detach(solve))?;
+    let series = detached(py, solve)?;
     Ok(series.into_iter().map(|series| (series.name, series.points)).collect())
 }
 

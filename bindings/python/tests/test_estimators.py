@@ -464,3 +464,14 @@ def test_labels_that_are_not_declared_are_named_where_they_are_scored(points):
     rest = np.array(["never", "yes"])[y]
     one = DPLogisticRegression(epsilon=5, seed=1, schema=schema).fit({"a": X[:, 0], "b": X[:, 1], "y": rest}, "y")
     assert list(one.classes_) == ["not yes", "yes"] and one.score({"a": X[:, 0], "b": X[:, 1]}, rest) > 0.75
+
+
+def test_a_large_delta_is_refused_unless_it_is_wanted(points, tmp_path):
+    asked = {"seed": None, "epsilon": 1, "delta": 0.4, "algorithm": "dp-sgd", "standardise": False, "rows": 4000}
+    with pytest.raises(rhograd.Error, match="delta.*accept_large_delta"):
+        classifier(ledger=tmp_path / "a.sqlite", dataset="people", **asked).fit(*points)
+    assert not (tmp_path / "a.sqlite").exists()
+    wanted = classifier(accept_large_delta=True, **asked).fit(*points).privacy_statement_
+    assert wanted["facts"]["large_delta_accepted"] is True
+    with pytest.raises(ParameterError, match="^accept_large_delta: is 1"):
+        classifier(accept_large_delta=1).fit(*points)
