@@ -21,7 +21,7 @@ const CELLS_PER_PIECE: usize = 1 << 22;
 const CELLS_PER_BLOCK: usize = 1 << 15;
 
 /// Cells that are copied before others in Python get their turn: less than a millisecond.
-const CELLS_PER_HOLD: usize = 1 << 17;
+const CELLS_PER_HOLD: usize = CELLS_PER_BLOCK;
 
 /// A column as Python gives it: its name, the list of its texts where it is one of places in a list, the numbers, and which
 /// of them are missing cells whatever they are.
