@@ -253,6 +253,7 @@ fn request(budget: Budget) -> DraftRequest {
         ranges: Vec::new(),
         categorical: Vec::new(),
         ignore: Vec::new(),
+        header: false,
         rows: false,
         accept_large_delta: false,
     }

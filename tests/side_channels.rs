@@ -156,7 +156,13 @@ fn odd_lines() -> Vec<(&'static str, Vec<u8>, bool)> {
         ("quoted", text("\"1\",\"0\",\"u\",\"n,with comma\",\"yes\""), true),
         ("NUL bytes in a cell", text("1,0,u\0\0,n,yes"), true),
         ("invalid UTF-8 in a cell", b"1,0,\xff\xfe,\xc0\xaf,yes".to_vec(), true),
-        ("a very long cell", text(&format!("1,0,{},n,yes", "u".repeat(2_000_000))), true),
+        ("a very long cell", text(&format!("1,0,{},n,yes", "u".repeat(1_000_000))), true),
+        ("a line that is too long", text(&format!("1,0,{},n,yes", "u".repeat(2_000_000))), false),
+        ("a line that is too long, with quotes", text(&format!("1,0,\"{},n,yes", "\"\"".repeat(1_000_000))), false),
+        ("millions of commas", text(&",".repeat(3_000_000)), false),
+        ("what begins a Parquet file", text("PAR1"), false),
+        ("a label that ends a Parquet file", text("1,0,u,n,PAR1"), false),
+        ("a cell that ends a Parquet file", text("1,0,u,PAR1,yes"), true),
         ("blanks around cells", text("  1 , 0 ,u , n, yes "), true),
         ("unknown label", text("1,0,u,n,maybe"), false),
         ("empty label", text("1,0,u,n,"), false),
@@ -267,6 +273,23 @@ fn no_odd_row_shows_in_exit_code_layout_files_log_or_statement() {
         for (name, line, _) in odd_lines() {
             assert_eq!(trace(schema, &with_line(200, 77, &line), ""), expected, "{name}");
         }
+    }
+}
+
+#[test]
+fn the_last_bytes_of_a_file_do_not_decide_how_it_is_read() {
+    let first = |text: &str| -> String {
+        let moved = text.lines().map(|line| {
+            let cells: Vec<&str> = line.split(',').collect();
+            let note = if cells[3] == "note" { "PAR1" } else { cells[3] };
+            format!("{note},{},{},{},{}\n", cells[0], cells[1], cells[2], cells[4])
+        });
+        moved.collect()
+    };
+    let data = first(&rows(200));
+    let expected = trace(SCHEMA, data.as_bytes(), "");
+    for line in ["n,1,0,u,PAR1", "n,1,0,PAR1,yes", "PAR1", "\u{15}PAR1"] {
+        assert_eq!(trace(SCHEMA, format!("{data}{line}").as_bytes(), ""), expected, "{line}");
     }
 }
 

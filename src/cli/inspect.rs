@@ -10,7 +10,7 @@ use super::arguments::{
 };
 use super::data::pretty;
 use super::output::{print, warn};
-use crate::data::{CsvFile, Task, draft_schema};
+use crate::data::{CsvFile, Task, draft_schema_with_notes};
 use crate::error::Fallible;
 use crate::ledger::Ledger;
 use crate::noise::NoiseSource;
@@ -80,6 +80,9 @@ pub(super) struct InspectArguments {
     /// Columns to leave out; names and other free text find their way out by themselves, but cost
     #[arg(long, value_name = "COLUMNS", value_delimiter = ',', requires = "budget")]
     ignore: Vec<String>,
+    /// The first line names the columns, although one of its cells is a number or empty; it is published as such
+    #[arg(long, value_name = "yes", value_parser = ["yes"], requires = "budget")]
+    header: Option<String>,
     /// Put the released, noised number of rows into the schema as its public hint
     #[arg(long, requires = "budget")]
     with_rows: bool,
@@ -133,16 +136,23 @@ impl InspectArguments {
             ignore: self.ignore.clone(),
             rows: self.with_rows,
             accept_large_delta: self.accept_large_delta,
+            header: self.header.is_some(),
         }
     }
 }
 
 fn openly(arguments: &InspectArguments) -> Fallible<ExitCode> {
     let file = CsvFile::open(&arguments.data)?;
-    let schema = draft_schema(&file, &arguments.name(), arguments.target.as_deref())?;
+    let (schema, notes) = draft_schema_with_notes(&file, &arguments.name(), arguments.target.as_deref())?;
     warn("NOT PRIVATE, custodian-only: this draft shows values of the rows. Replace bounds and values by");
     warn("public knowledge, then delete \"draft\"; until then every model is marked NOT PRIVATE");
     warn("(with --epsilon a draft is private and costs a part of the budget)");
+    if let Some((column, why)) = file.header_doubt() {
+        warn(&format!("does the file have a header? column {column} of its first line is {why}"));
+    }
+    for note in notes {
+        warn(&format!("custodian-only: {note}"));
+    }
     print(&pretty(&schema)?)?;
     Ok(ExitCode::SUCCESS)
 }
@@ -151,7 +161,7 @@ fn privately(arguments: &InspectArguments, budget: Budget) -> Fallible<ExitCode>
     let request = arguments.request(budget);
     check_ledger_named(&arguments.data, arguments.ledger.is_some() || arguments.no_ledger)?;
     let file = CsvFile::open(&arguments.data)?;
-    request.check(file.header())?;
+    request.check(&file)?;
     let mut ledger = match arguments.no_ledger {
         true => Ledger::in_memory()?,
         false => {

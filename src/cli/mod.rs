@@ -7,6 +7,7 @@ mod account;
 mod arguments;
 mod audit;
 mod calibrate;
+mod check;
 mod coefficients;
 mod curve;
 mod data;
@@ -31,6 +32,7 @@ use crate::error::Fallible;
 
 const EXAMPLES: &str = "\
 Examples:
+  rhograd check datasets/fair.csv
   rhograd train datasets/fair.csv --epsilon 1
   rhograd verify fair.model.json --ledger datasets/fair.ledger.sqlite
   rhograd predict fair.model.json datasets/fair.csv --out predictions.csv
@@ -50,6 +52,8 @@ struct Cli {
 enum Command {
     /// Train a private model from a CSV and a public schema
     Train(Box<train::TrainArguments>),
+    /// Look at a CSV before paying: what does not fit its schema, what a run would do and cost (custodian-only)
+    Check(Box<check::CheckArguments>),
     /// Apply a model to a CSV
     Predict(predict::PredictArguments),
     /// Measure a model on a CSV (custodian-only: exact functions of the rows)
@@ -86,6 +90,7 @@ pub fn main() -> ExitCode {
 fn run(command: Command) -> Fallible<ExitCode> {
     match command {
         Command::Train(arguments) => train::run(&arguments),
+        Command::Check(arguments) => check::run(&arguments),
         Command::Predict(arguments) => predict::predict(&arguments),
         Command::Evaluate(arguments) => model::evaluate(&arguments),
         Command::Statement(arguments) => statement::statement(&arguments),

@@ -28,6 +28,13 @@ pub(super) struct EvaluateArguments {
 pub(super) fn evaluate(arguments: &EvaluateArguments) -> Fallible<ExitCode> {
     let model = ModelFile::read(&arguments.model)?;
     let file = model.open_data(&arguments.data)?;
+    let met = train::labels_met(&model, &file)?;
+    if !met.unknown.texts.is_empty() {
+        warn(&format!("custodian-only: labels that the model does not know: {}", met.unknown));
+    }
+    if met.others.texts.len() > 1 {
+        warn(&format!("custodian-only: several labels count as not the positive one: {}", met.others));
+    }
     let metrics = train::evaluate(&model, &file)?;
     let mut value = serde_json::to_value(&metrics).map_err(|e| Error::numerical("metrics", e.to_string()))?;
     if arguments.json {

@@ -4,7 +4,7 @@ use clap::{Args, ValueEnum};
 
 use super::arguments::{AdjacencyArgument, delta, epsilon, rho};
 use super::family::FamilyArguments;
-use crate::error::Fallible;
+use crate::error::{Error, Fallible};
 use crate::optim::{Averaging, Settings};
 use crate::privacy::NoiseLaw;
 use crate::train::{Algorithm, Budget, Candidate, DEFAULT_GRID, TrainConfig};
@@ -73,7 +73,7 @@ pub(super) struct RequestArguments {
     #[arg(long, value_enum, default_value = "auto")]
     algorithm: AlgorithmArgument,
     /// Privacy budget epsilon
-    #[arg(long, allow_hyphen_values = true, required_unless_present = "rho", conflicts_with = "rho")]
+    #[arg(long, allow_hyphen_values = true, conflicts_with = "rho")]
     epsilon: Option<f64>,
     /// Delta of the guarantee [default: a tenth of one over the public row count, at most 1e-5; 1e-6 without one]
     #[arg(long, allow_hyphen_values = true)]
@@ -141,11 +141,24 @@ pub(super) struct RequestArguments {
 }
 
 impl RequestArguments {
+    /// The request; a budget must be given.
     pub(super) fn config(&self) -> Fallible<TrainConfig> {
+        if self.epsilon.is_none() && self.rho.is_none() {
+            return Err(Error::parameter(
+                "--epsilon",
+                "is missing, and so is --rho",
+                "give a budget, as in --epsilon 1",
+            ));
+        }
+        self.config_or_epsilon_one()
+    }
+
+    /// The request, for epsilon 1 where no budget is given.
+    pub(super) fn config_or_epsilon_one(&self) -> Fallible<TrainConfig> {
         let delta = delta(self.delta)?;
         let budget = match (self.epsilon, self.rho) {
             (_, Some(rho)) => Budget::Rho(self::rho(rho)?, delta),
-            (epsilon, None) => Budget::Epsilon(self::epsilon(epsilon.unwrap_or(f64::NAN))?, delta),
+            (epsilon, None) => Budget::Epsilon(self::epsilon(epsilon.unwrap_or(1.0))?, delta),
         };
         let config = TrainConfig {
             adjacency: self.adjacency.into(),

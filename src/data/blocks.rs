@@ -13,6 +13,47 @@ const BLOCK_BYTES: std::ops::RangeInclusive<usize> = 64 << 10..=512 << 10;
 /// Blocks for every thread, so that none waits long for the last one.
 const BLOCKS_PER_THREAD: usize = 8;
 
+/// Longest line, but for what the columns add to it.
+const LONGEST_LINE: usize = 1 << 20;
+
+/// What each column adds to the longest line.
+const BYTES_PER_COLUMN: usize = 256;
+
+/// What stands in the place of a line that is too long, where records have several cells.
+pub(super) const NO_CELLS: &[u8] = b"\x18";
+
+/// The same where records have one cell.
+pub(super) const NO_SINGLE_CELL: &[u8] = b"\x18,";
+
+/// The same in libsvm files.
+pub(super) const NO_LIBSVM_RECORD: &[u8] = b"\x18 \x18";
+
+/// The most bytes of a line of a file with so many columns, its ending left out: 1 MiB and 256 bytes for every column.
+///
+/// A longer line is no record. The length is public: it follows from the header.
+pub fn longest_line(columns: usize) -> usize {
+    LONGEST_LINE.saturating_add(BYTES_PER_COLUMN.saturating_mul(columns))
+}
+
+/// Whether a line stands in the place of one that was too long.
+pub(crate) fn is_replacement(line: &[u8]) -> bool {
+    line.first() == Some(&NO_CELLS[0]) && [NO_CELLS, NO_SINGLE_CELL, NO_LIBSVM_RECORD].contains(&line)
+}
+
+/// How a file is scanned.
+pub(super) struct Scan {
+    /// Bytes before the first line.
+    pub skip: u64,
+    /// Every block but the last has a multiple of so many lines.
+    pub multiple: usize,
+    /// Whether all bytes are digested.
+    pub digest: bool,
+    /// Longest line.
+    pub longest: usize,
+    /// What stands in the place of a longer one.
+    pub replacement: &'static [u8],
+}
+
 /// Consecutive physical lines.
 #[derive(Default)]
 pub struct Block {
@@ -72,18 +113,16 @@ struct Batch {
     used: usize,
 }
 
-/// Reads all lines behind the first `skip` bytes and hands them out in order, some blocks at a time.
+/// Reads all lines and hands them out in order, some blocks at a time; memory is bounded whatever stands in them.
 ///
-/// Every block but the last has a multiple of `multiple` lines. `work` gets the blocks and the number of bytes of the
+/// `work` gets the blocks and the number of bytes of the
 /// file read so far; the next blocks are read while it runs. Returns the digest of the file, if asked for.
 pub(super) fn scan(
     source: &Source,
-    skip: u64,
-    multiple: usize,
-    digest: bool,
+    how: Scan,
     work: &mut (dyn FnMut(&[Block], u64) -> Fallible<()> + Send),
 ) -> Fallible<Option<u128>> {
-    let mut reader = BlockReader::new(source, skip, multiple, digest)?;
+    let mut reader = BlockReader::new(source, how)?;
     let (mut current, mut next) = (Batch::default(), Batch::default());
     reader.fill(&mut current)?;
     while current.used > 0 {
@@ -101,15 +140,15 @@ struct BlockReader<'a> {
     /// What was read behind the end of the last block.
     carry: Vec<u8>,
     at_end: bool,
-    multiple: usize,
+    how: Scan,
     block_bytes: usize,
 }
 
 impl<'a> BlockReader<'a> {
-    fn new(source: &'a Source, skip: u64, multiple: usize, digest: bool) -> Fallible<Self> {
-        let mut source = source.reader(digest)?;
-        let mut left = skip;
-        let mut scratch = vec![0; (1 << 16).min(skip) as usize];
+    fn new(source: &'a Source, how: Scan) -> Fallible<Self> {
+        let mut source = source.reader(how.digest)?;
+        let mut left = how.skip;
+        let mut scratch = vec![0; (1 << 16).min(how.skip) as usize];
         while left > 0 {
             let count = left.min(scratch.len() as u64) as usize;
             if source.read(&mut scratch[..count])? < count {
@@ -119,7 +158,8 @@ impl<'a> BlockReader<'a> {
         }
         let blocks = BLOCKS_PER_THREAD * rayon::current_num_threads();
         let block_bytes = (BATCH_BYTES / blocks).clamp(*BLOCK_BYTES.start(), *BLOCK_BYTES.end());
-        Ok(BlockReader { source, carry: Vec::new(), at_end: false, multiple: multiple.max(1), block_bytes })
+        let how = Scan { multiple: how.multiple.max(1), ..how };
+        Ok(BlockReader { source, carry: Vec::new(), at_end: false, how, block_bytes })
     }
 
     /// Reads the next batch; it is empty at the end.
@@ -148,9 +188,15 @@ impl<'a> BlockReader<'a> {
         let (mut newlines, mut counted, mut wanted) = (0, 0, self.block_bytes);
         loop {
             self.read_to(block, wanted)?;
+            if block.end > self.how.longest {
+                // Lines are shortened, so that all of them are counted anew.
+                self.shorten(block)?;
+                counted = 0;
+                newlines = 0;
+            }
             newlines += memchr::memchr_iter(b'\n', &block.buffer[counted..block.end]).count();
             counted = block.end;
-            let over = newlines % self.multiple;
+            let over = newlines % self.how.multiple;
             if self.at_end {
                 // A last line without an ending is a line.
                 let open = block.end > 0 && block.buffer[block.end - 1] != b'\n';
@@ -165,10 +211,54 @@ impl<'a> BlockReader<'a> {
                 block.lines = newlines - over;
                 break;
             }
-            wanted = 2 * block.end.max(self.block_bytes);
+            wanted = block.end + block.end.clamp(self.block_bytes, self.how.longest.max(self.block_bytes));
         }
         let end = block.end;
         block.buffer[end..end + PADDING].fill(b'\n');
+        Ok(())
+    }
+
+    /// Puts the replacement in the place of every line that is too long; of the last one all that is not read yet is skipped.
+    fn shorten(&mut self, block: &mut Block) -> Fallible<()> {
+        let (longest, replacement) = (self.how.longest, self.how.replacement);
+        let (mut from, mut to) = (0, 0);
+        while from < block.end {
+            let length = line_end(&block.buffer[from..block.end]);
+            let is_open = from + length == block.end;
+            let next = (from + length + 1).min(block.end);
+            if trim_line(&block.buffer[from..from + length]).len() > longest {
+                if is_open {
+                    // Longer than the replacement, so that there is room for it.
+                    block.buffer[to..to + replacement.len()].copy_from_slice(replacement);
+                    block.end = to + replacement.len();
+                    return self.skip_line(block);
+                }
+                block.buffer[to..to + replacement.len()].copy_from_slice(replacement);
+                block.buffer[to + replacement.len()] = b'\n';
+                to += replacement.len() + 1;
+            } else {
+                if to < from {
+                    block.buffer.copy_within(from..next, to);
+                }
+                to += next - from;
+            }
+            from = next;
+        }
+        block.end = to;
+        Ok(())
+    }
+
+    /// Reads to the end of a line without keeping it; what follows is appended.
+    fn skip_line(&mut self, block: &mut Block) -> Fallible<()> {
+        let mut scratch = vec![0; self.block_bytes];
+        while !self.at_end {
+            let count = self.source.read(&mut scratch)?;
+            self.at_end = count < scratch.len();
+            if let Some(newline) = memchr::memchr(b'\n', &scratch[..count]) {
+                append(block, &scratch[newline..count]);
+                break;
+            }
+        }
         Ok(())
     }
 

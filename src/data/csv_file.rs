@@ -1,25 +1,37 @@
 //! A CSV file as physical lines, each of them one record whatever it contains.
 
+use std::collections::HashMap;
 use std::path::Path;
 
-use super::blocks::{Block, line_end, scan, trim_line};
-use super::fields::{Fields, trim};
+use super::blocks::{Block, NO_CELLS, NO_LIBSVM_RECORD, NO_SINGLE_CELL, Scan, line_end, longest_line, scan, trim_line};
+use super::fields::{Fields, number, trim};
 use super::source::{Source, Stamp};
+use super::suggest::nearest;
 use crate::error::{Error, Fallible};
 
 /// How much of the file is read at a time while its header is looked for.
 const HEADER_BYTES: usize = 64 << 10;
+
+/// Longest header line.
+const LONGEST_HEADER: usize = 64 << 20;
+
+/// Missing columns that a message names.
+const MOST_NAMED: usize = 8;
 
 /// A CSV file with its header read, plain or packed by gzip or zstd.
 ///
 /// One physical line is one record: a quote that is opened and not closed ends with its line, so no
 /// line can change how another one is read. A byte order mark and CRLF endings are accepted.
 ///
+/// A line that is longer than [`longest_line`] allows, a public length, is no record, and memory does not grow with it.
+///
 /// Records are read anew by every pass and never held as a whole. A file that is not the same any more is refused; what
 /// is no regular file, such as a pipe, is read once into memory.
 pub struct CsvFile {
     source: Source,
     header: Vec<String>,
+    /// The place of each column.
+    places: HashMap<String, usize>,
     body: u64,
     #[cfg(feature = "libsvm")]
     libsvm: Option<std::sync::Arc<super::libsvm::Libsvm>>,
@@ -58,16 +70,23 @@ impl CsvFile {
         let mut fields = Fields::default();
         fields.split(line);
         let header: Vec<String> = fields.iter().map(|f| String::from_utf8_lossy(trim(f)).into_owned()).collect();
+        let mut places = HashMap::with_capacity(header.len());
         for (index, name) in header.iter().enumerate() {
-            if header[..index].contains(name) {
-                return Err(Error::input(path, "the header names a column twice", "rename one of them")
-                    .at_line(1)
-                    .in_column(name));
+            if places.insert(name.clone(), index).is_some() {
+                let cure = if looks_like_data(&header).is_some() {
+                    "does the file have a header? its first line must name the columns"
+                } else {
+                    "rename one of them"
+                };
+                let error = Error::input(path, "the header names a column twice", cure).at_line(1);
+                // Without a header it is a record, of which nothing is told.
+                return Err(if looks_like_data(&header).is_some() { error } else { error.in_column(name) });
             }
         }
         Ok(CsvFile {
             source,
             header,
+            places,
             body: end as u64 + 1,
             #[cfg(feature = "libsvm")]
             libsvm: None,
@@ -87,8 +106,9 @@ impl CsvFile {
     fn open_libsvm<'a>(path: &Path, target: &str, features: impl Iterator<Item = &'a str>) -> Fallible<Self> {
         let features: Vec<&str> = features.collect();
         let format = super::libsvm::Libsvm::new(path, features.iter().copied())?;
-        let header = [target].into_iter().chain(features).map(String::from).collect();
-        Ok(CsvFile { source: Source::open(path)?, header, body: 0, libsvm: Some(format.into()) })
+        let header: Vec<String> = [target].into_iter().chain(features).map(String::from).collect();
+        let places = header.iter().cloned().zip(0..).collect();
+        Ok(CsvFile { source: Source::open(path)?, header, places, body: 0, libsvm: Some(format.into()) })
     }
 
     #[cfg(not(feature = "libsvm"))]
@@ -134,15 +154,48 @@ impl CsvFile {
     /// # Errors
     /// When the header lacks it.
     pub fn column(&self, name: &str) -> Fallible<usize> {
-        self.header.iter().position(|h| h == name).ok_or_else(|| {
-            let looks_split = self.header.len() == 1 && self.header[0].contains([';', '\t']);
-            let cure = if looks_split {
-                "separate columns by commas"
-            } else {
-                "add the column to the file or take it out of the schema"
-            };
-            Error::input(self.path(), "the header lacks this column", cure).at_line(1).in_column(name)
-        })
+        self.places.get(name).copied().ok_or_else(|| self.lacking(&[name]))
+    }
+
+    /// Refuses a header that lacks any of these columns; names all of them, up to a few, and what may have been meant.
+    ///
+    /// # Errors
+    /// When the header lacks one.
+    pub fn require<'a>(&self, names: impl Iterator<Item = &'a str>) -> Fallible<()> {
+        let lacking: Vec<&str> = names.filter(|name| !self.places.contains_key(*name)).collect();
+        if lacking.is_empty() { Ok(()) } else { Err(self.lacking(&lacking)) }
+    }
+
+    fn lacking(&self, names: &[&str]) -> Error {
+        let looks_split = self.header.len() == 1 && self.header[0].contains([';', '\t']);
+        let cure = if looks_split {
+            "separate columns by commas".to_owned()
+        } else if looks_like_data(&self.header).is_some() {
+            "does the file have a header? its first line holds a number or an empty cell where names of columns belong; add \
+             a line of names"
+                .to_owned()
+        } else {
+            let known = || self.header.iter().map(String::as_str);
+            let meant =
+                |name: &&str| nearest(name, known()).map(|meant| format!("{name:?} may be {meant:?} in the file"));
+            let meant: Vec<String> = names.iter().take(MOST_NAMED).filter_map(meant).collect();
+            let hint = if meant.is_empty() { String::new() } else { format!("{}; ", meant.join(", ")) };
+            format!("{hint}add the column to the file or take it out of the schema")
+        };
+        let others: Vec<String> = names[1..].iter().take(MOST_NAMED).map(|name| format!("{name:?}")).collect();
+        let more = if names.len() > MOST_NAMED + 1 { " and more" } else { "" };
+        let problem = if others.is_empty() {
+            "the header lacks this column".to_owned()
+        } else {
+            format!("the header lacks this column, and {}{more}", others.join(", "))
+        };
+        Error::input(self.path(), problem, cure).at_line(1).in_column(names[0])
+    }
+
+    /// Why the header looks like a record and not like names of columns, and the number of the column, counted from 1, that
+    /// says so; no cell is told.
+    pub fn header_doubt(&self) -> Option<(usize, &'static str)> {
+        looks_like_data(&self.header)
     }
 
     /// Size of the file in bytes, as it lies on the disk.
@@ -168,7 +221,7 @@ impl CsvFile {
     /// # Errors
     /// When the file cannot be read or unpacked, changes meanwhile, or `work` fails.
     pub fn scan(&self, multiple: usize, mut work: impl FnMut(&[Block], u64) -> Fallible<()> + Send) -> Fallible<()> {
-        scan(&self.source, self.body, multiple, false, &mut work).map(drop)
+        self.scan_by(multiple, false, &mut work).map(drop)
     }
 
     /// Visits the cells of every line in order.
@@ -196,7 +249,24 @@ impl CsvFile {
         multiple: usize,
         mut work: impl FnMut(&[Block], u64) -> Fallible<()> + Send,
     ) -> Fallible<u128> {
-        Ok(scan(&self.source, self.body, multiple, true, &mut work)?.unwrap_or_default())
+        Ok(self.scan_by(multiple, true, &mut work)?.unwrap_or_default())
+    }
+
+    fn scan_by(
+        &self,
+        multiple: usize,
+        digest: bool,
+        work: &mut (dyn FnMut(&[Block], u64) -> Fallible<()> + Send),
+    ) -> Fallible<Option<u128>> {
+        let columns = self.header.len();
+        // One cell too many or too few, and for the other format a word without a colon: no record in any file.
+        let replacement = match (self.has_commas(), columns) {
+            (false, _) => NO_LIBSVM_RECORD,
+            (true, 1) => NO_SINGLE_CELL,
+            (true, _) => NO_CELLS,
+        };
+        let how = Scan { skip: self.body, multiple, digest, longest: longest_line(columns), replacement };
+        scan(&self.source, how, work)
     }
 
     /// The digest of [`CsvFile::scan_and_digest`], without unpacking.
@@ -215,6 +285,20 @@ fn is_libsvm(path: &Path) -> bool {
     path.extension().is_some_and(|e| e == "libsvm" || e == "svm" || e == "svmlight")
 }
 
+/// The first cell of a header that is a number or empty.
+fn looks_like_data(header: &[String]) -> Option<(usize, &'static str)> {
+    header.iter().enumerate().find_map(|(index, name)| {
+        let why = if name.is_empty() {
+            "empty"
+        } else if number(name.as_bytes()).is_some() {
+            "a number"
+        } else {
+            return None;
+        };
+        Some((index + 1, why))
+    })
+}
+
 /// At least the first line of a file.
 fn first_line(source: &Source) -> Fallible<Vec<u8>> {
     let mut reader = source.reader(false)?;
@@ -228,6 +312,10 @@ fn first_line(source: &Source) -> Fallible<Vec<u8>> {
         if found || count < wanted {
             bytes.truncate(end);
             return Ok(bytes);
+        }
+        if end > LONGEST_HEADER {
+            let cure = "give a CSV file whose first line names the columns";
+            return Err(Error::input(source.path(), "the first line does not end within 64 MiB", cure).at_line(1));
         }
     }
 }
@@ -317,6 +405,49 @@ mod tests {
         for size in [1, 2, 7, 99, 100, 101] {
             assert_eq!(lines(&csv, size), (0..100).map(|i| i.to_string()).collect::<Vec<_>>(), "block of {size}");
         }
+    }
+
+    #[test]
+    fn a_line_that_is_too_long_is_no_record_and_moves_no_other_line() {
+        for (header, place) in [("x,y", "\x18"), ("x", "\x18,")] {
+            let longest = longest_line(header.split(',').count());
+            for (length, whole) in [(longest, true), (longest + 1, false), (3 * longest + 7, false)] {
+                let long = "7".repeat(length);
+                let expected = if whole { long.as_str() } else { place };
+                for (before, after, last) in
+                    [(0, 3, "\n"), (3, 0, ""), (3, 0, "\r\n"), (40, 70_000, "\n"), (200_000, 9, "")]
+                {
+                    let text = [
+                        format!("{header}\n"),
+                        "1,2\n".repeat(before),
+                        format!("{long}{}{long}", if after > 0 { "\n" } else { "\r\n" }),
+                        if after > 0 { "\n" } else { last }.to_owned(),
+                        "3,4\n".repeat(after),
+                    ];
+                    let (_path, csv) = file(text.concat().as_bytes());
+                    let found = lines(&csv.unwrap(), 32);
+                    assert_eq!(found.len(), before + 2 + after);
+                    assert!(found[..before].iter().all(|line| line == "1,2"));
+                    assert!(found[before] == expected && found[before + 1] == expected, "{length}, {before}, {after}");
+                    assert!(found[before + 2..].iter().all(|line| line == "3,4"));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn misspelt_columns_get_a_suggestion_and_records_in_place_of_a_header_a_question() {
+        let refused =
+            |header: &str, name: &str| file(header.as_bytes()).1.unwrap().column(name).unwrap_err().to_string();
+        let misspelt = refused("Age,hours per week\n1,2\n", "age");
+        assert!(misspelt.contains("lacks this column") && misspelt.contains("\"age\" may be \"Age\""), "{misspelt}");
+        let record = refused("37.25,secret\n1,2\n", "age");
+        assert!(record.contains("have a header?") && !record.contains("37") && !record.contains("secret"), "{record}");
+        assert_eq!(file(b"a,,b\n").1.unwrap().header_doubt(), Some((2, "empty")));
+        assert_eq!(file(b"a,b,-1e3\n").1.unwrap().header_doubt(), Some((3, "a number")));
+        assert_eq!(file(b"a,b1\n").1.unwrap().header_doubt(), None);
+        let twice = file(b"1,1,x\n").1.err().unwrap().to_string();
+        assert!(twice.contains("twice") && !twice.contains("\"1\""), "{twice}");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::schema::{Column, Columns, Schema, Task};
-use super::{CsvFile, Fields};
+use super::{CsvFile, Fields, is_decimal_comma, is_gap};
 use crate::error::{Error, Fallible};
 
 /// Columns with at most this many different texts that are not all numbers count as categories.
@@ -17,17 +17,30 @@ const MOST_VALUES: usize = 200;
 /// # Errors
 /// When the target is missing or a column cannot be described.
 pub fn draft_schema(file: &CsvFile, name: &str, target: Option<&str>) -> Fallible<Schema> {
+    draft_schema_with_notes(file, name, target).map(|(schema, _)| schema)
+}
+
+/// As [`draft_schema`], with notes for the custodian alone: lines that are left out, numbers with decimal commas, marks of
+/// missing values, bytes that are not UTF-8.
+///
+/// # Errors
+/// As [`draft_schema`].
+pub fn draft_schema_with_notes(file: &CsvFile, name: &str, target: Option<&str>) -> Fallible<(Schema, Vec<String>)> {
     let target = match target {
         Some(target) => file.column(target)?,
         None => file.header().len() - 1,
     };
     let mut columns: Vec<Seen> = file.header().iter().map(|_| Seen::default()).collect();
     let (mut lines, mut records) = (0u64, 0u64);
+    let mut lost = Odd::default();
     file.each_line(|fields| {
         lines += 1;
+        let line = lines + file.first_line() - 1;
         if fields.len() == columns.len() {
             records += 1;
-            columns.iter_mut().enumerate().for_each(|(index, seen)| seen.add(fields, index));
+            columns.iter_mut().enumerate().for_each(|(index, seen)| seen.add(fields, index, line));
+        } else {
+            lost.add(line);
         }
         Ok(())
     })?;
@@ -63,21 +76,51 @@ pub fn draft_schema(file: &CsvFile, name: &str, target: Option<&str>) -> Fallibl
             None => schema.ignore.push(column.clone()),
         }
     }
-    Ok(schema)
+    let mut notes = Vec::new();
+    if lost.count > 0 {
+        notes.push(format!(
+            "{} of {lines} lines have another number of cells than the header and count for nothing (line breaks inside quotes, commas without quotes); the first is line {}",
+            lost.count, lost.first
+        ));
+    }
+    for (name, seen) in file.header().iter().zip(&columns) {
+        notes.extend(seen.notes(records).into_iter().map(|note| format!("{name:?}: {note}")));
+    }
+    Ok((schema, notes))
+}
+
+/// How often something was seen, and in which line first.
+#[derive(Clone, Copy, Default)]
+struct Odd {
+    count: u64,
+    first: u64,
+}
+
+impl Odd {
+    fn add(&mut self, line: u64) {
+        if self.count == 0 {
+            self.first = line;
+        }
+        self.count += 1;
+    }
 }
 
 /// What was seen in one column.
 #[derive(Default)]
 struct Seen {
     numbers: u64,
+    /// Texts that are neither a number nor a mark of a missing one.
     others: u64,
+    commas: Odd,
+    gaps: Odd,
+    not_utf8: Odd,
     lower: Option<f64>,
     upper: Option<f64>,
     values: BTreeMap<String, u64>,
 }
 
 impl Seen {
-    fn add(&mut self, fields: &Fields, index: usize) {
+    fn add(&mut self, fields: &Fields, index: usize, line: u64) {
         let cell = fields.get(index);
         match fields.number(index).filter(|v| v.is_finite()) {
             Some(value) => {
@@ -86,11 +129,41 @@ impl Seen {
                 self.upper = Some(self.upper.map_or(value, |u| u.max(value)));
             }
             None if cell.is_empty() => {}
-            None => self.others += 1,
+            None => match std::str::from_utf8(cell) {
+                Ok(text) if is_gap(text) => self.gaps.add(line),
+                text => {
+                    self.others += 1;
+                    if text.is_err() {
+                        self.not_utf8.add(line);
+                    } else if text.is_ok_and(is_decimal_comma) {
+                        self.commas.add(line);
+                    }
+                }
+            },
         }
         if !cell.is_empty() && self.values.len() <= MOST_VALUES {
             *self.values.entry(String::from_utf8_lossy(cell).into_owned()).or_default() += 1;
         }
+    }
+
+    fn notes(&self, records: u64) -> Vec<String> {
+        let mut notes = Vec::new();
+        let mut note = |odd: Odd, what: &str| {
+            if odd.count > 0 {
+                notes.push(format!("{} of {records} cells {what}; the first is line {}", odd.count, odd.first));
+            }
+        };
+        note(self.commas, "hold a number with a decimal comma, which is read as text: write points");
+        note(self.not_utf8, "hold bytes that are not UTF-8 (Latin-1?): convert the file, for instance by `iconv`");
+        if self.is_numeric() {
+            note(self.gaps, "hold a mark such as NaN or NA, which is read as a missing number");
+        }
+        notes
+    }
+
+    fn is_numeric(&self) -> bool {
+        // A few other texts among numbers do not make a column of categories, and marks of missing numbers never do.
+        self.numbers > 0 && self.others * 5 <= self.numbers
     }
 
     fn bounds(&self) -> Option<(f64, f64)> {
@@ -99,8 +172,7 @@ impl Seen {
     }
 
     fn describe(&self) -> Option<Column> {
-        // A few gaps such as "?" among numbers do not make a column of categories.
-        if self.numbers > 0 && self.others * 5 <= self.numbers {
+        if self.is_numeric() {
             let (lower, upper) = self.bounds()?;
             return Some(Column::Numeric { lower, upper });
         }
@@ -110,8 +182,12 @@ impl Seen {
 
     /// Two different texts are labels, the rarer one positive, and so are more of them; numbers are a regression target.
     fn describe_target(&self, schema: &mut Schema) -> Option<()> {
-        if self.values.len() == 2 {
-            let mut labels: Vec<(&String, &u64)> = self.values.iter().collect();
+        let named = self.values.iter().filter(|(text, _)| !is_gap(text)).count();
+        let mut labels: Vec<(&String, &u64)> = self.values.iter().collect();
+        if labels.len() > 2 && named == 2 {
+            labels.retain(|(text, _)| !is_gap(text));
+        }
+        if labels.len() == 2 {
             labels.sort_by_key(|(_, count)| **count);
             schema.positive = Some(labels[0].0.clone());
             schema.negative = Some(labels[1].0.clone());

@@ -12,6 +12,19 @@ pub(crate) fn number(cell: &[u8]) -> Option<f64> {
     std::str::from_utf8(trim(cell)).ok()?.parse().ok().filter(|v: &f64| !v.is_nan())
 }
 
+/// Whether a cell says in a usual way that there is nothing; such a cell is read like any other text.
+pub(crate) fn is_gap(cell: &str) -> bool {
+    const GAPS: [&str; 13] = ["", "?", "-", ".", "na", "n/a", "nan", "null", "none", "nil", "<na>", "nat", "missing"];
+    GAPS.iter().any(|gap| cell.trim().eq_ignore_ascii_case(gap))
+}
+
+/// Whether a cell that is no number is one with a decimal comma, as `1,5` or `1.234,50`.
+pub(crate) fn is_decimal_comma(cell: &str) -> bool {
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    let whole = |text: &str| text.trim_start_matches(['-', '+']).bytes().all(|b| b.is_ascii_digit() || b == b'.');
+    cell.trim().rsplit_once(',').is_some_and(|(before, behind)| whole(before) && digits(behind))
+}
+
 /// The cells of one line; reused from line to line.
 pub struct Fields {
     buffer: Vec<u8>,

@@ -1,5 +1,6 @@
 //! The schema: everything about a data set that is public before its rows are read.
 
+use std::collections::HashSet;
 use std::fmt;
 use std::path::Path;
 
@@ -113,11 +114,12 @@ impl Schema {
 
     /// Features with their descriptions: declared columns that are neither ignored nor the target.
     pub fn features(&self) -> impl Iterator<Item = (&str, &Column)> {
+        let ignored: HashSet<&str> = self.ignore.iter().map(String::as_str).collect();
         self.columns
             .0
             .iter()
             .map(|(name, column)| (name.as_str(), column))
-            .filter(|(name, _)| *name != self.target && !self.ignore.iter().any(|i| i == name))
+            .filter(move |(name, _)| *name != self.target && !ignored.contains(name))
     }
 
     /// Numeric features with their bounds, in order.
@@ -276,7 +278,7 @@ fn check_column(path: &Path, name: &str, column: &Column) -> Fallible<()> {
             if values.is_empty() || values.len() > usize::from(u16::MAX) - 1 {
                 return Err(fault(path, name, "needs 1 to 65534 values", "declare the public values"));
             }
-            let mut seen = std::collections::HashSet::new();
+            let mut seen = HashSet::new();
             if let Some(twice) = values.iter().find(|v| !seen.insert(v.trim())) {
                 return Err(fault(path, name, &format!("declares {twice:?} twice"), "remove the duplicate"));
             }
@@ -310,10 +312,11 @@ impl<'de> Deserialize<'de> for Columns {
             }
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Columns, A::Error> {
                 let mut columns: Vec<(String, Column)> = Vec::new();
+                let mut known = HashSet::new();
                 while let Some(name) = map.next_key::<String>()? {
                     let column =
                         map.next_value().map_err(|e| serde::de::Error::custom(format_args!("column {name:?}: {e}")))?;
-                    if columns.iter().any(|(known, _)| *known == name) {
+                    if !known.insert(name.clone()) {
                         return Err(serde::de::Error::custom(format_args!("column {name:?} is declared twice")));
                     }
                     columns.push((name, column));

@@ -1,7 +1,7 @@
 //! The bytes of a data file: read once or many times, plain or compressed, and the same bytes each time.
 
 use std::fs::{File, Metadata};
-use std::io::{BufReader, Cursor, Read, Seek, SeekFrom};
+use std::io::{BufReader, Cursor, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -50,7 +50,7 @@ fn system_facts(_: &Metadata) -> (Option<i128>, Option<(u64, u64)>) {
     (None, None)
 }
 
-/// How a file's bytes are packed, told by its first bytes and not by its name.
+/// How a file's bytes are packed, told by its first bytes and its name: what stands further on is rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Packing {
     Plain,
@@ -59,14 +59,23 @@ enum Packing {
     Parquet,
 }
 
-/// How a Parquet file begins and ends.
+/// How a Parquet file begins.
 const PARQUET: &[u8] = b"PAR1";
 
+/// First bytes that tell how a file is packed.
+const START_BYTES: u64 = 5;
+
 impl Packing {
-    fn of(start: &[u8], end: &[u8]) -> Self {
+    fn of(start: &[u8], path: &Path) -> Self {
         match start {
-            // Names of columns may begin like that.
-            _ if start == PARQUET && end == PARQUET => Packing::Parquet,
+            // Names of columns may begin like that, but text has no such byte as the header of a page or the footer, which
+            // stands next in a Parquet file, begins with.
+            [b'P', b'A', b'R', b'1', next, ..] if next.is_ascii_control() && !next.is_ascii_whitespace() => {
+                Packing::Parquet
+            }
+            _ if start.starts_with(PARQUET) && path.extension().is_some_and(|e| e.eq_ignore_ascii_case("parquet")) => {
+                Packing::Parquet
+            }
             [0x1f, 0x8b, ..] => Packing::Gzip,
             // A zstd frame, or a frame to be skipped before one.
             [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => Packing::Zstd,
@@ -95,22 +104,17 @@ impl Source {
         let metadata = file.metadata().map_err(failed)?;
         // A descriptor's name opens what is left of it on some systems, so it is read once like a pipe.
         let descriptor = path.starts_with("/dev/fd") || path == Path::new("/dev/stdin");
-        let (mut start, mut end) = (Vec::new(), Vec::new());
+        let mut start = Vec::new();
         let held = if metadata.is_file() && !descriptor {
-            (&mut file).take(4).read_to_end(&mut start).map_err(failed)?;
-            if start == PARQUET {
-                file.seek(SeekFrom::End(-4)).map_err(failed)?;
-                file.take(4).read_to_end(&mut end).map_err(failed)?;
-            }
+            file.take(START_BYTES).read_to_end(&mut start).map_err(failed)?;
             Held::File(Stamp::of(&metadata))
         } else {
             let mut bytes = Vec::new();
             file.read_to_end(&mut bytes).map_err(failed)?;
-            start.extend_from_slice(&bytes[..bytes.len().min(4)]);
-            end.extend_from_slice(&bytes[bytes.len().saturating_sub(4)..]);
+            start.extend_from_slice(&bytes[..bytes.len().min(START_BYTES as usize)]);
             Held::Memory(bytes.into())
         };
-        Ok(Source { path: path.to_owned(), packing: Packing::of(&start, &end), held })
+        Ok(Source { path: path.to_owned(), packing: Packing::of(&start, path), held })
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -317,5 +321,31 @@ impl Read for Tap {
             digest.update(&buffer[..count]);
         }
         Ok(count)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_format_follows_from_the_first_bytes_and_the_name() {
+        for (start, name, packing) in [
+            (&b"PAR1\x15"[..], "a.parquet", Packing::Parquet),
+            (b"PAR1\x15", "a.csv", Packing::Parquet),
+            (b"PAR1\x15", "stdin", Packing::Parquet),
+            (b"PAR1,", "a.PARQUET", Packing::Parquet),
+            (b"PAR1", "a.parquet", Packing::Parquet),
+            (b"PAR1,", "a.csv", Packing::Plain),
+            (b"PAR1\n", "a.csv", Packing::Plain),
+            (b"PAR1\r", "a", Packing::Plain),
+            (b"PAR1x", "a.csv", Packing::Plain),
+            (b"PAR1", "a.csv", Packing::Plain),
+            (b"x,y\n1", "a.parquet", Packing::Plain),
+            (b"\x1f\x8b\x08\0\0", "a.csv", Packing::Gzip),
+            (b"\x28\xb5\x2f\xfd\0", "a.csv", Packing::Zstd),
+        ] {
+            assert_eq!(Packing::of(start, Path::new(name)), packing, "{start:?} {name}");
+        }
     }
 }

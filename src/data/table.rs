@@ -1,8 +1,11 @@
 //! Columns in memory: numbers, or texts by number, borrowed wherever they lie.
 
+use std::collections::HashMap;
+
 use ndarray::{ArrayView1, Axis, Slice};
 
 use super::fields::{number, trim};
+use super::suggest::nearest;
 use super::value::{Digits, Spelled, single, value};
 use crate::error::{Error, Fallible};
 
@@ -137,10 +140,44 @@ impl Cells<'_> {
     }
 }
 
+/// The cells of a column as texts for the custodian's eyes.
+pub(crate) struct Shown<'a> {
+    values: Numbers<'a>,
+    missing: Option<ArrayView1<'a, bool>>,
+    list: Option<&'a [String]>,
+}
+
+impl<'a> Shown<'a> {
+    pub fn new(cells: &'a Cells<'_>) -> Self {
+        match cells {
+            Cells::Numbers(values) => Shown { values: values.view(), missing: None, list: None },
+            Cells::Masked { numbers, missing } => {
+                Shown { values: numbers.view(), missing: Some(missing.view()), list: None }
+            }
+            Cells::Texts { list, places } => Shown { values: places.view(), missing: None, list: Some(list) },
+        }
+    }
+
+    /// What stands in a row; empty where nothing does.
+    pub fn get(&self, row: usize) -> String {
+        let mut value = [f64::NAN];
+        self.values.read(row, &mut value);
+        match self.list {
+            _ if value[0].is_nan() || self.missing.is_some_and(|missing| missing[row]) => String::new(),
+            None => self.values.text(row),
+            // A place that is negative, not whole or too large is none.
+            Some(list) if value[0] >= 0.0 => list.get(value[0] as usize).cloned().unwrap_or_default(),
+            Some(_) => String::new(),
+        }
+    }
+}
+
 /// Named columns of the same length: what a CSV file of the same cells says, without the file.
 pub struct Table<'a> {
     rows: usize,
     columns: Vec<(String, Cells<'a>)>,
+    /// The place of each column.
+    places: HashMap<String, usize>,
 }
 
 impl<'a> Table<'a> {
@@ -153,8 +190,9 @@ impl<'a> Table<'a> {
             return Err(Error::parameter("columns", "there is none", "give at least one column"));
         };
         let rows = first.len();
+        let mut places = HashMap::with_capacity(columns.len());
         for (index, (name, cells)) in columns.iter().enumerate() {
-            if columns[..index].iter().any(|(known, _)| known == name) {
+            if places.insert(name.clone(), index).is_some() {
                 return Err(Error::parameter(format!("column {name:?}"), "is there twice", "rename one of them"));
             }
             if cells.len() != rows || !cells.is_whole() {
@@ -162,7 +200,7 @@ impl<'a> Table<'a> {
                 return Err(Error::parameter(format!("column {name:?}"), problem, "give one cell for every row"));
             }
         }
-        Ok(Table { rows, columns })
+        Ok(Table { rows, columns, places })
     }
 
     /// Number of rows. Private under add-remove.
@@ -170,18 +208,20 @@ impl<'a> Table<'a> {
         self.rows
     }
 
+    /// The names of the columns.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.columns.iter().map(|(name, _)| name.as_str())
+    }
+
     /// The cells of a column.
     ///
     /// # Errors
     /// When there is no such column.
     pub fn column(&self, name: &str) -> Fallible<&Cells<'a>> {
-        let found = self.columns.iter().find(|(known, _)| known == name);
-        found.map(|(_, cells)| cells).ok_or_else(|| {
-            Error::parameter(
-                format!("column {name:?}"),
-                "is missing",
-                "add it to the data or take it out of the schema",
-            )
+        self.places.get(name).map(|&place| &self.columns[place].1).ok_or_else(|| {
+            let meant = nearest(name, self.names()).map_or(String::new(), |meant| format!("it may be {meant:?}; "));
+            let cure = format!("{meant}add it to the data or take it out of the schema");
+            Error::parameter(format!("column {name:?}"), "is missing", cure)
         })
     }
 }

@@ -5,11 +5,12 @@ use rayon::prelude::*;
 use super::Codes;
 use super::encode::shape_of;
 use super::quantise::quantise;
-use super::report::{LoadReport, Tally};
+use super::report::{Fault, LoadReport, Met, ReportColumns, no_number, outside};
+use super::survey::{Survey, Whole};
 use super::target::{TargetReader, TargetRule};
-use crate::data::{Cells, NumberCells, Reading, Schema, Table};
+use crate::data::{Cells, NumberCells, Reading, Schema, Shown, Table};
 use crate::error::Fallible;
-use crate::kernel::{BulkBuilder, LANES, Rows, Shape, TileMut, TilesMut};
+use crate::kernel::{BulkBuilder, FULL_SCALE, LANES, Rows, Shape, TileMut, TilesMut};
 
 /// Rows that one thread encodes at a time.
 const ROWS_PER_PART: usize = 256 * LANES;
@@ -21,16 +22,19 @@ pub struct TableEncoder<'a> {
     numeric: Vec<NumericColumn<'a>>,
     categorical: Vec<CategoryColumn<'a>>,
     target: TargetColumn<'a>,
+    target_shown: Shown<'a>,
     reader: TargetReader,
 }
 
 struct NumericColumn<'a> {
+    shown: Shown<'a>,
     cells: NumberCells<'a>,
     lower: f64,
     upper: f64,
 }
 
 struct CategoryColumn<'a> {
+    shown: Shown<'a>,
     /// Codes of declared values.
     codes: Reading<'a, Option<u16>>,
     /// The code of all others.
@@ -84,16 +88,18 @@ impl<'a> TableEncoder<'a> {
     /// When a column is missing, or a column of numbers is declared by texts of which two say the same number.
     pub fn new(schema: &Schema, table: &'a Table<'_>) -> Fallible<Self> {
         let numeric = schema.numeric().map(|(name, lower, upper)| {
-            let cells = NumberCells::new(name, table.column(name)?)?;
-            Ok(NumericColumn { cells, lower, upper })
+            let source = table.column(name)?;
+            let cells = NumberCells::new(name, source)?;
+            Ok(NumericColumn { shown: Shown::new(source), cells, lower, upper })
         });
         let numeric = numeric.collect::<Fallible<_>>()?;
         let categorical = schema.categorical().map(|(name, values, other)| {
             let known = Codes::new(values.iter().enumerate().map(|(code, value)| (value.as_str(), code as u16)));
             let declared: Vec<&str> = values.iter().map(String::as_str).collect();
-            let codes = Reading::new(name, table.column(name)?, &declared, |text| known.get(text))?;
+            let source = table.column(name)?;
+            let codes = Reading::new(name, source, &declared, |text| known.get(text))?;
             let other = other.and_then(|other| values.iter().position(|v| v == other)).unwrap_or(values.len());
-            Ok(CategoryColumn { codes, other: other as u16 })
+            Ok(CategoryColumn { shown: Shown::new(source), codes, other: other as u16 })
         });
         let categorical = categorical.collect::<Fallible<_>>()?;
         let (rule, cells) = (TargetRule::of(schema), table.column(&schema.target)?);
@@ -108,7 +114,15 @@ impl<'a> TableEncoder<'a> {
                 TargetColumn::Label(Reading::new(&schema.target, cells, &labels.texts(), label)?)
             }
         };
-        Ok(TableEncoder { rows: table.rows(), shape: shape_of(schema), numeric, categorical, target, reader })
+        Ok(TableEncoder {
+            rows: table.rows(),
+            shape: shape_of(schema),
+            numeric,
+            categorical,
+            target,
+            target_shown: Shown::new(cells),
+            reader,
+        })
     }
 
     /// Encodes every row in parallel; lines of the report are rows, counted from 1.
@@ -133,6 +147,40 @@ impl<'a> TableEncoder<'a> {
         parts.iter().for_each(|part| report.merge(part));
     }
 
+    /// Encodes every row, and looks at every cell for the custodian.
+    pub fn survey(&self) -> (Rows, Survey) {
+        let (rows, report) = self.encode();
+        let mut survey = Survey { report, ..Survey::default() };
+        let mut places = vec![0.0; ROWS_PER_PART];
+        let starts = || (0..self.rows).step_by(ROWS_PER_PART);
+        for column in &self.numeric {
+            let (mut whole, mut values) = (Whole::default(), vec![0.0; ROWS_PER_PART]);
+            for start in starts() {
+                if whole == Whole::No {
+                    break;
+                }
+                let len = ROWS_PER_PART.min(self.rows - start);
+                column.cells.read(start, &mut places[..len], &mut values[..len]);
+                values[..len].iter().filter(|value| !value.is_nan()).for_each(|&value| whole.add(value));
+            }
+            survey.whole.push(whole);
+        }
+        for column in &self.categorical {
+            let (mut met, mut codes) = (Met::default(), vec![None; ROWS_PER_PART]);
+            for start in starts() {
+                let len = ROWS_PER_PART.min(self.rows - start);
+                column.codes.read(start, &mut places[..len], &mut codes[..len]);
+                let unknown = codes[..len].iter().enumerate().filter(|(_, code)| code.is_none());
+                unknown.for_each(|(row, _)| met.add(column.shown.get(start + row).as_bytes(), 1));
+            }
+            survey.undeclared.push(met);
+        }
+        if !self.reader.is_number() {
+            (0..self.rows).for_each(|row| survey.met.add(self.target_shown.get(row).as_bytes(), 1));
+        }
+        (rows, survey)
+    }
+
     fn encode_part(&self, start: usize, room: &mut TilesMut<'_>) -> LoadReport {
         let (mut report, mut first) = (LoadReport::default(), start);
         let mut buffers =
@@ -155,28 +203,66 @@ impl<'a> TableEncoder<'a> {
 
     #[inline(always)]
     fn encode_tile(&self, first: usize, tile: &mut TileMut<'_>, buffers: &mut Buffers, report: &mut LoadReport) {
-        let len = tile.len;
+        let (len, columns, before) = (tile.len, self.report_columns(), report.lines);
         let Buffers { places, values, codes, labels } = buffers;
         let places = &mut places[..len];
         self.read_target(first, places, &mut values[..len], &mut labels[..len]);
         for (lane, label) in labels[..len].iter().enumerate() {
             tile.present |= u32::from(label.is_some()) << lane;
             tile.labels[lane] = label.unwrap_or(0);
-            report.count(label.map(|label| Tally { positive: self.reader.positive(label), ..Tally::default() }));
+            match label {
+                Some(label) => {
+                    report.count(self.reader.positive(*label));
+                    if label.abs() == FULL_SCALE {
+                        self.note_outside_target(first + lane, *label, report);
+                    }
+                }
+                None => {
+                    let cell = self.target_shown.get(first + lane);
+                    report.lose_for_target(columns, &self.reader, cell.trim().as_bytes());
+                }
+            }
         }
         // Of a row that is no record nothing is counted but the row.
-        let missed = |gap: &dyn Fn(usize) -> bool| {
-            (0..len).filter(|&lane| tile.present & (1 << lane) != 0 && gap(lane)).count() as u64
-        };
-        for (column, grid) in self.numeric.iter().zip(tile.numeric.chunks_exact_mut(LANES)) {
+        let lanes = |present: u32| (0..len).filter(move |lane| present & (1 << lane) != 0);
+        for (slot, (column, grid)) in self.numeric.iter().zip(tile.numeric.chunks_exact_mut(LANES)).enumerate() {
             column.cells.read(first, places, &mut values[..len]);
-            grid.iter_mut().zip(values.iter()).for_each(|(q, &v)| *q = quantise(v, column.lower, column.upper));
-            report.missing += missed(&|lane| values[lane].is_nan());
+            let (lower, upper) = (column.lower, column.upper);
+            grid.iter_mut().zip(values.iter()).for_each(|(q, &v)| *q = quantise(v, lower, upper));
+            // Not a number fails, too.
+            if values[..len].iter().all(|&v| (v >= lower) & (v <= upper)) {
+                continue;
+            }
+            for lane in lanes(tile.present) {
+                let (value, row, line) = (values[lane], first + lane, before + lane as u64 + 1);
+                if value.is_nan() {
+                    let cell = column.shown.get(row);
+                    report.note(columns, slot, no_number(cell.as_bytes()), line, cell.as_bytes());
+                } else if let Some(fault) = outside(value, lower, upper) {
+                    report.note_number(columns, slot, fault, line, value);
+                }
+            }
         }
-        for (column, coded) in self.categorical.iter().zip(tile.codes.chunks_exact_mut(LANES)) {
+        for (slot, (column, coded)) in self.categorical.iter().zip(tile.codes.chunks_exact_mut(LANES)).enumerate() {
             column.codes.read(first, places, &mut codes[..len]);
             coded.iter_mut().zip(codes.iter()).for_each(|(to, code)| *to = code.unwrap_or(column.other));
-            report.undeclared += missed(&|lane| codes[lane].is_none());
+            for lane in lanes(tile.present).filter(|&lane| codes[lane].is_none()) {
+                let line = before + lane as u64 + 1;
+                let cell = || column.shown.get(first + lane);
+                report.note_text(columns, columns.numeric + slot, Fault::Undeclared, line, cell);
+            }
+        }
+    }
+
+    fn report_columns(&self) -> ReportColumns {
+        ReportColumns { numeric: self.numeric.len(), all: self.numeric.len() + self.categorical.len() + 1 }
+    }
+
+    fn note_outside_target(&self, row: usize, label: i16, report: &mut LoadReport) {
+        let cell = self.target_shown.get(row);
+        if let Some(fault) = self.reader.outside(label, cell.as_bytes()) {
+            let columns = self.report_columns();
+            report.note(columns, columns.all - 1, fault, report.lines, cell.as_bytes());
         }
     }
 

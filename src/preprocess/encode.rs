@@ -2,9 +2,9 @@
 
 use super::Codes;
 use super::quantise::quantise;
-use super::report::Tally;
+use super::report::{LoadReport, Loss, Odd, ReportColumns, no_number, no_value, outside};
 use super::target::{TargetReader, TargetRule};
-use crate::data::{CsvFile, Fields, Schema};
+use crate::data::{CsvFile, Fields, Schema, is_replacement};
 use crate::error::Fallible;
 use crate::kernel::{RawRow, Shape};
 
@@ -64,6 +64,7 @@ impl Encoder {
     /// # Errors
     /// When the header lacks a declared column.
     pub fn new(schema: &Schema, file: &CsvFile, needs_target: bool) -> Fallible<Self> {
+        file.require(schema.features().map(|(name, _)| name))?;
         let target = match file.column(&schema.target) {
             Ok(index) => Some(index),
             Err(error) if needs_target => return Err(error),
@@ -95,39 +96,103 @@ impl Encoder {
         self.target.is_some()
     }
 
-    /// Encodes one record in place; what is counted of it, `None` where it is no record.
+    /// Columns of a report.
+    pub(super) fn report_columns(&self) -> ReportColumns {
+        let numeric = self.shape.numeric();
+        ReportColumns { numeric, all: numeric + self.shape.categorical() + 1 }
+    }
+
+    /// The column of a report that is about the target.
+    pub(super) fn target_column(&self) -> usize {
+        self.report_columns().all - 1
+    }
+
+    /// Encodes one record in place; whether its label is the positive one, where the schema declares one, and cells that
+    /// count as something else than what stands there.
     ///
     /// The written rule, cell by cell: lines with quotes go this way, and every other line must end as it would here.
-    pub(super) fn encode_fields(&self, fields: &Fields, row: &mut RawRow) -> Option<Tally> {
+    ///
+    /// # Errors
+    /// Where it is no record, and why.
+    pub(super) fn encode_fields(
+        &self,
+        fields: &Fields,
+        row: &mut RawRow,
+        odd: &mut Vec<Odd>,
+    ) -> Result<Option<bool>, Loss> {
         // What an unusable line leaves behind must not depend on the line before it.
         row.numeric.fill(0);
         row.codes.fill(u16::MAX);
         (row.label, row.null) = (0, true);
-        if fields.len() != self.roles.len() {
-            return None;
+        odd.clear();
+        match fields.len().cmp(&self.roles.len()) {
+            std::cmp::Ordering::Less => return Err(Loss::FewCells),
+            std::cmp::Ordering::Greater => return Err(Loss::ManyCells),
+            std::cmp::Ordering::Equal => {}
         }
-        let mut tally = Tally::default();
+        let mut positive = None;
         if let Some(index) = self.target {
-            row.label = self.reader.encode(fields.get(index))?;
-            tally.positive = self.reader.positive(row.label);
+            row.label = self.reader.encode(fields.get(index)).ok_or(Loss::Target)?;
+            positive = self.reader.positive(row.label);
+            if let Some(fault) = self.reader.outside(row.label, fields.get(index)) {
+                odd.push(Odd { column: self.target_column(), fault, place: (index, 0) });
+            }
         }
         row.null = false;
         for (index, role) in self.roles.iter().enumerate() {
-            match role {
-                Role::Skipped | Role::Target => {}
+            let fault = match role {
+                Role::Skipped | Role::Target => None,
                 Role::Numeric { slot, lower, upper } => {
                     let value = fields.value(index);
-                    tally.missing += u64::from(value.is_none());
                     row.numeric[*slot] = value.map_or(0, |v| quantise(v, *lower, *upper));
+                    let fault =
+                        value.map_or_else(|| Some(no_number(fields.get(index))), |v| outside(v, *lower, *upper));
+                    fault.map(|fault| (*slot, fault))
                 }
                 Role::Categorical { slot, codes, other } => {
                     let known = codes.get(fields.get(index));
-                    tally.undeclared += u64::from(known.is_none());
                     row.codes[*slot] = known.unwrap_or(*other);
+                    let column = self.shape.numeric() + slot;
+                    known.is_none().then(|| (column, no_value(fields.get(index))))
+                }
+            };
+            odd.extend(fault.map(|(column, fault)| Odd { column, fault, place: (index, 0) }));
+        }
+        Ok(positive)
+    }
+
+    /// Counts a line by what [`Encoder::encode_fields`] said of it.
+    pub(super) fn count_fields(
+        &self,
+        line: &[u8],
+        fields: &Fields,
+        outcome: Result<Option<bool>, Loss>,
+        odd: &[Odd],
+        report: &mut LoadReport,
+    ) {
+        let columns = self.report_columns();
+        match outcome {
+            Ok(positive) => {
+                report.count(positive);
+                let line = report.lines;
+                for Odd { column, fault, place } in odd {
+                    match fields.value(place.0).filter(|_| *column < columns.numeric) {
+                        Some(value) => report.note_number(columns, *column, *fault, line, value),
+                        None => report.note(columns, *column, *fault, line, fields.get(place.0)),
+                    }
                 }
             }
+            Err(Loss::Target) => {
+                report.lose_for_target(columns, &self.reader, self.target.map_or(b"", |index| fields.get(index)));
+            }
+            Err(_) if is_replacement(line) => report.lose(Loss::TooLong),
+            // Quotes come in pairs, and a line break inside leaves one of them on either line.
+            Err(_) if self.has_commas && memchr::memchr_iter(b'"', line).count() % 2 == 1 => {
+                report.lose(Loss::OpenQuote)
+            }
+            Err(_) if !self.has_commas => report.lose(Loss::Form),
+            Err(loss) => report.lose(loss),
         }
-        Some(tally)
     }
 }
 
@@ -151,7 +216,7 @@ mod tests {
         let encoder = Encoder::new(&schema, &file, true).unwrap();
         let (mut fields, mut row) = (Fields::default(), RawRow::empty(&encoder.shape));
         fields.split(line.as_bytes());
-        encoder.encode_fields(&fields, &mut row);
+        let _ = encoder.encode_fields(&fields, &mut row, &mut Vec::new());
         row
     }
 
@@ -182,7 +247,7 @@ mod tests {
         let mut reused = RawRow::empty(&encoder.shape);
         for line in ["s,u,10,yes", "broken"] {
             fields.split(line.as_bytes());
-            encoder.encode_fields(&fields, &mut reused);
+            let _ = encoder.encode_fields(&fields, &mut reused, &mut Vec::new());
         }
         assert_eq!(reused, RawRow::empty(&encoder.shape));
     }

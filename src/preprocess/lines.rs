@@ -2,7 +2,7 @@
 
 use super::encode::{Encoder, Role};
 use super::quantise::quantise;
-use super::report::{LoadReport, Tally};
+use super::report::{LoadReport, Loss, Odd, no_number, no_value, outside};
 use crate::data::{Block, Fields, near_separator, plain_decimal, trim_line, value};
 use crate::kernel::{LANES, RawRow, TileMut, TilesMut};
 
@@ -15,6 +15,8 @@ pub(super) struct LineEncoder<'a> {
     bounds: Vec<(f64, f64)>,
     /// Their values in one tile; NaN where there is none.
     values: Vec<f64>,
+    /// Cells of the line under way that do not count as what stands there.
+    odd: Vec<Odd>,
 }
 
 /// A block of lines while it is read.
@@ -59,7 +61,8 @@ impl<'a> LineEncoder<'a> {
             }
         }
         let values = vec![f64::NAN; bounds.len() * LANES];
-        LineEncoder { encoder, fields, row: RawRow::empty(encoder.shape()), bounds, values }
+        let row = RawRow::empty(encoder.shape());
+        LineEncoder { encoder, fields, row, bounds, values, odd: Vec::new() }
     }
 
     /// Encodes the lines of a block into tiles with room for just as many.
@@ -83,48 +86,86 @@ impl<'a> LineEncoder<'a> {
     fn encode_tile(&mut self, cursor: &mut Cursor<'_>, tile: &mut TileMut<'_>, report: &mut LoadReport) {
         // Lanes whose numbers are in the tile already.
         let mut done = 0;
+        let before = report.lines;
         for lane in 0..tile.len {
             let (start, end, quoted) = cursor.next_line();
-            let record = if quoted || !self.encoder.has_commas {
+            let slowly = quoted || !self.encoder.has_commas;
+            let record = if slowly {
                 done |= 1 << lane;
                 self.encode_cells(&cursor.padded[start..end], tile, lane)
             } else {
                 self.encode_plain(cursor.padded, start, end, tile, lane)
             };
             tile.present |= u32::from(record.is_some()) << lane;
-            report.count(record);
+            match record {
+                Some(positive) if self.odd.is_empty() => report.count(positive),
+                Some(positive) if slowly => self.count_slowly(&cursor.padded[start..end], Ok(positive), report),
+                Some(positive) => self.note(cursor.padded, positive, report),
+                None => self.lose(&cursor.padded[start..end], report),
+            }
         }
-        self.quantise_tile(tile, done);
+        self.quantise_tile(tile, done, before, report);
+    }
+
+    /// Counts a record without quotes and its odd cells.
+    #[inline(never)]
+    fn note(&mut self, padded: &[u8], positive: Option<bool>, report: &mut LoadReport) {
+        report.count(positive);
+        for odd in self.odd.drain(..) {
+            let cell = &padded[odd.place.0..odd.place.1];
+            report.note(self.encoder.report_columns(), odd.column, odd.fault, report.lines, cell);
+        }
+    }
+
+    #[cold]
+    fn count_slowly(&mut self, line: &[u8], outcome: Result<Option<bool>, Loss>, report: &mut LoadReport) {
+        self.encoder.count_fields(line, &self.fields, outcome, &self.odd, report);
+        self.odd.clear();
+    }
+
+    /// Counts a line that is no record, and finds out why.
+    #[cold]
+    fn lose(&mut self, line: &[u8], report: &mut LoadReport) {
+        self.fields.split(line);
+        let outcome = self.encoder.encode_fields(&self.fields, &mut self.row, &mut self.odd);
+        self.count_slowly(line, outcome, report);
     }
 
     /// Puts the numbers of all lanes but those that are done on their grids, a whole column at a time.
     #[inline(always)]
-    fn quantise_tile(&self, tile: &mut TileMut<'_>, done: u32) {
+    fn quantise_tile(&self, tile: &mut TileMut<'_>, done: u32, before: u64, report: &mut LoadReport) {
         let columns = tile.numeric.chunks_exact_mut(LANES).zip(self.values.chunks_exact(LANES));
-        for ((column, values), &(lower, upper)) in columns.zip(&self.bounds) {
-            let mut grid = [0; LANES];
-            grid.iter_mut().zip(values).for_each(|(q, &value)| *q = quantise(value, lower, upper));
+        for (slot, ((column, values), &(lower, upper))) in columns.zip(&self.bounds).enumerate() {
+            let (mut grid, mut beyond) = ([0; LANES], false);
+            for (q, &value) in grid.iter_mut().zip(values) {
+                *q = quantise(value, lower, upper);
+                beyond |= (value < lower) | (value > upper);
+            }
             if done == 0 {
                 column.copy_from_slice(&grid);
             } else {
                 (0..LANES).filter(|lane| done & (1 << lane) == 0).for_each(|lane| column[lane] = grid[lane]);
+            }
+            if beyond {
+                note_outside(slot, values, (lower, upper), tile.present & !done, before, report, self.encoder);
             }
         }
     }
 
     /// The slow way, for lines in which a comma does not always end a cell.
     #[inline(never)]
-    fn encode_cells(&mut self, line: &[u8], tile: &mut TileMut<'_>, lane: usize) -> Option<Tally> {
+    fn encode_cells(&mut self, line: &[u8], tile: &mut TileMut<'_>, lane: usize) -> Option<Option<bool>> {
         self.fields.split(line);
-        let tally = self.encoder.encode_fields(&self.fields, &mut self.row)?;
+        let positive = self.encoder.encode_fields(&self.fields, &mut self.row, &mut self.odd).ok()?;
         let at = |column: usize| column * LANES + lane;
         self.row.numeric.iter().enumerate().for_each(|(column, &q)| tile.numeric[at(column)] = q);
         self.row.codes.iter().enumerate().for_each(|(column, &code)| tile.codes[at(column)] = code);
         tile.labels[lane] = self.row.label;
-        Some(tally)
+        Some(positive)
     }
 
-    /// A line without quotes; `None` where it is no record, whatever was written to the lane by then.
+    /// A line without quotes: whether its label is the positive one, where there is such a label; `None` where it is no
+    /// record, whatever was written to the lane by then.
     #[inline(always)]
     fn encode_plain(
         &mut self,
@@ -133,8 +174,8 @@ impl<'a> LineEncoder<'a> {
         end: usize,
         tile: &mut TileMut<'_>,
         lane: usize,
-    ) -> Option<Tally> {
-        let mut tally = Tally::default();
+    ) -> Option<Option<bool>> {
+        let mut positive = None;
         let mut at = start;
         for role in &self.encoder.roles {
             // One cell more than there are commas.
@@ -144,14 +185,20 @@ impl<'a> LineEncoder<'a> {
             at = 1 + match role {
                 Role::Numeric { slot, .. } => {
                     let (value, stop) = numeric_cell(padded, at, end);
-                    tally.missing += u64::from(value.is_none());
+                    if value.is_none() {
+                        let fault = no_number(&padded[at..stop]);
+                        self.odd.push(Odd { column: *slot, fault, place: (at, stop) });
+                    }
                     self.values[slot * LANES + lane] = value.unwrap_or(f64::NAN);
                     stop
                 }
                 Role::Categorical { slot, codes, other } => {
                     let stop = cell_end(padded, at, end);
                     let known = codes.find(padded, at, stop);
-                    tally.undeclared += u64::from(known.is_none());
+                    if known.is_none() {
+                        let column = self.encoder.shape().numeric() + slot;
+                        self.odd.push(Odd { column, fault: no_value(&padded[at..stop]), place: (at, stop) });
+                    }
                     tile.codes[slot * LANES + lane] = known.unwrap_or(*other);
                     stop
                 }
@@ -160,7 +207,10 @@ impl<'a> LineEncoder<'a> {
                     let stop = cell_end(padded, at, end);
                     let label = self.encoder.reader.find(padded, at, stop)?;
                     tile.labels[lane] = label;
-                    tally.positive = self.encoder.reader.positive(label);
+                    positive = self.encoder.reader.positive(label);
+                    if let Some(fault) = self.encoder.reader.outside(label, &padded[at..stop]) {
+                        self.odd.push(Odd { column: self.encoder.target_column(), fault, place: (at, stop) });
+                    }
                     stop
                 }
             };
@@ -168,7 +218,26 @@ impl<'a> LineEncoder<'a> {
         if !self.encoder.has_target() {
             tile.labels[lane] = 0;
         }
-        (at == end + 1).then_some(tally)
+        (at == end + 1).then_some(positive)
+    }
+}
+
+/// Counts the numbers of one column in one tile that are outside their bounds.
+#[inline(never)]
+fn note_outside(
+    slot: usize,
+    values: &[f64],
+    (lower, upper): (f64, f64),
+    lanes: u32,
+    before: u64,
+    report: &mut LoadReport,
+    encoder: &Encoder,
+) {
+    for (lane, &value) in values.iter().enumerate().filter(|(lane, _)| lanes & (1 << lane) != 0) {
+        if let Some(fault) = outside(value, lower, upper) {
+            let line = before + lane as u64 + 1;
+            report.note_number(encoder.report_columns(), slot, fault, line, value);
+        }
     }
 }
 

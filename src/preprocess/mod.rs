@@ -14,6 +14,7 @@ mod report;
 mod segments;
 mod standardise;
 mod stream;
+mod survey;
 mod target;
 #[cfg(test)]
 mod tests;
@@ -24,8 +25,9 @@ pub use cache::{CacheUse, RowCache};
 pub use columns::{TableEncoder, label_codes, numbers_of};
 pub use encode::{Encoder, shape_of};
 pub use pieces::{EncodedTable, PiecesEncoder};
-pub use report::LoadReport;
+pub use report::{Count, Fault, LoadReport, Loss, Met};
 pub use segments::{SegmentReader, SegmentWriter};
 pub use standardise::{Affine, Standardiser};
 pub use stream::{MemoryLimit, RowStream};
+pub use survey::{Survey, Whole, is_numbers_with_gaps};
 pub use target::TargetRule;

@@ -2,7 +2,9 @@
 
 use super::Codes;
 use super::quantise::quantise;
+use super::report::{Fault, no_number, no_value, outside};
 use crate::data::{Schema, Spelled, trim, value};
+use crate::kernel::FULL_SCALE;
 
 /// How a target cell is read.
 pub enum TargetRule {
@@ -128,6 +130,32 @@ impl TargetReader {
         match self {
             TargetReader::Number { .. } => self.encode(&padded[at..stop]),
             TargetReader::Labels { known, other, .. } => label(known.find(padded, at, stop), *other, &padded[at..stop]),
+        }
+    }
+
+    /// Whether the number in a cell was moved into its bounds, given its encoded value.
+    #[inline(always)]
+    pub(super) fn outside(&self, encoded: i16, cell: &[u8]) -> Option<Fault> {
+        match self {
+            TargetReader::Number { lower, upper } if encoded.abs() == FULL_SCALE => {
+                outside(value(cell)?, *lower, *upper)
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether targets are numbers.
+    pub(super) fn is_number(&self) -> bool {
+        matches!(self, TargetReader::Number { .. })
+    }
+
+    /// What is wrong with a cell that is no target.
+    #[cold]
+    pub(super) fn fault(&self, cell: &[u8]) -> Fault {
+        match self {
+            TargetReader::Number { .. } => no_number(cell),
+            TargetReader::Labels { .. } if trim(cell).is_empty() => Fault::Missing,
+            TargetReader::Labels { .. } => no_value(cell),
         }
     }
 

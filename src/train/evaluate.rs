@@ -8,7 +8,7 @@ use super::predict::predict;
 use crate::data::CsvFile;
 use crate::error::{Error, Fallible};
 use crate::loss::{Pinball, Poisson};
-use crate::preprocess::TargetRule;
+use crate::preprocess::{Met, TargetRule};
 
 /// Quality of predictions on one file. Not private: do not publish it for private rows.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -87,6 +87,39 @@ pub fn evaluate(model: &ModelFile, file: &CsvFile) -> Fallible<Metrics> {
         Target::Label { .. } => label_metrics(&pairs, model.model),
         Target::Number { .. } => number_metrics(&pairs, model.model),
     })
+}
+
+/// Labels of a file by how a model takes them.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct LabelsMet {
+    /// Labels that the model does not know.
+    pub unknown: Met,
+    /// Labels that count as "not the positive one", where the model knows no other.
+    pub others: Met,
+}
+
+/// The labels of a file that a model does not name; empty for a numeric target. Custodian-only.
+///
+/// # Errors
+/// When the file lacks the target or cannot be read.
+pub fn labels_met(model: &ModelFile, file: &CsvFile) -> Fallible<LabelsMet> {
+    let (name, rule) = model.target_rule();
+    let (mut met, column) = (LabelsMet::default(), file.column(name)?);
+    if matches!(rule, TargetRule::Number { .. }) {
+        return Ok(met);
+    }
+    file.each_line(|fields| {
+        if fields.len() == file.header().len() {
+            let cell = fields.get(column);
+            match (rule.value(cell), &rule) {
+                (None, _) => met.unknown.add(cell, 1),
+                (Some(0.0), TargetRule::Label { negatives: None, .. }) => met.others.add(cell, 1),
+                _ => {}
+            }
+        }
+        Ok(())
+    })?;
+    Ok(met)
 }
 
 fn targets(model: &ModelFile, file: &CsvFile) -> Fallible<Vec<f64>> {

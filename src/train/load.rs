@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use super::config::{Algorithm, TrainConfig};
+use super::findings::{Finding, findings};
 use super::plan::{Plan, Planner};
 use crate::data::{CsvFile, Schema, Table};
 use crate::error::{Error, Fallible};
@@ -30,6 +31,11 @@ impl Loaded {
     /// The plan.
     pub fn plan(&self) -> &Plan {
         &self.plan
+    }
+
+    /// What the load found, worst first; custodian-only. `place` as in [`findings`].
+    pub fn findings(&self, place: &str) -> Vec<Finding> {
+        findings(&self.schema, &self.report, place)
     }
 }
 

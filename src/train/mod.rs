@@ -1,11 +1,13 @@
 //! From a configuration to a released model: plan, charge, train, write, verify, predict.
 
+mod check;
 mod checkpoint;
 mod config;
 mod draft;
 mod effects;
 mod evaluate;
 mod files;
+mod findings;
 mod kind;
 mod load;
 mod log;
@@ -23,12 +25,14 @@ mod streams;
 mod tune;
 mod verify;
 
+pub use check::{DataCheck, Outlook, check, check_table};
 pub use checkpoint::Checkpoint;
 pub use config::{Algorithm, Budget, TrainConfig, default_delta, is_large};
 pub use draft::{DraftRequest, Drafted, draft_privately};
 pub use effects::{Effect, effects};
-pub use evaluate::{Metrics, Own, evaluate};
+pub use evaluate::{LabelsMet, Metrics, Own, evaluate, labels_met};
 pub use files::{StagedFile, sha256_hex};
+pub use findings::{Finding, MOSTLY, findings, summary};
 pub use kind::ModelKind;
 pub use load::{
     Loaded, check_request, load, load_cached, load_encoded, load_remote, load_table, load_with, load_within,

@@ -6,6 +6,7 @@ mod algorithms;
 mod audit;
 mod bad_input;
 mod calibrate;
+mod check;
 mod curves;
 mod draft;
 mod ingest;

@@ -184,7 +184,7 @@ impl Run {
             None => Ledger::in_memory()?,
         };
         let schema_counted = rows.counts_schema(&mut ledger)?;
-        let (load_seconds, counts) = (rows.load_seconds, serde_json::to_value(rows.report).unwrap_or_default());
+        let (load_seconds, counts) = (rows.load_seconds, serde_json::to_value(&rows.report).unwrap_or_default());
         let mut log = String::new();
         let mut observe = |entry: &LogEntry| {
             log.push_str(&entry.to_json()?);

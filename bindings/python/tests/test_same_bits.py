@@ -97,6 +97,13 @@ def test_arrow_and_parquet(fair, from_file, tmp_path):
     assert estimator().fit_csv(tmp_path / "fair.parquet").model_.text == from_file.model_.text
 
 
+def _counts(report):
+    """What was counted, without line numbers, which a header moves, and examples, which are spelled in other ways."""
+    columns = [{fault: found["count"] for fault, found in column.items()} for column in report["columns"]]
+    kept = {key: report[key] for key in ("lines", "unusable", "positives", "missing", "undeclared", "labels")}
+    return {**kept, "columns": columns}
+
+
 def test_missing_cells_are_missing_cells(tmp_path):
     pd = pytest.importorskip("pandas")
     pl = pytest.importorskip("polars")
@@ -125,7 +132,7 @@ def test_missing_cells_are_missing_cells(tmp_path):
     arrow = pa.Table.from_pandas(frame)
     for table in (frame, arrow, pl.from_arrow(arrow), frame.astype({"b": "boolean"}), frame.astype({"c": "category"})):
         model.fit(table, "y")
-        assert model.load_report_["load"] == {**report, "first_unusable": None}
+        assert _counts(model.load_report_["load"]) == _counts(report)
         assert model.model_.text == text
         assert np.array_equal(model.predict(table), model.model_.predict_file(tmp_path / "a.csv")[:, 0])
     only = DPLinearRegression(epsilon=1, seed=1, target_bounds=(0, 1), bounds={"b": (0, 1)})

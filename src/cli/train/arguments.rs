@@ -26,11 +26,11 @@ the whole cost to the ledger before the first noise is drawn.";
 pub(in crate::cli) struct TrainArguments {
     /// CSV file with a header, plain or packed by gzip or zstd; one line is one record (builds with `--features libsvm,parquet` read
     /// those, too)
-    pub(super) data: PathBuf,
+    pub(in crate::cli) data: PathBuf,
     #[command(flatten)]
-    pub(super) schema: SchemaArgument,
+    pub(in crate::cli) schema: SchemaArgument,
     #[command(flatten)]
-    pub(super) request: RequestArguments,
+    pub(in crate::cli) request: RequestArguments,
     /// Model file [default: NAME.model.json in the current directory]
     #[arg(long, value_name = "FILE")]
     pub(super) out: Option<PathBuf>,
@@ -68,11 +68,14 @@ pub(in crate::cli) struct TrainArguments {
     pub(super) memory_limit: Option<MemoryLimit>,
     /// Threads [default: all]; changes no bit of the result
     #[arg(long, value_name = "N")]
-    pub(super) threads: Option<usize>,
+    pub(in crate::cli) threads: Option<usize>,
     /// Reproducible noise for trials: the result is NOT private and its statement says so
     #[arg(long, value_name = "N")]
     pub(super) seed: Option<u64>,
+    /// Do not ask on a terminal whether to go on where most rows, or most cells of a column, are lost
+    #[arg(long)]
+    pub(super) yes: bool,
     /// Print one JSON object
     #[arg(long)]
-    pub(super) json: bool,
+    pub(in crate::cli) json: bool,
 }

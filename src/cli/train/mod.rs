@@ -9,7 +9,7 @@ use std::process::ExitCode;
 
 pub(super) use arguments::TrainArguments;
 
-use report::{page, report_cache, report_load, report_schema, report_spending, report_streaming, summary};
+use report::{ask, page, report_cache, report_load, report_schema, report_spending, report_streaming, summary};
 
 use super::arguments::set_threads;
 use super::output::{bar, print, print_json, warn};
@@ -47,13 +47,16 @@ pub(super) fn run(arguments: &TrainArguments) -> Fallible<ExitCode> {
     };
     loading.finish_and_clear();
     drop(file);
-    report_load(&loaded);
+    let found = report_load(&loaded);
     report_cache(&loaded, cache.as_ref());
     report_streaming(&loaded, cache.as_ref());
     if drafted {
         warn(
             "warning: the schema is a draft made from the rows, so the model will be marked NOT PRIVATE; replace its bounds by public ones and delete \"draft\"",
         );
+    }
+    if !arguments.yes {
+        ask(&found)?;
     }
     // Both files are staged before the charge: a directory that cannot be written to costs nothing.
     let (out, log) = arguments.outputs();

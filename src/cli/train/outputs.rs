@@ -25,6 +25,16 @@ impl TrainArguments {
         self.ledger.clone().unwrap_or_else(|| ledger_beside(&self.data))
     }
 
+    /// The ledger that a run would be charged to; none with `--no-ledger`.
+    pub(in crate::cli) fn account_path(&self) -> Option<PathBuf> {
+        (!self.no_ledger).then(|| self.ledger_path())
+    }
+
+    /// The ledger as it stands, for reading.
+    pub(in crate::cli) fn read_ledger(&self, path: &Path) -> Fallible<Ledger> {
+        Ledger::open_to_read(path)
+    }
+
     pub(super) fn open_ledger(&self) -> Fallible<Ledger> {
         if self.no_ledger { Ledger::in_memory() } else { open_or_create(&self.ledger_path()) }
     }

@@ -1,5 +1,6 @@
 //! What `rhograd train` tells: results on standard output, the custodian's part on standard error.
 
+use std::io::{BufRead, IsTerminal, Write};
 use std::path::Path;
 
 use serde_json::json;
@@ -8,29 +9,45 @@ use super::Finished;
 use crate::cli::model::most_telling;
 use crate::cli::output::{seconds, warn};
 use crate::cli::statement::{evaluated, plain_statement};
-use crate::error::Fallible;
+use crate::error::{Error, Fallible};
 use crate::ledger::Ledger;
 use crate::preprocess::{CacheUse, RowCache};
-use crate::train::{Loaded, Trained};
+use crate::train::{Finding, Loaded, MOSTLY, Trained, summary as summary_of};
 
 /// What the custodian may know about the load; standard error only.
-pub(super) fn report_load(loaded: &Loaded) {
+pub(super) fn report_load(loaded: &Loaded) -> Vec<Finding> {
     let report = &loaded.report;
     warn(&format!("custodian-only: {} lines read in {}", report.lines, seconds(loaded.load_seconds)));
-    if let Some(line) = report.first_unusable {
-        warn(&format!(
-            "custodian-only: {} lines are no records (wrong number of cells, or a label or target that the schema does not allow) and contribute nothing; the first is line {line}",
-            report.unusable
-        ));
+    let found = loaded.findings("line");
+    for text in summary_of(&found) {
+        warn(&format!("custodian-only: {text}"));
     }
-    if report.positives == Some(0) {
-        warn("custodian-only: no row has the positive label; check \"positive\" in the schema");
+    found
+}
+
+/// On a terminal, whether to go on where most rows or most cells of a column are lost.
+///
+/// Whoever answers is the custodian, who sees the rows anyway. Without a terminal nobody is asked, and nothing depends on rows.
+///
+/// # Errors
+/// When the answer is no; nothing has been charged or written then.
+pub(super) fn ask(found: &[Finding]) -> Fallible<()> {
+    let terminal = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
+    if !terminal || !found.iter().any(Finding::is_grave) {
+        return Ok(());
     }
-    if report.missing + report.undeclared > 0 {
-        warn(&format!(
-            "custodian-only: {} numeric cells missing or unreadable, {} category cells not declared",
-            report.missing, report.undeclared
-        ));
+    let most = 100.0 * MOSTLY;
+    let question =
+        format!("more than {most}% of the rows, or of the cells of a column, are lost. Train all the same? [y/N] ");
+    let _ = write!(std::io::stderr(), "rhograd: custodian-only: {question}");
+    let mut answer = String::new();
+    let _ = std::io::stdin().lock().read_line(&mut answer);
+    match answer.trim().to_lowercase().as_str() {
+        "y" | "yes" => Ok(()),
+        _ => Err(Error::refused(
+            "not started, as you wished; nothing was charged",
+            "correct the data or the schema, or look at them with `rhograd check`; --yes does not ask",
+        )),
     }
 }
 

@@ -54,6 +54,8 @@ pub struct DraftRequest {
     pub categorical: Vec<String>,
     /// Columns to leave out.
     pub ignore: Vec<String>,
+    /// Whether the first line is known to name the columns, although a cell of it is a number or empty. It is published.
+    pub header: bool,
     /// Whether the schema gets the noised number of rows as its public hint.
     pub rows: bool,
     /// Whether a delta above 1e-3, or above a tenth of one over public rows, is taken all the same.
@@ -65,8 +67,9 @@ impl DraftRequest {
     ///
     /// # Errors
     /// Names the flag and the cure.
-    pub fn check(&self, header: &[String]) -> Fallible<()> {
-        Roles::declared(header, self)?;
+    pub fn check(&self, file: &CsvFile) -> Fallible<()> {
+        self.check_header(file)?;
+        Roles::declared(file.header(), self)?;
         Allowance::of(&self.budget)?;
         self.check_delta(None)?;
         DatasetId::new(self.name.clone()).map(drop)
@@ -76,6 +79,20 @@ impl DraftRequest {
     fn check_delta(&self, public_rows: Option<u64>) -> Fallible<()> {
         let (Budget::Epsilon(_, delta) | Budget::Rho(_, delta)) = &self.budget;
         delta.map_or(Ok(()), |delta| check_delta(delta, public_rows, self.accept_large_delta))
+    }
+
+    /// The header is published: a file that lacks one would give away its first record.
+    fn check_header(&self, file: &CsvFile) -> Fallible<()> {
+        match file.header_doubt() {
+            Some((column, why)) if !self.header => {
+                let problem = format!(
+                    "cell {column} of the first line is {why}, so it may be a record, and names of columns are published"
+                );
+                let cure = "add a line of names, or say that this is one by --header yes";
+                Err(Error::input(file.path(), problem, cure).at_line(1))
+            }
+            _ => Ok(()),
+        }
     }
 }
 
@@ -105,6 +122,7 @@ pub fn draft_privately(
     ledger: &mut Ledger,
     noise: &mut dyn FnMut() -> Fallible<NoiseSource>,
 ) -> Fallible<Drafted> {
+    request.check_header(&file)?;
     let roles = Roles::declared(file.header(), request)?;
     let allowance = Allowance::of(&request.budget)?;
     let scope = Scope { dataset: DatasetId::new(request.name.clone())?, adjacency: request.adjacency };

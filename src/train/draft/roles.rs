@@ -1,5 +1,7 @@
 //! What is publicly known about the columns of a file before it is read.
 
+use std::collections::HashMap;
+
 use super::DraftRequest;
 use crate::data::Task;
 use crate::error::{Error, Fallible};
@@ -32,8 +34,9 @@ impl Roles {
     /// # Errors
     /// When a column is missing or declared twice, or no feature is left.
     pub(super) fn declared(header: &[String], request: &DraftRequest) -> Fallible<Self> {
+        let places: HashMap<&str, usize> = header.iter().map(String::as_str).zip(0..).collect();
         let place = |flag: &str, name: &str| {
-            header.iter().position(|column| column == name).ok_or_else(|| {
+            places.get(name).copied().ok_or_else(|| {
                 Error::parameter(flag, format!("names {name:?}, which the header lacks"), "name a column of the file")
             })
         };

@@ -1,0 +1,175 @@
+//! A slower pass over a file that only looks, for the custodian alone.
+
+use std::collections::BTreeSet;
+
+use rayon::prelude::*;
+
+use super::encode::{Encoder, Role};
+use super::lines::LineEncoder;
+use super::report::{Count, LoadReport, Met};
+use crate::data::{Block, CsvFile, Fields, is_gap};
+use crate::error::Fallible;
+use crate::kernel::{BulkBuilder, LANES, RawRow, Rows};
+
+/// Different numbers of a column that are kept.
+const MOST_DIFFERENT: usize = 12;
+
+/// Rows that are kept for trials of speed, unless one block of lines makes more.
+const SAMPLE_ROWS: usize = 1 << 15;
+
+/// What only a look at every cell tells; computed from rows, never released.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Survey {
+    /// What a load counts.
+    pub report: LoadReport,
+    /// Targets that were met, where they are labels.
+    pub met: Met,
+    /// Lines with bytes that are not UTF-8.
+    pub not_utf8: Count,
+    /// The whole numbers of each numeric column.
+    pub whole: Vec<Whole>,
+    /// Undeclared values of each categorical column.
+    pub undeclared: Vec<Met>,
+}
+
+/// The different numbers of a column, as long as they are few and whole.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Whole {
+    /// All of them so far.
+    Few(BTreeSet<i64>),
+    /// There are many, or one that is not whole.
+    No,
+}
+
+impl Default for Whole {
+    fn default() -> Self {
+        Whole::Few(BTreeSet::new())
+    }
+}
+
+impl Whole {
+    /// Takes a number in.
+    pub fn add(&mut self, value: f64) {
+        let Whole::Few(numbers) = self else { return };
+        let whole = value as i64;
+        if whole as f64 != value {
+            *self = Whole::No;
+            return;
+        }
+        numbers.insert(whole);
+        if numbers.len() > MOST_DIFFERENT {
+            *self = Whole::No;
+        }
+    }
+
+    fn merge(&mut self, other: &Whole) {
+        match other {
+            Whole::No => *self = Whole::No,
+            Whole::Few(more) => more.iter().for_each(|&value| self.add(value as f64)),
+        }
+    }
+}
+
+impl Survey {
+    /// Adds the survey of the lines that follow; grouping does not matter.
+    pub fn merge(&mut self, other: &Survey) {
+        if self.not_utf8.count == 0 {
+            self.not_utf8.line = other.not_utf8.line + self.report.lines;
+        }
+        self.not_utf8.count += other.not_utf8.count;
+        self.report.merge(&other.report);
+        self.met.merge(&other.met);
+        self.whole.resize(self.whole.len().max(other.whole.len()), Whole::default());
+        self.whole.iter_mut().zip(&other.whole).for_each(|(mine, theirs)| mine.merge(theirs));
+        self.undeclared.resize(self.undeclared.len().max(other.undeclared.len()), Met::default());
+        self.undeclared.iter_mut().zip(&other.undeclared).for_each(|(mine, theirs)| mine.merge(theirs));
+    }
+}
+
+impl Encoder {
+    /// Looks at every line of a file and keeps the first rows, encoded, for trials of speed.
+    ///
+    /// # Errors
+    /// As [`Encoder::encode`].
+    pub fn survey(&self, file: &CsvFile, progress: &(dyn Fn(u64) -> Fallible<()> + Sync)) -> Fallible<(Survey, Rows)> {
+        let mut survey = Survey::default();
+        survey.report.lines = file.first_line() - 1;
+        let mut sample = BulkBuilder::new(self.shape().clone());
+        let mut kept = 0;
+        file.scan(LANES, |blocks, done| {
+            let parts: Vec<Survey> = blocks.par_iter().map(|block| self.look(file, block)).collect();
+            parts.iter().for_each(|part| survey.merge(part));
+            for block in blocks {
+                if kept < SAMPLE_ROWS {
+                    kept += block.line_count();
+                    let mut rooms = sample.grow(&[block.line_count()]);
+                    LineEncoder::new(self, file.fields()).encode(block, &mut rooms[0]);
+                }
+            }
+            progress(done)
+        })?;
+        survey.report.lines -= file.first_line() - 1;
+        Ok((survey, sample.build()))
+    }
+
+    fn look(&self, file: &CsvFile, block: &Block) -> Survey {
+        let shape = self.shape();
+        let mut survey = Survey {
+            whole: vec![Whole::default(); shape.numeric()],
+            undeclared: vec![Met::default(); shape.categorical()],
+            ..Survey::default()
+        };
+        let (mut fields, mut row, mut odd) = (file.fields(), RawRow::empty(shape), Vec::new());
+        for line in block.lines() {
+            fields.split(line);
+            let outcome = self.encode_fields(&fields, &mut row, &mut odd);
+            self.count_fields(line, &fields, outcome, &odd, &mut survey.report);
+            if std::str::from_utf8(line).is_err() {
+                if survey.not_utf8.count == 0 {
+                    survey.not_utf8.line = survey.report.lines;
+                }
+                survey.not_utf8.count += 1;
+            }
+            self.look_at_cells(&fields, &mut survey);
+        }
+        survey
+    }
+
+    fn look_at_cells(&self, fields: &Fields, survey: &mut Survey) {
+        if fields.len() != self.roles.len() {
+            return;
+        }
+        for (index, role) in self.roles.iter().enumerate() {
+            match role {
+                Role::Skipped => {}
+                Role::Target if self.reader.is_number() => {}
+                Role::Target => survey.met.add(fields.get(index), 1),
+                Role::Numeric { slot, .. } if survey.whole[*slot] != Whole::No => {
+                    if let Some(value) = fields.value(index) {
+                        survey.whole[*slot].add(value);
+                    }
+                }
+                Role::Numeric { .. } => {}
+                Role::Categorical { slot, codes, .. } => {
+                    let cell = fields.get(index);
+                    if codes.get(cell).is_none() {
+                        survey.undeclared[*slot].add(cell, 1);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Whether declared values are numbers but for marks of missing ones: what an index by number makes of a column of numbers.
+pub fn is_numbers_with_gaps<'a>(values: impl Iterator<Item = &'a str>) -> bool {
+    let (mut numbers, mut gaps) = (0, 0);
+    for value in values {
+        match (is_gap(value), value.trim().parse::<f64>()) {
+            (true, _) => gaps += 1,
+            (false, Ok(_)) => numbers += 1,
+            (false, Err(_)) => return false,
+        }
+    }
+    numbers > 0 && gaps > 0
+}
