@@ -76,7 +76,9 @@ pub(super) fn failed(path: &Path) -> impl Fn(rusqlite::Error) -> Error + '_ {
                 "the file and its folder must be writable"
             }
             Some(ErrorCode::DiskFull) => "free some space",
-            Some(ErrorCode::DatabaseCorrupt) => "it is damaged; restore a copy that holds every run",
+            Some(ErrorCode::DatabaseCorrupt) => {
+                "try again, and check the disk; if it stays so it is damaged: restore a copy that holds every run"
+            }
             Some(ErrorCode::SystemIoFailure | ErrorCode::FileLockingProtocolFailed) => {
                 "try again; if it stays so, check for space and the disk, which must be local and support locks"
             }

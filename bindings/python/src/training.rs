@@ -201,6 +201,7 @@ impl Run {
             "seconds_per_step": trained.seconds_per_step,
             "rows_per_second": trained.rows_per_second,
             "schema_counted": schema_counted,
+            "ledger_place": ledger.warning(),
             "not_noted": noted.err().map(|e| e.to_string()),
         });
         Ok(Finished { model: trained.model, text, log, report })

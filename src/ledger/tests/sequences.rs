@@ -222,3 +222,25 @@ fn assert_refused(ledger: &mut Ledger, known: &Known, scope: &Scope, run: &[Char
     assert_eq!(state(ledger), before);
     message
 }
+
+#[test]
+fn deltas_fill_their_cap_exactly() {
+    let part = 2f64.powi(-24);
+    let noised = GaussianEvent { sensitivity: 1, log2_scale: 10, ..gaussian(1, 1, NoiseLaw::FlooredNormal) };
+    let claim = |delta: f64| StableEvent { noised: noised.clone(), row: 1, threshold: 1 << 14, delta };
+    let mut ledger = Ledger::in_memory().unwrap();
+    let scope = Scope { dataset: DatasetId::new("d").unwrap(), adjacency: Adjacency::AddRemove };
+    // Seven parts and a bit in the last place of a double, which a sum of doubles would lose.
+    let tiny = 2f64.powi(-74);
+    ledger.init(&scope, Some(&Cap::rho(&Rho::from_f64(1.0).unwrap(), 7.0 * part).unwrap())).unwrap();
+    for _ in 0..6 {
+        ledger.reserve(&scope, &[claim(part)], true).unwrap();
+    }
+    ledger.reserve(&scope, &[claim(part - tiny)], true).unwrap();
+    assert_eq!(ledger.summary(&scope.dataset).unwrap().left_delta, Some(tiny));
+    assert!(ledger.reserve(&scope, &[claim(2.0 * tiny)], true).is_err());
+    ledger.reserve(&scope, &[claim(tiny)], true).unwrap();
+    assert_eq!(ledger.summary(&scope.dataset).unwrap().left_delta, Some(0.0));
+    assert!(ledger.reserve(&scope, &[claim(1e-50)], true).unwrap_err().to_string().contains("for claims"));
+    ledger.reserve(&scope, &[noised], true).unwrap();
+}

@@ -473,6 +473,8 @@ def _warn_of_ledger(report: dict[str, Any]) -> None:
     if not report["schema_counted"]:
         text = "the release of the schema is not in this ledger, so its cost is not counted with this run's"
         warnings.warn(text, LedgerWarning, stacklevel=4)
+    if report.get("ledger_place"):
+        warnings.warn(report["ledger_place"].removeprefix("warning: "), LedgerWarning, stacklevel=4)
     if report["not_noted"]:
         text = f"the model was paid for, and could not be noted as complete: {report['not_noted']}"
         warnings.warn(text, LedgerWarning, stacklevel=4)

@@ -7,13 +7,17 @@ import os
 from typing import Any
 
 from . import _rhograd
+from ._errors import LedgerError
 
 
 class Ledger:
     """A ledger file: an append-only record of what every run on a data set was charged, durable before noise is drawn."""
 
-    def __init__(self, path: str | os.PathLike[str]):
+    def __init__(self, path: str | os.PathLike[str], *, must_exist: bool = False):
+        """Names a ledger; with ``must_exist`` one that is missing is an error, and no run starts an empty one."""
         self.path = os.fspath(path)
+        if must_exist and not os.path.exists(self.path):
+            raise LedgerError(f"ledger {self.path}: does not exist; put it back, or name its place")
 
     def accounts(self) -> list[dict[str, Any]]:
         """Each data set with its cap, what was spent and what is left, in rho and in the deltas of claims."""
