@@ -17,7 +17,7 @@
 //! | 3 | [`ledger`], [`preprocess`] |
 //! | 2 | [`accounting`], [`noise`], [`loss`], [`kernel`], [`solve`], [`data`] |
 //! | 1 | [`privacy`], the vocabulary |
-//! | 0 | [`error`], [`num`], [`text`] |
+//! | 0 | [`error`], [`num`], [`process`], [`text`] |
 //!
 //! ```
 //! use rhograd::accounting::Conversion;
@@ -44,6 +44,7 @@ mod partial;
 pub mod preprocess;
 pub mod privacy;
 pub mod private;
+pub mod process;
 pub mod solve;
 pub mod text;
 pub mod train;

@@ -10,6 +10,7 @@ const FLOORS: &[(&str, u32)] = &[
     ("error", 0),
     ("num", 0),
     ("text", 0),
+    ("process", 0),
     ("privacy", 1),
     ("partial", 1),
     ("accounting", 2),

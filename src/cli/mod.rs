@@ -20,6 +20,7 @@ mod output;
 mod plot;
 mod predict;
 mod request;
+mod sign;
 mod statement;
 mod train;
 mod verify;
@@ -62,6 +63,11 @@ enum Command {
     Statement(statement::StatementArguments),
     /// Recompute every number of a model's statement; exit 1 on any mismatch
     Verify(verify::VerifyArguments),
+    /// Sign a model, so that others can tell whose it is without the ledger
+    Sign(sign::SignArguments),
+    /// Keys to sign models with
+    #[command(subcommand, after_help = "Example:\n  rhograd key new custodian.key")]
+    Key(sign::KeyCommand),
     /// Attack a configuration on made-up neighbours; exit 1 if its claim is refuted or the attack shows nothing
     Audit(Box<audit::AuditArguments>),
     /// Privacy calculator
@@ -76,8 +82,11 @@ enum Command {
     Generate(data::GenerateArguments),
 }
 
-/// Parses the command line and runs it.
+/// Parses the command line and runs it, in a process whose memory no core dump shows.
 pub fn main() -> ExitCode {
+    if let Err(why) = crate::process::hide_memory() {
+        output::warn(&format!("warning: the memory of this process could not be kept out of core dumps ({why})"));
+    }
     match run(Cli::parse().command) {
         Ok(code) => code,
         Err(error) => {
@@ -95,6 +104,8 @@ fn run(command: Command) -> Fallible<ExitCode> {
         Command::Evaluate(arguments) => model::evaluate(&arguments),
         Command::Statement(arguments) => statement::statement(&arguments),
         Command::Verify(arguments) => verify::verify(&arguments),
+        Command::Sign(arguments) => sign::sign(&arguments),
+        Command::Key(command) => sign::run(&command),
         Command::Audit(arguments) => audit::run(&arguments),
         Command::Account(command) => account::run(&command),
         Command::Ledger(command) => ledger::run(&command),

@@ -12,16 +12,18 @@ use super::output::{print, print_json};
 use crate::error::{Error, Fallible};
 use crate::ledger::Ledger;
 use crate::text::visible;
-use crate::train::{self, Evidence, ModelFile, Verified};
+use crate::train::{self, Evidence, ModelFile, PublicKey, Signature, Verified};
 
 const VERIFY: &str = "\
 Examples:
   rhograd verify fair.model.json
   rhograd verify fair.model.json --ledger datasets/fair.ledger.sqlite --log fair.log.jsonl
+  rhograd verify fair.model.json --key custodian.key.pub
 
 Recomputes rho, epsilon and every other number from the recorded releases. Exit code 1 if any differs.
 The first line says whether the coefficients are authenticated. A model alone cannot show that its coefficients
-came from the run that its statement is of: a ledger that notes its digest can.";
+came from the run that its statement is of: a ledger that notes its digest can, and a signature by a key that
+you have from the custodian.";
 
 #[derive(Args)]
 #[command(after_help = VERIFY)]
@@ -34,6 +36,12 @@ pub(super) struct VerifyArguments {
     /// Also check every line of this log
     #[arg(long, value_name = "FILE")]
     log: Option<PathBuf>,
+    /// Also check a signature, with this public key of the custodian's
+    #[arg(long, value_name = "FILE")]
+    key: Option<PathBuf>,
+    /// The signature [default: MODEL.sig]
+    #[arg(long, value_name = "FILE", requires = "key")]
+    signature: Option<PathBuf>,
     /// Recompute logs of at most so many lines; a longer one is not verified
     #[arg(long, value_name = "N", default_value_t = train::MOST_LOG_LINES)]
     log_lines: u64,
@@ -48,7 +56,16 @@ pub(super) fn verify(arguments: &VerifyArguments) -> Fallible<ExitCode> {
     let open = |path: &PathBuf| File::open(path).map_err(|e| Error::io(path, "read the log", e));
     let mut log = arguments.log.as_ref().map(open).transpose()?.map(BufReader::new);
     let mut ledger = arguments.ledger.as_deref().map(Ledger::open_to_read).transpose()?;
+    let key = arguments.key.as_deref().map(PublicKey::read).transpose()?;
+    let signature = match &key {
+        Some(_) => {
+            let beside = || Signature::beside(&arguments.model);
+            Some(Signature::read(&arguments.signature.clone().unwrap_or_else(beside))?)
+        }
+        None => None,
+    };
     let evidence = Evidence {
+        signature: signature.as_ref().zip(key.as_ref()),
         log: log.as_mut().map(|log| log as &mut dyn BufRead),
         ledger: ledger.as_mut(),
         most_log_lines: arguments.log_lines,
@@ -73,6 +90,7 @@ pub(super) fn verify(arguments: &VerifyArguments) -> Fallible<ExitCode> {
         }
         page.push_str(match (held, model.statement.dp) {
             (true, true) if ledger.is_some() => "verified\n",
+            (true, true) if key.is_some() => "verified; --ledger FILE also checks that the releases were charged\n",
             (true, true) => "verified against itself; --ledger FILE also checks that the releases were charged\n",
             (true, false) => "consistent, but the statement says that the model is NOT PRIVATE\n",
             (false, _) => "NOT verified\n",
@@ -86,13 +104,20 @@ pub(super) fn verify(arguments: &VerifyArguments) -> Fallible<ExitCode> {
 fn authentication(verified: &Verified) -> (&'static str, &'static str) {
     match verified {
         _ if !verified.held() => ("not authenticated", "a check failed, so nothing in this file can be relied on"),
+        Verified { by_ledger: true, by_signature: true, .. } => (
+            "authenticated by the ledger and a signature",
+            "it notes the digest of this very file as the result of the run, and the owner of the key signed it",
+        ),
+        Verified { by_signature: true, .. } => {
+            ("authenticated by a signature", "the owner of the key signed this very file, its statement and its ledger")
+        }
         Verified { by_ledger: true, .. } => {
             ("authenticated by the ledger", "it notes the digest of this very file as the result of the run")
         }
         _ => (
             "not authenticated",
             "what is checked below is what the file says of itself. Anyone can put other coefficients\nunder this statement; \
-             --ledger FILE shows whether they are those of the run",
+             --ledger FILE shows whether they are those of the run, --key FILE whether the custodian signed them",
         ),
     }
 }

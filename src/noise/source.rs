@@ -1,10 +1,12 @@
 //! Where randomness comes from: one ChaCha20 key per run, split into streams that never overlap.
 
 use std::convert::Infallible;
+use std::hint::black_box;
 
 use rand::rngs::OsRng;
 use rand::{RngCore, SeedableRng, TryRngCore};
 use rand_chacha::ChaCha20Rng;
+use zeroize::Zeroizing;
 
 use super::bits::BitSource;
 use crate::error::{Error, Fallible};
@@ -13,7 +15,8 @@ use crate::error::{Error, Fallible};
 ///
 /// A run takes a fresh 256-bit key from the operating system; a resumed run is a new run and takes a new one.
 /// The key cannot be printed, copied, stored or read back: the type has no `Debug`, `Clone` or `Serialize`,
-/// and the streams it hands out do not show it either.
+/// and the streams it hands out do not show it either. It is wiped from memory when the source is dropped, and a stream's copy
+/// when the stream is.
 ///
 /// Privacy: the guarantee holds against anyone who cannot tell ChaCha20 from random bits, and only when
 /// [`is_secure`](Self::is_secure) is true.
@@ -29,7 +32,8 @@ use crate::error::{Error, Fallible};
 /// let copy = source.clone();
 /// ```
 pub struct NoiseSource {
-    key: [u8; 32],
+    /// In a place of its own, so that moving the source leaves no copy behind.
+    key: Box<Zeroizing<[u8; 32]>>,
     secure: bool,
     /// The streams that were opened, release and block, so that tests can see that none is opened twice.
     #[cfg(test)]
@@ -51,8 +55,8 @@ impl NoiseSource {
 
     /// The part of [`from_os`](Self::from_os) that can be fed a failing source.
     pub(super) fn from_entropy<R: TryRngCore>(entropy: &mut R) -> Fallible<Self> {
-        let mut key = [0; 32];
-        entropy.try_fill_bytes(&mut key).map_err(|why| {
+        let mut key = Box::new(Zeroizing::new([0; 32]));
+        entropy.try_fill_bytes(key.as_mut_slice()).map_err(|why| {
             Error::refused(
                 format!("the operating system gave no randomness ({why})"),
                 "run where the system random generator works; there is no fallback",
@@ -75,7 +79,7 @@ impl NoiseSource {
     /// assert!(!NoiseSource::insecure_from_seed(7).is_secure());
     /// ```
     pub fn insecure_from_seed(seed: u64) -> Self {
-        let mut key = [0; 32];
+        let mut key = Box::new(Zeroizing::new([0; 32]));
         key[..8].copy_from_slice(&seed.to_le_bytes());
         NoiseSource {
             key,
@@ -121,10 +125,27 @@ impl NoiseSource {
     fn numbered(&self, release: u32, block: u32) -> NoiseStream {
         #[cfg(test)]
         self.opened.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push((release, block));
-        let mut generator = ChaCha20Rng::from_seed(self.key);
-        generator.set_stream(u64::from(release) << 32 | u64::from(block));
+        let generator = generator(&self.key, u64::from(release) << 32 | u64::from(block));
+        wipe_stack();
         NoiseStream { generator, spare: 0, spare_bits: 0 }
     }
+}
+
+/// A generator in a place of its own. What it was made from stays on the stack, below the caller.
+#[inline(never)]
+fn generator(key: &[u8; 32], stream: u64) -> Box<ChaCha20Rng> {
+    let mut generator = Box::new(ChaCha20Rng::from_seed(*key));
+    generator.set_stream(stream);
+    generator
+}
+
+/// Overwrites what functions that have returned left on the stack, parts of a key among it.
+///
+/// Eight kibibytes are more than a sampler and the generator below it use. As for the generator, nothing but the opaque use
+/// keeps the compiler from leaving the writes out; a test looks through the memory of the process.
+#[inline(never)]
+fn wipe_stack() {
+    black_box(&mut [0u64; 1024]);
 }
 
 /// The release number that no release ever gets, see [`NoiseSource::row_stream`].
@@ -132,12 +153,22 @@ const ROWS: u32 = u32::MAX;
 
 /// One stream of random bits; it can be read forward and nothing else.
 ///
-/// The generator inside can tell its key, so it is not handed out, printed or copied.
+/// The generator inside can tell its key, so it is not handed out, printed or copied, and it is overwritten in the end.
 pub struct NoiseStream {
-    generator: ChaCha20Rng,
+    /// In a place of its own, so that moving the stream leaves no copy behind.
+    generator: Box<ChaCha20Rng>,
     /// Unused random bits of a word taken for a draw of less than a word, in the low places.
     spare: u64,
     spare_bits: u32,
+}
+
+impl Drop for NoiseStream {
+    fn drop(&mut self) {
+        *self.generator = ChaCha20Rng::from_seed([0; 32]);
+        self.spare = 0;
+        black_box((&mut self.generator, &mut self.spare));
+        wipe_stack();
+    }
 }
 
 impl RngCore for NoiseStream {

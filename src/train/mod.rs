@@ -19,6 +19,7 @@ mod rehearse;
 mod response;
 mod run;
 mod schema_account;
+mod sign;
 mod statement;
 #[cfg(test)]
 mod streams;
@@ -44,6 +45,7 @@ pub use predict::{Predictions, predict, predict_keeping};
 pub use predict_table::predict_table;
 pub use rehearse::Rehearsal;
 pub use run::{Trained, train, train_from};
+pub use sign::{PublicKey, SecretKey, Signature, SignedLedger};
 pub use statement::{Facts, Guarantee, LedgerFacts, MOST_COSTLY, ReleaseFacts, Statement, Tuning};
 pub use tune::{Candidate, DEFAULT_GRID};
 pub use verify::{Check, Evidence, MOST_LOG_LINES, Verified, verify};

@@ -9,6 +9,7 @@ use super::files::{RunningDigest, sha256_hex};
 use super::log;
 use super::model::{Feature, ModelFile};
 use super::schema_account;
+use super::sign::{PublicKey, Signature};
 use super::statement::Statement;
 use crate::error::{Error, Fallible};
 use crate::ledger::{Cap, ExactRho, Ledger, Record};
@@ -23,7 +24,7 @@ pub struct Check {
 }
 
 impl Check {
-    fn new(what: impl Into<String>, held: bool) -> Self {
+    pub(super) fn new(what: impl Into<String>, held: bool) -> Self {
         Check { what: what.into(), held }
     }
 }
@@ -37,13 +38,15 @@ pub struct Evidence<'a> {
     pub log: Option<&'a mut dyn BufRead>,
     /// The ledger that the run was charged to.
     pub ledger: Option<&'a mut Ledger>,
+    /// A signature, and the key that the custodian is known by.
+    pub signature: Option<(&'a Signature, &'a PublicKey)>,
     /// Logs of more lines are not recomputed, and the check fails; a file could make its log as long as it likes.
     pub most_log_lines: u64,
 }
 
 impl Default for Evidence<'_> {
     fn default() -> Self {
-        Evidence { log: None, ledger: None, most_log_lines: MOST_LOG_LINES }
+        Evidence { log: None, ledger: None, signature: None, most_log_lines: MOST_LOG_LINES }
     }
 }
 
@@ -54,6 +57,8 @@ pub struct Verified {
     pub checks: Vec<Check>,
     /// Whether the ledger noted this very file as the result of the run.
     pub by_ledger: bool,
+    /// Whether the owner of the given key signed this very file.
+    pub by_signature: bool,
 }
 
 impl Verified {
@@ -68,7 +73,7 @@ impl Verified {
     /// A statement follows from its own facts, and its digest has no key: coefficients of one model under the statement of
     /// another pass every check that needs nothing but the file.
     pub fn authenticated(&self) -> bool {
-        self.held() && self.by_ledger
+        self.held() && (self.by_ledger || self.by_signature)
     }
 }
 
@@ -85,7 +90,7 @@ impl Verified {
 pub fn verify(model: &ModelFile, text: &str, evidence: Evidence<'_>) -> Fallible<Verified> {
     let digest = Check::new("the digest belongs to the content", model.expected_digest() == model.digest);
     if !digest.held {
-        return Ok(Verified { checks: vec![digest], by_ledger: false });
+        return Ok(Verified { checks: vec![digest], by_ledger: false, by_signature: false });
     }
     let mut checks = vec![
         digest,
@@ -100,13 +105,18 @@ pub fn verify(model: &ModelFile, text: &str, evidence: Evidence<'_>) -> Fallible
     if checks.iter().all(|check| check.held) {
         checks.extend(of_log(model, evidence.log, evidence.most_log_lines)?);
     }
-    let mut by_ledger = false;
-    if let Some(ledger) = evidence.ledger {
+    let (mut ledger, mut by_ledger, mut by_signature) = (evidence.ledger, false, false);
+    if let Some(ledger) = &mut ledger {
         let (found, noted) = in_ledger(model, text, ledger)?;
         checks.extend(found);
         by_ledger = noted;
     }
-    Ok(Verified { checks, by_ledger })
+    if let Some((signature, key)) = evidence.signature {
+        let found = signature.check(model, text, key, ledger.as_deref_mut())?;
+        by_signature = found.iter().all(|check| check.held);
+        checks.extend(found);
+    }
+    Ok(Verified { checks, by_ledger, by_signature })
 }
 
 /// The statement is a function of the recorded facts, so it is recomputed whole.

@@ -14,6 +14,8 @@ mod ledger;
 mod models;
 mod pages;
 mod piping;
+mod process;
+mod sign;
 mod solvers;
 mod support;
 mod tampering;

@@ -100,7 +100,8 @@ fn judge(home: &Home, model: &ModelFile, text: &str) -> String {
     let holds = |log: Option<&str>, ledger: Option<&mut Ledger>| {
         let mut log = log.map(str::as_bytes);
         let log = log.as_mut().map(|log| log as &mut dyn std::io::BufRead);
-        verify(model, text, Evidence { log, ledger, most_log_lines: 5000 }).is_ok_and(|found| found.held())
+        verify(model, text, Evidence { log, ledger, signature: None, most_log_lines: 5000 })
+            .is_ok_and(|found| found.held())
     };
     let alone = holds(Some(&home.log), None);
     if alone {

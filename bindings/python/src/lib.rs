@@ -19,7 +19,7 @@ use pyo3::prelude::*;
 #[pymodule]
 fn _rhograd(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
-    module.add_class::<model::Model>()?;
+    model::register(module)?;
     training::register(module)?;
     cluster::register(module)?;
     columns::register(module)?;

@@ -6,7 +6,8 @@ use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyType;
 use rhograd::ledger::Ledger;
-use rhograd::train::{Evidence, ModelFile, effects, predict, predict_table, verify};
+use rhograd::text::visible;
+use rhograd::train::{Evidence, ModelFile, PublicKey, SecretKey, Signature, effects, predict, predict_table, verify};
 
 use crate::columns::{Columns, GivenColumn};
 use crate::errors::{detached, raised};
@@ -89,11 +90,64 @@ impl Model {
         Ok(verified.checks.into_iter().map(|check| (check.what, check.held)).collect())
     }
 
+    /// Who says that the coefficients are those of the run: "ledger", "signature", both, or nobody; nobody where a check fails.
+    #[pyo3(signature = (ledger=None, key=None, signature=None))]
+    fn authenticated_by(
+        &self,
+        py: Python<'_>,
+        ledger: Option<PathBuf>,
+        key: Option<PathBuf>,
+        signature: Option<&str>,
+    ) -> PyResult<Vec<&'static str>> {
+        let check = || {
+            let mut ledger = ledger.map(Ledger::open_to_read).transpose()?;
+            let key = key.as_deref().map(PublicKey::read).transpose()?;
+            let signature = signature.map(|text| Signature::parse(text, Path::new("signature"))).transpose()?;
+            let signature = signature.as_ref().zip(key.as_ref());
+            verify(&self.file, &self.text, Evidence { ledger: ledger.as_mut(), signature, ..Evidence::default() })
+        };
+        let found = detached(py, check)?;
+        let vouching = [(found.by_ledger, "ledger"), (found.by_signature, "signature")];
+        Ok(vouching.into_iter().filter(|(vouches, _)| *vouches && found.held()).map(|(_, name)| name).collect())
+    }
+
+    /// The text of a signature by a secret key; with a ledger, of what that notes as the result of the run.
+    #[pyo3(signature = (key, ledger=None))]
+    fn sign(&self, py: Python<'_>, key: PathBuf, ledger: Option<PathBuf>) -> PyResult<String> {
+        let sign = || {
+            let key = SecretKey::read(&key)?;
+            let signature = match ledger {
+                Some(path) => Signature::of(&self.file, &self.text, &mut Ledger::open_to_read(path)?, &key)?,
+                None => Signature::of_own(&self.file, &self.text, None, &key)?,
+            };
+            signature.to_json()
+        };
+        detached(py, sign)
+    }
+
     fn __reduce__<'py>(&self, py: Python<'py>) -> (Bound<'py, PyType>, (String,)) {
         (py.get_type::<Model>(), (self.text.clone(),))
     }
 
     fn __repr__(&self) -> String {
-        format!("<rhograd model: {}>", self.file.statement.statement)
+        format!("<rhograd model: {}>", visible(&self.file.statement.statement))
     }
+}
+
+/// Makes a key to sign models with: `path` for its owner alone, `path` with .pub for everybody, which is returned.
+#[pyfunction]
+fn new_key(py: Python<'_>, path: PathBuf) -> PyResult<PathBuf> {
+    detached(py, || SecretKey::generate()?.write(&path))
+}
+
+/// Keeps the memory of this whole process out of core dumps and of reach of other processes of the same user, for good.
+#[pyfunction]
+fn hide_memory() -> PyResult<()> {
+    Ok(rhograd::process::hide_memory()?)
+}
+
+pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<Model>()?;
+    module.add_function(wrap_pyfunction!(new_key, module)?)?;
+    module.add_function(wrap_pyfunction!(hide_memory, module)?)
 }

@@ -17,6 +17,7 @@ Examples:
   rhograd train wages.csv --epsilon 1 --tune='algorithm=whitened,dp-gd;l2=0,0.01'
   rhograd train wages.csv.zst --epsilon 1 --cache auto
   rhograd train wages.csv --epsilon 1 --algorithm dp-gd-theory --rows 20000 --radius 2
+  rhograd train wages.csv --epsilon 1 --sign custodian.key
 
 Writes MODEL (with its privacy statement inside) and LOG (one JSON line per release), and charges
 the whole cost to the ledger before the first noise is drawn.";
@@ -75,6 +76,9 @@ pub(in crate::cli) struct TrainArguments {
     /// Do not ask on a terminal whether to go on where most rows, or most cells of a column, are lost
     #[arg(long)]
     pub(super) yes: bool,
+    /// Sign the model with this secret key of the custodian's, made by `rhograd key new`; the signature goes to MODEL.sig
+    #[arg(long, value_name = "KEY")]
+    pub(super) sign: Option<PathBuf>,
     /// Print one JSON object
     #[arg(long)]
     pub(in crate::cli) json: bool,

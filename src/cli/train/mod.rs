@@ -23,6 +23,13 @@ use crate::train::{
 };
 
 pub(super) fn run(arguments: &TrainArguments) -> Fallible<ExitCode> {
+    let key = arguments.signing_key()?;
+    let code = run_unsigned(arguments)?;
+    key.map_or(Ok(()), |key| arguments.sign_published(&key))?;
+    Ok(code)
+}
+
+fn run_unsigned(arguments: &TrainArguments) -> Fallible<ExitCode> {
     set_threads(arguments.threads)?;
     let config = arguments.request.config()?;
     arguments.check_ledger()?;

@@ -4,9 +4,11 @@ use std::path::{Path, PathBuf};
 
 use super::arguments::TrainArguments;
 use crate::cli::arguments::{check_ledger_named, ledger_beside, open_or_create, same_file, stem};
+use crate::cli::sign::{refuse_to_replace_key, sign_own};
 use crate::error::{Error, Fallible};
 use crate::ledger::Ledger;
 use crate::preprocess::RowCache;
+use crate::train::SecretKey;
 
 impl TrainArguments {
     pub(super) fn outputs(&self) -> (PathBuf, PathBuf) {
@@ -33,6 +35,18 @@ impl TrainArguments {
     /// The ledger as it stands, for reading.
     pub(in crate::cli) fn read_ledger(&self, path: &Path) -> Fallible<Ledger> {
         Ledger::open_to_read(path)
+    }
+
+    /// The secret key of --sign, read before anything is charged.
+    pub(super) fn signing_key(&self) -> Fallible<Option<SecretKey>> {
+        let Some(path) = &self.sign else { return Ok(None) };
+        refuse_to_replace_key(path, &self.outputs().0)?;
+        SecretKey::read(path).map(Some)
+    }
+
+    /// Signs the model that this command has published.
+    pub(super) fn sign_published(&self, key: &SecretKey) -> Fallible<()> {
+        sign_own(&self.outputs().0, self.account_path().as_deref(), key)
     }
 
     pub(super) fn open_ledger(&self) -> Fallible<Ledger> {

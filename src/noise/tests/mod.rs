@@ -6,6 +6,8 @@ mod laws;
 mod samples;
 mod streams;
 mod tape;
+#[cfg(target_os = "linux")]
+mod wiping;
 
 use std::path::Path;
 

@@ -24,7 +24,7 @@ from ._errors import (
     ParameterError,
     RefusedError,
 )
-from ._rhograd import Model, __version__
+from ._rhograd import Model, __version__, hide_memory, new_key
 from ._schema import Categories, draft_schema
 from .classifiers import DPLinearSVC, DPLogisticRegression
 from .ledger import Ledger
@@ -60,4 +60,6 @@ __all__ = [
     "accounting",
     "check_pipeline",
     "draft_schema",
+    "hide_memory",
+    "new_key",
 ]

@@ -453,14 +453,18 @@ class Estimator:
             frame = Frame(dict(zip(self._columns_in, frame.columns.values())), named=True)
         return self.model_.predict(self._columns(frame, self._schema))
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: str | os.PathLike[str], *, sign: str | os.PathLike[str] | None = None) -> None:
         """Writes the model file, byte for byte as the ledger noted it; ``rhograd verify`` reads it.
 
         It holds what was released and nothing else, so it is written for others to read, as the umask allows.
+        With ``sign``, the file of a secret key that :func:`rhograd.new_key` made, a signature goes to ``path`` with
+        ``.sig`` added: whoever has the public key can tell that the model is yours without your ledger.
         """
         if not hasattr(self, "model_"):
             raise _not_fitted(self)
         Path(path).write_bytes(self.model_.text.encode())
+        if sign is not None:
+            Path(f"{os.fspath(path)}.sig").write_text(self.model_.sign(sign, _parameters.ledger_path(self.ledger)), encoding="utf-8")
 
     def verify(self) -> list[tuple[str, bool]]:
         """What is checked of statement, log and, where there is one, ledger; and whether it held."""

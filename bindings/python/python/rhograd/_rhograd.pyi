@@ -1,5 +1,6 @@
 from collections.abc import Callable, Sequence
 from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,21 @@ class Model:
         self, log: str | None = None, ledger: str | PathLike[str] | None = None
     ) -> list[tuple[str, bool]]:
         """What was checked of the statement, of the log and in the ledger, and whether it held."""
+    def authenticated_by(
+        self,
+        ledger: str | PathLike[str] | None = None,
+        key: str | PathLike[str] | None = None,
+        signature: str | None = None,
+    ) -> list[str]:
+        """Who says that the coefficients are those of the run: "ledger", "signature", both, or nobody."""
+    def sign(self, key: str | PathLike[str], ledger: str | PathLike[str] | None = None) -> str:
+        """The text of a signature by a secret key; with a ledger, of what that notes as the result of the run."""
+
+def new_key(path: str | PathLike[str]) -> Path:
+    """Makes a key to sign models with: ``path`` for its owner alone, ``path`` with .pub for everybody, which is returned."""
+
+def hide_memory() -> None:
+    """Keeps the memory of this whole process out of core dumps and of reach of other processes of the same user, for good."""
 
 class Part:
     """One part of the rows on a worker, ready for questions."""

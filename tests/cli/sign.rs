@@ -1,0 +1,165 @@
+//! Signatures: made for what the ledger noted, found wrong after any edit.
+
+use rhograd::train::{ModelFile, PublicKey, SecretKey, Signature};
+
+use super::support::{Folder, Outcome};
+
+fn signed() -> Folder {
+    let folder = Folder::with("fair");
+    folder.succeed("key new custodian.key");
+    folder.succeed("train fair.csv --epsilon 1 --steps 5 --sign custodian.key");
+    folder
+}
+
+const CHECK: &str = "verify fair.model.json --key custodian.key.pub";
+
+fn is_found(outcome: &Outcome) {
+    assert!(matches!(outcome.code, Some(1 | 2)), "{outcome:?}");
+    assert!(!outcome.stdout.contains("authenticated by"), "{outcome:?}");
+}
+
+#[test]
+fn a_model_is_signed_by_train_and_checked_with_the_public_key() {
+    let folder = signed();
+    let outcome = folder.succeed(CHECK);
+    assert!(outcome.stdout.starts_with("coefficients authenticated by a signature: "), "{outcome:?}");
+    let both = folder.succeed(&format!("{CHECK} --ledger fair.ledger.sqlite --json")).json();
+    assert_eq!(both["coefficients"], "authenticated by the ledger and a signature");
+    // Somewhere else, with nothing but model, signature and key.
+    let away = Folder::new();
+    for (from, to) in [("fair.model.json", "m"), ("fair.model.json.sig", "s"), ("custodian.key.pub", "k")] {
+        away.write(to, folder.bytes(from));
+    }
+    away.succeed("verify m --key k --signature s");
+    is_found(&away.run("verify m --key k"));
+    assert!(away.succeed("verify m").stdout.starts_with("coefficients not authenticated"));
+}
+
+#[test]
+fn every_edit_of_model_signature_and_key_is_found() {
+    let folder = signed();
+    for file in ["fair.model.json", "fair.model.json.sig", "custodian.key.pub"] {
+        let truth = folder.bytes(file);
+        let mut tried = 0;
+        for at in (0..truth.len()).step_by(truth.len().div_ceil(120)) {
+            for flip in [1, 0x20] {
+                let mut edited = truth.clone();
+                edited[at] ^= flip;
+                folder.write(file, &edited);
+                is_found(&folder.run(CHECK));
+                tried += 1;
+            }
+        }
+        assert!(tried > 100, "{file}: {tried}");
+        for longer in [[&truth[..], b"\n"].concat(), [b" ", &truth[..]].concat()] {
+            folder.write(file, &longer);
+            let outcome = folder.run(CHECK);
+            // White space around a key leaves the key as it is.
+            assert!(file.ends_with(".pub") || outcome.code != Some(0), "{file}: {outcome:?}");
+        }
+        folder.write(file, truth);
+    }
+    folder.succeed(CHECK);
+}
+
+#[test]
+fn a_forged_model_is_found_although_its_digest_fits() {
+    let folder = signed();
+    let mut model = ModelFile::read(&folder.path("fair.model.json")).unwrap();
+    model.statement.facts.version = "9".into();
+    model.statement = rhograd::train::Statement::new(model.statement.facts.clone()).unwrap();
+    model.digest = model.expected_digest();
+    folder.write("fair.model.json", model.to_json());
+    let outcome = folder.run(CHECK);
+    is_found(&outcome);
+    for check in ["of this very file", "of this statement"] {
+        assert!(outcome.stdout.contains(&format!("FAILED  the signature is {check}")), "{outcome:?}");
+    }
+}
+
+#[test]
+fn the_key_is_that_of_the_custodian_and_not_of_the_signature() {
+    let folder = signed();
+    folder.succeed("key new other.key");
+    let outcome = folder.run("verify fair.model.json --key other.key.pub");
+    assert!(outcome.stdout.contains("FAILED  the signature is by the given key"), "{outcome:?}");
+    is_found(&outcome);
+    // Signed anew by somebody else, it names their key, and is found all the same.
+    folder.succeed("sign fair.model.json --key other.key --ledger fair.ledger.sqlite");
+    is_found(&folder.run(CHECK));
+    folder.succeed("verify fair.model.json --key other.key.pub");
+    // A signature that names the custodian's key is not one by it.
+    let custodian = PublicKey::read(&folder.path("custodian.key.pub")).unwrap();
+    let path = folder.path("fair.model.json.sig");
+    let forged = Signature::read(&path).unwrap();
+    let theirs = SecretKey::read(&folder.path("other.key")).unwrap();
+    assert_ne!(theirs.public(), custodian);
+    folder.succeed("sign fair.model.json --key custodian.key --ledger fair.ledger.sqlite");
+    let own = Signature::read(&path).unwrap();
+    folder.write("fair.model.json.sig", Signature { public_key: own.public_key, ..forged }.to_json().unwrap());
+    is_found(&folder.run(CHECK));
+}
+
+#[test]
+fn only_what_the_ledger_noted_is_signed() {
+    let folder = signed();
+    folder.remove("fair.model.json.sig");
+    let sign = "sign fair.model.json --key custodian.key --ledger";
+    folder.succeed("train fair.csv --epsilon 1 --ledger other.sqlite --out other.json --log other.jsonl");
+    assert_eq!(folder.run(&format!("{sign} other.sqlite")).code, Some(1));
+    let mut model = ModelFile::read(&folder.path("fair.model.json")).unwrap();
+    model.features.reverse();
+    model.digest = model.expected_digest();
+    folder.write("edited.json", model.to_json());
+    let refused = folder.run("sign edited.json --key custodian.key --ledger fair.ledger.sqlite");
+    assert_eq!(refused.code, Some(1), "{refused:?}");
+    assert!(refused.stderr.contains("the file is the one that the ledger noted"), "{refused:?}");
+    assert!(folder.names().iter().all(|name| !name.ends_with(".sig")));
+    folder.succeed(&format!("{sign} fair.ledger.sqlite"));
+    folder.succeed(CHECK);
+}
+
+#[test]
+fn a_ledger_that_was_rolled_back_behind_a_signature_is_found() {
+    let folder = signed();
+    let old = folder.bytes("fair.ledger.sqlite");
+    folder.succeed("train fair.csv --epsilon 1 --out second.json --log second.jsonl");
+    folder.succeed("sign fair.model.json --key custodian.key --ledger fair.ledger.sqlite");
+    folder.write("fair.ledger.sqlite", old);
+    folder.succeed("verify fair.model.json --ledger fair.ledger.sqlite");
+    let outcome = folder.run(&format!("{CHECK} --ledger fair.ledger.sqlite"));
+    assert!(outcome.stdout.contains("FAILED  the ledger holds entry"), "{outcome:?}");
+    is_found(&outcome);
+}
+
+#[test]
+fn a_key_that_cannot_be_used_costs_nothing_and_a_signature_that_fails_loses_no_model() {
+    let folder = Folder::with("fair");
+    let train = "train fair.csv --epsilon 1 --steps 3 --sign";
+    folder.write("no.key", "nothing");
+    for key in ["no.key", "missing.key"] {
+        assert_eq!(folder.run(&format!("{train} {key}")).code, Some(2));
+        assert!(!folder.path("fair.ledger.sqlite").exists() && !folder.path("fair.model.json").exists());
+    }
+    folder.succeed("key new custodian.key");
+    std::fs::create_dir(folder.path("fair.model.json.sig")).unwrap();
+    let outcome = folder.run(&format!("{train} custodian.key"));
+    assert_eq!(outcome.code, Some(2), "{outcome:?}");
+    assert!(outcome.stderr.contains("is published, but not signed"), "{outcome:?}");
+    folder.succeed("verify fair.model.json --ledger fair.ledger.sqlite");
+    std::fs::remove_dir(folder.path("fair.model.json.sig")).unwrap();
+    folder.succeed("sign fair.model.json --key custodian.key --ledger fair.ledger.sqlite");
+    folder.succeed(CHECK);
+}
+
+#[test]
+fn a_run_that_no_ledger_keeps_is_signed_by_itself_alone() {
+    let folder = Folder::with("fair");
+    folder.succeed("key new custodian.key");
+    folder.succeed("train fair.csv --epsilon 1 --steps 3 --no-ledger --sign custodian.key");
+    folder.succeed(CHECK);
+    assert_eq!(folder.run("key new custodian.key").code, Some(2), "a key is never replaced");
+    folder.succeed("train fair.csv --epsilon 1 --steps 3 --out kept.json");
+    let refused = folder.run("sign fair.model.json --key custodian.key --ledger fair.ledger.sqlite");
+    assert_eq!(refused.code, Some(1), "{refused:?}");
+}
