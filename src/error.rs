@@ -84,6 +84,16 @@ pub enum ErrorKind {
         /// Whether what was named is no ledger at all, so that nothing is wrong but the name.
         absent: bool,
     },
+    /// A run was charged, and its result could not be noted or published; what was made is kept where that was asked for.
+    #[error("{charged}, and its result is not published: {problem}; {cure}")]
+    Unpublished {
+        /// What was charged, and where.
+        charged: String,
+        /// What went wrong.
+        problem: String,
+        /// How the result can be had.
+        cure: String,
+    },
     /// A computation did not reach a trustworthy answer.
     #[error("{what}: no trustworthy answer ({problem})")]
     Numerical {
@@ -92,6 +102,15 @@ pub enum ErrorKind {
         /// Why there is none.
         problem: String,
     },
+}
+
+/// The system's generator failed; there is no second choice.
+pub(crate) fn no_randomness(why: &dyn std::fmt::Display) -> Error {
+    Error::input(
+        Path::new("the system's random generator"),
+        format!("gave no randomness ({why})"),
+        "run where it works; there is no fallback",
+    )
 }
 
 /// What the operating system said, in its words where it has any.
@@ -203,12 +222,20 @@ impl Error {
         ErrorKind::Numerical { what, problem: problem.into() }.into()
     }
 
+    /// A paid result that could not be noted or published.
+    pub fn unpublished(charged: impl Into<String>, problem: impl Into<String>, cure: impl Into<String>) -> Self {
+        ErrorKind::Unpublished { charged: charged.into(), problem: problem.into(), cure: cure.into() }.into()
+    }
+
     /// Exit code of the command line: 1 refused, 2 bad usage or input.
     pub fn exit_code(&self) -> u8 {
         match self.kind() {
             ErrorKind::Refused { .. } | ErrorKind::Ledger { absent: false, .. } | ErrorKind::Numerical { .. } => 1,
-            ErrorKind::Ledger { absent: true, .. } => 2,
-            ErrorKind::Parameter { .. } | ErrorKind::Input { .. } | ErrorKind::Io { .. } => 2,
+            ErrorKind::Ledger { absent: true, .. }
+            | ErrorKind::Parameter { .. }
+            | ErrorKind::Input { .. }
+            | ErrorKind::Io { .. }
+            | ErrorKind::Unpublished { .. } => 2,
         }
     }
 }

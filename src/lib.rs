@@ -19,6 +19,39 @@
 //! | 1 | [`privacy`], the vocabulary |
 //! | 0 | [`error`], [`num`], [`process`], [`text`] |
 //!
+//! A run, from a file to a model that the ledger has noted:
+//!
+//! ```no_run
+//! use std::path::Path;
+//!
+//! use rhograd::data::{CsvFile, Schema};
+//! use rhograd::ledger::Ledger;
+//! use rhograd::noise::NoiseSource;
+//! use rhograd::privacy::Epsilon;
+//! use rhograd::train::{Budget, Checkpoint, StagedFile, TrainConfig, load, publish_pair, train_from, write_log};
+//!
+//! # fn main() -> rhograd::error::Fallible<()> {
+//! let config = TrainConfig::new(Budget::Epsilon(Epsilon::new(1.0)?, None));
+//! let schema = Schema::read(Path::new("fair.schema.json"))?;
+//! let file = CsvFile::open(Path::new("fair.csv"))?;
+//! let loaded = load(&config, schema, &file, &|_, _| Ok(()))?;
+//! // Charges, draws, and notes the result; what stops it is made good by doing the same again.
+//! let checkpoint = Checkpoint::open(Path::new("fair.checkpoint"))?;
+//! let mut ledger = Ledger::open_or_create("fair.ledger.sqlite")?;
+//! let trained = train_from(checkpoint.clone(), "", loaded, &mut ledger, NoiseSource::from_os()?, &mut |_| Ok(()))?;
+//!
+//! let mut model = StagedFile::new(Path::new("fair.model.json"), false)?;
+//! model.append(trained.text.as_bytes())?;
+//! let mut log = StagedFile::new(Path::new("fair.log.jsonl"), false)?;
+//! write_log(&trained.model, &mut |line| log.append(line.as_bytes()))?;
+//! publish_pair(Some(model), Some(log))?;
+//! checkpoint.remove()?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! The accountant alone:
+//!
 //! ```
 //! use rhograd::accounting::Conversion;
 //! use rhograd::privacy::Delta;

@@ -1,6 +1,6 @@
 //! Files in the making: beside their destination, named after it, and taken away by the next run where one was killed.
 
-use std::fs::{File, TryLockError};
+use std::fs::{File, Permissions, TryLockError};
 use std::io;
 use std::path::Path;
 
@@ -16,7 +16,10 @@ const LONGEST_NAME: usize = 100;
 /// How often another run may get in the way before something is wrong.
 const TRIES: usize = 100;
 
-/// Creates the file that is to become `destination`, with these Unix permissions narrowed by the user's mask.
+/// Permissions of a file in the making, and of files that are as private as the rows.
+const FOR_THE_OWNER: u32 = 0o600;
+
+/// Creates the file that is to become `destination`, which its owner alone may read.
 ///
 /// A run that is killed cannot take its files away, whatever the signal. So every such file is locked while it is open, the
 /// system drops the lock with the process, and whoever creates one first removes those in the same folder that nobody
@@ -24,13 +27,35 @@ const TRIES: usize = 100;
 ///
 /// # Errors
 /// When the folder is missing or cannot be written to.
-pub(crate) fn create(destination: &Path, mode: u32) -> io::Result<NamedTempFile> {
+pub(crate) fn create(destination: &Path) -> io::Result<NamedTempFile> {
+    create_with(destination, FOR_THE_OWNER)
+}
+
+/// As [`create`], for a file that others may read once it is complete; also the permissions that any new file gets there,
+/// which [`permit`] gives it then.
+///
+/// # Errors
+/// As [`create`].
+pub(crate) fn create_public(destination: &Path) -> io::Result<(NamedTempFile, Permissions)> {
+    // The mask cannot be asked for without being changed, so an empty file shows what it leaves.
+    let file = create_with(destination, 0o666)?;
+    let open = file.as_file().metadata()?.permissions();
+    permit(file.as_file(), owner_only(&open))?;
+    Ok((file, open))
+}
+
+/// Gives a file its permissions; where there are none, nothing.
+pub(crate) fn permit(file: &File, permissions: Permissions) -> io::Result<()> {
+    if cfg!(unix) { file.set_permissions(permissions) } else { Ok(()) }
+}
+
+fn create_with(destination: &Path, mode: u32) -> io::Result<NamedTempFile> {
     let folder = folder_of(destination);
     remove_abandoned(folder);
     let prefix = prefix(destination);
     let mut builder = Builder::new();
     builder.prefix(&prefix).suffix(SUFFIX);
-    permit(&mut builder, mode);
+    narrow(&mut builder, mode);
     for _ in 0..TRIES {
         let file = builder.tempfile_in(folder)?;
         match file.as_file().try_lock() {
@@ -78,13 +103,23 @@ fn remove_abandoned(folder: &Path) {
 }
 
 #[cfg(unix)]
-fn permit(builder: &mut Builder<'_, '_>, mode: u32) {
+fn narrow(builder: &mut Builder<'_, '_>, mode: u32) {
     use std::os::unix::fs::PermissionsExt;
-    builder.permissions(std::fs::Permissions::from_mode(mode));
+    builder.permissions(Permissions::from_mode(mode));
 }
 
 #[cfg(not(unix))]
-fn permit(_: &mut Builder<'_, '_>, _: u32) {}
+fn narrow(_: &mut Builder<'_, '_>, _: u32) {}
+
+#[cfg(unix)]
+fn owner_only(_: &Permissions) -> Permissions {
+    std::os::unix::fs::PermissionsExt::from_mode(FOR_THE_OWNER)
+}
+
+#[cfg(not(unix))]
+fn owner_only(open: &Permissions) -> Permissions {
+    open.clone()
+}
 
 #[cfg(test)]
 mod tests {
@@ -106,13 +141,13 @@ mod tests {
         std::fs::create_dir(folder.path().join(".rhograd-folder.partial")).unwrap();
         write(".rhograd-dead.json-x.partial");
         write(".rhograd-x.partial");
-        let held = create(&folder.path().join("a.json"), 0o666).unwrap();
-        let other = create(&folder.path().join("b.json"), 0o600).unwrap();
+        let held = create(&folder.path().join("a.json")).unwrap();
+        let other = create(&folder.path().join("b.json")).unwrap();
         let name = held.path().file_name().unwrap().to_str().unwrap().to_owned();
         assert!(name.starts_with(".rhograd-a.json-") && held.path().exists() && other.path().exists());
         // As a killed process leaves it: closed and still there.
         drop(held.keep().unwrap());
-        let third = create(&folder.path().join("c.json"), 0o666).unwrap();
+        let third = create(&folder.path().join("c.json")).unwrap();
         let left = names(folder.path());
         assert!(!left.contains(&name) && left.len() == 6, "{left:?}");
         assert!(kept.iter().all(|kept| left.iter().any(|name| name == kept)), "{left:?}");
@@ -123,7 +158,7 @@ mod tests {
     fn long_names_are_cut_between_characters() {
         let folder = tempfile::tempdir().unwrap();
         let long = folder.path().join("ü".repeat(120));
-        assert!(create(&long, 0o666).unwrap().path().exists());
+        assert!(create(&long).unwrap().path().exists());
         assert_eq!(prefix(&long), format!(".rhograd-{}-", "ü".repeat(50)));
         assert_eq!(prefix(&folder.path().join("é")), ".rhograd-é-");
     }
@@ -137,7 +172,7 @@ mod tests {
                 scope.spawn(move || {
                     for i in 0..100 {
                         let destination = folder.join(format!("{thread}-{i}"));
-                        let file = create(&destination, 0o600).unwrap();
+                        let file = create(&destination).unwrap();
                         if i % 3 == 0 {
                             drop(file.keep().unwrap());
                         } else {
@@ -147,7 +182,7 @@ mod tests {
                 });
             }
         });
-        drop(create(&folder.path().join("last"), 0o600).unwrap());
+        drop(create(&folder.path().join("last")).unwrap());
         let left = names(folder.path());
         assert_eq!(left.len(), 8 * 66, "{left:?}");
         assert!(left.iter().all(|name| !name.ends_with(SUFFIX)));

@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 
 use rhograd::data::{CsvFile, Schema};
 use rhograd::error::{Error, Fallible};
-use rhograd::ledger::Ledger;
+use rhograd::ledger::{Ledger, Record};
 use rhograd::noise::NoiseSource;
 use rhograd::optim::Settings;
 use rhograd::privacy::{Adjacency, DatasetId, Delta, Epsilon};
 use rhograd::train::{
-    Algorithm, Budget, Candidate, Checkpoint, ModelFile, TrainConfig, load, sha256_hex, train, train_from,
+    Algorithm, Budget, Candidate, Checkpoint, ModelFile, TrainConfig, finish, load, sha256_hex, train, train_from,
 };
 
 struct Desk {
@@ -49,10 +49,10 @@ impl Desk {
         let loaded = load(config, schema, &file, &|_, _| Ok(()))?;
         let mut ledger = self.ledger();
         let checkpoint = Checkpoint::open(&self.checkpoint())?;
-        let (trained, paid) = train_from(checkpoint, data, loaded, &mut ledger, noise, &mut |entry| {
+        let trained = train_from(checkpoint.clone(), data, loaded, &mut ledger, noise, &mut |entry| {
             if stop == Some(entry.release) { Err(killed()) } else { Ok(()) }
         })?;
-        ledger.complete(paid.reservation(), &sha256_hex(trained.model.to_json().as_bytes()))?;
+        checkpoint.remove()?;
         Ok(trained.model)
     }
 
@@ -76,7 +76,7 @@ fn source(config: &TrainConfig) -> (Schema, CsvFile) {
 }
 
 fn config(algorithm: Algorithm) -> TrainConfig {
-    let budget = Budget::Epsilon(Epsilon::new(1.0).unwrap(), Some(Delta::new(1e-5).unwrap()));
+    let budget = Budget::Epsilon(Epsilon::new(1.0).unwrap(), Some(Delta::new(1e-6).unwrap()));
     let adjacency = match algorithm {
         Algorithm::Localization | Algorithm::OnePass => Adjacency::ReplaceOne,
         _ => Adjacency::AddRemove,
@@ -165,14 +165,14 @@ fn released_values_are_read_and_not_drawn_again() {
         std::fs::read_to_string(desk.checkpoint()).unwrap().lines().map(str::to_owned).collect()
     };
     let before = lines(&desk);
-    assert_eq!(before.len(), 7, "a header and six releases, the last of which nobody heard of");
+    assert_eq!(before.len(), 8, "a header, the charge and six releases, the last of which nobody heard of");
     // A stop in the middle of a line: the value in it was never seen, and is drawn again.
     let torn = std::fs::read_to_string(desk.checkpoint()).unwrap();
     std::fs::write(desk.checkpoint(), &torn[..torn.len() - 9]).unwrap();
     assert!(desk.run(&config, fresh(), Some(8)).is_err());
     let after = lines(&desk);
-    assert_eq!(after[..6], before[..6]);
-    assert!(after.len() > 7 && after[6] != before[6], "fresh noise");
+    assert_eq!(after[..7], before[..7]);
+    assert!(after.len() > 8 && after[7] != before[7], "fresh noise");
     desk.run(&config, fresh(), None).unwrap();
     assert_eq!(desk.spent("fair").1, 1);
 }
@@ -200,6 +200,8 @@ fn a_run_goes_on_only_as_what_it_was_and_never_backwards() {
     refused(&desk, "same data", &config, seed(), "newest checkpoint");
     std::fs::write(desk.checkpoint(), &late).unwrap();
     desk.run(&config, seed(), None).unwrap();
+    // A copy that was made before the result was there would draw another one.
+    std::fs::write(desk.checkpoint(), &late).unwrap();
     refused(&desk, "same data", &config, seed(), "released its result already");
 
     // Another ledger knows nothing of the run.
@@ -211,12 +213,16 @@ fn a_run_goes_on_only_as_what_it_was_and_never_backwards() {
 #[test]
 fn a_file_that_is_in_use_or_something_else_is_refused() {
     let desk = Desk::new();
+    let config = config(Algorithm::DpGd);
+    assert_eq!(Checkpoint::open(&desk.checkpoint()).unwrap().releases(), None);
+    assert!(!desk.checkpoint().exists(), "nothing is made before there is something to keep");
+    assert!(desk.run(&config, seed(), Some(2)).is_err());
     let first = Checkpoint::open(&desk.checkpoint()).unwrap();
     assert!(Checkpoint::open(&desk.checkpoint()).unwrap_err().to_string().contains("still going"));
     drop(first);
-    assert_eq!(Checkpoint::open(&desk.checkpoint()).unwrap().releases(), None);
+    std::fs::remove_file(desk.checkpoint()).unwrap();
     // What is no text behind the last whole line is dropped like any other damage.
-    let config = config(Algorithm::DpGd);
+    let desk = Desk::new();
     assert!(desk.run(&config, seed(), Some(3)).is_err());
     let mut bytes = std::fs::read(desk.checkpoint()).unwrap();
     bytes.extend([0, 255, 254, b'\n', 0]);
@@ -230,4 +236,149 @@ fn a_file_that_is_in_use_or_something_else_is_refused() {
         assert!(Checkpoint::open(&desk.checkpoint()).is_err(), "{text:?}");
         assert_eq!(std::fs::read_to_string(desk.checkpoint()).unwrap(), text, "and left as it is");
     }
+}
+
+/// What the only run of the ledger is noted to have released.
+fn noted(desk: &Desk) -> Vec<String> {
+    let mut ledger = desk.ledger();
+    let entries = (1..).map_while(|sequence| ledger.entry(sequence).unwrap());
+    let complete = entries.filter_map(|entry| match entry.record {
+        Record::Complete { artefact_sha256, .. } => Some(artefact_sha256),
+        _ => None,
+    });
+    complete.collect()
+}
+
+/// Leaves a run of this algorithm that was stopped with its result on the disk, before the ledger could note it.
+fn unnoted(config: &TrainConfig, noise: NoiseSource) -> Desk {
+    let desk = Desk::new();
+    let (schema, file) = source(config);
+    let loaded = load(config, schema, &file, &|_, _| Ok(())).unwrap();
+    let mut ledger = desk.ledger();
+    let last: u64 = loaded.plan().charges().iter().map(|charge| charge.count()).sum();
+    let checkpoint = Checkpoint::open(&desk.checkpoint()).unwrap();
+    let result = train_from(checkpoint, "same data", loaded, &mut ledger, noise, &mut |entry| {
+        if entry.release == last {
+            // The ledger is gone when the run ends: what it had open lies nowhere any more.
+            std::fs::rename(desk.path("ledger.sqlite"), desk.path("elsewhere.sqlite")).unwrap();
+            std::fs::create_dir(desk.path("ledger.sqlite-journal")).unwrap();
+        }
+        Ok(())
+    });
+    let message = result.err().unwrap();
+    assert_eq!(message.exit_code(), 2);
+    let message = message.to_string();
+    assert!(message.contains("the run was charged: rho ") && message.contains("the same command"), "{message}");
+    drop(ledger);
+    std::fs::remove_dir(desk.path("ledger.sqlite-journal")).unwrap();
+    std::fs::rename(desk.path("elsewhere.sqlite"), desk.path("ledger.sqlite")).unwrap();
+    desk
+}
+
+#[test]
+fn what_was_finished_is_the_only_result_whatever_drew_it() {
+    let fresh = || NoiseSource::from_os().unwrap();
+    let bare = config(Algorithm::DpGd);
+    let tuned = TrainConfig { tune: Candidate::grid("steps=2,3,4,5,6,7,8,9", &bare).unwrap(), ..bare.clone() };
+    let held_out = TrainConfig { evaluate_budget: Some(0.2), ..bare.clone() };
+    let algorithms = [
+        Algorithm::DpFtrl,
+        Algorithm::Localization,
+        Algorithm::OnePass,
+        Algorithm::ObjectivePerturbation,
+        Algorithm::Amp,
+    ];
+    for config in [bare, tuned, held_out].into_iter().chain(algorithms.map(config)) {
+        let desk = unnoted(&config, fresh());
+        assert!(noted(&desk).is_empty());
+        let (schema, _) = source(&config);
+        let publish = |secret| {
+            let checkpoint = Checkpoint::open(&desk.checkpoint()).unwrap();
+            assert!(checkpoint.is_finished());
+            finish(&checkpoint, &config, &schema, secret, &mut desk.ledger()).map(|trained| trained.unwrap().text)
+        };
+        // No row, and no noise: the same bytes each time, noted once.
+        assert!(publish(false).is_err_and(|error| error.to_string().contains("something else")));
+        let text = publish(true).unwrap();
+        assert_eq!(publish(true).unwrap(), text);
+        assert_eq!(noted(&desk), [sha256_hex(text.as_bytes())]);
+        assert_eq!(desk.run(&config, fresh(), None).unwrap().to_json(), text, "also with the rows at hand");
+        assert_eq!((desk.spent(&schema.name).1, desk.spent(&schema.name).2), (1, 1));
+    }
+}
+
+#[test]
+fn another_result_than_the_one_that_is_noted_stays_unseen() {
+    let config = config(Algorithm::DpFtrl);
+    let desk = unnoted(&config, NoiseSource::from_os().unwrap());
+    let (schema, _) = source(&config);
+    let run = (1..).find_map(|sequence| match desk.ledger().entry(sequence).unwrap().unwrap().record {
+        Record::Reserve { run, .. } => Some(run),
+        _ => None,
+    });
+    let other = unnoted(&config, NoiseSource::from_os().unwrap());
+    // As if a copy of the checkpoint had gone on elsewhere and ended first.
+    std::fs::copy(desk.checkpoint(), desk.path("copy")).unwrap();
+    desk.run(&config, NoiseSource::from_os().unwrap(), None).unwrap();
+    let text = std::fs::read_to_string(desk.path("copy")).unwrap();
+    let beginning: Vec<&str> = text.lines().take(2).collect();
+    std::fs::write(desk.checkpoint(), beginning.join("\n") + "\n").unwrap();
+    let refused = desk.run(&config, NoiseSource::from_os().unwrap(), None).unwrap_err();
+    assert!(refused.to_string().contains("released its result already"), "{refused}");
+    // The ledger of another run holds no charge for it.
+    std::fs::copy(desk.path("copy"), desk.checkpoint()).unwrap();
+    let checkpoint = Checkpoint::open(&desk.checkpoint()).unwrap();
+    let refused = finish(&checkpoint, &config, &schema, true, &mut other.ledger()).err().unwrap();
+    assert!(run.is_some() && refused.to_string().contains("no charge"), "{refused}");
+}
+
+#[test]
+fn a_run_that_is_stopped_before_its_charge_is_noted_down_is_charged_once() {
+    let config = config(Algorithm::DpGd);
+    let desk = Desk::new();
+    assert!(desk.run(&config, seed(), Some(1)).is_err());
+    // As a kill leaves it between the charge and the line that says where it stands.
+    let text = std::fs::read_to_string(desk.checkpoint()).unwrap();
+    std::fs::write(desk.checkpoint(), text.lines().next().unwrap().to_owned() + "\n").unwrap();
+    let whole = uninterrupted(&config);
+    assert_eq!(told(&desk.run(&config, seed(), None).unwrap()), told(&whole));
+    assert_eq!(desk.spent(&whole.statement.facts.dataset).1, 1);
+    // And between the first line and the charge.
+    std::fs::write(desk.checkpoint(), text.lines().next().unwrap().to_owned() + "\n").unwrap();
+    let elsewhere = Desk::new();
+    std::fs::copy(desk.checkpoint(), elsewhere.checkpoint()).unwrap();
+    elsewhere.run(&config, seed(), None).unwrap();
+    assert_eq!(elsewhere.spent(&whole.statement.facts.dataset).1, 1);
+}
+
+#[test]
+fn checkpoints_of_the_first_format_go_on() {
+    let config = config(Algorithm::DpGd);
+    let desk = Desk::new();
+    assert!(desk.run(&config, seed(), Some(4)).is_err());
+    // The same lines as that format had them.
+    let text = std::fs::read_to_string(desk.checkpoint()).unwrap();
+    let lines: Vec<serde_json::Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let header = serde_json::json!({"format": "rhograd-checkpoint-1", "run": lines[0]["run"],
+        "position": lines[1]["charged"], "request_sha256": lines[0]["work_sha256"]});
+    let mut old = format!("{header}\n");
+    let mut last = sha256_hex(header.to_string().as_bytes());
+    for line in &lines[2..] {
+        let values = line["values"].as_str().unwrap();
+        last = sha256_hex(format!("{last} {values}").as_bytes());
+        old.push_str(&format!("{}\n", serde_json::json!({"values": values, "sha256": last})));
+    }
+    std::fs::write(desk.checkpoint(), old).unwrap();
+    assert_eq!(Checkpoint::open(&desk.checkpoint()).unwrap().releases(), Some(4));
+    assert_eq!(told(&desk.run(&config, seed(), None).unwrap()), told(&uninterrupted(&config)));
+    assert_eq!(desk.spent("fair").1, 1);
+}
+
+#[test]
+fn long_runs_keep_their_result_alone() {
+    let bare = config(Algorithm::DpGd);
+    let config = TrainConfig { settings: Settings { steps: Some(10_001), ..Settings::default() }, ..bare };
+    let desk = Desk::new();
+    assert!(desk.run(&config, seed(), Some(3)).is_err());
+    assert_eq!(Checkpoint::open(&desk.checkpoint()).unwrap().releases(), Some(0));
 }

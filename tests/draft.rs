@@ -302,7 +302,7 @@ fn a_draft_says_what_the_columns_are() {
     for adjacency in [Adjacency::AddRemove, Adjacency::ReplaceOne] {
         let text = table(20_000, |i| if i % 3 == 0 { "yes" } else { "no" }.into());
         let asked = DraftRequest { adjacency, ..request(epsilon(2.0)) };
-        let Drafted { schema, notes, runs } = drafted(&text, &asked, &mut Ledger::in_memory().unwrap()).unwrap();
+        let Drafted { schema, notes, runs, .. } = drafted(&text, &asked, &mut Ledger::in_memory().unwrap()).unwrap();
         assert_eq!(runs.len(), 2);
         assert_eq!((schema.task, schema.target.as_str()), (Task::Classification, "y"));
         assert_eq!((schema.positive.as_deref(), schema.negative.as_deref()), (Some("yes"), Some("no")));

@@ -105,7 +105,7 @@ fn steps(flags: &str) -> &'static str {
 /// Trains on `data` and looks at everything that comes out.
 fn trace(schema: &str, data: &[u8], flags: &str) -> Trace {
     let folder = trial(schema, data);
-    let outcome = folder.run(&format!("train trial.csv --epsilon 1 {} {flags}", steps(flags)));
+    let outcome = folder.run(&format!("train trial.csv --overwrite --epsilon 1 {} {flags}", steps(flags)));
     assert_eq!(outcome.code, Some(0), "{outcome:?}");
     let clip_follows = clip_follows(schema, flags);
     let mut model = folder.json("trial.model.json");
@@ -229,7 +229,7 @@ fn any_number_of_rows_looks_the_same_under_every_noise_and_algorithm() {
 fn any_number_of_rows_but_none_trains_under_replace_one() {
     for count in [1, 2, 1000] {
         let folder = trial(SCHEMA, rows(count).as_bytes());
-        folder.succeed("train trial.csv --epsilon 1 --steps 5 --adjacency replace-one");
+        folder.succeed("train trial.csv --overwrite --epsilon 1 --steps 5 --adjacency replace-one");
         assert_eq!(folder.names().len(), 6);
     }
 }
@@ -240,7 +240,9 @@ fn any_number_of_rows_trains_with_passes_of_public_size() {
         for count in [0, 1, 2, 33, 1000] {
             for name in ["localization", "one-pass"] {
                 let folder = trial(schema, rows(count).as_bytes());
-                folder.succeed(&format!("train trial.csv --epsilon 1 --adjacency replace-one --algorithm {name}"));
+                folder.succeed(&format!(
+                    "train trial.csv --overwrite --epsilon 1 --adjacency replace-one --algorithm {name}"
+                ));
                 folder.succeed("verify trial.model.json");
                 assert_eq!(folder.names().len(), 6);
             }
@@ -263,7 +265,7 @@ fn a_replaced_row_changes_nothing_but_noised_values_under_replace_one() {
 #[test]
 fn no_row_at_all_trains_under_replace_one() {
     let folder = trial(SCHEMA, HEADER.as_bytes());
-    folder.succeed("train trial.csv --epsilon 1 --steps 5 --adjacency replace-one");
+    folder.succeed("train trial.csv --overwrite --epsilon 1 --steps 5 --adjacency replace-one");
 }
 
 #[test]
@@ -312,7 +314,8 @@ fn a_file_of_odd_rows_alone_looks_like_any_other() {
 /// The bytes of model and log of a seeded run, and the printed page.
 fn replay(schema: &str, data: &[u8], flags: &str) -> (Vec<u8>, Vec<u8>, String) {
     let folder = trial(schema, data);
-    let outcome = folder.succeed(&format!("train trial.csv --epsilon 1 {} --seed 9 --no-ledger {flags}", steps(flags)));
+    let outcome = folder
+        .succeed(&format!("train trial.csv --overwrite --epsilon 1 {} --seed 9 --no-ledger {flags}", steps(flags)));
     (folder.bytes("trial.model.json"), folder.bytes("trial.log.jsonl"), outcome.stdout)
 }
 
@@ -470,7 +473,7 @@ fn solvers_end_on_rows_that_pull_as_hard_as_they_can() {
 fn the_default_delta_does_not_count_rows() {
     let delta = |schema: &str, count: u64| {
         let folder = trial(schema, rows(count).as_bytes());
-        folder.succeed("train trial.csv --epsilon 1 --steps 5 --json").json()["delta"].clone()
+        folder.succeed("train trial.csv --overwrite --epsilon 1 --steps 5 --json").json()["delta"].clone()
     };
     assert_eq!(delta(REGRESSION, 5), delta(REGRESSION, 50_000));
     assert_eq!(delta(SCHEMA, 5), delta(SCHEMA, 50_000));
@@ -519,7 +522,7 @@ fn no_cell_shows_up_anywhere() {
         for place in places {
             for marker in [MARKER, digits] {
                 let folder = trial(schema, &with_line(100, 50, place.replace('M', marker).as_bytes()));
-                let outcome = folder.succeed("train trial.csv --epsilon 1 --steps 5");
+                let outcome = folder.succeed("train trial.csv --overwrite --epsilon 1 --steps 5");
                 is_nowhere(&marker[..16], &folder, &outcome, place);
                 is_nowhere(marker, &folder, &outcome, place);
             }
@@ -533,7 +536,7 @@ fn no_cell_shows_up_when_a_run_is_refused() {
         let folder = trial(SCHEMA, &with_line(100, 50, place.replace('M', MARKER).as_bytes()));
         folder.succeed("ledger init trial.ledger.sqlite trial --rho 0.0001");
         for (arguments, code) in [("", 1), ("--steps 0", 2), ("--algorithm whitened --l1 1", 2)] {
-            let outcome = folder.run(&format!("train trial.csv --epsilon 1 {arguments}"));
+            let outcome = folder.run(&format!("train trial.csv --overwrite --epsilon 1 {arguments}"));
             assert_eq!(outcome.code, Some(code), "{outcome:?}");
             is_nowhere(MARKER, &folder, &outcome, place);
         }
@@ -544,7 +547,7 @@ fn no_cell_shows_up_when_a_run_is_refused() {
 fn a_column_that_the_schema_does_not_declare_shows_up_nowhere() {
     let data = rows(100).replace("note", MARKER);
     let folder = trial(SCHEMA, data.as_bytes());
-    let outcome = folder.succeed("train trial.csv --epsilon 1 --steps 5");
+    let outcome = folder.succeed("train trial.csv --overwrite --epsilon 1 --steps 5");
     is_nowhere(MARKER, &folder, &outcome, "the name of a column");
     assert!(folder.succeed("verify trial.model.json --ledger trial.ledger.sqlite").stdout.ends_with("\nverified\n"));
 }

@@ -168,19 +168,19 @@ pub(super) fn rho(value: f64) -> Fallible<Rho> {
     Rho::from_f64(value).map_err(as_flag)
 }
 
-/// The number of threads of everything that follows; `None` for all.
+/// Makes the threads of everything that follows, before anything is read or charged; `None` for one a core.
 pub(super) fn set_threads(threads: Option<usize>) -> Fallible<()> {
+    let mut pool = rayon::ThreadPoolBuilder::new();
     match threads {
-        None => Ok(()),
+        None => {}
         Some(n) if n == 0 || n > MOST_THREADS => {
             let problem = format!("is {n}, must be in 1..={MOST_THREADS}");
-            Err(Error::parameter("--threads", problem, "leave it out to use all"))
+            return Err(Error::parameter("--threads", problem, "leave it out to use all"));
         }
-        Some(n) => rayon::ThreadPoolBuilder::new()
-            .num_threads(n)
-            .build_global()
-            .map_err(|e| Error::parameter("--threads", e.to_string(), "use fewer threads")),
+        Some(n) => pool = pool.num_threads(n),
     }
+    let cure = "use --threads with a smaller number where there is one, or raise the limit on processes (ulimit -u)";
+    pool.build_global().map_err(|e| Error::parameter("threads", format!("cannot be made ({e})"), cure))
 }
 
 #[cfg(test)]

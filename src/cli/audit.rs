@@ -8,14 +8,14 @@ use std::process::ExitCode;
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::arguments::{as_flag, set_threads};
+use super::arguments::as_flag;
 use super::output::{bar, print, print_json, warn};
 use super::plot::{Chart, Format};
 use super::request::RequestArguments;
 use crate::accounting::curves::Series;
 use crate::audit::{Campaign, Fault, Finding, Guarantee, Shown, Verdict, View};
 use crate::error::Fallible;
-use crate::train::StagedFile;
+use crate::train::{StagedFile, check_destination};
 
 /// Deviations of a normal estimate on each side of its 95% interval.
 const NINETY_FIVE: f64 = 1.96;
@@ -61,22 +61,26 @@ pub(super) struct AuditArguments {
     seed: u64,
     /// Threads [default: all]; changes no number
     #[arg(long, value_name = "N")]
-    threads: Option<usize>,
+    pub(super) threads: Option<usize>,
     /// Picture of the trade-off between both errors, as SVG or PNG by its extension
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
+    /// Replace a picture that exists already
+    #[arg(long)]
+    overwrite: bool,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
 }
 
 pub(super) fn run(arguments: &AuditArguments) -> Fallible<ExitCode> {
-    set_threads(arguments.threads)?;
     if arguments.one_run { one_run::run(arguments) } else { many_runs(arguments) }.map_err(as_flag)
 }
 
 fn many_runs(arguments: &AuditArguments) -> Fallible<ExitCode> {
     let format = arguments.out.as_deref().map(Format::of).transpose()?;
+    // Minutes go into it.
+    arguments.out.as_deref().map_or(Ok(()), |out| check_destination(out, arguments.overwrite, false))?;
     let campaign = Campaign {
         config: arguments.request.config()?,
         fault: arguments.fault,
@@ -88,6 +92,7 @@ fn many_runs(arguments: &AuditArguments) -> Fallible<ExitCode> {
     let findings = campaign.run(|done| progress.set_position(done as u64))?;
     progress.finish_and_clear();
     if let (Some(path), Some(format)) = (&arguments.out, format) {
+        let path = (path.as_path(), arguments.overwrite);
         draw(path, format, &format!("trade-off, {} trials", arguments.trials), &curves(&findings)?)?;
     }
     let refuted = findings.iter().any(|finding| finding.honest.shown.refutes());
@@ -106,9 +111,9 @@ fn many_runs(arguments: &AuditArguments) -> Fallible<ExitCode> {
 }
 
 /// A picture of trade-offs.
-fn draw(path: &Path, format: Format, title: &str, series: &[Series]) -> Fallible<()> {
+fn draw((path, overwrite): (&Path, bool), format: Format, title: &str, series: &[Series]) -> Fallible<()> {
     let (x_label, y_label) = ("false positive rate", "false negative rate");
-    let mut file = StagedFile::new(path)?;
+    let mut file = StagedFile::new(path, overwrite)?;
     file.append(&Chart { title, x_label, y_label, series }.to_bytes(format)?)?;
     file.publish()
 }

@@ -11,7 +11,7 @@ use super::plot::{Chart, Format};
 use crate::accounting::curves::{self, Notion, Series};
 use crate::error::{Error, Fallible};
 use crate::privacy::{Adjacency, Delta, Event, Mechanism};
-use crate::train::StagedFile;
+use crate::train::{StagedFile, check_destination};
 
 #[derive(Clone, Copy, ValueEnum)]
 enum KindArgument {
@@ -68,6 +68,9 @@ pub(super) struct CurveArguments {
     /// CSV file
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
+    /// Replace files that exist already
+    #[arg(long)]
+    overwrite: bool,
 }
 
 pub(super) fn curve(arguments: &CurveArguments) -> Fallible<ExitCode> {
@@ -81,6 +84,9 @@ fn drawn(arguments: &CurveArguments) -> Fallible<ExitCode> {
     }
     // A picture that cannot be written is refused before minutes go into its points.
     arguments.out.as_deref().map(Format::of).transpose()?;
+    for path in arguments.out.iter().chain(&arguments.csv) {
+        check_destination(path, arguments.overwrite, false)?;
+    }
     let adjacency: Adjacency = arguments.adjacency.into();
     let one = arguments.event()?;
     let repeated = Event::Repeated { event: Box::new(one.clone()), count: arguments.steps };
@@ -175,12 +181,12 @@ impl CurveArguments {
             print(&chart.to_csv())?;
         }
         if let Some(path) = &self.out {
-            let mut file = StagedFile::new(path)?;
+            let mut file = StagedFile::new(path, self.overwrite)?;
             file.append(&chart.to_bytes(Format::of(path)?)?)?;
             file.publish()?;
         }
         if let Some(path) = &self.csv {
-            let mut file = StagedFile::new(path)?;
+            let mut file = StagedFile::new(path, self.overwrite)?;
             file.append(chart.to_csv().as_bytes())?;
             file.publish()?;
         }

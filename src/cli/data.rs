@@ -56,6 +56,9 @@ pub(super) struct GenerateArguments {
     /// CSV file to write; its schema goes beside it
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
+    /// Replace files that exist already
+    #[arg(long)]
+    overwrite: bool,
 }
 
 pub(super) fn generate(arguments: &GenerateArguments) -> Fallible<ExitCode> {
@@ -73,9 +76,9 @@ pub(super) fn generate(arguments: &GenerateArguments) -> Fallible<ExitCode> {
         seed: arguments.seed,
     };
     let schema_path = arguments.out.with_file_name(format!("{}.schema.json", stem(&arguments.out)));
-    let mut schema = StagedFile::new(&schema_path)?;
+    let mut schema = StagedFile::new(&schema_path, arguments.overwrite)?;
     schema.append(pretty(&synthetic.schema())?.as_bytes())?;
-    let staged = StagedFile::new(&arguments.out)?;
+    let staged = StagedFile::new(&arguments.out, arguments.overwrite)?;
     let progress = bar(arguments.rows, "writing", "rows");
     let mut out = BufWriter::with_capacity(1 << 20, staged);
     synthetic.write(&mut out, &|done| progress.set_position(done))?;

@@ -10,15 +10,17 @@ use super::arguments::{
 };
 use super::data::pretty;
 use super::output::{print, warn};
+use super::signals::Interrupts;
+use super::train::identity;
 use crate::data::{CsvFile, Task, draft_schema_with_notes};
-use crate::error::Fallible;
+use crate::error::{Error, Fallible};
 use crate::ledger::Ledger;
 use crate::noise::NoiseSource;
-use crate::train::{Budget, DraftRequest, draft_privately, sha256_hex};
+use crate::train::{Budget, Checkpoint, DraftRequest, StagedFile, draft_from, finish_draft};
 
 const EXAMPLES: &str = "\
 Examples:
-  rhograd inspect wages.csv --epsilon 0.5 > wages.schema.json
+  rhograd inspect wages.csv --epsilon 0.5 --out wages.schema.json
   rhograd inspect wages.csv --rho 0.005 --target wage --task regression --range age=0..120
   rhograd inspect wages.csv --epsilon 1 --categorical zip,job --ignore name --ledger budget.sqlite
   rhograd inspect wages.csv
@@ -92,6 +94,21 @@ pub(super) struct InspectArguments {
     /// Keep no ledger: nothing then adds the cost of the draft to that of models
     #[arg(long, requires = "budget")]
     no_ledger: bool,
+    /// File for the schema [default: standard output]
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// Replace a schema that exists already
+    #[arg(long, requires = "out")]
+    overwrite: bool,
+    /// Keep releases, and the schema until it is published, in FILE; the same command goes on with a draft that was stopped
+    ///
+    /// Nothing is charged again. FILE is deleted when the schema is written; until then it is for the custodian [default:
+    /// NAME.schema.checkpoint beside the ledger; none without one]
+    #[arg(long, value_name = "FILE", requires = "budget")]
+    checkpoint: Option<PathBuf>,
+    /// Keep nothing: whatever stops the draft then loses its budget
+    #[arg(long, requires = "budget", conflicts_with = "checkpoint")]
+    no_checkpoint: bool,
     /// Reproducible noise for trials: the draft is NOT private and says so
     #[arg(long, value_name = "N", requires = "budget")]
     seed: Option<u64>,
@@ -142,6 +159,7 @@ impl InspectArguments {
 }
 
 fn openly(arguments: &InspectArguments) -> Fallible<ExitCode> {
+    let staged = arguments.staged()?;
     let file = CsvFile::open(&arguments.data)?;
     let (schema, notes) = draft_schema_with_notes(&file, &arguments.name(), arguments.target.as_deref())?;
     warn("NOT PRIVATE, custodian-only: this draft shows values of the rows. Replace bounds and values by");
@@ -153,21 +171,39 @@ fn openly(arguments: &InspectArguments) -> Fallible<ExitCode> {
     for note in notes {
         warn(&format!("custodian-only: {note}"));
     }
-    print(&pretty(&schema)?)?;
+    publish(staged, &pretty(&schema)?)?;
     Ok(ExitCode::SUCCESS)
 }
 
 fn privately(arguments: &InspectArguments, budget: Budget) -> Fallible<ExitCode> {
+    let interrupts = Interrupts::listen()?;
+    privately_and_interruptibly(arguments, budget, &interrupts).map_err(|error| interrupts.explain(error))
+}
+
+fn privately_and_interruptibly(
+    arguments: &InspectArguments,
+    budget: Budget,
+    interrupts: &Interrupts,
+) -> Fallible<ExitCode> {
     let request = arguments.request(budget);
     check_ledger_named(&arguments.data, arguments.ledger.is_some() || arguments.no_ledger)?;
-    let file = CsvFile::open(&arguments.data)?;
-    request.check(&file)?;
-    let mut ledger = match arguments.no_ledger {
-        true => Ledger::in_memory()?,
+    let staged = arguments.staged()?;
+    staged.iter().for_each(|staged| interrupts.forget(staged));
+    let checkpoint = arguments.checkpoint()?;
+    checkpoint.about(format!("seed {:?}", arguments.seed));
+    interrupts.follow(&checkpoint);
+    let finished = checkpoint.is_finished();
+    let file = match finished {
+        true => None,
         false => {
-            let beside = || ledger_beside(&arguments.data);
-            open_or_create(&arguments.ledger.clone().unwrap_or_else(beside))?
+            let file = CsvFile::open(&arguments.data)?;
+            request.check(&file)?;
+            Some(file)
         }
+    };
+    let mut ledger = match arguments.ledger_path() {
+        None => Ledger::in_memory()?,
+        Some(path) => open_or_create(&path)?,
     };
     // A seeded draft makes two runs, whose noise must not be the same.
     let mut seeds = arguments.seed.map(|seed| [seed, seed.wrapping_add(1)].into_iter());
@@ -175,22 +211,61 @@ fn privately(arguments: &InspectArguments, budget: Budget) -> Fallible<ExitCode>
         Some(seed) => Ok(NoiseSource::insecure_from_seed(seed)),
         None => NoiseSource::from_os(),
     };
-    let drafted = draft_privately(file, &request, &mut ledger, &mut noise)?;
+    let drafted = match file {
+        None => finish_draft(&checkpoint, &request, &mut ledger)?
+            .ok_or_else(|| Error::numerical("checkpoint", "its schema is gone"))?,
+        Some(file) => {
+            if checkpoint.releases().is_some() {
+                warn("going on with a draft that was stopped; what was charged is not charged again");
+            }
+            draft_from(&checkpoint, &identity(&arguments.data)?, file, &request, &mut ledger, &mut noise)?
+        }
+    };
     for note in &drafted.notes {
         warn(note);
     }
-    let text = pretty(&drafted.schema)?;
-    let digest = sha256_hex(text.as_bytes());
-    // It was paid for: it is shown even where the note fails.
-    let noted = drafted.runs.iter().try_for_each(|run| ledger.complete(run.reservation(), &digest).map(drop));
     match &drafted.schema.released {
         Some(release) => warn(&release.statement),
         None => warn("NOT PRIVATE: the noise came from a fixed seed, and so every model of this schema is marked"),
     }
     warn(&charged(ledger.path()));
-    print(&text)?;
-    noted?;
+    publish(staged, &drafted.text)?;
+    interrupts.published();
+    if let Err(error) = checkpoint.remove() {
+        warn(&format!("the schema is published; {error}"));
+    }
     Ok(ExitCode::SUCCESS)
+}
+
+fn publish(staged: Option<StagedFile>, text: &str) -> Fallible<()> {
+    match staged {
+        None => print(text),
+        Some(mut file) => {
+            file.append(text.as_bytes())?;
+            file.publish()
+        }
+    }
+}
+
+impl InspectArguments {
+    /// The file for the schema, if there is one.
+    fn staged(&self) -> Fallible<Option<StagedFile>> {
+        self.out.as_deref().map(|out| StagedFile::new(out, self.overwrite)).transpose()
+    }
+
+    /// The ledger that the draft is charged to.
+    fn ledger_path(&self) -> Option<PathBuf> {
+        (!self.no_ledger).then(|| self.ledger.clone().unwrap_or_else(|| ledger_beside(&self.data)))
+    }
+
+    /// What a draft has left, if one was stopped.
+    fn checkpoint(&self) -> Fallible<Checkpoint> {
+        let beside = || Some(self.ledger_path()?.with_file_name(format!("{}.schema.checkpoint", stem(&self.data))));
+        match self.checkpoint.clone().or_else(beside).filter(|_| !self.no_checkpoint) {
+            Some(path) => Checkpoint::open(&path),
+            None => Ok(Checkpoint::none()),
+        }
+    }
 }
 
 fn charged(ledger: Option<&Path>) -> String {

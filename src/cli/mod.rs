@@ -21,6 +21,7 @@ mod plot;
 mod predict;
 mod request;
 mod sign;
+mod signals;
 mod statement;
 mod train;
 mod verify;
@@ -29,7 +30,8 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use crate::error::Fallible;
+use crate::error::{Fallible, no_randomness};
+use arguments::set_threads;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -39,7 +41,7 @@ Examples:
   rhograd predict fair.model.json datasets/fair.csv --out predictions.csv
   rhograd account convert --rho 0.5 --delta 1e-6
 
-Exit code: 0 done, 1 refused or a check failed, 2 bad usage or input.";
+Exit code: 0 done, 1 refused or a check failed, 2 bad usage or input, 130 or 143 interrupted.";
 
 /// Differentially private training of convex models, with exact arithmetic and an exact ledger.
 #[derive(Parser)]
@@ -96,7 +98,25 @@ pub fn main() -> ExitCode {
     }
 }
 
+/// Hash tables of the standard library ask the system for a seed once, and panic where there is none: before anything is
+/// charged, and as the refusal that it is.
+fn seed_tables() -> Fallible<()> {
+    let hook = std::panic::take_hook();
+    std::panic::set_hook(Box::new(|_| ()));
+    let seeded = std::panic::catch_unwind(|| drop(std::hash::RandomState::new()));
+    std::panic::set_hook(hook);
+    seeded.map_err(|_| no_randomness(&"not even a seed"))
+}
+
 fn run(command: Command) -> Fallible<ExitCode> {
+    seed_tables()?;
+    match &command {
+        Command::Train(arguments) => set_threads(arguments.threads)?,
+        Command::Audit(arguments) => set_threads(arguments.threads)?,
+        // One of these opens a ledger or a model, and needs no thread but this.
+        Command::Ledger(_) | Command::Statement(_) => {}
+        _ => set_threads(None)?,
+    }
     match command {
         Command::Train(arguments) => train::run(&arguments),
         Command::Check(arguments) => check::run(&arguments),

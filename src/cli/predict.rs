@@ -1,6 +1,6 @@
 //! `predict`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
@@ -22,20 +22,24 @@ pub(super) struct PredictArguments {
     /// Column of the data that is copied before the predictions, such as an identifier; may be given several times
     #[arg(long, value_name = "COLUMN")]
     keep: Vec<String>,
-    /// Output file [default: standard output]
+    /// Output file, readable by its owner only: predictions are as private as the rows; - for standard output [default]
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
+    /// Replace an output file that exists already
+    #[arg(long)]
+    overwrite: bool,
 }
 
 pub(super) fn predict(arguments: &PredictArguments) -> Fallible<ExitCode> {
+    let out = arguments.out.as_deref().filter(|out| *out != Path::new("-"));
     let model = ModelFile::read(&arguments.model)?;
     let file = model.open_data(&arguments.data)?;
     for (what, input) in [("the data", &arguments.data), ("the model", &arguments.model)] {
-        if arguments.out.as_ref().is_some_and(|out| same_file(out, input)) {
+        if out.is_some_and(|out| same_file(out, input)) {
             return Err(Error::parameter("--out", format!("would overwrite {what}"), "name another file"));
         }
     }
-    let staged = arguments.out.as_deref().map(StagedFile::new).transpose()?;
+    let staged = out.map(|out| StagedFile::private(out, arguments.overwrite)).transpose()?;
     let predictions = train::predict_keeping(&model, &file, &arguments.keep)?;
     let text = prediction_page(&model, &predictions, &arguments.keep)?;
     match staged {

@@ -17,7 +17,10 @@ const MOST_CLAIMS: usize = 128;
 #[derive(Debug)]
 struct Run {
     dataset: DatasetId,
-    completed: bool,
+    /// Where the charge stands.
+    charged: Position,
+    /// SHA-256 of what it released, once it is complete.
+    artefact: Option<String>,
     /// Releases that it had made when it last went on after a stop.
     releases: u64,
 }
@@ -29,7 +32,7 @@ pub(super) struct Book {
     accounts: BTreeMap<DatasetId, Account>,
     /// What each name looks like, and the first that does.
     looks: HashMap<String, DatasetId>,
-    runs: HashMap<String, Run>,
+    runs: BTreeMap<String, Run>,
     /// Claims that the accountant has confirmed, as text: each is computed once, however many entries repeat it.
     confirmed: RefCell<HashSet<String>>,
 }
@@ -42,7 +45,7 @@ impl Book {
             head: Position::genesis(),
             accounts: BTreeMap::new(),
             looks: HashMap::new(),
-            runs: HashMap::new(),
+            runs: BTreeMap::new(),
             confirmed,
         }
     }
@@ -69,8 +72,9 @@ impl Book {
             return Err(broken("it does not continue the entry before".into()));
         }
         let cost = self.admit(&record).map_err(|error| broken(error.to_string()))?;
-        self.apply(record, &cost);
-        self.head = Position { sequence: next, hash };
+        let place = Position { sequence: next, hash };
+        self.apply(record, &cost, &place);
+        self.head = place;
         Ok(())
     }
 
@@ -150,7 +154,7 @@ impl Book {
 
     fn admit_resumption(&self, run: &str, releases: u64) -> Fallible<()> {
         match self.runs.get(run) {
-            Some(Run { completed: true, .. }) => {
+            Some(Run { artefact: Some(_), .. }) => {
                 Err(Error::refused("the run has released its result already", "start another run"))
             }
             Some(known) if releases < known.releases => Err(Error::refused(
@@ -167,14 +171,14 @@ impl Book {
             return Err(Error::parameter("artefact hash", "is not a SHA-256", "pass 64 lower-case hexadecimal digits"));
         }
         match self.runs.get(run) {
-            Some(Run { completed: false, .. }) => Ok(()),
+            Some(Run { artefact: None, .. }) => Ok(()),
             Some(_) => Err(Error::refused("the run has released its result already", "reserve again for another run")),
             None => Err(Error::refused("the run is not in this ledger", "reserve and complete in the same ledger")),
         }
     }
 
     /// Enters an admitted record.
-    fn apply(&mut self, record: Record, cost: &Cost) {
+    fn apply(&mut self, record: Record, cost: &Cost, place: &Position) {
         match record {
             Record::Open { dataset, adjacency, cap } => {
                 self.open(dataset, Account::new(adjacency, cap.map(|rho| Cap::Rho { rho })));
@@ -191,16 +195,16 @@ impl Book {
                 if let Some(account) = self.accounts.get_mut(&dataset) {
                     account.charge(cost, private);
                 }
-                self.runs.insert(run, Run { dataset, completed: false, releases: 0 });
+                self.runs.insert(run, Run { dataset, charged: place.clone(), artefact: None, releases: 0 });
             }
             Record::Resume { run, releases } => {
                 if let Some(run) = self.runs.get_mut(&run) {
                     run.releases = releases;
                 }
             }
-            Record::Complete { run, .. } => {
+            Record::Complete { run, artefact_sha256 } => {
                 if let Some(run) = self.runs.get_mut(&run) {
-                    run.completed = true;
+                    run.artefact = Some(artefact_sha256);
                     if let Some(account) = self.accounts.get_mut(&run.dataset) {
                         account.completed += 1;
                     }
@@ -245,6 +249,11 @@ impl Book {
                 "check its name, or open it with `rhograd ledger init`",
             )
         })
+    }
+
+    /// Where a run was charged, and the SHA-256 of what it released if it is complete.
+    pub(super) fn run(&self, run: &str) -> Option<(&Position, Option<&str>)> {
+        self.runs.get(run).map(|run| (&run.charged, run.artefact.as_deref()))
     }
 
     /// The account of one data set.

@@ -193,7 +193,7 @@ fn create(path: &Path) -> Fallible<()> {
     }
     // The draft itself must not be opened but by SQLite: closing it would drop the locks that this process holds through
     // SQLite once it has its name. So another file is locked for it while it is made.
-    let sentinel = partial::create(path, 0o600).map_err(|error| Error::io(path, "create", error))?;
+    let sentinel = partial::create(path).map_err(|error| Error::io(path, "create", error))?;
     remove_abandoned_drafts(folder);
     let draft = TempPath::try_from_path(draft_of(sentinel.path())).map_err(|error| Error::io(path, "create", error))?;
     make_private(&draft).map_err(|error| Error::io(path, "create", error))?;

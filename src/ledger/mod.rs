@@ -62,6 +62,7 @@ mod tests;
 pub use account::DatasetSummary;
 pub use cap::{Asked, CLAIMS_SHARE, Cap, LARGE_DELTA};
 pub use record::{Entry, ExactRho, Position, Record};
+pub(crate) use sqlite::random_name;
 pub use sqlite::{Ledger, VerifyReport};
 
 use crate::privacy::{Rho, Scope};

@@ -13,7 +13,7 @@ use super::cap::{Cap, Cost, exact};
 use super::file::{self, failed};
 use super::place;
 use super::record::{Entry, ExactRho, Position, RawEntry, Record, chain_hash, hex};
-use crate::error::{Error, Fallible};
+use crate::error::{Error, Fallible, no_randomness};
 use crate::privacy::{Charge, DatasetId, Rho, Scope};
 
 /// An open ledger.
@@ -166,9 +166,24 @@ impl Ledger {
         events: &[C],
         private: bool,
     ) -> Fallible<Reservation> {
+        self.reserve_as(&random_name()?, scope, events, private)
+    }
+
+    /// As [`Ledger::reserve`], for a run whose name was drawn and written down before: whoever is stopped in between finds
+    /// the charge by it.
+    ///
+    /// # Errors
+    /// As [`Ledger::reserve`], and where the name is not new.
+    pub(crate) fn reserve_as<C: Clone + Into<Charge>>(
+        &mut self,
+        run: &str,
+        scope: &Scope,
+        events: &[C],
+        private: bool,
+    ) -> Fallible<Reservation> {
         let events: Vec<Charge> = events.iter().cloned().map(Into::into).collect();
         let rho = self.book.cost_of(&events, scope.adjacency)?.rho;
-        let run = random_name()?;
+        let run = run.to_owned();
         self.append(&Record::Reserve {
             dataset: scope.dataset.clone(),
             adjacency: scope.adjacency,
@@ -224,7 +239,50 @@ impl Ledger {
         Ok(Reservation { scope: scope.clone(), rho, run: run.to_owned(), private, position })
     }
 
+    /// Where a run was charged, and the SHA-256 of what it released if it is complete; `None` for a run that this ledger does
+    /// not hold, and for every run of a ledger in memory.
+    ///
+    /// # Errors
+    /// When the ledger cannot be read.
+    pub(crate) fn charge_of(&mut self, run: &str) -> Fallible<Option<(Position, Option<String>)>> {
+        self.refresh()?;
+        let held = self.book.run(run).filter(|_| self.durable);
+        Ok(held.map(|(charged, artefact)| (charged.clone(), artefact.map(String::from))))
+    }
+
+    /// What the run that was charged by the entry with this number costs, rounded upward.
+    ///
+    /// # Errors
+    /// When the ledger cannot be read.
+    pub(crate) fn cost_of_run(&mut self, sequence: u64) -> Fallible<Option<f64>> {
+        Ok(self.entry(sequence)?.and_then(|entry| match entry.record {
+            Record::Reserve { rho, .. } => Some(rho.rho().upper()),
+            _ => None,
+        }))
+    }
+
+    /// Notes that a run has released the file with this SHA-256, unless that is noted already.
+    ///
+    /// # Privacy
+    /// One charge pays for one result: where another one is noted, this one may not be shown.
+    ///
+    /// # Errors
+    /// When the run is unknown or has released something else, or the entry cannot be written.
+    pub(crate) fn settle(&mut self, run: &str, artefact_sha256: &str) -> Fallible<()> {
+        self.refresh()?;
+        match self.book.run(run) {
+            Some((_, Some(noted))) if noted == artefact_sha256 => Ok(()),
+            Some((_, Some(_))) => Err(Error::refused(
+                "the run has released another result already",
+                "use that one: a charge pays for one result, and this one stays unseen",
+            )),
+            _ => self.append(&Record::Complete { run: run.to_owned(), artefact_sha256: artefact_sha256.to_owned() }),
+        }
+    }
+
     /// Notes that a run has released the file with this SHA-256 (64 lower-case hexadecimal digits).
+    ///
+    /// [`crate::train::train`] does so for every run that it makes.
     ///
     /// # Errors
     /// When the run is unknown or complete already, or the entry cannot be written.
@@ -425,11 +483,9 @@ fn insert(connection: &Connection, head: &Position, body: &str) -> rusqlite::Res
 }
 
 /// 128 bits from the operating system: unlike a counter, two copies of a ledger never give the same name.
-fn random_name() -> Fallible<String> {
+pub(crate) fn random_name() -> Fallible<String> {
     let mut bytes = [0; 16];
-    rand::rngs::OsRng
-        .try_fill_bytes(&mut bytes)
-        .map_err(|error| Error::numerical("run name", format!("the system gave no randomness: {error}")))?;
+    rand::rngs::OsRng.try_fill_bytes(&mut bytes).map_err(|error| no_randomness(&error))?;
     Ok(hex(&bytes))
 }
 

@@ -9,7 +9,7 @@ use rand_chacha::ChaCha20Rng;
 use zeroize::Zeroizing;
 
 use super::bits::BitSource;
-use crate::error::{Error, Fallible};
+use crate::error::{Fallible, no_randomness};
 
 /// The secret of one run, from which all noise of that run is drawn.
 ///
@@ -56,12 +56,7 @@ impl NoiseSource {
     /// The part of [`from_os`](Self::from_os) that can be fed a failing source.
     pub(super) fn from_entropy<R: TryRngCore>(entropy: &mut R) -> Fallible<Self> {
         let mut key = Box::new(Zeroizing::new([0; 32]));
-        entropy.try_fill_bytes(key.as_mut_slice()).map_err(|why| {
-            Error::refused(
-                format!("the operating system gave no randomness ({why})"),
-                "run where the system random generator works; there is no fallback",
-            )
-        })?;
+        entropy.try_fill_bytes(key.as_mut_slice()).map_err(|why| no_randomness(&why))?;
         Ok(NoiseSource {
             key,
             secure: true,

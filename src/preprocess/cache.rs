@@ -27,9 +27,6 @@ use crate::partial::{self, folder_of};
 /// To be raised whenever any line is encoded differently than before.
 const RULES: u32 = 2;
 
-/// Permissions of a file of private rows.
-const FOR_THE_OWNER: u32 = 0o600;
-
 /// How long clocks of file systems may stand still, in nanoseconds: with fractions of seconds, and without.
 const CLOCK_STEPS: (i128, i128) = (100_000_000, 2_000_000_000);
 
@@ -200,7 +197,7 @@ impl RowCache {
 
     /// A new cache beside the old one.
     fn writer(&self, shape: &Shape, segment_bytes: usize) -> Fallible<SegmentWriter<BufWriter<NamedTempFile>>> {
-        let temporary = partial::create(&self.path, FOR_THE_OWNER).map_err(|e| self.failed(&e))?;
+        let temporary = partial::create(&self.path).map_err(|e| self.failed(&e))?;
         let out = BufWriter::with_capacity(WRITE_BYTES, temporary);
         SegmentWriter::sized(out, &self.path, shape, FULL_SCALE, segment_bytes)
     }

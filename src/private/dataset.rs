@@ -61,6 +61,15 @@ impl PrivateDataset {
         self.rows.whole()
     }
 
+    /// What tells these rows from others, where they are in memory or with workers.
+    ///
+    /// # Privacy
+    /// A function of the rows, for the custodian alone: it names the rows that a stopped run was about, in a file as private as
+    /// they are.
+    pub(crate) fn digest(&self) -> Option<String> {
+        self.rows.digest()
+    }
+
     /// The same rows once more, behind the same gate, for a run that is repeated.
     ///
     /// # Privacy

@@ -54,6 +54,7 @@ pub use holdout::HoldOut;
 pub use journal::{Keep, Stopped};
 pub use minimise::{Curvature, LOG2_REGULARISATION, MOST_SOLVED, Minimisation, Perturbation};
 pub use one_pass::PassPlan;
+pub(crate) use paid::pay_as;
 pub use paid::{Paid, pay, resume};
 pub use permit::{ObjectivePermit, Permit, Released, SampledPermit};
 pub(crate) use phases::order_of;

@@ -31,6 +31,22 @@ pub fn pay<C: Clone + Into<Charge>>(
     Ok(Paid::new(reservation, noise, left, Journal::default()))
 }
 
+/// As [`pay`], for a run whose name was drawn and written down before.
+///
+/// # Errors
+/// As [`pay`], and where the name is not new.
+pub(crate) fn pay_as(
+    ledger: &mut Ledger,
+    scope: &Scope,
+    plan: &[Charge],
+    noise: NoiseSource,
+    run: &str,
+) -> Fallible<Paid> {
+    plan.iter().try_for_each(Charge::check)?;
+    let reservation = ledger.reserve_as(run, scope, plan, noise.is_secure())?;
+    Ok(Paid::new(reservation, noise, plan.iter().cloned().collect(), Journal::default()))
+}
+
 /// Goes on with a run that was charged and stopped: the releases that it had made are read from where they were kept, and
 /// the others are made with the given noise.
 ///

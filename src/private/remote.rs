@@ -208,6 +208,11 @@ impl RemoteRows {
         self.parts.values().map(|part| part.rows).sum()
     }
 
+    /// What tells all parts from others.
+    pub(super) fn digest(&self) -> String {
+        self.parts.values().map(|part| format!("{} {} {:016x};", part.number, part.rows, part.digest)).collect()
+    }
+
     /// The same rows, re-encoded wherever they are.
     pub(super) fn recoded(mut self, map: &Standardiser) -> Self {
         self.unit = map.encoded_unit();

@@ -6,6 +6,7 @@
 use std::ops::AddAssign;
 
 use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::pass::{FeatureGradient, Pass};
 use super::remote::RemoteRows;
@@ -66,6 +67,15 @@ impl Store {
         }
     }
 
+    /// What tells the rows from others; `None` for rows in a file, which are told by that.
+    pub(super) fn digest(&self) -> Option<String> {
+        match self {
+            Store::Whole(rows) => Some(digest_of(rows)),
+            Store::Streamed(_) => None,
+            Store::Remote(rows) => Some(rows.digest()),
+        }
+    }
+
     /// The rows, where a query needs all of them at hand.
     ///
     /// # Errors
@@ -101,6 +111,14 @@ impl Store {
             Store::Remote(rows) => Store::Remote(rows.recoded(map)),
         })
     }
+}
+
+/// Of all values, and how many rows they are of.
+fn digest_of(rows: &Rows) -> String {
+    let bytes = rows.tile_bytes(0..rows.tile_count());
+    let present: &[u8] = bytemuck::cast_slice(&bytes.present);
+    let sum = bytes.parts.into_iter().chain([present]).fold(0, |seed, part| xxh3_64_with_seed(part, seed));
+    format!("{} rows {sum:016x}", rows.len())
 }
 
 /// Adds up the vectors that `partial` makes of the parts; all have the same length.

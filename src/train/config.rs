@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::kind::ModelKind;
 use super::statement::states_its_cost;
 use super::tune::Candidate;
+use crate::accounting::Conversion;
 use crate::data::Schema;
 use crate::error::{Error, Fallible};
 use crate::ledger::LARGE_DELTA;
@@ -30,6 +31,21 @@ pub enum Budget {
 }
 
 impl Budget {
+    /// For people: the epsilon that it allows, and at which delta where that is known yet.
+    pub(super) fn in_words(&self) -> String {
+        let (Budget::Epsilon(_, delta) | Budget::Rho(_, delta)) = self;
+        let epsilon = match (self, delta) {
+            (Budget::Epsilon(epsilon, _), _) => Some(epsilon.value()),
+            (Budget::Rho(rho, _), Some(delta)) => {
+                Conversion::Optimal.epsilon(rho.upper(), *delta).ok().map(|epsilon| epsilon.value())
+            }
+            (Budget::Rho(..), None) => None,
+        };
+        let epsilon = epsilon.map(|epsilon| format!("epsilon at most {epsilon}"));
+        let delta = delta.map_or_else(|| "delta by rule".into(), |delta| format!("delta {}", delta.value()));
+        epsilon.into_iter().chain([delta]).collect::<Vec<_>>().join(", ")
+    }
+
     /// Refuses budgets that allow nothing or protect nothing.
     pub(super) fn check(&self) -> Fallible<()> {
         match self {

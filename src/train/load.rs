@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use super::config::{Algorithm, TrainConfig};
+use super::files::sha256_hex;
 use super::findings::{Finding, findings};
 use super::plan::{Plan, Planner};
 use crate::data::{CsvFile, Schema, Table};
@@ -17,6 +18,8 @@ pub struct Loaded {
     pub(super) schema: Schema,
     pub(super) dataset: PrivateDataset,
     pub(super) plan: Plan,
+    /// Digest of what was asked for.
+    pub(super) request: String,
     /// What the custodian may know about the load; custodian-only.
     pub report: LoadReport,
     /// What the cache did, where one was asked for; custodian-only.
@@ -36,6 +39,16 @@ impl Loaded {
     /// What the load found, worst first; custodian-only. `place` as in [`findings`].
     pub fn findings(&self, place: &str) -> Vec<Finding> {
         findings(&self.schema, &self.report, place)
+    }
+
+    /// What tells the rows from others, where they are in memory or with workers; custodian-only.
+    pub fn rows_digest(&self) -> Option<String> {
+        self.dataset.digest()
+    }
+
+    /// Digest of what was asked for, by which the checkpoint of a run can be named.
+    pub fn request_digest(&self) -> &str {
+        &self.request
     }
 }
 
@@ -259,6 +272,11 @@ fn refuse_early(config: &TrainConfig, schema: &Schema, plan: &MakePlan<'_>) -> F
     if config.adjacency.row_count_is_public() { Ok(()) } else { plan(schema, None).map(drop) }
 }
 
+/// What is public about a request: the same for the same flags and the same schema, whatever version reads them.
+pub(super) fn request_digest(config: &TrainConfig, schema: &Schema) -> String {
+    sha256_hex(format!("{} {config:?}", schema.fingerprint()).as_bytes())
+}
+
 /// Puts encoded rows behind the gate and plans the run.
 fn planned(
     config: &TrainConfig,
@@ -271,5 +289,15 @@ fn planned(
     let scope = Scope { dataset: DatasetId::new(schema.name.clone())?, adjacency: config.adjacency };
     let dataset = PrivateDataset::new(rows, scope);
     let plan = plan(&schema, dataset.public_len())?;
-    Ok(Loaded { schema, dataset, plan, report, cache, streamed, load_seconds: started.elapsed().as_secs_f64() })
+    let request = request_digest(config, &schema);
+    Ok(Loaded {
+        schema,
+        dataset,
+        plan,
+        request,
+        report,
+        cache,
+        streamed,
+        load_seconds: started.elapsed().as_secs_f64(),
+    })
 }

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::model::ModelFile;
 use super::statement::{Facts, ReleaseFacts};
 use crate::accounting::Conversion;
 use crate::accounting::claim::Running;
@@ -122,6 +123,20 @@ pub(super) fn replay(facts: &Facts, mut line: impl FnMut(&str)) -> Fallible<()> 
         }
     }
     Ok(())
+}
+
+/// Writes the log of a model, which follows from its statement to the byte.
+///
+/// # Errors
+/// When the statement is malformed, or `line` fails.
+pub fn write_log(model: &ModelFile, line: &mut dyn FnMut(&str) -> Fallible<()>) -> Fallible<()> {
+    let mut written = Ok(());
+    replay(&model.statement.facts, |text| {
+        if written.is_ok() {
+            written = line(text);
+        }
+    })?;
+    written
 }
 
 #[cfg(test)]

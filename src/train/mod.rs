@@ -27,24 +27,24 @@ mod tune;
 mod verify;
 
 pub use check::{DataCheck, Outlook, check, check_table};
-pub use checkpoint::Checkpoint;
+pub use checkpoint::{ChargedRun, Checkpoint, Notice};
 pub use config::{Algorithm, Budget, TrainConfig, default_delta, is_large};
-pub use draft::{DraftRequest, Drafted, draft_privately};
+pub use draft::{DraftRequest, Drafted, draft_from, draft_privately, finish_draft};
 pub use effects::{Effect, effects};
 pub use evaluate::{LabelsMet, Metrics, Own, evaluate, labels_met};
-pub use files::{StagedFile, sha256_hex};
+pub use files::{StagedFile, check_destination, publish_pair, sha256_hex, sha256_of_file};
 pub use findings::{Finding, MOSTLY, findings, summary};
 pub use kind::ModelKind;
 pub use load::{
     Loaded, check_request, load, load_cached, load_encoded, load_remote, load_table, load_with, load_within,
 };
-pub use log::LogEntry;
+pub use log::{LogEntry, write_log};
 pub use model::{Coefficient, Feature, LARGEST_MODEL, ModelFile, Target};
 pub use plan::{Plan, Planner};
 pub use predict::{Predictions, predict, predict_keeping};
 pub use predict_table::predict_table;
 pub use rehearse::Rehearsal;
-pub use run::{Trained, train, train_from};
+pub use run::{Trained, finish, train, train_from};
 pub use sign::{PublicKey, SecretKey, Signature, SignedLedger};
 pub use statement::{Facts, Guarantee, LedgerFacts, MOST_COSTLY, ReleaseFacts, Statement, Tuning};
 pub use tune::{Candidate, DEFAULT_GRID};

@@ -108,6 +108,16 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// What the run may cost, for people.
+    pub(super) fn in_words(&self) -> String {
+        let delta = Some(self.delta);
+        let budget = match self.epsilon {
+            Some(epsilon) => Budget::Epsilon(epsilon, delta),
+            None => Budget::Rho(self.rho.clone(), delta),
+        };
+        budget.in_words()
+    }
+
     /// Plans a run; `public_len` is the number of rows where the adjacency makes it public.
     ///
     /// # Errors

@@ -1,25 +1,30 @@
 //! Training: the charge, the releases, the model.
 
+use std::path::Path;
 use std::time::Instant;
 
-use super::checkpoint::Checkpoint;
-use super::files::RunningDigest;
-use super::load::Loaded;
+use super::checkpoint::{Asked, Checkpoint};
+use super::config::TrainConfig;
+use super::files::{RunningDigest, sha256_hex};
+use super::load::{Loaded, request_digest};
 use super::log::{LogEntry, LogWriter};
 use super::model::ModelFile;
 use super::rehearse::{self, Releases};
 use super::statement::{Facts, LedgerFacts, Statement};
+use crate::data::Schema;
 use crate::error::Fallible;
 use crate::ledger::{ExactRho, Ledger};
 use crate::noise::NoiseSource;
 use crate::optim::Progress;
-use crate::private::{Paid, pay};
+use crate::private::Paid;
 
 /// The result of a run.
 pub struct Trained {
     /// The released model with its statement.
     pub model: ModelFile,
-    /// Seconds from the charge to the last release; custodian-only.
+    /// The model file, byte for byte as the ledger noted it.
+    pub text: String,
+    /// Seconds from the charge to the last release; custodian-only, and zero where only the publication was left.
     pub train_seconds: f64,
     /// Seconds of one gradient step; custodian-only.
     pub seconds_per_step: f64,
@@ -27,13 +32,22 @@ pub struct Trained {
     pub rows_per_second: f64,
 }
 
-/// Charges the plan, makes its releases and builds the model.
+impl Trained {
+    /// The result of a run that was finished before.
+    fn kept(text: String) -> Fallible<Self> {
+        let model = ModelFile::parse(&text, Path::new("the result in the checkpoint"))?;
+        Ok(Trained { model, text, train_seconds: 0.0, seconds_per_step: 0.0, rows_per_second: 0.0 })
+    }
+}
+
+/// Charges the plan, makes its releases, builds the model and notes it in the ledger.
 ///
-/// `observe` gets each line of the log as its release is made; it sees released values only.
+/// `observe` gets each line of the log as its release is made; it sees released values only. [`super::write_log`] makes the
+/// same log of the model. Nothing is kept: a run that is stopped is lost with its budget, see [`train_from`].
 ///
 /// # Privacy
 /// The whole cost is durable in the ledger before the first noise is drawn. Whatever fails afterwards,
-/// nothing is refunded.
+/// nothing is refunded, and no model is returned that the ledger has not noted.
 ///
 /// # Errors
 /// When the ledger refuses, it holds the release of the schema under another data set's name, the observer fails, or
@@ -44,21 +58,27 @@ pub fn train(
     noise: NoiseSource,
     observe: &mut dyn FnMut(&LogEntry) -> Fallible<()>,
 ) -> Fallible<(Trained, Paid)> {
-    let secret_noise = noise.is_secure();
+    let (checkpoint, secret_noise) = (Checkpoint::none(), noise.is_secure());
     loaded.counts_schema(ledger)?;
-    let paid = pay(ledger, &loaded.plan.scope, &loaded.plan.charges(), noise)?;
-    follow(loaded, paid, secret_noise, ledger, observe)
+    let (charges, budget) = (loaded.plan.charges(), loaded.plan.in_words());
+    let paid = checkpoint.pay(0, &asked(&loaded, "", secret_noise, &budget), &charges, ledger, noise)?;
+    let (trained, paid) = follow(loaded, paid, secret_noise, ledger, observe)?;
+    checkpoint.complete(&trained.text, &[&paid], &budget, ledger)?;
+    Ok((trained, paid))
 }
 
-/// As [`train`], keeping each release in a file, or going on with a run that was stopped and has left one.
+/// As [`train`], keeping each release and the result in a file, or going on with a run that was stopped and has left one.
 ///
-/// `data` names what must be the same when a run goes on; the plan and the schema are compared anyway.
+/// `data` names what must be the same when a run goes on; the plan and the schema are compared anyway. Where the result is
+/// there already, nothing is drawn. The file stays until [`Checkpoint::remove`] is called, after the model is published.
 ///
 /// # Privacy
-/// A run is charged once, and each of its releases is part of one result at most; see [`crate::ledger::Ledger::resume`].
+/// A run is charged once, and each of its releases is part of one result at most: none is returned before the ledger has
+/// noted it, and from then on it is the only one. See [`crate::ledger::Ledger::resume`].
 ///
 /// # Errors
-/// As [`train`], and when the checkpoint belongs to another request or cannot be written.
+/// As [`train`], and when the checkpoint belongs to another request or cannot be written. The file then stays, and the same
+/// call goes on.
 pub fn train_from(
     checkpoint: Checkpoint,
     data: &str,
@@ -66,12 +86,57 @@ pub fn train_from(
     ledger: &mut Ledger,
     noise: NoiseSource,
     observe: &mut dyn FnMut(&LogEntry) -> Fallible<()>,
-) -> Fallible<(Trained, Paid)> {
+) -> Fallible<Trained> {
     let secret_noise = noise.is_secure();
     loaded.counts_schema(ledger)?;
-    let about = format!("{} {data}", loaded.schema.fingerprint());
-    let paid = checkpoint.pay(&loaded.plan, &about, ledger, noise)?;
-    follow(loaded, paid, secret_noise, ledger, observe)
+    let (charges, budget) = (loaded.plan.charges(), loaded.plan.in_words());
+    let asked = asked(&loaded, data, secret_noise, &budget);
+    if let Some(text) = checkpoint.finished(&asked.request, Some(&asked.work), &budget, ledger)? {
+        return Trained::kept(text);
+    }
+    let paid = checkpoint.pay(0, &asked, &charges, ledger, noise)?;
+    let (trained, paid) = follow(loaded, paid, secret_noise, ledger, observe)?;
+    checkpoint.complete(&trained.text, &[&paid], &budget, ledger)?;
+    Ok(trained)
+}
+
+/// The result of a run of which only the publication is left, without its rows; `None` where something is still to be drawn.
+///
+/// # Privacy
+/// The ledger notes the result, unless it has, before it is returned.
+///
+/// # Errors
+/// When the run was asked for something else, the ledger holds no charge for it or another result, or cannot be written.
+pub fn finish(
+    checkpoint: &Checkpoint,
+    config: &TrainConfig,
+    schema: &Schema,
+    secret_noise: bool,
+    ledger: &mut Ledger,
+) -> Fallible<Option<Trained>> {
+    let request = request(&request_digest(config, schema), secret_noise);
+    let budget = config.budget.in_words();
+    checkpoint.finished(&request, None, &budget, ledger)?.map(Trained::kept).transpose()
+}
+
+fn request(digest: &str, secret_noise: bool) -> String {
+    sha256_hex(format!("{digest} {secret_noise}").as_bytes())
+}
+
+/// What a checkpoint has to know of a run.
+fn asked<'a>(loaded: &'a Loaded, data: &str, secret_noise: bool, budget: &str) -> Asked<'a> {
+    let Loaded { schema, plan, .. } = loaded;
+    let version = env!("CARGO_PKG_VERSION");
+    // In the words of the first format, whose files go on.
+    let work = format!("rhograd-checkpoint-1 {version} {secret_noise} {} {data} {plan:?}", schema.fingerprint());
+    Asked {
+        request: request(&loaded.request, secret_noise),
+        work: sha256_hex(work.as_bytes()),
+        budget: budget.to_owned(),
+        scope: &plan.scope,
+        // Which rows are held out is secret and drawn from the key of the run.
+        keeps: plan.holdout.is_none(),
+    }
 }
 
 /// Makes the releases of a paid plan and builds the model.
@@ -105,8 +170,10 @@ fn follow(
     let statement = Statement::new(facts)?;
     let model = ModelFile::new(&plan, &schema, map.as_ref(), &fitted, evaluation, statement, log.digest.finish())?;
     let seconds_per_step = step_seconds.max(1e-9) / plan.steps().max(1) as f64;
+    let text = model.to_json();
     let trained = Trained {
         model,
+        text,
         train_seconds: started.elapsed().as_secs_f64(),
         seconds_per_step,
         rows_per_second: rows / seconds_per_step,

@@ -23,7 +23,7 @@ fn every_algorithm_trains_and_its_statement_log_and_charge_verify() {
             for relation in relations {
                 let folder = Folder::with(data);
                 let flags = format!("--algorithm {name} --adjacency {relation}");
-                folder.succeed(&format!("train {data}.csv --epsilon 1 {flags} --out m.json --log m.jsonl"));
+                folder.succeed(&format!("train {data}.csv --overwrite --epsilon 1 {flags} --out m.json --log m.jsonl"));
                 let verified = folder.succeed(&format!("verify m.json --log m.jsonl --ledger {data}.ledger.sqlite"));
                 assert!(verified.stdout.ends_with("\nverified\n"), "{verified:?}");
                 let stated = folder.json("m.json")["statement"].clone();
@@ -43,7 +43,7 @@ fn passes_of_public_size_are_refused_where_rows_come_and_go() {
     let folder = Folder::with("fair");
     let before = folder.contents();
     for name in ["localization", "one-pass"] {
-        let refused = folder.run(&format!("train fair.csv --epsilon 1 --algorithm {name}"));
+        let refused = folder.run(&format!("train fair.csv --overwrite --epsilon 1 --algorithm {name}"));
         assert_eq!(refused.code, Some(2), "{refused:?}");
         assert!(refused.stderr.contains("--adjacency replace-one"), "{refused:?}");
     }
@@ -53,8 +53,7 @@ fn passes_of_public_size_are_refused_where_rows_come_and_go() {
 #[test]
 fn a_pass_whose_iterates_stay_secret_says_so_and_releases_one_value() {
     let folder = Folder::with("fair");
-    let train =
-        "train fair.csv --epsilon 1 --algorithm one-pass --adjacency replace-one --steps 40 --out m.json --log m.jsonl";
+    let train = "train fair.csv --overwrite --epsilon 1 --algorithm one-pass --adjacency replace-one --steps 40 --out m.json --log m.jsonl";
     folder.succeed(train);
     let stated = folder.json("m.json")["statement"].clone();
     assert!(stated["mechanism"]["sampling"].as_str().unwrap().contains("40 disjoint batches"), "{stated}");
@@ -77,9 +76,14 @@ fn a_pass_whose_iterates_stay_secret_says_so_and_releases_one_value() {
 #[test]
 fn one_pass_says_so() {
     let folder = Folder::with("fair");
-    folder.succeed("train fair.csv --epsilon 1 --algorithm dp-ftrl --steps 16 --out m.json");
+    folder.succeed("train fair.csv --overwrite --epsilon 1 --algorithm dp-ftrl --steps 16 --out m.json");
     let stated = folder.json("m.json")["statement"].clone();
     assert!(stated["mechanism"]["sampling"].as_str().unwrap().contains("16 batches"), "{stated}");
     assert_eq!(stated["mechanism"]["steps"], 16);
-    assert!(folder.run("train fair.csv --epsilon 1 --algorithm dp-ftrl --steps 99999").stderr.contains("--steps"));
+    assert!(
+        folder
+            .run("train fair.csv --overwrite --epsilon 1 --algorithm dp-ftrl --steps 99999")
+            .stderr
+            .contains("--steps")
+    );
 }

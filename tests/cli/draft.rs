@@ -24,7 +24,7 @@ fn a_private_draft_trains_a_private_model_and_costs_add_up() {
     assert!(drafted > 0.0 && drafted <= number(&schema, "/released/rho"));
 
     folder.write("a.schema.json", &draft.stdout);
-    let trained = folder.succeed("train a.csv --epsilon 1");
+    let trained = folder.succeed("train a.csv --overwrite --epsilon 1");
     assert!(!trained.stderr.contains("warning"), "{trained:?}");
     let model = folder.json("a.model.json");
     assert_eq!(model["statement"]["dp"], true);
@@ -47,18 +47,18 @@ fn a_released_schema_is_held_to_its_ledger_and_its_relation() {
     let folder = with_rows("");
     let draft = folder.succeed("inspect a.csv --rho 0.05 --task classification --ignore note");
     folder.write("a.schema.json", &draft.stdout);
-    let refused = folder.run("train a.csv --epsilon 1 --adjacency replace-one");
+    let refused = folder.run("train a.csv --overwrite --epsilon 1 --adjacency replace-one");
     assert_eq!(refused.code, Some(2));
     assert!(refused.stderr.contains("--adjacency") && refused.stderr.contains("add-remove"), "{refused:?}");
     // Another ledger does not know of the draft.
-    let elsewhere = folder.succeed("train a.csv --epsilon 1 --ledger other.sqlite");
+    let elsewhere = folder.succeed("train a.csv --overwrite --epsilon 1 --ledger other.sqlite");
     assert!(elsewhere.stderr.contains("not in this ledger"), "{elsewhere:?}");
     assert_eq!(folder.run("verify a.model.json --ledger other.sqlite").code, Some(1));
     assert_eq!(folder.run("verify a.model.json").code, Some(0));
     // Under another name its cost would be counted on another account.
     let name = draft.json()["name"].to_string();
     folder.write("a.schema.json", draft.stdout.replacen(&format!("\"name\": {name}"), "\"name\": \"renamed\"", 1));
-    let renamed = folder.run("train a.csv --epsilon 1");
+    let renamed = folder.run("train a.csv --overwrite --epsilon 1");
     assert_eq!(renamed.code, Some(1), "{renamed:?}");
     assert!(renamed.stderr.contains(&name) && renamed.stderr.contains("one account"), "{renamed:?}");
     folder.write("a.schema.json", &draft.stdout);
@@ -66,20 +66,20 @@ fn a_released_schema_is_held_to_its_ledger_and_its_relation() {
     let schema = draft.json();
     let rho = schema["released"]["rho"].as_str().unwrap();
     folder.edit("a.schema.json", "This schema is", "This schema is harmless and");
-    assert_eq!(folder.run("train a.csv --epsilon 1").code, Some(2));
+    assert_eq!(folder.run("train a.csv --overwrite --epsilon 1").code, Some(2));
     let epsilon = format!("\"epsilon\": \"{}\"", schema["released"]["epsilon"].as_str().unwrap());
     let said = schema["released"]["epsilon"].as_str().unwrap();
     folder.write(
         "a.schema.json",
         draft.stdout.replace(&epsilon, "\"epsilon\": \"0.001\"").replace(&format!("({said},"), "(0.001,"),
     );
-    let small = folder.run("train a.csv --epsilon 1");
+    let small = folder.run("train a.csv --overwrite --epsilon 1");
     assert!(small.code == Some(2) && small.stderr.contains("smaller epsilon"), "{small:?}");
     folder.write("a.schema.json", draft.stdout.replace(rho, "0.001"));
-    folder.succeed("train a.csv --epsilon 1");
+    folder.succeed("train a.csv --overwrite --epsilon 1");
     assert_eq!(folder.run("verify a.model.json --ledger a.ledger.sqlite").code, Some(1));
     folder.edit("a.schema.json", "\"rho\": \"0.001\"", "\"rho\": \"none\"");
-    assert_eq!(folder.run("train a.csv --epsilon 1").code, Some(2));
+    assert_eq!(folder.run("train a.csv --overwrite --epsilon 1").code, Some(2));
 }
 
 #[test]
@@ -111,7 +111,7 @@ fn seeds_and_flags_of_a_draft() {
     assert_eq!(seeded.json()["draft"], true);
     assert!(seeded.stderr.contains("NOT PRIVATE") && seeded.json()["released"].get("ledger").is_none());
     folder.write("a.schema.json", &seeded.stdout);
-    assert!(folder.succeed("train a.csv --epsilon 1 --no-ledger").stdout.contains("NOT PRIVATE"));
+    assert!(folder.succeed("train a.csv --overwrite --epsilon 1 --no-ledger").stdout.contains("NOT PRIVATE"));
     let ranged = "inspect a.csv --epsilon 1 --range z=-1..1 --target z --ignore note --with-rows --no-ledger";
     let ranged = folder.succeed(ranged).json();
     assert_eq!(ranged["task"], "regression");

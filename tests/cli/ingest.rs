@@ -4,7 +4,7 @@ use std::io::Write;
 
 use super::support::{Folder, HEADER, SCHEMA, rows};
 
-const TRAIN: &str = "--schema trial.schema.json --epsilon 1 --steps 3 --no-ledger --seed 5 --out m.json";
+const TRAIN: &str = "--schema trial.schema.json --epsilon 1 --steps 3 --no-ledger --seed 5 --out m.json --overwrite";
 
 fn folder() -> Folder {
     let folder = Folder::new();

@@ -48,7 +48,7 @@ fn runs_add_up_and_what_is_left_shrinks() {
     let folder = Folder::with("fair");
     folder.succeed("ledger init fair.ledger.sqlite fair --rho 1");
     for run in 1..=3u64 {
-        folder.succeed("train fair.csv --rho 0.1 --steps 5");
+        folder.succeed("train fair.csv --overwrite --rho 0.1 --steps 5");
         let spending = folder.spending("fair.ledger.sqlite");
         let spent = number(&spending, "/spent_rho");
         assert_eq!((&spending["runs"], &spending["completed"]), (&run.into(), &run.into()));
@@ -63,21 +63,21 @@ fn runs_add_up_and_what_is_left_shrinks() {
 fn a_run_over_the_cap_is_refused_names_what_is_left_and_changes_nothing() {
     let folder = Folder::with("fair");
     folder.succeed("ledger init fair.ledger.sqlite fair --rho 0.15");
-    folder.succeed("train fair.csv --rho 0.1 --steps 5 --out first.json");
+    folder.succeed("train fair.csv --overwrite --rho 0.1 --steps 5 --out first.json");
     let before = folder.contents();
-    let outcome = folder.run("train fair.csv --rho 0.1 --steps 5");
+    let outcome = folder.run("train fair.csv --overwrite --rho 0.1 --steps 5");
     assert_eq!((outcome.code, outcome.stdout.as_str()), (Some(1), ""), "{outcome:?}");
     assert!(outcome.stderr.contains("rho 0.05") && outcome.stderr.contains("left of its cap 0.15"), "{outcome:?}");
     assert!(folder.contents() == before, "no model, no entry: {:?}", folder.names());
-    folder.succeed("train fair.csv --rho 0.05 --steps 5");
-    assert_eq!(folder.run("train fair.csv --rho 0.05 --steps 5").code, Some(1));
+    folder.succeed("train fair.csv --overwrite --rho 0.05 --steps 5");
+    assert_eq!(folder.run("train fair.csv --overwrite --rho 0.05 --steps 5").code, Some(1));
 }
 
 #[test]
 fn a_seeded_run_does_not_slip_past_the_cap() {
     let folder = Folder::with("fair");
     folder.succeed("ledger init fair.ledger.sqlite fair --rho 0.05");
-    let outcome = folder.run("train fair.csv --rho 0.1 --seed 1");
+    let outcome = folder.run("train fair.csv --overwrite --rho 0.1 --seed 1");
     assert_eq!(outcome.code, Some(1), "{outcome:?}");
     assert!(!folder.names().contains(&"fair.model.json".into()));
 }
@@ -85,7 +85,7 @@ fn a_seeded_run_does_not_slip_past_the_cap() {
 #[test]
 fn an_edited_ledger_is_refused_by_every_command() {
     let folder = Folder::with("fair");
-    folder.succeed("train fair.csv --epsilon 1 --steps 5");
+    folder.succeed("train fair.csv --overwrite --epsilon 1 --steps 5");
     let whole = folder.bytes("fair.ledger.sqlite");
     let at = whole.windows(6).position(|window| window == b"\"fair\"").expect("the name of the data set");
     let mut edited = whole;
@@ -95,7 +95,7 @@ fn an_edited_ledger_is_refused_by_every_command() {
         "ledger verify fair.ledger.sqlite",
         "ledger show fair.ledger.sqlite",
         "ledger cap fair.ledger.sqlite fair --rho 9",
-        "train fair.csv --epsilon 1 --out new.json",
+        "train fair.csv --overwrite --epsilon 1 --out new.json",
         "verify fair.model.json --ledger fair.ledger.sqlite",
     ] {
         let outcome = folder.run(arguments);

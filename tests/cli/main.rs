@@ -9,6 +9,7 @@ mod calibrate;
 mod check;
 mod curves;
 mod draft;
+mod files;
 mod ingest;
 mod ledger;
 mod models;

@@ -6,7 +6,7 @@ use super::support::Folder;
 
 /// Trains in a folder, checks that the statement verifies against ledger and log, and returns the model.
 fn trained(folder: &Folder, name: &str, arguments: &str) -> Value {
-    folder.succeed(&format!("train {name}.csv --epsilon 2 --out m.model.json {arguments}"));
+    folder.succeed(&format!("train {name}.csv --overwrite --epsilon 2 --out m.model.json {arguments}"));
     let verified = folder.succeed(&format!("verify m.model.json --log m.log.jsonl --ledger {name}.ledger.sqlite"));
     assert!(verified.stdout.ends_with("\nverified\n"), "{verified:?}");
     folder.json("m.model.json")
@@ -98,7 +98,7 @@ fn a_row_with_an_undeclared_label_contributes_nothing() {
     let folder = Folder::new();
     folder.succeed("generate multinomial --rows 50 --features 1 --out a.csv");
     folder.edit("a.csv", ",a\n", ",z\n");
-    let outcome = folder.succeed("train a.csv --epsilon 1");
+    let outcome = folder.succeed("train a.csv --overwrite --epsilon 1");
     assert!(outcome.stderr.contains("custodian-only") && outcome.stderr.contains("contribute nothing"), "{outcome:?}");
 }
 
@@ -119,7 +119,7 @@ fn schemas_with_labels_are_strict() {
         let folder = Folder::new();
         folder.write("t.schema.json", schema);
         folder.write("t.csv", "x,y\n0.5,a\n");
-        let outcome = folder.run("train t.csv --epsilon 1");
+        let outcome = folder.run("train t.csv --overwrite --epsilon 1");
         assert!(outcome.code == Some(2) && outcome.stderr.contains(message), "{message}: {outcome:?}");
     }
 }
@@ -136,7 +136,7 @@ fn parameters_belong_to_their_families() {
         ("--l1 -1", "--l1"),
         ("--l1 0.1 --algorithm whitened", "--algorithm dp-gd"),
     ] {
-        let outcome = folder.run(&format!("train randhie.csv --epsilon 1 {arguments}"));
+        let outcome = folder.run(&format!("train randhie.csv --overwrite --epsilon 1 {arguments}"));
         assert!(outcome.code == Some(2) && outcome.stderr.contains(message), "{arguments}: {outcome:?}");
     }
     assert_eq!(folder.names().len(), 2, "nothing was written or charged");
@@ -149,5 +149,5 @@ fn texts_in_the_target_are_drafted_as_labels() {
     let drafted = folder.succeed("inspect a.csv").json();
     assert_eq!(drafted["columns"]["y"]["values"], serde_json::json!(["blue", "green", "red"]));
     folder.write("a.schema.json", drafted.to_string());
-    assert!(folder.succeed("train a.csv --epsilon 1").stdout.contains("multinomial"));
+    assert!(folder.succeed("train a.csv --overwrite --epsilon 1").stdout.contains("multinomial"));
 }

@@ -63,10 +63,10 @@ fn the_version_is_that_of_the_package() {
 #[test]
 fn a_closed_pipe_is_no_panic() {
     let folder = Folder::with("fair");
-    folder.succeed("train fair.csv --epsilon 1");
+    folder.succeed("train fair.csv --overwrite --epsilon 1");
     for arguments in [
-        "train fair.csv --epsilon 1",
-        "train fair.csv --epsilon 1 --json",
+        "train fair.csv --overwrite --epsilon 1",
+        "train fair.csv --overwrite --epsilon 1 --json",
         "predict fair.model.json fair.csv",
         "evaluate fair.model.json fair.csv",
         "statement fair.model.json",
@@ -89,7 +89,7 @@ fn a_closed_pipe_is_no_panic() {
 fn messages_into_a_closed_pipe_are_no_panic() {
     let folder = Folder::with("fair");
     for (arguments, code) in
-        [("train fair.csv --epsilon 1", 0), ("inspect fair.csv", 0), ("train none.csv --epsilon 1", 2)]
+        [("train fair.csv --overwrite --epsilon 1", 0), ("inspect fair.csv", 0), ("train none.csv --epsilon 1", 2)]
     {
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);

@@ -23,8 +23,9 @@ fn each_is_charged_logged_stated_and_verified() {
     for algorithm in ALGORITHMS {
         for adjacency in ["add-remove", "replace-one"] {
             let folder = folder(algorithm);
-            let train =
-                format!("train fair.csv --epsilon 1 --delta 1e-6 --algorithm {algorithm} --adjacency {adjacency}");
+            let train = format!(
+                "train fair.csv --overwrite --epsilon 1 --delta 1e-6 --algorithm {algorithm} --adjacency {adjacency}"
+            );
             let summary = folder.succeed(&format!("{train} --json")).json();
             let epsilon = number(&summary, "/epsilon");
             assert!(epsilon <= 1.0 && epsilon > 0.99, "{algorithm} {adjacency}: {epsilon}");
@@ -52,7 +53,7 @@ fn statements_of_choices_cannot_be_made_cheaper() {
         ("output-perturbation", "\"tolerance\": ", "\"tolerance\": 1"),
     ] {
         let folder = folder(algorithm);
-        folder.succeed(&format!("train fair.csv --epsilon 1 --algorithm {algorithm} --no-ledger"));
+        folder.succeed(&format!("train fair.csv --overwrite --epsilon 1 --algorithm {algorithm} --no-ledger"));
         folder.edit("fair.model.json", from, to);
         let outcome = folder.run("verify fair.model.json");
         assert_eq!(outcome.code, Some(1), "{outcome:?}");
@@ -64,7 +65,8 @@ fn statements_of_choices_cannot_be_made_cheaper() {
 fn a_rho_budget_pays_for_what_has_a_rho() {
     for algorithm in ["output-perturbation", "exponential-mechanism", "frank-wolfe"] {
         let folder = folder(algorithm);
-        let summary = folder.succeed(&format!("train fair.csv --rho 0.05 --algorithm {algorithm} --json")).json();
+        let summary =
+            folder.succeed(&format!("train fair.csv --overwrite --rho 0.05 --algorithm {algorithm} --json")).json();
         assert!((0.0498..=0.05).contains(&number(&summary, "/rho")), "{summary}");
     }
 }
@@ -81,7 +83,7 @@ fn what_cannot_be_done_is_refused_with_the_flag_and_nothing_is_charged() {
         ("--algorithm output-perturbation --epsilon 1 --clip 1e-9", "--clip"),
     ] {
         let folder = Folder::with("fair");
-        let outcome = folder.run(&format!("train fair.csv {arguments}"));
+        let outcome = folder.run(&format!("train fair.csv --overwrite {arguments}"));
         assert_eq!(outcome.code, Some(2), "{outcome:?}");
         assert!(outcome.stderr.contains(word), "{outcome:?}");
         assert!(!folder.names().iter().any(|name| name.contains("sqlite")), "nothing was charged");
@@ -100,7 +102,7 @@ fn families_without_a_theory_are_refused_with_a_cure_and_nothing_is_charged() {
         ("--algorithm frank-wolfe --l2 0.1", "--l2"),
     ] {
         let folder = Folder::with("fair");
-        let outcome = folder.run(&format!("train fair.csv --epsilon 1 {arguments}"));
+        let outcome = folder.run(&format!("train fair.csv --overwrite --epsilon 1 {arguments}"));
         assert_eq!(outcome.code, Some(2), "{outcome:?}");
         assert!(outcome.stderr.contains(word), "{outcome:?}");
         assert!(!folder.names().iter().any(|name| name.contains("sqlite")), "nothing was charged");
@@ -111,7 +113,8 @@ fn families_without_a_theory_are_refused_with_a_cure_and_nothing_is_charged() {
 fn a_hold_out_is_paid_for_beside_solvers_and_choices() {
     for algorithm in ALGORITHMS {
         let folder = folder(algorithm);
-        let train = format!("train fair.csv --epsilon 1 --algorithm {algorithm} --evaluate-budget 0.1 --json");
+        let train =
+            format!("train fair.csv --overwrite --epsilon 1 --algorithm {algorithm} --evaluate-budget 0.1 --json");
         let summary = folder.succeed(&train).json();
         assert!(number(&summary, "/epsilon") <= 1.0, "{algorithm}: {summary}");
         assert!(!summary["evaluation"].is_null(), "{algorithm}: {summary}");

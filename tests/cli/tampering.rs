@@ -202,7 +202,7 @@ fn every_edit_of_the_log_is_found() {
 fn a_consistent_claim_of_secret_noise_is_found_with_the_ledger() {
     the_ledger_finds(|model| model.statement.facts.version = "9".into());
     let folder = Folder::with("fair");
-    folder.succeed("train fair.csv --epsilon 1 --seed 3");
+    folder.succeed("train fair.csv --overwrite --epsilon 1 --seed 3");
     let mut model = ModelFile::read(&folder.path("fair.model.json")).unwrap();
     model.statement.facts.secret_noise = true;
     model.statement = Statement::new(model.statement.facts.clone()).unwrap();
@@ -294,7 +294,7 @@ fn a_model_that_denies_its_ledger_entry_is_found_with_the_ledger() {
 #[test]
 fn a_seeded_run_that_claims_secret_noise_is_found_with_the_ledger() {
     let folder = Folder::with("fair");
-    folder.succeed("train fair.csv --epsilon 1 --steps 5 --seed 1");
+    folder.succeed("train fair.csv --overwrite --epsilon 1 --steps 5 --seed 1");
     let mut model = ModelFile::read(&folder.path("fair.model.json")).unwrap();
     model.statement.facts.secret_noise = true;
     model.statement = Statement::new(model.statement.facts.clone()).unwrap();
@@ -307,7 +307,7 @@ fn a_seeded_run_that_claims_secret_noise_is_found_with_the_ledger() {
 #[test]
 fn every_statement_says_who_is_trusted_and_those_that_named_a_page_or_nothing_are_still_verified() {
     let folder = Folder::with("fair");
-    folder.succeed("train fair.csv --epsilon 1 --steps 5");
+    folder.succeed("train fair.csv --overwrite --epsilon 1 --steps 5");
     let shown =
         folder.succeed("statement fair.model.json").stdout + &folder.succeed("statement fair.model.json --json").stdout;
     assert_eq!(shown.matches("trusted are those who hold the rows").count(), 2, "{shown}");
@@ -336,7 +336,7 @@ fn every_statement_says_who_is_trusted_and_those_that_named_a_page_or_nothing_ar
 #[test]
 fn a_statement_by_renyi_divergences_still_holds_and_nothing_below_the_profile_does() {
     let folder = Folder::with("fair");
-    folder.succeed("train fair.csv --epsilon 1 --delta 1e-6 --algorithm objective-perturbation");
+    folder.succeed("train fair.csv --overwrite --epsilon 1 --delta 1e-6 --algorithm objective-perturbation");
     let mut model = ModelFile::read(&folder.path("fair.model.json")).unwrap();
     let present = model.statement.guarantee.clone();
     assert!(present.epsilon_pld.as_ref() == Some(&present.epsilon) && present.epsilon_rdp > present.epsilon_pld);

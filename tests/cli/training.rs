@@ -57,7 +57,7 @@ fn standard_output_holds_the_guarantee_and_nothing_for_the_custodian() {
 #[test]
 fn standard_output_holds_no_timing_so_a_replay_prints_the_same() {
     let folder = Folder::with("fair");
-    let print = || folder.succeed("train fair.csv --epsilon 1 --no-ledger --seed 7").stdout;
+    let print = || folder.succeed("train fair.csv --overwrite --epsilon 1 --no-ledger --seed 7").stdout;
     assert_eq!(print(), print());
 }
 
@@ -65,7 +65,7 @@ fn standard_output_holds_no_timing_so_a_replay_prints_the_same() {
 fn two_private_runs_draw_different_noise() {
     let folder = Folder::with("fair");
     let model = || {
-        folder.succeed("train fair.csv --epsilon 1");
+        folder.succeed("train fair.csv --overwrite --epsilon 1");
         folder.json("fair.model.json")
     };
     let (first, second) = (model(), model());

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::support::{Folder, number};
 
 fn model(folder: &Folder, arguments: &str) -> Value {
-    folder.succeed(&format!("train {arguments} --out m.model.json"));
+    folder.succeed(&format!("train {arguments} --overwrite --out m.model.json"));
     folder.succeed("verify m.model.json");
     folder.json("m.model.json")
 }
@@ -43,9 +43,9 @@ fn replace_one_needs_twice_the_noise_and_says_so() {
 #[test]
 fn one_ledger_does_not_add_up_two_adjacencies() {
     let folder = Folder::with("fair");
-    folder.succeed("train fair.csv --epsilon 1");
+    folder.succeed("train fair.csv --overwrite --epsilon 1");
     let before = folder.contents();
-    let outcome = folder.run("train fair.csv --epsilon 1 --adjacency replace-one");
+    let outcome = folder.run("train fair.csv --overwrite --epsilon 1 --adjacency replace-one");
     assert_eq!(outcome.code, Some(1), "{outcome:?}");
     assert_eq!((outcome.stdout.as_str(), folder.contents() == before), ("", true));
 }
@@ -62,7 +62,7 @@ fn discrete_noise_claims_the_zcdp_epsilon_only() {
     let multiplier = "/statement/mechanism/noise_multiplier";
     assert!(number(&discrete, multiplier) > 1.02 * number(&normal, multiplier));
     assert!(!folder.text("m.log.jsonl").lines().next().unwrap().is_empty());
-    folder.succeed("train fair.csv --epsilon 1 --no-ledger --noise discrete-gaussian");
+    folder.succeed("train fair.csv --overwrite --epsilon 1 --no-ledger --noise discrete-gaussian");
     assert!(!folder.text("fair.log.jsonl").contains("epsilon_exact"), "the exact trade-off does not hold");
 }
 
@@ -79,7 +79,7 @@ fn theory_runs_where_the_row_count_is_public_and_is_refused_elsewhere() {
     folder.edit("s.schema.json", "\"rows\": 200,", "");
     folder.remove("m.model.json");
     let before = folder.contents();
-    let refused = folder.run("train s.csv --epsilon 1 --algorithm dp-gd-theory --out m.model.json");
+    let refused = folder.run("train s.csv --overwrite --epsilon 1 --algorithm dp-gd-theory --out m.model.json");
     assert_eq!(refused.code, Some(2), "{refused:?}");
     assert!(refused.stderr.contains("--rows") && refused.stderr.contains("replace-one"), "{refused:?}");
     assert!(folder.contents() == before);
@@ -104,7 +104,9 @@ fn the_number_of_threads_changes_no_bit() {
     folder.succeed("generate logistic --rows 20000 --features 5 --categories 2 --out big.csv");
     let mut files = Vec::new();
     for threads in [1, 2, 3] {
-        folder.succeed(&format!("train big.csv --epsilon 1 --steps 20 --seed 3 --no-ledger --threads {threads}"));
+        folder.succeed(&format!(
+            "train big.csv --overwrite --epsilon 1 --steps 20 --seed 3 --no-ledger --threads {threads}"
+        ));
         files.push((folder.bytes("big.model.json"), folder.bytes("big.log.jsonl")));
     }
     assert!(files[0] == files[1] && files[1] == files[2]);
@@ -120,7 +122,7 @@ fn another_seed_gives_another_model() {
 #[test]
 fn a_seeded_run_is_marked_not_private_everywhere_and_still_charged() {
     let folder = Folder::with("fair");
-    let printed = folder.succeed("train fair.csv --epsilon 1 --seed 5");
+    let printed = folder.succeed("train fair.csv --overwrite --epsilon 1 --seed 5");
     assert!(printed.stdout.contains("NOT PRIVATE") && !printed.stdout.contains("differential privacy"));
     // No number stands there as if it held.
     let line = |name: &str| printed.stdout.lines().find(|line| line.split_whitespace().next() == Some(name)).unwrap();
@@ -133,7 +135,7 @@ fn a_seeded_run_is_marked_not_private_everywhere_and_still_charged() {
     let verified = folder.succeed("verify fair.model.json --ledger fair.ledger.sqlite");
     assert!(verified.stdout.ends_with("NOT PRIVATE\n"), "{verified:?}");
     assert_eq!(folder.succeed("verify fair.model.json --json").json()["dp"], false);
-    assert_eq!(folder.succeed("train fair.csv --epsilon 1 --seed 5 --json").json()["dp"], false);
+    assert_eq!(folder.succeed("train fair.csv --overwrite --epsilon 1 --seed 5 --json").json()["dp"], false);
     let spending = folder.spending("fair.ledger.sqlite");
     assert_eq!((&spending["runs"], &spending["seeded"]), (&2.into(), &2.into()));
 }
@@ -148,7 +150,8 @@ fn an_inspected_schema_trains_and_marks_the_model_not_private() {
         assert!(draft.stderr.contains("NOT PRIVATE") && draft.stderr.contains("custodian-only"), "{draft:?}");
         assert_eq!((&draft.json()["draft"], &draft.json()["task"]), (&true.into(), &task.into()));
         folder.write("drafted.json", &draft.stdout);
-        let trained = folder.succeed(&format!("train {name}.csv --schema drafted.json --epsilon 1 --out m.json"));
+        let trained =
+            folder.succeed(&format!("train {name}.csv --overwrite --schema drafted.json --epsilon 1 --out m.json"));
         assert!(trained.stderr.contains("warning") && trained.stdout.contains("NOT PRIVATE"), "{trained:?}");
         let model = folder.json("m.json");
         assert_eq!(model["statement"]["dp"], false);
@@ -163,8 +166,8 @@ fn generated_data_train_well_with_categories() {
     folder.succeed("generate logistic --rows 5000 --features 4 --categories 2 --out a.csv");
     folder.succeed("generate linear --rows 5000 --features 4 --categories 2 --out b.csv");
     assert_eq!(folder.names(), ["a.csv", "a.schema.json", "b.csv", "b.schema.json"]);
-    folder.succeed("train a.csv --epsilon 1");
-    folder.succeed("train b.csv --epsilon 1");
+    folder.succeed("train a.csv --overwrite --epsilon 1");
+    folder.succeed("train b.csv --overwrite --epsilon 1");
     let label = folder.succeed("evaluate a.model.json a.csv --json").json();
     assert!(number(&label, "/accuracy") > number(&label, "/majority") + 0.1, "{label}");
     let line = folder.succeed("evaluate b.model.json b.csv --json").json();
@@ -176,7 +179,7 @@ fn generated_data_train_well_with_categories() {
 fn generated_data_without_rows_train() {
     let folder = Folder::new();
     folder.succeed("generate logistic --rows 0 --features 2 --out a.csv");
-    folder.succeed("train a.csv --epsilon 1");
+    folder.succeed("train a.csv --overwrite --epsilon 1");
 }
 
 #[test]
@@ -219,8 +222,9 @@ fn without_a_ledger_nothing_is_kept_and_the_statement_says_so() {
 fn files_go_where_they_are_asked_to() {
     let folder = Folder::with("fair");
     std::fs::create_dir(folder.path("out")).unwrap();
-    folder.succeed("train fair.csv --epsilon 1 --out out/a.json --ledger out/l.sqlite");
-    folder.succeed("train fair.csv --epsilon 1 --out out/b.model.json --log out/c.txt --ledger out/l.sqlite");
+    folder.succeed("train fair.csv --overwrite --epsilon 1 --out out/a.json --ledger out/l.sqlite");
+    folder
+        .succeed("train fair.csv --overwrite --epsilon 1 --out out/b.model.json --log out/c.txt --ledger out/l.sqlite");
     let names = folder.names();
     let written: Vec<_> = names.iter().filter(|name| name.starts_with("out/")).collect();
     assert_eq!(
@@ -235,14 +239,15 @@ fn files_go_where_they_are_asked_to() {
 fn a_schema_is_found_beside_a_file_named_after_it() {
     let folder = Folder::with("fair");
     std::fs::rename(folder.path("fair.csv"), folder.path("fair_train.csv")).unwrap();
-    folder.succeed("train fair_train.csv --epsilon 1");
+    folder.succeed("train fair_train.csv --overwrite --epsilon 1");
     folder.succeed("verify fair_train.model.json --ledger fair_train.ledger.sqlite");
 }
 
 #[test]
 fn sampled_steps_are_accounted_for_by_privacy_loss_distributions() {
     let folder = Folder::with("fair");
-    let train = "train fair.csv --epsilon 1 --delta 1e-6 --algorithm dp-sgd --steps 60 --sampling-rate 0.1 --json";
+    let train =
+        "train fair.csv --overwrite --epsilon 1 --delta 1e-6 --algorithm dp-sgd --steps 60 --sampling-rate 0.1 --json";
     let summary = folder.succeed(train).json();
     let epsilon = number(&summary, "/epsilon_pld");
     assert!(epsilon <= 1.0 && epsilon > 0.98, "the budget is kept and used: {epsilon}");
@@ -268,7 +273,7 @@ fn sampled_steps_refuse_what_cannot_be_accounted_for() {
         ("--epsilon 1 --sampling-rate 0.7", "--sampling-rate"),
         ("--epsilon 1 --sampling-rate nan", "--sampling-rate"),
     ] {
-        let outcome = folder.run(&format!("train fair.csv --algorithm dp-sgd {arguments}"));
+        let outcome = folder.run(&format!("train fair.csv --overwrite --algorithm dp-sgd {arguments}"));
         assert_eq!(outcome.code, Some(2), "{outcome:?}");
         assert!(outcome.stderr.contains(word), "{outcome:?}");
     }
@@ -278,7 +283,7 @@ fn sampled_steps_refuse_what_cannot_be_accounted_for() {
 #[test]
 fn a_hold_out_is_measured_within_the_budget_and_near_the_truth() {
     let folder = Folder::with("fair");
-    let arguments = "train fair.csv --epsilon 4 --delta 1e-6 --evaluate-budget 0.3 --holdout 0.25 --json";
+    let arguments = "train fair.csv --overwrite --epsilon 4 --delta 1e-6 --evaluate-budget 0.3 --holdout 0.25 --json";
     let summary = folder.succeed(arguments).json();
     assert!(number(&summary, "/epsilon") <= 4.0 && number(&summary, "/epsilon") > 3.98);
     let truth = folder.succeed("evaluate fair.model.json fair.csv --json").json();
@@ -304,7 +309,8 @@ fn a_hold_out_is_measured_within_the_budget_and_near_the_truth() {
 #[test]
 fn a_regression_is_measured_on_a_hold_out_as_well() {
     let folder = Folder::with("randhie");
-    let arguments = "train randhie.csv --epsilon 8 --delta 1e-6 --evaluate-budget 0.3 --adjacency replace-one --json";
+    let arguments =
+        "train randhie.csv --overwrite --epsilon 8 --delta 1e-6 --evaluate-budget 0.3 --adjacency replace-one --json";
     let stated = folder.succeed(arguments).json()["evaluation"].clone();
     let truth = folder.succeed("evaluate randhie.model.json randhie.csv --json").json();
     for metric in ["rmse", "mae"] {
@@ -324,7 +330,7 @@ fn impossible_hold_outs_are_refused() {
         ("--evaluate-budget 0.1 --holdout nan", "--holdout"),
         ("--holdout 0.2", "--evaluate-budget"),
     ] {
-        let outcome = folder.run(&format!("train fair.csv --epsilon 1 {arguments}"));
+        let outcome = folder.run(&format!("train fair.csv --overwrite --epsilon 1 {arguments}"));
         assert_eq!(outcome.code, Some(2), "{outcome:?}");
         assert!(outcome.stderr.contains(word), "{outcome:?}");
     }
@@ -333,7 +339,7 @@ fn impossible_hold_outs_are_refused() {
 #[test]
 fn coefficients_are_printed_in_the_units_of_the_data_with_their_intervals() {
     let folder = Folder::with("fair");
-    folder.succeed("train fair.csv --epsilon 2");
+    folder.succeed("train fair.csv --overwrite --epsilon 2");
     let page = folder.succeed("statement fair.model.json --coefficients").stdout;
     let line = page.lines().find(|line| line.trim_start().starts_with("rate_marriage ")).unwrap();
     let cells: Vec<&str> = line.split_whitespace().collect();
@@ -344,6 +350,6 @@ fn coefficients_are_printed_in_the_units_of_the_data_with_their_intervals() {
     // A happier marriage by one unit lowers the log-odds of an affair by about 0.7.
     assert!((-1.2..-0.3).contains(&value), "{line}");
     // Without a Gram matrix there is no theory, and no column.
-    folder.succeed("train fair.csv --epsilon 2 --algorithm dp-gd");
+    folder.succeed("train fair.csv --overwrite --epsilon 2 --algorithm dp-gd");
     assert!(!folder.succeed("statement fair.model.json --coefficients").stdout.contains("interval"));
 }

@@ -33,7 +33,7 @@ pub fn exception(py: Python<'_>, error: &Error) -> PyErr {
     let class = match error.kind() {
         ErrorKind::Parameter { .. } => "ParameterError",
         ErrorKind::Input { .. } | ErrorKind::Io { .. } => "DataError",
-        ErrorKind::Ledger { .. } => "LedgerError",
+        ErrorKind::Ledger { .. } | ErrorKind::Unpublished { .. } => "LedgerError",
         ErrorKind::Numerical { .. } => "NumericalError",
         // Whatever kinds are added are refusals to whoever does not know them.
         _ => "RefusedError",

@@ -11,7 +11,8 @@ use rhograd::ledger::Ledger;
 use rhograd::noise::NoiseSource;
 use rhograd::preprocess::{MemoryLimit, RowCache};
 use rhograd::train::{
-    self, Loaded, LogEntry, TrainConfig, check_request, load_cached, load_encoded, load_remote, load_within, sha256_hex,
+    self, Checkpoint, Loaded, LogEntry, TrainConfig, check_request, load_cached, load_encoded, load_remote,
+    load_within, sha256_hex,
 };
 use serde_json::json;
 
@@ -75,7 +76,10 @@ fn train_file(
     memory_limit: Option<u64>,
 ) -> PyResult<Outcome> {
     let schema = raised(py, Schema::parse(schema, Path::new("schema")))?;
-    let run = raised(py, Run::new(request, ledger, seed, threads))?;
+    let mut run = raised(py, Run::new(request, ledger, seed, threads))?;
+    // Where it cannot be read, loading says so.
+    run.file =
+        std::fs::metadata(&path).map_or_else(|_| String::new(), |it| format!("{} {:?}", it.len(), it.modified().ok()));
     run.supervised(py, None, |config, caller| {
         let go_on = |_: u64, _: u64| caller.go_on("while rows were read, before anything was charged");
         let file = CsvFile::open_for(&path, &schema.target, schema.features().map(|(name, _)| name))?;
@@ -136,6 +140,8 @@ fn check_schema(
 /// What a run needs besides rows.
 struct Run {
     config: TrainConfig,
+    /// What tells the data file from others; empty for rows in memory.
+    file: String,
     ledger: Option<PathBuf>,
     seed: Option<u64>,
     threads: Option<usize>,
@@ -146,11 +152,12 @@ struct Finished {
     text: String,
     log: String,
     report: serde_json::Value,
+    checkpoint: Checkpoint,
 }
 
 impl Run {
     fn new(request: &str, ledger: Option<PathBuf>, seed: Option<u64>, threads: Option<usize>) -> Fallible<Self> {
-        Ok(Run { config: request::config(request)?, ledger, seed, threads })
+        Ok(Run { config: request::config(request)?, file: String::new(), ledger, seed, threads })
     }
 
     /// The run, while the thread that called us serves it.
@@ -161,7 +168,9 @@ impl Run {
         load: impl FnOnce(&TrainConfig, &Caller) -> Fallible<Loaded> + Send,
     ) -> PyResult<Outcome> {
         let finished = supervise(py, self.threads, ask, |caller| self.execute(load, caller))?;
-        let Finished { model, text, log, report } = finished;
+        let Finished { model, text, log, report, checkpoint } = finished;
+        // Where it cannot go, the same fit has the same model once more.
+        let _ = checkpoint.remove();
         Ok((Model::new(model, text), log, report.to_string()))
     }
 
@@ -179,6 +188,8 @@ impl Run {
         let rows = load(&self.config, caller)?;
         // A signal that came until now costs nothing.
         caller.settle("before anything was charged")?;
+        let known = rows.rows_digest();
+        let data = known.as_deref().unwrap_or(&self.file);
         let mut ledger = match &self.ledger {
             Some(path) => Ledger::open_or_create(path)?,
             None => Ledger::in_memory()?,
@@ -188,12 +199,17 @@ impl Run {
         let mut log = String::new();
         let mut observe = |entry: &LogEntry| {
             log.push_str(&entry.to_json()?);
-            caller.go_on("after the charge, which stands")
+            caller.go_on("after the charge, which stands: the same fit goes on from it and is not charged again")
         };
-        let (trained, paid) = train::train(rows, &mut ledger, noise, &mut observe)?;
-        let text = trained.model.to_json();
-        // It was paid for, so it is handed out even where the note fails; `verify` with the ledger will then say so.
-        let noted = ledger.complete(paid.reservation(), &sha256_hex(text.as_bytes()));
+        let checkpoint = self.checkpoint(&rows, data)?;
+        let trained = train::train_from(checkpoint.clone(), data, rows, &mut ledger, noise, &mut observe)?;
+        if log.is_empty() {
+            // The run was finished before, and nothing was left but to hand it out.
+            train::write_log(&trained.model, &mut |line| {
+                log.push_str(line);
+                Ok(())
+            })?;
+        }
         let report = json!({
             "load": counts,
             "load_seconds": load_seconds,
@@ -202,8 +218,17 @@ impl Run {
             "rows_per_second": trained.rows_per_second,
             "schema_counted": schema_counted,
             "ledger_place": ledger.warning(),
-            "not_noted": noted.err().map(|e| e.to_string()),
         });
-        Ok(Finished { model: trained.model, text, log, report })
+        Ok(Finished { model: trained.model, text: trained.text, log, report, checkpoint })
+    }
+
+    /// Where releases and the result are kept until the model is handed out: beside the ledger, named after what was asked for,
+    /// so that the same fit goes on. Without a ledger nothing is charged that could be lost.
+    fn checkpoint(&self, rows: &Loaded, data: &str) -> Fallible<Checkpoint> {
+        let Some(ledger) = &self.ledger else { return Ok(Checkpoint::none()) };
+        let about = format!("{} {data} {:?}", rows.request_digest(), self.seed);
+        let checkpoint = Checkpoint::beside(ledger, &sha256_hex(about.as_bytes())[..16])?;
+        checkpoint.about(format!("seed {:?}", self.seed));
+        Ok(checkpoint)
     }
 }

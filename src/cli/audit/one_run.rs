@@ -25,7 +25,7 @@ pub(super) fn run(arguments: &AuditArguments) -> Fallible<ExitCode> {
     progress.finish_and_clear();
     if let (Some(path), Some(format)) = (&arguments.out, format) {
         let title = format!("trade-off, one run, {} canaries", arguments.canaries);
-        draw(path, format, &title, &curves(&finding)?)?;
+        draw((path, arguments.overwrite), format, &title, &curves(&finding)?)?;
     }
     if arguments.json {
         print_json(&summary(&finding, arguments)?)?;

@@ -20,7 +20,8 @@ Examples:
   rhograd train wages.csv --epsilon 1 --sign custodian.key
 
 Writes MODEL (with its privacy statement inside) and LOG (one JSON line per release), and charges
-the whole cost to the ledger before the first noise is drawn.";
+the whole cost to the ledger before the first noise is drawn. A run that is stopped, by whatever,
+goes on when the same command is given again: it is charged once.";
 
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
@@ -47,12 +48,20 @@ pub(in crate::cli) struct TrainArguments {
     /// Keep no ledger: nothing then binds further runs on the data set, and the statement says so
     #[arg(long)]
     pub(super) no_ledger: bool,
-    /// Keep each release in FILE; the same command goes on with a run that was stopped and has left FILE
+    /// Keep each release, and the result until it is published, in FILE [default: the model file's name with .checkpoint]
     ///
-    /// Nothing is charged again: releases that were made are read, the others get fresh noise. FILE is deleted when the
-    /// model is written. Until then it is for the custodian.
-    #[arg(long, value_name = "FILE", conflicts_with = "evaluate_budget")]
+    /// The same command goes on with a run that was stopped. Nothing is charged again: releases that were made are read, the
+    /// others get fresh noise, and a result that was finished is published as it is. Kept are runs of up to 10,000 releases,
+    /// up to 64 MiB of values; of longer ones, and with --evaluate-budget, the result alone. FILE is deleted when the model is
+    /// written. Until then it is for the custodian.
+    #[arg(long, value_name = "FILE")]
     pub(super) checkpoint: Option<PathBuf>,
+    /// Keep nothing: whatever stops the run then loses its result, and its budget with it
+    #[arg(long, conflicts_with = "checkpoint")]
+    pub(super) no_checkpoint: bool,
+    /// Replace a model and a log that exist already
+    #[arg(long)]
+    pub(super) overwrite: bool,
     /// Keep the encoded rows in a file and start from it the next time; auto: DATA.rows beside the data. PRIVATE like the data
     #[arg(long, value_name = "FILE|auto")]
     pub(super) cache: Option<PathBuf>,

@@ -4,6 +4,7 @@ mod arguments;
 mod outputs;
 mod report;
 
+use std::io::{BufWriter, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -11,26 +12,28 @@ pub(super) use arguments::TrainArguments;
 
 use report::{ask, page, report_cache, report_load, report_schema, report_spending, report_streaming, summary};
 
-use super::arguments::set_threads;
 use super::output::{bar, print, print_json, warn};
-use crate::data::CsvFile;
+use super::signals::Interrupts;
+use crate::data::{CsvFile, Schema};
 use crate::error::{Error, Fallible};
 use crate::ledger::Ledger;
 use crate::noise::NoiseSource;
 use crate::privacy::Charge;
 use crate::train::{
-    Checkpoint, Loaded, LogEntry, StagedFile, Trained, load_cached, load_within, sha256_hex, train, train_from,
+    Checkpoint, Loaded, LogEntry, StagedFile, TrainConfig, Trained, check_destination, finish, load_cached,
+    load_within, publish_pair, sha256_hex, sha256_of_file, train_from, write_log,
 };
 
 pub(super) fn run(arguments: &TrainArguments) -> Fallible<ExitCode> {
     let key = arguments.signing_key()?;
-    let code = run_unsigned(arguments)?;
+    let interrupts = Interrupts::listen()?;
+    let code = run_interruptibly(arguments, &interrupts).map_err(|error| interrupts.explain(error))?;
+    // Signed after publication: a failure to sign never costs the model.
     key.map_or(Ok(()), |key| arguments.sign_published(&key))?;
     Ok(code)
 }
 
-fn run_unsigned(arguments: &TrainArguments) -> Fallible<ExitCode> {
-    set_threads(arguments.threads)?;
+fn run_interruptibly(arguments: &TrainArguments, interrupts: &Interrupts) -> Fallible<ExitCode> {
     let config = arguments.request.config()?;
     arguments.check_ledger()?;
     let schema = arguments.schema.read(&arguments.data)?;
@@ -40,6 +43,14 @@ fn run_unsigned(arguments: &TrainArguments) -> Fallible<ExitCode> {
         Some(seed) => NoiseSource::insecure_from_seed(seed),
         None => NoiseSource::from_os()?,
     };
+    let (out, log) = arguments.outputs();
+    arguments.refuse_overwriting(&out, &log)?;
+    let checkpoint = arguments.open_checkpoint(&out)?;
+    interrupts.follow(&checkpoint);
+    if checkpoint.is_finished() {
+        return publish_finished(arguments, &config, &schema, &checkpoint, interrupts);
+    }
+    arguments.refuse_replacing(&out, &log)?;
     let file = CsvFile::open_for(&arguments.data, &schema.target, schema.features().map(|(name, _)| name))?;
     let drafted = schema.draft;
     let loading = bar(file.size(), "reading", "bytes");
@@ -66,38 +77,25 @@ fn run_unsigned(arguments: &TrainArguments) -> Fallible<ExitCode> {
         ask(&found)?;
     }
     // Both files are staged before the charge: a directory that cannot be written to costs nothing.
-    let (out, log) = arguments.outputs();
-    arguments.refuse_overwriting(&out, &log)?;
-    let (model_file, log_file) = (StagedFile::new(&out)?, StagedFile::new(&log)?);
+    let model_file = StagedFile::new(&out, arguments.overwrite)?;
+    interrupts.forget(&model_file);
+    let log_file = StagedFile::new(&log, arguments.overwrite)?;
+    interrupts.forget(&log_file);
     let mut ledger = arguments.open_ledger()?;
     report_schema(&loaded, &mut ledger)?;
     warn(&format!("{} steps on {} coefficients", loaded.plan().steps(), loaded.plan().dimension));
-    let checkpoint = arguments.checkpoint.as_deref().map(Checkpoint::open).transpose()?;
-    if let Some(made) = checkpoint.as_ref().and_then(Checkpoint::releases) {
+    if let Some(made) = checkpoint.releases() {
         let all: u64 = loaded.plan().charges().iter().map(Charge::count).sum();
         warn(&format!("going on with a run that was stopped after {made} of {all} releases"));
     }
-    let checkpoint = match checkpoint {
-        Some(checkpoint) => Some((checkpoint, identity(&arguments.data)?)),
-        None => None,
-    };
-    let finished = execute(loaded, &mut ledger, noise, checkpoint, model_file, log_file)?;
-    if let Some(path) = &arguments.checkpoint {
-        // What it held is in the model now; a file that stays is refused when it is used again.
-        let _ = std::fs::remove_file(path);
-    }
-    report_spending(&mut ledger, &finished.trained)?;
-    if arguments.json {
-        print_json(&summary(&finished, &out, &log))?;
-    } else {
-        print(&page(&finished.trained, &out, &log))?;
-    }
-    Ok(ExitCode::SUCCESS)
+    let kept = (checkpoint, identity(&arguments.data)?);
+    let finished = execute(loaded, &mut ledger, noise, &kept, model_file, log_file)?;
+    interrupts.published();
+    conclude(arguments, &kept.0, &mut ledger, &finished)
 }
 
 struct Finished {
     trained: Trained,
-    last: Option<LogEntry>,
     load_seconds: f64,
 }
 
@@ -106,37 +104,89 @@ fn execute(
     loaded: Loaded,
     ledger: &mut Ledger,
     noise: NoiseSource,
-    checkpoint: Option<(Checkpoint, String)>,
+    (checkpoint, data): &(Checkpoint, String),
     mut model_file: StagedFile,
     mut log_file: StagedFile,
 ) -> Fallible<Finished> {
     let load_seconds = loaded.load_seconds;
     let steps = bar(loaded.plan().steps(), "training", "steps");
-    let mut last = None;
     let mut observe = |entry: &LogEntry| {
         log_file.append(entry.to_json()?.as_bytes())?;
         steps.set_position(entry.step);
-        last = Some(entry.clone());
         Ok(())
     };
-    let (trained, paid) = match checkpoint {
-        Some((checkpoint, data)) => train_from(checkpoint, &data, loaded, ledger, noise, &mut observe)?,
-        None => train(loaded, ledger, noise, &mut observe)?,
-    };
+    // Noted when this returns: every model that can be seen is in the ledger, and no other one of its run.
+    let trained = train_from(checkpoint.clone(), data, loaded, ledger, noise, &mut observe)?;
     steps.finish_and_clear();
-    let text = trained.model.to_json();
-    model_file.append(text.as_bytes())?;
-    // Noted first, so that every model that can be seen is in the ledger. It was paid for: it is
-    // published even where the note fails, and `verify --ledger` will then say so.
-    let noted = ledger.complete(paid.reservation(), &sha256_hex(text.as_bytes()));
-    log_file.publish()?;
-    model_file.publish()?;
-    noted?;
-    Ok(Finished { trained, last, load_seconds })
+    model_file.append(trained.text.as_bytes())?;
+    publish_pair(Some(model_file), Some(log_file))?;
+    Ok(Finished { trained, load_seconds })
+}
+
+/// Publishes what a run has left that was stopped when only that was to be done; no row is read.
+fn publish_finished(
+    arguments: &TrainArguments,
+    config: &TrainConfig,
+    schema: &Schema,
+    checkpoint: &Checkpoint,
+    interrupts: &Interrupts,
+) -> Fallible<ExitCode> {
+    let (out, log) = arguments.outputs();
+    let mut ledger = arguments.open_ledger()?;
+    let trained = finish(checkpoint, config, schema, arguments.seed.is_none(), &mut ledger)?;
+    let trained = trained.ok_or_else(|| Error::numerical("checkpoint", "its result is gone"))?;
+    warn("publishing the result of a run that was stopped; nothing is drawn and nothing is charged");
+    // Whatever has its place already was published by that run.
+    let stage = |path: &Path, digest: &str, must_stay: bool| -> Fallible<Option<StagedFile>> {
+        if sha256_of_file(path).is_some_and(|found| found == digest) {
+            return Ok(None);
+        }
+        check_destination(path, arguments.overwrite, must_stay)?;
+        let staged = StagedFile::new(path, arguments.overwrite)?;
+        interrupts.forget(&staged);
+        Ok(Some(staged))
+    };
+    let mut model_file = stage(&out, &sha256_hex(trained.text.as_bytes()), true)?;
+    let mut log_file = stage(&log, &trained.model.log_sha256, false)?;
+    if let Some(file) = &mut model_file {
+        file.append(trained.text.as_bytes())?;
+    }
+    if let Some(file) = &mut log_file {
+        let mut lines = BufWriter::new(file);
+        let failed = |e| Error::io(&log, "write it", e);
+        write_log(&trained.model, &mut |line| lines.write_all(line.as_bytes()).map_err(failed))?;
+        lines.flush().map_err(failed)?;
+    }
+    publish_pair(model_file, log_file)?;
+    interrupts.published();
+    conclude(arguments, checkpoint, &mut ledger, &Finished { trained, load_seconds: 0.0 })
+}
+
+/// Says what was done, once it is published.
+fn conclude(
+    arguments: &TrainArguments,
+    checkpoint: &Checkpoint,
+    ledger: &mut Ledger,
+    finished: &Finished,
+) -> Fallible<ExitCode> {
+    if let Err(error) = checkpoint.remove() {
+        warn(&format!("the model is published; {error}"));
+    }
+    let (out, log) = arguments.outputs();
+    // The model is there: what the ledger says of it can be asked again.
+    if let Err(error) = report_spending(ledger, &finished.trained) {
+        warn(&error.to_string());
+    }
+    if arguments.json {
+        print_json(&summary(finished, &out, &log))?;
+    } else {
+        print(&page(&finished.trained, &out, &log))?;
+    }
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Length and time of change of the data, which must be the same when a run goes on.
-fn identity(data: &Path) -> Fallible<String> {
+pub(super) fn identity(data: &Path) -> Fallible<String> {
     let facts = std::fs::metadata(data).map_err(|e| Error::io(data, "read the data", e))?;
     Ok(format!("{} {:?}", facts.len(), facts.modified().ok()))
 }

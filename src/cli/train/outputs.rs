@@ -8,7 +8,7 @@ use crate::cli::sign::{refuse_to_replace_key, sign_own};
 use crate::error::{Error, Fallible};
 use crate::ledger::Ledger;
 use crate::preprocess::RowCache;
-use crate::train::SecretKey;
+use crate::train::{Checkpoint, SecretKey, check_destination};
 
 impl TrainArguments {
     pub(super) fn outputs(&self) -> (PathBuf, PathBuf) {
@@ -21,6 +21,32 @@ impl TrainArguments {
         };
         let log = self.log.clone().unwrap_or_else(beside);
         (out, log)
+    }
+
+    /// Where releases and result are kept until they are published.
+    fn checkpoint_path(&self, out: &Path) -> Option<PathBuf> {
+        let beside = || {
+            let file = out.file_name().map(|f| f.to_string_lossy().into_owned()).unwrap_or_default();
+            let base = file.strip_suffix(".model.json").or(file.strip_suffix(".json")).unwrap_or(&file);
+            out.with_file_name(format!("{base}.checkpoint"))
+        };
+        (!self.no_checkpoint).then(|| self.checkpoint.clone().unwrap_or_else(beside))
+    }
+
+    /// What a run has left, if one was stopped.
+    pub(super) fn open_checkpoint(&self, out: &Path) -> Fallible<Checkpoint> {
+        let checkpoint = match self.checkpoint_path(out) {
+            Some(path) => Checkpoint::open(&path)?,
+            None => Checkpoint::none(),
+        };
+        checkpoint.about(format!("seed {:?}", self.seed));
+        Ok(checkpoint)
+    }
+
+    /// A model or a log that exists was paid for: it is not replaced without a word.
+    pub(super) fn refuse_replacing(&self, out: &Path, log: &Path) -> Fallible<()> {
+        check_destination(out, self.overwrite, true)?;
+        check_destination(log, self.overwrite, false)
     }
 
     fn ledger_path(&self) -> PathBuf {
@@ -96,7 +122,8 @@ impl TrainArguments {
         }
         let cache = self.cache_path();
         let cache = cache.as_deref().map(|path| ("--cache", path));
-        let checkpoint = self.checkpoint.as_deref().map(|path| ("--checkpoint", path));
+        let checkpoint = self.checkpoint_path(out);
+        let checkpoint = checkpoint.as_deref().map(|path| ("--checkpoint", path));
         for (flag, output) in cache.into_iter().chain([("--out", out), ("--log", log)]).chain(checkpoint) {
             if let Some((what, _)) = kept.iter().find(|(_, path)| same_file(path, output)) {
                 return Err(Error::parameter(flag, format!("would overwrite {what}"), "name another file"));

@@ -12,6 +12,7 @@ use crate::cli::statement::{evaluated, plain_statement};
 use crate::error::{Error, Fallible};
 use crate::ledger::Ledger;
 use crate::preprocess::{CacheUse, RowCache};
+use crate::privacy::Charge;
 use crate::train::{Finding, Loaded, MOSTLY, Trained, summary as summary_of};
 
 /// What the custodian may know about the load; standard error only.
@@ -114,7 +115,7 @@ pub(super) fn page(trained: &Trained, out: &Path, log: &Path) -> String {
 }
 
 pub(super) fn summary(finished: &Finished, out: &Path, log: &Path) -> serde_json::Value {
-    let Finished { trained, last, load_seconds } = finished;
+    let Finished { trained, load_seconds } = finished;
     let statement = &trained.model.statement;
     let facts = &statement.facts;
     let guarantee = &statement.guarantee;
@@ -142,7 +143,7 @@ pub(super) fn summary(finished: &Finished, out: &Path, log: &Path) -> serde_json
         "chosen": facts.tuned().map(|tuned| tuned.chosen),
         "dimension": facts.dimension,
         "evaluation": trained.model.evaluation,
-        "releases": last.as_ref().map_or(0, |entry| entry.release),
+        "releases": facts.charges().iter().map(Charge::count).fold(0, u64::saturating_add),
         "out": out,
         "log": log,
         "custodian_only": ["load_seconds", "train_seconds", "seconds_per_step", "rows_per_second"],

@@ -9,7 +9,11 @@ mod describe;
 mod domain;
 mod roles;
 
+use std::path::Path;
+
+use super::checkpoint::{Asked, Checkpoint};
 use super::config::{Budget, check_delta, default_delta};
+use super::files::sha256_hex;
 use crate::accounting::claim;
 use crate::accounting::notion::{ApproximateZcdp, Zcdp};
 use crate::accounting::zcdp;
@@ -20,7 +24,7 @@ use crate::noise::NoiseSource;
 use crate::num::round::decimal_up;
 use crate::optim::{KindsPlan, Planned};
 use crate::privacy::{Adjacency, Charge, DatasetId, Delta, Rho, Scope, total_delta, total_rho};
-use crate::private::{Paid, PrivateCells, pay};
+use crate::private::{Paid, PrivateCells};
 use domain::{Domain, DomainPlan};
 use roles::Roles;
 
@@ -102,17 +106,19 @@ pub struct Drafted {
     pub schema: Schema,
     /// What was left out or cut, and why: released values and public numbers.
     pub notes: Vec<String>,
-    /// The runs that were paid for, to be completed in the ledger.
+    /// The schema file, byte for byte as the ledger noted it.
+    pub text: String,
+    /// The runs that were paid for; none where they had ended before.
     pub runs: Vec<Paid>,
 }
 
-/// Drafts a schema.
+/// Drafts a schema, and notes it in the ledger.
 ///
 /// `noise` is asked for a fresh source for each run.
 ///
 /// # Privacy
 /// The schema is a function of released values: delta-approximate rho-zCDP in all, charged to the ledger before any noise is
-/// drawn. Failures after the first charge depend on released values alone.
+/// drawn. Failures after the first charge depend on released values alone. No schema is returned that the ledger has not noted.
 ///
 /// # Errors
 /// When the request does not fit the header, the ledger refuses, or too little was frequent enough to be released.
@@ -122,19 +128,61 @@ pub fn draft_privately(
     ledger: &mut Ledger,
     noise: &mut dyn FnMut() -> Fallible<NoiseSource>,
 ) -> Fallible<Drafted> {
+    draft_from(&Checkpoint::none(), "", file, request, ledger, noise)
+}
+
+/// As [`draft_privately`], keeping what the runs release and the schema in a file, or going on with a draft that was stopped.
+///
+/// `data` names what must be the same when a draft goes on. The file stays until [`Checkpoint::remove`] is called, after the
+/// schema is published.
+///
+/// # Privacy
+/// Each run is charged once, and one schema at most is ever returned for it.
+///
+/// # Errors
+/// As [`draft_privately`], and when the checkpoint belongs to another request or cannot be written.
+pub fn draft_from(
+    checkpoint: &Checkpoint,
+    data: &str,
+    file: CsvFile,
+    request: &DraftRequest,
+    ledger: &mut Ledger,
+    noise: &mut dyn FnMut() -> Fallible<NoiseSource>,
+) -> Fallible<Drafted> {
     request.check_header(&file)?;
     let roles = Roles::declared(file.header(), request)?;
     let allowance = Allowance::of(&request.budget)?;
     let scope = Scope { dataset: DatasetId::new(request.name.clone())?, adjacency: request.adjacency };
-    allowance.check(ledger, &scope)?;
+    if checkpoint.releases().is_none() {
+        allowance.check(ledger, &scope)?;
+    }
     let cells = PrivateCells::new(file, scope);
     request.check_delta(cells.public_len()?)?;
-    let mut run = Draft { cells, request, allowance, roles, runs: Vec::new(), charges: Vec::new(), secret: true };
+    let work = sha256_hex(format!("{} {data}", env!("CARGO_PKG_VERSION")).as_bytes());
+    let keep = (checkpoint, work);
+    let mut run = Draft { cells, request, keep, allowance, roles, runs: Vec::new(), charges: Vec::new(), secret: true };
     let rows = run.kinds(ledger, noise)?;
     let domain = run.domain(rows, ledger, noise)?;
     let release = run.release(ledger)?;
     let (schema, notes) = describe::schema(&run, &domain, rows, release)?;
-    Ok(Drafted { schema, notes, runs: run.runs })
+    let text = serde_json::to_string_pretty(&schema).map_err(|e| Error::numerical("schema", e.to_string()))? + "\n";
+    checkpoint.complete(&text, &run.runs.iter().collect::<Vec<_>>(), &request.budget.in_words(), ledger)?;
+    Ok(Drafted { schema, notes, text, runs: run.runs })
+}
+
+/// The schema of a draft of which only the publication is left, without its rows; `None` where something is still to be drawn.
+///
+/// # Errors
+/// When something else was asked for, the ledger holds no charge for it or another result, or cannot be written.
+pub fn finish_draft(checkpoint: &Checkpoint, request: &DraftRequest, ledger: &mut Ledger) -> Fallible<Option<Drafted>> {
+    let budget = request.budget.in_words();
+    let Some(text) = checkpoint.finished(&request_digest(request), None, &budget, ledger)? else { return Ok(None) };
+    let schema = Schema::parse(&text, Path::new("the schema in the checkpoint"))?;
+    Ok(Some(Drafted { schema, notes: Vec::new(), text, runs: Vec::new() }))
+}
+
+fn request_digest(request: &DraftRequest) -> String {
+    sha256_hex(format!("{request:?}").as_bytes())
 }
 
 /// What a draft may cost.
@@ -175,6 +223,8 @@ impl Allowance {
 struct Draft<'a> {
     cells: PrivateCells,
     request: &'a DraftRequest,
+    /// Where releases are kept, and the digest of what must be the same when the draft goes on.
+    keep: (&'a Checkpoint, String),
     allowance: Allowance,
     roles: Roles,
     runs: Vec<Paid>,
@@ -196,7 +246,15 @@ impl Draft<'_> {
         }
         let noise = noise()?;
         self.secret &= noise.is_secure();
-        pay(ledger, self.cells.scope(), &charges, noise)
+        let (checkpoint, work) = &self.keep;
+        let asked = Asked {
+            request: request_digest(self.request),
+            work: work.clone(),
+            budget: self.request.budget.in_words(),
+            scope: self.cells.scope(),
+            keeps: true,
+        };
+        checkpoint.pay(self.runs.len(), &asked, &charges, ledger, noise)
     }
 
     /// The first run: the number of rows, and the kinds of columns that are not declared.

@@ -453,18 +453,26 @@ class Estimator:
             frame = Frame(dict(zip(self._columns_in, frame.columns.values())), named=True)
         return self.model_.predict(self._columns(frame, self._schema))
 
-    def save(self, path: str | os.PathLike[str], *, sign: str | os.PathLike[str] | None = None) -> None:
+    def save(
+        self, path: str | os.PathLike[str], *, overwrite: bool = False, sign: str | os.PathLike[str] | None = None
+    ) -> None:
         """Writes the model file, byte for byte as the ledger noted it; ``rhograd verify`` reads it.
 
-        It holds what was released and nothing else, so it is written for others to read, as the umask allows.
+        A file that exists is replaced with ``overwrite=True`` only: it may be a model that was paid for. It holds what was
+        released and nothing else, so it is written for others to read, as the umask allows.
         With ``sign``, the file of a secret key that :func:`rhograd.new_key` made, a signature goes to ``path`` with
         ``.sig`` added: whoever has the public key can tell that the model is yours without your ledger.
         """
         if not hasattr(self, "model_"):
             raise _not_fitted(self)
-        Path(path).write_bytes(self.model_.text.encode())
-        if sign is not None:
-            Path(f"{os.fspath(path)}.sig").write_text(self.model_.sign(sign, _parameters.ledger_path(self.ledger)), encoding="utf-8")
+        signature = None if sign is None else self.model_.sign(sign, _parameters.ledger_path(self.ledger))
+        try:
+            with open(path, "wb" if overwrite else "xb") as file:
+                file.write(self.model_.text.encode())
+        except FileExistsError:
+            raise DataError(f"{os.fspath(path)}: exists already; give overwrite=True to replace it, or name another file") from None
+        if signature is not None:
+            Path(f"{os.fspath(path)}.sig").write_text(signature, encoding="utf-8")
 
     def verify(self) -> list[tuple[str, bool]]:
         """What is checked of statement, log and, where there is one, ledger; and whether it held."""
@@ -479,9 +487,6 @@ def _warn_of_ledger(report: dict[str, Any]) -> None:
         warnings.warn(text, LedgerWarning, stacklevel=4)
     if report.get("ledger_place"):
         warnings.warn(report["ledger_place"].removeprefix("warning: "), LedgerWarning, stacklevel=4)
-    if report["not_noted"]:
-        text = f"the model was paid for, and could not be noted as complete: {report['not_noted']}"
-        warnings.warn(text, LedgerWarning, stacklevel=4)
 
 
 def _table(X: Any) -> Any:

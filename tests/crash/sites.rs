@@ -1,0 +1,331 @@
+//! Killed, and failed, at every system call between the last release of a run and the moment at which all is published: the same
+//! command publishes one result for one charge.
+//!
+//! `strace` stops the calls; without it these tests say so and pass.
+#![cfg(target_os = "linux")]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::process::{Command, Stdio};
+
+use rhograd::train::sha256_hex;
+
+use super::support::{Folder, Outcome, PROGRAM};
+
+/// Every system call by which a file, its name or its locks change.
+const CALLS: &str = "openat,write,pwrite64,fsync,fdatasync,rename,renameat,renameat2,unlink,unlinkat,fchmod,chmod,\
+                     ftruncate,link,linkat,fcntl,flock,close";
+
+/// A command whose last phase is stopped everywhere.
+struct Case {
+    name: &'static str,
+    command: &'static str,
+    /// The published file.
+    result: &'static str,
+    log: Option<&'static str>,
+    /// Runs that it is charged for.
+    runs: u64,
+    /// Whether an older result is there and is replaced.
+    replaces: bool,
+}
+
+const fn training(name: &'static str, command: &'static str) -> Case {
+    Case { name, command, result: "data.model.json", log: Some("data.log.jsonl"), runs: 1, replaces: false }
+}
+
+const CASES: [Case; 15] = [
+    training("dp-gd", "train data.csv --epsilon 1 --algorithm dp-gd --steps 3"),
+    training("dp-sgd", "train data.csv --epsilon 1 --algorithm dp-sgd --steps 3"),
+    training("whitened", "train data.csv --epsilon 1 --algorithm whitened --steps 2"),
+    training("dp-ftrl", "train data.csv --epsilon 1 --algorithm dp-ftrl"),
+    training("localization", "train data.csv --epsilon 1 --algorithm localization --adjacency replace-one"),
+    training("one-pass", "train data.csv --epsilon 1 --algorithm one-pass --adjacency replace-one"),
+    training("objective-perturbation", "train data.csv --epsilon 1 --algorithm objective-perturbation"),
+    training("amp", "train data.csv --epsilon 1 --algorithm amp"),
+    training("output-perturbation", "train data.csv --epsilon 1 --algorithm output-perturbation"),
+    training("frank-wolfe", "train data.csv --epsilon 1 --algorithm frank-wolfe --steps 3"),
+    training("best of random runs", "train data.csv --epsilon 1 --algorithm dp-gd --tune=steps=2,3,4,5,6,7,8,9"),
+    training("hold-out", "train data.csv --epsilon 1 --algorithm dp-gd --steps 3 --evaluate-budget 0.2"),
+    training("cached", "train data.csv --epsilon 1 --algorithm dp-ftrl --json --cache auto"),
+    Case { replaces: true, ..training("replaced", "train data.csv --epsilon 1 --algorithm dp-ftrl --overwrite") },
+    Case {
+        name: "draft",
+        command: "inspect data.csv --epsilon 1 --target y --out data.schema2.json",
+        result: "data.schema2.json",
+        log: None,
+        runs: 2,
+        replaces: false,
+    },
+];
+
+/// A place at which a run is stopped: the n-th call of this name by its first thread.
+type Site = (String, usize);
+
+/// How it is stopped there.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Stop {
+    Kill,
+    Fail(&'static str),
+}
+
+fn strace_is_there() -> bool {
+    let there = Command::new("strace").arg("-V").stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok();
+    if !there {
+        println!("skipped: strace is not installed");
+    }
+    there
+}
+
+fn fresh(case: &Case) -> Folder {
+    let folder = Folder::new();
+    folder.succeed("generate logistic --rows 300 --features 2 --out data.csv");
+    if case.replaces {
+        folder.succeed(case.command);
+    }
+    folder
+}
+
+fn traced(folder: &Folder, options: &[&str], case: &Case) -> Outcome {
+    let mut command = Command::new("strace");
+    command.args(["-f", "-qqq"]).args(options).arg(PROGRAM).args(case.command.split_whitespace());
+    command.current_dir(folder.path("")).env("TMPDIR", folder.path("tmp")).env("RAYON_NUM_THREADS", "1");
+    Outcome::of(command, case.command)
+}
+
+/// The sites of the last phase: after the last line that keeps a release or a charge.
+fn sites(case: &Case) -> Vec<Site> {
+    let folder = fresh(case);
+    let trace = folder.path("tmp").join("trace");
+    let outcome = traced(&folder, &["-s", "24", "-o", trace.to_str().unwrap(), "-e", &format!("trace={CALLS}")], case);
+    assert_eq!(outcome.code, Some(0), "{outcome:?}");
+    let text = std::fs::read_to_string(trace).unwrap();
+    let main = text.split_whitespace().next().unwrap().to_owned();
+    let mut counts = BTreeMap::new();
+    let mut last_phase = Vec::new();
+    for line in text.lines() {
+        let Some((thread, call)) = line.split_once(' ') else { continue };
+        let call = call.trim_start();
+        let Some((name, arguments)) = call.split_once('(') else { continue };
+        if thread != main || !CALLS.split(',').any(|known| known.trim() == name) {
+            continue;
+        }
+        let count = counts.entry(name.to_owned()).or_insert(0);
+        *count += 1;
+        if name == "write" && (arguments.contains("{\\\"values\\\"") || arguments.contains("{\\\"charged\\\"")) {
+            last_phase.clear();
+        }
+        last_phase.push((name.to_owned(), *count));
+    }
+    assert!(last_phase.len() > 20, "{}: {} sites", case.name, last_phase.len());
+    last_phase
+}
+
+/// The digest of the result that can be seen, if there is one.
+fn visible(folder: &Folder, case: &Case) -> Option<String> {
+    std::fs::read(folder.path(case.result)).ok().map(|bytes| sha256_hex(&bytes))
+}
+
+fn pair_is_whole(folder: &Folder, case: &Case, moment: &str) {
+    if let (true, Some(log)) = (folder.path(case.result).exists(), case.log) {
+        let digest = folder.json(case.result)["log_sha256"].clone();
+        assert_eq!(digest, sha256_hex(&folder.bytes(log)), "{moment}: the visible log is another model's");
+    }
+}
+
+/// Stops one run at a site and goes on until it is published; whether the site was reached.
+fn stop_at(case: &Case, (call, count): &Site, stop: Stop) -> bool {
+    let folder = fresh(case);
+    let old = visible(&folder, case);
+    let before = if case.replaces { case.runs } else { 0 };
+    let moment = format!("{}: {stop:?} at {call} {count}", case.name);
+    let inject = match stop {
+        Stop::Kill => format!("inject={call}:signal=KILL:when={count}"),
+        Stop::Fail(error) => format!("inject={call}:error={error}:when={count}"),
+    };
+    let outcome = traced(&folder, &["-o", "/dev/null", "-e", &format!("trace={call}"), "-e", &inject], case);
+    let reached = match stop {
+        Stop::Kill => outcome.code.is_none() || outcome.code == Some(137),
+        // Some errors have no consequence, as of closing a file.
+        Stop::Fail(_) => true,
+    };
+    assert!(matches!(outcome.code, None | Some(0 | 2 | 137)), "{moment}: {outcome:?}");
+    assert!(!outcome.stderr.contains("panicked"), "{moment}: {outcome:?}");
+    let mut seen: BTreeSet<String> =
+        visible(&folder, case).into_iter().filter(|now| Some(now) != old.as_ref()).collect();
+    pair_is_whole(&folder, case, &moment);
+    let kept = |folder: &Folder| folder.names().iter().any(|name| name.ends_with(".checkpoint"));
+    let mut code = outcome.code;
+    for _ in 0..3 {
+        let published = visible(&folder, case).is_some_and(|now| Some(&now) != old.as_ref());
+        // Killed at the very end, with everything in its place.
+        if code == Some(0) || (published && !kept(&folder)) {
+            code = Some(0);
+            break;
+        }
+        code = folder.run(case.command).code;
+        seen.extend(visible(&folder, case).filter(|now| Some(now) != old.as_ref()));
+        pair_is_whole(&folder, case, &moment);
+    }
+    assert_eq!(code, Some(0), "{moment}: the run was lost: {:?}", folder.run(case.command));
+    assert_eq!(seen.len(), 1, "{moment}: results {seen:?} for one charge");
+    let spending = folder.spending("data.ledger.sqlite");
+    let runs = before + case.runs;
+    assert_eq!((&spending["runs"], &spending["completed"]), (&runs.into(), &runs.into()), "{moment}");
+    match case.log {
+        Some(log) => drop(folder.succeed(&format!("verify {} --log {log} --ledger data.ledger.sqlite", case.result))),
+        None => drop(folder.succeed("ledger verify data.ledger.sqlite")),
+    }
+    reached
+}
+
+/// Stops a case at every `stride`-th of its sites, in every way.
+fn campaign(case: &Case, stride: usize, stops: &[Stop]) {
+    let sites = sites(case);
+    let (mut kills, mut failures, mut missed) = (0, 0, 0);
+    let mut hit = BTreeSet::new();
+    for (number, site) in sites.iter().enumerate() {
+        for (way, stop) in stops.iter().enumerate() {
+            if !(number + way).is_multiple_of(stride) {
+                continue;
+            }
+            if !stop_at(case, site, *stop) {
+                missed += 1;
+                continue;
+            }
+            hit.insert(site);
+            match stop {
+                Stop::Kill => kills += 1,
+                Stop::Fail(_) => failures += 1,
+            }
+        }
+    }
+    println!(
+        "{}: {kills} kills and {failures} errors at {} of {} sites, {missed} not reached",
+        case.name,
+        hit.len(),
+        sites.len()
+    );
+    assert!(missed * 10 <= sites.len() * stops.len(), "too many sites were not reached");
+}
+
+#[test]
+fn stopped_in_its_last_phase_a_run_publishes_one_result() {
+    if !strace_is_there() {
+        return;
+    }
+    // The long form has every case, site and way.
+    for name in ["dp-ftrl", "replaced"] {
+        let case = CASES.iter().find(|case| case.name == name).unwrap();
+        campaign(case, 12, &[Stop::Kill, Stop::Fail("EIO"), Stop::Fail("ENOSPC")]);
+    }
+}
+
+macro_rules! long {
+    ($($test:ident $cases:expr;)*) => {$(
+        /// `cargo test --test crash -- --ignored --nocapture every_site`
+        #[test]
+        #[ignore = "takes minutes and needs strace"]
+        fn $test() {
+            for case in &CASES[$cases] {
+                campaign(case, 1, &[Stop::Kill, Stop::Fail("EIO"), Stop::Fail("ENOSPC")]);
+            }
+        }
+    )*};
+}
+
+long! {
+    every_site_of_descents 0..3;
+    every_site_of_passes 3..6;
+    every_site_of_objectives 6..9;
+    every_site_of_choices 9..12;
+    every_site_of_files 12..15;
+}
+
+/// A disk that is full when the run ends; `mount` needs an administrator.
+#[test]
+#[ignore = "needs an administrator"]
+fn a_disk_that_fills_up_anywhere_loses_nothing() {
+    let case = &CASES[3];
+    let folder = Folder::new();
+    let disk = folder.path("disk");
+    std::fs::create_dir(&disk).unwrap();
+    let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", "size=1m", "tmpfs"]).arg(&disk).status().unwrap();
+    assert!(mounted.success());
+    let run = || {
+        let mut command = Command::new(PROGRAM);
+        command.args(case.command.split_whitespace()).current_dir(&disk).env("TMPDIR", folder.path("tmp"));
+        Outcome::of(command, case.command)
+    };
+    let clear = || {
+        for entry in std::fs::read_dir(&disk).unwrap().flatten() {
+            std::fs::remove_file(entry.path()).unwrap();
+        }
+    };
+    let (mut full, mut charged) = (0, 0);
+    for room in 0..60 {
+        clear();
+        folder.succeed("generate logistic --rows 300 --features 2 --out data.csv --overwrite");
+        for name in ["data.csv", "data.schema.json"] {
+            std::fs::copy(folder.path(name), disk.join(name)).unwrap();
+        }
+        // Fills the disk but for so many pages.
+        let mut filler = vec![0u8; 1 << 20];
+        while std::fs::write(disk.join("filler"), &filler).is_err() {
+            filler.truncate(filler.len() - 4096);
+        }
+        filler.truncate(filler.len().saturating_sub(4096 * room));
+        std::fs::write(disk.join("filler"), &filler).unwrap();
+        let outcome = run();
+        if outcome.code == Some(0) {
+            continue;
+        }
+        full += 1;
+        assert_eq!(outcome.code, Some(2), "{outcome:?}");
+        charged += u32::from(outcome.stderr.contains("the run was charged"));
+        let model = |text: std::io::Result<Vec<u8>>| text.ok().map(|bytes| sha256_hex(&bytes));
+        let seen = model(std::fs::read(disk.join("data.model.json")));
+        std::fs::remove_file(disk.join("filler")).unwrap();
+        let again = run();
+        assert_eq!(again.code, Some(0), "{room} pages: {outcome:?} then {again:?}");
+        let now = model(std::fs::read(disk.join("data.model.json")));
+        assert!(seen.is_none() || seen == now, "{room} pages: two models for one charge");
+        let show =
+            Command::new(PROGRAM).args(["ledger", "show", "data.ledger.sqlite", "--json"]).current_dir(&disk).output();
+        let show: serde_json::Value = serde_json::from_slice(&show.unwrap().stdout).unwrap();
+        assert_eq!(show["datasets"][0]["runs"], 1, "{room} pages");
+    }
+    println!("{full} runs met a full disk, {charged} of them after the charge");
+    drop(Command::new("umount").arg(&disk).status());
+    assert!(full >= 5 && charged >= 1);
+}
+
+/// Another program holds the ledger while runs end: they wait for half a minute, and then say how to go on.
+#[test]
+#[ignore = "waits for half a minute, four times"]
+fn a_ledger_that_is_held_while_runs_end_has_one_result_for_one_charge() {
+    for case in [&CASES[3], &CASES[4], &CASES[6], &CASES[7]] {
+        let folder = fresh(case);
+        let mut command = folder.command(case.command);
+        let child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        let ledger = folder.path("data.ledger.sqlite");
+        // Held from the charge on.
+        let held = loop {
+            let charged = folder.path("data.checkpoint");
+            let charged = std::fs::read_to_string(charged).is_ok_and(|text| text.contains("\"charged\""));
+            if charged {
+                let connection = rusqlite::Connection::open(&ledger).unwrap();
+                connection.busy_timeout(std::time::Duration::from_secs(5)).unwrap();
+                connection.execute_batch("BEGIN EXCLUSIVE").unwrap();
+                break connection;
+            }
+        };
+        let output = child.wait_with_output().unwrap();
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{}: {stderr}", case.name);
+        assert!(stderr.contains("the run was charged") && stderr.contains("the same command"), "{stderr}");
+        assert_eq!(visible(&folder, case), None, "{}", case.name);
+        drop(held);
+        folder.succeed(case.command);
+        folder.succeed("verify data.model.json --ledger data.ledger.sqlite");
+        assert_eq!(folder.spending("data.ledger.sqlite")["runs"], 1);
+    }
+}
