@@ -78,7 +78,7 @@ pub(super) fn sign_own(path: &Path, ledger: Option<&Path>, key: &SecretKey) -> F
 
 fn write(model: &Path, signature: &Signature) -> Fallible<PathBuf> {
     let out = Signature::beside(model);
-    let mut file = StagedFile::new(&out)?;
+    let mut file = StagedFile::new(&out, true)?;
     file.append(signature.to_json()?.as_bytes())?;
     file.publish()?;
     Ok(out)
