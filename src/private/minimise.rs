@@ -334,7 +334,7 @@ mod tests {
         for (regularisation, tolerance) in [(1u64, 1u64), (1 << 10, 1), (1 << 22, 1 << 17)] {
             let curvature = Curvature { row_bound, regularisation, tolerance };
             let problem = Minimisation { loss: BoundedLoss::Logistic, label_scale: 1.0, log2_margin: 64, curvature };
-            let allowed = u128::from(regularisation) * u128::from(tolerance) << 32;
+            let allowed = (u128::from(regularisation) * u128::from(tolerance)) << 32;
             for rounded in [None, Some(0), Some(allowed / 4), Some(allowed / 10 * 9), Some(allowed), Some(2 * allowed)]
             {
                 let objective = Problem {

@@ -77,9 +77,9 @@ fn sensitivities_are_those_of_the_theorems() {
         for batches in [1u32, 2, 3, 64] {
             // The first column of the matrix: binom(2k, k) / 4^k, in steps of 2^-10.
             let mut square = 0.0;
-            let mut root = 1.0;
+            let mut root = 1.0f64;
             for k in 0..batches {
-                square += (1024.0 * root as f64).floor().powi(2);
+                square += (1024.0 * root).floor().powi(2);
                 root *= (2.0 * f64::from(k) + 1.0) / (2.0 * f64::from(k) + 2.0);
             }
             let query = Query::PrefixSums { bound: 1 << 25, batches };
