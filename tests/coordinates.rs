@@ -117,10 +117,10 @@ impl<'ast> Visit<'ast> for Parts {
             syn::Expr::Reference(_) | syn::Expr::Index(_) => true,
             _ => false,
         });
-        if let (Some(name), Some(expr), true) = (name, init, is_copy) {
-            if mentions(expr, &self.bound) {
-                self.bound.insert(name);
-            }
+        if let (Some(name), Some(expr), true) = (name, init, is_copy)
+            && mentions(expr, &self.bound)
+        {
+            self.bound.insert(name);
         }
     }
 

@@ -112,7 +112,7 @@ pub fn verify(model: &ModelFile, text: &str, evidence: Evidence<'_>) -> Fallible
         by_ledger = noted;
     }
     if let Some((signature, key)) = evidence.signature {
-        let found = signature.check(model, text, key, ledger.as_deref_mut())?;
+        let found = signature.check(model, text, key, ledger)?;
         by_signature = found.iter().all(|check| check.held);
         checks.extend(found);
     }
@@ -160,7 +160,7 @@ fn of_log(model: &ModelFile, log: Option<&mut dyn BufRead>, most: u64) -> Fallib
     let known = replayed.is_ok() && digest.finish() == model.log_sha256;
     let mut checks = vec![Check::new("the digest of the log belongs to the recorded releases", known)];
     if let Some(unread) = unread {
-        checks.push(Check::new("every line of the log is as recomputed", unread.is_all()?));
+        checks.push(Check::new("every line of the log is as recomputed", unread.ends_here()?));
     }
     Ok(checks)
 }
@@ -189,7 +189,7 @@ impl<'a> Comparison<'a> {
     }
 
     /// Whether the file is what was expected and nothing more.
-    fn is_all(self) -> Fallible<bool> {
+    fn ends_here(self) -> Fallible<bool> {
         let ends = |file: &mut dyn BufRead| file.fill_buf().map(<[u8]>::is_empty);
         self.equal
             .and_then(|equal| if equal { ends(self.file) } else { Ok(false) })

@@ -55,11 +55,14 @@ fn gradient(loss: Objective, weights: &Array1<f64>) -> Gradient<'_> {
     Gradient { loss, weights, label_scale: 1.0, clip_norm: 1.0 }
 }
 
+/// A question whose answer is opened by a permit.
+type Ask<'a> = dyn Fn(&PrivateDataset) -> Sensitive<L2> + 'a;
+
 #[test]
 fn sums_are_opened_with_the_noise_of_their_stream() {
     let weights = Array1::from(vec![0.2; DIMENSION]);
     let moments = MomentWeights { count: 5, features: 4, squares: 3, label: 2, label_square: 1 };
-    let asks: [&dyn Fn(&PrivateDataset) -> Sensitive<L2>; 4] = [
+    let asks: [&Ask<'_>; 4] = [
         &|data| data.moments(&moments).unwrap(),
         &|data| data.gram(1 << 20, 100).unwrap(),
         &|data| data.hessian(Curved::Logistic, &weights, 1 << 20, 100).unwrap(),
