@@ -6,7 +6,6 @@ use std::process::ExitCode;
 use clap::Args;
 use serde_json::json;
 
-use super::arguments::set_threads;
 use super::output::{bar, print, print_json, seconds, warn};
 use super::train::TrainArguments;
 use crate::data::CsvFile;
@@ -32,9 +31,15 @@ pub(super) struct CheckArguments {
     run: TrainArguments,
 }
 
+impl CheckArguments {
+    /// The number of threads that was asked for.
+    pub(super) fn threads(&self) -> Option<usize> {
+        self.run.threads
+    }
+}
+
 pub(super) fn run(arguments: &CheckArguments) -> Fallible<ExitCode> {
     let run = &arguments.run;
-    set_threads(run.threads)?;
     let config = run.request.config_or_epsilon_one()?;
     let schema = run.schema.read(&run.data)?;
     config.check(&schema)?;

@@ -112,6 +112,7 @@ fn run(command: Command) -> Fallible<ExitCode> {
     seed_tables()?;
     match &command {
         Command::Train(arguments) => set_threads(arguments.threads)?,
+        Command::Check(arguments) => set_threads(arguments.threads())?,
         Command::Audit(arguments) => set_threads(arguments.threads)?,
         // One of these opens a ledger or a model, and needs no thread but this.
         Command::Ledger(_) | Command::Statement(_) => {}

@@ -61,7 +61,8 @@ impl DatasetId {
         let visible: String = self.0.nfkc().filter(|&c| !is_invisible(c) && !is_joiner(c)).collect();
         let drawn: String = skeleton(&small(visible)).collect();
         let drawn: String = skeleton(&small(drawn)).collect();
-        drawn.split_whitespace().collect::<Vec<_>>().join(" ")
+        // A capital i is drawn as a one and as a small l, and is a small i in the other case: all of them are one.
+        drawn.replace('i', "l").split_whitespace().collect::<Vec<_>>().join(" ")
     }
 }
 

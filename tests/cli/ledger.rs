@@ -235,7 +235,7 @@ fn a_gaussian_cap_admits_gaussian_runs_alone_and_more_of_them() {
     folder.succeed("train fair.csv --epsilon 0.999 --delta 1e-6 --steps 5");
     let page = folder.succeed("ledger show fair.ledger.sqlite").stdout;
     assert!(page.contains("as Gaussian DP") && page.contains("Gaussian noise on all rows alone is admitted"), "{page}");
-    refused(&folder, "train fair.csv --epsilon 0.1 --delta 1e-6 --steps 5", 1, &["left of its cap"]);
+    refused(&folder, "train fair.csv --overwrite --epsilon 0.1 --delta 1e-6 --steps 5", 1, &["left of its cap"]);
     let other = Folder::with("fair");
     other.succeed("ledger init fair.ledger.sqlite fair --epsilon 1 --delta 1e-6");
     refused(&other, "train fair.csv --epsilon 0.999 --delta 1e-6 --steps 5", 1, &["left of its cap"]);

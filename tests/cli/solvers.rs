@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use rhograd::train::ModelFile;
+
 use super::support::{Folder, number};
 
 const ONE_COLUMN: &str = r#"{"name":"fair","task":"classification","target":"affair","positive":"1","rows":6366,
@@ -55,6 +57,11 @@ fn statements_of_choices_cannot_be_made_cheaper() {
         let folder = folder(algorithm);
         folder.succeed(&format!("train fair.csv --overwrite --epsilon 1 --algorithm {algorithm} --no-ledger"));
         folder.edit("fair.model.json", from, to);
+        // With a digest that fits the edit: what is recorded must still fit itself.
+        let path = folder.path("fair.model.json");
+        let mut forged = ModelFile::parse_unchecked(&folder.text("fair.model.json"), &path).unwrap();
+        forged.digest = forged.expected_digest();
+        folder.write("fair.model.json", forged.to_json());
         let outcome = folder.run("verify fair.model.json");
         assert_eq!(outcome.code, Some(1), "{outcome:?}");
         assert!(outcome.stdout.contains("the recorded facts are consistent ("), "{outcome:?}");

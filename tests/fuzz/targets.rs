@@ -182,7 +182,8 @@ pub fn checkpoint(home: &Home, bytes: &[u8]) -> String {
     match Checkpoint::open(&path).map(|checkpoint| checkpoint.releases()) {
         Err(error) => refused(&error, "fuzz.checkpoint"),
         Ok(None) => {
-            assert!(std::fs::read(&path).unwrap().is_empty());
+            // A file in which nothing was begun goes away with whoever opened it.
+            assert!(std::fs::read(&path).map_or(true, |bytes| bytes.is_empty()));
             "accepted as new".into()
         }
         Ok(Some(count)) => {

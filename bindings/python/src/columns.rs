@@ -170,6 +170,19 @@ impl<'py> Columns<'py> {
         self.each_of(py, threads, piece / PiecesEncoder::MULTIPLE * PiecesEncoder::MULTIPLE, add)
     }
 
+    /// As [`Columns::each_piece`], with all rows as one piece.
+    ///
+    /// # Errors
+    /// As [`Columns::each_piece`].
+    pub fn whole(
+        &self,
+        py: Python<'_>,
+        threads: Option<usize>,
+        look: impl FnMut(&Table<'_>) -> Fallible<()> + Send,
+    ) -> PyResult<()> {
+        self.each_of(py, threads, usize::MAX / 2, look)
+    }
+
     /// As [`Columns::each_piece`], with so many rows to a piece.
     fn each_of(
         &self,

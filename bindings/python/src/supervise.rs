@@ -27,6 +27,8 @@ enum Call {
     Signals(SyncSender<()>),
     /// The answers of a cluster to a question; none where asking failed.
     Question(Vec<u8>, SyncSender<Option<Vec<Vec<u8>>>>),
+    /// To warn the custodian of what does not fit.
+    Warning(String, SyncSender<()>),
 }
 
 /// The way of a run to the thread that called us.
@@ -53,6 +55,14 @@ impl Caller {
             let _ = answer.recv();
         }
         self.go_on(when)
+    }
+
+    /// Warns the custodian; returns when that is done.
+    pub fn warn(&self, text: String) {
+        let (reply, answer) = sync_channel(1);
+        if self.calls.send(Call::Warning(text, reply)).is_ok() {
+            let _ = answer.recv();
+        }
     }
 
     /// The answers of a cluster.
@@ -138,6 +148,11 @@ fn serve(
             Err(RecvTimeoutError::Timeout) => (),
             Err(RecvTimeoutError::Disconnected) => return,
             Ok(Call::Signals(reply)) => drop(reply.send(())),
+            Ok(Call::Warning(text, reply)) => {
+                // Never an error: whether a fit goes on must not depend on rows.
+                let _ = py.import("rhograd._errors").and_then(|it| it.call_method1("warn_of_data", (text,)));
+                drop(reply.send(()));
+            }
             Ok(Call::Question(question, reply)) => {
                 let answers = match ask {
                     _ if stop.load(Ordering::Relaxed) => None,

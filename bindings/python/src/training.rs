@@ -31,6 +31,8 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(train_table, module)?)?;
     module.add_function(wrap_pyfunction!(train_file, module)?)?;
     module.add_function(wrap_pyfunction!(train_cluster, module)?)?;
+    module.add_function(wrap_pyfunction!(check_table, module)?)?;
+    module.add_function(wrap_pyfunction!(check_file, module)?)?;
     module.add_function(wrap_pyfunction!(schema_of, module)?)?;
     module.add_function(wrap_pyfunction!(check_schema, module)?)
 }
@@ -89,6 +91,39 @@ fn train_file(
             None => load_cached(config, schema, &file, cache.as_ref(), &go_on),
         }
     })
+}
+
+/// Looks at columns in memory and says, as JSON, what does not fit the schema and what a run would do; charges nothing.
+#[pyfunction]
+#[pyo3(signature = (request, schema, columns, *, threads=None))]
+fn check_table(
+    py: Python<'_>,
+    request: &str,
+    schema: &str,
+    columns: Vec<GivenColumn<'_>>,
+    threads: Option<usize>,
+) -> PyResult<String> {
+    let schema = raised(py, Schema::parse(schema, Path::new("schema")))?;
+    let config = raised(py, request::config(request))?;
+    let mut checked = None;
+    Columns::new(columns)?.whole(py, threads, |table| {
+        checked = Some(train::check_table(Some(&config), &schema, table)?);
+        Ok(())
+    })?;
+    serde_json::to_string(&checked).map_err(|e| PyRuntimeError::new_err(e.to_string()))
+}
+
+/// As [`check_table`], for a file.
+#[pyfunction]
+#[pyo3(signature = (request, schema, path, *, threads=None))]
+fn check_file(py: Python<'_>, request: &str, schema: &str, path: PathBuf, threads: Option<usize>) -> PyResult<String> {
+    let schema = raised(py, Schema::parse(schema, Path::new("schema")))?;
+    let config = raised(py, request::config(request))?;
+    let checked = supervise(py, threads, None, |caller| {
+        let file = CsvFile::open_for(&path, &schema.target, schema.features().map(|(name, _)| name))?;
+        train::check(Some(&config), &schema, &file, &|_, _| caller.go_on("while rows were read; nothing was charged"))
+    })?;
+    serde_json::to_string(&checked).map_err(|e| PyRuntimeError::new_err(e.to_string()))
 }
 
 /// Trains on rows that workers hold; `ask` takes a question and brings the answers of all parts.
@@ -186,6 +221,11 @@ impl Run {
             None => NoiseSource::from_os()?,
         };
         let rows = load(&self.config, caller)?;
+        let place = if self.file.is_empty() { "row" } else { "line" };
+        let found = train::summary(&rows.findings(place));
+        if !found.is_empty() {
+            caller.warn(found.join("\n"));
+        }
         // A signal that came until now costs nothing.
         caller.settle("before anything was charged")?;
         let known = rows.rows_digest();

@@ -4,6 +4,7 @@ import json
 import pickle
 import subprocess
 import sys
+import warnings
 
 import numpy as np
 import pytest
@@ -326,7 +327,8 @@ def test_exact_counts_stay_with_whoever_fitted(points):
     positives = int(np.sum(y == 1))
     expected = {"lines": 4003, "unusable": 1, "missing": 2, "positives": positives}
     assert {name: counts[name] for name in expected} == expected, counts
-    named = set(counts) | set(model.load_report_)
+    # Words that a model has for facts of its schema are left out.
+    named = (set(counts) | set(model.load_report_)) - {"columns", "labels"}
     copies = [pickle.loads(pickle.dumps(model)), copy.copy(model), copy.deepcopy(model)]
     try:
         import joblib
@@ -475,3 +477,33 @@ def test_a_large_delta_is_refused_unless_it_is_wanted(points, tmp_path):
     assert wanted["facts"]["large_delta_accepted"] is True
     with pytest.raises(ParameterError, match="^accept_large_delta: is 1"):
         classifier(accept_large_delta=1).fit(*points)
+
+
+def test_a_look_at_data_names_what_does_not_fit_and_charges_nothing(tmp_path):
+    ledger = tmp_path / "l.sqlite"
+    model = DPLogisticRegression(epsilon=1, bounds={"age": (18, 90), "sex": rhograd.Categories(["f", "m"])}, classes=["0", "1"], dataset="people", ledger=ledger)
+    bounded = {"age": [20, 30, "4,5", 200, None, 60], "sex": ["f", "m", "x", "f", "m", "f"]}
+    checked = model.check(bounded, [0, 1, 1, 0, 7, 1])
+    texts = " ".join(finding["text"] for finding in checked["findings"])
+    assert checked["rows"] == 6 and checked["lost"] == 1
+    assert '"age"' in texts and '"sex"' in texts
+    assert checked["outlook"]["epsilon"] == 1 and checked["outlook"]["steps"] > 0
+    assert not ledger.exists()
+    # The same is told by the fit, before its charge, and a filter that makes warnings errors changes nothing but the form.
+    with pytest.warns(rhograd.DataWarning, match="age"):
+        model.fit(bounded, [0, 1, 1, 0, 7, 1])
+    assert ledger.exists()
+
+
+def test_a_warning_about_rows_never_stops_a_fit():
+    model = DPLogisticRegression(epsilon=1, bounds=(0, 1), classes=["0", "1"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.fit(np.array([[5.0], [0.5], [0.5]]), [0, 1, 7])
+    assert model.privacy_statement_["dp"]
+
+
+def test_a_look_at_a_file_says_what_the_command_line_says(tmp_path):
+    checked = DPLogisticRegression(epsilon=1).check_csv(DATASETS / "fair.csv")
+    assert checked["rows"] > 1000 and checked["lost"] == 0
+    assert checked["outlook"]["algorithm"] == "whitened"

@@ -40,7 +40,7 @@ fn no_window_twice(lists: &[Vec<u32>]) -> bool {
 #[test]
 fn a_failing_operating_system_is_an_error() {
     let error = NoiseSource::from_entropy(&mut Broken).err().unwrap();
-    assert_eq!(error.exit_code(), 1);
+    assert_eq!(error.exit_code(), 2);
     assert!(error.to_string().contains("no randomness"), "{error}");
 }
 

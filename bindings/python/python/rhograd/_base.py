@@ -304,6 +304,15 @@ class Estimator:
         """
         look_around(self)
         _parameters.check(self.get_params(deep=False))
+        facts = self._schema_of_file(path, schema)
+        learned = self._learn_target(facts)
+        outcome = _rhograd.train_file(
+            json.dumps(self._request(facts)), json.dumps(facts), os.fspath(path), cache=cache, memory_limit=memory_limit,
+            **self._surroundings(),
+        )  # fmt: skip
+        return self._take(outcome, facts, _schema.features_in(facts), True, learned)
+
+    def _schema_of_file(self, path: str | os.PathLike[str], schema: Any) -> dict[str, Any]:
         if not Path(path).exists():
             raise DataError(f"{os.fspath(path)}: no such file; give the path of the data")
         given = self.schema if schema is None else schema
@@ -312,13 +321,35 @@ class Estimator:
             raise ParameterError(
                 f"schema: is missing, and none lies beside {os.fspath(path)}; give schema=, or draft one by draft_schema"
             )
-        facts = self._read_schema(given)
-        learned = self._learn_target(facts)
-        outcome = _rhograd.train_file(
-            json.dumps(self._request(facts)), json.dumps(facts), os.fspath(path), cache=cache, memory_limit=memory_limit,
-            **self._surroundings(),
-        )  # fmt: skip
-        return self._take(outcome, facts, _schema.features_in(facts), True, learned)
+        return self._read_schema(given)
+
+    def check(self, X: Any, y: Any = None) -> dict[str, Any]:
+        """What of rows in memory does not fit the schema, and what :meth:`fit` would do and cost; nothing is charged.
+
+        The answer is computed from rows: it is for the custodian alone. ``findings`` tells by column what is missing,
+        unreadable, undeclared or outside its bounds, worst first, with an example row and cell; ``labels`` the labels that
+        were met; ``ignored`` the columns that no model would see; ``outlook`` the algorithm, its steps, cost and time.
+        """
+        _parameters.check(self.get_params(deep=False))
+        frame, target = self._split(X, y)
+        schema = self._schema_for(frame)
+        columns = self._columns(frame, schema)
+        columns.append(cells(schema["target"], target))
+        threads = self._surroundings()["threads"]
+        checked = json.loads(
+            _rhograd.check_table(json.dumps(self._request(schema)), json.dumps(schema), columns, threads=threads)
+        )
+        checked["ignored"] = [name for name in frame.columns if name not in schema["columns"]]
+        return checked
+
+    def check_csv(self, path: str | os.PathLike[str], *, schema: Any = None) -> dict[str, Any]:
+        """As :meth:`check`, for a file that :meth:`fit_csv` would train on."""
+        _parameters.check(self.get_params(deep=False))
+        facts = self._schema_of_file(path, schema)
+        threads = self._surroundings()["threads"]
+        return json.loads(
+            _rhograd.check_file(json.dumps(self._request(facts)), json.dumps(facts), os.fspath(path), threads=threads)
+        )
 
     def _surroundings(self) -> dict[str, Any]:
         seed, threads = (None if value is None else int(value) for value in (self.seed, self.threads))

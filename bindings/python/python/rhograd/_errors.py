@@ -1,5 +1,7 @@
 """What the engine refuses, as exceptions."""
 
+import warnings
+
 
 class Error(Exception):
     """Anything that rhograd refuses; the message says what is wrong and what to do about it."""
@@ -47,3 +49,14 @@ class DataWarning(UserWarning):
 
 class LedgerWarning(UserWarning):
     """A ledger does not hold all that the statement of a model speaks of."""
+
+
+def warn_of_data(text: str) -> None:
+    """Warns by :class:`DataWarning`; shown, and no error, where a filter would make it one.
+
+    Whether a fit goes on, and so whether it is charged, must not depend on rows.
+    """
+    try:
+        warnings.warn(text, DataWarning, stacklevel=4)
+    except DataWarning as warning:
+        warnings.showwarning(warning, DataWarning, __file__, 0)
