@@ -287,7 +287,7 @@ fn every_new_measure_is_stated_logged_and_verified() {
     ] {
         for adjacency in ["add-remove", "replace-one"] {
             let train = format!(
-                "train t.csv --schema {schema}.json --model {flags} --epsilon 4 --evaluate-budget 0.5 --adjacency {adjacency}"
+                "train t.csv --overwrite --schema {schema}.json --model {flags} --epsilon 4 --evaluate-budget 0.5 --adjacency {adjacency}"
             );
             let page = folder.succeed(&train).stdout;
             assert!(page.contains("rows cut at") && page.contains(metrics[0]), "{page}");

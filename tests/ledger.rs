@@ -528,7 +528,9 @@ fn foreign_files_are_refused_and_left_alone() {
         for open in [|path| Ledger::open_or_create(path), |path: &PathBuf| Ledger::open_existing(path)] {
             let error = open(&place).unwrap_err();
             let text = error.to_string();
-            assert!(text.contains(expected) && text.contains("place") && error.exit_code() == 1, "{text}");
+            // What never was a ledger is bad input; one that is damaged is a check that failed.
+            let code = if text.contains("not a rhograd ledger") { 2 } else { 1 };
+            assert!(text.contains(expected) && text.contains("place") && error.exit_code() == code, "{text}");
             assert!(fs::read(&place).unwrap() == bytes, "{text}: the file was changed");
         }
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), before);

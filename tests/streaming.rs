@@ -308,7 +308,7 @@ mod program {
     #[test]
     fn the_program_streams_and_leaves_its_results_only() {
         let (streamed, whole) = (folder(), folder());
-        let run = "train trial.csv --epsilon 1 --seed 3 --no-ledger";
+        let run = "train trial.csv --overwrite --epsilon 1 --seed 3 --no-ledger";
         let outcome = streamed.succeed(&format!("{run} --memory-limit 1MB"));
         assert!(outcome.stderr.contains("larger than the memory limit"), "{}", outcome.stderr);
         let other = whole.succeed(run);
@@ -338,7 +338,7 @@ mod program {
         assert!(outcome.stderr.contains("dp-sgd") && outcome.stderr.contains("--memory-limit"), "{}", outcome.stderr);
         assert_eq!(folder.names(), before, "nothing was charged or written");
         for good in ["1.5GB", "2gib", "900mb"] {
-            folder.succeed(&format!("{run} {good} --no-ledger --out m.json"));
+            folder.succeed(&format!("{run} {good} --no-ledger --overwrite --out m.json"));
         }
     }
 }

@@ -205,8 +205,15 @@ def test_counts_are_added_up_and_two_fits_do_not_disturb_each_other(local):
         thread.join()
     assert [model.model_.text for model in fitted] == [expected.model_.text] * 2
     for model in fitted:
-        assert model.load_report_["load"] == expected.load_report_["load"]
+        assert counted(model) == counted(expected)
     assert expected.load_report_["load"]["missing"] == 1 and not spark._live
+
+
+def counted(model):
+    """What was counted, without the numbers of rows, which follow the order of the parts."""
+    load = model.load_report_["load"]
+    columns = [{fault: found["count"] for fault, found in column.items()} for column in load["columns"]]
+    return {**load, "columns": columns, "first_unusable": None, "lost": {k: v["count"] for k, v in load["lost"].items()}}
 
 
 def test_a_search_is_paid_for_as_on_one_machine(local):
