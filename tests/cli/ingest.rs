@@ -188,7 +188,7 @@ fn libsvm_data_train_predict_and_evaluate_like_csv() {
     folder.write("good.svm", "+1 1:3\n-1 7:0.5\n");
     folder.succeed("evaluate m.json good.svm");
     let said = model(&folder, "trial.libsvm", "").1;
-    assert!(said.contains("2 lines are no records") && said.contains("the first is line 501"), "{said}");
+    assert!(said.contains("2 of 502 lines (0.40%) are no records") && said.contains("the first is line 501"), "{said}");
     folder.write("bad.svm", "+1 1:3\n2 7:0.5\n");
     refused(&folder, "evaluate m.json bad.svm", &["bad.svm:2", "label"]);
     folder.edit("trial.schema.json", "\"7\"", "\"age\"");

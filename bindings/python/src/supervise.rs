@@ -151,7 +151,7 @@ fn serve(
             Ok(Call::Warning(text, reply)) => {
                 // Never an error: whether a fit goes on must not depend on rows.
                 let _ = py.import("rhograd._errors").and_then(|it| it.call_method1("warn_of_data", (text,)));
-                drop(reply.send(()));
+                let _ = reply.send(());
             }
             Ok(Call::Question(question, reply)) => {
                 let answers = match ask {
