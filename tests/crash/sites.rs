@@ -279,7 +279,8 @@ fn a_disk_that_fills_up_anywhere_loses_nothing() {
             continue;
         }
         full += 1;
-        assert_eq!(outcome.code, Some(2), "{outcome:?}");
+        // A ledger that cannot be written before the charge refuses the run; everything else is an error of writing.
+        assert!(matches!(outcome.code, Some(1 | 2)) && !outcome.stderr.contains("panicked"), "{outcome:?}");
         charged += u32::from(outcome.stderr.contains("the run was charged"));
         let model = |text: std::io::Result<Vec<u8>>| text.ok().map(|bytes| sha256_hex(&bytes));
         let seen = model(std::fs::read(disk.join("data.model.json")));
