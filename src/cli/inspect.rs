@@ -16,7 +16,9 @@ use crate::data::{CsvFile, Task, draft_schema_with_notes};
 use crate::error::{Error, Fallible};
 use crate::ledger::Ledger;
 use crate::noise::NoiseSource;
-use crate::train::{Budget, Checkpoint, DraftRequest, StagedFile, draft_from, finish_draft};
+use crate::train::{
+    Budget, Checkpoint, DraftRequest, StagedFile, draft_from, finish_draft, sha256_hex, sha256_of_file,
+};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -187,12 +189,13 @@ fn privately_and_interruptibly(
 ) -> Fallible<ExitCode> {
     let request = arguments.request(budget);
     check_ledger_named(&arguments.data, arguments.ledger.is_some() || arguments.no_ledger)?;
-    let staged = arguments.staged()?;
-    staged.iter().for_each(|staged| interrupts.forget(staged));
     let checkpoint = arguments.checkpoint()?;
     checkpoint.about(format!("seed {:?}", arguments.seed));
     interrupts.follow(&checkpoint);
     let finished = checkpoint.is_finished();
+    // Before anything is charged: a place that cannot be written to costs nothing.
+    let mut staged = if finished { None } else { arguments.staged()? };
+    staged.iter().for_each(|staged| interrupts.forget(staged));
     let file = match finished {
         true => None,
         false => {
@@ -229,7 +232,16 @@ fn privately_and_interruptibly(
         None => warn("NOT PRIVATE: the noise came from a fixed seed, and so every model of this schema is marked"),
     }
     warn(&charged(ledger.path()));
-    publish(staged, &drafted.text)?;
+    // Whatever has its place already was published by the run that was stopped.
+    let digest = sha256_hex(drafted.text.as_bytes());
+    let there = finished && arguments.out.as_deref().and_then(sha256_of_file).is_some_and(|found| found == digest);
+    if finished && !there {
+        staged = arguments.staged()?;
+        staged.iter().for_each(|staged| interrupts.forget(staged));
+    }
+    if !there {
+        publish(staged, &drafted.text)?;
+    }
     interrupts.published();
     if let Err(error) = checkpoint.remove() {
         warn(&format!("the schema is published; {error}"));
