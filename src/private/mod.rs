@@ -42,8 +42,6 @@ mod stable;
 mod store;
 #[cfg(test)]
 mod tests;
-#[cfg(test)]
-mod theorems;
 mod worker;
 
 pub use best_run::CandidateRun;

@@ -1,5 +1,7 @@
 //! Sensitivities on neighbouring data sets, in integers, where the values can still be seen.
 
+mod theorems;
+
 use ndarray::{Array1, Array2};
 use proptest::prelude::*;
 

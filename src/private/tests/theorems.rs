@@ -5,7 +5,7 @@
 
 use ndarray::{Array1, Array2};
 
-use super::{
+use super::super::{
     Candidates, Curvature, CutLoss, Direction, Gradient, Minimisation, PassPlan, Perturbation, PhasePlan,
     PrivateDataset, Query, Sensitive,
 };
