@@ -177,7 +177,8 @@ pub fn checkpoint(home: &Home, bytes: &[u8]) -> String {
     let path = home.write("fuzz.checkpoint", bytes);
     let values = |text: &str| -> Vec<Value> {
         let lines = text.lines().skip(1).map(|line| serde_json::from_str::<Value>(line).unwrap());
-        lines.map(|line| line["values"].clone()).collect()
+        // The place of the charge and the result are lines, too.
+        lines.map(|line| line["values"].clone()).filter(|values| !values.is_null()).collect()
     };
     match Checkpoint::open(&path).map(|checkpoint| checkpoint.releases()) {
         Err(error) => refused(&error, "fuzz.checkpoint"),
