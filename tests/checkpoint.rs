@@ -352,26 +352,19 @@ fn a_run_that_is_stopped_before_its_charge_is_noted_down_is_charged_once() {
 }
 
 #[test]
-fn checkpoints_of_the_first_format_go_on() {
+fn checkpoints_of_the_first_format_are_refused_with_the_cure() {
     let config = config(Algorithm::DpGd);
     let desk = Desk::new();
     assert!(desk.run(&config, seed(), Some(4)).is_err());
-    // The same lines as that format had them.
     let text = std::fs::read_to_string(desk.checkpoint()).unwrap();
     let lines: Vec<serde_json::Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let header = serde_json::json!({"format": "rhograd-checkpoint-1", "run": lines[0]["run"],
         "position": lines[1]["charged"], "request_sha256": lines[0]["work_sha256"]});
-    let mut old = format!("{header}\n");
-    let mut last = sha256_hex(header.to_string().as_bytes());
-    for line in &lines[2..] {
-        let values = line["values"].as_str().unwrap();
-        last = sha256_hex(format!("{last} {values}").as_bytes());
-        old.push_str(&format!("{}\n", serde_json::json!({"values": values, "sha256": last})));
-    }
-    std::fs::write(desk.checkpoint(), old).unwrap();
-    assert_eq!(Checkpoint::open(&desk.checkpoint()).unwrap().releases(), Some(4));
-    assert_eq!(told(&desk.run(&config, seed(), None).unwrap()), told(&uninterrupted(&config)));
+    std::fs::write(desk.checkpoint(), format!("{header}\n")).unwrap();
+    let refused = desk.run(&config, seed(), None).unwrap_err().to_string();
+    assert!(refused.contains("earlier version") && refused.contains("delete the file"), "{refused}");
     assert_eq!(desk.spent("fair").1, 1);
+    assert!(desk.checkpoint().exists());
 }
 
 #[test]

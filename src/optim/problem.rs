@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use serde::Serialize;
 use serde_json::Value;
 
 use super::Averaging;
@@ -12,25 +13,33 @@ use crate::privacy::{Adjacency, Charge, Delta, Epsilon, NoiseLaw, Rho};
 use crate::private::{Paid, Planned, PrivateDataset, Query, Released};
 
 /// Choices of the user; `None` means "by the optimizer's own rule".
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Settings {
     /// Clip norm of one row's gradient.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub clip: Option<f64>,
     /// Number of gradient releases.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub steps: Option<u64>,
     /// Step size on the mean loss.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub learning_rate: Option<f64>,
     /// Momentum in `[0, 1)`.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub momentum: Option<f64>,
     /// l1 penalty on all coefficients but intercepts.
     pub l1: f64,
     /// l2 penalty on all coefficients but intercepts.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub l2: Option<f64>,
     /// Radius of the ball that iterates are kept in.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub radius: Option<f64>,
     /// Which iterate is returned.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub averaging: Option<Averaging>,
     /// Probability with which a row joins a step of an algorithm that samples.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub sampling_rate: Option<f64>,
 }
 

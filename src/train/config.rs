@@ -1,6 +1,6 @@
 //! What the user asks for, checked before anything is read.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 use super::kind::ModelKind;
 use super::statement::states_its_cost;
@@ -22,12 +22,25 @@ const LARGEST_SETTING: f64 = 1e12;
 pub(super) const LARGEST_HOLDOUT: f64 = 0.5;
 
 /// How much privacy loss the run may cost.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Budget {
     /// `(epsilon, delta)`-DP; delta from the public rule of [`default_delta`] when absent.
-    Epsilon(Epsilon, Option<Delta>),
+    Epsilon(#[serde(serialize_with = "epsilon_text")] Epsilon, #[serde(serialize_with = "delta_text")] Option<Delta>),
     /// rho-zCDP; the delta is used for reporting only.
-    Rho(Rho, Option<Delta>),
+    Rho(#[serde(serialize_with = "rho_text")] Rho, #[serde(serialize_with = "delta_text")] Option<Delta>),
+}
+
+fn epsilon_text<S: Serializer>(epsilon: &Epsilon, to: S) -> Result<S::Ok, S::Error> {
+    epsilon.value().serialize(to)
+}
+
+fn delta_text<S: Serializer>(delta: &Option<Delta>, to: S) -> Result<S::Ok, S::Error> {
+    delta.map(|delta| delta.value()).serialize(to)
+}
+
+fn rho_text<S: Serializer>(rho: &Rho, to: S) -> Result<S::Ok, S::Error> {
+    (rho.lower(), rho.upper()).serialize(to)
 }
 
 impl Budget {
@@ -155,13 +168,14 @@ impl Algorithm {
 }
 
 /// A training request. `None` means "choose by the written rule", see [`super::Plan`].
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TrainConfig {
     /// The budget.
     pub budget: Budget,
     /// The neighbouring relation.
     pub adjacency: Adjacency,
     /// The model family.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<ModelKind>,
     /// The algorithm.
     pub algorithm: Algorithm,
@@ -170,14 +184,18 @@ pub struct TrainConfig {
     /// Choices that the algorithm would otherwise make by its own rule.
     pub settings: Settings,
     /// Candidates to choose among instead; empty for no choice.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tune: Vec<Candidate>,
     /// Whether features are standardised by privately released moments.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub standardise: Option<bool>,
     /// Share of rho for a release of metrics on a private hold-out; `None` for none.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub evaluate_budget: Option<f64>,
     /// Share of the rows that is held out, if anything is evaluated.
     pub holdout: f64,
     /// Public hint of the number of rows; overrides the schema's.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub rows: Option<u64>,
     /// Whether a delta is taken that no expert would accept; see [`is_large`].
     pub accept_large_delta: bool,

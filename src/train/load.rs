@@ -2,6 +2,8 @@
 
 use std::time::Instant;
 
+use serde_json::json;
+
 use super::config::{Algorithm, TrainConfig};
 use super::files::sha256_hex;
 use super::findings::{Finding, findings};
@@ -274,7 +276,7 @@ fn refuse_early(config: &TrainConfig, schema: &Schema, plan: &MakePlan<'_>) -> F
 
 /// What is public about a request: the same for the same flags and the same schema, whatever version reads them.
 pub(super) fn request_digest(config: &TrainConfig, schema: &Schema) -> String {
-    sha256_hex(format!("{} {config:?}", schema.fingerprint()).as_bytes())
+    sha256_hex(json!({ "schema": schema.fingerprint(), "config": config }).to_string().as_bytes())
 }
 
 /// Puts encoded rows behind the gate and plans the run.

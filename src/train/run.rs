@@ -3,8 +3,10 @@
 use std::path::Path;
 use std::time::Instant;
 
+use serde_json::json;
+
 use super::checkpoint::{Asked, Checkpoint};
-use super::config::TrainConfig;
+use super::config::{Algorithm, TrainConfig};
 use super::files::{RunningDigest, sha256_hex};
 use super::load::{Loaded, request_digest};
 use super::log::{LogEntry, LogWriter};
@@ -125,13 +127,22 @@ fn request(digest: &str, secret_noise: bool) -> String {
 
 /// What a checkpoint has to know of a run.
 fn asked<'a>(loaded: &'a Loaded, data: &str, secret_noise: bool, budget: &str) -> Asked<'a> {
-    let Loaded { schema, plan, .. } = loaded;
-    let version = env!("CARGO_PKG_VERSION");
-    // In the words of the first format, whose files go on.
-    let work = format!("rhograd-checkpoint-1 {version} {secret_noise} {} {data} {plan:?}", schema.fingerprint());
+    let plan = &loaded.plan;
+    let request = request(&loaded.request, secret_noise);
+    // By what stands in files, and not by names of this code; of an optimizer from elsewhere nothing else is known.
+    let custom = (plan.algorithm == Algorithm::Custom).then(|| format!("{:?}", plan.optimizer));
+    let work = json!({
+        "version": env!("CARGO_PKG_VERSION"),
+        "request": request,
+        "data": data,
+        "rows": plan.rows.map(|(rows, _)| rows),
+        "delta": plan.delta.value(),
+        "releases": plan.planned(),
+        "custom": custom,
+    });
     Asked {
-        request: request(&loaded.request, secret_noise),
-        work: sha256_hex(work.as_bytes()),
+        work: sha256_hex(work.to_string().as_bytes()),
+        request,
         budget: budget.to_owned(),
         scope: &plan.scope,
         // Which rows are held out is secret and drawn from the key of the run.

@@ -1,5 +1,7 @@
 //! Candidates that a run chooses among, paid for by its own budget.
 
+use serde::Serialize;
+
 use super::config::{Algorithm, TrainConfig};
 use crate::error::{Error, Fallible};
 use crate::optim::{Averaging, Settings};
@@ -11,7 +13,7 @@ const MOST_CANDIDATES: usize = 64;
 pub const DEFAULT_GRID: &str = "algorithm=whitened,dp-gd";
 
 /// An algorithm with its settings.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Candidate {
     /// What the statement calls it: the choices that set it apart.
     pub name: String,

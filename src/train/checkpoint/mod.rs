@@ -316,12 +316,15 @@ impl Kept {
     fn check(&self, request: &str, work: Option<&str>) -> Fallible<()> {
         let (Some(path), Some(found)) = (&self.path, &self.found) else { return Ok(()) };
         let Header { request_sha256, work_sha256, .. } = &found.header;
-        let same = match work_sha256 {
-            Some(before) => *request_sha256 == self.request(request) && work.is_none_or(|work| before == work),
-            // The first format.
-            None => work == Some(request_sha256),
+        let Some(before) = work_sha256 else {
+            let problem = "was left by an earlier version, which did not note what can be compared";
+            return Err(Error::input(
+                path,
+                problem,
+                "go on with that version, or delete the file: its budget is spent",
+            ));
         };
-        if same {
+        if *request_sha256 == self.request(request) && work.is_none_or(|work| before == work) {
             return Ok(());
         }
         Err(Error::input(

@@ -11,6 +11,9 @@ mod roles;
 
 use std::path::Path;
 
+use serde::Serialize;
+use serde_json::json;
+
 use super::checkpoint::{Asked, Checkpoint};
 use super::config::{Budget, check_delta, default_delta};
 use super::files::sha256_hex;
@@ -38,7 +41,7 @@ const THRESHOLD_SHARE: f64 = 0.1;
 const DIGITS: u32 = 7;
 
 /// What is asked for, and what is publicly known.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DraftRequest {
     /// The data set's public name; the ledger charges to it.
     pub name: String,
@@ -182,7 +185,7 @@ pub fn finish_draft(checkpoint: &Checkpoint, request: &DraftRequest, ledger: &mu
 }
 
 fn request_digest(request: &DraftRequest) -> String {
-    sha256_hex(format!("{request:?}").as_bytes())
+    sha256_hex(json!(request).to_string().as_bytes())
 }
 
 /// What a draft may cost.
