@@ -9,9 +9,10 @@
 //!
 //! | floor | modules |
 //! |---|---|
-//! | 8 | `cli` |
-//! | 7 | [`audit`] |
-//! | 6 | [`train`] |
+//! | 9 | `cli` |
+//! | 8 | [`audit`], [`schema_draft`] |
+//! | 7 | [`train`] |
+//! | 6 | [`statement`] |
 //! | 5 | [`optim`] |
 //! | 4 | [`private`], the gate |
 //! | 3 | [`ledger`], [`preprocess`] |
@@ -28,7 +29,8 @@
 //! use rhograd::ledger::Ledger;
 //! use rhograd::noise::NoiseSource;
 //! use rhograd::privacy::Epsilon;
-//! use rhograd::train::{Budget, Checkpoint, StagedFile, TrainConfig, load, publish_pair, train_from, write_log};
+//! use rhograd::train::{Budget, Checkpoint, StagedFile, TrainConfig, load, publish_pair, train_from};
+//! use rhograd::statement::write_log;
 //!
 //! # fn main() -> rhograd::error::Fallible<()> {
 //! let config = TrainConfig::new(Budget::Epsilon(Epsilon::new(1.0)?, None));
@@ -43,7 +45,7 @@
 //! let mut model = StagedFile::new(Path::new("fair.model.json"), false)?;
 //! model.append(trained.text.as_bytes())?;
 //! let mut log = StagedFile::new(Path::new("fair.log.jsonl"), false)?;
-//! write_log(&trained.model, &mut |line| log.append(line.as_bytes()))?;
+//! write_log(&trained.model.statement.facts, &mut |line| log.append(line.as_bytes()))?;
 //! publish_pair(Some(model), Some(log))?;
 //! checkpoint.remove()?;
 //! # Ok(())
@@ -70,6 +72,7 @@ pub mod error;
 pub mod kernel;
 pub mod ledger;
 pub mod loss;
+mod model_kind;
 pub mod noise;
 pub mod num;
 pub mod optim;
@@ -78,6 +81,8 @@ pub mod preprocess;
 pub mod privacy;
 pub mod private;
 pub mod process;
+pub mod schema_draft;
 pub mod solve;
+pub mod statement;
 pub mod text;
 pub mod train;

@@ -21,11 +21,14 @@ const FLOORS: &[(&str, u32)] = &[
     ("data", 2),
     ("ledger", 3),
     ("preprocess", 3),
+    ("model_kind", 3),
     ("private", 4),
     ("optim", 5),
-    ("train", 6),
-    ("audit", 7),
-    ("cli", 8),
+    ("statement", 6),
+    ("train", 7),
+    ("audit", 8),
+    ("schema_draft", 8),
+    ("cli", 9),
 ];
 
 /// `num` reports failures, and reports are made visible; nothing else inside a floor imports.

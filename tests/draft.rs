@@ -15,9 +15,8 @@ use rhograd::privacy::{
     total_delta,
 };
 use rhograd::private::{Grid, GridPrice, Paid, PrivateCells, pay};
-use rhograd::train::{
-    Budget, Checkpoint, DraftRequest, Drafted, TrainConfig, draft_privately, load, train, train_from,
-};
+use rhograd::schema_draft::{DraftRequest, Drafted, draft_privately};
+use rhograd::train::{Budget, Checkpoint, TrainConfig, load, train, train_from};
 use statrs::distribution::{ChiSquared, ContinuousCDF};
 use tempfile::NamedTempFile;
 

@@ -9,7 +9,8 @@ use rhograd::loss::{Glm, Hinge, Objective, Pinball, Poisson};
 use rhograd::noise::NoiseSource;
 use rhograd::privacy::{Adjacency, Charge, DatasetId, GaussianEvent, NoiseLaw, Scope};
 use rhograd::private::{HoldOut, Paid, PrivateDataset, Query, pay};
-use rhograd::train::{ModelFile, Statement};
+use rhograd::statement::Statement;
+use rhograd::train::ModelFile;
 
 #[path = "cli/support.rs"]
 mod support;

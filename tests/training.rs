@@ -10,7 +10,8 @@ use rhograd::noise::NoiseSource;
 use rhograd::optim::{Planned, Settings};
 use rhograd::privacy::{Adjacency, DatasetId, Delta, Epsilon, GaussianEvent, NoiseLaw, Rho, Scope, total_rho};
 use rhograd::private::{PrivateDataset, Query, pay};
-use rhograd::train::{Algorithm, Budget, LogEntry, Metrics, ModelFile, Plan, TrainConfig, evaluate, load, train};
+use rhograd::statement::LogEntry;
+use rhograd::train::{Algorithm, Budget, Metrics, ModelFile, Plan, TrainConfig, evaluate, load, train};
 
 fn repository(file: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("datasets").join(file)

@@ -8,9 +8,8 @@ use rhograd::error::Fallible;
 use rhograd::ledger::Ledger;
 use rhograd::noise::NoiseSource;
 use rhograd::privacy::{Adjacency, BestRunEvent, Charge, Claim, Delta, Epsilon, NoiseLaw, Rho, total_rho};
-use rhograd::train::{
-    Algorithm, Budget, Candidate, Evidence, LogEntry, ModelFile, Plan, Statement, TrainConfig, load, train, verify,
-};
+use rhograd::statement::{LogEntry, Statement};
+use rhograd::train::{Algorithm, Budget, Candidate, Evidence, ModelFile, Plan, TrainConfig, load, train, verify};
 
 const FEW: &str = "algorithm=whitened,dp-gd";
 const MANY: &str = "l2=0,0.01,0.1;steps=4,8,16";

@@ -12,7 +12,7 @@ use crate::error::{Error, Fallible};
 use crate::num::Dyadic;
 use crate::num::decimals::Decimals;
 use crate::num::round::down;
-use crate::privacy::{Delta, Epsilon};
+use crate::privacy::{Delta, Epsilon, NoiseLaw};
 
 /// How rho becomes (epsilon, delta).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -29,6 +29,14 @@ pub enum Conversion {
 impl Conversion {
     /// All conversions, from the loosest to the tightest.
     pub const ALL: [Conversion; 3] = [Conversion::Classical, Conversion::Optimal, Conversion::Exact];
+
+    /// The tightest conversion that is valid for Gaussian noise of a law.
+    pub fn tightest(noise: NoiseLaw) -> Self {
+        match noise {
+            NoiseLaw::FlooredNormal => Conversion::Exact,
+            NoiseLaw::DiscreteGaussian => Conversion::Optimal,
+        }
+    }
 
     /// The name used in files and on the command line.
     pub fn name(self) -> &'static str {

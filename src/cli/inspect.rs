@@ -16,9 +16,8 @@ use crate::data::{CsvFile, Task, draft_schema_with_notes};
 use crate::error::{Error, Fallible};
 use crate::ledger::Ledger;
 use crate::noise::NoiseSource;
-use crate::train::{
-    Budget, Checkpoint, DraftRequest, StagedFile, draft_from, finish_draft, sha256_hex, sha256_of_file,
-};
+use crate::schema_draft::{DraftRequest, draft_from, finish_draft};
+use crate::train::{Budget, Checkpoint, StagedFile, sha256_hex, sha256_of_file};
 
 const EXAMPLES: &str = "\
 Examples:

@@ -9,8 +9,9 @@ use super::coefficients;
 use super::output::{print, print_json};
 use crate::error::{Error, Fallible};
 use crate::num::round::decimal_down;
+use crate::statement::{Guarantee, Statement};
 use crate::text::visible;
-use crate::train::{Guarantee, ModelFile, Statement};
+use crate::train::ModelFile;
 
 #[derive(Args)]
 #[command(

@@ -4,6 +4,7 @@
 //! once the plan is paid for.
 
 mod adassp;
+mod algorithm;
 mod boosted_adassp;
 mod clipped;
 mod curvature;
@@ -37,6 +38,7 @@ mod whitened;
 
 pub use crate::private::Planned;
 pub use adassp::AdaSsp;
+pub use algorithm::Algorithm;
 pub use boosted_adassp::BoostedAdaSsp;
 pub use clipped::{ClipRule, ClippedPlan};
 pub use descent::{Averaging, Batch, Descent};

@@ -12,6 +12,14 @@ use crate::privacy::L2;
 /// The block of row choices from which the order of an exact hold-out is drawn; no row ever reaches it.
 const ORDER: u32 = u32::MAX - 1;
 
+/// Largest share of the rows that may be held out.
+pub(crate) const LARGEST_HOLDOUT: f64 = 0.5;
+
+/// The number of rows that train, rounded: exact where the number of rows is public under the relation, else expected.
+pub(crate) fn training_rows(rows: u64, held_out: Option<f64>) -> u64 {
+    held_out.map_or(rows, |share| ((rows as f64 * (1.0 - share)).round() as u64).min(rows))
+}
+
 /// How rows are chosen for a hold-out, without a look at what stands in them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HoldOut {

@@ -49,6 +49,7 @@ pub use cells::{Grid, GridPrice, PrivateCells, Vocabulary};
 pub use dataset::{ClippedRows, Gradient, PrivateDataset};
 pub use direction::Direction;
 pub use holdout::HoldOut;
+pub(crate) use holdout::{LARGEST_HOLDOUT, training_rows};
 pub use journal::{Keep, Stopped};
 pub use minimise::{Curvature, LOG2_REGULARISATION, MOST_SOLVED, Minimisation, Perturbation};
 pub use one_pass::PassPlan;

@@ -1,25 +1,23 @@
 //! What the user asks for, checked before anything is read.
 
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Serialize, Serializer};
 
-use super::kind::ModelKind;
-use super::statement::states_its_cost;
 use super::tune::Candidate;
 use crate::accounting::Conversion;
 use crate::data::Schema;
 use crate::error::{Error, Fallible};
 use crate::ledger::LARGE_DELTA;
-use crate::optim::Settings;
+use crate::model_kind::ModelKind;
+use crate::optim::{Algorithm, Settings};
 use crate::privacy::{Adjacency, Delta, Epsilon, NoiseLaw, Rho};
+use crate::private::LARGEST_HOLDOUT;
+use crate::statement::states_its_cost;
 
 /// Budgets beyond this protect nothing.
 const LARGEST_BUDGET: f64 = 1e6;
 
 /// Settings beyond this, or below one over it, would overflow numbers that are derived from them.
 const LARGEST_SETTING: f64 = 1e12;
-
-/// Largest share of the rows that may be held out.
-pub(super) const LARGEST_HOLDOUT: f64 = 0.5;
 
 /// How much privacy loss the run may cost.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -45,7 +43,7 @@ fn rho_text<S: Serializer>(rho: &Rho, to: S) -> Result<S::Ok, S::Error> {
 
 impl Budget {
     /// For people: the epsilon that it allows, and at which delta where that is known yet.
-    pub(super) fn in_words(&self) -> String {
+    pub(crate) fn in_words(&self) -> String {
         let (Budget::Epsilon(_, delta) | Budget::Rho(_, delta)) = self;
         let epsilon = match (self, delta) {
             (Budget::Epsilon(epsilon, _), _) => Some(epsilon.value()),
@@ -60,7 +58,7 @@ impl Budget {
     }
 
     /// Refuses budgets that allow nothing or protect nothing.
-    pub(super) fn check(&self) -> Fallible<()> {
+    pub(crate) fn check(&self) -> Fallible<()> {
         match self {
             Budget::Epsilon(epsilon, _) if !(epsilon.value() > 0.0 && epsilon.value() <= LARGEST_BUDGET) => {
                 Err(out_of_range("--epsilon", epsilon.value(), "positive and at most 1e6", "try 1"))
@@ -69,100 +67,6 @@ impl Budget {
                 Err(out_of_range("--rho", rho.upper(), "positive and at most 1e6", "try 0.1"))
             }
             Budget::Epsilon(..) | Budget::Rho(..) => Ok(()),
-        }
-    }
-}
-
-/// The training algorithm.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Algorithm {
-    /// [`Algorithm::Whitened`] where a Gram matrix pays, else [`Algorithm::DpGd`].
-    Auto,
-    /// An optimizer from outside this crate.
-    Custom,
-    /// The best of several candidates.
-    Tuned,
-    /// Full-batch DP gradient descent in coordinates whitened by a privately released Gram matrix.
-    Whitened,
-    /// Full-batch DP gradient descent on privately standardised features.
-    DpGd,
-    /// DP gradient descent on Poisson samples, accounted for by privacy-loss distributions.
-    DpSgd,
-    /// Full-batch DP gradient descent with the parameters of private ERM theory.
-    DpGdTheory,
-    /// Least squares from a noised Gram matrix and a noised `X^T y`.
-    #[serde(rename = "adassp")]
-    AdaSsp,
-    /// Rounds of least squares on clipped residuals with one noised Gram matrix.
-    #[serde(rename = "boosted-adassp")]
-    BoostedAdaSsp,
-    /// Newton steps with noise on gradient and Hessian.
-    Newton,
-    /// One pass over random batches with correlated noise.
-    DpFtrl,
-    /// Phases of one-pass descent over disjoint blocks of rows.
-    Localization,
-    /// One pass of noisy steps over growing batches, of which only the last iterate is released.
-    OnePass,
-    /// Newton steps with noise on the gradient and on the direction.
-    NewtonDoubleNoise,
-    /// The minimiser of a regularised loss, with noise added.
-    OutputPerturbation,
-    /// Approximate minima perturbation: noise on the gradient, and on the answer for what the solver leaves.
-    Amp,
-    /// The same with as little noise on the answer as the solver's accuracy allows.
-    ObjectivePerturbation,
-    /// A choice among a grid of models by the exponential mechanism.
-    ExponentialMechanism,
-    /// Frank-Wolfe steps over the l1 ball, each vertex chosen by the exponential mechanism.
-    FrankWolfe,
-}
-
-impl Algorithm {
-    /// Every algorithm that can be asked for by name.
-    pub const ALL: [Algorithm; 17] = [
-        Algorithm::Auto,
-        Algorithm::Whitened,
-        Algorithm::DpGd,
-        Algorithm::DpSgd,
-        Algorithm::DpGdTheory,
-        Algorithm::AdaSsp,
-        Algorithm::BoostedAdaSsp,
-        Algorithm::Newton,
-        Algorithm::DpFtrl,
-        Algorithm::Localization,
-        Algorithm::OnePass,
-        Algorithm::NewtonDoubleNoise,
-        Algorithm::OutputPerturbation,
-        Algorithm::Amp,
-        Algorithm::ObjectivePerturbation,
-        Algorithm::ExponentialMechanism,
-        Algorithm::FrankWolfe,
-    ];
-
-    /// The name used in files and on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            Algorithm::Auto => "auto",
-            Algorithm::Custom => "custom",
-            Algorithm::Tuned => "tuned",
-            Algorithm::Whitened => "whitened",
-            Algorithm::DpGd => "dp-gd",
-            Algorithm::DpSgd => "dp-sgd",
-            Algorithm::DpGdTheory => "dp-gd-theory",
-            Algorithm::AdaSsp => "adassp",
-            Algorithm::BoostedAdaSsp => "boosted-adassp",
-            Algorithm::NewtonDoubleNoise => "newton-double-noise",
-            Algorithm::Localization => "localization",
-            Algorithm::OnePass => "one-pass",
-            Algorithm::DpFtrl => "dp-ftrl",
-            Algorithm::Newton => "newton",
-            Algorithm::OutputPerturbation => "output-perturbation",
-            Algorithm::Amp => "amp",
-            Algorithm::ObjectivePerturbation => "objective-perturbation",
-            Algorithm::ExponentialMechanism => "exponential-mechanism",
-            Algorithm::FrankWolfe => "frank-wolfe",
         }
     }
 }
@@ -256,6 +160,27 @@ impl TrainConfig {
     }
 }
 
+impl Candidate {
+    /// Every combination of a grid such as `algorithm=whitened,dp-gd;steps=8,16`, all else as in `config`.
+    ///
+    /// # Errors
+    /// Names the part of the grid that is no choice, and what would be.
+    ///
+    /// ```
+    /// use rhograd::{privacy::{Epsilon, Rho}, train::{Budget, Candidate, TrainConfig}};
+    ///
+    /// let config = TrainConfig::new(Budget::Rho(Rho::from_f64(0.1)?, None));
+    /// let grid = Candidate::grid("algorithm=whitened,dp-gd;steps=8,16", &config)?;
+    /// assert_eq!(grid.len(), 4);
+    /// assert_eq!(grid[3].name, "algorithm=dp-gd steps=16");
+    /// # Ok::<(), rhograd::error::Error>(())
+    /// ```
+    pub fn grid(text: &str, config: &TrainConfig) -> Fallible<Vec<Candidate>> {
+        let settings = config.settings.clone();
+        Candidate { name: String::new(), algorithm: config.algorithm, settings }.combined(text)
+    }
+}
+
 fn check_settings(settings: &Settings) -> Fallible<()> {
     let positive =
         [("--clip", settings.clip), ("--learning-rate", settings.learning_rate), ("--radius", settings.radius)];
@@ -307,7 +232,7 @@ pub fn is_large(delta: Delta, public_rows: Option<u64>) -> bool {
 }
 
 /// Refuses a delta that is large, unless that is what is asked for.
-pub(super) fn check_delta(delta: Delta, public_rows: Option<u64>, accepted: bool) -> Fallible<()> {
+pub(crate) fn check_delta(delta: Delta, public_rows: Option<u64>, accepted: bool) -> Fallible<()> {
     if accepted || !is_large(delta, public_rows) {
         return Ok(());
     }

@@ -1,7 +1,7 @@
 //! The coefficients of a model in the user's units, with their intervals.
 
-use super::kind::ModelKind;
 use super::model::{Coefficient, Feature, ModelFile, Target};
+use crate::model_kind::ModelKind;
 
 /// Standard normal quantile of a two-sided interval of 95%.
 const TWO_SIDED: f64 = 1.959_964;

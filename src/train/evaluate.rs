@@ -2,12 +2,12 @@
 
 use serde::Serialize;
 
-use super::kind::ModelKind;
 use super::model::{ModelFile, Target};
 use super::predict::predict;
 use crate::data::CsvFile;
 use crate::error::{Error, Fallible};
 use crate::loss::{Pinball, Poisson};
+use crate::model_kind::ModelKind;
 use crate::preprocess::{Met, TargetRule};
 
 /// Quality of predictions on one file. Not private: do not publish it for private rows.

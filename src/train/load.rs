@@ -4,13 +4,13 @@ use std::time::Instant;
 
 use serde_json::json;
 
-use super::config::{Algorithm, TrainConfig};
+use super::config::TrainConfig;
 use super::files::sha256_hex;
 use super::findings::{Finding, findings};
 use super::plan::{Plan, Planner};
 use crate::data::{CsvFile, Schema, Table};
 use crate::error::{Error, Fallible};
-use crate::optim::Planned;
+use crate::optim::{Algorithm, Planned};
 use crate::preprocess::{CacheUse, EncodedTable, Encoder, LoadReport, MemoryLimit, RowCache, RowStream, TableEncoder};
 use crate::privacy::{DatasetId, Scope};
 use crate::private::{Cluster, PrivateDataset, RemoteRows, Store};

@@ -3,14 +3,11 @@
 mod check;
 mod checkpoint;
 mod config;
-mod draft;
 mod effects;
 mod evaluate;
 mod files;
 mod findings;
-mod kind;
 mod load;
-mod log;
 mod model;
 mod plan;
 mod predict;
@@ -20,25 +17,25 @@ mod response;
 mod run;
 mod schema_account;
 mod sign;
-mod statement;
 #[cfg(test)]
 mod streams;
 mod tune;
 mod verify;
 
+pub use crate::model_kind::ModelKind;
+pub use crate::optim::Algorithm;
 pub use check::{DataCheck, Outlook, check, check_table};
+pub(crate) use checkpoint::Asked;
 pub use checkpoint::{ChargedRun, Checkpoint, Notice};
-pub use config::{Algorithm, Budget, TrainConfig, default_delta, is_large};
-pub use draft::{DraftRequest, Drafted, draft_from, draft_privately, finish_draft};
+pub(crate) use config::check_delta;
+pub use config::{Budget, TrainConfig, default_delta, is_large};
 pub use effects::{Effect, effects};
 pub use evaluate::{LabelsMet, Metrics, Own, evaluate, labels_met};
 pub use files::{StagedFile, check_destination, publish_pair, sha256_hex, sha256_of_file};
 pub use findings::{Finding, MOSTLY, findings, summary};
-pub use kind::ModelKind;
 pub use load::{
     Loaded, check_request, load, load_cached, load_encoded, load_remote, load_table, load_with, load_within,
 };
-pub use log::{LogEntry, write_log};
 pub use model::{Coefficient, Feature, LARGEST_MODEL, ModelFile, Target};
 pub use plan::{Plan, Planner};
 pub use predict::{Predictions, predict, predict_keeping};
@@ -46,6 +43,5 @@ pub use predict_table::predict_table;
 pub use rehearse::Rehearsal;
 pub use run::{Trained, finish, train, train_from};
 pub use sign::{PublicKey, SecretKey, Signature, SignedLedger};
-pub use statement::{Facts, Guarantee, LedgerFacts, MOST_COSTLY, ReleaseFacts, Statement, Tuning};
 pub use tune::{Candidate, DEFAULT_GRID};
 pub use verify::{Check, Evidence, MOST_LOG_LINES, Verified, verify};

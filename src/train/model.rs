@@ -7,13 +7,13 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::files::sha256_hex;
-use super::kind::ModelKind;
 use super::plan::Plan;
-use super::statement::Statement;
 use crate::data::{CsvFile, Schema};
 use crate::error::{Error, Fallible};
+use crate::model_kind::ModelKind;
 use crate::optim::{Evaluation, Fitted};
 use crate::preprocess::{Affine, Standardiser, TargetRule};
+use crate::statement::Statement;
 
 /// Name and version of the file format.
 const FORMAT: &str = "rhograd-model/1";

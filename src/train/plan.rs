@@ -1,21 +1,21 @@
 //! Everything that is fixed before the first release: budget, standardisation, algorithm.
 
-use super::config::{Algorithm, Budget, TrainConfig, check_delta, default_delta};
-use super::kind::ModelKind;
+use super::config::{Budget, TrainConfig, check_delta, default_delta};
 use super::tune::Candidate;
 use crate::accounting::{Conversion, claim};
 use crate::data::Schema;
 use crate::error::{Error, Fallible};
 use crate::kernel::{FULL_SCALE, Shape};
 use crate::loss::Objective;
+use crate::model_kind::ModelKind;
 use crate::optim::{
-    AdaSsp, BoostedAdaSsp, DpFtrl, DpGd, DpGdTheory, DpSgd, ExponentialMechanism, FrankWolfe, HoldoutPlan,
+    AdaSsp, Algorithm, BoostedAdaSsp, DpFtrl, DpGd, DpGdTheory, DpSgd, ExponentialMechanism, FrankWolfe, HoldoutPlan,
     Localization, MomentParts, MomentPlan, Newton, NewtonDoubleNoise, ObjectivePerturbation, OnePass, Optimizer,
     OutputPerturbation, Planned, Problem, Settings, Target, Tuned, WhitenedDpGd,
 };
 use crate::preprocess::shape_of;
 use crate::privacy::{Charge, DatasetId, Delta, Epsilon, NoiseLaw, Rho, Scope, total_rho};
-use crate::private::HoldOut;
+use crate::private::{HoldOut, training_rows};
 
 /// Share of rho for the release of count, means and squares: classification, regression.
 const MOMENT_SHARE: [f64; 2] = [0.05, 0.10];
@@ -258,15 +258,7 @@ impl Plan {
 
     /// The conversion whose epsilon is official for this noise.
     pub fn conversion(&self) -> Conversion {
-        official_conversion(self.noise)
-    }
-}
-
-/// The tightest conversion that is valid for a law of noise.
-pub(super) fn official_conversion(noise: NoiseLaw) -> Conversion {
-    match noise {
-        NoiseLaw::FlooredNormal => Conversion::Exact,
-        NoiseLaw::DiscreteGaussian => Conversion::Optimal,
+        Conversion::tightest(self.noise)
     }
 }
 
@@ -293,7 +285,7 @@ fn budget(config: &TrainConfig, rows: Option<u64>) -> Fallible<(Rho, Delta, bool
     let delta = given.map_or_else(|| default_delta(rows), Ok)?;
     check_delta(delta, rows, config.accept_large_delta)?;
     let rho = match &config.budget {
-        Budget::Epsilon(epsilon, _) => Rho::from_f64(official_conversion(config.noise).max_rho(*epsilon, delta)?)?,
+        Budget::Epsilon(epsilon, _) => Rho::from_f64(Conversion::tightest(config.noise).max_rho(*epsilon, delta)?)?,
         Budget::Rho(rho, _) => rho.clone(),
     };
     Ok((rho, delta, by_rule))
@@ -315,11 +307,6 @@ fn plan_moments(
     };
     let parts = MomentParts { count: !rows_are_public, features: standardise, target };
     MomentPlan::new(shape, config.adjacency, rho.lower() * share, parts, config.noise).map(Some)
-}
-
-/// The number of rows that train, rounded: exact where the number of rows is public under the relation, else expected.
-pub(super) fn training_rows(rows: u64, held_out: Option<f64>) -> u64 {
-    held_out.map_or(rows, |share| ((rows as f64 * (1.0 - share)).round() as u64).min(rows))
 }
 
 /// The choice among the candidates of a request.

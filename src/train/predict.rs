@@ -4,11 +4,11 @@ use std::collections::HashMap;
 
 use rayon::prelude::*;
 
-use super::kind::ModelKind;
 use super::model::{Coefficient, Feature, ModelFile, Target};
 use crate::data::{CsvFile, Fields, Spelled};
 use crate::error::Fallible;
 use crate::loss::{Logistic, Poisson, Softmax};
+use crate::model_kind::ModelKind;
 use crate::preprocess::Affine;
 
 /// Predictions in the order of the file's lines.

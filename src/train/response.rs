@@ -1,9 +1,9 @@
 //! The maps by which features and target are re-encoded before training, from the schema and released moments.
 
-use super::kind::{ModelKind, Response};
 use super::plan::Plan;
 use crate::data::Schema;
 use crate::kernel::FULL_SCALE;
+use crate::model_kind::{ModelKind, Response};
 use crate::optim::{Moments, Spread, Units};
 use crate::preprocess::{Affine, Standardiser};
 

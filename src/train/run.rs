@@ -6,19 +6,19 @@ use std::time::Instant;
 use serde_json::json;
 
 use super::checkpoint::{Asked, Checkpoint};
-use super::config::{Algorithm, TrainConfig};
+use super::config::{TrainConfig, is_large};
 use super::files::{RunningDigest, sha256_hex};
 use super::load::{Loaded, request_digest};
-use super::log::{LogEntry, LogWriter};
 use super::model::ModelFile;
+use super::plan::Plan;
 use super::rehearse::{self, Releases};
-use super::statement::{Facts, LedgerFacts, Statement};
 use crate::data::Schema;
 use crate::error::Fallible;
 use crate::ledger::{ExactRho, Ledger};
 use crate::noise::NoiseSource;
-use crate::optim::Progress;
+use crate::optim::{Algorithm, Fitted, Progress, Record};
 use crate::private::Paid;
+use crate::statement::{Facts, LedgerFacts, LogEntry, LogWriter, ReleaseFacts, Statement};
 
 /// The result of a run.
 pub struct Trained {
@@ -44,7 +44,7 @@ impl Trained {
 
 /// Charges the plan, makes its releases, builds the model and notes it in the ledger.
 ///
-/// `observe` gets each line of the log as its release is made; it sees released values only. [`super::write_log`] makes the
+/// `observe` gets each line of the log as its release is made; it sees released values only. [`crate::statement::write_log`] makes the
 /// same log of the model. Nothing is kept: a run that is stopped is lost with its budget, see [`train_from`].
 ///
 /// # Privacy
@@ -172,13 +172,8 @@ fn follow(
         [from, to] => to.duration_since(from).as_secs_f64(),
         _ => 0.0,
     };
-    let mut facts = Facts::new(&plan, records, fitted.settings.clone())?;
-    facts.schema_sha256 = schema.fingerprint();
-    facts.secret_noise = secret_noise;
-    facts.drafted_schema = schema.draft;
-    facts.released_schema = schema.released.clone();
-    facts.ledger = charge;
-    let statement = Statement::new(facts)?;
+    let facts = facts(&plan, &schema, records, &fitted)?;
+    let statement = Statement::new(Facts { secret_noise, ledger: charge, ..facts })?;
     let model = ModelFile::new(&plan, &schema, map.as_ref(), &fitted, evaluation, statement, log.digest.finish())?;
     let seconds_per_step = step_seconds.max(1e-9) / plan.steps().max(1) as f64;
     let text = model.to_json();
@@ -190,6 +185,41 @@ fn follow(
         rows_per_second: rows / seconds_per_step,
     };
     Ok((trained, paid))
+}
+
+/// What happened, but for the charge.
+fn facts(plan: &Plan, schema: &Schema, records: Vec<Record>, fitted: &Fitted) -> Fallible<Facts> {
+    let release =
+        |record: Record| ReleaseFacts { charge: record.planned.charge, query: record.planned.query, unit: record.unit };
+    let rule = "public rule: a tenth of one over the public row count, at most 1e-5; 1e-6 without one";
+    let (rows, origin) = match plan.rows {
+        Some((rows, origin)) => (Some(rows), origin),
+        None => (None, "released with the moments"),
+    };
+    Ok(Facts {
+        dataset: plan.scope.dataset.to_string(),
+        adjacency: plan.scope.adjacency,
+        releases: records.into_iter().map(release).collect(),
+        numeric_columns: plan.numeric_columns,
+        standardised: plan.standardise,
+        budget_rho: ExactRho::new(&plan.rho)?,
+        delta: format!("{:e}", plan.delta.value()),
+        delta_origin: if plan.delta_by_rule { rule.into() } else { "given by the user".into() },
+        large_delta_accepted: is_large(plan.delta, plan.rows.map(|(rows, _)| rows)),
+        model: plan.model,
+        algorithm: plan.algorithm,
+        dimension: plan.dimension,
+        holdout: plan.holdout.as_ref().map(|holdout| holdout.share),
+        settings: fitted.settings.clone(),
+        rows,
+        rows_origin: origin.into(),
+        schema_sha256: schema.fingerprint(),
+        secret_noise: true,
+        drafted_schema: schema.draft,
+        released_schema: schema.released.clone(),
+        ledger: None,
+        version: env!("CARGO_PKG_VERSION").into(),
+    })
 }
 
 /// Hands each line of the log on, and keeps their digest.

@@ -1,11 +1,11 @@
 //! The account that a run is charged to, and whether it holds the release of the run's schema too.
 
 use super::load::Loaded;
-use super::statement::Facts;
 use crate::data::{LedgerPlace, SchemaRelease};
 use crate::error::{Error, Fallible};
 use crate::ledger::{Ledger, Record};
 use crate::privacy::{DatasetId, total_delta, total_rho};
+use crate::statement::Facts;
 
 impl Loaded {
     /// Whether the ledger holds the release of the schema, so that its cost is counted together with the run's; true

@@ -2,9 +2,8 @@
 
 use serde::Serialize;
 
-use super::config::{Algorithm, TrainConfig};
 use crate::error::{Error, Fallible};
-use crate::optim::{Averaging, Settings};
+use crate::optim::{Algorithm, Averaging, Settings};
 
 /// More candidates than any budget can tell apart.
 const MOST_CANDIDATES: usize = 64;
@@ -24,23 +23,9 @@ pub struct Candidate {
 }
 
 impl Candidate {
-    /// Every combination of a grid such as `algorithm=whitened,dp-gd;steps=8,16`, all else as in `config`.
-    ///
-    /// # Errors
-    /// Names the part of the grid that is no choice, and what would be.
-    ///
-    /// ```
-    /// use rhograd::{privacy::{Epsilon, Rho}, train::{Budget, Candidate, TrainConfig}};
-    ///
-    /// let config = TrainConfig::new(Budget::Rho(Rho::from_f64(0.1)?, None));
-    /// let grid = Candidate::grid("algorithm=whitened,dp-gd;steps=8,16", &config)?;
-    /// assert_eq!(grid.len(), 4);
-    /// assert_eq!(grid[3].name, "algorithm=dp-gd steps=16");
-    /// # Ok::<(), rhograd::error::Error>(())
-    /// ```
-    pub fn grid(text: &str, config: &TrainConfig) -> Fallible<Vec<Candidate>> {
-        let bare = Candidate { name: String::new(), algorithm: config.algorithm, settings: config.settings.clone() };
-        let mut grid = vec![bare];
+    /// Every combination of a grid such as `algorithm=whitened,dp-gd;steps=8,16`, all else as here.
+    pub(super) fn combined(self, text: &str) -> Fallible<Vec<Candidate>> {
+        let mut grid = vec![self];
         for part in text.split(';').map(str::trim).filter(|part| !part.is_empty()) {
             let (setting, values) = part.split_once('=').ok_or_else(|| no_choice(part))?;
             let values: Vec<&str> = values.split(',').map(str::trim).collect();
@@ -104,11 +89,10 @@ fn no_choice(part: &str) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::privacy::Rho;
-    use crate::train::Budget;
 
     fn grid(text: &str) -> Fallible<Vec<Candidate>> {
-        Candidate::grid(text, &TrainConfig::new(Budget::Rho(Rho::from_f64(0.1).unwrap(), None)))
+        let bare = Candidate { name: String::new(), algorithm: Algorithm::Auto, settings: Settings::default() };
+        bare.combined(text)
     }
 
     #[test]

@@ -6,13 +6,12 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::files::{RunningDigest, sha256_hex};
-use super::log;
 use super::model::{Feature, ModelFile};
 use super::schema_account;
 use super::sign::{PublicKey, Signature};
-use super::statement::Statement;
 use crate::error::{Error, Fallible};
 use crate::ledger::{Cap, ExactRho, Ledger, Record};
+use crate::statement::{Statement, replay};
 
 /// One thing that was checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -151,7 +150,7 @@ fn of_log(model: &ModelFile, log: Option<&mut dyn BufRead>, most: u64) -> Fallib
     }
     let mut digest = RunningDigest::default();
     let mut unread = log.map(Comparison::new);
-    let replayed = log::replay(facts, |line| {
+    let replayed = replay(facts, |line| {
         digest.update(line.as_bytes());
         if let Some(unread) = &mut unread {
             unread.expect(line.as_bytes());

@@ -67,7 +67,7 @@ fn a_forged_model_is_found_although_its_digest_fits() {
     let folder = signed();
     let mut model = ModelFile::read(&folder.path("fair.model.json")).unwrap();
     model.statement.facts.version = "9".into();
-    model.statement = rhograd::train::Statement::new(model.statement.facts.clone()).unwrap();
+    model.statement = rhograd::statement::Statement::new(model.statement.facts.clone()).unwrap();
     model.digest = model.expected_digest();
     folder.write("fair.model.json", model.to_json());
     let outcome = folder.run(CHECK);

@@ -4,7 +4,8 @@ use serde_json::{Value, json};
 
 use rhograd::privacy::{Charge, GaussianEvent};
 use rhograd::private::Query;
-use rhograd::train::{Coefficient, Facts, Feature, ModelFile, Statement};
+use rhograd::statement::{Facts, Statement};
+use rhograd::train::{Coefficient, Feature, ModelFile};
 
 use super::support::Folder;
 

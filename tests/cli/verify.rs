@@ -4,7 +4,8 @@ use std::io::Write;
 use std::process::Stdio;
 
 use rhograd::privacy::{Charge, Claim, SampledEvent};
-use rhograd::train::{Facts, LARGEST_MODEL, MOST_COSTLY, ModelFile, Statement};
+use rhograd::statement::{Facts, MOST_COSTLY, Statement};
+use rhograd::train::{LARGEST_MODEL, ModelFile};
 
 use super::support::{Folder, Outcome};
 

@@ -1,6 +1,7 @@
 //! Files that were edited by somebody who knows the format and makes its checksums fit.
 
-use rhograd::train::{ModelFile, Statement};
+use rhograd::statement::Statement;
+use rhograd::train::ModelFile;
 use serde_json::Value;
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 

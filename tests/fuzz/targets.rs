@@ -8,7 +8,8 @@ use rhograd::data::{CsvFile, Schema, draft_schema};
 use rhograd::error::Error;
 use rhograd::ledger::Ledger;
 use rhograd::preprocess::{CacheUse, Encoder, RowCache, SegmentReader, SegmentWriter, shape_of};
-use rhograd::train::{Checkpoint, Evidence, ModelFile, Statement, evaluate, predict, verify};
+use rhograd::statement::Statement;
+use rhograd::train::{Checkpoint, Evidence, ModelFile, evaluate, predict, verify};
 use serde_json::Value;
 
 use crate::forge;

@@ -10,10 +10,8 @@ use rhograd::error::{Error, Fallible};
 use rhograd::ledger::Ledger;
 use rhograd::noise::NoiseSource;
 use rhograd::preprocess::{MemoryLimit, RowCache};
-use rhograd::train::{
-    self, Checkpoint, Loaded, LogEntry, TrainConfig, check_request, load_cached, load_encoded, load_remote,
-    load_within, sha256_hex,
-};
+use rhograd::train::{self, Checkpoint, Loaded, TrainConfig, check_request, load_cached, load_encoded, load_remote, load_within, sha256_hex};
+use rhograd::statement::LogEntry;
 use serde_json::json;
 
 use crate::cluster::Asked;
@@ -245,7 +243,7 @@ impl Run {
         let trained = train::train_from(checkpoint.clone(), data, rows, &mut ledger, noise, &mut observe)?;
         if log.is_empty() {
             // The run was finished before, and nothing was left but to hand it out.
-            train::write_log(&trained.model, &mut |line| {
+            rhograd::statement::write_log(&trained.model.statement.facts, &mut |line| {
                 log.push_str(line);
                 Ok(())
             })?;

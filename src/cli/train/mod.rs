@@ -19,9 +19,10 @@ use crate::error::{Error, Fallible};
 use crate::ledger::Ledger;
 use crate::noise::NoiseSource;
 use crate::privacy::Charge;
+use crate::statement::{LogEntry, write_log};
 use crate::train::{
-    Checkpoint, Loaded, LogEntry, StagedFile, TrainConfig, Trained, check_destination, finish, load_cached,
-    load_within, publish_pair, sha256_hex, sha256_of_file, train_from, write_log,
+    Checkpoint, Loaded, StagedFile, TrainConfig, Trained, check_destination, finish, load_cached, load_within,
+    publish_pair, sha256_hex, sha256_of_file, train_from,
 };
 
 pub(super) fn run(arguments: &TrainArguments) -> Fallible<ExitCode> {
@@ -154,7 +155,7 @@ fn publish_finished(
     if let Some(file) = &mut log_file {
         let mut lines = BufWriter::new(file);
         let failed = |e| Error::io(&log, "write it", e);
-        write_log(&trained.model, &mut |line| lines.write_all(line.as_bytes()).map_err(failed))?;
+        write_log(&trained.model.statement.facts, &mut |line| lines.write_all(line.as_bytes()).map_err(failed))?;
         lines.flush().map_err(failed)?;
     }
     publish_pair(model_file, log_file)?;

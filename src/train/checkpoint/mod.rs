@@ -98,7 +98,7 @@ impl std::fmt::Display for ChargedRun {
 }
 
 /// What is asked of a run.
-pub(super) struct Asked<'a> {
+pub(crate) struct Asked<'a> {
     /// What is public about it.
     pub request: String,
     /// Everything that must be the same when it goes on.
@@ -214,7 +214,7 @@ impl Checkpoint {
     ///
     /// # Errors
     /// When the run was asked for something else, the ledger refuses, or the file cannot be written.
-    pub(super) fn pay(
+    pub(crate) fn pay(
         &self,
         number: usize,
         asked: &Asked<'_>,
@@ -245,7 +245,7 @@ impl Checkpoint {
     ///
     /// # Errors
     /// When the run was asked for something else, another result of it is noted, or the ledger cannot be written.
-    pub(super) fn finished(
+    pub(crate) fn finished(
         &self,
         request: &str,
         work: Option<&str>,
@@ -282,7 +282,7 @@ impl Checkpoint {
     ///
     /// # Errors
     /// When either cannot be written; nothing may be shown then, and the same command finds what was kept.
-    pub(super) fn complete(&self, text: &str, runs: &[&Paid], budget: &str, ledger: &mut Ledger) -> Fallible<()> {
+    pub(crate) fn complete(&self, text: &str, runs: &[&Paid], budget: &str, ledger: &mut Ledger) -> Fallible<()> {
         let digest = sha256_hex(text.as_bytes());
         let mut kept = self.kept();
         let noted = kept

@@ -48,7 +48,7 @@ pub enum ModelKind {
 
 /// How a model reads its target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Response {
+pub(crate) enum Response {
     /// One of two labels.
     Label,
     /// One of three or more labels.
@@ -60,7 +60,7 @@ pub(super) enum Response {
 }
 
 impl Response {
-    pub(super) fn is_number(self) -> bool {
+    pub(crate) fn is_number(self) -> bool {
         matches!(self, Response::Centred | Response::Count)
     }
 }
@@ -141,7 +141,7 @@ impl ModelKind {
         if self == ModelKind::Ridge { RIDGE } else { 0.0 }
     }
 
-    pub(super) fn response(self) -> Response {
+    pub(crate) fn response(self) -> Response {
         match self {
             ModelKind::Logistic | ModelKind::Svm { .. } => Response::Label,
             ModelKind::Multinomial => Response::Class,
@@ -156,7 +156,7 @@ impl ModelKind {
     ///
     /// # Errors
     /// Names the flag and a family that fits, or the key of the schema that does not.
-    pub(super) fn check_schema(self, schema: &Schema) -> Fallible<()> {
+    pub(crate) fn check_schema(self, schema: &Schema) -> Fallible<()> {
         let fitting = ModelKind::of_schema(schema);
         let name = self.name();
         let misfit = match (self.response(), fitting.response(), schema.classes()) {
@@ -198,7 +198,7 @@ impl ModelKind {
     ///
     /// # Errors
     /// Names the flag, its legal range and the cure.
-    pub(super) fn check_parameters(self) -> Fallible<()> {
+    pub(crate) fn check_parameters(self) -> Fallible<()> {
         let (flag, value, legal, held) = match self {
             ModelKind::Logistic | ModelKind::Multinomial | ModelKind::Linear | ModelKind::Ridge => return Ok(()),
             ModelKind::Svm { width } => ("--model svm", width, "in [0.01, 1]", (0.01..=1.0).contains(&width)),

@@ -2,8 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::model::ModelFile;
-use super::statement::{Facts, ReleaseFacts};
+use super::facts::{Facts, ReleaseFacts};
 use crate::accounting::Conversion;
 use crate::accounting::claim::Running;
 use crate::error::{Error, Fallible};
@@ -58,7 +57,7 @@ impl LogEntry {
 }
 
 /// Adds up the cost of releases and makes their lines.
-pub(super) struct LogWriter {
+pub(crate) struct LogWriter {
     budget: Rho,
     delta: Delta,
     /// `None` from the first such release on.
@@ -71,7 +70,7 @@ pub(super) struct LogWriter {
 
 impl LogWriter {
     /// `charges` is everything that will be released; a claim anywhere asks for Renyi divergences from the start.
-    pub(super) fn new(budget: Rho, delta: Delta, adjacency: Adjacency, charges: &[Charge]) -> Self {
+    pub(crate) fn new(budget: Rho, delta: Delta, adjacency: Adjacency, charges: &[Charge]) -> Self {
         let sampled = charges.iter().any(|charge| charge.claim().is_some());
         LogWriter {
             budget,
@@ -85,7 +84,7 @@ impl LogWriter {
     }
 
     /// The line of one release whose grid steps stand for `unit` each in the units of the reader.
-    pub(super) fn line(&mut self, charge: &Charge, query: &Query, unit: f64) -> Fallible<LogEntry> {
+    pub(crate) fn line(&mut self, charge: &Charge, query: &Query, unit: f64) -> Fallible<LogEntry> {
         let sensitivity = charge.sensitivity() as f64 * unit;
         self.releases += 1;
         self.steps += u64::from(query.is_step());
@@ -113,7 +112,7 @@ impl LogWriter {
 }
 
 /// The log of a run, recomputed from what its statement records and handed on line by line.
-pub(super) fn replay(facts: &Facts, mut line: impl FnMut(&str)) -> Fallible<()> {
+pub(crate) fn replay(facts: &Facts, mut line: impl FnMut(&str)) -> Fallible<()> {
     let budget = facts.budget_rho.rho().clone();
     let mut writer = LogWriter::new(budget, facts.delta()?, facts.adjacency, &facts.charges());
     for ReleaseFacts { charge, query, unit } in &facts.releases {
@@ -125,13 +124,13 @@ pub(super) fn replay(facts: &Facts, mut line: impl FnMut(&str)) -> Fallible<()> 
     Ok(())
 }
 
-/// Writes the log of a model, which follows from its statement to the byte.
+/// Writes the log of a run, which follows from what its statement records to the byte.
 ///
 /// # Errors
 /// When the statement is malformed, or `line` fails.
-pub fn write_log(model: &ModelFile, line: &mut dyn FnMut(&str) -> Fallible<()>) -> Fallible<()> {
+pub fn write_log(facts: &Facts, line: &mut dyn FnMut(&str) -> Fallible<()>) -> Fallible<()> {
     let mut written = Ok(());
-    replay(&model.statement.facts, |text| {
+    replay(facts, |text| {
         if written.is_ok() {
             written = line(text);
         }

@@ -5,10 +5,10 @@ use serde::{Deserialize, Serialize};
 use super::DIGITS;
 use super::facts::{Facts, ReleaseFacts};
 use crate::error::Fallible;
+use crate::model_kind::ModelKind;
 use crate::num::round::decimal_up;
 use crate::privacy::{Charge, NoiseLaw};
 use crate::private::Query;
-use crate::train::kind::ModelKind;
 
 part! {
     /// The mechanism of the gradient steps.

@@ -14,9 +14,6 @@ use std::path::Path;
 use serde::Serialize;
 use serde_json::json;
 
-use super::checkpoint::{Asked, Checkpoint};
-use super::config::{Budget, check_delta, default_delta};
-use super::files::sha256_hex;
 use crate::accounting::claim;
 use crate::accounting::notion::{ApproximateZcdp, Zcdp};
 use crate::accounting::zcdp;
@@ -28,6 +25,7 @@ use crate::num::round::decimal_up;
 use crate::optim::{KindsPlan, Planned};
 use crate::privacy::{Adjacency, Charge, DatasetId, Delta, Rho, Scope, total_delta, total_rho};
 use crate::private::{Paid, PrivateCells};
+use crate::train::{Asked, Budget, Checkpoint, check_delta, default_delta, sha256_hex};
 use domain::{Domain, DomainPlan};
 use roles::Roles;
 

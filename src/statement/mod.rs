@@ -13,25 +13,27 @@ macro_rules! part {
 mod check;
 mod facts;
 mod guarantee;
+mod log;
 mod mechanism;
+mod schema_release;
 mod scope;
 mod setting;
 mod words;
 
 use serde::{Deserialize, Serialize};
 
-use crate::accounting::notion::{ApproximateZcdp, Zcdp};
-use crate::data::SchemaRelease;
 use crate::error::Fallible;
-use crate::num::round::{decimal_up, up};
-use crate::privacy::{Adjacency, Delta, add_deltas, total_rho};
+use crate::privacy::Adjacency;
 
 pub use check::MOST_COSTLY;
 use check::check_releases;
-pub(super) use check::states_its_cost;
 pub use facts::{Facts, LedgerFacts, ReleaseFacts, Tuning};
 pub use guarantee::Guarantee;
+pub use log::{LogEntry, write_log};
+pub(crate) use log::{LogWriter, replay};
 use mechanism::MechanismPart;
+pub(crate) use schema_release::states_its_cost;
+use schema_release::with_schema;
 use scope::ScopeOfUse;
 use setting::{Definition, Setting};
 
@@ -200,22 +202,4 @@ fn limits(facts: &Facts) -> Fallible<Vec<String>> {
     });
     limits.extend(facts.ledger.as_ref().and_then(LedgerFacts::in_words));
     Ok(limits)
-}
-
-/// What the release of the schema adds, and what it and the run are together, where the run's cost is a rho.
-///
-/// Reference: Bun and Steinke 2016, Lemmas 8.2 and 8.8.
-fn with_schema(facts: &Facts, release: &SchemaRelease) -> Fallible<String> {
-    let alone = format!(
-        "the schema was itself released from these rows, at {}-approximate {}-zCDP, which is not in the numbers above",
-        release.approximate_delta, release.rho
-    );
-    let Some((rho, fails)) = release.cost().filter(|_| !facts.is_claimed()) else { return Ok(alone) };
-    let rho = up(rho + total_rho(&facts.charges())?.upper(), 1);
-    let ln_fails = if fails == 0.0 { f64::NEG_INFINITY } else { up(fails.ln(), 2) };
-    let together = ApproximateZcdp::new(ln_fails, Zcdp::new(0.0, rho)?)?;
-    let delta = Delta::new(add_deltas(facts.delta()?.value(), fails))?;
-    let epsilon = decimal_up(together.to_epsilon_optimal(delta)?.value(), DIGITS);
-    let delta = decimal_up(delta.value(), DIGITS);
-    Ok(format!("{alone}; both together are ({epsilon}, {delta})-differentially private"))
 }

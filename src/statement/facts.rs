@@ -11,12 +11,10 @@ use crate::accounting::Conversion;
 use crate::data::SchemaRelease;
 use crate::error::Fallible;
 use crate::ledger::{Cap, ExactRho, Position};
-use crate::optim::{Record, TUNED};
+use crate::model_kind::ModelKind;
+use crate::optim::{Algorithm, TUNED};
 use crate::privacy::{Adjacency, Charge, Delta, NoiseLaw};
 use crate::private::Query;
-use crate::train::config::{Algorithm, is_large};
-use crate::train::kind::ModelKind;
-use crate::train::plan::{Plan, official_conversion};
 
 /// What happened, as recorded; every other number of a statement follows from these.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -145,49 +143,8 @@ impl std::fmt::Display for Tuning {
 }
 
 impl Facts {
-    pub(in crate::train) fn new(
-        plan: &Plan,
-        records: Vec<Record>,
-        settings: BTreeMap<String, Value>,
-    ) -> Fallible<Self> {
-        let release = |record: Record| ReleaseFacts {
-            charge: record.planned.charge,
-            query: record.planned.query,
-            unit: record.unit,
-        };
-        let rule = "public rule: a tenth of one over the public row count, at most 1e-5; 1e-6 without one";
-        let (rows, origin) = match plan.rows {
-            Some((rows, origin)) => (Some(rows), origin),
-            None => (None, "released with the moments"),
-        };
-        Ok(Facts {
-            dataset: plan.scope.dataset.to_string(),
-            adjacency: plan.scope.adjacency,
-            releases: records.into_iter().map(release).collect(),
-            numeric_columns: plan.numeric_columns,
-            standardised: plan.standardise,
-            budget_rho: ExactRho::new(&plan.rho)?,
-            delta: format!("{:e}", plan.delta.value()),
-            delta_origin: if plan.delta_by_rule { rule.into() } else { "given by the user".into() },
-            large_delta_accepted: is_large(plan.delta, plan.rows.map(|(rows, _)| rows)),
-            model: plan.model,
-            algorithm: plan.algorithm,
-            dimension: plan.dimension,
-            holdout: plan.holdout.as_ref().map(|holdout| holdout.share),
-            settings,
-            rows,
-            rows_origin: origin.into(),
-            schema_sha256: String::new(),
-            secret_noise: true,
-            drafted_schema: false,
-            released_schema: None,
-            ledger: None,
-            version: env!("CARGO_PKG_VERSION").into(),
-        })
-    }
-
     /// Delta as a number.
-    pub(in crate::train) fn delta(&self) -> Fallible<Delta> {
+    pub(crate) fn delta(&self) -> Fallible<Delta> {
         Delta::new(self.delta.parse().unwrap_or(f64::NAN))
     }
 
@@ -212,7 +169,7 @@ impl Facts {
     /// The tightest conversion that holds for all releases together.
     pub(super) fn conversion(&self) -> Conversion {
         let gaussian = self.releases.iter().all(|release| release.charge.is_gaussian());
-        official_conversion(if gaussian { NoiseLaw::FlooredNormal } else { NoiseLaw::DiscreteGaussian })
+        Conversion::tightest(if gaussian { NoiseLaw::FlooredNormal } else { NoiseLaw::DiscreteGaussian })
     }
 
     /// What `--tune` chose among which candidates; `None` where nothing was tuned.

@@ -7,7 +7,7 @@ use super::facts::Facts;
 use crate::num::round::{decimal_down, decimal_up};
 use crate::optim::TUNED;
 use crate::privacy::Charge;
-use crate::train::plan::training_rows;
+use crate::private::training_rows;
 
 part! {
     /// One kind of access to the data.

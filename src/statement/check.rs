@@ -1,30 +1,12 @@
 //! Whether recorded facts fit each other.
 
 use super::facts::{Facts, ReleaseFacts};
+use super::schema_release::states_its_cost;
 use crate::accounting::claim;
-use crate::accounting::notion::{ApproximateZcdp, Zcdp};
-use crate::data::SchemaRelease;
 use crate::error::{Error, Fallible};
-use crate::num::round::up;
 use crate::optim::HELD_OUT;
-use crate::privacy::{Charge, Delta};
-use crate::private::{Planned, Query};
-use crate::train::config::LARGEST_HOLDOUT;
-use crate::train::plan::training_rows;
-
-/// Whether the epsilon of a released schema follows from the rho that it states.
-pub(in crate::train) fn states_its_cost(release: &SchemaRelease) -> Fallible<bool> {
-    let (Some((rho, fails)), Ok(epsilon), Ok(delta)) =
-        (release.cost(), release.epsilon.parse::<f64>(), release.delta.parse().map(Delta::new))
-    else {
-        return Ok(false);
-    };
-    let ln_fails = if fails == 0.0 { f64::NEG_INFINITY } else { up(fails.ln(), 2).min(0.0) };
-    let cost = ApproximateZcdp::new(ln_fails, Zcdp::new(0.0, rho)?)?;
-    // Rounding the rho that is stated may lift epsilon by as much.
-    let least = cost.to_epsilon_optimal(delta?)?.value() * (1.0 - 1e-5);
-    Ok(epsilon >= least)
-}
+use crate::privacy::Charge;
+use crate::private::{LARGEST_HOLDOUT, Planned, Query, training_rows};
 
 /// Most different costs of a statement that the accountant takes long to confirm or to add up, claims and choices: no run
 /// makes as many, and a file could make up any number.
