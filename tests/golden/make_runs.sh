@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Trains one small model with every algorithm: `make_runs.sh PROGRAM FOLDER` leaves models, logs and their ledger in a new FOLDER.
-# Made once for each version that is published; `tests/golden_runs.rs` verifies all of them from then on.
+# Made once for each version that is published; `tests/public/golden_runs.rs` verifies all of them from then on.
 set -euo pipefail
 program=$(realpath "$1")
 here=$(realpath "$(dirname "$0")")/runs

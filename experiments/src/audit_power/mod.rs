@@ -124,7 +124,7 @@ fn cases() -> impl Iterator<Item = Case> {
     CLAIMS.into_iter().flat_map(|claimed| FACTORS.map(|factor| Case { claimed, factor }))
 }
 
-/// The attacks on the trainer: the claim of `tests/audit`, a fifth of the noise missing.
+/// The attacks on the trainer: the claim of `tests/statistical/audit`, a fifth of the noise missing.
 fn trainer(part: Part) -> Fallible<Vec<Cell>> {
     let case = Case { claimed: 3.0, factor: 0.8 };
     let cell = |share: f64| {

@@ -84,7 +84,7 @@ fn report(worst: BTreeMap<String, f64>) {
 fn conversions_match_the_reference_from_the_safe_side() {
     let mut worst = BTreeMap::new();
     let mut rows = 0;
-    for row in table(include_str!("golden/accounting.csv")) {
+    for row in table(include_str!("../golden/accounting.csv")) {
         let arguments: Vec<f64> = row[1..4].iter().filter(|cell| !cell.is_empty()).map(|cell| number(cell)).collect();
         let (result, side, tolerance) = evaluate(row[0], &arguments);
         let label = format!("{} {arguments:?}", row[0]);
@@ -100,7 +100,7 @@ fn conversions_match_the_reference_from_the_safe_side() {
 #[test]
 fn calibration_matches_the_reference_from_the_safe_side() {
     let mut worst = BTreeMap::new();
-    for row in table(include_str!("golden/calibrate.csv")) {
+    for row in table(include_str!("../golden/calibrate.csv")) {
         let conversion: Conversion = row[0].parse().unwrap();
         let (epsilon, delta, steps) = (eps(number(row[1])), del(number(row[2])), row[3].parse().unwrap());
         let sigma = calibrate::sigma(conversion, epsilon, delta, steps, number(row[4])).unwrap();
@@ -116,7 +116,7 @@ fn calibration_matches_the_reference_from_the_safe_side() {
 #[test]
 fn normal_tails_match_the_reference() {
     let mut worst = BTreeMap::new();
-    for row in table(include_str!("golden/special.csv")) {
+    for row in table(include_str!("../golden/special.csv")) {
         let (x, truth) = (number(row[1]), number(row[2]));
         let result = match row[0] {
             "erfcx" => special::erfcx(x),

@@ -1,7 +1,7 @@
 //! What runs left before still holds: files of earlier versions verify, and a seed gives the same bits.
 //!
 //! `tests/golden/make_runs.sh` makes the files of a version. Where a change of results is meant,
-//! `RHOGRAD_WRITE_GOLDEN=1 cargo test --test golden_runs` writes the digests anew, and says so in the changelog.
+//! `RHOGRAD_WRITE_GOLDEN=1 cargo test --test public golden_runs::` writes the digests anew, and says so in the changelog.
 
 use std::io::BufReader;
 use std::path::{Path, PathBuf};

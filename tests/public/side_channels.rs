@@ -1,12 +1,9 @@
 //! What can be seen without paying: exit codes, the set of files, the layout of what is printed, the log.
 //!
 //! The same arguments on other rows must leave all of them as they are, whatever stands in those rows.
-#![cfg(feature = "cli")]
 
-#[path = "invariants/markers.rs"]
-mod markers;
-#[path = "cli/support.rs"]
-mod support;
+use crate::markers;
+use crate::support;
 
 use proptest::prelude::*;
 use serde_json::Value;

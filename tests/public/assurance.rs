@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-/// Pairs of a file and a test, as in `tests/gate.rs: once`.
+/// Pairs of a file and a test, as in `tests/public/gate.rs: once`.
 fn named(text: &str) -> Vec<(&str, &str)> {
     let quoted = text.split('`').skip(1).step_by(2);
     quoted

@@ -162,7 +162,7 @@ fn child() {
 
 fn spawn(task: &str, folder: &Path) -> Command {
     let mut command = Command::new(env::current_exe().unwrap());
-    command.args(["child", "--exact", "--nocapture"]).env(TASK, task).env(FOLDER, folder);
+    command.args(["ledger::child", "--exact", "--nocapture"]).env(TASK, task).env(FOLDER, folder);
     command.stdout(Stdio::null()).stderr(Stdio::null());
     command
 }
@@ -311,7 +311,7 @@ fn a_full_disk_is_an_error_and_loses_nothing() {
     let path = folder.path().join("ledger.sqlite");
     Ledger::open_or_create(&path).unwrap().init(&scope("a"), None).unwrap();
     let output = Command::new("sh")
-        .args(["-c", "trap '' XFSZ; ulimit -f 150; exec \"$0\" child --exact --nocapture"])
+        .args(["-c", "trap '' XFSZ; ulimit -f 150; exec \"$0\" ledger::child --exact --nocapture"])
         .arg(env::current_exe().unwrap())
         .env(TASK, "until-full")
         .env(FOLDER, folder.path())
@@ -633,7 +633,7 @@ fn as_nobody(task: &str, folder: &Path) -> String {
         command.uid(65_534).gid(65_534).current_dir("/");
     }
     let output =
-        command.args(["child", "--exact", "--nocapture"]).env(TASK, task).env(FOLDER, folder).output().unwrap();
+        command.args(["ledger::child", "--exact", "--nocapture"]).env(TASK, task).env(FOLDER, folder).output().unwrap();
     String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
 }
 

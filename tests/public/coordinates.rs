@@ -16,24 +16,24 @@ const MEANT: [(&str, &str, &str); 8] = [
         "the one number of a coefficient in a model",
     ),
     (
-        "tests/draft.rs",
+        "tests/public/draft.rs",
         "intervals_are_chosen_with_the_stated_probabilities",
         "a choice releases one number, the candidate's",
     ),
     (
-        "tests/gate.rs",
+        "tests/public/gate.rs",
         "only_the_best_run_is_opened_and_no_run_gets_more_than_was_paid_for",
         "a score for a run: any of its numbers does",
     ),
-    ("tests/gate.rs", "samples_are_fresh", "rows of an intercept alone: there is one coordinate for each label"),
-    ("tests/holdout.rs", "held_out", "each column is the mark of one row, and all of them are looked at"),
-    ("tests/models.rs", "effects", "the one number of a coefficient in a model"),
+    ("tests/public/gate.rs", "samples_are_fresh", "rows of an intercept alone: there is one coordinate for each label"),
+    ("tests/public/holdout.rs", "held_out", "each column is the mark of one row, and all of them are looked at"),
+    ("tests/public/models.rs", "effects", "the one number of a coefficient in a model"),
     (
-        "tests/training.rs",
+        "tests/public/training.rs",
         "every_combination_of_columns_and_public_facts_can_be_planned_and_run",
         "the one number of an intercept in a model",
     ),
-    ("tests/uncertainty.rs", "scores", "the one number of a coefficient in a model"),
+    ("tests/statistical/uncertainty.rs", "scores", "the one number of a coefficient in a model"),
 ];
 
 /// Calls that leave out a part of what they are called on.

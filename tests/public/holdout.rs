@@ -12,8 +12,7 @@ use rhograd::private::{HoldOut, Paid, PrivateDataset, Query, pay};
 use rhograd::statement::Statement;
 use rhograd::train::ModelFile;
 
-#[path = "cli/support.rs"]
-mod support;
+use crate::support;
 
 use support::Folder;
 

@@ -32,7 +32,7 @@ fn number(value: &Value) -> Option<f64> {
 
 #[test]
 fn every_theorem_meets_its_reference_from_the_safe_side() {
-    let mut reader = csv::Reader::from_reader(include_str!("golden/theorems.csv").as_bytes());
+    let mut reader = csv::Reader::from_reader(include_str!("../golden/theorems.csv").as_bytes());
     let mut worst = BTreeMap::new();
     let mut rows = 0;
     for row in reader.records() {

@@ -1,8 +1,7 @@
 //! Training on rows that stay in a file: the same bits as in memory, clean failures, and nothing left behind.
 
 #[cfg(feature = "cli")]
-#[path = "cli/support.rs"]
-mod support;
+use crate::support;
 
 use std::fmt::Write as _;
 use std::fs;

@@ -50,7 +50,7 @@ fn relation(name: &str) -> Adjacency {
 fn intervals_contain_the_reference() {
     let mut widest = (0.0, 0.0);
     let mut rows = 0;
-    for line in include_str!("golden/pld.csv").lines().skip(1) {
+    for line in include_str!("../golden/pld.csv").lines().skip(1) {
         let cells: Vec<&str> = line.split(',').collect();
         let (event, adjacency) = event_of(&cells);
         let (at, truth): (f64, f64) = (cells[5].parse().unwrap(), cells[6].parse().unwrap());

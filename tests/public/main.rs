@@ -1,0 +1,29 @@
+//! What a user of the library sees: training, files, ledgers, the gate, and the rules of the house.
+
+mod algorithms;
+mod architecture;
+mod assurance;
+mod checkpoint;
+mod coordinates;
+mod degenerate;
+mod draft;
+mod gate;
+mod golden_runs;
+mod holdout;
+mod kernel;
+mod ledger;
+#[path = "../invariants/markers.rs"]
+mod markers;
+mod models;
+mod objective_profile;
+mod pages;
+mod remote;
+#[cfg(feature = "cli")]
+mod side_channels;
+mod streaming;
+mod supply_chain;
+#[path = "../cli/support.rs"]
+mod support;
+mod tables;
+mod training;
+mod tune;
