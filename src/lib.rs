@@ -17,7 +17,7 @@
 //! | 4 | [`private`], the gate |
 //! | 3 | [`ledger`], [`preprocess`] |
 //! | 2 | [`accounting`], [`noise`], [`loss`], [`kernel`], [`solve`], [`data`] |
-//! | 1 | [`privacy`], the vocabulary |
+//! | 1 | [`privacy`], the vocabulary; [`grid`], the integers |
 //! | 0 | [`error`], [`num`], [`process`], [`text`] |
 //!
 //! A run, from a file to a model that the ledger has noted:
@@ -69,6 +69,7 @@ pub mod audit;
 pub mod cli;
 pub mod data;
 pub mod error;
+pub mod grid;
 pub mod kernel;
 pub mod ledger;
 pub mod loss;

@@ -11,7 +11,8 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use rand::{Rng, SeedableRng};
-use rhograd::kernel::{Caps, FULL_SCALE, Level, RawRow, Rows, RowsBuilder, Shape, Step, clipped_sum_on};
+use rhograd::grid::{FULL_SCALE, Shape};
+use rhograd::kernel::{Caps, Level, RawRow, Rows, RowsBuilder, Step, clipped_sum_on};
 use rhograd::loss::{Logistic, Loss};
 use rhograd::noise::{NoiseSource, integer_noise};
 use rhograd::privacy::NoiseLaw;

@@ -4,7 +4,8 @@ use std::io::Write;
 use std::path::Path;
 
 use rhograd::data::{CsvFile, Schema};
-use rhograd::kernel::{Caps, FULL_SCALE, Rows, Step, clipped_sum};
+use rhograd::grid::FULL_SCALE;
+use rhograd::kernel::{Caps, Rows, Step, clipped_sum};
 use rhograd::loss::{Logistic, Loss};
 use rhograd::noise::{NoiseSource, integer_noise};
 use rhograd::preprocess::Encoder;

@@ -8,7 +8,7 @@ use rand_chacha::ChaCha20Rng;
 use super::neighbours::loaded;
 use crate::data::{Column, Columns, Schema, Task};
 use crate::error::{Error, Fallible};
-use crate::kernel::FULL_SCALE;
+use crate::grid::FULL_SCALE;
 use crate::privacy::Adjacency;
 use crate::train::{Loaded, ModelKind, TrainConfig};
 

@@ -4,7 +4,8 @@ use std::ops::Range;
 
 use super::lines::Lines;
 use super::rows::{clamp_scale, squared_norms};
-use super::{FULL_SCALE, LANES, Rows, Shape};
+use super::{LANES, Rows};
+use crate::grid::{FULL_SCALE, Shape};
 
 /// Rows that grow by whole tiles, with room handed out before it is filled.
 ///

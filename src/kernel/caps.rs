@@ -2,11 +2,8 @@
 
 use rayon::prelude::*;
 
-use super::{FULL_SCALE, IntegerMap, Rows};
-
-/// Largest multiplier of any row. With it, [`super::LANES`]-lane 32-bit partial sums over 16 tiles
-/// cannot overflow: `4095 * 32767 * 16 < 2^31`.
-pub const MAX_MULTIPLIER: i16 = 4095;
+use super::Rows;
+use crate::grid::{FULL_SCALE, IntegerMap, MAX_MULTIPLIER};
 
 /// For each row the largest integer `m` with `m^2 * N <= bound^2`, `N` its exact squared norm.
 ///

@@ -5,7 +5,8 @@ use std::ops::Range;
 use super::simd::{Level, WithWords, Words};
 use super::step::{MAX_TILES, Plan, over_tiles, round_to_i32};
 use super::totals::Totals;
-use super::{Caps, LANES, MAX_MULTIPLIER, Rows, Step};
+use super::{Caps, LANES, Rows, Step};
+use crate::grid::MAX_MULTIPLIER;
 
 /// Most labels: `256 * 4095^2 < 2^32`, so the squared norm of a row's multipliers fits 32 bits.
 pub const MOST_CLASSES: usize = 256;

@@ -3,7 +3,8 @@
 use ndarray::Array2;
 use rayon::prelude::*;
 
-use super::{Caps, LANES, MAX_MULTIPLIER, Rows};
+use super::{Caps, LANES, Rows};
+use crate::grid::MAX_MULTIPLIER;
 
 /// Coordinates of a point must be below `2^96` in size: with at most `2^14` coefficients every margin then fits.
 pub const LOG2_LARGEST_COORDINATE: u32 = 96;
@@ -134,7 +135,8 @@ impl<'a> ScaledRows<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::{RawRow, RowsBuilder, Shape};
+    use crate::grid::Shape;
+    use crate::kernel::{RawRow, RowsBuilder};
 
     #[test]
     fn sums_are_those_of_dense_rows() {

@@ -2,16 +2,11 @@
 
 use rayon::prelude::*;
 
-use super::{FULL_SCALE, LANES, Rows, Shape};
-
-/// Coefficients are integers in units of `2^-40`.
-pub const LOG2_WEIGHT: u32 = 40;
+use super::{LANES, Rows};
+use crate::grid::{FULL_SCALE, LARGEST_WEIGHT, LOG2_WEIGHT, Shape};
 
 /// Rows of a batch that one thread adds up at a time; sums are exact, so it changes no bit.
 const PART: usize = 256;
-
-/// Largest coefficient; moving one back into the box is a projection.
-pub const LARGEST_WEIGHT: i64 = 1 << 56;
 
 /// The public parameters of the steps `W <- W - p q / 2^shift`, `p` the integer slope of the row `q`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,34 +5,13 @@ use rayon::prelude::*;
 
 use super::margins::Margins;
 use super::{LANES, Rows};
-
-/// Largest multiplier of a row.
-pub const GRAM_MULTIPLIER: u64 = 127;
-
-/// Rows are rounded to multiples of `2^5` first: a thirty-second of a percent of the full scale is far below the
-/// noise of any Gram matrix, and keeps products small.
-const SHIFT: u32 = 5;
+use crate::grid::{DIAGONAL, GRAM_MULTIPLIER, OFF_DIAGONAL, coarse, each_entry, gram_unit};
 
 /// Tiles whose sums are exact in `f64`: `2^7 * 2^10 * 2^10 * 2^14 < 2^53`.
 const TILES_PER_FLUSH: usize = (1 << 14) / LANES;
 
 /// So many tiles are worth a thread.
 const TILES_PER_TASK: usize = 16;
-
-/// Integer weights of diagonal and off-diagonal entries: their ratio is just below the root of two, so that the
-/// norm of the released vector is at most [`DIAGONAL`] times the Frobenius norm of the matrix.
-pub const DIAGONAL: u64 = 99;
-/// See [`DIAGONAL`]; `140^2 <= 2 * 99^2`.
-pub const OFF_DIAGONAL: u64 = 140;
-
-/// The integer that stands for 1.0 in the rounded rows of a Gram matrix, for rows of the given unit.
-pub fn gram_unit(unit: i16) -> i16 {
-    coarse(unit)
-}
-
-fn coarse(q: i16) -> i16 {
-    ((i32::from(q) + (1 << (SHIFT - 1))) >> SHIFT) as i16
-}
 
 /// `sum_i m_i q_i q_i^T` as its weighted upper triangle, row by row, diagonal first.
 ///
@@ -89,17 +68,6 @@ fn weighted_sum(rows: &Rows, bound: u64, wanted: impl Fn(usize) -> [u64; LANES] 
         sum[index] *= i128::from(if row == column { DIAGONAL } else { OFF_DIAGONAL });
     });
     sum
-}
-
-/// Calls `visit(index, row, column)` for the entries of the upper triangle in their order.
-pub fn each_entry(dimension: usize, mut visit: impl FnMut(usize, usize, usize)) {
-    let mut index = 0;
-    for row in 0..dimension {
-        for column in row..dimension {
-            visit(index, row, column);
-            index += 1;
-        }
-    }
 }
 
 /// The largest multiplier that keeps the Frobenius norm of a row's matrix within the bound.
@@ -189,7 +157,8 @@ impl Block {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::{FULL_SCALE, RawRow, RowsBuilder, Shape, naive};
+    use crate::grid::{FULL_SCALE, Shape};
+    use crate::kernel::{RawRow, RowsBuilder, naive};
     use proptest::prelude::*;
 
     fn dense(row: &RawRow, levels: &[u16], unit: i16) -> Vec<i128> {

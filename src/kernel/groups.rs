@@ -5,7 +5,8 @@ use rayon::prelude::*;
 use super::lines::Lines;
 use super::margins::Margins;
 use super::simd::Column;
-use super::{LANES, Rows, Shape};
+use super::{LANES, Rows};
+use crate::grid::Shape;
 
 /// Most slots of a group: its table and its sums stay in the first-level cache.
 const SLOTS: usize = 2048;

@@ -61,7 +61,8 @@ fn features(rows: &Rows, tile: usize, lane: usize) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::{RawRow, RowsBuilder, Shape};
+    use crate::grid::Shape;
+    use crate::kernel::{RawRow, RowsBuilder};
     use ndarray::array;
 
     #[test]

@@ -249,7 +249,8 @@ pub(super) fn integers(weights: &[f64], size: f64, most: f64) -> (Vec<i32>, f64)
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::{FULL_SCALE, RawRow, RowsBuilder, Shape};
+    use crate::grid::{FULL_SCALE, Shape};
+    use crate::kernel::{RawRow, RowsBuilder};
     use proptest::prelude::*;
 
     proptest! {

@@ -2,7 +2,8 @@
 
 use super::classes::{settle, shortening};
 use super::margins::{LARGEST, LARGEST_CATEGORIES, integers, largest};
-use super::{Caps, ClassStep, LANES, MAX_MULTIPLIER, Rows, Step};
+use super::{Caps, ClassStep, LANES, Rows, Step};
+use crate::grid::MAX_MULTIPLIER;
 
 /// Row by row, in wide integers, the multiplier checked against the norm instead of a precomputed cap.
 pub fn clipped_sum(rows: &Rows, caps: &Caps, step: &Step<'_>, slope: impl Fn(f32, f32) -> f32) -> Vec<i64> {
@@ -13,7 +14,7 @@ pub fn clipped_sum(rows: &Rows, caps: &Caps, step: &Step<'_>, slope: impl Fn(f32
         let label = f32::from(rows.labels[row]) * step.label_scale as f32;
         let wanted = slope(margin, label) * step.multiplier_scale as f32;
         let mut m = if wanted.is_nan() { 0 } else { wanted.clamp(-8192.0, 8192.0).round_ties_even() as i128 };
-        m = m.clamp(-i128::from(super::MAX_MULTIPLIER), i128::from(super::MAX_MULTIPLIER));
+        m = m.clamp(-i128::from(MAX_MULTIPLIER), i128::from(MAX_MULTIPLIER));
         let norm: i128 = q.iter().map(|&v| i128::from(v) * i128::from(v)).sum();
         let square = i128::from(caps.bound()) * i128::from(caps.bound());
         while m * m * norm > square {

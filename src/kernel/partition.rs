@@ -74,7 +74,8 @@ impl Rows {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::{Shape, gram_sum};
+    use crate::grid::Shape;
+    use crate::kernel::gram_sum;
 
     #[test]
     fn parts_hold_every_row_once() {

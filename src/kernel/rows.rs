@@ -3,80 +3,10 @@
 use super::groups::Groups;
 use super::lines::Lines;
 use super::simd::Column;
-
-/// The integer that a feature at its upper bound is encoded as; its lower bound is the negative.
-pub const FULL_SCALE: i16 = i16::MAX;
+use crate::grid::{FULL_SCALE, Shape};
 
 /// Rows in a tile. One column of a tile is 64 bytes, one cache line and one AVX-512 register.
 pub const LANES: usize = 32;
-
-/// The columns of a set of encoded rows; public, it follows from the schema.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Shape {
-    numeric: usize,
-    /// First internal slot of each categorical column; one more entry than columns.
-    offsets: Vec<usize>,
-}
-
-impl Shape {
-    /// `numeric` columns followed by categorical columns with the given numbers of declared values.
-    ///
-    /// Each categorical column has one slot more than it has values: the last one stands for "none
-    /// of them", carries no coefficient and contributes nothing.
-    pub fn new(numeric: usize, levels: &[u16]) -> Self {
-        let mut offsets = vec![0];
-        let mut next = 0;
-        for &level in levels {
-            next += usize::from(level) + 1;
-            offsets.push(next);
-        }
-        Shape { numeric, offsets }
-    }
-
-    /// Number of numeric columns.
-    pub fn numeric(&self) -> usize {
-        self.numeric
-    }
-
-    /// Number of categorical columns.
-    pub fn categorical(&self) -> usize {
-        self.offsets.len() - 1
-    }
-
-    /// Number of declared values of a categorical column.
-    pub fn levels(&self, column: usize) -> usize {
-        self.offsets[column + 1] - self.offsets[column] - 1
-    }
-
-    /// Number of coefficients: numeric columns, one per declared category value, and the intercept.
-    pub fn dimension(&self) -> usize {
-        self.numeric + self.slots() - self.categorical() + 1
-    }
-
-    pub(super) fn slots(&self) -> usize {
-        self.offsets[self.categorical()]
-    }
-
-    pub(super) fn slot(&self, column: usize) -> usize {
-        self.offsets[column]
-    }
-
-    /// The slots of a column, that for "none of them" included.
-    pub(super) fn slots_of(&self, column: usize) -> std::ops::Range<usize> {
-        self.offsets[column]..self.offsets[column + 1]
-    }
-
-    /// Calls `visit(coefficient, slot)` for each category coefficient with its internal slot.
-    pub(super) fn each_slot(&self, mut visit: impl FnMut(usize, usize)) {
-        let mut coefficient = self.numeric;
-        for column in 0..self.categorical() {
-            for level in 0..self.levels(column) {
-                visit(coefficient, self.offsets[column] + level);
-                coefficient += 1;
-            }
-        }
-    }
-}
 
 /// One encoded row in row-major form, as an encoder produces it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -169,14 +99,14 @@ impl Rows {
     /// The numeric columns of a tile.
     #[inline(always)]
     pub(super) fn columns(&self, tile: usize) -> &[Column] {
-        let columns = self.shape.numeric;
+        let columns = self.shape.numeric();
         &self.all_columns()[tile * columns..(tile + 1) * columns]
     }
 
     /// The numeric columns of consecutive tiles.
     #[inline(always)]
     pub(super) fn columns_of(&self, tiles: std::ops::Range<usize>) -> &[Column] {
-        let columns = self.shape.numeric;
+        let columns = self.shape.numeric();
         &self.all_columns()[tiles.start * columns..tiles.end * columns]
     }
 

@@ -2,21 +2,8 @@
 
 use rayon::prelude::*;
 
-use super::scoring::Outcome;
-use super::{LANES, Rows, Scoring};
-
-/// The public inputs of one measurement.
-#[derive(Clone, Copy, Debug)]
-pub struct ScoreStep<'a> {
-    /// One coefficient per feature in units of 1.0; for several margins one block after the other. A missing one is 0.
-    pub weights: &'a [f64],
-    /// What an encoded label of 1 stands for.
-    pub label_scale: f64,
-    /// What is measured.
-    pub scoring: Scoring,
-    /// Largest entry of a row's vector.
-    pub weight: u32,
-}
+use super::{LANES, Rows};
+use crate::grid::{Outcome, ScoreStep};
 
 /// Sums the score vectors of all rows that are not null, in units of the weight.
 ///

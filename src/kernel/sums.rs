@@ -1,43 +1,10 @@
 //! Sums of the encoded values themselves: count, features, squares, label and its square.
 
 use rayon::prelude::*;
-use serde::{Deserialize, Serialize};
 
 use super::simd::Column;
-use super::{FULL_SCALE, LANES, Rows};
-
-/// Public integer weights of the parts of a moment vector.
-///
-/// The vector of a row is `(count, features * q_j.., squares * (q_j^2 / FULL_SCALE).., label * y,
-/// label_square * (y^2 / FULL_SCALE))`; a weight of zero leaves a part out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct MomentWeights {
-    /// Value of the constant coordinate.
-    pub count: u32,
-    /// Weight of each numeric feature.
-    pub features: u32,
-    /// Weight of each squared numeric feature.
-    pub squares: u32,
-    /// Weight of the label.
-    pub label: u32,
-    /// Weight of the squared label.
-    pub label_square: u32,
-}
-
-impl MomentWeights {
-    /// The largest squared norm that any row's vector can have, for `columns` numeric features.
-    ///
-    /// Every encoded value and every scaled square is at most [`FULL_SCALE`] in size, so this public
-    /// number bounds all rows; no row needs a check.
-    pub fn worst_square(&self, columns: usize) -> u128 {
-        let full = FULL_SCALE as u128 * FULL_SCALE as u128;
-        let sq = |w: u32| u128::from(w) * u128::from(w);
-        sq(self.count)
-            + full * columns as u128 * (sq(self.features) + sq(self.squares))
-            + full * (sq(self.label) + sq(self.label_square))
-    }
-}
+use super::{LANES, Rows};
+use crate::grid::{FULL_SCALE, MomentWeights};
 
 /// `q^2 / FULL_SCALE` to the nearest integer, at most [`FULL_SCALE`].
 pub(super) fn scaled_square(q: i16) -> u32 {

@@ -9,7 +9,7 @@ use super::{
     Settings, Start,
 };
 use crate::error::Fallible;
-use crate::kernel::FULL_SCALE;
+use crate::grid::FULL_SCALE;
 use crate::loss::Curved;
 use crate::private::{Paid, PrivateDataset};
 

@@ -2,7 +2,7 @@
 
 use super::{Planned, Problem};
 use crate::error::{Error, Fallible};
-use crate::kernel::MAX_MULTIPLIER;
+use crate::grid::MAX_MULTIPLIER;
 use crate::loss::Objective;
 use crate::privacy::{Adjacency, GaussianEvent, MAX_LOG2_SCALE, NoiseLaw, Rho};
 use crate::private::Query;

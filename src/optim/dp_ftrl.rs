@@ -10,7 +10,7 @@ use super::{
     dp_gd,
 };
 use crate::error::{Error, Fallible};
-use crate::kernel::MAX_MULTIPLIER;
+use crate::grid::MAX_MULTIPLIER;
 use crate::loss::Curved;
 use crate::privacy::{Adjacency, GaussianEvent, MAX_LOG2_SCALE, NoiseLaw};
 use crate::private::{Gradient, MOST_BATCHES, Paid, PrefixSums, PrivateDataset, Query, prefix_coefficients};

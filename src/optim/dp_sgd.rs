@@ -8,7 +8,7 @@ use super::{
 };
 use crate::accounting::claim;
 use crate::error::{Error, Fallible};
-use crate::kernel::MAX_MULTIPLIER;
+use crate::grid::MAX_MULTIPLIER;
 use crate::privacy::{Adjacency, Charge, Claim, GaussianEvent, MAX_LOG2_SCALE, NoiseLaw, SampledEvent};
 use crate::private::{Paid, PrivateDataset, Query};
 

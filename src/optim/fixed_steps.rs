@@ -2,7 +2,7 @@
 
 use super::Problem;
 use crate::error::{Error, Fallible};
-use crate::kernel::LOG2_WEIGHT;
+use crate::grid::LOG2_WEIGHT;
 use crate::loss::{Curved, LOG2_SLOPE};
 use crate::privacy::{Adjacency, GaussianEvent, MAX_LOG2_SCALE};
 

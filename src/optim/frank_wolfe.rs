@@ -7,7 +7,7 @@ use super::requirements::{margin_loss, no_l1, no_l2};
 use super::selected::{Choice, ChoicePlan};
 use super::{Fitted, Observer, Optimizer, Planned, Problem, Progress, Record, Start};
 use crate::error::Fallible;
-use crate::kernel::{FULL_SCALE, MAX_MULTIPLIER};
+use crate::grid::{FULL_SCALE, MAX_MULTIPLIER};
 use crate::loss::Glm;
 use crate::private::{Gradient, Paid, PrivateDataset, Query};
 

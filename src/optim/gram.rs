@@ -4,7 +4,7 @@ use ndarray::{Array1, Array2};
 
 use super::{Planned, Problem};
 use crate::error::{Error, Fallible};
-use crate::kernel::{DIAGONAL, GRAM_MULTIPLIER, OFF_DIAGONAL, each_entry, gram_unit};
+use crate::grid::{DIAGONAL, GRAM_MULTIPLIER, OFF_DIAGONAL, each_entry, gram_unit};
 use crate::loss::Curved;
 use crate::num::dense;
 use crate::privacy::{Adjacency, GaussianEvent, MAX_LOG2_SCALE, NoiseLaw};

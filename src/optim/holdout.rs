@@ -3,7 +3,7 @@
 use super::Planned;
 use super::metrics::{Evaluation, Sums, Units};
 use crate::error::{Error, Fallible};
-use crate::kernel::{ScoreStep, Scoring};
+use crate::grid::{ScoreStep, Scoring};
 use crate::loss::{Glm, Objective};
 use crate::privacy::{Adjacency, GaussianEvent, MAX_LOG2_SCALE, NoiseLaw};
 use crate::private::{Paid, PrivateDataset, Query, Released};

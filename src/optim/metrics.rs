@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::kernel::{MARGIN_BINS, Scoring};
+use crate::grid::{MARGIN_BINS, Scoring};
 use crate::loss::{Glm, Objective, Pinball};
 
 /// A metric of a private hold-out.

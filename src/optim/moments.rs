@@ -2,7 +2,7 @@
 
 use super::Planned;
 use crate::error::{Error, Fallible};
-use crate::kernel::{FULL_SCALE, MomentWeights, Shape};
+use crate::grid::{FULL_SCALE, MomentWeights, Shape};
 use crate::preprocess::Affine;
 use crate::privacy::{Adjacency, GaussianEvent, MAX_LOG2_SCALE, NoiseLaw};
 use crate::private::{Paid, PrivateDataset, Query, Released};

@@ -6,7 +6,7 @@ use serde_json::json;
 use super::newton_steps::{NewtonSteps, Turn};
 use super::{Fitted, Observer, Optimizer, Planned, Problem, Start};
 use crate::error::{Error, Fallible};
-use crate::kernel::{GRAM_MULTIPLIER, gram_unit};
+use crate::grid::{GRAM_MULTIPLIER, gram_unit};
 use crate::privacy::{Adjacency, GaussianEvent, MAX_LOG2_SCALE, NoiseLaw};
 use crate::private::{Direction, Paid, PrivateDataset, Query};
 

@@ -7,7 +7,7 @@ use super::requirements::{bounded_loss, no_l1, no_l2};
 use super::{Fitted, Observer, Optimizer, Planned, Problem, Progress, Record, Start, Target};
 use crate::accounting::claim;
 use crate::error::{Error, Fallible};
-use crate::kernel::MAX_MULTIPLIER;
+use crate::grid::MAX_MULTIPLIER;
 use crate::loss::BoundedLoss;
 use crate::privacy::{Adjacency, Charge, Claim, GaussianEvent, NoiseLaw, ObjectiveEvent};
 use crate::private::{Curvature, LOG2_REGULARISATION, Minimisation, Paid, PrivateDataset, Query};

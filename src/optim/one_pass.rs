@@ -7,7 +7,7 @@ use serde_json::json;
 use super::fixed_steps::{FixedUnits, calibrate, clip_and_radius, public_rows};
 use super::{Fitted, Observer, Optimizer, Planned, Problem, Progress, Record, Start};
 use crate::error::{Error, Fallible};
-use crate::kernel::LOG2_WEIGHT;
+use crate::grid::LOG2_WEIGHT;
 use crate::loss::Curved;
 use crate::privacy::{Adjacency, GaussianEvent, NoiseLaw};
 use crate::private::{Paid, PassPlan, PrivateDataset, Query};

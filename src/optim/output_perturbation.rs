@@ -5,7 +5,7 @@ use serde_json::json;
 use super::requirements::{bounded_loss, no_l1};
 use super::{Fitted, Observer, Optimizer, Planned, Problem, Progress, Record, Start};
 use crate::error::{Error, Fallible};
-use crate::kernel::MAX_MULTIPLIER;
+use crate::grid::MAX_MULTIPLIER;
 use crate::loss::BoundedLoss;
 use crate::privacy::{Adjacency, GaussianEvent, NoiseLaw};
 use crate::private::{Curvature, LOG2_REGULARISATION, MOST_SOLVED, Minimisation, Paid, PrivateDataset, Query};
@@ -198,7 +198,7 @@ impl Optimizer for OutputPerturbation {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::Shape;
+    use crate::grid::Shape;
     use crate::loss::Glm;
     use crate::optim::Settings;
     use crate::privacy::Rho;

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::Averaging;
 use crate::error::{Error, Fallible};
-use crate::kernel::Shape;
+use crate::grid::Shape;
 use crate::loss::{Curved, Objective};
 use crate::privacy::{Adjacency, Charge, Delta, Epsilon, NoiseLaw, Rho};
 use crate::private::{Paid, Planned, PrivateDataset, Query, Released};

@@ -10,7 +10,7 @@ use super::{
     Progress, Record, Settings, Start,
 };
 use crate::error::{Error, Fallible};
-use crate::kernel::IntegerMap;
+use crate::grid::IntegerMap;
 use crate::loss::{Glm, Hinge, Objective, Pinball};
 use crate::private::{Paid, PrivateDataset};
 

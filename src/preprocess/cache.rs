@@ -21,7 +21,8 @@ use super::segments::{SEGMENT_BYTES, SegmentReader, SegmentWriter};
 use super::stream::{MemoryLimit, RowStream, WRITE_BYTES};
 use crate::data::{CsvFile, Schema, Stamp};
 use crate::error::{Error, Fallible};
-use crate::kernel::{FULL_SCALE, LANES, Rows, Shape};
+use crate::grid::{FULL_SCALE, Shape};
+use crate::kernel::{LANES, Rows};
 use crate::partial::{self, folder_of};
 
 /// To be raised whenever any line is encoded differently than before.

@@ -10,7 +10,8 @@ use super::survey::{Survey, Whole};
 use super::target::{TargetReader, TargetRule};
 use crate::data::{Cells, NumberCells, Reading, Schema, Shown, Table};
 use crate::error::Fallible;
-use crate::kernel::{BulkBuilder, FULL_SCALE, LANES, Rows, Shape, TileMut, TilesMut};
+use crate::grid::{FULL_SCALE, Shape};
+use crate::kernel::{BulkBuilder, LANES, Rows, TileMut, TilesMut};
 
 /// Rows that one thread encodes at a time.
 const ROWS_PER_PART: usize = 256 * LANES;

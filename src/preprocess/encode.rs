@@ -6,7 +6,8 @@ use super::report::{LoadReport, Loss, Odd, ReportColumns, no_number, no_value, o
 use super::target::{TargetReader, TargetRule};
 use crate::data::{CsvFile, Fields, Schema, is_replacement};
 use crate::error::Fallible;
-use crate::kernel::{RawRow, Shape};
+use crate::grid::Shape;
+use crate::kernel::RawRow;
 
 /// The columns of the encoded rows of a schema.
 pub fn shape_of(schema: &Schema) -> Shape {
@@ -199,7 +200,7 @@ impl Encoder {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::FULL_SCALE;
+    use crate::grid::FULL_SCALE;
     use std::path::Path;
 
     const SCHEMA: &str = r#"{"name":"a","task":"classification","target":"y","positive":"yes","negative":"no",

@@ -7,7 +7,8 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::positional::ReadAt;
 use crate::error::{Error, Fallible};
-use crate::kernel::{FULL_SCALE, LANES};
+use crate::grid::FULL_SCALE;
+use crate::kernel::LANES;
 
 /// Format and version; other versions are not read.
 pub(super) const FORMAT: [u8; 16] = *b"rhograd-rows/1\n\0";

@@ -13,7 +13,8 @@ use super::segments::SegmentWriter;
 use super::stream::{MemoryLimit, RowStream, Scratch, WRITE_BYTES};
 use crate::data::{Block, CsvFile};
 use crate::error::Fallible;
-use crate::kernel::{BulkBuilder, FULL_SCALE, LANES, Rows};
+use crate::grid::FULL_SCALE;
+use crate::kernel::{BulkBuilder, LANES, Rows};
 
 /// Encoded rows that are held at a time on their way to a file, unless one block of lines makes more.
 const SPOOLED_BYTES: usize = 16 << 20;

@@ -1,6 +1,6 @@
 //! Numbers on the integer grid of their bounds.
 
-use crate::kernel::FULL_SCALE;
+use crate::grid::FULL_SCALE;
 
 /// Maps `lower..=upper` to `-FULL_SCALE..=FULL_SCALE`, clamping, and NaN to the middle; halves go away from zero.
 #[inline(always)]

@@ -23,7 +23,8 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 use super::footer::{Footer, START_BYTES, end, foreign, read_footer, start};
 use super::positional::ReadAt;
 use crate::error::{Error, Fallible};
-use crate::kernel::{BulkBuilder, FULL_SCALE, LANES, Rows, Shape, TilesMut};
+use crate::grid::{FULL_SCALE, Shape};
+use crate::kernel::{BulkBuilder, LANES, Rows, TilesMut};
 
 /// Size that segments are brought near to: large enough to stream, small enough to stay in a cache.
 pub(super) const SEGMENT_BYTES: usize = 1 << 20;

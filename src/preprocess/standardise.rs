@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::RowStream;
 use crate::error::Fallible;
-use crate::kernel::{FULL_SCALE, Rows};
+use crate::grid::FULL_SCALE;
+use crate::kernel::Rows;
 
 /// `z = clamp((x - centre) / scale, -limit, limit)`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]

@@ -13,7 +13,8 @@ use rayon::prelude::*;
 
 use super::segments::{SEGMENT_BYTES, SegmentReader, SegmentWriter};
 use crate::error::{Error, Fallible};
-use crate::kernel::{BulkBuilder, Rows, Shape};
+use crate::grid::Shape;
+use crate::kernel::{BulkBuilder, Rows};
 
 /// Segments of the size asked for that are worked on together.
 const SEGMENTS_PER_PART: usize = 8;

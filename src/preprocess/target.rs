@@ -4,7 +4,7 @@ use super::Codes;
 use super::quantise::quantise;
 use super::report::{Fault, no_number, no_value, outside};
 use crate::data::{Schema, Spelled, trim, value};
-use crate::kernel::FULL_SCALE;
+use crate::grid::FULL_SCALE;
 
 /// How a target cell is read.
 pub enum TargetRule {

@@ -5,7 +5,8 @@ use num_bigint::BigUint;
 
 use super::{PrivateDataset, Query, Sensitive};
 use crate::error::{Error, Fallible};
-use crate::kernel::{DIAGONAL, GRAM_MULTIPLIER, OFF_DIAGONAL, definite_solve, each_entry};
+use crate::grid::{DIAGONAL, GRAM_MULTIPLIER, OFF_DIAGONAL, each_entry};
+use crate::kernel::definite_solve;
 use crate::loss::Curved;
 use crate::privacy::L2;
 

@@ -4,7 +4,7 @@ use super::pass::Pass;
 use super::phases::shuffled;
 use super::{Paid, PrivateDataset, Query, Sensitive};
 use crate::error::{Error, Fallible};
-use crate::kernel::ScoreStep;
+use crate::grid::ScoreStep;
 use crate::loss::Objective;
 use crate::noise::{NoiseSource, poisson_sample};
 use crate::privacy::L2;
@@ -87,7 +87,7 @@ impl PrivateDataset {
     ///
     /// # Privacy
     /// A row's vector has norm at most `weight sqrt(parts)`, a public number: the l2 sensitivity under add-remove. Vectors of
-    /// two rows differ by no more, see [`crate::kernel::Scoring::apart`], so it is that under replace-one, too.
+    /// two rows differ by no more, see [`crate::grid::Scoring::apart`], so it is that under replace-one, too.
     ///
     /// # Errors
     /// When rows in a file cannot be read.

@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{PrivateDataset, Query, Sensitive};
 use crate::error::{Error, Fallible};
-use crate::kernel::{LOG2_LARGEST_COORDINATE, MAX_MULTIPLIER, ScaledRows};
+use crate::grid::MAX_MULTIPLIER;
+use crate::kernel::{LOG2_LARGEST_COORDINATE, ScaledRows};
 use crate::loss::{BoundedLoss, FRACTION_BITS, FixedSlope, SLOPE_ERROR};
 use crate::num::round::{down, up};
 use crate::privacy::L2;
@@ -313,7 +314,8 @@ impl PrivateDataset {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::{RawRow, Rows, RowsBuilder, Shape};
+    use crate::grid::Shape;
+    use crate::kernel::{RawRow, Rows, RowsBuilder};
 
     const ROWS: u128 = 40;
 

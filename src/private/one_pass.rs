@@ -6,7 +6,8 @@ use super::phases::{check_rows, order_of};
 use super::query::root_up;
 use super::{Permit, PrivateDataset, Query, Released};
 use crate::error::{Error, Fallible};
-use crate::kernel::{FixedStep, LARGEST_WEIGHT, LOG2_WEIGHT, fixed_batch, rounding};
+use crate::grid::{LARGEST_WEIGHT, LOG2_WEIGHT};
+use crate::kernel::{FixedStep, fixed_batch, rounding};
 use crate::loss::{Curved, LOG2_SLOPE, MonotoneSlope};
 use crate::privacy::{L2, Sensitivity};
 

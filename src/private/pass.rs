@@ -6,9 +6,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Candidates, CutLoss};
+use crate::grid::{MomentWeights, ScoreStep, Scoring};
 use crate::kernel::{
-    Caps, ClassStep, MomentWeights, Rows, ScoreStep, Scoring, Step, clipped_class_sum, clipped_sum, gram_sum,
-    hessian_sum, loss_sums, moment_sum, score_sum,
+    Caps, ClassStep, Rows, Step, clipped_class_sum, clipped_sum, gram_sum, hessian_sum, loss_sums, moment_sum,
+    score_sum,
 };
 use crate::loss::{Curved, Glm, Logistic, Loss, LossVisitor, Objective, Softmax};
 

@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{Permit, PrivateDataset, Query, Released};
 use crate::error::{Error, Fallible};
-use crate::kernel::{FixedStep, LARGEST_WEIGHT, LOG2_WEIGHT, fixed_pass, rounding};
+use crate::grid::{LARGEST_WEIGHT, LOG2_WEIGHT};
+use crate::kernel::{FixedStep, fixed_pass, rounding};
 use crate::loss::{Curved, LOG2_SLOPE, MonotoneSlope};
 use crate::noise::{NoiseSource, NoiseStream};
 use crate::privacy::{Adjacency, Charge, L2, Sensitivity};

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::stable::vocabulary_sensitivity;
 use super::{Curvature, MOST_BATCHES, PassPlan, Perturbation, PhasePlan, prefix_coefficients};
 use crate::error::Fallible;
-use crate::kernel::{DIAGONAL, MomentWeights, Scoring};
+use crate::grid::{DIAGONAL, MomentWeights, Scoring};
 use crate::privacy::{Adjacency, BestRunEvent, Charge, total_rho};
 
 /// What a release asked of the rows; its l2 sensitivity is a function of these public integers alone.

@@ -15,7 +15,8 @@ use super::pass::{FeatureGradient, Pass};
 use super::store::Clip;
 use crate::data::Schema;
 use crate::error::{Error, Fallible};
-use crate::kernel::{FULL_SCALE, Rows, RowsBuilder, Shape};
+use crate::grid::{FULL_SCALE, Shape};
+use crate::kernel::{Rows, RowsBuilder};
 use crate::preprocess::{LoadReport, Standardiser, shape_of};
 
 /// Workers and driver must agree to the bit on what a question means.

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::pass::Pass;
 use super::{Gradient, PrivateDataset, Query, Sensitive};
 use crate::error::{Error, Fallible};
-use crate::kernel::{FULL_SCALE, MAX_MULTIPLIER};
+use crate::grid::{FULL_SCALE, MAX_MULTIPLIER};
 use crate::loss::{Glm, Objective};
 use crate::privacy::{Range, Sensitivity};
 

@@ -11,7 +11,8 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 use super::pass::{FeatureGradient, Pass};
 use super::remote::RemoteRows;
 use crate::error::{Error, Fallible};
-use crate::kernel::{Caps, IntegerMap, Rows, RowsBuilder, Shape};
+use crate::grid::{IntegerMap, Shape};
+use crate::kernel::{Caps, Rows, RowsBuilder};
 use crate::preprocess::{RowStream, Standardiser};
 
 /// Encoded rows, wherever they are.

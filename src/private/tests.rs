@@ -7,7 +7,8 @@ use proptest::prelude::*;
 
 use super::minimise::Perturbation;
 use super::{Candidates, Curvature, CutLoss, Gradient, Minimisation, PrivateDataset, Query, Sensitive};
-use crate::kernel::{MAX_MULTIPLIER, RawRow, RowsBuilder, Shape};
+use crate::grid::{MAX_MULTIPLIER, Shape};
+use crate::kernel::{RawRow, RowsBuilder};
 use crate::loss::{BoundedLoss, FixedSlope, Glm};
 use crate::privacy::{Adjacency, DatasetId, Norm, Scope};
 

@@ -5,7 +5,7 @@ use super::tune::Candidate;
 use crate::accounting::{Conversion, claim};
 use crate::data::Schema;
 use crate::error::{Error, Fallible};
-use crate::kernel::{FULL_SCALE, Shape};
+use crate::grid::{FULL_SCALE, Shape};
 use crate::loss::Objective;
 use crate::model_kind::ModelKind;
 use crate::optim::{

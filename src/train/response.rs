@@ -2,7 +2,7 @@
 
 use super::plan::Plan;
 use crate::data::Schema;
-use crate::kernel::FULL_SCALE;
+use crate::grid::FULL_SCALE;
 use crate::model_kind::{ModelKind, Response};
 use crate::optim::{Moments, Spread, Units};
 use crate::preprocess::{Affine, Standardiser};

@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use rhograd::data::{CsvFile, Schema, Synthetic, SyntheticKind, Task};
-use rhograd::kernel::{RawRow, Rows, RowsBuilder, Shape};
+use rhograd::grid::Shape;
+use rhograd::kernel::{RawRow, Rows, RowsBuilder};
 use rhograd::ledger::Ledger;
 use rhograd::loss::Curved;
 use rhograd::noise::NoiseSource;

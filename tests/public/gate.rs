@@ -2,7 +2,8 @@
 
 use ndarray::Array1;
 use rhograd::error::{ErrorKind, Fallible};
-use rhograd::kernel::{MomentWeights, RawRow, Rows, RowsBuilder, Shape};
+use rhograd::grid::{MomentWeights, Shape};
+use rhograd::kernel::{RawRow, Rows, RowsBuilder};
 use rhograd::ledger::Ledger;
 use rhograd::loss::{BoundedLoss, Glm, Objective};
 use rhograd::noise::{NoiseSource, RunCoins};

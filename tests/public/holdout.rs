@@ -3,7 +3,8 @@
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rhograd::error::ErrorKind;
-use rhograd::kernel::{FULL_SCALE, MomentWeights, RawRow, Rows, RowsBuilder, ScoreStep, Scoring, Shape, score_sum};
+use rhograd::grid::{FULL_SCALE, MomentWeights, ScoreStep, Scoring, Shape};
+use rhograd::kernel::{RawRow, Rows, RowsBuilder, score_sum};
 use rhograd::ledger::Ledger;
 use rhograd::loss::{Glm, Hinge, Objective, Pinball, Poisson};
 use rhograd::noise::NoiseSource;

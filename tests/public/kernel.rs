@@ -3,10 +3,10 @@
 use proptest::prelude::*;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use rhograd::grid::{FULL_SCALE, LOG2_WEIGHT, MAX_MULTIPLIER, Shape};
 use rhograd::kernel::{
-    Caps, ClassStep, FULL_SCALE, FixedStep, LOG2_WEIGHT, Level, MAX_MULTIPLIER, MOST_CLASSES, RawRow, Rows,
-    RowsBuilder, Shape, Step, clipped_class_sum, clipped_class_sum_on, clipped_sum, clipped_sum_on, fixed_batch,
-    fixed_pass, naive, rounding,
+    Caps, ClassStep, FixedStep, Level, MOST_CLASSES, RawRow, Rows, RowsBuilder, Step, clipped_class_sum,
+    clipped_class_sum_on, clipped_sum, clipped_sum_on, fixed_batch, fixed_pass, naive, rounding,
 };
 use rhograd::loss::{Curved, LOG2_SLOPE, Logistic, Loss, MonotoneSlope, Softmax, Squared};
 

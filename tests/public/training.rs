@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use rhograd::accounting::{Conversion, claim};
 use rhograd::data::{CsvFile, Schema};
-use rhograd::kernel::{MomentWeights, RawRow, RowsBuilder, Shape};
+use rhograd::grid::{MomentWeights, Shape};
+use rhograd::kernel::{RawRow, RowsBuilder};
 use rhograd::ledger::Ledger;
 use rhograd::noise::NoiseSource;
 use rhograd::optim::{Planned, Settings};

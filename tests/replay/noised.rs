@@ -2,7 +2,8 @@
 //! and in every coordinate, and what a pass does with it is known.
 
 use ndarray::Array1;
-use rhograd::kernel::{MomentWeights, RawRow, RowsBuilder, Shape};
+use rhograd::grid::{MomentWeights, Shape};
+use rhograd::kernel::{RawRow, RowsBuilder};
 use rhograd::ledger::Ledger;
 use rhograd::loss::{BoundedLoss, Curved, Glm, Objective};
 use rhograd::noise::{NoiseSource, integer_noise};

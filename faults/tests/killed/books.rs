@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use rhograd::error::Fallible;
-use rhograd::kernel::MomentWeights;
+use rhograd::grid::MomentWeights;
 use rhograd::ledger::{Cap, Ledger, Reservation};
 use rhograd::noise::NoiseSource;
 use rhograd::privacy::{Adjacency, Charge, DatasetId, GaussianEvent, NoiseLaw, Rho, Scope};

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use crate::kernel::{LANES, RawRow, Rows, RowsBuilder, Shape};
+use crate::grid::Shape;
+use crate::kernel::{LANES, RawRow, Rows, RowsBuilder};
 use crate::preprocess::{SegmentReader, SegmentWriter};
 
 /// Wide rows, so that a few of them fill a segment of a megabyte.

@@ -5,7 +5,8 @@ use std::path::Path;
 
 use crate::data::{CsvFile, Schema};
 use crate::error::{Error, Fallible};
-use crate::kernel::{MomentWeights, Rows, gram_sum, moment_sum};
+use crate::grid::MomentWeights;
+use crate::kernel::{Rows, gram_sum, moment_sum};
 use crate::preprocess::stream::Scratch;
 use crate::preprocess::{Affine, Encoder, MemoryLimit, RowCache, RowStream, Standardiser};
 

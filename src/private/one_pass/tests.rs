@@ -2,7 +2,8 @@
 
 use super::*;
 use crate::accounting::evidence::{Counts, mu_lower};
-use crate::kernel::{RawRow, Rows, RowsBuilder, Shape};
+use crate::grid::Shape;
+use crate::kernel::{RawRow, Rows, RowsBuilder};
 use crate::ledger::Ledger;
 use crate::noise::NoiseSource;
 use crate::privacy::{Adjacency, DatasetId, GaussianEvent, NoiseLaw, Scope};

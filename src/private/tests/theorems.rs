@@ -9,7 +9,8 @@ use super::super::{
     Candidates, Curvature, CutLoss, Direction, Gradient, Minimisation, PassPlan, Perturbation, PhasePlan,
     PrivateDataset, Query, Sensitive,
 };
-use crate::kernel::{IntegerMap, MomentWeights, RawRow, RowsBuilder, ScoreStep, Scoring, Shape};
+use crate::grid::{IntegerMap, MomentWeights, ScoreStep, Scoring, Shape};
+use crate::kernel::{RawRow, RowsBuilder};
 use crate::loss::{BoundedLoss, Curved, Glm, Objective};
 use crate::privacy::{Adjacency, DatasetId, L2, Norm, Scope};
 

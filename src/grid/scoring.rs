@@ -23,6 +23,19 @@ const COUNT_ERROR_LIMIT: f64 = 8.0;
 /// Largest deviance that a row counts with, in units of the mean count.
 const DEVIANCE_LIMIT: f64 = 16.0;
 
+/// The public inputs of one measurement.
+#[derive(Clone, Copy, Debug)]
+pub struct ScoreStep<'a> {
+    /// One coefficient per feature in units of 1.0; for several margins one block after the other. A missing one is 0.
+    pub weights: &'a [f64],
+    /// What an encoded label of 1 stands for.
+    pub label_scale: f64,
+    /// What is measured.
+    pub scoring: Scoring,
+    /// Largest entry of a row's vector.
+    pub weight: u32,
+}
+
 /// What is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
@@ -45,7 +58,7 @@ pub enum Scoring {
 }
 
 /// A row as it is measured; pure functions of its features, its label and public coefficients.
-pub(super) struct Outcome {
+pub(crate) struct Outcome {
     /// The margin, the number of the most probable label, or the rate of a count.
     pub prediction: f64,
     pub label: f64,
@@ -119,7 +132,7 @@ impl Scoring {
     }
 
     /// Adds one row's integer vector.
-    pub(super) fn add(self, sums: &mut [i64], weight: f64, row: &Outcome) {
+    pub(crate) fn add(self, sums: &mut [i64], weight: f64, row: &Outcome) {
         let scaled = |share: f64| if share.is_nan() { 0 } else { (share.clamp(0.0, 1.0) * weight).round() as i64 };
         let whole = |held: bool| if held { scaled(1.0) } else { 0 };
         let Outcome { prediction, label, loss } = *row;

@@ -1,0 +1,30 @@
+//! The integer grid: what the integers of rows, sums and maps stand for, and how large they may be.
+//!
+//! Encoders, planners, queries and the kernel agree on these public numbers. Sensitivities are computed from them.
+
+mod gram;
+mod map;
+mod moments;
+mod scoring;
+mod shape;
+
+pub(crate) use gram::coarse;
+pub use gram::{DIAGONAL, GRAM_MULTIPLIER, OFF_DIAGONAL, each_entry, gram_unit};
+pub use map::IntegerMap;
+pub use moments::MomentWeights;
+pub(crate) use scoring::Outcome;
+pub use scoring::{MARGIN_BINS, ScoreStep, Scoring};
+pub use shape::Shape;
+
+/// The integer that a feature at its upper bound is encoded as; its lower bound is the negative.
+pub const FULL_SCALE: i16 = i16::MAX;
+
+/// Largest multiplier of any row. With it, 32-lane 32-bit partial sums over 16 tiles
+/// cannot overflow: `4095 * 32767 * 16 < 2^31`.
+pub const MAX_MULTIPLIER: i16 = 4095;
+
+/// Coefficients are integers in units of `2^-40`.
+pub const LOG2_WEIGHT: u32 = 40;
+
+/// Largest coefficient; moving one back into the box is a projection.
+pub const LARGEST_WEIGHT: i64 = 1 << 56;
