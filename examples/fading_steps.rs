@@ -11,9 +11,9 @@ use rhograd::error::Fallible;
 use rhograd::ledger::Ledger;
 use rhograd::loss::Objective;
 use rhograd::noise::NoiseSource;
-use rhograd::optim::{ClippedPlan, Fitted, Observer, Optimizer, Planned, Problem, Progress, Record, Start};
+use rhograd::optim::{ClippedPlan, Fitted, Optimizer, Planned, Problem, Start};
 use rhograd::privacy::{Delta, Epsilon};
-use rhograd::private::{Gradient, Paid, PrivateDataset};
+use rhograd::private::{Gradient, LoggedRun, PrivateDataset};
 use rhograd::train::{Budget, Metrics, TrainConfig, evaluate, load_with, train};
 
 /// `w <- w - (eta / sqrt(t)) g_t`, `g_t` the noised mean of clipped gradients; returns the last iterate.
@@ -44,16 +44,11 @@ impl Optimizer for FadingSteps {
         vec![self.gradient.planned()]
     }
 
-    fn run(
-        &self,
-        data: &PrivateDataset,
-        start: &Start,
-        paid: &mut Paid,
-        observe: &mut Observer<'_>,
-    ) -> Fallible<Fitted> {
+    fn run(&self, data: &PrivateDataset, start: &Start, run: &mut LoggedRun<'_>) -> Fallible<Fitted> {
         let rows = data.clipped(self.gradient.bound)?;
+        let planned = self.gradient.planned();
         // What one integer step of the released sum stands for.
-        let unit = self.clip_norm / self.gradient.bound as f64;
+        let grid_step = self.clip_norm / self.gradient.bound as f64;
         let mut weights = Array1::<f64>::zeros(data.shape().dimension());
         for step in 1..=self.gradient.steps {
             let gradient = Gradient {
@@ -62,13 +57,11 @@ impl Optimizer for FadingSteps {
                 label_scale: start.label_scale,
                 clip_norm: self.clip_norm,
             };
-            let released = paid.permit()?.release_of(|| rows.gradient_sum(&gradient))?;
-            let mean: Array1<f64> = released.values().iter().map(|&v| v as f64 * unit / start.rows).collect();
+            let released = run.release(&planned, grid_step, || rows.gradient_sum(&gradient))?;
+            let mean: Array1<f64> = released.values().iter().map(|&v| v as f64 * grid_step / start.rows).collect();
             weights.scaled_add(-self.rate / (step as f64).sqrt(), &mean);
-            observe(&Progress { released: &released, query: &self.gradient.query(), unit })?;
         }
-        let records = vec![Record { planned: self.gradient.planned(), unit }];
-        Ok(Fitted { weights: weights.to_vec(), standard_errors: None, records, settings: BTreeMap::new() })
+        Ok(Fitted { weights: weights.to_vec(), standard_errors: None, settings: BTreeMap::new() })
     }
 }
 

@@ -102,7 +102,7 @@ fn runs(worlds: &Worlds, world: usize, attack: &Attack) -> Fallible<Vec<(Vec<See
     let some = |ledger: &mut Fallible<Ledger>, (index, seed): (usize, u64)| {
         let ledger = ledger.as_mut().map_err(|e| Error::numerical("ledger", e.to_string()))?;
         let count = together.min(all - index * together);
-        let mut rehearsal = Rehearsal::pay(loaded, ledger, NoiseSource::insecure_from_seed(seed), count)?;
+        let mut rehearsal = Rehearsal::charge(loaded, ledger, NoiseSource::insecure_from_seed(seed), count)?;
         (0..count).map(|_| one(&mut rehearsal, attack.draws)).collect::<Fallible<Vec<_>>>()
     };
     let seeds = seeds(attack.draws, loaded.plan(), worlds.position, first, all.div_ceil(together))?;
@@ -113,8 +113,8 @@ fn runs(worlds: &Worlds, world: usize, attack: &Attack) -> Fallible<Vec<(Vec<See
 /// What one run shows, and its model.
 fn one(rehearsal: &mut Rehearsal<'_>, draws: Draws) -> Fallible<(Vec<Seen>, Vec<f64>)> {
     let mut watcher = Watcher::new(draws);
-    let model = rehearsal.run(&mut |progress| {
-        watcher.hear(progress);
+    let model = rehearsal.run(&mut |release| {
+        watcher.hear(release);
         Ok(())
     })?;
     Ok((watcher.seen, model))

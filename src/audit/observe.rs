@@ -1,9 +1,8 @@
 //! What an adversary sees of one run, in units of the noise.
 
 use super::draws::Draws;
-use crate::optim::Progress;
 use crate::privacy::Charge;
-use crate::private::{PhasePlan, Query};
+use crate::private::{PhasePlan, Query, Release};
 
 /// How the numbers of one release hang together.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -42,21 +41,21 @@ impl Watcher {
     }
 
     /// Takes one release in.
-    pub(super) fn hear(&mut self, progress: &Progress<'_>) {
-        let raw: Vec<f64> = progress.released.values().iter().map(|&v| v as f64).collect();
-        let (layout, scale) = match progress.released.charge() {
-            Charge::Gaussian(event) => (layout_of(progress.query), event.log2_scale),
+    pub(super) fn hear(&mut self, release: &Release<'_>) {
+        let raw: Vec<f64> = release.released.values().iter().map(|&v| v as f64).collect();
+        let (layout, scale) = match release.released.charge() {
+            Charge::Gaussian(event) => (layout_of(release.query), event.log2_scale),
             Charge::Sampled(event) => (Layout::Sampled(event.rate()), event.sampled.log2_scale),
             Charge::Selection(event) => (Layout::Choice(event.candidates), 0),
             // Of the best run, its candidate; what else is known of it is the model.
-            Charge::BestRun(_) => (layout_of(progress.query), 0),
+            Charge::BestRun(_) => (layout_of(release.query), 0),
             // The noise was used inside the gate; the answer follows as a release of its own.
             Charge::Objective(_) => return,
             // No trainer makes one.
             Charge::Stable(_) => return,
         };
         let sigma = 2f64.powi(scale as i32);
-        let values: Vec<f64> = match (layout, progress.query) {
+        let values: Vec<f64> = match (layout, release.query) {
             (Layout::Phases(plan), _) => increments(&raw, plan.dimension).iter().map(|v| v / sigma).collect(),
             (_, Query::Direction { .. }) => vec![along(&raw, &self.last) / sigma],
             _ => raw.iter().map(|v| v / sigma).collect(),

@@ -176,10 +176,10 @@ impl OneRun {
         let mut unit = 0.0;
         let mut ledger = Ledger::in_memory()?;
         let noise = NoiseSource::insecure_from_seed(self.seed);
-        Rehearsal::pay(loaded, &mut ledger, noise, 1)?.run(&mut |progress| {
-            sum.resize(progress.released.values().len(), 0.0);
-            sum.iter_mut().zip(progress.released.values()).for_each(|(sum, value)| *sum += *value as f64);
-            unit = progress.unit;
+        Rehearsal::charge(loaded, &mut ledger, noise, 1)?.run(&mut |release| {
+            sum.resize(release.released.values().len(), 0.0);
+            sum.iter_mut().zip(release.released.values()).for_each(|(sum, value)| *sum += *value as f64);
+            unit = release.grid_step;
             Ok(())
         })?;
         let deviation = 2f64.powi(log2_scale as i32) * (steps as f64).sqrt();

@@ -4,14 +4,11 @@ use serde_json::json;
 
 use super::curvature::{Curvature, RidgeRule};
 use super::descent::Pass;
-use super::{
-    Averaging, Batch, ClippedPlan, Descent, Fitted, GramPlan, Observer, Optimizer, Planned, Problem, Progress, Record,
-    Settings, Start,
-};
+use super::{Averaging, ClippedPlan, Descent, Fitted, GramPlan, Optimizer, Planned, Problem, Settings, Start};
 use crate::error::Fallible;
 use crate::grid::FULL_SCALE;
 use crate::loss::Curved;
-use crate::private::{Paid, PrivateDataset};
+use crate::private::{LoggedRun, PrivateDataset};
 
 /// Share of the budget for the Gram matrix.
 const GRAM_SHARE: f64 = 0.5;
@@ -70,20 +67,14 @@ impl Optimizer for AdaSsp {
         self.statistics.planned()
     }
 
-    fn run(
-        &self,
-        data: &PrivateDataset,
-        start: &Start,
-        paid: &mut Paid,
-        observe: &mut Observer<'_>,
-    ) -> Fallible<Fitted> {
+    fn run(&self, data: &PrivateDataset, start: &Start, run: &mut LoggedRun<'_>) -> Fallible<Fitted> {
         // The largest slope at zero: half for a label of +-1, the cut label for a number.
         let largest = match self.statistics.loss {
             Curved::Logistic => 0.5,
             Curved::Squared => (start.label_scale * f64::from(FULL_SCALE)).min(TARGET_LIMIT),
         };
         let clip_norm = self.clip.unwrap_or(self.statistics.gram.row_norm() * largest);
-        self.statistics.run(clip_norm, data, start, paid, observe)
+        self.statistics.run(clip_norm, data, start, run)
     }
 }
 
@@ -122,24 +113,17 @@ impl GramSteps {
         clip_norm: f64,
         data: &PrivateDataset,
         start: &Start,
-        paid: &mut Paid,
-        observe: &mut Observer<'_>,
+        run: &mut LoggedRun<'_>,
     ) -> Fallible<Fitted> {
-        let (sum, released) = self.gram.run(data, paid)?;
-        let (query, step) = (self.gram.query(), self.gram.step());
-        observe(&Progress { released: &released, query: &query, unit: step })?;
+        let sum = self.gram.run(data, run)?;
         // From rows of norm 1 to the Hessian of the mean loss in the units of the rows.
         let scale = self.loss.smoothness() * self.gram.row_norm().powi(2) / start.rows;
         let curvature = Curvature::new(sum * scale, scale / self.gram.signal(), self.ridge, self.descent.l2)?;
         let rows = data.clipped(self.gradient.bound)?;
-        let pass = Pass { batch: Batch::Full, clip_norm, metric: Some(&curvature) };
-        let weights = self.descent.run_with(&rows, &pass, start, paid, observe)?;
+        let pass = Pass { planned: &self.gradient.planned(), clip_norm, metric: Some(&curvature) };
+        let weights = self.descent.run_with(&rows, &pass, start, run)?;
         let mut settings = self.descent.settings();
         settings.insert("ridge".into(), json!(curvature.ridge));
-        let records = vec![
-            Record { planned: self.gram.planned(), unit: step },
-            Record { planned: self.gradient.planned(), unit: clip_norm / self.gradient.bound as f64 },
-        ];
-        Ok(Fitted { weights, standard_errors: None, records, settings })
+        Ok(Fitted { weights, standard_errors: None, settings })
     }
 }

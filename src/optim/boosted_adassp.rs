@@ -2,10 +2,10 @@
 
 use super::adassp::GramSteps;
 use super::curvature::RidgeRule;
-use super::{Averaging, ClipRule, Descent, Fitted, Observer, Optimizer, Planned, Problem, Settings, Start, dp_gd};
+use super::{Averaging, ClipRule, Descent, Fitted, Optimizer, Planned, Problem, Settings, Start, dp_gd};
 use crate::error::Fallible;
 use crate::loss::Curved;
-use crate::private::{Paid, PrivateDataset};
+use crate::private::{LoggedRun, PrivateDataset};
 
 /// Rounds of boosting.
 const ROUNDS: u64 = 12;
@@ -75,16 +75,10 @@ impl Optimizer for BoostedAdaSsp {
         self.statistics.planned()
     }
 
-    fn run(
-        &self,
-        data: &PrivateDataset,
-        start: &Start,
-        paid: &mut Paid,
-        observe: &mut Observer<'_>,
-    ) -> Fallible<Fitted> {
+    fn run(&self, data: &PrivateDataset, start: &Start, run: &mut LoggedRun<'_>) -> Fallible<Fitted> {
         let dimension = data.shape().dimension() as f64;
         let signal = self.statistics.gradient.signal();
         let clip_norm = self.clip.clip_norm(self.statistics.gram.row_norm(), dimension, start.rows, signal);
-        self.statistics.run(clip_norm, data, start, paid, observe)
+        self.statistics.run(clip_norm, data, start, run)
     }
 }

@@ -6,12 +6,13 @@ use ndarray::Array1;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::Start;
 use super::curvature::Curvature;
 use super::penalty::Penalties;
-use super::{Observer, Progress, Start};
 use crate::error::{Error, Fallible};
 use crate::loss::Objective;
-use crate::private::{ClippedRows, Gradient, Paid, Query};
+use crate::privacy::{Charge, SampledEvent};
+use crate::private::{ClippedRows, Gradient, LoggedRun, Permit, Planned};
 
 /// Which iterate is returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -25,22 +26,10 @@ pub enum Averaging {
     Tail,
 }
 
-/// Which rows a step looks at.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Batch {
-    /// All of them.
-    Full,
-    /// A fresh sample; every row joins on its own with this probability.
-    Poisson {
-        /// The probability, public.
-        rate: f64,
-    },
-}
-
 /// How one run of a descent makes its steps.
 pub(super) struct Pass<'a> {
-    /// Which rows a step looks at.
-    pub(super) batch: Batch,
+    /// The sums: of all rows, or of a fresh sample in each step.
+    pub(super) planned: &'a Planned,
     /// What the clip in grid steps stands for.
     pub(super) clip_norm: f64,
     /// A matrix `M`, the l2 penalty included, made from public and released quantities; rows have no map then.
@@ -91,22 +80,21 @@ pub struct Descent {
 }
 
 impl Descent {
-    /// Makes all steps, consuming one permit each, and returns the coefficients of features.
+    /// Makes all steps, one release each, and returns the coefficients of features.
+    ///
+    /// What is planned decides whether a step sums over all rows or over a fresh sample.
     ///
     /// # Errors
-    /// When a permit is missing or does not fit, the observer fails, or the iterates diverge (seen on
-    /// released values alone).
+    /// When a release is not the next one of the plan or fails, or the iterates diverge (seen on released values alone).
     pub fn run(
         &self,
         rows: &ClippedRows<'_>,
-        batch: Batch,
+        planned: &Planned,
         clip_norm: f64,
         start: &Start,
-        paid: &mut Paid,
-        observe: &mut Observer<'_>,
+        run: &mut LoggedRun<'_>,
     ) -> Fallible<Vec<f64>> {
-        let pass = Pass { batch, clip_norm, metric: None };
-        self.run_with(rows, &pass, start, paid, observe)
+        self.run_with(rows, &Pass { planned, clip_norm, metric: None }, start, run)
     }
 
     /// The same with the direction that a metric gives.
@@ -118,17 +106,19 @@ impl Descent {
         rows: &ClippedRows<'_>,
         pass: &Pass<'_>,
         start: &Start,
-        paid: &mut Paid,
-        observe: &mut Observer<'_>,
+        run: &mut LoggedRun<'_>,
     ) -> Fallible<Vec<f64>> {
-        let Pass { batch, clip_norm, metric } = *pass;
+        let Pass { planned, clip_norm, metric } = *pass;
         let dimension = rows.data().shape().dimension() * self.loss.outputs();
-        let query = Query::ClippedSum { bound: rows.bound() };
         let unit = clip_norm / rows.bound() as f64;
-        let expected = match batch {
-            Batch::Full => start.rows,
-            Batch::Poisson { rate } => rate * start.rows,
+        let rate = match &planned.charge {
+            Charge::Sampled(event) => Some(event.rate()),
+            Charge::Gaussian(_) => None,
+            Charge::Objective(_) | Charge::Selection(_) | Charge::BestRun(_) | Charge::Stable(_) => {
+                return Err(Error::refused("a descent steps along noised sums", "plan clipped sums"));
+            }
         };
+        let expected = rate.map_or(start.rows, |rate| rate * start.rows);
         let mut weights = Array1::<f64>::zeros(dimension);
         let mut direction = Array1::<f64>::zeros(dimension);
         let eta = self.learning_rate;
@@ -141,9 +131,10 @@ impl Descent {
         average.add(0, &weights);
         for step in 1..=self.steps {
             let gradient = Gradient { loss: self.loss, weights: &weights, label_scale: start.label_scale, clip_norm };
-            let released = match batch {
-                Batch::Full => paid.permit()?.release_of(|| rows.gradient_sum(&gradient))?,
-                Batch::Poisson { .. } => paid.sampled_permit()?.release(rows, &gradient)?,
+            let sampled = |permit: Permit<SampledEvent>| Ok(((), permit.release(rows, &gradient)?));
+            let released = match rate {
+                None => run.release(planned, unit, || rows.gradient_sum(&gradient))?,
+                Some(_) => run.release_by(planned, unit, sampled)?.1,
             };
             let gradient: Array1<f64> = released.values().iter().map(|&v| v as f64 * unit / expected).collect();
             let moved = match metric {
@@ -161,7 +152,6 @@ impl Descent {
                 reached.assign(&weights);
             }
             average.add(step, &reached);
-            observe(&Progress { released: &released, query: &query, unit })?;
         }
         let mut result = average.finish(reached);
         if self.l1 > 0.0 {

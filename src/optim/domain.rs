@@ -4,8 +4,8 @@ use super::Planned;
 use super::selected::{Choice, ChoicePlan};
 use crate::accounting::stable;
 use crate::error::{Error, Fallible};
-use crate::privacy::{Adjacency, Delta, GaussianEvent, MAX_LOG2_SCALE, NoiseLaw, StableEvent};
-use crate::private::{Grid, GridPrice, Paid, PrivateCells, Query, Released};
+use crate::privacy::{Adjacency, Delta, GaussianEvent, MAX_LOG2_SCALE, NoiseLaw, SelectionEvent, StableEvent};
+use crate::private::{ChargedRun, Grid, GridPrice, PrivateCells, Query};
 
 /// Size of the integer grid: a row counts for about `2^20` steps.
 const TARGET_BITS: f64 = 20.0;
@@ -74,8 +74,9 @@ impl KindsPlan {
     ///
     /// # Errors
     /// When the permit is missing or does not fit, or the file cannot be read.
-    pub fn run(&self, cells: &PrivateCells, paid: &mut Paid) -> Fallible<KindsSeen> {
-        let released = paid.permit()?.release_of(|| cells.kinds(&self.columns, self.counted, self.weight))?;
+    pub fn run(&self, cells: &PrivateCells, run: &mut ChargedRun) -> Fallible<KindsSeen> {
+        let released =
+            run.permit::<GaussianEvent>()?.release_of(|| cells.kinds(&self.columns, self.counted, self.weight))?;
         let mut values = released.values().iter().map(|&value| value as f64 / self.weight as f64);
         let rows = if self.counted { values.next() } else { None };
         let values: Vec<f64> = values.collect();
@@ -138,13 +139,13 @@ impl RangesPlan {
         cells: &PrivateCells,
         columns: &[(usize, Grid)],
         rows: f64,
-        paid: &mut Paid,
+        run: &mut ChargedRun,
     ) -> Fallible<Vec<(f64, f64)>> {
         let price = self.price(rows);
         let asked: Vec<_> = columns.iter().map(|(column, grid)| (*column, grid.clone(), price)).collect();
         let scores = cells.intervals(&asked, self.choice.steps)?;
         let choose = |(scores, (_, grid)): (_, &(usize, Grid))| -> Fallible<(f64, f64)> {
-            let released: Released = paid.selection_permit()?.choose(scores)?;
+            let released = run.permit::<SelectionEvent>()?.choose(scores)?;
             let chosen = released.values().first().and_then(|&chosen| grid.interval(usize::try_from(chosen).ok()?));
             chosen.ok_or_else(|| Error::numerical("interval", "no candidate was chosen"))
         };
@@ -155,7 +156,7 @@ impl RangesPlan {
 /// Releases of the frequent values of each of several columns.
 ///
 /// # Privacy
-/// A noised count for each value that occurs, opened above a threshold: see [`crate::private::StablePermit::open`].
+/// A noised count for each value that occurs, opened above a threshold: see [`crate::private::Permit::open`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct VocabularyPlan {
     event: StableEvent,
@@ -210,10 +211,10 @@ impl VocabularyPlan {
     ///
     /// # Errors
     /// When a permit is missing or does not fit, or the file cannot be read.
-    pub fn run(&self, cells: &PrivateCells, columns: &[usize], paid: &mut Paid) -> Fallible<Vec<Vec<Frequent>>> {
+    pub fn run(&self, cells: &PrivateCells, columns: &[usize], run: &mut ChargedRun) -> Fallible<Vec<Vec<Frequent>>> {
         let vocabularies = cells.vocabularies(columns, self.event.row)?;
         let open = |vocabulary| -> Fallible<Vec<Frequent>> {
-            let mut opened = paid.stable_permit()?.open(vocabulary)?;
+            let mut opened = run.permit::<StableEvent>()?.open(vocabulary)?;
             opened.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
             let rows = |count: i128| count as f64 / self.event.row as f64;
             Ok(opened.into_iter().map(|(value, count)| Frequent { value, rows: rows(count) }).collect())

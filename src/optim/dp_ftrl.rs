@@ -5,15 +5,12 @@ use serde_json::json;
 
 use super::descent::Average;
 use super::penalty::Penalties;
-use super::{
-    Averaging, ClipRule, Descent, Fitted, Observer, Optimizer, Planned, Problem, Progress, Record, Settings, Start,
-    dp_gd,
-};
+use super::{Averaging, ClipRule, Descent, Fitted, Optimizer, Planned, Problem, Settings, Start, dp_gd};
 use crate::error::{Error, Fallible};
 use crate::grid::MAX_MULTIPLIER;
 use crate::loss::Curved;
 use crate::privacy::{Adjacency, GaussianEvent, MAX_LOG2_SCALE, NoiseLaw};
-use crate::private::{Gradient, MOST_BATCHES, Paid, PrefixSums, PrivateDataset, Query, prefix_coefficients};
+use crate::private::{Gradient, LoggedRun, MOST_BATCHES, Permit, PrivateDataset, Query, prefix_coefficients};
 
 /// Batches of the pass.
 const BATCHES: u64 = 128;
@@ -121,6 +118,10 @@ impl DpFtrl {
         Query::PrefixSums { bound: self.bound, batches: self.batches }
     }
 
+    fn sums(&self) -> Planned {
+        Planned { charge: self.event().into(), query: self.query() }
+    }
+
     fn event(&self) -> GaussianEvent {
         GaussianEvent {
             what: "prefix sums of clipped gradients over one pass".into(),
@@ -160,16 +161,10 @@ impl Unmixed {
 
 impl Optimizer for DpFtrl {
     fn planned(&self) -> Vec<Planned> {
-        vec![Planned { charge: self.event().into(), query: self.query() }]
+        vec![self.sums()]
     }
 
-    fn run(
-        &self,
-        data: &PrivateDataset,
-        start: &Start,
-        paid: &mut Paid,
-        observe: &mut Observer<'_>,
-    ) -> Fallible<Fitted> {
+    fn run(&self, data: &PrivateDataset, start: &Start, run: &mut LoggedRun<'_>) -> Fallible<Fitted> {
         let dimension = data.shape().dimension();
         let clip_norm = self.clip.clip_norm(self.row_norm, dimension as f64, start.rows, self.signal());
         let unit = clip_norm / self.bound as f64;
@@ -177,34 +172,35 @@ impl Optimizer for DpFtrl {
         let rows = data.clipped(self.bound)?;
         let eta = self.descent.learning_rate;
         let penalties = Penalties::new(&rows, 0.0, eta * self.descent.l2, self.descent.radius)?;
-        let mut pass: PrefixSums = paid.permit()?.prefix_sums(data, self.bound, self.batches)?;
         let coefficients = prefix_coefficients(self.batches).into_iter().map(|c| c as f64).collect();
         let mut unmixed = Unmixed { coefficients, gradients: Vec::new() };
         let mut weights = Array1::<f64>::zeros(dimension);
         let mut direction = Array1::<f64>::zeros(dimension);
         let mut average = Average::new(self.descent.averaging, self.descent.steps, dimension);
         average.add(0, &weights);
-        for step in 1..=self.descent.steps {
-            let asked =
-                Gradient { loss: self.descent.loss, weights: &weights, label_scale: start.label_scale, clip_norm };
-            let part = pass.next(&asked)?.iter().map(|&v| v as f64).collect();
-            let gradient = unmixed.push(part) * (unit / per_batch);
-            direction = direction * self.descent.momentum + gradient;
-            let shrunk = penalties.shrink(&weights - &(&direction * eta));
-            if penalties.shrinks() {
-                direction = (weights - &shrunk) / eta;
+        run.release_by(&self.sums(), unit, |permit: Permit<GaussianEvent>| {
+            let mut pass = permit.prefix_sums(data, self.bound, self.batches)?;
+            for step in 1..=self.descent.steps {
+                let asked =
+                    Gradient { loss: self.descent.loss, weights: &weights, label_scale: start.label_scale, clip_norm };
+                let part = pass.next(&asked)?.iter().map(|&v| v as f64).collect();
+                let gradient = unmixed.push(part) * (unit / per_batch);
+                direction = &direction * self.descent.momentum + gradient;
+                let shrunk = penalties.shrink(&weights - &(&direction * eta));
+                if penalties.shrinks() {
+                    direction = (&weights - &shrunk) / eta;
+                }
+                weights = penalties.project(&rows, shrunk);
+                average.add(step, &weights);
             }
-            weights = penalties.project(&rows, shrunk);
-            average.add(step, &weights);
-        }
-        observe(&Progress { released: &pass.finish(), query: &self.query(), unit })?;
+            Ok(((), pass.finish()))
+        })?;
         let weights = average.finish(weights);
         if !weights.iter().all(|w| w.is_finite()) {
             return Err(Error::numerical("training", "the iterates diverged; use a smaller learning rate"));
         }
         let mut settings = self.descent.settings();
         settings.insert("batches".into(), json!(self.batches));
-        let record = Record { planned: Planned { charge: self.event().into(), query: self.query() }, unit };
-        Ok(Fitted { weights: weights.to_vec(), standard_errors: None, records: vec![record], settings })
+        Ok(Fitted { weights: weights.to_vec(), standard_errors: None, settings })
     }
 }

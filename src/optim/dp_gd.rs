@@ -1,12 +1,9 @@
 //! Full-batch differentially private gradient descent on standardised features, without a map.
 
-use super::{
-    Averaging, Batch, ClipRule, ClippedPlan, Descent, Fitted, Observer, Optimizer, Planned, Problem, Record, Settings,
-    Start,
-};
+use super::{Averaging, ClipRule, ClippedPlan, Descent, Fitted, Optimizer, Planned, Problem, Settings, Start};
 use crate::error::Fallible;
 use crate::loss::{Glm, Objective};
-use crate::private::{Paid, PrivateDataset};
+use crate::private::{LoggedRun, PrivateDataset};
 
 /// Gradient steps.
 const STEPS: u64 = 100;
@@ -87,18 +84,11 @@ impl Optimizer for DpGd {
         vec![self.gradient.planned()]
     }
 
-    fn run(
-        &self,
-        data: &PrivateDataset,
-        start: &Start,
-        paid: &mut Paid,
-        observe: &mut Observer<'_>,
-    ) -> Fallible<Fitted> {
+    fn run(&self, data: &PrivateDataset, start: &Start, run: &mut LoggedRun<'_>) -> Fallible<Fitted> {
         let outputs = self.descent.loss.outputs();
         let clip_norm = self.clip_norm(data.shape().dimension() * outputs, start.rows);
-        let weights =
-            self.descent.run(&data.clipped(self.gradient.bound)?, Batch::Full, clip_norm, start, paid, observe)?;
-        let record = Record { planned: self.gradient.planned(), unit: clip_norm / self.gradient.bound as f64 };
-        Ok(Fitted { weights, standard_errors: None, records: vec![record], settings: self.descent.settings() })
+        let rows = data.clipped(self.gradient.bound)?;
+        let weights = self.descent.run(&rows, &self.gradient.planned(), clip_norm, start, run)?;
+        Ok(Fitted { weights, standard_errors: None, settings: self.descent.settings() })
     }
 }

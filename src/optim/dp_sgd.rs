@@ -3,14 +3,12 @@
 use serde_json::json;
 
 use super::dp_gd::{clip_rule, constants};
-use super::{
-    Averaging, Batch, ClipRule, Descent, Fitted, Observer, Optimizer, Planned, Problem, Record, Settings, Start, Target,
-};
+use super::{Averaging, ClipRule, Descent, Fitted, Optimizer, Planned, Problem, Settings, Start, Target};
 use crate::accounting::claim;
 use crate::error::{Error, Fallible};
 use crate::grid::MAX_MULTIPLIER;
 use crate::privacy::{Adjacency, Charge, Claim, GaussianEvent, MAX_LOG2_SCALE, NoiseLaw, SampledEvent};
-use crate::private::{Paid, PrivateDataset, Query};
+use crate::private::{LoggedRun, PrivateDataset, Query};
 
 /// Probability with which a row joins a step.
 const RATE: f64 = 0.02;
@@ -90,6 +88,10 @@ impl DpSgd {
         let signal = rate * (steps as f64).sqrt() / multiplier;
         Ok(DpSgd { event, bound, clip: clip_rule(problem), descent, row_norm: square.sqrt(), signal })
     }
+
+    fn gradient(&self) -> Planned {
+        Planned { charge: Charge::Sampled(self.event.clone()), query: Query::ClippedSum { bound: self.bound } }
+    }
 }
 
 /// What fixes the releases but for their noise.
@@ -155,26 +157,16 @@ impl Grid {
 
 impl Optimizer for DpSgd {
     fn planned(&self) -> Vec<Planned> {
-        let query = Query::ClippedSum { bound: self.bound };
-        vec![Planned { charge: Charge::Sampled(self.event.clone()), query }]
+        vec![self.gradient()]
     }
 
-    fn run(
-        &self,
-        data: &PrivateDataset,
-        start: &Start,
-        paid: &mut Paid,
-        observe: &mut Observer<'_>,
-    ) -> Fallible<Fitted> {
+    fn run(&self, data: &PrivateDataset, start: &Start, run: &mut LoggedRun<'_>) -> Fallible<Fitted> {
         let dimension = (data.shape().dimension() * self.descent.loss.outputs()) as f64;
         let clip_norm = self.clip.clip_norm(self.row_norm, dimension, start.rows, self.signal);
-        let batch = Batch::Poisson { rate: self.event.rate() };
         let rows = data.clipped(self.bound)?;
-        let weights = self.descent.run(&rows, batch, clip_norm, start, paid, observe)?;
+        let weights = self.descent.run(&rows, &self.gradient(), clip_norm, start, run)?;
         let mut settings = self.descent.settings();
         settings.insert("sampling_rate".into(), json!(self.event.rate()));
-        let records =
-            self.planned().into_iter().map(|planned| Record { planned, unit: clip_norm / self.bound as f64 }).collect();
-        Ok(Fitted { weights, standard_errors: None, records, settings })
+        Ok(Fitted { weights, standard_errors: None, settings })
     }
 }

@@ -5,10 +5,10 @@ use serde_json::json;
 
 use super::requirements::{margin_loss, no_l1, no_l2, unfit};
 use super::selected::{Choice, ChoicePlan};
-use super::{Fitted, Observer, Optimizer, Planned, Problem, Progress, Record, Start};
+use super::{Fitted, Optimizer, Planned, Problem, Start};
 use crate::error::{Error, Fallible};
 use crate::loss::Glm;
-use crate::private::{Candidates, CutLoss, Paid, PrivateDataset, Query};
+use crate::private::{Candidates, CutLoss, LoggedRun, PrivateDataset, Query};
 
 const NAME: &str = "exponential-mechanism";
 
@@ -97,19 +97,12 @@ impl Optimizer for ExponentialMechanism {
         vec![self.choice.planned()]
     }
 
-    fn run(
-        &self,
-        data: &PrivateDataset,
-        start: &Start,
-        paid: &mut Paid,
-        observe: &mut Observer<'_>,
-    ) -> Fallible<Fitted> {
+    fn run(&self, data: &PrivateDataset, start: &Start, run: &mut LoggedRun<'_>) -> Fallible<Fitted> {
         let most = u32::try_from(self.choice.steps)
             .map_err(|_| Error::numerical("exponential mechanism", "a score has too many steps"))?;
         let scoring = CutLoss { loss: self.loss, label_scale: start.label_scale, cap: self.cap, most };
-        let released = paid.selection_permit()?.choose_of(|| data.losses(&scoring, &self.candidates))?;
         let unit = self.cap / f64::from(most);
-        observe(&Progress { released: &released, query: &self.choice.query, unit })?;
+        let released = run.choose(&self.choice.planned(), unit, || data.losses(&scoring, &self.candidates))?;
         let chosen = released.values().first().and_then(|&index| usize::try_from(index).ok()).unwrap_or(0);
         let weights = self.candidates.points.row(chosen).to_vec();
         let settings = [
@@ -120,7 +113,6 @@ impl Optimizer for ExponentialMechanism {
         Ok(Fitted {
             weights,
             standard_errors: None,
-            records: vec![Record { planned: self.choice.planned(), unit }],
             settings: settings.map(|(name, value)| (name.to_owned(), value)).into(),
         })
     }

@@ -5,11 +5,11 @@ use serde_json::json;
 
 use super::requirements::{margin_loss, no_l1, no_l2};
 use super::selected::{Choice, ChoicePlan};
-use super::{Fitted, Observer, Optimizer, Planned, Problem, Progress, Record, Start};
+use super::{Fitted, Optimizer, Planned, Problem, Start};
 use crate::error::Fallible;
 use crate::grid::{FULL_SCALE, MAX_MULTIPLIER};
 use crate::loss::Glm;
-use crate::private::{Gradient, Paid, PrivateDataset, Query};
+use crate::private::{Gradient, LoggedRun, PrivateDataset, Query};
 
 const NAME: &str = "frank-wolfe";
 
@@ -76,16 +76,11 @@ impl Optimizer for FrankWolfe {
         vec![self.choice.planned()]
     }
 
-    fn run(
-        &self,
-        data: &PrivateDataset,
-        start: &Start,
-        paid: &mut Paid,
-        observe: &mut Observer<'_>,
-    ) -> Fallible<Fitted> {
+    fn run(&self, data: &PrivateDataset, start: &Start, run: &mut LoggedRun<'_>) -> Fallible<Fitted> {
         let dimension = data.shape().dimension();
         let unit = self.clip / (self.choice.steps as f64 * f64::from(data.unit()));
         let most = self.choice.steps.min(MAX_MULTIPLIER as u64) as i16;
+        let planned = self.choice.planned();
         let mut weights = Array1::<f64>::zeros(dimension);
         for step in 0..self.choice.event.count {
             let gradient = Gradient {
@@ -94,8 +89,7 @@ impl Optimizer for FrankWolfe {
                 label_scale: start.label_scale,
                 clip_norm: self.clip,
             };
-            let released = paid.selection_permit()?.choose_of(|| data.vertices(&gradient, most))?;
-            observe(&Progress { released: &released, query: &self.choice.query, unit })?;
+            let released = run.choose(&planned, unit, || data.vertices(&gradient, most))?;
             let chosen = released.values().first().and_then(|&index| usize::try_from(index).ok()).unwrap_or(0);
             let length = 2.0 / (step as f64 + 2.0);
             weights *= 1.0 - length;
@@ -106,7 +100,6 @@ impl Optimizer for FrankWolfe {
         Ok(Fitted {
             weights: weights.to_vec(),
             standard_errors: None,
-            records: vec![Record { planned: self.choice.planned(), unit }],
             settings: [("radius", json!(self.radius)), ("slope_clip", json!(self.clip))]
                 .map(|(name, value)| (name.to_owned(), value))
                 .into(),

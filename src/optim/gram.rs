@@ -8,7 +8,7 @@ use crate::grid::{DIAGONAL, GRAM_MULTIPLIER, OFF_DIAGONAL, each_entry, gram_unit
 use crate::loss::Curved;
 use crate::num::dense;
 use crate::privacy::{Adjacency, GaussianEvent, MAX_LOG2_SCALE, NoiseLaw};
-use crate::private::{Paid, PrivateDataset, Query, Released};
+use crate::private::{LoggedRun, PrivateDataset, Query, Released};
 
 /// A release of `sum x x^T` over rows divided by `R` and cut to norm 1, with symmetric Gaussian noise.
 ///
@@ -105,28 +105,29 @@ impl GramPlan {
         self.square.sqrt()
     }
 
-    /// Consumes one permit and reads off `sum x x^T / R^2` as a symmetric matrix.
+    /// Makes the release and reads off `sum x x^T / R^2` as a symmetric matrix.
     ///
     /// # Errors
-    /// When the permit is missing or does not fit.
-    pub fn run(&self, data: &PrivateDataset, paid: &mut Paid) -> Fallible<(Array2<f64>, Released)> {
-        let released = paid.permit()?.release_of(|| data.gram(self.bound, self.most))?;
-        Ok((self.read(&released, data.shape().dimension()), released))
+    /// When it is not the next release of the plan, or fails.
+    pub fn run(&self, data: &PrivateDataset, run: &mut LoggedRun<'_>) -> Fallible<Array2<f64>> {
+        let released = run.release(&self.planned(), self.step(), || data.gram(self.bound, self.most))?;
+        Ok(self.read(&released, data.shape().dimension()))
     }
 
     /// The same for `sum l''(t) x x^T / (R^2 b)`, `b` the largest curvature of the loss, at `weights` in feature coordinates.
     ///
     /// # Errors
-    /// When the permit is missing or does not fit.
+    /// As [`GramPlan::run`].
     pub fn run_hessian(
         &self,
         data: &PrivateDataset,
         loss: Curved,
         weights: &Array1<f64>,
-        paid: &mut Paid,
-    ) -> Fallible<(Array2<f64>, Released)> {
-        let released = paid.permit()?.release_of(|| data.hessian(loss, weights, self.bound, self.most))?;
-        Ok((self.read(&released, data.shape().dimension()), released))
+        run: &mut LoggedRun<'_>,
+    ) -> Fallible<Array2<f64>> {
+        let hessian = || data.hessian(loss, weights, self.bound, self.most);
+        let released = run.release(&self.planned_hessian(), self.step() * loss.smoothness(), hessian)?;
+        Ok(self.read(&released, data.shape().dimension()))
     }
 
     fn read(&self, released: &Released, dimension: usize) -> Array2<f64> {

@@ -6,7 +6,7 @@ use crate::error::{Error, Fallible};
 use crate::grid::{ScoreStep, Scoring};
 use crate::loss::{Glm, Objective};
 use crate::privacy::{Adjacency, GaussianEvent, MAX_LOG2_SCALE, NoiseLaw};
-use crate::private::{Paid, PrivateDataset, Query, Released};
+use crate::private::{LoggedRun, PrivateDataset, Query};
 
 /// What the release from rows held out is called.
 pub(crate) const HELD_OUT: &str = "scores on a hold-out";
@@ -87,23 +87,23 @@ impl HoldoutPlan {
         1.0 / f64::from(self.weight)
     }
 
-    /// Consumes one permit and reads off the metrics of public coefficients.
+    /// Makes the release and reads off the metrics of public coefficients.
     ///
     /// # Errors
-    /// When the permit is missing or does not fit.
+    /// When it is not the next release of the plan, or fails.
     pub fn run(
         &self,
         holdout: &PrivateDataset,
         weights: &[f64],
         units: Units,
-        paid: &mut Paid,
-    ) -> Fallible<(Evaluation, Released)> {
+        run: &mut LoggedRun<'_>,
+    ) -> Fallible<Evaluation> {
         let HoldoutPlan { loss, scoring, weight, .. } = *self;
         let step = ScoreStep { weights, label_scale: units.label_scale, scoring, weight };
-        let released = paid.permit()?.release_of(|| holdout.scores(loss, &step))?;
+        let released = run.release(&self.planned(), self.step(), || holdout.scores(loss, &step))?;
         let values: Vec<f64> = released.values().iter().map(|&v| v as f64 * self.step()).collect();
         let sigma = 2f64.powi(self.log2_scale as i32) * self.step();
-        Ok((Sums { values: &values, sigma, units }.evaluation(scoring, loss), released))
+        Ok(Sums { values: &values, sigma, units }.evaluation(scoring, loss))
     }
 }
 

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use serde_json::json;
 
 use super::fixed_steps::{FixedUnits, calibrate, clip_and_radius, public_rows};
-use super::{Fitted, Observer, Optimizer, Planned, Problem, Progress, Record, Start};
+use super::{Fitted, Optimizer, Planned, Problem, Start};
 use crate::error::Fallible;
 use crate::grid::{LARGEST_WEIGHT, LOG2_WEIGHT};
 use crate::loss::Curved;
 use crate::privacy::{Adjacency, GaussianEvent, NoiseLaw};
-use crate::private::{Paid, PhasePlan, PrivateDataset, Query};
+use crate::private::{LoggedRun, Permit, PhasePlan, PrivateDataset, Query};
 
 /// Largest step size, at which a long row's step is still non-expansive or is shortened to be.
 const LARGEST_RATE: f64 = 1.0;
@@ -76,6 +76,10 @@ impl Localization {
         Query::Phases { plan: self.phases }
     }
 
+    fn means(&self) -> Planned {
+        Planned { charge: self.event().into(), query: self.query() }
+    }
+
     fn event(&self) -> GaussianEvent {
         event(&self.phases, self.log2_scale, self.noise)
     }
@@ -88,29 +92,25 @@ fn event(phases: &PhasePlan, log2_scale: u32, noise: NoiseLaw) -> GaussianEvent 
 
 impl Optimizer for Localization {
     fn planned(&self) -> Vec<Planned> {
-        vec![Planned { charge: self.event().into(), query: self.query() }]
+        vec![self.means()]
     }
 
-    fn run(
-        &self,
-        data: &PrivateDataset,
-        start: &Start,
-        paid: &mut Paid,
-        observe: &mut Observer<'_>,
-    ) -> Fallible<Fitted> {
-        let mut phases = paid.permit()?.phases(data, self.phases, self.loss, start.label_scale)?;
-        let mut weights = vec![0i64; self.phases.dimension];
-        let mut result = vec![0.0; self.phases.dimension];
-        for phase in 0..self.phases.phases() {
-            let finer = PhasePlan::log2_finer(phase);
-            let released = phases.next(&weights)?;
-            let unit = 2f64.powi(-((LOG2_WEIGHT + finer) as i32));
-            result = released.iter().map(|&v| v as f64 * unit).collect();
-            let bound = i128::from(LARGEST_WEIGHT);
-            weights = released.iter().map(|&v| (v >> finer).clamp(-bound, bound) as i64).collect();
-        }
+    fn run(&self, data: &PrivateDataset, start: &Start, run: &mut LoggedRun<'_>) -> Fallible<Fitted> {
         let unit = 2f64.powi(-(LOG2_WEIGHT as i32));
-        observe(&Progress { released: &phases.finish(), query: &self.query(), unit })?;
+        let (result, _) = run.release_by(&self.means(), unit, |permit: Permit<GaussianEvent>| {
+            let mut phases = permit.phases(data, self.phases, self.loss, start.label_scale)?;
+            let mut weights = vec![0i64; self.phases.dimension];
+            let mut result = vec![0.0; self.phases.dimension];
+            for phase in 0..self.phases.phases() {
+                let finer = PhasePlan::log2_finer(phase);
+                let released = phases.next(&weights)?;
+                let unit = 2f64.powi(-((LOG2_WEIGHT + finer) as i32));
+                result = released.iter().map(|&v| v as f64 * unit).collect();
+                let bound = i128::from(LARGEST_WEIGHT);
+                weights = released.iter().map(|&v| (v >> finer).clamp(-bound, bound) as i64).collect();
+            }
+            Ok((result, phases.finish()))
+        })?;
         let settings = [
             ("phases", json!(self.phases.phases())),
             ("learning_rate", json!(self.rate)),
@@ -118,7 +118,6 @@ impl Optimizer for Localization {
             ("radius", json!(self.radius)),
         ];
         let settings: BTreeMap<_, _> = settings.map(|(name, value)| (name.to_owned(), value)).into();
-        let record = Record { planned: Planned { charge: self.event().into(), query: self.query() }, unit };
-        Ok(Fitted { weights: result, standard_errors: None, records: vec![record], settings })
+        Ok(Fitted { weights: result, standard_errors: None, settings })
     }
 }

@@ -5,7 +5,7 @@ use crate::error::{Error, Fallible};
 use crate::grid::{FULL_SCALE, MomentWeights, Shape};
 use crate::preprocess::Affine;
 use crate::privacy::{Adjacency, GaussianEvent, MAX_LOG2_SCALE, NoiseLaw};
-use crate::private::{Paid, PrivateDataset, Query, Released};
+use crate::private::{LoggedRun, PrivateDataset, Query, Released};
 
 /// Size of the grid on which moments are released: the row bound is near `2^31` grid steps.
 const TARGET_BITS: f64 = 31.0;
@@ -114,18 +114,13 @@ impl MomentPlan {
         if step * sensitivity < 1.0 { step.next_up() } else { step }
     }
 
-    /// Consumes one permit and reads off the moments, with `public_rows` for a count that was not asked for.
+    /// Makes the release and reads off the moments, with `public_rows` for a count that was not asked for.
     ///
     /// # Errors
-    /// When the permit is missing or does not fit.
-    pub fn run(
-        &self,
-        data: &PrivateDataset,
-        public_rows: Option<u64>,
-        paid: &mut Paid,
-    ) -> Fallible<(Moments, Released)> {
-        let released = paid.permit()?.release_of(|| data.moments(&self.weights))?;
-        Ok((self.read(&released, data.shape(), public_rows), released))
+    /// When it is not the next release of the plan, or fails.
+    pub fn run(&self, data: &PrivateDataset, public_rows: Option<u64>, run: &mut LoggedRun<'_>) -> Fallible<Moments> {
+        let released = run.release(&self.planned(), self.step(), || data.moments(&self.weights))?;
+        Ok(self.read(&released, data.shape(), public_rows))
     }
 
     fn words(&self) -> &'static str {

@@ -4,10 +4,10 @@ use ndarray::Array1;
 use serde_json::json;
 
 use super::curvature::{Curvature, RidgeRule};
-use super::newton_steps::{NewtonSteps, Turn};
-use super::{Fitted, GramPlan, Observer, Optimizer, Planned, Problem, Start};
+use super::newton_steps::NewtonSteps;
+use super::{Fitted, GramPlan, Optimizer, Planned, Problem, Start};
 use crate::error::Fallible;
-use crate::private::{Paid, PrivateDataset};
+use crate::private::{LoggedRun, PrivateDataset};
 
 /// Newton steps.
 const STEPS: u64 = 6;
@@ -57,25 +57,16 @@ impl Optimizer for Newton {
         self.steps.planned(&self.hessian.planned_hessian())
     }
 
-    fn run(
-        &self,
-        data: &PrivateDataset,
-        start: &Start,
-        paid: &mut Paid,
-        observe: &mut Observer<'_>,
-    ) -> Fallible<Fitted> {
+    fn run(&self, data: &PrivateDataset, start: &Start, run: &mut LoggedRun<'_>) -> Fallible<Fitted> {
         let (loss, descent, row_norm) = (self.steps.loss, &self.steps.descent, self.hessian.row_norm());
-        let unit = self.hessian.step() * loss.smoothness();
         let scale = loss.smoothness() * row_norm * row_norm / start.rows;
         let sigma = scale / self.hessian.signal();
-        let planned = self.hessian.planned_hessian();
-        let mut fitted = self.steps.run(row_norm, (data, start), &planned, (paid, observe), &mut |slope, paid| {
-            let (bend, released) = self.hessian.run_hessian(data, loss, slope.weights, paid)?;
+        let mut fitted = self.steps.run(row_norm, (data, start), run, &mut |slope, run| {
+            let bend = self.hessian.run_hessian(data, loss, slope.weights, run)?;
             let curvature = Curvature::new(bend * scale, sigma, RidgeRule::OperatorNorm(RIDGE), descent.l2)?;
             let values = slope.released.values().iter();
             let mean: Array1<f64> = values.map(|&v| v as f64 * slope.unit / start.rows).collect();
-            let direction = curvature.solve(&(mean + descent.penalty(slope.weights)));
-            Ok(Turn { released, unit, direction })
+            Ok(curvature.solve(&(mean + descent.penalty(slope.weights))))
         })?;
         fitted.settings.insert("ridge_over_noise".into(), json!(RIDGE));
         Ok(fitted)

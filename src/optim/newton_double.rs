@@ -1,14 +1,13 @@
 //! Private Newton steps whose direction is released instead of the Hessian.
 
-use ndarray::Array1;
 use serde_json::json;
 
-use super::newton_steps::{NewtonSteps, Turn};
-use super::{Fitted, Observer, Optimizer, Planned, Problem, Start};
+use super::newton_steps::NewtonSteps;
+use super::{Fitted, Optimizer, Planned, Problem, Start};
 use crate::error::{Error, Fallible};
 use crate::grid::{GRAM_MULTIPLIER, gram_unit};
 use crate::privacy::{Adjacency, GaussianEvent, MAX_LOG2_SCALE, NoiseLaw};
-use crate::private::{Direction, Paid, PrivateDataset, Query};
+use crate::private::{Direction, LoggedRun, PrivateDataset, Query};
 
 /// Newton steps.
 const STEPS: u64 = 12;
@@ -121,24 +120,17 @@ impl Optimizer for NewtonDoubleNoise {
         self.steps.planned(&self.directions.planned())
     }
 
-    fn run(
-        &self,
-        data: &PrivateDataset,
-        start: &Start,
-        paid: &mut Paid,
-        observe: &mut Observer<'_>,
-    ) -> Fallible<Fitted> {
+    fn run(&self, data: &PrivateDataset, start: &Start, run: &mut LoggedRun<'_>) -> Fallible<Fitted> {
         let (loss, row_norm, reach) = (self.steps.loss, self.square.sqrt(), self.directions.reach);
         // From the integers of the Hessian to the sum of second derivatives.
         let curvature = loss.smoothness() / (GRAM_MULTIPLIER as f64 * self.unit * self.unit);
         let ridge = self.ridge(start.rows, data.shape().dimension() as f64);
         let planned = self.directions.planned();
-        let mut fitted = self.steps.run(row_norm, (data, start), &planned, (paid, observe), &mut |slope, paid| {
+        let mut fitted = self.steps.run(row_norm, (data, start), run, &mut |slope, run| {
             let asked = Direction { gradient: slope.released.values(), bound: self.bound() as u64, ridge, reach };
             let unit = slope.unit / (curvature * asked.scale()? as f64);
-            let released = paid.permit()?.release_of(|| data.direction(loss, slope.weights, &asked))?;
-            let direction: Array1<f64> = released.values().iter().map(|&v| v as f64 * unit).collect();
-            Ok(Turn { released, unit, direction })
+            let released = run.release(&planned, unit, || data.direction(loss, slope.weights, &asked))?;
+            Ok(released.values().iter().map(|&v| v as f64 * unit).collect())
         })?;
         fitted.settings.insert("ridge".into(), json!(ridge as f64 * curvature / start.rows));
         Ok(fitted)

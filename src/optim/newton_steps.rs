@@ -4,27 +4,14 @@ use ndarray::Array1;
 
 use super::descent::Average;
 use super::penalty::Penalties;
-use super::{
-    Averaging, ClipRule, ClippedPlan, Descent, Fitted, Observer, Planned, Problem, Progress, Record, Settings, Start,
-    dp_gd,
-};
+use super::{Averaging, ClipRule, ClippedPlan, Descent, Fitted, Planned, Problem, Settings, Start, dp_gd};
 use crate::error::{Error, Fallible};
 use crate::loss::Curved;
 use crate::privacy::Rho;
-use crate::private::{Gradient, Paid, PrivateDataset, Released};
+use crate::private::{Gradient, LoggedRun, PrivateDataset, Released};
 
 /// Most steps: each is two entries of the statement.
 const MOST_STEPS: u64 = 1000;
-
-/// The part of the second release in one step.
-pub(super) struct Turn {
-    /// What was released.
-    pub released: Released,
-    /// What one grid step of it stands for.
-    pub unit: f64,
-    /// The direction of the step, in the units of the weights.
-    pub direction: Array1<f64>,
-}
 
 /// A noised gradient, what one grid step of it stands for, and where it was taken.
 pub(super) struct Slope<'a> {
@@ -82,14 +69,14 @@ impl NewtonSteps {
         (0..self.descent.steps).flat_map(|_| [self.planned_gradient(), second.clone()]).collect()
     }
 
-    /// Makes all releases, the second of each step by `turn`; `row_norm` is the typical norm of a row.
+    /// Makes all releases, the second of each step by `turn`, which returns its direction in the units of the weights;
+    /// `row_norm` is the typical norm of a row.
     pub(super) fn run(
         &self,
         row_norm: f64,
         (data, start): (&PrivateDataset, &Start),
-        second: &Planned,
-        (paid, observe): (&mut Paid, &mut Observer<'_>),
-        turn: &mut dyn FnMut(&Slope<'_>, &mut Paid) -> Fallible<Turn>,
+        run: &mut LoggedRun<'_>,
+        turn: &mut dyn FnMut(&Slope<'_>, &mut LoggedRun<'_>) -> Fallible<Array1<f64>>,
     ) -> Fallible<Fitted> {
         let (bound, dimension) = (self.gradient.bound, data.shape().dimension());
         let clip_norm = self.clip.clip_norm(row_norm, dimension as f64, start.rows, self.gradient.signal());
@@ -99,24 +86,19 @@ impl NewtonSteps {
         let mut weights = Array1::<f64>::zeros(dimension);
         let mut average = Average::new(self.descent.averaging, self.descent.steps, dimension);
         average.add(0, &weights);
-        let mut records = Vec::new();
         for step in 1..=self.descent.steps {
             let (loss, label_scale) = (self.loss.into(), start.label_scale);
             let asked = Gradient { loss, weights: &weights, label_scale, clip_norm };
-            let slope = paid.permit()?.release_of(|| rows.gradient_sum(&asked))?;
-            observe(&Progress { released: &slope, query: &planned.query, unit })?;
-            let turned = turn(&Slope { released: &slope, unit, weights: &weights }, paid)?;
-            observe(&Progress { released: &turned.released, query: &second.query, unit: turned.unit })?;
-            weights.scaled_add(-self.descent.learning_rate, &turned.direction);
+            let slope = run.release(&planned, unit, || rows.gradient_sum(&asked))?;
+            let direction = turn(&Slope { released: &slope, unit, weights: &weights }, run)?;
+            weights.scaled_add(-self.descent.learning_rate, &direction);
             weights = ball.project(&rows, weights);
             average.add(step, &weights);
-            records.push(Record { planned: planned.clone(), unit });
-            records.push(Record { planned: second.clone(), unit: turned.unit });
         }
         let weights = average.finish(weights);
         if !weights.iter().all(|w| w.is_finite()) {
             return Err(Error::numerical("training", "the iterates diverged; use a smaller learning rate"));
         }
-        Ok(Fitted { weights: weights.to_vec(), standard_errors: None, records, settings: self.descent.settings() })
+        Ok(Fitted { weights: weights.to_vec(), standard_errors: None, settings: self.descent.settings() })
     }
 }

@@ -4,13 +4,13 @@ use serde_json::json;
 
 use super::output_perturbation::{loss_name, row_bound, row_norm, solvable, too_small};
 use super::requirements::{bounded_loss, no_l1, no_l2};
-use super::{Fitted, Observer, Optimizer, Planned, Problem, Progress, Record, Start, Target};
+use super::{Fitted, Optimizer, Planned, Problem, Start, Target};
 use crate::accounting::claim;
 use crate::error::{Error, Fallible};
 use crate::grid::MAX_MULTIPLIER;
 use crate::loss::BoundedLoss;
 use crate::privacy::{Adjacency, Charge, Claim, GaussianEvent, NoiseLaw, ObjectiveEvent};
-use crate::private::{Curvature, LOG2_REGULARISATION, Minimisation, Paid, PrivateDataset, Query};
+use crate::private::{Curvature, LOG2_REGULARISATION, LoggedRun, Minimisation, Permit, PrivateDataset, Query};
 
 /// The noise on the gradient has scale `2^40` of its steps.
 const LOG2_GRADIENT: u32 = 40;
@@ -157,7 +157,8 @@ impl Grid {
     /// The least noise for which everything together keeps the target; the answer is checked as it will be charged.
     fn calibrate(&self, target: &Target<'_>) -> Fallible<ObjectivePerturbation> {
         let keeps = |plan: &ObjectivePerturbation| {
-            let charges: Vec<Charge> = target.before.iter().cloned().chain(plan.charges()).collect();
+            let charges: Vec<Charge> =
+                target.before.iter().cloned().chain(plan.releases().map(|planned| planned.charge)).collect();
             claim::epsilon(&charges, self.adjacency, target.delta, target.epsilon.value())
                 .is_ok_and(|epsilon| epsilon <= target.epsilon.value())
         };
@@ -182,48 +183,38 @@ impl Grid {
 }
 
 impl ObjectivePerturbation {
-    fn charges(&self) -> [Charge; 2] {
-        [Charge::Objective(self.objective.clone()), self.answer.clone().into()]
-    }
-
-    fn queries(&self) -> [Query; 2] {
-        let curvature = self.problem.curvature;
+    /// The noise on the gradient, and the answer.
+    fn releases(&self) -> [Planned; 2] {
         let noise = Query::Perturbation(self.problem.perturbation(self.step));
-        [noise, Query::PerturbedMinimiser { curvature, dimension: self.dimension }]
+        let answer = Query::PerturbedMinimiser { curvature: self.problem.curvature, dimension: self.dimension };
+        [
+            Planned { charge: Charge::Objective(self.objective.clone()), query: noise },
+            Planned { charge: self.answer.clone().into(), query: answer },
+        ]
     }
 }
 
 impl Optimizer for ObjectivePerturbation {
     fn planned(&self) -> Vec<Planned> {
-        let pairs = self.charges().into_iter().zip(self.queries());
-        pairs.map(|(charge, query)| Planned { charge, query }).collect()
+        self.releases().into()
     }
 
-    fn run(
-        &self,
-        data: &PrivateDataset,
-        start: &Start,
-        paid: &mut Paid,
-        observe: &mut Observer<'_>,
-    ) -> Fallible<Fitted> {
+    fn run(&self, data: &PrivateDataset, start: &Start, run: &mut LoggedRun<'_>) -> Fallible<Fitted> {
         let unit = data.unit();
         let problem = Minimisation { label_scale: start.label_scale, ..self.problem };
-        let steps =
-            [self.step as f64 / 2f64.powi(62) / (f64::from(unit) * f64::from(MAX_MULTIPLIER)), problem.step(unit)];
-        let [noise, answer] = self.queries();
-        let (solved, perturbed) = paid.objective_permit()?.solve(data, &problem, self.step)?;
-        observe(&Progress { released: &perturbed, query: &noise, unit: steps[0] })?;
-        let released = paid.permit()?.release(solved)?;
-        observe(&Progress { released: &released, query: &answer, unit: steps[1] })?;
-        let weights = released.values().iter().map(|&v| v as f64 * steps[1]).collect();
+        let noise_step = self.step as f64 / 2f64.powi(62) / (f64::from(unit) * f64::from(MAX_MULTIPLIER));
+        let [noise, answer] = self.releases();
+        let solve = |permit: Permit<ObjectiveEvent>| permit.solve(data, &problem, self.step);
+        let (solved, _) = run.release_by(&noise, noise_step, solve)?;
+        let released = run.release(&answer, problem.step(unit), || Ok(solved))?;
+        let weights = released.values().iter().map(|&v| v as f64 * problem.step(unit)).collect();
         let settings = [
             ("penalty", json!(problem.penalty(unit))),
             ("row_norm", json!(self.row_norm)),
             ("loss", json!(loss_name(self.problem.loss))),
             ("curvature_ratio", json!(self.objective.curvature)),
         ];
-        let records = self.planned().into_iter().zip(steps).map(|(planned, unit)| Record { planned, unit }).collect();
         let settings = settings.map(|(name, value)| (name.to_owned(), value)).into();
-        Ok(Fitted { weights, standard_errors: None, records, settings })
+        Ok(Fitted { weights, standard_errors: None, settings })
     }
 }

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use serde_json::json;
 
 use super::fixed_steps::{FixedUnits, calibrate, clip_and_radius, public_rows};
-use super::{Fitted, Observer, Optimizer, Planned, Problem, Progress, Record, Start};
+use super::{Fitted, Optimizer, Planned, Problem, Start};
 use crate::error::{Error, Fallible};
 use crate::grid::LOG2_WEIGHT;
 use crate::loss::Curved;
 use crate::privacy::{Adjacency, GaussianEvent, NoiseLaw};
-use crate::private::{Paid, PassPlan, PrivateDataset, Query};
+use crate::private::{LoggedRun, PassPlan, Permit, PrivateDataset, Query};
 
 /// Rows per step, at least, on average: steps on single rows would be little but noise.
 const LEAST_BATCH: f64 = 4.0;
@@ -79,6 +79,10 @@ impl OnePass {
         Query::OnePass { plan: self.pass }
     }
 
+    fn iterate(&self) -> Planned {
+        Planned { charge: self.event().into(), query: self.query() }
+    }
+
     fn event(&self) -> GaussianEvent {
         event(&self.pass, self.log2_scale, self.noise)
     }
@@ -106,19 +110,14 @@ fn event(pass: &PassPlan, log2_scale: u32, noise: NoiseLaw) -> GaussianEvent {
 
 impl Optimizer for OnePass {
     fn planned(&self) -> Vec<Planned> {
-        vec![Planned { charge: self.event().into(), query: self.query() }]
+        vec![self.iterate()]
     }
 
-    fn run(
-        &self,
-        data: &PrivateDataset,
-        start: &Start,
-        paid: &mut Paid,
-        observe: &mut Observer<'_>,
-    ) -> Fallible<Fitted> {
-        let released = paid.permit()?.one_pass(data, self.pass, self.loss, start.label_scale)?;
+    fn run(&self, data: &PrivateDataset, start: &Start, run: &mut LoggedRun<'_>) -> Fallible<Fitted> {
         let unit = 2f64.powi(-(LOG2_WEIGHT as i32));
-        observe(&Progress { released: &released, query: &self.query(), unit })?;
+        let open =
+            |permit: Permit<GaussianEvent>| Ok(((), permit.one_pass(data, self.pass, self.loss, start.label_scale)?));
+        let (_, released) = run.release_by(&self.iterate(), unit, open)?;
         let settings = [
             ("steps", json!(self.pass.steps)),
             ("last_batch", json!(self.pass.last)),
@@ -128,7 +127,6 @@ impl Optimizer for OnePass {
         ];
         let settings: BTreeMap<_, _> = settings.map(|(name, value)| (name.to_owned(), value)).into();
         let weights = released.values().iter().map(|&v| v as f64 * unit).collect();
-        let record = Record { planned: Planned { charge: self.event().into(), query: self.query() }, unit };
-        Ok(Fitted { weights, standard_errors: None, records: vec![record], settings })
+        Ok(Fitted { weights, standard_errors: None, settings })
     }
 }

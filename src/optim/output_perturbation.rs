@@ -3,12 +3,12 @@
 use serde_json::json;
 
 use super::requirements::{bounded_loss, no_l1};
-use super::{Fitted, Observer, Optimizer, Planned, Problem, Progress, Record, Start};
+use super::{Fitted, Optimizer, Planned, Problem, Start};
 use crate::error::{Error, Fallible};
 use crate::grid::MAX_MULTIPLIER;
 use crate::loss::BoundedLoss;
 use crate::privacy::{Adjacency, GaussianEvent, NoiseLaw};
-use crate::private::{Curvature, LOG2_REGULARISATION, MOST_SOLVED, Minimisation, Paid, PrivateDataset, Query};
+use crate::private::{Curvature, LOG2_REGULARISATION, LoggedRun, MOST_SOLVED, Minimisation, PrivateDataset, Query};
 
 const NAME: &str = "output-perturbation";
 
@@ -89,6 +89,10 @@ impl OutputPerturbation {
         Query::Minimiser { curvature: self.curvature, dimension: self.dimension }
     }
 
+    fn minimiser(&self) -> Planned {
+        Planned { charge: self.event().into(), query: self.query() }
+    }
+
     fn event(&self) -> GaussianEvent {
         GaussianEvent {
             what: "minimiser of the regularised loss".into(),
@@ -161,35 +165,25 @@ pub(super) fn too_small() -> Error {
 
 impl Optimizer for OutputPerturbation {
     fn planned(&self) -> Vec<Planned> {
-        vec![Planned { charge: self.event().into(), query: self.query() }]
+        vec![self.minimiser()]
     }
 
-    fn run(
-        &self,
-        data: &PrivateDataset,
-        start: &Start,
-        paid: &mut Paid,
-        observe: &mut Observer<'_>,
-    ) -> Fallible<Fitted> {
+    fn run(&self, data: &PrivateDataset, start: &Start, run: &mut LoggedRun<'_>) -> Fallible<Fitted> {
         let unit = data.unit();
         let log2_margin = Minimisation::margin_for(self.penalty(start.rows), &self.curvature, unit);
         let problem =
             Minimisation { loss: self.loss, label_scale: start.label_scale, log2_margin, curvature: self.curvature };
-        let released = paid.permit()?.release_of(|| data.minimiser(&problem))?;
         let step = problem.step(unit);
-        let query = self.query();
-        observe(&Progress { released: &released, query: &query, unit: step })?;
+        let released = run.release(&self.minimiser(), step, || data.minimiser(&problem))?;
         let weights = released.values().iter().map(|&v| v as f64 * step).collect();
         let settings = [
             ("loss", json!(loss_name(self.loss))),
             ("penalty", json!(problem.penalty(unit))),
             ("row_norm", json!(self.row_norm)),
         ];
-        let record = Record { planned: Planned { charge: self.event().into(), query }, unit: step };
         Ok(Fitted {
             weights,
             standard_errors: None,
-            records: vec![record],
             settings: settings.map(|(name, value)| (name.to_owned(), value)).into(),
         })
     }

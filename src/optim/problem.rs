@@ -10,7 +10,7 @@ use crate::error::{Error, Fallible};
 use crate::grid::Shape;
 use crate::loss::{Curved, Objective};
 use crate::privacy::{Adjacency, Charge, Delta, Epsilon, NoiseLaw, Rho};
-use crate::private::{Paid, Planned, PrivateDataset, Query, Released};
+use crate::private::{LoggedRun, Planned, PrivateDataset};
 
 /// Choices of the user; `None` means "by the optimizer's own rule".
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -150,29 +150,6 @@ pub struct Start {
     pub label_scale: f64,
 }
 
-/// What an observer hears of each release: public and released values only.
-#[derive(Debug)]
-pub struct Progress<'a> {
-    /// The value.
-    pub released: &'a Released,
-    /// What was asked.
-    pub query: &'a Query,
-    /// What one grid step stands for in the reader's units.
-    pub unit: f64,
-}
-
-/// Hears of each release as it is made.
-pub type Observer<'a> = dyn FnMut(&Progress<'_>) -> Fallible<()> + 'a;
-
-/// A kind of release as it was made: what the statement records.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Record {
-    /// What was planned.
-    pub planned: Planned,
-    /// What one grid step stood for in the reader's units.
-    pub unit: f64,
-}
-
 /// The result of an optimizer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fitted {
@@ -180,8 +157,6 @@ pub struct Fitted {
     pub weights: Vec<f64>,
     /// Standard error of each coefficient, sampling and noise together, where a theory gives one.
     pub standard_errors: Option<Vec<f64>>,
-    /// Every kind of release, in the order of [`Optimizer::planned`].
-    pub records: Vec<Record>,
     /// Settings that a reader of the statement may want; public or released.
     pub settings: BTreeMap<String, Value>,
 }
@@ -189,8 +164,8 @@ pub struct Fitted {
 /// A private training algorithm with all its public parameters fixed.
 ///
 /// # Privacy
-/// [`Optimizer::run`] gets no more permits than [`Optimizer::planned`] asked for, and each permit opens only a value
-/// whose sensitivity was paid for. An implementation outside this crate can therefore waste budget but not
+/// [`Optimizer::run`] gets no more releases than [`Optimizer::planned`] asked for, and each opens only a value
+/// whose sensitivity was paid for, with a line in the log. An implementation outside this crate can therefore waste budget but not
 /// overspend it.
 pub trait Optimizer: std::fmt::Debug + Send + Sync {
     /// Every release that a run will make, in order.
@@ -199,12 +174,6 @@ pub trait Optimizer: std::fmt::Debug + Send + Sync {
     /// Makes the releases and returns the model.
     ///
     /// # Errors
-    /// When a permit is missing or does not fit, the observer fails, or the released values lead nowhere.
-    fn run(
-        &self,
-        data: &PrivateDataset,
-        start: &Start,
-        paid: &mut Paid,
-        observe: &mut Observer<'_>,
-    ) -> Fallible<Fitted>;
+    /// When a release is not the next one of the plan or fails, or the released values lead nowhere.
+    fn run(&self, data: &PrivateDataset, start: &Start, run: &mut LoggedRun<'_>) -> Fallible<Fitted>;
 }

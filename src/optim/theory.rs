@@ -1,9 +1,9 @@
 //! The textbook parameters of noisy projected gradient descent for private ERM.
 
-use super::{Averaging, ClipRule, Descent, DpGd, Fitted, Observer, Optimizer, Planned, Problem, Settings, Start};
+use super::{Averaging, ClipRule, Descent, DpGd, Fitted, Optimizer, Planned, Problem, Settings, Start};
 use crate::error::{Error, Fallible};
 use crate::privacy::Adjacency;
-use crate::private::{Paid, PrivateDataset};
+use crate::private::{LoggedRun, PrivateDataset};
 
 /// Steps, noise and step size that balance optimization error and noise for a convex, Lipschitz loss.
 ///
@@ -120,14 +120,8 @@ impl Optimizer for DpGdTheory {
         self.0.planned()
     }
 
-    fn run(
-        &self,
-        data: &PrivateDataset,
-        start: &Start,
-        paid: &mut Paid,
-        observe: &mut Observer<'_>,
-    ) -> Fallible<Fitted> {
-        self.0.run(data, start, paid, observe)
+    fn run(&self, data: &PrivateDataset, start: &Start, run: &mut LoggedRun<'_>) -> Fallible<Fitted> {
+        self.0.run(data, start, run)
     }
 }
 

@@ -2,12 +2,12 @@
 
 use serde_json::{Value, json};
 
-use super::{Fitted, HoldoutPlan, Observer, Optimizer, Planned, Problem, Progress, Record, Start, Units};
+use super::{Fitted, HoldoutPlan, Optimizer, Planned, Problem, Start, Units};
 use crate::accounting::claim;
 use crate::error::{Error, Fallible};
 use crate::num::root::bisect;
 use crate::privacy::{BestRunEvent, Charge, Claim, Rho};
-use crate::private::{Paid, PrivateDataset, Query, Released};
+use crate::private::{LoggedRun, PrivateDataset, Query};
 
 /// Name of the setting that says what was chosen among.
 pub(crate) const TUNED: &str = "tuned";
@@ -94,9 +94,10 @@ impl Tuned {
         candidate.planned().into_iter().chain([self.score.planned()]).collect()
     }
 
-    /// What is asked where only the best run is released.
-    fn query(&self) -> Query {
-        Query::BestRun { candidates: self.candidates.iter().map(|candidate| self.run_of(candidate.as_ref())).collect() }
+    /// The one release where only the best run is opened.
+    fn best_run(&self, event: &BestRunEvent) -> Planned {
+        let candidates = self.candidates.iter().map(|candidate| self.run_of(candidate.as_ref())).collect();
+        Planned { charge: Charge::BestRun(event.clone()), query: Query::BestRun { candidates } }
     }
 
     /// Runs one candidate and scores it.
@@ -105,54 +106,24 @@ impl Tuned {
         index: usize,
         data: &PrivateDataset,
         start: &Start,
-        paid: &mut Paid,
-        observe: &mut Observer<'_>,
+        run: &mut LoggedRun<'_>,
     ) -> Fallible<(f64, Fitted)> {
-        let mut fitted = self.candidates[index].run(data, start, paid, observe)?;
+        let fitted = self.candidates[index].run(data, start, run)?;
         let units = Units { label_scale: start.label_scale, unit: 1.0, of_deviation: false };
-        let (evaluation, released) = self.score.run(data, &fitted.weights, units, paid)?;
-        let record = Record { planned: self.score.planned(), unit: self.score.step() };
-        observe(&Progress { released: &released, query: &record.planned.query, unit: record.unit })?;
-        fitted.records.push(record);
+        let evaluation = self.score.run(data, &fitted.weights, units, run)?;
         Ok((evaluation.score(), fitted))
     }
 
-    fn each_once(
-        &self,
-        data: &PrivateDataset,
-        start: &Start,
-        paid: &mut Paid,
-        observe: &mut Observer<'_>,
-    ) -> Fallible<(usize, Fitted)> {
-        let mut records = Vec::new();
+    fn each_once(&self, data: &PrivateDataset, start: &Start, run: &mut LoggedRun<'_>) -> Fallible<(usize, Fitted)> {
         let mut best: Option<(usize, f64, Fitted)> = None;
         for index in 0..self.candidates.len() {
-            let (score, mut fitted) = self.try_one(index, data, start, paid, observe)?;
-            records.append(&mut fitted.records);
+            let (score, fitted) = self.try_one(index, data, start, run)?;
             if best.as_ref().is_none_or(|(_, most, _)| score > *most) {
                 best = Some((index, score, fitted));
             }
         }
         let (index, _, fitted) = best.ok_or_else(|| Error::numerical("training", "no candidate was run"))?;
-        Ok((index, Fitted { records, ..fitted }))
-    }
-
-    fn best_of_random(
-        &self,
-        event: &BestRunEvent,
-        data: &PrivateDataset,
-        start: &Start,
-        paid: &mut Paid,
-        observe: &mut Observer<'_>,
-    ) -> Fallible<(usize, Fitted)> {
-        let query = self.query();
-        let runs: Vec<Vec<Planned>> = self.candidates.iter().map(|candidate| self.run_of(candidate.as_ref())).collect();
-        // Nobody hears of a run before it is known to be the best, nor how many there were.
-        let mut run = |index: usize, paid: &mut Paid| self.try_one(index, data, start, paid, &mut |_| Ok(()));
-        let (index, fitted, released): (usize, Fitted, Released) = paid.best_run(&runs, &mut run)?;
-        observe(&Progress { released: &released, query: &query, unit: 1.0 })?;
-        let records = vec![Record { planned: Planned { charge: Charge::BestRun(event.clone()), query }, unit: 1.0 }];
-        Ok((index, Fitted { records, ..fitted }))
+        Ok((index, fitted))
     }
 
     fn settings(&self, chosen: usize) -> Value {
@@ -171,20 +142,16 @@ impl Optimizer for Tuned {
     fn planned(&self) -> Vec<Planned> {
         match &self.runs {
             Runs::EachOnce => self.candidates.iter().flat_map(|candidate| self.run_of(candidate.as_ref())).collect(),
-            Runs::Random(event) => vec![Planned { charge: Charge::BestRun(event.clone()), query: self.query() }],
+            Runs::Random(event) => vec![self.best_run(event)],
         }
     }
 
-    fn run(
-        &self,
-        data: &PrivateDataset,
-        start: &Start,
-        paid: &mut Paid,
-        observe: &mut Observer<'_>,
-    ) -> Fallible<Fitted> {
+    fn run(&self, data: &PrivateDataset, start: &Start, run: &mut LoggedRun<'_>) -> Fallible<Fitted> {
         let (chosen, mut fitted) = match &self.runs {
-            Runs::EachOnce => self.each_once(data, start, paid, observe)?,
-            Runs::Random(event) => self.best_of_random(event, data, start, paid, observe)?,
+            Runs::EachOnce => self.each_once(data, start, run)?,
+            Runs::Random(event) => {
+                run.best_run(&self.best_run(event), &mut |index, run| self.try_one(index, data, start, run))?
+            }
         };
         // They hold for a model that was not chosen for its score.
         fitted.standard_errors = None;

@@ -6,13 +6,12 @@ use serde_json::json;
 use super::gram::Whitening;
 use super::uncertainty::{Directions, standard_errors};
 use super::{
-    Averaging, Batch, ClipRule, ClippedPlan, Descent, Fitted, GramPlan, Observer, Optimizer, Planned, Problem,
-    Progress, Record, Settings, Start,
+    Averaging, ClipRule, ClippedPlan, Descent, Fitted, GramPlan, Optimizer, Planned, Problem, Settings, Start,
 };
 use crate::error::{Error, Fallible};
 use crate::grid::IntegerMap;
 use crate::loss::{Glm, Hinge, Objective, Pinball};
-use crate::private::{Paid, PrivateDataset};
+use crate::private::{LoggedRun, PrivateDataset};
 
 /// Gradient steps of most losses.
 const STEPS: u64 = 12;
@@ -169,16 +168,8 @@ impl Optimizer for WhitenedDpGd {
         vec![self.gram.planned(), self.gradient.planned()]
     }
 
-    fn run(
-        &self,
-        data: &PrivateDataset,
-        start: &Start,
-        paid: &mut Paid,
-        observe: &mut Observer<'_>,
-    ) -> Fallible<Fitted> {
-        let (sum, released) = self.gram.run(data, paid)?;
-        let (query, step) = (self.gram.query(), self.gram.step());
-        observe(&Progress { released: &released, query: &query, unit: step })?;
+    fn run(&self, data: &PrivateDataset, start: &Start, run: &mut LoggedRun<'_>) -> Fallible<Fitted> {
+        let sum = self.gram.run(data, run)?;
         let dimension = data.shape().dimension() as f64;
         let ridge = self.ridge * (2.0 * dimension).sqrt() / (self.gram.signal() * start.rows);
         let ridge = ridge.max((self.gram.row_norm() * LARGEST_ENTRY).powi(-2));
@@ -189,16 +180,12 @@ impl Optimizer for WhitenedDpGd {
         let row_norm = whitening.effective_dimension.max(1.0).sqrt();
         let clip_norm = self.clip.clip_norm(row_norm, dimension * outputs, start.rows, self.gradient.signal());
         let rows = data.clipped_through(map, self.gradient.bound)?;
-        let weights = self.descent.run(&rows, Batch::Full, clip_norm, start, paid, observe)?;
+        let weights = self.descent.run(&rows, &self.gradient.planned(), clip_norm, start, run)?;
         let mut settings = self.descent.settings();
         settings.insert("effective_dimension".into(), json!(whitening.effective_dimension));
         let unit = clip_norm / self.gradient.bound as f64;
         let noise = unit * 2f64.powi(self.gradient.log2_scale as i32) / start.rows;
         let standard_errors = self.standard_errors(&weights, &moments, &whitening, ridge, start.rows, noise);
-        let records = vec![
-            Record { planned: self.gram.planned(), unit: step },
-            Record { planned: self.gradient.planned(), unit },
-        ];
-        Ok(Fitted { weights, standard_errors, records, settings })
+        Ok(Fitted { weights, standard_errors, settings })
     }
 }

@@ -4,10 +4,10 @@ use std::collections::VecDeque;
 use std::mem;
 
 use super::query::covers_runs;
-use super::{Paid, Planned, Released};
+use super::{ChargedRun, Permit, Planned, Released};
 use crate::error::{Error, Fallible};
 use crate::noise::RunCoins;
-use crate::privacy::Charge;
+use crate::privacy::{BestRunEvent, Charge};
 
 /// A run that was paid for: its candidate, the score it released about itself, and whatever else it released.
 struct Outcome<T> {
@@ -17,9 +17,9 @@ struct Outcome<T> {
 }
 
 /// Makes the releases of one candidate: its number and its permits in, its score (larger is better) and result out.
-pub type CandidateRun<'a, T> = dyn FnMut(usize, &mut Paid) -> Fallible<(f64, T)> + 'a;
+pub type CandidateRun<'a, T> = dyn FnMut(usize, &mut ChargedRun) -> Fallible<(f64, T)> + 'a;
 
-impl Paid {
+impl ChargedRun {
     /// Runs candidates drawn at random, a secret random number of times, and returns the run with the best score.
     ///
     /// The score that `run` returns must follow from what it released. A run that fails or whose score is not a number loses to every other.
@@ -40,36 +40,30 @@ impl Paid {
         candidates: &[Vec<Planned>],
         run: &mut CandidateRun<'_, T>,
     ) -> Fallible<(usize, T, Released)> {
-        let (charge, release) = self.next()?;
-        let Charge::BestRun(event) = &charge else {
-            return Err(Error::refused(
-                "the next release was not paid for as the best of several runs",
-                "use the permit of its kind",
-            ));
-        };
-        if !covers_runs(event, candidates) {
+        let permit: Permit<BestRunEvent> = self.permit()?;
+        if !covers_runs(&permit.event, candidates) {
             return Err(Error::refused("a candidate costs more than was paid for a run", "plan with its own cost"));
         }
-        let mut coins = RunCoins::new(&self.noise, release);
+        let mut coins = RunCoins::new(&permit.noise, permit.release);
         let mut best: Fallible<Outcome<T>> = Err(Error::refused("no run was made", "this cannot happen"));
         loop {
             let candidate = coins.candidate(candidates.len());
-            let outcome = self.within(&candidates[candidate], &mut |paid| {
-                run(candidate, paid).map(|(score, value)| Outcome { candidate, score, value })
+            let outcome = self.within(&candidates[candidate], &mut |permits| {
+                run(candidate, permits).map(|(score, value)| Outcome { candidate, score, value })
             });
             if beats(&outcome, &best) {
                 best = outcome;
             }
-            if coins.stop(event.stop) {
+            if coins.stop(permit.event.stop) {
                 break;
             }
         }
         let Outcome { candidate, value, .. } = best?;
-        Ok((candidate, value, Released { values: vec![candidate as i128], charge }))
+        Ok((candidate, value, permit.opened(vec![candidate as i128])))
     }
 
     /// Lets `run` have the permits of one candidate and no others; release numbers go on, so no noise is used twice.
-    fn within<T>(&mut self, candidate: &[Planned], run: &mut dyn FnMut(&mut Paid) -> Fallible<T>) -> Fallible<T> {
+    fn within<T>(&mut self, candidate: &[Planned], run: &mut dyn FnMut(&mut ChargedRun) -> Fallible<T>) -> Fallible<T> {
         let own: VecDeque<Charge> = candidate.iter().map(|planned| planned.charge.clone()).collect();
         let (left, given) = (mem::replace(&mut self.left, own), mem::take(&mut self.given));
         let outcome = run(self);

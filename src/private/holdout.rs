@@ -2,7 +2,7 @@
 
 use super::pass::Pass;
 use super::phases::shuffled;
-use super::{Paid, PrivateDataset, Query, Sensitive};
+use super::{ChargedRun, PrivateDataset, Query, Sensitive};
 use crate::error::{Error, Fallible};
 use crate::grid::ScoreStep;
 use crate::loss::Objective;
@@ -46,7 +46,7 @@ impl HoldOut {
     }
 }
 
-impl Paid {
+impl ChargedRun {
     /// Divides a data set into those held out and the rest. The same run always divides in the same way.
     ///
     /// # Privacy

@@ -2,10 +2,11 @@
 //!
 //! - [`PrivateDataset`] holds encoded rows and hands out no row.
 //! - A query on it returns a [`Sensitive`] value, which cannot be read, printed, copied or compared.
-//! - [`pay`] charges the whole plan to the ledger, durably, and returns a [`Paid`] run.
-//! - Each [`Permit`] of a paid run opens one sensitive value, once, by adding the noise that was paid
+//! - [`charge_run`] charges the whole plan to the ledger, durably, and returns a [`ChargedRun`].
+//! - Each [`Permit`] of a charged run opens one sensitive value, once, by the [`Mechanism`] that was paid
 //!   for, and turns it into a [`Released`] one. Everything computed from released values is
 //!   post-processing and free.
+//! - A [`LoggedRun`] is what an optimizer gets: a release is one call, with its line in the log and its record.
 //!
 //! The kernel and the encoder below work on rows they are handed and guard nothing; it is [`PrivateDataset`] that
 //! takes rows in and gives none back. A [`crate::loss::Loss`] sees every margin and label, so a loss written elsewhere
@@ -23,13 +24,15 @@
 
 mod best_run;
 mod cells;
+mod charged_run;
 mod dataset;
 mod direction;
 mod holdout;
 mod journal;
+mod logged_run;
+mod mechanism;
 mod minimise;
 mod one_pass;
-mod paid;
 mod pass;
 mod permit;
 mod phases;
@@ -46,16 +49,18 @@ mod worker;
 
 pub use best_run::CandidateRun;
 pub use cells::{Grid, GridPrice, PrivateCells, Vocabulary};
+pub(crate) use charged_run::charge_run_as;
+pub use charged_run::{ChargedRun, charge_run, resume};
 pub use dataset::{ClippedRows, Gradient, PrivateDataset};
 pub use direction::Direction;
 pub use holdout::HoldOut;
 pub(crate) use holdout::{LARGEST_HOLDOUT, training_rows};
 pub use journal::{Keep, Stopped};
+pub use logged_run::{Listener, LoggedRun, Release, ReleaseRecord};
+pub use mechanism::Mechanism;
 pub use minimise::{Curvature, LOG2_REGULARISATION, MOST_SOLVED, Minimisation, Perturbation};
 pub use one_pass::PassPlan;
-pub(crate) use paid::pay_as;
-pub use paid::{Paid, pay, resume};
-pub use permit::{ObjectivePermit, Permit, Released, SampledPermit};
+pub use permit::{Permit, Released};
 pub(crate) use phases::order_of;
 pub use phases::{PhasePlan, Phases};
 pub(crate) use prefix::batch_of;
@@ -64,6 +69,6 @@ pub use query::{Planned, Query};
 pub use remote::{Cluster, RemoteRows};
 pub use scores::{Candidates, CutLoss};
 pub use sensitive::Sensitive;
-pub use stable::{Proposal, StablePermit};
+pub use stable::Proposal;
 pub use store::Store;
 pub use worker::Worker;

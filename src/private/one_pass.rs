@@ -9,7 +9,7 @@ use crate::error::{Error, Fallible};
 use crate::grid::{LARGEST_WEIGHT, LOG2_WEIGHT};
 use crate::kernel::{FixedStep, fixed_batch, rounding};
 use crate::loss::{Curved, LOG2_SLOPE, MonotoneSlope};
-use crate::privacy::{L2, Sensitivity};
+use crate::privacy::{GaussianEvent, Sensitivity};
 
 /// Most steps of one pass.
 const MOST_STEPS: u32 = 1 << 17;
@@ -125,7 +125,7 @@ impl PassPlan {
     }
 }
 
-impl Permit<L2> {
+impl Permit<GaussianEvent> {
     /// Makes one pass over the rows, `W <- W - mean step + noise` batch by batch, and releases the last iterate.
     ///
     /// # Privacy
@@ -157,15 +157,7 @@ impl Permit<L2> {
         plan.check()?;
         let sensitivity = Query::OnePass { plan }.sensitivity(data.scope().adjacency);
         self.check(data.scope(), &Sensitivity::new(sensitivity))?;
-        let values = match self.journal.released(self.release) {
-            Some(values) => values,
-            None => {
-                let values = self.last_iterate(data, &plan, loss, label_scale)?;
-                self.journal.keep(self.release, &values)?;
-                values
-            }
-        };
-        Ok(Released { values, charge: self.charge })
+        self.kept_or(|permit| permit.last_iterate(data, &plan, loss, label_scale))
     }
 
     fn last_iterate(

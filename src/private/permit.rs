@@ -1,41 +1,71 @@
 //! Opening one sensitive value per paid release.
 
-use std::marker::PhantomData;
 use std::sync::Arc;
 
 use super::journal::Journal;
-use super::{ClippedRows, Gradient, Minimisation, PrivateDataset, Query, Sensitive};
+use super::{ClippedRows, Gradient, Mechanism, Minimisation, PrivateDataset, Query, Sensitive};
 use crate::error::{Error, Fallible};
 use crate::noise::{NoiseSource, exponential_choice, integer_noise, poisson_sample};
-use crate::privacy::{Charge, GaussianEvent, L2, Norm, ObjectiveEvent, Range, SampledEvent, Scope, Sensitivity};
+use crate::privacy::{
+    Charge, GaussianEvent, L2, Norm, ObjectiveEvent, Range, SampledEvent, Scope, SelectionEvent, Sensitivity,
+};
 
-/// The right to one release with the noise that was paid for; using it consumes it.
+/// The right to one release by the mechanism that was paid for; using it consumes it.
 ///
 /// ```compile_fail,E0382
-/// # use rhograd::{privacy::L2, private::{Permit, Sensitive}};
-/// fn twice(permit: Permit<L2>, a: Sensitive<L2>, b: Sensitive<L2>) {
+/// # use rhograd::{privacy::{GaussianEvent, L2}, private::{Permit, Sensitive}};
+/// fn twice(permit: Permit<GaussianEvent>, a: Sensitive<L2>, b: Sensitive<L2>) {
 ///     let _ = permit.release(a);
 ///     let _ = permit.release(b); // permit was moved
 /// }
 /// ```
 #[must_use = "the release is paid for; dropping the permit wastes it"]
-pub struct Permit<N: Norm> {
-    pub(super) charge: Charge,
+pub struct Permit<M: Mechanism> {
+    pub(super) event: M,
     pub(super) release: u32,
     pub(super) scope: Scope,
     pub(super) noise: Arc<NoiseSource>,
     pub(super) journal: Arc<Journal>,
-    pub(super) norm: PhantomData<N>,
 }
 
-impl<N: Norm> Permit<N> {
+impl<M: Mechanism> Permit<M> {
     /// What this permit pays for.
-    pub fn charge(&self) -> &Charge {
-        &self.charge
+    pub fn charge(&self) -> Charge {
+        self.event.charge()
+    }
+
+    /// Opens values that the noise is in.
+    pub(super) fn opened(self, values: Vec<i128>) -> Released {
+        Released { values, charge: self.event.charge(), release: self.release }
+    }
+
+    /// Opens the values that this release had before the run was stopped, or new ones, kept before anything else sees them.
+    pub(super) fn kept_or(self, values: impl FnOnce(&Self) -> Fallible<Vec<i128>>) -> Fallible<Released> {
+        let values = match self.journal.released(self.release) {
+            Some(values) => values,
+            None => {
+                let values = values(&self)?;
+                self.journal.keep(self.release, &values)?;
+                values
+            }
+        };
+        Ok(self.opened(values))
+    }
+
+    /// A value with the noise that was paid for, if it may be opened for that.
+    fn noised(&self, paid: &GaussianEvent, query: Sensitive<L2>) -> Fallible<Vec<i128>> {
+        covers(&self.scope, paid.sensitivity, &query.scope, &query.sensitivity)?;
+        let noise = integer_noise(paid.noise, paid.log2_scale, query.values.len(), &self.noise, self.release)?;
+        Ok(query.values.iter().zip(noise).map(|(&sum, noise)| sum + i128::from(noise)).collect())
+    }
+
+    /// Refuses another data set or relation than was paid for; both sides are public.
+    pub(super) fn check_scope(&self, scope: &Scope) -> Fallible<()> {
+        check_scope(&self.scope, scope)
     }
 }
 
-impl Permit<Range> {
+impl Permit<SelectionEvent> {
     /// Chooses a candidate by the exponential mechanism; the released value is its number and nothing else.
     ///
     /// # Privacy
@@ -54,34 +84,30 @@ impl Permit<Range> {
     /// # Errors
     /// As [`Permit::choose`], and those of `scores`.
     pub fn choose_of(self, scores: impl FnOnce() -> Fallible<Sensitive<Range>>) -> Fallible<Released> {
-        if let Some(values) = self.journal.released(self.release) {
-            return Ok(Released { values, charge: self.charge });
-        }
-        let scores = scores()?;
-        let Charge::Selection(paid) = &self.charge else {
-            return Err(Error::refused("the permit was not paid for as a choice", "use the permit of its kind"));
-        };
-        covers(&self.scope, paid.sensitivity, &scores.scope, &scores.sensitivity)?;
-        if scores.values.len() as u64 != paid.candidates {
-            return Err(Error::refused("the permit was paid for another number of candidates", "plan with this one"));
-        }
-        let chosen = exponential_choice(&scores.values, paid.log2_scale, &self.noise, self.release)?;
-        let values = vec![chosen as i128];
-        self.journal.keep(self.release, &values)?;
-        Ok(Released { values, charge: self.charge })
+        self.kept_or(|permit| {
+            let (scores, paid) = (scores()?, &permit.event);
+            covers(&permit.scope, paid.sensitivity, &scores.scope, &scores.sensitivity)?;
+            if scores.values.len() as u64 != paid.candidates {
+                return Err(Error::refused(
+                    "the permit was paid for another number of candidates",
+                    "plan with this one",
+                ));
+            }
+            let chosen = exponential_choice(&scores.values, paid.log2_scale, &permit.noise, permit.release)?;
+            Ok(vec![chosen as i128])
+        })
     }
 }
 
-impl Permit<L2> {
+impl Permit<GaussianEvent> {
     /// Refuses what this permit does not pay for; both sides are public.
     pub(super) fn check(&self, scope: &Scope, sensitivity: &Sensitivity<L2>) -> Fallible<()> {
-        covers(&self.scope, noised(&self.charge)?.sensitivity, scope, sensitivity)
+        covers(&self.scope, self.event.sensitivity, scope, sensitivity)
     }
 
     /// The noise that was paid for, for a vector of length `len`.
     pub(super) fn draw(&self, len: usize) -> Fallible<Vec<i64>> {
-        let paid = noised(&self.charge)?;
-        integer_noise(paid.noise, paid.log2_scale, len, &self.noise, self.release)
+        integer_noise(self.event.noise, self.event.log2_scale, len, &self.noise, self.release)
     }
 
     /// Adds the noise that was paid for and opens the value.
@@ -102,80 +128,36 @@ impl Permit<L2> {
     /// # Errors
     /// As [`Permit::release`], and those of `query`.
     pub fn release_of(self, query: impl FnOnce() -> Fallible<Sensitive<L2>>) -> Fallible<Released> {
-        match self.journal.released(self.release) {
-            Some(values) => Ok(Released { values, charge: self.charge }),
-            None => open(self.charge, self.release, &self.scope, &self.noise, &self.journal, query()?),
-        }
+        self.kept_or(|permit| permit.noised(&permit.event, query()?))
     }
 }
 
-/// The right to one release from a fresh Poisson sample with the noise that was paid for.
-///
-/// The sample is drawn here and seen by nobody: amplification by sampling needs it to be secret.
-#[must_use = "the release is paid for; dropping the permit wastes it"]
-pub struct SampledPermit {
-    pub(super) event: SampledEvent,
-    pub(super) release: u32,
-    pub(super) scope: Scope,
-    pub(super) noise: Arc<NoiseSource>,
-    pub(super) journal: Arc<Journal>,
-}
-
-impl SampledPermit {
-    /// Draws the sample, sums the clipped gradients of its rows, adds the noise and opens the sum.
+impl Permit<SampledEvent> {
+    /// Draws a sample of the rows, sums the clipped gradients of its rows, adds the noise and opens the sum.
+    ///
+    /// The sample is drawn here and seen by nobody: amplification by sampling needs it to be secret.
     ///
     /// # Privacy
     /// The Poisson-sampled Gaussian mechanism: every row joins on its own, by exact coins, with probability
     /// `1 - exp(-exponent / 2^64)`, whatever the other rows; the sum over the sample has the sensitivity of the clip.
     ///
     /// # Errors
-    /// As [`Permit::release`].
+    /// As [`Permit::release_of`].
     ///
     /// # Reference
     /// Mironov, Talwar, Zhang 2019; Zhu, Dong, Wang 2022, Theorem 11.
     pub fn release(self, rows: &ClippedRows<'_>, gradient: &Gradient<'_>) -> Fallible<Released> {
-        if let Some(values) = self.journal.released(self.release) {
-            return Ok(Released { values, charge: Charge::Sampled(self.event) });
-        }
-        let chosen = poisson_sample(self.event.exponent, rows.data().private_len(), &self.noise, self.release);
-        let query = rows.sampled_sum(gradient, &chosen)?;
-        open(Charge::Sampled(self.event), self.release, &self.scope, &self.noise, &self.journal, query)
+        self.kept_or(|permit| {
+            let paid = &permit.event;
+            let chosen = poisson_sample(paid.exponent, rows.data().private_len(), &permit.noise, permit.release);
+            permit.noised(&paid.sampled, rows.sampled_sum(gradient, &chosen)?)
+        })
     }
-}
-
-/// The noise that pays for a sum or another value on the grid.
-fn noised(charge: &Charge) -> Fallible<&GaussianEvent> {
-    match charge {
-        Charge::Gaussian(event) => Ok(event),
-        Charge::Sampled(event) => Ok(&event.sampled),
-        Charge::Objective(_) | Charge::Selection(_) | Charge::BestRun(_) | Charge::Stable(_) => {
-            Err(Error::refused("the permit was not paid for as a noised sum", "use the permit of its kind"))
-        }
-    }
-}
-
-/// Checks that a value may be opened for what was paid, adds the noise, keeps the result and opens it.
-fn open(
-    charge: Charge,
-    release: u32,
-    scope: &Scope,
-    noise: &NoiseSource,
-    journal: &Journal,
-    query: Sensitive<L2>,
-) -> Fallible<Released> {
-    let paid = noised(&charge)?;
-    covers(scope, paid.sensitivity, &query.scope, &query.sensitivity)?;
-    let noise = integer_noise(paid.noise, paid.log2_scale, query.values.len(), noise, release)?;
-    let values: Vec<i128> = query.values.iter().zip(noise).map(|(&sum, noise)| sum + i128::from(noise)).collect();
-    journal.keep(release, &values)?;
-    Ok(Released { values, charge })
 }
 
 /// Refuses a value that was not paid for: of another scope, or one that moves further.
 fn covers<N: Norm>(paid_for: &Scope, paid: u64, scope: &Scope, sensitivity: &Sensitivity<N>) -> Fallible<()> {
-    if scope != paid_for {
-        return Err(Error::refused("the permit was paid for another data set or relation", "pay for this one"));
-    }
+    check_scope(paid_for, scope)?;
     if !Sensitivity::new(paid).covers(sensitivity) {
         return Err(Error::refused(
             format!("the query moves by {} grid steps, {paid} were paid for", sensitivity.grid()),
@@ -185,17 +167,15 @@ fn covers<N: Norm>(paid_for: &Scope, paid: u64, scope: &Scope, sensitivity: &Sen
     Ok(())
 }
 
-/// The right to minimise one objective with the noise on its gradient that was paid for.
-#[must_use = "the release is paid for; dropping the permit wastes it"]
-pub struct ObjectivePermit {
-    pub(super) event: ObjectiveEvent,
-    pub(super) release: u32,
-    pub(super) scope: Scope,
-    pub(super) noise: Arc<NoiseSource>,
+fn check_scope(paid_for: &Scope, scope: &Scope) -> Fallible<()> {
+    if scope != paid_for {
+        return Err(Error::refused("the permit was paid for another data set or relation", "pay for this one"));
+    }
+    Ok(())
 }
 
-impl ObjectivePermit {
-    /// Draws the noise and minimises; the answer still needs an ordinary permit, which covers what the solver leaves.
+impl Permit<ObjectiveEvent> {
+    /// Draws noise for the gradient of an objective and minimises; the answer still needs an ordinary permit, which covers what the solver leaves.
     ///
     /// The second value records the charge and holds no number.
     ///
@@ -216,13 +196,10 @@ impl ObjectivePermit {
         problem: &Minimisation,
         step: u64,
     ) -> Fallible<(Sensitive<L2>, Released)> {
-        if *data.scope() != self.scope {
-            return Err(Error::refused("the permit was paid for another data set or relation", "pay for this one"));
-        }
+        self.check_scope(data.scope())?;
         let perturbation = problem.perturbation(step);
         let query = Query::Perturbation(perturbation);
-        let charge = Charge::Objective(self.event.clone());
-        if query.sensitivity(self.scope.adjacency) > self.event.perturbed.sensitivity || !query.fits(&charge) {
+        if query.sensitivity(self.scope.adjacency) > self.event.perturbed.sensitivity || !query.fits(&self.charge()) {
             return Err(Error::refused(
                 "the objective is more curved or moves further than was paid for",
                 "plan for it",
@@ -232,7 +209,7 @@ impl ObjectivePermit {
         let dimension = data.shape().dimension();
         let noise = integer_noise(paid.noise, paid.log2_scale, dimension, &self.noise, self.release)?;
         let answer = data.perturbed_minimiser(problem, &noise, &perturbation)?;
-        Ok((answer, Released { values: Vec::new(), charge }))
+        Ok((answer, self.opened(Vec::new())))
     }
 }
 
@@ -241,6 +218,8 @@ impl ObjectivePermit {
 pub struct Released {
     pub(super) values: Vec<i128>,
     pub(super) charge: Charge,
+    /// Number of the release in its run.
+    pub(super) release: u32,
 }
 
 impl Released {

@@ -11,7 +11,7 @@ use crate::grid::{LARGEST_WEIGHT, LOG2_WEIGHT};
 use crate::kernel::{FixedStep, fixed_pass, rounding};
 use crate::loss::{Curved, LOG2_SLOPE, MonotoneSlope};
 use crate::noise::{NoiseSource, NoiseStream};
-use crate::privacy::{Adjacency, Charge, L2, Sensitivity};
+use crate::privacy::{Adjacency, GaussianEvent, Sensitivity};
 
 /// Most phases: the last uses `2^-8` of the rows at `2^-14` of the first step, and is released so much finer that its rounding,
 /// too, counts so much more.
@@ -84,11 +84,11 @@ pub struct Phases<'a> {
     smooth: u32,
     noise: VecDeque<i64>,
     values: Vec<i128>,
-    charge: Charge,
+    permit: Permit<GaussianEvent>,
     phase: u32,
 }
 
-impl Permit<L2> {
+impl Permit<GaussianEvent> {
     /// Opens one pass of phased descent over the rows.
     ///
     /// # Errors
@@ -116,7 +116,7 @@ impl Permit<L2> {
             smooth: loss.log2_smooth(),
             noise: noise.into(),
             values: Vec::new(),
-            charge: self.charge,
+            permit: self,
             phase: 0,
         })
     }
@@ -180,6 +180,6 @@ impl Phases<'_> {
 
     /// Everything that was released.
     pub fn finish(self) -> Released {
-        Released { values: self.values, charge: self.charge }
+        self.permit.opened(self.values)
     }
 }

@@ -7,7 +7,7 @@ use rand::RngCore;
 use super::{Gradient, Permit, PrivateDataset, Query, Released};
 use crate::error::{Error, Fallible};
 use crate::noise::NoiseSource;
-use crate::privacy::{Charge, L2, Sensitivity};
+use crate::privacy::{GaussianEvent, Sensitivity};
 
 /// Most batches of one pass.
 pub const MOST_BATCHES: u32 = 1 << 14;
@@ -59,10 +59,10 @@ pub struct PrefixSums {
     noise: VecDeque<i64>,
     sums: Vec<Vec<i128>>,
     values: Vec<i128>,
-    charge: Charge,
+    permit: Permit<GaussianEvent>,
 }
 
-impl Permit<L2> {
+impl Permit<GaussianEvent> {
     /// Opens one pass over `batches` random batches of the rows.
     ///
     /// # Errors
@@ -79,7 +79,7 @@ impl Permit<L2> {
             noise: noise.into(),
             sums: Vec::new(),
             values: Vec::new(),
-            charge: self.charge,
+            permit: self,
         })
     }
 }
@@ -119,7 +119,7 @@ impl PrefixSums {
 
     /// Everything that was released.
     pub fn finish(self) -> Released {
-        Released { values: self.values, charge: self.charge }
+        self.permit.opened(self.values)
     }
 }
 

@@ -73,9 +73,9 @@ pub enum Query {
         /// Number of coefficients.
         dimension: usize,
     },
-    /// The noise on the gradient in [`super::ObjectivePermit::solve`].
+    /// The noise on the gradient in [`super::Permit::solve`].
     Perturbation(Perturbation),
-    /// The answer of [`super::ObjectivePermit::solve`], given the exact minimiser.
+    /// The answer of [`super::Permit::solve`], given the exact minimiser.
     PerturbedMinimiser {
         /// What fixes how far the answer is from the exact minimiser.
         curvature: Curvature,
@@ -96,7 +96,7 @@ pub enum Query {
         /// Number of vertices.
         candidates: u64,
     },
-    /// [`super::Paid::best_run`].
+    /// [`super::ChargedRun::best_run`].
     BestRun {
         /// What a run of each candidate releases.
         candidates: Vec<Vec<Planned>>,

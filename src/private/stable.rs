@@ -1,23 +1,14 @@
 //! Opening what is stable: values held by many rows, and answers that no few rows can change.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
+use super::Permit;
 use super::cells::Vocabulary;
 use crate::error::{Error, Fallible};
-use crate::noise::{NoiseSource, integer_noise};
-use crate::privacy::{Adjacency, Charge, Scope, StableEvent};
+use crate::noise::integer_noise;
+use crate::privacy::{Adjacency, Scope, StableEvent};
 
-/// The right to open what a noised count or distance shows to be stable.
-#[must_use = "the release is paid for; dropping the permit wastes it"]
-pub struct StablePermit {
-    pub(super) event: StableEvent,
-    pub(super) release: u32,
-    pub(super) scope: Scope,
-    pub(super) noise: Arc<NoiseSource>,
-}
-
-impl StablePermit {
+impl Permit<StableEvent> {
     /// Opens the values that enough rows hold, each with its noised count in grid steps, in alphabetical order.
     ///
     /// # Privacy
@@ -35,8 +26,8 @@ impl StablePermit {
     /// Kifer, Wilkins and Zhang 2024 (with Gaussian noise).
     pub fn open(self, vocabulary: Vocabulary) -> Fallible<Vec<(String, i128)>> {
         let sensitivity = vocabulary_sensitivity(vocabulary.weight, self.scope.adjacency);
-        self.check(&vocabulary.scope, vocabulary.weight, sensitivity)?;
-        let noise = self.draw(vocabulary.counts.len())?;
+        self.pays_for(&vocabulary.scope, vocabulary.weight, sensitivity)?;
+        let noise = self.noise_for(vocabulary.counts.len())?;
         let weight = i128::from(vocabulary.weight);
         let noised = vocabulary.counts.into_iter().zip(noise);
         let noised = noised.map(|((value, count), noise)| (value, i128::from(count) * weight + i128::from(noise)));
@@ -53,13 +44,13 @@ impl StablePermit {
     /// noised number. The distances of this crate are those of data sets to the nearest with another answer, or less.
     ///
     /// # Errors
-    /// As [`StablePermit::open`].
+    /// As [`Permit::open`].
     ///
     /// # Reference
     /// Dwork and Lei 2009 (propose-test-release); Smith and Thakurta 2013, section 3 (distance to instability).
     pub fn test<T>(self, proposal: Proposal<T>) -> Fallible<(Option<T>, i128)> {
-        self.check(&proposal.scope, proposal.weight, proposal.weight)?;
-        let [noise] = self.draw(1)?[..] else {
+        self.pays_for(&proposal.scope, proposal.weight, proposal.weight)?;
+        let [noise] = self.noise_for(1)?[..] else {
             return Err(Error::numerical("propose-test-release", "no noise was drawn"));
         };
         let distance = i128::from(proposal.distance) * i128::from(proposal.weight) + i128::from(noise);
@@ -70,18 +61,16 @@ impl StablePermit {
         noised >= i128::from(self.event.threshold)
     }
 
-    fn draw(&self, len: usize) -> Fallible<Vec<i64>> {
+    fn noise_for(&self, len: usize) -> Fallible<Vec<i64>> {
         let paid = &self.event.noised;
         integer_noise(paid.noise, paid.log2_scale, len, &self.noise, self.release)
     }
 
     /// Refuses what was not paid for; both sides are public.
-    fn check(&self, scope: &Scope, weight: u64, sensitivity: u64) -> Fallible<()> {
+    fn pays_for(&self, scope: &Scope, weight: u64, sensitivity: u64) -> Fallible<()> {
         // Whoever paid may come without a ledger that checks.
-        Charge::Stable(self.event.clone()).check()?;
-        if *scope != self.scope {
-            return Err(Error::refused("the permit was paid for another data set or relation", "pay for this one"));
-        }
+        self.charge().check()?;
+        self.check_scope(scope)?;
         if weight > self.event.row || sensitivity > self.event.noised.sensitivity {
             return Err(Error::refused("a row counts for more steps than were paid for", "plan with its own weight"));
         }
@@ -102,7 +91,7 @@ pub(super) fn vocabulary_sensitivity(weight: u64, adjacency: Adjacency) -> u64 {
 
 /// An answer computed from rows, with the number of rows that would have to change before it could be another one.
 ///
-/// Cannot be read, printed or copied; [`StablePermit::test`] opens it or not.
+/// Cannot be read, printed or copied; [`Permit::test`] opens it or not.
 #[must_use = "a proposal is of no use unless a permit tests it"]
 pub struct Proposal<T> {
     pub(super) distance: u64,

@@ -5,7 +5,7 @@ use crate::data::Task;
 use crate::error::Fallible;
 use crate::optim::{Frequent, Planned, RangesPlan, VocabularyPlan};
 use crate::privacy::Adjacency;
-use crate::private::{Grid, Paid, PrivateCells};
+use crate::private::{ChargedRun, Grid, PrivateCells};
 
 /// Released intervals and values of columns.
 pub(super) struct Domain {
@@ -67,8 +67,8 @@ impl DomainPlan {
     ///
     /// # Errors
     /// When a permit is missing or does not fit, or the file cannot be read.
-    pub(super) fn run(&self, cells: &PrivateCells, rows: f64, paid: &mut Paid) -> Fallible<Domain> {
-        let choose = |plan: &Option<RangesPlan>, grids: &[(usize, Grid)], paid: &mut Paid| match plan {
+    pub(super) fn run(&self, cells: &PrivateCells, rows: f64, paid: &mut ChargedRun) -> Fallible<Domain> {
+        let choose = |plan: &Option<RangesPlan>, grids: &[(usize, Grid)], paid: &mut ChargedRun| match plan {
             Some(plan) => plan.run(cells, grids, rows, paid),
             None => Ok(Vec::new()),
         };

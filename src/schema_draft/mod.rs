@@ -24,7 +24,7 @@ use crate::noise::NoiseSource;
 use crate::num::round::decimal_up;
 use crate::optim::{KindsPlan, Planned};
 use crate::privacy::{Adjacency, Charge, DatasetId, Delta, Rho, Scope, total_delta, total_rho};
-use crate::private::{Paid, PrivateCells};
+use crate::private::{ChargedRun, PrivateCells};
 use crate::train::{Asked, Budget, Checkpoint, check_delta, default_delta, sha256_hex};
 use domain::{Domain, DomainPlan};
 use roles::Roles;
@@ -110,7 +110,7 @@ pub struct Drafted {
     /// The schema file, byte for byte as the ledger noted it.
     pub text: String,
     /// The runs that were paid for; none where they had ended before.
-    pub runs: Vec<Paid>,
+    pub runs: Vec<ChargedRun>,
 }
 
 /// Drafts a schema, and notes it in the ledger.
@@ -228,7 +228,7 @@ struct Draft<'a> {
     keep: (&'a Checkpoint, String),
     allowance: Allowance,
     roles: Roles,
-    runs: Vec<Paid>,
+    runs: Vec<ChargedRun>,
     charges: Vec<Charge>,
     secret: bool,
 }
@@ -239,7 +239,7 @@ impl Draft<'_> {
         plan: &[Planned],
         ledger: &mut Ledger,
         noise: &mut dyn FnMut() -> Fallible<NoiseSource>,
-    ) -> Fallible<Paid> {
+    ) -> Fallible<ChargedRun> {
         let charges: Vec<Charge> = plan.iter().map(|planned| planned.charge.clone()).collect();
         self.charges.extend(charges.iter().cloned());
         if total_rho(&self.charges)? > self.allowance.rho {
@@ -307,7 +307,7 @@ impl Draft<'_> {
         let rho = rho.as_dyadic().to_decimal_up(DIGITS);
         let delta = decimal_up(self.allowance.delta.value(), DIGITS);
         let approximate_delta = decimal_up(fails, DIGITS);
-        let place = |run: &Paid| {
+        let place = |run: &ChargedRun| {
             let position = run.reservation().position().filter(|_| ledger.path().is_some())?;
             Some(LedgerPlace { sequence: position.sequence, hash: position.hash.clone() })
         };

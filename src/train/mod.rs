@@ -26,7 +26,7 @@ pub use crate::model_kind::ModelKind;
 pub use crate::optim::Algorithm;
 pub use check::{DataCheck, Outlook, check, check_table};
 pub(crate) use checkpoint::Asked;
-pub use checkpoint::{ChargedRun, Checkpoint, Notice};
+pub use checkpoint::{ChargeNotice, Checkpoint, Notice};
 pub(crate) use config::check_delta;
 pub use config::{Budget, TrainConfig, default_delta, is_large};
 pub use effects::{Effect, effects};

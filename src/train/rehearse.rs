@@ -7,15 +7,15 @@ use crate::data::Schema;
 use crate::error::Fallible;
 use crate::ledger::Ledger;
 use crate::noise::NoiseSource;
-use crate::optim::{Evaluation, Fitted, Moments, Observer, Progress, Record, Start};
+use crate::optim::{Evaluation, Fitted, Moments, Start};
 use crate::preprocess::Standardiser;
 use crate::privacy::Charge;
-use crate::private::{Paid, PrivateDataset, pay};
+use crate::private::{ChargedRun, Listener, LoggedRun, PrivateDataset, ReleaseRecord, charge_run};
 
 /// Everything that the releases of one run led to.
 pub(super) struct Releases {
     /// Every kind of release, in order.
-    pub(super) records: Vec<Record>,
+    pub(super) records: Vec<ReleaseRecord>,
     /// What the optimizer found.
     pub(super) fitted: Fitted,
     /// The map by which features and target were re-encoded.
@@ -29,18 +29,18 @@ pub(super) struct Releases {
 /// Makes every release of a paid plan, in its order; `stepping` is called when the optimizer starts and when it ends.
 ///
 /// # Errors
-/// When a permit does not fit, the observer fails, or training diverges.
+/// When a release does not fit the plan, the listener fails, or training diverges.
 pub(super) fn make(
     plan: &Plan,
     schema: &Schema,
     dataset: PrivateDataset,
-    paid: &mut Paid,
-    observe: &mut Observer<'_>,
+    run: &mut ChargedRun,
+    listener: &mut Listener<'_>,
     stepping: &mut dyn FnMut(),
 ) -> Fallible<Releases> {
-    let mut records = Vec::new();
-    let (holdout, dataset) = divided(plan, dataset, paid)?;
-    let moments = moments(plan, &dataset, paid, observe, &mut records)?;
+    let (holdout, dataset) = divided(plan, dataset, run)?;
+    let mut run = run.logged(listener);
+    let moments = moments(plan, &dataset, &mut run)?;
     // At least one, so that a file without rows trains like any other.
     let rows = moments.as_ref().map_or(plan.training_rows().map_or(1.0, |n| n as f64), |moments| moments.rows);
     let map = response::standardiser(plan, schema, moments.as_ref());
@@ -51,55 +51,40 @@ pub(super) fn make(
     let dataset = recoded(dataset)?;
     let label_scale = response::label_scale(plan.model, map.as_ref());
     stepping();
-    let fitted = plan.optimizer.run(&dataset, &Start { rows, label_scale }, paid, observe)?;
+    let fitted = plan.optimizer.run(&dataset, &Start { rows, label_scale }, &mut run)?;
     stepping();
-    records.extend(fitted.records.iter().cloned());
     let evaluation = match holdout {
         Some((part, held_out)) => {
             let units = response::units(plan, schema, map.as_ref());
-            let (evaluation, released) = part.scores.run(&recoded(held_out)?, &fitted.weights, units, paid)?;
-            let record = Record { planned: part.scores.planned(), unit: part.scores.step() };
-            observe(&Progress { released: &released, query: &record.planned.query, unit: record.unit })?;
-            records.push(record);
-            Some(evaluation)
+            Some(part.scores.run(&recoded(held_out)?, &fitted.weights, units, &mut run)?)
         }
         None => None,
     };
-    Ok(Releases { records, fitted, map, evaluation, rows })
+    Ok(Releases { records: run.finish()?, fitted, map, evaluation, rows })
 }
 
 /// The hold-out with its plan, if there is one, and the rows that train.
 fn divided<'a>(
     plan: &'a Plan,
     dataset: PrivateDataset,
-    paid: &Paid,
+    run: &ChargedRun,
 ) -> Fallible<(Option<(&'a Holdout, PrivateDataset)>, PrivateDataset)> {
     let Some(part) = &plan.holdout else { return Ok((None, dataset)) };
     let how = part.choice(dataset.public_len());
-    let (held_out, rest) = paid.hold_out(dataset, how)?;
+    let (held_out, rest) = run.hold_out(dataset, how)?;
     Ok((Some((part, held_out)), rest))
 }
 
 /// The release of moments, where one was planned.
-fn moments(
-    plan: &Plan,
-    dataset: &PrivateDataset,
-    paid: &mut Paid,
-    observe: &mut Observer<'_>,
-    records: &mut Vec<Record>,
-) -> Fallible<Option<Moments>> {
+fn moments(plan: &Plan, dataset: &PrivateDataset, run: &mut LoggedRun<'_>) -> Fallible<Option<Moments>> {
     let Some(moments) = &plan.moments else { return Ok(None) };
-    let (moved, released) = moments.run(dataset, plan.training_rows(), paid)?;
-    let record = Record { planned: moments.planned(), unit: moments.step() };
-    observe(&Progress { released: &released, query: &record.planned.query, unit: record.unit })?;
-    records.push(record);
-    Ok(Some(moved))
+    moments.run(dataset, plan.training_rows(), run).map(Some)
 }
 
 /// A run that is paid for several times and made as often, without a model, a log or a statement; an audit does that.
 pub struct Rehearsal<'a> {
     loaded: &'a Loaded,
-    paid: Paid,
+    run: ChargedRun,
 }
 
 impl<'a> Rehearsal<'a> {
@@ -113,22 +98,22 @@ impl<'a> Rehearsal<'a> {
     ///
     /// # Errors
     /// When the ledger refuses.
-    pub fn pay(loaded: &'a Loaded, ledger: &mut Ledger, noise: NoiseSource, runs: usize) -> Fallible<Self> {
+    pub fn charge(loaded: &'a Loaded, ledger: &mut Ledger, noise: NoiseSource, runs: usize) -> Fallible<Self> {
         let plan = loaded.plan().charges();
         let charges: Vec<Charge> = (0..runs).flat_map(|_| plan.iter().cloned()).collect();
-        Ok(Rehearsal { loaded, paid: pay(ledger, &loaded.plan().scope, &charges, noise)? })
+        Ok(Rehearsal { loaded, run: charge_run(ledger, &loaded.plan().scope, &charges, noise)? })
     }
 
-    /// Makes every release of one run on a copy of the rows; `observe` hears of each. Returned are the final coefficients,
+    /// Makes every release of one run on a copy of the rows; `listener` hears of each. Returned are the final coefficients,
     /// in units of encoded rows.
     ///
     /// # Privacy
     /// Nothing but released values comes out.
     ///
     /// # Errors
-    /// When every run that was paid for was made, the observer fails, or training diverges.
-    pub fn run(&mut self, observe: &mut Observer<'_>) -> Fallible<Vec<f64>> {
+    /// When every run that was paid for was made, the listener fails, or training diverges.
+    pub fn run(&mut self, listener: &mut Listener<'_>) -> Fallible<Vec<f64>> {
         let Loaded { schema, dataset, plan, .. } = self.loaded;
-        Ok(make(plan, schema, dataset.duplicate()?, &mut self.paid, observe, &mut || ())?.fitted.weights)
+        Ok(make(plan, schema, dataset.duplicate()?, &mut self.run, listener, &mut || ())?.fitted.weights)
     }
 }

@@ -16,8 +16,8 @@ use crate::data::Schema;
 use crate::error::Fallible;
 use crate::ledger::{ExactRho, Ledger};
 use crate::noise::NoiseSource;
-use crate::optim::{Algorithm, Fitted, Progress, Record};
-use crate::private::Paid;
+use crate::optim::{Algorithm, Fitted};
+use crate::private::{ChargedRun, Release, ReleaseRecord};
 use crate::statement::{Facts, LedgerFacts, LogEntry, LogWriter, ReleaseFacts, Statement};
 
 /// The result of a run.
@@ -59,14 +59,14 @@ pub fn train(
     ledger: &mut Ledger,
     noise: NoiseSource,
     observe: &mut dyn FnMut(&LogEntry) -> Fallible<()>,
-) -> Fallible<(Trained, Paid)> {
+) -> Fallible<(Trained, ChargedRun)> {
     let (checkpoint, secret_noise) = (Checkpoint::none(), noise.is_secure());
     loaded.counts_schema(ledger)?;
     let (charges, budget) = (loaded.plan.charges(), loaded.plan.in_words());
-    let paid = checkpoint.pay(0, &asked(&loaded, "", secret_noise, &budget), &charges, ledger, noise)?;
-    let (trained, paid) = follow(loaded, paid, secret_noise, ledger, observe)?;
-    checkpoint.complete(&trained.text, &[&paid], &budget, ledger)?;
-    Ok((trained, paid))
+    let run = checkpoint.pay(0, &asked(&loaded, "", secret_noise, &budget), &charges, ledger, noise)?;
+    let (trained, run) = follow(loaded, run, secret_noise, ledger, observe)?;
+    checkpoint.complete(&trained.text, &[&run], &budget, ledger)?;
+    Ok((trained, run))
 }
 
 /// As [`train`], keeping each release and the result in a file, or going on with a run that was stopped and has left one.
@@ -96,9 +96,9 @@ pub fn train_from(
     if let Some(text) = checkpoint.finished(&asked.request, Some(&asked.work), &budget, ledger)? {
         return Trained::kept(text);
     }
-    let paid = checkpoint.pay(0, &asked, &charges, ledger, noise)?;
-    let (trained, paid) = follow(loaded, paid, secret_noise, ledger, observe)?;
-    checkpoint.complete(&trained.text, &[&paid], &budget, ledger)?;
+    let run = checkpoint.pay(0, &asked, &charges, ledger, noise)?;
+    let (trained, run) = follow(loaded, run, secret_noise, ledger, observe)?;
+    checkpoint.complete(&trained.text, &[&run], &budget, ledger)?;
     Ok(trained)
 }
 
@@ -153,20 +153,20 @@ fn asked<'a>(loaded: &'a Loaded, data: &str, secret_noise: bool, budget: &str) -
 /// Makes the releases of a paid plan and builds the model.
 fn follow(
     loaded: Loaded,
-    mut paid: Paid,
+    mut run: ChargedRun,
     secret_noise: bool,
     ledger: &mut Ledger,
     observe: &mut dyn FnMut(&LogEntry) -> Fallible<()>,
-) -> Fallible<(Trained, Paid)> {
+) -> Fallible<(Trained, ChargedRun)> {
     let Loaded { schema, dataset, plan, .. } = loaded;
-    let charge = ledger_facts(ledger, &paid)?;
+    let charge = ledger_facts(ledger, &run)?;
 
     let started = Instant::now();
     let writer = LogWriter::new(plan.rho.clone(), plan.delta, plan.scope.adjacency, &plan.charges());
     let mut log = Log { writer, digest: RunningDigest::default(), observe };
     let mut marks = Vec::new();
     let stepping = &mut || marks.push(Instant::now());
-    let made = rehearse::make(&plan, &schema, dataset, &mut paid, &mut |progress| log.release(progress), stepping)?;
+    let made = rehearse::make(&plan, &schema, dataset, &mut run, &mut |release| log.release(release), stepping)?;
     let Releases { records, fitted, map, evaluation, rows } = made;
     let step_seconds = match marks[..] {
         [from, to] => to.duration_since(from).as_secs_f64(),
@@ -184,13 +184,16 @@ fn follow(
         seconds_per_step,
         rows_per_second: rows / seconds_per_step,
     };
-    Ok((trained, paid))
+    Ok((trained, run))
 }
 
 /// What happened, but for the charge.
-fn facts(plan: &Plan, schema: &Schema, records: Vec<Record>, fitted: &Fitted) -> Fallible<Facts> {
-    let release =
-        |record: Record| ReleaseFacts { charge: record.planned.charge, query: record.planned.query, unit: record.unit };
+fn facts(plan: &Plan, schema: &Schema, records: Vec<ReleaseRecord>, fitted: &Fitted) -> Fallible<Facts> {
+    let release = |ReleaseRecord { planned, grid_step }: ReleaseRecord| ReleaseFacts {
+        charge: planned.charge,
+        query: planned.query,
+        unit: grid_step,
+    };
     let rule = "public rule: a tenth of one over the public row count, at most 1e-5; 1e-6 without one";
     let (rows, origin) = match plan.rows {
         Some((rows, origin)) => (Some(rows), origin),
@@ -230,16 +233,16 @@ struct Log<'a> {
 }
 
 impl Log<'_> {
-    fn release(&mut self, progress: &Progress<'_>) -> Fallible<()> {
-        let entry = self.writer.line(progress.released.charge(), progress.query, progress.unit)?;
+    fn release(&mut self, release: &Release<'_>) -> Fallible<()> {
+        let entry = self.writer.line(release.released.charge(), release.query, release.grid_step)?;
         self.digest.update(entry.to_json()?.as_bytes());
         (self.observe)(&entry)
     }
 }
 
 /// What the ledger holds about the charge; `None` when it keeps nothing.
-fn ledger_facts(ledger: &mut Ledger, paid: &Paid) -> Fallible<Option<LedgerFacts>> {
-    let reservation = paid.reservation();
+fn ledger_facts(ledger: &mut Ledger, run: &ChargedRun) -> Fallible<Option<LedgerFacts>> {
+    let reservation = run.reservation();
     let Some(position) = reservation.position() else { return Ok(None) };
     // As of this charge: another run may have been charged since.
     let summary = ledger.summary_at(&reservation.scope().dataset, position.sequence)?;

@@ -1,9 +1,9 @@
 use rhograd::{
-    privacy::{L2, Range},
+    privacy::{L2, SelectionEvent},
     private::{Permit, Sensitive},
 };
 
-fn chosen(permit: Permit<Range>, sum: Sensitive<L2>) {
+fn chosen(permit: Permit<SelectionEvent>, sum: Sensitive<L2>) {
     let _ = permit.choose(sum);
 }
 

@@ -1,9 +1,9 @@
 use rhograd::{
-    privacy::{L1, L2},
+    privacy::{GaussianEvent, L1},
     private::{Permit, Sensitive},
 };
 
-fn mixed(permit: Permit<L2>, sum: Sensitive<L1>) {
+fn mixed(permit: Permit<GaussianEvent>, sum: Sensitive<L1>) {
     let _ = permit.release(sum);
 }
 

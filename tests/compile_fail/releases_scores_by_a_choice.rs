@@ -1,9 +1,9 @@
 use rhograd::{
-    privacy::Range,
+    privacy::{Range, SelectionEvent},
     private::{Permit, Sensitive},
 };
 
-fn opened(permit: Permit<Range>, scores: Sensitive<Range>) {
+fn opened(permit: Permit<SelectionEvent>, scores: Sensitive<Range>) {
     let _ = permit.release(scores);
 }
 

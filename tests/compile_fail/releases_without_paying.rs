@@ -1,10 +1,10 @@
 use rhograd::{
-    privacy::{Charge, L2, Scope},
+    privacy::{GaussianEvent, L2, Scope},
     private::{Permit, Released, Sensitive},
 };
 
-fn free(charge: Charge, scope: Scope, sum: Sensitive<L2>) -> Released {
-    let permit = Permit::<L2> { charge, scope, release: 0 };
+fn free(event: GaussianEvent, scope: Scope, sum: Sensitive<L2>) -> Released {
+    let permit = Permit::<GaussianEvent> { event, scope, release: 0 };
     permit.release(sum).unwrap()
 }
 

@@ -1,9 +1,9 @@
 use rhograd::{
-    privacy::Range,
+    privacy::{Range, SelectionEvent},
     private::{Permit, Sensitive},
 };
 
-fn twice(permit: Permit<Range>, first: Sensitive<Range>, second: Sensitive<Range>) {
+fn twice(permit: Permit<SelectionEvent>, first: Sensitive<Range>, second: Sensitive<Range>) {
     let _ = permit.choose(first);
     let _ = permit.choose(second);
 }

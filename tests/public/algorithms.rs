@@ -10,7 +10,7 @@ use rhograd::loss::Curved;
 use rhograd::noise::NoiseSource;
 use rhograd::optim::{Averaging, Settings};
 use rhograd::privacy::{Adjacency, DatasetId, Delta, Epsilon, GaussianEvent, L2, NoiseLaw, Rho, Scope, total_rho};
-use rhograd::private::{Direction, Gradient, PhasePlan, PrivateDataset, Query, Sensitive, pay};
+use rhograd::private::{Direction, Gradient, PhasePlan, PrivateDataset, Query, Sensitive, charge_run};
 use rhograd::train::{Algorithm, Budget, Metrics, ModelKind, Plan, TrainConfig, evaluate, load, train};
 
 /// The relations under which an algorithm is defined; the theorem of the last group is about replacement.
@@ -185,7 +185,7 @@ fn score(algorithm: Algorithm, adjacency: Adjacency, path: &Path, schema: &Schem
     let loaded = load(&config(algorithm, adjacency, epsilon), schema.clone(), &file, &|_, _| Ok(())).unwrap();
     let noise = NoiseSource::insecure_from_seed(3);
     let (trained, mut paid) = train(loaded, &mut Ledger::in_memory().unwrap(), noise, &mut |_| Ok(())).unwrap();
-    assert!(paid.permit().is_err(), "every paid release was made");
+    assert!(paid.permit::<GaussianEvent>().is_err(), "every paid release was made");
     match evaluate(&trained.model, &file).unwrap() {
         Metrics::Label { auc, .. } => auc.unwrap(),
         Metrics::Number { r2, .. } => r2,
@@ -243,8 +243,8 @@ fn released(
     let noise = NoiseLaw::FlooredNormal;
     let event = GaussianEvent { what: "t".into(), sensitivity, log2_scale: 20, noise, count: 1 };
     let source = NoiseSource::insecure_from_seed(1);
-    let mut paid = pay(&mut Ledger::in_memory().unwrap(), data.scope(), &[event], source).unwrap();
-    paid.permit().unwrap().release(ask(&data)).unwrap().values().to_vec()
+    let mut paid = charge_run(&mut Ledger::in_memory().unwrap(), data.scope(), &[event], source).unwrap();
+    paid.permit::<GaussianEvent>().unwrap().release(ask(&data)).unwrap().values().to_vec()
 }
 
 #[test]
@@ -282,8 +282,8 @@ fn passed(indices: &[usize], adjacency: Adjacency, bound: u64, batches: u32) -> 
     let event =
         GaussianEvent { what: "t".into(), sensitivity, log2_scale: 30, noise: NoiseLaw::FlooredNormal, count: 1 };
     let source = NoiseSource::insecure_from_seed(4);
-    let mut paid = pay(&mut Ledger::in_memory().unwrap(), data.scope(), &[event], source).unwrap();
-    let mut pass = paid.permit().unwrap().prefix_sums(&data, bound, batches).unwrap();
+    let mut paid = charge_run(&mut Ledger::in_memory().unwrap(), data.scope(), &[event], source).unwrap();
+    let mut pass = paid.permit::<GaussianEvent>().unwrap().prefix_sums(&data, bound, batches).unwrap();
     let weights = ndarray::Array1::from(vec![0.1; 9]);
     let gradient = Gradient { loss: Curved::Squared.into(), weights: &weights, label_scale: 1.0, clip_norm: 0.5 };
     for _ in 0..batches {
@@ -326,8 +326,9 @@ fn a_pass_is_refused_without_enough_budget_or_for_other_rows() {
         let noise = NoiseLaw::FlooredNormal;
         let event = GaussianEvent { what: "t".into(), sensitivity, log2_scale: 30, noise, count: 1 };
         let source = NoiseSource::insecure_from_seed(4);
-        let mut paid = pay(&mut Ledger::in_memory().unwrap(), &scope(Adjacency::AddRemove), &[event], source).unwrap();
-        paid.permit().unwrap().prefix_sums(data, 1 << 20, 4).is_ok()
+        let mut paid =
+            charge_run(&mut Ledger::in_memory().unwrap(), &scope(Adjacency::AddRemove), &[event], source).unwrap();
+        paid.permit::<GaussianEvent>().unwrap().prefix_sums(data, 1 << 20, 4).is_ok()
     };
     assert!(open(sensitivity, &data) && !open(sensitivity - 1, &data));
     assert!(!open(sensitivity, &PrivateDataset::new(rows(&[1]), scope(Adjacency::ReplaceOne))));
@@ -345,8 +346,8 @@ fn phased(indices: &[usize], plan: PhasePlan, loss: Curved, seed: u64) -> Vec<i1
     let event =
         GaussianEvent { what: "t".into(), sensitivity, log2_scale: 0, noise: NoiseLaw::FlooredNormal, count: 1 };
     let source = NoiseSource::insecure_from_seed(seed);
-    let mut paid = pay(&mut Ledger::in_memory().unwrap(), data.scope(), &[event], source).unwrap();
-    let mut phases = paid.permit().unwrap().phases(&data, plan, loss, 1e-4).unwrap();
+    let mut paid = charge_run(&mut Ledger::in_memory().unwrap(), data.scope(), &[event], source).unwrap();
+    let mut phases = paid.permit::<GaussianEvent>().unwrap().phases(&data, plan, loss, 1e-4).unwrap();
     // The same public start in every phase, so that phases differ by the row alone.
     let start: Vec<i64> = (0..9).map(|j| (j - 4) << 38).collect();
     while phases.next(&start).is_ok() {}
@@ -389,8 +390,8 @@ fn phases_are_refused_for_other_rows_or_relations() {
         let noise = NoiseLaw::FlooredNormal;
         let event = GaussianEvent { what: "t".into(), sensitivity: u64::MAX, log2_scale: 0, noise, count: 1 };
         let source = NoiseSource::insecure_from_seed(3);
-        let mut paid = pay(&mut Ledger::in_memory().unwrap(), data.scope(), &[event], source).unwrap();
-        paid.permit().unwrap().phases(&data, PHASES, Curved::Squared, 1.0).is_ok()
+        let mut paid = charge_run(&mut Ledger::in_memory().unwrap(), data.scope(), &[event], source).unwrap();
+        paid.permit::<GaussianEvent>().unwrap().phases(&data, PHASES, Curved::Squared, 1.0).is_ok()
     };
     assert!(open(Adjacency::ReplaceOne, 60));
     assert!(!open(Adjacency::ReplaceOne, 59) && !open(Adjacency::AddRemove, 60));

@@ -14,7 +14,7 @@ use rhograd::privacy::{
     Adjacency, Charge, DatasetId, Delta, Epsilon, GaussianEvent, NoiseLaw, Rho, Scope, SelectionEvent, StableEvent,
     total_delta,
 };
-use rhograd::private::{Grid, GridPrice, Paid, PrivateCells, pay};
+use rhograd::private::{ChargedRun, Grid, GridPrice, PrivateCells, charge_run};
 use rhograd::schema_draft::{DraftRequest, Drafted, draft_privately};
 use rhograd::train::{Budget, Checkpoint, TrainConfig, load, train, train_from};
 use statrs::distribution::{ChiSquared, ContinuousCDF};
@@ -48,9 +48,9 @@ fn stable(delta: f64, sensitivity: u64, count: u64) -> StableEvent {
     StableEvent { noised, row: ROW, threshold, delta }
 }
 
-fn paid(charge: Charge, adjacency: Adjacency, seed: u64) -> Paid {
+fn paid(charge: Charge, adjacency: Adjacency, seed: u64) -> ChargedRun {
     let noise = NoiseSource::insecure_from_seed(seed);
-    pay(&mut Ledger::in_memory().unwrap(), &scope(adjacency), &[charge], noise).unwrap()
+    charge_run(&mut Ledger::in_memory().unwrap(), &scope(adjacency), &[charge], noise).unwrap()
 }
 
 /// Whether a frequency is that of a probability, and whether it would be told from a fifth more of it.
@@ -73,7 +73,7 @@ fn a_value_of_one_row_is_opened_with_the_probability_that_is_paid_for() {
         let mut paid = paid(event.clone().into(), adjacency, 7);
         for _ in 0..TRIALS {
             let vocabulary = with.vocabularies(&[0], ROW).unwrap().pop().unwrap();
-            for (value, _) in paid.stable_permit().unwrap().open(vocabulary).unwrap() {
+            for (value, _) in paid.permit::<StableEvent>().unwrap().open(vocabulary).unwrap() {
                 *opened.entry(value).or_default() += 1;
             }
         }
@@ -93,7 +93,7 @@ fn an_unstable_mode_stays_secret_and_a_stable_one_does_not() {
         let mut paid = paid(event.clone().into(), Adjacency::AddRemove, 3);
         let mut opened = 0;
         for _ in 0..TRIALS {
-            let tested = paid.stable_permit().unwrap().test(table.mode(0, ROW).unwrap()).unwrap();
+            let tested = paid.permit::<StableEvent>().unwrap().test(table.mode(0, ROW).unwrap()).unwrap();
             opened += u64::from(tested.0.is_some());
         }
         if opens > 0.0 {
@@ -105,7 +105,7 @@ fn an_unstable_mode_stays_secret_and_a_stable_one_does_not() {
     for (adjacency, seed) in [(Adjacency::AddRemove, 1), (Adjacency::ReplaceOne, 2)] {
         let (_kept, table) = cells(&far, adjacency);
         let mut paid = paid(stable(1e-6, ROW, 1).into(), adjacency, seed);
-        let (mode, distance) = paid.stable_permit().unwrap().test(table.mode(0, ROW).unwrap()).unwrap();
+        let (mode, distance) = paid.permit::<StableEvent>().unwrap().test(table.mode(0, ROW).unwrap()).unwrap();
         assert_eq!(mode, Some(Some("u".into())));
         let gap = if adjacency == Adjacency::AddRemove { 39 } else { 20 };
         assert!((distance - 16 * gap).abs() < 16 * 6, "{distance}");
@@ -131,7 +131,7 @@ fn intervals_are_chosen_with_the_stated_probabilities() {
     let mut seen: BTreeMap<i64, f64> = BTreeMap::new();
     for _ in 0..TRIALS {
         let scores = table.intervals(&[(0, grid.clone(), price)], 8).unwrap().pop().unwrap();
-        let chosen = paid.selection_permit().unwrap().choose(scores).unwrap().values()[0] as usize;
+        let chosen = paid.permit::<SelectionEvent>().unwrap().choose(scores).unwrap().values()[0] as usize;
         *seen.entry(naive_score(&numbers, grid.interval(chosen).unwrap(), 2)).or_default() += 1.0;
     }
     // A row outside counts for 8 steps of 2^4; half of it is another law.
@@ -173,18 +173,18 @@ fn a_permit_opens_what_it_was_paid_for_and_nothing_else() {
     let (_kept, table) = cells("c\nu\n", add);
     let (_other, elsewhere) = cells("c\nu\n", Adjacency::ReplaceOne);
     let vocabulary = |cells: &PrivateCells, weight| cells.vocabularies(&[0], weight).unwrap().pop().unwrap();
-    let permit = || paid(stable(0.1, ROW, 1).into(), add, 1).stable_permit().unwrap();
+    let permit = || paid(stable(0.1, ROW, 1).into(), add, 1).permit::<StableEvent>().unwrap();
     assert!(permit().open(vocabulary(&table, ROW)).is_ok());
     assert!(permit().open(vocabulary(&table, ROW + 1)).is_err(), "a row counts for more");
     assert!(permit().open(vocabulary(&elsewhere, ROW)).is_err(), "another relation");
     assert!(permit().test(table.mode(0, ROW + 1).unwrap()).is_err());
     assert!(permit().test(elsewhere.mode(0, ROW).unwrap()).is_err());
-    let replace = paid(stable(0.1, ROW, 1).into(), Adjacency::ReplaceOne, 1).stable_permit().unwrap();
+    let replace = paid(stable(0.1, ROW, 1).into(), Adjacency::ReplaceOne, 1).permit::<StableEvent>().unwrap();
     assert!(replace.open(vocabulary(&elsewhere, ROW)).is_err(), "a row in the place of another moves two counts");
-    assert!(paid(stable(0.1, ROW, 1).into(), add, 1).permit().is_err());
-    assert!(paid(stable(0.1, ROW, 1).into(), add, 1).selection_permit().is_err());
+    assert!(paid(stable(0.1, ROW, 1).into(), add, 1).permit::<GaussianEvent>().is_err());
+    assert!(paid(stable(0.1, ROW, 1).into(), add, 1).permit::<SelectionEvent>().is_err());
     let gaussian = GaussianEvent { count: 1, ..stable(0.1, ROW, 1).noised };
-    assert!(paid(gaussian.into(), add, 1).stable_permit().is_err());
+    assert!(paid(gaussian.into(), add, 1).permit::<StableEvent>().is_err());
 }
 
 #[test]
@@ -220,9 +220,9 @@ fn rows_that_weigh_more_than_the_threshold_is_for_are_refused() {
         let (_kept, cells) = cells("a,b\n1,x\n2,x\n", add);
         let event = stable(1e-6, 8 * ROW, 1);
         let vocabulary = cells.vocabularies(&[1], weight).unwrap().remove(0);
-        assert_eq!(paid(event.clone().into(), add, 1).stable_permit().unwrap().open(vocabulary).is_ok(), fits);
+        assert_eq!(paid(event.clone().into(), add, 1).permit::<StableEvent>().unwrap().open(vocabulary).is_ok(), fits);
         let mode = cells.mode(1, weight).unwrap();
-        assert_eq!(paid(event.into(), add, 1).stable_permit().unwrap().test(mode).is_ok(), fits, "{weight}");
+        assert_eq!(paid(event.into(), add, 1).permit::<StableEvent>().unwrap().test(mode).is_ok(), fits, "{weight}");
     }
 }
 

@@ -1,7 +1,7 @@
 //! What the gate must not allow: misuses that do not compile, and refusals at run time.
 
 use ndarray::Array1;
-use rhograd::error::{ErrorKind, Fallible};
+use rhograd::error::{Error, ErrorKind, Fallible};
 use rhograd::grid::{MomentWeights, Shape};
 use rhograd::kernel::{RawRow, Rows, RowsBuilder};
 use rhograd::ledger::Ledger;
@@ -12,8 +12,8 @@ use rhograd::privacy::{
     SampledEvent, Scope, SelectionEvent, StableEvent, total_rho,
 };
 use rhograd::private::{
-    Curvature, Gradient, Minimisation, Paid, Permit, Planned, PrivateDataset, Query, Released, Sensitive, Stopped, pay,
-    resume,
+    ChargedRun, Curvature, Gradient, LoggedRun, Minimisation, Permit, Planned, PrivateDataset, Query, Release,
+    ReleaseRecord, Released, Sensitive, Stopped, charge_run, resume,
 };
 
 #[test]
@@ -24,7 +24,7 @@ fn misuse_does_not_compile() {
 /// The twin of the failing cases: everything they misuse is used rightly here, and compiles.
 #[test]
 fn right_use_compiles_and_runs() {
-    fn once(permit: Permit<L2>, sum: Sensitive<L2>) -> Fallible<Vec<i128>> {
+    fn once(permit: Permit<GaussianEvent>, sum: Sensitive<L2>) -> Fallible<Vec<i128>> {
         let released: Released = permit.release(sum)?;
         assert!(format!("{released:?}").contains("values"));
         Ok(released.clone().values().to_vec())
@@ -33,8 +33,8 @@ fn right_use_compiles_and_runs() {
     let data = PrivateDataset::new(rows(3), scope.clone());
     let mut paid = paid(&scope, &[event(1 << 20, 2)]);
     let weights = MomentWeights { count: 1, ..MomentWeights::default() };
-    let first = once(paid.permit().unwrap(), data.moments(&weights).unwrap()).unwrap();
-    let second = once(paid.permit().unwrap(), data.moments(&weights).unwrap()).unwrap();
+    let first = once(paid.permit::<GaussianEvent>().unwrap(), data.moments(&weights).unwrap()).unwrap();
+    let second = once(paid.permit::<GaussianEvent>().unwrap(), data.moments(&weights).unwrap()).unwrap();
     assert_ne!(first, second);
 }
 
@@ -77,13 +77,13 @@ fn only_the_best_run_is_opened_and_no_run_gets_more_than_was_paid_for() {
     for seed in 0..400 {
         let mut ledger = Ledger::in_memory().unwrap();
         let charges = [Charge::BestRun(best_run(2f64.powi(-20))), event(1 << 10, 1).into()];
-        let mut paid = pay(&mut ledger, &scope, &charges, NoiseSource::insecure_from_seed(seed)).unwrap();
+        let mut paid = charge_run(&mut ledger, &scope, &charges, NoiseSource::insecure_from_seed(seed)).unwrap();
         let mut scores = Vec::new();
-        let mut run = |candidate: usize, paid: &mut Paid| {
-            let first = paid.permit()?.release(data.moments(&weights).unwrap())?.values()[0];
+        let mut run = |candidate: usize, paid: &mut ChargedRun| {
+            let first = paid.permit::<GaussianEvent>()?.release(data.moments(&weights).unwrap())?.values()[0];
             // The second candidate has two permits and the first but one.
-            assert_eq!(paid.permit().is_ok(), candidate == 1);
-            assert!(paid.permit().is_err());
+            assert_eq!(paid.permit::<GaussianEvent>().is_ok(), candidate == 1);
+            assert!(paid.permit::<GaussianEvent>().is_err());
             seen.push(first);
             scores.push(first);
             if first % 7 == 0 { Err(data_error()) } else { Ok((first as f64, first)) }
@@ -97,7 +97,10 @@ fn only_the_best_run_is_opened_and_no_run_gets_more_than_was_paid_for() {
             (Err(_), None) => (),
             _ => panic!("{scores:?}"),
         }
-        assert!(paid.permit().is_ok() && paid.permit().is_err(), "what was paid for beside it is still there");
+        assert!(
+            paid.permit::<GaussianEvent>().is_ok() && paid.permit::<GaussianEvent>().is_err(),
+            "what was paid for beside it is still there"
+        );
         runs += scores.len() as u64;
         trials += 1;
     }
@@ -111,7 +114,7 @@ fn only_the_best_run_is_opened_and_no_run_gets_more_than_was_paid_for() {
     let paid_for = |rho: f64, candidates: &[Vec<Planned>]| {
         let mut ledger = Ledger::in_memory().unwrap();
         let charges = [Charge::BestRun(best_run(rho))];
-        let mut paid = pay(&mut ledger, &scope, &charges, NoiseSource::insecure_from_seed(1)).unwrap();
+        let mut paid = charge_run(&mut ledger, &scope, &charges, NoiseSource::insecure_from_seed(1)).unwrap();
         paid.best_run(candidates, &mut |_, _| Ok((1.0, ()))).is_ok()
     };
     assert!(paid_for(2f64.powi(-20), &candidates));
@@ -119,6 +122,174 @@ fn only_the_best_run_is_opened_and_no_run_gets_more_than_was_paid_for() {
     assert!(!paid_for(2f64.powi(-20), &[]), "there is nothing to run");
     let mut paid = paid(&scope, &[event(1 << 10, 1)]);
     assert!(paid.best_run(&candidates, &mut |_, _| Ok((1.0, ()))).is_err(), "it was not paid for");
+}
+
+/// What a listener heard: the number of values, the query, and the grid step.
+type Heard = Vec<(usize, Query, f64)>;
+
+/// Makes releases of a run that was charged for `plan`, with what the listener heard and what was recorded.
+fn logged<T>(
+    scope: &Scope,
+    plan: &[Planned],
+    make: impl FnOnce(&mut LoggedRun<'_>) -> T,
+) -> (T, Heard, Fallible<Vec<ReleaseRecord>>) {
+    let charges: Vec<Charge> = plan.iter().map(|planned| planned.charge.clone()).collect();
+    let (mut run, mut heard) = (paid_for(scope, &charges), Vec::new());
+    let mut listener = |release: &Release<'_>| {
+        heard.push((release.released.values().len(), release.query.clone(), release.grid_step));
+        Ok(())
+    };
+    let mut run = run.logged(&mut listener);
+    let made = make(&mut run);
+    let records = run.finish();
+    (made, heard, records)
+}
+
+/// One release of the count with `weight` grid steps a row.
+fn count_of(weight: u32, count: u64) -> (MomentWeights, Planned) {
+    let weights = MomentWeights { count: weight, ..MomentWeights::default() };
+    let charge = event(u64::from(weight), count).into();
+    (weights, Planned { charge, query: Query::Moments { weights, columns: 2 } })
+}
+
+#[test]
+fn a_release_is_heard_and_recorded_by_the_call_that_makes_it() {
+    let scope = scope("a", Adjacency::AddRemove);
+    let data = PrivateDataset::new(rows(3), scope.clone());
+    let ((few, first), (many, second)) = (count_of(10, 1), count_of(20, 2));
+    let (_, heard, records) = logged(&scope, &[first.clone(), second.clone()], |run| {
+        let one = run.release(&first, 0.5, || data.moments(&few)).unwrap();
+        let two = run.release(&second, 0.25, || data.moments(&many)).unwrap();
+        let three = run.release(&second, 0.25, || data.moments(&many)).unwrap();
+        assert!(one.values() != two.values() && two.values() != three.values());
+        assert!(refused(run.release(&second, 0.25, || data.moments(&many))), "all were made");
+    });
+    assert!(refused(records), "a run ends where a release fails");
+    let lengths: Vec<usize> = heard.iter().map(|(len, _, _)| *len).collect();
+    assert_eq!(lengths, [7; 3], "count, and of two columns and the label means and squares");
+    let asked: Vec<_> = heard.into_iter().map(|(_, query, step)| (query, step)).collect();
+    let [first_query, second_query] = [&first, &second].map(|planned| planned.query.clone());
+    assert_eq!(asked, [(first_query, 0.5), (second_query.clone(), 0.25), (second_query, 0.25)]);
+    let (_, _, records) = logged(&scope, &[first.clone(), second.clone()], |run| {
+        run.release(&first, 0.5, || data.moments(&few)).unwrap();
+        run.release(&second, 0.25, || data.moments(&many)).unwrap();
+        run.release(&second, 0.25, || data.moments(&many)).unwrap();
+    });
+    let record = |planned, grid_step| ReleaseRecord { planned, grid_step };
+    assert_eq!(records.unwrap(), [record(first, 0.5), record(second, 0.25)], "one of each kind");
+}
+
+#[test]
+fn a_logged_run_makes_the_releases_of_the_plan_and_no_others() {
+    let scope = scope("a", Adjacency::AddRemove);
+    let data = PrivateDataset::new(rows(3), scope.clone());
+    let (weights, planned) = count_of(10, 2);
+    let plan = [planned.clone()];
+    let moments = || data.moments(&weights);
+    let is_refused = |make: &dyn Fn(&mut LoggedRun<'_>) -> Fallible<Released>, heard_before: usize| {
+        let (made, heard, records) = logged(&scope, &plan, |run| refused(make(run)));
+        assert!(made && heard.len() == heard_before && (records.is_err() || heard.is_empty()));
+    };
+    // With other numbers than were paid for, or under another name.
+    is_refused(&|run| run.release(&count_of(9, 2).1, 1.0, moments), 0);
+    is_refused(&|run| run.release(&count_of(10, 1).1, 1.0, moments), 0);
+    let renamed = GaussianEvent { what: "something else".into(), ..event(10, 2) };
+    is_refused(&|run| run.release(&Planned { charge: renamed.clone().into(), ..planned.clone() }, 1.0, moments), 0);
+    // By another mechanism.
+    is_refused(
+        &|run| {
+            let open = |permit: Permit<StableEvent>| Err(Error::refused(format!("{:?}", permit.charge()), ""));
+            run.release_by::<_, ()>(&planned, 1.0, open).map(|(_, released)| released)
+        },
+        0,
+    );
+    // A second grid step, or a second question, under one charge.
+    let again = |run: &mut LoggedRun<'_>, planned: &Planned, step| {
+        run.release(&plan[0], 1.0, moments)?;
+        run.release(planned, step, moments)
+    };
+    let (_, heard, _) = logged(&scope, &plan, |run| assert!(refused(again(run, &plan[0], 2.0))));
+    assert_eq!(heard.len(), 1);
+    let other = Planned { query: Query::Gram { bound: 1 }, ..planned.clone() };
+    let (_, heard, _) = logged(&scope, &plan, |run| assert!(refused(again(run, &other, 1.0))));
+    assert_eq!(heard.len(), 1);
+}
+
+/// Where a release was opened and nobody heard of it, nothing more is released and nothing is recorded.
+#[test]
+fn what_nobody_heard_ends_the_run() {
+    let scope = scope("a", Adjacency::AddRemove);
+    let data = PrivateDataset::new(rows(3), scope.clone());
+    let (weights, planned) = count_of(10, 3);
+    let moments = || data.moments(&weights);
+    let charges = [planned.charge.clone()];
+    // The listener fails.
+    let mut charged = paid_for(&scope, &charges);
+    let mut deaf = |_: &Release<'_>| Err(data_error());
+    let mut run = charged.logged(&mut deaf);
+    assert!(run.release(&planned, 1.0, moments).is_err());
+    assert!(refused(run.release(&planned, 1.0, moments)));
+    assert!(refused(run.finish()));
+    // What was opened is hidden behind an error, or behind another release.
+    let (_, heard, records) = logged(&scope, &[planned.clone()], |run| {
+        let mut kept = None;
+        let hidden = run.release_by(&planned, 1.0, |permit: Permit<GaussianEvent>| -> Fallible<((), Released)> {
+            kept = Some(permit.release(moments()?)?);
+            Err(data_error())
+        });
+        assert!(hidden.is_err() && kept.is_some());
+        assert!(refused(run.release(&planned, 1.0, moments)));
+    });
+    assert!(heard.is_empty() && refused(records));
+    let (_, heard, records) = logged(&scope, &[planned.clone()], |run| {
+        let first = run.release(&planned, 1.0, moments).unwrap();
+        let second = run.release_by(&planned, 1.0, |permit: Permit<GaussianEvent>| {
+            let _unheard = permit.release(moments()?)?;
+            Ok(((), first))
+        });
+        assert!(refused(second));
+    });
+    assert!(heard.len() == 1 && refused(records));
+}
+
+/// Nobody hears of the runs among which the best is chosen; its number alone is heard and recorded.
+#[test]
+fn of_several_runs_the_best_is_heard_and_no_other() {
+    let scope = scope("a", Adjacency::AddRemove);
+    let data = PrivateDataset::new(rows(3), scope.clone());
+    let (weights, inner) = count_of(1 << 10, 1);
+    let query = Query::BestRun { candidates: vec![vec![inner.clone()]; 2] };
+    let best = Planned { charge: Charge::BestRun(best_run(2f64.powi(-20))), query };
+    let mut runs = 0;
+    let (chosen, heard, records) = logged(&scope, &[best.clone(), inner.clone()], |run| {
+        let (candidate, value) = run
+            .best_run(&best, &mut |_, run| {
+                runs += 1;
+                let released = run.release(&inner, 1.0, || data.moments(&weights))?;
+                let score: i128 = released.values().iter().sum();
+                Ok((score as f64, score))
+            })
+            .unwrap();
+        assert!(value != 0);
+        run.release(&inner, 2.0, || data.moments(&weights)).unwrap();
+        candidate
+    });
+    assert!(runs > 0 && chosen < 2);
+    assert_eq!(heard, [(1, best.query.clone(), 1.0), (7, inner.query.clone(), 2.0)]);
+    let record = |planned, grid_step| ReleaseRecord { planned, grid_step };
+    assert_eq!(records.unwrap(), [record(best.clone(), 1.0), record(inner.clone(), 2.0)]);
+    // A run that hides a release of its own loses.
+    let (outcome, _, _) = logged(&scope, &[best.clone()], |run| {
+        run.best_run(&best, &mut |_, run| {
+            let open = |permit: Permit<GaussianEvent>| -> Fallible<((), Released)> {
+                permit.release(data.moments(&weights)?)?;
+                Err(data_error())
+            };
+            let _hidden = run.release_by(&inner, 1.0, open);
+            Ok((1.0, ()))
+        })
+    });
+    assert!(refused(outcome));
 }
 
 /// How many runs there are, and of which candidates, follows from the coins, whatever comes of the runs.
@@ -147,7 +318,7 @@ fn the_number_of_runs_depends_on_no_outcome() {
         for outcome in outcomes {
             let charges = [Charge::BestRun(best_run(2f64.powi(-20)))];
             let mut ledger = Ledger::in_memory().unwrap();
-            let mut paid = pay(&mut ledger, &scope, &charges, NoiseSource::insecure_from_seed(seed)).unwrap();
+            let mut paid = charge_run(&mut ledger, &scope, &charges, NoiseSource::insecure_from_seed(seed)).unwrap();
             let mut made = Vec::new();
             // How it ends is another matter: without a success there is nothing to open.
             let _ = paid.best_run(&candidates, &mut |candidate, _| {
@@ -207,12 +378,12 @@ fn event(sensitivity: u64, count: u64) -> GaussianEvent {
     GaussianEvent { what: "test".into(), sensitivity, log2_scale: 20, noise: NoiseLaw::FlooredNormal, count }
 }
 
-fn paid_for(scope: &Scope, plan: &[Charge]) -> Paid {
-    pay(&mut Ledger::in_memory().unwrap(), scope, plan, NoiseSource::insecure_from_seed(1)).unwrap()
+fn paid_for(scope: &Scope, plan: &[Charge]) -> ChargedRun {
+    charge_run(&mut Ledger::in_memory().unwrap(), scope, plan, NoiseSource::insecure_from_seed(1)).unwrap()
 }
 
-fn paid(scope: &Scope, plan: &[GaussianEvent]) -> Paid {
-    pay(&mut Ledger::in_memory().unwrap(), scope, plan, NoiseSource::insecure_from_seed(5)).unwrap()
+fn paid(scope: &Scope, plan: &[GaussianEvent]) -> ChargedRun {
+    charge_run(&mut Ledger::in_memory().unwrap(), scope, plan, NoiseSource::insecure_from_seed(5)).unwrap()
 }
 
 fn refused<T>(result: Result<T, rhograd::error::Error>) -> bool {
@@ -224,9 +395,9 @@ fn no_more_releases_than_were_paid_for() {
     let scope = scope("a", Adjacency::AddRemove);
     let mut paid = paid(&scope, &[event(100, 1), event(50, 2)]);
     for expected in [100, 50, 50] {
-        assert_eq!(paid.permit().unwrap().charge().sensitivity(), expected);
+        assert_eq!(paid.permit::<GaussianEvent>().unwrap().charge().sensitivity(), expected);
     }
-    assert!(refused(paid.permit()));
+    assert!(refused(paid.permit::<GaussianEvent>()));
 }
 
 #[test]
@@ -239,7 +410,7 @@ fn a_query_that_moves_further_than_paid_for_is_refused() {
         let gradient = Gradient { loss: Glm::Logistic.into(), weights: &weights, label_scale: 1.0, clip_norm: 1.0 };
         let clipped = data.clipped(bound).unwrap();
         for (paid_for, fits) in [(moves, true), (moves + 1, true), (moves - 1, false)] {
-            let permit = paid(&scope, &[event(paid_for, 1)]).permit().unwrap();
+            let permit = paid(&scope, &[event(paid_for, 1)]).permit::<GaussianEvent>().unwrap();
             let released = permit.release(clipped.gradient_sum(&gradient).unwrap());
             assert_eq!(released.is_ok(), fits, "{adjacency} {paid_for}");
         }
@@ -251,7 +422,7 @@ fn a_permit_of_another_data_set_or_relation_is_refused() {
     let data = PrivateDataset::new(rows(3), scope("a", Adjacency::AddRemove));
     let weights = MomentWeights { count: 1, ..MomentWeights::default() };
     for other in [scope("b", Adjacency::AddRemove), scope("a", Adjacency::ReplaceOne)] {
-        let permit = paid(&other, &[event(1 << 40, 1)]).permit().unwrap();
+        let permit = paid(&other, &[event(1 << 40, 1)]).permit::<GaussianEvent>().unwrap();
         assert!(refused(permit.release(data.moments(&weights).unwrap())));
     }
 }
@@ -264,9 +435,10 @@ fn noise_differs_between_releases_and_between_runs() {
     let mut seen = std::collections::HashSet::new();
     for _ in 0..2 {
         let plan = [event(1 << 20, 50)];
-        let mut paid = pay(&mut Ledger::in_memory().unwrap(), &scope, &plan, NoiseSource::from_os().unwrap()).unwrap();
+        let mut paid =
+            charge_run(&mut Ledger::in_memory().unwrap(), &scope, &plan, NoiseSource::from_os().unwrap()).unwrap();
         for _ in 0..50 {
-            let released = paid.permit().unwrap().release(data.moments(&weights).unwrap()).unwrap();
+            let released = paid.permit::<GaussianEvent>().unwrap().release(data.moments(&weights).unwrap()).unwrap();
             assert!(seen.insert(released.values().to_vec()), "the same noise twice");
         }
     }
@@ -279,7 +451,7 @@ fn the_charge_stands_before_the_first_permit() {
     let scope = scope("a", Adjacency::AddRemove);
     let plan = [event(1 << 20, 4)];
     let mut ledger = Ledger::open_or_create(&path).unwrap();
-    let paid = pay(&mut ledger, &scope, &plan, NoiseSource::from_os().unwrap()).unwrap();
+    let paid = charge_run(&mut ledger, &scope, &plan, NoiseSource::from_os().unwrap()).unwrap();
     let spent = Ledger::open_existing(&path).unwrap().summary(&scope.dataset).unwrap().spent;
     assert_eq!(spent, Rho::from_f64(2.0).unwrap());
     drop(paid);
@@ -297,7 +469,11 @@ fn moments_of_neighbours_differ_by_at_most_the_stated_sensitivity() {
         let sensitivity = Query::Moments { weights, columns: 2 }.sensitivity(adjacency);
         let release = |rows: Rows| {
             let data = PrivateDataset::new(rows, scope.clone());
-            paid(&scope, &[event(sensitivity, 1)]).permit().unwrap().release(data.moments(&weights).unwrap()).unwrap()
+            paid(&scope, &[event(sensitivity, 1)])
+                .permit::<GaussianEvent>()
+                .unwrap()
+                .release(data.moments(&weights).unwrap())
+                .unwrap()
         };
         let build = |extra: &[[i16; 3]]| {
             let mut builder = RowsBuilder::new(shape.clone());
@@ -338,9 +514,9 @@ fn a_sampled_charge_opens_nothing_but_a_sampled_sum() {
     let scope = scope("a", Adjacency::AddRemove);
     let charge = Charge::Sampled(sampled(1 << 20));
     let mut both = paid_for(&scope, &[charge.clone(), event(1 << 20, 1).into()]);
-    assert!(refused(both.permit()), "a sample was paid for");
+    assert!(refused(both.permit::<GaussianEvent>()), "a sample was paid for");
     let mut both = paid_for(&scope, &[event(1 << 20, 1).into(), charge]);
-    assert!(refused(both.sampled_permit()), "all rows were paid for");
+    assert!(refused(both.permit::<SampledEvent>()), "all rows were paid for");
 }
 
 #[test]
@@ -354,10 +530,10 @@ fn a_claim_that_is_too_low_is_refused_before_anything_is_charged() {
         SampledEvent { claim: Claim { delta: f64::NAN, ..honest.claim }, ..honest.clone() },
     ] {
         let noise = NoiseSource::insecure_from_seed(1);
-        assert!(pay(&mut ledger, &scope, &[Charge::Sampled(lie)], noise).is_err());
+        assert!(charge_run(&mut ledger, &scope, &[Charge::Sampled(lie)], noise).is_err());
         assert!(ledger.summary(&scope.dataset).is_err(), "nothing was charged");
     }
-    pay(&mut ledger, &scope, &[Charge::Sampled(honest.clone())], NoiseSource::insecure_from_seed(1)).unwrap();
+    charge_run(&mut ledger, &scope, &[Charge::Sampled(honest.clone())], NoiseSource::insecure_from_seed(1)).unwrap();
     let summary = ledger.summary(&scope.dataset).unwrap();
     assert_eq!(summary.spent, Rho::from_f64(honest.claim.rho).unwrap());
     assert_eq!(summary.spent_delta, 1e-6);
@@ -377,18 +553,18 @@ fn permits_of_different_kinds_do_not_open_each_others_values() {
     for (charge, fits) in
         [(choice(2 * bound, 12), true), (choice(2 * bound - 1, 12), false), (choice(2 * bound, 11), false)]
     {
-        let permit = paid_for(&scope, &[charge]).selection_permit().unwrap();
+        let permit = paid_for(&scope, &[charge]).permit::<SelectionEvent>().unwrap();
         let released = permit.choose(data.vertices(&gradient, 100).unwrap());
         assert_eq!(released.is_ok(), fits);
         if let Ok(released) = released {
             assert!(matches!(released.values(), [index] if (0..12).contains(index)), "an index and nothing else");
         }
     }
-    assert!(refused(paid_for(&scope, &[choice(1, 1)]).permit()));
-    assert!(refused(paid_for(&scope, &[choice(1, 1)]).sampled_permit()));
-    assert!(refused(paid_for(&scope, &[choice(1, 1)]).objective_permit()));
-    assert!(refused(paid(&scope, &[event(1, 1)]).selection_permit()));
-    assert!(refused(paid(&scope, &[event(1, 1)]).objective_permit()));
+    assert!(refused(paid_for(&scope, &[choice(1, 1)]).permit::<GaussianEvent>()));
+    assert!(refused(paid_for(&scope, &[choice(1, 1)]).permit::<SampledEvent>()));
+    assert!(refused(paid_for(&scope, &[choice(1, 1)]).permit::<ObjectiveEvent>()));
+    assert!(refused(paid(&scope, &[event(1, 1)]).permit::<SelectionEvent>()));
+    assert!(refused(paid(&scope, &[event(1, 1)]).permit::<ObjectiveEvent>()));
 }
 
 #[test]
@@ -415,11 +591,11 @@ fn an_objective_that_is_more_curved_than_paid_for_is_refused() {
         (charge(sensitivity, ratio), Minimisation { loss: BoundedLoss::Huber, ..problem }, false),
         (charge(sensitivity, ratio), Minimisation { log2_margin: 63, ..problem }, false),
     ] {
-        let permit = paid_for(&scope, &[charge]).objective_permit().unwrap();
+        let permit = paid_for(&scope, &[charge]).permit::<ObjectiveEvent>().unwrap();
         assert_eq!(permit.solve(&data, &problem, step).is_ok(), fits);
     }
     let other = PrivateDataset::new(rows(30), Scope { dataset: DatasetId::new("b").unwrap(), ..scope.clone() });
-    let permit = paid_for(&scope, &[charge(sensitivity, ratio)]).objective_permit().unwrap();
+    let permit = paid_for(&scope, &[charge(sensitivity, ratio)]).permit::<ObjectiveEvent>().unwrap();
     assert!(permit.solve(&other, &problem, step).is_err());
 }
 
@@ -443,7 +619,7 @@ fn samples_are_fresh(data: &PrivateDataset, scope: &Scope, bound: u64, loss: Obj
     let clipped = data.clipped(bound).unwrap();
     let mut paid = paid_for(scope, &[Charge::Sampled(sampled(bound))]);
     let mut counts: Vec<f64> = (0..3)
-        .map(|_| paid.sampled_permit().unwrap().release(&clipped, &gradient).unwrap().values()[0] as f64)
+        .map(|_| paid.permit::<SampledEvent>().unwrap().release(&clipped, &gradient).unwrap().values()[0] as f64)
         .map(|sum| sum.abs() / (bound as f64 / 2.0))
         .collect();
     let rate = 1.0 - (-1.0f64 / 64.0).exp();

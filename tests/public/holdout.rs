@@ -9,7 +9,7 @@ use rhograd::ledger::Ledger;
 use rhograd::loss::{Glm, Hinge, Objective, Pinball, Poisson};
 use rhograd::noise::NoiseSource;
 use rhograd::privacy::{Adjacency, Charge, DatasetId, GaussianEvent, NoiseLaw, Scope};
-use rhograd::private::{HoldOut, Paid, PrivateDataset, Query, pay};
+use rhograd::private::{ChargedRun, HoldOut, PrivateDataset, Query, charge_run};
 use rhograd::statement::Statement;
 use rhograd::train::ModelFile;
 
@@ -103,11 +103,11 @@ fn dataset(rows: &[RawRow], adjacency: Adjacency) -> PrivateDataset {
     PrivateDataset::new(build(rows), Scope { dataset: DatasetId::new("a").unwrap(), adjacency })
 }
 
-fn paid(adjacency: Adjacency, count: u64) -> Paid {
+fn paid(adjacency: Adjacency, count: u64) -> ChargedRun {
     let scope = Scope { dataset: DatasetId::new("a").unwrap(), adjacency };
     let noise = NoiseLaw::FlooredNormal;
     let event = GaussianEvent { what: "test".into(), sensitivity: 1 << 40, log2_scale: 20, noise, count };
-    pay(&mut Ledger::in_memory().unwrap(), &scope, &[event], NoiseSource::insecure_from_seed(9)).unwrap()
+    charge_run(&mut Ledger::in_memory().unwrap(), &scope, &[event], NoiseSource::insecure_from_seed(9)).unwrap()
 }
 
 /// Noised moments of both parts; the same noise whenever it is called.
@@ -115,8 +115,9 @@ fn parts(rows: &[RawRow], adjacency: Adjacency, how: HoldOut) -> [Vec<i128>; 2] 
     let mut paid = paid(adjacency, 2);
     let (held_out, rest) = paid.hold_out(dataset(rows, adjacency), how).unwrap();
     let weights = MomentWeights { count: 1, features: 1, ..MomentWeights::default() };
-    [held_out, rest]
-        .map(|part| paid.permit().unwrap().release(part.moments(&weights).unwrap()).unwrap().values().to_vec())
+    [held_out, rest].map(|part| {
+        paid.permit::<GaussianEvent>().unwrap().release(part.moments(&weights).unwrap()).unwrap().values().to_vec()
+    })
 }
 
 #[test]
@@ -165,11 +166,11 @@ fn held_out(rows: &[RawRow], how: HoldOut) -> Vec<[bool; 2]> {
         count: 2,
     };
     let source = NoiseSource::insecure_from_seed(9);
-    let mut paid = pay(&mut Ledger::in_memory().unwrap(), &scope, &[event], source).unwrap();
+    let mut paid = charge_run(&mut Ledger::in_memory().unwrap(), &scope, &[event], source).unwrap();
     let (held, rest) = paid.hold_out(data, how).unwrap();
     let weights = MomentWeights { features: 1, ..MomentWeights::default() };
     let [held, rest] = [held, rest].map(|part| {
-        let released = paid.permit().unwrap().release(part.moments(&weights).unwrap()).unwrap();
+        let released = paid.permit::<GaussianEvent>().unwrap().release(part.moments(&weights).unwrap()).unwrap();
         (0..rows.len()).map(|row| released.values()[1 + row] > 1 << 9).collect::<Vec<bool>>()
     });
     held.into_iter().zip(rest).map(|(held, rest)| [held, rest]).collect()

@@ -11,7 +11,8 @@ use rhograd::privacy::{
     Adjacency, Charge, Claim, DatasetId, Delta, GaussianEvent, L2, NoiseLaw, ObjectiveEvent, SampledEvent, Scope,
 };
 use rhograd::private::{
-    Curvature, Gradient, Minimisation, PassPlan, PhasePlan, PrivateDataset, Query, Sensitive, pay, prefix_coefficients,
+    Curvature, Gradient, Minimisation, PassPlan, PhasePlan, PrivateDataset, Query, Sensitive, charge_run,
+    prefix_coefficients,
 };
 
 use crate::invariants::coordinates::every_coordinate;
@@ -35,9 +36,9 @@ fn event(sensitivity: u64, noise: NoiseLaw) -> GaussianEvent {
     GaussianEvent { what: "trial".into(), sensitivity, log2_scale: 35, noise, count: 2 }
 }
 
-fn paid(data: &PrivateDataset, charge: Charge) -> rhograd::private::Paid {
+fn paid(data: &PrivateDataset, charge: Charge) -> rhograd::private::ChargedRun {
     let source = NoiseSource::insecure_from_seed(SEED);
-    pay(&mut Ledger::in_memory().unwrap(), data.scope(), &[charge], source).unwrap()
+    charge_run(&mut Ledger::in_memory().unwrap(), data.scope(), &[charge], source).unwrap()
 }
 
 fn noise(law: NoiseLaw, len: usize, release: u32) -> Vec<i128> {
@@ -75,7 +76,11 @@ fn sums_are_opened_with_the_noise_of_their_stream() {
                 let data = nothing(adjacency);
                 let mut paid = paid(&data, event(1 << 40, law).into());
                 for release in 0..2 {
-                    is_noise(paid.permit().unwrap().release(ask(&data)).unwrap().values(), law, release);
+                    is_noise(
+                        paid.permit::<GaussianEvent>().unwrap().release(ask(&data)).unwrap().values(),
+                        law,
+                        release,
+                    );
                 }
             }
         }
@@ -91,7 +96,8 @@ fn a_sampled_sum_is_opened_with_the_noise_of_its_stream() {
     let mut paid = paid(&data, Charge::Sampled(charge));
     let clipped = data.clipped(1 << 30).unwrap();
     for release in 0..2 {
-        let released = paid.sampled_permit().unwrap().release(&clipped, &gradient(Glm::Logistic.into(), &weights));
+        let released =
+            paid.permit::<SampledEvent>().unwrap().release(&clipped, &gradient(Glm::Logistic.into(), &weights));
         is_noise(released.unwrap().values(), NoiseLaw::FlooredNormal, release);
     }
 }
@@ -105,7 +111,7 @@ fn prefix_sums_are_opened_with_the_noise_of_their_stream() {
         let data = nothing(Adjacency::AddRemove);
         let mut paid = paid(&data, event(1 << 45, law).into());
         for release in 0..2 {
-            let mut pass = paid.permit().unwrap().prefix_sums(&data, 1 << 20, BATCHES).unwrap();
+            let mut pass = paid.permit::<GaussianEvent>().unwrap().prefix_sums(&data, 1 << 20, BATCHES).unwrap();
             (0..BATCHES).for_each(|_| {
                 assert_eq!(pass.next(&gradient(Glm::Logistic.into(), &weights)).unwrap().len(), DIMENSION)
             });
@@ -123,7 +129,7 @@ fn phases_are_opened_with_the_noise_of_their_stream() {
     let mut paid = paid(&data, event(plan.sensitivity(), NoiseLaw::FlooredNormal).into());
     let start: Vec<i64> = (0..DIMENSION as i64).map(|j| (j - 2) << 40).collect();
     for release in 0..2 {
-        let mut phases = paid.permit().unwrap().phases(&data, plan, Curved::Logistic, 1.0).unwrap();
+        let mut phases = paid.permit::<GaussianEvent>().unwrap().phases(&data, plan, Curved::Logistic, 1.0).unwrap();
         while phases.next(&start).is_ok() {}
         let released = phases.finish();
         // Nobody moves the iterate, so the mean is the start, on the finer grid of each phase.
@@ -141,7 +147,8 @@ fn the_last_iterate_of_a_pass_is_all_of_its_noise() {
     for law in [NoiseLaw::FlooredNormal, NoiseLaw::DiscreteGaussian] {
         let mut paid = paid(&data, event(plan.sensitivity(), law).into());
         for release in 0..2 {
-            let released = paid.permit().unwrap().one_pass(&data, plan, Curved::Logistic, 1.0).unwrap();
+            let released =
+                paid.permit::<GaussianEvent>().unwrap().one_pass(&data, plan, Curved::Logistic, 1.0).unwrap();
             // Far from the walls of the box, the steps add up.
             let all = noise(law, 4 * DIMENSION, release);
             let sum: Vec<i128> = (0..DIMENSION).map(|j| all.iter().skip(j).step_by(DIMENSION).sum::<i128>()).collect();
@@ -176,9 +183,9 @@ fn a_perturbed_objective_has_its_noise_in_every_coordinate() {
     };
     let source = || NoiseSource::insecure_from_seed(SEED);
     let charges = [Charge::Objective(event), after.into()];
-    let mut paid = pay(&mut Ledger::in_memory().unwrap(), data.scope(), &charges, source()).unwrap();
-    let (answer, _) = paid.objective_permit().unwrap().solve(&data, &problem, step).unwrap();
-    let released = paid.permit().unwrap().release(answer).unwrap();
+    let mut paid = charge_run(&mut Ledger::in_memory().unwrap(), data.scope(), &charges, source()).unwrap();
+    let (answer, _) = paid.permit::<ObjectiveEvent>().unwrap().solve(&data, &problem, step).unwrap();
+    let released = paid.permit::<GaussianEvent>().unwrap().release(answer).unwrap();
     let noise = integer_noise(NoiseLaw::FlooredNormal, 44, DIMENSION, &source(), 0).unwrap();
     let cover = integer_noise(NoiseLaw::FlooredNormal, 20, DIMENSION, &source(), 1).unwrap();
     let lambda = (row_bound >> 4) as f64 / 2f64.powi(30);

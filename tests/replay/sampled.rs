@@ -11,7 +11,7 @@ use rhograd::loss::Glm;
 use rhograd::noise::{NoiseSource, integer_noise};
 use rhograd::preprocess::Encoder;
 use rhograd::privacy::{Adjacency, Charge, Claim, DatasetId, GaussianEvent, NoiseLaw, SampledEvent, Scope};
-use rhograd::private::{Gradient, Paid, PrivateDataset, Query, pay};
+use rhograd::private::{ChargedRun, Gradient, PrivateDataset, Query, charge_run};
 
 use crate::adjacency;
 use crate::invariants::neighbours::{CHANGES, Change, KINDS, Kind, LABELS, Table};
@@ -46,7 +46,7 @@ fn dataset(table: &Table, scope: &Scope) -> PrivateDataset {
 
 /// Runs on one data set after another with one key.
 struct Runs {
-    paid: Paid,
+    paid: ChargedRun,
     event: SampledEvent,
     scope: Scope,
     made: u32,
@@ -57,7 +57,7 @@ impl Runs {
         let (adjacency, event) = (adjacency(change), charge(adjacency(change)));
         let scope = Scope { dataset: DatasetId::new("trial").unwrap(), adjacency };
         let mut ledger = Ledger::in_memory().unwrap();
-        let paid = pay(&mut ledger, &scope, &[Charge::Sampled(event.clone())], key()).unwrap();
+        let paid = charge_run(&mut ledger, &scope, &[Charge::Sampled(event.clone())], key()).unwrap();
         Runs { paid, event, scope, made: 0 }
     }
 
@@ -67,7 +67,7 @@ impl Runs {
         let clipped = data.clipped(BOUND).unwrap();
         let mut step = |weights: &Array1<f64>| {
             let gradient = Gradient { loss: Glm::Logistic.into(), weights, label_scale: 1.0, clip_norm: 0.1 };
-            let released = self.paid.sampled_permit().unwrap().release(&clipped, &gradient).unwrap();
+            let released = self.paid.permit::<SampledEvent>().unwrap().release(&clipped, &gradient).unwrap();
             let (values, GaussianEvent { noise, log2_scale, .. }) = (released.values(), &self.event.sampled);
             let noise = integer_noise(*noise, *log2_scale, values.len(), &key(), self.made).unwrap();
             self.made += 1;

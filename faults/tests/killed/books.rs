@@ -8,7 +8,7 @@ use rhograd::grid::MomentWeights;
 use rhograd::ledger::{Cap, Ledger, Reservation};
 use rhograd::noise::NoiseSource;
 use rhograd::privacy::{Adjacency, Charge, DatasetId, GaussianEvent, NoiseLaw, Rho, Scope};
-use rhograd::private::{PrivateDataset, Query, pay};
+use rhograd::private::{PrivateDataset, Query, charge_run};
 use rhograd_faults::{Honest, Parts};
 
 const RELEASES: u64 = 4;
@@ -36,9 +36,9 @@ type Run = dyn Fn(&Path, &mut dyn FnMut()) -> Fallible<()>;
 fn honest(path: &Path, publish: &mut dyn FnMut()) -> Fallible<()> {
     let data = PrivateDataset::new(Honest.rows(b"x,z,c,y\n1,0,u,yes\n"), scope());
     let mut ledger = Ledger::open_or_create(path)?;
-    let mut paid = pay(&mut ledger, &scope(), &[event(RELEASES)], NoiseSource::insecure_from_seed(1))?;
+    let mut paid = charge_run(&mut ledger, &scope(), &[event(RELEASES)], NoiseSource::insecure_from_seed(1))?;
     for _ in 0..RELEASES {
-        paid.permit()?.release(data.moments(&WEIGHTS)?)?;
+        paid.permit::<GaussianEvent>()?.release(data.moments(&WEIGHTS)?)?;
         publish();
     }
     Ok(())

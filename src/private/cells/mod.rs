@@ -110,7 +110,7 @@ impl PrivateCells {
     /// The most frequent value of a column, to be opened only if it is that by far.
     ///
     /// # Privacy
-    /// See [`super::StablePermit::test`]. The values need not be known before: the distance looks at the two largest counts
+    /// See [`super::Permit::test`]. The values need not be known before: the distance looks at the two largest counts
     /// only, and a value that nobody holds counts as zero.
     ///
     /// # Errors

@@ -10,7 +10,7 @@ const LONGEST: usize = 200;
 
 /// Values of a column with the number of rows that hold them; which ones there are is as private as how often.
 ///
-/// Cannot be read, printed or copied; [`crate::private::StablePermit::open`] opens what is frequent.
+/// Cannot be read, printed or copied; [`crate::private::Permit::open`] opens what is frequent.
 ///
 /// ```compile_fail,E0616
 /// fn read(vocabulary: rhograd::private::Vocabulary) -> usize {

@@ -16,7 +16,7 @@ use crate::ledger::{Ledger, Reservation, random_name};
 use crate::noise::NoiseSource;
 use crate::partial::folder_of;
 use crate::privacy::{Charge, Scope};
-use crate::private::{Paid, Stopped, pay, pay_as, resume};
+use crate::private::{ChargedRun, Stopped, charge_run, charge_run_as, resume};
 
 /// A run of more releases keeps none of them: each costs a wait for the disk.
 const MOST_RELEASES: u64 = 10_000;
@@ -71,12 +71,12 @@ pub enum Notice {
     /// It was refused.
     Refused,
     /// It stands.
-    Charged(ChargedRun),
+    Charged(ChargeNotice),
 }
 
 /// What a run was charged, and where.
 #[derive(Clone, Debug, PartialEq)]
-pub struct ChargedRun {
+pub struct ChargeNotice {
     /// Name of the run.
     pub run: String,
     /// Its cost, rounded upward.
@@ -87,7 +87,7 @@ pub struct ChargedRun {
     pub ledger: Option<PathBuf>,
 }
 
-impl std::fmt::Display for ChargedRun {
+impl std::fmt::Display for ChargeNotice {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "the run was charged: rho {}, {}, ", self.rho, self.budget)?;
         match &self.ledger {
@@ -221,7 +221,7 @@ impl Checkpoint {
         charges: &[Charge],
         ledger: &mut Ledger,
         noise: NoiseSource,
-    ) -> Fallible<Paid> {
+    ) -> Fallible<ChargedRun> {
         let mut kept = self.kept();
         kept.tell(&Notice::Charging);
         let paid = kept.pay(number, asked, charges, ledger, noise);
@@ -267,7 +267,7 @@ impl Checkpoint {
             if !ledger.charge_of(&run)?.is_some_and(|(held, _)| held == position) {
                 return Err(no_charge());
             }
-            kept.tell(&Notice::Charged(ChargedRun {
+            kept.tell(&Notice::Charged(ChargeNotice {
                 run: run.clone(),
                 rho: ledger.cost_of_run(position.sequence)?.unwrap_or(f64::INFINITY),
                 budget: budget.to_owned(),
@@ -282,7 +282,7 @@ impl Checkpoint {
     ///
     /// # Errors
     /// When either cannot be written; nothing may be shown then, and the same command finds what was kept.
-    pub(crate) fn complete(&self, text: &str, runs: &[&Paid], budget: &str, ledger: &mut Ledger) -> Fallible<()> {
+    pub(crate) fn complete(&self, text: &str, runs: &[&ChargedRun], budget: &str, ledger: &mut Ledger) -> Fallible<()> {
         let digest = sha256_hex(text.as_bytes());
         let mut kept = self.kept();
         let noted = kept
@@ -341,9 +341,9 @@ impl Kept {
         charges: &[Charge],
         ledger: &mut Ledger,
         noise: NoiseSource,
-    ) -> Fallible<Paid> {
+    ) -> Fallible<ChargedRun> {
         if self.path.is_none() {
-            return pay(ledger, asked.scope, charges, noise);
+            return charge_run(ledger, asked.scope, charges, noise);
         }
         self.drop_uncharged(ledger)?;
         self.check(&asked.request, Some(&asked.work))?;
@@ -368,7 +368,7 @@ impl Kept {
                     Some(position)
                 }
                 None => {
-                    let paid = pay_as(ledger, asked.scope, charges, noise, &run).inspect_err(|_| {
+                    let paid = charge_run_as(ledger, asked.scope, charges, noise, &run).inspect_err(|_| {
                         // What was refused leaves nothing behind.
                         let _ = self.drop_uncharged(ledger);
                     })?;
@@ -533,8 +533,8 @@ fn json(value: &impl serde::Serialize) -> Fallible<String> {
     Ok(text + "\n")
 }
 
-fn charged(reservation: &Reservation, budget: &str, ledger: &Ledger) -> ChargedRun {
-    ChargedRun {
+fn charged(reservation: &Reservation, budget: &str, ledger: &Ledger) -> ChargeNotice {
+    ChargeNotice {
         run: reservation.run().to_owned(),
         rho: reservation.rho().upper(),
         budget: budget.to_owned(),

@@ -1,0 +1,183 @@
+//! A charged run as an optimizer gets it: a release is one call, heard by a listener and recorded.
+
+use super::{ChargedRun, Mechanism, Permit, Planned, Query, Released, Sensitive};
+use crate::error::{Error, Fallible};
+use crate::privacy::{GaussianEvent, L2, Range, SelectionEvent};
+
+/// What a listener hears of a release: public and released values only.
+#[derive(Debug)]
+pub struct Release<'a> {
+    /// The value.
+    pub released: &'a Released,
+    /// What was asked.
+    pub query: &'a Query,
+    /// What one grid step stands for in the reader's units.
+    pub grid_step: f64,
+}
+
+/// Hears of each release as it is made.
+pub type Listener<'a> = dyn FnMut(&Release<'_>) -> Fallible<()> + 'a;
+
+/// A kind of release as it was made: what the statement records.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ReleaseRecord {
+    /// What was planned.
+    pub planned: Planned,
+    /// What one grid step stood for in the reader's units.
+    pub grid_step: f64,
+}
+
+/// The releases of a charged run, each made, heard and recorded by one call.
+///
+/// # Privacy
+/// It opens what the run was charged for, in the order of the plan, and hands out no permit. So nothing is released without its
+/// line in the log and its place in the statement, and both say what the ledger says.
+pub struct LoggedRun<'a> {
+    run: &'a mut ChargedRun,
+    listener: &'a mut Listener<'a>,
+    records: Vec<ReleaseRecord>,
+    /// Whether a release was begun and not heard to its end.
+    broken: bool,
+}
+
+impl ChargedRun {
+    /// The run with somebody who hears of every release.
+    pub fn logged<'a>(&'a mut self, listener: &'a mut Listener<'_>) -> LoggedRun<'a> {
+        LoggedRun { run: self, listener, records: Vec::new(), broken: false }
+    }
+}
+
+impl LoggedRun<'_> {
+    /// Releases a value of all rows with the noise that was paid for; it is computed only if the run had not released it
+    /// before it was stopped.
+    ///
+    /// `grid_step` is what one integer of it stands for in the reader's units, the same for all releases of one charge.
+    ///
+    /// # Privacy
+    /// See [`Permit::release`].
+    ///
+    /// # Errors
+    /// When this is not the next release of the plan, the value moves further than was paid for, or the listener fails.
+    pub fn release(
+        &mut self,
+        planned: &Planned,
+        grid_step: f64,
+        value: impl FnOnce() -> Fallible<Sensitive<L2>>,
+    ) -> Fallible<Released> {
+        let open = |permit: Permit<GaussianEvent>| Ok(((), permit.release_of(value)?));
+        Ok(self.release_by(planned, grid_step, open)?.1)
+    }
+
+    /// Chooses a candidate by its noised score.
+    ///
+    /// # Privacy
+    /// See [`Permit::choose`].
+    ///
+    /// # Errors
+    /// As [`LoggedRun::release`].
+    pub fn choose(
+        &mut self,
+        planned: &Planned,
+        grid_step: f64,
+        scores: impl FnOnce() -> Fallible<Sensitive<Range>>,
+    ) -> Fallible<Released> {
+        let open = |permit: Permit<SelectionEvent>| Ok(((), permit.choose_of(scores)?));
+        Ok(self.release_by(planned, grid_step, open)?.1)
+    }
+
+    /// A release by any mechanism: `open` gets the permit and returns what it released, with whatever else came of it.
+    ///
+    /// # Errors
+    /// As [`LoggedRun::release`], and when `open` returns another release than its own.
+    pub fn release_by<M: Mechanism, T>(
+        &mut self,
+        planned: &Planned,
+        grid_step: f64,
+        open: impl FnOnce(Permit<M>) -> Fallible<(T, Released)>,
+    ) -> Fallible<(T, Released)> {
+        self.begin(planned, grid_step)?;
+        let permit = self.run.permit()?;
+        let release = permit.release;
+        let (other, released) = open(permit)?;
+        if released.release != release {
+            return Err(Error::refused("a release was returned that this permit did not make", "return its own"));
+        }
+        self.end(planned, grid_step, &released)?;
+        Ok((other, released))
+    }
+
+    /// Runs candidates drawn at random, a secret random number of times, and releases which run was best, with its result.
+    ///
+    /// # Privacy
+    /// See [`ChargedRun::best_run`]. Nobody hears of a run before it is known to be the best, nor how many there were.
+    ///
+    /// # Errors
+    /// As [`LoggedRun::release`], and when the best run failed.
+    pub fn best_run<T>(
+        &mut self,
+        planned: &Planned,
+        run: &mut dyn FnMut(usize, &mut LoggedRun<'_>) -> Fallible<(f64, T)>,
+    ) -> Fallible<(usize, T)> {
+        let Query::BestRun { candidates } = &planned.query else {
+            return Err(Error::refused("candidates are run for no other query", "plan the best of several runs"));
+        };
+        self.begin(planned, 1.0)?;
+        let mut unheard = |candidate: usize, permits: &mut ChargedRun| {
+            let mut nobody = |_: &Release<'_>| Ok(());
+            let mut own = permits.logged(&mut nobody);
+            let outcome = run(candidate, &mut own)?;
+            own.finish()?;
+            Ok(outcome)
+        };
+        let (candidate, value, released) = self.run.best_run(candidates, &mut unheard)?;
+        self.end(planned, 1.0, &released)?;
+        Ok((candidate, value))
+    }
+
+    /// Every kind of release that was made, in order.
+    ///
+    /// # Errors
+    /// When a release was begun that nobody heard of.
+    pub fn finish(self) -> Fallible<Vec<ReleaseRecord>> {
+        if self.broken { Err(unheard()) } else { Ok(self.records) }
+    }
+
+    /// Checks that this is the next release of the plan, all by public numbers, and records its kind.
+    fn begin(&mut self, planned: &Planned, grid_step: f64) -> Fallible<()> {
+        if self.broken {
+            return Err(unheard());
+        }
+        if let Some((charge, again)) = self.run.upcoming() {
+            if *charge != planned.charge {
+                return Err(Error::refused(
+                    format!("the next release was paid for as \"{}\" with its own numbers", charge.what()),
+                    "make the releases of the plan in their order",
+                ));
+            }
+            let record = ReleaseRecord { planned: planned.clone(), grid_step };
+            match self.records.last() {
+                Some(last) if again && *last != record => {
+                    return Err(Error::refused(
+                        "releases of one charge ask the same and have one grid step",
+                        "plan an event of its own for each",
+                    ));
+                }
+                Some(_) if again => (),
+                _ => self.records.push(record),
+            }
+        }
+        self.broken = true;
+        Ok(())
+    }
+
+    /// Tells the listener.
+    fn end(&mut self, planned: &Planned, grid_step: f64, released: &Released) -> Fallible<()> {
+        (self.listener)(&Release { released, query: &planned.query, grid_step })?;
+        self.broken = false;
+        Ok(())
+    }
+}
+
+fn unheard() -> Error {
+    Error::refused("an earlier release of this run was not heard to its end", "end the run where a release fails")
+}

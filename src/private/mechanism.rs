@@ -1,0 +1,57 @@
+//! The ways in which values are opened, each paid for by a kind of charge of its own.
+
+use crate::error::{Error, Fallible};
+use crate::privacy::{BestRunEvent, Charge, GaussianEvent, ObjectiveEvent, SampledEvent, SelectionEvent, StableEvent};
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+/// What is paid for releases of one kind; closed, since each kind is a theorem about how its permit opens values.
+pub trait Mechanism: sealed::Sealed + Sized {
+    /// What a charge pays for, if it is of this kind.
+    ///
+    /// # Errors
+    /// When it is of another one.
+    fn of(charge: Charge) -> Fallible<Self>;
+
+    /// The charge.
+    fn charge(&self) -> Charge;
+}
+
+macro_rules! mechanisms {
+    ($($event:ident of $kind:ident),*) => {$(
+        impl sealed::Sealed for $event {}
+
+        impl Mechanism for $event {
+            fn of(charge: Charge) -> Fallible<Self> {
+                match charge {
+                    Charge::$kind(event) => Ok(event),
+                    other => Err(otherwise(&other)),
+                }
+            }
+
+            fn charge(&self) -> Charge {
+                Charge::$kind(self.clone())
+            }
+        }
+    )*};
+}
+
+mechanisms!(
+    GaussianEvent of Gaussian, SampledEvent of Sampled, ObjectiveEvent of Objective, SelectionEvent of Selection,
+    BestRunEvent of BestRun, StableEvent of Stable
+);
+
+/// Refuses a permit of another kind than was paid for.
+fn otherwise(charge: &Charge) -> Error {
+    let how = match charge {
+        Charge::Gaussian(_) => "as noise on a value of all rows",
+        Charge::Sampled(_) => "on a sample of the rows",
+        Charge::Objective(_) => "as noise on the gradient of an objective",
+        Charge::Selection(_) => "as a choice",
+        Charge::BestRun(_) => "as the best of several runs",
+        Charge::Stable(_) => "as one of what is stable",
+    };
+    Error::refused(format!("the next release was paid for {how}"), "use the permit of its kind")
+}

@@ -1,0 +1,13 @@
+use rhograd::{
+    privacy::{GaussianEvent, L2},
+    private::{ChargedRun, LoggedRun, Release, Sensitive},
+};
+
+fn around(run: &mut ChargedRun, logged: impl FnOnce(LoggedRun<'_>), sum: Sensitive<L2>) {
+    let mut nobody = |_: &Release<'_>| Ok(());
+    let log = run.logged(&mut nobody);
+    let _ = run.permit::<GaussianEvent>().map(|permit| permit.release(sum));
+    logged(log);
+}
+
+fn main() {}

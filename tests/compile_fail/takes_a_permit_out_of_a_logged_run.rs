@@ -1,0 +1,11 @@
+use rhograd::{
+    error::Fallible,
+    privacy::{GaussianEvent, L2},
+    private::{LoggedRun, Released, Sensitive},
+};
+
+fn unheard(run: &mut LoggedRun<'_>, sum: Sensitive<L2>) -> Fallible<Released> {
+    run.permit::<GaussianEvent>()?.release(sum)
+}
+
+fn main() {}
