@@ -13,7 +13,7 @@ use crate::ledger::Ledger;
 use crate::noise::NoiseSource;
 use crate::optim::Planned;
 use crate::privacy::Adjacency;
-use crate::private::Query;
+use crate::private::RowAccess;
 use crate::train::{Plan, Rehearsal};
 
 /// Thresholds that are tried on the runs for learning.
@@ -127,11 +127,10 @@ fn together(plan: &Plan) -> usize {
 }
 
 fn draws_once(planned: &Planned) -> bool {
-    match &planned.query {
-        Query::PrefixSums { .. } | Query::Phases { .. } | Query::OnePass { .. } => true,
-        Query::BestRun { candidates } => candidates.iter().flatten().any(draws_once),
-        _ => false,
-    }
+    planned.query.all().into_iter().any(|query| match query.kind().row_access() {
+        RowAccess::Batches(_) | RowAccess::Order { .. } => true,
+        RowAccess::StreamedSum | RowAccess::InMemory | RowAccess::Cells => false,
+    })
 }
 
 /// The threshold and the point of the guarantee that promise most, by the runs for learning.

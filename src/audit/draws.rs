@@ -3,7 +3,7 @@
 use crate::error::{Error, Fallible};
 use crate::noise::NoiseSource;
 use crate::privacy::{Charge, total_rho};
-use crate::private::{Query, batch_of, order_of};
+use crate::private::{RowAccess, batch_of, order_of};
 use crate::train::Plan;
 
 /// A draw that puts the record in its place is found within so many times the wanted number of seeds, or there is none.
@@ -65,13 +65,13 @@ impl Best {
         }
         // The record is the last of the rows that train, too.
         let position = position - before;
-        plan.planned().iter().all(|planned| match &planned.query {
-            Query::PrefixSums { batches, .. } => {
-                let mut batch = batch_of(source, *batches);
+        plan.planned().iter().all(|planned| match planned.query.kind().row_access() {
+            RowAccess::Batches(batches) => {
+                let mut batch = batch_of(source, batches);
                 (0..=position).fold(None, |_, row| Some(batch(row))) == Some(0)
             }
-            Query::Phases { .. } | Query::OnePass { .. } => order_of(position + 1, source).first() == Some(&position),
-            _ => true,
+            RowAccess::Order { .. } => order_of(position + 1, source).first() == Some(&position),
+            RowAccess::StreamedSum | RowAccess::InMemory | RowAccess::Cells => true,
         })
     }
 }

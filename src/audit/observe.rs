@@ -57,7 +57,7 @@ impl Watcher {
         let sigma = 2f64.powi(scale as i32);
         let values: Vec<f64> = match (layout, release.query) {
             (Layout::Phases(plan), _) => increments(&raw, plan.dimension).iter().map(|v| v / sigma).collect(),
-            (_, Query::Direction { .. }) => vec![along(&raw, &self.last) / sigma],
+            (_, Query::Direction(_)) => vec![along(&raw, &self.last) / sigma],
             _ => raw.iter().map(|v| v / sigma).collect(),
         };
         // Whoever knows where the record is in a pass has nothing to mix over.
@@ -69,9 +69,9 @@ impl Watcher {
 
 fn layout_of(query: &Query) -> Layout {
     match query {
-        Query::PrefixSums { batches, .. } => Layout::Batches(*batches),
-        Query::Phases { plan } => Layout::Phases(*plan),
-        Query::BestRun { candidates } => Layout::Choice(candidates.len() as u64),
+        Query::PrefixSums(sums) => Layout::Batches(sums.batches),
+        Query::Phases(phases) => Layout::Phases(phases.plan),
+        Query::BestRun(best) => Layout::Choice(best.candidates.len() as u64),
         _ => Layout::Plain,
     }
 }

@@ -232,12 +232,12 @@ impl Claim {
         let planned = plan.planned();
         let [one] = planned.as_slice() else { return Err(mixed()) };
         match (&one.query, &one.charge) {
-            (Query::ClippedSum { bound }, Charge::Gaussian(event)) if one.charge.is_gaussian() => {
+            (Query::ClippedSum(sum), Charge::Gaussian(event)) if one.charge.is_gaussian() => {
                 let rho = total_rho(&plan.charges())?;
                 let mu = gaussian::mu_upper_from_rho(rho.upper())?;
                 let multiplier = one.charge.noise_multiplier();
                 let (log2_scale, steps) = (event.log2_scale, event.count);
-                Ok(Claim { mu, rho, bound: *bound, log2_scale, steps, multiplier })
+                Ok(Claim { mu, rho, bound: sum.bound, log2_scale, steps, multiplier })
             }
             _ => Err(mixed()),
         }

@@ -5,7 +5,7 @@ use crate::error::{Error, Fallible};
 use crate::grid::MAX_MULTIPLIER;
 use crate::loss::Objective;
 use crate::privacy::{Adjacency, GaussianEvent, MAX_LOG2_SCALE, NoiseLaw, Rho};
-use crate::private::Query;
+use crate::private::{Query, query};
 
 /// The public parameters of equal clipped releases on the integer grid.
 #[derive(Clone, Debug, PartialEq)]
@@ -63,7 +63,7 @@ impl ClippedPlan {
 
     /// What is asked of the rows.
     pub fn query(&self) -> Query {
-        Query::ClippedSum { bound: self.bound }
+        query::ClippedSum { bound: self.bound }.into()
     }
 
     /// The releases, as integers.

@@ -5,7 +5,7 @@ use super::selected::{Choice, ChoicePlan};
 use crate::accounting::stable;
 use crate::error::{Error, Fallible};
 use crate::privacy::{Adjacency, Delta, GaussianEvent, MAX_LOG2_SCALE, NoiseLaw, SelectionEvent, StableEvent};
-use crate::private::{ChargedRun, Grid, GridPrice, PrivateCells, Query};
+use crate::private::{ChargedRun, DescribeQuery, Grid, GridPrice, PrivateCells, query};
 
 /// Size of the integer grid: a row counts for about `2^20` steps.
 const TARGET_BITS: f64 = 20.0;
@@ -54,7 +54,7 @@ impl KindsPlan {
     /// # Errors
     /// When the budget is out of range.
     pub fn new(columns: Vec<usize>, counted: bool, adjacency: Adjacency, rho: f64) -> Fallible<Self> {
-        let query = |weight| Query::Kinds { weight, columns: columns.len() as u64, counted };
+        let query = |weight| query::Kinds { weight, columns: columns.len() as u64, counted };
         let reach = query(1 << 30).sensitivity(adjacency) as f64 / 2f64.powi(30);
         let (weight, log2_scale) = steps_of_a_row(rho, reach)?;
         let sensitivity = query(weight).sensitivity(adjacency);
@@ -66,7 +66,7 @@ impl KindsPlan {
     /// What to pay for.
     pub fn planned(&self) -> Planned {
         let columns = self.columns.len() as u64;
-        let query = Query::Kinds { weight: self.weight, columns, counted: self.counted };
+        let query = query::Kinds { weight: self.weight, columns, counted: self.counted }.into();
         Planned { charge: self.event.clone().into(), query }
     }
 
@@ -107,7 +107,7 @@ impl RangesPlan {
     /// # Errors
     /// When the budget is too small or too large for the integer grid.
     pub fn new(columns: u64, candidates: u64, adjacency: Adjacency, rho: f64) -> Fallible<Self> {
-        let query = |weight, candidates| Query::Intervals { weight, candidates };
+        let query = |weight, candidates| query::Intervals { weight, candidates }.into();
         let choice =
             Choice { what: "interval of a column", adjacency, count: columns, largest: 1 << 20, query, candidates };
         let choice = choice.with_rho(rho);
@@ -178,13 +178,13 @@ impl VocabularyPlan {
     /// When the budget is out of range.
     pub fn new(columns: u64, adjacency: Adjacency, rho: f64, delta: f64) -> Fallible<Self> {
         let each = columns.max(1) as f64;
-        let reach = Query::Vocabulary { weight: 1 << 30 }.sensitivity(adjacency) as f64 / 2f64.powi(30);
+        let reach = query::Vocabulary { weight: 1 << 30 }.sensitivity(adjacency) as f64 / 2f64.powi(30);
         let (row, log2_scale) = steps_of_a_row(rho / each, reach)?;
         let delta = Delta::new(delta / each * (1.0 - 1e-12))?;
         let threshold = stable::least_threshold(row, log2_scale, delta)?;
         let noised = GaussianEvent {
             what: "frequent values of a column".into(),
-            sensitivity: Query::Vocabulary { weight: row }.sensitivity(adjacency),
+            sensitivity: query::Vocabulary { weight: row }.sensitivity(adjacency),
             log2_scale,
             noise: NoiseLaw::FlooredNormal,
             count: columns,
@@ -194,7 +194,7 @@ impl VocabularyPlan {
 
     /// What to pay for.
     pub fn planned(&self) -> Planned {
-        Planned { charge: self.event.clone().into(), query: Query::Vocabulary { weight: self.event.row } }
+        Planned { charge: self.event.clone().into(), query: query::Vocabulary { weight: self.event.row }.into() }
     }
 
     /// Noised numbers of rows below this stay secret.

@@ -10,7 +10,7 @@ use crate::error::{Error, Fallible};
 use crate::grid::MAX_MULTIPLIER;
 use crate::loss::Curved;
 use crate::privacy::{Adjacency, GaussianEvent, MAX_LOG2_SCALE, NoiseLaw};
-use crate::private::{Gradient, LoggedRun, MOST_BATCHES, Permit, PrivateDataset, Query, prefix_coefficients};
+use crate::private::{Gradient, LoggedRun, MOST_BATCHES, Permit, PrivateDataset, Query, prefix_coefficients, query};
 
 /// Batches of the pass.
 const BATCHES: u64 = 128;
@@ -24,7 +24,7 @@ const BATCHES: u64 = 128;
 /// at any number less than a tree's. Step size `c / R^2`. Momentum and averaging are post-processing. Batches hold about `n / B` rows each.
 ///
 /// # Privacy
-/// One Gaussian mechanism of l2 sensitivity `bound sqrt(sum_k c_k^2)` for the whole pass, see [`PrefixSums`]; both
+/// One Gaussian mechanism of l2 sensitivity `bound sqrt(sum_k c_k^2)` for the whole pass, see [`PrefixPass`]; both
 /// adjacencies.
 ///
 /// # Reference
@@ -115,7 +115,7 @@ impl DpFtrl {
     }
 
     fn query(&self) -> Query {
-        Query::PrefixSums { bound: self.bound, batches: self.batches }
+        query::PrefixSums { bound: self.bound, batches: self.batches }.into()
     }
 
     fn sums(&self) -> Planned {

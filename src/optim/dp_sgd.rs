@@ -8,7 +8,7 @@ use crate::accounting::claim;
 use crate::error::{Error, Fallible};
 use crate::grid::MAX_MULTIPLIER;
 use crate::privacy::{Adjacency, Charge, Claim, GaussianEvent, MAX_LOG2_SCALE, NoiseLaw, SampledEvent};
-use crate::private::{LoggedRun, PrivateDataset, Query};
+use crate::private::{DescribeQuery, LoggedRun, PrivateDataset, query};
 
 /// Probability with which a row joins a step.
 const RATE: f64 = 0.02;
@@ -90,7 +90,7 @@ impl DpSgd {
     }
 
     fn gradient(&self) -> Planned {
-        Planned { charge: Charge::Sampled(self.event.clone()), query: Query::ClippedSum { bound: self.bound } }
+        Planned { charge: Charge::Sampled(self.event.clone()), query: query::ClippedSum { bound: self.bound }.into() }
     }
 }
 
@@ -110,7 +110,7 @@ impl Grid {
         let bound = (2f64.powi(log2_scale as i32) / z).floor().min(largest) as u64;
         let sampled = GaussianEvent {
             what: "clipped gradient sum of a sample".into(),
-            sensitivity: Query::ClippedSum { bound }.sensitivity(self.adjacency),
+            sensitivity: query::ClippedSum { bound }.sensitivity(self.adjacency),
             log2_scale,
             noise: NoiseLaw::FlooredNormal,
             count: self.steps,

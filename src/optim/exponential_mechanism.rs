@@ -8,7 +8,7 @@ use super::selected::{Choice, ChoicePlan};
 use super::{Fitted, Optimizer, Planned, Problem, Start};
 use crate::error::{Error, Fallible};
 use crate::loss::Glm;
-use crate::private::{Candidates, CutLoss, LoggedRun, PrivateDataset, Query};
+use crate::private::{Candidates, CutLoss, LoggedRun, PrivateDataset, query};
 
 const NAME: &str = "exponential-mechanism";
 
@@ -77,7 +77,7 @@ impl ExponentialMechanism {
             adjacency: problem.adjacency,
             count: 1,
             largest: STEPS,
-            query: |most, candidates| Query::Losses { most, candidates },
+            query: |most, candidates| query::Losses { most, candidates }.into(),
             candidates: candidates.points.nrows() as u64,
         };
         Ok(ExponentialMechanism { choice: choice.plan(problem)?, loss, candidates, radius, cap })

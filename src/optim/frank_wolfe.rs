@@ -9,7 +9,7 @@ use super::{Fitted, Optimizer, Planned, Problem, Start};
 use crate::error::Fallible;
 use crate::grid::{FULL_SCALE, MAX_MULTIPLIER};
 use crate::loss::Glm;
-use crate::private::{Gradient, LoggedRun, PrivateDataset, Query};
+use crate::private::{Gradient, LoggedRun, PrivateDataset, query};
 
 const NAME: &str = "frank-wolfe";
 
@@ -63,7 +63,7 @@ impl FrankWolfe {
             adjacency: problem.adjacency,
             count: problem.settings.steps.unwrap_or_else(|| problem.rows.map_or(STEPS, by_rule)),
             largest: MAX_MULTIPLIER as u64,
-            query: |steps, candidates| Query::Vertices { bound: steps * FULL_SCALE as u64, candidates },
+            query: |steps, candidates| query::Vertices { bound: steps * FULL_SCALE as u64, candidates }.into(),
             candidates: vertices,
         };
         let clip = problem.settings.clip.unwrap_or(1.0);

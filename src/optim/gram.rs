@@ -8,7 +8,7 @@ use crate::grid::{DIAGONAL, GRAM_MULTIPLIER, OFF_DIAGONAL, each_entry, gram_unit
 use crate::loss::Curved;
 use crate::num::dense;
 use crate::privacy::{Adjacency, GaussianEvent, MAX_LOG2_SCALE, NoiseLaw};
-use crate::private::{LoggedRun, PrivateDataset, Query, Released};
+use crate::private::{DescribeQuery, LoggedRun, PrivateDataset, Query, Released, query};
 
 /// A release of `sum x x^T` over rows divided by `R` and cut to norm 1, with symmetric Gaussian noise.
 ///
@@ -39,7 +39,7 @@ impl GramPlan {
         let square = problem.typical_square();
         let unit = f64::from(gram_unit(problem.unit));
         let step = square * unit * unit;
-        let reach = Query::Gram { bound: 1 << 20 }.sensitivity(problem.adjacency) as f64 / f64::from(1 << 20);
+        let reach = query::Gram { bound: 1 << 20 }.sensitivity(problem.adjacency) as f64 / f64::from(1 << 20);
         let per_scale = (2.0 * rho).sqrt() / reach;
         let log2_scale = (GRAM_MULTIPLIER as f64 * step / per_scale).log2().floor();
         let log2_scale = log2_scale.clamp(0.0, f64::from(MAX_LOG2_SCALE)) as u32;
@@ -65,7 +65,7 @@ impl GramPlan {
 
     /// What is asked of the rows.
     pub fn query(&self) -> Query {
-        Query::Gram { bound: self.bound }
+        query::Gram { bound: self.bound }.into()
     }
 
     /// The releases, as integers.
@@ -87,7 +87,7 @@ impl GramPlan {
     /// What to pay for where the matrix is the Hessian of a loss.
     pub fn planned_hessian(&self) -> Planned {
         let event = GaussianEvent { what: "Hessian".into(), ..self.event() };
-        Planned { charge: event.into(), query: Query::Hessian { bound: self.bound } }
+        Planned { charge: event.into(), query: query::Hessian { bound: self.bound }.into() }
     }
 
     /// What one grid step stands for when rows have norm at most 1.

@@ -6,7 +6,7 @@ use crate::error::{Error, Fallible};
 use crate::grid::{ScoreStep, Scoring};
 use crate::loss::{Glm, Objective};
 use crate::privacy::{Adjacency, GaussianEvent, MAX_LOG2_SCALE, NoiseLaw};
-use crate::private::{LoggedRun, PrivateDataset, Query};
+use crate::private::{LoggedRun, PrivateDataset, Query, query};
 
 /// What the release from rows held out is called.
 pub(crate) const HELD_OUT: &str = "scores on a hold-out";
@@ -63,7 +63,7 @@ impl HoldoutPlan {
 
     /// What is asked of the rows.
     pub fn query(&self) -> Query {
-        Query::Scores { scoring: self.scoring, weight: self.weight }
+        query::Scores { scoring: self.scoring, weight: self.weight }.into()
     }
 
     /// What to pay for.

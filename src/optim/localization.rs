@@ -10,7 +10,7 @@ use crate::error::Fallible;
 use crate::grid::{LARGEST_WEIGHT, LOG2_WEIGHT};
 use crate::loss::Curved;
 use crate::privacy::{Adjacency, GaussianEvent, NoiseLaw};
-use crate::private::{LoggedRun, Permit, PhasePlan, PrivateDataset, Query};
+use crate::private::{DescribeQuery, LoggedRun, Permit, PhasePlan, PrivateDataset, Query, query};
 
 /// Largest step size, at which a long row's step is still non-expansive or is shortened to be.
 const LARGEST_RATE: f64 = 1.0;
@@ -73,7 +73,7 @@ impl Localization {
     }
 
     fn query(&self) -> Query {
-        Query::Phases { plan: self.phases }
+        query::Phases { plan: self.phases }.into()
     }
 
     fn means(&self) -> Planned {
@@ -86,7 +86,7 @@ impl Localization {
 }
 
 fn event(phases: &PhasePlan, log2_scale: u32, noise: NoiseLaw) -> GaussianEvent {
-    let sensitivity = Query::Phases { plan: *phases }.sensitivity(Adjacency::ReplaceOne);
+    let sensitivity = query::Phases { plan: *phases }.sensitivity(Adjacency::ReplaceOne);
     GaussianEvent { what: "mean iterates of disjoint blocks of rows".into(), sensitivity, log2_scale, noise, count: 1 }
 }
 

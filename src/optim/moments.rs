@@ -5,7 +5,7 @@ use crate::error::{Error, Fallible};
 use crate::grid::{FULL_SCALE, MomentWeights, Shape};
 use crate::preprocess::Affine;
 use crate::privacy::{Adjacency, GaussianEvent, MAX_LOG2_SCALE, NoiseLaw};
-use crate::private::{LoggedRun, PrivateDataset, Query, Released};
+use crate::private::{LoggedRun, PrivateDataset, Query, Released, query};
 
 /// Size of the grid on which moments are released: the row bound is near `2^31` grid steps.
 const TARGET_BITS: f64 = 31.0;
@@ -88,7 +88,7 @@ impl MomentPlan {
 
     /// What is asked of the rows.
     pub fn query(&self) -> Query {
-        Query::Moments { weights: self.weights, columns: self.columns }
+        query::Moments { weights: self.weights, columns: self.columns }.into()
     }
 
     /// The releases, as integers.

@@ -7,7 +7,7 @@ use super::{Fitted, Optimizer, Planned, Problem, Start};
 use crate::error::{Error, Fallible};
 use crate::grid::{GRAM_MULTIPLIER, gram_unit};
 use crate::privacy::{Adjacency, GaussianEvent, MAX_LOG2_SCALE, NoiseLaw};
-use crate::private::{Direction, LoggedRun, PrivateDataset, Query};
+use crate::private::{DirectionInputs, LoggedRun, PrivateDataset, Query, query};
 
 /// Newton steps.
 const STEPS: u64 = 12;
@@ -48,7 +48,7 @@ impl DirectionPlan {
     }
 
     fn query(&self) -> Query {
-        Query::Direction { reach: self.reach }
+        query::Direction { reach: self.reach }.into()
     }
 
     fn event(&self) -> GaussianEvent {
@@ -127,7 +127,7 @@ impl Optimizer for NewtonDoubleNoise {
         let ridge = self.ridge(start.rows, data.shape().dimension() as f64);
         let planned = self.directions.planned();
         let mut fitted = self.steps.run(row_norm, (data, start), run, &mut |slope, run| {
-            let asked = Direction { gradient: slope.released.values(), bound: self.bound() as u64, ridge, reach };
+            let asked = DirectionInputs { gradient: slope.released.values(), bound: self.bound() as u64, ridge, reach };
             let unit = slope.unit / (curvature * asked.scale()? as f64);
             let released = run.release(&planned, unit, || data.direction(loss, slope.weights, &asked))?;
             Ok(released.values().iter().map(|&v| v as f64 * unit).collect())

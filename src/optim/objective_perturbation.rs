@@ -10,7 +10,9 @@ use crate::error::{Error, Fallible};
 use crate::grid::MAX_MULTIPLIER;
 use crate::loss::BoundedLoss;
 use crate::privacy::{Adjacency, Charge, Claim, GaussianEvent, NoiseLaw, ObjectiveEvent};
-use crate::private::{Curvature, LOG2_REGULARISATION, LoggedRun, Minimisation, Permit, PrivateDataset, Query};
+use crate::private::{
+    Curvature, DescribeQuery, LOG2_REGULARISATION, LoggedRun, Minimisation, Permit, PrivateDataset, Query, query,
+};
 
 /// The noise on the gradient has scale `2^40` of its steps.
 const LOG2_GRADIENT: u32 = 40;
@@ -139,7 +141,7 @@ impl Grid {
         };
         let ratio = perturbation.curvature_ratio();
         let perturbed = event("gradient of the regularised loss", Query::Perturbation(perturbation), LOG2_GRADIENT);
-        let query = Query::PerturbedMinimiser { curvature, dimension: self.dimension };
+        let query = query::PerturbedMinimiser { curvature, dimension: self.dimension }.into();
         Ok(ObjectivePerturbation {
             problem,
             step,
@@ -186,7 +188,7 @@ impl ObjectivePerturbation {
     /// The noise on the gradient, and the answer.
     fn releases(&self) -> [Planned; 2] {
         let noise = Query::Perturbation(self.problem.perturbation(self.step));
-        let answer = Query::PerturbedMinimiser { curvature: self.problem.curvature, dimension: self.dimension };
+        let answer = query::PerturbedMinimiser { curvature: self.problem.curvature, dimension: self.dimension }.into();
         [
             Planned { charge: Charge::Objective(self.objective.clone()), query: noise },
             Planned { charge: self.answer.clone().into(), query: answer },

@@ -10,7 +10,7 @@ use crate::error::{Error, Fallible};
 use crate::grid::LOG2_WEIGHT;
 use crate::loss::Curved;
 use crate::privacy::{Adjacency, GaussianEvent, NoiseLaw};
-use crate::private::{LoggedRun, PassPlan, Permit, PrivateDataset, Query};
+use crate::private::{DescribeQuery, LoggedRun, PassPlan, Permit, PrivateDataset, Query, query};
 
 /// Rows per step, at least, on average: steps on single rows would be little but noise.
 const LEAST_BATCH: f64 = 4.0;
@@ -76,7 +76,7 @@ impl OnePass {
     }
 
     fn query(&self) -> Query {
-        Query::OnePass { plan: self.pass }
+        query::OnePass { plan: self.pass }.into()
     }
 
     fn iterate(&self) -> Planned {
@@ -104,7 +104,7 @@ fn schedule(problem: &Problem<'_>, rows: u64, reach: f64, smoothness: f64) -> Fa
 }
 
 fn event(pass: &PassPlan, log2_scale: u32, noise: NoiseLaw) -> GaussianEvent {
-    let sensitivity = Query::OnePass { plan: *pass }.sensitivity(Adjacency::ReplaceOne);
+    let sensitivity = query::OnePass { plan: *pass }.sensitivity(Adjacency::ReplaceOne);
     GaussianEvent { what: "last iterate of a noisy pass over batches".into(), sensitivity, log2_scale, noise, count: 1 }
 }
 

@@ -8,7 +8,9 @@ use crate::error::{Error, Fallible};
 use crate::grid::MAX_MULTIPLIER;
 use crate::loss::BoundedLoss;
 use crate::privacy::{Adjacency, GaussianEvent, NoiseLaw};
-use crate::private::{Curvature, LOG2_REGULARISATION, LoggedRun, MOST_SOLVED, Minimisation, PrivateDataset, Query};
+use crate::private::{
+    Curvature, LOG2_REGULARISATION, LoggedRun, MOST_SOLVED, Minimisation, PrivateDataset, Query, query,
+};
 
 const NAME: &str = "output-perturbation";
 
@@ -86,7 +88,7 @@ impl OutputPerturbation {
     }
 
     fn query(&self) -> Query {
-        Query::Minimiser { curvature: self.curvature, dimension: self.dimension }
+        query::Minimiser { curvature: self.curvature, dimension: self.dimension }.into()
     }
 
     fn minimiser(&self) -> Planned {

@@ -7,7 +7,7 @@ use crate::accounting::claim;
 use crate::error::{Error, Fallible};
 use crate::num::root::bisect;
 use crate::privacy::{BestRunEvent, Charge, Claim, Rho};
-use crate::private::{LoggedRun, PrivateDataset, Query};
+use crate::private::{LoggedRun, PrivateDataset, query};
 
 /// Name of the setting that says what was chosen among.
 pub(crate) const TUNED: &str = "tuned";
@@ -97,7 +97,7 @@ impl Tuned {
     /// The one release where only the best run is opened.
     fn best_run(&self, event: &BestRunEvent) -> Planned {
         let candidates = self.candidates.iter().map(|candidate| self.run_of(candidate.as_ref())).collect();
-        Planned { charge: Charge::BestRun(event.clone()), query: Query::BestRun { candidates } }
+        Planned { charge: Charge::BestRun(event.clone()), query: query::BestRun { candidates }.into() }
     }
 
     /// Runs one candidate and scores it.

@@ -1,16 +1,12 @@
-//! Private rows and the queries that may be asked of them.
+//! Private rows; what may be asked of them lies in [`super::query`].
 
-use ndarray::Array1;
-
-use super::pass::{FeatureGradient, Pass};
-use super::store::{Clips, Store};
-use super::{Query, Sensitive};
+use super::store::Store;
+use super::{DescribeQuery, Sensitive};
 use crate::error::Fallible;
-use crate::grid::{IntegerMap, MomentWeights, Shape};
+use crate::grid::Shape;
 use crate::kernel::Rows;
-use crate::loss::{Curved, Objective};
 use crate::preprocess::Standardiser;
-use crate::privacy::{L2, Scope, Sensitivity};
+use crate::privacy::Scope;
 
 /// Encoded rows behind the gate: no accessor hands out a row or anything computed from rows.
 pub struct PrivateDataset {
@@ -107,49 +103,6 @@ impl PrivateDataset {
         Ok(parts.map(|rows| PrivateDataset::new(rows, self.scope.clone())).collect())
     }
 
-    /// Prepares clipped gradient sums whose rows contribute at most `bound` grid steps in l2 norm.
-    ///
-    /// # Errors
-    /// When rows in a file cannot be read.
-    pub fn clipped(&self, bound: u64) -> Fallible<ClippedRows<'_>> {
-        Ok(ClippedRows { clips: Clips::new(&self.rows, None, bound)?, data: self })
-    }
-
-    /// The same with rows seen through a map made from public and released quantities.
-    ///
-    /// A row's contribution is `m_i A q_i` with `m_i^2 |A q_i|^2 <= bound^2` checked in integers.
-    ///
-    /// # Errors
-    /// When rows in a file cannot be read.
-    pub fn clipped_through(&self, map: IntegerMap, bound: u64) -> Fallible<ClippedRows<'_>> {
-        Ok(ClippedRows { clips: Clips::new(&self.rows, Some(map), bound)?, data: self })
-    }
-
-    /// Sums of the encoded values and their squares, weighted by public integers.
-    ///
-    /// # Privacy
-    /// Every row's vector has a squared norm of at most [`MomentWeights::worst_square`], a public
-    /// integer; the l2 sensitivity is the ceiling of its root, doubled under replace-one.
-    ///
-    /// # Errors
-    /// When rows in a file cannot be read.
-    pub fn moments(&self, weights: &MomentWeights) -> Fallible<Sensitive<L2>> {
-        let query = Query::Moments { weights: *weights, columns: self.shape().numeric() };
-        Ok(self.sensitive(self.rows.sum(&Pass::Moments(*weights))?, &query))
-    }
-
-    /// The clipped Gram matrix as a weighted upper triangle, see [`crate::kernel::gram_sum`].
-    ///
-    /// # Privacy
-    /// A row's matrix has Frobenius norm at most `bound`, checked in integers; replacing a row moves the sum by
-    /// at most `sqrt(2) bound`.
-    ///
-    /// # Errors
-    /// When rows in a file cannot be read.
-    pub fn gram(&self, bound: u64, most: u64) -> Fallible<Sensitive<L2>> {
-        Ok(self.sensitive(self.rows.sum(&Pass::Gram { bound, most })?, &Query::Gram { bound }))
-    }
-
     /// Two data sets: the rows at chosen positions, in order, and the rest; the choice must not look at the rows.
     ///
     /// # Errors
@@ -162,123 +115,8 @@ impl PrivateDataset {
         Ok((part(chosen), part(&rest)))
     }
 
-    /// The Hessian sum of a loss as a weighted upper triangle, see [`crate::kernel::hessian_sum`]; `weights` in feature coordinates.
-    ///
-    /// A row's multiplier is `most` at the largest curvature that the loss has.
-    ///
-    /// # Privacy
-    /// As [`PrivateDataset::gram`].
-    ///
-    /// # Errors
-    /// When rows in a file cannot be read.
-    pub fn hessian(&self, loss: Curved, weights: &Array1<f64>, bound: u64, most: u64) -> Fallible<Sensitive<L2>> {
-        let pass = Pass::Hessian { loss, weights: weights.to_vec(), bound, most };
-        Ok(self.sensitive(self.rows.sum(&pass)?, &Query::Hessian { bound }))
+    /// The answer to a query, with the sensitivity that the query has.
+    pub(super) fn sensitive<Q: DescribeQuery>(&self, values: Vec<i128>, query: &Q) -> Sensitive<Q::Norm> {
+        Sensitive::of(values, query, &self.scope)
     }
-
-    /// The one place where a sensitivity is attached to a value: that of the query which computed it.
-    pub(super) fn sensitive(&self, values: Vec<i128>, query: &Query) -> Sensitive<L2> {
-        let sensitivity = Sensitivity::new(query.sensitivity(self.scope.adjacency));
-        Sensitive { values, sensitivity, scope: self.scope.clone() }
-    }
-}
-
-/// A data set with the clip of each row decided for one bound.
-pub struct ClippedRows<'a> {
-    data: &'a PrivateDataset,
-    clips: Clips,
-}
-
-/// The public inputs of one clipped gradient sum.
-#[derive(Clone, Debug)]
-pub struct Gradient<'a> {
-    /// The loss.
-    pub loss: Objective,
-    /// The iterate, in the coordinates of the map if there is one; for several outputs one block after the other.
-    pub weights: &'a Array1<f64>,
-    /// What an encoded label of 1 stands for.
-    pub label_scale: f64,
-    /// Clip norm of one row's gradient; stands for the bound in grid steps.
-    pub clip_norm: f64,
-}
-
-impl ClippedRows<'_> {
-    /// The data set.
-    pub fn data(&self) -> &PrivateDataset {
-        self.data
-    }
-
-    /// The clip in grid steps.
-    pub fn bound(&self) -> u64 {
-        self.clips.bound()
-    }
-
-    /// Whether rows are seen through a map.
-    pub fn is_mapped(&self) -> bool {
-        self.clips.map().is_some()
-    }
-
-    /// The coefficients of the encoded features that stand for an iterate, `A^T w`; `w` itself without a map.
-    pub fn to_features(&self, weights: &Array1<f64>) -> Array1<f64> {
-        self.clips.map().map_or_else(|| weights.clone(), |map| by_block(map, weights, IntegerMap::transposed))
-    }
-
-    /// The gradient with respect to an iterate of something whose gradient in feature coefficients is `v`, `A v`.
-    pub fn to_iterate(&self, v: &Array1<f64>) -> Array1<f64> {
-        self.clips.map().map_or_else(|| v.clone(), |map| by_block(map, v, IntegerMap::apply))
-    }
-
-    /// The sum over all rows of the gradient of the loss, clipped row by row, on the integer grid.
-    ///
-    /// # Privacy
-    /// A row contributes `m_ik A q_i` for every output `k`, with `sum_k m_ik^2 |A q_i|^2 <= bound^2` checked in
-    /// integers, `A` the identity without a map: one joint clip for all outputs. So the l2 sensitivity is `bound` under
-    /// add-remove and `2 bound` under replace-one, exactly. A multiplier is a function of its row and of public inputs, so
-    /// it does not matter in which parts the rows are read.
-    ///
-    /// # Errors
-    /// When rows in a file cannot be read.
-    pub fn gradient_sum(&self, gradient: &Gradient<'_>) -> Fallible<Sensitive<L2>> {
-        let asked = self.in_features(gradient);
-        let sums = self.clips.sum(&self.data.rows, &asked)?;
-        Ok(self.mapped(&sums))
-    }
-
-    /// The same over chosen rows only.
-    ///
-    /// # Errors
-    /// When rows are in a file.
-    pub(super) fn sampled_sum(&self, gradient: &Gradient<'_>, chosen: &[usize]) -> Fallible<Sensitive<L2>> {
-        let (rows, caps) = self.clips.whole()?.subset(self.data.rows()?, chosen);
-        Ok(self.mapped(&self.in_features(gradient).over(&rows, &caps)))
-    }
-
-    /// What a pass of the kernel takes in the place of an iterate.
-    fn in_features(&self, gradient: &Gradient<'_>) -> FeatureGradient {
-        let unit = f64::from(self.data.unit()) * self.clips.map().map_or(1.0, IntegerMap::unit);
-        FeatureGradient {
-            loss: gradient.loss,
-            weights: self.to_features(gradient.weights).to_vec(),
-            label_scale: gradient.label_scale,
-            multiplier_scale: self.bound() as f64 / (unit * gradient.clip_norm),
-        }
-    }
-
-    /// Sums over features as sums over coordinates of the iterate, with the sensitivity that the clips give them.
-    fn mapped(&self, sums: &[i64]) -> Sensitive<L2> {
-        let values = match self.clips.map() {
-            None => sums.iter().map(|&sum| i128::from(sum)).collect(),
-            Some(map) => sums.chunks_exact(map.dimension()).flat_map(|block| map.image(block)).collect(),
-        };
-        self.data.sensitive(values, &Query::ClippedSum { bound: self.bound() })
-    }
-}
-
-/// A map applied to every block of a vector.
-fn by_block(
-    map: &IntegerMap,
-    v: &Array1<f64>,
-    apply: impl Fn(&IntegerMap, &Array1<f64>) -> Array1<f64>,
-) -> Array1<f64> {
-    v.exact_chunks(map.dimension()).into_iter().flat_map(|block| apply(map, &block.to_owned())).collect()
 }

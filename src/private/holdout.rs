@@ -1,13 +1,9 @@
-//! Rows held out of training, and what is measured on them.
+//! Rows held out of training.
 
-use super::pass::Pass;
-use super::phases::shuffled;
-use super::{ChargedRun, PrivateDataset, Query, Sensitive};
+use super::query::shuffled;
+use super::{ChargedRun, PrivateDataset};
 use crate::error::{Error, Fallible};
-use crate::grid::ScoreStep;
-use crate::loss::Objective;
 use crate::noise::{NoiseSource, poisson_sample};
-use crate::privacy::L2;
 
 /// The block of row choices from which the order of an exact hold-out is drawn; no row ever reaches it.
 const ORDER: u32 = u32::MAX - 1;
@@ -80,21 +76,4 @@ fn first_of_an_order(rows: u64, all: usize, source: &NoiseSource) -> Vec<usize> 
     chosen.truncate(rows as usize);
     chosen.sort_unstable();
     chosen
-}
-
-impl PrivateDataset {
-    /// Sums that measure the predictions of public coefficients for a public loss, see [`crate::kernel::score_sum`].
-    ///
-    /// # Privacy
-    /// A row's vector has norm at most `weight sqrt(parts)`, a public number: the l2 sensitivity under add-remove. Vectors of
-    /// two rows differ by no more, see [`crate::grid::Scoring::apart`], so it is that under replace-one, too.
-    ///
-    /// # Errors
-    /// When rows in a file cannot be read.
-    pub fn scores(&self, loss: Objective, step: &ScoreStep<'_>) -> Fallible<Sensitive<L2>> {
-        let query = Query::Scores { scoring: step.scoring, weight: step.weight };
-        let &ScoreStep { weights, label_scale, scoring, weight } = step;
-        let pass = Pass::Scores { loss, weights: weights.to_vec(), label_scale, scoring, weight };
-        Ok(self.sensitive(self.store().sum(&pass)?, &query))
-    }
 }

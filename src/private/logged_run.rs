@@ -1,5 +1,6 @@
 //! A charged run as an optimizer gets it: a release is one call, heard by a listener and recorded.
 
+use super::query::BestRun;
 use super::{ChargedRun, Mechanism, Permit, Planned, Query, Released, Sensitive};
 use crate::error::{Error, Fallible};
 use crate::privacy::{GaussianEvent, L2, Range, SelectionEvent};
@@ -118,7 +119,7 @@ impl LoggedRun<'_> {
         planned: &Planned,
         run: &mut dyn FnMut(usize, &mut LoggedRun<'_>) -> Fallible<(f64, T)>,
     ) -> Fallible<(usize, T)> {
-        let Query::BestRun { candidates } = &planned.query else {
+        let Query::BestRun(BestRun { candidates }) = &planned.query else {
             return Err(Error::refused("candidates are run for no other query", "plan the best of several runs"));
         };
         self.begin(planned, 1.0)?;

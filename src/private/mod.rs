@@ -26,20 +26,14 @@ mod best_run;
 mod cells;
 mod charged_run;
 mod dataset;
-mod direction;
 mod holdout;
 mod journal;
 mod logged_run;
 mod mechanism;
-mod minimise;
-mod one_pass;
 mod pass;
 mod permit;
-mod phases;
-mod prefix;
-mod query;
+pub mod query;
 mod remote;
-mod scores;
 mod sensitive;
 mod stable;
 mod store;
@@ -48,26 +42,23 @@ mod tests;
 mod worker;
 
 pub use best_run::CandidateRun;
-pub use cells::{Grid, GridPrice, PrivateCells, Vocabulary};
+pub use cells::PrivateCells;
 pub(crate) use charged_run::charge_run_as;
 pub use charged_run::{ChargedRun, charge_run, resume};
-pub use dataset::{ClippedRows, Gradient, PrivateDataset};
-pub use direction::Direction;
+pub use dataset::PrivateDataset;
 pub use holdout::HoldOut;
 pub(crate) use holdout::{LARGEST_HOLDOUT, training_rows};
 pub use journal::{Keep, Stopped};
 pub use logged_run::{Listener, LoggedRun, Release, ReleaseRecord};
 pub use mechanism::Mechanism;
-pub use minimise::{Curvature, LOG2_REGULARISATION, MOST_SOLVED, Minimisation, Perturbation};
-pub use one_pass::PassPlan;
 pub use permit::{Permit, Released};
-pub(crate) use phases::order_of;
-pub use phases::{PhasePlan, Phases};
-pub(crate) use prefix::batch_of;
-pub use prefix::{MOST_BATCHES, PrefixSums, prefix_coefficients};
-pub use query::{Planned, Query};
+pub use query::{
+    Candidates, ClippedRows, ColumnValues, Curvature, CutLoss, DescribeQuery, DirectionInputs, Gradient, Grid,
+    GridPrice, LOG2_REGULARISATION, MOST_BATCHES, MOST_SOLVED, Minimisation, PassPlan, Perturbation, PhasePlan,
+    PhasedPass, Planned, PrefixPass, Query, Role, RowAccess, prefix_coefficients,
+};
+pub(crate) use query::{batch_of, order_of};
 pub use remote::{Cluster, RemoteRows};
-pub use scores::{Candidates, CutLoss};
 pub use sensitive::Sensitive;
 pub use stable::Proposal;
 pub use store::Store;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::journal::Journal;
-use super::{ClippedRows, Gradient, Mechanism, Minimisation, PrivateDataset, Query, Sensitive};
+use super::{ClippedRows, DescribeQuery, Gradient, Mechanism, Minimisation, PrivateDataset, Sensitive};
 use crate::error::{Error, Fallible};
 use crate::noise::{NoiseSource, exponential_choice, integer_noise, poisson_sample};
 use crate::privacy::{
@@ -198,8 +198,8 @@ impl Permit<ObjectiveEvent> {
     ) -> Fallible<(Sensitive<L2>, Released)> {
         self.check_scope(data.scope())?;
         let perturbation = problem.perturbation(step);
-        let query = Query::Perturbation(perturbation);
-        if query.sensitivity(self.scope.adjacency) > self.event.perturbed.sensitivity || !query.fits(&self.charge()) {
+        let moves = perturbation.sensitivity(self.scope.adjacency);
+        if moves > self.event.perturbed.sensitivity || !perturbation.is_paid_by(&self.charge()) {
             return Err(Error::refused(
                 "the objective is more curved or moves further than was paid for",
                 "plan for it",

@@ -1,5 +1,6 @@
 //! A value computed from rows, together with how far it moves between neighbours.
 
+use super::DescribeQuery;
 use crate::privacy::{Norm, Scope, Sensitivity};
 
 /// An integer vector computed from private rows, with its sensitivity in norm `N`.
@@ -8,11 +9,18 @@ use crate::privacy::{Norm, Scope, Sensitivity};
 /// paid [`super::Permit`] of the same norm.
 ///
 /// # Privacy
-/// Whoever constructs one claims the sensitivity, so constructors exist only beside the queries in
-/// this module, each with its argument and a test on neighbouring data sets.
+/// Whoever constructs one claims the sensitivity, so the one constructor takes it from the query, which has its
+/// argument and a test on neighbouring data sets.
 #[must_use = "a sensitive value is of no use unless a permit releases it"]
 pub struct Sensitive<N: Norm> {
     pub(super) values: Vec<i128>,
     pub(super) sensitivity: Sensitivity<N>,
     pub(super) scope: Scope,
+}
+
+impl<N: Norm> Sensitive<N> {
+    /// The answer to a query, with the sensitivity that the query has: the one place where a value gets one.
+    pub(super) fn of(values: Vec<i128>, query: &impl DescribeQuery<Norm = N>, scope: &Scope) -> Self {
+        Sensitive { values, sensitivity: Sensitivity::new(query.sensitivity(scope.adjacency)), scope: scope.clone() }
+    }
 }

@@ -81,7 +81,7 @@ impl Store {
     ///
     /// # Errors
     /// When they are elsewhere; that should have been refused before anything was charged, see
-    /// [`super::Planned::is_sum`].
+    /// [`super::Planned::is_streamable`].
     pub(super) fn whole(&self) -> Fallible<&Rows> {
         match self {
             Store::Whole(rows) => Ok(rows),

@@ -5,8 +5,10 @@ mod theorems;
 use ndarray::{Array1, Array2};
 use proptest::prelude::*;
 
-use super::minimise::Perturbation;
-use super::{Candidates, Curvature, CutLoss, Gradient, Minimisation, PrivateDataset, Query, Sensitive};
+use super::{
+    Candidates, Curvature, CutLoss, DescribeQuery, Gradient, Minimisation, Perturbation, PrivateDataset, Sensitive,
+    query,
+};
 use crate::grid::{MAX_MULTIPLIER, Shape};
 use crate::kernel::{RawRow, RowsBuilder};
 use crate::loss::{BoundedLoss, FixedSlope, Glm};
@@ -143,7 +145,7 @@ fn a_perturbed_answer_is_within_the_spread_of_its_exact_minimiser() {
             noise.iter().zip(q).map(|(&b, q)| (b as f64 - slope * m * q / length).round() as i64).collect();
         let a = none.perturbed_minimiser(&problem, &noise, &perturbation).unwrap();
         let b = one.perturbed_minimiser(&problem, &moved, &perturbation).unwrap();
-        let spread = Query::PerturbedMinimiser { curvature: problem.curvature, dimension: 5 };
+        let spread = query::PerturbedMinimiser { curvature: problem.curvature, dimension: 5 };
         let spread = spread.sensitivity(Adjacency::AddRemove) as f64;
         assert!(square(&difference(&a, &b)).sqrt() <= spread, "{seed}");
         assert!(square(&difference(&a, &a)) == 0.0 && square(&a.values) > 0.0);

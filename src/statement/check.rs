@@ -6,7 +6,7 @@ use crate::accounting::claim;
 use crate::error::{Error, Fallible};
 use crate::optim::HELD_OUT;
 use crate::privacy::Charge;
-use crate::private::{LARGEST_HOLDOUT, Planned, Query, training_rows};
+use crate::private::{LARGEST_HOLDOUT, Planned, Query, RowAccess, training_rows};
 
 /// Most different costs of a statement that the accountant takes long to confirm or to add up, claims and choices: no run
 /// makes as many, and a file could make up any number.
@@ -39,8 +39,8 @@ pub(super) fn check_releases(facts: &Facts) -> Fallible<()> {
         if !planned.is_recorded(facts.adjacency) {
             return Err(damaged("a sensitivity does not follow from its query and the adjacency"));
         }
-        query.check()?;
-        if query.all().into_iter().any(Query::is_of_cells) {
+        query.kind().check()?;
+        if query.all().into_iter().any(|query| query.kind().row_access() == RowAccess::Cells) {
             return Err(damaged("records a release that no training makes"));
         }
         if !(*unit > 0.0 && unit.is_finite()) {
@@ -54,15 +54,14 @@ pub(super) fn check_releases(facts: &Facts) -> Fallible<()> {
     }
     let trained = facts.rows.map(|rows| training_rows(rows, facts.holdout));
     let foreign = |rows: u64, dimension: usize| Some(rows) != trained || dimension != facts.dimension;
-    if facts.releases.iter().flat_map(|release| release.query.all()).any(|query| match query {
-        Query::Phases { plan } => foreign(plan.rows, plan.dimension),
-        Query::OnePass { plan } => foreign(plan.rows, plan.dimension),
-        _ => false,
+    if facts.releases.iter().flat_map(|release| release.query.all()).any(|query| match query.kind().row_access() {
+        RowAccess::Order { rows, dimension } => foreign(rows, dimension),
+        RowAccess::StreamedSum | RowAccess::InMemory | RowAccess::Batches(_) | RowAccess::Cells => false,
     }) {
         return Err(damaged("a release is of another number of rows or coefficients"));
     }
     let moments = facts.releases.iter().find_map(|release| match &release.query {
-        Query::Moments { weights, columns } => Some((weights, *columns)),
+        Query::Moments(moments) => Some((moments.weights, moments.columns)),
         _ => None,
     });
     let counted = moments.is_some_and(|(weights, _)| weights.count > 0);

@@ -161,8 +161,7 @@ impl Facts {
 
     /// Number of optimizer steps.
     pub(super) fn steps(&self) -> u64 {
-        let steps = self.releases.iter().filter(|release| release.query.is_step());
-        let counts = steps.map(|release| release.charge.count().saturating_mul(release.query.parts()));
+        let counts = self.releases.iter().map(|release| release.charge.count().saturating_mul(release.query.steps()));
         counts.fold(0, u64::saturating_add)
     }
 
@@ -192,7 +191,7 @@ impl Facts {
 
     /// Whether a release is amplified by iteration.
     pub(super) fn iterates(&self) -> bool {
-        self.releases.iter().any(|release| matches!(release.query, Query::OnePass { .. }))
+        self.releases.iter().any(|release| matches!(release.query, Query::OnePass(_)))
     }
 
     /// Why the run protects nobody; empty if it does.

@@ -142,6 +142,7 @@ pub fn write_log(facts: &Facts, line: &mut dyn FnMut(&str) -> Fallible<()>) -> F
 mod tests {
     use super::*;
     use crate::privacy::{GaussianEvent, NoiseLaw};
+    use crate::private::query;
 
     #[test]
     fn one_discrete_release_forbids_the_exact_conversion_from_then_on() {
@@ -149,7 +150,7 @@ mod tests {
         let mut writer = LogWriter::new(budget, delta, Adjacency::AddRemove, &[]);
         let mut exact = |noise| {
             let event = GaussianEvent { what: "t".into(), sensitivity: 1, log2_scale: 4, noise, count: 1 };
-            writer.line(&event.into(), &Query::ClippedSum { bound: 1 }, 1.0).unwrap().epsilon_exact.is_some()
+            writer.line(&event.into(), &query::ClippedSum { bound: 1 }.into(), 1.0).unwrap().epsilon_exact.is_some()
         };
         assert!(exact(NoiseLaw::FlooredNormal));
         assert!(!exact(NoiseLaw::DiscreteGaussian));

@@ -8,7 +8,6 @@ use crate::error::Fallible;
 use crate::model_kind::ModelKind;
 use crate::num::round::decimal_up;
 use crate::privacy::{Charge, NoiseLaw};
-use crate::private::Query;
 
 part! {
     /// The mechanism of the gradient steps.
@@ -74,60 +73,13 @@ fn sampling(release: &ReleaseFacts) -> String {
     if let Charge::Sampled(event) = &release.charge {
         return format!("Poisson, rate at most {}", decimal_up(event.rate(), DIGITS));
     }
-    match &release.query {
-        Query::PrefixSums { batches, .. } => {
-            format!(
-                "one pass over {batches} batches; each row is in one, by a secret draw of its own; no amplification claimed"
-            )
-        }
-        Query::Phases { plan } => {
-            format!("one pass over {} disjoint blocks in secret order; no amplification claimed", plan.phases())
-        }
-        Query::OnePass { plan } => {
-            let steps = plan.steps;
-            format!("one pass over {steps} disjoint batches in secret order; amplified by iteration, not by the order")
-        }
-        Query::Moments { .. }
-        | Query::Gram { .. }
-        | Query::Scores { .. }
-        | Query::Hessian { .. }
-        | Query::Direction { .. }
-        | Query::ClippedSum { .. }
-        | Query::Minimiser { .. }
-        | Query::Perturbation(_)
-        | Query::PerturbedMinimiser { .. }
-        | Query::Losses { .. }
-        | Query::Vertices { .. }
-        | Query::BestRun { .. }
-        | Query::Kinds { .. }
-        | Query::Intervals { .. }
-        | Query::Vocabulary { .. }
-        | Query::Distance { .. } => "full batch".into(),
-    }
+    release.query.kind().sampling()
 }
 
 impl ReleaseFacts {
     /// Largest norm of one row's part in the sum, in the reader's units.
     fn clip_norm(&self) -> f64 {
-        match &self.query {
-            Query::ClippedSum { bound } | Query::PrefixSums { bound, .. } => *bound as f64 * self.unit,
-            Query::Minimiser { curvature, .. } => curvature.movement() as f64 * self.unit,
-            Query::Losses { most, .. } => *most as f64 * self.unit,
-            Query::Vertices { bound, .. } => *bound as f64 * self.unit,
-            Query::Moments { .. }
-            | Query::Gram { .. }
-            | Query::Scores { .. }
-            | Query::Hessian { .. }
-            | Query::Direction { .. }
-            | Query::Phases { .. }
-            | Query::OnePass { .. }
-            | Query::Perturbation(_)
-            | Query::BestRun { .. }
-            | Query::Kinds { .. }
-            | Query::Intervals { .. }
-            | Query::Vocabulary { .. }
-            | Query::Distance { .. }
-            | Query::PerturbedMinimiser { .. } => self.charge.sensitivity() as f64 * self.unit,
-        }
+        let steps = self.query.kind().clip_steps().unwrap_or(self.charge.sensitivity());
+        steps as f64 * self.unit
     }
 }

@@ -211,7 +211,7 @@ fn seconds(plan: &Plan, schema: &Schema, rows: u64, sample: Rows) -> Fallible<Op
     let share = |charge: &Charge| if let Charge::Sampled(event) = charge { event.rate() } else { 1.0 };
     let passes = planned.iter().map(|planned| match &planned.charge {
         Charge::Sampled(_) => Some(planned),
-        _ => planned.is_sum().then_some(planned),
+        _ => planned.is_streamable().then_some(planned),
     });
     let Some(passes) = passes.collect::<Option<Vec<_>>>() else { return Ok(None) };
     if kept == 0.0 {

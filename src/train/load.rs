@@ -137,7 +137,7 @@ fn only_sums(plan: &Plan, who: &str, without: &str) -> Fallible<()> {
     if plan.holdout.is_some() {
         return refused("--evaluate-budget, which takes rows out one by one", "evaluate on another file");
     }
-    if plan.optimizer.planned().iter().all(Planned::is_sum) {
+    if plan.optimizer.planned().iter().all(Planned::is_streamable) {
         return Ok(());
     }
     match plan.algorithm {

@@ -244,11 +244,7 @@ impl Plan {
 
     /// Number of optimizer steps.
     pub fn steps(&self) -> u64 {
-        self.planned()
-            .iter()
-            .filter(|planned| planned.query.is_step())
-            .map(|planned| planned.charge.count() * planned.query.parts())
-            .sum()
+        self.planned().iter().map(|planned| planned.charge.count() * planned.query.steps()).sum()
     }
 
     /// Deviations at which standardised features are cut.

@@ -10,7 +10,9 @@ use rhograd::loss::Curved;
 use rhograd::noise::NoiseSource;
 use rhograd::optim::{Averaging, Settings};
 use rhograd::privacy::{Adjacency, DatasetId, Delta, Epsilon, GaussianEvent, L2, NoiseLaw, Rho, Scope, total_rho};
-use rhograd::private::{Direction, Gradient, PhasePlan, PrivateDataset, Query, Sensitive, charge_run};
+use rhograd::private::{
+    DescribeQuery, DirectionInputs, Gradient, PhasePlan, PrivateDataset, RowAccess, Sensitive, charge_run, query,
+};
 use rhograd::train::{Algorithm, Budget, Metrics, ModelKind, Plan, TrainConfig, evaluate, load, train};
 
 /// The relations under which an algorithm is defined; the theorem of the last group is about replacement.
@@ -133,9 +135,8 @@ fn blocks_and_batches_of_public_size_leave_out_a_hold_out_of_public_size() {
     for algorithm in [Algorithm::Localization, Algorithm::OnePass] {
         let config = TrainConfig { evaluate_budget: Some(0.1), ..config(algorithm, Adjacency::ReplaceOne, 1.0) };
         let plan = Plan::new(&config, &schema("fair"), Some(6_001)).unwrap();
-        let rows = plan.planned().into_iter().find_map(|planned| match planned.query {
-            Query::Phases { plan } => Some(plan.rows),
-            Query::OnePass { plan } => Some(plan.rows),
+        let rows = plan.planned().into_iter().find_map(|planned| match planned.query.kind().row_access() {
+            RowAccess::Order { rows, .. } => Some(rows),
             _ => None,
         });
         assert_eq!((rows, plan.training_rows()), (Some(4_801), Some(4_801)), "{}", algorithm.name());
@@ -254,7 +255,7 @@ fn hessians_of_neighbours_differ_by_at_most_the_stated_sensitivity() {
     for adjacency in [Adjacency::AddRemove, Adjacency::ReplaceOne] {
         for loss in [Curved::Logistic, Curved::Squared] {
             for bound in [1u64 << 18, 1 << 22, 1 << 27] {
-                let sensitivity = Query::Hessian { bound }.sensitivity(adjacency);
+                let sensitivity = query::Hessian { bound }.sensitivity(adjacency);
                 let ask = |data: &PrivateDataset| data.hessian(loss, &weights, bound, 100).unwrap();
                 let mut largest = 0i128;
                 for index in 0..200 {
@@ -278,7 +279,7 @@ fn hessians_of_neighbours_differ_by_at_most_the_stated_sensitivity() {
 /// All parts of a pass over random batches; the same source draws the same batches and the same noise.
 fn passed(indices: &[usize], adjacency: Adjacency, bound: u64, batches: u32) -> Vec<i128> {
     let data = PrivateDataset::new(rows(indices), scope(adjacency));
-    let sensitivity = Query::PrefixSums { bound, batches }.sensitivity(adjacency);
+    let sensitivity = query::PrefixSums { bound, batches }.sensitivity(adjacency);
     let event =
         GaussianEvent { what: "t".into(), sensitivity, log2_scale: 30, noise: NoiseLaw::FlooredNormal, count: 1 };
     let source = NoiseSource::insecure_from_seed(4);
@@ -299,7 +300,7 @@ fn prefix_sums_of_neighbours_differ_by_at_most_the_stated_sensitivity() {
     for adjacency in [Adjacency::AddRemove, Adjacency::ReplaceOne] {
         for batches in [1u32, 2, 7, 33] {
             let bound = 1 << 24;
-            let sensitivity = Query::PrefixSums { bound, batches }.sensitivity(adjacency);
+            let sensitivity = query::PrefixSums { bound, batches }.sensitivity(adjacency);
             let mut largest = 0i128;
             for index in 0..60 {
                 // The last row, so that those before it keep their draws and a difference is the row's own.
@@ -321,7 +322,7 @@ fn prefix_sums_of_neighbours_differ_by_at_most_the_stated_sensitivity() {
 #[test]
 fn a_pass_is_refused_without_enough_budget_or_for_other_rows() {
     let data = PrivateDataset::new(rows(&[1, 2, 3]), scope(Adjacency::AddRemove));
-    let sensitivity = Query::PrefixSums { bound: 1 << 20, batches: 4 }.sensitivity(Adjacency::AddRemove);
+    let sensitivity = query::PrefixSums { bound: 1 << 20, batches: 4 }.sensitivity(Adjacency::AddRemove);
     let open = |sensitivity: u64, data: &PrivateDataset| {
         let noise = NoiseLaw::FlooredNormal;
         let event = GaussianEvent { what: "t".into(), sensitivity, log2_scale: 30, noise, count: 1 };
@@ -332,7 +333,7 @@ fn a_pass_is_refused_without_enough_budget_or_for_other_rows() {
     };
     assert!(open(sensitivity, &data) && !open(sensitivity - 1, &data));
     assert!(!open(sensitivity, &PrivateDataset::new(rows(&[1]), scope(Adjacency::ReplaceOne))));
-    assert_eq!(Query::PrefixSums { bound: 1, batches: u32::MAX }.sensitivity(Adjacency::AddRemove), u64::MAX);
+    assert_eq!(query::PrefixSums { bound: 1, batches: u32::MAX }.sensitivity(Adjacency::AddRemove), u64::MAX);
 }
 
 const PHASES: PhasePlan = PhasePlan { lipschitz: 3 << 44, shift: 6, rows: 60, dimension: 9 };
@@ -341,7 +342,7 @@ const PHASES: PhasePlan = PhasePlan { lipschitz: 3 << 44, shift: 6, rows: 60, di
 fn phased(indices: &[usize], plan: PhasePlan, loss: Curved, seed: u64) -> Vec<i128> {
     let adjacency = Adjacency::ReplaceOne;
     let data = PrivateDataset::new(rows(indices), scope(adjacency));
-    let sensitivity = Query::Phases { plan }.sensitivity(adjacency);
+    let sensitivity = query::Phases { plan }.sensitivity(adjacency);
     // A release whose noise is a hundredth of a step of the finest phase shows the means themselves.
     let event =
         GaussianEvent { what: "t".into(), sensitivity, log2_scale: 0, noise: NoiseLaw::FlooredNormal, count: 1 };
@@ -395,7 +396,7 @@ fn phases_are_refused_for_other_rows_or_relations() {
     };
     assert!(open(Adjacency::ReplaceOne, 60));
     assert!(!open(Adjacency::ReplaceOne, 59) && !open(Adjacency::AddRemove, 60));
-    assert_eq!(Query::Phases { plan: PHASES }.sensitivity(Adjacency::AddRemove), u64::MAX);
+    assert_eq!(query::Phases { plan: PHASES }.sensitivity(Adjacency::AddRemove), u64::MAX);
 }
 
 #[test]
@@ -405,10 +406,10 @@ fn directions_of_neighbours_differ_by_at_most_the_stated_sensitivity() {
     let (bound, reach) = (1u64 << 27, 1u64 << 40);
     let mut used = 0f64;
     for adjacency in [Adjacency::AddRemove, Adjacency::ReplaceOne] {
-        let sensitivity = Query::Direction { reach }.sensitivity(adjacency);
+        let sensitivity = query::Direction { reach }.sensitivity(adjacency);
         // A ridge near one row's part: the bound is attained by a row along the gradient where there are no others.
         for (common, ridge) in [(&[][..], 1u64 << 27), (&[1usize, 5, 17, 64][..], 1 << 25), (&[7, 9], 1 << 33)] {
-            let asked = Direction { gradient: &gradient, bound, ridge, reach };
+            let asked = DirectionInputs { gradient: &gradient, bound, ridge, reach };
             let ask = |data: &PrivateDataset| data.direction(Curved::Squared, &weights, &asked).unwrap();
             for index in 0..120 {
                 let first: Vec<usize> = match adjacency {

@@ -12,8 +12,8 @@ use rhograd::privacy::{
     SampledEvent, Scope, SelectionEvent, StableEvent, total_rho,
 };
 use rhograd::private::{
-    ChargedRun, Curvature, Gradient, LoggedRun, Minimisation, Permit, Planned, PrivateDataset, Query, Release,
-    ReleaseRecord, Released, Sensitive, Stopped, charge_run, resume,
+    ChargedRun, Curvature, DescribeQuery, Gradient, LoggedRun, Minimisation, Permit, Planned, PrivateDataset, Query,
+    Release, ReleaseRecord, Released, Sensitive, Stopped, charge_run, query, resume,
 };
 
 #[test]
@@ -68,7 +68,7 @@ fn only_the_best_run_is_opened_and_no_run_gets_more_than_was_paid_for() {
     let scope = scope("a", Adjacency::AddRemove);
     let data = PrivateDataset::new(rows(3), scope.clone());
     let weights = MomentWeights { count: 1, ..MomentWeights::default() };
-    let query = Query::Moments { weights, columns: 2 };
+    let query: Query = query::Moments { weights, columns: 2 }.into();
     let planned = |count: u64| vec![Planned { charge: event(1 << 10, count).into(), query: query.clone() }];
     // Two releases of rho 2^-21 each.
     let candidates = [planned(1), planned(2)];
@@ -149,7 +149,7 @@ fn logged<T>(
 fn count_of(weight: u32, count: u64) -> (MomentWeights, Planned) {
     let weights = MomentWeights { count: weight, ..MomentWeights::default() };
     let charge = event(u64::from(weight), count).into();
-    (weights, Planned { charge, query: Query::Moments { weights, columns: 2 } })
+    (weights, Planned { charge, query: query::Moments { weights, columns: 2 }.into() })
 }
 
 #[test]
@@ -210,7 +210,7 @@ fn a_logged_run_makes_the_releases_of_the_plan_and_no_others() {
     };
     let (_, heard, _) = logged(&scope, &plan, |run| assert!(refused(again(run, &plan[0], 2.0))));
     assert_eq!(heard.len(), 1);
-    let other = Planned { query: Query::Gram { bound: 1 }, ..planned.clone() };
+    let other = Planned { query: query::Gram { bound: 1 }.into(), ..planned.clone() };
     let (_, heard, _) = logged(&scope, &plan, |run| assert!(refused(again(run, &other, 1.0))));
     assert_eq!(heard.len(), 1);
 }
@@ -258,7 +258,7 @@ fn of_several_runs_the_best_is_heard_and_no_other() {
     let scope = scope("a", Adjacency::AddRemove);
     let data = PrivateDataset::new(rows(3), scope.clone());
     let (weights, inner) = count_of(1 << 10, 1);
-    let query = Query::BestRun { candidates: vec![vec![inner.clone()]; 2] };
+    let query: Query = query::BestRun { candidates: vec![vec![inner.clone()]; 2] }.into();
     let best = Planned { charge: Charge::BestRun(best_run(2f64.powi(-20))), query };
     let mut runs = 0;
     let (chosen, heard, records) = logged(&scope, &[best.clone(), inner.clone()], |run| {
@@ -304,7 +304,7 @@ fn the_number_of_runs_depends_on_no_outcome() {
         |run| if run < 3 { Ok((f64::INFINITY, ())) } else { Err(data_error()) },
     ];
     let scope = scope("a", Adjacency::AddRemove);
-    let query = Query::Moments { weights: MomentWeights { count: 1, ..MomentWeights::default() }, columns: 2 };
+    let query = query::Moments { weights: MomentWeights { count: 1, ..MomentWeights::default() }, columns: 2 }.into();
     let planned = vec![Planned { charge: event(1 << 10, 1).into(), query }];
     let candidates = [planned.clone(), planned.clone(), planned];
     let mut longest = 0;
@@ -336,14 +336,14 @@ fn the_number_of_runs_depends_on_no_outcome() {
 #[test]
 fn runs_that_may_fail_are_no_candidates() {
     let scope = scope("a", Adjacency::AddRemove);
-    let query = Query::Moments { weights: MomentWeights { count: 1, ..MomentWeights::default() }, columns: 2 };
+    let query = query::Moments { weights: MomentWeights { count: 1, ..MomentWeights::default() }, columns: 2 }.into();
     let plain = Planned { charge: event(1 << 10, 1).into(), query };
     let claim = Claim { epsilon: 1e-6, delta: 1e-9, rho: 1e-12 };
     let sampled = SampledEvent { sampled: event(1, 1), exponent: 1 << 58, claim };
     let stable = StableEvent { noised: event(1 << 5, 1), row: 1 << 5, threshold: 1 << 25, delta: 1e-9 };
     let failing = [
-        Planned { charge: Charge::Sampled(sampled), query: Query::ClippedSum { bound: 1 } },
-        Planned { charge: Charge::Stable(stable), query: Query::Distance { weight: 1 << 5 } },
+        Planned { charge: Charge::Sampled(sampled), query: query::ClippedSum { bound: 1 }.into() },
+        Planned { charge: Charge::Stable(stable), query: query::Distance { weight: 1 << 5 }.into() },
     ];
     let runs = |candidates: &[Vec<Planned>]| {
         let mut paid = paid_for(&scope, &[Charge::BestRun(best_run(2f64.powi(-20)))]);
@@ -466,7 +466,7 @@ fn moments_of_neighbours_differ_by_at_most_the_stated_sensitivity() {
     for adjacency in [Adjacency::AddRemove, Adjacency::ReplaceOne] {
         let scope = scope("a", adjacency);
         let weights = MomentWeights { count: 77, features: 5, squares: 9, label: 3, label_square: 11 };
-        let sensitivity = Query::Moments { weights, columns: 2 }.sensitivity(adjacency);
+        let sensitivity = query::Moments { weights, columns: 2 }.sensitivity(adjacency);
         let release = |rows: Rows| {
             let data = PrivateDataset::new(rows, scope.clone());
             paid(&scope, &[event(sensitivity, 1)])
@@ -576,7 +576,7 @@ fn an_objective_that_is_more_curved_than_paid_for_is_refused() {
     let problem = Minimisation { loss: BoundedLoss::Logistic, label_scale: 1.0, log2_margin: 64, curvature };
     let step = 1 << 50;
     let noise = problem.perturbation(step);
-    let sensitivity = Query::Perturbation(noise).sensitivity(Adjacency::AddRemove);
+    let sensitivity = noise.sensitivity(Adjacency::AddRemove);
     let charge = |sensitivity: u64, curvature: f64| {
         let perturbed = GaussianEvent { log2_scale: 44, ..event(sensitivity, 1) };
         let blank = ObjectiveEvent { perturbed, curvature, claim: Claim { epsilon: 1.0, delta: 1e-6, rho: 1.0 } };

@@ -9,7 +9,7 @@ use rhograd::ledger::Ledger;
 use rhograd::loss::{Glm, Hinge, Objective, Pinball, Poisson};
 use rhograd::noise::NoiseSource;
 use rhograd::privacy::{Adjacency, Charge, DatasetId, GaussianEvent, NoiseLaw, Scope};
-use rhograd::private::{ChargedRun, HoldOut, PrivateDataset, Query, charge_run};
+use rhograd::private::{ChargedRun, DescribeQuery, HoldOut, PrivateDataset, Query, charge_run, query};
 use rhograd::statement::Statement;
 use rhograd::train::ModelFile;
 
@@ -77,7 +77,7 @@ fn neighbours_differ_by_at_most_the_stated_sensitivity() {
             for (index, neighbour) in [removed, replaced].iter().enumerate() {
                 let other = sums(neighbour, loss, &step);
                 let square: i128 = whole.iter().zip(&other).map(|(a, b)| (a - b) * (a - b)).sum();
-                let stated = i128::from(Query::Scores { scoring, weight }.sensitivity(RELATIONS[index]));
+                let stated = i128::from(query::Scores { scoring, weight }.sensitivity(RELATIONS[index]));
                 assert!(square <= stated * stated, "{scoring:?} {}", RELATIONS[index]);
                 largest[index] = largest[index].max((square as f64).sqrt() / stated as f64);
             }
@@ -246,7 +246,7 @@ fn statements_that_paid_for_twice_the_sensitivity_hold_and_no_others_do() {
     let facts = ModelFile::read(&folder.path("fair.model.json")).unwrap().statement.facts;
     let with = |times: fn(u64) -> u64| {
         let mut facts = facts.clone();
-        let score = facts.releases.iter_mut().find(|it| matches!(it.query, Query::Scores { .. })).unwrap();
+        let score = facts.releases.iter_mut().find(|it| matches!(it.query, Query::Scores(_))).unwrap();
         let Charge::Gaussian(event) = &mut score.charge else { panic!("{score:?}") };
         event.sensitivity = times(event.sensitivity);
         let rho = event.rho();

@@ -10,7 +10,7 @@ use rhograd::ledger::Ledger;
 use rhograd::noise::NoiseSource;
 use rhograd::optim::{Planned, Settings};
 use rhograd::privacy::{Adjacency, DatasetId, Delta, Epsilon, GaussianEvent, NoiseLaw, Rho, Scope, total_rho};
-use rhograd::private::{PrivateDataset, Query, charge_run};
+use rhograd::private::{DescribeQuery, PrivateDataset, Query, charge_run, query};
 use rhograd::statement::LogEntry;
 use rhograd::train::{Algorithm, Budget, Metrics, ModelFile, Plan, TrainConfig, evaluate, load, train};
 
@@ -118,7 +118,7 @@ fn replace_one_doubles_the_sensitivity_at_the_same_clip() {
     let (one, two) = (plan(Adjacency::AddRemove), plan(Adjacency::ReplaceOne));
     let steps = |plan: &Plan| plan.planned().pop().unwrap();
     let moved = |plan: &Plan| match steps(plan) {
-        Planned { charge, query: Query::ClippedSum { bound } } => charge.sensitivity() as f64 / bound as f64,
+        Planned { charge, query: Query::ClippedSum(sum) } => charge.sensitivity() as f64 / sum.bound as f64,
         other => panic!("{other:?}"),
     };
     assert_eq!((moved(&one), moved(&two)), (1.0, 2.0));
@@ -152,7 +152,7 @@ fn released_noise_has_the_paid_scale() {
     builder.push(&RawRow { numeric: vec![0; columns], codes: vec![], label: 0, null: false });
     let data = PrivateDataset::new(builder.build(), scope.clone());
     let weights = MomentWeights { features: 1, squares: 1, ..MomentWeights::default() };
-    let sensitivity = Query::Moments { weights, columns }.sensitivity(scope.adjacency);
+    let sensitivity = query::Moments { weights, columns }.sensitivity(scope.adjacency);
     for (seed, noise) in [(1, NoiseLaw::FlooredNormal), (2, NoiseLaw::DiscreteGaussian)] {
         let event = GaussianEvent { what: "test".into(), sensitivity, log2_scale: 22, noise, count: 1 };
         let mut ledger = Ledger::in_memory().unwrap();

@@ -80,8 +80,8 @@ fn replayed() -> Vec<Case> {
 /// what is proved of them.
 fn floor(query: &Query, change: Change) -> f64 {
     match query {
-        Query::Vertices { .. } => 0.0,
-        Query::Direction { .. } | Query::Minimiser { .. } => 0.1,
+        Query::Vertices(_) => 0.0,
+        Query::Direction(_) | Query::Minimiser(_) => 0.1,
         _ if change == Change::Replace => 0.4,
         _ => 0.7,
     }

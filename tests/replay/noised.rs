@@ -11,8 +11,8 @@ use rhograd::privacy::{
     Adjacency, Charge, Claim, DatasetId, Delta, GaussianEvent, L2, NoiseLaw, ObjectiveEvent, SampledEvent, Scope,
 };
 use rhograd::private::{
-    Curvature, Gradient, Minimisation, PassPlan, PhasePlan, PrivateDataset, Query, Sensitive, charge_run,
-    prefix_coefficients,
+    Curvature, DescribeQuery, Gradient, Minimisation, PassPlan, PhasePlan, PrivateDataset, Sensitive, charge_run,
+    prefix_coefficients, query,
 };
 
 use crate::invariants::coordinates::every_coordinate;
@@ -167,13 +167,13 @@ fn a_perturbed_objective_has_its_noise_in_every_coordinate() {
     let problem = Minimisation { loss: BoundedLoss::Logistic, label_scale: 1.0, log2_margin: 64, curvature };
     let data = nothing(Adjacency::AddRemove);
     let step = 1u64 << 50;
-    let sensitivity = Query::Perturbation(problem.perturbation(step)).sensitivity(Adjacency::AddRemove);
+    let sensitivity = problem.perturbation(step).sensitivity(Adjacency::AddRemove);
     let perturbed = GaussianEvent { log2_scale: 44, count: 1, ..event(sensitivity, NoiseLaw::FlooredNormal) };
     let ratio = problem.perturbation(step).curvature_ratio();
     let blank = ObjectiveEvent { perturbed, curvature: ratio, claim: Claim { epsilon: 1.0, delta: 1e-6, rho: 1.0 } };
     let delta = Delta::new(1e-6).unwrap();
     let event = rhograd::accounting::claim::make_objective(blank, Adjacency::AddRemove, delta).unwrap();
-    let spread = Query::PerturbedMinimiser { curvature, dimension: DIMENSION };
+    let spread = query::PerturbedMinimiser { curvature, dimension: DIMENSION };
     let after = GaussianEvent {
         what: "answer".into(),
         sensitivity: spread.sensitivity(Adjacency::AddRemove),

@@ -11,7 +11,7 @@ use rhograd::loss::Glm;
 use rhograd::noise::{NoiseSource, integer_noise};
 use rhograd::preprocess::Encoder;
 use rhograd::privacy::{Adjacency, Charge, Claim, DatasetId, GaussianEvent, NoiseLaw, SampledEvent, Scope};
-use rhograd::private::{ChargedRun, Gradient, PrivateDataset, Query, charge_run};
+use rhograd::private::{ChargedRun, DescribeQuery, Gradient, PrivateDataset, charge_run, query};
 
 use crate::adjacency;
 use crate::invariants::neighbours::{CHANGES, Change, KINDS, Kind, LABELS, Table};
@@ -26,7 +26,7 @@ const PAIRS: usize = 102;
 
 /// Steps on half the rows each, with a claim so generous that the accountant confirms it at once.
 fn charge(adjacency: Adjacency) -> SampledEvent {
-    let sensitivity = Query::ClippedSum { bound: BOUND }.sensitivity(adjacency);
+    let sensitivity = query::ClippedSum { bound: BOUND }.sensitivity(adjacency);
     let (what, noise) = ("gradient".into(), NoiseLaw::FlooredNormal);
     let sampled = GaussianEvent { what, sensitivity, log2_scale: 30, noise, count: (PAIRS * STEPS) as u64 };
     // A rate of 1/2 is exp(-x) = 1/2.

@@ -8,7 +8,7 @@ use rhograd::grid::MomentWeights;
 use rhograd::ledger::{Cap, Ledger, Reservation};
 use rhograd::noise::NoiseSource;
 use rhograd::privacy::{Adjacency, Charge, DatasetId, GaussianEvent, NoiseLaw, Rho, Scope};
-use rhograd::private::{PrivateDataset, Query, charge_run};
+use rhograd::private::{DescribeQuery, PrivateDataset, charge_run, query};
 use rhograd_faults::{Honest, Parts};
 
 const RELEASES: u64 = 4;
@@ -20,7 +20,7 @@ fn scope() -> Scope {
 }
 
 fn event(count: u64) -> GaussianEvent {
-    let sensitivity = Query::Moments { weights: WEIGHTS, columns: 2 }.sensitivity(Adjacency::AddRemove);
+    let sensitivity = query::Moments { weights: WEIGHTS, columns: 2 }.sensitivity(Adjacency::AddRemove);
     GaussianEvent { what: "moments".into(), sensitivity, log2_scale: 30, noise: NoiseLaw::FlooredNormal, count }
 }
 

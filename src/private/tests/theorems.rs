@@ -6,8 +6,8 @@
 use ndarray::{Array1, Array2};
 
 use super::super::{
-    Candidates, Curvature, CutLoss, Direction, Gradient, Minimisation, PassPlan, Perturbation, PhasePlan,
-    PrivateDataset, Query, Sensitive,
+    Candidates, Curvature, CutLoss, DirectionInputs, Gradient, Minimisation, PassPlan, Perturbation, PhasePlan,
+    PrivateDataset, Query, Sensitive, query,
 };
 use crate::grid::{IntegerMap, MomentWeights, ScoreStep, Scoring, Shape};
 use crate::kernel::{RawRow, RowsBuilder};
@@ -23,7 +23,8 @@ fn dataset(rows: &[RawRow], adjacency: Adjacency) -> PrivateDataset {
 }
 
 /// The stated sensitivity is no less than the theorem's and hardly more.
-fn meets(query: &Query, adjacency: Adjacency, theorem: f64) {
+fn meets(query: impl Into<Query>, adjacency: Adjacency, theorem: f64) {
+    let query = query.into();
     let stated = query.sensitivity(adjacency) as f64;
     assert!(stated >= theorem * (1.0 - 1e-12), "{adjacency} {query:?}: {stated}, the theorem says {theorem}");
     assert!(stated <= theorem * (1.0 + 1e-9) + 2.0, "{adjacency} {query:?}: {stated}, the theorem says {theorem}");
@@ -35,32 +36,32 @@ fn sensitivities_are_those_of_the_theorems() {
     for (adjacency, factor) in RELATIONS {
         // A sum of vectors of bounded norm moves by one vector, or by two.
         for bound in [1u64, 77, 1 << 27, (1 << 33) + 5] {
-            meets(&Query::ClippedSum { bound }, adjacency, factor * bound as f64);
-            meets(&Query::Direction { reach: bound }, adjacency, factor * bound as f64);
+            meets(query::ClippedSum { bound }, adjacency, factor * bound as f64);
+            meets(query::Direction { reach: bound }, adjacency, factor * bound as f64);
             // Positive semidefinite matrices of rank one are at most the root of two apart; the diagonal weighs 99.
             let matrix = 99.0 * bound as f64 * if factor == 1.0 { 1.0 } else { root_of_two };
-            meets(&Query::Gram { bound }, adjacency, matrix);
-            meets(&Query::Hessian { bound }, adjacency, matrix);
+            meets(query::Gram { bound }, adjacency, matrix);
+            meets(query::Hessian { bound }, adjacency, matrix);
             // Scores towards both signs of each coordinate: from -bound to bound.
-            meets(&Query::Vertices { bound, candidates: 8 }, adjacency, factor * 2.0 * bound as f64);
-            meets(&Query::Losses { most: bound, candidates: 8 }, adjacency, factor * bound as f64);
-            meets(&Query::Intervals { weight: bound, candidates: 8 }, adjacency, factor * bound as f64);
+            meets(query::Vertices { bound, candidates: 8 }, adjacency, factor * 2.0 * bound as f64);
+            meets(query::Losses { most: bound, candidates: 8 }, adjacency, factor * bound as f64);
+            meets(query::Intervals { weight: bound, candidates: 8 }, adjacency, factor * bound as f64);
             // One count down and another up.
             let counts = bound as f64 * if factor == 1.0 { 1.0 } else { root_of_two };
-            meets(&Query::Vocabulary { weight: bound }, adjacency, counts);
+            meets(query::Vocabulary { weight: bound }, adjacency, counts);
             for columns in [1u64, 5, 40] {
                 // The count and one of two numbers of each column; or both numbers of each column.
                 for counted in [false, true] {
                     let moved = if factor == 1.0 { columns + u64::from(counted) } else { 2 * columns };
-                    let query = Query::Kinds { weight: bound, columns, counted };
-                    meets(&query, adjacency, bound as f64 * (moved as f64).sqrt());
+                    let query = query::Kinds { weight: bound, columns, counted };
+                    meets(query, adjacency, bound as f64 * (moved as f64).sqrt());
                 }
             }
         }
         for columns in [0usize, 3, 200] {
             let weights = MomentWeights { count: 32_767, features: 5, squares: 9, label: 3, label_square: 11 };
             let all = 1.0 + columns as f64 * (25.0 + 81.0) + 9.0 + 121.0;
-            meets(&Query::Moments { weights, columns }, adjacency, factor * 32_767.0 * all.sqrt());
+            meets(query::Moments { weights, columns }, adjacency, factor * 32_767.0 * all.sqrt());
         }
         for (scoring, entries) in [
             (Scoring::Label, 4.0),
@@ -70,10 +71,10 @@ fn sensitivities_are_those_of_the_theorems() {
             (Scoring::Quantile, 3.0),
             (Scoring::Count, 3.0),
         ] {
-            let query = Query::Scores { scoring, weight: 1 << 20 };
+            let query = query::Scores { scoring, weight: 1 << 20 };
             // Entries are between zero and the weight, and two records count as one each: a record in the place of another
             // moves no more of them than a record in the place of none.
-            meets(&query, adjacency, 2f64.powi(20) * f64::sqrt(entries));
+            meets(query, adjacency, 2f64.powi(20) * f64::sqrt(entries));
         }
         for batches in [1u32, 2, 3, 64] {
             // The first column of the matrix: binom(2k, k) / 4^k, in steps of 2^-10.
@@ -83,24 +84,24 @@ fn sensitivities_are_those_of_the_theorems() {
                 square += (1024.0 * root).floor().powi(2);
                 root *= (2.0 * f64::from(k) + 1.0) / (2.0 * f64::from(k) + 2.0);
             }
-            let query = Query::PrefixSums { bound: 1 << 25, batches };
-            meets(&query, adjacency, factor * 2f64.powi(25) * square.sqrt());
+            let query = query::PrefixSums { bound: 1 << 25, batches };
+            meets(query, adjacency, factor * 2f64.powi(25) * square.sqrt());
         }
         // So few steps that rounding down would show: five over two, and over four.
         for step in [1u64 << 63, 1 << 62] {
             let curvature = Curvature { row_bound: 5, regularisation: 2 << 30, tolerance: 0 };
             let noise = Perturbation { curvature, log2_margin: 64, quarters: 1, step };
             let steps = 5.0 * 2f64.powi(62) / step as f64;
-            meets(&Query::Perturbation(noise), adjacency, factor * steps);
-            meets(&Query::Minimiser { curvature, dimension: 1 }, adjacency, factor * 2.5 + 1.0);
+            meets(noise, adjacency, factor * steps);
+            meets(query::Minimiser { curvature, dimension: 1 }, adjacency, factor * 2.5 + 1.0);
         }
         for dimension in [1usize, 9, 10, 300] {
             let curvature = Curvature { row_bound: 123_456_789, regularisation: 1 << 22, tolerance: 1 << 17 };
             let (bound, lambda) = (123_456_789.0, 2f64.powi(22 - 30));
             // Each answer is within the tolerance and half a step in each coordinate of its minimiser.
             let answers = 2.0 * (2f64.powi(17) + (dimension as f64).sqrt() / 2.0);
-            meets(&Query::Minimiser { curvature, dimension }, adjacency, factor * bound / lambda + answers);
-            meets(&Query::PerturbedMinimiser { curvature, dimension }, adjacency, answers);
+            meets(query::Minimiser { curvature, dimension }, adjacency, factor * bound / lambda + answers);
+            meets(query::PerturbedMinimiser { curvature, dimension }, adjacency, answers);
         }
     }
 }
@@ -150,7 +151,7 @@ fn a_direction_leaves_room_for_what_both_answers_are_off() {
     let gradient = [3i128 << 20, -(4i128 << 20)];
     for (bound, ridge) in [(1u64 << 20, 1u64 << 24), (1 << 27, 1 << 27)] {
         for reach in [1u64 << 18, (1 << 17) + 4096, 1 << 40] {
-            let scale = Direction { gradient: &gradient, bound, ridge, reach }.scale().unwrap() as f64;
+            let scale = DirectionInputs { gradient: &gradient, bound, ridge, reach }.scale().unwrap() as f64;
             let (b, r) = (bound as f64, ridge as f64);
             let moved = scale * 5.0 * 2f64.powi(20) * b / (r * (r + b));
             assert!(moved + 2.0 * 2f64.powi(16) <= reach as f64 * (1.0 + 1e-12), "{reach}: {moved}");
@@ -158,7 +159,7 @@ fn a_direction_leaves_room_for_what_both_answers_are_off() {
         }
         // A reach that two answers use up alone pays for no direction.
         for reach in [0, 1 << 16, 1 << 17] {
-            assert!(Direction { gradient: &gradient, bound, ridge, reach }.scale().is_err(), "{reach}");
+            assert!(DirectionInputs { gradient: &gradient, bound, ridge, reach }.scale().is_err(), "{reach}");
         }
     }
 }
@@ -231,7 +232,8 @@ fn every_answer(rows: &[RawRow]) -> Vec<(&'static str, Vec<i128>)> {
     let row_bound = 2 * 32_767 * 4095;
     let curvature = Curvature { row_bound, regularisation: row_bound >> 6, tolerance: 1 << 17 };
     let problem = Minimisation { loss: BoundedLoss::Logistic, label_scale: 1.0, log2_margin: 64, curvature };
-    let asked = Direction { gradient: &[1 << 30, 5, -(1 << 28), 0, 9], bound: 1 << 27, ridge: 1 << 25, reach: 1 << 40 };
+    let asked =
+        DirectionInputs { gradient: &[1 << 30, 5, -(1 << 28), 0, 9], bound: 1 << 27, ridge: 1 << 25, reach: 1 << 40 };
     let sensitive: Vec<(&'static str, Sensitive<L2>)> = vec![
         ("moments", data.moments(&moments).unwrap()),
         ("gram", data.gram(1 << 24, 100).unwrap()),

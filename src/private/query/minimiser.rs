@@ -3,13 +3,13 @@
 use ndarray::Array2;
 use serde::{Deserialize, Serialize};
 
-use super::{PrivateDataset, Query, Sensitive};
+use super::{DescribeQuery, Perturbation, Role, RowAccess};
 use crate::error::{Error, Fallible};
 use crate::grid::MAX_MULTIPLIER;
 use crate::kernel::{LOG2_LARGEST_COORDINATE, ScaledRows};
 use crate::loss::{BoundedLoss, FRACTION_BITS, FixedSlope, SLOPE_ERROR};
-use crate::num::round::{down, up};
-use crate::privacy::L2;
+use crate::privacy::{Adjacency, Charge, L2};
+use crate::private::{PrivateDataset, Sensitive};
 use crate::solve::{Convex, LOG2_POINT, minimise};
 
 /// Regularisation is an integer over `2^30`; times a point over `2^32` it is a gradient over `2^62`.
@@ -19,10 +19,49 @@ pub const LOG2_REGULARISATION: u32 = 30;
 const LARGEST_ROW: u64 = 1 << 32;
 
 /// Scales of margins for which points and margins of up to `2^32` rows fit their integers.
-const LOG2_MARGINS: std::ops::RangeInclusive<u32> = 30..=80;
+pub(super) const LOG2_MARGINS: std::ops::RangeInclusive<u32> = 30..=80;
 
 /// Most coefficients: the solver keeps a dense Hessian.
 pub const MOST_SOLVED: usize = 2048;
+
+/// The minimiser of a regularised sum of losses, see [`PrivateDataset::minimiser`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Minimiser {
+    /// What fixes how far it moves.
+    pub curvature: Curvature,
+    /// Number of coefficients.
+    pub dimension: usize,
+}
+
+impl DescribeQuery for Minimiser {
+    type Norm = L2;
+
+    fn sensitivity(&self, adjacency: Adjacency) -> u64 {
+        let exact = adjacency.sum_sensitivity(self.curvature.movement());
+        exact.saturating_add(self.curvature.spread(self.dimension))
+    }
+
+    fn row_access(&self) -> RowAccess {
+        RowAccess::InMemory
+    }
+
+    fn is_paid_by(&self, charge: &Charge) -> bool {
+        matches!(charge, Charge::Gaussian(_))
+    }
+
+    fn role(&self) -> Role {
+        Role::Steps(1)
+    }
+
+    fn check(&self) -> Fallible<()> {
+        self.curvature.check()
+    }
+
+    fn clip_steps(&self) -> Option<u64> {
+        Some(self.curvature.movement())
+    }
+}
 
 /// The public numbers that fix how far a minimiser moves.
 ///
@@ -59,7 +98,7 @@ impl Curvature {
     }
 
     /// The norm of a gradient whose point is certainly within the tolerance, `lambda tolerance` over `2^62`.
-    fn allowed(&self) -> u128 {
+    pub(super) fn allowed(&self) -> u128 {
         (u128::from(self.regularisation) * u128::from(self.tolerance)) << LOG2_POINT
     }
 
@@ -122,7 +161,7 @@ impl Minimisation {
         }
     }
 
-    fn check(&self, dimension: usize) -> Fallible<()> {
+    pub(super) fn check(&self, dimension: usize) -> Fallible<()> {
         self.curvature.check()?;
         if !LOG2_MARGINS.contains(&self.log2_margin) || dimension > MOST_SOLVED {
             return Err(Error::parameter(
@@ -135,59 +174,12 @@ impl Minimisation {
     }
 }
 
-/// The public numbers of noise on the gradient of an objective.
-///
-/// One step of the noise stands for `step / 2^62` in the units of [`Curvature::row_bound`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Perturbation {
-    /// Rows, penalty and tolerance.
-    pub curvature: Curvature,
-    /// `e`, see [`Minimisation`].
-    pub log2_margin: u32,
-    /// The loss is at most `quarters / 4` smooth in the margin.
-    pub quarters: u64,
-    /// Length of a step of the noise over `2^62`.
-    pub step: u64,
-}
-
-impl Perturbation {
-    /// How far one row's gradient moves the sum, in steps of the noise.
-    pub fn movement(&self) -> u64 {
-        let steps = (u128::from(self.curvature.row_bound) << FRACTION_BITS).div_ceil(u128::from(self.step.max(1)));
-        u64::try_from(steps).unwrap_or(u64::MAX)
-    }
-
-    /// Curvature of one record over that of the penalty, rounded upward:
-    /// `(quarters / 4) 2^-e row_bound^2 / lambda`.
-    pub fn curvature_ratio(&self) -> f64 {
-        let bound = self.curvature.row_bound as f64;
-        let square = up(up(bound, 1) * up(bound, 1), 1) * self.quarters as f64;
-        let power = LOG2_REGULARISATION as i32 - 2 - self.log2_margin as i32;
-        up(square / down(self.curvature.regularisation as f64, 1), 2) * 2f64.powi(power)
-    }
-
-    /// Refuses numbers for which the certificate could fail on some data.
-    ///
-    /// # Errors
-    /// When a number is out of range; all are public.
-    pub fn check(&self) -> Fallible<()> {
-        self.curvature.check()?;
-        let allowed = self.curvature.allowed();
-        let floored = u128::from(self.step) * (MOST_SOLVED as u128);
-        if self.step > 0 && floored <= allowed / 4 && LOG2_MARGINS.contains(&self.log2_margin) {
-            return Ok(());
-        }
-        Err(Error::parameter("--clip", "leaves no room for noise on the gradient", "leave it out"))
-    }
-}
-
 /// Noise on the gradient, as the solver sees it.
-struct Offset {
+pub(super) struct Offset {
     /// In gradients over `2^62`.
-    values: Vec<i128>,
+    pub(super) values: Vec<i128>,
     /// Largest distance from the noise before it was rounded down to whole steps.
-    error: u128,
+    pub(super) error: u128,
 }
 
 /// The objective as the solver sees it.
@@ -273,32 +265,11 @@ impl PrivateDataset {
         let dimension = self.shape().dimension();
         problem.check(dimension)?;
         let values = self.solve(problem, None)?;
-        Ok(self.sensitive(values, &Query::Minimiser { curvature: problem.curvature, dimension }))
-    }
-
-    /// The minimiser of the same objective with noise on its gradient, `noise` steps of length `step / 2^62`.
-    ///
-    /// # Privacy
-    /// Given the exact minimiser for the noise before it was rounded, the answer is within the tolerance and half a step
-    /// in each coordinate, on either of two neighbours: [`Curvature::spread`]. Whoever calls has paid for the minimiser.
-    pub(super) fn perturbed_minimiser(
-        &self,
-        problem: &Minimisation,
-        noise: &[i64],
-        perturbation: &Perturbation,
-    ) -> Fallible<Sensitive<L2>> {
-        let dimension = self.shape().dimension();
-        problem.check(dimension)?;
-        perturbation.check()?;
-        let root = u128::from((dimension as u64).isqrt() + 1);
-        let values = noise.iter().map(|&b| i128::from(b) * i128::from(perturbation.step)).collect();
-        let offset = Offset { values, error: root * u128::from(perturbation.step) };
-        let values = self.solve(problem, Some(offset))?;
-        Ok(self.sensitive(values, &Query::PerturbedMinimiser { curvature: problem.curvature, dimension }))
+        Ok(self.sensitive(values, &Minimiser { curvature: problem.curvature, dimension }))
     }
 
     /// The certified answer, rounded to the nearest whole steps.
-    fn solve(&self, problem: &Minimisation, offset: Option<Offset>) -> Fallible<Vec<i128>> {
+    pub(super) fn solve(&self, problem: &Minimisation, offset: Option<Offset>) -> Fallible<Vec<i128>> {
         let objective = Problem {
             rows: ScaledRows::new(self.rows()?, problem.curvature.row_bound),
             slope: FixedSlope::new(problem.loss, problem.label_scale),

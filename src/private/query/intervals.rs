@@ -1,7 +1,12 @@
 //! How many numbers of a column lie outside public intervals.
 
+use serde::{Deserialize, Serialize};
+
+use super::{DescribeQuery, Role, RowAccess};
 use crate::data::Fields;
 use crate::error::{Error, Fallible};
+use crate::privacy::{Adjacency, Charge, Range};
+use crate::private::{PrivateCells, Sensitive};
 
 /// Equal parts of a public range.
 const PARTS: u32 = 64;
@@ -11,6 +16,57 @@ const LARGEST_PRICE: f64 = 1e30;
 
 /// Powers of ten of the geometric grid.
 const DECADES: std::ops::Range<i32> = -4..9;
+
+/// How many numbers of a column lie outside each interval of a grid, see [`PrivateCells::intervals`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Intervals {
+    /// Grid steps of one row outside.
+    pub weight: u64,
+    /// Number of intervals.
+    pub candidates: u64,
+}
+
+impl DescribeQuery for Intervals {
+    type Norm = Range;
+
+    fn sensitivity(&self, adjacency: Adjacency) -> u64 {
+        adjacency.sum_sensitivity(self.weight)
+    }
+
+    fn row_access(&self) -> RowAccess {
+        RowAccess::Cells
+    }
+
+    fn is_paid_by(&self, charge: &Charge) -> bool {
+        matches!(charge, Charge::Selection(event) if event.candidates == self.candidates)
+    }
+
+    fn role(&self) -> Role {
+        Role::Preparation
+    }
+}
+
+impl PrivateCells {
+    /// For each column the score of every interval of its grid: `weight` times the rows whose number lies outside, beyond
+    /// those that may, and the price of its width.
+    ///
+    /// # Privacy
+    /// A row more adds between 0 and `weight` to every score; price and allowance are public. So all changes lie in an
+    /// interval of length `weight`, of twice that under replace-one.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn intervals(&self, columns: &[(usize, Grid, GridPrice)], weight: u64) -> Fallible<Vec<Sensitive<Range>>> {
+        let mut outside: Vec<Outside> = columns.iter().map(|(column, grid, _)| Outside::new(*column, grid)).collect();
+        self.each_record(|fields| outside.iter_mut().for_each(|column| column.add(fields)))?;
+        let scores = outside.iter().zip(columns).map(|(outside, (_, grid, price))| {
+            let query = Intervals { weight, candidates: grid.candidates() };
+            self.sensitive(outside.scores(price, weight), &query)
+        });
+        Ok(scores.collect())
+    }
+}
 
 /// Public points in increasing order; the candidates are all intervals between two of them.
 #[derive(Clone, Debug, PartialEq)]
@@ -81,7 +137,7 @@ pub struct GridPrice {
 }
 
 /// Numbers of a column below and above each point of a grid.
-pub(super) struct Outside<'a> {
+struct Outside<'a> {
     column: usize,
     grid: &'a Grid,
     /// Numbers that are above or at exactly so many points.
@@ -91,12 +147,12 @@ pub(super) struct Outside<'a> {
 }
 
 impl<'a> Outside<'a> {
-    pub(super) fn new(column: usize, grid: &'a Grid) -> Self {
+    fn new(column: usize, grid: &'a Grid) -> Self {
         let places = grid.points.len() + 1;
         Outside { column, grid, reached: vec![0; places], passed: vec![0; places] }
     }
 
-    pub(super) fn add(&mut self, fields: &Fields) {
+    fn add(&mut self, fields: &Fields) {
         if let Some(number) = fields.number(self.column) {
             self.reached[self.grid.points.partition_point(|&point| point <= number)] += 1;
             self.passed[self.grid.points.partition_point(|&point| point < number)] += 1;
@@ -104,7 +160,7 @@ impl<'a> Outside<'a> {
     }
 
     /// The scores of all intervals, in the order of their numbers.
-    pub(super) fn scores(&self, price: &GridPrice, weight: u64) -> Vec<i128> {
+    fn scores(&self, price: &GridPrice, weight: u64) -> Vec<i128> {
         let points = self.grid.points.len();
         let below: Vec<u64> = (0..points).map(|point| self.reached[..=point].iter().sum()).collect();
         let above: Vec<u64> = (0..points).map(|point| self.passed[point + 1..].iter().sum()).collect();
@@ -123,8 +179,6 @@ impl<'a> Outside<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::privacy::Adjacency;
-    use crate::private::Query;
     use proptest::prelude::*;
 
     fn scores(numbers: &[f64], grid: &Grid, price: &GridPrice) -> Vec<i128> {
@@ -157,7 +211,7 @@ mod tests {
                     let its = scores(neighbour, &grid, &price);
                     let changes: Vec<i128> = own.iter().zip(&its).map(|(a, b)| a - b).collect();
                     let spread = changes.iter().max().unwrap() - changes.iter().min().unwrap();
-                    let query = Query::Intervals { weight: 7, candidates: grid.candidates() };
+                    let query = Intervals { weight: 7, candidates: grid.candidates() };
                     prop_assert!(spread <= i128::from(query.sensitivity(adjacency)), "{}", spread);
                     // The law's other half: with one row more no score falls.
                     prop_assert!(adjacency == Adjacency::ReplaceOne || changes.iter().all(|&change| change >= 0));

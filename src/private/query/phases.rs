@@ -5,13 +5,14 @@ use std::collections::VecDeque;
 use rand::RngCore;
 use serde::{Deserialize, Serialize};
 
-use super::{Permit, PrivateDataset, Query, Released};
+use super::{DescribeQuery, Role, RowAccess};
 use crate::error::{Error, Fallible};
 use crate::grid::{LARGEST_WEIGHT, LOG2_WEIGHT};
 use crate::kernel::{FixedStep, fixed_pass, rounding};
 use crate::loss::{Curved, LOG2_SLOPE, MonotoneSlope};
 use crate::noise::{NoiseSource, NoiseStream};
-use crate::privacy::{Adjacency, GaussianEvent, Sensitivity};
+use crate::privacy::{Adjacency, Charge, GaussianEvent, L2, Sensitivity};
+use crate::private::{Permit, PrivateDataset, Released};
 
 /// Most phases: the last uses `2^-8` of the rows at `2^-14` of the first step, and is released so much finer that its rounding,
 /// too, counts so much more.
@@ -65,6 +66,43 @@ impl PhasePlan {
     }
 }
 
+/// One pass of phased gradient descent, see [`PhasedPass`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Phases {
+    /// The public parameters.
+    pub plan: PhasePlan,
+}
+
+impl DescribeQuery for Phases {
+    type Norm = L2;
+
+    fn sensitivity(&self, adjacency: Adjacency) -> u64 {
+        match adjacency {
+            // Blocks have public sizes, so their plan says nothing about added or removed rows.
+            Adjacency::AddRemove => u64::MAX,
+            Adjacency::ReplaceOne => self.plan.sensitivity(),
+        }
+    }
+
+    fn row_access(&self) -> RowAccess {
+        RowAccess::Order { rows: self.plan.rows, dimension: self.plan.dimension }
+    }
+
+    fn is_paid_by(&self, charge: &Charge) -> bool {
+        matches!(charge, Charge::Gaussian(_))
+    }
+
+    fn role(&self) -> Role {
+        Role::Steps(u64::from(self.plan.phases()))
+    }
+
+    fn sampling(&self) -> String {
+        let phases = self.plan.phases();
+        format!("one pass over {phases} disjoint blocks in secret order; no amplification claimed")
+    }
+}
+
 /// The phases that are left of a paid run of phased descent.
 ///
 /// # Privacy
@@ -76,7 +114,7 @@ impl PhasePlan {
 ///
 /// # Reference
 /// Feldman, Koren, Talwar 2020, Algorithm 2 (phased SGD), with the sensitivity `2 L eta` of the mean iterate.
-pub struct Phases<'a> {
+pub struct PhasedPass<'a> {
     rows: &'a PrivateDataset,
     blocks: VecDeque<Vec<usize>>,
     plan: PhasePlan,
@@ -99,16 +137,16 @@ impl Permit<GaussianEvent> {
         plan: PhasePlan,
         loss: Curved,
         label_scale: f64,
-    ) -> Fallible<Phases<'_>> {
+    ) -> Fallible<PhasedPass<'_>> {
         check_rows(data, plan.rows, plan.dimension)?;
-        let sensitivity = Query::Phases { plan }.sensitivity(data.scope().adjacency);
+        let sensitivity = Phases { plan }.sensitivity(data.scope().adjacency);
         self.check(data.scope(), &Sensitivity::new(sensitivity))?;
         let len = plan.dimension * plan.phases() as usize;
         let noise = self.draw(len)?;
         let mut order = order_of(plan.rows as usize, &self.noise).into_iter();
         let blocks = (0..plan.phases()).map(|phase| order.by_ref().take(plan.block(phase) as usize).collect());
         let unit = i128::from(data.unit()) << LOG2_WEIGHT;
-        Ok(Phases {
+        Ok(PhasedPass {
             blocks: blocks.collect(),
             rows: data,
             plan,
@@ -137,7 +175,7 @@ pub(super) fn check_rows(data: &PrivateDataset, rows: u64, dimension: usize) -> 
 }
 
 /// All positions in an order that depends on the stream and their number alone.
-pub(super) fn shuffled(rows: usize, mut stream: NoiseStream) -> Vec<usize> {
+pub(in crate::private) fn shuffled(rows: usize, mut stream: NoiseStream) -> Vec<usize> {
     let mut order: Vec<usize> = (0..rows).collect();
     for index in (1..rows).rev() {
         order.swap(index, ((u128::from(stream.next_u64()) * (index as u128 + 1)) >> 64) as usize);
@@ -145,7 +183,7 @@ pub(super) fn shuffled(rows: usize, mut stream: NoiseStream) -> Vec<usize> {
     order
 }
 
-impl Phases<'_> {
+impl PhasedPass<'_> {
     /// Runs the next phase from a public start and releases its mean iterate, `4^phase` times finer than the start.
     ///
     /// # Errors

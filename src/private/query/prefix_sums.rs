@@ -3,11 +3,13 @@
 use std::collections::VecDeque;
 
 use rand::RngCore;
+use serde::{Deserialize, Serialize};
 
-use super::{Gradient, Permit, PrivateDataset, Query, Released};
+use super::{DescribeQuery, Gradient, Role, RowAccess, root_of};
 use crate::error::{Error, Fallible};
 use crate::noise::NoiseSource;
-use crate::privacy::{GaussianEvent, Sensitivity};
+use crate::privacy::{Adjacency, Charge, GaussianEvent, L2, Sensitivity};
+use crate::private::{Permit, PrivateDataset, Released};
 
 /// Most batches of one pass.
 pub const MOST_BATCHES: u32 = 1 << 14;
@@ -38,6 +40,52 @@ pub fn prefix_coefficients(batches: u32) -> Vec<u64> {
     (0..batches.min(MOST_BATCHES)).map(&mut next).collect()
 }
 
+/// Prefix sums of clipped gradients over one pass, see [`PrefixPass`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PrefixSums {
+    /// Largest norm of a row's gradient.
+    pub bound: u64,
+    /// Batches of the pass.
+    pub batches: u32,
+}
+
+impl DescribeQuery for PrefixSums {
+    type Norm = L2;
+
+    fn sensitivity(&self, adjacency: Adjacency) -> u64 {
+        if self.batches > MOST_BATCHES {
+            return u64::MAX;
+        }
+        let bound = u128::from(adjacency.sum_sensitivity(self.bound));
+        let column: u128 = prefix_coefficients(self.batches).iter().map(|&c| u128::from(c) * u128::from(c)).sum();
+        bound.checked_mul(bound).and_then(|s| s.checked_mul(column)).map_or(u64::MAX, root_of)
+    }
+
+    fn row_access(&self) -> RowAccess {
+        RowAccess::Batches(self.batches)
+    }
+
+    fn is_paid_by(&self, charge: &Charge) -> bool {
+        matches!(charge, Charge::Gaussian(_))
+    }
+
+    fn role(&self) -> Role {
+        Role::Steps(u64::from(self.batches))
+    }
+
+    fn sampling(&self) -> String {
+        let batches = self.batches;
+        format!(
+            "one pass over {batches} batches; each row is in one, by a secret draw of its own; no amplification claimed"
+        )
+    }
+
+    fn clip_steps(&self) -> Option<u64> {
+        Some(self.bound)
+    }
+}
+
 /// One pass over batches: part `t` releases `sum_(s <= t) c_(t-s) G_s` with noise, `G_s` the clipped gradient sum of batch `s`.
 ///
 /// Each row belongs to one batch, by a draw of its own that depends on the run's key and on nothing else. The whole
@@ -52,7 +100,7 @@ pub fn prefix_coefficients(batches: u32) -> Vec<u64> {
 /// independent with the same law, the draws of the neighbour can be coupled so that every other row keeps its batch. The
 /// output is then a mixture of such pairs with equal weights, and both the Renyi divergence and the trade-off are those of
 /// the worst pair at most (joint quasi-convexity).
-pub struct PrefixSums {
+pub struct PrefixPass {
     batches: VecDeque<PrivateDataset>,
     bound: u64,
     coefficients: Vec<u64>,
@@ -67,12 +115,12 @@ impl Permit<GaussianEvent> {
     ///
     /// # Errors
     /// When the rows belong to another scope, or the pass moves further than was paid for.
-    pub fn prefix_sums(self, data: &PrivateDataset, bound: u64, batches: u32) -> Fallible<PrefixSums> {
-        let query = Query::PrefixSums { bound, batches };
+    pub fn prefix_sums(self, data: &PrivateDataset, bound: u64, batches: u32) -> Fallible<PrefixPass> {
+        let query = PrefixSums { bound, batches };
         self.check(data.scope(), &Sensitivity::new(query.sensitivity(data.scope().adjacency)))?;
         let len = data.shape().dimension() * batches as usize;
         let noise = self.draw(len)?;
-        Ok(PrefixSums {
+        Ok(PrefixPass {
             batches: data.split(batches as usize, batch_of(&self.noise, batches))?.into(),
             bound,
             coefficients: prefix_coefficients(batches),
@@ -97,7 +145,7 @@ pub(crate) fn batch_of(source: &NoiseSource, batches: u32) -> impl FnMut(usize) 
     }
 }
 
-impl PrefixSums {
+impl PrefixPass {
     /// Releases the part of the next batch, whose gradients are taken at `gradient`.
     ///
     /// # Errors

@@ -2,20 +2,50 @@
 
 use ndarray::Array1;
 use num_bigint::BigUint;
+use serde::{Deserialize, Serialize};
 
-use super::{PrivateDataset, Query, Sensitive};
+use super::{DescribeQuery, Role, RowAccess};
 use crate::error::{Error, Fallible};
 use crate::grid::{DIAGONAL, GRAM_MULTIPLIER, OFF_DIAGONAL, each_entry};
 use crate::kernel::definite_solve;
 use crate::loss::Curved;
-use crate::privacy::L2;
+use crate::privacy::{Adjacency, Charge, L2};
+use crate::private::{PrivateDataset, Sensitive};
 
 /// Distance in grid steps within which a direction is solved; far below every reach that is worth paying for.
 const SLACK: u64 = 1 << 16;
 
+/// A scaled Newton direction, see [`PrivateDataset::direction`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Direction {
+    /// How far the direction moves if a row is added or removed.
+    pub reach: u64,
+}
+
+impl DescribeQuery for Direction {
+    type Norm = L2;
+
+    fn sensitivity(&self, adjacency: Adjacency) -> u64 {
+        adjacency.sum_sensitivity(self.reach)
+    }
+
+    fn row_access(&self) -> RowAccess {
+        RowAccess::StreamedSum
+    }
+
+    fn is_paid_by(&self, charge: &Charge) -> bool {
+        matches!(charge, Charge::Gaussian(_))
+    }
+
+    fn role(&self) -> Role {
+        Role::Preparation
+    }
+}
+
 /// The public inputs of one direction: `K (H + ridge)^(-1) g` in integers.
 #[derive(Clone, Debug)]
-pub struct Direction<'a> {
+pub struct DirectionInputs<'a> {
     /// The released gradient, in any unit.
     pub gradient: &'a [i128],
     /// Largest `m |q|^2` of a row's part `m q q^T` in the Hessian.
@@ -26,7 +56,7 @@ pub struct Direction<'a> {
     pub reach: u64,
 }
 
-impl Direction<'_> {
+impl DirectionInputs<'_> {
     /// The largest integer scale `K` at which the direction moves by at most `reach`.
     ///
     /// With `A >= r I` and `A' = A + b u u^T`, `|u| = 1`, Sherman and Morrison's formula gives
@@ -52,7 +82,7 @@ impl Direction<'_> {
 
 impl PrivateDataset {
     /// The direction `K (H + ridge)^(-1) g`, `H` the Hessian of [`PrivateDataset::hessian`] with multipliers up to
-    /// [`GRAM_MULTIPLIER`], `K` from [`Direction::scale`].
+    /// [`GRAM_MULTIPLIER`], `K` from [`DirectionInputs::scale`].
     ///
     /// # Privacy
     /// The exact direction moves by at most `reach - 2 slack` if a row is added or removed, and the integers lie within `slack`
@@ -60,11 +90,16 @@ impl PrivateDataset {
     /// directions are compared with that of the common rows, which gives twice as much.
     ///
     /// # Errors
-    /// As [`Direction::scale`], or when gradient and rows have different dimensions.
+    /// As [`DirectionInputs::scale`], or when gradient and rows have different dimensions.
     ///
     /// # Reference
     /// Ganesh, Haghifam, Steinke, Thakurta 2023, "Faster differentially private convex optimization via second-order methods".
-    pub fn direction(&self, loss: Curved, weights: &Array1<f64>, asked: &Direction<'_>) -> Fallible<Sensitive<L2>> {
+    pub fn direction(
+        &self,
+        loss: Curved,
+        weights: &Array1<f64>,
+        asked: &DirectionInputs<'_>,
+    ) -> Fallible<Sensitive<L2>> {
         let dimension = self.shape().dimension();
         let scale = i128::from(asked.scale()?);
         let right: Option<Vec<i128>> = asked.gradient.iter().map(|&g| g.checked_mul(scale)).collect();
@@ -81,6 +116,6 @@ impl PrivateDataset {
             matrix[column * dimension + row] = entry;
         });
         let values = definite_solve(&matrix, &right, asked.ridge, SLACK);
-        Ok(self.sensitive(values, &Query::Direction { reach: asked.reach }))
+        Ok(self.sensitive(values, &Direction { reach: asked.reach }))
     }
 }

@@ -3,13 +3,13 @@
 use serde::{Deserialize, Serialize};
 
 use super::phases::{check_rows, order_of};
-use super::query::root_up;
-use super::{Permit, PrivateDataset, Query, Released};
+use super::{DescribeQuery, Role, RowAccess, root_up};
 use crate::error::{Error, Fallible};
 use crate::grid::{LARGEST_WEIGHT, LOG2_WEIGHT};
 use crate::kernel::{FixedStep, fixed_batch, rounding};
 use crate::loss::{Curved, LOG2_SLOPE, MonotoneSlope};
-use crate::privacy::{GaussianEvent, Sensitivity};
+use crate::privacy::{Adjacency, Charge, GaussianEvent, L2, Sensitivity};
+use crate::private::{Permit, PrivateDataset, Released};
 
 /// Most steps of one pass.
 const MOST_STEPS: u32 = 1 << 17;
@@ -125,6 +125,47 @@ impl PassPlan {
     }
 }
 
+/// One pass of noisy steps of which the last iterate is released, see [`Permit::one_pass`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OnePass {
+    /// The public parameters.
+    pub plan: PassPlan,
+}
+
+impl DescribeQuery for OnePass {
+    type Norm = L2;
+
+    fn sensitivity(&self, adjacency: Adjacency) -> u64 {
+        match adjacency {
+            // Batches have public sizes, so their plan says nothing about added or removed rows.
+            Adjacency::AddRemove => u64::MAX,
+            Adjacency::ReplaceOne => self.plan.sensitivity(),
+        }
+    }
+
+    fn row_access(&self) -> RowAccess {
+        RowAccess::Order { rows: self.plan.rows, dimension: self.plan.dimension }
+    }
+
+    fn is_paid_by(&self, charge: &Charge) -> bool {
+        matches!(charge, Charge::Gaussian(_))
+    }
+
+    fn role(&self) -> Role {
+        Role::Steps(u64::from(self.plan.steps))
+    }
+
+    fn check(&self) -> Fallible<()> {
+        self.plan.check()
+    }
+
+    fn sampling(&self) -> String {
+        let steps = self.plan.steps;
+        format!("one pass over {steps} disjoint batches in secret order; amplified by iteration, not by the order")
+    }
+}
+
 impl Permit<GaussianEvent> {
     /// Makes one pass over the rows, `W <- W - mean step + noise` batch by batch, and releases the last iterate.
     ///
@@ -155,7 +196,7 @@ impl Permit<GaussianEvent> {
     pub fn one_pass(self, data: &PrivateDataset, plan: PassPlan, loss: Curved, label_scale: f64) -> Fallible<Released> {
         check_rows(data, plan.rows, plan.dimension)?;
         plan.check()?;
-        let sensitivity = Query::OnePass { plan }.sensitivity(data.scope().adjacency);
+        let sensitivity = OnePass { plan }.sensitivity(data.scope().adjacency);
         self.check(data.scope(), &Sensitivity::new(sensitivity))?;
         self.kept_or(|permit| permit.last_iterate(data, &plan, loss, label_scale))
     }

@@ -212,5 +212,5 @@ fn passes_are_refused_for_other_rows_relations_or_prices() {
     let price = plan.sensitivity();
     assert!(open(Adjacency::ReplaceOne, 10, price) && !open(Adjacency::ReplaceOne, 10, price - 1));
     assert!(!open(Adjacency::ReplaceOne, 11, price) && !open(Adjacency::AddRemove, 10, u64::MAX));
-    assert_eq!(Query::OnePass { plan }.sensitivity(Adjacency::AddRemove), u64::MAX);
+    assert_eq!(OnePass { plan }.sensitivity(Adjacency::AddRemove), u64::MAX);
 }

@@ -1,0 +1,165 @@
+//! The sum of gradients, each clipped to the same norm.
+
+use ndarray::Array1;
+use serde::{Deserialize, Serialize};
+
+use super::{DescribeQuery, Role, RowAccess};
+use crate::error::Fallible;
+use crate::grid::IntegerMap;
+use crate::loss::Objective;
+use crate::privacy::{Adjacency, Charge, L2};
+use crate::private::pass::FeatureGradient;
+use crate::private::store::Clips;
+use crate::private::{PrivateDataset, Sensitive};
+
+/// The sum of clipped gradients, see [`ClippedRows::gradient_sum`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ClippedSum {
+    /// Largest norm of a row's contribution.
+    pub bound: u64,
+}
+
+impl DescribeQuery for ClippedSum {
+    type Norm = L2;
+
+    fn sensitivity(&self, adjacency: Adjacency) -> u64 {
+        adjacency.sum_sensitivity(self.bound)
+    }
+
+    fn row_access(&self) -> RowAccess {
+        RowAccess::StreamedSum
+    }
+
+    fn is_paid_by(&self, charge: &Charge) -> bool {
+        matches!(charge, Charge::Gaussian(_) | Charge::Sampled(_))
+    }
+
+    fn role(&self) -> Role {
+        Role::Steps(1)
+    }
+
+    fn clip_steps(&self) -> Option<u64> {
+        Some(self.bound)
+    }
+}
+
+impl PrivateDataset {
+    /// Prepares clipped gradient sums whose rows contribute at most `bound` grid steps in l2 norm.
+    ///
+    /// # Errors
+    /// When rows in a file cannot be read.
+    pub fn clipped(&self, bound: u64) -> Fallible<ClippedRows<'_>> {
+        Ok(ClippedRows { clips: Clips::new(self.store(), None, bound)?, data: self })
+    }
+
+    /// The same with rows seen through a map made from public and released quantities.
+    ///
+    /// A row's contribution is `m_i A q_i` with `m_i^2 |A q_i|^2 <= bound^2` checked in integers.
+    ///
+    /// # Errors
+    /// When rows in a file cannot be read.
+    pub fn clipped_through(&self, map: IntegerMap, bound: u64) -> Fallible<ClippedRows<'_>> {
+        Ok(ClippedRows { clips: Clips::new(self.store(), Some(map), bound)?, data: self })
+    }
+}
+
+/// A data set with the clip of each row decided for one bound.
+pub struct ClippedRows<'a> {
+    data: &'a PrivateDataset,
+    clips: Clips,
+}
+
+/// The public inputs of one clipped gradient sum.
+#[derive(Clone, Debug)]
+pub struct Gradient<'a> {
+    /// The loss.
+    pub loss: Objective,
+    /// The iterate, in the coordinates of the map if there is one; for several outputs one block after the other.
+    pub weights: &'a Array1<f64>,
+    /// What an encoded label of 1 stands for.
+    pub label_scale: f64,
+    /// Clip norm of one row's gradient; stands for the bound in grid steps.
+    pub clip_norm: f64,
+}
+
+impl ClippedRows<'_> {
+    /// The data set.
+    pub fn data(&self) -> &PrivateDataset {
+        self.data
+    }
+
+    /// The clip in grid steps.
+    pub fn bound(&self) -> u64 {
+        self.clips.bound()
+    }
+
+    /// Whether rows are seen through a map.
+    pub fn is_mapped(&self) -> bool {
+        self.clips.map().is_some()
+    }
+
+    /// The coefficients of the encoded features that stand for an iterate, `A^T w`; `w` itself without a map.
+    pub fn to_features(&self, weights: &Array1<f64>) -> Array1<f64> {
+        self.clips.map().map_or_else(|| weights.clone(), |map| by_block(map, weights, IntegerMap::transposed))
+    }
+
+    /// The gradient with respect to an iterate of something whose gradient in feature coefficients is `v`, `A v`.
+    pub fn to_iterate(&self, v: &Array1<f64>) -> Array1<f64> {
+        self.clips.map().map_or_else(|| v.clone(), |map| by_block(map, v, IntegerMap::apply))
+    }
+
+    /// The sum over all rows of the gradient of the loss, clipped row by row, on the integer grid.
+    ///
+    /// # Privacy
+    /// A row contributes `m_ik A q_i` for every output `k`, with `sum_k m_ik^2 |A q_i|^2 <= bound^2` checked in
+    /// integers, `A` the identity without a map: one joint clip for all outputs. So the l2 sensitivity is `bound` under
+    /// add-remove and `2 bound` under replace-one, exactly. A multiplier is a function of its row and of public inputs, so
+    /// it does not matter in which parts the rows are read.
+    ///
+    /// # Errors
+    /// When rows in a file cannot be read.
+    pub fn gradient_sum(&self, gradient: &Gradient<'_>) -> Fallible<Sensitive<L2>> {
+        let asked = self.in_features(gradient);
+        let sums = self.clips.sum(self.data.store(), &asked)?;
+        Ok(self.mapped(&sums))
+    }
+
+    /// The same over chosen rows only.
+    ///
+    /// # Errors
+    /// When rows are in a file.
+    pub(in crate::private) fn sampled_sum(&self, gradient: &Gradient<'_>, chosen: &[usize]) -> Fallible<Sensitive<L2>> {
+        let (rows, caps) = self.clips.whole()?.subset(self.data.rows()?, chosen);
+        Ok(self.mapped(&self.in_features(gradient).over(&rows, &caps)))
+    }
+
+    /// What a pass of the kernel takes in the place of an iterate.
+    fn in_features(&self, gradient: &Gradient<'_>) -> FeatureGradient {
+        let unit = f64::from(self.data.unit()) * self.clips.map().map_or(1.0, IntegerMap::unit);
+        FeatureGradient {
+            loss: gradient.loss,
+            weights: self.to_features(gradient.weights).to_vec(),
+            label_scale: gradient.label_scale,
+            multiplier_scale: self.bound() as f64 / (unit * gradient.clip_norm),
+        }
+    }
+
+    /// Sums over features as sums over coordinates of the iterate, with the sensitivity that the clips give them.
+    fn mapped(&self, sums: &[i64]) -> Sensitive<L2> {
+        let values = match self.clips.map() {
+            None => sums.iter().map(|&sum| i128::from(sum)).collect(),
+            Some(map) => sums.chunks_exact(map.dimension()).flat_map(|block| map.image(block)).collect(),
+        };
+        self.data.sensitive(values, &ClippedSum { bound: self.bound() })
+    }
+}
+
+/// A map applied to every block of a vector.
+fn by_block(
+    map: &IntegerMap,
+    v: &Array1<f64>,
+    apply: impl Fn(&IntegerMap, &Array1<f64>) -> Array1<f64>,
+) -> Array1<f64> {
+    v.exact_chunks(map.dimension()).into_iter().flat_map(|block| apply(map, &block.to_owned())).collect()
+}

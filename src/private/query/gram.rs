@@ -1,0 +1,52 @@
+//! The clipped Gram matrix.
+
+use serde::{Deserialize, Serialize};
+
+use super::{DescribeQuery, Role, RowAccess, acute_sum_sensitivity};
+use crate::error::Fallible;
+use crate::grid::DIAGONAL;
+use crate::privacy::{Adjacency, Charge, L2};
+use crate::private::pass::Pass;
+use crate::private::{PrivateDataset, Sensitive};
+
+/// The clipped Gram matrix, see [`PrivateDataset::gram`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Gram {
+    /// Largest Frobenius norm of a row's matrix.
+    pub bound: u64,
+}
+
+impl DescribeQuery for Gram {
+    type Norm = L2;
+
+    fn sensitivity(&self, adjacency: Adjacency) -> u64 {
+        acute_sum_sensitivity(self.bound.saturating_mul(DIAGONAL), adjacency)
+    }
+
+    fn row_access(&self) -> RowAccess {
+        RowAccess::StreamedSum
+    }
+
+    fn is_paid_by(&self, charge: &Charge) -> bool {
+        matches!(charge, Charge::Gaussian(_))
+    }
+
+    fn role(&self) -> Role {
+        Role::Preparation
+    }
+}
+
+impl PrivateDataset {
+    /// The clipped Gram matrix as a weighted upper triangle, see [`crate::kernel::gram_sum`].
+    ///
+    /// # Privacy
+    /// A row's matrix has Frobenius norm at most `bound`, checked in integers; replacing a row moves the sum by
+    /// at most `sqrt(2) bound`.
+    ///
+    /// # Errors
+    /// When rows in a file cannot be read.
+    pub fn gram(&self, bound: u64, most: u64) -> Fallible<Sensitive<L2>> {
+        Ok(self.sensitive(self.store().sum(&Pass::Gram { bound, most })?, &Gram { bound }))
+    }
+}

@@ -1,0 +1,56 @@
+//! The clipped Hessian of a loss.
+
+use ndarray::Array1;
+use serde::{Deserialize, Serialize};
+
+use super::{DescribeQuery, Role, RowAccess, acute_sum_sensitivity};
+use crate::error::Fallible;
+use crate::grid::DIAGONAL;
+use crate::loss::Curved;
+use crate::privacy::{Adjacency, Charge, L2};
+use crate::private::pass::Pass;
+use crate::private::{PrivateDataset, Sensitive};
+
+/// The clipped Hessian of a loss, see [`PrivateDataset::hessian`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Hessian {
+    /// Largest Frobenius norm of a row's matrix.
+    pub bound: u64,
+}
+
+impl DescribeQuery for Hessian {
+    type Norm = L2;
+
+    fn sensitivity(&self, adjacency: Adjacency) -> u64 {
+        acute_sum_sensitivity(self.bound.saturating_mul(DIAGONAL), adjacency)
+    }
+
+    fn row_access(&self) -> RowAccess {
+        RowAccess::StreamedSum
+    }
+
+    fn is_paid_by(&self, charge: &Charge) -> bool {
+        matches!(charge, Charge::Gaussian(_))
+    }
+
+    fn role(&self) -> Role {
+        Role::Preparation
+    }
+}
+
+impl PrivateDataset {
+    /// The Hessian sum of a loss as a weighted upper triangle, see [`crate::kernel::hessian_sum`]; `weights` in feature coordinates.
+    ///
+    /// A row's multiplier is `most` at the largest curvature that the loss has.
+    ///
+    /// # Privacy
+    /// As [`PrivateDataset::gram`].
+    ///
+    /// # Errors
+    /// When rows in a file cannot be read.
+    pub fn hessian(&self, loss: Curved, weights: &Array1<f64>, bound: u64, most: u64) -> Fallible<Sensitive<L2>> {
+        let pass = Pass::Hessian { loss, weights: weights.to_vec(), bound, most };
+        Ok(self.sensitive(self.store().sum(&pass)?, &Hessian { bound }))
+    }
+}

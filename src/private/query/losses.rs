@@ -1,0 +1,82 @@
+//! Losses of public candidates, for choices by the exponential mechanism.
+
+use ndarray::Array2;
+use serde::{Deserialize, Serialize};
+
+use super::{DescribeQuery, Role, RowAccess};
+use crate::error::Fallible;
+use crate::loss::Glm;
+use crate::privacy::{Adjacency, Charge, Range};
+use crate::private::pass::Pass;
+use crate::private::{PrivateDataset, Sensitive};
+
+/// The cut losses of public candidates, see [`PrivateDataset::losses`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Losses {
+    /// Largest loss of a row, in grid steps.
+    pub most: u64,
+    /// Number of candidates.
+    pub candidates: u64,
+}
+
+impl DescribeQuery for Losses {
+    type Norm = Range;
+
+    fn sensitivity(&self, adjacency: Adjacency) -> u64 {
+        // A row's losses lie in an interval of this length, and so do their changes.
+        adjacency.sum_sensitivity(self.most)
+    }
+
+    fn row_access(&self) -> RowAccess {
+        RowAccess::StreamedSum
+    }
+
+    fn is_paid_by(&self, charge: &Charge) -> bool {
+        matches!(charge, Charge::Selection(event) if event.candidates == self.candidates)
+    }
+
+    fn role(&self) -> Role {
+        Role::Steps(1)
+    }
+
+    fn clip_steps(&self) -> Option<u64> {
+        Some(self.most)
+    }
+}
+
+/// Public candidate models, one in each row, in coefficients of features.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Candidates {
+    /// The models.
+    pub points: Array2<f64>,
+}
+
+/// How a model is scored on a row: the loss, cut at `cap` and rounded to one of `most` steps.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CutLoss {
+    /// The loss.
+    pub loss: Glm,
+    /// What an encoded label of 1 stands for.
+    pub label_scale: f64,
+    /// Losses beyond count as this one.
+    pub cap: f64,
+    /// `cap` in grid steps.
+    pub most: u32,
+}
+
+impl PrivateDataset {
+    /// The sum of cut losses of every candidate.
+    ///
+    /// # Privacy
+    /// A row adds to each score an integer in `0..=most`. So under add-remove the changes of all scores lie in an interval
+    /// of length `most`, under replace-one in one of length `2 most`.
+    ///
+    /// # Errors
+    /// When rows in a file cannot be read.
+    pub fn losses(&self, scoring: &CutLoss, candidates: &Candidates) -> Fallible<Sensitive<Range>> {
+        let sums = self.store().sum(&Pass::Losses { scoring: *scoring, candidates: candidates.clone() })?;
+        let query = Losses { most: u64::from(scoring.most), candidates: candidates.points.nrows() as u64 };
+        Ok(self.sensitive(sums, &query))
+    }
+}

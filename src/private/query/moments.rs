@@ -1,0 +1,55 @@
+//! Sums of encoded values and of their squares.
+
+use serde::{Deserialize, Serialize};
+
+use super::{DescribeQuery, Role, RowAccess, root_of};
+use crate::error::Fallible;
+use crate::grid::MomentWeights;
+use crate::privacy::{Adjacency, Charge, L2};
+use crate::private::pass::Pass;
+use crate::private::{PrivateDataset, Sensitive};
+
+/// Weighted sums of encoded values and of their squares, see [`PrivateDataset::moments`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Moments {
+    /// Integer weights of the parts.
+    pub weights: MomentWeights,
+    /// Number of numeric columns.
+    pub columns: usize,
+}
+
+impl DescribeQuery for Moments {
+    type Norm = L2;
+
+    fn sensitivity(&self, adjacency: Adjacency) -> u64 {
+        adjacency.sum_sensitivity(root_of(self.weights.worst_square(self.columns)))
+    }
+
+    fn row_access(&self) -> RowAccess {
+        RowAccess::StreamedSum
+    }
+
+    fn is_paid_by(&self, charge: &Charge) -> bool {
+        matches!(charge, Charge::Gaussian(_))
+    }
+
+    fn role(&self) -> Role {
+        Role::Preparation
+    }
+}
+
+impl PrivateDataset {
+    /// Sums of the encoded values and their squares, weighted by public integers.
+    ///
+    /// # Privacy
+    /// Every row's vector has a squared norm of at most [`MomentWeights::worst_square`], a public
+    /// integer; the l2 sensitivity is the ceiling of its root, doubled under replace-one.
+    ///
+    /// # Errors
+    /// When rows in a file cannot be read.
+    pub fn moments(&self, weights: &MomentWeights) -> Fallible<Sensitive<L2>> {
+        let query = Moments { weights: *weights, columns: self.shape().numeric() };
+        Ok(self.sensitive(self.store().sum(&Pass::Moments(*weights))?, &query))
+    }
+}

@@ -1,0 +1,75 @@
+//! Slopes towards the vertices of an l1 ball, for choices by the exponential mechanism.
+
+use serde::{Deserialize, Serialize};
+
+use super::{DescribeQuery, Gradient, Role, RowAccess};
+use crate::error::{Error, Fallible};
+use crate::grid::{FULL_SCALE, MAX_MULTIPLIER};
+use crate::loss::Objective;
+use crate::privacy::{Adjacency, Charge, Range};
+use crate::private::pass::Pass;
+use crate::private::{PrivateDataset, Sensitive};
+
+/// The slopes towards the vertices of an l1 ball, see [`PrivateDataset::vertices`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Vertices {
+    /// Largest entry of a row's gradient.
+    pub bound: u64,
+    /// Number of vertices.
+    pub candidates: u64,
+}
+
+impl DescribeQuery for Vertices {
+    type Norm = Range;
+
+    fn sensitivity(&self, adjacency: Adjacency) -> u64 {
+        adjacency.sum_sensitivity(self.bound.saturating_mul(2))
+    }
+
+    fn row_access(&self) -> RowAccess {
+        RowAccess::StreamedSum
+    }
+
+    fn is_paid_by(&self, charge: &Charge) -> bool {
+        matches!(charge, Charge::Selection(event) if event.candidates == self.candidates)
+    }
+
+    fn role(&self) -> Role {
+        Role::Steps(1)
+    }
+
+    fn clip_steps(&self) -> Option<u64> {
+        Some(self.bound)
+    }
+}
+
+impl PrivateDataset {
+    /// The entries of the clipped gradient sum and their negatives: the slopes towards the vertices of an l1 ball.
+    ///
+    /// A row adds `m_i q_i` with an integer `m_i` in `-most..=most`; the slope `clip_norm` of the loss stands for `most`.
+    ///
+    /// # Privacy
+    /// No encoded value exceeds [`FULL_SCALE`], so a row's entries are at most `bound = most * FULL_SCALE` in size, and
+    /// the changes of all scores lie in an interval of length `2 bound`, or `4 bound` under replace-one.
+    ///
+    /// # Errors
+    /// When the loss has one margin per label, or rows in a file cannot be read.
+    pub fn vertices(&self, gradient: &Gradient<'_>, most: i16) -> Fallible<Sensitive<Range>> {
+        let Objective::Margin(loss) = gradient.loss else {
+            return Err(Error::refused("vertices are scored by a loss of one margin", "use a gradient sum"));
+        };
+        let most = most.clamp(0, MAX_MULTIPLIER);
+        let sums = self.store().sum(&Pass::Entrywise {
+            loss,
+            weights: gradient.weights.to_vec(),
+            label_scale: gradient.label_scale,
+            multiplier_scale: f64::from(most) / gradient.clip_norm,
+            most,
+        })?;
+        let values: Vec<i128> = sums.iter().copied().chain(sums.iter().map(|&v| -v)).collect();
+        let bound = most as u64 * FULL_SCALE as u64;
+        let query = Vertices { bound, candidates: values.len() as u64 };
+        Ok(self.sensitive(values, &query))
+    }
+}
