@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 
 use super::encode::{Encoder, Role};
 use super::lines::LineEncoder;
@@ -18,7 +19,10 @@ const MOST_DIFFERENT: usize = 12;
 const SAMPLE_ROWS: usize = 1 << 15;
 
 /// What only a look at every cell tells; computed from rows, never released.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+///
+/// It is written out where another machine has looked, and goes to the custodian alone.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Survey {
     /// What a load counts.
     pub report: LoadReport,
@@ -33,7 +37,8 @@ pub struct Survey {
 }
 
 /// The different numbers of a column, as long as they are few and whole.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Whole {
     /// All of them so far.
     Few(BTreeSet<i64>),

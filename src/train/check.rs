@@ -1,5 +1,6 @@
 //! A look at data before anything is paid: what does not fit the schema, and what a run would do and cost.
 
+use std::collections::HashSet;
 use std::time::Instant;
 
 use ndarray::Array1;
@@ -7,6 +8,7 @@ use serde::Serialize;
 
 use super::config::TrainConfig;
 use super::findings::{self, Finding, of, share};
+use super::load::plan_of_sums;
 use super::plan::Plan;
 use crate::data::{CsvFile, Schema, Table};
 use crate::error::Fallible;
@@ -63,7 +65,8 @@ pub struct Outlook {
     pub epsilon: f64,
     /// Its delta.
     pub delta: f64,
-    /// About how long the steps would take, measured on the first rows; where steps read all rows, or a sample of them.
+    /// About how long the steps would take, measured on the first rows; where these are here, and steps read all rows or a
+    /// sample of them.
     pub seconds: Option<f64>,
 }
 
@@ -86,9 +89,8 @@ pub fn check(
     let encoder = Encoder::new(schema, file, true)?;
     let total = file.size();
     let (survey, sample) = encoder.survey(file, &|done| progress(done, total))?;
-    let used: std::collections::HashSet<&str> = findings::columns(schema).map(|(name, _)| name).collect();
-    let ignored = file.header().iter().filter(|name| !used.contains(name.as_str())).cloned().collect();
-    finish(config, schema, survey, ignored, sample, "line")
+    let ignored = ignored(schema, file.header().iter().map(String::as_str));
+    finish(config, schema, survey, ignored, Some(sample), "line")
 }
 
 /// As [`check`], for rows that are in memory.
@@ -98,9 +100,36 @@ pub fn check(
 pub fn check_table(config: Option<&TrainConfig>, schema: &Schema, table: &Table<'_>) -> Fallible<DataCheck> {
     let encoder = TableEncoder::new(schema, table)?;
     let (rows, survey) = encoder.survey();
-    let used: std::collections::HashSet<&str> = findings::columns(schema).map(|(name, _)| name).collect();
-    let ignored = table.names().filter(|name| !used.contains(name)).map(String::from).collect();
-    finish(config, schema, survey, ignored, rows, "row")
+    let ignored = ignored(schema, table.names());
+    finish(config, schema, survey, ignored, Some(rows), "row")
+}
+
+/// As [`check`], for rows that other machines hold and have looked at: what each of them found, in the order of the rows, and the
+/// columns that they were given.
+///
+/// A run is refused that they could not serve. No time is told: it is that of the other machines.
+///
+/// # Errors
+/// When the configuration cannot be used, or the algorithm needs all rows at hand.
+pub fn check_parts(
+    config: Option<&TrainConfig>,
+    schema: &Schema,
+    parts: &[Survey],
+    columns: &[String],
+) -> Fallible<DataCheck> {
+    let mut survey = Survey::default();
+    parts.iter().for_each(|part| survey.merge(part));
+    if let Some(config) = config {
+        plan_of_sums(config, schema, config.adjacency.row_count_is_public().then_some(survey.report.lines))?;
+    }
+    let ignored = ignored(schema, columns.iter().map(String::as_str));
+    finish(config, schema, survey, ignored, None, "row")
+}
+
+/// The columns that the schema does not use.
+fn ignored<'a>(schema: &Schema, given: impl Iterator<Item = &'a str>) -> Vec<String> {
+    let used: HashSet<&str> = findings::columns(schema).map(|(name, _)| name).collect();
+    given.filter(|name| !used.contains(name)).map(String::from).collect()
 }
 
 fn finish(
@@ -108,7 +137,7 @@ fn finish(
     schema: &Schema,
     survey: Survey,
     ignored: Vec<String>,
-    sample: Rows,
+    sample: Option<Rows>,
     place: &str,
 ) -> Fallible<DataCheck> {
     let report = &survey.report;
@@ -176,7 +205,7 @@ fn of_row_count(declared: u64, counted: u64) -> Option<Finding> {
 }
 
 /// What a run would do.
-fn outlook(config: &TrainConfig, schema: &Schema, rows: u64, sample: Rows) -> Fallible<Outlook> {
+fn outlook(config: &TrainConfig, schema: &Schema, rows: u64, sample: Option<Rows>) -> Fallible<Outlook> {
     let plan = Plan::new(config, schema, config.adjacency.row_count_is_public().then_some(rows))?;
     let charges = plan.charges();
     let rho = total_rho(&charges)?.upper();
@@ -194,7 +223,7 @@ fn outlook(config: &TrainConfig, schema: &Schema, rows: u64, sample: Rows) -> Fa
         rho,
         epsilon,
         delta: plan.delta.value(),
-        seconds: seconds(&plan, schema, rows, sample)?,
+        seconds: sample.map_or(Ok(None), |sample| seconds(&plan, schema, rows, sample))?,
     })
 }
 

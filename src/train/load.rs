@@ -119,13 +119,19 @@ pub fn load_within(
 pub fn load_remote(config: &TrainConfig, schema: Schema, cluster: Box<dyn Cluster>) -> Fallible<Loaded> {
     config.check(&schema)?;
     let started = Instant::now();
-    let plan = |schema: &Schema, public_len: Option<u64>| {
-        let plan = Plan::new(config, schema, public_len)?;
-        only_sums(&plan, "cluster", "train on one machine").map(|()| plan)
-    };
+    let plan = |schema: &Schema, public_len: Option<u64>| plan_of_sums(config, schema, public_len);
     refuse_early(config, &schema, &plan)?;
     let (rows, report) = RemoteRows::new(cluster, &schema)?;
     planned(config, schema, (rows.into(), report, None), &plan, started)
+}
+
+/// The plan of a run on rows of other machines.
+///
+/// # Errors
+/// When it asks them for more than sums.
+pub(super) fn plan_of_sums(config: &TrainConfig, schema: &Schema, public_len: Option<u64>) -> Fallible<Plan> {
+    let plan = Plan::new(config, schema, public_len)?;
+    only_sums(&plan, "cluster", "train on one machine").map(|()| plan)
 }
 
 /// Refuses plans that rows in a file or on other machines cannot serve, whether or not they will be there: how many there are

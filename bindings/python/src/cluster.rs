@@ -3,22 +3,28 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
+use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use rhograd::data::{CsvFile, Schema};
-use rhograd::error::Fallible;
-use rhograd::preprocess::Encoder;
+use rhograd::error::{Error, Fallible};
+use rhograd::preprocess::{Encoder, Survey, TableEncoder};
 use rhograd::private::{Cluster, Worker};
+use rhograd::train;
+use serde::Serialize;
 
 use crate::columns::{Columns, GivenColumn};
 use crate::errors::{detached, raised};
 use crate::pool;
+use crate::request;
 use crate::supervise::{Caller, aside};
 
 /// Adds what this file has to the module.
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Part>()?;
     module.add_function(wrap_pyfunction!(pack_part, module)?)?;
+    module.add_function(wrap_pyfunction!(survey_part, module)?)?;
+    module.add_function(wrap_pyfunction!(check_parts, module)?)?;
     module.add_function(wrap_pyfunction!(pack_file, module)?)
 }
 
@@ -36,6 +42,48 @@ fn pack_part<'py>(
     let table = columns.encoded(py, &schema, None)?;
     let packed = detached(py, || Worker::pack(table.rows(), &table.report, &schema, number))?;
     Ok((PyBytes::new(py, &packed), serde_json::to_string(&table.report).unwrap_or_default()))
+}
+
+/// Looks at the rows of one part for a check; what was found, as JSON, for the custodian alone.
+#[pyfunction]
+#[pyo3(signature = (schema, columns))]
+fn survey_part(py: Python<'_>, schema: &str, columns: Vec<GivenColumn<'_>>) -> PyResult<String> {
+    let schema = raised(py, Schema::parse(schema, Path::new("schema")))?;
+    let mut found = Survey::default();
+    Columns::new(columns)?.whole(py, None, |table| {
+        found = TableEncoder::new(&schema, table)?.survey().1;
+        Ok(())
+    })?;
+    as_json(&found)
+}
+
+/// What a check says of parts that were looked at, in the order of their rows, as JSON; `columns` are those that were given.
+#[pyfunction]
+#[pyo3(signature = (request, schema, parts, columns))]
+fn check_parts(
+    py: Python<'_>,
+    request: &str,
+    schema: &str,
+    parts: Vec<String>,
+    columns: Vec<String>,
+) -> PyResult<String> {
+    let schema = raised(py, Schema::parse(schema, Path::new("schema")))?;
+    let config = raised(py, request::config(request))?;
+    // The text may hold cells, so the message does not show it.
+    let read = |part: &String| {
+        serde_json::from_str::<Survey>(part).map_err(|_| {
+            Error::parameter("parts", "hold what no look at a part has found", "pass what survey_batch returned")
+        })
+    };
+    let checked = detached(py, || {
+        let parts = parts.iter().map(read).collect::<Fallible<Vec<_>>>()?;
+        train::check_parts(Some(&config), &schema, &parts, &columns)
+    })?;
+    as_json(&checked)
+}
+
+fn as_json(value: &impl Serialize) -> PyResult<String> {
+    serde_json::to_string(value).map_err(|e| PyRuntimeError::new_err(e.to_string()))
 }
 
 /// Encodes the rows of a file as one part; the bytes, and what was counted, as JSON.

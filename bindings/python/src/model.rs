@@ -5,9 +5,13 @@ use std::path::{Path, PathBuf};
 use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyType;
+use rhograd::error::Fallible;
 use rhograd::ledger::Ledger;
 use rhograd::text::visible;
-use rhograd::train::{Evidence, ModelFile, PublicKey, SecretKey, Signature, effects, predict, predict_table, verify};
+use rhograd::train::{
+    Evidence, ModelFile, PublicKey, SecretKey, Signature, StagedFile, effects, predict, predict_table, publish_with,
+    verify,
+};
 
 use crate::columns::{Columns, GivenColumn};
 use crate::errors::{detached, raised};
@@ -27,6 +31,15 @@ impl Model {
     /// A model and the text that it was written as.
     pub fn new(file: ModelFile, text: String) -> Self {
         Model { file, text }
+    }
+
+    fn signature(&self, key: &Path, ledger: Option<PathBuf>) -> Fallible<String> {
+        let key = SecretKey::read(key)?;
+        let signature = match ledger {
+            Some(path) => Signature::of(&self.file, &self.text, &mut Ledger::open_to_read(path)?, &key)?,
+            None => Signature::of_own(&self.file, &self.text, None, &key)?,
+        };
+        signature.to_json()
     }
 }
 
@@ -111,18 +124,35 @@ impl Model {
         Ok(vouching.into_iter().filter(|(vouches, _)| *vouches && found.held()).map(|(_, name)| name).collect())
     }
 
+    /// Writes the model file, and with a secret key its signature beside it: the model appears last, so none is seen unsigned.
+    ///
+    /// With a ledger, what that notes as the result of the run is signed.
+    #[pyo3(signature = (path, overwrite=false, key=None, ledger=None))]
+    fn save(
+        &self,
+        py: Python<'_>,
+        path: PathBuf,
+        overwrite: bool,
+        key: Option<PathBuf>,
+        ledger: Option<PathBuf>,
+    ) -> PyResult<()> {
+        let save = || {
+            let signature = key.map(|key| self.signature(&key, ledger)).transpose()?;
+            let mut model = StagedFile::new(&path, overwrite)?;
+            model.append(self.text.as_bytes())?;
+            let signature = signature.map(|text| {
+                let mut file = StagedFile::new(&Signature::beside(&path), true)?;
+                file.append(text.as_bytes()).map(|()| file)
+            });
+            publish_with(Some(model), signature.transpose()?)
+        };
+        detached(py, save)
+    }
+
     /// The text of a signature by a secret key; with a ledger, of what that notes as the result of the run.
     #[pyo3(signature = (key, ledger=None))]
     fn sign(&self, py: Python<'_>, key: PathBuf, ledger: Option<PathBuf>) -> PyResult<String> {
-        let sign = || {
-            let key = SecretKey::read(&key)?;
-            let signature = match ledger {
-                Some(path) => Signature::of(&self.file, &self.text, &mut Ledger::open_to_read(path)?, &key)?,
-                None => Signature::of_own(&self.file, &self.text, None, &key)?,
-            };
-            signature.to_json()
-        };
-        detached(py, sign)
+        detached(py, || self.signature(&key, ledger))
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> (Bound<'py, PyType>, (String,)) {

@@ -451,6 +451,23 @@ def test_a_ledger_asks_for_the_name_it_counts_by(points, tmp_path):
     assert json.loads(classifier().fit(*points).model_.text)["statement"]["facts"].get("ledger") is None
 
 
+def test_a_ledger_that_is_required_and_missing_refuses_the_fit(points, tmp_path):
+    X, y = points
+    books = tmp_path / "books.sqlite"
+    model = classifier(dataset="p", ledger=books, require_ledger=True)
+    with pytest.raises(ParameterError, match="require_ledger: .*books.sqlite does not exist; put the ledger back"):
+        model.fit(X, y)
+    with pytest.raises(ParameterError, match="require_ledger: .*does not exist"):
+        classifier(bounds=None, ledger=books, require_ledger=True).fit_csv(DATASETS / "fair.csv")
+    with pytest.raises(ParameterError, match="require_ledger: .*no ledger is named"):
+        classifier(require_ledger=True).fit(X, y)
+    with pytest.raises(ParameterError, match="require_ledger: is 'yes'; give True or False"):
+        classifier(require_ledger="yes").fit(X, y)
+    assert not books.exists() and model.check(X, y)["lost"] == 0
+    rhograd.Ledger(books).set_cap("p", 2.0)
+    assert model.fit(X, y).privacy_statement_["facts"]["ledger"]
+
+
 def test_labels_that_are_not_declared_are_named_where_they_are_scored(points):
     X, y = points
     model = classifier(classes=["no", "yes"]).fit(X, np.array(["no", "yes"])[y])

@@ -40,6 +40,24 @@ def test_a_saved_model_is_signed_and_checked_with_the_public_key(fitted, tmp_pat
         rhograd.new_key(key)
 
 
+def test_a_model_that_is_to_be_signed_is_never_saved_without_its_signature(fitted, tmp_path):
+    key, path = tmp_path / "custodian.key", tmp_path / "m.json"
+    public = rhograd.new_key(key)
+    (tmp_path / "m.json.sig").mkdir()
+    for refused in (key, tmp_path / "missing.key"):
+        with pytest.raises((rhograd.DataError, OSError)):
+            fitted.save(path, sign=refused)
+        assert not path.exists()
+    (tmp_path / "m.json.sig").rmdir()
+    fitted.save(path, sign=key)
+    with pytest.raises(rhograd.DataError, match="exists already; give overwrite=True"):
+        fitted.save(path, sign=key)
+    fitted.save(path, sign=key, overwrite=True)
+    signature = (tmp_path / "m.json.sig").read_text()
+    assert rhograd.Model(path.read_text()).authenticated_by(key=public, signature=signature) == ["signature"]
+    assert sorted(name for name in os.listdir(tmp_path) if name.startswith("m")) == ["m.json", "m.json.sig"]
+
+
 def test_an_edited_model_is_not_read(fitted):
     text = fitted.model_.text
     edited = text.replace('"secret_noise": true', '"secret_noise": false')

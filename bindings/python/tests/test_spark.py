@@ -226,6 +226,45 @@ def test_a_search_is_paid_for_as_on_one_machine(local):
         spark.fit({}, data, target="y")
 
 
+def test_a_check_says_what_it_says_of_a_local_table(local, tmp_path):
+    """Parts are looked at where they are; what they found adds up, to the number of the row, and nothing is charged."""
+    frame = table().assign(extra=1)
+    for row, column, cell in [(3, "c", "w"), (2990, "c", "x"), (1700, "y", "maybe"), (1701, "b", 7.0), (1702, "c", None)]:
+        frame.loc[row, column] = cell
+    books = tmp_path / "books.sqlite"
+    data = local.createDataFrame(frame[["a", "b", "c", "extra", "y"]])
+    assert data.rdd.getNumPartitions() > 1
+    columns = {name: {"type": "numeric", "lower": -1, "upper": 1} for name in "ab"}
+    columns["c"] = {"type": "categorical", "values": ["u", "v"]}
+    facts = {"name": "t", "task": "classification", "target": "y", "positive": "yes", "negative": "no", "columns": columns}
+    for more in ({}, {"adjacency": "replace-one", "algorithm": "dp-gd"}):
+        model = rhograd.DPLogisticRegression(epsilon=1, schema=facts, classes=["no", "yes"], ledger=books, **more)
+        there = spark.check(model, data, target="y")
+        here = model.check(frame[["a", "b", "c", "extra"]].assign(y=frame["y"]), "y")
+        assert here["outlook"].pop("seconds") > 0 and there["outlook"].pop("seconds") is None
+        assert here["findings"] and here["lost"] == 1 and here["ignored"] == ["extra"] and here["labels"]["texts"]["maybe"] == 1
+        assert there == here == model.check(data, "y") | {"outlook": here["outlook"]}
+    data = data.drop("extra")
+    empty = spark.check(logistic(), data.filter("a > 5"), target="y")
+    assert empty["rows"] == 0 and "there are no rows" in [finding["text"] for finding in empty["findings"]]
+    assert not books.exists()
+    for refused, words in ((logistic(algorithm="dp-sgd"), "cluster"), (logistic(steps=-1), "steps"), ({}, "is a dict")):
+        with pytest.raises(rhograd.ParameterError, match=words):
+            spark.check(refused, data, target="y")
+    with pytest.raises(rhograd.ParameterError, match="'z' is no column"):
+        spark.check(logistic(), data, target="z")
+
+
+def test_a_ledger_that_is_required_is_asked_for_before_a_worker_starts(local, tmp_path):
+    model = logistic(ledger=tmp_path / "books.sqlite", dataset="t", require_ledger=True)
+    with pytest.raises(rhograd.ParameterError, match="require_ledger: .*books.sqlite does not exist"):
+        spark.fit(model, None, target="y")
+    assert not (tmp_path / "books.sqlite").exists()
+    rhograd.Ledger(tmp_path / "books.sqlite").set_cap("t", 2.0)
+    spark.fit(model, local.createDataFrame(table()).select("a", "b", "c", "y"), target="y")
+    assert spent(tmp_path / "books.sqlite") > 0
+
+
 def test_missing_columns_and_unfit_algorithms_are_refused(local):
     data = local.createDataFrame(table())
     with pytest.raises(rhograd.ParameterError, match="no column"):

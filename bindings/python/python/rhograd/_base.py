@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 import numpy as np
 
 from . import _custody, _parameters, _rhograd, _schema
-from ._columns import Column, Frame, cells, frame_of
+from ._columns import Column, Frame, cells, frame_of, is_of_spark
 from ._errors import DataError, LedgerWarning, NotFittedError, ParameterError
 from .ledger import Ledger
 from .pipelines import look_around
@@ -52,6 +52,7 @@ class Common(TypedDict, total=False):
     rows: int | None
     dataset: str | None
     ledger: str | os.PathLike[str] | Ledger | None
+    require_ledger: bool
     algorithm: str
     steps: int | None
     clip: float | None
@@ -87,6 +88,8 @@ class Estimator:
     rows : public number of rows, known without counting them.
     dataset : name under which the ledger counts, needed with a ledger where no schema names it.
     ledger : file, or :class:`rhograd.Ledger`, that the run is charged to; without one nothing binds further runs, and the statement says so.
+    require_ledger : whether a fit is refused, before a row is read, where the ledger is not named or does not exist yet: a lost
+        one is then not replaced by an empty one. :meth:`rhograd.Ledger.set_cap` makes it.
     algorithm : ``"auto"`` or any other name that ``rhograd train --algorithm`` takes.
     steps, clip, learning_rate, momentum, sampling_rate, l1, l2, radius, averaging : choices that the algorithm
         otherwise makes by its own rule.
@@ -141,6 +144,7 @@ class Estimator:
         rows: int | None = None,
         dataset: str | None = None,
         ledger: str | os.PathLike[str] | Ledger | None = None,
+        require_ledger: bool = False,
         algorithm: str = "auto",
         steps: int | None = None,
         clip: float | None = None,
@@ -169,6 +173,7 @@ class Estimator:
         self.rows = rows
         self.dataset = dataset
         self.ledger = ledger
+        self.require_ledger = require_ledger
         self.algorithm = algorithm
         self.steps = steps
         self.clip = clip
@@ -279,13 +284,14 @@ class Estimator:
         """Trains on rows in memory; ``y`` is a column, or the name of the column of ``X`` to predict."""
         look_around(self)
         _parameters.check(self.get_params(deep=False))
+        surroundings = self._surroundings()
         frame, target = self._split(X, y)
         schema = self._schema_for(frame)
         columns = self._columns(frame, schema)
         columns.append(cells(schema["target"], target))
         learned = self._learn_target(schema)
         outcome = _rhograd.train_table(
-            json.dumps(self._request(schema)), json.dumps(schema), columns, **self._surroundings()
+            json.dumps(self._request(schema)), json.dumps(schema), columns, **surroundings
         )
         return self._take(outcome, schema, list(frame.columns), frame.named, learned)
 
@@ -329,16 +335,19 @@ class Estimator:
         The answer is computed from rows: it is for the custodian alone. ``findings`` tells by column what is missing,
         unreadable, undeclared or outside its bounds, worst first, with an example row and cell; ``labels`` the labels that
         were met; ``ignored`` the columns that no model would see; ``outlook`` the algorithm, its steps, cost and time.
+        For a Spark data frame, with the name of its target, it is the answer of :func:`rhograd.spark.check`.
         """
+        if is_of_spark(X):
+            from . import spark
+
+            return spark.check(self, X, target=y)
         _parameters.check(self.get_params(deep=False))
         frame, target = self._split(X, y)
         schema = self._schema_for(frame)
         columns = self._columns(frame, schema)
         columns.append(cells(schema["target"], target))
-        threads = self._surroundings()["threads"]
-        checked = json.loads(
-            _rhograd.check_table(json.dumps(self._request(schema)), json.dumps(schema), columns, threads=threads)
-        )
+        request = json.dumps(self._request(schema))
+        checked = json.loads(_rhograd.check_table(request, json.dumps(schema), columns, threads=self._threads()))
         checked["ignored"] = [name for name in frame.columns if name not in schema["columns"]]
         return checked
 
@@ -346,14 +355,22 @@ class Estimator:
         """As :meth:`check`, for a file that :meth:`fit_csv` would train on."""
         _parameters.check(self.get_params(deep=False))
         facts = self._schema_of_file(path, schema)
-        threads = self._surroundings()["threads"]
-        return json.loads(
-            _rhograd.check_file(json.dumps(self._request(facts)), json.dumps(facts), os.fspath(path), threads=threads)
-        )
+        request = json.dumps(self._request(facts))
+        return json.loads(_rhograd.check_file(request, json.dumps(facts), os.fspath(path), threads=self._threads()))
+
+    def _threads(self) -> int | None:
+        return None if self.threads is None else int(self.threads)
 
     def _surroundings(self) -> dict[str, Any]:
-        seed, threads = (None if value is None else int(value) for value in (self.seed, self.threads))
-        return {"ledger": _parameters.ledger_path(self.ledger), "seed": seed, "threads": threads}
+        """What a fit needs besides rows and request; refused where the ledger is to be there and is not."""
+        ledger = _parameters.ledger_path(self.ledger)
+        if self.require_ledger and (ledger is None or not os.path.exists(ledger)):
+            missing = "no ledger is named" if ledger is None else f"the ledger {os.fspath(ledger)} does not exist"
+            raise ParameterError(
+                f"require_ledger: is given, and {missing}; put the ledger back or name its place by ledger=; "
+                "Ledger(path).set_cap(...) makes a new one"
+            )
+        return {"ledger": ledger, "seed": None if self.seed is None else int(self.seed), "threads": self._threads()}
 
     def _split(self, X: Any, y: Any) -> tuple[Frame, Any]:
         if y is None:
@@ -492,18 +509,14 @@ class Estimator:
         A file that exists is replaced with ``overwrite=True`` only: it may be a model that was paid for. It holds what was
         released and nothing else, so it is written for others to read, as the umask allows.
         With ``sign``, the file of a secret key that :func:`rhograd.new_key` made, a signature goes to ``path`` with
-        ``.sig`` added: whoever has the public key can tell that the model is yours without your ledger.
+        ``.sig`` added: whoever has the public key can tell that the model is yours without your ledger. The model appears last,
+        so it is never seen without its signature.
         """
         if not hasattr(self, "model_"):
             raise _not_fitted(self)
-        signature = None if sign is None else self.model_.sign(sign, _parameters.ledger_path(self.ledger))
-        try:
-            with open(path, "wb" if overwrite else "xb") as file:
-                file.write(self.model_.text.encode())
-        except FileExistsError:
-            raise DataError(f"{os.fspath(path)}: exists already; give overwrite=True to replace it, or name another file") from None
-        if signature is not None:
-            Path(f"{os.fspath(path)}.sig").write_text(signature, encoding="utf-8")
+        if not overwrite and os.path.lexists(path):
+            raise DataError(f"{os.fspath(path)}: exists already; give overwrite=True to replace it, or name another file")
+        self.model_.save(path, overwrite, sign, _parameters.ledger_path(self.ledger))
 
     def verify(self) -> list[tuple[str, bool]]:
         """What is checked of statement, log and, where there is one, ledger; and whether it held."""

@@ -218,6 +218,11 @@ def _is(value: Any, package: str, *names: str) -> bool:
     return any(isinstance(value, getattr(module, name, ())) for name in names)
 
 
+def is_of_spark(value: Any) -> bool:
+    """Whether a value is a data frame of Spark, whose rows are elsewhere."""
+    return _is(value, "pyspark.sql", "DataFrame")
+
+
 def _refused(name: str, kind: Any) -> DataError:
     return DataError(f"column {name!r}: has the type {kind}, which has no rule; convert it to numbers or texts")
 

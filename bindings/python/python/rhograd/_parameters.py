@@ -64,7 +64,7 @@ def check(parameters: Mapping[str, Any]) -> None:
         value = parameters.get(name)
         if value is not None and not isinstance(value, str):
             raise ParameterError(f"{name}: is {_shown(value)}, no text; give one, as the documentation lists them")
-    for name in ("standardise", "accept_large_delta"):
+    for name in ("standardise", "accept_large_delta", "require_ledger"):
         if name in parameters and not isinstance(parameters[name], (bool, np.bool_)):
             raise ParameterError(f"{name}: is {_shown(parameters[name])}; give True or False")
     ledger_path(parameters.get("ledger"))

@@ -34,6 +34,13 @@ class Model:
         signature: str | None = None,
     ) -> list[str]:
         """Who says that the coefficients are those of the run: "ledger", "signature", both, or nobody."""
+    def save(
+        self,
+        path: str | PathLike[str],
+        overwrite: bool = False,
+        key: str | PathLike[str] | None = None,
+        ledger: str | PathLike[str] | None = None,
+    ) -> None: ...
     def sign(self, key: str | PathLike[str], ledger: str | PathLike[str] | None = None) -> str:
         """The text of a signature by a secret key; with a ledger, of what that notes as the result of the run."""
 
@@ -61,6 +68,8 @@ def numbers_in(column: Column) -> NDArray[np.float64]:
 
 def pack_file(schema: str, path: str | PathLike[str], number: int) -> tuple[bytes, str]: ...
 def pack_part(schema: str, columns: Sequence[Column], number: int) -> tuple[bytes, str]: ...
+def survey_part(schema: str, columns: Sequence[Column]) -> str: ...
+def check_parts(request: str, schema: str, parts: Sequence[str], columns: Sequence[str]) -> str: ...
 def train_cluster(
     request: str,
     schema: str,

@@ -21,9 +21,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from . import _rhograd, _schema
+from . import _parameters, _rhograd, _schema
 from ._base import Estimator
-from ._columns import Frame, cells
+from ._columns import Column, Frame, cells
 from ._errors import DataError, ParameterError
 from .pipelines import look_around
 from .search import DPSearchCV
@@ -66,14 +66,11 @@ def fit(estimator: Chosen, dataframe: DataFrame, *, target: str) -> Chosen:
     """
     if isinstance(estimator, DPSearchCV):
         return estimator._fitted(lambda candidate: fit(candidate, dataframe, target=target))
-    if not isinstance(estimator, Estimator):
-        raise ParameterError(f"estimator: is a {type(estimator).__name__}; give an estimator of rhograd, or a DPSearchCV of one")
-    schema = schema_for(estimator, dataframe.columns, target)
-    names = _schema.features_in(schema)
+    if isinstance(estimator, Estimator):
+        # What is refused without a row is refused before a worker starts.
+        estimator._surroundings()
+    schema, chosen = _chosen(estimator, dataframe, target)
     text = json.dumps(schema)
-    # Names with dots or spaces mean themselves.
-    chosen = dataframe.select(*("`" + name.replace("`", "``") + "`" for name in (*names, target)))
-    _check_types(chosen)
 
     def encode(batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
         import pyarrow as pa
@@ -125,6 +122,52 @@ def fit(estimator: Chosen, dataframe: DataFrame, *, target: str) -> Chosen:
     return estimator
 
 
+def check(estimator: Estimator, dataframe: DataFrame, *, target: str) -> dict[str, Any]:
+    """What of a Spark data frame does not fit the schema, and what :func:`fit` would do and cost; nothing is charged.
+
+    The report of :meth:`rhograd.DPLogisticRegression.check`, made where the rows are in one pass over them: it is for the
+    custodian alone. Rows count from 1 in the order of the partitions. The outlook has no time, which is that of the cluster.
+    """
+    schema, chosen = _chosen(estimator, dataframe, target)
+    text = json.dumps(schema)
+
+    def look(batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
+        import pyarrow as pa
+        from pyspark import TaskContext
+
+        tables = [pa.Table.from_batches([batch]) for batch in batches]
+        context = TaskContext.get()
+        if tables and context is not None:
+            numbers = pa.array([context.partitionId()], pa.int32())
+            found = pa.array([survey_batch(text, pa.concat_tables(tables), target)])
+            yield pa.RecordBatch.from_arrays([numbers, found], names=["number", "found"])
+
+    import pyspark.sql.types as types
+
+    columns = [types.StructField("number", types.IntegerType()), types.StructField("found", types.StringType())]
+    parts = chosen.mapInArrow(look, types.StructType(columns)).collect()
+    found = [part["found"] for part in sorted(parts, key=lambda part: part["number"])]
+    return check_cluster(estimator, schema, found, columns=dataframe.columns, target=target)
+
+
+def check_cluster(
+    estimator: Estimator, schema: dict[str, Any], found: Iterable[str], *, columns: Iterable[str], target: str
+) -> dict[str, Any]:
+    """As :func:`check`, for parts that anything holds.
+
+    ``schema`` comes from :func:`schema_for`, ``found`` is what :func:`survey_batch` said of each part, in the order of the rows,
+    and ``columns`` are the names of all columns.
+    """
+    _parameters.check(estimator.get_params(deep=False))
+    columns = [name for name in columns if name != target]
+    # So that the answer for no part is that for no row.
+    nothing = _rhograd.survey_part(json.dumps(schema), _nobody(schema))
+    checked = _rhograd.check_parts(
+        json.dumps(estimator._request(schema)), json.dumps(schema), [nothing, *found], [*columns, schema["target"]]
+    )
+    return json.loads(checked)
+
+
 def fit_cluster(estimator: Fitted, schema: dict[str, Any], ask: Callable[[bytes], list[bytes]], *, target: str) -> Fitted:
     """Fits an estimator on parts that anything holds.
 
@@ -137,6 +180,18 @@ def fit_cluster(estimator: Fitted, schema: dict[str, Any], ask: Callable[[bytes]
     request = json.dumps(estimator._request(schema))
     outcome = _rhograd.train_cluster(request, json.dumps(schema), ask, **estimator._surroundings())
     return estimator._take(outcome, schema, _schema.features_in(schema), named=True, learned=learned)
+
+
+def _chosen(estimator: Estimator, dataframe: DataFrame, target: str) -> tuple[dict[str, Any], DataFrame]:
+    """The schema, and the columns of a frame that it uses; refused where their declared types have no rule."""
+    if not isinstance(estimator, Estimator):
+        raise ParameterError(f"estimator: is a {type(estimator).__name__}; give an estimator of rhograd, or a DPSearchCV of one")
+    schema = schema_for(estimator, dataframe.columns, target)
+    # Names with dots or spaces mean themselves.
+    names = (*_schema.features_in(schema), target)
+    chosen = dataframe.select(*("`" + name.replace("`", "``") + "`" for name in names))
+    _check_types(chosen)
+    return schema, chosen
 
 
 def schema_for(estimator: Estimator, columns: Iterable[str], target: str) -> dict[str, Any]:
@@ -159,20 +214,33 @@ def pack_batch(schema: str, table: pyarrow.Table, target: str, number: int) -> p
     """
     import pyarrow as pa
 
-    facts = json.loads(schema)
-    given = [cells(feature, table.column(feature)) for feature in _schema.features_in(facts)]
-    given.append(cells(facts["target"], table.column(target)))
-    packed, _ = _rhograd.pack_part(schema, given, number)
+    packed, _ = _rhograd.pack_part(schema, _given(schema, table, target), number)
     return pa.RecordBatch.from_arrays(
         [pa.array([number], pa.int32()), pa.array([packed], pa.binary())], names=["number", "part"]
     )
 
 
+def survey_batch(schema: str, table: pyarrow.Table, target: str) -> str:
+    """What a look at the rows of one part has found, for :func:`check_cluster`; for the custodian alone."""
+    return _rhograd.survey_part(schema, _given(schema, table, target))
+
+
 def pack_nothing(schema: str, number: int) -> bytes:
     """A part without rows."""
-    facts = json.loads(schema)
-    packed, _ = _rhograd.pack_part(schema, [cells(name, []) for name in (*_schema.features_in(facts), facts["target"])], number)
+    packed, _ = _rhograd.pack_part(schema, _nobody(json.loads(schema)), number)
     return packed
+
+
+def _given(schema: str, table: pyarrow.Table, target: str) -> list[Column]:
+    """The columns of a part, as the engine takes them."""
+    facts = json.loads(schema)
+    given = [cells(feature, table.column(feature)) for feature in _schema.features_in(facts)]
+    return [*given, cells(facts["target"], table.column(target))]
+
+
+def _nobody(schema: dict[str, Any]) -> list[Column]:
+    """The columns of a part without rows."""
+    return [cells(name, []) for name in (*_schema.features_in(schema), schema["target"])]
 
 
 def _check_types(frame: DataFrame) -> None:
