@@ -81,8 +81,8 @@ pub enum ErrorKind {
         path: PathBuf,
         /// What went wrong.
         problem: String,
-        /// Whether what was named is no ledger at all, so that nothing is wrong but the name.
-        absent: bool,
+        /// What kind of fault it is.
+        fault: LedgerFault,
     },
     /// A run was charged, and its result could not be noted or published; what was made is kept where that was asked for.
     #[error("{charged}, and its result is not published: {problem}; {cure}")]
@@ -102,6 +102,17 @@ pub enum ErrorKind {
         /// Why there is none.
         problem: String,
     },
+}
+
+/// What is wrong with a ledger.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LedgerFault {
+    /// What was named is no ledger at all: nothing is wrong but the name.
+    Absent,
+    /// The system could not read or write it: no space, no permission, a disk that fails, another program that holds it.
+    System,
+    /// It holds something else than what was written, or what this version cannot go by.
+    Content,
 }
 
 /// The system's generator failed; there is no second choice.
@@ -197,14 +208,19 @@ impl Error {
         ErrorKind::Refused { problem: problem.into(), cure: cure.into() }.into()
     }
 
-    /// A ledger that cannot be trusted or used.
+    /// A ledger whose content cannot be trusted or used.
     pub fn ledger(path: &Path, problem: impl Into<String>) -> Self {
-        ErrorKind::Ledger { path: path.to_owned(), problem: problem.into(), absent: false }.into()
+        ErrorKind::Ledger { path: path.to_owned(), problem: problem.into(), fault: LedgerFault::Content }.into()
+    }
+
+    /// A ledger that the system could not read or write; what it holds may be as good as ever.
+    pub fn ledger_out_of_reach(path: &Path, problem: impl Into<String>) -> Self {
+        ErrorKind::Ledger { path: path.to_owned(), problem: problem.into(), fault: LedgerFault::System }.into()
     }
 
     /// A path under which there is no ledger: bad input, not a ledger gone bad.
     pub fn no_ledger(path: &Path, problem: impl Into<String>) -> Self {
-        ErrorKind::Ledger { path: path.to_owned(), problem: problem.into(), absent: true }.into()
+        ErrorKind::Ledger { path: path.to_owned(), problem: problem.into(), fault: LedgerFault::Absent }.into()
     }
 
     /// The same refusal of a parameter under the name that the user typed; other kinds stay as they are.
@@ -227,11 +243,13 @@ impl Error {
         ErrorKind::Unpublished { charged: charged.into(), problem: problem.into(), cure: cure.into() }.into()
     }
 
-    /// Exit code of the command line: 1 refused, 2 bad usage or input.
+    /// Exit code of the command line: 1 refused, or a check failed; 2 bad usage or input, or the system failed.
     pub fn exit_code(&self) -> u8 {
         match self.kind() {
-            ErrorKind::Refused { .. } | ErrorKind::Ledger { absent: false, .. } | ErrorKind::Numerical { .. } => 1,
-            ErrorKind::Ledger { absent: true, .. }
+            ErrorKind::Refused { .. }
+            | ErrorKind::Ledger { fault: LedgerFault::Content, .. }
+            | ErrorKind::Numerical { .. } => 1,
+            ErrorKind::Ledger { fault: LedgerFault::Absent | LedgerFault::System, .. }
             | ErrorKind::Parameter { .. }
             | ErrorKind::Input { .. }
             | ErrorKind::Io { .. }
@@ -262,6 +280,7 @@ mod tests {
         assert_eq!(Error::refused("over", "wait").exit_code(), 1);
         assert_eq!(Error::ledger(Path::new("l"), "is damaged").exit_code(), 1);
         assert_eq!(Error::no_ledger(Path::new("l"), "does not exist").exit_code(), 2);
+        assert_eq!(Error::ledger_out_of_reach(Path::new("l"), "the disk is full").exit_code(), 2);
     }
 
     #[test]

@@ -29,7 +29,7 @@
 //! use rhograd::ledger::Ledger;
 //! use rhograd::noise::NoiseSource;
 //! use rhograd::privacy::Epsilon;
-//! use rhograd::train::{Budget, Checkpoint, StagedFile, TrainConfig, load, publish_pair, train_from};
+//! use rhograd::train::{Budget, Checkpoint, StagedFile, TrainConfig, load, publish_with, train_from};
 //! use rhograd::statement::write_log;
 //!
 //! # fn main() -> rhograd::error::Fallible<()> {
@@ -46,7 +46,7 @@
 //! model.append(trained.text.as_bytes())?;
 //! let mut log = StagedFile::new(Path::new("fair.log.jsonl"), false)?;
 //! write_log(&trained.model.statement.facts, &mut |line| log.append(line.as_bytes()))?;
-//! publish_pair(Some(model), Some(log))?;
+//! publish_with(Some(model), [log])?;
 //! checkpoint.remove()?;
 //! # Ok(())
 //! # }

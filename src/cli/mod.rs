@@ -1,7 +1,7 @@
 //! The command line: typed arguments, one library call, results on standard output.
 //!
 //! Standard output carries results, standard error messages, progress and whatever only the custodian may
-//! see. Exit code 0: done; 1: refused or a check failed; 2: bad usage or input.
+//! see. Exit code 0: done; 1: refused or a check failed; 2: bad usage or input, or the system failed: no space, no permission.
 
 mod account;
 mod arguments;
@@ -41,7 +41,7 @@ Examples:
   rhograd predict fair.model.json datasets/fair.csv --out predictions.csv
   rhograd account convert --rho 0.5 --delta 1e-6
 
-Exit code: 0 done, 1 refused or a check failed, 2 bad usage or input, 130 or 143 interrupted.";
+Exit code: 0 done, 1 refused or a check failed, 2 bad usage or input or a failure of the system, 130 or 143 interrupted.";
 
 /// Differentially private training of convex models, with exact arithmetic and an exact ledger.
 #[derive(Parser)]

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 
 use super::arguments::same_file;
-use super::output::{print, warn};
+use super::output::print;
 use crate::error::{Error, Fallible};
 use crate::ledger::Ledger;
 use crate::train::{ModelFile, SecretKey, Signature, StagedFile};
@@ -49,49 +49,24 @@ pub(super) struct SignArguments {
 }
 
 pub(super) fn sign(arguments: &SignArguments) -> Fallible<ExitCode> {
-    refuse_to_replace_key(&arguments.key, &arguments.model)?;
+    refuse_to_replace_key("--key", &arguments.key, &arguments.model)?;
     let key = SecretKey::read(&arguments.key)?;
     let text = ModelFile::read_text(&arguments.model)?;
     let model = ModelFile::parse(&text, &arguments.model)?;
     let mut ledger = Ledger::open_to_read(&arguments.ledger)?;
     let signature = Signature::of(&model, &text, &mut ledger, &key)?;
-    let out = write(&arguments.model, &signature)?;
+    let out = Signature::beside(&arguments.model);
+    let mut file = StagedFile::new(&out, true)?;
+    file.append(signature.to_json()?.as_bytes())?;
+    file.publish()?;
     print(&format!("{}\n", out.display()))?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// Signs a model that was published just now. It stays where it is if that fails.
-pub(super) fn sign_own(path: &Path, ledger: Option<&Path>, key: &SecretKey) -> Fallible<()> {
-    let signed = || {
-        let text = ModelFile::read_text(path)?;
-        let model = ModelFile::parse(&text, path)?;
-        let mut ledger = ledger.map(Ledger::open_to_read).transpose()?;
-        write(path, &Signature::of_own(&model, &text, ledger.as_mut(), key)?)
-    };
-    signed().map(drop).inspect_err(|_| {
-        warn(&format!(
-            "the run is complete and {} is published, but not signed; `rhograd sign` does it later, uncharged",
-            path.display()
-        ));
-    })
-}
-
-fn write(model: &Path, signature: &Signature) -> Fallible<PathBuf> {
-    let out = Signature::beside(model);
-    let mut file = StagedFile::new(&out, true)?;
-    file.append(signature.to_json()?.as_bytes())?;
-    file.publish()?;
-    Ok(out)
-}
-
 /// The signature takes the place of an earlier one, and of nothing else.
-pub(super) fn refuse_to_replace_key(key: &Path, model: &Path) -> Fallible<()> {
+pub(super) fn refuse_to_replace_key(flag: &'static str, key: &Path, model: &Path) -> Fallible<()> {
     if same_file(key, &Signature::beside(model)) {
-        return Err(Error::parameter(
-            "--key",
-            "lies where the signature would be written",
-            "give the key another name",
-        ));
+        return Err(Error::parameter(flag, "lies where the signature would be written", "give the key another name"));
     }
     Ok(())
 }

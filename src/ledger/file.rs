@@ -77,14 +77,17 @@ pub(super) fn failed(path: &Path) -> impl Fn(rusqlite::Error) -> Error + '_ {
             }
             Some(ErrorCode::DiskFull) => "free some space",
             Some(ErrorCode::DatabaseCorrupt) => {
-                "try again, and check the disk; if it stays so it is damaged: restore a copy that holds every run"
+                let advice =
+                    "try again, and check the disk; if it stays so it is damaged: restore a copy that holds every run";
+                return Error::ledger(path, format!("{error}; {advice}"));
             }
             Some(ErrorCode::SystemIoFailure | ErrorCode::FileLockingProtocolFailed) => {
                 "try again; if it stays so, check for space and the disk, which must be local and support locks"
             }
             _ => return Error::ledger(path, error.to_string()),
         };
-        Error::ledger(path, format!("{error}; {advice}"))
+        // No check has failed and no budget is spent: it may be as good as ever.
+        Error::ledger_out_of_reach(path, format!("{error}; {advice}"))
     }
 }
 
@@ -106,7 +109,7 @@ pub(super) fn twice<T>(path: &Path, mut work: impl FnMut() -> Fallible<T>) -> Fa
     match work() {
         Err(second) if second.to_string() == first.to_string() => Err(first),
         Err(second) if !is_damage(&second) => Err(second),
-        Err(_) => Err(Error::ledger(path, "is read differently each time; try again, and check the disk")),
+        Err(_) => Err(Error::ledger_out_of_reach(path, "is read differently each time; try again, and check the disk")),
         Ok(done) => Ok(done),
     }
 }
@@ -323,12 +326,34 @@ fn check_identity(connection: &Connection, path: &Path) -> Fallible<()> {
 /// Refuses a place where the settings do not hold.
 fn check_settings(connection: &Connection, path: &Path) -> Fallible<()> {
     if connection.is_readonly("main").map_err(failed(path))? {
-        return Err(Error::ledger(path, "cannot be written; the file and its folder must be writable"));
+        return Err(Error::ledger_out_of_reach(path, "cannot be written; the file and its folder must be writable"));
     }
     let mode: String = connection.pragma_query_value(None, "journal_mode", |row| row.get(0)).map_err(failed(path))?;
     let level: i64 = connection.pragma_query_value(None, "synchronous", |row| row.get(0)).map_err(failed(path))?;
     if mode != "delete" || level != 3 {
-        return Err(Error::ledger(path, "SQLite would not make it durable; close other programs that use it"));
+        return Err(Error::ledger_out_of_reach(
+            path,
+            "SQLite would not make it durable; close other programs that use it",
+        ));
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rusqlite::ffi;
+
+    #[test]
+    fn what_the_system_could_not_do_is_no_refusal() {
+        let code =
+            |code| failed(Path::new("l"))(rusqlite::Error::SqliteFailure(ffi::Error::new(code), None)).exit_code();
+        for system in
+            [ffi::SQLITE_FULL, ffi::SQLITE_IOERR, ffi::SQLITE_BUSY, ffi::SQLITE_CANTOPEN, ffi::SQLITE_READONLY]
+        {
+            assert_eq!(code(system), 2, "{system}");
+        }
+        assert_eq!(code(ffi::SQLITE_CORRUPT), 1);
+        assert_eq!(code(ffi::SQLITE_CONSTRAINT), 1);
+    }
 }

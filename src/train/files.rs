@@ -156,17 +156,20 @@ impl StagedFile {
     }
 }
 
-/// Publishes a model and its log so that no reader ever sees one beside the log of another: an old model goes first, then the
-/// log appears, and the model last. What is `None` is in its place already.
+/// Publishes a model with the files that belong to it, its log and its signature, so that no reader ever sees a model without
+/// them or beside those of another: an old model goes first, then the other files appear, and the model last.
+///
+/// What is `None`, or not among `others`, is in its place already.
 ///
 /// # Errors
-/// As [`StagedFile::publish`].
-pub fn publish_pair(model: Option<StagedFile>, log: Option<StagedFile>) -> Fallible<()> {
-    model.iter().chain(&log).try_for_each(StagedFile::secure)?;
+/// As [`StagedFile::publish`]. The model is then not to be seen, and the same files can be published again.
+pub fn publish_with(model: Option<StagedFile>, others: impl IntoIterator<Item = StagedFile>) -> Fallible<()> {
+    let others: Vec<StagedFile> = others.into_iter().collect();
+    model.iter().chain(&others).try_for_each(StagedFile::secure)?;
     if let Some(model) = model.as_ref().filter(|model| model.overwrite) {
         model.clear()?;
     }
-    log.map_or(Ok(()), StagedFile::publish)?;
+    others.into_iter().try_for_each(StagedFile::publish)?;
     model.map_or(Ok(()), StagedFile::publish)
 }
 
@@ -338,8 +341,24 @@ mod tests {
         let (new_model, new_log) = (staged.next(), staged.next());
         // The log cannot appear, so the run stops in between.
         std::fs::create_dir(&log).unwrap();
-        assert!(publish_pair(new_model, new_log).is_err());
+        assert!(publish_with(new_model, new_log).is_err());
         assert!(!model.exists() && log.is_dir());
+    }
+
+    #[test]
+    fn a_model_is_never_seen_without_its_log_and_its_signature() {
+        let directory = tempfile::tempdir().unwrap();
+        let names = ["m", "l", "m.sig"].map(|name| directory.path().join(name));
+        let stage = |overwrite| names.each_ref().map(|path| StagedFile::new(path, overwrite).unwrap());
+        // The signature cannot appear: neither does the model, and what is in the way of either is found by name.
+        let [model, log, signature] = stage(false);
+        std::fs::create_dir(&names[2]).unwrap();
+        assert!(publish_with(Some(model), [log, signature]).is_err());
+        assert!(!names[0].exists() && names[1].exists());
+        std::fs::remove_dir(&names[2]).unwrap();
+        let [model, log, signature] = stage(true);
+        publish_with(Some(model), [log, signature]).unwrap();
+        assert!(names.iter().all(|path| path.is_file()));
     }
 
     #[test]

@@ -24,14 +24,14 @@ mod verify;
 
 pub use crate::model_kind::ModelKind;
 pub use crate::optim::Algorithm;
-pub use check::{DataCheck, Outlook, check, check_table};
+pub use check::{DataCheck, Outlook, check, check_parts, check_table};
 pub(crate) use checkpoint::Asked;
 pub use checkpoint::{ChargeNotice, Checkpoint, Notice};
 pub(crate) use config::check_delta;
 pub use config::{Budget, TrainConfig, default_delta, is_large};
 pub use effects::{Effect, effects};
 pub use evaluate::{LabelsMet, Metrics, Own, evaluate, labels_met};
-pub use files::{StagedFile, check_destination, publish_pair, sha256_hex, sha256_of_file};
+pub use files::{StagedFile, check_destination, publish_with, sha256_hex, sha256_of_file};
 pub use findings::{Finding, MOSTLY, findings, summary};
 pub use load::{
     Loaded, check_request, load, load_cached, load_encoded, load_remote, load_table, load_with, load_within,

@@ -133,23 +133,47 @@ fn a_ledger_that_was_rolled_back_behind_a_signature_is_found() {
 }
 
 #[test]
-fn a_key_that_cannot_be_used_costs_nothing_and_a_signature_that_fails_loses_no_model() {
+fn a_key_or_a_place_that_cannot_be_used_costs_nothing() {
     let folder = Folder::with("fair");
     let train = "train fair.csv --epsilon 1 --steps 3 --sign";
     folder.write("no.key", "nothing");
-    for key in ["no.key", "missing.key"] {
-        assert_eq!(folder.run(&format!("{train} {key}")).code, Some(2));
-        assert!(!folder.path("fair.ledger.sqlite").exists() && !folder.path("fair.model.json").exists());
-    }
     folder.succeed("key new custodian.key");
     std::fs::create_dir(folder.path("fair.model.json.sig")).unwrap();
-    let outcome = folder.run(&format!("{train} custodian.key"));
-    assert_eq!(outcome.code, Some(2), "{outcome:?}");
-    assert!(outcome.stderr.contains("is published, but not signed"), "{outcome:?}");
-    folder.succeed("verify fair.model.json --ledger fair.ledger.sqlite");
+    for refused in ["no.key", "missing.key", "custodian.key", "custodian.key --out m.json --log m.json.sig"]
+        .map(|end| format!("{train} {end}"))
+    {
+        let outcome = folder.run(&refused);
+        assert_eq!(outcome.code, Some(2), "{outcome:?}");
+        let names = folder.names();
+        assert!(names.iter().all(|name| !name.contains("ledger") && !name.ends_with("model.json")), "{names:?}");
+    }
     std::fs::remove_dir(folder.path("fair.model.json.sig")).unwrap();
-    folder.succeed("sign fair.model.json --key custodian.key --ledger fair.ledger.sqlite");
+    folder.succeed(&format!("{train} custodian.key"));
     folder.succeed(CHECK);
+}
+
+/// Model, log and signature appear together: what stops one of them stops the model, which the same command publishes.
+#[test]
+fn a_model_that_is_to_be_signed_is_never_seen_without_its_signature() {
+    let folder = signed();
+    let first = folder.bytes("fair.model.json");
+    let train = "train fair.csv --epsilon 1 --algorithm dp-gd --steps 400 --seed 1 --overwrite --sign custodian.key";
+    // What gets in the way once the run is under way: nothing can be renamed over a folder.
+    let mut run = folder.command(train).spawn().unwrap();
+    let signature = folder.path("fair.model.json.sig");
+    while !folder.names().iter().any(|name| name.ends_with(".checkpoint")) {
+        assert!(run.try_wait().unwrap().is_none(), "the run is over");
+    }
+    std::fs::remove_file(&signature).unwrap();
+    std::fs::create_dir(&signature).unwrap();
+    let code = run.wait().unwrap().code();
+    assert_eq!(code, Some(2));
+    let seen = folder.path("fair.model.json");
+    assert!(!seen.exists() || folder.bytes("fair.model.json") == first);
+    std::fs::remove_dir(&signature).unwrap();
+    folder.succeed(train);
+    folder.succeed(&format!("{CHECK} --ledger fair.ledger.sqlite"));
+    assert_eq!(folder.spending("fair.ledger.sqlite")["runs"], 2);
 }
 
 #[test]

@@ -26,13 +26,16 @@ struct Case {
     runs: u64,
     /// Whether an older result is there and is replaced.
     replaces: bool,
+    /// Whether the model is signed.
+    signed: bool,
 }
 
 const fn training(name: &'static str, command: &'static str) -> Case {
-    Case { name, command, result: "data.model.json", log: Some("data.log.jsonl"), runs: 1, replaces: false }
+    let (result, log) = ("data.model.json", Some("data.log.jsonl"));
+    Case { name, command, result, log, runs: 1, replaces: false, signed: false }
 }
 
-const CASES: [Case; 15] = [
+const CASES: [Case; 16] = [
     training("dp-gd", "train data.csv --epsilon 1 --algorithm dp-gd --steps 3"),
     training("dp-sgd", "train data.csv --epsilon 1 --algorithm dp-sgd --steps 3"),
     training("whitened", "train data.csv --epsilon 1 --algorithm whitened --steps 2"),
@@ -54,6 +57,12 @@ const CASES: [Case; 15] = [
         log: None,
         runs: 2,
         replaces: false,
+        signed: false,
+    },
+    Case {
+        replaces: true,
+        signed: true,
+        ..training("signed", "train data.csv --epsilon 1 --algorithm dp-ftrl --overwrite --sign k.key")
     },
 ];
 
@@ -78,6 +87,9 @@ fn strace_is_there() -> bool {
 fn fresh(case: &Case) -> Folder {
     let folder = Folder::new();
     folder.succeed("generate logistic --rows 300 --features 2 --out data.csv");
+    if case.signed {
+        folder.succeed("key new k.key");
+    }
     if case.replaces {
         folder.succeed(case.command);
     }
@@ -128,6 +140,10 @@ fn pair_is_whole(folder: &Folder, case: &Case, moment: &str) {
     if let (true, Some(log)) = (folder.path(case.result).exists(), case.log) {
         let digest = folder.json(case.result)["log_sha256"].clone();
         assert_eq!(digest, sha256_hex(&folder.bytes(log)), "{moment}: the visible log is another model's");
+    }
+    if case.signed && folder.path(case.result).exists() {
+        let outcome = folder.run(&format!("verify {} --key k.key.pub", case.result));
+        assert_eq!(outcome.code, Some(0), "{moment}: the visible model is not signed: {outcome:?}");
     }
 }
 
@@ -213,7 +229,7 @@ fn stopped_in_its_last_phase_a_run_publishes_one_result() {
         return;
     }
     // The long form has every case, site and way.
-    for name in ["dp-ftrl", "replaced"] {
+    for name in ["dp-ftrl", "replaced", "signed"] {
         let case = CASES.iter().find(|case| case.name == name).unwrap();
         campaign(case, 12, &[Stop::Kill, Stop::Fail("EIO"), Stop::Fail("ENOSPC")]);
     }
@@ -237,7 +253,7 @@ long! {
     every_site_of_passes 3..6;
     every_site_of_objectives 6..9;
     every_site_of_choices 9..12;
-    every_site_of_files 12..15;
+    every_site_of_files 12..16;
 }
 
 /// A disk that is full when the run ends; `mount` needs an administrator.
@@ -279,8 +295,7 @@ fn a_disk_that_fills_up_anywhere_loses_nothing() {
             continue;
         }
         full += 1;
-        // A ledger that cannot be written before the charge refuses the run; everything else is an error of writing.
-        assert!(matches!(outcome.code, Some(1 | 2)) && !outcome.stderr.contains("panicked"), "{outcome:?}");
+        assert!(outcome.code == Some(2) && !outcome.stderr.contains("panicked"), "{outcome:?}");
         charged += u32::from(outcome.stderr.contains("the run was charged"));
         let model = |text: std::io::Result<Vec<u8>>| text.ok().map(|bytes| sha256_hex(&bytes));
         let seen = model(std::fs::read(disk.join("data.model.json")));
@@ -297,6 +312,46 @@ fn a_disk_that_fills_up_anywhere_loses_nothing() {
     println!("{full} runs met a full disk, {charged} of them after the charge");
     drop(Command::new("umount").arg(&disk).status());
     assert!(full >= 5 && charged >= 1);
+}
+
+/// A disk that is full when the ledger is made, or the run charged, is no spent budget: nothing is charged, and nothing is left.
+#[test]
+fn a_disk_that_is_full_before_the_charge_is_a_failure_of_the_system() {
+    if !strace_is_there() {
+        return;
+    }
+    let case = &CASES[0];
+    let (mut made, mut charged) = (0, 0);
+    for there in [false, true] {
+        for (write, error) in (1..=12).zip(["ENOSPC", "EIO", "EDQUOT"].into_iter().cycle()) {
+            let folder = fresh(case);
+            if there {
+                let name = folder.json("data.schema.json")["name"].clone();
+                folder.succeed(&format!("ledger init data.ledger.sqlite {}", name.as_str().unwrap()));
+            }
+            let inject = format!("inject=pwrite64:error={error}:when={write}");
+            let outcome = traced(&folder, &["-o", "/dev/null", "-e", "trace=pwrite64", "-e", &inject], case);
+            let moment = format!("{error} at write {write} of a ledger that is there: {there}: {outcome:?}");
+            if folder.path(case.result).exists() {
+                assert_eq!(outcome.code, Some(0), "{moment}");
+                continue;
+            }
+            assert_eq!(outcome.code, Some(2), "{moment}");
+            assert!(
+                outcome.stderr.contains("ledger data.ledger.sqlite: ") && !outcome.stderr.contains("panicked"),
+                "{moment}"
+            );
+            let noted = folder.path("data.ledger.sqlite").exists()
+                && folder.spending("data.ledger.sqlite")["runs"].as_u64().is_some_and(|runs| runs > 0);
+            // What is charged can be had by the same command; of what is not, nothing is said and nothing left.
+            assert_eq!(outcome.stderr.contains("the run was"), noted, "{moment}");
+            assert_eq!(folder.names().iter().any(|name| name.ends_with(".checkpoint")), noted, "{moment}");
+            *(if there { &mut charged } else { &mut made }) += 1;
+            folder.succeed(case.command);
+            assert_eq!(folder.spending("data.ledger.sqlite")["runs"], 1, "{moment}");
+        }
+    }
+    assert!(made >= 6 && charged >= 6, "{made} while the ledger was made, {charged} while it was charged");
 }
 
 /// Another program holds the ledger while runs end: they wait for half a minute, and then say how to go on.

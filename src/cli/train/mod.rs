@@ -10,6 +10,7 @@ use std::process::ExitCode;
 
 pub(super) use arguments::TrainArguments;
 
+use outputs::Signer;
 use report::{ask, page, report_cache, report_load, report_schema, report_spending, report_streaming, summary};
 
 use super::output::{bar, print, print_json, warn};
@@ -22,16 +23,12 @@ use crate::privacy::Charge;
 use crate::statement::{LogEntry, write_log};
 use crate::train::{
     Checkpoint, Loaded, StagedFile, TrainConfig, Trained, check_destination, finish, load_cached, load_within,
-    publish_pair, sha256_hex, sha256_of_file, train_from,
+    publish_with, sha256_hex, sha256_of_file, train_from,
 };
 
 pub(super) fn run(arguments: &TrainArguments) -> Fallible<ExitCode> {
-    let key = arguments.signing_key()?;
     let interrupts = Interrupts::listen()?;
-    let code = run_interruptibly(arguments, &interrupts).map_err(|error| interrupts.explain(error))?;
-    // Signed after publication: a failure to sign never costs the model.
-    key.map_or(Ok(()), |key| arguments.sign_published(&key))?;
-    Ok(code)
+    run_interruptibly(arguments, &interrupts).map_err(|error| interrupts.explain(error))
 }
 
 fn run_interruptibly(arguments: &TrainArguments, interrupts: &Interrupts) -> Fallible<ExitCode> {
@@ -46,10 +43,12 @@ fn run_interruptibly(arguments: &TrainArguments, interrupts: &Interrupts) -> Fal
     };
     let (out, log) = arguments.outputs();
     arguments.refuse_overwriting(&out, &log)?;
+    let signer = arguments.signer(&out)?;
+    signer.iter().for_each(|signer| interrupts.forget(signer.staged()));
     let checkpoint = arguments.open_checkpoint(&out)?;
     interrupts.follow(&checkpoint);
     if checkpoint.is_finished() {
-        return publish_finished(arguments, &config, &schema, &checkpoint, interrupts);
+        return publish_finished(arguments, &config, &schema, &checkpoint, signer, interrupts);
     }
     arguments.refuse_replacing(&out, &log)?;
     let file = CsvFile::open_for(&arguments.data, &schema.target, schema.features().map(|(name, _)| name))?;
@@ -77,7 +76,7 @@ fn run_interruptibly(arguments: &TrainArguments, interrupts: &Interrupts) -> Fal
     if !arguments.yes {
         ask(&found)?;
     }
-    // Both files are staged before the charge: a directory that cannot be written to costs nothing.
+    // All files are staged before the charge: a directory that cannot be written to costs nothing.
     let model_file = StagedFile::new(&out, arguments.overwrite)?;
     interrupts.forget(&model_file);
     let log_file = StagedFile::new(&log, arguments.overwrite)?;
@@ -90,7 +89,7 @@ fn run_interruptibly(arguments: &TrainArguments, interrupts: &Interrupts) -> Fal
         warn(&format!("going on with a run that was stopped after {made} of {all} releases"));
     }
     let kept = (checkpoint, identity(&arguments.data)?);
-    let finished = execute(loaded, &mut ledger, noise, &kept, model_file, log_file)?;
+    let finished = execute(loaded, &mut ledger, noise, &kept, (model_file, log_file, signer))?;
     interrupts.published();
     conclude(arguments, &kept.0, &mut ledger, &finished)
 }
@@ -100,14 +99,13 @@ struct Finished {
     load_seconds: f64,
 }
 
-/// Charges, trains, notes the model in the ledger, and publishes log and model.
+/// Charges, trains, notes the model in the ledger, and publishes log, signature and model.
 fn execute(
     loaded: Loaded,
     ledger: &mut Ledger,
     noise: NoiseSource,
     (checkpoint, data): &(Checkpoint, String),
-    mut model_file: StagedFile,
-    mut log_file: StagedFile,
+    (mut model_file, mut log_file, signer): (StagedFile, StagedFile, Option<Signer>),
 ) -> Fallible<Finished> {
     let load_seconds = loaded.load_seconds;
     let steps = bar(loaded.plan().steps(), "training", "steps");
@@ -120,7 +118,8 @@ fn execute(
     let trained = train_from(checkpoint.clone(), data, loaded, ledger, noise, &mut observe)?;
     steps.finish_and_clear();
     model_file.append(trained.text.as_bytes())?;
-    publish_pair(Some(model_file), Some(log_file))?;
+    let signature = signer.map(|signer| signer.sign(&trained, ledger)).transpose()?;
+    publish_with(Some(model_file), [log_file].into_iter().chain(signature))?;
     Ok(Finished { trained, load_seconds })
 }
 
@@ -130,6 +129,7 @@ fn publish_finished(
     config: &TrainConfig,
     schema: &Schema,
     checkpoint: &Checkpoint,
+    signer: Option<Signer>,
     interrupts: &Interrupts,
 ) -> Fallible<ExitCode> {
     let (out, log) = arguments.outputs();
@@ -158,7 +158,8 @@ fn publish_finished(
         write_log(&trained.model.statement.facts, &mut |line| lines.write_all(line.as_bytes()).map_err(failed))?;
         lines.flush().map_err(failed)?;
     }
-    publish_pair(model_file, log_file)?;
+    let signature = signer.map(|signer| signer.sign(&trained, &mut ledger)).transpose()?;
+    publish_with(model_file, log_file.into_iter().chain(signature))?;
     interrupts.published();
     conclude(arguments, checkpoint, &mut ledger, &Finished { trained, load_seconds: 0.0 })
 }

@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 
 use super::arguments::TrainArguments;
 use crate::cli::arguments::{check_ledger_named, ledger_beside, open_or_create, same_file, stem};
-use crate::cli::sign::{refuse_to_replace_key, sign_own};
+use crate::cli::sign::refuse_to_replace_key;
 use crate::error::{Error, Fallible};
 use crate::ledger::Ledger;
 use crate::preprocess::RowCache;
-use crate::train::{Checkpoint, SecretKey, check_destination};
+use crate::train::{Checkpoint, SecretKey, Signature, StagedFile, Trained, check_destination};
 
 impl TrainArguments {
     pub(super) fn outputs(&self) -> (PathBuf, PathBuf) {
@@ -63,16 +63,13 @@ impl TrainArguments {
         Ledger::open_to_read(path)
     }
 
-    /// The secret key of --sign, read before anything is charged.
-    pub(super) fn signing_key(&self) -> Fallible<Option<SecretKey>> {
+    /// What signs the model, where --sign asks for it: read and staged before anything is charged.
+    pub(super) fn signer(&self, out: &Path) -> Fallible<Option<Signer>> {
         let Some(path) = &self.sign else { return Ok(None) };
-        refuse_to_replace_key(path, &self.outputs().0)?;
-        SecretKey::read(path).map(Some)
-    }
-
-    /// Signs the model that this command has published.
-    pub(super) fn sign_published(&self, key: &SecretKey) -> Fallible<()> {
-        sign_own(&self.outputs().0, self.account_path().as_deref(), key)
+        refuse_to_replace_key("--sign", path, out)?;
+        let key = SecretKey::read(path)?;
+        // It takes the place of an earlier one.
+        Ok(Some(Signer { key, file: StagedFile::new(&Signature::beside(out), true)? }))
     }
 
     pub(super) fn open_ledger(&self) -> Fallible<Ledger> {
@@ -124,12 +121,36 @@ impl TrainArguments {
         let cache = cache.as_deref().map(|path| ("--cache", path));
         let checkpoint = self.checkpoint_path(out);
         let checkpoint = checkpoint.as_deref().map(|path| ("--checkpoint", path));
-        for (flag, output) in cache.into_iter().chain([("--out", out), ("--log", log)]).chain(checkpoint) {
+        let signature = self.sign.as_ref().map(|_| Signature::beside(out));
+        let signature = signature.as_deref().map(|path| ("--sign", path));
+        let results = [("--out", out), ("--log", log)];
+        for (flag, output) in cache.into_iter().chain(results).chain(checkpoint).chain(signature) {
             if let Some((what, _)) = kept.iter().find(|(_, path)| same_file(path, output)) {
                 return Err(Error::parameter(flag, format!("would overwrite {what}"), "name another file"));
             }
             kept.push((if flag == "--cache" { "the cache" } else { "the other result" }, output.to_owned()));
         }
         Ok(())
+    }
+}
+
+/// The key of a run, and the place of its signature.
+pub(super) struct Signer {
+    key: SecretKey,
+    file: StagedFile,
+}
+
+impl Signer {
+    /// The file in the making.
+    pub(super) fn staged(&self) -> &StagedFile {
+        &self.file
+    }
+
+    /// The signature of a result that the ledger has noted, ready to be published with it.
+    pub(super) fn sign(self, trained: &Trained, ledger: &mut Ledger) -> Fallible<StagedFile> {
+        let Signer { key, mut file } = self;
+        let signature = Signature::of_own(&trained.model, &trained.text, Some(ledger), &key)?;
+        file.append(signature.to_json()?.as_bytes())?;
+        Ok(file)
     }
 }

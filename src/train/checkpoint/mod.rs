@@ -225,8 +225,11 @@ impl Checkpoint {
         let mut kept = self.kept();
         kept.tell(&Notice::Charging);
         let paid = kept.pay(number, asked, charges, ledger, noise);
+        // Where the ledger was found not to hold it, the file says nothing of the run any more.
+        let known = kept.path.is_some() && kept.found.is_none();
         let refused = |e: &Error| {
-            matches!(e.kind(), ErrorKind::Refused { .. } | ErrorKind::Parameter { .. } | ErrorKind::Input { .. })
+            known
+                || matches!(e.kind(), ErrorKind::Refused { .. } | ErrorKind::Parameter { .. } | ErrorKind::Input { .. })
         };
         if paid.as_ref().err().is_some_and(refused) {
             kept.tell(&Notice::Refused);
