@@ -2,7 +2,7 @@ use rhograd::{error::Fallible, privacy::Charge, private::Mechanism};
 
 struct Mine;
 
-impl Mechanism for Mine {
+impl Mechanism for Mine { //~ E0277
     fn of(_: Charge) -> Fallible<Self> {
         Ok(Mine)
     }

@@ -2,7 +2,7 @@ use rhograd::privacy::Norm;
 
 enum Mine {}
 
-impl Norm for Mine {
+impl Norm for Mine { //~ E0277
     const NAME: &'static str = "mine";
 }
 

@@ -3,7 +3,7 @@ use rhograd::private::{DescribeQuery, Role, RowAccess};
 
 struct Mine;
 
-impl DescribeQuery for Mine {
+impl DescribeQuery for Mine { //~ E0277
     type Norm = L2;
 
     fn sensitivity(&self, _: Adjacency) -> u64 {

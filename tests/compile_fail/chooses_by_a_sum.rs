@@ -4,7 +4,7 @@ use rhograd::{
 };
 
 fn chosen(permit: Permit<SelectionEvent>, sum: Sensitive<L2>) {
-    let _ = permit.choose(sum);
+    let _ = permit.choose(sum); //~ E0308
 }
 
 fn main() {}

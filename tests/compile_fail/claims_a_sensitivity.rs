@@ -4,7 +4,7 @@ use rhograd::{
 };
 
 fn claim(values: Vec<i128>, scope: Scope) -> Sensitive<L2> {
-    Sensitive { values, sensitivity: Sensitivity::new(0), scope }
+    Sensitive { values, sensitivity: Sensitivity::new(0), scope } //~ E0451
 }
 
 fn main() {}

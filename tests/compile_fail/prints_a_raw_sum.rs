@@ -1,7 +1,7 @@
 use rhograd::{privacy::L2, private::Sensitive};
 
 fn print(sum: Sensitive<L2>) {
-    println!("{sum:?}");
+    println!("{sum:?}"); //~ E0277
 }
 
 fn main() {}

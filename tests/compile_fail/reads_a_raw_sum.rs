@@ -1,7 +1,7 @@
 use rhograd::{privacy::L2, private::Sensitive};
 
 fn read(sum: Sensitive<L2>) -> Vec<i128> {
-    sum.values
+    sum.values //~ E0616
 }
 
 fn main() {}

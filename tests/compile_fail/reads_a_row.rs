@@ -1,7 +1,7 @@
 use rhograd::private::PrivateDataset;
 
 fn rows(data: &PrivateDataset) -> usize {
-    data.rows.len()
+    data.rows.len() //~ E0616
 }
 
 fn main() {}

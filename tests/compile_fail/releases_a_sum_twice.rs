@@ -5,7 +5,7 @@ use rhograd::{
 
 fn twice(first: Permit<GaussianEvent>, second: Permit<GaussianEvent>, sum: Sensitive<L2>) {
     let _ = first.release(sum);
-    let _ = second.release(sum);
+    let _ = second.release(sum); //~ E0382
 }
 
 fn main() {}

@@ -6,7 +6,7 @@ use rhograd::{
 fn around(run: &mut ChargedRun, logged: impl FnOnce(LoggedRun<'_>), sum: Sensitive<L2>) {
     let mut nobody = |_: &Release<'_>| Ok(());
     let log = run.logged(&mut nobody);
-    let _ = run.permit::<GaussianEvent>().map(|permit| permit.release(sum));
+    let _ = run.permit::<GaussianEvent>().map(|permit| permit.release(sum)); //~ E0499
     logged(log);
 }
 

@@ -4,7 +4,7 @@ use rhograd::{
 };
 
 fn mixed(permit: Permit<GaussianEvent>, sum: Sensitive<L1>) {
-    let _ = permit.release(sum);
+    let _ = permit.release(sum); //~ E0308
 }
 
 fn main() {}

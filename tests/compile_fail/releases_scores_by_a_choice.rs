@@ -4,7 +4,7 @@ use rhograd::{
 };
 
 fn opened(permit: Permit<SelectionEvent>, scores: Sensitive<Range>) {
-    let _ = permit.release(scores);
+    let _ = permit.release(scores); //~ E0599
 }
 
 fn main() {}

@@ -4,7 +4,7 @@ use rhograd::{
 };
 
 fn free(event: GaussianEvent, scope: Scope, sum: Sensitive<L2>) -> Released {
-    let permit = Permit::<GaussianEvent> { event, scope, release: 0 };
+    let permit = Permit::<GaussianEvent> { event, scope, release: 0 }; //~ error
     permit.release(sum).unwrap()
 }
 

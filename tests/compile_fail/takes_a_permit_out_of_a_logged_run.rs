@@ -5,7 +5,7 @@ use rhograd::{
 };
 
 fn unheard(run: &mut LoggedRun<'_>, sum: Sensitive<L2>) -> Fallible<Released> {
-    run.permit::<GaussianEvent>()?.release(sum)
+    run.permit::<GaussianEvent>()?.release(sum) //~ E0599
 }
 
 fn main() {}

@@ -5,7 +5,7 @@ use rhograd::{
 
 fn twice(permit: Permit<GaussianEvent>, first: Sensitive<L2>, second: Sensitive<L2>) {
     let _ = permit.release(first);
-    let _ = permit.release(second);
+    let _ = permit.release(second); //~ E0382
 }
 
 fn main() {}

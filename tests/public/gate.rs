@@ -1,4 +1,4 @@
-//! What the gate must not allow: misuses that do not compile, and refusals at run time.
+//! What the gate must not allow: refusals at run time.
 
 use ndarray::Array1;
 use rhograd::error::{Error, ErrorKind, Fallible};
@@ -16,12 +16,7 @@ use rhograd::private::{
     Release, ReleaseRecord, Released, Sensitive, Stopped, charge_run, query, resume,
 };
 
-#[test]
-fn misuse_does_not_compile() {
-    trybuild::TestCases::new().compile_fail("tests/compile_fail/*.rs");
-}
-
-/// The twin of the failing cases: everything they misuse is used rightly here, and compiles.
+/// The twin of what must not compile, see [`super::misuse`]: everything they misuse is used rightly here, and compiles.
 #[test]
 fn right_use_compiles_and_runs() {
     fn once(permit: Permit<GaussianEvent>, sum: Sensitive<L2>) -> Fallible<Vec<i128>> {

@@ -14,6 +14,7 @@ mod kernel;
 mod ledger;
 #[path = "../invariants/markers.rs"]
 mod markers;
+mod misuse;
 mod models;
 mod objective_profile;
 mod pages;

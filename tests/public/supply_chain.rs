@@ -22,10 +22,11 @@ fn metadata() -> Value {
     let host = Command::new(rustc).arg("-vV").output().expect("rustc runs");
     let host = String::from_utf8(host.stdout).unwrap();
     let host = host.lines().find_map(|line| line.strip_prefix("host: ")).expect("rustc names its host").to_owned();
-    for features in [&["--all-features"][..], &[]] {
+    // What the Python module needs may not be here yet, for its tests are not built with these.
+    for how in [&["--offline", "--all-features"][..], &["--offline"], &["--all-features"]] {
         let output = Command::new(env!("CARGO"))
-            .args(["metadata", "--format-version", "1", "--locked", "--offline", "--filter-platform", &host])
-            .args(features)
+            .args(["metadata", "--format-version", "1", "--locked", "--filter-platform", &host])
+            .args(how)
             .current_dir(root())
             .output()
             .expect("cargo runs");

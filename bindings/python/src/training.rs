@@ -10,8 +10,11 @@ use rhograd::error::{Error, Fallible};
 use rhograd::ledger::Ledger;
 use rhograd::noise::NoiseSource;
 use rhograd::preprocess::{MemoryLimit, RowCache};
-use rhograd::train::{self, Checkpoint, Loaded, TrainConfig, check_request, load_cached, load_encoded, load_remote, load_within, sha256_hex};
 use rhograd::statement::LogEntry;
+use rhograd::train::{
+    self, Checkpoint, Loaded, TrainConfig, check_request, load_cached, load_encoded, load_remote, load_within,
+    sha256_hex,
+};
 use serde_json::json;
 
 use crate::cluster::Asked;
