@@ -14,8 +14,8 @@
 //! | 7 | [`train`] |
 //! | 6 | [`statement`] |
 //! | 5 | [`optim`] |
-//! | 4 | [`private`], the gate |
-//! | 3 | [`ledger`], [`preprocess`] |
+//! | 4 | [`private`], the gate; [`calculator`] |
+//! | 3 | [`ledger`], [`preprocess`], [`statistics`] |
 //! | 2 | [`accounting`], [`noise`], [`loss`], [`kernel`], [`solve`], [`data`] |
 //! | 1 | [`privacy`], the vocabulary; [`grid`], the integers |
 //! | 0 | [`error`], [`num`], [`process`], [`text`] |
@@ -65,6 +65,7 @@
 
 pub mod accounting;
 pub mod audit;
+pub mod calculator;
 #[cfg(feature = "cli")]
 pub mod cli;
 pub mod data;
@@ -85,5 +86,6 @@ pub mod process;
 pub mod schema_draft;
 pub mod solve;
 pub mod statement;
+pub mod statistics;
 pub mod text;
 pub mod train;

@@ -6,10 +6,10 @@ use crate::num::round::{down, up};
 use crate::privacy::Delta;
 
 /// One unit of rounding error of a double, `2^-53`.
-pub(super) const UNIT: f64 = f64::EPSILON / 2.0;
+pub(crate) const UNIT: f64 = f64::EPSILON / 2.0;
 
 /// Passes a number that is at least 0 (infinity included) and refuses NaN and negative ones.
-pub(super) fn nonnegative(name: &'static str, value: f64) -> Fallible<f64> {
+pub(crate) fn nonnegative(name: &'static str, value: f64) -> Fallible<f64> {
     if value >= 0.0 {
         // Adding zero turns -0 into 0, whose reciprocal has the sign the formulas expect.
         return Ok(value + 0.0);
@@ -18,7 +18,7 @@ pub(super) fn nonnegative(name: &'static str, value: f64) -> Fallible<f64> {
 }
 
 /// Passes a finite number above 0.
-pub(super) fn positive(name: &'static str, value: f64) -> Fallible<f64> {
+pub(crate) fn positive(name: &'static str, value: f64) -> Fallible<f64> {
     if value > 0.0 && value.is_finite() {
         return Ok(value);
     }
@@ -26,26 +26,26 @@ pub(super) fn positive(name: &'static str, value: f64) -> Fallible<f64> {
 }
 
 /// `ln delta` rounded down: a bound proved to lie below it certainly lies below delta itself.
-pub(super) fn ln_delta_down(delta: Delta) -> f64 {
+pub(crate) fn ln_delta_down(delta: Delta) -> f64 {
     // The library logarithm errs by less than one ulp, and `ln_1p(delta - 1)` has an exact argument.
     down(delta.ln(), 2)
 }
 
 /// The rounded sum and its exact error (Knuth 1969); the error is NaN when the sum overflows.
-pub(super) fn two_sum(a: f64, b: f64) -> (f64, f64) {
+pub(crate) fn two_sum(a: f64, b: f64) -> (f64, f64) {
     let sum = a + b;
     let b_part = sum - a;
     (sum, (a - (sum - b_part)) + (b - b_part))
 }
 
 /// `a + b` rounded up, exact when the sum is representable.
-pub(super) fn add_up(a: f64, b: f64) -> f64 {
+pub(crate) fn add_up(a: f64, b: f64) -> f64 {
     let (sum, error) = two_sum(a, b);
     if error <= 0.0 || sum.is_infinite() { sum } else { sum.next_up() }
 }
 
 /// `a + b - c` to a few ulps of the result even when the leading digits cancel.
-pub(super) fn gap(a: f64, b: f64, c: f64) -> f64 {
+pub(crate) fn gap(a: f64, b: f64, c: f64) -> f64 {
     let (sum, low) = two_sum(a, b);
     if sum.is_infinite() {
         return sum;
@@ -58,7 +58,7 @@ pub(super) fn gap(a: f64, b: f64, c: f64) -> f64 {
 ///
 /// A budget computed from a formula goes through here, so that what is granted also passes the forward
 /// conversion that will later be reported.
-pub(super) fn shrink_until(start: f64, mut holds: impl FnMut(f64) -> bool) -> f64 {
+pub(crate) fn shrink_until(start: f64, mut holds: impl FnMut(f64) -> bool) -> f64 {
     let shrinks = std::iter::once(0.0).chain((0..26).map(|k| 2f64.powi(2 * k - 52)));
     // A NaN or negative start is no budget: no candidate is positive.
     for shrink in shrinks {
@@ -71,7 +71,7 @@ pub(super) fn shrink_until(start: f64, mut holds: impl FnMut(f64) -> bool) -> f6
 }
 
 /// Passes a finite number at or above 0.
-pub(super) fn finite(name: &'static str, value: f64) -> Fallible<f64> {
+pub(crate) fn finite(name: &'static str, value: f64) -> Fallible<f64> {
     match nonnegative(name, value)? {
         f64::INFINITY => Err(Error::parameter(name, "is infinite", "use a finite number")),
         value => Ok(value),
@@ -79,7 +79,7 @@ pub(super) fn finite(name: &'static str, value: f64) -> Fallible<f64> {
 }
 
 /// Passes a probability, ends included.
-pub(super) fn probability(name: &'static str, value: f64) -> Fallible<f64> {
+pub(crate) fn probability(name: &'static str, value: f64) -> Fallible<f64> {
     if (0.0..=1.0).contains(&value) {
         return Ok(value + 0.0);
     }
@@ -87,7 +87,7 @@ pub(super) fn probability(name: &'static str, value: f64) -> Fallible<f64> {
 }
 
 /// Passes an order of a Renyi divergence: at least 1, possibly infinite.
-pub(super) fn order(alpha: f64) -> Fallible<f64> {
+pub(crate) fn order(alpha: f64) -> Fallible<f64> {
     if alpha >= 1.0 {
         return Ok(alpha);
     }
@@ -98,18 +98,18 @@ pub(super) fn order(alpha: f64) -> Fallible<f64> {
 ///
 /// `size` bounds the magnitude of every intermediate sum, so that cancellation is covered; the steps
 /// cover results that underflow. NaN becomes infinity: a failed bound is no bound.
-pub(super) fn raised(value: f64, size: f64, units: f64) -> f64 {
+pub(crate) fn raised(value: f64, size: f64, units: f64) -> f64 {
     let moved = up(value + units * UNIT * size, 3);
     if moved.is_nan() { f64::INFINITY } else { moved.max(0.0) }
 }
 
 /// `exp` of an upper bound on a logarithm, rounded up and at most 1; 0 only for `-inf`.
-pub(super) fn delta_from_ln(ln_delta: f64) -> f64 {
+pub(crate) fn delta_from_ln(ln_delta: f64) -> f64 {
     if ln_delta == f64::NEG_INFINITY { 0.0 } else { up(ln_delta.exp(), 2).min(1.0) }
 }
 
 /// The logarithm of `1 - (1 - e^a)(1 - e^b)` rounded up, for logarithms `a` and `b` of probabilities.
-pub(super) fn ln_union(a: f64, b: f64) -> f64 {
+pub(crate) fn ln_union(a: f64, b: f64) -> f64 {
     if a == f64::NEG_INFINITY || b == f64::NEG_INFINITY {
         return a.max(b);
     }
@@ -118,11 +118,19 @@ pub(super) fn ln_union(a: f64, b: f64) -> f64 {
 }
 
 /// Passes the logarithm of a probability: at most 0, possibly `-inf`.
-pub(super) fn ln_probability(name: &'static str, value: f64) -> Fallible<f64> {
+pub(crate) fn ln_probability(name: &'static str, value: f64) -> Fallible<f64> {
     if value <= 0.0 {
         return Ok(value);
     }
     Err(Error::parameter(name, format!("is {value}, must be at most 0"), "pass the logarithm of a probability"))
+}
+
+/// Passes a group size of at least 1.
+pub(crate) fn group_size(k: u64) -> Fallible<u64> {
+    if k > 0 {
+        return Ok(k);
+    }
+    Err(Error::parameter("group size", "is 0", "use at least 1"))
 }
 
 #[cfg(test)]

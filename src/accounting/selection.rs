@@ -4,8 +4,7 @@
 //! run is released.
 
 use super::directed::{add_up, nonnegative, raised};
-use super::notion::RdpCurve;
-use super::rdp::{self, Form};
+use super::rdp::{Form, Renyi, ln_delta as rdp_ln_delta};
 use crate::error::{Error, Fallible};
 use crate::num::minimise::scan_then_golden;
 use crate::num::round::{down, up};
@@ -52,9 +51,9 @@ pub fn mean_runs(runs: RunCount) -> Fallible<f64> {
 /// An upper bound under the relation of the base, rounded up; infinite at order 1.
 ///
 /// Reference: Papernot and Steinke 2022, Theorems 2 and 6.
-pub fn renyi(base: &RdpCurve, runs: RunCount, alpha: f64) -> Fallible<f64> {
+pub fn renyi(base: &impl Renyi, runs: RunCount, alpha: f64) -> Fallible<f64> {
     let mean = mean_runs(runs)?;
-    let one = base.at(alpha)?;
+    let one = base.divergence(alpha)?;
     let u = alpha - 1.0;
     if u == 0.0 {
         return Ok(f64::INFINITY);
@@ -68,7 +67,7 @@ pub fn renyi(base: &RdpCurve, runs: RunCount, alpha: f64) -> Fallible<f64> {
         }
         RunCount::Poisson { .. } => {
             let epsilon = if u.is_infinite() { 0.0 } else { down((1.0 / u).ln_1p(), 2).max(0.0) };
-            let ln_delta = rdp::ln_delta(base, Epsilon::new(epsilon)?, Form::Improved)?.value;
+            let ln_delta = rdp_ln_delta(base, Epsilon::new(epsilon)?, Form::Improved)?.value;
             if ln_delta == f64::NEG_INFINITY { 0.0 } else { up(mean * up(ln_delta.exp(), 2), 1) }
         }
     };
@@ -77,16 +76,16 @@ pub fn renyi(base: &RdpCurve, runs: RunCount, alpha: f64) -> Fallible<f64> {
 }
 
 /// `min over l >= 1 of (1-1/l) r(l) + ln(1/gamma)/l`, rounded up.
-fn least_constant(base: &RdpCurve, gamma: f64) -> Fallible<f64> {
+fn least_constant(base: &impl Renyi, gamma: f64) -> Fallible<f64> {
     let ln_inverse = up(-gamma.ln(), 1);
     let value = |l: f64| -> Fallible<f64> {
-        let r = base.at(l)?;
+        let r = base.divergence(l)?;
         let part = if r == 0.0 { 0.0 } else { (1.0 - 1.0 / l) * r };
         Ok(up((part + ln_inverse / l) * (1.0 + 1e-15), 2))
     };
     // In l - 1, so that orders near 1 are resolved; at l = 1 the value is ln(1/gamma).
     let best = scan_then_golden(1e-6, 1e9, 161, |u| value(1.0 + u))?;
-    let pure = base.at(f64::INFINITY)?;
+    let pure = base.divergence(f64::INFINITY)?;
     Ok(best.value.min(ln_inverse).min(pure))
 }
 

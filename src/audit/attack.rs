@@ -7,13 +7,13 @@ use super::draws::{Draws, seeds};
 use super::guarantee::{Guarantee, Shown};
 use super::neighbours::Worlds;
 use super::observe::{Seen, Watcher};
-use crate::accounting::evidence::Counts;
 use crate::error::{Error, Fallible};
 use crate::ledger::Ledger;
 use crate::noise::NoiseSource;
 use crate::optim::Planned;
 use crate::privacy::Adjacency;
 use crate::private::RowAccess;
+use crate::statistics::evidence::Counts;
 use crate::train::{Plan, Rehearsal};
 
 /// Thresholds that are tried on the runs for learning.

@@ -1,10 +1,10 @@
 //! What a plan claims, and what the errors of an attack prove about it.
 
-use crate::accounting::evidence::{Counts, epsilon_lower, mu_lower, range_lower};
 use crate::accounting::notion::{ApproximateDp, GaussianDp, TradeOff};
 use crate::accounting::{claim, gaussian};
 use crate::error::Fallible;
 use crate::privacy::{Charge, Delta, total_rho};
+use crate::statistics::evidence::{Counts, epsilon_lower, mu_lower, range_lower};
 use crate::train::Plan;
 
 /// Where the curve of a run that is neither Gaussian nor one choice is tested: the few errors of an attack say most

@@ -5,14 +5,14 @@ use super::canaries::Canaries;
 use super::craft::Craft;
 use super::fault::Fault;
 use super::guarantee::Guarantee;
-use crate::accounting::effect::{EffectLimits, mu_limits};
 use crate::accounting::gaussian;
-use crate::accounting::one_run::{Guesses, epsilon_lower};
 use crate::error::{Error, Fallible};
 use crate::ledger::Ledger;
 use crate::noise::NoiseSource;
 use crate::privacy::{Charge, Delta, Epsilon, Rho, total_rho};
 use crate::private::Query;
+use crate::statistics::effect::{EffectLimits, mu_limits};
+use crate::statistics::one_run::{Guesses, epsilon_lower};
 use crate::train::{Algorithm, Budget, Loaded, Rehearsal, TrainConfig};
 
 /// One in so many canaries with the highest scores is guessed to be there, and as many with the lowest not to be.

@@ -10,7 +10,7 @@ use super::calibrate::{self, CalibrateArguments};
 use super::curve::{self, CurveArguments};
 use super::eval::{self, EvalArguments};
 use super::output::{print, print_json};
-use crate::accounting::{self, Conversion, gaussian};
+use crate::accounting::{Conversion, gaussian};
 use crate::error::{Error, Fallible};
 use crate::num::round::{decimal_down, decimal_up};
 use crate::privacy::{Delta, Epsilon};
@@ -153,6 +153,6 @@ impl ConvertArguments {
             return gaussian::compose(&[mu]).map(|rho| Some(rho.upper()));
         }
         let Some(noise_multiplier) = self.noise_multiplier else { return Ok(None) };
-        accounting::calibrate::rho(noise_multiplier, self.steps).map(Some)
+        crate::calculator::calibrate::rho(noise_multiplier, self.steps).map(Some)
     }
 }

@@ -12,8 +12,8 @@ use super::arguments::as_flag;
 use super::output::{bar, print, print_json, warn};
 use super::plot::{Chart, Format};
 use super::request::RequestArguments;
-use crate::accounting::curves::Series;
 use crate::audit::{Campaign, Fault, Finding, Guarantee, Shown, Verdict, View};
+use crate::calculator::curves::Series;
 use crate::error::Fallible;
 use crate::train::{StagedFile, check_destination};
 

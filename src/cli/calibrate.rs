@@ -5,7 +5,8 @@ use serde_json::{Map, Value, json};
 
 use super::account::{CONVERSIONS, delta_up, number};
 use super::arguments::AdjacencyArgument;
-use crate::accounting::{calibrate, gaussian, pld};
+use crate::accounting::{gaussian, pld};
+use crate::calculator::calibrate;
 use crate::error::{Error, Fallible};
 use crate::privacy::{Adjacency, Delta, Epsilon};
 

@@ -8,7 +8,7 @@ use clap::{Args, ValueEnum};
 use super::arguments::{AdjacencyArgument, as_flag};
 use super::output::{print, warn};
 use super::plot::{Chart, Format};
-use crate::accounting::curves::{self, Notion, Series};
+use crate::calculator::curves::{self, Notion, Series};
 use crate::error::{Error, Fallible};
 use crate::privacy::{Adjacency, Delta, Event, Mechanism};
 use crate::train::{StagedFile, check_destination};

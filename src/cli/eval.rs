@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::Args;
 
 use super::output::print;
-use crate::accounting::query;
+use crate::calculator;
 use crate::error::{Error, Fallible};
 use crate::text::visible_json;
 
@@ -27,7 +27,7 @@ Exit code: 0 a line was written for every query, errors included; 2 the input ca
 /// The usage, and every kind of query with its parameters.
 fn long_usage() -> String {
     let mut text = format!("{USAGE}\n\nQueries and their parameters, [optional]:\n");
-    for kind in query::signatures() {
+    for kind in calculator::signatures() {
         let optional = kind.optional.iter().map(|name| format!("[{name}]"));
         let parameters: Vec<_> = kind.required.iter().map(|name| (*name).to_owned()).chain(optional).collect();
         text.push_str(&format!("  {}: {}\n", kind.query, parameters.join(", ")));
@@ -48,7 +48,7 @@ pub(super) struct EvalArguments {
 
 pub(super) fn eval(arguments: &EvalArguments) -> Fallible<ExitCode> {
     let Some(path) = arguments.file.as_ref().filter(|_| !arguments.list) else {
-        print(&(query::QUERIES.join("\n") + "\n"))?;
+        print(&(calculator::QUERIES.join("\n") + "\n"))?;
         return Ok(ExitCode::SUCCESS);
     };
     let text = match path.to_str() {
@@ -56,8 +56,8 @@ pub(super) fn eval(arguments: &EvalArguments) -> Fallible<ExitCode> {
         _ => std::fs::read_to_string(path),
     };
     let text = text.map_err(|e| Error::io(path, "read the queries", e))?;
-    for question in query::read_queries(&text)? {
-        print(&(visible_json(&query::answer_line(&question)) + "\n"))?;
+    for question in calculator::read_queries(&text)? {
+        print(&(visible_json(&calculator::answer_line(&question)) + "\n"))?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -3,7 +3,7 @@
 use std::os::unix::ffi::OsStringExt;
 use std::process::Command;
 
-use rhograd::accounting::query;
+use rhograd::calculator;
 use rhograd::data::{CsvFile, Schema, draft_schema};
 use rhograd::error::Error;
 use rhograd::ledger::Ledger;
@@ -257,7 +257,7 @@ const QUICK: [&str; 4] = ["pure_dp_to_zcdp", "zcdp_to_eps_classical", "zcdp_to_e
 /// Questions: one line comes out for each that goes in, and it is JSON.
 pub fn queries(_: &Home, bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
-    let questions = match query::read_queries(&text) {
+    let questions = match calculator::read_queries(&text) {
         Ok(questions) => questions,
         Err(error) => return refused(&error, "points"),
     };
@@ -266,7 +266,7 @@ pub fn queries(_: &Home, bytes: &[u8]) -> String {
         if question.as_ref().is_ok_and(|question| !QUICK.contains(&question.query.as_str())) {
             continue;
         }
-        let line = query::answer_line(question);
+        let line = calculator::answer_line(question);
         let value: Value = serde_json::from_str(&line).unwrap();
         assert!(value.get("answer").is_some() != value.get("error").is_some() && !line.contains('\n'));
         if let Some(epsilon) = value["answer"].get("epsilon") {

@@ -1,6 +1,6 @@
 //! Every kind of question on hostile numbers: an answer that is a bound, or an error that says why.
 
-use rhograd::accounting::query;
+use rhograd::calculator;
 use serde_json::{Value, json};
 
 /// A fixed sequence of 64-bit words (splitmix64).
@@ -77,7 +77,7 @@ fn loss_kinds() -> Vec<(&'static str, Value)> {
 
 /// Checks that an answer is a set of bounds and an error names what is wrong.
 fn check(name: &str, params: &Value) {
-    let answer = match query::answer(name, params) {
+    let answer = match calculator::answer(name, params) {
         Ok(answer) => answer,
         Err(error) => {
             let text = error.to_string();
@@ -155,14 +155,15 @@ fn the_promised_extremes_are_answered() {
         let (rate, noise) = (words.power(-8.0, 0.0), words.power(0.2f64.log10(), 4.0));
         let (steps, delta) = (words.power(0.0, 9.0).round(), words.power(-300.0, -1.0));
         let params = json!({"sampling_rate": rate, "noise_multiplier": noise, "steps": steps, "delta": delta, "adjacency": "add_remove"});
-        let answer = query::answer("poisson_gaussian_pld_eps", &params).unwrap();
+        let answer = calculator::answer("poisson_gaussian_pld_eps", &params).unwrap();
         let (low, high) = (number(&answer["lower"]).unwrap(), number(&answer["upper"]).unwrap());
         assert!(high.is_finite() && low <= high, "{params}: {low} {high}");
         narrow += u32::from(high - low <= 0.02 * high + 1e-3);
         if round % 5 == 0 {
             let curve = json!({"components": [{"type": "poisson_gaussian", "sampling_rate": rate, "noise_multiplier": noise,
                                            "count": steps}], "delta": delta});
-            let by_orders = number(&query::answer("rdp_curve_to_eps", &curve).unwrap()["epsilon_improved"]).unwrap();
+            let by_orders =
+                number(&calculator::answer("rdp_curve_to_eps", &curve).unwrap()["epsilon_improved"]).unwrap();
             assert!(low <= by_orders && by_orders.is_finite(), "{params}: {low} {by_orders}");
         }
         let rho = words.power(-10.0, 4.0);
@@ -171,7 +172,7 @@ fn the_promised_extremes_are_answered() {
             if kind.starts_with("zcdp") {
                 params["xi"] = json!(0.0);
             }
-            let epsilon = number(&query::answer(kind, &params).unwrap()["epsilon"]).unwrap();
+            let epsilon = number(&calculator::answer(kind, &params).unwrap()["epsilon"]).unwrap();
             assert!(epsilon.is_finite() && epsilon >= 0.0, "{kind} {params}: {epsilon}");
         }
     }

@@ -7,10 +7,14 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use rhograd::accounting::compose::{Group, Optimal};
 use rhograd::accounting::finite::Pair;
+use rhograd::accounting::gaussian::integer_noise;
 use rhograd::accounting::notion::{ApproximateDp, GaussianDp, PureDp, RdpCurve, TradeOff, TruncatedCdp, Zcdp};
 use rhograd::accounting::rdp::{self, Component, Form};
-use rhograd::accounting::{compose, evidence, integer_noise, query, selection, subsample, tail_bounds, zcdp};
+use rhograd::accounting::zcdp::{self, tail_bounds};
+use rhograd::accounting::{compose, selection, subsample};
+use rhograd::calculator;
 use rhograd::privacy::{Adjacency, Delta, Epsilon, Event, Mechanism, RunCount};
+use rhograd::statistics::evidence;
 use serde_json::{Value, json};
 
 fn eps(value: f64) -> Epsilon {
@@ -39,7 +43,7 @@ fn every_theorem_meets_its_reference_from_the_safe_side() {
         let row = row.unwrap();
         let params: Value = serde_json::from_str(&row[1]).unwrap();
         let label = format!("{} {} {}", &row[0], &row[1], &row[2]);
-        let answer = query::answer(&row[0], &params).unwrap_or_else(|error| panic!("{label}: {error}"));
+        let answer = calculator::answer(&row[0], &params).unwrap_or_else(|error| panic!("{label}: {error}"));
         let ours = number(answer.get(&row[2]).unwrap_or_else(|| panic!("{label} is missing"))).unwrap();
         let [tolerance, below, above] = [4, 5, 6].map(|i| row[i].parse::<f64>().unwrap());
         let (safe, near) = match &row[3] {
@@ -155,12 +159,12 @@ fn examples() -> Vec<(&'static str, Value)> {
 fn every_kind_is_answered_and_strict() {
     let examples = examples();
     let named: Vec<_> = examples.iter().map(|(name, _)| *name).collect();
-    for name in query::QUERIES {
+    for name in calculator::QUERIES {
         assert!(named.contains(name), "{name} has no example");
     }
-    assert_eq!(named.len(), query::QUERIES.len());
+    assert_eq!(named.len(), calculator::QUERIES.len());
     for (name, params) in &examples {
-        let answer = query::answer(name, params).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let answer = calculator::answer(name, params).unwrap_or_else(|error| panic!("{name}: {error}"));
         for (field, value) in &answer {
             assert!(value.is_null() || number(value).is_some_and(|x| !x.is_nan()), "{name} {field} {value}");
             let beside = field.replacen("delta", "log_delta", 1);
@@ -170,14 +174,14 @@ fn every_kind_is_answered_and_strict() {
         }
         let mut more = params.clone();
         more["surplus"] = json!(1.0);
-        assert!(query::answer(name, &more).unwrap_err().to_string().starts_with("surplus: "));
+        assert!(calculator::answer(name, &more).unwrap_err().to_string().starts_with("surplus: "));
         for key in params.as_object().unwrap().keys() {
             let mut less = params.clone();
             less.as_object_mut().unwrap().remove(key);
-            assert!(query::answer(name, &less).unwrap_err().to_string().contains(key.as_str()), "{name} {key}");
+            assert!(calculator::answer(name, &less).unwrap_err().to_string().contains(key.as_str()), "{name} {key}");
         }
     }
-    assert!(query::answer("no_such_kind", &json!({})).is_err());
+    assert!(calculator::answer("no_such_kind", &json!({})).is_err());
 }
 
 /// Replaces the n-th number of a value, counted through lists and objects.
@@ -221,7 +225,7 @@ fn no_bit_pattern_breaks_an_answer() {
                 });
                 let mut changed = params.clone();
                 replace_number(&mut changed, &mut target.clone(), &json!(value));
-                let Ok(answer) = query::answer(name, &changed) else { continue };
+                let Ok(answer) = calculator::answer(name, &changed) else { continue };
                 for (field, result) in answer {
                     let unknown = || panic!("{name} {changed} {field}: {result}");
                     let tiny = result.is_null() && field.contains("delta");

@@ -5,7 +5,8 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use rhograd::accounting::{Conversion, calibrate, claim, gaussian, pld, zcdp};
+use rhograd::accounting::{Conversion, claim, gaussian, pld, zcdp};
+use rhograd::calculator::calibrate;
 use rhograd::error::Fallible;
 use rhograd::num::special;
 use rhograd::privacy::{

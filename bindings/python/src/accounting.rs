@@ -1,8 +1,9 @@
 //! The accountant: questions in numbers and JSON, answers rounded to the safe side.
 
 use pyo3::prelude::*;
-use rhograd::accounting::curves::{self, Notion, Series};
-use rhograd::accounting::{Conversion, calibrate, pld, query};
+use rhograd::accounting::{Conversion, pld};
+use rhograd::calculator::curves::{self, Notion, Series};
+use rhograd::calculator::{self, calibrate};
 use rhograd::error::{Error, Fallible};
 use rhograd::privacy::{Adjacency, Delta, Epsilon, Event};
 use rhograd::train::default_delta;
@@ -39,7 +40,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 fn account(py: Python<'_>, name: &str, params: &str) -> PyResult<String> {
     let solve = || {
         let params: Value = serde_json::from_str(params).map_err(|e| no_json("params", &e))?;
-        query::answer(name, &params)
+        calculator::answer(name, &params)
     };
     detached(py, solve).map(|answer| Value::Object(answer).to_string())
 }
@@ -47,7 +48,7 @@ fn account(py: Python<'_>, name: &str, params: &str) -> PyResult<String> {
 /// All kinds of question.
 #[pyfunction]
 fn queries() -> Vec<Signature> {
-    query::signatures().map(|kind| (kind.query, kind.required, kind.optional)).collect()
+    calculator::signatures().map(|kind| (kind.query, kind.required, kind.optional)).collect()
 }
 
 /// Delta by the engine's public rule.

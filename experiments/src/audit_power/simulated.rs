@@ -6,8 +6,8 @@
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Binomial, Distribution};
-use rhograd::accounting::evidence::{Counts, mu_lower};
 use rhograd::error::{Error, Fallible};
+use rhograd::statistics::evidence::{Counts, mu_lower};
 
 use super::theory::Case;
 use super::{FALSE_ALARM, POWER};

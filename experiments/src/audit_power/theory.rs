@@ -1,7 +1,7 @@
 //! How many trials an attack on normal scores needs, by formula.
 
-use rhograd::accounting::evidence::{Counts, mu_lower};
 use rhograd::error::{Error, Fallible};
+use rhograd::statistics::evidence::{Counts, mu_lower};
 use statrs::distribution::{Continuous, ContinuousCDF, Normal};
 
 use super::{FALSE_ALARM, POWER};

@@ -3,8 +3,8 @@
 //! Power: at 4,000 runs in each world the limits of both rates are within 0.03 of the truth, and a quarter more signal moves
 //! them by 0.05 (an added row) and 0.016 (a replaced one, where the limits are within 0.008).
 
-use rhograd::accounting::evidence::{Counts, mu_lower};
 use rhograd::privacy::Adjacency;
+use rhograd::statistics::evidence::{Counts, mu_lower};
 use rhograd_faults::invariants::neighbours::Table;
 use rhograd_faults::{BOUND, CLIP_NORM, Honest, LOG2_SCALE, Parts, Sums, clipped};
 

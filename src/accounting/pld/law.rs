@@ -1,6 +1,6 @@
 //! From recorded events to the pairs that have to be composed.
 
-use super::Interval;
+use super::interval::Interval;
 use super::pair::{Base, Pair, Sampling, mixed};
 use crate::accounting::directed::positive;
 use crate::error::{Error, Fallible};

@@ -1,8 +1,8 @@
 //! From bounds on `ln delta` at every epsilon to an interval for the question asked.
 
-use super::Interval;
 use super::contour::Profile;
 use super::finite::Finite;
+use super::interval::Interval;
 use super::law::Law;
 use super::plan::{Prepared, Question};
 use crate::accounting::{gaussian, zcdp};

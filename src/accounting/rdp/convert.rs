@@ -4,11 +4,19 @@
 //! and `L = ln(1/delta)`.
 
 use crate::accounting::directed::{UNIT, ln_delta_down, nonnegative, order};
-use crate::accounting::notion::RdpCurve;
 use crate::accounting::zcdp::outward;
 use crate::error::{Error, Fallible};
 use crate::num::minimise::scan_then_golden;
 use crate::privacy::{Delta, Epsilon};
+
+/// What bounds the Renyi divergence at every real order.
+pub trait Renyi {
+    /// The bound at an order, see [`super::RdpCurve::at`].
+    ///
+    /// # Errors
+    /// When a parameter is outside its range or `alpha` is below 1.
+    fn divergence(&self, alpha: f64) -> Fallible<f64>;
+}
 
 /// How one order becomes (epsilon, delta).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -111,19 +119,19 @@ pub fn ln_delta_at_order(alpha: f64, renyi: f64, epsilon: Epsilon, form: Form) -
 /// # Ok(())
 /// # }
 /// ```
-pub fn epsilon(curve: &RdpCurve, delta: Delta, form: Form) -> Fallible<Best> {
+pub fn epsilon(curve: &impl Renyi, delta: Delta, form: Form) -> Fallible<Best> {
     let (low, high, points) = ORDERS;
-    let first = curve.at(1.0 + low)?;
+    let first = curve.divergence(1.0 + low)?;
     let square = delta.value() * delta.value() * (1.0 - 1e-15);
     if -(-first).exp_m1() <= square && first < 1.0 && (square > 1e-290 || first == 0.0) {
         return Ok(Best { value: 0.0, alpha: 1.0 + low });
     }
     let best = scan_then_golden(low, high, points, |u| {
         let alpha = 1.0 + u;
-        epsilon_at_order(alpha, curve.at(alpha)?, delta, form)
+        epsilon_at_order(alpha, curve.divergence(alpha)?, delta, form)
     })?;
     // The infinite order bounds every mechanism with bounded loss.
-    let pure = curve.at(f64::INFINITY)?;
+    let pure = curve.divergence(f64::INFINITY)?;
     Ok(if pure < best.value {
         Best { value: pure, alpha: f64::INFINITY }
     } else {
@@ -142,14 +150,14 @@ pub fn epsilon(curve: &RdpCurve, delta: Delta, form: Form) -> Fallible<Best> {
 /// An upper bound, at most 0; `-inf` only where the largest loss is at most epsilon.
 ///
 /// Reference: Canonne, Kamath and Steinke 2020, Proposition 12.
-pub fn ln_delta(curve: &RdpCurve, epsilon: Epsilon, form: Form) -> Fallible<Best> {
-    if curve.at(f64::INFINITY)? <= epsilon.value() {
+pub fn ln_delta(curve: &impl Renyi, epsilon: Epsilon, form: Form) -> Fallible<Best> {
+    if curve.divergence(f64::INFINITY)? <= epsilon.value() {
         return Ok(Best { value: f64::NEG_INFINITY, alpha: f64::INFINITY });
     }
     let (low, high, points) = ORDERS;
     let best = scan_then_golden(low, high, points, |u| {
         let alpha = 1.0 + u;
-        ln_delta_at_order(alpha, curve.at(alpha)?, epsilon, form)
+        ln_delta_at_order(alpha, curve.divergence(alpha)?, epsilon, form)
     })?;
     Ok(Best { value: best.value.min(0.0), alpha: 1.0 + best.at })
 }

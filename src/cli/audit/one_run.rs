@@ -5,8 +5,8 @@ use std::process::ExitCode;
 use serde_json::{Value, json};
 
 use super::{AuditArguments, claimed, draw, planted};
-use crate::accounting::curves::Series;
 use crate::audit::{OneRun, OneRunFinding, Reading};
+use crate::calculator::curves::Series;
 use crate::cli::output::{bar, print, print_json, warn};
 use crate::cli::plot::Format;
 use crate::error::Fallible;

@@ -9,7 +9,7 @@ use plotters::prelude::*;
 use plotters::style::ShapeStyle;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-use crate::accounting::curves::Series;
+use crate::calculator::curves::Series;
 use crate::error::{Error, Fallible};
 use axis::Axis;
 pub(super) use picture::Format;

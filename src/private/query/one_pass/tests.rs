@@ -1,13 +1,13 @@
 //! What a pass costs, against plain recomputation, neighbouring data with the same noise, and an adversary.
 
 use super::*;
-use crate::accounting::evidence::{Counts, mu_lower};
 use crate::grid::Shape;
 use crate::kernel::{RawRow, Rows, RowsBuilder};
 use crate::ledger::Ledger;
 use crate::noise::NoiseSource;
 use crate::privacy::{Adjacency, DatasetId, GaussianEvent, NoiseLaw, Scope};
 use crate::private::charge_run;
+use crate::statistics::evidence::{Counts, mu_lower};
 
 /// The last iterate of a pass whose noise has the given scale and follows from the seed.
 fn last_iterate(rows: Rows, plan: PassPlan, loss: Curved, scale: f64, log2_scale: u32, seed: u64) -> Vec<i128> {

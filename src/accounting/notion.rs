@@ -1,0 +1,113 @@
+//! Notions of differential privacy as types: each composes, handles groups, and converts where a theorem
+//! allows.
+//!
+//! Every value holds under one adjacency relation, which the holder must keep: values under different
+//! relations are never composed. All are closed under post-processing: a value stays valid for
+//! anything computed from the output alone.
+
+use super::rdp::{Component, mechanisms};
+use crate::error::{Error, Fallible};
+
+pub use super::approximate::ApproximateDp;
+pub use super::gaussian::GaussianDp;
+pub use super::pure::PureDp;
+pub use super::rdp::RdpCurve;
+pub use super::trade_off::TradeOff;
+pub use super::zcdp::{ApproximateZcdp, TruncatedCdp, Zcdp};
+
+// A notion's own file holds the conversions to what is defined before it; those to later ones are here.
+
+impl PureDp {
+    /// The same guarantee with delta 0.
+    ///
+    /// `(epsilon, 0)`.
+    pub fn to_approximate_dp(self) -> ApproximateDp {
+        ApproximateDp::pure(self)
+    }
+
+    /// The smallest rho that every epsilon-DP mechanism has.
+    ///
+    /// `rho = epsilon tanh(epsilon/2)`.
+    ///
+    /// # Errors
+    /// When epsilon is infinite.
+    ///
+    /// Reference: Bun and Steinke 2016, Proposition 1.4, with the constant made tight.
+    pub fn to_zcdp(self) -> Fallible<Zcdp> {
+        Zcdp::new(0.0, mechanisms::pure_rho(self.epsilon())?)
+    }
+
+    /// The smallest curve of Renyi divergences that every epsilon-DP mechanism has.
+    ///
+    /// [`mechanisms::pure`].
+    pub fn to_rdp_curve(self) -> RdpCurve {
+        Component::Pure { epsilon: self.epsilon() }.into()
+    }
+
+    /// The trade-off curve of randomised response, the worst epsilon-DP mechanism.
+    ///
+    /// `max{0, 1 - e^epsilon a, e^-epsilon (1 - a)}`.
+    ///
+    /// # Errors
+    /// When epsilon is infinite.
+    ///
+    /// Reference: Wasserman and Zhou 2010, Theorem 2.4.
+    pub fn to_trade_off(self) -> Fallible<TradeOff> {
+        TradeOff::approximate(self.to_approximate_dp())
+    }
+}
+
+impl ApproximateDp {
+    /// Approximate concentrated privacy by the decomposition into randomised response and failure.
+    ///
+    /// delta-approximate rho-zCDP with `rho = epsilon tanh(epsilon/2)`.
+    ///
+    /// # Errors
+    /// When epsilon is infinite.
+    ///
+    /// Reference: Bun and Steinke 2016, Lemma 8.3 (there with `epsilon^2/2`).
+    pub fn to_approximate_zcdp(self) -> Fallible<ApproximateZcdp> {
+        ApproximateZcdp::new(self.ln_delta(), Zcdp::new(0.0, mechanisms::pure_rho(self.epsilon())?)?)
+    }
+
+    /// The trade-off curve of the worst mechanism with this guarantee.
+    ///
+    /// `max{0, 1 - delta - e^epsilon a, e^-epsilon (1 - delta - a)}`.
+    ///
+    /// # Errors
+    /// When epsilon is infinite.
+    ///
+    /// Reference: Wasserman and Zhou 2010; Dong, Roth and Su 2022, Proposition 2.5.
+    pub fn to_trade_off(self) -> Fallible<TradeOff> {
+        TradeOff::approximate(self)
+    }
+}
+
+impl Zcdp {
+    /// The same curve, of which every order may be used.
+    ///
+    /// `xi + rho alpha`.
+    pub fn to_rdp_curve(self) -> RdpCurve {
+        self.into()
+    }
+
+    /// The part of the guarantee below an order, when there is no constant part.
+    ///
+    /// `(rho, omega)`-tCDP.
+    ///
+    /// # Errors
+    /// When `xi` is positive (no slope covers it near order 1) or `omega` is at most 1.
+    ///
+    /// Reference: Bun, Dwork, Rothblum and Steinke 2018, Definition 1.
+    pub fn to_truncated_cdp(self, omega: f64) -> Fallible<TruncatedCdp> {
+        if self.xi() > 0.0 {
+            return Err(Error::parameter("xi", "is positive", "only rho-zCDP is tCDP"));
+        }
+        TruncatedCdp::new(self.rho(), omega)
+    }
+
+    /// The same guarantee without a failure probability.
+    pub fn to_approximate_zcdp(self) -> ApproximateZcdp {
+        ApproximateZcdp::exact(self)
+    }
+}

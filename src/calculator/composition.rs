@@ -1,0 +1,128 @@
+//! Questions about composition and sampling of (epsilon, delta).
+
+use serde_json::Value;
+
+use super::answer::Answer;
+use super::kind::Kind;
+use super::params::Params;
+use crate::accounting::compose::{self, Group, Optimal};
+use crate::accounting::directed::add_up;
+use crate::accounting::notion::{ApproximateDp, ApproximateZcdp, Zcdp};
+use crate::accounting::{subsample, zcdp};
+use crate::error::{Error, Fallible};
+use crate::num::round::up;
+use crate::privacy::{Delta, Epsilon};
+
+pub(super) const KINDS: &[Kind] = &[
+    Kind { name: "composition_basic", required: &["epsilons", "deltas"], optional: &[], solve: basic },
+    Kind {
+        name: "composition_advanced_drv",
+        required: &["epsilon0", "delta0", "k", "delta_prime"],
+        optional: &[],
+        solve: advanced,
+    },
+    Kind {
+        name: "composition_advanced_heterogeneous",
+        required: &["epsilons", "deltas", "delta_total"],
+        optional: &[],
+        solve: heterogeneous,
+    },
+    Kind { name: "composition_optimal_eps", required: &["groups", "delta"], optional: &[], solve: optimal_eps },
+    Kind { name: "composition_optimal_delta", required: &["groups", "epsilon"], optional: &[], solve: optimal_delta },
+    Kind {
+        name: "approximate_zcdp_composition",
+        required: &["parts", "delta_total"],
+        optional: &[],
+        solve: approximate_zcdp,
+    },
+    Kind {
+        name: "subsampling_approx_dp",
+        required: &["epsilon", "delta", "sampling_rate"],
+        optional: &[],
+        solve: subsampling,
+    },
+];
+
+/// Two lists of the same length as guarantees.
+fn guarantees(p: &Params<'_>) -> Fallible<Vec<ApproximateDp>> {
+    let (epsilons, deltas) = (p.numbers("epsilons")?, p.numbers("deltas")?);
+    if epsilons.len() != deltas.len() {
+        let problem = format!("has {} numbers, epsilons {}", deltas.len(), epsilons.len());
+        return Err(Error::parameter("deltas", problem, "give one delta for each epsilon"));
+    }
+    epsilons.iter().zip(&deltas).map(|(&e, &d)| ApproximateDp::new(e, d)).collect()
+}
+
+fn basic(p: &Params<'_>) -> Fallible<Answer> {
+    let parts = guarantees(p)?;
+    let total = compose::basic(&parts);
+    let sum = p.numbers("deltas")?.iter().fold(0.0, |sum, &d| add_up(sum, d)).min(1.0);
+    Ok(Answer::new()
+        .number("epsilon", total.epsilon())
+        .delta("delta_sum", sum)
+        .ln_delta("delta_product", total.ln_delta()))
+}
+
+fn advanced(p: &Params<'_>) -> Fallible<Answer> {
+    let one = ApproximateDp::new(p.number("epsilon0")?, p.number("delta0")?)?;
+    let total = compose::advanced(one, p.whole("k")?, p.delta("delta_prime")?)?;
+    Ok(Answer::new().number("epsilon", total.epsilon()).ln_delta("delta", total.ln_delta()))
+}
+
+fn heterogeneous(p: &Params<'_>) -> Fallible<Answer> {
+    let total = compose::heterogeneous(&guarantees(p)?, p.delta("delta_total")?)?;
+    Ok(Answer::new()
+        .number("epsilon", total.epsilon)
+        .delta("delta_prime", total.slack)
+        .number("epsilon_tight_zcdp", total.epsilon_tight))
+}
+
+fn groups(p: &Params<'_>) -> Fallible<Optimal> {
+    let read = |value: &Value| {
+        let group = Params::open(value, &["epsilon", "delta", "count"], &[])?;
+        let guarantee = ApproximateDp::new(group.number("epsilon")?, group.number("delta")?)?;
+        Ok(Group { guarantee, count: group.whole("count")? })
+    };
+    Optimal::new(&p.list("groups")?.iter().map(read).collect::<Fallible<Vec<_>>>()?)
+}
+
+fn optimal_eps(p: &Params<'_>) -> Fallible<Answer> {
+    Ok(Answer::new().number("epsilon", groups(p)?.epsilon(p.delta("delta")?)?.value()))
+}
+
+fn optimal_delta(p: &Params<'_>) -> Fallible<Answer> {
+    Ok(Answer::new().ln_delta("delta", groups(p)?.ln_delta(p.epsilon("epsilon")?)))
+}
+
+fn approximate_zcdp(p: &Params<'_>) -> Fallible<Answer> {
+    let (mut total, mut sum) = (ApproximateZcdp::default(), 0.0);
+    for value in p.list("parts")? {
+        let part = Params::open(value, &["rho", "delta"], &["xi"])?;
+        let one = Zcdp::new(part.number_or("xi", 0.0)?, part.number("rho")?)?;
+        let delta = part.number("delta")?;
+        let ln_delta = ApproximateDp::new(0.0, delta)?.ln_delta();
+        total = total.compose(ApproximateZcdp::new(ln_delta, one)?);
+        sum = add_up(sum, delta);
+    }
+    let budget = p.delta("delta_total")?;
+    let (rho, xi) = (total.zcdp().rho(), total.zcdp().xi());
+    let simple = match Delta::new(if sum == 0.0 { budget.value() } else { (budget.value() - sum).next_down() }) {
+        Ok(left) => zcdp::epsilon_classical(xi, rho, left)?,
+        Err(_) => Epsilon::INFINITE,
+    };
+    Ok(Answer::new()
+        .number("rho", rho)
+        .number("xi", xi)
+        .ln_delta("delta_composed", total.ln_delta())
+        .delta("delta_composed_sum", sum.min(1.0))
+        .number("epsilon_classical", total.to_epsilon_classical(budget)?.value())
+        .number("epsilon_optimal", total.to_epsilon_optimal(budget)?.value())
+        .number("epsilon_classical_simple", simple.value()))
+}
+
+fn subsampling(p: &Params<'_>) -> Fallible<Answer> {
+    let (delta, rate) = (p.number("delta")?, p.number("sampling_rate")?);
+    let sampled = subsample::approximate(ApproximateDp::new(p.number("epsilon")?, delta)?, rate)?;
+    let product = if delta == 0.0 || rate == 0.0 { 0.0 } else { up(delta * rate, 1) };
+    Ok(Answer::new().number("epsilon", sampled.epsilon()).delta_pair("delta", product, sampled.ln_delta()))
+}

@@ -1,0 +1,187 @@
+//! Questions about zCDP, Gaussian and group conversions.
+
+use super::answer::Answer;
+use super::calibrate;
+use super::kind::Kind;
+use super::params::Params;
+use crate::accounting::notion::{ApproximateDp, TruncatedCdp, Zcdp};
+use crate::accounting::rdp::mechanisms;
+use crate::accounting::zcdp::{self, tail_bounds};
+use crate::accounting::{Conversion, gaussian};
+use crate::error::{Error, Fallible};
+use crate::num::round::up;
+use crate::privacy::Adjacency;
+
+pub(super) const KINDS: &[Kind] = &[
+    Kind { name: "zcdp_to_eps_classical", required: &["xi", "rho", "delta"], optional: &[], solve: eps_classical },
+    Kind {
+        name: "zcdp_to_delta_classical",
+        required: &["xi", "rho", "epsilon"],
+        optional: &[],
+        solve: delta_classical,
+    },
+    Kind { name: "zcdp_max_rho_classical", required: &["xi", "epsilon", "delta"], optional: &[], solve: rho_classical },
+    Kind { name: "zcdp_to_eps_optimal", required: &["xi", "rho", "delta"], optional: &[], solve: eps_optimal },
+    Kind { name: "zcdp_to_delta_optimal", required: &["xi", "rho", "epsilon"], optional: &[], solve: delta_optimal },
+    Kind { name: "zcdp_max_rho_optimal", required: &["xi", "epsilon", "delta"], optional: &[], solve: rho_optimal },
+    Kind {
+        name: "bun_steinke_lemma_3_6_delta",
+        required: &["xi", "rho", "epsilon"],
+        optional: &[],
+        solve: lemma_delta,
+    },
+    Kind { name: "bun_steinke_lemma_3_6_eps", required: &["xi", "rho", "delta"], optional: &[], solve: lemma_eps },
+    Kind { name: "gaussian_delta_exact", required: &["mu", "epsilon"], optional: &[], solve: gaussian_delta },
+    Kind { name: "gaussian_eps_exact", required: &["rho", "delta"], optional: &[], solve: gaussian_eps },
+    Kind { name: "gaussian_max_rho_exact", required: &["epsilon", "delta"], optional: &[], solve: gaussian_rho },
+    Kind {
+        name: "gaussian_sigma_calibration",
+        required: &["epsilon", "delta", "steps", "clip_norm", "adjacency"],
+        optional: &[],
+        solve: sigma,
+    },
+    Kind { name: "gdp_composition", required: &["mus", "delta"], optional: &[], solve: gdp },
+    Kind { name: "pure_dp_to_zcdp", required: &["epsilon"], optional: &[], solve: pure_to_zcdp },
+    Kind { name: "tcdp_to_eps", required: &["rho", "omega", "delta"], optional: &[], solve: tcdp },
+    Kind { name: "group_privacy_dp", required: &["epsilon", "delta", "k"], optional: &[], solve: group_dp },
+    Kind { name: "group_privacy_zcdp", required: &["xi", "rho", "k"], optional: &[], solve: group_zcdp },
+];
+
+/// Reads the relation, by either spelling.
+pub(super) fn adjacency(params: &Params<'_>) -> Fallible<Adjacency> {
+    match params.text("adjacency")? {
+        "add_remove" | "add-remove" => Ok(Adjacency::AddRemove),
+        "replace_one" | "replace-one" => Ok(Adjacency::ReplaceOne),
+        other => Err(Error::parameter("adjacency", format!("is {other:?}"), "use add_remove or replace_one")),
+    }
+}
+
+fn eps_classical(p: &Params<'_>) -> Fallible<Answer> {
+    let epsilon = zcdp::epsilon_classical(p.number("xi")?, p.number("rho")?, p.delta("delta")?)?;
+    Ok(Answer::new().number("epsilon", epsilon.value()))
+}
+
+fn delta_classical(p: &Params<'_>) -> Fallible<Answer> {
+    let ln = zcdp::ln_delta_classical(p.number("xi")?, p.number("rho")?, p.epsilon("epsilon")?)?;
+    Ok(Answer::new().ln_delta("delta", ln))
+}
+
+fn rho_classical(p: &Params<'_>) -> Fallible<Answer> {
+    let rho = zcdp::max_rho_classical(p.number("xi")?, p.epsilon("epsilon")?, p.delta("delta")?)?;
+    Ok(Answer::new().number("rho", rho))
+}
+
+fn eps_optimal(p: &Params<'_>) -> Fallible<Answer> {
+    let (rho, delta) = (p.number("rho")?, p.delta("delta")?);
+    let epsilon = zcdp::epsilon_optimal(p.number("xi")?, rho, delta)?;
+    Ok(Answer::new().number("epsilon", epsilon.value()).number("alpha", zcdp::order_for_epsilon(rho, delta)?))
+}
+
+fn delta_optimal(p: &Params<'_>) -> Fallible<Answer> {
+    let (xi, rho, epsilon) = (p.number("xi")?, p.number("rho")?, p.epsilon("epsilon")?);
+    let ln = zcdp::ln_delta_optimal(xi, rho, epsilon)?;
+    Ok(Answer::new().ln_delta("delta", ln).number("alpha", zcdp::order_for_delta(xi, rho, epsilon)?))
+}
+
+fn rho_optimal(p: &Params<'_>) -> Fallible<Answer> {
+    let rho = zcdp::max_rho_optimal(p.number("xi")?, p.epsilon("epsilon")?, p.delta("delta")?)?;
+    Ok(Answer::new().number("rho", rho))
+}
+
+fn lemma_delta(p: &Params<'_>) -> Fallible<Answer> {
+    let bounds = tail_bounds::ln_delta(p.number("xi")?, p.number("rho")?, p.epsilon("epsilon")?)?;
+    Ok(Answer::new()
+        .number("log_delta_option1", bounds.first)
+        .number("log_delta_option2", bounds.second)
+        .number("log_delta_option3", bounds.third)
+        .number("log_delta_integral", bounds.integral)
+        .ln_delta("delta", bounds.third))
+}
+
+fn lemma_eps(p: &Params<'_>) -> Fallible<Answer> {
+    let (xi, rho, delta) = (p.number("xi")?, p.number("rho")?, p.delta("delta")?);
+    Ok(Answer::new()
+        .number("epsilon_option1", tail_bounds::epsilon_first(xi, rho, delta)?.value())
+        .number("epsilon_best", tail_bounds::epsilon_best(xi, rho, delta)?.value()))
+}
+
+fn gaussian_delta(p: &Params<'_>) -> Fallible<Answer> {
+    Ok(Answer::new().ln_delta("delta", gaussian::ln_delta(p.number("mu")?, p.epsilon("epsilon")?)?))
+}
+
+fn gaussian_eps(p: &Params<'_>) -> Fallible<Answer> {
+    let rho = p.number("rho")?;
+    let epsilon = gaussian::epsilon_from_rho(rho, p.delta("delta")?)?;
+    Ok(Answer::new().number("epsilon", epsilon.value()).number("mu", gaussian::mu_upper_from_rho(rho)?))
+}
+
+fn gaussian_rho(p: &Params<'_>) -> Fallible<Answer> {
+    Ok(Answer::new().number("rho", gaussian::max_rho(p.epsilon("epsilon")?, p.delta("delta")?)?))
+}
+
+fn sigma(p: &Params<'_>) -> Fallible<Answer> {
+    let (epsilon, delta, steps) = (p.epsilon("epsilon")?, p.delta("delta")?, p.whole("steps")?);
+    let sensitivity = p.number("clip_norm")? * adjacency(p)?.sum_sensitivity(1) as f64;
+    let names = ["classical", "optimal_alpha", "exact"];
+    Conversion::ALL.iter().zip(names).try_fold(Answer::new(), |answer, (conversion, name)| {
+        let rho = conversion.max_rho(epsilon, delta)?;
+        let sigma = calibrate::sigma(*conversion, epsilon, delta, steps, sensitivity)?;
+        Ok(answer.number(&format!("sigma_{name}"), sigma).number(&format!("rho_{name}"), rho))
+    })
+}
+
+fn gdp(p: &Params<'_>) -> Fallible<Answer> {
+    let rho = gaussian::compose(&p.numbers("mus")?)?.upper();
+    let epsilon = gaussian::epsilon_from_rho(rho, p.delta("delta")?)?;
+    Ok(Answer::new()
+        .number("mu", gaussian::mu_upper_from_rho(rho)?)
+        .number("rho", rho)
+        .number("epsilon", epsilon.value()))
+}
+
+fn pure_to_zcdp(p: &Params<'_>) -> Fallible<Answer> {
+    let epsilon = p.number("epsilon")?;
+    Ok(Answer::new()
+        .number("rho_tight", mechanisms::pure_rho(epsilon)?)
+        .number("rho_half_eps_squared", if epsilon == 0.0 { 0.0 } else { up(epsilon / 2.0 * epsilon, 2) })
+        .number("rho_bounded_range", mechanisms::bounded_range_rho(epsilon)?)
+        .number("rho_laplace_tight", mechanisms::laplace_rho(epsilon)?))
+}
+
+fn tcdp(p: &Params<'_>) -> Fallible<Answer> {
+    let (tcdp, delta) = (TruncatedCdp::new(p.number("rho")?, p.number("omega")?)?, p.delta("delta")?);
+    let best = tcdp.to_epsilon_optimal(delta)?;
+    Ok(Answer::new()
+        .number("epsilon_classical", tcdp.to_epsilon_classical(delta)?.value())
+        .number("epsilon_optimal", best.value)
+        .number("alpha_optimal", best.alpha))
+}
+
+fn group_dp(p: &Params<'_>) -> Fallible<Answer> {
+    let one = ApproximateDp::new(p.number("epsilon")?, p.number("delta")?)?;
+    let group = one.group(p.whole("k")?)?;
+    Ok(Answer::new()
+        .number("epsilon", group.epsilon())
+        .ln_delta("delta", group.ln_delta())
+        .ln_delta("delta_clipped", group.ln_delta()))
+}
+
+fn group_zcdp(p: &Params<'_>) -> Fallible<Answer> {
+    let group = Zcdp::new(p.number("xi")?, p.number("rho")?)?.group(p.whole("k")?)?;
+    Ok(Answer::new().number("rho", group.rho()).number("xi", group.xi()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::accounting::notion::GaussianDp;
+    use crate::privacy::Delta;
+
+    #[test]
+    fn the_type_and_the_question_agree() {
+        let delta = Delta::new(1e-6).unwrap();
+        let typed = GaussianDp::new(1.0).unwrap().to_approximate_dp(delta).unwrap().epsilon();
+        let asked = gaussian::epsilon_from_rho(0.5, delta).unwrap().value();
+        assert!((typed - asked).abs() < 1e-12);
+    }
+}
