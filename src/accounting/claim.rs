@@ -42,7 +42,7 @@ pub fn epsilon(charges: &[Charge], adjacency: Adjacency, delta: Delta, about: f6
     if concentrated {
         bound = approximate(charges)?.to_epsilon_optimal(delta)?.value();
     }
-    if charges.iter().any(|charge| matches!(charge, Charge::Objective(_) | Charge::BestRun(_))) {
+    if !charges.iter().all(Charge::has_loss_distribution) {
         let by_profile = profile(charges, adjacency, delta)?.unwrap_or(f64::INFINITY);
         bound = renyi(charges, adjacency, delta)?.min(by_profile);
     } else if !discrete {

@@ -4,21 +4,18 @@
 //! store and re-check years later.
 
 mod adjacency;
-mod best_run;
 mod budget;
 mod charge;
 mod dataset;
-mod event;
-mod mechanism;
+mod dp_event;
 mod sensitivity;
-mod stable;
 
 pub use adjacency::{Adjacency, Scope};
-pub use best_run::BestRunEvent;
 pub use budget::{Delta, Epsilon, Rho};
-pub use charge::{Charge, Claim, ObjectiveEvent, SampledEvent, add_deltas, total_delta, total_rho};
+pub use charge::{
+    BestRunEvent, Charge, Claim, GaussianEvent, MAX_LOG2_SCALE, NoiseLaw, ObjectiveEvent, SampledEvent, SelectionEvent,
+    StableEvent, add_deltas, total_delta, total_rho,
+};
 pub use dataset::DatasetId;
-pub use event::{GaussianEvent, MAX_LOG2_SCALE, NoiseLaw, SelectionEvent};
-pub use mechanism::{Event, Mechanism, RunCount};
+pub use dp_event::{Event, Mechanism, RunCount};
 pub use sensitivity::{L1, L2, Norm, Range, Sensitivity};
-pub use stable::StableEvent;

@@ -45,13 +45,6 @@ mechanisms!(
 
 /// Refuses a permit of another kind than was paid for.
 fn otherwise(charge: &Charge) -> Error {
-    let how = match charge {
-        Charge::Gaussian(_) => "as noise on a value of all rows",
-        Charge::Sampled(_) => "on a sample of the rows",
-        Charge::Objective(_) => "as noise on the gradient of an objective",
-        Charge::Selection(_) => "as a choice",
-        Charge::BestRun(_) => "as the best of several runs",
-        Charge::Stable(_) => "as one of what is stable",
-    };
-    Error::refused(format!("the next release was paid for {how}"), "use the permit of its kind")
+    let problem = format!("the next release was paid for {}", charge.manner());
+    Error::refused(problem, "use the permit of its kind")
 }

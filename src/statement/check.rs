@@ -16,7 +16,7 @@ pub const MOST_COSTLY: usize = 128;
 fn check_costly(facts: &Facts) -> Fallible<()> {
     let mut costly: Vec<&Charge> = Vec::new();
     for ReleaseFacts { charge, .. } in &facts.releases {
-        let is_costly = charge.claim().is_some() || matches!(charge, Charge::Selection(_) | Charge::Stable(_));
+        let is_costly = !matches!(charge, Charge::Gaussian(_));
         if is_costly && !costly.contains(&charge) {
             costly.push(charge);
             if costly.len() > MOST_COSTLY {

@@ -97,8 +97,7 @@ impl Guarantee {
             Ok(decimal_up(claim::epsilon(&charges, facts.adjacency, delta, about)?, DIGITS))
         };
         if facts.is_claimed() {
-            let perturbed = |charge: &Charge| matches!(charge, Charge::Objective(_) | Charge::BestRun(_));
-            if charges.iter().any(perturbed) {
+            if !charges.iter().all(Charge::has_loss_distribution) {
                 return Self::by_renyi(&charges, facts, profile, common);
             }
             let about = charges.iter().filter_map(Charge::claim).map(|claim| claim.epsilon).fold(0.0, f64::max);

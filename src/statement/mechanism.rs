@@ -7,7 +7,7 @@ use super::facts::{Facts, ReleaseFacts};
 use crate::error::Fallible;
 use crate::model_kind::ModelKind;
 use crate::num::round::decimal_up;
-use crate::privacy::{Charge, NoiseLaw};
+use crate::privacy::Charge;
 
 part! {
     /// The mechanism of the gradient steps.
@@ -38,15 +38,7 @@ impl MechanismPart {
         let main = facts.main_release()?;
         let multiplier = main.charge.noise_multiplier();
         Ok(MechanismPart {
-            name: match main.charge.noise() {
-                Some(NoiseLaw::FlooredNormal) => "floor of an exact normal (Karney 2016)".into(),
-                Some(NoiseLaw::DiscreteGaussian) => "discrete Gaussian (Canonne, Kamath, Steinke 2020)".into(),
-                None if matches!(main.charge, Charge::BestRun(_)) => {
-                    "best of a secret geometric number of runs, each with the Gaussian noise or choices recorded for it"
-                        .into()
-                }
-                None => "exponential mechanism, sampled exactly by rejection".into(),
-            },
+            name: main.charge.mechanism().into(),
             sampling: sampling(main),
             clip_norm: main.clip_norm(),
             norm: match (&main.charge, facts.model) {
@@ -70,10 +62,10 @@ impl MechanismPart {
 
 /// Which rows a release reads.
 fn sampling(release: &ReleaseFacts) -> String {
-    if let Charge::Sampled(event) = &release.charge {
-        return format!("Poisson, rate at most {}", decimal_up(event.rate(), DIGITS));
+    match release.charge.sampling_rate() {
+        Some(rate) => format!("Poisson, rate at most {}", decimal_up(rate, DIGITS)),
+        None => release.query.kind().sampling(),
     }
-    release.query.kind().sampling()
 }
 
 impl ReleaseFacts {

@@ -47,15 +47,10 @@ impl ScopeOfUse {
             what: charge.what().to_owned(),
             count: charge.count(),
             noise_multiplier: decimal_down(charge.noise_multiplier(), DIGITS),
-            sampling_rate: match charge {
-                Charge::Sampled(event) => Some(decimal_up(event.rate(), DIGITS)),
-                Charge::Gaussian(_) | Charge::Objective(_) | Charge::Selection(_) => None,
-                Charge::BestRun(_) | Charge::Stable(_) => None,
-            },
-            rho_upper: match charge {
-                Charge::Gaussian(event) => Some(event.rho().as_dyadic().to_decimal_up(DIGITS)),
-                Charge::Selection(event) => Some(event.rho().as_dyadic().to_decimal_up(DIGITS)),
-                Charge::Sampled(_) | Charge::Objective(_) | Charge::BestRun(_) | Charge::Stable(_) => None,
+            sampling_rate: charge.sampling_rate().map(|rate| decimal_up(rate, DIGITS)),
+            rho_upper: {
+                let exact = charge.claim().is_none() && charge.delta() == 0.0;
+                exact.then(|| charge.rho().ok()).flatten().map(|rho| rho.as_dyadic().to_decimal_up(DIGITS))
             },
         };
         ScopeOfUse {

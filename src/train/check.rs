@@ -14,7 +14,7 @@ use crate::data::{CsvFile, Schema, Table};
 use crate::error::Fallible;
 use crate::kernel::Rows;
 use crate::preprocess::{Encoder, LoadReport, Met, Survey, TableEncoder, Whole, is_numbers_with_gaps};
-use crate::privacy::{Charge, DatasetId, Scope, total_rho};
+use crate::privacy::{DatasetId, Scope, total_rho};
 use crate::private::{Gradient, PrivateDataset};
 
 /// Steps from which on a plan is said to be long.
@@ -237,16 +237,15 @@ impl Outlook {
 /// About how long all steps take: one pass over the sample, measured, times all rows and steps.
 fn seconds(plan: &Plan, schema: &Schema, rows: u64, sample: Rows) -> Fallible<Option<f64>> {
     let (kept, planned) = (sample.len() as f64, plan.planned());
-    let share = |charge: &Charge| if let Charge::Sampled(event) = charge { event.rate() } else { 1.0 };
-    let passes = planned.iter().map(|planned| match &planned.charge {
-        Charge::Sampled(_) => Some(planned),
-        _ => planned.is_streamable().then_some(planned),
+    // Seconds are those of passes over rows, all of them or a sample of them.
+    let passes = planned.iter().map(|planned| {
+        let rate = planned.charge.sampling_rate().or(planned.is_streamable().then_some(1.0));
+        rate.map(|rate| planned.charge.count() as f64 * rate)
     });
-    let Some(passes) = passes.collect::<Option<Vec<_>>>() else { return Ok(None) };
+    let Some(passes) = passes.sum::<Option<f64>>() else { return Ok(None) };
     if kept == 0.0 {
         return Ok(Some(0.0));
     }
-    let passes: f64 = passes.iter().map(|planned| planned.charge.count() as f64 * share(&planned.charge)).sum();
     let scope = Scope { dataset: DatasetId::new(schema.name.clone())?, adjacency: plan.scope.adjacency };
     let sample = PrivateDataset::new(sample, scope);
     let clipped = sample.clipped(TRIAL_CLIP)?;

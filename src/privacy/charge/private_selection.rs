@@ -1,9 +1,11 @@
-//! The best of a random number of runs, as a record.
+//! The best of a random number of runs.
 
 use serde::{Deserialize, Serialize};
 
-use super::{Adjacency, Claim, Event, Mechanism, Rho, RunCount};
+use super::{Charge, ChargeKind, Claim, Releases, possible};
+use crate::error::Fallible;
 use crate::num::round::{down, up};
+use crate::privacy::{Adjacency, Event, Mechanism, Rho, RunCount};
 
 /// The best of a geometric number of runs, each rho-zCDP; all other runs, and how many there were, stay secret.
 ///
@@ -34,25 +36,63 @@ impl BestRunEvent {
     ///
     /// # Errors
     /// When the record holds no number.
-    pub fn run_rho(&self) -> crate::error::Fallible<Rho> {
+    pub fn run_rho(&self) -> Fallible<Rho> {
         Rho::from_f64(self.rho)
     }
 
     /// The noise multiplier of one Gaussian release of the same rho, rounded down.
-    pub(super) fn noise_multiplier(&self) -> f64 {
+    fn noise_multiplier(&self) -> f64 {
         down(1.0 / up((2.0 * self.rho).sqrt(), 1), 1)
     }
+}
 
-    /// The releases as an event for the accountant: a Gaussian release has the largest divergences that rho allows.
+impl ChargeKind for BestRunEvent {
+    fn releases(&self) -> Releases<'_> {
+        Releases { what: &self.what, sensitivity: 1, noise_multiplier: self.noise_multiplier(), noise: None, count: 1 }
+    }
+
+    fn single(&self) -> Charge {
+        self.clone().into()
+    }
+
+    fn sampling_rate(&self) -> Option<f64> {
+        None
+    }
+
+    fn claim(&self) -> Option<&Claim> {
+        Some(&self.claim)
+    }
+
+    fn rho(&self) -> Fallible<Rho> {
+        Rho::from_f64(self.claim.rho)
+    }
+
+    fn delta(&self) -> f64 {
+        self.claim.delta
+    }
+
+    /// A Gaussian release has the largest divergences that rho allows.
     ///
     /// The recorded rho holds under `adjacency`; accountants double sensitivities under replace-one themselves.
-    pub(super) fn event(&self, adjacency: Adjacency) -> Event {
+    fn event(&self, adjacency: Adjacency) -> Event {
         let noise_multiplier = down(self.noise_multiplier() * adjacency.sum_sensitivity(1) as f64, 1);
         let runs = RunCount::TruncatedNegativeBinomial { eta: 1.0, gamma: self.stop_probability() };
         Event::Selected { event: Box::new(Event::Single { mechanism: Mechanism::Gaussian { noise_multiplier } }), runs }
     }
 
-    pub(super) fn is_possible(&self) -> bool {
-        self.rho > 0.0 && self.rho.is_finite() && self.stop > 0
+    fn has_loss_distribution(&self) -> bool {
+        false
+    }
+
+    fn check(&self) -> Fallible<()> {
+        possible(self.claim.is_possible() && self.rho > 0.0 && self.rho.is_finite() && self.stop > 0)
+    }
+
+    fn manner(&self) -> &'static str {
+        "as the best of several runs"
+    }
+
+    fn mechanism(&self) -> &'static str {
+        "best of a secret geometric number of runs, each with the Gaussian noise or choices recorded for it"
     }
 }

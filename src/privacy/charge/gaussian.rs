@@ -1,11 +1,13 @@
-//! Records of what was released, as integers, so that the cost can be recomputed exactly.
+//! Gaussian noise on integers of all rows: an exact cost.
 
 use num_bigint::BigUint;
 use serde::{Deserialize, Serialize};
 
-use super::Rho;
+use super::{Charge, ChargeKind, Claim, Releases};
 use crate::error::{Error, Fallible};
 use crate::num::Dyadic;
+use crate::num::round::{down, up};
+use crate::privacy::{Adjacency, Event, Mechanism, Rho};
 
 /// The finest grid: noise has scale at most `2^50` grid steps, so that every product fits 128 bits.
 pub const MAX_LOG2_SCALE: u32 = 50;
@@ -20,6 +22,16 @@ pub enum NoiseLaw {
     /// The discrete Gaussian with parameter `2^k` (Canonne, Kamath, Steinke 2020). Only its zCDP
     /// bound may be used; the continuous trade-off is not an upper bound for it.
     DiscreteGaussian,
+}
+
+impl NoiseLaw {
+    /// Its name, in the words of a statement.
+    pub(super) fn describe(self) -> &'static str {
+        match self {
+            NoiseLaw::FlooredNormal => "floor of an exact normal (Karney 2016)",
+            NoiseLaw::DiscreteGaussian => "discrete Gaussian (Canonne, Kamath, Steinke 2020)",
+        }
+    }
 }
 
 /// One kind of Gaussian release of an integer vector, made `count` times.
@@ -74,67 +86,74 @@ impl GaussianEvent {
         }
         Ok(())
     }
-}
-
-/// One kind of choice among public candidates by the exponential mechanism on integer scores, made `count` times.
-///
-/// A candidate is chosen with probability proportional to `exp(-score / 2^log2_scale)`. Between neighbours the changes
-/// of all scores lie in an interval of length `sensitivity`, so the log-probabilities do in one of length
-/// `epsilon = sensitivity / 2^log2_scale`: epsilon-bounded range, hence epsilon-DP and `epsilon^2/8`-zCDP, exactly
-/// `rho = count * sensitivity^2 / 2^(2 log2_scale + 3)`.
-///
-/// Reference: McSherry and Talwar 2007; Durfee and Rogers 2019; Cesar and Rogers 2021, Lemma 3.2.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct SelectionEvent {
-    /// What is chosen, in words.
-    pub what: String,
-    /// Length of the interval that holds the changes of all scores between neighbours.
-    pub sensitivity: u64,
-    /// Scores count over `2^log2_scale`.
-    pub log2_scale: u32,
-    /// Number of candidates.
-    pub candidates: u64,
-    /// Number of choices.
-    pub count: u64,
-}
-
-impl SelectionEvent {
-    /// Exact cost of one choice.
-    pub fn rho_each(&self) -> Rho {
-        let square = BigUint::from(self.sensitivity) * self.sensitivity;
-        Rho::exact(Dyadic::new(square, 2 * self.log2_scale + 3))
-    }
-
-    /// Exact cost of all choices.
-    pub fn rho(&self) -> Rho {
-        Rho::exact(self.rho_each().as_dyadic().times(self.count))
-    }
-
-    /// `2^log2_scale`.
-    pub fn scale(&self) -> f64 {
-        2f64.powi(self.log2_scale as i32)
-    }
-
-    /// The epsilon of one choice, rounded up.
-    pub fn epsilon_up(&self) -> f64 {
-        Dyadic::new(BigUint::from(self.sensitivity), self.log2_scale).to_f64_up()
-    }
-
-    /// Refuses values no planner produces, so that a forged file cannot exhaust memory.
+    /// The mechanism relative to one row, its noise multiplier rounded down.
     ///
-    /// # Errors
-    /// When a number is zero or the scale is above `2^`[`MAX_LOG2_SCALE`].
-    pub fn check(&self) -> Fallible<()> {
-        let positive = self.sensitivity > 0 && self.count > 0 && self.candidates > 0;
-        if positive && self.log2_scale <= MAX_LOG2_SCALE {
-            return Ok(());
+    /// The recorded sensitivity holds under `adjacency`; accountants multiply by the factor of replace-one themselves.
+    pub(super) fn relative(&self, adjacency: Adjacency) -> Mechanism {
+        Mechanism::Gaussian { noise_multiplier: self.relative_multiplier(adjacency) }
+    }
+
+    /// The noise multiplier of [`GaussianEvent::relative`].
+    pub(super) fn relative_multiplier(&self, adjacency: Adjacency) -> f64 {
+        let sensitivity = up(self.sensitivity as f64, 1) / adjacency.sum_sensitivity(1) as f64;
+        down(2f64.powi(self.log2_scale as i32) / sensitivity, 1)
+    }
+
+    /// The same, made once.
+    pub(super) fn once(&self) -> Self {
+        GaussianEvent { count: 1, ..self.clone() }
+    }
+}
+
+impl ChargeKind for GaussianEvent {
+    fn releases(&self) -> Releases<'_> {
+        Releases {
+            what: &self.what,
+            sensitivity: self.sensitivity,
+            noise_multiplier: self.noise_multiplier(),
+            noise: Some(self.noise),
+            count: self.count,
         }
-        Err(Error::parameter(
-            "event",
-            "needs a positive sensitivity, count and number of candidates and a scale of at most 2^50",
-            "the record is damaged: restore it from a copy",
-        ))
+    }
+
+    fn single(&self) -> Charge {
+        self.once().into()
+    }
+
+    fn sampling_rate(&self) -> Option<f64> {
+        None
+    }
+
+    fn claim(&self) -> Option<&Claim> {
+        None
+    }
+
+    fn rho(&self) -> Fallible<Rho> {
+        Ok(GaussianEvent::rho(self))
+    }
+
+    fn delta(&self) -> f64 {
+        0.0
+    }
+
+    fn event(&self, adjacency: Adjacency) -> Event {
+        Event::repeated(self.relative(adjacency), self.count)
+    }
+
+    fn has_loss_distribution(&self) -> bool {
+        true
+    }
+
+    fn check(&self) -> Fallible<()> {
+        GaussianEvent::check(self)
+    }
+
+    fn manner(&self) -> &'static str {
+        "as noise on a value of all rows"
+    }
+
+    fn mechanism(&self) -> &'static str {
+        self.noise.describe()
     }
 }
 
@@ -159,20 +178,5 @@ mod tests {
         let sum: Rho = (0..100).map(|_| step.rho_each()).sum();
         assert_eq!(event(34_769_610_576, 40, 100).rho(), sum);
         assert!(sum <= Rho::from_f64(0.05).unwrap());
-    }
-
-    #[test]
-    fn a_choice_costs_an_eighth_of_the_squared_epsilon() {
-        let event = |sensitivity, log2_scale, count| SelectionEvent {
-            what: "t".into(),
-            sensitivity,
-            log2_scale,
-            candidates: 4,
-            count,
-        };
-        assert_eq!(event(3, 1, 1).rho(), Rho::from_f64(1.5 * 1.5 / 8.0).unwrap());
-        assert_eq!(event(1 << 20, 20, 16).rho(), Rho::from_f64(2.0).unwrap());
-        assert_eq!(event(3, 1, 1).epsilon_up(), 1.5);
-        assert!(event(0, 1, 1).check().is_err() && event(1, 51, 1).check().is_err() && event(1, 1, 0).check().is_err());
     }
 }

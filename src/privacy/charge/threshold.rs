@@ -1,8 +1,10 @@
-//! Releases that are withheld unless a noised count or distance is beyond a threshold, as a record.
+//! Releases that are withheld unless a noised count or distance is beyond a threshold.
 
 use serde::{Deserialize, Serialize};
 
-use super::{Event, GaussianEvent, Mechanism, NoiseLaw};
+use super::{Charge, ChargeKind, Claim, GaussianEvent, NoiseLaw, Releases, possible};
+use crate::error::Fallible;
+use crate::privacy::{Adjacency, Event, Mechanism, Rho};
 
 /// Something that is opened only where a noised integer reaches a threshold, made `noised.count` times.
 ///
@@ -31,20 +33,60 @@ impl StableEvent {
         let count = self.noised.count as f64;
         if self.noised.count == 1 { self.delta } else { (self.delta * count.next_up()).next_up() }
     }
+}
 
-    /// The releases as an event for the accountant: the noise, and a failure that shows everything.
+impl ChargeKind for StableEvent {
+    fn releases(&self) -> Releases<'_> {
+        self.noised.releases()
+    }
+
+    fn single(&self) -> Charge {
+        StableEvent { noised: self.noised.once(), ..self.clone() }.into()
+    }
+
+    fn sampling_rate(&self) -> Option<f64> {
+        None
+    }
+
+    fn claim(&self) -> Option<&Claim> {
+        None
+    }
+
+    fn rho(&self) -> Fallible<Rho> {
+        Ok(self.noised.rho())
+    }
+
+    fn delta(&self) -> f64 {
+        self.total_delta()
+    }
+
+    /// The noise, and a failure that shows everything.
     ///
     /// Neighbours that differ in a count differ by Gaussian noise; those that differ in what is there at all differ with
     /// probability delta; one of either kind under replace-one. All are dominated by the two together.
-    pub(super) fn event(&self, noise: Mechanism) -> Event {
+    fn event(&self, adjacency: Adjacency) -> Event {
         let fails = Mechanism::Approximate { epsilon: 0.0, delta: self.delta };
         let count = self.noised.count;
+        let noise = self.noised.relative(adjacency);
         Event::Composed { events: vec![Event::repeated(noise, count), Event::repeated(fails, count)] }
     }
 
-    /// Whether the numbers are of the kind that a planner produces.
-    pub(super) fn is_possible(&self) -> bool {
+    fn has_loss_distribution(&self) -> bool {
+        true
+    }
+
+    fn check(&self) -> Fallible<()> {
+        self.noised.check()?;
         let within = self.row > 0 && self.threshold > self.row && self.row <= self.noised.sensitivity;
-        within && self.delta > 0.0 && self.delta < 1.0 && self.noised.noise == NoiseLaw::FlooredNormal
+        let fails = self.delta > 0.0 && self.delta < 1.0;
+        possible(within && fails && self.noised.noise == NoiseLaw::FlooredNormal)
+    }
+
+    fn manner(&self) -> &'static str {
+        "as one of what is stable"
+    }
+
+    fn mechanism(&self) -> &'static str {
+        self.noised.noise.describe()
     }
 }

@@ -1,0 +1,70 @@
+//! Gaussian noise on the gradient of an objective that is minimised.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Charge, ChargeKind, Claim, GaussianEvent, NoiseLaw, Releases, possible};
+use crate::error::Fallible;
+use crate::privacy::{Adjacency, Event, Mechanism, Rho};
+
+/// Gaussian noise on the gradient of an objective whose exact minimiser is then opened, alone or with more noise.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ObjectiveEvent {
+    /// The noise on the gradient; its sensitivity is that of the sum of gradients.
+    pub perturbed: GaussianEvent,
+    /// Curvature of one record over that of the penalty, `beta / Lambda`, rounded upward.
+    pub curvature: f64,
+    /// What it costs.
+    pub claim: Claim,
+}
+
+impl ChargeKind for ObjectiveEvent {
+    fn releases(&self) -> Releases<'_> {
+        self.perturbed.releases()
+    }
+
+    fn single(&self) -> Charge {
+        self.clone().into()
+    }
+
+    fn sampling_rate(&self) -> Option<f64> {
+        None
+    }
+
+    fn claim(&self) -> Option<&Claim> {
+        Some(&self.claim)
+    }
+
+    fn rho(&self) -> Fallible<Rho> {
+        Rho::from_f64(self.claim.rho)
+    }
+
+    fn delta(&self) -> f64 {
+        self.claim.delta
+    }
+
+    fn event(&self, adjacency: Adjacency) -> Event {
+        let noise_multiplier = self.perturbed.relative_multiplier(adjacency);
+        let mechanism = Mechanism::ObjectivePerturbation { noise_multiplier, curvature: self.curvature };
+        Event::Single { mechanism }
+    }
+
+    fn has_loss_distribution(&self) -> bool {
+        false
+    }
+
+    fn check(&self) -> Fallible<()> {
+        self.perturbed.check()?;
+        let curved = self.curvature > 0.0 && self.curvature.is_finite();
+        let noised = self.perturbed.count == 1 && self.perturbed.noise == NoiseLaw::FlooredNormal;
+        possible(self.claim.is_possible() && curved && noised)
+    }
+
+    fn manner(&self) -> &'static str {
+        "as noise on the gradient of an objective"
+    }
+
+    fn mechanism(&self) -> &'static str {
+        self.perturbed.noise.describe()
+    }
+}

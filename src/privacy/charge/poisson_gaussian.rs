@@ -1,0 +1,75 @@
+//! Gaussian noise on integers of Poisson samples.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Charge, ChargeKind, Claim, GaussianEvent, Releases, possible};
+use crate::error::Fallible;
+use crate::num::round::up;
+use crate::privacy::{Adjacency, Event, Rho};
+
+/// Gaussian releases on fresh Poisson samples of the rows.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SampledEvent {
+    /// The releases, as if made on all rows.
+    pub sampled: GaussianEvent,
+    /// Each row joins each release on its own with probability `1 - exp(-exponent / 2^64)`.
+    pub exponent: u64,
+    /// What all of them cost together.
+    pub claim: Claim,
+}
+
+impl SampledEvent {
+    /// The sampling rate, rounded upward.
+    pub fn rate(&self) -> f64 {
+        let exponent = up(self.exponent as f64 / 2f64.powi(64), 1);
+        up(-(-exponent).exp_m1(), 2).min(1.0)
+    }
+}
+
+impl ChargeKind for SampledEvent {
+    fn releases(&self) -> Releases<'_> {
+        self.sampled.releases()
+    }
+
+    fn single(&self) -> Charge {
+        SampledEvent { sampled: self.sampled.once(), ..self.clone() }.into()
+    }
+
+    fn sampling_rate(&self) -> Option<f64> {
+        Some(self.rate())
+    }
+
+    fn claim(&self) -> Option<&Claim> {
+        Some(&self.claim)
+    }
+
+    fn rho(&self) -> Fallible<Rho> {
+        Rho::from_f64(self.claim.rho)
+    }
+
+    fn delta(&self) -> f64 {
+        self.claim.delta
+    }
+
+    fn event(&self, adjacency: Adjacency) -> Event {
+        Event::poisson(self.sampled.relative(adjacency), self.rate(), self.sampled.count)
+    }
+
+    fn has_loss_distribution(&self) -> bool {
+        true
+    }
+
+    fn check(&self) -> Fallible<()> {
+        self.sampled.check()?;
+        possible(self.claim.is_possible() && self.exponent > 0)
+    }
+
+    fn manner(&self) -> &'static str {
+        "on a sample of the rows"
+    }
+
+    fn mechanism(&self) -> &'static str {
+        self.sampled.noise.describe()
+    }
+}
