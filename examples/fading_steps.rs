@@ -41,12 +41,12 @@ impl FadingSteps {
 
 impl Optimizer for FadingSteps {
     fn planned(&self) -> Vec<Planned> {
-        vec![self.gradient.planned()]
+        vec![self.gradient.release.planned()]
     }
 
     fn run(&self, data: &PrivateDataset, start: &Start, run: &mut LoggedRun<'_>) -> Fallible<Fitted> {
         let rows = data.clipped(self.gradient.bound)?;
-        let planned = self.gradient.planned();
+        let planned = self.gradient.release.planned();
         // What one integer step of the released sum stands for.
         let grid_step = self.clip_norm / self.gradient.bound as f64;
         let mut weights = Array1::<f64>::zeros(data.shape().dimension());

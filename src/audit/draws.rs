@@ -48,7 +48,7 @@ impl Best {
     /// More is spent either on training or on what is held out.
     fn of(plan: &Plan) -> Fallible<Self> {
         let Some(part) = &plan.holdout else { return Ok(Best { held_out: false }) };
-        let scores = total_rho(&[Charge::from(part.scores.event())])?;
+        let scores = total_rho(&[Charge::from(part.scores.release.event().clone())])?;
         Ok(Best { held_out: scores.upper() > total_rho(&plan.charges())?.lower() / 2.0 })
     }
 

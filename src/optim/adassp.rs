@@ -99,13 +99,13 @@ impl GramSteps {
         ridge: RidgeRule,
     ) -> Fallible<Self> {
         let gram = GramPlan::new(problem, share * problem.budget.lower())?;
-        let left = problem.budget.minus(&gram.event().rho());
+        let left = problem.budget.minus(&gram.release.rho());
         let gradient = ClippedPlan::of(problem, &left, descent.steps)?;
         Ok(GramSteps { gram, gradient, loss, descent, ridge })
     }
 
     pub(super) fn planned(&self) -> Vec<Planned> {
-        vec![self.gram.planned(), self.gradient.planned()]
+        vec![self.gram.release.planned(), self.gradient.release.planned()]
     }
 
     pub(super) fn run(
@@ -120,7 +120,7 @@ impl GramSteps {
         let scale = self.loss.smoothness() * self.gram.row_norm().powi(2) / start.rows;
         let curvature = Curvature::new(sum * scale, scale / self.gram.signal(), self.ridge, self.descent.l2)?;
         let rows = data.clipped(self.gradient.bound)?;
-        let pass = Pass { planned: &self.gradient.planned(), clip_norm, metric: Some(&curvature) };
+        let pass = Pass { planned: &self.gradient.release.planned(), clip_norm, metric: Some(&curvature) };
         let weights = self.descent.run_with(&rows, &pass, start, run)?;
         let mut settings = self.descent.settings();
         settings.insert("ridge".into(), json!(curvature.ridge));

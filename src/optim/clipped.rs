@@ -1,10 +1,10 @@
 //! The integer grid of clipped gradient sums, and the rule for the length that its clip stands for.
 
-use super::{Planned, Problem};
+use super::{Fineness, GaussianRelease, GaussianRule, Problem};
 use crate::error::{Error, Fallible};
 use crate::grid::MAX_MULTIPLIER;
 use crate::loss::Objective;
-use crate::privacy::{Adjacency, GaussianEvent, MAX_LOG2_SCALE, NoiseLaw, Rho};
+use crate::privacy::{Adjacency, NoiseLaw, Rho};
 use crate::private::{Query, query};
 
 /// The public parameters of equal clipped releases on the integer grid.
@@ -12,14 +12,11 @@ use crate::private::{Query, query};
 pub struct ClippedPlan {
     /// Largest norm of a row's contribution in grid steps; stands for the clip norm.
     pub bound: u64,
-    /// Noise scale `2^log2_scale`.
-    pub log2_scale: u32,
     /// Number of releases.
     pub steps: u64,
-    /// Law of the noise.
-    pub noise: NoiseLaw,
-    /// The neighbouring relation.
-    pub adjacency: Adjacency,
+    /// The releases.
+    pub release: GaussianRelease,
+    adjacency: Adjacency,
 }
 
 impl ClippedPlan {
@@ -29,28 +26,19 @@ impl ClippedPlan {
     /// # Errors
     /// When the budget is so small that a row would round to nothing.
     pub fn new(unit: u64, adjacency: Adjacency, budget: &Rho, steps: u64, noise: NoiseLaw) -> Fallible<Self> {
-        let mu = (2.0 * budget.lower() / steps as f64).sqrt();
-        let factor = adjacency.sum_sensitivity(1);
-        let largest = (MAX_MULTIPLIER as u64).saturating_mul(unit);
-        let finest = (largest as f64 * factor as f64 / mu).log2().floor();
-        let log2_scale = finest.clamp(0.0, f64::from(MAX_LOG2_SCALE)) as u32;
-        let wanted = (mu * 2f64.powi(log2_scale as i32) / factor as f64).floor();
-        let bound = if wanted.is_finite() { (wanted as u64).min(largest) } else { 0 };
-        let mut plan = ClippedPlan { bound, log2_scale, steps, noise, adjacency };
-        // The float above only proposes; the exact cost decides.
-        loop {
-            if plan.bound < 16 * unit {
-                return Err(Error::parameter(
-                    "budget",
-                    "is too small for this many steps",
-                    "use a larger epsilon or fewer --steps",
-                ));
-            }
-            if plan.event().rho() <= *budget {
-                return Ok(plan);
-            }
-            plan.bound -= 1;
+        let (factor, largest) = (adjacency.sum_sensitivity(1) as f64, (MAX_MULTIPLIER as u64).saturating_mul(unit));
+        let query = |bound| Query::from(query::ClippedSum { bound });
+        let rule = GaussianRule { what: "clipped gradient sum", query: &query, adjacency, noise, count: steps };
+        let wanted = Fineness { reach: factor, target: largest as f64 * factor, largest, slack: 0.0 };
+        let (release, bound) = rule.finest(budget, &wanted);
+        if bound < 16 * unit {
+            return Err(Error::parameter(
+                "budget",
+                "is too small for this many steps",
+                "use a larger epsilon or fewer --steps",
+            ));
         }
+        Ok(ClippedPlan { bound, steps, release, adjacency })
     }
 
     /// The same for rows as they are encoded, without a map.
@@ -61,30 +49,9 @@ impl ClippedPlan {
         Self::new(problem.unit.unsigned_abs().into(), problem.adjacency, budget, steps, problem.noise)
     }
 
-    /// What is asked of the rows.
-    pub fn query(&self) -> Query {
-        query::ClippedSum { bound: self.bound }.into()
-    }
-
-    /// The releases, as integers.
-    pub fn event(&self) -> GaussianEvent {
-        GaussianEvent {
-            what: "clipped gradient sum".into(),
-            sensitivity: self.query().sensitivity(self.adjacency),
-            log2_scale: self.log2_scale,
-            noise: self.noise,
-            count: self.steps,
-        }
-    }
-
-    /// What to pay for.
-    pub fn planned(&self) -> Planned {
-        Planned { charge: self.event().into(), query: self.query() }
-    }
-
     /// Clip norm over the noise of all releases together: `sqrt(2 rho)` under add-remove, half of it under replace-one.
     pub fn signal(&self) -> f64 {
-        (2.0 * self.event().rho().lower()).sqrt() / self.adjacency.sum_sensitivity(1) as f64
+        (2.0 * self.release.rho().lower()).sqrt() / self.adjacency.sum_sensitivity(1) as f64
     }
 }
 
@@ -144,12 +111,12 @@ mod tests {
             let adjacency = if replace { Adjacency::ReplaceOne } else { Adjacency::AddRemove };
             let budget = Rho::from_f64(log_rho.exp()).unwrap();
             if let Ok(plan) = ClippedPlan::new(unit, adjacency, &budget, steps, NoiseLaw::FlooredNormal) {
-                let event = plan.event();
+                let event = plan.release.event();
                 prop_assert!(event.rho() <= budget);
                 prop_assert!(plan.bound <= MAX_MULTIPLIER as u64 * unit);
                 prop_assert_eq!(event.sensitivity, adjacency.sum_sensitivity(plan.bound));
                 // Nothing is wasted either, unless the grid or the kernel sets the limit.
-                if plan.log2_scale > 0 && plan.log2_scale < 50 {
+                if event.log2_scale > 0 && event.log2_scale < 50 {
                     prop_assert!(event.rho().upper() > 0.9999 * budget.lower());
                 }
             }

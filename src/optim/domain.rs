@@ -1,14 +1,14 @@
 //! What values the columns of a file take, released before there is a schema.
 
-use super::Planned;
 use super::selected::{Choice, ChoicePlan};
+use super::{Fineness, GaussianRelease, GaussianRule, Planned};
 use crate::accounting::stable;
 use crate::error::{Error, Fallible};
-use crate::privacy::{Adjacency, Delta, GaussianEvent, MAX_LOG2_SCALE, NoiseLaw, SelectionEvent, StableEvent};
-use crate::private::{ChargedRun, DescribeQuery, Grid, GridPrice, PrivateCells, query};
+use crate::privacy::{Adjacency, Delta, GaussianEvent, NoiseLaw, Rho, SelectionEvent, StableEvent};
+use crate::private::{ChargedRun, Grid, GridPrice, PrivateCells, Query, query};
 
 /// Size of the integer grid: a row counts for about `2^20` steps.
-const TARGET_BITS: f64 = 20.0;
+const TARGET: f64 = (1u64 << 20) as f64;
 
 /// Of the rows, so many may lie outside an interval at no price.
 const ALLOWED: f64 = 0.005;
@@ -16,13 +16,13 @@ const ALLOWED: f64 = 0.005;
 /// An interval of half the width is worth so many more of the rows outside.
 const HALVING: f64 = 0.0002;
 
-/// Scale at which a row of a query of l2 sensitivity `reach` counts for about [`TARGET_BITS`], and its grid steps there.
-fn steps_of_a_row(rho: f64, reach: f64) -> Fallible<(u64, u32)> {
-    let per_scale = (2.0 * rho).sqrt() / reach;
-    let log2_scale = (TARGET_BITS - per_scale.log2()).floor().clamp(0.0, f64::from(MAX_LOG2_SCALE)) as u32;
-    let weight = (per_scale * 2f64.powi(log2_scale as i32) * (1.0 - 1e-5)).floor();
-    if weight >= 1024.0 && weight <= 2f64.powi(40) {
-        return Ok((weight as u64, log2_scale));
+/// The releases on a grid where a row counts for about [`TARGET`] steps, and what it counts for.
+fn steps_of_a_row(rule: &GaussianRule<'_>, rho: f64) -> Fallible<(GaussianRelease, u64)> {
+    let reach = (rule.query)(1 << 30).sensitivity(rule.adjacency) as f64 / 2f64.powi(30);
+    let wanted = Fineness { reach, target: TARGET * reach, largest: u64::MAX, slack: 1e-5 };
+    let (release, weight) = rule.finest(&Rho::from_f64(rho)?, &wanted);
+    if (1024..=1 << 40).contains(&weight) {
+        return Ok((release, weight));
     }
     Err(Error::parameter("budget", "is too small or too large for a draft", "use another epsilon, such as 0.5"))
 }
@@ -36,7 +36,7 @@ pub struct KindsPlan {
     columns: Vec<usize>,
     counted: bool,
     weight: u64,
-    event: GaussianEvent,
+    release: GaussianRelease,
 }
 
 /// Noised numbers of rows, in rows.
@@ -54,20 +54,16 @@ impl KindsPlan {
     /// # Errors
     /// When the budget is out of range.
     pub fn new(columns: Vec<usize>, counted: bool, adjacency: Adjacency, rho: f64) -> Fallible<Self> {
-        let query = |weight| query::Kinds { weight, columns: columns.len() as u64, counted };
-        let reach = query(1 << 30).sensitivity(adjacency) as f64 / 2f64.powi(30);
-        let (weight, log2_scale) = steps_of_a_row(rho, reach)?;
-        let sensitivity = query(weight).sensitivity(adjacency);
-        let what = "kinds of the cells of columns".into();
-        let event = GaussianEvent { what, sensitivity, log2_scale, noise: NoiseLaw::FlooredNormal, count: 1 };
-        Ok(KindsPlan { columns, counted, weight, event })
+        let query = |weight| Query::from(query::Kinds { weight, columns: columns.len() as u64, counted });
+        let (what, noise) = ("kinds of the cells of columns", NoiseLaw::FlooredNormal);
+        let rule = GaussianRule { what, query: &query, adjacency, noise, count: 1 };
+        let (release, weight) = steps_of_a_row(&rule, rho)?;
+        Ok(KindsPlan { columns, counted, weight, release })
     }
 
     /// What to pay for.
     pub fn planned(&self) -> Planned {
-        let columns = self.columns.len() as u64;
-        let query = query::Kinds { weight: self.weight, columns, counted: self.counted }.into();
-        Planned { charge: self.event.clone().into(), query }
+        self.release.planned()
     }
 
     /// Consumes one permit.
@@ -178,17 +174,13 @@ impl VocabularyPlan {
     /// When the budget is out of range.
     pub fn new(columns: u64, adjacency: Adjacency, rho: f64, delta: f64) -> Fallible<Self> {
         let each = columns.max(1) as f64;
-        let reach = query::Vocabulary { weight: 1 << 30 }.sensitivity(adjacency) as f64 / 2f64.powi(30);
-        let (row, log2_scale) = steps_of_a_row(rho / each, reach)?;
+        let (query, noise) = (|weight| Query::from(query::Vocabulary { weight }), NoiseLaw::FlooredNormal);
+        let what = "frequent values of a column";
+        let rule = GaussianRule { what, query: &query, adjacency, noise, count: columns };
+        let (release, row) = steps_of_a_row(&rule, rho)?;
+        let noised = release.event().clone();
         let delta = Delta::new(delta / each * (1.0 - 1e-12))?;
-        let threshold = stable::least_threshold(row, log2_scale, delta)?;
-        let noised = GaussianEvent {
-            what: "frequent values of a column".into(),
-            sensitivity: query::Vocabulary { weight: row }.sensitivity(adjacency),
-            log2_scale,
-            noise: NoiseLaw::FlooredNormal,
-            count: columns,
-        };
+        let threshold = stable::least_threshold(row, noised.log2_scale, delta)?;
         Ok(VocabularyPlan { event: StableEvent { noised, row, threshold, delta: delta.value() } })
     }
 
@@ -226,7 +218,7 @@ impl VocabularyPlan {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::privacy::{Charge, Rho};
+    use crate::privacy::Charge;
 
     #[test]
     fn plans_spend_at_most_their_shares_and_nearly_all_of_them() {

@@ -5,11 +5,14 @@ use serde_json::json;
 
 use super::descent::Average;
 use super::penalty::Penalties;
-use super::{Averaging, ClipRule, Descent, Fitted, Optimizer, Planned, Problem, Settings, Start, dp_gd};
+use super::{
+    Averaging, ClipRule, Descent, Fineness, Fitted, GaussianRelease, GaussianRule, Optimizer, Planned, Problem,
+    Settings, Start, dp_gd,
+};
 use crate::error::{Error, Fallible};
 use crate::grid::MAX_MULTIPLIER;
 use crate::loss::Curved;
-use crate::privacy::{Adjacency, GaussianEvent, MAX_LOG2_SCALE, NoiseLaw};
+use crate::privacy::GaussianEvent;
 use crate::private::{Gradient, LoggedRun, MOST_BATCHES, Permit, PrivateDataset, Query, prefix_coefficients, query};
 
 /// Batches of the pass.
@@ -34,9 +37,7 @@ const BATCHES: u64 = 128;
 pub struct DpFtrl {
     bound: u64,
     batches: u32,
-    log2_scale: u32,
-    noise: NoiseLaw,
-    adjacency: Adjacency,
+    release: GaussianRelease,
     clip: ClipRule,
     descent: Descent,
     row_norm: f64,
@@ -72,72 +73,42 @@ impl DpFtrl {
             radius,
             averaging: averaging.unwrap_or(Averaging::Tail),
         };
-        let mut plan = DpFtrl {
-            bound: 0,
-            batches,
-            log2_scale: 0,
-            noise: problem.noise,
-            adjacency: problem.adjacency,
-            clip: dp_gd::clip_rule(problem),
-            descent,
-            row_norm: square.sqrt(),
-        };
-        plan.calibrate(problem)?;
-        Ok(plan)
-    }
-
-    /// The finest grid on which the pass costs at most the budget.
-    fn calibrate(&mut self, problem: &Problem<'_>) -> Fallible<()> {
-        let unit = u64::from(problem.unit.unsigned_abs());
-        let largest = MAX_MULTIPLIER as u64 * unit;
-        let reach = self.column_norm() * self.adjacency.sum_sensitivity(1) as f64;
-        let mu = (2.0 * problem.budget.lower()).sqrt();
-        let finest = (largest as f64 * reach / mu).log2().floor();
-        self.log2_scale = finest.clamp(0.0, f64::from(MAX_LOG2_SCALE)) as u32;
-        self.bound = ((mu * 2f64.powi(self.log2_scale as i32) / reach).floor() as u64).min(largest);
-        // The float above only proposes; the exact cost decides.
-        while self.bound >= 16 * unit && self.event().rho() > problem.budget {
-            self.bound -= 1;
-        }
-        if self.bound < 16 * unit {
-            return Err(Error::parameter(
-                "budget",
-                "is too small for this many batches",
-                "use a larger epsilon or fewer --steps",
-            ));
-        }
-        Ok(())
-    }
-
-    /// `sqrt(sum_k c_k^2)`.
-    fn column_norm(&self) -> f64 {
-        prefix_coefficients(self.batches).iter().map(|&c| (c as f64).powi(2)).sum::<f64>().sqrt()
-    }
-
-    fn query(&self) -> Query {
-        query::PrefixSums { bound: self.bound, batches: self.batches }.into()
-    }
-
-    fn sums(&self) -> Planned {
-        Planned { charge: self.event().into(), query: self.query() }
-    }
-
-    fn event(&self) -> GaussianEvent {
-        GaussianEvent {
-            what: "prefix sums of clipped gradients over one pass".into(),
-            sensitivity: self.query().sensitivity(self.adjacency),
-            log2_scale: self.log2_scale,
-            noise: self.noise,
-            count: 1,
-        }
+        let (release, bound) = sums(problem, batches)?;
+        Ok(DpFtrl { bound, batches, release, clip: dp_gd::clip_rule(problem), descent, row_norm: square.sqrt() })
     }
 
     /// The clip norm over the noise of the last prefix sum.
     fn signal(&self) -> f64 {
         let first = prefix_coefficients(1).first().map_or(1.0, |&c| c as f64);
-        let noise = 2f64.powi(self.log2_scale as i32) * self.column_norm() / (first * first);
+        let noise = self.release.scale() * column_norm(self.batches) / (first * first);
         self.bound as f64 / noise
     }
+}
+
+/// The releases of the pass on the finest grid that the budget allows, and the bound on a row's gradient there.
+fn sums(problem: &Problem<'_>, batches: u32) -> Fallible<(GaussianRelease, u64)> {
+    let Problem { adjacency, noise, .. } = *problem;
+    let unit = u64::from(problem.unit.unsigned_abs());
+    let largest = MAX_MULTIPLIER as u64 * unit;
+    let what = "prefix sums of clipped gradients over one pass";
+    let query = |bound| Query::from(query::PrefixSums { bound, batches });
+    let rule = GaussianRule { what, query: &query, adjacency, noise, count: 1 };
+    let reach = column_norm(batches) * adjacency.sum_sensitivity(1) as f64;
+    let wanted = Fineness { reach, target: largest as f64 * reach, largest, slack: 0.0 };
+    let (release, bound) = rule.finest(&problem.budget, &wanted);
+    if bound < 16 * unit {
+        return Err(Error::parameter(
+            "budget",
+            "is too small for this many batches",
+            "use a larger epsilon or fewer --steps",
+        ));
+    }
+    Ok((release, bound))
+}
+
+/// `sqrt(sum_k c_k^2)`.
+fn column_norm(batches: u32) -> f64 {
+    prefix_coefficients(batches).iter().map(|&c| (c as f64).powi(2)).sum::<f64>().sqrt()
 }
 
 /// Turns released parts `C G + Z` into estimates of the `G` of each batch, by forward substitution.
@@ -161,7 +132,7 @@ impl Unmixed {
 
 impl Optimizer for DpFtrl {
     fn planned(&self) -> Vec<Planned> {
-        vec![self.sums()]
+        vec![self.release.planned()]
     }
 
     fn run(&self, data: &PrivateDataset, start: &Start, run: &mut LoggedRun<'_>) -> Fallible<Fitted> {
@@ -178,7 +149,7 @@ impl Optimizer for DpFtrl {
         let mut direction = Array1::<f64>::zeros(dimension);
         let mut average = Average::new(self.descent.averaging, self.descent.steps, dimension);
         average.add(0, &weights);
-        run.release_by(&self.sums(), unit, |permit: Permit<GaussianEvent>| {
+        run.release_by(&self.release.planned(), unit, |permit: Permit<GaussianEvent>| {
             let mut pass = permit.prefix_sums(data, self.bound, self.batches)?;
             for step in 1..=self.descent.steps {
                 let asked =

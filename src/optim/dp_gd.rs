@@ -81,14 +81,14 @@ impl DpGd {
 
 impl Optimizer for DpGd {
     fn planned(&self) -> Vec<Planned> {
-        vec![self.gradient.planned()]
+        vec![self.gradient.release.planned()]
     }
 
     fn run(&self, data: &PrivateDataset, start: &Start, run: &mut LoggedRun<'_>) -> Fallible<Fitted> {
         let outputs = self.descent.loss.outputs();
         let clip_norm = self.clip_norm(data.shape().dimension() * outputs, start.rows);
         let rows = data.clipped(self.gradient.bound)?;
-        let weights = self.descent.run(&rows, &self.gradient.planned(), clip_norm, start, run)?;
+        let weights = self.descent.run(&rows, &self.gradient.release.planned(), clip_norm, start, run)?;
         Ok(Fitted { weights, standard_errors: None, settings: self.descent.settings() })
     }
 }

@@ -3,12 +3,12 @@
 use serde_json::json;
 
 use super::dp_gd::{clip_rule, constants};
-use super::{Averaging, ClipRule, Descent, Fitted, Optimizer, Planned, Problem, Settings, Start, Target};
+use super::{Averaging, ClipRule, Descent, Fitted, GaussianRule, Optimizer, Planned, Problem, Settings, Start, Target};
 use crate::accounting::claim;
 use crate::error::{Error, Fallible};
 use crate::grid::MAX_MULTIPLIER;
-use crate::privacy::{Adjacency, Charge, Claim, GaussianEvent, MAX_LOG2_SCALE, NoiseLaw, SampledEvent};
-use crate::private::{DescribeQuery, LoggedRun, PrivateDataset, query};
+use crate::privacy::{Adjacency, Charge, Claim, MAX_LOG2_SCALE, NoiseLaw, SampledEvent};
+use crate::private::{LoggedRun, PrivateDataset, Query, query};
 
 /// Probability with which a row joins a step.
 const RATE: f64 = 0.02;
@@ -108,13 +108,10 @@ impl Grid {
         let largest = (MAX_MULTIPLIER as u64).saturating_mul(self.unit) as f64;
         let log2_scale = (largest * z).log2().floor().clamp(0.0, f64::from(MAX_LOG2_SCALE)) as u32;
         let bound = (2f64.powi(log2_scale as i32) / z).floor().min(largest) as u64;
-        let sampled = GaussianEvent {
-            what: "clipped gradient sum of a sample".into(),
-            sensitivity: query::ClippedSum { bound }.sensitivity(self.adjacency),
-            log2_scale,
-            noise: NoiseLaw::FlooredNormal,
-            count: self.steps,
-        };
+        let (what, query) = ("clipped gradient sum of a sample", |bound| Query::from(query::ClippedSum { bound }));
+        let (adjacency, noise) = (self.adjacency, NoiseLaw::FlooredNormal);
+        let rule = GaussianRule { what, query: &query, adjacency, noise, count: self.steps };
+        let sampled = rule.at(bound, log2_scale).event().clone();
         // Rounded down; the rate that is accounted for is recomputed from this integer.
         let exponent = (-(-self.rate).ln_1p() * 2f64.powi(64)).floor() as u64;
         (SampledEvent { sampled, exponent, claim: Claim { epsilon: 1.0, delta: 0.5, rho: 1.0 } }, bound)

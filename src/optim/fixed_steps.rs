@@ -1,10 +1,10 @@
 //! What passes of fixed-point steps have in common: units, and the clip that the budget allows.
 
-use super::Problem;
+use super::{GaussianRelease, GaussianRule, Problem};
 use crate::error::{Error, Fallible};
 use crate::grid::LOG2_WEIGHT;
 use crate::loss::{Curved, LOG2_SLOPE};
-use crate::privacy::{Adjacency, GaussianEvent, MAX_LOG2_SCALE};
+use crate::privacy::{Adjacency, MAX_LOG2_SCALE};
 
 /// Clip norm over the typical norm of a row.
 const CLIP: f64 = 0.3;
@@ -65,9 +65,9 @@ impl FixedUnits {
     }
 }
 
-/// The bound on integer gradients nearest to `wanted` norms of 1.0, and its noise, that cost what the budget allows.
+/// The releases that cost what the budget allows, with a bound on integer gradients as near to `wanted` norms of 1.0 as it allows.
 ///
-/// `event` is the charge for a bound and a scale.
+/// The size of `rule` is that bound.
 ///
 /// # Errors
 /// When the budget is too small or too large for steps of this size.
@@ -75,8 +75,8 @@ pub(super) fn calibrate(
     algorithm: &str,
     wanted: f64,
     problem: &Problem<'_>,
-    event: &dyn Fn(u64, u32) -> GaussianEvent,
-) -> Fallible<(u64, u32)> {
+    rule: &GaussianRule<'_>,
+) -> Fallible<(GaussianRelease, u64)> {
     let too_small = || {
         Error::parameter(
             "budget",
@@ -86,23 +86,14 @@ pub(super) fn calibrate(
     };
     let wanted = (wanted * FixedUnits::of(problem).gradient).min(2f64.powi(62)) as u64;
     let mu = (2.0 * problem.budget.lower()).sqrt();
-    let scale = (event(wanted, 0).sensitivity as f64 / mu).log2().round();
+    let scale = (rule.at(wanted, 0).event().sensitivity as f64 / mu).log2().round();
     if !(0.0..=f64::from(MAX_LOG2_SCALE)).contains(&scale) {
         return Err(too_small());
     }
-    let log2_scale = scale as u32;
-    // The largest clip that the exact cost allows, by bisection.
-    let (mut low, mut high) = (0, wanted.saturating_mul(2));
-    while high - low > 1 {
-        let middle = low + (high - low) / 2;
-        if event(middle, log2_scale).rho() <= problem.budget {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
-    if low < wanted / 4 {
+    let twice = wanted.saturating_mul(2).saturating_sub(1);
+    let (release, bound) = rule.largest(&problem.budget, scale as u32, twice);
+    if bound < wanted / 4 {
         return Err(too_small());
     }
-    Ok((low, log2_scale))
+    Ok((release, bound))
 }

@@ -2,13 +2,13 @@
 
 use ndarray::{Array1, Array2};
 
-use super::{Planned, Problem};
+use super::{Fineness, GaussianRelease, GaussianRule, Problem};
 use crate::error::{Error, Fallible};
 use crate::grid::{DIAGONAL, GRAM_MULTIPLIER, OFF_DIAGONAL, each_entry, gram_unit};
 use crate::loss::Curved;
 use crate::num::dense;
-use crate::privacy::{Adjacency, GaussianEvent, MAX_LOG2_SCALE, NoiseLaw};
-use crate::private::{DescribeQuery, LoggedRun, PrivateDataset, Query, Released, query};
+use crate::privacy::Rho;
+use crate::private::{LoggedRun, PrivateDataset, Query, Released, query};
 
 /// A release of `sum x x^T` over rows divided by `R` and cut to norm 1, with symmetric Gaussian noise.
 ///
@@ -21,9 +21,8 @@ use crate::private::{DescribeQuery, LoggedRun, PrivateDataset, Query, Released, 
 pub struct GramPlan {
     bound: u64,
     most: u64,
-    log2_scale: u32,
-    noise: NoiseLaw,
-    adjacency: Adjacency,
+    /// The release.
+    pub release: GaussianRelease,
     /// `R^2`.
     square: f64,
     /// The integer that a diagonal entry of `R^2` is released as, per row.
@@ -36,58 +35,36 @@ impl GramPlan {
     /// # Errors
     /// When the share of the budget is too small for the integer grid.
     pub fn new(problem: &Problem<'_>, rho: f64) -> Fallible<Self> {
+        Self::of(problem, rho, "Gram matrix", &|bound| Query::from(query::Gram { bound }))
+    }
+
+    /// The same where the matrix is the Hessian of a loss.
+    ///
+    /// # Errors
+    /// As [`GramPlan::new`].
+    pub fn hessian(problem: &Problem<'_>, rho: f64) -> Fallible<Self> {
+        Self::of(problem, rho, "Hessian", &|bound| Query::from(query::Hessian { bound }))
+    }
+
+    fn of(problem: &Problem<'_>, rho: f64, what: &str, query: &dyn Fn(u64) -> Query) -> Fallible<Self> {
         let square = problem.typical_square();
         let unit = f64::from(gram_unit(problem.unit));
         let step = square * unit * unit;
-        let reach = query::Gram { bound: 1 << 20 }.sensitivity(problem.adjacency) as f64 / f64::from(1 << 20);
-        let per_scale = (2.0 * rho).sqrt() / reach;
-        let log2_scale = (GRAM_MULTIPLIER as f64 * step / per_scale).log2().floor();
-        let log2_scale = log2_scale.clamp(0.0, f64::from(MAX_LOG2_SCALE)) as u32;
-        let bound = (per_scale * 2f64.powi(log2_scale as i32) * (1.0 - 1e-9)).floor();
-        let most = (bound / step).floor();
-        if !(most >= 8.0 && bound < 2f64.powi(52)) {
+        let Problem { adjacency, noise, .. } = *problem;
+        let rule = GaussianRule { what, query, adjacency, noise, count: 1 };
+        let reach = query(1 << 20).sensitivity(adjacency) as f64 / f64::from(1 << 20);
+        let target = GRAM_MULTIPLIER as f64 * step * reach;
+        let wanted = Fineness { reach, target, largest: u64::MAX, slack: 1e-9 };
+        let (release, bound) = rule.finest(&Rho::from_f64(rho)?, &wanted);
+        let most = (bound as f64 / step).floor();
+        if !(most >= 8.0 && bound < 1 << 52) {
             return Err(Error::parameter(
                 "budget",
                 "is too small or too large for a release of the Gram matrix",
                 "use another epsilon, or --algorithm dp-gd",
             ));
         }
-        Ok(GramPlan {
-            bound: bound as u64,
-            most: (most as u64).min(GRAM_MULTIPLIER),
-            log2_scale,
-            noise: problem.noise,
-            adjacency: problem.adjacency,
-            square,
-            unit,
-        })
-    }
-
-    /// What is asked of the rows.
-    pub fn query(&self) -> Query {
-        query::Gram { bound: self.bound }.into()
-    }
-
-    /// The releases, as integers.
-    pub fn event(&self) -> GaussianEvent {
-        GaussianEvent {
-            what: "Gram matrix".into(),
-            sensitivity: self.query().sensitivity(self.adjacency),
-            log2_scale: self.log2_scale,
-            noise: self.noise,
-            count: 1,
-        }
-    }
-
-    /// What to pay for.
-    pub fn planned(&self) -> Planned {
-        Planned { charge: self.event().into(), query: self.query() }
-    }
-
-    /// What to pay for where the matrix is the Hessian of a loss.
-    pub fn planned_hessian(&self) -> Planned {
-        let event = GaussianEvent { what: "Hessian".into(), ..self.event() };
-        Planned { charge: event.into(), query: query::Hessian { bound: self.bound }.into() }
+        Ok(GramPlan { bound, most: (most as u64).min(GRAM_MULTIPLIER), release, square, unit })
     }
 
     /// What one grid step stands for when rows have norm at most 1.
@@ -97,7 +74,7 @@ impl GramPlan {
 
     /// Frobenius bound of a row over the noise, `1 / sigma` of a diagonal entry in units where rows have norm 1.
     pub fn signal(&self) -> f64 {
-        1.0 / (self.step() * 2f64.powi(self.log2_scale as i32))
+        1.0 / (self.step() * self.release.scale())
     }
 
     /// `R`, by which rows are divided.
@@ -110,11 +87,11 @@ impl GramPlan {
     /// # Errors
     /// When it is not the next release of the plan, or fails.
     pub fn run(&self, data: &PrivateDataset, run: &mut LoggedRun<'_>) -> Fallible<Array2<f64>> {
-        let released = run.release(&self.planned(), self.step(), || data.gram(self.bound, self.most))?;
+        let released = run.release(&self.release.planned(), self.step(), || data.gram(self.bound, self.most))?;
         Ok(self.read(&released, data.shape().dimension()))
     }
 
-    /// The same for `sum l''(t) x x^T / (R^2 b)`, `b` the largest curvature of the loss, at `weights` in feature coordinates.
+    /// The same, where it was planned, for `sum l''(t) x x^T / (R^2 b)`, `b` the largest curvature of the loss, at `weights` in feature coordinates.
     ///
     /// # Errors
     /// As [`GramPlan::run`].
@@ -126,7 +103,7 @@ impl GramPlan {
         run: &mut LoggedRun<'_>,
     ) -> Fallible<Array2<f64>> {
         let hessian = || data.hessian(loss, weights, self.bound, self.most);
-        let released = run.release(&self.planned_hessian(), self.step() * loss.smoothness(), hessian)?;
+        let released = run.release(&self.release.planned(), self.step() * loss.smoothness(), hessian)?;
         Ok(self.read(&released, data.shape().dimension()))
     }
 

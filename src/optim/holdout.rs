@@ -1,18 +1,18 @@
 //! Quality on a private hold-out: one release of sums, from which metrics follow.
 
-use super::Planned;
 use super::metrics::{Evaluation, Sums, Units};
+use super::{Fineness, GaussianRelease, GaussianRule};
 use crate::error::{Error, Fallible};
 use crate::grid::{ScoreStep, Scoring};
 use crate::loss::{Glm, Objective};
-use crate::privacy::{Adjacency, GaussianEvent, MAX_LOG2_SCALE, NoiseLaw};
+use crate::privacy::{Adjacency, NoiseLaw, Rho};
 use crate::private::{LoggedRun, PrivateDataset, Query, query};
 
 /// What the release from rows held out is called.
 pub(crate) const HELD_OUT: &str = "scores on a hold-out";
 
 /// Size of the grid: a row's entries are near `2^20` grid steps.
-const TARGET_BITS: f64 = 20.0;
+const TARGET: f64 = (1u64 << 20) as f64;
 
 /// One release of scores on rows that took no part in training.
 ///
@@ -25,10 +25,8 @@ pub struct HoldoutPlan {
     loss: Objective,
     scoring: Scoring,
     weight: u32,
-    log2_scale: u32,
-    noise: NoiseLaw,
-    adjacency: Adjacency,
-    what: &'static str,
+    /// The release.
+    pub release: GaussianRelease,
 }
 
 impl HoldoutPlan {
@@ -43,43 +41,24 @@ impl HoldoutPlan {
             Adjacency::ReplaceOne => scoring.apart(),
         };
         let reach = (moved as f64).sqrt();
-        let per_scale = (2.0 * rho).sqrt() / reach;
-        let log2_scale = (TARGET_BITS - per_scale.log2()).floor().clamp(0.0, f64::from(MAX_LOG2_SCALE)) as u32;
-        let weight = (per_scale * 2f64.powi(log2_scale as i32) * (1.0 - 1e-6)).floor();
-        if !(weight >= 64.0 && weight <= f64::from(u32::MAX)) {
-            return Err(Error::parameter(
+        let query =
+            |weight: u64| Query::from(query::Scores { scoring, weight: u32::try_from(weight).unwrap_or(u32::MAX) });
+        let rule = GaussianRule { what: HELD_OUT, query: &query, adjacency, noise, count: 1 };
+        let wanted = Fineness { reach, target: TARGET * reach, largest: u64::MAX, slack: 1e-6 };
+        let (release, weight) = rule.finest(&Rho::from_f64(rho)?, &wanted);
+        match u32::try_from(weight) {
+            Ok(weight) if weight >= 64 => Ok(HoldoutPlan { loss, scoring, weight, release }),
+            _ => Err(Error::parameter(
                 "--evaluate-budget",
                 "leaves too small or too large a budget for a release",
                 "give it a larger share, or evaluate on public data",
-            ));
+            )),
         }
-        Ok(HoldoutPlan { loss, scoring, weight: weight as u32, log2_scale, noise, adjacency, what: HELD_OUT })
     }
 
     /// The same release under another name, on rows that were not held out.
-    pub(super) fn called(self, what: &'static str) -> Self {
-        HoldoutPlan { what, ..self }
-    }
-
-    /// What is asked of the rows.
-    pub fn query(&self) -> Query {
-        query::Scores { scoring: self.scoring, weight: self.weight }.into()
-    }
-
-    /// What to pay for.
-    pub fn planned(&self) -> Planned {
-        Planned { charge: self.event().into(), query: self.query() }
-    }
-
-    /// The release, as integers.
-    pub fn event(&self) -> GaussianEvent {
-        GaussianEvent {
-            what: self.what.into(),
-            sensitivity: self.query().sensitivity(self.adjacency),
-            log2_scale: self.log2_scale,
-            noise: self.noise,
-            count: 1,
-        }
+    pub(super) fn called(self, what: &str) -> Self {
+        HoldoutPlan { release: self.release.called(what), ..self }
     }
 
     /// What one grid step stands for, in rows.
@@ -100,9 +79,9 @@ impl HoldoutPlan {
     ) -> Fallible<Evaluation> {
         let HoldoutPlan { loss, scoring, weight, .. } = *self;
         let step = ScoreStep { weights, label_scale: units.label_scale, scoring, weight };
-        let released = run.release(&self.planned(), self.step(), || holdout.scores(loss, &step))?;
+        let released = run.release(&self.release.planned(), self.step(), || holdout.scores(loss, &step))?;
         let values: Vec<f64> = released.values().iter().map(|&v| v as f64 * self.step()).collect();
-        let sigma = 2f64.powi(self.log2_scale as i32) * self.step();
+        let sigma = self.release.scale() * self.step();
         Ok(Sums { values: &values, sigma, units }.evaluation(scoring, loss))
     }
 }
@@ -122,7 +101,6 @@ fn scoring_of(loss: Objective) -> Scoring {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::privacy::Rho;
 
     #[test]
     fn the_plan_stays_within_its_share() {
@@ -131,7 +109,7 @@ mod tests {
             for adjacency in [Adjacency::AddRemove, Adjacency::ReplaceOne] {
                 for rho in [1e-8, 1e-3, 1.0] {
                     let plan = HoldoutPlan::new(loss, adjacency, rho, NoiseLaw::FlooredNormal).unwrap();
-                    let cost = plan.event().rho();
+                    let cost = plan.release.rho();
                     assert!(cost <= Rho::from_f64(rho).unwrap());
                     assert!(cost.upper() > 0.98 * rho, "{} of {rho}", cost.upper());
                 }

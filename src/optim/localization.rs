@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use serde_json::json;
 
 use super::fixed_steps::{FixedUnits, calibrate, clip_and_radius, public_rows};
-use super::{Fitted, Optimizer, Planned, Problem, Start};
+use super::{Fitted, GaussianRelease, GaussianRule, Optimizer, Planned, Problem, Start};
 use crate::error::Fallible;
 use crate::grid::{LARGEST_WEIGHT, LOG2_WEIGHT};
 use crate::loss::Curved;
-use crate::privacy::{Adjacency, GaussianEvent, NoiseLaw};
-use crate::private::{DescribeQuery, LoggedRun, Permit, PhasePlan, PrivateDataset, Query, query};
+use crate::privacy::GaussianEvent;
+use crate::private::{LoggedRun, Permit, PhasePlan, PrivateDataset, Query, query};
 
 /// Largest step size, at which a long row's step is still non-expansive or is shortened to be.
 const LARGEST_RATE: f64 = 1.0;
@@ -34,8 +34,7 @@ const LARGEST_RATE: f64 = 1.0;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Localization {
     phases: PhasePlan,
-    log2_scale: u32,
-    noise: NoiseLaw,
+    release: GaussianRelease,
     loss: Curved,
     rate: f64,
     clip_norm: f64,
@@ -59,45 +58,35 @@ impl Localization {
         let units = FixedUnits::of(problem);
         let shift = units.shift(rate.min(LARGEST_RATE));
         let plan = |lipschitz| PhasePlan { lipschitz, shift, rows, dimension: problem.dimension() };
-        let charge = |lipschitz, log2_scale| event(&plan(lipschitz), log2_scale, problem.noise);
-        let (lipschitz, log2_scale) = calibrate("localization", wanted_clip, problem, &charge)?;
+        let query = |lipschitz| Query::from(query::Phases { plan: plan(lipschitz) });
+        let Problem { adjacency, noise, .. } = *problem;
+        let rule = GaussianRule {
+            what: "mean iterates of disjoint blocks of rows",
+            query: &query,
+            adjacency,
+            noise,
+            count: 1,
+        };
+        let (release, lipschitz) = calibrate("localization", wanted_clip, problem, &rule)?;
         Ok(Localization {
             phases: plan(lipschitz),
-            log2_scale,
-            noise: problem.noise,
+            release,
             loss,
             rate: units.rate(shift),
             clip_norm: lipschitz as f64 / units.gradient,
             radius,
         })
     }
-
-    fn query(&self) -> Query {
-        query::Phases { plan: self.phases }.into()
-    }
-
-    fn means(&self) -> Planned {
-        Planned { charge: self.event().into(), query: self.query() }
-    }
-
-    fn event(&self) -> GaussianEvent {
-        event(&self.phases, self.log2_scale, self.noise)
-    }
-}
-
-fn event(phases: &PhasePlan, log2_scale: u32, noise: NoiseLaw) -> GaussianEvent {
-    let sensitivity = query::Phases { plan: *phases }.sensitivity(Adjacency::ReplaceOne);
-    GaussianEvent { what: "mean iterates of disjoint blocks of rows".into(), sensitivity, log2_scale, noise, count: 1 }
 }
 
 impl Optimizer for Localization {
     fn planned(&self) -> Vec<Planned> {
-        vec![self.means()]
+        vec![self.release.planned()]
     }
 
     fn run(&self, data: &PrivateDataset, start: &Start, run: &mut LoggedRun<'_>) -> Fallible<Fitted> {
         let unit = 2f64.powi(-(LOG2_WEIGHT as i32));
-        let (result, _) = run.release_by(&self.means(), unit, |permit: Permit<GaussianEvent>| {
+        let (result, _) = run.release_by(&self.release.planned(), unit, |permit: Permit<GaussianEvent>| {
             let mut phases = permit.phases(data, self.phases, self.loss, start.label_scale)?;
             let mut weights = vec![0i64; self.phases.dimension];
             let mut result = vec![0.0; self.phases.dimension];

@@ -1,14 +1,14 @@
 //! One release of count, means and variances, and the standardisation that follows from it.
 
-use super::Planned;
+use super::{Fineness, GaussianRelease, GaussianRule};
 use crate::error::{Error, Fallible};
 use crate::grid::{FULL_SCALE, MomentWeights, Shape};
 use crate::preprocess::Affine;
-use crate::privacy::{Adjacency, GaussianEvent, MAX_LOG2_SCALE, NoiseLaw};
+use crate::privacy::{Adjacency, NoiseLaw, Rho};
 use crate::private::{LoggedRun, PrivateDataset, Query, Released, query};
 
 /// Size of the grid on which moments are released: the row bound is near `2^31` grid steps.
-const TARGET_BITS: f64 = 31.0;
+const TARGET: f64 = (1u64 << 31) as f64;
 
 /// What a release of moments contains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,10 +48,8 @@ pub struct MomentPlan {
     weights: MomentWeights,
     /// The integer that stands for 1.0 on every coordinate.
     unit: f64,
-    columns: usize,
-    log2_scale: u32,
-    noise: NoiseLaw,
-    adjacency: Adjacency,
+    /// The release.
+    pub release: GaussianRelease,
 }
 
 impl MomentPlan {
@@ -60,56 +58,36 @@ impl MomentPlan {
     /// # Errors
     /// When the share is too small for the finest grid.
     pub fn new(shape: &Shape, adjacency: Adjacency, rho: f64, wanted: MomentParts, noise: NoiseLaw) -> Fallible<Self> {
-        let mu = (2.0 * rho).sqrt();
-        let factor = adjacency.sum_sensitivity(1) as f64;
-        let log2_scale = (TARGET_BITS - (mu / factor).log2()).floor().clamp(0.0, f64::from(MAX_LOG2_SCALE)) as u32;
-        let bound = mu / factor * 2f64.powi(log2_scale as i32);
-        let full = f64::from(FULL_SCALE);
-        let step = (bound / (wanted.coordinates(shape).sqrt() * full) * (1.0 - 1e-9)).floor();
-        if !(step >= 1.0 && step * full < f64::from(u32::MAX)) {
+        let (factor, full) = (adjacency.sum_sensitivity(1) as f64, f64::from(FULL_SCALE));
+        let weights_of = |step: u64| {
+            let step = u32::try_from(step).unwrap_or(u32::MAX);
+            let on = |wanted: bool| if wanted { step } else { 0 };
+            MomentWeights {
+                count: on(wanted.count).saturating_mul(FULL_SCALE as u32),
+                features: on(wanted.features),
+                squares: on(wanted.features),
+                label: on(wanted.target),
+                label_square: on(wanted.target),
+            }
+        };
+        let query = |step| Query::from(query::Moments { weights: weights_of(step), columns: shape.numeric() });
+        let rule = GaussianRule { what: wanted.words(), query: &query, adjacency, noise, count: 1 };
+        let reach = wanted.coordinates(shape).sqrt() * full * factor;
+        let fineness = Fineness { reach, target: TARGET * factor, largest: u64::MAX, slack: 1e-9 };
+        let (release, step) = rule.finest(&Rho::from_f64(rho)?, &fineness);
+        if step < 1 || step as f64 * full >= f64::from(u32::MAX) {
             return Err(Error::parameter(
                 "budget",
                 "is too small or too large for a release of moments",
                 "use another epsilon, or --no-standardise with a public row count",
             ));
         }
-        let step = step as u32;
-        let on = |wanted: bool| if wanted { step } else { 0 };
-        let weights = MomentWeights {
-            count: on(wanted.count) * FULL_SCALE as u32,
-            features: on(wanted.features),
-            squares: on(wanted.features),
-            label: on(wanted.target),
-            label_square: on(wanted.target),
-        };
-        let columns = shape.numeric();
-        Ok(MomentPlan { weights, columns, unit: f64::from(step) * full, log2_scale, noise, adjacency })
-    }
-
-    /// What is asked of the rows.
-    pub fn query(&self) -> Query {
-        query::Moments { weights: self.weights, columns: self.columns }.into()
-    }
-
-    /// The releases, as integers.
-    pub fn event(&self) -> GaussianEvent {
-        GaussianEvent {
-            what: self.words().into(),
-            sensitivity: self.query().sensitivity(self.adjacency),
-            log2_scale: self.log2_scale,
-            noise: self.noise,
-            count: 1,
-        }
-    }
-
-    /// What to pay for.
-    pub fn planned(&self) -> Planned {
-        Planned { charge: self.event().into(), query: self.query() }
+        Ok(MomentPlan { weights: weights_of(step), unit: step as f64 * full, release })
     }
 
     /// What one grid step stands for when the whole vector is scaled to l2 sensitivity 1.
     pub fn step(&self) -> f64 {
-        let sensitivity = self.event().sensitivity as f64;
+        let sensitivity = self.release.event().sensitivity as f64;
         let step = 1.0 / sensitivity;
         if step * sensitivity < 1.0 { step.next_up() } else { step }
     }
@@ -119,19 +97,14 @@ impl MomentPlan {
     /// # Errors
     /// When it is not the next release of the plan, or fails.
     pub fn run(&self, data: &PrivateDataset, public_rows: Option<u64>, run: &mut LoggedRun<'_>) -> Fallible<Moments> {
-        let released = run.release(&self.planned(), self.step(), || data.moments(&self.weights))?;
+        let released = run.release(&self.release.planned(), self.step(), || data.moments(&self.weights))?;
         Ok(self.read(&released, data.shape(), public_rows))
-    }
-
-    fn words(&self) -> &'static str {
-        let MomentWeights { count, features, label, .. } = self.weights;
-        MomentParts { count: count > 0, features: features > 0, target: label > 0 }.words()
     }
 
     fn read(&self, released: &Released, shape: &Shape, public_rows: Option<u64>) -> Moments {
         let values = released.values();
         let unit = self.unit;
-        let sigma = 2f64.powi(self.log2_scale as i32) / unit;
+        let sigma = self.release.scale() / unit;
         // Public, or what was just released; at least one row, lest noise make it negative.
         let counted = values.first().map_or(1.0, |&count| count as f64 / unit);
         let rows = public_rows.map_or(counted, |n| n as f64).max(1.0);
@@ -197,7 +170,7 @@ mod tests {
                     for count in [true, false] {
                         let parts = MomentParts { count, features: true, target: true };
                         let plan = MomentPlan::new(&shape, adjacency, rho, parts, NoiseLaw::FlooredNormal).unwrap();
-                        let cost = plan.event().rho();
+                        let cost = plan.release.rho();
                         assert!(cost <= crate::privacy::Rho::from_f64(rho).unwrap(), "{columns} {rho}");
                         assert!(cost.upper() > 0.98 * rho, "{columns} {rho} {}", cost.upper());
                     }

@@ -46,15 +46,15 @@ impl Newton {
         let loss = problem.curved("newton")?;
         let cure = "use fewer, or --algorithm boosted-adassp, which needs one matrix for all steps";
         let steps = NewtonSteps::count(problem, STEPS, cure)?;
-        let hessian = GramPlan::new(problem, HESSIAN_SHARE * problem.budget.lower() / steps as f64)?;
-        let steps = NewtonSteps::plan(problem, loss, steps, &hessian.event().rho())?;
+        let hessian = GramPlan::hessian(problem, HESSIAN_SHARE * problem.budget.lower() / steps as f64)?;
+        let steps = NewtonSteps::plan(problem, loss, steps, &hessian.release.rho())?;
         Ok(Newton { hessian, steps })
     }
 }
 
 impl Optimizer for Newton {
     fn planned(&self) -> Vec<Planned> {
-        self.steps.planned(&self.hessian.planned_hessian())
+        self.steps.planned(&self.hessian.release.planned())
     }
 
     fn run(&self, data: &PrivateDataset, start: &Start, run: &mut LoggedRun<'_>) -> Fallible<Fitted> {

@@ -3,10 +3,10 @@
 use serde_json::json;
 
 use super::newton_steps::NewtonSteps;
-use super::{Fitted, Optimizer, Planned, Problem, Start};
+use super::{Fineness, Fitted, GaussianRelease, GaussianRule, Optimizer, Planned, Problem, Start};
 use crate::error::{Error, Fallible};
 use crate::grid::{GRAM_MULTIPLIER, gram_unit};
-use crate::privacy::{Adjacency, GaussianEvent, MAX_LOG2_SCALE, NoiseLaw};
+use crate::privacy::Rho;
 use crate::private::{DirectionInputs, LoggedRun, PrivateDataset, Query, query};
 
 /// Newton steps.
@@ -19,51 +19,25 @@ const DIRECTION_SHARE: f64 = 0.5;
 const NOISE: f64 = 0.1;
 
 /// Size of the grid on which directions are released: their reach is near `2^40` grid steps.
-const TARGET_BITS: f64 = 40.0;
+const TARGET: f64 = (1u64 << 40) as f64;
 
-/// The public parameters of one release of a direction.
-#[derive(Clone, Debug, PartialEq)]
-struct DirectionPlan {
-    reach: u64,
-    log2_scale: u32,
-    noise: NoiseLaw,
-    adjacency: Adjacency,
-}
-
-impl DirectionPlan {
-    /// Reach and scale with `sensitivity / 2^k <= mu`.
-    fn new(mu: f64, adjacency: Adjacency, noise: NoiseLaw) -> Fallible<Self> {
-        let factor = adjacency.sum_sensitivity(1) as f64;
-        let log2_scale = (TARGET_BITS - (mu / factor).log2()).floor().clamp(0.0, f64::from(MAX_LOG2_SCALE)) as u32;
-        let reach = (mu / factor * 2f64.powi(log2_scale as i32) * (1.0 - 1e-9)).floor();
-        // Coarser, and the slack of the solution would be most of what is paid for.
-        if !(2f64.powi(24)..2f64.powi(52)).contains(&reach) {
-            return Err(Error::parameter(
-                "budget",
-                "is too small or too large for releases of directions",
-                "use another epsilon or fewer --steps",
-            ));
-        }
-        Ok(DirectionPlan { reach: reach as u64, log2_scale, noise, adjacency })
+/// One release of a direction at a cost of at most `rho`, and its reach.
+fn directions(problem: &Problem<'_>, rho: f64) -> Fallible<(GaussianRelease, u64)> {
+    let Problem { adjacency, noise, .. } = *problem;
+    let query = |reach| Query::from(query::Direction { reach });
+    let rule = GaussianRule { what: "Newton direction", query: &query, adjacency, noise, count: 1 };
+    let factor = adjacency.sum_sensitivity(1) as f64;
+    let wanted = Fineness { reach: factor, target: TARGET * factor, largest: u64::MAX, slack: 1e-9 };
+    let (release, reach) = rule.finest(&Rho::from_f64(rho)?, &wanted);
+    // Coarser, and the slack of the solution would be most of what is paid for.
+    if (1 << 24..1 << 52).contains(&reach) {
+        return Ok((release, reach));
     }
-
-    fn query(&self) -> Query {
-        query::Direction { reach: self.reach }.into()
-    }
-
-    fn event(&self) -> GaussianEvent {
-        GaussianEvent {
-            what: "Newton direction".into(),
-            sensitivity: self.query().sensitivity(self.adjacency),
-            log2_scale: self.log2_scale,
-            noise: self.noise,
-            count: 1,
-        }
-    }
-
-    fn planned(&self) -> Planned {
-        Planned { charge: self.event().into(), query: self.query() }
-    }
+    Err(Error::parameter(
+        "budget",
+        "is too small or too large for releases of directions",
+        "use another epsilon or fewer --steps",
+    ))
 }
 
 /// Newton's method with double noise: first the gradient `g` is released, then the direction `(H + r)^(-1) g` for that `g`.
@@ -80,7 +54,9 @@ impl DirectionPlan {
 #[derive(Clone, Debug, PartialEq)]
 pub struct NewtonDoubleNoise {
     steps: NewtonSteps,
-    directions: DirectionPlan,
+    directions: GaussianRelease,
+    /// How far a direction may move, in grid steps.
+    reach: u64,
     /// `R^2`.
     square: f64,
     /// The integer that stands for 1.0 in the rows of a Hessian.
@@ -98,10 +74,10 @@ impl NewtonDoubleNoise {
         let loss = problem.curved("newton-double-noise")?;
         let steps = NewtonSteps::count(problem, STEPS, "use fewer with --algorithm newton-double-noise")?;
         let share = DIRECTION_SHARE * problem.budget.lower() / steps as f64;
-        let directions = DirectionPlan::new((2.0 * share).sqrt(), problem.adjacency, problem.noise)?;
-        let steps = NewtonSteps::plan(problem, loss, steps, &directions.event().rho())?;
+        let (directions, reach) = directions(problem, share)?;
+        let steps = NewtonSteps::plan(problem, loss, steps, &directions.rho())?;
         let (square, unit) = (problem.typical_square(), f64::from(gram_unit(problem.unit)));
-        Ok(NewtonDoubleNoise { steps, directions, square, unit })
+        Ok(NewtonDoubleNoise { steps, directions, reach, square, unit })
     }
 
     /// Largest Frobenius norm of a row in the Hessian, in its integers.
@@ -110,7 +86,7 @@ impl NewtonDoubleNoise {
     }
 
     fn ridge(&self, rows: f64, dimension: f64) -> u64 {
-        let signal = self.directions.reach as f64 / 2f64.powi(self.directions.log2_scale as i32);
+        let signal = self.reach as f64 / self.directions.scale();
         (self.bound() * (rows / (NOISE * signal * dimension.sqrt())).sqrt()).clamp(1.0, 2f64.powi(60)) as u64
     }
 }
@@ -121,7 +97,7 @@ impl Optimizer for NewtonDoubleNoise {
     }
 
     fn run(&self, data: &PrivateDataset, start: &Start, run: &mut LoggedRun<'_>) -> Fallible<Fitted> {
-        let (loss, row_norm, reach) = (self.steps.loss, self.square.sqrt(), self.directions.reach);
+        let (loss, row_norm, reach) = (self.steps.loss, self.square.sqrt(), self.reach);
         // From the integers of the Hessian to the sum of second derivatives.
         let curvature = loss.smoothness() / (GRAM_MULTIPLIER as f64 * self.unit * self.unit);
         let ridge = self.ridge(start.rows, data.shape().dimension() as f64);

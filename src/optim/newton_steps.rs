@@ -60,7 +60,7 @@ impl NewtonSteps {
 
     /// One gradient, which is one event of its own because another release follows it.
     fn planned_gradient(&self) -> Planned {
-        let Planned { charge, query } = self.gradient.planned();
+        let Planned { charge, query } = self.gradient.release.planned();
         Planned { charge: charge.single(), query }
     }
 

@@ -4,12 +4,12 @@ use serde_json::json;
 
 use super::output_perturbation::{loss_name, row_bound, row_norm, solvable, too_small};
 use super::requirements::{bounded_loss, no_l1, no_l2};
-use super::{Fitted, Optimizer, Planned, Problem, Start, Target};
+use super::{Fitted, GaussianRelease, GaussianRule, Optimizer, Planned, Problem, Start, Target};
 use crate::accounting::claim;
 use crate::error::{Error, Fallible};
 use crate::grid::MAX_MULTIPLIER;
 use crate::loss::BoundedLoss;
-use crate::privacy::{Adjacency, Charge, Claim, GaussianEvent, NoiseLaw, ObjectiveEvent};
+use crate::privacy::{Adjacency, Charge, Claim, NoiseLaw, ObjectiveEvent};
 use crate::private::{
     Curvature, DescribeQuery, LOG2_REGULARISATION, LoggedRun, Minimisation, Permit, PrivateDataset, Query, query,
 };
@@ -52,8 +52,7 @@ pub struct ObjectivePerturbation {
     /// Length of a step of the noise on the gradient over `2^62`.
     step: u64,
     objective: ObjectiveEvent,
-    answer: GaussianEvent,
-    dimension: usize,
+    answer: GaussianRelease,
     row_norm: f64,
 }
 
@@ -132,26 +131,22 @@ impl Grid {
         let problem = Minimisation { loss: self.loss, label_scale: 1.0, log2_margin, curvature };
         let perturbation = problem.perturbation(step);
         perturbation.check()?;
-        let event = |what: &str, query: Query, log2_scale| GaussianEvent {
-            what: what.into(),
-            sensitivity: query.sensitivity(self.adjacency),
-            log2_scale,
-            noise: NoiseLaw::FlooredNormal,
-            count: 1,
+        let release = |what, query: Query, log2_scale| {
+            let (adjacency, noise) = (self.adjacency, NoiseLaw::FlooredNormal);
+            GaussianRule { what, query: &|_| query.clone(), adjacency, noise, count: 1 }.at(0, log2_scale)
         };
         let ratio = perturbation.curvature_ratio();
-        let perturbed = event("gradient of the regularised loss", Query::Perturbation(perturbation), LOG2_GRADIENT);
-        let query = query::PerturbedMinimiser { curvature, dimension: self.dimension }.into();
+        let perturbed = release("gradient of the regularised loss", Query::Perturbation(perturbation), LOG2_GRADIENT);
+        let query = Query::from(query::PerturbedMinimiser { curvature, dimension: self.dimension });
         Ok(ObjectivePerturbation {
             problem,
             step,
             objective: ObjectiveEvent {
-                perturbed,
+                perturbed: perturbed.event().clone(),
                 curvature: ratio,
                 claim: Claim { epsilon: 1.0, delta: 0.5, rho: 1.0 },
             },
-            answer: event("minimiser of the perturbed loss", query, LOG2_ANSWER),
-            dimension: self.dimension,
+            answer: release("minimiser of the perturbed loss", query, LOG2_ANSWER),
             row_norm: bound / (f64::from(self.unit) * f64::from(MAX_MULTIPLIER)),
         })
     }
@@ -188,11 +183,7 @@ impl ObjectivePerturbation {
     /// The noise on the gradient, and the answer.
     fn releases(&self) -> [Planned; 2] {
         let noise = Query::Perturbation(self.problem.perturbation(self.step));
-        let answer = query::PerturbedMinimiser { curvature: self.problem.curvature, dimension: self.dimension }.into();
-        [
-            Planned { charge: Charge::Objective(self.objective.clone()), query: noise },
-            Planned { charge: self.answer.clone().into(), query: answer },
-        ]
+        [Planned { charge: Charge::Objective(self.objective.clone()), query: noise }, self.answer.planned()]
     }
 }
 

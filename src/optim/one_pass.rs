@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use serde_json::json;
 
 use super::fixed_steps::{FixedUnits, calibrate, clip_and_radius, public_rows};
-use super::{Fitted, Optimizer, Planned, Problem, Start};
+use super::{Fitted, GaussianRelease, GaussianRule, Optimizer, Planned, Problem, Start};
 use crate::error::{Error, Fallible};
 use crate::grid::LOG2_WEIGHT;
 use crate::loss::Curved;
-use crate::privacy::{Adjacency, GaussianEvent, NoiseLaw};
-use crate::private::{DescribeQuery, LoggedRun, PassPlan, Permit, PrivateDataset, Query, query};
+use crate::privacy::GaussianEvent;
+use crate::private::{LoggedRun, PassPlan, Permit, PrivateDataset, Query, query};
 
 /// Rows per step, at least, on average: steps on single rows would be little but noise.
 const LEAST_BATCH: f64 = 4.0;
@@ -37,8 +37,7 @@ const LEAST_BATCH: f64 = 4.0;
 #[derive(Clone, Debug, PartialEq)]
 pub struct OnePass {
     pass: PassPlan,
-    log2_scale: u32,
-    noise: NoiseLaw,
+    release: GaussianRelease,
     loss: Curved,
     rate: f64,
     clip_norm: f64,
@@ -62,29 +61,24 @@ impl OnePass {
         let shift = units.shift(rate);
         let largest = PassPlan::largest(0, shift, rows, problem.dimension(), steps);
         let plan = |lipschitz| PassPlan { lipschitz, ..largest };
-        let charge = |lipschitz, log2_scale| event(&plan(lipschitz), log2_scale, problem.noise);
-        let (lipschitz, log2_scale) = calibrate("one-pass", wanted_clip, problem, &charge)?;
+        let query = |lipschitz| Query::from(query::OnePass { plan: plan(lipschitz) });
+        let Problem { adjacency, noise, .. } = *problem;
+        let rule = GaussianRule {
+            what: "last iterate of a noisy pass over batches",
+            query: &query,
+            adjacency,
+            noise,
+            count: 1,
+        };
+        let (release, lipschitz) = calibrate("one-pass", wanted_clip, problem, &rule)?;
         Ok(OnePass {
             pass: plan(lipschitz),
-            log2_scale,
-            noise: problem.noise,
+            release,
             loss,
             rate: units.rate(shift),
             clip_norm: lipschitz as f64 / units.gradient,
             radius,
         })
-    }
-
-    fn query(&self) -> Query {
-        query::OnePass { plan: self.pass }.into()
-    }
-
-    fn iterate(&self) -> Planned {
-        Planned { charge: self.event().into(), query: self.query() }
-    }
-
-    fn event(&self) -> GaussianEvent {
-        event(&self.pass, self.log2_scale, self.noise)
     }
 }
 
@@ -103,21 +97,16 @@ fn schedule(problem: &Problem<'_>, rows: u64, reach: f64, smoothness: f64) -> Fa
     Ok((steps, problem.settings.learning_rate.unwrap_or((time / f64::from(steps)).min(longest))))
 }
 
-fn event(pass: &PassPlan, log2_scale: u32, noise: NoiseLaw) -> GaussianEvent {
-    let sensitivity = query::OnePass { plan: *pass }.sensitivity(Adjacency::ReplaceOne);
-    GaussianEvent { what: "last iterate of a noisy pass over batches".into(), sensitivity, log2_scale, noise, count: 1 }
-}
-
 impl Optimizer for OnePass {
     fn planned(&self) -> Vec<Planned> {
-        vec![self.iterate()]
+        vec![self.release.planned()]
     }
 
     fn run(&self, data: &PrivateDataset, start: &Start, run: &mut LoggedRun<'_>) -> Fallible<Fitted> {
         let unit = 2f64.powi(-(LOG2_WEIGHT as i32));
         let open =
             |permit: Permit<GaussianEvent>| Ok(((), permit.one_pass(data, self.pass, self.loss, start.label_scale)?));
-        let (_, released) = run.release_by(&self.iterate(), unit, open)?;
+        let (_, released) = run.release_by(&self.release.planned(), unit, open)?;
         let settings = [
             ("steps", json!(self.pass.steps)),
             ("last_batch", json!(self.pass.last)),

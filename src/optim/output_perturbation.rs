@@ -3,11 +3,10 @@
 use serde_json::json;
 
 use super::requirements::{bounded_loss, no_l1};
-use super::{Fitted, Optimizer, Planned, Problem, Start};
+use super::{Fitted, GaussianRelease, GaussianRule, Optimizer, Planned, Problem, Start};
 use crate::error::{Error, Fallible};
 use crate::grid::MAX_MULTIPLIER;
 use crate::loss::BoundedLoss;
-use crate::privacy::{Adjacency, GaussianEvent, NoiseLaw};
 use crate::private::{
     Curvature, LOG2_REGULARISATION, LoggedRun, MOST_SOLVED, Minimisation, PrivateDataset, Query, query,
 };
@@ -41,9 +40,7 @@ const PENALTY: f64 = 0.3;
 pub struct OutputPerturbation {
     loss: BoundedLoss,
     curvature: Curvature,
-    adjacency: Adjacency,
-    noise: NoiseLaw,
-    dimension: usize,
+    release: GaussianRelease,
     row_norm: f64,
     /// mu of the release relative to one row.
     signal: f64,
@@ -66,12 +63,14 @@ impl OutputPerturbation {
         let factor = problem.adjacency.sum_sensitivity(1) as f64;
         let mut movement = (reach / (factor + 2f64.powi(1 - LOG2_ACCURACY as i32))).floor();
         loop {
+            let curvature = curvature(row_bound, movement);
+            let query = |_| Query::from(query::Minimiser { curvature, dimension });
+            let (what, adjacency, noise) = ("minimiser of the regularised loss", problem.adjacency, problem.noise);
+            let rule = GaussianRule { what, query: &query, adjacency, noise, count: 1 };
             let plan = OutputPerturbation {
                 loss,
-                curvature: curvature(row_bound, movement),
-                adjacency: problem.adjacency,
-                noise: problem.noise,
-                dimension,
+                curvature,
+                release: rule.at(0, LOG2_SCALE),
                 row_norm: row_bound as f64 / (f64::from(problem.unit) * f64::from(MAX_MULTIPLIER)),
                 signal: mu / factor,
                 l2: problem.settings.l2.unwrap_or(0.0),
@@ -80,28 +79,10 @@ impl OutputPerturbation {
                 return Err(too_small());
             }
             // The float above only proposes; the exact cost decides.
-            if plan.event().rho() <= problem.budget {
+            if plan.release.rho() <= problem.budget {
                 return Ok(plan);
             }
             movement = (movement * (1.0 - 1e-7)).floor() - dimension as f64;
-        }
-    }
-
-    fn query(&self) -> Query {
-        query::Minimiser { curvature: self.curvature, dimension: self.dimension }.into()
-    }
-
-    fn minimiser(&self) -> Planned {
-        Planned { charge: self.event().into(), query: self.query() }
-    }
-
-    fn event(&self) -> GaussianEvent {
-        GaussianEvent {
-            what: "minimiser of the regularised loss".into(),
-            sensitivity: self.query().sensitivity(self.adjacency),
-            log2_scale: LOG2_SCALE,
-            noise: self.noise,
-            count: 1,
         }
     }
 
@@ -167,7 +148,7 @@ pub(super) fn too_small() -> Error {
 
 impl Optimizer for OutputPerturbation {
     fn planned(&self) -> Vec<Planned> {
-        vec![self.minimiser()]
+        vec![self.release.planned()]
     }
 
     fn run(&self, data: &PrivateDataset, start: &Start, run: &mut LoggedRun<'_>) -> Fallible<Fitted> {
@@ -176,7 +157,7 @@ impl Optimizer for OutputPerturbation {
         let problem =
             Minimisation { loss: self.loss, label_scale: start.label_scale, log2_margin, curvature: self.curvature };
         let step = problem.step(unit);
-        let released = run.release(&self.minimiser(), step, || data.minimiser(&problem))?;
+        let released = run.release(&self.release.planned(), step, || data.minimiser(&problem))?;
         let weights = released.values().iter().map(|&v| v as f64 * step).collect();
         let settings = [
             ("loss", json!(loss_name(self.loss))),
@@ -197,7 +178,7 @@ mod tests {
     use crate::grid::Shape;
     use crate::loss::Glm;
     use crate::optim::Settings;
-    use crate::privacy::Rho;
+    use crate::privacy::{Adjacency, NoiseLaw, Rho};
 
     #[test]
     fn plans_use_the_budget_and_no_more() {
@@ -218,7 +199,7 @@ mod tests {
                     settings: &settings,
                 };
                 let plan = OutputPerturbation::plan(&problem).unwrap();
-                let spent = plan.event().rho();
+                let spent = plan.release.rho();
                 assert!(spent <= budget && spent.upper() > 0.999 * rho, "{adjacency} {rho}: {}", spent.upper());
                 plan.curvature.check().unwrap();
             }

@@ -69,7 +69,7 @@ impl Tuned {
         };
         let score = HoldoutPlan::new(problem.loss, problem.adjacency, SCORE_SHARE * rho, problem.noise)?
             .called("score of a candidate");
-        let own = Rho::from_f64(rho * SLACK)?.minus(&score.event().rho());
+        let own = Rho::from_f64(rho * SLACK)?.minus(&score.release.rho());
         let problem = Problem { budget: own, target: None, ..problem.clone() };
         let plan = |(index, name): (usize, &String)| {
             let candidate = planner(index, &problem).map_err(|e| of_candidate(name, e))?;
@@ -91,7 +91,7 @@ impl Tuned {
 
     /// What a run of one candidate releases, its score last.
     fn run_of(&self, candidate: &dyn Optimizer) -> Vec<Planned> {
-        candidate.planned().into_iter().chain([self.score.planned()]).collect()
+        candidate.planned().into_iter().chain([self.score.release.planned()]).collect()
     }
 
     /// The one release where only the best run is opened.

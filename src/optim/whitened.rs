@@ -116,7 +116,7 @@ impl WhitenedDpGd {
         }
         let rule = rule(problem.loss);
         let gram = GramPlan::new(problem, rule.share * problem.budget.lower())?;
-        let left = problem.budget.minus(&gram.event().rho());
+        let left = problem.budget.minus(&gram.release.rho());
         let descent = Descent {
             loss: problem.loss,
             steps: steps.unwrap_or(rule.steps),
@@ -165,7 +165,7 @@ impl WhitenedDpGd {
 
 impl Optimizer for WhitenedDpGd {
     fn planned(&self) -> Vec<Planned> {
-        vec![self.gram.planned(), self.gradient.planned()]
+        vec![self.gram.release.planned(), self.gradient.release.planned()]
     }
 
     fn run(&self, data: &PrivateDataset, start: &Start, run: &mut LoggedRun<'_>) -> Fallible<Fitted> {
@@ -180,11 +180,11 @@ impl Optimizer for WhitenedDpGd {
         let row_norm = whitening.effective_dimension.max(1.0).sqrt();
         let clip_norm = self.clip.clip_norm(row_norm, dimension * outputs, start.rows, self.gradient.signal());
         let rows = data.clipped_through(map, self.gradient.bound)?;
-        let weights = self.descent.run(&rows, &self.gradient.planned(), clip_norm, start, run)?;
+        let weights = self.descent.run(&rows, &self.gradient.release.planned(), clip_norm, start, run)?;
         let mut settings = self.descent.settings();
         settings.insert("effective_dimension".into(), json!(whitening.effective_dimension));
         let unit = clip_norm / self.gradient.bound as f64;
-        let noise = unit * 2f64.powi(self.gradient.log2_scale as i32) / start.rows;
+        let noise = unit * self.gradient.release.scale() / start.rows;
         let standard_errors = self.standard_errors(&weights, &moments, &whitening, ridge, start.rows, noise);
         Ok(Fitted { weights, standard_errors, settings })
     }

@@ -160,8 +160,9 @@ impl Plan {
         let moments = plan_moments(config, &shape, model, &rho, standardise, rows.is_some())?;
         let loss = model.loss(schema);
         let holdout = Holdout::new(config, loss, &rho)?;
-        let releases = moments.iter().map(MomentPlan::event).chain(holdout.iter().map(|part| part.scores.event()));
-        let before: Vec<Charge> = releases.map(Charge::from).collect();
+        let releases =
+            moments.iter().map(|moments| &moments.release).chain(holdout.iter().map(|part| &part.scores.release));
+        let before: Vec<Charge> = releases.map(|release| release.planned().charge).collect();
         let spent = total_rho(&before)?;
         let target = match config.budget {
             Budget::Epsilon(epsilon, _) => Some(epsilon),
@@ -226,8 +227,8 @@ impl Plan {
 
     /// Every kind of release of the run, in order.
     pub fn planned(&self) -> Vec<Planned> {
-        let moments = self.moments.iter().map(MomentPlan::planned);
-        let scores = self.holdout.iter().map(|part| part.scores.planned());
+        let moments = self.moments.iter().map(|moments| moments.release.planned());
+        let scores = self.holdout.iter().map(|part| part.scores.release.planned());
         moments.chain(self.optimizer.planned()).chain(scores).collect()
     }
 
