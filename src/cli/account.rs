@@ -3,20 +3,17 @@
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::arguments::as_flag;
 use super::calibrate::{self, CalibrateArguments};
 use super::curve::{self, CurveArguments};
 use super::eval::{self, EvalArguments};
-use super::output::{print, print_json};
+use super::output::{delta_up, number, print, print_json};
 use crate::accounting::{Conversion, gaussian};
 use crate::error::{Error, Fallible};
 use crate::num::round::{decimal_down, decimal_up};
 use crate::privacy::{Delta, Epsilon};
-
-/// The order in which answers are printed.
-pub(super) const CONVERSIONS: [Conversion; 3] = [Conversion::Classical, Conversion::Optimal, Conversion::Exact];
 
 #[derive(Subcommand)]
 pub(super) enum AccountCommand {
@@ -91,11 +88,6 @@ fn plain(name: &str, value: &Value) -> String {
     }
 }
 
-/// Infinity has no JSON number; it is written as text.
-pub(super) fn number(value: f64) -> Value {
-    if value.is_finite() { json!(value) } else { json!(decimal_up(value, 3)) }
-}
-
 fn convert(arguments: &ConvertArguments) -> Fallible<Map<String, Value>> {
     let epsilon = arguments.epsilon.map(Epsilon::new).transpose()?;
     let delta = arguments.delta.map(Delta::new).transpose()?;
@@ -108,7 +100,7 @@ fn convert(arguments: &ConvertArguments) -> Fallible<Map<String, Value>> {
                 "give --epsilon and --delta, or one of --rho, --mu, --noise-multiplier with one of them",
             ));
         };
-        for conversion in CONVERSIONS {
+        for conversion in Conversion::ALL {
             answer.insert(format!("max_rho_{conversion}"), number(conversion.max_rho(epsilon, delta)?));
         }
         answer.insert("max_mu_exact".into(), number(gaussian::max_mu(epsilon, delta)?));
@@ -117,12 +109,12 @@ fn convert(arguments: &ConvertArguments) -> Fallible<Map<String, Value>> {
     answer.insert("rho".into(), number(rho));
     match (epsilon, delta) {
         (None, Some(delta)) => {
-            for conversion in CONVERSIONS {
+            for conversion in Conversion::ALL {
                 answer.insert(format!("epsilon_{conversion}"), number(conversion.epsilon(rho, delta)?.value()));
             }
         }
         (Some(epsilon), None) => {
-            for conversion in CONVERSIONS {
+            for conversion in Conversion::ALL {
                 let ln_delta = conversion.ln_delta(rho, epsilon)?;
                 answer.insert(format!("delta_{conversion}"), number(delta_up(ln_delta)));
                 answer.insert(format!("log_delta_{conversion}"), number(ln_delta));
@@ -136,11 +128,6 @@ fn convert(arguments: &ConvertArguments) -> Fallible<Map<String, Value>> {
         }
     }
     Ok(answer)
-}
-
-/// `e^x` rounded up, at most 1: the exponential's own error is far below the last digits added here.
-pub(super) fn delta_up(ln_delta: f64) -> f64 {
-    crate::num::round::up(ln_delta.exp() * (1.0 + 1e-14), 1).min(1.0)
 }
 
 impl ConvertArguments {

@@ -3,8 +3,9 @@
 use clap::{Args, ValueEnum};
 use serde_json::{Map, Value, json};
 
-use super::account::{CONVERSIONS, delta_up, number};
 use super::arguments::AdjacencyArgument;
+use super::output::{delta_up, number};
+use crate::accounting::Conversion;
 use crate::accounting::{gaussian, pld};
 use crate::calculator::calibrate;
 use crate::error::{Error, Fallible};
@@ -249,7 +250,7 @@ impl CalibrateArguments {
             return Ok(answer);
         }
         let (epsilon, delta) = self.target()?;
-        for conversion in CONVERSIONS {
+        for conversion in Conversion::ALL {
             let noise_multiplier = calibrate::noise_multiplier(conversion, epsilon, delta, self.steps())?;
             self.add_noise(&mut answer, conversion.name(), noise_multiplier)?;
         }
@@ -266,7 +267,7 @@ impl CalibrateArguments {
         let (epsilon, delta) = self.target()?;
         let mut answer = Map::new();
         let (mut fewest, mut most) = (u64::MAX, 0);
-        for conversion in CONVERSIONS {
+        for conversion in Conversion::ALL {
             let steps = calibrate::max_steps(conversion, epsilon, delta, noise_multiplier)?;
             (fewest, most) = (steps.min(fewest), steps.max(most));
             answer.insert(format!("max_steps_{conversion}"), json!(steps));
@@ -281,7 +282,7 @@ impl CalibrateArguments {
         }
         let (epsilon, delta) = self.target()?;
         let mut answer = Map::new();
-        for conversion in CONVERSIONS {
+        for conversion in Conversion::ALL {
             answer.insert(format!("max_rho_{conversion}"), number(conversion.max_rho(epsilon, delta)?));
         }
         answer.insert("max_mu_exact".into(), number(gaussian::max_mu(epsilon, delta)?));
@@ -291,7 +292,7 @@ impl CalibrateArguments {
     fn epsilon(&self) -> Fallible<Answer> {
         let (rho, delta) = (self.spent()?, self.given_delta()?);
         let mut answer = Map::new();
-        for conversion in CONVERSIONS {
+        for conversion in Conversion::ALL {
             answer.insert(format!("epsilon_{conversion}"), number(conversion.epsilon(rho, delta)?.value()));
         }
         Ok(answer)
@@ -300,7 +301,7 @@ impl CalibrateArguments {
     fn delta(&self) -> Fallible<Answer> {
         let (rho, epsilon) = (self.spent()?, self.given_epsilon()?);
         let mut answer = Map::new();
-        for conversion in CONVERSIONS {
+        for conversion in Conversion::ALL {
             deltas(&mut answer, conversion.name(), conversion.ln_delta(rho, epsilon)?);
         }
         Ok(answer)

@@ -5,8 +5,10 @@ use std::path::Path;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use serde_json::{Value, json};
 
 use crate::error::{Error, Fallible};
+use crate::num::round::decimal_up;
 use crate::text::{visible_json, visible_page};
 
 /// Prints a page to standard output, without anything that a terminal would obey; a reader that closed the pipe is no error.
@@ -58,4 +60,14 @@ pub(super) fn bar(length: u64, what: &'static str, unit: &str) -> ProgressBar {
 /// Seconds for people.
 pub(super) fn seconds(seconds: f64) -> String {
     format!("{:.2?}", Duration::from_secs_f64(seconds.max(0.0)))
+}
+
+/// Infinity has no JSON number; it is written as text.
+pub(super) fn number(value: f64) -> Value {
+    if value.is_finite() { json!(value) } else { json!(decimal_up(value, 3)) }
+}
+
+/// `e^x` rounded up, at most 1: the exponential's own error is far below the last digits added here.
+pub(super) fn delta_up(ln_delta: f64) -> f64 {
+    crate::num::round::up(ln_delta.exp() * (1.0 + 1e-14), 1).min(1.0)
 }

@@ -4,9 +4,10 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use super::blocks::{Block, NO_CELLS, NO_LIBSVM_RECORD, NO_SINGLE_CELL, Scan, line_end, longest_line, scan, trim_line};
-use super::fields::{Fields, number, trim};
+use super::fields::Fields;
 use super::source::{Source, Stamp};
 use super::suggest::nearest;
+use super::value::{number, trim};
 use crate::error::{Error, Fallible};
 
 /// How much of the file is read at a time while its header is looked for.

@@ -1,16 +1,6 @@
 //! The cells of one line.
 
-use super::value::value;
-
-/// A cell without surrounding blanks.
-pub(crate) fn trim(cell: &[u8]) -> &[u8] {
-    cell.trim_ascii()
-}
-
-/// A cell as a number; `None` when it is missing, unreadable or NaN. Infinities are numbers.
-pub(crate) fn number(cell: &[u8]) -> Option<f64> {
-    std::str::from_utf8(trim(cell)).ok()?.parse().ok().filter(|v: &f64| !v.is_nan())
-}
+use super::value::{number, trim, value};
 
 /// Whether a cell says in a usual way that there is nothing; such a cell is read like any other text.
 pub(crate) fn is_gap(cell: &str) -> bool {

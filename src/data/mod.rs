@@ -32,6 +32,6 @@ pub use value::single;
 
 pub(crate) use blocks::{is_replacement, trim_line};
 pub(crate) use decimal::{near_separator, plain_decimal};
-pub(crate) use fields::{is_decimal_comma, is_gap, trim};
+pub(crate) use fields::{is_decimal_comma, is_gap};
 pub(crate) use table::{NumberCells, Reading, Shown};
-pub(crate) use value::{Spelled, value};
+pub(crate) use value::{Spelled, trim, value};

@@ -4,9 +4,8 @@ use std::collections::HashMap;
 
 use ndarray::{ArrayView1, Axis, Slice};
 
-use super::fields::{number, trim};
 use super::suggest::nearest;
-use super::value::{Digits, Spelled, single, value};
+use super::value::{Digits, Spelled, number, single, trim, value};
 use crate::error::{Error, Fallible};
 
 /// Numbers of one column in any layout; NaN stands for a missing cell.

@@ -6,7 +6,15 @@
 
 use std::fmt;
 
-use super::fields::{number, trim};
+/// A cell without surrounding blanks.
+pub(crate) fn trim(cell: &[u8]) -> &[u8] {
+    cell.trim_ascii()
+}
+
+/// A cell as a number; `None` when it is missing, unreadable or NaN. Infinities are numbers.
+pub(crate) fn number(cell: &[u8]) -> Option<f64> {
+    std::str::from_utf8(trim(cell)).ok()?.parse().ok().filter(|v: &f64| !v.is_nan())
+}
 
 /// Doubles tell whole numbers apart below this size. Larger ones are compared by their texts alone: two of them are often
 /// one double, and which of them a cell stands for would be a guess.

@@ -270,7 +270,8 @@ impl Book {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ledger::record::{ExactRho, chain_hash};
+    use crate::ledger::ExactRho;
+    use crate::ledger::record::chain_hash;
     use crate::privacy::{GaussianEvent, NoiseLaw, Rho};
 
     fn event(count: u64) -> GaussianEvent {

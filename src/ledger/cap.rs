@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::record::ExactRho;
+use super::exact_rho::ExactRho;
 use crate::accounting::{gaussian, zcdp};
 use crate::error::{Error, Fallible};
 use crate::num::Dyadic;

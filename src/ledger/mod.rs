@@ -52,6 +52,7 @@
 mod account;
 mod book;
 mod cap;
+mod exact_rho;
 mod file;
 mod place;
 mod record;
@@ -61,7 +62,8 @@ mod tests;
 
 pub use account::DatasetSummary;
 pub use cap::{Asked, CLAIMS_SHARE, Cap, LARGE_DELTA};
-pub use record::{Entry, ExactRho, Position, Record};
+pub use exact_rho::ExactRho;
+pub use record::{Entry, Position, Record};
 pub(crate) use sqlite::random_name;
 pub use sqlite::{Ledger, VerifyReport};
 

@@ -10,9 +10,10 @@ use super::Reservation;
 use super::account::DatasetSummary;
 use super::book::Book;
 use super::cap::{Cap, Cost, exact};
+use super::exact_rho::ExactRho;
 use super::file::{self, failed};
 use super::place;
-use super::record::{Entry, ExactRho, Position, RawEntry, Record, chain_hash, hex};
+use super::record::{Entry, Position, RawEntry, Record, chain_hash, hex};
 use crate::error::{Error, Fallible, no_randomness};
 use crate::privacy::{Charge, DatasetId, Rho, Scope};
 

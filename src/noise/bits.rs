@@ -1,6 +1,15 @@
 //! The one interface through which samplers see randomness.
 
-use super::coins::Exponent;
+/// The exponent of a coin.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Exponent {
+    /// One half.
+    Half,
+    /// One.
+    One,
+    /// A numerator over `2^128`.
+    Dyadic(u128),
+}
 
 /// A supply of independent fair bits.
 ///

@@ -1,7 +1,8 @@
 //! Exact choices by the exponential mechanism: uniform proposals, kept with exponential coins.
 
 use super::bits::BitSource;
-use super::coins::{Exponent, uniform_up_to};
+use super::bits::Exponent;
+use super::coins::uniform_up_to;
 use super::source::NoiseSource;
 use crate::error::{Error, Fallible};
 use crate::privacy::MAX_LOG2_SCALE;

@@ -1,18 +1,7 @@
 //! Coins whose probability of heads is an exponential, tossed exactly, and uniform integers.
 
-use super::bits::BitSource;
+use super::bits::{BitSource, Exponent};
 use super::digits::Uniform;
-
-/// The exponent of a coin.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Exponent {
-    /// One half.
-    Half,
-    /// One.
-    One,
-    /// A numerator over `2^128`.
-    Dyadic(u128),
-}
 
 impl Exponent {
     /// True with probability exactly `exp(-self)`.

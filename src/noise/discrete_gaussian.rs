@@ -1,7 +1,8 @@
 //! The discrete Gaussian whose parameter is a power of two.
 
 use super::bits::BitSource;
-use super::coins::{Exponent, exp_minus_half_product, heads_in_a_row};
+use super::bits::Exponent;
+use super::coins::{exp_minus_half_product, heads_in_a_row};
 use super::digits::join_clamped;
 
 /// One attempt at the discrete Gaussian `P[Y = y] ~ exp(-y^2 / 2^(2k+1))`, `k = log2_scale` at most 50;

@@ -1,7 +1,8 @@
 //! The floor of a scaled exact standard normal.
 
 use super::bits::BitSource;
-use super::coins::{Exponent, exp_minus_half_product, heads_in_a_row, uniform_up_to};
+use super::bits::Exponent;
+use super::coins::{exp_minus_half_product, heads_in_a_row, uniform_up_to};
 use super::digits::{Uniform, join_clamped};
 
 /// One attempt at `floor(2^log2_scale Z)` with `Z` an exact standard normal, for `log2_scale` at most 50;

@@ -1,7 +1,8 @@
 //! Exact Poisson samples of row numbers, by skipping from one chosen row to the next.
 
 use super::bits::BitSource;
-use super::coins::{Exponent, heads_in_a_row};
+use super::bits::Exponent;
+use super::coins::heads_in_a_row;
 use super::source::NoiseSource;
 
 /// The block of a release's streams that draws samples; noise never gets this far, see

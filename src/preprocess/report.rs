@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::target::TargetReader;
 use crate::data::{is_decimal_comma, is_gap, trim};
 
 /// Characters of a cell that are kept as an example.
@@ -201,18 +200,6 @@ impl LoadReport {
         count.count += 1;
     }
 
-    /// Counts a line that is no record for what stands in its target.
-    #[cold]
-    pub(super) fn lose_for_target(&mut self, columns: ReportColumns, reader: &TargetReader, cell: &[u8]) {
-        self.lose(Loss::Target);
-        let fault = reader.fault(cell);
-        let line = self.lines;
-        self.note(columns, columns.all - 1, fault, line, cell);
-        if matches!(fault, Fault::Undeclared | Fault::NotUtf8) {
-            self.labels.add(cell, 1);
-        }
-    }
-
     /// Counts what is odd about a cell of a record, or of the target of a line that was lost for it.
     pub(super) fn note(&mut self, columns: ReportColumns, column: usize, fault: Fault, line: u64, cell: &[u8]) {
         self.note_with(columns, column, fault, line, || example(cell));
@@ -235,7 +222,7 @@ impl LoadReport {
         self.note_with(columns, column, fault, line, || value.to_string());
     }
 
-    fn note_with(
+    pub(super) fn note_with(
         &mut self,
         columns: ReportColumns,
         column: usize,

@@ -2,7 +2,7 @@
 
 use super::Codes;
 use super::quantise::quantise;
-use super::report::{Fault, no_number, no_value, outside};
+use super::report::{Fault, LoadReport, Loss, ReportColumns, no_number, no_value, outside};
 use crate::data::{Schema, Spelled, trim, value};
 use crate::grid::FULL_SCALE;
 
@@ -173,6 +173,20 @@ fn label(known: Option<u16>, other: Option<i16>, cell: &[u8]) -> Option<i16> {
     match known {
         Some(code) => Some(code as i16),
         None => other.filter(|_| !trim(cell).is_empty()),
+    }
+}
+
+impl LoadReport {
+    /// Counts a line that is no record for what stands in its target.
+    #[cold]
+    pub(super) fn lose_for_target(&mut self, columns: ReportColumns, reader: &TargetReader, cell: &[u8]) {
+        self.lose(Loss::Target);
+        let fault = reader.fault(cell);
+        let line = self.lines;
+        self.note(columns, columns.all - 1, fault, line, cell);
+        if matches!(fault, Fault::Undeclared | Fault::NotUtf8) {
+            self.labels.add(cell, 1);
+        }
     }
 }
 

@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
+use super::domain::Domain;
 use super::roles::Kind;
-use super::{Domain, Draft};
+use super::run::Draft;
 use crate::data::{Column, Columns, Schema, SchemaRelease, Task};
 use crate::error::{Error, Fallible};
 use crate::optim::Frequent;

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::DraftRequest;
+use super::request::DraftRequest;
 use crate::data::Task;
 use crate::error::{Error, Fallible};
 use crate::optim::KindsSeen;

@@ -1,9 +1,9 @@
 //! Whether recorded facts fit each other.
 
-use super::facts::{Facts, ReleaseFacts};
+use super::facts::{Facts, ReleaseFacts, damaged};
 use super::schema_release::states_its_cost;
 use crate::accounting::claim;
-use crate::error::{Error, Fallible};
+use crate::error::Fallible;
 use crate::optim::HELD_OUT;
 use crate::privacy::Charge;
 use crate::private::{LARGEST_HOLDOUT, Planned, Query, RowAccess, training_rows};
@@ -80,8 +80,4 @@ pub(super) fn check_releases(facts: &Facts) -> Fallible<()> {
         return Err(damaged("moments or a row count were used that no release records"));
     }
     Ok(())
-}
-
-pub(super) fn damaged(why: &str) -> Error {
-    Error::parameter("statement", why, "the file is damaged or was edited")
 }

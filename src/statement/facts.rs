@@ -5,16 +5,17 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::DIGITS;
-use super::check::damaged;
 use crate::accounting::Conversion;
 use crate::data::SchemaRelease;
-use crate::error::Fallible;
+use crate::error::{Error, Fallible};
 use crate::ledger::{Cap, ExactRho, Position};
 use crate::model_kind::ModelKind;
 use crate::optim::{Algorithm, TUNED};
 use crate::privacy::{Adjacency, Charge, Delta, NoiseLaw};
 use crate::private::Query;
+
+/// Significant digits of upward-rounded numbers.
+pub(super) const DIGITS: u32 = 7;
 
 /// What happened, as recorded; every other number of a statement follows from these.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -205,4 +206,8 @@ impl Facts {
         }
         faults
     }
+}
+
+pub(super) fn damaged(why: &str) -> Error {
+    Error::parameter("statement", why, "the file is damaged or was edited")
 }

@@ -2,8 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::DIGITS;
-use super::facts::Facts;
+use super::facts::{DIGITS, Facts};
 use crate::accounting::{Conversion, claim, gaussian};
 use crate::error::Fallible;
 use crate::ledger::ExactRho;

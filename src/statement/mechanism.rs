@@ -2,8 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::DIGITS;
-use super::facts::{Facts, ReleaseFacts};
+use super::facts::{DIGITS, Facts, ReleaseFacts};
 use crate::error::Fallible;
 use crate::model_kind::ModelKind;
 use crate::num::round::decimal_up;

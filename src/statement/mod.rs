@@ -51,9 +51,6 @@ const NOT_RELEASED: &str = "covers what is released: predictions and evaluations
 /// What stood in the place of both: a page that whoever reads a statement may not have.
 const THREAT_MODEL: &str = "who is trusted, who attacks and what else is out of scope: docs/threat-model.md of rhograd";
 
-/// Significant digits of upward-rounded numbers.
-const DIGITS: u32 = 7;
-
 part! {
     /// A machine-readable privacy statement; every field is required.
     Statement {

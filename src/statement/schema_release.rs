@@ -1,7 +1,6 @@
 //! What the release of the schema cost, and what it adds to the run.
 
-use super::DIGITS;
-use super::facts::Facts;
+use super::facts::{DIGITS, Facts};
 use crate::accounting::notion::{ApproximateZcdp, Zcdp};
 use crate::data::SchemaRelease;
 use crate::error::Fallible;

@@ -2,8 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::DIGITS;
-use super::facts::Facts;
+use super::facts::{DIGITS, Facts};
 use crate::num::round::{decimal_down, decimal_up};
 use crate::optim::TUNED;
 use crate::privacy::Charge;

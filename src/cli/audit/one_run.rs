@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use serde_json::{Value, json};
 
-use super::{AuditArguments, claimed, draw, planted};
+use super::many_runs::{AuditArguments, claimed, draw, planted};
 use crate::audit::{OneRun, OneRunFinding, Reading};
 use crate::calculator::curves::Series;
 use crate::cli::output::{bar, print, print_json, warn};

@@ -11,7 +11,9 @@ use std::process::ExitCode;
 pub(super) use arguments::TrainArguments;
 
 use outputs::Signer;
-use report::{ask, page, report_cache, report_load, report_schema, report_spending, report_streaming, summary};
+use report::{
+    Finished, ask, page, report_cache, report_load, report_schema, report_spending, report_streaming, summary,
+};
 
 use super::output::{bar, print, print_json, warn};
 use super::signals::Interrupts;
@@ -22,8 +24,8 @@ use crate::noise::NoiseSource;
 use crate::privacy::Charge;
 use crate::statement::{LogEntry, write_log};
 use crate::train::{
-    Checkpoint, Loaded, StagedFile, TrainConfig, Trained, check_destination, finish, load_cached, load_within,
-    publish_with, sha256_hex, sha256_of_file, train_from,
+    Checkpoint, Loaded, StagedFile, TrainConfig, check_destination, finish, load_cached, load_within, publish_with,
+    sha256_hex, sha256_of_file, train_from,
 };
 
 pub(super) fn run(arguments: &TrainArguments) -> Fallible<ExitCode> {
@@ -92,11 +94,6 @@ fn run_interruptibly(arguments: &TrainArguments, interrupts: &Interrupts) -> Fal
     let finished = execute(loaded, &mut ledger, noise, &kept, (model_file, log_file, signer))?;
     interrupts.published();
     conclude(arguments, &kept.0, &mut ledger, &finished)
-}
-
-struct Finished {
-    trained: Trained,
-    load_seconds: f64,
 }
 
 /// Charges, trains, notes the model in the ledger, and publishes log, signature and model.

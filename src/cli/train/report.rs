@@ -5,7 +5,6 @@ use std::path::Path;
 
 use serde_json::json;
 
-use super::Finished;
 use crate::cli::model::most_telling;
 use crate::cli::output::{seconds, warn};
 use crate::cli::statement::{evaluated, plain_statement};
@@ -14,6 +13,11 @@ use crate::ledger::Ledger;
 use crate::preprocess::{CacheUse, RowCache};
 use crate::privacy::Charge;
 use crate::train::{Finding, Loaded, MOSTLY, Trained, summary as summary_of};
+
+pub(super) struct Finished {
+    pub(super) trained: Trained,
+    pub(super) load_seconds: f64,
+}
 
 /// What the custodian may know about the load; standard error only.
 pub(super) fn report_load(loaded: &Loaded) -> Vec<Finding> {

@@ -3,8 +3,8 @@
 use statrs::distribution::{ContinuousCDF, Normal};
 
 use super::tape::{Exhausted, Script, Tape, enumerate};
-use crate::noise::bits::BitSource;
-use crate::noise::coins::{Exponent, exp_minus_half_product, uniform_up_to};
+use crate::noise::bits::{BitSource, Exponent};
+use crate::noise::coins::{exp_minus_half_product, uniform_up_to};
 use crate::noise::digits::{Uniform, join_clamped};
 use crate::noise::normal::{fraction_coin, fraction_part, link_toss, whole_part};
 

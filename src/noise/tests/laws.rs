@@ -7,8 +7,8 @@
 use statrs::distribution::{ContinuousCDF, Normal};
 
 use super::tape::{Exhausted, Law, Tape, enumerate};
-use crate::noise::bits::BitSource;
-use crate::noise::coins::{Exponent, heads_in_a_row};
+use crate::noise::bits::{BitSource, Exponent};
+use crate::noise::coins::heads_in_a_row;
 use crate::noise::digits::join_clamped;
 use crate::noise::normal::{fraction_part, half_normal};
 use crate::noise::{discrete_gaussian, normal};

@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 
-use crate::noise::bits::BitSource;
-use crate::noise::coins::Exponent;
+use crate::noise::bits::{BitSource, Exponent};
 
 /// A finite string of choices, read from the left: bits in digits of `W`, and, if `COINS` is set, exponential
 /// coins as single choices of their exact probability.

@@ -1,6 +1,4 @@
-//! `rhograd audit`.
-
-mod one_run;
+//! `rhograd audit`: many runs on two data sets.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -8,12 +6,11 @@ use std::process::ExitCode;
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::arguments::as_flag;
-use super::output::{bar, print, print_json, warn};
-use super::plot::{Chart, Format};
-use super::request::RequestArguments;
 use crate::audit::{Campaign, Fault, Finding, Guarantee, Shown, Verdict, View};
 use crate::calculator::curves::Series;
+use crate::cli::output::{bar, print, print_json, warn};
+use crate::cli::plot::{Chart, Format};
+use crate::cli::request::RequestArguments;
 use crate::error::Fallible;
 use crate::train::{StagedFile, check_destination};
 
@@ -38,46 +35,42 @@ to see small faults.
 
 With --one-run it trains once on many made-up records, each there or not by a coin, and estimates mu from how far those that
 are there stand out. That fits full-batch descent only.")]
-pub(super) struct AuditArguments {
+pub(crate) struct AuditArguments {
     #[command(flatten)]
-    request: RequestArguments,
+    pub(super) request: RequestArguments,
     /// Runs in each world by which an attack is judged; half as many are learned from
     #[arg(long, value_name = "N", default_value_t = 20_000)]
-    trials: usize,
+    pub(super) trials: usize,
     /// Train once, on many records at right angles that are there or not by coins
     #[arg(long, conflicts_with = "trials")]
-    one_run: bool,
+    pub(super) one_run: bool,
     /// Records with a coin
     #[arg(long, value_name = "N", default_value_t = 1000, requires = "one_run")]
-    canaries: usize,
+    pub(super) canaries: usize,
     /// Planted fault: below 1 the noise over what the claim needs, above 1 the clip over what it allows; --one-run plants both
     #[arg(long, value_name = "X", default_value_t = 0.8, allow_hyphen_values = true)]
-    fault: f64,
+    pub(super) fault: f64,
     /// Confidence that an honest trainer is not refuted by any of the attacks
     #[arg(long, default_value_t = 0.9999, allow_hyphen_values = true)]
-    confidence: f64,
+    pub(super) confidence: f64,
     /// Seed of all runs
     #[arg(long, value_name = "N", default_value_t = 1)]
-    seed: u64,
+    pub(super) seed: u64,
     /// Threads [default: all]; changes no number
     #[arg(long, value_name = "N")]
-    pub(super) threads: Option<usize>,
+    pub(crate) threads: Option<usize>,
     /// Picture of the trade-off between both errors, as SVG or PNG by its extension
     #[arg(long, value_name = "FILE")]
-    out: Option<PathBuf>,
+    pub(super) out: Option<PathBuf>,
     /// Replace a picture that exists already
     #[arg(long)]
-    overwrite: bool,
+    pub(super) overwrite: bool,
     /// Print one JSON object
     #[arg(long)]
-    json: bool,
+    pub(super) json: bool,
 }
 
 pub(super) fn run(arguments: &AuditArguments) -> Fallible<ExitCode> {
-    if arguments.one_run { one_run::run(arguments) } else { many_runs(arguments) }.map_err(as_flag)
-}
-
-fn many_runs(arguments: &AuditArguments) -> Fallible<ExitCode> {
     let format = arguments.out.as_deref().map(Format::of).transpose()?;
     // Minutes go into it.
     arguments.out.as_deref().map_or(Ok(()), |out| check_destination(out, arguments.overwrite, false))?;
@@ -111,7 +104,7 @@ fn many_runs(arguments: &AuditArguments) -> Fallible<ExitCode> {
 }
 
 /// A picture of trade-offs.
-fn draw((path, overwrite): (&Path, bool), format: Format, title: &str, series: &[Series]) -> Fallible<()> {
+pub(super) fn draw((path, overwrite): (&Path, bool), format: Format, title: &str, series: &[Series]) -> Fallible<()> {
     let (x_label, y_label) = ("false positive rate", "false negative rate");
     let mut file = StagedFile::new(path, overwrite)?;
     file.append(&Chart { title, x_label, y_label, series }.to_bytes(format)?)?;
@@ -119,14 +112,14 @@ fn draw((path, overwrite): (&Path, bool), format: Format, title: &str, series: &
 }
 
 /// The claim as a trade-off.
-fn claimed(guarantee: &Guarantee) -> Fallible<Series> {
+pub(super) fn claimed(guarantee: &Guarantee) -> Fallible<Series> {
     let rates = (0..=POINTS).map(|k| f64::from(k) / f64::from(POINTS));
     let points = rates.map(|rate| Ok((rate, guarantee.least_false_negative_rate(rate)?))).collect::<Fallible<_>>()?;
     Ok(Series { name: "claim: nothing below".into(), points })
 }
 
 /// A planted fault in a few words.
-fn planted(fault: Fault) -> String {
+pub(super) fn planted(fault: Fault) -> String {
     match fault {
         Fault::Noise(factor) => format!("noise x {factor:.3}"),
         Fault::Clip(factor) => format!("clip x {factor:.3}"),
