@@ -195,7 +195,12 @@ fn no_page_with_commands_is_left_out() {
         }
     }
     found.sort();
-    let expected =
-        ["docs/accounting/README.md", "docs/accounting/comparison.md", "docs/audit.md", "docs/private-schema.md", "docs/tutorial.md"];
+    let expected = [
+        "docs/accounting/README.md",
+        "docs/accounting/comparison.md",
+        "docs/audit.md",
+        "docs/private-schema.md",
+        "docs/tutorial.md",
+    ];
     assert_eq!(found, expected);
 }
