@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Hinge, Huber, Logistic, Loss, Pinball, Poisson, Squared};
+use super::{Hinge, Huber, Logistic, Loss, Pinball, Poisson, Squared, Tuning};
 
 /// A loss of the margin, chosen at run time.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -40,6 +40,18 @@ impl Glm {
             Glm::Pinball(loss) => visitor.visit(loss),
             Glm::Hinge(loss) => visitor.visit(loss),
             Glm::Poisson(loss) => visitor.visit(loss),
+        }
+    }
+
+    /// What was measured about the loss.
+    pub fn tuning(self) -> Tuning {
+        match self {
+            Glm::Logistic => Logistic.tuning(),
+            Glm::Squared => Squared.tuning(),
+            Glm::Huber(loss) => loss.tuning(),
+            Glm::Pinball(loss) => loss.tuning(),
+            Glm::Hinge(loss) => loss.tuning(),
+            Glm::Poisson(loss) => loss.tuning(),
         }
     }
 }

@@ -2,8 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Loss;
 use super::approx::between;
+use super::{Loss, Tuning, WhitenedTuning};
+use crate::grid::Scoring;
 
 /// `l(t, y) = phi(s t)` with `s = 2y - 1` for a label `y` in {0, 1}, and `phi(z)` zero above `1 + h`, `1 - z` below
 /// `1 - h`, and `(1 + h - z)^2 / (4h)` between: 1-Lipschitz and `1 / (2h)`-smooth in `t`.
@@ -39,6 +40,12 @@ impl Loss for Hinge {
 }
 
 impl Hinge {
+    /// What was measured about it.
+    pub fn tuning(&self) -> Tuning {
+        let whitened = WhitenedTuning { momentum: 0.6, averaged: true, ..WhitenedTuning::labels(3.5 * self.width) };
+        Tuning { step: 4.0, clip: [0.15, 0.15, 0.6], whitened, scoring: Scoring::Score, loss_cap: Some(4.0) }
+    }
+
     /// The hinge loss without rounding, `max(0, 1 - s t)`, by which scores are measured.
     pub fn unsmoothed(margin: f64, label: f64) -> f64 {
         (1.0 - (2.0 * label - 1.0) * margin).max(0.0)

@@ -2,8 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Loss;
 use super::approx::between;
+use super::{Loss, Tuning, WhitenedTuning};
+use crate::grid::Scoring;
 
 /// `l(t, y) = r^2 / 2` for `|r| <= k` and `k |r| - k^2 / 2` beyond, `r = t - y`: k-Lipschitz and 1-smooth in `t`.
 ///
@@ -31,6 +32,14 @@ impl Loss for Huber {
 
     fn smoothness(&self) -> f64 {
         1.0
+    }
+}
+
+impl Huber {
+    /// What was measured about it.
+    pub fn tuning(&self) -> Tuning {
+        let whitened = WhitenedTuning::numbers(1.0);
+        Tuning { step: 2.0, clip: [0.36, 0.15, 3.0], whitened, scoring: Scoring::Number, loss_cap: Some(2.0) }
     }
 }
 

@@ -15,6 +15,7 @@ mod pinball;
 mod poisson;
 mod softmax;
 mod squared;
+mod tuning;
 
 pub use curved::Curved;
 pub use fixed::{BoundedLoss, FRACTION_BITS, FixedSlope, SLOPE_ERROR};
@@ -28,6 +29,7 @@ pub use pinball::Pinball;
 pub use poisson::Poisson;
 pub use softmax::Softmax;
 pub use squared::Squared;
+pub use tuning::{Tuning, WhitenedTuning};
 
 /// A loss `l(t, y)` of the margin `t = w . x` and the label `y`.
 pub trait Loss: Copy + Send + Sync {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Glm, Hinge, Loss, LossVisitor, Pinball, Poisson, Softmax};
+use super::{Glm, Hinge, Loss, LossVisitor, Pinball, Poisson, Softmax, Tuning};
 
 /// A loss as optimizers see it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -28,6 +28,14 @@ impl Objective {
         match self {
             Objective::Margin(_) => 1,
             Objective::Softmax { classes } => classes,
+        }
+    }
+
+    /// What was measured about it.
+    pub fn tuning(self) -> Tuning {
+        match self {
+            Objective::Margin(loss) => loss.tuning(),
+            Objective::Softmax { classes } => Softmax::tuning(classes),
         }
     }
 

@@ -2,8 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Loss;
 use super::approx::between;
+use super::{Loss, Tuning, WhitenedTuning};
+use crate::grid::Scoring;
 
 /// `l(t, y)`, the mean over `s` uniform in `-h..h` of `max((1 - q)(r + s), -q (r + s))`, `r = t - y`.
 ///
@@ -42,6 +43,14 @@ impl Loss for Pinball {
 }
 
 impl Pinball {
+    /// What was measured about it.
+    pub fn tuning(&self) -> Tuning {
+        // The narrow strip asks for short steps, and momentum would overshoot: outside it one side pulls harder.
+        // Slopes are uneven, so a clip below them would move the level; the Lipschitz constant cuts this one.
+        let whitened = WhitenedTuning { steps: 60, clip: [3.0; 3], ..WhitenedTuning::numbers(3.8 * self.width) };
+        Tuning { step: 2.0, clip: [3.0; 3], whitened, scoring: Scoring::Quantile, loss_cap: Some(2.0) }
+    }
+
     /// The pinball loss without smoothing, `max(q (y - p), (1 - q)(p - y))`, by which predictions are measured.
     pub fn unsmoothed(level: f64, prediction: f64, target: f64) -> f64 {
         (level * (target - prediction)).max((1.0 - level) * (prediction - target))

@@ -1,6 +1,7 @@
 //! Squared loss.
 
-use super::Loss;
+use super::{Loss, Tuning, WhitenedTuning};
+use crate::grid::Scoring;
 
 /// `l(t, y) = (t - y)^2 / 2`: 1-smooth in `t`, Lipschitz only where margins are bounded.
 #[derive(Clone, Copy, Debug, Default)]
@@ -22,6 +23,14 @@ impl Loss for Squared {
 
     fn smoothness(&self) -> f64 {
         1.0
+    }
+}
+
+impl Squared {
+    /// What was measured about it.
+    pub fn tuning(&self) -> Tuning {
+        let whitened = WhitenedTuning::numbers(1.0);
+        Tuning { step: 2.0, clip: [0.36, 0.15, 3.0], whitened, scoring: Scoring::Number, loss_cap: Some(2.0) }
     }
 }
 

@@ -2,7 +2,6 @@
 
 use super::{Averaging, ClipRule, ClippedPlan, Descent, Fitted, Optimizer, Planned, Problem, Settings, Start};
 use crate::error::Fallible;
-use crate::loss::{Glm, Objective};
 use crate::private::{LoggedRun, PrivateDataset};
 
 /// Gradient steps.
@@ -11,22 +10,9 @@ const STEPS: u64 = 100;
 /// Weight of the previous direction.
 const MOMENTUM: f64 = 0.9;
 
-/// Step size times the typical squared norm of a row, and the constants of the clip rule.
-// Measured on Adult, BRFSS diabetes, California housing, protein structure and randhie; see docs/design.md.
-pub(super) fn constants(loss: Objective) -> (f64, [f64; 3]) {
-    match loss {
-        Objective::Margin(Glm::Logistic) => (8.0, [0.15, 0.15, 0.6]),
-        Objective::Margin(Glm::Hinge(_)) => (4.0, [0.15, 0.15, 0.6]),
-        Objective::Margin(Glm::Squared | Glm::Huber(_)) => (2.0, [0.36, 0.15, 3.0]),
-        Objective::Margin(Glm::Pinball(_)) => (2.0, [3.0, 3.0, 3.0]),
-        Objective::Margin(Glm::Poisson(_)) => (1.0, [0.7, 1.0, 12.0]),
-        Objective::Softmax { .. } => (4.0, [0.21, 0.21, 0.85]),
-    }
-}
-
 /// The clip that is asked for, or that of the measured rule.
 pub(super) fn clip_rule(problem: &Problem<'_>) -> ClipRule {
-    let measured = || ClipRule::by_noise(constants(problem.loss).1, problem.loss);
+    let measured = || ClipRule::by_noise(problem.loss.tuning().clip, problem.loss);
     problem.settings.clip.map_or_else(measured, ClipRule::Fixed)
 }
 
@@ -52,12 +38,11 @@ impl DpGd {
     /// When the budget is too small for the number of steps.
     pub fn plan(problem: &Problem<'_>) -> Fallible<Self> {
         let Settings { steps, learning_rate, momentum, l1, l2, radius, averaging, .. } = *problem.settings;
-        let (rate, _) = constants(problem.loss);
         let square = problem.typical_square();
         let descent = Descent {
             loss: problem.loss,
             steps: steps.unwrap_or(STEPS),
-            learning_rate: learning_rate.unwrap_or(rate / square),
+            learning_rate: learning_rate.unwrap_or(problem.loss.tuning().step / square),
             momentum: momentum.unwrap_or(MOMENTUM),
             l1,
             l2: l2.unwrap_or(0.0),

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::dp_gd::{clip_rule, constants};
+use super::dp_gd::clip_rule;
 use super::{Averaging, ClipRule, Descent, Fitted, GaussianRule, Optimizer, Planned, Problem, Settings, Start, Target};
 use crate::accounting::claim;
 use crate::error::{Error, Fallible};
@@ -72,7 +72,7 @@ impl DpSgd {
         let grid = Grid { adjacency: problem.adjacency, unit: problem.unit.unsigned_abs().into(), steps, rate };
         let (event, bound) = grid.calibrate(target)?;
         let square = problem.typical_square();
-        let (scale, _) = constants(problem.loss);
+        let scale = problem.loss.tuning().step;
         let descent = Descent {
             loss: problem.loss,
             steps,

@@ -49,15 +49,10 @@ impl ExponentialMechanism {
     /// # Errors
     /// When there are more than three coefficients, or the budget is too small.
     pub fn plan(problem: &Problem<'_>) -> Fallible<Self> {
-        // Below zero a cut loss counts as zero, and the negative log-likelihood of a count is known up to a constant only.
+        // Below zero a cut loss counts as zero.
         let loss = margin_loss(NAME, problem)?;
-        let cap = match loss {
-            Glm::Poisson(_) => {
-                return Err(unfit(NAME, "needs a loss that is never negative", "or --model linear"));
-            }
-            // Lower caps hardly punish what is confidently wrong; for numbers two standard deviations.
-            Glm::Logistic | Glm::Hinge(_) => 4.0,
-            Glm::Squared | Glm::Huber(_) | Glm::Pinball(_) => 2.0,
+        let Some(cap) = loss.tuning().loss_cap else {
+            return Err(unfit(NAME, "needs a loss that is never negative", "or --model linear"));
         };
         no_l1(NAME, problem)?;
         no_l2(NAME, problem)?;

@@ -4,7 +4,7 @@ use super::metrics::{Evaluation, Sums, Units};
 use super::{Fineness, GaussianRelease, GaussianRule};
 use crate::error::{Error, Fallible};
 use crate::grid::{ScoreStep, Scoring};
-use crate::loss::{Glm, Objective};
+use crate::loss::Objective;
 use crate::privacy::{Adjacency, NoiseLaw, Rho};
 use crate::private::{LoggedRun, PrivateDataset, Query, query};
 
@@ -35,7 +35,7 @@ impl HoldoutPlan {
     /// # Errors
     /// When the share is too small or too large for the integer grid.
     pub fn new(loss: Objective, adjacency: Adjacency, rho: f64, noise: NoiseLaw) -> Fallible<Self> {
-        let scoring = scoring_of(loss);
+        let scoring = loss.tuning().scoring;
         let moved = match adjacency {
             Adjacency::AddRemove => scoring.parts(),
             Adjacency::ReplaceOne => scoring.apart(),
@@ -86,21 +86,10 @@ impl HoldoutPlan {
     }
 }
 
-/// What a model with this loss is measured by.
-fn scoring_of(loss: Objective) -> Scoring {
-    match loss {
-        Objective::Softmax { classes } => Scoring::Class { labels: classes },
-        Objective::Margin(Glm::Logistic) => Scoring::Label,
-        Objective::Margin(Glm::Hinge(_)) => Scoring::Score,
-        Objective::Margin(Glm::Squared | Glm::Huber(_)) => Scoring::Number,
-        Objective::Margin(Glm::Pinball(_)) => Scoring::Quantile,
-        Objective::Margin(Glm::Poisson(_)) => Scoring::Count,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::loss::Glm;
 
     #[test]
     fn the_plan_stays_within_its_share() {

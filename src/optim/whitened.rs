@@ -10,71 +10,13 @@ use super::{
 };
 use crate::error::{Error, Fallible};
 use crate::grid::IntegerMap;
-use crate::loss::{Glm, Hinge, Objective, Pinball};
 use crate::private::{LoggedRun, PrivateDataset};
-
-/// Gradient steps of most losses.
-const STEPS: u64 = 12;
 
 /// The whitening map is rounded to multiples of `2^-10`.
 const LOG2_MAP_UNIT: u32 = 10;
 
 /// Largest entry of the map before rounding; bounds the condition number that is undone.
 const LARGEST_ENTRY: f64 = 100.0;
-
-/// The constants of one loss.
-struct Rule {
-    /// Share of the budget for the Gram matrix.
-    share: f64,
-    /// Ridge over the operator norm of the noise.
-    ridge: f64,
-    /// Gradient steps.
-    steps: u64,
-    /// Step size in whitened coordinates.
-    rate: f64,
-    /// Weight of the previous direction.
-    momentum: f64,
-    /// Factor, least and most of the clip rule.
-    clip: [f64; 3],
-    averaging: Averaging,
-}
-
-/// For classification, with a step size of `rate`.
-fn labels(rate: f64) -> Rule {
-    let clip = [0.19, 0.15, 1.2];
-    Rule { share: 0.12, ridge: 1.0, rate, momentum: 0.0, steps: STEPS, clip, averaging: Averaging::Last }
-}
-
-/// For regression, with a step size of `rate`.
-fn numbers(rate: f64) -> Rule {
-    let clip = [0.36, 0.15, 3.0];
-    Rule { share: 0.25, ridge: 0.25, rate, momentum: 0.0, steps: STEPS, clip, averaging: Averaging::Tail }
-}
-
-// Measured on Adult, BRFSS diabetes, California housing, protein structure and randhie; see docs/design.md. In whitened
-// coordinates the curvature is at most the loss's smoothness, so all but the Poisson step are stable whatever the rows
-// are; its own is stable where the mean rate along every direction is at most three times the mean.
-fn rule(loss: Objective) -> Rule {
-    match loss {
-        // A little above 1/4 where the Gram matrix cut long rows: a rate of 6 is stable, 7 is not always.
-        Objective::Margin(Glm::Logistic) => {
-            Rule { steps: 16, momentum: 0.3, averaging: Averaging::Tail, ..labels(6.0) }
-        }
-        // Two labels are logistic regression with half the step and gradients longer by the root of two.
-        Objective::Softmax { .. } => Rule { clip: [0.27, 0.21, 1.7], ..labels(3.5) },
-        Objective::Margin(Glm::Hinge(Hinge { width })) => {
-            Rule { momentum: 0.6, averaging: Averaging::Tail, ..labels(3.5 * width) }
-        }
-        Objective::Margin(Glm::Squared | Glm::Huber(_)) => numbers(1.0),
-        // The narrow strip asks for short steps, and momentum would overshoot: outside it one side pulls harder.
-        // Its slopes are uneven, so a clip below them would move the level; the Lipschitz constant cuts this one.
-        Objective::Margin(Glm::Pinball(Pinball { width, .. })) => {
-            Rule { steps: 60, clip: [3.0; 3], ..numbers(3.8 * width) }
-        }
-        // Counts far above the mean are the rule, and a tight clip loses them.
-        Objective::Margin(Glm::Poisson(_)) => Rule { clip: [1.2, 2.0, 12.0], ..numbers(0.6) },
-    }
-}
 
 /// DP-GD in whitened coordinates.
 ///
@@ -114,7 +56,7 @@ impl WhitenedDpGd {
                 "use --algorithm dp-gd, or auto, which then chooses it",
             ));
         }
-        let rule = rule(problem.loss);
+        let rule = problem.loss.tuning().whitened;
         let gram = GramPlan::new(problem, rule.share * problem.budget.lower())?;
         let left = problem.budget.minus(&gram.release.rho());
         let descent = Descent {
@@ -125,7 +67,7 @@ impl WhitenedDpGd {
             l1,
             l2: l2.unwrap_or(0.0),
             radius,
-            averaging: averaging.unwrap_or(rule.averaging),
+            averaging: averaging.unwrap_or(if rule.averaged { Averaging::Tail } else { Averaging::Last }),
         };
         let unit = u64::from(problem.unit.unsigned_abs()) << LOG2_MAP_UNIT;
         let gradient = ClippedPlan::new(unit, problem.adjacency, &left, descent.steps, problem.noise)?;
