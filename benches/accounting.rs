@@ -4,7 +4,7 @@ use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use rhograd::accounting::pld;
-use rhograd::privacy::{Adjacency, Delta, Epsilon, Event, Mechanism};
+use rhograd::privacy::{Adjacency, Delta, DpEvent, Epsilon, Mechanism};
 
 fn delta() -> Delta {
     Delta::new(1e-6).expect("a legal delta")
@@ -13,7 +13,7 @@ fn delta() -> Delta {
 fn epsilon(c: &mut Criterion) {
     let mut group = c.benchmark_group("pld epsilon, rate 0.01, noise multiplier 1");
     for (steps, tolerance) in [(1_000, 1e-3), (10_000, 1e-3), (1_000, 1e-6), (1_000_000_000, 1e-3)] {
-        let event = Event::poisson(Mechanism::Gaussian { noise_multiplier: 1.0 }, 0.01, steps);
+        let event = DpEvent::poisson(Mechanism::Gaussian { noise_multiplier: 1.0 }, 0.01, steps);
         let ask = || pld::epsilon(black_box(&event), Adjacency::AddRemove, delta(), tolerance).expect("a legal event");
         let found = ask();
         println!("{steps} steps, tolerance {tolerance:e}: {found:?}, width {:.2e}", found.width());

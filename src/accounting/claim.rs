@@ -7,7 +7,7 @@ use super::{perturbed_objective, pld, rdp, stable};
 use crate::error::{Error, Fallible};
 use crate::num::round::up;
 use crate::privacy::{
-    Adjacency, BestRunEvent, Charge, Claim, Delta, Event, NoiseLaw, ObjectiveEvent, Rho, SampledEvent, total_delta,
+    Adjacency, BestRunEvent, Charge, Claim, Delta, DpEvent, NoiseLaw, ObjectiveEvent, Rho, SampledEvent, total_delta,
     total_rho,
 };
 
@@ -75,8 +75,8 @@ pub fn approximate_of(rho: &Rho, delta: f64) -> Fallible<ApproximateZcdp> {
     }
 }
 
-fn composed(charges: &[Charge], adjacency: Adjacency) -> Event {
-    Event::Composed { events: charges.iter().map(|charge| charge.event(adjacency)).collect() }
+fn composed(charges: &[Charge], adjacency: Adjacency) -> DpEvent {
+    DpEvent::Composed { events: charges.iter().map(|charge| charge.event(adjacency)).collect() }
 }
 
 /// Epsilon of charges together by Renyi divergences, infinite where these are.

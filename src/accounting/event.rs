@@ -5,7 +5,7 @@ use super::gaussian;
 use super::rdp::mechanisms;
 use crate::error::{Error, Fallible};
 use crate::num::round::up;
-use crate::privacy::{Adjacency, Event, Mechanism};
+use crate::privacy::{Adjacency, DpEvent, Mechanism};
 
 /// The privacy loss of a mechanism under a relation, by the finest notion that is exact for it.
 pub(super) enum Loss {
@@ -22,7 +22,7 @@ pub(super) enum Loss {
 }
 
 /// The refusal of a part of an event that an accountant has no theorem for.
-pub(super) fn unsupported(what: &str, event: &Event, adjacency: Adjacency) -> Error {
+pub(super) fn unsupported(what: &str, event: &DpEvent, adjacency: Adjacency) -> Error {
     let text = serde_json::to_string(event).unwrap_or_else(|_| format!("{event:?}"));
     Error::parameter(
         "event",
@@ -32,7 +32,7 @@ pub(super) fn unsupported(what: &str, event: &Event, adjacency: Adjacency) -> Er
 }
 
 /// The loss of one mechanism applied to all rows, with the factor 2 of replace-one where it applies.
-pub(super) fn loss_of(event: &Event, mechanism: &Mechanism, adjacency: Adjacency) -> Fallible<Loss> {
+pub(super) fn loss_of(event: &DpEvent, mechanism: &Mechanism, adjacency: Adjacency) -> Fallible<Loss> {
     let factor = adjacency.sum_sensitivity(1) as f64;
     Ok(match *mechanism {
         Mechanism::Gaussian { noise_multiplier } => {
@@ -73,20 +73,20 @@ pub(super) fn loss_of(event: &Event, mechanism: &Mechanism, adjacency: Adjacency
 }
 
 /// The Gaussian releases of an event as `sum 1/z^2`, or a refusal naming the part that is not Gaussian.
-pub(super) fn squared_mu(event: &Event, adjacency: Adjacency) -> Fallible<f64> {
+pub(super) fn squared_mu(event: &DpEvent, adjacency: Adjacency) -> Fallible<f64> {
     match event {
-        Event::Single { mechanism } => match loss_of(event, mechanism, adjacency)? {
+        DpEvent::Single { mechanism } => match loss_of(event, mechanism, adjacency)? {
             Loss::Gaussian { noise_multiplier } => {
                 let mu = up(1.0 / noise_multiplier, 1);
                 finite("mu squared", up(mu * mu, 1))
             }
             _ => Err(unsupported("Gaussian guarantee", event, adjacency)),
         },
-        Event::Repeated { event, count } => {
+        DpEvent::Repeated { event, count } => {
             let one = squared_mu(event, adjacency)?;
             Ok(if one == 0.0 || *count == 0 { 0.0 } else { up(one * up(*count as f64, 1), 1) })
         }
-        Event::Composed { events } => {
+        DpEvent::Composed { events } => {
             events.iter().try_fold(0.0, |sum, part| Ok(add_up(sum, squared_mu(part, adjacency)?)))
         }
         _ => Err(unsupported("Gaussian guarantee", event, adjacency)),

@@ -6,7 +6,7 @@ use super::notion::ApproximateDp;
 use crate::error::Fallible;
 use crate::num::logs::ln_add_exp;
 use crate::num::round::up;
-use crate::privacy::{Adjacency, Event, Mechanism};
+use crate::privacy::{Adjacency, DpEvent, Mechanism};
 
 /// The epsilon of an epsilon-DP mechanism applied to a random sample.
 ///
@@ -67,7 +67,7 @@ pub fn approximate(guarantee: ApproximateDp, rate: f64) -> Fallible<ApproximateD
 ///
 /// Under replace-one, additive noise is amplified under add-remove and then counted twice.
 pub(super) fn pure_poisson(
-    event: &Event,
+    event: &DpEvent,
     mechanism: &Mechanism,
     rate: f64,
     adjacency: Adjacency,
@@ -86,7 +86,7 @@ pub(super) fn pure_poisson(
 
 /// The epsilon of a mechanism on a sample of fixed size, where it is pure; replace-one only.
 pub(super) fn pure_fixed_size(
-    event: &Event,
+    event: &DpEvent,
     mechanism: &Mechanism,
     fraction: f64,
     adjacency: Adjacency,

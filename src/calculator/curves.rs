@@ -3,7 +3,7 @@
 use crate::accounting::notion::{ApproximateDp, GaussianDp, TradeOff};
 use crate::accounting::{pld, rdp, zcdp};
 use crate::error::{Error, Fallible};
-use crate::privacy::{Adjacency, Delta, Event};
+use crate::privacy::{Adjacency, Delta, DpEvent};
 
 /// A way from an event to an epsilon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,7 +53,7 @@ impl Notion {
     ///
     /// # Privacy
     /// Rounded upward; holds under `adjacency`.
-    pub fn epsilon(self, event: &Event, adjacency: Adjacency, delta: Delta) -> Fallible<f64> {
+    pub fn epsilon(self, event: &DpEvent, adjacency: Adjacency, delta: Delta) -> Fallible<f64> {
         Ok(match self {
             Notion::Classical => zcdp::of_event(event, adjacency)?.to_epsilon_classical(delta)?.value(),
             Notion::Optimal => zcdp::of_event(event, adjacency)?.to_epsilon_optimal(delta)?.value(),
@@ -87,7 +87,7 @@ pub fn logarithmic_grid(first: f64, last: f64, count: usize) -> Vec<f64> {
 /// # Errors
 /// When a notion does not cover the event, or a parameter is outside its range.
 pub fn epsilon_against_delta(
-    event: &Event,
+    event: &DpEvent,
     adjacency: Adjacency,
     notions: &[Notion],
     deltas: &[f64],
@@ -101,7 +101,7 @@ pub fn epsilon_against_delta(
 /// # Errors
 /// As [`epsilon_against_delta`].
 pub fn epsilon_against_steps(
-    event: &Event,
+    event: &DpEvent,
     adjacency: Adjacency,
     notions: &[Notion],
     delta: Delta,
@@ -109,7 +109,7 @@ pub fn epsilon_against_steps(
 ) -> Fallible<Vec<Series>> {
     let point = |notion: Notion, steps: f64| {
         let count = steps.round().max(1.0);
-        let repeated = Event::Repeated { event: Box::new(event.clone()), count: count as u64 };
+        let repeated = DpEvent::Repeated { event: Box::new(event.clone()), count: count as u64 };
         Ok((count, notion.epsilon(&repeated, adjacency, delta)?))
     };
     notions.iter().map(|&notion| series(notion, steps, |steps| point(notion, steps))).collect()
@@ -127,7 +127,7 @@ fn series(notion: Notion, at: &[f64], point: impl Fn(f64) -> Fallible<(f64, f64)
 ///
 /// # Errors
 /// When the event is not Gaussian, or a parameter is outside its range.
-pub fn trade_offs(event: &Event, adjacency: Adjacency, deltas: &[Delta], points: usize) -> Fallible<Vec<Series>> {
+pub fn trade_offs(event: &DpEvent, adjacency: Adjacency, deltas: &[Delta], points: usize) -> Fallible<Vec<Series>> {
     let gaussian = GaussianDp::of_event(event, adjacency)?;
     let mut curves = vec![(format!("exact, mu = {:.4}", gaussian.mu()), gaussian.to_trade_off()?)];
     let mut rates: Vec<f64> = (0..=points).map(|i| i as f64 / points.max(1) as f64).collect();
@@ -153,8 +153,8 @@ mod tests {
     use super::*;
     use crate::privacy::Mechanism;
 
-    fn gaussian() -> Event {
-        Event::repeated(Mechanism::Gaussian { noise_multiplier: 20.0 }, 100)
+    fn gaussian() -> DpEvent {
+        DpEvent::repeated(Mechanism::Gaussian { noise_multiplier: 20.0 }, 100)
     }
 
     #[test]
@@ -170,7 +170,7 @@ mod tests {
 
     #[test]
     fn epsilon_grows_with_steps() {
-        let event = Event::PoissonSampled { mechanism: Mechanism::Gaussian { noise_multiplier: 1.0 }, rate: 0.01 };
+        let event = DpEvent::PoissonSampled { mechanism: Mechanism::Gaussian { noise_multiplier: 1.0 }, rate: 0.01 };
         let delta = Delta::new(1e-6).unwrap();
         let steps = logarithmic_grid(10.0, 1000.0, 4);
         for notion in [Notion::Rdp, Notion::Pld] {

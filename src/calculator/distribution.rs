@@ -8,7 +8,7 @@ use crate::accounting::directed::{delta_from_ln, positive};
 use crate::accounting::pld::{self, Interval, Pld};
 use crate::error::{Error, Fallible};
 use crate::num::round::down;
-use crate::privacy::{Adjacency, Event, Mechanism};
+use crate::privacy::{Adjacency, DpEvent, Mechanism};
 
 /// Asked width of an epsilon interval, and relative width of a delta interval.
 const TOLERANCE: f64 = 1e-5;
@@ -45,9 +45,9 @@ pub(super) const KINDS: &[Kind] = &[
 ];
 
 /// The repeated Poisson-sampled Gaussian of the parameters.
-fn sampled(p: &Params<'_>) -> Fallible<Event> {
+fn sampled(p: &Params<'_>) -> Fallible<DpEvent> {
     let mechanism = Mechanism::Gaussian { noise_multiplier: p.number("noise_multiplier")? };
-    Ok(Event::poisson(mechanism, p.number("sampling_rate")?, p.whole("steps")?))
+    Ok(DpEvent::poisson(mechanism, p.number("sampling_rate")?, p.whole("steps")?))
 }
 
 /// Refuses a relation that the kind is not about.
@@ -110,9 +110,9 @@ fn one_step(p: &Params<'_>) -> Fallible<Answer> {
 }
 
 /// Repeated Laplace noise whose loss is at most `eps0`, not below it.
-fn laplace(p: &Params<'_>) -> Fallible<Event> {
+fn laplace(p: &Params<'_>) -> Fallible<DpEvent> {
     let scale = down(1.0 / positive("eps0", p.number("eps0")?)?, 1);
-    Ok(Event::repeated(Mechanism::Laplace { scale }, p.whole("steps")?))
+    Ok(DpEvent::repeated(Mechanism::Laplace { scale }, p.whole("steps")?))
 }
 
 fn laplace_eps(p: &Params<'_>) -> Fallible<Answer> {

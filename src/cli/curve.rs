@@ -10,7 +10,7 @@ use super::output::{print, warn};
 use super::plot::{Chart, Format};
 use crate::calculator::curves::{self, Notion, Series};
 use crate::error::{Error, Fallible};
-use crate::privacy::{Adjacency, Delta, Event, Mechanism};
+use crate::privacy::{Adjacency, Delta, DpEvent, Mechanism};
 use crate::train::{StagedFile, check_destination};
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -47,7 +47,7 @@ pub(super) struct CurveArguments {
     /// Steps; the most of them for `steps`
     #[arg(long, default_value_t = 1)]
     steps: u64,
-    /// An event as JSON instead (see the documentation of `rhograd::privacy::Event`)
+    /// An event as JSON instead (see the documentation of `rhograd::privacy::DpEvent`)
     #[arg(long, value_name = "FILE")]
     event: Option<PathBuf>,
     /// Neighbouring relation
@@ -89,7 +89,7 @@ fn drawn(arguments: &CurveArguments) -> Fallible<ExitCode> {
     }
     let adjacency: Adjacency = arguments.adjacency.into();
     let one = arguments.event()?;
-    let repeated = Event::Repeated { event: Box::new(one.clone()), count: arguments.steps };
+    let repeated = DpEvent::Repeated { event: Box::new(one.clone()), count: arguments.steps };
     let delta = Delta::new(arguments.delta)?;
     let drawn = arguments.drawn();
     let (title, x_label, y_label, series) = match arguments.kind {
@@ -120,7 +120,7 @@ fn counted(steps: u64) -> String {
 
 impl CurveArguments {
     /// The event of one step.
-    fn event(&self) -> Fallible<Event> {
+    fn event(&self) -> Fallible<DpEvent> {
         if let Some(path) = &self.event {
             let text = std::fs::read_to_string(path).map_err(|e| Error::io(path, "read the event", e))?;
             return serde_json::from_str(&text)
@@ -135,8 +135,8 @@ impl CurveArguments {
             }
         };
         Ok(match self.rate {
-            Some(rate) => Event::PoissonSampled { mechanism, rate },
-            None => Event::Single { mechanism },
+            Some(rate) => DpEvent::PoissonSampled { mechanism, rate },
+            None => DpEvent::Single { mechanism },
         })
     }
 
@@ -157,7 +157,7 @@ impl CurveArguments {
     }
 
     /// The notions asked for, or all that answer for this event.
-    fn notions(&self, event: &Event, adjacency: Adjacency, delta: Delta) -> Fallible<Vec<Notion>> {
+    fn notions(&self, event: &DpEvent, adjacency: Adjacency, delta: Delta) -> Fallible<Vec<Notion>> {
         if !self.notions.is_empty() {
             return self.notions.iter().map(|name| Notion::of_name(name.trim())).collect();
         }

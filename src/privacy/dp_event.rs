@@ -90,7 +90,7 @@ pub enum RunCount {
 /// Something that was done to a data set, from which every accountant computes its own cost.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
-pub enum Event {
+pub enum DpEvent {
     /// A mechanism applied to all rows.
     Single {
         /// The mechanism.
@@ -113,33 +113,33 @@ pub enum Event {
     /// The same event, made `count` times with parameters fixed in advance.
     Repeated {
         /// The event.
-        event: Box<Event>,
+        event: Box<DpEvent>,
         /// How often.
         count: u64,
     },
     /// Several events, each possibly chosen in view of the outputs before it.
     Composed {
         /// The events.
-        events: Vec<Event>,
+        events: Vec<DpEvent>,
     },
     /// The best of a random number of runs of an event, everything else discarded.
     Selected {
         /// One run.
-        event: Box<Event>,
+        event: Box<DpEvent>,
         /// Law of the number of runs.
         runs: RunCount,
     },
 }
 
-impl Event {
+impl DpEvent {
     /// A mechanism applied `count` times to all rows.
     pub fn repeated(mechanism: Mechanism, count: u64) -> Self {
-        Event::Repeated { event: Box::new(Event::Single { mechanism }), count }
+        DpEvent::Repeated { event: Box::new(DpEvent::Single { mechanism }), count }
     }
 
     /// A mechanism applied `count` times to fresh Poisson samples.
     pub fn poisson(mechanism: Mechanism, rate: f64, count: u64) -> Self {
-        Event::Repeated { event: Box::new(Event::PoissonSampled { mechanism, rate }), count }
+        DpEvent::Repeated { event: Box::new(DpEvent::PoissonSampled { mechanism, rate }), count }
     }
 }
 
@@ -149,17 +149,17 @@ mod tests {
 
     #[test]
     fn events_survive_being_stored() {
-        let event = Event::Composed {
+        let event = DpEvent::Composed {
             events: vec![
-                Event::poisson(Mechanism::Gaussian { noise_multiplier: 1.1 }, 0.01, 1000),
-                Event::Selected {
-                    event: Box::new(Event::repeated(Mechanism::Laplace { scale: 2.0 }, 3)),
+                DpEvent::poisson(Mechanism::Gaussian { noise_multiplier: 1.1 }, 0.01, 1000),
+                DpEvent::Selected {
+                    event: Box::new(DpEvent::repeated(Mechanism::Laplace { scale: 2.0 }, 3)),
                     runs: RunCount::TruncatedNegativeBinomial { eta: 1.0, gamma: 0.1 },
                 },
             ],
         };
         let text = serde_json::to_string(&event).unwrap();
-        assert_eq!(serde_json::from_str::<Event>(&text).unwrap(), event);
-        assert!(serde_json::from_str::<Event>(&text.replace("rate", "rates")).is_err());
+        assert_eq!(serde_json::from_str::<DpEvent>(&text).unwrap(), event);
+        assert!(serde_json::from_str::<DpEvent>(&text.replace("rate", "rates")).is_err());
     }
 }

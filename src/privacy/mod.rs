@@ -17,5 +17,5 @@ pub use charge::{
     StableEvent, add_deltas, total_delta, total_rho,
 };
 pub use dataset::DatasetId;
-pub use dp_event::{Event, Mechanism, RunCount};
+pub use dp_event::{DpEvent, Mechanism, RunCount};
 pub use sensitivity::{L1, L2, Norm, Range, Sensitivity};

@@ -13,7 +13,7 @@ use rhograd::accounting::rdp::{self, Component, Form};
 use rhograd::accounting::zcdp::{self, tail_bounds};
 use rhograd::accounting::{compose, selection, subsample};
 use rhograd::calculator;
-use rhograd::privacy::{Adjacency, Delta, Epsilon, Event, Mechanism, RunCount};
+use rhograd::privacy::{Adjacency, Delta, DpEvent, Epsilon, Mechanism, RunCount};
 use rhograd::statistics::evidence;
 use serde_json::{Value, json};
 
@@ -418,13 +418,13 @@ fn curves_dominate_the_divergence_of_the_worst_pair() {
 #[test]
 fn events_become_curves_or_name_what_they_cannot() {
     let gaussian = Mechanism::Gaussian { noise_multiplier: 2.0 };
-    let event = Event::Composed {
+    let event = DpEvent::Composed {
         events: vec![
-            Event::repeated(gaussian, 10),
-            Event::poisson(Mechanism::Laplace { scale: 2.0 }, 0.1, 5),
-            Event::Single { mechanism: Mechanism::DiscreteLaplace { scale: 4.0, sensitivity: 2 } },
-            Event::Selected {
-                event: Box::new(Event::Single { mechanism: Mechanism::RandomisedResponse { truth: 0.6 } }),
+            DpEvent::repeated(gaussian, 10),
+            DpEvent::poisson(Mechanism::Laplace { scale: 2.0 }, 0.1, 5),
+            DpEvent::Single { mechanism: Mechanism::DiscreteLaplace { scale: 4.0, sensitivity: 2 } },
+            DpEvent::Selected {
+                event: Box::new(DpEvent::Single { mechanism: Mechanism::RandomisedResponse { truth: 0.6 } }),
                 runs: RunCount::TruncatedNegativeBinomial { eta: 1.0, gamma: 0.1 },
             },
         ],
@@ -435,17 +435,17 @@ fn events_become_curves_or_name_what_they_cannot() {
         assert!(add.at(alpha).unwrap() < replace.at(alpha).unwrap());
     }
     assert!(zcdp::of_event(&event, Adjacency::AddRemove).unwrap().zcdp().rho() > 10.0 / 8.0);
-    let fixed = Event::SampledWithoutReplacement { mechanism: gaussian, fraction: 0.1 };
-    let inside = Event::Composed { events: vec![Event::repeated(gaussian, 3), fixed.clone()] };
+    let fixed = DpEvent::SampledWithoutReplacement { mechanism: gaussian, fraction: 0.1 };
+    let inside = DpEvent::Composed { events: vec![DpEvent::repeated(gaussian, 3), fixed.clone()] };
     let error = rdp::curve(&inside, Adjacency::AddRemove).unwrap_err().to_string();
     assert!(error.contains("sampled-without-replacement") && error.contains("add-remove"), "{error}");
     assert!(rdp::curve(&inside, Adjacency::ReplaceOne).is_ok());
     assert!(zcdp::of_event(&fixed, Adjacency::ReplaceOne).is_err());
-    let failing = Event::Single { mechanism: Mechanism::Approximate { epsilon: 1.0, delta: 1e-6 } };
+    let failing = DpEvent::Single { mechanism: Mechanism::Approximate { epsilon: 1.0, delta: 1e-6 } };
     assert!(rdp::curve(&failing, Adjacency::AddRemove).is_err());
     assert!((zcdp::of_event(&failing, Adjacency::AddRemove).unwrap().delta() - 1e-6).abs() < 1e-18);
     assert!(GaussianDp::of_event(&event, Adjacency::AddRemove).is_err());
-    let only = GaussianDp::of_event(&Event::repeated(gaussian, 4), Adjacency::ReplaceOne).unwrap();
+    let only = GaussianDp::of_event(&DpEvent::repeated(gaussian, 4), Adjacency::ReplaceOne).unwrap();
     assert!((only.mu() - 2.0).abs() < 1e-13);
 }
 

@@ -10,7 +10,7 @@ use rhograd::calculator::calibrate;
 use rhograd::error::Fallible;
 use rhograd::num::special;
 use rhograd::privacy::{
-    Adjacency, Charge, Claim, Delta, Epsilon, Event, GaussianEvent, Mechanism, NoiseLaw, SampledEvent,
+    Adjacency, Charge, Claim, Delta, DpEvent, Epsilon, GaussianEvent, Mechanism, NoiseLaw, SampledEvent,
 };
 
 /// The cells of a committed table, without its header.
@@ -313,7 +313,7 @@ fn charges_cost_what_their_sensitivity_over_their_noise_says() {
             let blank = Claim { epsilon: 1.0, delta: 1e-6, rho: 1.0 };
             let sampled = Charge::Sampled(SampledEvent { sampled: event, exponent, claim: blank });
             let noise_multiplier = rows as f64 / mu;
-            let law = Event::poisson(Mechanism::Gaussian { noise_multiplier }, 0.1, count);
+            let law = DpEvent::poisson(Mechanism::Gaussian { noise_multiplier }, 0.1, count);
             let exact = pld::epsilon(&law, adjacency, delta, 1e-5).unwrap();
             let found = claim::epsilon(&[sampled], adjacency, delta, exact.upper).unwrap();
             let within = found >= exact.lower * (1.0 - 1e-9) && found <= exact.upper * 1.001;

@@ -4,7 +4,7 @@
 
 use proptest::prelude::*;
 use rhograd::accounting::{gaussian, pld};
-use rhograd::privacy::{Adjacency, Delta, Epsilon, Event, Mechanism, RunCount};
+use rhograd::privacy::{Adjacency, Delta, DpEvent, Epsilon, Mechanism, RunCount};
 use statrs::distribution::{ContinuousCDF, Normal};
 
 use Adjacency::{AddRemove, ReplaceOne};
@@ -17,20 +17,20 @@ fn del(value: f64) -> Delta {
     Delta::new(value).unwrap()
 }
 
-fn sgd(rate: f64, noise_multiplier: f64, steps: u64) -> Event {
-    Event::poisson(Mechanism::Gaussian { noise_multiplier }, rate, steps)
+fn sgd(rate: f64, noise_multiplier: f64, steps: u64) -> DpEvent {
+    DpEvent::poisson(Mechanism::Gaussian { noise_multiplier }, rate, steps)
 }
 
 /// The event and relation of a row of the golden table.
-fn event_of(cells: &[&str]) -> (Event, Adjacency) {
+fn event_of(cells: &[&str]) -> (DpEvent, Adjacency) {
     let number = |i: usize| cells[i].parse::<f64>().unwrap();
     let count: u64 = cells[4].parse().unwrap();
     let mechanism = match cells[0] {
         "poisson-gaussian" => return (sgd(number(2), number(3), count), relation(cells[1])),
         "mixed" => {
-            let rest = Event::repeated(Mechanism::Gaussian { noise_multiplier: 5.0 }, 3);
+            let rest = DpEvent::repeated(Mechanism::Gaussian { noise_multiplier: 5.0 }, 3);
             let events = vec![sgd(number(2), number(3), count), rest];
-            return (Event::Composed { events }, relation(cells[1]));
+            return (DpEvent::Composed { events }, relation(cells[1]));
         }
         "gaussian" => Mechanism::Gaussian { noise_multiplier: number(2) },
         "discrete-gaussian" => Mechanism::DiscreteGaussian { sigma: number(2), sensitivity: cells[3].parse().unwrap() },
@@ -39,7 +39,7 @@ fn event_of(cells: &[&str]) -> (Event, Adjacency) {
         "approximate" => Mechanism::Approximate { epsilon: number(2), delta: number(3) },
         other => panic!("unknown mechanism {other}"),
     };
-    (Event::repeated(mechanism, count), relation(cells[1]))
+    (DpEvent::repeated(mechanism, count), relation(cells[1]))
 }
 
 fn relation(name: &str) -> Adjacency {
@@ -102,19 +102,19 @@ fn published_values_are_met_at_fine_tolerance() {
         (sgd(1.0, 10.0, 100), AddRemove, 1e-6, 4.886_554_117_462_126),
         (sgd(0.01, 2.0, 1000), ReplaceOne, 1e-5, 1.205_198_652_692_785),
         (sgd(0.1, 4.0, 100), ReplaceOne, 1e-6, 2.251_361_715_859_79),
-        (Event::repeated(Mechanism::Laplace { scale: 2.0 }, 10), AddRemove, 1e-5, 4.989_962_311_150_63),
-        (Event::repeated(Mechanism::Laplace { scale: 10.0 }, 30), AddRemove, 1e-6, 2.297_819_023_065_916),
-        (Event::repeated(Mechanism::Pure { epsilon: 0.1 }, 100), AddRemove, 1e-6, 4.774_567_588_107_986_5),
+        (DpEvent::repeated(Mechanism::Laplace { scale: 2.0 }, 10), AddRemove, 1e-5, 4.989_962_311_150_63),
+        (DpEvent::repeated(Mechanism::Laplace { scale: 10.0 }, 30), AddRemove, 1e-6, 2.297_819_023_065_916),
+        (DpEvent::repeated(Mechanism::Pure { epsilon: 0.1 }, 100), AddRemove, 1e-6, 4.774_567_588_107_986_5),
     ];
     for (event, adjacency, delta, truth) in points {
         let found = pld::epsilon(&event, adjacency, del(delta), 1e-5).unwrap();
         assert!(found.contains(truth) && found.width() <= 1e-5, "{event:?}: {found:?}");
     }
     let groups = vec![
-        Event::repeated(Mechanism::Approximate { epsilon: 0.1, delta: 1e-8 }, 10),
-        Event::repeated(Mechanism::Pure { epsilon: 0.25 }, 6),
+        DpEvent::repeated(Mechanism::Approximate { epsilon: 0.1, delta: 1e-8 }, 10),
+        DpEvent::repeated(Mechanism::Pure { epsilon: 0.25 }, 6),
     ];
-    let found = pld::epsilon(&Event::Composed { events: groups }, AddRemove, del(1e-5), 1e-9).unwrap();
+    let found = pld::epsilon(&DpEvent::Composed { events: groups }, AddRemove, del(1e-5), 1e-9).unwrap();
     assert!(found.contains(2.298_380_875_254_765) && found.width() < 1e-9);
 }
 
@@ -237,7 +237,7 @@ fn extremes_are_answered_narrowly() {
     }
     let far = pld::ln_delta(&sgd(0.01, 1.0, 1000), AddRemove, eps(300.0), 1e-2).unwrap();
     assert!(far.upper < -2000.0 && far.width() < 1e-1, "{far:?}");
-    let wide = Event::repeated(Mechanism::DiscreteGaussian { sigma: 1e6, sensitivity: 30_000 }, 50);
+    let wide = DpEvent::repeated(Mechanism::DiscreteGaussian { sigma: 1e6, sensitivity: 30_000 }, 50);
     let plain = gaussian::epsilon(50f64.sqrt() * 0.03, del(1e-6)).unwrap().value();
     let found = pld::epsilon(&wide, AddRemove, del(1e-6), 1e-4).unwrap();
     assert!((found.upper - plain).abs() < 2e-4 && found.width() <= 1e-4);
@@ -262,16 +262,16 @@ fn full_sampling_is_no_sampling_and_none_is_free() {
 #[test]
 fn what_has_no_pair_is_refused_by_name() {
     let gaussian = Mechanism::Gaussian { noise_multiplier: 1.0 };
-    let without = Event::SampledWithoutReplacement { mechanism: gaussian, fraction: 0.1 };
+    let without = DpEvent::SampledWithoutReplacement { mechanism: gaussian, fraction: 0.1 };
     let selected =
-        Event::Selected { event: Box::new(Event::repeated(gaussian, 3)), runs: RunCount::Poisson { mean: 3.0 } };
-    let laplace = Event::PoissonSampled { mechanism: Mechanism::Laplace { scale: 1.0 }, rate: 0.1 };
+        DpEvent::Selected { event: Box::new(DpEvent::repeated(gaussian, 3)), runs: RunCount::Poisson { mean: 3.0 } };
+    let laplace = DpEvent::PoissonSampled { mechanism: Mechanism::Laplace { scale: 1.0 }, rate: 0.1 };
     for (part, adjacency, name) in [
         (without, AddRemove, "event.events[1]"),
         (selected, AddRemove, "event.events[1]"),
         (laplace, ReplaceOne, "replace-one"),
     ] {
-        let event = Event::Composed { events: vec![sgd(0.1, 1.0, 10), part] };
+        let event = DpEvent::Composed { events: vec![sgd(0.1, 1.0, 10), part] };
         let error = pld::epsilon(&event, adjacency, del(1e-6), 1e-3).unwrap_err().to_string();
         assert!(error.contains(name), "{error}");
     }
@@ -285,9 +285,9 @@ fn what_has_no_pair_is_refused_by_name() {
 
 #[test]
 fn outright_failures_go_into_delta() {
-    let event = Event::repeated(Mechanism::Approximate { epsilon: 0.1, delta: 1e-3 }, 100);
+    let event = DpEvent::repeated(Mechanism::Approximate { epsilon: 0.1, delta: 1e-3 }, 100);
     assert_eq!(pld::epsilon(&event, AddRemove, del(1e-2), 1e-3).unwrap().lower, f64::INFINITY);
-    let broken = Event::repeated(Mechanism::RandomisedResponse { truth: 1.0 }, 1);
+    let broken = DpEvent::repeated(Mechanism::RandomisedResponse { truth: 1.0 }, 1);
     assert_eq!(pld::epsilon(&broken, AddRemove, del(0.5), 1e-3).unwrap().upper, f64::INFINITY);
     assert_eq!(pld::ln_delta(&broken, AddRemove, eps(5.0), 1e-3).unwrap().upper, 0.0);
     let far = pld::ln_delta(&event, AddRemove, eps(f64::INFINITY), 1e-3).unwrap();
@@ -299,15 +299,15 @@ fn the_order_of_parts_does_not_matter() {
     let parts = [
         sgd(0.02, 1.2, 300),
         sgd(0.1, 3.0, 20),
-        Event::repeated(Mechanism::Laplace { scale: 8.0 }, 4),
-        Event::repeated(Mechanism::Gaussian { noise_multiplier: 6.0 }, 2),
-        Event::repeated(Mechanism::DiscreteGaussian { sigma: 9.0, sensitivity: 2 }, 3),
-        Event::poisson(Mechanism::DiscreteLaplace { scale: 3.0, sensitivity: 2 }, 0.2, 5),
-        Event::poisson(Mechanism::Pure { epsilon: 0.5 }, 0.2, 5),
+        DpEvent::repeated(Mechanism::Laplace { scale: 8.0 }, 4),
+        DpEvent::repeated(Mechanism::Gaussian { noise_multiplier: 6.0 }, 2),
+        DpEvent::repeated(Mechanism::DiscreteGaussian { sigma: 9.0, sensitivity: 2 }, 3),
+        DpEvent::poisson(Mechanism::DiscreteLaplace { scale: 3.0, sensitivity: 2 }, 0.2, 5),
+        DpEvent::poisson(Mechanism::Pure { epsilon: 0.5 }, 0.2, 5),
     ];
-    let forward = pld::epsilon(&Event::Composed { events: parts.to_vec() }, AddRemove, del(1e-7), 1e-4).unwrap();
-    let backward: Vec<Event> = parts.iter().rev().cloned().collect();
-    let backward = pld::epsilon(&Event::Composed { events: backward }, AddRemove, del(1e-7), 1e-4).unwrap();
+    let forward = pld::epsilon(&DpEvent::Composed { events: parts.to_vec() }, AddRemove, del(1e-7), 1e-4).unwrap();
+    let backward: Vec<DpEvent> = parts.iter().rev().cloned().collect();
+    let backward = pld::epsilon(&DpEvent::Composed { events: backward }, AddRemove, del(1e-7), 1e-4).unwrap();
     assert!(forward.width() <= 1e-4 && forward.lower <= backward.upper && backward.lower <= forward.upper);
     let one_by_one = parts.iter().map(|it| pld::Pld::new(it, AddRemove).unwrap());
     let composed = one_by_one.reduce(|a, b| a.compose(&b).unwrap()).unwrap();
@@ -324,7 +324,7 @@ fn the_order_of_parts_does_not_matter() {
 fn calibration_ends_on_the_safe_side() {
     for adjacency in [AddRemove, ReplaceOne] {
         let (target, delta) = (2.0, del(1e-6));
-        let cost = |event: &Event| pld::epsilon(event, adjacency, delta, 1e-6).unwrap();
+        let cost = |event: &DpEvent| pld::epsilon(event, adjacency, delta, 1e-6).unwrap();
         let noise = pld::calibrate_noise_multiplier(0.01, 1000, adjacency, eps(target), delta).unwrap();
         assert!(pld::run_epsilon(0.01, noise, 1000, adjacency, delta).unwrap() <= target);
         // One unit of the fifth digit less is not enough.
@@ -393,7 +393,7 @@ proptest! {
         };
         let rate = if bits[2] % 2 == 0 { c } else { bits[2] as f64 / u64::MAX as f64 };
         let adjacency = if replace { ReplaceOne } else { AddRemove };
-        for event in [Event::repeated(mechanism, count), Event::poisson(mechanism, rate, count)] {
+        for event in [DpEvent::repeated(mechanism, count), DpEvent::poisson(mechanism, rate, count)] {
             if let (Ok(delta), Ok(it)) = (Delta::new(d), pld::Pld::new(&event, adjacency)) {
                 let found = it.epsilon(delta, 1e-1).unwrap();
                 prop_assert!(found.lower >= 0.0 && found.lower <= found.upper, "{:?}", found);
@@ -424,7 +424,7 @@ proptest! {
                 4 => Mechanism::Pure { epsilon: 1.0 / scale },
                 _ => Mechanism::Approximate { epsilon: 1.0 / scale, delta: 1e-9 / scale },
             };
-            Event::poisson(mechanism, rate, count)
+            DpEvent::poisson(mechanism, rate, count)
         };
         let (scale, rate) = (ln_scale.exp(), ln_rate.exp());
         let base = event(scale, sensitivity, rate, count);
@@ -434,8 +434,8 @@ proptest! {
             event(scale, sensitivity, (rate * factor).min(1.0), count),
             event(scale, sensitivity, rate, count + 1),
         ];
-        let ln_delta_of = |it: &Event, at: f64| pld::ln_delta(it, AddRemove, eps(at), 0.3).unwrap();
-        let epsilon_of = |it: &Event, ln: f64| pld::epsilon(it, AddRemove, del(ln.exp()), 0.3).unwrap();
+        let ln_delta_of = |it: &DpEvent, at: f64| pld::ln_delta(it, AddRemove, eps(at), 0.3).unwrap();
+        let epsilon_of = |it: &DpEvent, ln: f64| pld::epsilon(it, AddRemove, del(ln.exp()), 0.3).unwrap();
         let (low, small) = (ln_delta_of(&base, at), epsilon_of(&base, ln_delta));
         for more in &more {
             prop_assert!(low.lower <= ln_delta_of(more, at).upper, "{:?} {:?}", base, more);

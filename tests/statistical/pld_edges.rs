@@ -1,19 +1,19 @@
 //! The loss-distribution accountant where doubles run out: underflow, absurd counts, losses at their ends.
 
 use rhograd::accounting::pld::{self, Interval};
-use rhograd::privacy::{Adjacency, Delta, Epsilon, Event, Mechanism};
+use rhograd::privacy::{Adjacency, Delta, DpEvent, Epsilon, Mechanism};
 
 use Adjacency::{AddRemove, ReplaceOne};
 
-fn single(mechanism: Mechanism) -> Event {
-    Event::Single { mechanism }
+fn single(mechanism: Mechanism) -> DpEvent {
+    DpEvent::Single { mechanism }
 }
 
-fn ln_delta(event: &Event, epsilon: f64) -> Interval {
+fn ln_delta(event: &DpEvent, epsilon: f64) -> Interval {
     pld::ln_delta(event, AddRemove, Epsilon::new(epsilon).unwrap(), 1e-3).unwrap()
 }
 
-fn epsilon(event: &Event, delta: f64) -> Interval {
+fn epsilon(event: &DpEvent, delta: f64) -> Interval {
     pld::epsilon(event, AddRemove, Delta::new(delta).unwrap(), 1e-3).unwrap()
 }
 
@@ -26,9 +26,9 @@ fn noise_beyond_the_root_of_the_largest_double_still_costs() {
     let found = ln_delta(&gaussian, 0.0);
     assert!(found.contains(truth) && found.width() < 1e-8, "{found:?} {truth}");
     assert!(epsilon(&gaussian, 1e-250).lower > 0.0);
-    let hundred = Event::repeated(Mechanism::Gaussian { noise_multiplier: 1e200 }, 100);
+    let hundred = DpEvent::repeated(Mechanism::Gaussian { noise_multiplier: 1e200 }, 100);
     assert!(ln_delta(&hundred, 0.0).contains(truth + 10f64.ln()));
-    let sampled = Event::poisson(Mechanism::Gaussian { noise_multiplier: 1e200 }, 0.1, 1);
+    let sampled = DpEvent::poisson(Mechanism::Gaussian { noise_multiplier: 1e200 }, 0.1, 1);
     let integer = single(Mechanism::DiscreteGaussian { sigma: 1e200, sensitivity: 1 });
     for (event, truth) in [(sampled, truth - 10f64.ln()), (integer, truth)] {
         let found = ln_delta(&event, 0.0);
@@ -45,7 +45,7 @@ fn noise_beyond_the_root_of_the_largest_double_still_costs() {
 /// A rate below the smallest normal number times an odds above the largest one.
 #[test]
 fn a_tiny_rate_does_not_cancel_an_infinite_odds() {
-    let event = Event::poisson(Mechanism::Pure { epsilon: 800.0 }, 1e-309, 1);
+    let event = DpEvent::poisson(Mechanism::Pure { epsilon: 800.0 }, 1e-309, 1);
     // ln(1 + 1e-309 (e^800 - 1)) = 88.5...
     let amplified = 800.0 + f64::ln(1e-309);
     let found = epsilon(&event, 1e-6);
@@ -55,11 +55,11 @@ fn a_tiny_rate_does_not_cancel_an_infinite_odds() {
 
 #[test]
 fn a_failure_probability_that_underflows_is_not_none() {
-    let event = Event::poisson(Mechanism::Approximate { epsilon: 0.5, delta: 1e-200 }, 1e-200, 1);
+    let event = DpEvent::poisson(Mechanism::Approximate { epsilon: 0.5, delta: 1e-200 }, 1e-200, 1);
     let truth = 2.0 * 1e-200f64.ln();
     let found = ln_delta(&event, 1.0);
     assert!(found.lower <= truth && truth <= found.upper, "{found:?}");
-    let many = Event::poisson(Mechanism::Approximate { epsilon: 0.5, delta: 1e-150 }, 1e-100, 1 << 40);
+    let many = DpEvent::poisson(Mechanism::Approximate { epsilon: 0.5, delta: 1e-150 }, 1e-100, 1 << 40);
     let found = ln_delta(&many, 1e30);
     assert!(found.contains(1e-250f64.ln() + 40.0 * 2f64.ln()) && found.width() < 1e-9, "{found:?}");
 }
@@ -81,10 +81,11 @@ fn delta_is_not_0_at_a_rounded_largest_loss() {
 /// Rounding of a sum of squares grows with its length; the bounds must grow with it.
 #[test]
 fn a_long_sum_of_gaussians_stays_inside_its_bounds() {
-    let parts: Vec<Event> =
+    let parts: Vec<DpEvent> =
         (1..=3000).map(|i| single(Mechanism::Gaussian { noise_multiplier: 40.0 + f64::from(i) / 7.0 })).collect();
     let squares: f64 = (1..=3000).rev().map(|i| (40.0 + f64::from(i) / 7.0).powi(-2)).sum();
-    let found = pld::epsilon(&Event::Composed { events: parts }, ReplaceOne, Delta::new(1e-6).unwrap(), 1e-9).unwrap();
+    let found =
+        pld::epsilon(&DpEvent::Composed { events: parts }, ReplaceOne, Delta::new(1e-6).unwrap(), 1e-9).unwrap();
     let mu = 2.0 * squares.sqrt();
     let truth = rhograd::accounting::gaussian::epsilon(mu, Delta::new(1e-6).unwrap()).unwrap().value();
     assert!(found.contains(truth) && found.width() < 1e-9, "{found:?} {truth}");
@@ -92,16 +93,16 @@ fn a_long_sum_of_gaussians_stays_inside_its_bounds() {
 
 #[test]
 fn absurd_counts_and_tolerances_are_answered() {
-    let mut event = Event::poisson(Mechanism::Gaussian { noise_multiplier: 100.0 }, 1e-8, u64::MAX);
+    let mut event = DpEvent::poisson(Mechanism::Gaussian { noise_multiplier: 100.0 }, 1e-8, u64::MAX);
     for _ in 0..20 {
-        event = Event::Repeated { event: Box::new(event), count: u64::MAX };
+        event = DpEvent::Repeated { event: Box::new(event), count: u64::MAX };
     }
     let found = epsilon(&event, 1e-6);
     assert!(found.lower >= 0.0 && found.upper == f64::INFINITY, "{found:?}");
     assert_eq!(ln_delta(&event, 1.0).upper, 0.0);
-    event = Event::Repeated { event: Box::new(event), count: 0 };
+    event = DpEvent::Repeated { event: Box::new(event), count: 0 };
     assert_eq!(epsilon(&event, 1e-6).upper, 0.0);
-    let plain = Event::poisson(Mechanism::Gaussian { noise_multiplier: 1.0 }, 0.01, 1000);
+    let plain = DpEvent::poisson(Mechanism::Gaussian { noise_multiplier: 1.0 }, 0.01, 1000);
     let delta = Delta::new(1e-5).unwrap();
     let [finest, widest] = [0.0, f64::INFINITY].map(|it| pld::epsilon(&plain, AddRemove, delta, it).unwrap());
     assert!(widest.lower <= finest.lower && finest.upper <= widest.upper && finest.width() < 1e-6);
@@ -113,8 +114,8 @@ fn absurd_counts_and_tolerances_are_answered() {
 /// The smallest and the largest delta that a double can hold.
 #[test]
 fn the_ends_of_delta_are_answered() {
-    let sampled = Event::poisson(Mechanism::Gaussian { noise_multiplier: 1.0 }, 0.01, 1000);
-    let laplace = Event::repeated(Mechanism::Laplace { scale: 1.0 }, 30);
+    let sampled = DpEvent::poisson(Mechanism::Gaussian { noise_multiplier: 1.0 }, 0.01, 1000);
+    let laplace = DpEvent::repeated(Mechanism::Laplace { scale: 1.0 }, 30);
     for event in [&sampled, &laplace] {
         let least = epsilon(event, 5e-324);
         assert!(least.width() < 1e-2 && least.lower > 25.0, "{least:?}");
@@ -126,10 +127,10 @@ fn the_ends_of_delta_are_answered() {
 #[test]
 fn coarse_and_fine_intervals_of_a_deep_tail_overlap() {
     let parts = vec![
-        Event::repeated(Mechanism::Gaussian { noise_multiplier: 3.960_008_052_479_739 }, 34),
+        DpEvent::repeated(Mechanism::Gaussian { noise_multiplier: 3.960_008_052_479_739 }, 34),
         single(Mechanism::DiscreteGaussian { sigma: 4.580_946_529_368_63, sensitivity: 2 }),
     ];
-    let event = Event::Composed { events: parts };
+    let event = DpEvent::Composed { events: parts };
     let at = Epsilon::new(684.356_647_231_319_8).unwrap();
     let found = [0.3, 1e-2, 1e-4, 0.0].map(|it| pld::ln_delta(&event, AddRemove, at, it).unwrap());
     for a in &found {

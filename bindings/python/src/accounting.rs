@@ -5,7 +5,7 @@ use rhograd::accounting::{Conversion, pld};
 use rhograd::calculator::curves::{self, Notion, Series};
 use rhograd::calculator::{self, calibrate};
 use rhograd::error::{Error, Fallible};
-use rhograd::privacy::{Adjacency, Delta, Epsilon, Event};
+use rhograd::privacy::{Adjacency, Delta, DpEvent, Epsilon};
 use rhograd::train::default_delta;
 use serde_json::Value;
 
@@ -180,7 +180,7 @@ fn curve(
         if !(2..=10_000).contains(&points) {
             return Err(Error::parameter("points", "must be in 2..=10000", "leave it out"));
         }
-        let all = Event::Repeated { event: Box::new(one.clone()), count: steps };
+        let all = DpEvent::Repeated { event: Box::new(one.clone()), count: steps };
         match one_of("kind", kind, [("delta", 0), ("steps", 1), ("trade-off", 2)])? {
             0 => {
                 curves::epsilon_against_delta(&all, relation, &notions, &curves::logarithmic_grid(1e-12, 1e-2, points))
@@ -209,7 +209,7 @@ fn notion_of(name: &str) -> Fallible<Notion> {
     one_of("notion", name, Notion::ALL.map(|notion| (notion.name(), notion)))
 }
 
-fn parse(event: &str) -> Fallible<Event> {
+fn parse(event: &str) -> Fallible<DpEvent> {
     serde_json::from_str(event).map_err(|e| no_json("event", &e))
 }
 

@@ -3,7 +3,7 @@
 use rhograd::accounting::pld::{self, Pld};
 use rhograd::accounting::{gaussian, zcdp};
 use rhograd::error::Fallible;
-use rhograd::privacy::{Adjacency, Delta, Epsilon, Event, Mechanism};
+use rhograd::privacy::{Adjacency, Delta, DpEvent, Epsilon, Mechanism};
 
 use super::DELTA;
 use crate::results::Row;
@@ -43,13 +43,13 @@ impl Run {
         row.is("one_in", self.one_in as f64) && row.is("steps", self.steps as f64) && row.is("given", self.given)
     }
 
-    fn event(&self) -> Event {
+    fn event(&self) -> DpEvent {
         let mechanism = Mechanism::Gaussian { noise_multiplier: self.given };
-        if self.one_in == 1 { Event::repeated(mechanism, self.steps) } else { self.sampled(mechanism) }
+        if self.one_in == 1 { DpEvent::repeated(mechanism, self.steps) } else { self.sampled(mechanism) }
     }
 
-    fn sampled(&self, mechanism: Mechanism) -> Event {
-        Event::poisson(mechanism, self.rate(), self.steps)
+    fn sampled(&self, mechanism: Mechanism) -> DpEvent {
+        DpEvent::poisson(mechanism, self.rate(), self.steps)
     }
 
     /// Epsilon of removing, adding and replacing a row, the noise being given.

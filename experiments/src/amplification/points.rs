@@ -2,7 +2,7 @@
 
 use rhograd::accounting::{gaussian, pld};
 use rhograd::error::Fallible;
-use rhograd::privacy::{Adjacency, Delta, Epsilon, Event, Mechanism};
+use rhograd::privacy::{Adjacency, Delta, DpEvent, Epsilon, Mechanism};
 use rhograd::train::Algorithm;
 
 use super::DELTA;
@@ -61,7 +61,7 @@ impl Point {
 
     /// A certified bound on the epsilon that a noise multiplier has, over that of the budget.
     pub(super) fn spent(&self, z: f64) -> Fallible<f64> {
-        let event = Event::poisson(Mechanism::Gaussian { noise_multiplier: z }, self.rate(), self.steps());
+        let event = DpEvent::poisson(Mechanism::Gaussian { noise_multiplier: z }, self.rate(), self.steps());
         let found = pld::epsilon(&event, Adjacency::AddRemove, Delta::new(DELTA)?, CHECKED * self.epsilon)?;
         Ok(found.upper / self.epsilon)
     }

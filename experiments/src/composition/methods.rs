@@ -4,7 +4,7 @@ use rhograd::accounting::compose::{Group, Optimal, advanced};
 use rhograd::accounting::notion::ApproximateDp;
 use rhograd::accounting::{gaussian, pld, rdp, zcdp};
 use rhograd::error::Fallible;
-use rhograd::privacy::{Adjacency, Delta, Event, Mechanism};
+use rhograd::privacy::{Adjacency, Delta, DpEvent, Mechanism};
 
 use super::DELTA;
 use crate::setup::Plant;
@@ -79,7 +79,7 @@ impl Method {
     /// the noise that was promised.
     pub(super) fn epsilon(self, z: f64, k: u64, plant: Option<Plant>) -> Fallible<(f64, f64)> {
         let delta = Delta::new(DELTA)?;
-        let event = Event::repeated(Mechanism::Gaussian { noise_multiplier: z }, k);
+        let event = DpEvent::repeated(Mechanism::Gaussian { noise_multiplier: z }, k);
         let relation = Adjacency::AddRemove;
         let known = |epsilon: f64| (epsilon, epsilon);
         Ok(match self {
@@ -88,7 +88,7 @@ impl Method {
                 known(gaussian::epsilon((k as f64).sqrt() / made, delta)?.value())
             }
             Method::Pld => {
-                let event = Event::poisson(Mechanism::Gaussian { noise_multiplier: z }, NEARLY_ALL, k);
+                let event = DpEvent::poisson(Mechanism::Gaussian { noise_multiplier: z }, NEARLY_ALL, k);
                 let width = PLD_WIDTH * zcdp::epsilon_classical(0.0, k as f64 / (2.0 * z * z), delta)?.value();
                 let found = pld::epsilon(&event, relation, delta, width)?;
                 (found.upper, found.lower)

@@ -7,7 +7,7 @@ use crate::accounting::notion::{ApproximateDp, RdpCurve, TradeOff, Zcdp};
 use crate::accounting::rdp::Component;
 use crate::error::Fallible;
 use crate::num::round::up;
-use crate::privacy::{Adjacency, Delta, Epsilon, Event};
+use crate::privacy::{Adjacency, Delta, DpEvent, Epsilon};
 
 /// Gaussian differential privacy: distinguishing neighbours is at least as hard as distinguishing
 /// `N(0, 1)` from `N(mu, 1)`.
@@ -42,7 +42,7 @@ impl GaussianDp {
     /// An upper bound under the given relation.
     ///
     /// Reference: Dong, Roth and Su 2022, Theorem 2.7 and Corollary 3.3.
-    pub fn of_event(event: &Event, adjacency: Adjacency) -> Fallible<Self> {
+    pub fn of_event(event: &DpEvent, adjacency: Adjacency) -> Fallible<Self> {
         Ok(GaussianDp { square: squared_mu(event, adjacency)? })
     }
 

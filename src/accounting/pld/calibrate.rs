@@ -4,7 +4,7 @@ use super::Pld;
 use crate::error::{Error, Fallible};
 use crate::num::decimals::Decimals;
 use crate::num::root::last_whole;
-use crate::privacy::{Adjacency, Delta, Epsilon, Event, Mechanism};
+use crate::privacy::{Adjacency, Delta, DpEvent, Epsilon, Mechanism};
 
 /// Widths of the intervals that decide the clear cases, relative to the target.
 const CLEAR: [f64; 3] = [f64::INFINITY, 1e-2, 1e-4];
@@ -20,8 +20,8 @@ const NOISE: (f64, f64) = (1e-2, 1e12);
 const RATE: f64 = 1e-12;
 
 /// Poisson-sampled Gaussian releases.
-fn run(rate: f64, noise_multiplier: f64, steps: u64) -> Event {
-    Event::poisson(Mechanism::Gaussian { noise_multiplier }, rate, steps)
+fn run(rate: f64, noise_multiplier: f64, steps: u64) -> DpEvent {
+    DpEvent::poisson(Mechanism::Gaussian { noise_multiplier }, rate, steps)
 }
 
 /// A budget to be met.

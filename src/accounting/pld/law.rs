@@ -5,7 +5,7 @@ use super::pair::{Base, Pair, Sampling, mixed};
 use crate::accounting::directed::positive;
 use crate::error::{Error, Fallible};
 use crate::num::round::{down, up};
-use crate::privacy::{Adjacency, Event, Mechanism};
+use crate::privacy::{Adjacency, DpEvent, Mechanism};
 
 /// A composition of dominating pairs, all in one direction.
 #[derive(Clone, Debug, PartialEq)]
@@ -163,7 +163,7 @@ pub(super) struct Reader {
 }
 
 /// A refusal that names the part of the event.
-fn unsupported(path: &str, event: &Event, why: &str) -> Error {
+fn unsupported(path: &str, event: &DpEvent, why: &str) -> Error {
     let text = serde_json::to_string(event).unwrap_or_else(|_| format!("{event:?}"));
     Error::parameter(path, format!("{text}: {why}"), "use the RDP or zCDP accountant for this part")
 }
@@ -188,26 +188,26 @@ impl Reader {
     }
 
     /// Checks every part of an event and adds it `count` times.
-    pub(super) fn visit(&mut self, event: &Event, count: f64, path: &str) -> Fallible<()> {
+    pub(super) fn visit(&mut self, event: &DpEvent, count: f64, path: &str) -> Fallible<()> {
         match event {
-            Event::Single { mechanism } => {
+            DpEvent::Single { mechanism } => {
                 let content = self.content(mechanism)?;
                 self.add_whole(&content, count);
                 Ok(())
             }
-            Event::PoissonSampled { mechanism, rate } => self.sampled(event, mechanism, *rate, count, path),
-            Event::Repeated { event, count: times } => {
+            DpEvent::PoissonSampled { mechanism, rate } => self.sampled(event, mechanism, *rate, count, path),
+            DpEvent::Repeated { event, count: times } => {
                 self.visit(event, count * *times as f64, &format!("{path}.event"))
             }
-            Event::Composed { events } => {
+            DpEvent::Composed { events } => {
                 events.iter().enumerate().try_for_each(|(i, it)| self.visit(it, count, &format!("{path}.events[{i}]")))
             }
-            Event::SampledWithoutReplacement { .. } => Err(unsupported(
+            DpEvent::SampledWithoutReplacement { .. } => Err(unsupported(
                 path,
                 event,
                 "no pair is known to dominate compositions of sampling without replacement",
             )),
-            Event::Selected { .. } => {
+            DpEvent::Selected { .. } => {
                 Err(unsupported(path, event, "no privacy-loss distribution is known for private selection"))
             }
         }
@@ -279,7 +279,7 @@ impl Reader {
         }
     }
 
-    fn sampled(&mut self, event: &Event, mechanism: &Mechanism, rate: f64, count: f64, path: &str) -> Fallible<()> {
+    fn sampled(&mut self, event: &DpEvent, mechanism: &Mechanism, rate: f64, count: f64, path: &str) -> Fallible<()> {
         let rate = probability("rate", rate)?;
         let content = self.content(mechanism)?;
         if rate == 0.0 || count == 0.0 {

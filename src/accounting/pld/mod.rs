@@ -15,9 +15,9 @@
 //!
 //! ```
 //! use rhograd::accounting::pld;
-//! use rhograd::privacy::{Adjacency, Delta, Event, Mechanism};
+//! use rhograd::privacy::{Adjacency, Delta, DpEvent, Mechanism};
 //! # fn main() -> rhograd::error::Fallible<()> {
-//! let event = Event::poisson(Mechanism::Gaussian { noise_multiplier: 1.0 }, 0.01, 1000);
+//! let event = DpEvent::poisson(Mechanism::Gaussian { noise_multiplier: 1.0 }, 0.01, 1000);
 //! let epsilon = pld::epsilon(&event, Adjacency::AddRemove, Delta::new(1e-5)?, 1e-3)?;
 //! assert!(epsilon.lower <= 1.828237 && 1.828237 <= epsilon.upper && epsilon.width() <= 1e-3);
 //! # Ok(())
@@ -39,7 +39,7 @@ pub use calibrate::{calibrate_noise_multiplier, calibrate_rate, calibrate_steps,
 pub use interval::Interval;
 
 use crate::error::{Error, Fallible};
-use crate::privacy::{Adjacency, Delta, Epsilon, Event, Mechanism};
+use crate::privacy::{Adjacency, Delta, DpEvent, Epsilon, Mechanism};
 use law::{Law, Reader};
 
 /// One answer for each direction of add-remove.
@@ -76,7 +76,7 @@ impl Pld {
     ///
     /// Reference: Zhu, Dong and Wang 2022, Theorem 11; Balle, Barthe and Gaboardi 2018, Theorem 8;
     /// Kairouz, Oh and Viswanath 2015, Theorem 3.3 (randomised response dominates).
-    pub fn new(event: &Event, adjacency: Adjacency) -> Fallible<Self> {
+    pub fn new(event: &DpEvent, adjacency: Adjacency) -> Fallible<Self> {
         let mut reader = Reader::new(adjacency);
         reader.visit(event, 1.0, "event")?;
         Ok(Pld { adjacency, remove: reader.remove, add: reader.add, two_sided: reader.two_sided })
@@ -193,7 +193,7 @@ fn tolerated(tolerance: f64) -> Fallible<f64> {
 /// `upper` is rounded up, `lower` down.
 ///
 /// Reference: as [`Pld::epsilon`].
-pub fn epsilon(event: &Event, adjacency: Adjacency, delta: Delta, tolerance: f64) -> Fallible<Interval> {
+pub fn epsilon(event: &DpEvent, adjacency: Adjacency, delta: Delta, tolerance: f64) -> Fallible<Interval> {
     Pld::new(event, adjacency)?.epsilon(delta, tolerance)
 }
 
@@ -206,7 +206,7 @@ pub fn epsilon(event: &Event, adjacency: Adjacency, delta: Delta, tolerance: f64
 /// `upper` is rounded up, `lower` down and possibly `-inf`.
 ///
 /// Reference: as [`Pld::epsilon`].
-pub fn ln_delta(event: &Event, adjacency: Adjacency, epsilon: Epsilon, tolerance: f64) -> Fallible<Interval> {
+pub fn ln_delta(event: &DpEvent, adjacency: Adjacency, epsilon: Epsilon, tolerance: f64) -> Fallible<Interval> {
     Pld::new(event, adjacency)?.ln_delta(epsilon, tolerance)
 }
 
@@ -232,7 +232,7 @@ pub struct OneStep {
 ///
 /// Reference: Zhu, Dong and Wang 2022, Theorem 11, for the pair.
 pub fn poisson_gaussian_one_step(rate: f64, noise_multiplier: f64, epsilon: Epsilon) -> Fallible<OneStep> {
-    let event = Event::PoissonSampled { mechanism: Mechanism::Gaussian { noise_multiplier }, rate };
+    let event = DpEvent::PoissonSampled { mechanism: Mechanism::Gaussian { noise_multiplier }, rate };
     let pld = Pld::new(&event, Adjacency::AddRemove)?;
     Ok(OneStep { remove: solve::single_delta(&pld.remove, epsilon)?, add: solve::single_delta(&pld.add, epsilon)? })
 }

@@ -5,7 +5,7 @@ use crate::accounting::event::{Loss, loss_of, unsupported};
 use crate::accounting::notion::RdpCurve;
 use crate::accounting::subsample;
 use crate::error::Fallible;
-use crate::privacy::{Adjacency, Event, Mechanism};
+use crate::privacy::{Adjacency, DpEvent, Mechanism};
 
 /// The Renyi curve of an event under a relation.
 ///
@@ -25,36 +25,38 @@ use crate::privacy::{Adjacency, Event, Mechanism};
 ///
 /// ```
 /// use rhograd::accounting::rdp;
-/// use rhograd::privacy::{Adjacency, Event, Mechanism};
+/// use rhograd::privacy::{Adjacency, DpEvent, Mechanism};
 /// # fn main() -> rhograd::error::Fallible<()> {
-/// let event = Event::poisson(Mechanism::Gaussian { noise_multiplier: 1.0 }, 0.01, 1000);
+/// let event = DpEvent::poisson(Mechanism::Gaussian { noise_multiplier: 1.0 }, 0.01, 1000);
 /// let curve = rdp::curve(&event, Adjacency::AddRemove)?;
 /// assert!((curve.at(2.0)? - 0.17181342207454).abs() < 1e-10);
 /// # Ok(())
 /// # }
 /// ```
-pub fn curve(event: &Event, adjacency: Adjacency) -> Fallible<RdpCurve> {
+pub fn curve(event: &DpEvent, adjacency: Adjacency) -> Fallible<RdpCurve> {
     let curve = build(event, adjacency)?;
     // Evaluating once refuses parameters outside their range before the curve is used.
     curve.at(2.0)?;
     Ok(curve)
 }
 
-fn build(event: &Event, adjacency: Adjacency) -> Fallible<RdpCurve> {
+fn build(event: &DpEvent, adjacency: Adjacency) -> Fallible<RdpCurve> {
     Ok(match event {
-        Event::Single { mechanism } => single(event, mechanism, adjacency)?.into(),
-        Event::PoissonSampled { mechanism, rate } => poisson(event, mechanism, *rate, adjacency)?,
-        Event::SampledWithoutReplacement { mechanism, fraction } => fixed_size(event, mechanism, *fraction, adjacency)?,
-        Event::Repeated { event, count } => build(event, adjacency)?.repeat(*count),
-        Event::Composed { events } => {
+        DpEvent::Single { mechanism } => single(event, mechanism, adjacency)?.into(),
+        DpEvent::PoissonSampled { mechanism, rate } => poisson(event, mechanism, *rate, adjacency)?,
+        DpEvent::SampledWithoutReplacement { mechanism, fraction } => {
+            fixed_size(event, mechanism, *fraction, adjacency)?
+        }
+        DpEvent::Repeated { event, count } => build(event, adjacency)?.repeat(*count),
+        DpEvent::Composed { events } => {
             let parts = events.iter().map(|part| build(part, adjacency)).collect::<Fallible<Vec<_>>>()?;
             parts.iter().fold(RdpCurve::nothing(), RdpCurve::compose)
         }
-        Event::Selected { event, runs } => Component::Selected { base: build(event, adjacency)?, runs: *runs }.into(),
+        DpEvent::Selected { event, runs } => Component::Selected { base: build(event, adjacency)?, runs: *runs }.into(),
     })
 }
 
-fn single(event: &Event, mechanism: &Mechanism, adjacency: Adjacency) -> Fallible<Component> {
+fn single(event: &DpEvent, mechanism: &Mechanism, adjacency: Adjacency) -> Fallible<Component> {
     Ok(match (mechanism, loss_of(event, mechanism, adjacency)?) {
         (_, Loss::Gaussian { noise_multiplier }) => Component::Gaussian { noise_multiplier },
         (_, Loss::Objective { noise_multiplier, curvature }) => Component::Objective { noise_multiplier, curvature },
@@ -69,7 +71,7 @@ fn single(event: &Event, mechanism: &Mechanism, adjacency: Adjacency) -> Fallibl
     })
 }
 
-fn poisson(event: &Event, mechanism: &Mechanism, rate: f64, adjacency: Adjacency) -> Fallible<RdpCurve> {
+fn poisson(event: &DpEvent, mechanism: &Mechanism, rate: f64, adjacency: Adjacency) -> Fallible<RdpCurve> {
     if rate == 0.0 || rate == 1.0 {
         let whole = single(event, mechanism, adjacency)?;
         return Ok(if rate == 0.0 { RdpCurve::nothing() } else { whole.into() });
@@ -86,7 +88,7 @@ fn poisson(event: &Event, mechanism: &Mechanism, rate: f64, adjacency: Adjacency
     Ok(Component::Pure { epsilon }.into())
 }
 
-fn fixed_size(event: &Event, mechanism: &Mechanism, fraction: f64, adjacency: Adjacency) -> Fallible<RdpCurve> {
+fn fixed_size(event: &DpEvent, mechanism: &Mechanism, fraction: f64, adjacency: Adjacency) -> Fallible<RdpCurve> {
     if adjacency != Adjacency::ReplaceOne {
         return Err(unsupported("an RDP curve", event, adjacency));
     }

@@ -6,7 +6,7 @@ use crate::accounting::rdp::mechanisms::{bounded_range_rho, laplace_rho, pure_rh
 use crate::accounting::{gaussian, selection, subsample};
 use crate::error::Fallible;
 use crate::num::round::up;
-use crate::privacy::{Adjacency, Event, Mechanism, RunCount};
+use crate::privacy::{Adjacency, DpEvent, Mechanism, RunCount};
 
 /// The approximate-zCDP guarantee of an event under a relation.
 ///
@@ -25,17 +25,17 @@ use crate::privacy::{Adjacency, Event, Mechanism, RunCount};
 ///
 /// ```
 /// use rhograd::accounting::zcdp;
-/// use rhograd::privacy::{Adjacency, Event, Mechanism};
+/// use rhograd::privacy::{Adjacency, DpEvent, Mechanism};
 /// # fn main() -> rhograd::error::Fallible<()> {
-/// let event = Event::repeated(Mechanism::Gaussian { noise_multiplier: 10.0 }, 100);
+/// let event = DpEvent::repeated(Mechanism::Gaussian { noise_multiplier: 10.0 }, 100);
 /// assert!((zcdp::of_event(&event, Adjacency::ReplaceOne)?.zcdp().rho() - 2.0).abs() < 1e-12);
 /// # Ok(())
 /// # }
 /// ```
-pub fn of_event(event: &Event, adjacency: Adjacency) -> Fallible<ApproximateZcdp> {
+pub fn of_event(event: &DpEvent, adjacency: Adjacency) -> Fallible<ApproximateZcdp> {
     let concentrated = |rho: f64| Ok(ApproximateZcdp::exact(Zcdp::new(0.0, rho)?));
     match event {
-        Event::Single { mechanism } => match (mechanism, loss_of(event, mechanism, adjacency)?) {
+        DpEvent::Single { mechanism } => match (mechanism, loss_of(event, mechanism, adjacency)?) {
             (_, Loss::Gaussian { noise_multiplier }) => concentrated(gaussian::rho(1.0, noise_multiplier)?),
             (_, Loss::Concentrated { rho }) => concentrated(rho),
             (_, Loss::Objective { noise_multiplier, curvature }) => {
@@ -49,8 +49,8 @@ pub fn of_event(event: &Event, adjacency: Adjacency) -> Fallible<ApproximateZcdp
                 crate::accounting::notion::ApproximateDp::new(epsilon, delta)?.to_approximate_zcdp()
             }
         },
-        Event::Repeated { event, count } => repeated(of_event(event, adjacency)?, *count),
-        Event::Composed { events } => events
+        DpEvent::Repeated { event, count } => repeated(of_event(event, adjacency)?, *count),
+        DpEvent::Composed { events } => events
             .iter()
             .try_fold(ApproximateZcdp::default(), |total, part| Ok(total.compose(of_event(part, adjacency)?))),
         _ => match pure(event, adjacency)? {
@@ -81,30 +81,30 @@ fn repeated(one: ApproximateZcdp, count: u64) -> Fallible<ApproximateZcdp> {
 ///
 /// # Errors
 /// When a parameter is outside its range or a sampled part has no theorem.
-pub(super) fn pure(event: &Event, adjacency: Adjacency) -> Fallible<Option<f64>> {
+pub(super) fn pure(event: &DpEvent, adjacency: Adjacency) -> Fallible<Option<f64>> {
     match event {
-        Event::Single { mechanism } => Ok(match loss_of(event, mechanism, adjacency)? {
+        DpEvent::Single { mechanism } => Ok(match loss_of(event, mechanism, adjacency)? {
             Loss::Pure { epsilon } => Some(epsilon),
             _ => None,
         }),
-        Event::PoissonSampled { mechanism, rate } => subsample::pure_poisson(event, mechanism, *rate, adjacency),
-        Event::SampledWithoutReplacement { mechanism, fraction } => {
+        DpEvent::PoissonSampled { mechanism, rate } => subsample::pure_poisson(event, mechanism, *rate, adjacency),
+        DpEvent::SampledWithoutReplacement { mechanism, fraction } => {
             subsample::pure_fixed_size(event, mechanism, *fraction, adjacency)
         }
-        Event::Repeated { event, count } => {
+        DpEvent::Repeated { event, count } => {
             let times = up(*count as f64, 1);
             Ok(pure(event, adjacency)?.map(|e| if e == 0.0 || *count == 0 { 0.0 } else { up(e * times, 1) }))
         }
-        Event::Composed { events } => {
+        DpEvent::Composed { events } => {
             let parts = events.iter().map(|part| pure(part, adjacency)).collect::<Fallible<Vec<_>>>()?;
             Ok(parts.into_iter().try_fold(0.0, |sum, part| part.map(|e| crate::accounting::directed::add_up(sum, e))))
         }
-        Event::Selected { event, runs: RunCount::TruncatedNegativeBinomial { eta, gamma } } => {
+        DpEvent::Selected { event, runs: RunCount::TruncatedNegativeBinomial { eta, gamma } } => {
             match pure(event, adjacency)? {
                 Some(epsilon) => selection::pure(epsilon, *eta, *gamma).map(Some),
                 None => Ok(None),
             }
         }
-        Event::Selected { .. } => Ok(None),
+        DpEvent::Selected { .. } => Ok(None),
     }
 }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::{Charge, ChargeKind, Claim, MAX_LOG2_SCALE, Releases};
 use crate::error::{Error, Fallible};
 use crate::num::Dyadic;
-use crate::privacy::{Adjacency, Event, Mechanism, Rho};
+use crate::privacy::{Adjacency, DpEvent, Mechanism, Rho};
 
 /// One kind of choice among public candidates by the exponential mechanism on integer scores, made `count` times.
 ///
@@ -101,8 +101,8 @@ impl ChargeKind for SelectionEvent {
         0.0
     }
 
-    fn event(&self, _adjacency: Adjacency) -> Event {
-        Event::repeated(Mechanism::Exponential { epsilon: self.epsilon_up() }, self.count)
+    fn event(&self, _adjacency: Adjacency) -> DpEvent {
+        DpEvent::repeated(Mechanism::Exponential { epsilon: self.epsilon_up() }, self.count)
     }
 
     fn has_loss_distribution(&self) -> bool {

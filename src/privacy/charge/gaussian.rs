@@ -7,7 +7,7 @@ use super::{Charge, ChargeKind, Claim, Releases};
 use crate::error::{Error, Fallible};
 use crate::num::Dyadic;
 use crate::num::round::{down, up};
-use crate::privacy::{Adjacency, Event, Mechanism, Rho};
+use crate::privacy::{Adjacency, DpEvent, Mechanism, Rho};
 
 /// The finest grid: noise has scale at most `2^50` grid steps, so that every product fits 128 bits.
 pub const MAX_LOG2_SCALE: u32 = 50;
@@ -136,8 +136,8 @@ impl ChargeKind for GaussianEvent {
         0.0
     }
 
-    fn event(&self, adjacency: Adjacency) -> Event {
-        Event::repeated(self.relative(adjacency), self.count)
+    fn event(&self, adjacency: Adjacency) -> DpEvent {
+        DpEvent::repeated(self.relative(adjacency), self.count)
     }
 
     fn has_loss_distribution(&self) -> bool {

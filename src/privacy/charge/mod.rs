@@ -19,7 +19,7 @@ pub use poisson_gaussian::SampledEvent;
 pub use private_selection::BestRunEvent;
 pub use threshold::StableEvent;
 
-use super::{Adjacency, Event, Rho};
+use super::{Adjacency, DpEvent, Rho};
 use crate::error::{Error, Fallible};
 use crate::num::round::up;
 
@@ -69,7 +69,7 @@ trait ChargeKind {
     fn delta(&self) -> f64;
 
     /// The releases as an event for the accountant, rounded to the costlier side.
-    fn event(&self, adjacency: Adjacency) -> Event;
+    fn event(&self, adjacency: Adjacency) -> DpEvent;
 
     /// Whether a privacy-loss distribution is known that dominates the event; Renyi divergences always are.
     fn has_loss_distribution(&self) -> bool;
@@ -185,7 +185,7 @@ impl Charge {
     }
 
     /// The releases as an event for the accountant, rounded to the costlier side.
-    pub fn event(&self, adjacency: Adjacency) -> Event {
+    pub fn event(&self, adjacency: Adjacency) -> DpEvent {
         self.kind().event(adjacency)
     }
 

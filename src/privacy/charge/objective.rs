@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Charge, ChargeKind, Claim, GaussianEvent, NoiseLaw, Releases, possible};
 use crate::error::Fallible;
-use crate::privacy::{Adjacency, Event, Mechanism, Rho};
+use crate::privacy::{Adjacency, DpEvent, Mechanism, Rho};
 
 /// Gaussian noise on the gradient of an objective whose exact minimiser is then opened, alone or with more noise.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -43,10 +43,10 @@ impl ChargeKind for ObjectiveEvent {
         self.claim.delta
     }
 
-    fn event(&self, adjacency: Adjacency) -> Event {
+    fn event(&self, adjacency: Adjacency) -> DpEvent {
         let noise_multiplier = self.perturbed.relative_multiplier(adjacency);
         let mechanism = Mechanism::ObjectivePerturbation { noise_multiplier, curvature: self.curvature };
-        Event::Single { mechanism }
+        DpEvent::Single { mechanism }
     }
 
     fn has_loss_distribution(&self) -> bool {

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::{Charge, ChargeKind, Claim, GaussianEvent, Releases, possible};
 use crate::error::Fallible;
 use crate::num::round::up;
-use crate::privacy::{Adjacency, Event, Rho};
+use crate::privacy::{Adjacency, DpEvent, Rho};
 
 /// Gaussian releases on fresh Poisson samples of the rows.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -52,8 +52,8 @@ impl ChargeKind for SampledEvent {
         self.claim.delta
     }
 
-    fn event(&self, adjacency: Adjacency) -> Event {
-        Event::poisson(self.sampled.relative(adjacency), self.rate(), self.sampled.count)
+    fn event(&self, adjacency: Adjacency) -> DpEvent {
+        DpEvent::poisson(self.sampled.relative(adjacency), self.rate(), self.sampled.count)
     }
 
     fn has_loss_distribution(&self) -> bool {

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::{Charge, ChargeKind, Claim, Releases, possible};
 use crate::error::Fallible;
 use crate::num::round::{down, up};
-use crate::privacy::{Adjacency, Event, Mechanism, Rho, RunCount};
+use crate::privacy::{Adjacency, DpEvent, Mechanism, Rho, RunCount};
 
 /// The best of a geometric number of runs, each rho-zCDP; all other runs, and how many there were, stay secret.
 ///
@@ -74,10 +74,13 @@ impl ChargeKind for BestRunEvent {
     /// A Gaussian release has the largest divergences that rho allows.
     ///
     /// The recorded rho holds under `adjacency`; accountants double sensitivities under replace-one themselves.
-    fn event(&self, adjacency: Adjacency) -> Event {
+    fn event(&self, adjacency: Adjacency) -> DpEvent {
         let noise_multiplier = down(self.noise_multiplier() * adjacency.sum_sensitivity(1) as f64, 1);
         let runs = RunCount::TruncatedNegativeBinomial { eta: 1.0, gamma: self.stop_probability() };
-        Event::Selected { event: Box::new(Event::Single { mechanism: Mechanism::Gaussian { noise_multiplier } }), runs }
+        DpEvent::Selected {
+            event: Box::new(DpEvent::Single { mechanism: Mechanism::Gaussian { noise_multiplier } }),
+            runs,
+        }
     }
 
     fn has_loss_distribution(&self) -> bool {

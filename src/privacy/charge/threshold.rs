@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Charge, ChargeKind, Claim, GaussianEvent, NoiseLaw, Releases, possible};
 use crate::error::Fallible;
-use crate::privacy::{Adjacency, Event, Mechanism, Rho};
+use crate::privacy::{Adjacency, DpEvent, Mechanism, Rho};
 
 /// Something that is opened only where a noised integer reaches a threshold, made `noised.count` times.
 ///
@@ -64,11 +64,11 @@ impl ChargeKind for StableEvent {
     ///
     /// Neighbours that differ in a count differ by Gaussian noise; those that differ in what is there at all differ with
     /// probability delta; one of either kind under replace-one. All are dominated by the two together.
-    fn event(&self, adjacency: Adjacency) -> Event {
+    fn event(&self, adjacency: Adjacency) -> DpEvent {
         let fails = Mechanism::Approximate { epsilon: 0.0, delta: self.delta };
         let count = self.noised.count;
         let noise = self.noised.relative(adjacency);
-        Event::Composed { events: vec![Event::repeated(noise, count), Event::repeated(fails, count)] }
+        DpEvent::Composed { events: vec![DpEvent::repeated(noise, count), DpEvent::repeated(fails, count)] }
     }
 
     fn has_loss_distribution(&self) -> bool {
