@@ -19,6 +19,9 @@ pub struct Release<'a> {
 /// Hears of each release as it is made.
 pub type Listener<'a> = dyn FnMut(&Release<'_>) -> Fallible<()> + 'a;
 
+/// Makes the releases of one candidate: its number and its run in, its score (larger is better) and result out.
+pub type LoggedCandidate<'a, T> = dyn FnMut(usize, &mut LoggedRun<'_>) -> Fallible<(f64, T)> + 'a;
+
 /// A kind of release as it was made: what the statement records.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReleaseRecord {
@@ -114,11 +117,7 @@ impl LoggedRun<'_> {
     ///
     /// # Errors
     /// As [`LoggedRun::release`], and when the best run failed.
-    pub fn best_run<T>(
-        &mut self,
-        planned: &Planned,
-        run: &mut dyn FnMut(usize, &mut LoggedRun<'_>) -> Fallible<(f64, T)>,
-    ) -> Fallible<(usize, T)> {
+    pub fn best_run<T>(&mut self, planned: &Planned, run: &mut LoggedCandidate<'_, T>) -> Fallible<(usize, T)> {
         let Query::BestRun(BestRun { candidates }) = &planned.query else {
             return Err(Error::refused("candidates are run for no other query", "plan the best of several runs"));
         };

@@ -49,7 +49,7 @@ pub use dataset::PrivateDataset;
 pub use holdout::HoldOut;
 pub(crate) use holdout::{LARGEST_HOLDOUT, training_rows};
 pub use journal::{Keep, Stopped};
-pub use logged_run::{Listener, LoggedRun, Release, ReleaseRecord};
+pub use logged_run::{Listener, LoggedCandidate, LoggedRun, Release, ReleaseRecord};
 pub use mechanism::Mechanism;
 pub use permit::{Permit, Released};
 pub use query::{
