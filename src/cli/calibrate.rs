@@ -221,6 +221,10 @@ impl CalibrateArguments {
     }
 
     fn add_noise(&self, answer: &mut Answer, name: &str, noise_multiplier: f64) -> Fallible<()> {
+        if !(self.clip > 0.0 && self.clip.is_finite()) {
+            let problem = format!("is {}, must be finite and above 0", self.clip);
+            return Err(Error::parameter("--clip", problem, "use a positive number"));
+        }
         let sigma = calibrate::sigma_of(noise_multiplier, self.factor() * self.clip)?;
         answer.insert(format!("sigma_{name}"), number(sigma));
         answer.insert(format!("noise_multiplier_{name}"), number(noise_multiplier));

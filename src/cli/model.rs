@@ -52,6 +52,7 @@ fn metrics_page(metrics: &serde_json::Value) -> String {
     let mut page = String::new();
     for (name, value) in metrics.as_object().into_iter().flatten() {
         page.push_str(&match value.as_f64() {
+            _ if value.is_null() && name == "r2" => format!("{name:10}undefined: all targets are equal\n"),
             _ if value.is_null() => format!("{name:10}undefined: all rows have one label\n"),
             Some(number) if !value.is_u64() => format!("{name:10}{number:.6}\n"),
             _ => format!("{name:10}{value}\n"),

@@ -45,6 +45,9 @@ pub(super) struct VerifyArguments {
     /// Recompute logs of at most so many lines; a longer one is not verified
     #[arg(long, value_name = "N", default_value_t = train::MOST_LOG_LINES)]
     log_lines: u64,
+    /// Confirm at most so many different claims and choices, of some seconds each; a statement of more is not verified
+    #[arg(long, value_name = "N", default_value_t = train::MOST_CLAIMS)]
+    claims: usize,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
@@ -69,6 +72,7 @@ pub(super) fn verify(arguments: &VerifyArguments) -> Fallible<ExitCode> {
         log: log.as_mut().map(|log| log as &mut dyn BufRead),
         ledger: ledger.as_mut(),
         most_log_lines: arguments.log_lines,
+        most_claims: arguments.claims,
     };
     let verified = train::verify(&model, &text, evidence)?;
     let held = verified.held();

@@ -4,13 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::tally::{Count, Met, example};
 use crate::data::{is_decimal_comma, is_gap, trim};
-
-/// Characters of a cell that are kept as an example.
-const EXAMPLE_CHARACTERS: usize = 40;
-
-/// Different labels that are kept.
-const MOST_MET: usize = 20;
 
 /// Why a cell does not count as what stands in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -48,83 +43,6 @@ pub enum Loss {
     Form,
     /// The target is missing, unreadable or not declared.
     Target,
-}
-
-/// How often something was met, and where first.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Count {
-    /// How often.
-    pub count: u64,
-    /// The first line, counted from 1 with the header; in a table the row, counted from 1.
-    pub line: u64,
-    /// The first cell, cut where it is long.
-    pub cell: String,
-}
-
-impl Count {
-    fn add(&mut self, more: &Count, lines_before: u64) {
-        if self.count == 0 {
-            self.line = more.line + lines_before;
-            self.cell.clone_from(&more.cell);
-        }
-        self.count += more.count;
-    }
-}
-
-/// Texts and how often each was met.
-///
-/// Of many the first in alphabetical order are kept, so that parts of a data set can be added up in any grouping: what is
-/// among the first of the whole is among the first of every part, and its count is exact.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Met {
-    /// The first of them.
-    pub texts: BTreeMap<String, u64>,
-    /// How often any other text was met.
-    pub others: u64,
-}
-
-impl Met {
-    /// Counts a text so many times.
-    pub fn add(&mut self, text: &[u8], times: u64) {
-        let text = example(text);
-        match self.texts.get_mut(&text) {
-            Some(count) => *count += times,
-            None => {
-                self.texts.insert(text, times);
-                self.shorten();
-            }
-        }
-    }
-
-    /// Adds what another part met.
-    pub fn merge(&mut self, other: &Met) {
-        self.others += other.others;
-        for (text, count) in &other.texts {
-            *self.texts.entry(text.clone()).or_default() += count;
-        }
-        self.shorten();
-    }
-
-    fn shorten(&mut self) {
-        while self.texts.len() > MOST_MET {
-            let dropped = self.texts.pop_last().map_or(0, |(_, count)| count);
-            self.others += dropped;
-        }
-    }
-}
-
-/// The most frequent first.
-impl std::fmt::Display for Met {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let mut texts: Vec<(&String, &u64)> = self.texts.iter().collect();
-        texts.sort_by(|a, b| b.1.cmp(a.1));
-        for (index, (text, count)) in texts.into_iter().enumerate() {
-            write!(f, "{}{text:?} {count} times", if index > 0 { ", " } else { "" })?;
-        }
-        if self.others > 0 { write!(f, ", others {} times", self.others) } else { Ok(()) }
-    }
 }
 
 /// What the custodian may know about the load; computed from rows, never released.
@@ -282,17 +200,6 @@ pub(super) fn outside(value: f64, lower: f64, upper: f64) -> Option<Fault> {
     }
 }
 
-/// A cell as an example.
-fn example(cell: &[u8]) -> String {
-    // A character has at most four bytes.
-    let cell = &cell[..cell.len().min(4 * EXAMPLE_CHARACTERS + 4)];
-    let text = String::from_utf8_lossy(trim(cell));
-    match text.char_indices().nth(EXAMPLE_CHARACTERS) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.into_owned(),
-    }
-}
-
 /// The columns of a report: numeric ones, categorical ones, the target.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ReportColumns {
@@ -313,6 +220,7 @@ pub(super) struct Odd {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::preprocess::tally::MOST_MET;
     use proptest::prelude::*;
 
     #[test]
@@ -333,14 +241,6 @@ mod tests {
             assert_eq!(no_number(cell.as_bytes()), fault, "{cell:?}");
         }
         assert_eq!(no_number(b"\xe9t\xe9"), Fault::NotUtf8);
-    }
-
-    #[test]
-    fn examples_are_short_and_whole_characters() {
-        assert_eq!(example(" ä ".as_bytes()), "ä");
-        let long = "ä".repeat(1000);
-        assert_eq!(example(long.as_bytes()), format!("{}…", "ä".repeat(EXAMPLE_CHARACTERS)));
-        assert!(example(&[0xff; 1000]).chars().count() <= EXAMPLE_CHARACTERS + 1);
     }
 
     /// A report as encoders make them, and all of its parts.

@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::encode::{Encoder, Role};
 use super::lines::LineEncoder;
-use super::report::{Count, LoadReport, Met};
+use super::report::LoadReport;
+use super::tally::{Count, Met};
 use crate::data::{Block, CsvFile, Fields, is_gap};
 use crate::error::Fallible;
 use crate::kernel::{BulkBuilder, LANES, RawRow, Rows};

@@ -12,17 +12,28 @@ use crate::private::{LARGEST_HOLDOUT, Planned, Query, RowAccess, training_rows};
 /// makes as many, and a file could make up any number.
 pub const MOST_COSTLY: usize = 128;
 
-/// Refuses more such costs than a run makes, before any is looked at, and confirms each claim once.
-fn check_costly(facts: &Facts) -> Fallible<()> {
+/// The different ones, and no more of them than are needed to see that there are too many.
+fn costly(facts: &Facts) -> Vec<&Charge> {
     let mut costly: Vec<&Charge> = Vec::new();
     for ReleaseFacts { charge, .. } in &facts.releases {
         let is_costly = !matches!(charge, Charge::Gaussian(_));
-        if is_costly && !costly.contains(&charge) {
+        if is_costly && costly.len() <= MOST_COSTLY && !costly.contains(&charge) {
             costly.push(charge);
-            if costly.len() > MOST_COSTLY {
-                return Err(damaged("records more claims and choices than a run can make"));
-            }
         }
+    }
+    costly
+}
+
+/// How many of them there are, up to one more than [`MOST_COSTLY`]: nothing is confirmed for that.
+pub(crate) fn costly_releases(facts: &Facts) -> usize {
+    costly(facts).len()
+}
+
+/// Refuses more such costs than a run makes, before any is looked at, and confirms each claim once.
+fn check_costly(facts: &Facts) -> Fallible<()> {
+    let costly = costly(facts);
+    if costly.len() > MOST_COSTLY {
+        return Err(damaged("records more claims and choices than a run can make"));
     }
     facts.releases.iter().try_for_each(|release| release.charge.check())?;
     costly.into_iter().try_for_each(|charge| claim::confirm(charge, facts.adjacency))

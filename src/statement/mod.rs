@@ -27,6 +27,7 @@ use crate::privacy::Adjacency;
 
 pub use check::MOST_COSTLY;
 use check::check_releases;
+pub(crate) use check::costly_releases;
 pub use facts::{Facts, LedgerFacts, ReleaseFacts, Tuning};
 pub use guarantee::Guarantee;
 pub use log::{LogEntry, write_log};

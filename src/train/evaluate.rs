@@ -47,8 +47,9 @@ pub enum Metrics {
         rmse: f64,
         /// Mean absolute error.
         mae: f64,
-        /// One minus the ratio of squared errors to squared deviations from the mean.
-        r2: f64,
+        /// One minus the ratio of squared errors to squared deviations from the mean; absent where all targets are equal, for there
+        /// is nothing to explain then.
+        r2: Option<f64>,
         /// What the model itself minimises or promises, where that is neither.
         #[serde(flatten)]
         own: Own,
@@ -196,7 +197,7 @@ fn number_metrics(pairs: &[(f64, f64)], kind: ModelKind) -> Metrics {
     let squares: f64 = pairs.iter().map(|(p, y)| (p - y) * (p - y)).sum();
     let spread: f64 = pairs.iter().map(|(_, y)| (y - mean) * (y - mean)).sum();
     let absolute: f64 = pairs.iter().map(|(p, y)| (p - y).abs()).sum();
-    let r2 = if spread > 0.0 { 1.0 - squares / spread } else { 0.0 };
+    let r2 = (spread > 0.0).then(|| 1.0 - squares / spread);
     Metrics::Number {
         rows: pairs.len() as u64,
         rmse: (squares / n).sqrt(),
@@ -235,10 +236,17 @@ mod tests {
     }
 
     #[test]
+    fn equal_targets_have_no_r2() {
+        let metrics = number_metrics(&[(1.0, 2.0), (3.0, 2.0)], ModelKind::Linear);
+        assert!(matches!(metrics, Metrics::Number { r2: None, .. }));
+        assert!(serde_json::to_value(metrics).unwrap()["r2"].is_null());
+    }
+
+    #[test]
     fn a_perfect_line_has_r2_one() {
         let pairs = [(1.0, 1.0), (2.0, 2.0), (4.0, 4.0)];
         assert!(
-            matches!(number_metrics(&pairs, ModelKind::Linear), Metrics::Number { r2, rmse, .. } if r2 == 1.0 && rmse == 0.0)
+            matches!(number_metrics(&pairs, ModelKind::Linear), Metrics::Number { r2, rmse, .. } if r2 == Some(1.0) && rmse == 0.0)
         );
     }
 }

@@ -44,4 +44,4 @@ pub use rehearse::Rehearsal;
 pub use run::{Trained, finish, train, train_from};
 pub use sign::{PublicKey, SecretKey, Signature, SignedLedger};
 pub use tune::{Candidate, DEFAULT_GRID};
-pub use verify::{Check, Evidence, MOST_LOG_LINES, Verified, verify};
+pub use verify::{Check, Evidence, MOST_CLAIMS, MOST_LOG_LINES, Verified, verify};

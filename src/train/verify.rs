@@ -11,7 +11,7 @@ use super::schema_account;
 use super::sign::{PublicKey, Signature};
 use crate::error::{Error, Fallible};
 use crate::ledger::{Cap, ExactRho, Ledger, Record};
-use crate::statement::{Statement, replay};
+use crate::statement::{Statement, costly_releases, replay};
 
 /// One thing that was checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,6 +31,10 @@ impl Check {
 /// Lines of a log that are recomputed unless more are asked for: some 10 microseconds of work each.
 pub const MOST_LOG_LINES: u64 = 1 << 21;
 
+/// Claims and choices of a statement that are confirmed unless more are asked for: each may take the accountant seconds, and a run
+/// makes one, or one for each of its candidates.
+pub const MOST_CLAIMS: usize = 8;
+
 /// What a model is compared with, beside itself.
 pub struct Evidence<'a> {
     /// The log of the run.
@@ -41,11 +45,13 @@ pub struct Evidence<'a> {
     pub signature: Option<(&'a Signature, &'a PublicKey)>,
     /// Logs of more lines are not recomputed, and the check fails; a file could make its log as long as it likes.
     pub most_log_lines: u64,
+    /// Statements of more different claims and choices are not recomputed, and the check fails.
+    pub most_claims: usize,
 }
 
 impl Default for Evidence<'_> {
     fn default() -> Self {
-        Evidence { log: None, ledger: None, signature: None, most_log_lines: MOST_LOG_LINES }
+        Evidence { log: None, ledger: None, signature: None, most_log_lines: MOST_LOG_LINES, most_claims: MOST_CLAIMS }
     }
 }
 
@@ -80,9 +86,8 @@ impl Verified {
 ///
 /// `text` is the model file as read. The checks do not use anything but the file, the evidence and the formulas: the statement
 /// is rebuilt from the recorded integer events. The digest comes first, and where it does not belong to the content nothing
-/// else is looked at. Work is bounded: it is linear in the length of the file, but for at most
-/// [`MOST_COSTLY`](super::MOST_COSTLY) different claims and choices, and the log is recomputed up to the lines that the
-/// evidence allows.
+/// else is looked at. Work is bounded: it is linear in the length of the file, but for the different claims and choices, which
+/// are confirmed up to the number that the evidence allows, and the log is recomputed up to the lines that it allows.
 ///
 /// # Errors
 /// When the ledger or the log cannot be read.
@@ -99,6 +104,15 @@ pub fn verify(model: &ModelFile, text: &str, evidence: Evidence<'_>) -> Fallible
             coefficients(model).count() == model.statement.facts.dimension
         }),
     ];
+    let claims = costly_releases(&model.statement.facts);
+    if claims > evidence.most_claims {
+        let most = evidence.most_claims;
+        let what = format!(
+            "the statement has at most {most} different claims and choices (more are recorded; --claims confirms more)"
+        );
+        checks.push(Check::new(what, false));
+        return Ok(Verified { checks, by_ledger: false, by_signature: false });
+    }
     checks.extend(of_statement(model, text));
     // Only for a file that is consistent so far.
     if checks.iter().all(|check| check.held) {

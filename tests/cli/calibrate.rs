@@ -189,6 +189,8 @@ fn impossible_requests_say_why() {
         ("--solve steps --steps 4 --epsilon 1 --delta 1e-6", 2, "--steps: is both given"),
         ("--solve steps --epsilon 1 --delta 1e-6", 2, "--noise-multiplier"),
         ("--solve delta --noise-multiplier 1", 2, "--epsilon"),
+        ("--epsilon 1 --delta 1e-6 --clip 0", 2, "--clip: is 0, must be finite and above 0"),
+        ("--epsilon 1 --delta 1e-6 --clip=-1 --adjacency replace-one", 2, "--clip: is -1"),
         ("--solve epsilon --noise-multiplier 1", 2, "--delta"),
         ("--solve epsilon --rho 1 --noise-multiplier 1 --delta 0.1", 2, "drop one"),
         ("--rho 0.5 --epsilon 1 --delta 1e-6", 2, "drop one"),

@@ -199,6 +199,20 @@ fn a_file_of_one_label_has_no_area_under_the_curve() {
 }
 
 #[test]
+fn equal_targets_have_no_share_that_is_explained() {
+    let folder = Folder::with("randhie");
+    folder.succeed("train randhie.csv --epsilon 8 --steps 5");
+    let text = folder.text("randhie.csv");
+    let mut lines = text.lines();
+    let (header, row) = (lines.next().unwrap(), lines.next().unwrap());
+    folder.write("same.csv", [header, row, row, ""].join("\n"));
+    let metrics = folder.succeed("evaluate randhie.model.json same.csv --json").json();
+    assert!(metrics["r2"].is_null() && metrics["rmse"].is_f64(), "{metrics}");
+    let page = folder.succeed("evaluate randhie.model.json same.csv").stdout;
+    assert!(page.contains("r2        undefined: all targets are equal"), "{page}");
+}
+
+#[test]
 fn a_model_of_fair_beats_the_majority() {
     let folder = Folder::with("fair");
     folder.succeed("train fair.csv --epsilon 1");

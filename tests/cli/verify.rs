@@ -5,7 +5,7 @@ use std::process::Stdio;
 
 use rhograd::privacy::{Charge, Claim, SampledEvent};
 use rhograd::statement::{Facts, MOST_COSTLY, Statement};
-use rhograd::train::{LARGEST_MODEL, ModelFile};
+use rhograd::train::{LARGEST_MODEL, MOST_CLAIMS, ModelFile};
 
 use super::support::{Folder, Outcome};
 
@@ -195,9 +195,24 @@ fn more_claims_than_a_run_makes_are_not_looked_at() {
             }));
         }
     };
-    let outcome = forge(&folder, &model, "many.json", claims(20_000));
-    assert_eq!(outcome.code, Some(1), "{outcome:?}");
-    assert!(outcome.stdout.contains("more claims and choices than a run can make"), "{outcome:?}");
+    // The run itself makes one; one more than are allowed, and nothing is confirmed: not even that the others hold.
+    for (added, allowed, said) in [
+        (MOST_CLAIMS as u64, "", "FAILED  the statement has at most 8 different claims"),
+        (1, " --claims 1", "FAILED  the statement has at most 1 different claims"),
+        (20_000, "", "FAILED  the statement has at most 8 different claims"),
+        (20_000, " --claims 30000", "more claims and choices than a run can make"),
+    ] {
+        // Written as it is: to make its statement would confirm them.
+        let mut forged = model.clone();
+        claims(added + 1)(&mut forged.statement.facts);
+        write(&folder, "many.json", forged);
+        let outcome = folder.run(&format!("verify many.json{allowed}"));
+        assert_eq!(outcome.code, Some(1), "{outcome:?}");
+        assert!(outcome.stdout.contains(said), "{outcome:?}");
+        assert!(!outcome.stdout.contains("recomputed") && !outcome.stdout.contains("follow from"), "{outcome:?}");
+    }
+    // The first of those added is the run's own once more, which is no other claim.
+    folder.succeed("verify fair.model.json --claims 1");
     assert_eq!(MOST_COSTLY, 128);
 }
 

@@ -101,7 +101,7 @@ fn judge(home: &Home, model: &ModelFile, text: &str) -> String {
     let holds = |log: Option<&str>, ledger: Option<&mut Ledger>| {
         let mut log = log.map(str::as_bytes);
         let log = log.as_mut().map(|log| log as &mut dyn std::io::BufRead);
-        verify(model, text, Evidence { log, ledger, signature: None, most_log_lines: 5000 })
+        verify(model, text, Evidence { log, ledger, most_log_lines: 5000, ..Evidence::default() })
             .is_ok_and(|found| found.held())
     };
     let alone = holds(Some(&home.log), None);

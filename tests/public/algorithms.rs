@@ -155,7 +155,7 @@ fn an_l2_penalty_shrinks_with_every_algorithm_that_takes_one() {
         let noise = NoiseSource::insecure_from_seed(3);
         let (trained, _) = train(loaded, &mut Ledger::in_memory().unwrap(), noise, &mut |_| Ok(())).unwrap();
         match evaluate(&trained.model, &file).unwrap() {
-            Metrics::Number { r2, .. } => r2,
+            Metrics::Number { r2, .. } => r2.unwrap(),
             Metrics::Label { .. } | Metrics::Classes { .. } => unreachable!("a number"),
         }
     };
@@ -189,7 +189,7 @@ fn score(algorithm: Algorithm, adjacency: Adjacency, path: &Path, schema: &Schem
     assert!(paid.permit::<GaussianEvent>().is_err(), "every paid release was made");
     match evaluate(&trained.model, &file).unwrap() {
         Metrics::Label { auc, .. } => auc.unwrap(),
-        Metrics::Number { r2, .. } => r2,
+        Metrics::Number { r2, .. } => r2.unwrap(),
         Metrics::Classes { .. } => unreachable!("two labels"),
     }
 }

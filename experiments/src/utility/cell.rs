@@ -70,7 +70,7 @@ impl Planned {
         Ok(match evaluate(&trained.model, &CsvFile::open(&data.test)?)? {
             Metrics::Label { accuracy, auc, .. } => vec![accuracy, auc.unwrap_or(f64::NAN)],
             Metrics::Classes { accuracy, .. } => vec![accuracy],
-            Metrics::Number { r2, .. } => vec![r2],
+            Metrics::Number { r2, .. } => vec![r2.unwrap_or(f64::NAN)],
         })
     }
 }

@@ -1,28 +1,34 @@
 //! The record of a run: its released values as they are made and at last its result, so that a run that was stopped goes on,
 //! and one that was finished can be published.
 
+mod kept;
 mod lines;
+mod lock;
+mod notice;
 
-use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{Seek, Write};
-use std::path::{Path, PathBuf};
+use std::fs::OpenOptions;
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use lines::{FORMAT, Found, Header, Line, Part};
+pub(crate) use kept::Asked;
+pub use notice::{ChargeNotice, Notice};
 
-use super::files::{sha256_hex, sync_folder};
+use kept::{Kept, no_charge};
+use lines::Part;
+use lock::{for_the_owner, lock, locked};
+
+use super::files::sha256_hex;
 use crate::error::{Error, ErrorKind, Fallible};
-use crate::ledger::{Ledger, Reservation, random_name};
+use crate::ledger::Ledger;
 use crate::noise::NoiseSource;
-use crate::partial::folder_of;
-use crate::privacy::{Charge, Scope};
-use crate::private::{ChargedRun, Stopped, charge_run, charge_run_as, resume};
+use crate::privacy::Charge;
+use crate::private::ChargedRun;
 
 /// A run of more releases keeps none of them: each costs a wait for the disk.
 const MOST_RELEASES: u64 = 10_000;
 
-/// Values are kept up to so many bytes of lines.
-const MOST_BYTES: u64 = 64 << 20;
+/// Most runs that ask for the same at the same time.
+const MOST_BESIDE: u32 = 1000;
 
 /// The file, locked for this process; clones share it.
 ///
@@ -37,79 +43,6 @@ const MOST_BYTES: u64 = 64 << 20;
 #[derive(Clone)]
 pub struct Checkpoint(Arc<Mutex<Kept>>);
 
-struct Kept {
-    /// `None` where nothing is kept.
-    path: Option<PathBuf>,
-    /// Made when there is something to keep.
-    file: Option<File>,
-    found: Option<Found>,
-    /// What else the run was asked for.
-    about: String,
-    hear: Option<Hear>,
-}
-
-/// Most runs that ask for the same at the same time.
-const MOST_BESIDE: u32 = 1000;
-
-impl Drop for Kept {
-    fn drop(&mut self) {
-        // Nothing was written, so nothing was charged, and there is nothing to keep.
-        if let (Some(path), Some(_), None) = (&self.path, &self.file, &self.found) {
-            let _ = std::fs::remove_file(path);
-        }
-    }
-}
-
-/// Is told of charges.
-type Hear = Box<dyn FnMut(&Notice) + Send>;
-
-/// What becomes of the charge of a run.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Notice {
-    /// It is about to be written to the ledger.
-    Charging,
-    /// It was refused.
-    Refused,
-    /// It stands.
-    Charged(ChargeNotice),
-}
-
-/// What a run was charged, and where.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ChargeNotice {
-    /// Name of the run.
-    pub run: String,
-    /// Its cost, rounded upward.
-    pub rho: f64,
-    /// The budget that it was asked to keep, in words.
-    pub budget: String,
-    /// The ledger; `None` for one in memory.
-    pub ledger: Option<PathBuf>,
-}
-
-impl std::fmt::Display for ChargeNotice {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "the run was charged: rho {}, {}, ", self.rho, self.budget)?;
-        match &self.ledger {
-            Some(ledger) => write!(f, "run {} in {}", self.run, ledger.display()),
-            None => write!(f, "to no ledger"),
-        }
-    }
-}
-
-/// What is asked of a run.
-pub(crate) struct Asked<'a> {
-    /// What is public about it.
-    pub request: String,
-    /// Everything that must be the same when it goes on.
-    pub work: String,
-    /// The budget, in words.
-    pub budget: String,
-    pub scope: &'a Scope,
-    /// Whether values may be kept: not where they belong to a secret choice that is written down nowhere.
-    pub keeps: bool,
-}
-
 impl std::fmt::Debug for Checkpoint {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_tuple("Checkpoint").field(&self.kept().path).finish()
@@ -119,7 +52,7 @@ impl std::fmt::Debug for Checkpoint {
 impl Checkpoint {
     /// Keeps nothing: a run that is stopped is lost, with its budget.
     pub fn none() -> Self {
-        Self::of(Kept { path: None, file: None, found: None, about: String::new(), hear: None })
+        Self::of(Kept::new(None, None, None))
     }
 
     /// Reads what a run has left there; without a file, one is made when a run is about to be charged.
@@ -127,7 +60,7 @@ impl Checkpoint {
     /// # Errors
     /// When it cannot be read or written, another process has it, or it is something else.
     pub fn open(path: &Path) -> Fallible<Self> {
-        let mut kept = Kept { path: Some(path.to_owned()), file: None, found: None, about: String::new(), hear: None };
+        let mut kept = Kept::new(Some(path.to_owned()), None, None);
         if path.symlink_metadata().is_ok() {
             let kind = std::fs::metadata(path).map_err(|e| Error::io(path, "open the checkpoint", e))?;
             if !kind.is_file() {
@@ -149,13 +82,9 @@ impl Checkpoint {
         let file = ledger.file_name().unwrap_or_default().to_string_lossy().into_owned();
         for number in 1..=MOST_BESIDE {
             let path = ledger.with_file_name(format!("{file}.{name}-{number}.checkpoint"));
-            let mut options = OpenOptions::new();
-            options.read(true).write(true).create(true).truncate(false);
-            for_the_owner(&mut options);
-            if let Some(mut file) = lock(&path, &options)? {
+            if let Some(mut file) = lock(&path, for_the_owner().create(true).truncate(false))? {
                 let found = lines::read(&mut file, &path)?;
-                let (about, hear) = (String::new(), None);
-                return Ok(Self::of(Kept { path: Some(path), file: Some(file), found, about, hear }));
+                return Ok(Self::of(Kept::new(Some(path), Some(file), found)));
             }
         }
         Err(Error::input(ledger, "has too many runs like this that are still going", "wait for them"))
@@ -235,7 +164,7 @@ impl Checkpoint {
             kept.tell(&Notice::Refused);
         }
         let paid = paid?;
-        kept.tell(&Notice::Charged(charged(paid.reservation(), &asked.budget, ledger)));
+        kept.tell(&Notice::Charged(ChargeNotice::of(&paid, &asked.budget, ledger)));
         let few = charges.iter().map(Charge::count).fold(0, u64::saturating_add) <= MOST_RELEASES;
         if kept.path.is_some() && asked.keeps && few {
             let same = self.clone();
@@ -270,12 +199,8 @@ impl Checkpoint {
             if !ledger.charge_of(&run)?.is_some_and(|(held, _)| held == position) {
                 return Err(no_charge());
             }
-            kept.tell(&Notice::Charged(ChargeNotice {
-                run: run.clone(),
-                rho: ledger.cost_of_run(position.sequence)?.unwrap_or(f64::INFINITY),
-                budget: budget.to_owned(),
-                ledger: ledger.path().map(Path::to_owned),
-            }));
+            let rho = ledger.cost_of_run(position.sequence)?.unwrap_or(f64::INFINITY);
+            kept.tell(&Notice::Charged(ChargeNotice::new(&run, rho, budget, ledger)));
             ledger.settle(&run, &digest)?;
         }
         Ok(Some(text))
@@ -292,8 +217,7 @@ impl Checkpoint {
             .note(text)
             .and_then(|()| runs.iter().try_for_each(|paid| ledger.complete(paid.reservation(), &digest)));
         noted.map_err(|error| {
-            let all: Vec<String> =
-                runs.iter().map(|paid| charged(paid.reservation(), budget, ledger).to_string()).collect();
+            let all: Vec<String> = runs.iter().map(|paid| ChargeNotice::of(paid, budget, ledger).to_string()).collect();
             let cure = match &kept.path {
                 Some(_) => "the same command (in Python the same fit) publishes it, and charges nothing again",
                 None => "nothing was kept of it, so it is lost",
@@ -301,253 +225,4 @@ impl Checkpoint {
             Error::unpublished(all.join("; "), error.to_string(), cure)
         })
     }
-}
-
-impl Kept {
-    fn tell(&mut self, notice: &Notice) {
-        if let Some(hear) = &mut self.hear {
-            hear(notice);
-        }
-    }
-
-    /// Digest of all that is public about a request.
-    fn request(&self, request: &str) -> String {
-        sha256_hex(format!("{request} {}", self.about).as_bytes())
-    }
-
-    /// Refuses what a stopped run was not asked for.
-    fn check(&self, request: &str, work: Option<&str>) -> Fallible<()> {
-        let (Some(path), Some(found)) = (&self.path, &self.found) else { return Ok(()) };
-        let Header { request_sha256, work_sha256, .. } = &found.header;
-        let Some(before) = work_sha256 else {
-            let problem = "was left by an earlier version, which did not note what can be compared";
-            return Err(Error::input(
-                path,
-                problem,
-                "go on with that version, or delete the file: its budget is spent",
-            ));
-        };
-        if *request_sha256 == self.request(request) && work.is_none_or(|work| before == work) {
-            return Ok(());
-        }
-        Err(Error::input(
-            path,
-            "holds a run that was asked for something else",
-            "use the data, the schema and the flags that it was started with, or delete the file: its budget is spent",
-        ))
-    }
-
-    fn pay(
-        &mut self,
-        number: usize,
-        asked: &Asked<'_>,
-        charges: &[Charge],
-        ledger: &mut Ledger,
-        noise: NoiseSource,
-    ) -> Fallible<ChargedRun> {
-        if self.path.is_none() {
-            return charge_run(ledger, asked.scope, charges, noise);
-        }
-        self.drop_uncharged(ledger)?;
-        self.check(&asked.request, Some(&asked.work))?;
-        let stopped = self.found.as_ref().and_then(|found| found.parts.get(number)).map(Part::stopped);
-        let (run, charged, released) = match stopped {
-            Some(stopped) => stopped,
-            None => {
-                let run = random_name()?;
-                self.begin(&run, asked)?;
-                (run, None, Vec::new())
-            }
-        };
-        let position = match charged {
-            Some(position) => {
-                self.same_kind_of_ledger(ledger, position.is_some())?;
-                position
-            }
-            // Stopped after its name was written down: the ledger tells whether before its charge was, or after.
-            None => match ledger.charge_of(&run)? {
-                Some((position, _)) => {
-                    self.append(lines::charged(Some(position.clone())))?;
-                    Some(position)
-                }
-                None => {
-                    let paid = charge_run_as(ledger, asked.scope, charges, noise, &run).inspect_err(|_| {
-                        // What was refused leaves nothing behind.
-                        let _ = self.drop_uncharged(ledger);
-                    })?;
-                    self.append(lines::charged(paid.reservation().position().cloned()))?;
-                    return Ok(paid);
-                }
-            },
-        };
-        resume(ledger, asked.scope, charges, noise, Stopped { run, position, released })
-    }
-
-    /// Forgets a run that was written down and never charged.
-    fn drop_uncharged(&mut self, ledger: &mut Ledger) -> Fallible<()> {
-        let first = self.found.as_ref().and_then(|found| found.parts.first());
-        let Some(run) = first.filter(|part| part.charged.is_none()).map(|part| part.run.clone()) else { return Ok(()) };
-        if ledger.charge_of(&run)?.is_none()
-            && let (Some(path), Some(file)) = (&self.path, &mut self.file)
-        {
-            let emptied = file.set_len(0).and_then(|()| file.rewind());
-            emptied.map_err(|e| Error::io(path, "write the checkpoint", e))?;
-            self.found = None;
-        }
-        Ok(())
-    }
-
-    /// Writes a run down, before it is charged.
-    fn begin(&mut self, run: &str, asked: &Asked<'_>) -> Fallible<()> {
-        if self.found.is_some() {
-            return self.append(Line::Run(lines::Run { run: run.to_owned(), sha256: String::new() }));
-        }
-        let Some(path) = self.path.clone() else { return Ok(()) };
-        let header = Header {
-            format: FORMAT.into(),
-            run: run.to_owned(),
-            position: None,
-            request_sha256: self.request(&asked.request),
-            work_sha256: Some(asked.work.clone()),
-        };
-        let text = json(&header)?;
-        if self.file.is_none() {
-            let mut options = OpenOptions::new();
-            options.read(true).write(true).create_new(true);
-            for_the_owner(&mut options);
-            self.file = Some(locked(&path, &options)?);
-        }
-        self.write(&text)?;
-        self.found = Some(Found::new(header, &text));
-        self.sync()
-    }
-
-    /// Keeps one released value, as long as there is room for more.
-    fn keep(&mut self, values: &[i128]) -> Fallible<()> {
-        if self.found.as_ref().is_none_or(|found| found.bytes > MOST_BYTES) {
-            // None from here on: what is kept is always a beginning.
-            return Ok(());
-        }
-        let values = values.iter().map(i128::to_string).collect::<Vec<_>>().join(" ");
-        self.append(Line::Values(lines::Values { values, sha256: String::new() }))
-    }
-
-    fn note(&mut self, text: &str) -> Fallible<()> {
-        if self.path.is_none() {
-            return Ok(());
-        }
-        self.append(Line::Outcome(lines::Outcome { result: text.to_owned(), sha256: String::new() }))?;
-        if let Some(found) = &mut self.found {
-            found.result = Some(text.to_owned());
-        }
-        Ok(())
-    }
-
-    /// Writes a whole line and waits until it is on the disk.
-    fn append(&mut self, line: Line) -> Fallible<()> {
-        let last = self.found.as_ref().map(|found| found.last.clone()).unwrap_or_default();
-        let line = line.sealed(&last);
-        let text = json(&line)?;
-        self.write(&text)?;
-        if let Some(found) = &mut self.found {
-            found.bytes += text.len() as u64;
-            found.last = line.digest(&last);
-        }
-        let (Some(path), Some(file)) = (&self.path, &self.file) else { return Ok(()) };
-        file.sync_data().map_err(|e| Error::io(path, "write the checkpoint", e))
-    }
-
-    fn write(&mut self, text: &str) -> Fallible<()> {
-        let (Some(path), Some(file)) = (&self.path, &mut self.file) else { return Ok(()) };
-        file.write_all(text.as_bytes()).map_err(|e| Error::io(path, "write the checkpoint", e))
-    }
-
-    /// Waits until the file and its name are on the disk.
-    fn sync(&self) -> Fallible<()> {
-        let (Some(path), Some(file)) = (&self.path, &self.file) else { return Ok(()) };
-        let synced = file.sync_all().and_then(|()| sync_folder(folder_of(path)));
-        synced.map_err(|e| Error::io(path, "write the checkpoint", e))
-    }
-
-    fn same_kind_of_ledger(&self, ledger: &Ledger, durable: bool) -> Fallible<()> {
-        match (ledger.path().is_some(), durable) {
-            (true, false) => Err(Error::refused(
-                "the run that was stopped was charged to no ledger",
-                "go on without one, or delete its checkpoint",
-            )),
-            (false, true) => Err(no_charge()),
-            _ => Ok(()),
-        }
-    }
-}
-
-impl Part {
-    fn stopped(&self) -> (String, Option<Option<crate::ledger::Position>>, Vec<Vec<i128>>) {
-        (self.run.clone(), self.charged.clone(), self.released.clone())
-    }
-
-    fn place(&self) -> (String, Option<crate::ledger::Position>) {
-        (self.run.clone(), self.charged.clone().flatten())
-    }
-}
-
-/// Opens a file and locks it.
-fn locked(path: &Path, options: &OpenOptions) -> Fallible<File> {
-    lock(path, options)?
-        .ok_or_else(|| Error::input(path, "belongs to a run that is still going", "wait for it, or name another file"))
-}
-
-/// Opens a file and locks it; `None` where another run has it.
-fn lock(path: &Path, options: &OpenOptions) -> Fallible<Option<File>> {
-    let file = match options.open(path) {
-        Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => return Ok(None),
-        opened => opened.map_err(|e| Error::io(path, "open the checkpoint", e))?,
-    };
-    match file.try_lock() {
-        Err(TryLockError::WouldBlock) => Ok(None),
-        Err(TryLockError::Error(e)) => Err(Error::io(path, "lock the checkpoint", e)),
-        // Whoever had it may have removed it in between.
-        Ok(()) => Ok(same_file(&file, path).then_some(file)),
-    }
-}
-
-#[cfg(unix)]
-fn for_the_owner(options: &mut OpenOptions) {
-    std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
-}
-
-#[cfg(not(unix))]
-fn for_the_owner(_: &mut OpenOptions) {}
-
-#[cfg(unix)]
-fn same_file(file: &File, path: &Path) -> bool {
-    use std::os::unix::fs::MetadataExt;
-    let place = |facts: std::fs::Metadata| (facts.dev(), facts.ino());
-    matches!((file.metadata().map(place), std::fs::metadata(path).map(place)), (Ok(a), Ok(b)) if a == b)
-}
-
-#[cfg(not(unix))]
-fn same_file(_: &File, path: &Path) -> bool {
-    path.exists()
-}
-
-fn json(value: &impl serde::Serialize) -> Fallible<String> {
-    let text = serde_json::to_string(value).map_err(|e| Error::numerical("checkpoint", e.to_string()))?;
-    Ok(text + "\n")
-}
-
-fn charged(reservation: &Reservation, budget: &str, ledger: &Ledger) -> ChargeNotice {
-    ChargeNotice {
-        run: reservation.run().to_owned(),
-        rho: reservation.rho().upper(),
-        budget: budget.to_owned(),
-        ledger: ledger.path().map(Path::to_owned),
-    }
-}
-
-fn no_charge() -> Error {
-    Error::refused(
-        "the ledger holds no charge for this run with these releases",
-        "use the ledger, the data, the schema and the flags that the run was started with",
-    )
 }
