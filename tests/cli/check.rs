@@ -158,6 +158,26 @@ fn bytes_codes_and_marks_are_noticed() {
     assert!(!checked.stdout.contains("\"x\": only the whole"), "{checked:?}");
 }
 
+/// Every other label counts as the negative one where none is declared, so a misspelt one loses no row and shows nowhere else.
+#[test]
+fn a_positive_label_that_no_row_has_is_noticed() {
+    let folder = Folder::with("fair");
+    let mut schema = folder.json("fair.schema.json");
+    schema.as_object_mut().unwrap().remove("negative");
+    for (label, is_there) in [("yes", false), ("1", true)] {
+        schema["positive"] = label.into();
+        folder.write("fair.schema.json", schema.to_string());
+        let checked = folder.succeed("check fair.csv");
+        assert_eq!(checked.stdout.contains("no row has the positive label"), !is_there, "{checked:?}");
+        let trained = folder.succeed("train fair.csv --epsilon 1 --steps 3 --overwrite");
+        assert_eq!(
+            trained.stderr.contains("custodian-only: no row has the positive label \"yes\""),
+            !is_there,
+            "{trained:?}"
+        );
+    }
+}
+
 #[test]
 fn a_plan_of_very_many_steps_is_called_one() {
     let folder = Folder::with("fair");

@@ -40,7 +40,8 @@ const fn training(name: &'static str, command: &'static str) -> Case {
 
 const CASES: [Case; 16] = [
     training("dp-gd", "train data.csv --epsilon 1 --algorithm dp-gd --steps 3"),
-    training("dp-sgd", "train data.csv --epsilon 1 --algorithm dp-sgd --steps 3"),
+    // A rate of one half: the noise of rarer samples takes ten times as long to find, in each of some thousand runs.
+    training("dp-sgd", "train data.csv --epsilon 1 --algorithm dp-sgd --steps 2 --sampling-rate 0.5"),
     training("whitened", "train data.csv --epsilon 1 --algorithm whitened --steps 2"),
     training("dp-ftrl", "train data.csv --epsilon 1 --algorithm dp-ftrl"),
     training("localization", "train data.csv --epsilon 1 --algorithm localization --adjacency replace-one"),
@@ -133,7 +134,8 @@ fn sites(case: &Case, calls: &str) -> Vec<Site> {
             last_phase.push((name.to_owned(), *count));
         }
     }
-    assert!(last_phase.len() > 20, "{}: {} sites", case.name, last_phase.len());
+    let fewest = if calls == CALLS { 20 } else { 10 };
+    assert!(last_phase.len() > fewest, "{}: {} sites", case.name, last_phase.len());
     last_phase
 }
 
