@@ -226,7 +226,7 @@ fn what_nobody_heard_ends_the_run() {
     assert!(refused(run.release(&planned, 1.0, moments)));
     assert!(refused(run.finish()));
     // What was opened is hidden behind an error, or behind another release.
-    let (_, heard, records) = logged(&scope, &[planned.clone()], |run| {
+    let (_, heard, records) = logged(&scope, std::slice::from_ref(&planned), |run| {
         let mut kept = None;
         let hidden = run.release_by(&planned, 1.0, |permit: Permit<GaussianEvent>| -> Fallible<((), Released)> {
             kept = Some(permit.release(moments()?)?);
@@ -236,7 +236,7 @@ fn what_nobody_heard_ends_the_run() {
         assert!(refused(run.release(&planned, 1.0, moments)));
     });
     assert!(heard.is_empty() && refused(records));
-    let (_, heard, records) = logged(&scope, &[planned.clone()], |run| {
+    let (_, heard, records) = logged(&scope, std::slice::from_ref(&planned), |run| {
         let first = run.release(&planned, 1.0, moments).unwrap();
         let second = run.release_by(&planned, 1.0, |permit: Permit<GaussianEvent>| {
             let _unheard = permit.release(moments()?)?;
@@ -274,7 +274,7 @@ fn of_several_runs_the_best_is_heard_and_no_other() {
     let record = |planned, grid_step| ReleaseRecord { planned, grid_step };
     assert_eq!(records.unwrap(), [record(best.clone(), 1.0), record(inner.clone(), 2.0)]);
     // A run that hides a release of its own loses.
-    let (outcome, _, _) = logged(&scope, &[best.clone()], |run| {
+    let (outcome, _, _) = logged(&scope, std::slice::from_ref(&best), |run| {
         run.best_run(&best, &mut |_, run| {
             let open = |permit: Permit<GaussianEvent>| -> Fallible<((), Released)> {
                 permit.release(data.moments(&weights)?)?;
