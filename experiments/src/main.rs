@@ -94,8 +94,7 @@ fn algorithm(name: Option<&str>, quick: bool) -> Fallible<Option<Algorithm>> {
         return Ok(None);
     }
     let known = || Algorithm::ALL.map(Algorithm::name).join(", ");
-    let found = Algorithm::ALL.into_iter().find(|algorithm| algorithm.name() == name);
     let unknown =
         || Error::parameter("--algorithm", format!("{name:?} is unknown"), format!("use all or one of {}", known()));
-    found.ok_or_else(unknown).map(Some)
+    Algorithm::named(name).ok_or_else(unknown).map(Some)
 }

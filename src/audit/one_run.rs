@@ -13,7 +13,7 @@ use crate::privacy::{Charge, Delta, Epsilon, Rho, total_rho};
 use crate::private::Query;
 use crate::statistics::effect::{EffectLimits, mu_limits};
 use crate::statistics::one_run::{Guesses, epsilon_lower};
-use crate::train::{Algorithm, Budget, Loaded, Rehearsal, TrainConfig};
+use crate::train::{Budget, Loaded, Rehearsal, TrainConfig};
 
 /// One in so many canaries with the highest scores is guessed to be there, and as many with the lowest not to be.
 const GUESSED: usize = 10;
@@ -130,7 +130,7 @@ impl OneRun {
             return Err(Error::parameter("--confidence", problem, "use 0.9999"));
         }
         let ratio = Fault::of(self.fault)?.ratio();
-        fits(self.config.algorithm)?;
+        fits(&self.config)?;
         let canaries = Canaries::toss(&self.config, self.canaries, self.seed)?;
         let config = Craft::of(&self.config).config;
         let honest = canaries.load(&config)?;
@@ -251,20 +251,9 @@ fn mixed() -> Error {
 }
 
 /// Refuses algorithms in which canaries do not stay apart.
-fn fits(algorithm: Algorithm) -> Fallible<()> {
-    use Algorithm::{
-        AdaSsp, Amp, Auto, BoostedAdaSsp, Custom, DpFtrl, DpGd, DpGdTheory, DpSgd, ExponentialMechanism, FrankWolfe,
-        Localization, Newton, NewtonDoubleNoise, ObjectivePerturbation, OnePass, OutputPerturbation, Tuned, Whitened,
-    };
-    let why = match algorithm {
-        Auto | DpGd | DpGdTheory => return Ok(()),
-        Whitened | AdaSsp | BoostedAdaSsp | Newton | NewtonDoubleNoise => "releases a matrix, in which canaries meet",
-        DpSgd | DpFtrl | Localization | OnePass => "gives each row a random part of the run",
-        OutputPerturbation | Amp | ObjectivePerturbation => "releases a minimiser, which is no sum over canaries",
-        ExponentialMechanism | FrankWolfe => "releases choices, which are no sums over canaries",
-        Custom | Tuned => "has releases of any kind",
-    };
-    let problem = format!("does not fit --algorithm {}, which {why}", algorithm.name());
+fn fits(config: &TrainConfig) -> Fallible<()> {
+    let Some(why) = (config.algorithm.description().audit)(config.adjacency).one_run else { return Ok(()) };
+    let problem = format!("does not fit --algorithm {}, which {why}", config.algorithm.name());
     Err(Error::parameter("--one-run", problem, "leave --one-run out, or audit --algorithm dp-gd"))
 }
 

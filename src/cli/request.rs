@@ -1,59 +1,71 @@
 //! A request for a run as options of the command line, shared by what trains and what audits.
 
-use clap::{Args, ValueEnum};
+use clap::builder::PossibleValue;
+use clap::{Arg, ArgMatches, Args, Command, FromArgMatches, ValueEnum, value_parser};
 
 use super::arguments::{AdjacencyArgument, delta, epsilon, rho};
 use super::family::FamilyArguments;
 use crate::error::{Error, Fallible};
-use crate::optim::{Averaging, Settings};
+use crate::optim::settings::Kind;
+use crate::optim::{Algorithm, Averaging, SETTINGS, Settings};
 use crate::privacy::NoiseLaw;
-use crate::train::{Algorithm, Budget, Candidate, DEFAULT_GRID, TrainConfig};
+use crate::train::{Budget, Candidate, DEFAULT_GRID, TrainConfig};
 
-#[derive(Clone, Copy, ValueEnum)]
-enum AlgorithmArgument {
-    /// whitened, or dp-gd where a Gram matrix would be mostly noise
-    Auto,
-    /// Full-batch DP gradient descent in coordinates whitened by a private Gram matrix
-    Whitened,
-    /// Full-batch DP gradient descent on privately standardised features
-    DpGd,
-    /// DP gradient descent on Poisson samples, accounted for by privacy-loss distributions
-    DpSgd,
-    /// Full-batch DP gradient descent with the parameters of private ERM theory
-    DpGdTheory,
-    /// Least squares from a noised Gram matrix and a noised X^T y (AdaSSP)
-    #[value(name = "adassp")]
-    AdaSsp,
-    /// Rounds of AdaSSP on clipped residuals with one noised Gram matrix
-    #[value(name = "boosted-adassp")]
-    BoostedAdaSsp,
-    /// Newton steps with noise on gradient and Hessian
-    Newton,
-    /// One pass over random batches with noise correlated between them
-    DpFtrl,
-    /// Phases of one-pass descent over disjoint blocks of rows (replace-one only)
-    Localization,
-    /// One pass of noisy steps over growing batches; only the last iterate is released (replace-one only)
-    OnePass,
-    /// Newton steps with noise on the gradient and on the direction
-    NewtonDoubleNoise,
-    /// The minimiser of a regularised loss, with noise added
-    OutputPerturbation,
-    /// Noise on the gradient of a regularised loss, a little more on its minimiser
-    Amp,
-    /// amp with next to no noise on the minimiser
-    ObjectivePerturbation,
-    /// A choice among a grid of models with at most three coefficients
-    ExponentialMechanism,
-    /// Frank-Wolfe steps over the l1 ball, for many columns
-    FrankWolfe,
+impl ValueEnum for Algorithm {
+    fn value_variants<'a>() -> &'a [Self] {
+        &Algorithm::ALL
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        Some(PossibleValue::new(self.name()).help(self.description().about))
+    }
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-enum AveragingArgument {
-    Last,
-    Mean,
-    Tail,
+/// The rows of [`SETTINGS`] as options.
+struct SettingsArguments(Settings);
+
+impl Args for SettingsArguments {
+    fn augment_args(command: Command) -> Command {
+        SETTINGS.iter().fold(command, |command, setting| {
+            let option = Arg::new(setting.name)
+                .long(setting.name)
+                .value_name(setting.value_name)
+                .help(format!("{} [default: {}]", setting.about, setting.default));
+            command.arg(match setting.kind {
+                Kind::Number { .. } => option.allow_hyphen_values(true).value_parser(value_parser!(f64)),
+                Kind::Count { .. } => option.value_parser(value_parser!(u64)),
+                Kind::Averaging { .. } => option.value_parser(Averaging::NAMED.map(|(name, _)| name)),
+            })
+        })
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+impl FromArgMatches for SettingsArguments {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let mut settings = Settings::default();
+        for setting in SETTINGS {
+            let name = setting.name;
+            match setting.kind {
+                Kind::Number { set, .. } => matches.get_one(name).into_iter().for_each(|it| set(&mut settings, *it)),
+                Kind::Count { set, .. } => matches.get_one(name).into_iter().for_each(|it| set(&mut settings, *it)),
+                Kind::Averaging { set, .. } => {
+                    let given = matches.get_one::<String>(name);
+                    let found = Averaging::NAMED.into_iter().find(|(name, _)| given.is_some_and(|given| given == name));
+                    found.into_iter().for_each(|(_, it)| set(&mut settings, it));
+                }
+            }
+        }
+        Ok(SettingsArguments(settings))
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -71,7 +83,7 @@ pub(super) struct RequestArguments {
     family: FamilyArguments,
     /// Training algorithm
     #[arg(long, value_enum, default_value = "auto")]
-    algorithm: AlgorithmArgument,
+    algorithm: Algorithm,
     /// Privacy budget epsilon
     #[arg(long, allow_hyphen_values = true, conflicts_with = "rho")]
     epsilon: Option<f64>,
@@ -88,37 +100,12 @@ pub(super) struct RequestArguments {
     /// Which data sets are neighbours
     #[arg(long, value_enum, default_value = "add-remove")]
     adjacency: AdjacencyArgument,
-    /// Clip norm of one row's gradient [default: by rule]
-    #[arg(long, value_name = "C", allow_hyphen_values = true)]
-    clip: Option<f64>,
-    /// Number of gradient steps [default: by rule]
-    #[arg(long, value_name = "T")]
-    steps: Option<u64>,
-    /// Step size on the mean loss [default: by rule]
-    #[arg(long, value_name = "ETA", allow_hyphen_values = true)]
-    learning_rate: Option<f64>,
-    /// Momentum in [0, 1) [default: by rule]
-    #[arg(long, allow_hyphen_values = true)]
-    momentum: Option<f64>,
-    /// Probability with which a row joins a step of dp-sgd [default: 0.02]
-    #[arg(long, value_name = "Q", allow_hyphen_values = true)]
-    sampling_rate: Option<f64>,
-    /// l1 penalty on all coefficients but intercepts, which sets small ones to zero; runs without whitening
-    #[arg(long, default_value_t = 0.0, allow_hyphen_values = true)]
-    l1: f64,
-    /// l2 penalty on all coefficients but the intercept [default: none; 0.01 for ridge]
-    #[arg(long, allow_hyphen_values = true)]
-    l2: Option<f64>,
-    /// Radius of the ball that models are kept in: l2, l1 for frank-wolfe, a box for exponential-mechanism [default: by rule]
-    #[arg(long, allow_hyphen_values = true)]
-    radius: Option<f64>,
-    /// Which iterate is returned [default: tail; mean for dp-gd-theory]
-    #[arg(long, value_enum)]
-    averaging: Option<AveragingArgument>,
+    #[command(flatten)]
+    settings: SettingsArguments,
     /// Choose among candidates by their noised losses, all of it paid from the same budget
     ///
-    /// GRID names values of settings, as in --tune='algorithm=whitened,dp-gd;steps=8,16': algorithm, clip, steps,
-    /// learning-rate, momentum, l1, l2, radius, averaging. Few candidates are run once each; many are run a secret random
+    /// GRID names values of settings, as in --tune='algorithm=whitened,dp-gd;steps=8,16': algorithm and
+    /// the settings above. Few candidates are run once each; many are run a secret random
     /// number of times (Papernot and Steinke 2022), whichever leaves each run more budget. [--tune alone:
     /// algorithm=whitened,dp-gd]
     #[arg(long, value_name = "GRID", num_args = 0..=1, require_equals = true, default_missing_value = DEFAULT_GRID)]
@@ -163,44 +150,12 @@ impl RequestArguments {
         let config = TrainConfig {
             adjacency: self.adjacency.into(),
             model: self.family.kind()?,
-            algorithm: match self.algorithm {
-                AlgorithmArgument::Auto => Algorithm::Auto,
-                AlgorithmArgument::Whitened => Algorithm::Whitened,
-                AlgorithmArgument::DpGd => Algorithm::DpGd,
-                AlgorithmArgument::DpSgd => Algorithm::DpSgd,
-                AlgorithmArgument::DpGdTheory => Algorithm::DpGdTheory,
-                AlgorithmArgument::AdaSsp => Algorithm::AdaSsp,
-                AlgorithmArgument::BoostedAdaSsp => Algorithm::BoostedAdaSsp,
-                AlgorithmArgument::NewtonDoubleNoise => Algorithm::NewtonDoubleNoise,
-                AlgorithmArgument::Localization => Algorithm::Localization,
-                AlgorithmArgument::OnePass => Algorithm::OnePass,
-                AlgorithmArgument::DpFtrl => Algorithm::DpFtrl,
-                AlgorithmArgument::Newton => Algorithm::Newton,
-                AlgorithmArgument::OutputPerturbation => Algorithm::OutputPerturbation,
-                AlgorithmArgument::Amp => Algorithm::Amp,
-                AlgorithmArgument::ObjectivePerturbation => Algorithm::ObjectivePerturbation,
-                AlgorithmArgument::ExponentialMechanism => Algorithm::ExponentialMechanism,
-                AlgorithmArgument::FrankWolfe => Algorithm::FrankWolfe,
-            },
+            algorithm: self.algorithm,
             noise: match self.noise {
                 NoiseArgument::Normal => NoiseLaw::FlooredNormal,
                 NoiseArgument::DiscreteGaussian => NoiseLaw::DiscreteGaussian,
             },
-            settings: Settings {
-                clip: self.clip,
-                steps: self.steps,
-                learning_rate: self.learning_rate,
-                momentum: self.momentum,
-                l1: self.l1,
-                l2: self.l2,
-                radius: self.radius,
-                sampling_rate: self.sampling_rate,
-                averaging: self.averaging.map(|averaging| match averaging {
-                    AveragingArgument::Last => Averaging::Last,
-                    AveragingArgument::Mean => Averaging::Mean,
-                    AveragingArgument::Tail => Averaging::Tail,
-                }),
-            },
+            settings: self.settings.0.clone(),
             standardise: self.no_standardise.then_some(false),
             rows: self.rows,
             evaluate_budget: self.evaluate_budget,

@@ -4,7 +4,10 @@ use serde_json::json;
 
 use super::curvature::{Curvature, RidgeRule};
 use super::descent::Pass;
-use super::{Averaging, ClippedPlan, Descent, Fitted, GramPlan, Optimizer, Planned, Problem, Settings, Start};
+use super::description::{AUDIT_CLIP, AuditRecipe, Description, Losses, Needs, Relations};
+use super::{
+    Averaging, ClippedPlan, Descent, Fitted, GramPlan, Optimizer, Planned, Problem, Settings, Start, settings,
+};
 use crate::error::Fallible;
 use crate::grid::FULL_SCALE;
 use crate::loss::Curved;
@@ -15,6 +18,22 @@ const GRAM_SHARE: f64 = 0.5;
 
 /// Deviations at which a standardised target is cut inside `X^T y`.
 const TARGET_LIMIT: f64 = 3.0;
+
+pub(super) static DESCRIPTION: Description = Description {
+    name: "adassp",
+    about: "Least squares from a noised Gram matrix and a noised X^T y (AdaSSP)",
+    releases: "Gram matrix, `X^T y`",
+    reference: "Wang 2018",
+    relations: Relations::Both,
+    losses: Losses::Curved,
+    settings: &[&settings::CLIP, &settings::L2, &settings::RADIUS],
+    needs: Needs::NOTHING,
+    plan: |problem| Ok(Box::new(AdaSsp::plan(problem)?)),
+    audit: |_| AuditRecipe {
+        one_run: Some("releases a matrix, in which canaries meet"),
+        ..AuditRecipe::with(AUDIT_CLIP)
+    },
+};
 
 /// AdaSSP: `w = (X^T X + E + ridge)^(-1) (X^T y + e)`.
 ///
@@ -44,9 +63,8 @@ impl AdaSsp {
     /// When the budget is too small, or a setting is given that the algorithm has no use for.
     pub fn plan(problem: &Problem<'_>) -> Fallible<Self> {
         let Settings { clip, l2, radius, .. } = *problem.settings;
-        let refused = ["--steps", "--learning-rate", "--momentum", "--averaging", "--l1", "--sampling-rate"];
-        problem.settings.refuse("adassp", &refused)?;
-        let loss = problem.curved("adassp")?;
+        DESCRIPTION.fits(problem)?;
+        let loss = DESCRIPTION.curved_loss(problem)?;
         let descent = Descent {
             loss: problem.loss,
             steps: 1,

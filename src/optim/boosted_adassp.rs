@@ -2,13 +2,38 @@
 
 use super::adassp::GramSteps;
 use super::curvature::RidgeRule;
-use super::{Averaging, ClipRule, Descent, Fitted, Optimizer, Planned, Problem, Settings, Start, dp_gd};
+use super::description::{AUDIT_STILL, AuditRecipe, Description, Losses, Needs, Relations};
+use super::{Averaging, ClipRule, Descent, Fitted, Optimizer, Planned, Problem, Settings, Start, dp_gd, settings};
 use crate::error::Fallible;
 use crate::loss::Curved;
 use crate::private::{LoggedRun, PrivateDataset};
 
 /// Rounds of boosting.
 const ROUNDS: u64 = 12;
+
+pub(super) static DESCRIPTION: Description = Description {
+    name: "boosted-adassp",
+    about: "Rounds of AdaSSP on clipped residuals with one noised Gram matrix",
+    releases: "Gram matrix, T sums of clipped residuals",
+    reference: "Tang et al. 2023",
+    relations: Relations::Both,
+    losses: Losses::Curved,
+    settings: &[
+        &settings::CLIP,
+        &settings::STEPS,
+        &settings::LEARNING_RATE,
+        &settings::MOMENTUM,
+        &settings::L2,
+        &settings::RADIUS,
+        &settings::AVERAGING,
+    ],
+    needs: Needs::NOTHING,
+    plan: |problem| Ok(Box::new(BoostedAdaSsp::plan(problem)?)),
+    audit: |_| AuditRecipe {
+        one_run: Some("releases a matrix, in which canaries meet"),
+        ..AuditRecipe::with(Settings { steps: Some(3), ..AUDIT_STILL })
+    },
+};
 
 /// The constants of one loss.
 struct Rule {
@@ -51,9 +76,9 @@ impl BoostedAdaSsp {
     /// # Errors
     /// When the budget is too small for a Gram matrix or for the number of rounds.
     pub fn plan(problem: &Problem<'_>) -> Fallible<Self> {
-        problem.settings.refuse("boosted-adassp", &["--l1", "--sampling-rate"])?;
+        DESCRIPTION.fits(problem)?;
         let Settings { steps, learning_rate, momentum, l2, radius, averaging, .. } = *problem.settings;
-        let loss = problem.curved("boosted-adassp")?;
+        let loss = DESCRIPTION.curved_loss(problem)?;
         let rule = rule(loss);
         let descent = Descent {
             loss: problem.loss,

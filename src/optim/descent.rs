@@ -3,28 +3,15 @@
 use std::collections::BTreeMap;
 
 use ndarray::Array1;
-use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::Start;
 use super::curvature::Curvature;
 use super::penalty::Penalties;
+use super::{Averaging, Start};
 use crate::error::{Error, Fallible};
 use crate::loss::Objective;
 use crate::privacy::{Charge, SampledEvent};
 use crate::private::{ClippedRows, Gradient, LoggedRun, Permit, Planned};
-
-/// Which iterate is returned.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Averaging {
-    /// The last one.
-    Last,
-    /// The mean of all, the starting point included.
-    Mean,
-    /// The mean of the second half.
-    Tail,
-}
 
 /// How one run of a descent makes its steps.
 pub(super) struct Pass<'a> {

@@ -4,10 +4,11 @@ use ndarray::Array1;
 use serde_json::json;
 
 use super::descent::Average;
+use super::description::{AUDIT_STILL, AuditRecipe, Description, Losses, Needs, Relations};
 use super::penalty::Penalties;
 use super::{
     Averaging, ClipRule, Descent, Fineness, Fitted, GaussianRelease, GaussianRule, Optimizer, Planned, Problem,
-    Settings, Start, dp_gd,
+    Settings, Start, dp_gd, settings,
 };
 use crate::error::{Error, Fallible};
 use crate::grid::MAX_MULTIPLIER;
@@ -17,6 +18,32 @@ use crate::private::{Gradient, LoggedRun, MOST_BATCHES, Permit, PrivateDataset, 
 
 /// Batches of the pass.
 const BATCHES: u64 = 128;
+
+pub(super) static DESCRIPTION: Description = Description {
+    name: "dp-ftrl",
+    about: "One pass over random batches with noise correlated between them",
+    releases: "prefix sums of one pass over random batches",
+    reference: "Kairouz et al. 2021, Denisov et al. 2022",
+    relations: Relations::Both,
+    losses: Losses::Curved,
+    settings: &[
+        &settings::CLIP,
+        &settings::STEPS,
+        &settings::LEARNING_RATE,
+        &settings::MOMENTUM,
+        &settings::L2,
+        &settings::RADIUS,
+        &settings::AVERAGING,
+    ],
+    needs: Needs::ROWS,
+    plan: |problem| Ok(Box::new(DpFtrl::plan(problem)?)),
+    audit: |_| AuditRecipe {
+        pairs: 0,
+        known_draws: true,
+        one_run: Some("gives each row a random part of the run"),
+        ..AuditRecipe::with(AUDIT_STILL)
+    },
+};
 
 /// DP-FTRL: `w_t = -eta S_t`, `S_t` the noised sum of the gradients of batches `1..=t`, each taken where its batch was met.
 ///
@@ -49,8 +76,8 @@ impl DpFtrl {
     /// # Errors
     /// When the budget is too small, or there are too many batches.
     pub fn plan(problem: &Problem<'_>) -> Fallible<Self> {
-        problem.settings.refuse("dp-ftrl", &["--l1", "--sampling-rate"])?;
-        let loss = problem.curved("dp-ftrl")?;
+        DESCRIPTION.fits(problem)?;
+        let loss = DESCRIPTION.curved_loss(problem)?;
         let Settings { steps, learning_rate, momentum, l2, radius, averaging, .. } = *problem.settings;
         let wanted = steps.unwrap_or(BATCHES);
         let batches = u32::try_from(wanted).ok().filter(|b| *b <= MOST_BATCHES).ok_or_else(|| {

@@ -1,6 +1,9 @@
 //! Full-batch differentially private gradient descent on standardised features, without a map.
 
-use super::{Averaging, ClipRule, ClippedPlan, Descent, Fitted, Optimizer, Planned, Problem, Settings, Start};
+use super::description::{AUDIT_STILL, AuditRecipe, Description, Losses, Needs, Relations};
+use super::{
+    Averaging, ClipRule, ClippedPlan, Descent, Fitted, Optimizer, Planned, Problem, Settings, Start, settings,
+};
 use crate::error::Fallible;
 use crate::private::{LoggedRun, PrivateDataset};
 
@@ -9,6 +12,32 @@ const STEPS: u64 = 100;
 
 /// Weight of the previous direction.
 const MOMENTUM: f64 = 0.9;
+
+pub(super) static DESCRIPTION: Description = Description {
+    name: "dp-gd",
+    about: "Full-batch DP gradient descent on privately standardised features",
+    releases: "T clipped sums",
+    reference: "Bassily, Smith, Thakurta 2014",
+    relations: Relations::Both,
+    losses: Losses::Any,
+    settings: &[
+        &settings::CLIP,
+        &settings::STEPS,
+        &settings::LEARNING_RATE,
+        &settings::MOMENTUM,
+        &settings::L1,
+        &settings::L2,
+        &settings::RADIUS,
+        &settings::AVERAGING,
+    ],
+    needs: Needs::NOTHING,
+    plan: |problem| Ok(Box::new(DpGd::plan(problem)?)),
+    audit: |_| {
+        // The last iterate alone shows as much as all releases together.
+        let last = Settings { averaging: Some(Averaging::Last), momentum: Some(0.0), ..AUDIT_STILL };
+        AuditRecipe::with(last)
+    },
+};
 
 /// The clip that is asked for, or that of the measured rule.
 pub(super) fn clip_rule(problem: &Problem<'_>) -> ClipRule {
@@ -37,6 +66,7 @@ impl DpGd {
     /// # Errors
     /// When the budget is too small for the number of steps.
     pub fn plan(problem: &Problem<'_>) -> Fallible<Self> {
+        DESCRIPTION.fits(problem)?;
         let Settings { steps, learning_rate, momentum, l1, l2, radius, averaging, .. } = *problem.settings;
         let square = problem.typical_square();
         let descent = Descent {

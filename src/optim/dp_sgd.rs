@@ -2,8 +2,11 @@
 
 use serde_json::json;
 
+use super::description::{AUDIT_STILL, AuditRecipe, Description, Losses, Needs, Relations};
 use super::dp_gd::clip_rule;
-use super::{Averaging, ClipRule, Descent, Fitted, GaussianRule, Optimizer, Planned, Problem, Settings, Start, Target};
+use super::{
+    Averaging, ClipRule, Descent, Fitted, GaussianRule, Optimizer, Planned, Problem, Settings, Start, Target, settings,
+};
 use crate::accounting::claim;
 use crate::error::{Error, Fallible};
 use crate::grid::MAX_MULTIPLIER;
@@ -21,6 +24,39 @@ const LARGEST_RATE: f64 = 0.5;
 
 /// Relative accuracy of the calibrated noise multiplier.
 const ACCURACY: f64 = 1e-3;
+
+pub(super) static DESCRIPTION: Description = Description {
+    name: "dp-sgd",
+    about: "DP gradient descent on Poisson samples, accounted for by privacy-loss distributions",
+    releases: "T clipped sums of Poisson samples",
+    reference: "Abadi et al. 2016",
+    relations: Relations::Both,
+    losses: Losses::Any,
+    settings: &[
+        &settings::CLIP,
+        &settings::STEPS,
+        &settings::LEARNING_RATE,
+        &settings::MOMENTUM,
+        &settings::SAMPLING_RATE,
+        &settings::L1,
+        &settings::L2,
+        &settings::RADIUS,
+        &settings::AVERAGING,
+    ],
+    needs: Needs { epsilon: Some("sampled steps"), ..Needs::ROWS },
+    plan: |problem| Ok(Box::new(DpSgd::plan(problem)?)),
+    audit: |adjacency| {
+        let steps = if adjacency.row_count_is_public() { 16 } else { 8 };
+        let sampled = Settings { steps: Some(steps), sampling_rate: Some(0.5), ..AUDIT_STILL };
+        // Sampled rows would add to the noise, and what a mixture shows is clearest with one coefficient.
+        AuditRecipe {
+            pairs: 0,
+            alone: true,
+            one_run: Some("gives each row a random part of the run"),
+            ..AuditRecipe::with(sampled)
+        }
+    },
+};
 
 /// DP-SGD with momentum and true Poisson sampling on rows whose features are standardised.
 ///
@@ -53,20 +89,12 @@ impl DpSgd {
     pub fn plan(problem: &Problem<'_>) -> Fallible<Self> {
         let Settings { steps, learning_rate, momentum, l1, l2, radius, averaging, sampling_rate, .. } =
             *problem.settings;
-        let Some(target) = &problem.target else {
-            return Err(Error::parameter(
-                "--rho",
-                "cannot pay for sampled steps: sampling does not lower rho",
-                "give --epsilon",
-            ));
-        };
+        DESCRIPTION.fits(problem)?;
+        let target = DESCRIPTION.target(problem)?;
         let rate = sampling_rate.unwrap_or(RATE);
         if !(rate > 0.0 && rate <= LARGEST_RATE) {
             let problem = format!("is {rate:?}, must be in (0, {LARGEST_RATE}]");
             return Err(Error::parameter("--sampling-rate", problem, "leave it out for the default"));
-        }
-        if problem.noise != NoiseLaw::FlooredNormal {
-            return Err(Error::parameter("--noise", "must be normal for sampled steps", "leave it out"));
         }
         let steps = steps.unwrap_or(STEPS);
         let grid = Grid { adjacency: problem.adjacency, unit: problem.unit.unsigned_abs().into(), steps, rate };

@@ -3,14 +3,12 @@
 use ndarray::Array2;
 use serde_json::json;
 
-use super::requirements::{margin_loss, no_l1, no_l2, unfit};
+use super::description::{AuditRecipe, Description, Losses, Needs, Relations};
 use super::selected::{Choice, ChoicePlan};
-use super::{Fitted, Optimizer, Planned, Problem, Start};
+use super::{Fitted, Optimizer, Planned, Problem, Settings, Start, settings};
 use crate::error::{Error, Fallible};
 use crate::loss::Glm;
 use crate::private::{Candidates, CutLoss, LoggedRun, PrivateDataset, query};
-
-const NAME: &str = "exponential-mechanism";
 
 /// Grid points on each axis for one, two and three coefficients.
 const POINTS: [usize; 3] = [1001, 101, 21];
@@ -20,6 +18,25 @@ const RADIUS: f64 = 3.0;
 
 /// Steps that the cut loss is rounded to, at most.
 const STEPS: u64 = 1 << 20;
+
+pub(super) static DESCRIPTION: Description = Description {
+    name: "exponential-mechanism",
+    about: "A choice among a grid of models with at most three coefficients",
+    releases: "choice among a grid of models",
+    reference: "McSherry, Talwar 2007; Cesar, Rogers 2021",
+    relations: Relations::Both,
+    losses: Losses::NeverNegative,
+    settings: &[&settings::CLIP, &settings::RADIUS],
+    needs: Needs { coefficients: Some(POINTS.len()), no_steps: true, ..Needs::NOTHING },
+    plan: |problem| Ok(Box::new(ExponentialMechanism::plan(problem)?)),
+    audit: |_| AuditRecipe {
+        // Without other rows, which would count in every score.
+        pairs: 0,
+        alone: true,
+        one_run: Some("releases choices, which are no sums over canaries"),
+        ..AuditRecipe::with(Settings { radius: Some(1e6), ..Settings::NONE })
+    },
+};
 
 /// A model out of a public grid in a box, chosen with probability proportional to `exp(-epsilon loss / range)`.
 ///
@@ -49,21 +66,14 @@ impl ExponentialMechanism {
     /// # Errors
     /// When there are more than three coefficients, or the budget is too small.
     pub fn plan(problem: &Problem<'_>) -> Fallible<Self> {
+        DESCRIPTION.fits(problem)?;
         // Below zero a cut loss counts as zero.
-        let loss = margin_loss(NAME, problem)?;
+        let loss = DESCRIPTION.margin_loss(problem)?;
         let Some(cap) = loss.tuning().loss_cap else {
-            return Err(unfit(NAME, "needs a loss that is never negative", "or --model linear"));
+            return Err(DESCRIPTION.unfit("needs a loss that is never negative", "or --model linear"));
         };
-        no_l1(NAME, problem)?;
-        no_l2(NAME, problem)?;
         let dimension = problem.dimension();
-        let Some(&points) = POINTS.get(dimension - 1) else {
-            return Err(Error::parameter(
-                format!("--algorithm {NAME}"),
-                format!("searches a grid of at most {} coefficients, the schema has {dimension}", POINTS.len()),
-                "use --algorithm dp-gd, or declare fewer columns",
-            ));
-        };
+        let points = POINTS[dimension - 1];
         let radius = problem.settings.radius.unwrap_or(RADIUS);
         let cap = problem.settings.clip.unwrap_or(cap);
         let candidates = grid(dimension, points, radius);

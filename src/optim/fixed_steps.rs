@@ -4,7 +4,7 @@ use super::{GaussianRelease, GaussianRule, Problem};
 use crate::error::{Error, Fallible};
 use crate::grid::LOG2_WEIGHT;
 use crate::loss::{Curved, LOG2_SLOPE};
-use crate::privacy::{Adjacency, MAX_LOG2_SCALE};
+use crate::privacy::MAX_LOG2_SCALE;
 
 /// Clip norm over the typical norm of a row.
 const CLIP: f64 = 0.3;
@@ -22,21 +22,6 @@ pub(super) fn clip_and_radius(problem: &Problem<'_>, loss: Curved) -> (f64, f64)
     };
     let clip = CLIP * problem.typical_square().sqrt();
     (problem.settings.clip.unwrap_or(clip), problem.settings.radius.unwrap_or(radius))
-}
-
-/// The number of rows, where replace-one makes it public.
-///
-/// # Errors
-/// When the relation is another one; `why` says what is of public size.
-pub(super) fn public_rows(algorithm: &str, why: &str, problem: &Problem<'_>) -> Fallible<u64> {
-    match (problem.adjacency, problem.rows) {
-        (Adjacency::ReplaceOne, Some(rows)) => Ok(rows),
-        _ => Err(Error::parameter(
-            format!("--algorithm {algorithm}"),
-            format!("is private for replaced rows only: {why}"),
-            "use --adjacency replace-one",
-        )),
-    }
 }
 
 /// The integers that stand for lengths: of gradients and of steps.

@@ -3,15 +3,13 @@
 use ndarray::Array1;
 use serde_json::json;
 
-use super::requirements::{margin_loss, no_l1, no_l2};
+use super::description::{AUDIT_CLIP, AuditRecipe, Description, Losses, Needs, Relations};
 use super::selected::{Choice, ChoicePlan};
-use super::{Fitted, Optimizer, Planned, Problem, Start};
+use super::{Fitted, Optimizer, Planned, Problem, Settings, Start, settings};
 use crate::error::Fallible;
 use crate::grid::{FULL_SCALE, MAX_MULTIPLIER};
 use crate::loss::Glm;
 use crate::private::{Gradient, LoggedRun, PrivateDataset, query};
-
-const NAME: &str = "frank-wolfe";
 
 /// Radius of the l1 ball.
 const RADIUS: f64 = 10.0;
@@ -19,6 +17,22 @@ const RADIUS: f64 = 10.0;
 /// Steps where no number of rows is public, and the most that the rule gives.
 const STEPS: u64 = 100;
 const MOST_STEPS: f64 = 400.0;
+
+pub(super) static DESCRIPTION: Description = Description {
+    name: "frank-wolfe",
+    about: "Frank-Wolfe steps over the l1 ball, for many columns",
+    releases: "T choices of a vertex",
+    reference: "Talwar, Thakurta, Zhang 2015",
+    relations: Relations::Both,
+    losses: Losses::OneMargin,
+    settings: &[&settings::CLIP, &settings::STEPS, &settings::RADIUS],
+    needs: Needs::NOTHING,
+    plan: |problem| Ok(Box::new(FrankWolfe::plan(problem)?)),
+    audit: |_| AuditRecipe {
+        one_run: Some("releases choices, which are no sums over canaries"),
+        ..AuditRecipe::with(Settings { radius: Some(1e-6), steps: Some(1), ..AUDIT_CLIP })
+    },
+};
 
 /// Frank-Wolfe steps `w <- (1 - g_t) w + g_t v_t`, `g_t = 2 / (t + 2)`, each vertex `v_t` of the l1 ball of radius `r`
 /// chosen by the exponential mechanism among all `2 d`.
@@ -49,9 +63,8 @@ impl FrankWolfe {
     /// # Errors
     /// When the budget is too small for the number of steps.
     pub fn plan(problem: &Problem<'_>) -> Fallible<Self> {
-        let loss = margin_loss(NAME, problem)?;
-        no_l1(NAME, problem)?;
-        no_l2(NAME, problem)?;
+        DESCRIPTION.fits(problem)?;
+        let loss = DESCRIPTION.margin_loss(problem)?;
         let radius = problem.settings.radius.unwrap_or(RADIUS);
         let vertices = 2 * problem.dimension() as u64;
         let by_rule = |rows: u64| {

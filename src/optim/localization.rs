@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use serde_json::json;
 
-use super::fixed_steps::{FixedUnits, calibrate, clip_and_radius, public_rows};
-use super::{Fitted, GaussianRelease, GaussianRule, Optimizer, Planned, Problem, Start};
+use super::description::{AUDIT_CLIP, AuditRecipe, Description, Losses, Needs, Relations};
+use super::fixed_steps::{FixedUnits, calibrate, clip_and_radius};
+use super::{Fitted, GaussianRelease, GaussianRule, Optimizer, Planned, Problem, Settings, Start, settings};
 use crate::error::Fallible;
 use crate::grid::{LARGEST_WEIGHT, LOG2_WEIGHT};
 use crate::loss::Curved;
@@ -14,6 +15,27 @@ use crate::private::{LoggedRun, Permit, PhasePlan, PrivateDataset, Query, query}
 
 /// Largest step size, at which a long row's step is still non-expansive or is shortened to be.
 const LARGEST_RATE: f64 = 1.0;
+
+pub(super) static DESCRIPTION: Description = Description {
+    name: "localization",
+    about: "Phases of one-pass descent over disjoint blocks of rows (replace-one only)",
+    releases: "mean iterates of disjoint blocks",
+    reference: "Feldman, Koren, Talwar 2020",
+    relations: Relations::ReplaceOne { why: "its blocks have public sizes" },
+    losses: Losses::Curved,
+    settings: &[&settings::CLIP, &settings::LEARNING_RATE, &settings::RADIUS],
+    needs: Needs { row_count: true, ..Needs::ROWS },
+    plan: |problem| Ok(Box::new(Localization::plan(problem)?)),
+    audit: |_| AuditRecipe {
+        // Batches need rows; only the first row of a block moves its mean by a whole step.
+        pairs: 0,
+        null: 7,
+        known_draws: true,
+        numbers: true,
+        one_run: Some("gives each row a random part of the run"),
+        ..AuditRecipe::with(Settings { learning_rate: Some(1e-3), ..AUDIT_CLIP })
+    },
+};
 
 /// Phased SGD: phase `i` runs one pass of SGD with step `eta / 4^i` over `n / 2^(i+1)` fresh rows from the released result of the
 /// phase before, and releases its mean iterate with noise `4^i` times smaller.
@@ -47,10 +69,9 @@ impl Localization {
     /// # Errors
     /// When the relation is not replace-one, a setting means nothing here, or the budget is too small.
     pub fn plan(problem: &Problem<'_>) -> Fallible<Self> {
-        let refused = ["--steps", "--momentum", "--l1", "--l2", "--averaging", "--sampling-rate"];
-        problem.settings.refuse("localization", &refused)?;
-        let loss = problem.curved("localization")?;
-        let rows = public_rows("localization", "its blocks have public sizes", problem)?;
+        DESCRIPTION.fits(problem)?;
+        let loss = DESCRIPTION.curved_loss(problem)?;
+        let rows = DESCRIPTION.public_rows(problem)?;
         let (n, d, mu) = (rows.max(1) as f64, problem.dimension() as f64, (2.0 * problem.budget.lower()).sqrt());
         let (wanted_clip, radius) = clip_and_radius(problem, loss);
         let by_rule = radius / wanted_clip * (4.0 / n.sqrt()).min(mu / (2.0 * d.sqrt()));

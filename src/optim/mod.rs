@@ -4,11 +4,12 @@
 //! once the plan is paid for.
 
 mod adassp;
-mod algorithm;
+mod auto;
 mod boosted_adassp;
 mod clipped;
 mod curvature;
 mod descent;
+mod description;
 mod domain;
 mod dp_ftrl;
 mod dp_gd;
@@ -30,8 +31,9 @@ mod one_pass;
 mod output_perturbation;
 mod penalty;
 mod problem;
-mod requirements;
+mod registry;
 mod selected;
+pub mod settings;
 mod theory;
 mod tuned;
 mod uncertainty;
@@ -39,10 +41,10 @@ mod whitened;
 
 pub use crate::private::Planned;
 pub use adassp::AdaSsp;
-pub use algorithm::Algorithm;
 pub use boosted_adassp::BoostedAdaSsp;
 pub use clipped::{ClipRule, ClippedPlan};
-pub use descent::{Averaging, Descent};
+pub use descent::Descent;
+pub use description::{AuditRecipe, Description, Losses, Needs, Relations};
 pub use domain::{Frequent, KindsPlan, KindsSeen, RangesPlan, VocabularyPlan};
 pub use dp_ftrl::DpFtrl;
 pub use dp_gd::DpGd;
@@ -61,7 +63,9 @@ pub use newton_double::NewtonDoubleNoise;
 pub use objective_perturbation::ObjectivePerturbation;
 pub use one_pass::OnePass;
 pub use output_perturbation::OutputPerturbation;
-pub use problem::{Fitted, Optimizer, Problem, Settings, Start, Target};
+pub use problem::{Fitted, Optimizer, Problem, Start, Target};
+pub use registry::Algorithm;
+pub use settings::{Averaging, SETTINGS, Setting, Settings};
 pub use theory::{DpGdTheory, TheoryParameters};
 pub(crate) use tuned::TUNED;
 pub use tuned::{CandidatePlanner, Tuned};

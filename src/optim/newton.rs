@@ -4,8 +4,9 @@ use ndarray::Array1;
 use serde_json::json;
 
 use super::curvature::{Curvature, RidgeRule};
+use super::description::{AUDIT_STILL, AuditRecipe, Description, Losses, Needs, Relations};
 use super::newton_steps::NewtonSteps;
-use super::{Fitted, GramPlan, Optimizer, Planned, Problem, Start};
+use super::{Fitted, GramPlan, Optimizer, Planned, Problem, Settings, Start, settings};
 use crate::error::Fallible;
 use crate::private::{LoggedRun, PrivateDataset};
 
@@ -17,6 +18,29 @@ const HESSIAN_SHARE: f64 = 0.4;
 
 /// Ridge over the operator norm of a Hessian's noise.
 const RIDGE: f64 = 0.5;
+
+pub(super) static DESCRIPTION: Description = Description {
+    name: "newton",
+    about: "Newton steps with noise on gradient and Hessian",
+    releases: "T times a clipped sum and a Hessian",
+    reference: "Avella-Medina, Bradshaw, Loh 2023",
+    relations: Relations::Both,
+    losses: Losses::Curved,
+    settings: &[
+        &settings::CLIP,
+        &settings::STEPS,
+        &settings::LEARNING_RATE,
+        &settings::L2,
+        &settings::RADIUS,
+        &settings::AVERAGING,
+    ],
+    needs: Needs::NOTHING,
+    plan: |problem| Ok(Box::new(Newton::plan(problem)?)),
+    audit: |_| AuditRecipe {
+        one_run: Some("releases a matrix, in which canaries meet"),
+        ..AuditRecipe::with(Settings { steps: Some(2), ..AUDIT_STILL })
+    },
+};
 
 /// Newton's method with noise on both parts.
 ///
@@ -42,8 +66,8 @@ impl Newton {
     /// # Errors
     /// When the budget is too small for the number of steps, or a setting is given that means nothing here.
     pub fn plan(problem: &Problem<'_>) -> Fallible<Self> {
-        problem.settings.refuse("newton", &["--momentum", "--l1", "--sampling-rate"])?;
-        let loss = problem.curved("newton")?;
+        DESCRIPTION.fits(problem)?;
+        let loss = DESCRIPTION.curved_loss(problem)?;
         let cure = "use fewer, or --algorithm boosted-adassp, which needs one matrix for all steps";
         let steps = NewtonSteps::count(problem, STEPS, cure)?;
         let hessian = GramPlan::hessian(problem, HESSIAN_SHARE * problem.budget.lower() / steps as f64)?;

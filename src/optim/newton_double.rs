@@ -2,8 +2,9 @@
 
 use serde_json::json;
 
+use super::description::{AUDIT_STILL, AuditRecipe, Description, Losses, Needs, Relations};
 use super::newton_steps::NewtonSteps;
-use super::{Fineness, Fitted, GaussianRelease, GaussianRule, Optimizer, Planned, Problem, Start};
+use super::{Fineness, Fitted, GaussianRelease, GaussianRule, Optimizer, Planned, Problem, Settings, Start, settings};
 use crate::error::{Error, Fallible};
 use crate::grid::{GRAM_MULTIPLIER, gram_unit};
 use crate::privacy::Rho;
@@ -40,6 +41,26 @@ fn directions(problem: &Problem<'_>, rho: f64) -> Fallible<(GaussianRelease, u64
     ))
 }
 
+pub(super) static DESCRIPTION: Description = Description {
+    name: "newton-double-noise",
+    about: "Newton steps with noise on the gradient and on the direction",
+    releases: "T times a clipped sum and a direction",
+    reference: "Ganesh et al. 2023",
+    relations: Relations::Both,
+    losses: Losses::Curved,
+    settings: &[&settings::CLIP, &settings::STEPS, &settings::LEARNING_RATE, &settings::RADIUS, &settings::AVERAGING],
+    needs: Needs::NOTHING,
+    plan: |problem| Ok(Box::new(NewtonDoubleNoise::plan(problem)?)),
+    audit: |_| AuditRecipe {
+        // Without other rows the Hessian is the ridge, where one row more bends it most; a direction shows most with one
+        // coefficient.
+        pairs: 0,
+        alone: true,
+        one_run: Some("releases a matrix, in which canaries meet"),
+        ..AuditRecipe::with(Settings { steps: Some(2), ..AUDIT_STILL })
+    },
+};
+
 /// Newton's method with double noise: first the gradient `g` is released, then the direction `(H + r)^(-1) g` for that `g`.
 ///
 /// A direction moves by at most `|g| b / (r (r + b))` if a row is added, `b` the largest curvature of one row, so its noise shrinks
@@ -69,9 +90,8 @@ impl NewtonDoubleNoise {
     /// # Errors
     /// When the budget is too small for the number of steps, or a setting is given that means nothing here.
     pub fn plan(problem: &Problem<'_>) -> Fallible<Self> {
-        let refused = ["--momentum", "--l1", "--l2", "--sampling-rate"];
-        problem.settings.refuse("newton-double-noise", &refused)?;
-        let loss = problem.curved("newton-double-noise")?;
+        DESCRIPTION.fits(problem)?;
+        let loss = DESCRIPTION.curved_loss(problem)?;
         let steps = NewtonSteps::count(problem, STEPS, "use fewer with --algorithm newton-double-noise")?;
         let share = DIRECTION_SHARE * problem.budget.lower() / steps as f64;
         let (directions, reach) = directions(problem, share)?;

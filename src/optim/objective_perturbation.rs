@@ -2,16 +2,17 @@
 
 use serde_json::json;
 
-use super::output_perturbation::{loss_name, row_bound, row_norm, solvable, too_small};
-use super::requirements::{bounded_loss, no_l1, no_l2};
-use super::{Fitted, GaussianRelease, GaussianRule, Optimizer, Planned, Problem, Start, Target};
+use super::description::{AuditRecipe, Description, Losses, Needs, Relations};
+use super::output_perturbation::{loss_name, row_bound, row_norm, too_small};
+use super::{Fitted, GaussianRelease, GaussianRule, Optimizer, Planned, Problem, Settings, Start, Target, settings};
 use crate::accounting::claim;
-use crate::error::{Error, Fallible};
+use crate::error::Fallible;
 use crate::grid::MAX_MULTIPLIER;
 use crate::loss::BoundedLoss;
 use crate::privacy::{Adjacency, Charge, Claim, NoiseLaw, ObjectiveEvent};
 use crate::private::{
-    Curvature, DescribeQuery, LOG2_REGULARISATION, LoggedRun, Minimisation, Permit, PrivateDataset, Query, query,
+    Curvature, DescribeQuery, LOG2_REGULARISATION, LoggedRun, MOST_SOLVED, Minimisation, Permit, PrivateDataset, Query,
+    query,
 };
 
 /// The noise on the gradient has scale `2^40` of its steps.
@@ -31,6 +32,44 @@ const JACOBIAN: f64 = 0.1;
 
 /// Relative accuracy of the calibrated noise.
 const ACCURACY: f64 = 1e-4;
+
+pub(super) static DESCRIPTION: Description = Description {
+    name: "objective-perturbation",
+    about: "amp with next to no noise on the minimiser",
+    releases: "minimiser of a perturbed objective",
+    reference: "Kifer, Smith, Thakurta 2012",
+    relations: Relations::Both,
+    losses: Losses::Bounded,
+    settings: &[&settings::CLIP],
+    needs: NEEDS,
+    plan: |problem| Ok(Box::new(ObjectivePerturbation::plan(problem)?)),
+    audit: AUDIT,
+};
+
+pub(super) static AMP: Description = Description {
+    name: "amp",
+    about: "Noise on the gradient of a regularised loss, a little more on its minimiser",
+    releases: "minimiser of a perturbed objective",
+    reference: "Iyengar et al. 2019",
+    relations: Relations::Both,
+    losses: Losses::Bounded,
+    settings: &[&settings::CLIP],
+    needs: NEEDS,
+    plan: |problem| Ok(Box::new(ObjectivePerturbation::amp(problem)?)),
+    audit: AUDIT,
+};
+
+const NEEDS: Needs =
+    Needs { epsilon: Some("a perturbed objective"), coefficients: Some(MOST_SOLVED), no_steps: true, ..Needs::ROWS };
+
+const AUDIT: fn(Adjacency) -> AuditRecipe = |adjacency| AuditRecipe {
+    // Lines that are no record make the public count large, so that the released moments are sharp.
+    null: if adjacency.row_count_is_public() { 300 } else { 0 },
+    raw: false,
+    numbers: true,
+    one_run: Some("releases a minimiser, which is no sum over canaries"),
+    ..AuditRecipe::with(Settings { clip: Some(1.0), ..Settings::NONE })
+};
 
 /// The minimiser of `sum_i l(w.x_i, y_i) + Lambda/2 |w|^2 + b.w` over rows shrunk to norm `B`, `b` Gaussian.
 ///
@@ -62,7 +101,7 @@ impl ObjectivePerturbation {
     /// # Errors
     /// When the budget is no epsilon or too small, the noise is discrete, or there are too many coefficients.
     pub fn plan(problem: &Problem<'_>) -> Fallible<Self> {
-        Self::with_share("objective-perturbation", problem, ANSWER_SHARE)
+        Self::with_share(&DESCRIPTION, problem, ANSWER_SHARE)
     }
 
     /// Plans approximate minima perturbation, with more noise on the answer.
@@ -70,20 +109,14 @@ impl ObjectivePerturbation {
     /// # Errors
     /// As [`ObjectivePerturbation::plan`].
     pub fn amp(problem: &Problem<'_>) -> Fallible<Self> {
-        Self::with_share("amp", problem, AMP_SHARE)
+        Self::with_share(&AMP, problem, AMP_SHARE)
     }
 
-    fn with_share(name: &str, problem: &Problem<'_>, share: f64) -> Fallible<Self> {
-        let Some(target) = &problem.target else {
-            return Err(Error::parameter("--rho", "cannot pay for a perturbed objective", "give --epsilon"));
-        };
-        if problem.noise != NoiseLaw::FlooredNormal {
-            return Err(Error::parameter("--noise", "must be normal for a perturbed objective", "leave it out"));
-        }
-        let loss = bounded_loss(name, problem)?;
-        no_l1(name, problem)?;
-        no_l2(name, problem)?;
-        let dimension = solvable(name, problem)?;
+    fn with_share(of: &Description, problem: &Problem<'_>, share: f64) -> Fallible<Self> {
+        of.fits(problem)?;
+        let target = of.target(problem)?;
+        let loss = of.bounded_loss(problem)?;
+        let dimension = problem.dimension();
         let grid = Grid {
             loss,
             adjacency: problem.adjacency,

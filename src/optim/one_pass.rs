@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use serde_json::json;
 
-use super::fixed_steps::{FixedUnits, calibrate, clip_and_radius, public_rows};
-use super::{Fitted, GaussianRelease, GaussianRule, Optimizer, Planned, Problem, Start};
+use super::description::{AUDIT_STILL, AuditRecipe, Description, Losses, Needs, Relations};
+use super::fixed_steps::{FixedUnits, calibrate, clip_and_radius};
+use super::{Fitted, GaussianRelease, GaussianRule, Optimizer, Planned, Problem, Settings, Start, settings};
 use crate::error::{Error, Fallible};
 use crate::grid::LOG2_WEIGHT;
 use crate::loss::Curved;
@@ -14,6 +15,25 @@ use crate::private::{LoggedRun, PassPlan, Permit, PrivateDataset, Query, query};
 
 /// Rows per step, at least, on average: steps on single rows would be little but noise.
 const LEAST_BATCH: f64 = 4.0;
+
+pub(super) static DESCRIPTION: Description = Description {
+    name: "one-pass",
+    about: "One pass of noisy steps over growing batches; only the last iterate is released (replace-one only)",
+    releases: "last iterate of a pass over growing batches",
+    reference: "Feldman, Koren, Talwar 2020",
+    relations: Relations::ReplaceOne { why: "its batches have public sizes" },
+    losses: Losses::Curved,
+    settings: &[&settings::CLIP, &settings::STEPS, &settings::LEARNING_RATE, &settings::RADIUS],
+    needs: Needs { row_count: true, ..Needs::ROWS },
+    plan: |problem| Ok(Box::new(OnePass::plan(problem)?)),
+    audit: |_| AuditRecipe {
+        pairs: 0,
+        null: 28,
+        known_draws: true,
+        one_run: Some("gives each row a random part of the run"),
+        ..AuditRecipe::with(Settings { learning_rate: Some(1e-4), ..AUDIT_STILL })
+    },
+};
 
 /// One pass of noisy SGD: a step is the mean gradient of a fresh batch and noise on the iterate, of the same size in every
 /// step; only the last iterate is released.
@@ -51,10 +71,9 @@ impl OnePass {
     /// When the relation is not replace-one, a setting means nothing here, there are more steps than rows, or the budget is
     /// too small.
     pub fn plan(problem: &Problem<'_>) -> Fallible<Self> {
-        let refused = ["--momentum", "--l1", "--l2", "--averaging", "--sampling-rate"];
-        problem.settings.refuse("one-pass", &refused)?;
-        let loss = problem.curved("one-pass")?;
-        let rows = public_rows("one-pass", "its batches have public sizes", problem)?;
+        DESCRIPTION.fits(problem)?;
+        let loss = DESCRIPTION.curved_loss(problem)?;
+        let rows = DESCRIPTION.public_rows(problem)?;
         let (wanted_clip, radius) = clip_and_radius(problem, loss);
         let (steps, rate) = schedule(problem, rows, radius / wanted_clip, loss.smoothness())?;
         let units = FixedUnits::of(problem);

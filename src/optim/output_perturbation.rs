@@ -2,16 +2,14 @@
 
 use serde_json::json;
 
-use super::requirements::{bounded_loss, no_l1};
-use super::{Fitted, GaussianRelease, GaussianRule, Optimizer, Planned, Problem, Start};
+use super::description::{AuditRecipe, Description, Losses, Needs, Relations};
+use super::{Fitted, GaussianRelease, GaussianRule, Optimizer, Planned, Problem, Settings, Start, settings};
 use crate::error::{Error, Fallible};
 use crate::grid::MAX_MULTIPLIER;
 use crate::loss::BoundedLoss;
 use crate::private::{
     Curvature, LOG2_REGULARISATION, LoggedRun, MOST_SOLVED, Minimisation, PrivateDataset, Query, query,
 };
-
-const NAME: &str = "output-perturbation";
 
 /// The noise has scale `2^36` grid steps, so that rounding the answer to whole steps is nothing beside it.
 const LOG2_SCALE: u32 = 36;
@@ -21,6 +19,26 @@ const LOG2_ACCURACY: u32 = 20;
 
 /// Factor of the rule for the penalty.
 const PENALTY: f64 = 0.3;
+
+pub(super) static DESCRIPTION: Description = Description {
+    name: "output-perturbation",
+    about: "The minimiser of a regularised loss, with noise added",
+    releases: "minimiser",
+    reference: "Chaudhuri, Monteleoni, Sarwate 2011",
+    relations: Relations::Both,
+    losses: Losses::Bounded,
+    settings: &[&settings::CLIP, &settings::L2],
+    needs: Needs { coefficients: Some(MOST_SOLVED), no_steps: true, ..Needs::ROWS },
+    plan: |problem| Ok(Box::new(OutputPerturbation::plan(problem)?)),
+    audit: |adjacency| AuditRecipe {
+        // Lines that are no record make the public count large, so that the released moments are sharp.
+        null: if adjacency.row_count_is_public() { 300 } else { 0 },
+        raw: false,
+        numbers: true,
+        one_run: Some("releases a minimiser, which is no sum over canaries"),
+        ..AuditRecipe::with(Settings { clip: Some(1.0), l2: Some(1e-3), ..Settings::NONE })
+    },
+};
 
 /// The minimiser of `sum_i l(w.x_i, y_i) + Lambda/2 |w|^2` over rows shrunk to norm `B`, plus Gaussian noise.
 ///
@@ -53,9 +71,9 @@ impl OutputPerturbation {
     /// # Errors
     /// When there are too many coefficients, the budget is too small, or `--clip` is no use.
     pub fn plan(problem: &Problem<'_>) -> Fallible<Self> {
-        let loss = bounded_loss(NAME, problem)?;
-        no_l1(NAME, problem)?;
-        let dimension = solvable(NAME, problem)?;
+        DESCRIPTION.fits(problem)?;
+        let loss = DESCRIPTION.bounded_loss(problem)?;
+        let dimension = problem.dimension();
         let row_norm = row_norm(loss, problem);
         let row_bound = row_bound(row_norm, problem.unit)?;
         let mu = (2.0 * problem.budget.lower()).sqrt();
@@ -92,18 +110,6 @@ impl OutputPerturbation {
             return self.l2 * rows;
         }
         PENALTY * (rows * self.row_norm.powi(4) / (self.signal * self.signal)).cbrt()
-    }
-}
-
-/// The number of coefficients, if a dense Hessian of them is no burden.
-pub(super) fn solvable(algorithm: &str, problem: &Problem<'_>) -> Fallible<usize> {
-    match problem.dimension() {
-        dimension if dimension <= MOST_SOLVED => Ok(dimension),
-        dimension => Err(Error::parameter(
-            format!("--algorithm {algorithm}"),
-            format!("solves for at most {MOST_SOLVED} coefficients, the schema has {dimension}"),
-            "use --algorithm dp-gd",
-        )),
     }
 }
 
@@ -191,6 +197,7 @@ mod tests {
                     shape: &shape,
                     adjacency,
                     loss: Glm::Logistic.into(),
+                    standardised: true,
                     unit: 16_383,
                     rows: None,
                     noise: NoiseLaw::FlooredNormal,

@@ -1,9 +1,36 @@
 //! The textbook parameters of noisy projected gradient descent for private ERM.
 
-use super::{Averaging, ClipRule, Descent, DpGd, Fitted, Optimizer, Planned, Problem, Settings, Start};
+use super::description::{AUDIT_STILL, AuditRecipe, Description, Losses, Needs, Relations};
+use super::{Averaging, ClipRule, Descent, DpGd, Fitted, Optimizer, Planned, Problem, Settings, Start, settings};
 use crate::error::{Error, Fallible};
 use crate::privacy::Adjacency;
 use crate::private::{LoggedRun, PrivateDataset};
+
+pub(super) static DESCRIPTION: Description = Description {
+    name: "dp-gd-theory",
+    about: "Full-batch DP gradient descent with the parameters of private ERM theory",
+    releases: "T clipped sums",
+    reference: "Bassily, Smith, Thakurta 2014",
+    relations: Relations::Both,
+    losses: Losses::Any,
+    settings: &[
+        &settings::CLIP,
+        &settings::STEPS,
+        &settings::LEARNING_RATE,
+        &settings::MOMENTUM,
+        &settings::L1,
+        &settings::L2,
+        &settings::RADIUS,
+        &settings::AVERAGING,
+    ],
+    needs: Needs { row_count: true, ..Needs::NOTHING },
+    plan: |problem| Ok(Box::new(DpGdTheory::plan(problem)?)),
+    audit: |_| AuditRecipe {
+        // It never releases moments.
+        raw: false,
+        ..AuditRecipe::with(AUDIT_STILL)
+    },
+};
 
 /// Steps, noise and step size that balance optimization error and noise for a convex, Lipschitz loss.
 ///
@@ -82,13 +109,8 @@ impl DpGdTheory {
     /// When the number of rows is not public, or the theory asks for too many steps.
     pub fn plan(problem: &Problem<'_>) -> Fallible<Self> {
         let Settings { clip, steps, learning_rate, momentum, l1, l2, radius, averaging, .. } = *problem.settings;
-        let Some(rows) = problem.rows else {
-            return Err(Error::parameter(
-                "--algorithm dp-gd-theory",
-                "needs a public number of rows to fix the number of steps",
-                "add \"rows\" to the schema, or use --rows N or --adjacency replace-one",
-            ));
-        };
+        DESCRIPTION.fits(problem)?;
+        let rows = DESCRIPTION.public_rows(problem)?;
         let radius = radius.unwrap_or(1.0);
         // Rows have norm at most the root of the number of features when every value is in [-1, 1].
         let lipschitz = clip.unwrap_or_else(|| problem.typical_square().sqrt());

@@ -2,6 +2,8 @@
 
 use serde_json::{Value, json};
 
+use super::description::{AuditRecipe, Description, Losses, Needs, Relations};
+use super::settings::{SETTINGS, Settings};
 use super::{Fitted, HoldoutPlan, Optimizer, Planned, Problem, Start, Units};
 use crate::accounting::claim;
 use crate::error::{Error, Fallible};
@@ -23,6 +25,20 @@ const SLACK: f64 = 1.0 - 1e-9;
 
 /// Plans an optimizer for a problem of its own budget.
 pub type CandidatePlanner<'a> = dyn Fn(usize, &Problem<'_>) -> Fallible<Box<dyn Optimizer>> + 'a;
+
+/// What is known of a choice among candidates: each of them says the rest.
+pub(super) static DESCRIPTION: Description = Description {
+    name: "tuned",
+    about: "The best of several candidates",
+    releases: "those of the candidates, and their losses",
+    reference: "Papernot and Steinke 2022",
+    relations: Relations::Both,
+    losses: Losses::Any,
+    settings: SETTINGS,
+    needs: Needs::NOTHING,
+    plan: |_| Err(Error::parameter("algorithm", "has no planner of its own", "use `tune`")),
+    audit: |_| AuditRecipe { one_run: Some("has releases of any kind"), ..AuditRecipe::with(Settings::NONE) },
+};
 
 /// Several candidates and how they are run.
 #[derive(Debug)]

@@ -3,10 +3,11 @@
 use ndarray::Array2;
 use serde_json::json;
 
+use super::description::{AUDIT_STILL, AuditRecipe, Description, Losses, Needs, Relations};
 use super::gram::Whitening;
 use super::uncertainty::{Directions, standard_errors};
 use super::{
-    Averaging, ClipRule, ClippedPlan, Descent, Fitted, GramPlan, Optimizer, Planned, Problem, Settings, Start,
+    Averaging, ClipRule, ClippedPlan, Descent, Fitted, GramPlan, Optimizer, Planned, Problem, Settings, Start, settings,
 };
 use crate::error::{Error, Fallible};
 use crate::grid::IntegerMap;
@@ -17,6 +18,31 @@ const LOG2_MAP_UNIT: u32 = 10;
 
 /// Largest entry of the map before rounding; bounds the condition number that is undone.
 const LARGEST_ENTRY: f64 = 100.0;
+
+pub(super) static DESCRIPTION: Description = Description {
+    name: "whitened",
+    about: "Full-batch DP gradient descent in coordinates whitened by a private Gram matrix",
+    releases: "Gram matrix, T clipped sums in whitened coordinates",
+    reference: "`auto` where the Gram matrix pays",
+    relations: Relations::Both,
+    losses: Losses::Any,
+    settings: &[
+        &settings::CLIP,
+        &settings::STEPS,
+        &settings::LEARNING_RATE,
+        &settings::MOMENTUM,
+        &settings::L2,
+        &settings::RADIUS,
+        &settings::AVERAGING,
+    ],
+    needs: Needs::NOTHING,
+    plan: |problem| Ok(Box::new(WhitenedDpGd::plan(problem)?)),
+    audit: |_| {
+        // The last iterate alone shows as much as all releases together.
+        let last = Settings { averaging: Some(Averaging::Last), momentum: Some(0.0), ..AUDIT_STILL };
+        AuditRecipe { one_run: Some("releases a matrix, in which canaries meet"), ..AuditRecipe::with(last) }
+    },
+};
 
 /// DP-GD in whitened coordinates.
 ///
@@ -56,6 +82,7 @@ impl WhitenedDpGd {
                 "use --algorithm dp-gd, or auto, which then chooses it",
             ));
         }
+        DESCRIPTION.fits(problem)?;
         let rule = problem.loss.tuning().whitened;
         let gram = GramPlan::new(problem, rule.share * problem.budget.lower())?;
         let left = problem.budget.minus(&gram.release.rho());

@@ -16,9 +16,6 @@ use crate::statement::states_its_cost;
 /// Budgets beyond this protect nothing.
 const LARGEST_BUDGET: f64 = 1e6;
 
-/// Settings beyond this, or below one over it, would overflow numbers that are derived from them.
-const LARGEST_SETTING: f64 = 1e12;
-
 /// How much privacy loss the run may cost.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -130,8 +127,8 @@ impl TrainConfig {
     /// Names the flag, its legal range and the cure.
     pub fn check(&self, schema: &Schema) -> Fallible<()> {
         self.budget.check()?;
-        check_settings(&self.settings)?;
-        self.tune.iter().try_for_each(|candidate| check_settings(&candidate.settings))?;
+        self.settings.check()?;
+        self.tune.iter().try_for_each(|candidate| candidate.settings.check())?;
         if let Some(share) = self.evaluate_budget.filter(|share| !(*share > 0.0 && *share < 1.0)) {
             return Err(out_of_range("--evaluate-budget", share, "in (0, 1)", "try 0.1"));
         }
@@ -179,29 +176,6 @@ impl Candidate {
         let settings = config.settings.clone();
         Candidate { name: String::new(), algorithm: config.algorithm, settings }.combined(text)
     }
-}
-
-fn check_settings(settings: &Settings) -> Fallible<()> {
-    let positive =
-        [("--clip", settings.clip), ("--learning-rate", settings.learning_rate), ("--radius", settings.radius)];
-    for (flag, value) in positive {
-        if let Some(value) = value.filter(|v| !(1.0 / LARGEST_SETTING..=LARGEST_SETTING).contains(v)) {
-            return Err(out_of_range(flag, value, "in [1e-12, 1e12]", "leave it out for the default"));
-        }
-    }
-    if !(0.0..=LARGEST_SETTING).contains(&settings.l1) {
-        return Err(out_of_range("--l1", settings.l1, "in [0, 1e12]", "leave it out for none"));
-    }
-    if let Some(l2) = settings.l2.filter(|l2| !(0.0..=LARGEST_SETTING).contains(l2)) {
-        return Err(out_of_range("--l2", l2, "in [0, 1e12]", "leave it out for the default"));
-    }
-    if let Some(momentum) = settings.momentum.filter(|m| !(0.0..1.0).contains(m)) {
-        return Err(out_of_range("--momentum", momentum, "in [0, 1)", "leave it out for the default"));
-    }
-    if let Some(steps) = settings.steps.filter(|s| *s == 0 || *s >= 1 << 31) {
-        return Err(out_of_range("--steps", steps as f64, "in 1..2^31", "leave it out for the default"));
-    }
-    Ok(())
 }
 
 fn out_of_range(flag: &str, value: f64, legal: &str, cure: &str) -> Error {

@@ -9,9 +9,7 @@ use crate::grid::{FULL_SCALE, Shape};
 use crate::loss::Objective;
 use crate::model_kind::ModelKind;
 use crate::optim::{
-    AdaSsp, Algorithm, BoostedAdaSsp, DpFtrl, DpGd, DpGdTheory, DpSgd, ExponentialMechanism, FrankWolfe, HoldoutPlan,
-    Localization, MomentParts, MomentPlan, Newton, NewtonDoubleNoise, ObjectivePerturbation, OnePass, Optimizer,
-    OutputPerturbation, Planned, Problem, Settings, Target, Tuned, WhitenedDpGd,
+    Algorithm, HoldoutPlan, MomentParts, MomentPlan, Optimizer, Planned, Problem, Settings, Target, Tuned,
 };
 use crate::preprocess::shape_of;
 use crate::privacy::{Charge, DatasetId, Delta, Epsilon, NoiseLaw, Rho, Scope, total_rho};
@@ -25,13 +23,6 @@ const COUNT_SHARE: f64 = 0.02;
 
 /// Deviations at which standardised features are cut: classification, regression.
 const FEATURE_LIMIT: [f64; 2] = [2.0, 3.0];
-
-/// Most coefficients for which `auto` pays for a Gram matrix.
-const MOST_WHITENED: usize = 1024;
-
-/// Where the number of rows is public: the largest ratio of the Gram matrix's noise to the mean eigenvalue for which
-/// `auto` pays for it.
-const MOST_GRAM_NOISE: f64 = 30.0;
 
 /// Rows that take no part in training, and what is released from them.
 #[derive(Clone, Debug, PartialEq)]
@@ -123,9 +114,9 @@ impl Plan {
     /// # Errors
     /// When a setting is out of range or the budget cannot be met.
     pub fn new(config: &TrainConfig, schema: &Schema, public_len: Option<u64>) -> Fallible<Self> {
-        Self::settle(config, schema, public_len, &|standardise, problem| match config.tune.is_empty() {
-            true => choose(config.algorithm, standardise, problem),
-            false => tuned(config, standardise, problem),
+        Self::settle(config, schema, public_len, &|problem| match config.tune.is_empty() {
+            true => config.algorithm.plan(problem),
+            false => tuned(config, problem),
         })
     }
 
@@ -139,14 +130,14 @@ impl Plan {
         public_len: Option<u64>,
         planner: &Planner<'_>,
     ) -> Fallible<Self> {
-        Self::settle(config, schema, public_len, &|_, problem| Ok((Algorithm::Custom, planner(problem)?)))
+        Self::settle(config, schema, public_len, &|problem| Ok((Algorithm::Custom, planner(problem)?)))
     }
 
     fn settle(
         config: &TrainConfig,
         schema: &Schema,
         public_len: Option<u64>,
-        choice: &dyn Fn(bool, &Problem<'_>) -> Fallible<Choice>,
+        choice: &dyn Fn(&Problem<'_>) -> Fallible<Choice>,
     ) -> Fallible<Self> {
         config.check(schema)?;
         let shape = shape_of(schema);
@@ -175,13 +166,14 @@ impl Plan {
             adjacency: config.adjacency,
             loss,
             unit: unit_of(standardise, model),
+            standardised: standardise,
             rows: rows.map(|(n, _)| training_rows(n, holdout.as_ref().map(|part| part.share))),
             noise: config.noise,
             budget: rho.minus(&spent),
             target: target.map(|epsilon| Target { epsilon, delta, before: &before }),
             settings: &settings,
         };
-        let (algorithm, optimizer) = choice(standardise, &problem)?;
+        let (algorithm, optimizer) = choice(&problem)?;
         let plan = Plan {
             scope: Scope { dataset: DatasetId::new(schema.name.clone())?, adjacency: config.adjacency },
             model,
@@ -307,57 +299,17 @@ fn plan_moments(
 }
 
 /// The choice among the candidates of a request.
-fn tuned(config: &TrainConfig, standardise: bool, problem: &Problem<'_>) -> Fallible<Choice> {
+fn tuned(config: &TrainConfig, problem: &Problem<'_>) -> Fallible<Choice> {
     let names = config.tune.iter().map(|candidate| candidate.name.clone()).collect();
     let planner = |index: usize, problem: &Problem<'_>| {
         let candidate: &Candidate = &config.tune[index];
         let settings = Settings { l2: candidate.settings.l2.or(problem.settings.l2), ..candidate.settings.clone() };
-        choose(candidate.algorithm, standardise, &Problem { settings: &settings, ..problem.clone() })
-            .map(|(_, optimizer)| optimizer)
+        let problem = Problem { settings: &settings, ..problem.clone() };
+        candidate.algorithm.plan(&problem).map(|(_, optimizer)| optimizer)
     };
     Ok((Algorithm::Tuned, Box::new(Tuned::plan(problem, names, &planner)?)))
 }
 
 fn model_of(config: &TrainConfig, schema: &Schema) -> ModelKind {
     config.model.unwrap_or_else(|| ModelKind::of_schema(schema))
-}
-
-/// The optimizer of an algorithm; `auto` is settled here.
-fn choose(algorithm: Algorithm, standardise: bool, problem: &Problem<'_>) -> Fallible<Choice> {
-    Ok(match algorithm {
-        Algorithm::Auto => {
-            // A budget too small for a Gram matrix, or an l1 penalty, is no reason to fail: the plain method has no map.
-            match WhitenedDpGd::plan(problem) {
-                Ok(plan) if standardise && gram_pays(&plan, problem) => (Algorithm::Whitened, Box::new(plan)),
-                _ => (Algorithm::DpGd, Box::new(DpGd::plan(problem)?)),
-            }
-        }
-        Algorithm::Custom | Algorithm::Tuned => {
-            return Err(Error::parameter("algorithm", "has no planner of its own", "use `load_with` or `tune`"));
-        }
-        Algorithm::Whitened => (algorithm, Box::new(WhitenedDpGd::plan(problem)?)),
-        Algorithm::DpGd => (algorithm, Box::new(DpGd::plan(problem)?)),
-        Algorithm::DpSgd => (algorithm, Box::new(DpSgd::plan(problem)?)),
-        Algorithm::DpGdTheory => (algorithm, Box::new(DpGdTheory::plan(problem)?)),
-        Algorithm::AdaSsp => (algorithm, Box::new(AdaSsp::plan(problem)?)),
-        Algorithm::BoostedAdaSsp => (algorithm, Box::new(BoostedAdaSsp::plan(problem)?)),
-        Algorithm::NewtonDoubleNoise => (algorithm, Box::new(NewtonDoubleNoise::plan(problem)?)),
-        Algorithm::Localization => (algorithm, Box::new(Localization::plan(problem)?)),
-        Algorithm::OnePass => (algorithm, Box::new(OnePass::plan(problem)?)),
-        Algorithm::DpFtrl => (algorithm, Box::new(DpFtrl::plan(problem)?)),
-        Algorithm::Newton => (algorithm, Box::new(Newton::plan(problem)?)),
-        Algorithm::OutputPerturbation => (algorithm, Box::new(OutputPerturbation::plan(problem)?)),
-        Algorithm::Amp => (algorithm, Box::new(ObjectivePerturbation::amp(problem)?)),
-        Algorithm::ObjectivePerturbation => (algorithm, Box::new(ObjectivePerturbation::plan(problem)?)),
-        Algorithm::ExponentialMechanism => (algorithm, Box::new(ExponentialMechanism::plan(problem)?)),
-        Algorithm::FrankWolfe => (algorithm, Box::new(FrankWolfe::plan(problem)?)),
-    })
-}
-
-/// Whether the Gram matrix will tell more than noise: few enough coefficients, and, where the number of rows is
-/// public, noise of moderate size beside the mean eigenvalue `1 / d`.
-fn gram_pays(plan: &WhitenedDpGd, problem: &Problem<'_>) -> bool {
-    let d = problem.shape.dimension() as f64;
-    let noise = |rows: u64| (2.0 * d).sqrt() * d / (plan.gram_signal() * rows.max(1) as f64);
-    problem.shape.dimension() <= MOST_WHITENED && problem.rows.is_none_or(|rows| noise(rows) <= MOST_GRAM_NOISE)
 }

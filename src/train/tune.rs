@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::error::{Error, Fallible};
-use crate::optim::{Algorithm, Averaging, Settings};
+use crate::optim::{Algorithm, SETTINGS, Setting, Settings};
 
 /// More candidates than any budget can tell apart.
 const MOST_CANDIDATES: usize = 64;
@@ -44,33 +44,16 @@ impl Candidate {
     /// The same with one more choice.
     fn with(&self, setting: &str, value: &str) -> Fallible<Candidate> {
         let mut candidate = self.clone();
-        let it = &mut candidate.settings;
         let wrong = || {
             let problem = format!("{value:?} is no value of {setting}");
             Error::parameter("--tune", problem, format!("write {setting}=A,B with values that --{setting} takes"))
         };
-        let number = || value.parse::<f64>().map_err(|_| wrong());
         match setting {
-            "algorithm" => {
-                let named = |algorithm: &&Algorithm| algorithm.name() == value;
-                candidate.algorithm = *Algorithm::ALL.iter().find(named).ok_or_else(wrong)?;
+            "algorithm" => candidate.algorithm = Algorithm::named(value).ok_or_else(wrong)?,
+            name => {
+                let row = Setting::named(name).ok_or_else(|| no_choice(name))?;
+                row.read(&mut candidate.settings, value).map_err(|_| wrong())?;
             }
-            "clip" => it.clip = Some(number()?),
-            "steps" => it.steps = Some(value.parse().map_err(|_| wrong())?),
-            "learning-rate" => it.learning_rate = Some(number()?),
-            "momentum" => it.momentum = Some(number()?),
-            "l1" => it.l1 = number()?,
-            "l2" => it.l2 = Some(number()?),
-            "radius" => it.radius = Some(number()?),
-            "averaging" => {
-                it.averaging = Some(match value {
-                    "last" => Averaging::Last,
-                    "mean" => Averaging::Mean,
-                    "tail" => Averaging::Tail,
-                    _ => return Err(wrong()),
-                });
-            }
-            _ => return Err(no_choice(setting)),
         }
         let space = if candidate.name.is_empty() { "" } else { " " };
         candidate.name = format!("{}{space}{setting}={value}", candidate.name);
@@ -79,16 +62,15 @@ impl Candidate {
 }
 
 fn no_choice(part: &str) -> Error {
-    Error::parameter(
-        "--tune",
-        format!("{part:?} is no choice"),
-        "write NAME=A,B;NAME=C,D with algorithm, clip, steps, learning-rate, momentum, l1, l2, radius or averaging",
-    )
+    let names: Vec<&str> = SETTINGS.iter().map(|setting| setting.name).collect();
+    let cure = format!("write NAME=A,B;NAME=C,D with algorithm, {}", names.join(", "));
+    Error::parameter("--tune", format!("{part:?} is no choice"), cure)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::optim::Averaging;
 
     fn grid(text: &str) -> Fallible<Vec<Candidate>> {
         let bare = Candidate { name: String::new(), algorithm: Algorithm::Auto, settings: Settings::default() };

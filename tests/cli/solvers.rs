@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use rhograd::optim::{Algorithm, Description, Losses};
 use rhograd::train::ModelFile;
 
 use super::support::{Folder, number};
@@ -9,8 +10,11 @@ use super::support::{Folder, number};
 const ONE_COLUMN: &str = r#"{"name":"fair","task":"classification","target":"affair","positive":"1","rows":6366,
     "columns":{"rate_marriage":{"type":"numeric","lower":1,"upper":5}}}"#;
 
-const ALGORITHMS: [&str; 5] =
-    ["output-perturbation", "amp", "objective-perturbation", "exponential-mechanism", "frank-wolfe"];
+/// What solves or chooses inside the gate.
+fn algorithms() -> impl Iterator<Item = &'static Description> {
+    let all = Algorithm::ALL.into_iter().map(Algorithm::description);
+    all.filter(|it| matches!(it.losses, Losses::Bounded | Losses::NeverNegative | Losses::OneMargin))
+}
 
 fn folder(algorithm: &str) -> Folder {
     let folder = Folder::with("fair");
@@ -22,7 +26,7 @@ fn folder(algorithm: &str) -> Folder {
 
 #[test]
 fn each_is_charged_logged_stated_and_verified() {
-    for algorithm in ALGORITHMS {
+    for &Description { name: algorithm, needs, .. } in algorithms() {
         for adjacency in ["add-remove", "replace-one"] {
             let folder = folder(algorithm);
             let train = format!(
@@ -36,7 +40,7 @@ fn each_is_charged_logged_stated_and_verified() {
             let page = folder.succeed("statement fair.model.json").stdout;
             assert!(page.contains("differentially private"), "{page}");
             let spent = folder.spending("fair.ledger.sqlite");
-            let claimed = algorithm == "amp" || algorithm == "objective-perturbation";
+            let claimed = needs.epsilon.is_some();
             assert_eq!(number(&spent, "/spent_delta") > 0.0, claimed, "{algorithm}");
             let log = folder.text("fair.log.jsonl");
             assert_eq!(log.lines().count() as f64, number(&summary, "/releases"));
@@ -70,7 +74,7 @@ fn statements_of_choices_cannot_be_made_cheaper() {
 
 #[test]
 fn a_rho_budget_pays_for_what_has_a_rho() {
-    for algorithm in ["output-perturbation", "exponential-mechanism", "frank-wolfe"] {
+    for algorithm in algorithms().filter(|it| it.needs.epsilon.is_none()).map(|it| it.name) {
         let folder = folder(algorithm);
         let summary =
             folder.succeed(&format!("train fair.csv --overwrite --rho 0.05 --algorithm {algorithm} --json")).json();
@@ -118,7 +122,7 @@ fn families_without_a_theory_are_refused_with_a_cure_and_nothing_is_charged() {
 
 #[test]
 fn a_hold_out_is_paid_for_beside_solvers_and_choices() {
-    for algorithm in ALGORITHMS {
+    for &Description { name: algorithm, .. } in algorithms() {
         let folder = folder(algorithm);
         let train =
             format!("train fair.csv --overwrite --epsilon 1 --algorithm {algorithm} --evaluate-budget 0.1 --json");

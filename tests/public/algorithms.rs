@@ -8,32 +8,25 @@ use rhograd::kernel::{RawRow, Rows, RowsBuilder};
 use rhograd::ledger::Ledger;
 use rhograd::loss::Curved;
 use rhograd::noise::NoiseSource;
-use rhograd::optim::{Averaging, Settings};
+use rhograd::optim::settings::{self, Kind};
+use rhograd::optim::{Losses, Planned, SETTINGS, Setting, Settings};
 use rhograd::privacy::{Adjacency, DatasetId, Delta, Epsilon, GaussianEvent, L2, NoiseLaw, Rho, Scope, total_rho};
 use rhograd::private::{
     DescribeQuery, DirectionInputs, Gradient, PhasePlan, PrivateDataset, RowAccess, Sensitive, charge_run, query,
 };
 use rhograd::train::{Algorithm, Budget, Metrics, ModelKind, Plan, TrainConfig, evaluate, load, train};
 
-/// The relations under which an algorithm is defined; the theorem of the last group is about replacement.
+/// The relations under which an algorithm is defined.
 fn relations(algorithm: Algorithm) -> &'static [Adjacency] {
-    match algorithm {
-        Algorithm::Localization | Algorithm::OnePass => &[Adjacency::ReplaceOne],
-        _ => &[Adjacency::AddRemove, Adjacency::ReplaceOne],
-    }
+    algorithm.description().relations.all()
 }
 
 /// Those of Gaussian releases on all rows; the others have tests of their own.
 fn on_all_rows() -> impl Iterator<Item = Algorithm> {
-    const OTHERS: [Algorithm; 6] = [
-        Algorithm::DpSgd,
-        Algorithm::OutputPerturbation,
-        Algorithm::Amp,
-        Algorithm::ObjectivePerturbation,
-        Algorithm::ExponentialMechanism,
-        Algorithm::FrankWolfe,
-    ];
-    Algorithm::ALL.into_iter().filter(|algorithm| !OTHERS.contains(algorithm))
+    Algorithm::ALL.into_iter().filter(|algorithm| {
+        let it = algorithm.description();
+        matches!(it.losses, Losses::Any | Losses::Curved) && it.needs.epsilon.is_none()
+    })
 }
 
 fn schema(name: &str) -> Schema {
@@ -79,38 +72,78 @@ fn a_relation_without_a_theorem_is_refused_with_the_cure() {
     }
 }
 
+/// A legal request for a setting.
+fn with(setting: &Setting) -> Settings {
+    let mut settings = Settings::default();
+    setting.read(&mut settings, if matches!(setting.kind, Kind::Averaging { .. }) { "mean" } else { "0.5" }).ok();
+    if matches!(setting.kind, Kind::Count { .. }) {
+        settings.steps = Some(3);
+    }
+    settings
+}
+
 #[test]
-fn a_setting_without_a_meaning_is_refused_by_name() {
-    let cases = [
-        (Algorithm::AdaSsp, "--steps", Settings { steps: Some(3), ..Settings::default() }),
-        (Algorithm::AdaSsp, "--learning-rate", Settings { learning_rate: Some(0.5), ..Settings::default() }),
-        (Algorithm::NewtonDoubleNoise, "--l2", Settings { l2: Some(0.5), ..Settings::default() }),
-        (Algorithm::Localization, "--l2", Settings { l2: Some(0.5), ..Settings::default() }),
-        (Algorithm::OnePass, "--l2", Settings { l2: Some(0.5), ..Settings::default() }),
-        (Algorithm::OnePass, "--averaging", Settings { averaging: Some(Averaging::Tail), ..Settings::default() }),
-        (Algorithm::OnePass, "--steps", Settings { steps: Some(6_001), ..Settings::default() }),
-        (Algorithm::Newton, "--momentum", Settings { momentum: Some(0.5), ..Settings::default() }),
-        (Algorithm::Newton, "--l1", Settings { l1: 0.5, ..Settings::default() }),
-        (Algorithm::BoostedAdaSsp, "--l1", Settings { l1: 0.5, ..Settings::default() }),
-        (Algorithm::DpFtrl, "--sampling-rate", Settings { sampling_rate: Some(0.1), ..Settings::default() }),
-    ];
-    for (algorithm, flag, settings) in cases {
-        let config = TrainConfig { settings, ..config(algorithm, relations(algorithm)[0], 1.0) };
-        let text = Plan::new(&config, &schema("fair"), Some(6_000)).unwrap_err().to_string();
-        assert!(text.contains(flag) && text.contains(algorithm.name()), "{text}");
+fn a_setting_without_a_meaning_is_refused_by_name_and_any_other_is_none() {
+    for algorithm in Algorithm::ALL.into_iter().filter(|algorithm| *algorithm != Algorithm::Auto) {
+        let description = algorithm.description();
+        for setting in SETTINGS {
+            let base = config(algorithm, relations(algorithm)[0], 1.0);
+            let config = TrainConfig { settings: with(setting), rows: Some(6_000), ..base };
+            assert!(setting.is_given(&config.settings), "{}", setting.name);
+            let schema =
+                if description.needs.coefficients.is_some_and(|most| most < 8) { one_column() } else { schema("fair") };
+            let outcome = Plan::new(&config, &schema, Some(6_000));
+            let case = format!("{} {}", algorithm.name(), setting.name);
+            let passed_over = setting.name == "steps" && description.needs.no_steps;
+            match description.takes(setting) || passed_over {
+                true => drop(outcome.unwrap_or_else(|refused| panic!("{case}: {refused}"))),
+                false => {
+                    let text = outcome.expect_err(&case).to_string();
+                    assert!(text.contains(&setting.flag()) && text.contains("--algorithm"), "{case}: {text}");
+                }
+            }
+        }
+    }
+    let settings = Settings { steps: Some(6_001), ..Settings::default() };
+    let config = TrainConfig { settings, ..config(Algorithm::OnePass, Adjacency::ReplaceOne, 1.0) };
+    let text = Plan::new(&config, &schema("fair"), Some(6_000)).unwrap_err().to_string();
+    assert!(text.contains("--steps") && text.contains("one-pass"), "{text}");
+}
+
+/// One column, so that a grid of models can be searched.
+fn one_column() -> Schema {
+    let text = r#"{"name":"t","task":"classification","target":"y","positive":"1",
+        "columns":{"x":{"type":"numeric","lower":0,"upper":1}}}"#;
+    Schema::parse(text, Path::new("s")).unwrap()
+}
+
+#[test]
+fn what_is_said_to_need_rows_at_hand_asks_for_more_than_sums() {
+    for algorithm in Algorithm::ALL {
+        let base = config(algorithm, relations(algorithm)[0], 1.0);
+        let plan = Plan::new(&TrainConfig { rows: Some(6_000), ..base }, &one_column(), Some(6_000)).unwrap();
+        let sums = plan.planned().iter().all(Planned::is_streamable);
+        assert_eq!(algorithm.description().needs.rows_at_hand, !sums, "{}", algorithm.name());
     }
 }
 
-/// Those whose constants and theory are for the logistic and the squared loss only.
-const CURVED: [Algorithm; 7] = [
-    Algorithm::AdaSsp,
-    Algorithm::BoostedAdaSsp,
-    Algorithm::Newton,
-    Algorithm::NewtonDoubleNoise,
-    Algorithm::DpFtrl,
-    Algorithm::Localization,
-    Algorithm::OnePass,
-];
+/// The table of the design page, made from what algorithms say of themselves.
+#[test]
+fn the_design_page_has_the_table_of_algorithms() {
+    let page = include_str!("../../docs/design.md");
+    let mut table = String::from(
+        "| `--algorithm` | released | relations | models | settings | source |\n|---|---|---|---|---|---|\n",
+    );
+    for algorithm in Algorithm::ALL {
+        let it = algorithm.description();
+        let settings: Vec<String> = it.settings.iter().map(|setting| format!("`{}`", setting.name)).collect();
+        let settings = if settings.len() == SETTINGS.len() { "all".into() } else { settings.join(", ") };
+        let (relations, losses) = (it.relations.in_words(), it.losses.in_words());
+        table +=
+            &format!("| `{}` | {} | {relations} | {losses} | {settings} | {} |\n", it.name, it.releases, it.reference);
+    }
+    assert!(page.contains(&table), "docs/design.md should have\n{table}");
+}
 
 #[test]
 fn a_loss_without_a_theory_is_refused_with_the_cure() {
@@ -119,7 +152,7 @@ fn a_loss_without_a_theory_is_refused_with_the_cure() {
         ("randhie", ModelKind::Huber { threshold: 1.0 }),
         ("randhie", ModelKind::Quantile { level: 0.5, width: 0.1 }),
     ];
-    for algorithm in CURVED {
+    for algorithm in Algorithm::ALL.into_iter().filter(|algorithm| algorithm.description().losses == Losses::Curved) {
         for (name, model) in models {
             let adjacency = relations(algorithm)[0];
             let config = TrainConfig { model: Some(model), ..config(algorithm, adjacency, 1.0) };
@@ -132,7 +165,7 @@ fn a_loss_without_a_theory_is_refused_with_the_cure() {
 
 #[test]
 fn blocks_and_batches_of_public_size_leave_out_a_hold_out_of_public_size() {
-    for algorithm in [Algorithm::Localization, Algorithm::OnePass] {
+    for algorithm in Algorithm::ALL.into_iter().filter(|algorithm| relations(*algorithm) == [Adjacency::ReplaceOne]) {
         let config = TrainConfig { evaluate_budget: Some(0.1), ..config(algorithm, Adjacency::ReplaceOne, 1.0) };
         let plan = Plan::new(&config, &schema("fair"), Some(6_001)).unwrap();
         let rows = plan.planned().into_iter().find_map(|planned| match planned.query.kind().row_access() {
@@ -159,7 +192,8 @@ fn an_l2_penalty_shrinks_with_every_algorithm_that_takes_one() {
             Metrics::Label { .. } | Metrics::Classes { .. } => unreachable!("a number"),
         }
     };
-    for algorithm in [Algorithm::AdaSsp, Algorithm::BoostedAdaSsp, Algorithm::Newton, Algorithm::DpFtrl] {
+    let curved = on_all_rows().filter(|algorithm| algorithm.description().losses == Losses::Curved);
+    for algorithm in curved.filter(|algorithm| algorithm.description().takes(&settings::L2)) {
         // As dp-gd with the same penalty, and no penalty is too large for the step size.
         for l2 in [0.5, 1e6] {
             let (reached, expected) = (fit(algorithm, Some(l2)), fit(Algorithm::DpGd, Some(l2)));

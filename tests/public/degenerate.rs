@@ -8,7 +8,7 @@ use std::path::Path;
 use rhograd::data::{CsvFile, Schema};
 use rhograd::ledger::Ledger;
 use rhograd::noise::NoiseSource;
-use rhograd::optim::Settings;
+use rhograd::optim::{Settings, settings};
 use rhograd::privacy::{Adjacency, Delta, Epsilon, GaussianEvent};
 use rhograd::train::{Algorithm, Budget, Evidence, ModelKind, TrainConfig, load, train, verify};
 use serde_json::Value;
@@ -172,43 +172,54 @@ fn survey(config: &TrainConfig, model: &str, shapes: &[Shape], contents: &[Conte
     trained
 }
 
-/// The families that an algorithm takes train on the given shapes under both relations, with a small budget and with one
-/// that leaves next to no noise, without and with a hold-out; all others are refused.
-fn takes_only(algorithm: Algorithm, families: &[&str], shapes: &[Shape]) {
+/// The families that an algorithm says it takes train on the shapes it says it takes under the relations it says it has, with
+/// a small budget and with one that leaves next to no noise, without and with a hold-out; all others are refused.
+fn takes_only_what_it_says(algorithm: Algorithm) {
+    let it = algorithm.description();
     for adjacency in [Adjacency::AddRemove, Adjacency::ReplaceOne] {
         // Without noise to speak of, the textbook takes millions of steps.
         let rich = if algorithm == Algorithm::DpGdTheory { 4.0 } else { 1e4 };
         for (epsilon, evaluate_budget) in [(2.0, None), (rich, Some(0.2))] {
             for model in FAMILIES {
                 let config = TrainConfig { evaluate_budget, ..config(algorithm, model, adjacency, epsilon) };
-                let replaced = matches!(algorithm, Algorithm::Localization | Algorithm::OnePass);
-                let defined = !replaced || adjacency == Adjacency::ReplaceOne;
-                let taken = if families.contains(&model) && defined { shapes } else { &[] };
-                let expected: Vec<_> = taken.iter().map(|(shape, ..)| *shape).collect();
+                // Ridge regression asks for a penalty.
+                let penalised = model != "ridge" || it.takes(&settings::L2);
+                let fits = it.losses.has(family(model).loss(&schema(model, 1, &[]))) && penalised;
+                let taken = |shape: &&Shape| {
+                    fits && it.relations.all().contains(&adjacency)
+                        && it.needs.coefficients.is_none_or(|most| 1 + shape.1 + shape.2.iter().sum::<usize>() <= most)
+                };
+                let expected: Vec<_> = SHAPES.iter().filter(taken).map(|(shape, ..)| *shape).collect();
                 assert_eq!(survey(&config, model, &SHAPES, &CONTENTS), expected, "{config:?}");
             }
         }
     }
 }
 
-#[test]
-fn auto() {
-    takes_only(Algorithm::Auto, &FAMILIES, &SHAPES);
+/// One test of each algorithm, and that none is missing.
+macro_rules! each {
+    ($($test:ident = $algorithm:ident),* $(,)?) => {
+        $(
+            #[test]
+            fn $test() {
+                takes_only_what_it_says(Algorithm::$algorithm);
+            }
+        )*
+
+        #[test]
+        fn every_algorithm_has_a_test() {
+            let tested = [$(Algorithm::$algorithm),*];
+            let missing = |it: &Algorithm| *it != Algorithm::DpSgd && !tested.contains(it);
+            assert_eq!(Algorithm::ALL.into_iter().find(missing), None);
+        }
+    };
 }
 
-#[test]
-fn whitened() {
-    takes_only(Algorithm::Whitened, &FAMILIES, &SHAPES);
-}
-
-#[test]
-fn dp_gd() {
-    takes_only(Algorithm::DpGd, &FAMILIES, &SHAPES);
-}
-
-#[test]
-fn dp_gd_theory() {
-    takes_only(Algorithm::DpGdTheory, &FAMILIES, &SHAPES);
+each! {
+    auto = Auto, whitened = Whitened, dp_gd = DpGd, dp_gd_theory = DpGdTheory, adassp = AdaSsp,
+    boosted_adassp = BoostedAdaSsp, newton = Newton, newton_double_noise = NewtonDoubleNoise, dp_ftrl = DpFtrl,
+    localization = Localization, one_pass = OnePass, output_perturbation = OutputPerturbation, amp = Amp,
+    objective_perturbation = ObjectivePerturbation, exponential_mechanism = ExponentialMechanism, frank_wolfe = FrankWolfe,
 }
 
 /// Its calibration takes a while, so it meets the fewest rows only.
@@ -220,40 +231,6 @@ fn dp_sgd() {
             assert_eq!(survey(&config, model, &SHAPES[1..2], &CONTENTS[6..]), [SHAPES[1].0]);
         }
     }
-}
-
-#[test]
-fn least_squares() {
-    for algorithm in [Algorithm::AdaSsp, Algorithm::BoostedAdaSsp] {
-        takes_only(algorithm, &["logistic", "linear", "ridge"], &SHAPES);
-    }
-}
-
-#[test]
-fn newton() {
-    takes_only(Algorithm::Newton, &["logistic", "linear", "ridge"], &SHAPES);
-    takes_only(Algorithm::NewtonDoubleNoise, &["logistic", "linear"], &SHAPES);
-}
-
-#[test]
-fn one_pass() {
-    takes_only(Algorithm::DpFtrl, &["logistic", "linear", "ridge"], &SHAPES);
-    takes_only(Algorithm::Localization, &["logistic", "linear"], &SHAPES);
-    takes_only(Algorithm::OnePass, &["logistic", "linear"], &SHAPES);
-}
-
-#[test]
-fn solvers() {
-    takes_only(Algorithm::OutputPerturbation, &["logistic", "linear", "ridge"], &SHAPES);
-    takes_only(Algorithm::Amp, &["logistic", "linear"], &SHAPES);
-    takes_only(Algorithm::ObjectivePerturbation, &["logistic", "linear"], &SHAPES);
-}
-
-#[test]
-fn choices() {
-    // A grid has at most three coefficients.
-    takes_only(Algorithm::ExponentialMechanism, &["logistic", "svm", "linear", "huber", "quantile"], &SHAPES[..3]);
-    takes_only(Algorithm::FrankWolfe, &["logistic", "svm", "linear", "huber", "quantile", "poisson"], &SHAPES);
 }
 
 #[test]

@@ -8,10 +8,11 @@ use rhograd::kernel::{RawRow, Rows, RowsBuilder, score_sum};
 use rhograd::ledger::Ledger;
 use rhograd::loss::{Glm, Hinge, Objective, Pinball, Poisson};
 use rhograd::noise::NoiseSource;
+use rhograd::optim::Relations;
 use rhograd::privacy::{Adjacency, Charge, DatasetId, GaussianEvent, NoiseLaw, Scope};
 use rhograd::private::{ChargedRun, DescribeQuery, HoldOut, PrivateDataset, Query, charge_run, query};
 use rhograd::statement::Statement;
-use rhograd::train::ModelFile;
+use rhograd::train::{Algorithm, ModelFile};
 
 use crate::support;
 
@@ -219,7 +220,8 @@ fn an_exact_hold_out_is_refused_where_it_would_tell_or_move_other_rows() {
 
 #[test]
 fn passes_of_public_size_train_beside_a_hold_out_and_verify() {
-    for name in ["localization", "one-pass"] {
+    let passes = Algorithm::ALL.into_iter().filter(|it| it.description().relations != Relations::Both);
+    for name in passes.map(Algorithm::name) {
         let folder = Folder::with("fair");
         let train = format!(
             "train fair.csv --algorithm {name} --adjacency replace-one --epsilon 8 --evaluate-budget 0.2 --json"

@@ -9,7 +9,7 @@ use rand_distr::{Poisson, StandardNormal};
 use rhograd::data::{CsvFile, Schema};
 use rhograd::ledger::Ledger;
 use rhograd::noise::NoiseSource;
-use rhograd::optim::Settings;
+use rhograd::optim::{Losses, Settings, settings};
 use rhograd::privacy::{Adjacency, Delta, Epsilon, GaussianEvent};
 use rhograd::train::{
     Algorithm, Budget, Coefficient, Evidence, Feature, Metrics, ModelFile, ModelKind, Plan, TrainConfig, evaluate,
@@ -130,18 +130,16 @@ fn every_family_trains_on_degenerate_inputs() {
 
 #[test]
 fn solvers_and_choices_train_the_families_they_have_a_theory_for_and_name_a_cure_for_the_others() {
-    use Algorithm::{Amp, ExponentialMechanism, FrankWolfe, ObjectivePerturbation, OutputPerturbation};
-    let takes = |algorithm, model| match algorithm {
-        FrankWolfe => !matches!(model, ModelKind::Multinomial | ModelKind::Ridge),
-        ExponentialMechanism => !matches!(model, ModelKind::Multinomial | ModelKind::Ridge | ModelKind::Poisson { .. }),
-        // The penalty of ridge regression is the one that is solved with.
-        OutputPerturbation => matches!(model, ModelKind::Logistic | ModelKind::Linear | ModelKind::Ridge),
-        _ => matches!(model, ModelKind::Logistic | ModelKind::Linear),
+    // The penalty of ridge regression is the one that output perturbation solves with.
+    let takes = |algorithm: Algorithm, model: ModelKind| {
+        let it = algorithm.description();
+        it.losses.has(model.loss(&schema(model, 2))) && (model != ModelKind::Ridge || it.takes(&settings::L2))
     };
+    let solves = |it: &Algorithm| !matches!(it.description().losses, Losses::Any | Losses::Curved);
     let csv: String = (0..60).map(|i| format!("{},{},{}\n", (i % 7) as f64 / 7.0, 0.5, i % 2)).collect();
     let csv = header(2) + &csv;
     for model in families() {
-        for algorithm in [OutputPerturbation, Amp, ObjectivePerturbation, ExponentialMechanism, FrankWolfe] {
+        for algorithm in Algorithm::ALL.into_iter().filter(solves) {
             let config = TrainConfig { algorithm, ..config(model, 1.0) };
             if takes(algorithm, model) {
                 let (trained, _) = run(&config, &schema(model, 2), &csv, 3);

@@ -7,7 +7,7 @@ use rhograd::data::{CsvFile, Schema};
 use rhograd::error::{Error, Fallible};
 use rhograd::ledger::Ledger;
 use rhograd::noise::NoiseSource;
-use rhograd::optim::Settings;
+use rhograd::optim::{Settings, settings};
 use rhograd::preprocess::Encoder;
 use rhograd::privacy::{Adjacency, Delta, Epsilon};
 use rhograd::private::{Cluster, Worker};
@@ -142,7 +142,7 @@ fn cluster(cuts: &[usize], number: bool, fault: Fault) -> Simulated {
 
 fn config(algorithm: Algorithm, adjacency: Adjacency) -> TrainConfig {
     let budget = Budget::Epsilon(Epsilon::new(2.0).unwrap(), Some(Delta::new(1e-6).unwrap()));
-    let steps = !matches!(algorithm, Algorithm::AdaSsp | Algorithm::Auto);
+    let steps = algorithm.description().takes(&settings::STEPS) && algorithm != Algorithm::Auto;
     let settings = Settings { steps: steps.then_some(4), ..Settings::default() };
     TrainConfig { algorithm, adjacency, settings, ..TrainConfig::new(budget) }
 }
@@ -282,10 +282,14 @@ fn a_run_that_its_cluster_leaves_is_charged_once_and_gives_no_model() {
 
 #[test]
 fn what_needs_all_rows_at_hand_is_refused_before_any_part_is_asked() {
-    for algorithm in [Algorithm::DpSgd, Algorithm::OutputPerturbation, Algorithm::DpFtrl] {
+    for algorithm in Algorithm::ALL.into_iter().filter(|algorithm| algorithm.description().needs.rows_at_hand) {
         let cluster = cluster(&[0, 100], false, Fault::Nothing);
         let asked = Arc::clone(&cluster.asked);
-        let config = TrainConfig { rows: Some(100), ..config(algorithm, Adjacency::AddRemove) };
+        let config = TrainConfig {
+            rows: Some(100),
+            settings: Settings::default(),
+            ..config(algorithm, algorithm.description().relations.all()[0])
+        };
         let error = load_remote(&config, schema(false), Box::new(cluster)).err().unwrap().to_string();
         assert!(error.contains("cluster"), "{error}");
         assert_eq!(*asked.lock().unwrap(), 0);

@@ -6,6 +6,7 @@ use crate::markers;
 use crate::support;
 
 use proptest::prelude::*;
+use rhograd::optim::{Algorithm, Relations};
 use serde_json::Value;
 
 use markers::{disguises, is_absent};
@@ -235,7 +236,8 @@ fn any_number_of_rows_but_none_trains_under_replace_one() {
 fn any_number_of_rows_trains_with_passes_of_public_size() {
     for schema in SCHEMAS {
         for count in [0, 1, 2, 33, 1000] {
-            for name in ["localization", "one-pass"] {
+            let passes = Algorithm::ALL.into_iter().filter(|it| it.description().relations != Relations::Both);
+            for name in passes.map(Algorithm::name) {
                 let folder = trial(schema, rows(count).as_bytes());
                 folder.succeed(&format!(
                     "train trial.csv --overwrite --epsilon 1 --adjacency replace-one --algorithm {name}"

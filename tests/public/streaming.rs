@@ -11,7 +11,7 @@ use rhograd::data::{CsvFile, Schema};
 use rhograd::error::Fallible;
 use rhograd::ledger::Ledger;
 use rhograd::noise::NoiseSource;
-use rhograd::optim::Settings;
+use rhograd::optim::{Settings, settings};
 use rhograd::preprocess::{CacheUse, MemoryLimit, RowCache};
 use rhograd::privacy::{Adjacency, Delta, Epsilon};
 use rhograd::train::{Algorithm, Budget, Candidate, Loaded, TrainConfig, load, load_within, train};
@@ -95,7 +95,7 @@ impl Trial {
 
 fn config(algorithm: Algorithm, adjacency: Adjacency) -> TrainConfig {
     let budget = Budget::Epsilon(Epsilon::new(2.0).unwrap(), Some(Delta::new(1e-6).unwrap()));
-    let steps = !matches!(algorithm, Algorithm::AdaSsp | Algorithm::Auto);
+    let steps = algorithm.description().takes(&settings::STEPS) && algorithm != Algorithm::Auto;
     let settings = Settings { steps: steps.then_some(4), ..Settings::default() };
     TrainConfig { algorithm, adjacency, settings, ..TrainConfig::new(budget) }
 }
@@ -246,17 +246,9 @@ fn what_needs_rows_at_hand_is_refused_by_name() {
         let config = config(algorithm, adjacency);
         TrainConfig { settings: Settings::default(), ..config }
     };
-    for algorithm in [
-        Algorithm::DpSgd,
-        Algorithm::DpFtrl,
-        Algorithm::OutputPerturbation,
-        Algorithm::Amp,
-        Algorithm::ObjectivePerturbation,
-    ] {
-        refused(&plain(algorithm, Adjacency::AddRemove), algorithm.name());
+    for algorithm in Algorithm::ALL.into_iter().filter(|algorithm| algorithm.description().needs.rows_at_hand) {
+        refused(&plain(algorithm, algorithm.description().relations.all()[0]), algorithm.name());
     }
-    refused(&plain(Algorithm::Localization, Adjacency::ReplaceOne), "localization");
-    refused(&plain(Algorithm::OnePass, Adjacency::ReplaceOne), "one-pass");
     let auto = plain(Algorithm::Auto, Adjacency::AddRemove);
     refused(&TrainConfig { evaluate_budget: Some(0.1), ..auto.clone() }, "--evaluate-budget");
     let many = Candidate::grid("l2=0,0.01,0.1;steps=4,8,16", &auto).unwrap();

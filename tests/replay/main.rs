@@ -17,7 +17,7 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 use rhograd::data::Schema;
-use rhograd::optim::Settings;
+use rhograd::optim::{Settings, settings};
 use rhograd::privacy::{Adjacency, Delta, Rho};
 use rhograd::private::Query;
 use rhograd::train::{Algorithm, Budget, ModelKind, TrainConfig};
@@ -34,10 +34,7 @@ fn adjacency(change: Change) -> Adjacency {
 }
 
 fn case(name: &str, schema: &str, algorithm: Algorithm) -> Case {
-    let steps = match algorithm {
-        Algorithm::AdaSsp | Algorithm::OutputPerturbation | Algorithm::ExponentialMechanism => None,
-        _ => Some(3),
-    };
+    let steps = algorithm.description().takes(&settings::STEPS).then_some(3);
     let budget = Budget::Rho(Rho::from_f64(2.0).unwrap(), Some(Delta::new(1e-6).unwrap()));
     let settings = Settings { steps, ..Settings::default() };
     let config = TrainConfig { algorithm, settings, ..TrainConfig::new(budget) };

@@ -3,6 +3,7 @@
 use rhograd::data::{Column, CsvFile, Schema};
 use rhograd::error::{Error, Fallible};
 use rhograd::ledger::Ledger;
+use rhograd::optim::Relations;
 use rhograd::privacy::{Adjacency, Delta, Epsilon};
 use rhograd::train::{Algorithm, Budget, Metrics, Plan, TrainConfig, evaluate, load, train};
 
@@ -77,16 +78,17 @@ impl Planned {
 
 /// The number of rows is private wherever the algorithm allows it.
 pub(super) fn adjacency_of(algorithm: Algorithm) -> Adjacency {
-    match algorithm {
-        Algorithm::DpGdTheory | Algorithm::Localization | Algorithm::OnePass => Adjacency::ReplaceOne,
-        _ => Adjacency::AddRemove,
+    let description = algorithm.description();
+    match description.relations {
+        Relations::Both if !description.needs.row_count => Adjacency::AddRemove,
+        Relations::Both | Relations::ReplaceOne { .. } => Adjacency::ReplaceOne,
     }
 }
 
 /// The whole schema, or its first numeric columns for the one algorithm that cannot take more.
 fn schema_for(algorithm: Algorithm, schema: &Schema) -> Schema {
     let mut schema = schema.clone();
-    if algorithm == Algorithm::ExponentialMechanism {
+    if algorithm.description().needs.coefficients.is_some_and(|most| most <= GRID_COLUMNS + 1) {
         let features: Vec<(String, bool)> = schema
             .features()
             .map(|(name, column)| (name.to_owned(), matches!(column, Column::Numeric { .. })))

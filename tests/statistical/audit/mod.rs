@@ -85,8 +85,7 @@ fn every_algorithm_is_attacked_under_every_relation_it_has() {
             let attacked = cases
                 .iter()
                 .any(|case| case.config.algorithm == algorithm && case.config.adjacency == adjacency && !case.long);
-            let replaced = matches!(algorithm, Algorithm::Localization | Algorithm::OnePass);
-            let defined = !replaced || adjacency == Adjacency::ReplaceOne;
+            let defined = algorithm.description().relations.all().contains(&adjacency);
             assert_eq!(attacked, defined, "{} {adjacency}", algorithm.name());
         }
     }

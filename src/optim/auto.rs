@@ -1,0 +1,55 @@
+//! The default: whitened descent where a private Gram matrix pays, else plain descent.
+
+use super::description::{AUDIT_STILL, AuditRecipe, Description, Losses, Needs, Relations};
+use super::{Averaging, DpGd, Problem, Settings, WhitenedDpGd, settings};
+
+/// Most coefficients for which a Gram matrix is paid for.
+const MAX_WHITENED: usize = 1024;
+
+/// Where the number of rows is public: the largest ratio of the Gram matrix's noise to the mean eigenvalue for which it is
+/// paid for.
+const MAX_GRAM_NOISE: f64 = 30.0;
+
+pub(super) static DESCRIPTION: Description = Description {
+    name: "auto",
+    about: "whitened, or dp-gd where a Gram matrix would be mostly noise",
+    releases: "those of the one that it chooses",
+    reference: "measured, see below",
+    relations: Relations::Both,
+    losses: Losses::Any,
+    settings: &[
+        &settings::CLIP,
+        &settings::STEPS,
+        &settings::LEARNING_RATE,
+        &settings::MOMENTUM,
+        &settings::L1,
+        &settings::L2,
+        &settings::RADIUS,
+        &settings::AVERAGING,
+    ],
+    needs: Needs::NOTHING,
+    plan: |problem| match whitens(problem) {
+        true => Ok(Box::new(WhitenedDpGd::plan(problem)?)),
+        false => Ok(Box::new(DpGd::plan(problem)?)),
+    },
+    audit: |_| {
+        // The last iterate alone shows as much as all releases together.
+        let last = Settings { averaging: Some(Averaging::Last), momentum: Some(0.0), ..AUDIT_STILL };
+        AuditRecipe::with(last)
+    },
+};
+
+/// Whether the default whitens: features are standardised, a whitened run can be planned and the Gram matrix pays.
+///
+/// A budget too small for a Gram matrix, or an l1 penalty, is no reason to fail: the plain method has no map.
+pub(super) fn whitens(problem: &Problem<'_>) -> bool {
+    problem.standardised && WhitenedDpGd::plan(problem).is_ok_and(|plan| gram_pays(&plan, problem))
+}
+
+/// Whether the Gram matrix will tell more than noise: few enough coefficients, and, where the number of rows is
+/// public, noise of moderate size beside the mean eigenvalue `1 / d`.
+fn gram_pays(plan: &WhitenedDpGd, problem: &Problem<'_>) -> bool {
+    let d = problem.shape.dimension() as f64;
+    let noise = |rows: u64| (2.0 * d).sqrt() * d / (plan.gram_signal() * rows.max(1) as f64);
+    problem.shape.dimension() <= MAX_WHITENED && problem.rows.is_none_or(|rows| noise(rows) <= MAX_GRAM_NOISE)
+}
