@@ -10,6 +10,7 @@ mod errors;
 mod ledger;
 mod model;
 mod pool;
+mod registry;
 mod request;
 mod supervise;
 mod training;
@@ -19,6 +20,7 @@ use pyo3::prelude::*;
 #[pymodule]
 fn _rhograd(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    registry::register(module)?;
     model::register(module)?;
     training::register(module)?;
     cluster::register(module)?;

@@ -1,14 +1,17 @@
 //! The request of an estimator, as JSON, to the engine's configuration.
 
+use std::collections::BTreeMap;
+
 use rhograd::error::{Error, Fallible};
-use rhograd::optim::{Averaging, Settings};
+use rhograd::optim::{Algorithm, SETTINGS, Settings};
 use rhograd::privacy::{Adjacency, Delta, Epsilon, NoiseLaw, Rho};
-use rhograd::train::{Algorithm, Budget, Candidate, ModelKind, TrainConfig};
+use rhograd::train::{Budget, Candidate, ModelKind, TrainConfig};
 use serde::Deserialize;
+use serde_json::Value;
 
 /// What can be asked for; absent is "by the engine's rule".
 #[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[serde(default)]
 struct Request {
     epsilon: Option<f64>,
     delta: Option<f64>,
@@ -19,21 +22,15 @@ struct Request {
     huber_threshold: Option<f64>,
     algorithm: Option<String>,
     noise: Option<String>,
-    clip: Option<f64>,
-    steps: Option<u64>,
-    learning_rate: Option<f64>,
-    momentum: Option<f64>,
-    sampling_rate: Option<f64>,
-    l1: Option<f64>,
-    l2: Option<f64>,
-    radius: Option<f64>,
-    averaging: Option<String>,
     tune: Option<String>,
     standardise: Option<bool>,
     rows: Option<u64>,
     evaluate_budget: Option<f64>,
     holdout: Option<f64>,
     accept_large_delta: Option<bool>,
+    /// The settings, by the names of [`SETTINGS`] with `_` for `-`.
+    #[serde(flatten)]
+    settings: BTreeMap<String, Value>,
 }
 
 /// Reads a request.
@@ -86,19 +83,14 @@ fn budget(asked: &Request) -> Fallible<Budget> {
 }
 
 fn settings(asked: &Request) -> Fallible<Settings> {
-    let averagings = [("last", Averaging::Last), ("mean", Averaging::Mean), ("tail", Averaging::Tail)];
-    let averaging = asked.averaging.as_ref().map(|name| one_of("averaging", name, averagings)).transpose()?;
-    Ok(Settings {
-        clip: asked.clip,
-        steps: asked.steps,
-        learning_rate: asked.learning_rate,
-        momentum: asked.momentum,
-        l1: asked.l1.unwrap_or(0.0),
-        l2: asked.l2,
-        radius: asked.radius,
-        sampling_rate: asked.sampling_rate,
-        averaging,
-    })
+    let mut settings = Settings::default();
+    for (name, value) in asked.settings.iter().filter(|(_, value)| !value.is_null()) {
+        let setting = SETTINGS.iter().find(|setting| setting.name.replace('-', "_") == *name).ok_or_else(|| {
+            Error::parameter("a parameter", format!("cannot be used: unknown field `{name}`"), "correct its name")
+        })?;
+        setting.read(&mut settings, value.as_str().map_or_else(|| value.to_string(), str::to_owned).as_str())?;
+    }
+    Ok(settings)
 }
 
 fn family(name: &str, asked: &Request) -> Fallible<ModelKind> {

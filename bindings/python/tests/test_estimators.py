@@ -1,5 +1,6 @@
 """What every estimator does, and what it refuses."""
 
+import inspect
 import json
 import pickle
 import subprocess
@@ -12,6 +13,7 @@ from conftest import DATASETS
 
 import rhograd
 from rhograd import (
+    ALGORITHMS,
     Categories,
     DPHuberRegressor,
     DPLinearRegression,
@@ -21,13 +23,9 @@ from rhograd import (
     DPQuantileRegressor,
     DPRidge,
     ParameterError,
+    _parameters,
+    _rhograd,
 )
-
-ALGORITHMS = (
-    "auto whitened dp-gd dp-sgd dp-gd-theory adassp boosted-adassp newton dp-ftrl localization one-pass "
-    "newton-double-noise output-perturbation amp objective-perturbation exponential-mechanism frank-wolfe"
-).split()
-NEED_PUBLIC_ROWS = ("localization", "one-pass")
 
 CLASSIFIERS = [DPLogisticRegression, DPLinearSVC]
 REGRESSORS = [DPLinearRegression, DPRidge, DPHuberRegressor, DPQuantileRegressor]
@@ -113,11 +111,18 @@ def test_every_algorithm_by_its_name(points, algorithm):
     # The theory asks for as many steps as the square of the rows.
     X, y = (part[: 300 if algorithm == "dp-gd-theory" else 4000] for part in points)
     columns = 1 if algorithm == "exponential-mechanism" else 2
-    adjacency = "replace-one" if algorithm in NEED_PUBLIC_ROWS else "add-remove"
+    adjacency = ALGORITHMS[algorithm]["relations"][0]
     model = classifier(algorithm=algorithm, adjacency=adjacency, rows=len(y) if adjacency == "add-remove" else None)
     model.fit(X[:, :columns], y)
     assert model.privacy_statement_["facts"]["algorithm"] == (algorithm if algorithm != "auto" else "whitened")
     assert model.score(X[:, :columns], y) > 0.55
+
+
+def test_every_setting_of_the_engine_is_a_parameter():
+    parameters = inspect.signature(DPLogisticRegression).parameters
+    checked = {*_parameters._NUMBERS, *_parameters._WHOLE, *_parameters._TEXTS}
+    assert set(_rhograd.SETTINGS) <= set(parameters) & checked
+    assert all(set(entry["settings"]) <= set(_rhograd.SETTINGS) for entry in ALGORITHMS.values())
 
 
 @pytest.mark.parametrize(

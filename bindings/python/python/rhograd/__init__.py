@@ -24,7 +24,7 @@ from ._errors import (
     ParameterError,
     RefusedError,
 )
-from ._rhograd import Model, __version__, hide_memory, new_key
+from ._rhograd import ALGORITHMS, Model, __version__, hide_memory, new_key
 from ._schema import Categories, draft_schema
 from .classifiers import DPLinearSVC, DPLogisticRegression
 from .ledger import Ledger
@@ -33,6 +33,7 @@ from .regressors import DPHuberRegressor, DPLinearRegression, DPPoissonRegressor
 from .search import DPSearchCV
 
 __all__ = [
+    "ALGORITHMS",
     "Categories",
     "ChargeWarning",
     "DPHuberRegressor",

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 #: Parameters that the engine takes as they are.
 _REQUEST = (
-    "epsilon", "delta", "rho", "adjacency", "algorithm", "noise", "clip", "steps", "learning_rate", "momentum",
-    "sampling_rate", "l1", "l2", "radius", "averaging", "tune", "standardise", "evaluate_budget", "holdout",
+    "epsilon", "delta", "rho", "adjacency", "algorithm", "noise", *_rhograd.SETTINGS, "tune", "standardise",
+    "evaluate_budget", "holdout",
 )  # fmt: skip
 
 #: The name of the target where nothing names it.
@@ -90,7 +90,7 @@ class Estimator:
     ledger : file, or :class:`rhograd.Ledger`, that the run is charged to; without one nothing binds further runs, and the statement says so.
     require_ledger : whether a fit is refused, before a row is read, where the ledger is not named or does not exist yet: a lost
         one is then not replaced by an empty one. :meth:`rhograd.Ledger.set_cap` makes it.
-    algorithm : ``"auto"`` or any other name that ``rhograd train --algorithm`` takes.
+    algorithm : ``"auto"`` or any other key of ``rhograd.ALGORITHMS``, which says what it does and takes.
     steps, clip, learning_rate, momentum, sampling_rate, l1, l2, radius, averaging : choices that the algorithm
         otherwise makes by its own rule.
     noise : ``"normal"`` or ``"discrete-gaussian"``.

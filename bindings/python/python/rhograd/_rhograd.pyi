@@ -8,6 +8,12 @@ from numpy.typing import NDArray
 
 __version__: str
 
+#: Every algorithm: what it does and releases, its source, relations, settings and needs.
+ALGORITHMS: dict[str, dict[str, Any]]
+
+#: Names of the settings that algorithms may take.
+SETTINGS: tuple[str, ...]
+
 Column = tuple[str, list[str] | None, NDArray[Any], NDArray[np.bool_] | None]
 
 class Model:

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from . import _rhograd
 from ._errors import NotFittedError, ParameterError
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
 #: Settings that candidates may differ in.
-_SETTINGS = ("algorithm", "clip", "steps", "learning_rate", "momentum", "l1", "l2", "radius", "averaging")
+_SETTINGS = ("algorithm", *_rhograd.SETTINGS)
 
 
 def _same_number(value: Any, text: str) -> bool:
