@@ -20,7 +20,21 @@
 //! | 1 | [`privacy`], the vocabulary; [`grid`], the integers |
 //! | 0 | [`error`], [`num`], [`process`], [`text`] |
 //!
-//! A run, from a file to a model that the ledger has noted:
+//! A model, trained on a file within epsilon 1 and stated:
+//!
+//! ```
+//! use rhograd::prelude::*;
+//!
+//! let schema = Schema::read("datasets/fair.schema.json".as_ref())?;
+//! let file = CsvFile::open("datasets/fair.csv".as_ref())?;
+//! let config = TrainConfig::new(Budget::Epsilon(Epsilon::new(1.0)?, None));
+//! let loaded = load(&config, schema, &file, &|_, _| Ok(()))?;
+//! let (trained, _) = train(loaded, &mut Ledger::in_memory()?, NoiseSource::from_os()?, &mut |_| Ok(()))?;
+//! println!("{}", trained.model.statement.statement);
+//! # Ok::<(), Error>(())
+//! ```
+//!
+//! The same with a ledger that lasts, a run that goes on where it was stopped, and the files of model and log:
 //!
 //! ```no_run
 //! use std::path::Path;
@@ -89,3 +103,19 @@ pub mod statement;
 pub mod statistics;
 pub mod text;
 pub mod train;
+
+/// What its public types are made of, in the version that they need.
+pub use ndarray;
+
+/// What a program that trains, or adds an algorithm of its own, writes first.
+pub mod prelude {
+    pub use crate::data::{CsvFile, Schema, SchemaBuilder};
+    pub use crate::error::{Error, Fallible};
+    pub use crate::ledger::Ledger;
+    pub use crate::loss::Objective;
+    pub use crate::noise::NoiseSource;
+    pub use crate::optim::{Algorithm, ClippedPlan, Fitted, Optimizer, Planned, Problem, Settings, Start};
+    pub use crate::privacy::{Adjacency, Delta, Epsilon, Rho};
+    pub use crate::private::{Gradient, LoggedRun, PrivateDataset};
+    pub use crate::train::{Budget, Metrics, ModelKind, TrainConfig, evaluate, load, load_with, train};
+}

@@ -79,12 +79,12 @@ fn a_file_that_is_not_there_is_noticed() {
     assert!(exists(&page, "src/lib.rs") && exists(&page, "tests/NAME.rs") && !exists(&page, "src/gone.rs"));
 }
 
-/// `docs/extending.md` tells where the name of an algorithm goes; a file that merely exists may be another one.
+/// `docs/extending.md` tells where algorithms and settings are listed; a file that merely exists may be another one.
 #[test]
 fn what_is_said_to_be_in_a_file_is_in_it() {
     let has = |file: &str, text: &str| std::fs::read_to_string(root().join(file)).unwrap().contains(text);
     let page = "docs/extending.md";
-    for (file, text) in [("src/cli/request.rs", "enum AlgorithmArgument"), ("src/train/plan.rs", "fn choose")] {
+    for (file, text) in [("src/optim/registry.rs", "algorithms! {"), ("src/optim/settings.rs", "pub static SETTINGS")] {
         assert!(has(page, file), "{page} does not name {file}");
         assert!(has(file, text), "{file} lacks {text}");
     }

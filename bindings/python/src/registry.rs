@@ -14,7 +14,8 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
         entry.set_item("about", it.about)?;
         entry.set_item("releases", it.releases)?;
         entry.set_item("reference", it.reference)?;
-        entry.set_item("relations", PyTuple::new(python, it.relations.all().iter().map(|relation| relation.name()))?)?;
+        entry
+            .set_item("relations", PyTuple::new(python, it.relations.all().iter().map(|relation| relation.name()))?)?;
         entry.set_item("settings", names(it.settings)?)?;
         entry.set_item("needs_rows_at_hand", it.needs.rows_at_hand)?;
         entry.set_item("needs_row_count", it.needs.row_count)?;
