@@ -42,7 +42,7 @@ pub struct Malformed {
 /// use rhograd::calculator;
 /// let text = r#"{"id": 1, "query": "pure_dp_to_zcdp", "params": {"epsilon": 1.0}}
 /// and then?"#;
-/// let lines: Vec<String> = query::read_queries(text).unwrap().iter().map(query::answer_line).collect();
+/// let lines: Vec<String> = calculator::read_queries(text).unwrap().iter().map(calculator::answer_line).collect();
 /// assert!(lines[0].starts_with(r#"{"id":1,"answer":{"#));
 /// assert!(lines[1].starts_with(r#"{"id":null,"line":2,"error":"line 2: is not JSON"#));
 /// ```

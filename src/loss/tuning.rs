@@ -4,7 +4,7 @@ use crate::grid::Scoring;
 
 /// Constants by which optimizers are run with a loss, told in the file of the loss.
 ///
-/// Measured on Adult, BRFSS diabetes, California housing, protein structure and randhie; see docs/design.md.
+/// Measured on Adult, BRFSS diabetes, California housing, protein structure and randhie; see docs/defaults.md.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tuning {
     /// Step size times the typical squared norm of a row, on rows as they are.

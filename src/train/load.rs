@@ -101,6 +101,7 @@ pub fn load_within(
     limit: MemoryLimit,
     progress: &(dyn Fn(u64, u64) -> Fallible<()> + Sync),
 ) -> Fallible<Loaded> {
+    refuse_at_hand(config, "--memory-limit", "leave it out")?;
     let places = Places { cache, limit: Some(limit) };
     read(config, schema, file, &places, progress, &|schema, public_len| {
         let plan = Plan::new(config, schema, public_len)?;
@@ -118,6 +119,7 @@ pub fn load_within(
 /// When the request or the schema cannot be used, the algorithm needs all rows at hand, or a part does not answer.
 pub fn load_remote(config: &TrainConfig, schema: Schema, cluster: Box<dyn Cluster>) -> Fallible<Loaded> {
     config.check(&schema)?;
+    refuse_at_hand(config, "cluster", "train on one machine")?;
     let started = Instant::now();
     let plan = |schema: &Schema, public_len: Option<u64>| plan_of_sums(config, schema, public_len);
     refuse_early(config, &schema, &plan)?;
@@ -134,6 +136,19 @@ pub(super) fn plan_of_sums(config: &TrainConfig, schema: &Schema, public_len: Op
     only_sums(&plan, "cluster", "train on one machine").map(|()| plan)
 }
 
+/// Refuses, before a row is looked at, an algorithm that says it needs them at hand.
+fn refuse_at_hand(config: &TrainConfig, who: &str, without: &str) -> Fallible<()> {
+    match config.tune.is_empty() && config.algorithm.description().needs.rows_at_hand {
+        true => Err(needs_rows(config.algorithm, who, without)),
+        false => Ok(()),
+    }
+}
+
+fn needs_rows(algorithm: Algorithm, who: &str, without: &str) -> Error {
+    let problem = format!("cannot serve --algorithm {}, which needs all rows at hand", algorithm.name());
+    Error::parameter(who, problem, format!("{without}, or use --algorithm auto, whitened or dp-gd"))
+}
+
 /// Refuses plans that rows in a file or on other machines cannot serve, whether or not they will be there: how many there are
 /// must not decide. `who` cannot serve them, and `without` is what would.
 fn only_sums(plan: &Plan, who: &str, without: &str) -> Fallible<()> {
@@ -148,10 +163,7 @@ fn only_sums(plan: &Plan, who: &str, without: &str) -> Fallible<()> {
     }
     match plan.algorithm {
         Algorithm::Tuned => refused("--tune, or one of its candidates", "train one of them with --algorithm"),
-        algorithm => refused(
-            &format!("--algorithm {}, which needs all rows at hand", algorithm.name()),
-            "use --algorithm auto, whitened or dp-gd",
-        ),
+        algorithm => Err(needs_rows(algorithm, who, without)),
     }
 }
 

@@ -118,7 +118,7 @@ fn senseless_questions_are_refused() {
         ("calibrate --epsilon 1", "--delta"),
         ("calibrate", "--epsilon"),
         ("calibrate --epsilon 1 --delta 1e-6 --steps 0", "steps"),
-        ("calibrate --epsilon 1 --delta 1e-6 --clip 0", "sensitivity"),
+        ("calibrate --epsilon 1 --delta 1e-6 --clip 0", "--clip: is 0"),
         ("calibrate --epsilon 0 --delta 1e-6", "epsilon"),
         ("calibrate --rho 0", "rho"),
         ("calibrate --rho inf", "rho"),

@@ -130,7 +130,7 @@ fn what_is_said_to_need_rows_at_hand_asks_for_more_than_sums() {
 /// The table of the design page, made from what algorithms say of themselves.
 #[test]
 fn the_design_page_has_the_table_of_algorithms() {
-    let page = include_str!("../../docs/design.md");
+    let page = include_str!("../../docs/algorithms.md");
     let mut table = String::from(
         "| `--algorithm` | released | relations | models | settings | source |\n|---|---|---|---|---|---|\n",
     );
@@ -142,7 +142,7 @@ fn the_design_page_has_the_table_of_algorithms() {
         table +=
             &format!("| `{}` | {} | {relations} | {losses} | {settings} | {} |\n", it.name, it.releases, it.reference);
     }
-    assert!(page.contains(&table), "docs/design.md should have\n{table}");
+    assert!(page.contains(&table), "docs/algorithms.md should have\n{table}");
 }
 
 #[test]

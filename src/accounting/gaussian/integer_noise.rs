@@ -25,7 +25,7 @@ const MAX_SIGMA: f64 = 2e4;
 /// Reference: Canonne, Kamath and Steinke 2020, Theorem 7.
 ///
 /// ```
-/// use rhograd::{accounting::integer_noise, privacy::Epsilon};
+/// use rhograd::{accounting::gaussian::integer_noise, privacy::Epsilon};
 /// # fn main() -> rhograd::error::Fallible<()> {
 /// let ln_delta = integer_noise::ln_delta(3.0, 1, Epsilon::new(0.5)?)?;
 /// assert!((ln_delta.exp() - 0.01191565439117751).abs() < 1e-13);
