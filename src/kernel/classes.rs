@@ -14,7 +14,7 @@ pub const MOST_CLASSES: usize = 256;
 /// The public inputs of one pass.
 #[derive(Clone, Debug)]
 pub struct ClassStep<'a> {
-    /// The coefficients of label 0, laid out as [`super::Shape::dimension`] says, then those of label 1, and so on.
+    /// The coefficients of label 0, laid out as [`crate::grid::Shape::dimension`] says, then those of label 1, and so on.
     pub weights: &'a [f64],
     /// Number of labels, at most [`MOST_CLASSES`]; further ones are left out.
     pub classes: usize,

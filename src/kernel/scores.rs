@@ -10,7 +10,7 @@ use crate::grid::{Outcome, ScoreStep};
 /// `predict` turns the margins of a row into its prediction, `loss` measures them against its label.
 ///
 /// # Privacy
-/// A row has at most [`Scoring::parts`] entries that are not zero, each of at most `weight`, so its vector has norm at
+/// A row has at most [`crate::grid::Scoring::parts`] entries that are not zero, each of at most `weight`, so its vector has norm at
 /// most `weight sqrt(parts)`, whatever the floating-point margins are.
 pub fn score_sum(
     rows: &Rows,

@@ -33,7 +33,7 @@ const BYTES_PER_TASK: usize = 256 << 10;
 /// The public inputs of one pass.
 #[derive(Clone, Debug)]
 pub struct Step<'a> {
-    /// One coefficient per feature in units of 1.0, laid out as [`super::Shape::dimension`] says.
+    /// One coefficient per feature in units of 1.0, laid out as [`crate::grid::Shape::dimension`] says.
     pub weights: &'a [f64],
     /// What an encoded label of 1 stands for.
     pub label_scale: f64,

@@ -54,7 +54,7 @@ pub(super) static DESCRIPTION: Description = Description {
 /// at any number less than a tree's. Step size `c / R^2`. Momentum and averaging are post-processing. Batches hold about `n / B` rows each.
 ///
 /// # Privacy
-/// One Gaussian mechanism of l2 sensitivity `bound sqrt(sum_k c_k^2)` for the whole pass, see [`PrefixPass`]; both
+/// One Gaussian mechanism of l2 sensitivity `bound sqrt(sum_k c_k^2)` for the whole pass, see [`crate::private::PrefixPass`]; both
 /// adjacencies.
 ///
 /// # Reference

@@ -17,7 +17,7 @@ use crate::privacy::{Adjacency, Charge, L2};
 pub struct Perturbation {
     /// Rows, penalty and tolerance.
     pub curvature: Curvature,
-    /// `e`, see [`Minimisation`].
+    /// `e`, see [`super::Minimisation`].
     pub log2_margin: u32,
     /// The loss is at most `quarters / 4` smooth in the margin.
     pub quarters: u64,
