@@ -12,6 +12,7 @@ mod golden_runs;
 mod holdout;
 mod kernel;
 mod ledger;
+#[cfg(feature = "cli")]
 #[path = "../invariants/markers.rs"]
 mod markers;
 mod misuse;
