@@ -14,7 +14,7 @@ pub(super) static DESCRIPTION: Description = Description {
     name: "auto",
     about: "whitened, or dp-gd where a Gram matrix would be mostly noise",
     releases: "those of the one that it chooses",
-    reference: "measured, see below",
+    reference: "measured",
     relations: Relations::Both,
     losses: Losses::Any,
     settings: &[

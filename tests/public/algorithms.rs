@@ -145,6 +145,30 @@ fn the_design_page_has_the_table_of_algorithms() {
     assert!(page.contains(&table), "docs/algorithms.md should have\n{table}");
 }
 
+/// The page of an algorithm names every setting that it takes, its source and where it is defined.
+#[test]
+fn every_algorithm_has_a_page_that_says_what_it_takes_and_from_whom() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/algorithms");
+    let list = include_str!("../../docs/algorithms.md");
+    let mut lacking = Vec::new();
+    for algorithm in Algorithm::ALL {
+        let it = algorithm.description();
+        // Two that differ in one constant share a page.
+        let page = if it.name == "amp" { "objective-perturbation" } else { it.name };
+        let text = std::fs::read_to_string(folder.join(format!("{page}.md"))).unwrap_or_default();
+        let authors = it.reference.split(|c: char| !c.is_alphabetic() && c != '-');
+        let authors = authors.filter(|word| word.len() > 2 && word.starts_with(char::is_uppercase)).map(str::to_owned);
+        let relation = if it.relations.in_words() == "both" { "Both relations" } else { "Replace-one only" };
+        let flags = it.settings.iter().map(|setting| setting.flag());
+        let wanted = flags.chain(authors).chain([format!("`{}`", it.name), relation.to_owned()]);
+        lacking.extend(wanted.filter(|word| !text.contains(word)).map(|word| format!("{page}.md: {word}")));
+        if !list.contains(&format!("(algorithms/{page}.md)")) {
+            lacking.push(format!("algorithms.md does not link to {page}.md"));
+        }
+    }
+    assert!(lacking.is_empty(), "{lacking:#?}");
+}
+
 #[test]
 fn a_loss_without_a_theory_is_refused_with_the_cure() {
     let models = [

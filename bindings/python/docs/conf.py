@@ -1,6 +1,13 @@
 """The site: `python -m sphinx -W -b html bindings/python/docs OUT`, with the wheel installed."""
 
+import shutil
+from pathlib import Path
+
 import rhograd
+
+# Pages of algorithms link to pages beside their folder, as they do in the repository.
+here = Path(__file__).parent
+shutil.copytree(here.parents[2] / "docs" / "algorithms", here / "algorithms", dirs_exist_ok=True)
 
 project = "rhograd"
 version = release = rhograd.__version__
