@@ -3,8 +3,8 @@
 //! Coefficients are rounded to integers, so that the sums behind a margin are exact integers, which no order of operations
 //! can change; what is left of floating point is done row by row in one fixed order, without fused operations.
 
-use super::simd::{Column, Level, WithWords, Words};
-use super::{LANES, Rows};
+use super::rows::Rows;
+use super::simd::{Column, LANES, Level, WithWords, Words};
 
 /// Columns whose products are added up in 32 bits: `16 * 4096 * 32767 < 2^31`.
 pub(super) const CHUNK: usize = 16;

@@ -2,11 +2,8 @@
 
 use super::groups::Groups;
 use super::lines::Lines;
-use super::simd::Column;
+use super::simd::{Column, LANES};
 use crate::grid::{FULL_SCALE, Shape};
-
-/// Rows in a tile. One column of a tile is 64 bytes, one cache line and one AVX-512 register.
-pub const LANES: usize = 32;
 
 /// One encoded row in row-major form, as an encoder produces it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -124,7 +121,7 @@ impl Rows {
 
     /// Fills in the joint codes; to be called where codes are new.
     pub(super) fn pack(&mut self) {
-        self.packed = self.groups.pack(self);
+        self.packed = self.groups.pack(&self.shape, &self.codes);
     }
 
     pub(super) fn code_tile(&self, tile: usize) -> &[u16] {

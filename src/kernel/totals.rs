@@ -1,6 +1,6 @@
 //! Exact partial sums of multipliers times rows.
 
-use super::groups::JointSums;
+use super::joint::JointSums;
 use super::simd::{Column, Words};
 use super::{LANES, Rows};
 

@@ -3,15 +3,35 @@
 //! Whatever the gate asks of rows as a sum over them is one of these. What a pass makes of some of the rows is an integer
 //! vector, and the vectors of all parts add up to that of the whole, wherever the parts are.
 
+use ndarray::Array2;
 use serde::{Deserialize, Serialize};
 
-use super::{Candidates, CutLoss};
-use crate::grid::{MomentWeights, ScoreStep, Scoring};
+use crate::grid::{IntegerMap, MomentWeights, ScoreStep, Scoring};
 use crate::kernel::{
     Caps, ClassStep, Rows, Step, clipped_class_sum, clipped_sum, gram_sum, hessian_sum, loss_sums, moment_sum,
     score_sum,
 };
 use crate::loss::{Curved, Glm, Logistic, Loss, LossVisitor, Objective, Softmax};
+
+/// Public candidate models, one in each row, in coefficients of features.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Candidates {
+    /// The models.
+    pub points: Array2<f64>,
+}
+
+/// How a model is scored on a row: the loss, cut at `cap` and rounded to one of `most` steps.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CutLoss {
+    /// The loss.
+    pub loss: Glm,
+    /// What an encoded label of 1 stands for.
+    pub label_scale: f64,
+    /// Losses beyond count as this one.
+    pub cap: f64,
+    /// `cap` in grid steps.
+    pub most: u32,
+}
 
 /// A pass for which no clips need be decided first.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -82,6 +102,23 @@ impl FeatureGradient {
             Objective::Softmax { classes } => {
                 clipped_class_sum(rows, caps, &ClassStep { weights, classes, multiplier_scale }, Softmax::slopes)
             }
+        }
+    }
+}
+
+/// What decides how a row is clipped: the largest norm, and the map through which it is taken.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Clip {
+    pub bound: u64,
+    pub map: Option<IntegerMap>,
+}
+
+impl Clip {
+    /// The clips of some rows.
+    pub(super) fn of(&self, rows: &Rows) -> Caps {
+        match &self.map {
+            None => Caps::new(rows, self.bound),
+            Some(map) => Caps::through(map, rows, self.bound),
         }
     }
 }

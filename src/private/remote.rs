@@ -11,8 +11,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::pass::{FeatureGradient, Pass};
-use super::store::Clip;
+use super::pass::{Clip, FeatureGradient, Pass};
 use crate::data::Schema;
 use crate::error::{Error, Fallible};
 use crate::grid::{FULL_SCALE, Shape};

@@ -5,10 +5,9 @@
 
 use std::ops::AddAssign;
 
-use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-use super::pass::{FeatureGradient, Pass};
+use super::pass::{Clip, FeatureGradient, Pass};
 use super::remote::RemoteRows;
 use crate::error::{Error, Fallible};
 use crate::grid::{IntegerMap, Shape};
@@ -141,23 +140,6 @@ pub(super) fn not_at_hand() -> Error {
         "this needs all rows in the memory of one machine",
         "leave out --memory-limit, or use --algorithm whitened or dp-gd",
     )
-}
-
-/// What decides how a row is clipped: the largest norm, and the map through which it is taken.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Clip {
-    pub bound: u64,
-    pub map: Option<IntegerMap>,
-}
-
-impl Clip {
-    /// The clips of some rows.
-    pub(super) fn of(&self, rows: &Rows) -> Caps {
-        match &self.map {
-            None => Caps::new(rows, self.bound),
-            Some(map) => Caps::through(map, rows, self.bound),
-        }
-    }
 }
 
 /// The clip of every row for one bound.

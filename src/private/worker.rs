@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::pass::Clip;
 use super::remote::{Answer, Asked, Mark, Part, Question, encode};
-use super::store::Clip;
 use crate::data::Schema;
 use crate::error::{Error, Fallible};
 use crate::kernel::{Caps, Rows};

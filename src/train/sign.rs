@@ -14,7 +14,6 @@ use zeroize::Zeroizing;
 
 use super::files::sha256_hex;
 use super::model::ModelFile;
-use super::verify::{Check, Evidence, verify};
 use crate::error::{Error, Fallible};
 use crate::ledger::{Ledger, Position};
 
@@ -134,25 +133,6 @@ pub struct Signature {
 }
 
 impl Signature {
-    /// Signs a model that the ledger notes as the result of its run.
-    ///
-    /// `text` is the model file as read.
-    ///
-    /// # Errors
-    /// When the model does not pass [`verify`] with the ledger: nothing is signed that is not what it says.
-    pub fn of(model: &ModelFile, text: &str, ledger: &mut Ledger, key: &SecretKey) -> Fallible<Self> {
-        // The custodian's own file: whatever was paid for can be signed, however long its claims take.
-        let evidence = Evidence { ledger: Some(&mut *ledger), most_claims: usize::MAX, ..Evidence::default() };
-        let verified = verify(model, text, evidence)?;
-        if let Some(failed) = verified.checks.iter().find(|check| !check.held) {
-            return Err(Error::refused(
-                format!("the model is not signed, for a check failed: {}", failed.what),
-                "sign the file that `train` wrote, with the ledger that its run was charged to",
-            ));
-        }
-        Self::of_own(model, text, Some(ledger), key)
-    }
-
     /// Signs a model that the caller has made just now; [`Signature::of`] is for all others.
     ///
     /// `ledger` is the one that the run was charged to, `None` where none keeps it.
@@ -225,41 +205,14 @@ impl Signature {
         Ok(signature)
     }
 
-    /// What was checked of the signature, and whether it held.
-    ///
-    /// # Errors
-    /// When the ledger cannot be read.
-    pub(super) fn check(
-        &self,
-        model: &ModelFile,
-        text: &str,
-        key: &PublicKey,
-        ledger: Option<&mut Ledger>,
-    ) -> Fallible<Vec<Check>> {
-        let stated = model.statement.facts.ledger.as_ref().map(|stated| (&stated.run, &stated.position));
-        let signed = self.ledger.as_ref().map(|signed| (&signed.run, &signed.charge));
-        let mut checks = vec![
-            Check::new("the signature is by the given key", self.is_by(key)?),
-            Check::new("the signature is of this very file", self.model_sha256 == sha256_hex(text.as_bytes())),
-            Check::new("the signature is of this statement", self.statement_sha256 == statement_digest(model)?),
-            Check::new("the signature names the run of the statement", stated == signed),
-        ];
-        if let (Some(ledger), Some(signed)) = (ledger, &self.ledger) {
-            let head = &signed.head;
-            let what = format!("the ledger holds entry {}, its last when the model was signed", head.sequence);
-            checks.push(Check::new(what, ledger.contains(head.sequence, &head.hash)?));
-        }
-        Ok(checks)
-    }
-
-    fn is_by(&self, key: &PublicKey) -> Fallible<bool> {
+    pub(super) fn is_by(&self, key: &PublicKey) -> Fallible<bool> {
         let Some(bytes) = unhex(&self.signature) else { return Ok(false) };
         let signed = key.0.verify_strict(self.message()?.as_bytes(), &Bytes::from_bytes(&bytes));
         Ok(self.public_key == key.hex() && signed.is_ok())
     }
 }
 
-fn statement_digest(model: &ModelFile) -> Fallible<String> {
+pub(super) fn statement_digest(model: &ModelFile) -> Fallible<String> {
     let text = serde_json::to_string(&model.statement).map_err(|e| Error::numerical("statement", e.to_string()))?;
     Ok(sha256_hex(text.as_bytes()))
 }

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::files::{RunningDigest, sha256_hex};
 use super::model::{Feature, ModelFile};
 use super::schema_account;
-use super::sign::{PublicKey, Signature};
+use super::sign::{PublicKey, SecretKey, Signature, statement_digest};
 use crate::error::{Error, Fallible};
 use crate::ledger::{Cap, ExactRho, Ledger, Record};
 use crate::statement::{Statement, costly_releases, replay};
@@ -207,6 +207,54 @@ impl<'a> Comparison<'a> {
         self.equal
             .and_then(|equal| if equal { ends(self.file) } else { Ok(false) })
             .map_err(|error| Error::io(Path::new("the log"), "read it", error))
+    }
+}
+
+impl Signature {
+    /// Signs a model that the ledger notes as the result of its run.
+    ///
+    /// `text` is the model file as read.
+    ///
+    /// # Errors
+    /// When the model does not pass [`verify`] with the ledger: nothing is signed that is not what it says.
+    pub fn of(model: &ModelFile, text: &str, ledger: &mut Ledger, key: &SecretKey) -> Fallible<Self> {
+        // The custodian's own file: whatever was paid for can be signed, however long its claims take.
+        let evidence = Evidence { ledger: Some(&mut *ledger), most_claims: usize::MAX, ..Evidence::default() };
+        let verified = verify(model, text, evidence)?;
+        if let Some(failed) = verified.checks.iter().find(|check| !check.held) {
+            return Err(Error::refused(
+                format!("the model is not signed, for a check failed: {}", failed.what),
+                "sign the file that `train` wrote, with the ledger that its run was charged to",
+            ));
+        }
+        Self::of_own(model, text, Some(ledger), key)
+    }
+
+    /// What was checked of the signature, and whether it held.
+    ///
+    /// # Errors
+    /// When the ledger cannot be read.
+    fn check(
+        &self,
+        model: &ModelFile,
+        text: &str,
+        key: &PublicKey,
+        ledger: Option<&mut Ledger>,
+    ) -> Fallible<Vec<Check>> {
+        let stated = model.statement.facts.ledger.as_ref().map(|stated| (&stated.run, &stated.position));
+        let signed = self.ledger.as_ref().map(|signed| (&signed.run, &signed.charge));
+        let mut checks = vec![
+            Check::new("the signature is by the given key", self.is_by(key)?),
+            Check::new("the signature is of this very file", self.model_sha256 == sha256_hex(text.as_bytes())),
+            Check::new("the signature is of this statement", self.statement_sha256 == statement_digest(model)?),
+            Check::new("the signature names the run of the statement", stated == signed),
+        ];
+        if let (Some(ledger), Some(signed)) = (ledger, &self.ledger) {
+            let head = &signed.head;
+            let what = format!("the ledger holds entry {}, its last when the model was signed", head.sequence);
+            checks.push(Check::new(what, ledger.contains(head.sequence, &head.hash)?));
+        }
+        Ok(checks)
     }
 }
 

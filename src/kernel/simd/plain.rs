@@ -1,7 +1,6 @@
 //! What every register operation means, in ordinary code.
 
-use super::super::LANES;
-use super::{Column, Words};
+use super::words::{Column, LANES, Words};
 
 /// Two arrays of 32-bit integers: one for the even and one for the odd 16-bit lanes of a register.
 ///

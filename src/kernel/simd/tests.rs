@@ -1,7 +1,6 @@
 use proptest::prelude::*;
 
-use super::super::LANES;
-use super::{Column, Level, WithWords, Words};
+use super::{Column, LANES, Level, WithWords, Words};
 use crate::grid::FULL_SCALE;
 
 /// Everything that the operations can be used for, on two columns: products row by row, and products summed over rows.

@@ -4,8 +4,7 @@ use std::arch::x86_64::{__m128i, __m256i, __m512i, _MM_HINT_T0};
 
 use pulp::x86::{V1, V3, V4};
 
-use super::super::LANES;
-use super::{Column, WithWords, Words};
+use super::words::{Column, LANES, WithWords, Words};
 
 /// Code together with the registers to run it on, so that it is compiled for them.
 pub(super) struct Call<O, W> {

@@ -6,12 +6,12 @@
 
 use std::array::from_fn;
 
-use super::super::groups::look_up;
+use super::super::joint::look_up;
 use super::super::margins::{CHUNK, Numeric};
-use super::super::simd::{Column, WithWords, Words};
+use super::super::rows::Rows;
+use super::super::simd::{Column, LANES, WithWords, Words};
 use super::super::totals::MOST_TILES;
-use super::super::{LANES, Rows};
-use super::{Plan, Task};
+use super::plan::{Plan, Task};
 
 /// Tiles that are worked on together.
 const TILES: usize = MOST_TILES;

@@ -3,7 +3,8 @@
 use num_bigint::BigUint;
 use serde::{Deserialize, Serialize};
 
-use super::{Charge, ChargeKind, Claim, MAX_LOG2_SCALE, Releases};
+use super::gaussian::MAX_LOG2_SCALE;
+use super::kind::{ChargeKind, Claim, Releases};
 use crate::error::{Error, Fallible};
 use crate::num::Dyadic;
 use crate::privacy::{Adjacency, DpEvent, Mechanism, Rho};
@@ -81,8 +82,8 @@ impl ChargeKind for SelectionEvent {
         }
     }
 
-    fn single(&self) -> Charge {
-        SelectionEvent { count: 1, ..self.clone() }.into()
+    fn single(&self) -> Self {
+        SelectionEvent { count: 1, ..self.clone() }
     }
 
     fn sampling_rate(&self) -> Option<f64> {

@@ -3,7 +3,7 @@
 use num_bigint::BigUint;
 use serde::{Deserialize, Serialize};
 
-use super::{Charge, ChargeKind, Claim, Releases};
+use super::kind::{ChargeKind, Claim, NoiseLaw, Releases};
 use crate::error::{Error, Fallible};
 use crate::num::Dyadic;
 use crate::num::round::{down, up};
@@ -11,28 +11,6 @@ use crate::privacy::{Adjacency, DpEvent, Mechanism, Rho};
 
 /// The finest grid: noise has scale at most `2^50` grid steps, so that every product fits 128 bits.
 pub const MAX_LOG2_SCALE: u32 = 50;
-
-/// The law of the integer noise added to each coordinate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum NoiseLaw {
-    /// `floor(2^k Z)` with `Z` an exact standard normal. The release is a post-processing of the
-    /// continuous Gaussian mechanism, so the exact Gaussian trade-off holds for it.
-    FlooredNormal,
-    /// The discrete Gaussian with parameter `2^k` (Canonne, Kamath, Steinke 2020). Only its zCDP
-    /// bound may be used; the continuous trade-off is not an upper bound for it.
-    DiscreteGaussian,
-}
-
-impl NoiseLaw {
-    /// Its name, in the words of a statement.
-    pub(super) fn describe(self) -> &'static str {
-        match self {
-            NoiseLaw::FlooredNormal => "floor of an exact normal (Karney 2016)",
-            NoiseLaw::DiscreteGaussian => "discrete Gaussian (Canonne, Kamath, Steinke 2020)",
-        }
-    }
-}
 
 /// One kind of Gaussian release of an integer vector, made `count` times.
 ///
@@ -86,6 +64,7 @@ impl GaussianEvent {
         }
         Ok(())
     }
+
     /// The mechanism relative to one row, its noise multiplier rounded down.
     ///
     /// The recorded sensitivity holds under `adjacency`; accountants multiply by the factor of replace-one themselves.
@@ -97,11 +76,6 @@ impl GaussianEvent {
     pub(super) fn relative_multiplier(&self, adjacency: Adjacency) -> f64 {
         let sensitivity = up(self.sensitivity as f64, 1) / adjacency.sum_sensitivity(1) as f64;
         down(2f64.powi(self.log2_scale as i32) / sensitivity, 1)
-    }
-
-    /// The same, made once.
-    pub(super) fn once(&self) -> Self {
-        GaussianEvent { count: 1, ..self.clone() }
     }
 }
 
@@ -116,8 +90,8 @@ impl ChargeKind for GaussianEvent {
         }
     }
 
-    fn single(&self) -> Charge {
-        self.once().into()
+    fn single(&self) -> Self {
+        GaussianEvent { count: 1, ..self.clone() }
     }
 
     fn sampling_rate(&self) -> Option<f64> {

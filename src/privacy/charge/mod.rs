@@ -5,6 +5,7 @@
 
 mod exponential;
 mod gaussian;
+mod kind;
 mod objective;
 mod poisson_gaussian;
 mod private_selection;
@@ -13,90 +14,17 @@ mod threshold;
 use serde::{Deserialize, Serialize};
 
 pub use exponential::SelectionEvent;
-pub use gaussian::{GaussianEvent, MAX_LOG2_SCALE, NoiseLaw};
+pub use gaussian::{GaussianEvent, MAX_LOG2_SCALE};
+use kind::ChargeKind;
+pub use kind::{Claim, NoiseLaw};
 pub use objective::ObjectiveEvent;
 pub use poisson_gaussian::SampledEvent;
 pub use private_selection::BestRunEvent;
 pub use threshold::StableEvent;
 
 use super::{Adjacency, DpEvent, Rho};
-use crate::error::{Error, Fallible};
+use crate::error::Fallible;
 use crate::num::round::up;
-
-/// A guarantee for all releases of a charge together, computed when they were planned.
-///
-/// They are (epsilon, delta)-DP and hence delta-approximate rho-zCDP. The numbers are recorded, so that a ledger
-/// adds up the same total on every machine; an accountant must confirm them
-/// ([`crate::accounting::claim::confirm`]).
-///
-/// Reference: Bun and Steinke 2016, section 8.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Claim {
-    /// Epsilon.
-    pub epsilon: f64,
-    /// Delta, zero for a pure guarantee.
-    pub delta: f64,
-    /// rho of the approximate zCDP guarantee.
-    pub rho: f64,
-}
-
-impl Claim {
-    fn is_possible(&self) -> bool {
-        let positive = self.epsilon > 0.0 && self.epsilon.is_finite() && self.rho > 0.0 && self.rho.is_finite();
-        positive && (0.0..1.0).contains(&self.delta)
-    }
-}
-
-/// What every kind of charge answers; nothing has a default, for most of it decides privacy.
-trait ChargeKind {
-    /// Its releases, apart from what they cost.
-    fn releases(&self) -> Releases<'_>;
-
-    /// One of the releases; its claim stays that of all together.
-    fn single(&self) -> Charge;
-
-    /// The rate at which rows are sampled, rounded upward; `None` where all are read.
-    fn sampling_rate(&self) -> Option<f64>;
-
-    /// What is claimed, where the cost is not exact.
-    fn claim(&self) -> Option<&Claim>;
-
-    /// rho of approximate zCDP.
-    fn rho(&self) -> Fallible<Rho>;
-
-    /// Delta of approximate zCDP; zero where the cost is plain zCDP.
-    fn delta(&self) -> f64;
-
-    /// The releases as an event for the accountant, rounded to the costlier side.
-    fn event(&self, adjacency: Adjacency) -> DpEvent;
-
-    /// Whether a privacy-loss distribution is known that dominates the event; Renyi divergences always are.
-    fn has_loss_distribution(&self) -> bool;
-
-    /// Refuses values no planner produces.
-    fn check(&self) -> Fallible<()>;
-
-    /// How it is paid for: "the next release was paid for ...".
-    fn manner(&self) -> &'static str;
-
-    /// The mechanism, in the words of a statement.
-    fn mechanism(&self) -> &'static str;
-}
-
-/// Releases of one kind, apart from what they cost.
-struct Releases<'a> {
-    /// What is released, in words.
-    what: &'a str,
-    /// The sensitivity that is paid for, in grid steps.
-    sensitivity: u64,
-    /// Scale of the randomness over the sensitivity.
-    noise_multiplier: f64,
-    /// The law of the noise that is added to each coordinate.
-    noise: Option<NoiseLaw>,
-    /// How many releases there are.
-    count: u64,
-}
 
 macro_rules! charges {
     ($($(#[$doc:meta])* $kind:ident($event:ident)),* $(,)?) => {
@@ -112,6 +40,13 @@ macro_rules! charges {
             fn kind(&self) -> &dyn ChargeKind {
                 match self {
                     $(Charge::$kind(event) => event,)*
+                }
+            }
+
+            /// One of the releases; its claim stays that of all together.
+            pub fn single(&self) -> Self {
+                match self {
+                    $(Charge::$kind(event) => ChargeKind::single(event).into(),)*
                 }
             }
         }
@@ -169,11 +104,6 @@ impl Charge {
         self.kind().releases().count
     }
 
-    /// One of the releases; its claim stays that of all together.
-    pub fn single(&self) -> Self {
-        self.kind().single()
-    }
-
     /// The rate at which rows are sampled, rounded upward; `None` where all are read.
     pub fn sampling_rate(&self) -> Option<f64> {
         self.kind().sampling_rate()
@@ -229,14 +159,6 @@ impl Charge {
     pub fn check(&self) -> Fallible<()> {
         self.kind().check()
     }
-}
-
-/// Refuses a charge whose numbers cannot be those of a planner.
-fn possible(possible: bool) -> Fallible<()> {
-    if possible {
-        return Ok(());
-    }
-    Err(Error::parameter("charge", "claims no possible cost", "the record is damaged: restore it from a copy"))
 }
 
 /// Total rho of a list of charges.

@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Charge, ChargeKind, Claim, GaussianEvent, NoiseLaw, Releases, possible};
+use super::gaussian::GaussianEvent;
+use super::kind::{ChargeKind, Claim, NoiseLaw, Releases, possible};
 use crate::error::Fallible;
 use crate::privacy::{Adjacency, DpEvent, Mechanism, Rho};
 
@@ -23,8 +24,8 @@ impl ChargeKind for ObjectiveEvent {
         self.perturbed.releases()
     }
 
-    fn single(&self) -> Charge {
-        self.clone().into()
+    fn single(&self) -> Self {
+        self.clone()
     }
 
     fn sampling_rate(&self) -> Option<f64> {

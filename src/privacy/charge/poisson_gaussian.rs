@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Charge, ChargeKind, Claim, GaussianEvent, Releases, possible};
+use super::gaussian::GaussianEvent;
+use super::kind::{ChargeKind, Claim, Releases, possible};
 use crate::error::Fallible;
 use crate::num::round::up;
 use crate::privacy::{Adjacency, DpEvent, Rho};
@@ -32,8 +33,8 @@ impl ChargeKind for SampledEvent {
         self.sampled.releases()
     }
 
-    fn single(&self) -> Charge {
-        SampledEvent { sampled: self.sampled.once(), ..self.clone() }.into()
+    fn single(&self) -> Self {
+        SampledEvent { sampled: self.sampled.single(), ..self.clone() }
     }
 
     fn sampling_rate(&self) -> Option<f64> {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Charge, ChargeKind, Claim, Releases, possible};
+use super::kind::{ChargeKind, Claim, Releases, possible};
 use crate::error::Fallible;
 use crate::num::round::{down, up};
 use crate::privacy::{Adjacency, DpEvent, Mechanism, Rho, RunCount};
@@ -51,8 +51,8 @@ impl ChargeKind for BestRunEvent {
         Releases { what: &self.what, sensitivity: 1, noise_multiplier: self.noise_multiplier(), noise: None, count: 1 }
     }
 
-    fn single(&self) -> Charge {
-        self.clone().into()
+    fn single(&self) -> Self {
+        self.clone()
     }
 
     fn sampling_rate(&self) -> Option<f64> {

@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Charge, ChargeKind, Claim, GaussianEvent, NoiseLaw, Releases, possible};
+use super::gaussian::GaussianEvent;
+use super::kind::{ChargeKind, Claim, NoiseLaw, Releases, possible};
 use crate::error::Fallible;
 use crate::privacy::{Adjacency, DpEvent, Mechanism, Rho};
 
@@ -40,8 +41,8 @@ impl ChargeKind for StableEvent {
         self.noised.releases()
     }
 
-    fn single(&self) -> Charge {
-        StableEvent { noised: self.noised.once(), ..self.clone() }.into()
+    fn single(&self) -> Self {
+        StableEvent { noised: self.noised.single(), ..self.clone() }
     }
 
     fn sampling_rate(&self) -> Option<f64> {

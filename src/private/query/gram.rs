@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{DescribeQuery, Role, RowAccess, acute_sum_sensitivity};
+use super::describe::acute_sum_sensitivity;
+use super::{DescribeQuery, Role, RowAccess};
 use crate::error::Fallible;
 use crate::grid::DIAGONAL;
 use crate::privacy::{Adjacency, Charge, L2};

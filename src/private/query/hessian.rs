@@ -3,7 +3,8 @@
 use ndarray::Array1;
 use serde::{Deserialize, Serialize};
 
-use super::{DescribeQuery, Role, RowAccess, acute_sum_sensitivity};
+use super::describe::acute_sum_sensitivity;
+use super::{DescribeQuery, Role, RowAccess};
 use crate::error::Fallible;
 use crate::grid::DIAGONAL;
 use crate::loss::Curved;

@@ -1,13 +1,12 @@
 //! Losses of public candidates, for choices by the exponential mechanism.
 
-use ndarray::Array2;
 use serde::{Deserialize, Serialize};
 
 use super::{DescribeQuery, Role, RowAccess};
 use crate::error::Fallible;
-use crate::loss::Glm;
 use crate::privacy::{Adjacency, Charge, Range};
 use crate::private::pass::Pass;
+pub use crate::private::pass::{Candidates, CutLoss};
 use crate::private::{PrivateDataset, Sensitive};
 
 /// The cut losses of public candidates, see [`PrivateDataset::losses`].
@@ -43,26 +42,6 @@ impl DescribeQuery for Losses {
     fn clip_steps(&self) -> Option<u64> {
         Some(self.most)
     }
-}
-
-/// Public candidate models, one in each row, in coefficients of features.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Candidates {
-    /// The models.
-    pub points: Array2<f64>,
-}
-
-/// How a model is scored on a row: the loss, cut at `cap` and rounded to one of `most` steps.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct CutLoss {
-    /// The loss.
-    pub loss: Glm,
-    /// What an encoded label of 1 stands for.
-    pub label_scale: f64,
-    /// Losses beyond count as this one.
-    pub cap: f64,
-    /// `cap` in grid steps.
-    pub most: u32,
 }
 
 impl PrivateDataset {

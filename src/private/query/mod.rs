@@ -3,8 +3,9 @@
 //!
 //! A new query is a file that implements [`DescribeQuery`], named in `queries!` below.
 
-mod best_run;
 mod clipped_sum;
+mod curvature;
+mod describe;
 mod direction;
 mod distance;
 mod gram;
@@ -25,9 +26,10 @@ mod vocabulary;
 
 use serde::{Deserialize, Serialize};
 
-pub use best_run::BestRun;
-pub(in crate::private) use best_run::covers_runs;
 pub use clipped_sum::{ClippedRows, ClippedSum, Gradient};
+pub use curvature::{Curvature, LOG2_REGULARISATION, MOST_SOLVED};
+use describe::sealed;
+pub use describe::{DescribeQuery, Role, RowAccess};
 pub use direction::{Direction, DirectionInputs};
 pub use distance::Distance;
 pub use gram::Gram;
@@ -35,7 +37,7 @@ pub use hessian::Hessian;
 pub use intervals::{Grid, GridPrice, Intervals};
 pub use kinds::Kinds;
 pub use losses::{Candidates, CutLoss, Losses};
-pub use minimiser::{Curvature, LOG2_REGULARISATION, MOST_SOLVED, Minimisation, Minimiser};
+pub use minimiser::{Minimisation, Minimiser};
 pub use moments::Moments;
 pub use one_pass::{OnePass, PassPlan};
 pub use perturbation::Perturbation;
@@ -50,86 +52,7 @@ pub use vertices::Vertices;
 pub use vocabulary::{ColumnValues, Vocabulary};
 
 use crate::error::Fallible;
-use crate::privacy::{Adjacency, Charge, Norm};
-
-mod sealed {
-    /// Only what is listed in `queries!` is a query.
-    pub trait Sealed {}
-}
-
-/// All that is said of a query anywhere, told beside its proof.
-///
-/// What decides privacy has no default, so that nobody forgets it; sealed, so that only trusted code answers.
-pub trait DescribeQuery: sealed::Sealed {
-    /// The norm in which it moves, and so the permits that open it.
-    type Norm: Norm
-    where
-        Self: Sized;
-
-    /// How far it moves between neighbours in [`DescribeQuery::Norm`], in grid steps, saturating.
-    fn sensitivity(&self, adjacency: Adjacency) -> u64;
-
-    /// Which rows it reads, and how.
-    fn row_access(&self) -> RowAccess;
-
-    /// Whether a charge is of the kind that pays for this query, apart from the sensitivity.
-    fn is_paid_by(&self, charge: &Charge) -> bool;
-
-    /// What it is for.
-    fn role(&self) -> Role;
-
-    /// Refuses public numbers that no planner produces.
-    ///
-    /// # Errors
-    /// When a number is out of range.
-    fn check(&self) -> Fallible<()> {
-        Ok(())
-    }
-
-    /// The larger sensitivity by which earlier versions charged the same query; `None` where there was none.
-    fn earlier_sensitivity(&self, _adjacency: Adjacency) -> Option<u64> {
-        None
-    }
-
-    /// Which rows a release reads, in the words of a statement.
-    fn sampling(&self) -> String {
-        "full batch".into()
-    }
-
-    /// Largest norm of one row's part, in grid steps; `None` where a statement gives the sensitivity in its place.
-    fn clip_steps(&self) -> Option<u64> {
-        None
-    }
-}
-
-/// Which rows a query reads, and how.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RowAccess {
-    /// All rows in their order, added up: rows in a file or with workers can give that, too.
-    StreamedSum,
-    /// All rows in memory.
-    InMemory,
-    /// Rows in memory, each in one of so many batches by a secret draw of its own.
-    Batches(u32),
-    /// Rows in memory, in a secret order that is cut into parts of public sizes.
-    Order {
-        /// The public number of rows that it is planned for.
-        rows: u64,
-        /// The number of coefficients that it is planned for.
-        dimension: usize,
-    },
-    /// Cells that no schema describes yet: no query of a training run.
-    Cells,
-}
-
-/// What a query is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
-    /// So many steps of an optimizer.
-    Steps(u64),
-    /// Something else that a run needs: moments, a matrix, a direction, a score.
-    Preparation,
-}
+use crate::privacy::{Adjacency, BestRunEvent, Charge, L2, total_rho};
 
 macro_rules! queries {
     ($($kind:ident),* $(,)?) => {
@@ -242,26 +165,59 @@ impl Planned {
     }
 }
 
-/// How far a sum of vectors of norm at most `norm` moves where no two of them form an obtuse angle: if one leaves and
-/// another enters, by at most the root of two times that.
-fn acute_sum_sensitivity(norm: u64, adjacency: Adjacency) -> u64 {
-    match adjacency {
-        Adjacency::AddRemove => norm,
-        Adjacency::ReplaceOne => {
-            let square = u128::from(norm) * u128::from(norm);
-            square.checked_mul(2).map_or(u64::MAX, root_of)
-        }
+/// The best of several runs, see [`crate::private::ChargedRun::best_run`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BestRun {
+    /// What a run of each candidate releases.
+    pub candidates: Vec<Vec<Planned>>,
+}
+
+impl BestRun {
+    /// The releases of all candidates.
+    pub fn releases(&self) -> impl Iterator<Item = &Planned> {
+        self.candidates.iter().flatten()
     }
 }
 
-fn root_up(square: u128) -> u128 {
-    let root = square.isqrt();
-    if root * root == square { root } else { root + 1 }
+impl DescribeQuery for BestRun {
+    type Norm = L2;
+
+    /// A run counts as one Gaussian release of sensitivity 1; its cost is that of its own releases.
+    fn sensitivity(&self, _adjacency: Adjacency) -> u64 {
+        1
+    }
+
+    /// A run that fails loses to the others, and a file that cannot be read must end the run: so none is read here.
+    fn row_access(&self) -> RowAccess {
+        RowAccess::InMemory
+    }
+
+    fn is_paid_by(&self, charge: &Charge) -> bool {
+        matches!(charge, Charge::BestRun(event) if covers_runs(event, &self.candidates))
+    }
+
+    fn role(&self) -> Role {
+        Role::Steps(1)
+    }
+
+    fn check(&self) -> Fallible<()> {
+        self.releases().try_for_each(|planned| {
+            planned.charge.check()?;
+            planned.query.kind().check()
+        })
+    }
 }
 
-/// The root of a square, rounded up, saturating.
-fn root_of(square: u128) -> u64 {
-    u64::try_from(root_up(square)).unwrap_or(u64::MAX)
+/// Whether every run costs at most what is paid for a run, exactly.
+pub(in crate::private) fn covers_runs(event: &BestRunEvent, candidates: &[Vec<Planned>]) -> bool {
+    let Ok(most) = event.run_rho() else { return false };
+    let within = |run: &Vec<Planned>| {
+        let charges: Vec<Charge> = run.iter().map(|planned| planned.charge.clone()).collect();
+        charges.iter().all(|charge| charge.claim().is_none() && charge.delta() == 0.0)
+            && total_rho(&charges).is_ok_and(|rho| rho <= most)
+    };
+    !candidates.is_empty() && candidates.iter().all(within)
 }
 
 #[cfg(test)]

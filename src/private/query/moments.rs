@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{DescribeQuery, Role, RowAccess, root_of};
+use super::describe::root_of;
+use super::{DescribeQuery, Role, RowAccess};
 use crate::error::Fallible;
 use crate::grid::MomentWeights;
 use crate::privacy::{Adjacency, Charge, L2};

@@ -2,8 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::describe::root_up;
 use super::phases::{check_rows, order_of};
-use super::{DescribeQuery, Role, RowAccess, root_up};
+use super::{DescribeQuery, Role, RowAccess};
 use crate::error::{Error, Fallible};
 use crate::grid::{LARGEST_WEIGHT, LOG2_WEIGHT};
 use crate::kernel::{FixedStep, fixed_batch, rounding};

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::minimiser::LOG2_MARGINS;
-use super::{Curvature, DescribeQuery, LOG2_REGULARISATION, MOST_SOLVED, Role, RowAccess};
+use super::curvature::{Curvature, LOG2_MARGINS, LOG2_REGULARISATION, MOST_SOLVED};
+use super::{DescribeQuery, Role, RowAccess};
 use crate::error::{Error, Fallible};
 use crate::loss::FRACTION_BITS;
 use crate::num::round::{down, up};

@@ -5,7 +5,8 @@ use std::collections::VecDeque;
 use rand::RngCore;
 use serde::{Deserialize, Serialize};
 
-use super::{DescribeQuery, Gradient, Role, RowAccess, root_of};
+use super::describe::root_of;
+use super::{DescribeQuery, Gradient, Role, RowAccess};
 use crate::error::{Error, Fallible};
 use crate::noise::NoiseSource;
 use crate::privacy::{Adjacency, Charge, GaussianEvent, L2, Sensitivity};

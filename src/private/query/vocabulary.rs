@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{DescribeQuery, Role, RowAccess, acute_sum_sensitivity};
+use super::describe::acute_sum_sensitivity;
+use super::{DescribeQuery, Role, RowAccess};
 use crate::data::Fields;
 use crate::error::Fallible;
 use crate::privacy::{Adjacency, Charge, L2, Scope};

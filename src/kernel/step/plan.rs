@@ -1,34 +1,27 @@
-//! The fused full-batch pass: margin, slope, verified integer clip, exact accumulation.
-
-mod wide;
+//! What a pass prepares once, and what it does with a block of tiles.
 
 use std::ops::Range;
 
-use rayon::prelude::*;
-use wide::Wide;
-
-use super::groups::{Table, look_up};
-use super::margins::Margins;
-use super::simd::{Column, Level, WithWords, Words};
-use super::totals::Totals;
-use super::{Caps, LANES, Rows};
+use super::super::caps::Caps;
+use super::super::joint::{Table, look_up};
+use super::super::margins::Margins;
+use super::super::rows::Rows;
+use super::super::simd::{Column, LANES, WithWords, Words};
+use super::super::totals::Totals;
 
 /// Most tiles of a block.
-pub(super) const MAX_TILES: usize = 16;
+pub(in crate::kernel) const MAX_TILES: usize = 16;
 
 /// Bytes of rows that a block may have, so that its second pass reads from the first-level cache.
 const BLOCK_BYTES: usize = 8 << 10;
 
-/// A larger tile is a block of its own, since one block should fit a second-level cache; see [`wide`].
+/// A larger tile is a block of its own, since one block should fit a second-level cache; see [`super::wide`].
 const LARGE_TILE: usize = 256 << 10;
 
 /// How far ahead of the first pass memory is asked for, in columns of 64 bytes.
 ///
 /// Measured from 4 to 128 KiB at 32, 128 and 1000 columns: 8 KiB is best or within 3% of it.
 const AHEAD: usize = 128;
-
-/// Rows of fewer bytes are not worth another thread.
-const BYTES_PER_TASK: usize = 256 << 10;
 
 /// The public inputs of one pass.
 #[derive(Clone, Debug)]
@@ -41,75 +34,17 @@ pub struct Step<'a> {
     pub multiplier_scale: f64,
 }
 
-/// Sums `m_i * q_i` over all rows in exact integers, `m_i` the rounded, capped multiplier of row `i`.
-///
-/// `m_i = clamp(round(multiplier_scale * slope(margin_i, label_i)), -cap_i, cap_i)` with
-/// `margin_i = sum_j weights_j x_ij`; a slope that is not a number counts as zero. The multiplier is a
-/// pure function of the row and of public inputs: every row sits in a lane of its own, and
-/// the order of operations inside a lane is fixed, so position, block, thread count and instruction
-/// set change nothing. The result has one entry per coefficient.
-///
-/// # Privacy
-/// Each row contributes an integer vector of norm at most `caps.bound()`, so the sum has exactly that
-/// l2 sensitivity under add-remove and twice that under replace-one. No float decides the bound.
-pub fn clipped_sum(rows: &Rows, caps: &Caps, step: &Step<'_>, slope: impl Fn(f32, f32) -> f32 + Sync) -> Vec<i64> {
-    clipped_sum_on(Level::best(), rows, caps, step, slope)
-}
-
-/// [`clipped_sum`] on a given instruction set: the same bits, for tests and benches to compare.
-pub fn clipped_sum_on(
-    level: Level,
-    rows: &Rows,
-    caps: &Caps,
-    step: &Step<'_>,
-    slope: impl Fn(f32, f32) -> f32 + Sync,
-) -> Vec<i64> {
-    let plan = Plan::new(rows, caps, step);
-    let tables = rows.groups.tables(rows.shape(), &plan.margins);
-    let new = || Totals::new(rows, rows.groups.len());
-    let run = |mut totals: Totals, tiles: Range<usize>| {
-        let task = Task { plan: &plan, tables: &tables, tiles, slope: &slope, totals: &mut totals };
-        // Apart, so that neither is compiled worse for the other.
-        if plan.is_wide() {
-            level.run(Wide(task))
-        } else {
-            level.run(task)
-        }
-        totals
-    };
-    over_tiles(rows, plan.run_of_tiles(), new, run, |a, b| a.merge(b, rows)).coefficients(rows)
-}
-
-/// Adds up a pass over all tiles, in parallel where there is enough to do.
-pub(super) fn over_tiles<T: Send>(
-    rows: &Rows,
-    block: usize,
-    new: impl Fn() -> T + Sync + Send,
-    run: impl Fn(T, Range<usize>) -> T + Sync + Send,
-    merge: impl Fn(T, T) -> T + Sync + Send,
-) -> T {
-    let tiles = rows.tiles();
-    let per_task = (BYTES_PER_TASK / tile_bytes(rows)).next_multiple_of(block).max(block);
-    if tiles <= per_task || rayon::current_num_threads() == 1 {
-        return run(new(), 0..tiles);
-    }
-    (0..tiles.div_ceil(per_task))
-        .into_par_iter()
-        .fold(&new, |sums, task| run(sums, task * per_task..((task + 1) * per_task).min(tiles)))
-        .reduce(&new, &merge)
-}
-
-fn tile_bytes(rows: &Rows) -> usize {
+pub(super) fn tile_bytes(rows: &Rows) -> usize {
     (rows.bytes() / rows.tiles().max(1)).max(1)
 }
 
 /// A run of tiles, compiled once per instruction set and chosen at run time.
-struct Task<'a, F> {
-    plan: &'a Plan<'a>,
-    tables: &'a [Table],
-    tiles: Range<usize>,
-    slope: &'a F,
-    totals: &'a mut Totals,
+pub(super) struct Task<'a, F> {
+    pub(super) plan: &'a Plan<'a>,
+    pub(super) tables: &'a [Table],
+    pub(super) tiles: Range<usize>,
+    pub(super) slope: &'a F,
+    pub(super) totals: &'a mut Totals,
 }
 
 impl<F: Fn(f32, f32) -> f32> WithWords for Task<'_, F> {
@@ -127,17 +62,17 @@ impl<F: Fn(f32, f32) -> f32> WithWords for Task<'_, F> {
 }
 
 /// Everything a block needs, prepared once per pass.
-pub(super) struct Plan<'a> {
-    rows: &'a Rows,
+pub(in crate::kernel) struct Plan<'a> {
+    pub(super) rows: &'a Rows,
     caps: &'a [i16],
-    margins: Margins,
+    pub(super) margins: Margins,
     label_scale: f32,
-    pub(super) multiplier_scale: f32,
-    pub(super) block: usize,
+    pub(in crate::kernel) multiplier_scale: f32,
+    pub(in crate::kernel) block: usize,
 }
 
 impl<'a> Plan<'a> {
-    pub(super) fn new(rows: &'a Rows, caps: &'a Caps, step: &Step<'_>) -> Self {
+    pub(in crate::kernel) fn new(rows: &'a Rows, caps: &'a Caps, step: &Step<'_>) -> Self {
         let tile = tile_bytes(rows);
         // Tiles are accumulated in twos.
         let block = (BLOCK_BYTES / tile).next_multiple_of(2).clamp(2, MAX_TILES);
@@ -152,7 +87,7 @@ impl<'a> Plan<'a> {
     }
 
     #[inline(always)]
-    fn block<W: Words>(
+    pub(super) fn block<W: Words>(
         &self,
         words: W,
         tiles: Range<usize>,
@@ -197,7 +132,7 @@ impl<'a> Plan<'a> {
 
     /// Adds multipliers times rows, categories one by one.
     #[inline(always)]
-    pub(super) fn add<W: Words>(
+    pub(in crate::kernel) fn add<W: Words>(
         &self,
         words: W,
         tiles: Range<usize>,
@@ -211,26 +146,31 @@ impl<'a> Plan<'a> {
 
     /// Encoded labels of a tile.
     #[inline(always)]
-    pub(super) fn labels(&self, tile: usize) -> &[i16; LANES] {
+    pub(in crate::kernel) fn labels(&self, tile: usize) -> &[i16; LANES] {
         &self.rows.labels.as_chunks::<LANES>().0[tile]
     }
 
     /// Largest multipliers of a tile.
     #[inline(always)]
-    pub(super) fn caps(&self, tile: usize) -> &[i16; LANES] {
+    pub(in crate::kernel) fn caps(&self, tile: usize) -> &[i16; LANES] {
         &self.caps.as_chunks::<LANES>().0[tile]
     }
 
     /// Margins of a tile, categories looked up one by one.
     #[inline(always)]
-    pub(super) fn margins<W: Words>(&self, words: W, tile: usize) -> [f32; LANES] {
+    pub(in crate::kernel) fn margins<W: Words>(&self, words: W, tile: usize) -> [f32; LANES] {
         let mut categories = [0; LANES];
         self.margins.add_codes(self.rows, tile, 0..self.rows.shape().categorical(), &mut categories);
         self.margins.join(&self.margins.numeric(words, self.rows.columns(tile), &[]), &categories)
     }
 
     #[inline(always)]
-    fn multipliers(&self, tile: usize, margins: &[f32; LANES], slope: &impl Fn(f32, f32) -> f32) -> [i16; LANES] {
+    pub(super) fn multipliers(
+        &self,
+        tile: usize,
+        margins: &[f32; LANES],
+        slope: &impl Fn(f32, f32) -> f32,
+    ) -> [i16; LANES] {
         let (labels, caps) = (self.labels(tile), self.caps(tile));
         let mut out = [0i16; LANES];
         for lane in 0..LANES {
@@ -249,7 +189,7 @@ impl<'a> Plan<'a> {
 /// Adding `1.5 * 2^23` leaves the rounded integer in the low bits of the sum. Unlike a library call
 /// it vectorises on every instruction set, with the same result on each.
 #[inline(always)]
-pub(super) fn round_to_i32(x: f32) -> i32 {
+pub(in crate::kernel) fn round_to_i32(x: f32) -> i32 {
     const SHIFT: f32 = 12_582_912.0;
     const LIMIT: f32 = 8192.0; // beyond every cap
     let finite = if x.is_nan() { 0.0 } else { x };

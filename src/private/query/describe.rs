@@ -1,0 +1,105 @@
+//! What every query says of itself.
+
+use crate::error::Fallible;
+use crate::privacy::{Adjacency, Charge, Norm};
+
+pub(super) mod sealed {
+    /// Only what is listed in `queries!` is a query.
+    pub trait Sealed {}
+}
+
+/// All that is said of a query anywhere, told beside its proof.
+///
+/// What decides privacy has no default, so that nobody forgets it; sealed, so that only trusted code answers.
+pub trait DescribeQuery: sealed::Sealed {
+    /// The norm in which it moves, and so the permits that open it.
+    type Norm: Norm
+    where
+        Self: Sized;
+
+    /// How far it moves between neighbours in [`DescribeQuery::Norm`], in grid steps, saturating.
+    fn sensitivity(&self, adjacency: Adjacency) -> u64;
+
+    /// Which rows it reads, and how.
+    fn row_access(&self) -> RowAccess;
+
+    /// Whether a charge is of the kind that pays for this query, apart from the sensitivity.
+    fn is_paid_by(&self, charge: &Charge) -> bool;
+
+    /// What it is for.
+    fn role(&self) -> Role;
+
+    /// Refuses public numbers that no planner produces.
+    ///
+    /// # Errors
+    /// When a number is out of range.
+    fn check(&self) -> Fallible<()> {
+        Ok(())
+    }
+
+    /// The larger sensitivity by which earlier versions charged the same query; `None` where there was none.
+    fn earlier_sensitivity(&self, _adjacency: Adjacency) -> Option<u64> {
+        None
+    }
+
+    /// Which rows a release reads, in the words of a statement.
+    fn sampling(&self) -> String {
+        "full batch".into()
+    }
+
+    /// Largest norm of one row's part, in grid steps; `None` where a statement gives the sensitivity in its place.
+    fn clip_steps(&self) -> Option<u64> {
+        None
+    }
+}
+
+/// Which rows a query reads, and how.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RowAccess {
+    /// All rows in their order, added up: rows in a file or with workers can give that, too.
+    StreamedSum,
+    /// All rows in memory.
+    InMemory,
+    /// Rows in memory, each in one of so many batches by a secret draw of its own.
+    Batches(u32),
+    /// Rows in memory, in a secret order that is cut into parts of public sizes.
+    Order {
+        /// The public number of rows that it is planned for.
+        rows: u64,
+        /// The number of coefficients that it is planned for.
+        dimension: usize,
+    },
+    /// Cells that no schema describes yet: no query of a training run.
+    Cells,
+}
+
+/// What a query is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// So many steps of an optimizer.
+    Steps(u64),
+    /// Something else that a run needs: moments, a matrix, a direction, a score.
+    Preparation,
+}
+
+/// How far a sum of vectors of norm at most `norm` moves where no two of them form an obtuse angle: if one leaves and
+/// another enters, by at most the root of two times that.
+pub(super) fn acute_sum_sensitivity(norm: u64, adjacency: Adjacency) -> u64 {
+    match adjacency {
+        Adjacency::AddRemove => norm,
+        Adjacency::ReplaceOne => {
+            let square = u128::from(norm) * u128::from(norm);
+            square.checked_mul(2).map_or(u64::MAX, root_of)
+        }
+    }
+}
+
+pub(super) fn root_up(square: u128) -> u128 {
+    let root = square.isqrt();
+    if root * root == square { root } else { root + 1 }
+}
+
+/// The root of a square, rounded up, saturating.
+pub(super) fn root_of(square: u128) -> u64 {
+    u64::try_from(root_up(square)).unwrap_or(u64::MAX)
+}
