@@ -7,8 +7,8 @@ use super::{perturbed_objective, pld, rdp, stable};
 use crate::error::{Error, Fallible};
 use crate::num::round::up;
 use crate::privacy::{
-    Adjacency, BestRunEvent, Charge, Claim, Delta, DpEvent, NoiseLaw, ObjectiveEvent, Rho, SampledEvent, total_delta,
-    total_rho,
+    Adjacency, Charge, Claim, Delta, DpEvent, NoiseLaw, ObjectiveCharge, PoissonGaussianCharge, PrivateSelectionCharge,
+    Rho, total_delta, total_rho,
 };
 
 /// Width of certified bounds over the epsilon that is asked for.
@@ -107,7 +107,7 @@ pub fn profile(charges: &[Charge], adjacency: Adjacency, delta: Delta) -> Fallib
             _ => return Ok(None),
         }
     }
-    let by = |event: &ObjectiveEvent| {
+    let by = |event: &ObjectiveCharge| {
         perturbed_objective::epsilon(&event.perturbed.rho(), &others, event.curvature, adjacency, delta)
     };
     objective.map(by).transpose()
@@ -124,9 +124,9 @@ pub fn profile(charges: &[Charge], adjacency: Adjacency, delta: Delta) -> Fallib
 /// An upper bound under the given relation.
 ///
 /// Reference: Redberg, Koskela and Wang 2023, the profile and Theorem 3.2; Bun and Steinke 2016, section 8.
-pub fn make_objective(event: ObjectiveEvent, adjacency: Adjacency, delta: Delta) -> Fallible<ObjectiveEvent> {
+pub fn make_objective(event: ObjectiveCharge, adjacency: Adjacency, delta: Delta) -> Fallible<ObjectiveCharge> {
     let bound = epsilon(&[Charge::Objective(event.clone())], adjacency, delta, 1.0)?;
-    Ok(ObjectiveEvent { claim: claimed(bound, delta)?, ..event })
+    Ok(ObjectiveCharge { claim: claimed(bound, delta)?, ..event })
 }
 
 /// Completes the claim of the best of a random number of runs for a delta.
@@ -140,9 +140,13 @@ pub fn make_objective(event: ObjectiveEvent, adjacency: Adjacency, delta: Delta)
 /// An upper bound under the given relation.
 ///
 /// Reference: Papernot and Steinke 2022, Theorem 2; Bun and Steinke 2016, section 8.
-pub fn make_best_run(event: BestRunEvent, adjacency: Adjacency, delta: Delta) -> Fallible<BestRunEvent> {
-    let bound = epsilon(&[Charge::BestRun(event.clone())], adjacency, delta, 1.0)?;
-    Ok(BestRunEvent { claim: claimed(bound, delta)?, ..event })
+pub fn make_best_run(
+    event: PrivateSelectionCharge,
+    adjacency: Adjacency,
+    delta: Delta,
+) -> Fallible<PrivateSelectionCharge> {
+    let bound = epsilon(&[Charge::PrivateSelection(event.clone())], adjacency, delta, 1.0)?;
+    Ok(PrivateSelectionCharge { claim: claimed(bound, delta)?, ..event })
 }
 
 /// Completes the claim of sampled releases for a delta.
@@ -157,9 +161,14 @@ pub fn make_best_run(event: BestRunEvent, adjacency: Adjacency, delta: Delta) ->
 /// An upper bound under the given relation.
 ///
 /// Reference: Zhu, Dong and Wang 2022 (dominating pairs); Bun and Steinke 2016, section 8.
-pub fn make(event: SampledEvent, adjacency: Adjacency, delta: Delta, about: f64) -> Fallible<SampledEvent> {
-    let bound = epsilon(&[Charge::Sampled(event.clone())], adjacency, delta, about)?;
-    Ok(SampledEvent { claim: claimed(bound, delta)?, ..event })
+pub fn make(
+    event: PoissonGaussianCharge,
+    adjacency: Adjacency,
+    delta: Delta,
+    about: f64,
+) -> Fallible<PoissonGaussianCharge> {
+    let bound = epsilon(&[Charge::PoissonGaussian(event.clone())], adjacency, delta, about)?;
+    Ok(PoissonGaussianCharge { claim: claimed(bound, delta)?, ..event })
 }
 
 /// A claim a little above a bound on epsilon.
@@ -174,7 +183,7 @@ fn claimed(bound: f64, delta: Delta) -> Fallible<Claim> {
 /// # Errors
 /// When it costs more, or its cost cannot be found.
 pub fn confirm(charge: &Charge, adjacency: Adjacency) -> Fallible<()> {
-    if let Charge::Stable(event) = charge {
+    if let Charge::Threshold(event) = charge {
         return stable::confirm(event);
     }
     let Some(claim) = charge.claim() else { return Ok(()) };
@@ -224,13 +233,13 @@ impl Running {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::privacy::GaussianEvent;
+    use crate::privacy::GaussianCharge;
 
-    fn event() -> SampledEvent {
+    fn event() -> PoissonGaussianCharge {
         let noise = NoiseLaw::FlooredNormal;
-        let sampled = GaussianEvent { what: "sum".into(), sensitivity: 1 << 30, log2_scale: 30, noise, count: 1000 };
+        let sampled = GaussianCharge { what: "sum".into(), sensitivity: 1 << 30, log2_scale: 30, noise, count: 1000 };
         // A rate of 1/64.
-        SampledEvent { sampled, exponent: 1 << 58, claim: Claim { epsilon: 1.0, delta: 1e-6, rho: 1.0 } }
+        PoissonGaussianCharge { sampled, exponent: 1 << 58, claim: Claim { epsilon: 1.0, delta: 1e-6, rho: 1.0 } }
     }
 
     #[test]
@@ -238,16 +247,19 @@ mod tests {
         let delta = Delta::new(1e-6).unwrap();
         for adjacency in [Adjacency::AddRemove, Adjacency::ReplaceOne] {
             let made = make(event(), adjacency, delta, 3.0).unwrap();
-            confirm(&Charge::Sampled(made.clone()), adjacency).unwrap();
+            confirm(&Charge::PoissonGaussian(made.clone()), adjacency).unwrap();
             for lie in [
                 Claim { epsilon: made.claim.epsilon * 0.999, ..made.claim },
                 Claim { rho: made.claim.rho * 0.999, ..made.claim },
                 Claim { delta: 1e-9, ..made.claim },
             ] {
-                assert!(confirm(&Charge::Sampled(SampledEvent { claim: lie, ..made.clone() }), adjacency).is_err());
+                assert!(
+                    confirm(&Charge::PoissonGaussian(PoissonGaussianCharge { claim: lie, ..made.clone() }), adjacency)
+                        .is_err()
+                );
             }
-            let more = SampledEvent { exponent: made.exponent * 2, ..made };
-            assert!(confirm(&Charge::Sampled(more), adjacency).is_err());
+            let more = PoissonGaussianCharge { exponent: made.exponent * 2, ..made };
+            assert!(confirm(&Charge::PoissonGaussian(more), adjacency).is_err());
         }
     }
 
@@ -257,19 +269,19 @@ mod tests {
         let mut running = Running::new(Adjacency::AddRemove, delta);
         let mut last = 0.0;
         for _ in 0..1000 {
-            let next = running.add(&Charge::Sampled(event())).unwrap();
+            let next = running.add(&Charge::PoissonGaussian(event())).unwrap();
             assert!(next >= last);
             last = next;
         }
-        let tight = epsilon(&[Charge::Sampled(event())], Adjacency::AddRemove, delta, 3.0).unwrap();
+        let tight = epsilon(&[Charge::PoissonGaussian(event())], Adjacency::AddRemove, delta, 3.0).unwrap();
         assert!(tight < last && last < 1.3 * tight, "{tight} {last}");
     }
 
     #[test]
     fn a_perturbed_objective_claims_what_its_curve_says() {
         let delta = Delta::new(1e-6).unwrap();
-        let perturbed = GaussianEvent { sensitivity: 1 << 28, log2_scale: 32, count: 1, ..event().sampled };
-        let blank = ObjectiveEvent { perturbed, curvature: 0.05, claim: event().claim };
+        let perturbed = GaussianCharge { sensitivity: 1 << 28, log2_scale: 32, count: 1, ..event().sampled };
+        let blank = ObjectiveCharge { perturbed, curvature: 0.05, claim: event().claim };
         let mut last = 0.0;
         for adjacency in [Adjacency::AddRemove, Adjacency::ReplaceOne] {
             let made = make_objective(blank.clone(), adjacency, delta).unwrap();
@@ -277,11 +289,11 @@ mod tests {
             assert!(made.claim.epsilon >= last, "the recorded sensitivity already holds under either relation");
             last = made.claim.epsilon * (1.0 - 1e-9);
             for lie in [
-                ObjectiveEvent { curvature: 0.06, ..made.clone() },
-                ObjectiveEvent { claim: Claim { epsilon: made.claim.epsilon * 0.999, ..made.claim }, ..made.clone() },
-                ObjectiveEvent { claim: Claim { rho: made.claim.rho * 0.999, ..made.claim }, ..made.clone() },
-                ObjectiveEvent {
-                    perturbed: GaussianEvent { sensitivity: (1 << 28) + (1 << 20), ..made.perturbed.clone() },
+                ObjectiveCharge { curvature: 0.06, ..made.clone() },
+                ObjectiveCharge { claim: Claim { epsilon: made.claim.epsilon * 0.999, ..made.claim }, ..made.clone() },
+                ObjectiveCharge { claim: Claim { rho: made.claim.rho * 0.999, ..made.claim }, ..made.clone() },
+                ObjectiveCharge {
+                    perturbed: GaussianCharge { sensitivity: (1 << 28) + (1 << 20), ..made.perturbed.clone() },
                     ..made.clone()
                 },
             ] {
@@ -292,12 +304,12 @@ mod tests {
 
     #[test]
     fn a_threshold_costs_its_noise_and_its_delta() {
-        let noised = GaussianEvent { sensitivity: 1 << 16, log2_scale: 20, count: 2, ..event().sampled };
+        let noised = GaussianCharge { sensitivity: 1 << 16, log2_scale: 20, count: 2, ..event().sampled };
         let row = 1 << 16;
         let threshold = stable::least_threshold(row, 20, Delta::new(1e-7).unwrap()).unwrap();
         let of = |charge: Charge, delta: f64| epsilon(&[charge], Adjacency::AddRemove, Delta::new(delta).unwrap(), 0.3);
         let charge =
-            Charge::Stable(crate::privacy::StableEvent { noised: noised.clone(), row, threshold, delta: 1e-7 });
+            Charge::Threshold(crate::privacy::ThresholdCharge { noised: noised.clone(), row, threshold, delta: 1e-7 });
         confirm(&charge, Adjacency::AddRemove).unwrap();
         let with = of(charge.clone(), 1e-6).unwrap();
         let without = of(Charge::Gaussian(noised.clone()), 1e-6).unwrap();
@@ -311,7 +323,7 @@ mod tests {
         let delta = Delta::new(1e-6).unwrap();
         let selection = |count| {
             let what = "choice".into();
-            Charge::Selection(crate::privacy::SelectionEvent {
+            Charge::Exponential(crate::privacy::ExponentialCharge {
                 what,
                 sensitivity: 1,
                 log2_scale: 3,

@@ -4,7 +4,7 @@ use crate::error::{Error, Fallible};
 use crate::num::root::last_whole;
 use crate::num::round::{down, up};
 use crate::num::special::normal_tail;
-use crate::privacy::{Delta, MAX_LOG2_SCALE, StableEvent};
+use crate::privacy::{Delta, MAX_LOG2_SCALE, ThresholdCharge};
 
 /// Deviations beyond which a normal tail is below every double.
 const FARTHEST: i128 = 39;
@@ -50,7 +50,7 @@ pub fn least_threshold(row: u64, log2_scale: u32, delta: Delta) -> Fallible<u64>
 ///
 /// # Errors
 /// When it does.
-pub fn confirm(event: &StableEvent) -> Fallible<()> {
+pub fn confirm(event: &ThresholdCharge) -> Fallible<()> {
     if lifted(event.row, event.threshold, event.noised.log2_scale) <= event.delta {
         return Ok(());
     }

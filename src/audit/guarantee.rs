@@ -71,7 +71,7 @@ impl Guarantee {
         if charges.iter().all(Charge::is_gaussian) {
             return Ok(Guarantee::Gaussian { mu: gaussian::mu_upper_from_rho(total_rho(&charges)?.upper())? });
         }
-        if let [Charge::Selection(event)] = charges.as_slice()
+        if let [Charge::Exponential(event)] = charges.as_slice()
             && event.count == 1
         {
             return Ok(Guarantee::Range { epsilon: event.epsilon_up() });

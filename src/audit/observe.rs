@@ -45,14 +45,14 @@ impl Watcher {
         let raw: Vec<f64> = release.released.values().iter().map(|&v| v as f64).collect();
         let (layout, scale) = match release.released.charge() {
             Charge::Gaussian(event) => (layout_of(release.query), event.log2_scale),
-            Charge::Sampled(event) => (Layout::Sampled(event.rate()), event.sampled.log2_scale),
-            Charge::Selection(event) => (Layout::Choice(event.candidates), 0),
+            Charge::PoissonGaussian(event) => (Layout::Sampled(event.rate()), event.sampled.log2_scale),
+            Charge::Exponential(event) => (Layout::Choice(event.candidates), 0),
             // Of the best run, its candidate; what else is known of it is the model.
-            Charge::BestRun(_) => (layout_of(release.query), 0),
+            Charge::PrivateSelection(_) => (layout_of(release.query), 0),
             // The noise was used inside the gate; the answer follows as a release of its own.
             Charge::Objective(_) => return,
             // No trainer makes one.
-            Charge::Stable(_) => return,
+            Charge::Threshold(_) => return,
         };
         let sigma = 2f64.powi(scale as i32);
         let values: Vec<f64> = match (layout, release.query) {

@@ -272,13 +272,13 @@ mod tests {
     use super::*;
     use crate::ledger::ExactRho;
     use crate::ledger::record::chain_hash;
-    use crate::privacy::{GaussianEvent, NoiseLaw, Rho};
+    use crate::privacy::{GaussianCharge, NoiseLaw, Rho};
 
-    fn event(count: u64) -> GaussianEvent {
-        GaussianEvent { what: "sum".into(), sensitivity: 1, log2_scale: 1, noise: NoiseLaw::FlooredNormal, count }
+    fn event(count: u64) -> GaussianCharge {
+        GaussianCharge { what: "sum".into(), sensitivity: 1, log2_scale: 1, noise: NoiseLaw::FlooredNormal, count }
     }
 
-    fn reserve(run: char, events: Vec<GaussianEvent>, rho: f64) -> Record {
+    fn reserve(run: char, events: Vec<GaussianCharge>, rho: f64) -> Record {
         let events = events.into_iter().map(Into::into).collect();
         Record::Reserve {
             dataset: DatasetId::new("d").unwrap(),
@@ -308,7 +308,7 @@ mod tests {
             reserve('b', vec![event(4)], 0.75),
             reserve('b', vec![], 0.0),
             reserve('b', vec![event(0)], 0.0),
-            reserve('b', vec![GaussianEvent { log2_scale: u32::MAX, ..event(1) }], 0.0),
+            reserve('b', vec![GaussianCharge { log2_scale: u32::MAX, ..event(1) }], 0.0),
             reserve('a', vec![event(4)], 0.5),
             reserve('Z', vec![event(4)], 0.5),
             Record::Complete { run: "b".repeat(32), artefact_sha256: "0".repeat(64) },

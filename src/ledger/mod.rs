@@ -26,14 +26,14 @@
 //! # Example
 //! ```
 //! use rhograd::ledger::{Cap, Ledger};
-//! use rhograd::privacy::{Adjacency, DatasetId, GaussianEvent, NoiseLaw, Rho, Scope};
+//! use rhograd::privacy::{Adjacency, DatasetId, GaussianCharge, NoiseLaw, Rho, Scope};
 //!
 //! # fn main() -> rhograd::error::Fallible<()> {
 //! let scope = Scope { dataset: DatasetId::new("adult")?, adjacency: Adjacency::AddRemove };
 //! let mut ledger = Ledger::in_memory()?;
 //! ledger.init(&scope, Some(&Cap::rho(&Rho::from_f64(1.0)?, 0.0)?))?;
 //!
-//! let run = [GaussianEvent {
+//! let run = [GaussianCharge {
 //!     what: "clipped gradient sum".into(),
 //!     sensitivity: 1 << 20,
 //!     log2_scale: 20,

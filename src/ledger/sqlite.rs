@@ -498,17 +498,17 @@ fn now() -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::privacy::{Adjacency, GaussianEvent, NoiseLaw};
+    use crate::privacy::{Adjacency, GaussianCharge, NoiseLaw};
     use std::time::Instant;
 
     fn scope() -> Scope {
         Scope { dataset: DatasetId::new("d").unwrap(), adjacency: Adjacency::AddRemove }
     }
 
-    fn events() -> Vec<GaussianEvent> {
+    fn events() -> Vec<GaussianCharge> {
         let what = "clipped gradient sum".to_owned();
         let noise = NoiseLaw::FlooredNormal;
-        vec![GaussianEvent { what, sensitivity: 34_769_610_577, log2_scale: 40, noise, count: 100 }]
+        vec![GaussianCharge { what, sensitivity: 34_769_610_577, log2_scale: 40, noise, count: 100 }]
     }
 
     #[test]

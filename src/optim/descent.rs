@@ -10,7 +10,7 @@ use super::penalty::Penalties;
 use super::{Averaging, Start};
 use crate::error::{Error, Fallible};
 use crate::loss::Objective;
-use crate::privacy::{Charge, SampledEvent};
+use crate::privacy::{Charge, PoissonGaussianCharge};
 use crate::private::{ClippedRows, Gradient, LoggedRun, Permit, Planned};
 
 /// How one run of a descent makes its steps.
@@ -99,9 +99,9 @@ impl Descent {
         let dimension = rows.data().shape().dimension() * self.loss.outputs();
         let unit = clip_norm / rows.bound() as f64;
         let rate = match &planned.charge {
-            Charge::Sampled(event) => Some(event.rate()),
+            Charge::PoissonGaussian(event) => Some(event.rate()),
             Charge::Gaussian(_) => None,
-            Charge::Objective(_) | Charge::Selection(_) | Charge::BestRun(_) | Charge::Stable(_) => {
+            Charge::Objective(_) | Charge::Exponential(_) | Charge::PrivateSelection(_) | Charge::Threshold(_) => {
                 return Err(Error::refused("a descent steps along noised sums", "plan clipped sums"));
             }
         };
@@ -118,7 +118,7 @@ impl Descent {
         average.add(0, &weights);
         for step in 1..=self.steps {
             let gradient = Gradient { loss: self.loss, weights: &weights, label_scale: start.label_scale, clip_norm };
-            let sampled = |permit: Permit<SampledEvent>| Ok(((), permit.release(rows, &gradient)?));
+            let sampled = |permit: Permit<PoissonGaussianCharge>| Ok(((), permit.release(rows, &gradient)?));
             let released = match rate {
                 None => run.release(planned, unit, || rows.gradient_sum(&gradient))?,
                 Some(_) => run.release_by(planned, unit, sampled)?.1,

@@ -4,7 +4,7 @@ use super::selected::{Choice, ChoicePlan};
 use super::{Fineness, GaussianRelease, GaussianRule, Planned};
 use crate::accounting::stable;
 use crate::error::{Error, Fallible};
-use crate::privacy::{Adjacency, Delta, GaussianEvent, NoiseLaw, Rho, SelectionEvent, StableEvent};
+use crate::privacy::{Adjacency, Delta, ExponentialCharge, GaussianCharge, NoiseLaw, Rho, ThresholdCharge};
 use crate::private::{ChargedRun, Grid, GridPrice, PrivateCells, Query, query};
 
 /// Size of the integer grid: a row counts for about `2^20` steps.
@@ -72,7 +72,7 @@ impl KindsPlan {
     /// When the permit is missing or does not fit, or the file cannot be read.
     pub fn run(&self, cells: &PrivateCells, run: &mut ChargedRun) -> Fallible<KindsSeen> {
         let released =
-            run.permit::<GaussianEvent>()?.release_of(|| cells.kinds(&self.columns, self.counted, self.weight))?;
+            run.permit::<GaussianCharge>()?.release_of(|| cells.kinds(&self.columns, self.counted, self.weight))?;
         let mut values = released.values().iter().map(|&value| value as f64 / self.weight as f64);
         let rows = if self.counted { values.next() } else { None };
         let values: Vec<f64> = values.collect();
@@ -141,7 +141,7 @@ impl RangesPlan {
         let asked: Vec<_> = columns.iter().map(|(column, grid)| (*column, grid.clone(), price)).collect();
         let scores = cells.intervals(&asked, self.choice.steps)?;
         let choose = |(scores, (_, grid)): (_, &(usize, Grid))| -> Fallible<(f64, f64)> {
-            let released = run.permit::<SelectionEvent>()?.choose(scores)?;
+            let released = run.permit::<ExponentialCharge>()?.choose(scores)?;
             let chosen = released.values().first().and_then(|&chosen| grid.interval(usize::try_from(chosen).ok()?));
             chosen.ok_or_else(|| Error::numerical("interval", "no candidate was chosen"))
         };
@@ -155,7 +155,7 @@ impl RangesPlan {
 /// A noised count for each value that occurs, opened above a threshold: see [`crate::private::Permit::open`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct VocabularyPlan {
-    event: StableEvent,
+    event: ThresholdCharge,
 }
 
 /// A value of a column and a noised number of rows that hold it.
@@ -181,7 +181,7 @@ impl VocabularyPlan {
         let noised = release.event().clone();
         let delta = Delta::new(delta / each * (1.0 - 1e-12))?;
         let threshold = stable::least_threshold(row, noised.log2_scale, delta)?;
-        Ok(VocabularyPlan { event: StableEvent { noised, row, threshold, delta: delta.value() } })
+        Ok(VocabularyPlan { event: ThresholdCharge { noised, row, threshold, delta: delta.value() } })
     }
 
     /// What to pay for.
@@ -206,7 +206,7 @@ impl VocabularyPlan {
     pub fn run(&self, cells: &PrivateCells, columns: &[usize], run: &mut ChargedRun) -> Fallible<Vec<Vec<Frequent>>> {
         let vocabularies = cells.vocabularies(columns, self.event.row)?;
         let open = |vocabulary| -> Fallible<Vec<Frequent>> {
-            let mut opened = run.permit::<StableEvent>()?.open(vocabulary)?;
+            let mut opened = run.permit::<ThresholdCharge>()?.open(vocabulary)?;
             opened.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
             let rows = |count: i128| count as f64 / self.event.row as f64;
             Ok(opened.into_iter().map(|(value, count)| Frequent { value, rows: rows(count) }).collect())
@@ -235,9 +235,9 @@ mod tests {
                     planned.charge.check().unwrap();
                     crate::accounting::claim::confirm(&planned.charge, adjacency).unwrap();
                 }
-                let Charge::Stable(event) = vocabulary.planned().charge else { panic!("of another kind") };
-                let lower = StableEvent { threshold: event.threshold - event.row / 100, ..event };
-                assert!(crate::accounting::claim::confirm(&Charge::Stable(lower), adjacency).is_err());
+                let Charge::Threshold(event) = vocabulary.planned().charge else { panic!("of another kind") };
+                let lower = ThresholdCharge { threshold: event.threshold - event.row / 100, ..event };
+                assert!(crate::accounting::claim::confirm(&Charge::Threshold(lower), adjacency).is_err());
             }
         }
         assert!(KindsPlan::new(vec![0], true, Adjacency::AddRemove, 1e-30).is_err());

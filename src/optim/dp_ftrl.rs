@@ -13,7 +13,7 @@ use super::{
 use crate::error::{Error, Fallible};
 use crate::grid::MAX_MULTIPLIER;
 use crate::loss::Curved;
-use crate::privacy::GaussianEvent;
+use crate::privacy::GaussianCharge;
 use crate::private::{Gradient, LoggedRun, MOST_BATCHES, Permit, PrivateDataset, Query, prefix_coefficients, query};
 
 /// Batches of the pass.
@@ -176,7 +176,7 @@ impl Optimizer for DpFtrl {
         let mut direction = Array1::<f64>::zeros(dimension);
         let mut average = Average::new(self.descent.averaging, self.descent.steps, dimension);
         average.add(0, &weights);
-        run.release_by(&self.release.planned(), unit, |permit: Permit<GaussianEvent>| {
+        run.release_by(&self.release.planned(), unit, |permit: Permit<GaussianCharge>| {
             let mut pass = permit.prefix_sums(data, self.bound, self.batches)?;
             for step in 1..=self.descent.steps {
                 let asked =

@@ -10,7 +10,7 @@ use super::{
 use crate::accounting::claim;
 use crate::error::{Error, Fallible};
 use crate::grid::MAX_MULTIPLIER;
-use crate::privacy::{Adjacency, Charge, Claim, MAX_LOG2_SCALE, NoiseLaw, SampledEvent};
+use crate::privacy::{Adjacency, Charge, Claim, MAX_LOG2_SCALE, NoiseLaw, PoissonGaussianCharge};
 use crate::private::{LoggedRun, PrivateDataset, Query, query};
 
 /// Probability with which a row joins a step.
@@ -72,7 +72,7 @@ pub(super) static DESCRIPTION: Description = Description {
 /// Song, Chaudhuri, Sarwate 2013; Abadi et al. 2016; Zhu, Dong, Wang 2022, Theorem 11.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DpSgd {
-    event: SampledEvent,
+    event: PoissonGaussianCharge,
     bound: u64,
     clip: ClipRule,
     descent: Descent,
@@ -118,7 +118,10 @@ impl DpSgd {
     }
 
     fn gradient(&self) -> Planned {
-        Planned { charge: Charge::Sampled(self.event.clone()), query: query::ClippedSum { bound: self.bound }.into() }
+        Planned {
+            charge: Charge::PoissonGaussian(self.event.clone()),
+            query: query::ClippedSum { bound: self.bound }.into(),
+        }
     }
 }
 
@@ -132,7 +135,7 @@ struct Grid {
 
 impl Grid {
     /// The releases of noise multiplier about `z` on the finest grid that the kernel allows, with their clip.
-    fn event(&self, z: f64) -> (SampledEvent, u64) {
+    fn event(&self, z: f64) -> (PoissonGaussianCharge, u64) {
         let largest = (MAX_MULTIPLIER as u64).saturating_mul(self.unit) as f64;
         let log2_scale = (largest * z).log2().floor().clamp(0.0, f64::from(MAX_LOG2_SCALE)) as u32;
         let bound = (2f64.powi(log2_scale as i32) / z).floor().min(largest) as u64;
@@ -142,14 +145,14 @@ impl Grid {
         let sampled = rule.at(bound, log2_scale).event().clone();
         // Rounded down; the rate that is accounted for is recomputed from this integer.
         let exponent = (-(-self.rate).ln_1p() * 2f64.powi(64)).floor() as u64;
-        (SampledEvent { sampled, exponent, claim: Claim { epsilon: 1.0, delta: 0.5, rho: 1.0 } }, bound)
+        (PoissonGaussianCharge { sampled, exponent, claim: Claim { epsilon: 1.0, delta: 0.5, rho: 1.0 } }, bound)
     }
 
     /// The least noise for which everything together keeps the target; the answer is checked as it will be charged.
-    fn calibrate(&self, target: &Target<'_>) -> Fallible<(SampledEvent, u64)> {
+    fn calibrate(&self, target: &Target<'_>) -> Fallible<(PoissonGaussianCharge, u64)> {
         let keeps = |z: f64| {
             let charges: Vec<Charge> =
-                target.before.iter().cloned().chain([Charge::Sampled(self.event(z).0)]).collect();
+                target.before.iter().cloned().chain([Charge::PoissonGaussian(self.event(z).0)]).collect();
             claim::epsilon(&charges, self.adjacency, target.delta, target.epsilon.value())
                 .is_ok_and(|epsilon| epsilon <= target.epsilon.value())
         };

@@ -1,7 +1,7 @@
 //! Gaussian releases of one query: what is asked, what is paid for, and the finest integer grid that a budget allows.
 
 use super::Planned;
-use crate::privacy::{Adjacency, GaussianEvent, MAX_LOG2_SCALE, NoiseLaw, Rho};
+use crate::privacy::{Adjacency, GaussianCharge, MAX_LOG2_SCALE, NoiseLaw, Rho};
 use crate::private::Query;
 
 /// Equal Gaussian releases of one query, every number public.
@@ -10,13 +10,13 @@ use crate::private::Query;
 /// The sensitivity that is paid for is the query's own.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GaussianRelease {
-    event: GaussianEvent,
+    event: GaussianCharge,
     query: Query,
 }
 
 impl GaussianRelease {
     /// What the ledger counts.
-    pub fn event(&self) -> &GaussianEvent {
+    pub fn event(&self) -> &GaussianCharge {
         &self.event
     }
 
@@ -77,7 +77,7 @@ impl GaussianRule<'_> {
         let sensitivity = query.sensitivity(self.adjacency);
         let GaussianRule { noise, count, .. } = *self;
         GaussianRelease {
-            event: GaussianEvent { what: self.what.into(), sensitivity, log2_scale, noise, count },
+            event: GaussianCharge { what: self.what.into(), sensitivity, log2_scale, noise, count },
             query,
         }
     }

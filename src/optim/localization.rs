@@ -10,7 +10,7 @@ use super::{Fitted, GaussianRelease, GaussianRule, Optimizer, Planned, Problem, 
 use crate::error::Fallible;
 use crate::grid::{LARGEST_WEIGHT, LOG2_WEIGHT};
 use crate::loss::Curved;
-use crate::privacy::GaussianEvent;
+use crate::privacy::GaussianCharge;
 use crate::private::{LoggedRun, Permit, PhasePlan, PrivateDataset, Query, query};
 
 /// Largest step size, at which a long row's step is still non-expansive or is shortened to be.
@@ -107,7 +107,7 @@ impl Optimizer for Localization {
 
     fn run(&self, data: &PrivateDataset, start: &Start, run: &mut LoggedRun<'_>) -> Fallible<Fitted> {
         let unit = 2f64.powi(-(LOG2_WEIGHT as i32));
-        let (result, _) = run.release_by(&self.release.planned(), unit, |permit: Permit<GaussianEvent>| {
+        let (result, _) = run.release_by(&self.release.planned(), unit, |permit: Permit<GaussianCharge>| {
             let mut phases = permit.phases(data, self.phases, self.loss, start.label_scale)?;
             let mut weights = vec![0i64; self.phases.dimension];
             let mut result = vec![0.0; self.phases.dimension];

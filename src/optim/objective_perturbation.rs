@@ -9,7 +9,7 @@ use crate::accounting::claim;
 use crate::error::Fallible;
 use crate::grid::MAX_MULTIPLIER;
 use crate::loss::BoundedLoss;
-use crate::privacy::{Adjacency, Charge, Claim, NoiseLaw, ObjectiveEvent};
+use crate::privacy::{Adjacency, Charge, Claim, NoiseLaw, ObjectiveCharge};
 use crate::private::{
     Curvature, DescribeQuery, LOG2_REGULARISATION, LoggedRun, MOST_SOLVED, Minimisation, Permit, PrivateDataset, Query,
     query,
@@ -90,7 +90,7 @@ pub struct ObjectivePerturbation {
     problem: Minimisation,
     /// Length of a step of the noise on the gradient over `2^62`.
     step: u64,
-    objective: ObjectiveEvent,
+    objective: ObjectiveCharge,
     answer: GaussianRelease,
     row_norm: f64,
 }
@@ -174,7 +174,7 @@ impl Grid {
         Ok(ObjectivePerturbation {
             problem,
             step,
-            objective: ObjectiveEvent {
+            objective: ObjectiveCharge {
                 perturbed: perturbed.event().clone(),
                 curvature: ratio,
                 claim: Claim { epsilon: 1.0, delta: 0.5, rho: 1.0 },
@@ -230,7 +230,7 @@ impl Optimizer for ObjectivePerturbation {
         let problem = Minimisation { label_scale: start.label_scale, ..self.problem };
         let noise_step = self.step as f64 / 2f64.powi(62) / (f64::from(unit) * f64::from(MAX_MULTIPLIER));
         let [noise, answer] = self.releases();
-        let solve = |permit: Permit<ObjectiveEvent>| permit.solve(data, &problem, self.step);
+        let solve = |permit: Permit<ObjectiveCharge>| permit.solve(data, &problem, self.step);
         let (solved, _) = run.release_by(&noise, noise_step, solve)?;
         let released = run.release(&answer, problem.step(unit), || Ok(solved))?;
         let weights = released.values().iter().map(|&v| v as f64 * problem.step(unit)).collect();

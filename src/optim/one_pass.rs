@@ -10,7 +10,7 @@ use super::{Fitted, GaussianRelease, GaussianRule, Optimizer, Planned, Problem, 
 use crate::error::{Error, Fallible};
 use crate::grid::LOG2_WEIGHT;
 use crate::loss::Curved;
-use crate::privacy::GaussianEvent;
+use crate::privacy::GaussianCharge;
 use crate::private::{LoggedRun, PassPlan, Permit, PrivateDataset, Query, query};
 
 /// Rows per step, at least, on average: steps on single rows would be little but noise.
@@ -124,7 +124,7 @@ impl Optimizer for OnePass {
     fn run(&self, data: &PrivateDataset, start: &Start, run: &mut LoggedRun<'_>) -> Fallible<Fitted> {
         let unit = 2f64.powi(-(LOG2_WEIGHT as i32));
         let open =
-            |permit: Permit<GaussianEvent>| Ok(((), permit.one_pass(data, self.pass, self.loss, start.label_scale)?));
+            |permit: Permit<GaussianCharge>| Ok(((), permit.one_pass(data, self.pass, self.loss, start.label_scale)?));
         let (_, released) = run.release_by(&self.release.planned(), unit, open)?;
         let settings = [
             ("steps", json!(self.pass.steps)),

@@ -3,7 +3,7 @@
 use super::{Planned, Problem};
 use crate::accounting::{Conversion, claim};
 use crate::error::{Error, Fallible};
-use crate::privacy::{Adjacency, Charge, MAX_LOG2_SCALE, Rho, SelectionEvent, total_rho};
+use crate::privacy::{Adjacency, Charge, ExponentialCharge, MAX_LOG2_SCALE, Rho, total_rho};
 use crate::private::Query;
 
 /// Up to so many choices, each counted as a pure mechanism may be cheaper than all counted by rho.
@@ -25,7 +25,7 @@ pub(super) struct Choice {
 /// Choices with all public numbers fixed.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct ChoicePlan {
-    pub event: SelectionEvent,
+    pub event: ExponentialCharge,
     pub query: Query,
     /// Steps of a row's score.
     pub steps: u64,
@@ -42,7 +42,7 @@ impl Choice {
         let query = (self.query)(steps, self.candidates);
         let sensitivity = query.sensitivity(self.adjacency);
         let (what, candidates, count) = (self.what.into(), self.candidates, self.count);
-        ChoicePlan { event: SelectionEvent { what, sensitivity, log2_scale, candidates, count }, query, steps }
+        ChoicePlan { event: ExponentialCharge { what, sensitivity, log2_scale, candidates, count }, query, steps }
     }
 
     /// The most telling choices that a rho allows.
@@ -65,7 +65,7 @@ impl Choice {
             None => Some(each(problem.budget.lower())).filter(|plan| plan.event.rho() <= problem.budget),
             Some(target) => {
                 let keeps = |plan: &ChoicePlan| {
-                    let own = [Charge::Selection(plan.event.clone())];
+                    let own = [Charge::Exponential(plan.event.clone())];
                     let charges: Vec<Charge> = target.before.iter().cloned().chain(own).collect();
                     plan.steps > 0
                         && claim::epsilon(&charges, self.adjacency, target.delta, target.epsilon.value())
@@ -99,6 +99,6 @@ impl Choice {
 impl ChoicePlan {
     /// What to pay for.
     pub fn planned(&self) -> Planned {
-        Planned { charge: Charge::Selection(self.event.clone()), query: self.query.clone() }
+        Planned { charge: Charge::Exponential(self.event.clone()), query: self.query.clone() }
     }
 }

@@ -8,7 +8,7 @@ use super::{Fitted, HoldoutPlan, Optimizer, Planned, Problem, Start, Units};
 use crate::accounting::claim;
 use crate::error::{Error, Fallible};
 use crate::num::root::bisect;
-use crate::privacy::{BestRunEvent, Charge, Claim, Rho};
+use crate::privacy::{Charge, Claim, PrivateSelectionCharge, Rho};
 use crate::private::{LoggedRun, PrivateDataset, query};
 
 /// Name of the setting that says what was chosen among.
@@ -55,7 +55,7 @@ enum Runs {
     /// Each once, and all of it is released.
     EachOnce,
     /// A secret geometric number of runs of random candidates, of which the best is released.
-    Random(BestRunEvent),
+    Random(PrivateSelectionCharge),
 }
 
 impl Tuned {
@@ -69,7 +69,7 @@ impl Tuned {
     /// A candidate is scored by its loss on the rows that it was trained on, with noise: private training overfits little.
     ///
     /// # Privacy
-    /// The first way is a composition; the second costs what [`BestRunEvent`] says. Both adjacencies.
+    /// The first way is a composition; the second costs what [`PrivateSelectionCharge`] says. Both adjacencies.
     ///
     /// # Errors
     /// When there is no candidate, or one cannot be planned, or its cost is no rho.
@@ -111,9 +111,9 @@ impl Tuned {
     }
 
     /// The one release where only the best run is opened.
-    fn best_run(&self, event: &BestRunEvent) -> Planned {
+    fn best_run(&self, event: &PrivateSelectionCharge) -> Planned {
         let candidates = self.candidates.iter().map(|candidate| self.run_of(candidate.as_ref())).collect();
-        Planned { charge: Charge::BestRun(event.clone()), query: query::BestRun { candidates }.into() }
+        Planned { charge: Charge::PrivateSelection(event.clone()), query: query::BestRun { candidates }.into() }
     }
 
     /// Runs one candidate and scores it.
@@ -177,16 +177,16 @@ impl Optimizer for Tuned {
 }
 
 /// Random runs of the largest rho each, where the budget is an epsilon and a bound is known.
-fn random_runs(problem: &Problem<'_>, candidates: u64) -> Fallible<Option<BestRunEvent>> {
+fn random_runs(problem: &Problem<'_>, candidates: u64) -> Fallible<Option<PrivateSelectionCharge>> {
     let Some(target) = &problem.target else { return Ok(None) };
     if candidates < 2 {
         return Ok(None);
     }
     let stop = ((1u64 << 32) / (RUNS_PER_CANDIDATE * (candidates - 1))) as u32;
     let unclaimed = Claim { epsilon: 1.0, delta: target.delta.value(), rho: 1.0 };
-    let event = |rho: f64| BestRunEvent { what: "best of several runs".into(), rho, stop, claim: unclaimed };
+    let event = |rho: f64| PrivateSelectionCharge { what: "best of several runs".into(), rho, stop, claim: unclaimed };
     let keeps = |rho: f64| {
-        let own = [Charge::BestRun(event(rho))];
+        let own = [Charge::PrivateSelection(event(rho))];
         let charges: Vec<Charge> = target.before.iter().cloned().chain(own).collect();
         claim::epsilon(&charges, problem.adjacency, target.delta, target.epsilon.value())
             .is_ok_and(|epsilon| epsilon <= target.epsilon.value() * SLACK)

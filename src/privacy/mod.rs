@@ -13,8 +13,8 @@ mod sensitivity;
 pub use adjacency::{Adjacency, Scope};
 pub use budget::{Delta, Epsilon, Rho};
 pub use charge::{
-    BestRunEvent, Charge, Claim, GaussianEvent, MAX_LOG2_SCALE, NoiseLaw, ObjectiveEvent, SampledEvent, SelectionEvent,
-    StableEvent, add_deltas, total_delta, total_rho,
+    Charge, Claim, ExponentialCharge, GaussianCharge, MAX_LOG2_SCALE, NoiseLaw, ObjectiveCharge, PoissonGaussianCharge,
+    PrivateSelectionCharge, ThresholdCharge, add_deltas, total_delta, total_rho,
 };
 pub use dataset::DatasetId;
 pub use dp_event::{DpEvent, Mechanism, RunCount};

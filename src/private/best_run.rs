@@ -7,7 +7,7 @@ use super::query::covers_runs;
 use super::{ChargedRun, Permit, Planned, Released};
 use crate::error::{Error, Fallible};
 use crate::noise::RunCoins;
-use crate::privacy::{BestRunEvent, Charge};
+use crate::privacy::{Charge, PrivateSelectionCharge};
 
 /// A run that was paid for: its candidate, the score it released about itself, and whatever else it released.
 struct Outcome<T> {
@@ -40,7 +40,7 @@ impl ChargedRun {
         candidates: &[Vec<Planned>],
         run: &mut CandidateRun<'_, T>,
     ) -> Fallible<(usize, T, Released)> {
-        let permit: Permit<BestRunEvent> = self.permit()?;
+        let permit: Permit<PrivateSelectionCharge> = self.permit()?;
         if !covers_runs(&permit.event, candidates) {
             return Err(Error::refused("a candidate costs more than was paid for a run", "plan with its own cost"));
         }

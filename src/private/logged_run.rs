@@ -3,7 +3,7 @@
 use super::query::BestRun;
 use super::{ChargedRun, Mechanism, Permit, Planned, Query, Released, Sensitive};
 use crate::error::{Error, Fallible};
-use crate::privacy::{GaussianEvent, L2, Range, SelectionEvent};
+use crate::privacy::{ExponentialCharge, GaussianCharge, L2, Range};
 
 /// What a listener hears of a release: public and released values only.
 #[derive(Debug)]
@@ -68,7 +68,7 @@ impl LoggedRun<'_> {
         grid_step: f64,
         value: impl FnOnce() -> Fallible<Sensitive<L2>>,
     ) -> Fallible<Released> {
-        let open = |permit: Permit<GaussianEvent>| Ok(((), permit.release_of(value)?));
+        let open = |permit: Permit<GaussianCharge>| Ok(((), permit.release_of(value)?));
         Ok(self.release_by(planned, grid_step, open)?.1)
     }
 
@@ -85,7 +85,7 @@ impl LoggedRun<'_> {
         grid_step: f64,
         scores: impl FnOnce() -> Fallible<Sensitive<Range>>,
     ) -> Fallible<Released> {
-        let open = |permit: Permit<SelectionEvent>| Ok(((), permit.choose_of(scores)?));
+        let open = |permit: Permit<ExponentialCharge>| Ok(((), permit.choose_of(scores)?));
         Ok(self.release_by(planned, grid_step, open)?.1)
     }
 

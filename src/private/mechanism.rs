@@ -1,7 +1,10 @@
 //! The ways in which values are opened, each paid for by a kind of charge of its own.
 
 use crate::error::{Error, Fallible};
-use crate::privacy::{BestRunEvent, Charge, GaussianEvent, ObjectiveEvent, SampledEvent, SelectionEvent, StableEvent};
+use crate::privacy::{
+    Charge, ExponentialCharge, GaussianCharge, ObjectiveCharge, PoissonGaussianCharge, PrivateSelectionCharge,
+    ThresholdCharge,
+};
 
 mod sealed {
     pub trait Sealed {}
@@ -39,8 +42,8 @@ macro_rules! mechanisms {
 }
 
 mechanisms!(
-    GaussianEvent of Gaussian, SampledEvent of Sampled, ObjectiveEvent of Objective, SelectionEvent of Selection,
-    BestRunEvent of BestRun, StableEvent of Stable
+    GaussianCharge of Gaussian, PoissonGaussianCharge of PoissonGaussian, ObjectiveCharge of Objective, ExponentialCharge of Exponential,
+    PrivateSelectionCharge of PrivateSelection, ThresholdCharge of Threshold
 );
 
 /// Refuses a permit of another kind than was paid for.

@@ -7,14 +7,15 @@ use super::{ClippedRows, DescribeQuery, Gradient, Mechanism, Minimisation, Priva
 use crate::error::{Error, Fallible};
 use crate::noise::{NoiseSource, exponential_choice, integer_noise, poisson_sample};
 use crate::privacy::{
-    Charge, GaussianEvent, L2, Norm, ObjectiveEvent, Range, SampledEvent, Scope, SelectionEvent, Sensitivity,
+    Charge, ExponentialCharge, GaussianCharge, L2, Norm, ObjectiveCharge, PoissonGaussianCharge, Range, Scope,
+    Sensitivity,
 };
 
 /// The right to one release by the mechanism that was paid for; using it consumes it.
 ///
 /// ```compile_fail,E0382
-/// # use rhograd::{privacy::{GaussianEvent, L2}, private::{Permit, Sensitive}};
-/// fn twice(permit: Permit<GaussianEvent>, a: Sensitive<L2>, b: Sensitive<L2>) {
+/// # use rhograd::{privacy::{GaussianCharge, L2}, private::{Permit, Sensitive}};
+/// fn twice(permit: Permit<GaussianCharge>, a: Sensitive<L2>, b: Sensitive<L2>) {
 ///     let _ = permit.release(a);
 ///     let _ = permit.release(b); // permit was moved
 /// }
@@ -53,7 +54,7 @@ impl<M: Mechanism> Permit<M> {
     }
 
     /// A value with the noise that was paid for, if it may be opened for that.
-    fn noised(&self, paid: &GaussianEvent, query: Sensitive<L2>) -> Fallible<Vec<i128>> {
+    fn noised(&self, paid: &GaussianCharge, query: Sensitive<L2>) -> Fallible<Vec<i128>> {
         covers(&self.scope, paid.sensitivity, &query.scope, &query.sensitivity)?;
         let noise = integer_noise(paid.noise, paid.log2_scale, query.values.len(), &self.noise, self.release)?;
         Ok(query.values.iter().zip(noise).map(|(&sum, noise)| sum + i128::from(noise)).collect())
@@ -65,7 +66,7 @@ impl<M: Mechanism> Permit<M> {
     }
 }
 
-impl Permit<SelectionEvent> {
+impl Permit<ExponentialCharge> {
     /// Chooses a candidate by the exponential mechanism; the released value is its number and nothing else.
     ///
     /// # Privacy
@@ -99,7 +100,7 @@ impl Permit<SelectionEvent> {
     }
 }
 
-impl Permit<GaussianEvent> {
+impl Permit<GaussianCharge> {
     /// Refuses what this permit does not pay for; both sides are public.
     pub(super) fn check(&self, scope: &Scope, sensitivity: &Sensitivity<L2>) -> Fallible<()> {
         covers(&self.scope, self.event.sensitivity, scope, sensitivity)
@@ -132,7 +133,7 @@ impl Permit<GaussianEvent> {
     }
 }
 
-impl Permit<SampledEvent> {
+impl Permit<PoissonGaussianCharge> {
     /// Draws a sample of the rows, sums the clipped gradients of its rows, adds the noise and opens the sum.
     ///
     /// The sample is drawn here and seen by nobody: amplification by sampling needs it to be secret.
@@ -174,7 +175,7 @@ fn check_scope(paid_for: &Scope, scope: &Scope) -> Fallible<()> {
     Ok(())
 }
 
-impl Permit<ObjectiveEvent> {
+impl Permit<ObjectiveCharge> {
     /// Draws noise for the gradient of an objective and minimises; the answer still needs an ordinary permit, which covers what the solver leaves.
     ///
     /// The second value records the charge and holds no number.

@@ -4,9 +4,9 @@ use super::Permit;
 use super::query::{ColumnValues, DescribeQuery, Vocabulary};
 use crate::error::{Error, Fallible};
 use crate::noise::integer_noise;
-use crate::privacy::{Scope, StableEvent};
+use crate::privacy::{Scope, ThresholdCharge};
 
-impl Permit<StableEvent> {
+impl Permit<ThresholdCharge> {
     /// Opens the values that enough rows hold, each with its noised count in grid steps, in alphabetical order.
     ///
     /// # Privacy

@@ -187,7 +187,7 @@ impl Facts {
 
     /// Whether a release is a choice among candidates.
     pub(super) fn chooses(&self) -> bool {
-        self.releases.iter().any(|release| matches!(release.charge, Charge::Selection(_)))
+        self.releases.iter().any(|release| matches!(release.charge, Charge::Exponential(_)))
     }
 
     /// Whether a release is amplified by iteration.

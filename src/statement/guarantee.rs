@@ -143,7 +143,7 @@ impl Guarantee {
         let renyi = claim::renyi(charges, facts.adjacency, delta)?;
         let known = if profile { claim::profile(charges, facts.adjacency, delta)? } else { None };
         let smaller = known.filter(|epsilon| *epsilon < renyi);
-        let best = charges.iter().any(|charge| matches!(charge, Charge::BestRun(_)));
+        let best = charges.iter().any(|charge| matches!(charge, Charge::PrivateSelection(_)));
         let conversion = match (smaller, best) {
             (Some(_), _) => BY_PROFILE,
             (None, true) => BY_BEST_RUN,

@@ -141,7 +141,7 @@ pub fn write_log(facts: &Facts, line: &mut dyn FnMut(&str) -> Fallible<()>) -> F
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::privacy::{GaussianEvent, NoiseLaw};
+    use crate::privacy::{GaussianCharge, NoiseLaw};
     use crate::private::query;
 
     #[test]
@@ -149,7 +149,7 @@ mod tests {
         let (budget, delta) = (Rho::from_f64(1.0).unwrap(), Delta::new(1e-6).unwrap());
         let mut writer = LogWriter::new(budget, delta, Adjacency::AddRemove, &[]);
         let mut exact = |noise| {
-            let event = GaussianEvent { what: "t".into(), sensitivity: 1, log2_scale: 4, noise, count: 1 };
+            let event = GaussianCharge { what: "t".into(), sensitivity: 1, log2_scale: 4, noise, count: 1 };
             writer.line(&event.into(), &query::ClippedSum { bound: 1 }.into(), 1.0).unwrap().epsilon_exact.is_some()
         };
         assert!(exact(NoiseLaw::FlooredNormal));

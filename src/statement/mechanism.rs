@@ -41,8 +41,8 @@ impl MechanismPart {
             sampling: sampling(main),
             clip_norm: main.clip_norm(),
             norm: match (&main.charge, facts.model) {
-                (Charge::Selection(_), _) => "range of the scores of candidates".into(),
-                (Charge::BestRun(_), _) => "a run as one Gaussian release of sensitivity 1".into(),
+                (Charge::Exponential(_), _) => "range of the scores of candidates".into(),
+                (Charge::PrivateSelection(_), _) => "a run as one Gaussian release of sensitivity 1".into(),
                 (_, ModelKind::Multinomial) => "l2 over all labels together, intercepts included".into(),
                 _ => "l2, intercept included".into(),
             },

@@ -202,7 +202,7 @@ impl Plan {
     fn is_within_budget(&self) -> Fallible<bool> {
         let charges = self.charges();
         let claimed = charges.iter().any(|charge| charge.claim().is_some());
-        let chosen = charges.iter().any(|charge| matches!(charge, Charge::Selection(_)));
+        let chosen = charges.iter().any(|charge| matches!(charge, Charge::Exponential(_)));
         match self.epsilon {
             Some(epsilon) if claimed || chosen => {
                 let bound = claim::epsilon(&charges, self.scope.adjacency, self.delta, epsilon.value())?;

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use rhograd::privacy::{Charge, GaussianEvent};
+use rhograd::privacy::{Charge, GaussianCharge};
 use rhograd::private::query;
 use rhograd::statement::{Facts, Statement};
 use rhograd::train::{Coefficient, Feature, ModelFile};
@@ -214,10 +214,10 @@ fn a_consistent_claim_of_secret_noise_is_found_with_the_ledger() {
     assert!(outcome.stdout.contains("FAILED  the entry charges exactly"), "{outcome:?}");
 }
 
-fn gaussian(facts: &mut Facts, index: usize) -> &mut GaussianEvent {
+fn gaussian(facts: &mut Facts, index: usize) -> &mut GaussianCharge {
     match &mut facts.releases[index].charge {
         Charge::Gaussian(event) => event,
-        Charge::Sampled(event) => &mut event.sampled,
+        Charge::PoissonGaussian(event) => &mut event.sampled,
         Charge::Objective(event) => &mut event.perturbed,
         other => panic!("{other:?} adds no noise of its own"),
     }

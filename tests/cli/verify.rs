@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::process::Stdio;
 
-use rhograd::privacy::{Charge, Claim, SampledEvent};
+use rhograd::privacy::{Charge, Claim, PoissonGaussianCharge};
 use rhograd::statement::{Facts, MOST_COSTLY, Statement};
 use rhograd::train::{LARGEST_MODEL, MOST_CLAIMS, ModelFile};
 
@@ -181,13 +181,15 @@ fn a_log_of_more_lines_than_are_allowed_is_not_recomputed() {
 fn more_claims_than_a_run_makes_are_not_looked_at() {
     let (folder, model) = trained("--no-ledger --algorithm dp-sgd");
     let sampled =
-        model.statement.facts.releases.iter().find(|r| matches!(r.charge, Charge::Sampled(_))).unwrap().clone();
+        model.statement.facts.releases.iter().find(|r| matches!(r.charge, Charge::PoissonGaussian(_))).unwrap().clone();
     let claims = |count: u64| {
         let sampled = &sampled;
         move |facts: &mut Facts| {
             facts.releases.extend((0..count).map(|i| {
                 let mut release = sampled.clone();
-                let Charge::Sampled(SampledEvent { claim: Claim { rho, .. }, .. }) = &mut release.charge else {
+                let Charge::PoissonGaussian(PoissonGaussianCharge { claim: Claim { rho, .. }, .. }) =
+                    &mut release.charge
+                else {
                     panic!("found by its kind")
                 };
                 *rho += i as f64;

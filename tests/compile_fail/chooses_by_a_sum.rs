@@ -1,9 +1,9 @@
 use rhograd::{
-    privacy::{L2, SelectionEvent},
+    privacy::{L2, ExponentialCharge},
     private::{Permit, Sensitive},
 };
 
-fn chosen(permit: Permit<SelectionEvent>, sum: Sensitive<L2>) {
+fn chosen(permit: Permit<ExponentialCharge>, sum: Sensitive<L2>) {
     let _ = permit.choose(sum); //~ E0308
 }
 

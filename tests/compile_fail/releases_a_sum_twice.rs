@@ -1,9 +1,9 @@
 use rhograd::{
-    privacy::{GaussianEvent, L2},
+    privacy::{GaussianCharge, L2},
     private::{Permit, Sensitive},
 };
 
-fn twice(first: Permit<GaussianEvent>, second: Permit<GaussianEvent>, sum: Sensitive<L2>) {
+fn twice(first: Permit<GaussianCharge>, second: Permit<GaussianCharge>, sum: Sensitive<L2>) {
     let _ = first.release(sum);
     let _ = second.release(sum); //~ E0382
 }

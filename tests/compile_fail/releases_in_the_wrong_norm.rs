@@ -1,9 +1,9 @@
 use rhograd::{
-    privacy::{GaussianEvent, L1},
+    privacy::{GaussianCharge, L1},
     private::{Permit, Sensitive},
 };
 
-fn mixed(permit: Permit<GaussianEvent>, sum: Sensitive<L1>) {
+fn mixed(permit: Permit<GaussianCharge>, sum: Sensitive<L1>) {
     let _ = permit.release(sum); //~ E0308
 }
 

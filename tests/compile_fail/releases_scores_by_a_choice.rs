@@ -1,9 +1,9 @@
 use rhograd::{
-    privacy::{Range, SelectionEvent},
+    privacy::{Range, ExponentialCharge},
     private::{Permit, Sensitive},
 };
 
-fn opened(permit: Permit<SelectionEvent>, scores: Sensitive<Range>) {
+fn opened(permit: Permit<ExponentialCharge>, scores: Sensitive<Range>) {
     let _ = permit.release(scores); //~ E0599
 }
 

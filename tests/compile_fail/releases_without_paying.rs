@@ -1,10 +1,10 @@
 use rhograd::{
-    privacy::{GaussianEvent, L2, Scope},
+    privacy::{GaussianCharge, L2, Scope},
     private::{Permit, Released, Sensitive},
 };
 
-fn free(event: GaussianEvent, scope: Scope, sum: Sensitive<L2>) -> Released {
-    let permit = Permit::<GaussianEvent> { event, scope, release: 0 }; //~ error
+fn free(event: GaussianCharge, scope: Scope, sum: Sensitive<L2>) -> Released {
+    let permit = Permit::<GaussianCharge> { event, scope, release: 0 }; //~ error
     permit.release(sum).unwrap()
 }
 

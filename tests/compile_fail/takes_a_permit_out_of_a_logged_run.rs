@@ -1,11 +1,11 @@
 use rhograd::{
     error::Fallible,
-    privacy::{GaussianEvent, L2},
+    privacy::{GaussianCharge, L2},
     private::{LoggedRun, Released, Sensitive},
 };
 
 fn unheard(run: &mut LoggedRun<'_>, sum: Sensitive<L2>) -> Fallible<Released> {
-    run.permit::<GaussianEvent>()?.release(sum) //~ E0599
+    run.permit::<GaussianCharge>()?.release(sum) //~ E0599
 }
 
 fn main() {}

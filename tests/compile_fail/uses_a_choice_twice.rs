@@ -1,9 +1,9 @@
 use rhograd::{
-    privacy::{Range, SelectionEvent},
+    privacy::{Range, ExponentialCharge},
     private::{Permit, Sensitive},
 };
 
-fn twice(permit: Permit<SelectionEvent>, first: Sensitive<Range>, second: Sensitive<Range>) {
+fn twice(permit: Permit<ExponentialCharge>, first: Sensitive<Range>, second: Sensitive<Range>) {
     let _ = permit.choose(first);
     let _ = permit.choose(second); //~ E0382
 }

@@ -10,7 +10,7 @@ use rhograd::loss::Curved;
 use rhograd::noise::NoiseSource;
 use rhograd::optim::settings::{self, Kind};
 use rhograd::optim::{Losses, Planned, SETTINGS, Setting, Settings};
-use rhograd::privacy::{Adjacency, DatasetId, Delta, Epsilon, GaussianEvent, L2, NoiseLaw, Rho, Scope, total_rho};
+use rhograd::privacy::{Adjacency, DatasetId, Delta, Epsilon, GaussianCharge, L2, NoiseLaw, Rho, Scope, total_rho};
 use rhograd::private::{
     DescribeQuery, DirectionInputs, Gradient, PhasePlan, PrivateDataset, RowAccess, Sensitive, charge_run, query,
 };
@@ -244,7 +244,7 @@ fn score(algorithm: Algorithm, adjacency: Adjacency, path: &Path, schema: &Schem
     let loaded = load(&config(algorithm, adjacency, epsilon), schema.clone(), &file, &|_, _| Ok(())).unwrap();
     let noise = NoiseSource::insecure_from_seed(3);
     let (trained, mut paid) = train(loaded, &mut Ledger::in_memory().unwrap(), noise, &mut |_| Ok(())).unwrap();
-    assert!(paid.permit::<GaussianEvent>().is_err(), "every paid release was made");
+    assert!(paid.permit::<GaussianCharge>().is_err(), "every paid release was made");
     match evaluate(&trained.model, &file).unwrap() {
         Metrics::Label { auc, .. } => auc.unwrap(),
         Metrics::Number { r2, .. } => r2.unwrap(),
@@ -300,10 +300,10 @@ fn released(
 ) -> Vec<i128> {
     let data = PrivateDataset::new(rows(indices), scope(adjacency));
     let noise = NoiseLaw::FlooredNormal;
-    let event = GaussianEvent { what: "t".into(), sensitivity, log2_scale: 20, noise, count: 1 };
+    let event = GaussianCharge { what: "t".into(), sensitivity, log2_scale: 20, noise, count: 1 };
     let source = NoiseSource::insecure_from_seed(1);
     let mut paid = charge_run(&mut Ledger::in_memory().unwrap(), data.scope(), &[event], source).unwrap();
-    paid.permit::<GaussianEvent>().unwrap().release(ask(&data)).unwrap().values().to_vec()
+    paid.permit::<GaussianCharge>().unwrap().release(ask(&data)).unwrap().values().to_vec()
 }
 
 #[test]
@@ -339,10 +339,10 @@ fn passed(indices: &[usize], adjacency: Adjacency, bound: u64, batches: u32) -> 
     let data = PrivateDataset::new(rows(indices), scope(adjacency));
     let sensitivity = query::PrefixSums { bound, batches }.sensitivity(adjacency);
     let event =
-        GaussianEvent { what: "t".into(), sensitivity, log2_scale: 30, noise: NoiseLaw::FlooredNormal, count: 1 };
+        GaussianCharge { what: "t".into(), sensitivity, log2_scale: 30, noise: NoiseLaw::FlooredNormal, count: 1 };
     let source = NoiseSource::insecure_from_seed(4);
     let mut paid = charge_run(&mut Ledger::in_memory().unwrap(), data.scope(), &[event], source).unwrap();
-    let mut pass = paid.permit::<GaussianEvent>().unwrap().prefix_sums(&data, bound, batches).unwrap();
+    let mut pass = paid.permit::<GaussianCharge>().unwrap().prefix_sums(&data, bound, batches).unwrap();
     let weights = ndarray::Array1::from(vec![0.1; 9]);
     let gradient = Gradient { loss: Curved::Squared.into(), weights: &weights, label_scale: 1.0, clip_norm: 0.5 };
     for _ in 0..batches {
@@ -383,11 +383,11 @@ fn a_pass_is_refused_without_enough_budget_or_for_other_rows() {
     let sensitivity = query::PrefixSums { bound: 1 << 20, batches: 4 }.sensitivity(Adjacency::AddRemove);
     let open = |sensitivity: u64, data: &PrivateDataset| {
         let noise = NoiseLaw::FlooredNormal;
-        let event = GaussianEvent { what: "t".into(), sensitivity, log2_scale: 30, noise, count: 1 };
+        let event = GaussianCharge { what: "t".into(), sensitivity, log2_scale: 30, noise, count: 1 };
         let source = NoiseSource::insecure_from_seed(4);
         let mut paid =
             charge_run(&mut Ledger::in_memory().unwrap(), &scope(Adjacency::AddRemove), &[event], source).unwrap();
-        paid.permit::<GaussianEvent>().unwrap().prefix_sums(data, 1 << 20, 4).is_ok()
+        paid.permit::<GaussianCharge>().unwrap().prefix_sums(data, 1 << 20, 4).is_ok()
     };
     assert!(open(sensitivity, &data) && !open(sensitivity - 1, &data));
     assert!(!open(sensitivity, &PrivateDataset::new(rows(&[1]), scope(Adjacency::ReplaceOne))));
@@ -403,10 +403,10 @@ fn phased(indices: &[usize], plan: PhasePlan, loss: Curved, seed: u64) -> Vec<i1
     let sensitivity = query::Phases { plan }.sensitivity(adjacency);
     // A release whose noise is a hundredth of a step of the finest phase shows the means themselves.
     let event =
-        GaussianEvent { what: "t".into(), sensitivity, log2_scale: 0, noise: NoiseLaw::FlooredNormal, count: 1 };
+        GaussianCharge { what: "t".into(), sensitivity, log2_scale: 0, noise: NoiseLaw::FlooredNormal, count: 1 };
     let source = NoiseSource::insecure_from_seed(seed);
     let mut paid = charge_run(&mut Ledger::in_memory().unwrap(), data.scope(), &[event], source).unwrap();
-    let mut phases = paid.permit::<GaussianEvent>().unwrap().phases(&data, plan, loss, 1e-4).unwrap();
+    let mut phases = paid.permit::<GaussianCharge>().unwrap().phases(&data, plan, loss, 1e-4).unwrap();
     // The same public start in every phase, so that phases differ by the row alone.
     let start: Vec<i64> = (0..9).map(|j| (j - 4) << 38).collect();
     while phases.next(&start).is_ok() {}
@@ -447,10 +447,10 @@ fn phases_are_refused_for_other_rows_or_relations() {
         let indices: Vec<usize> = (0..count).collect();
         let data = PrivateDataset::new(rows(&indices), scope(adjacency));
         let noise = NoiseLaw::FlooredNormal;
-        let event = GaussianEvent { what: "t".into(), sensitivity: u64::MAX, log2_scale: 0, noise, count: 1 };
+        let event = GaussianCharge { what: "t".into(), sensitivity: u64::MAX, log2_scale: 0, noise, count: 1 };
         let source = NoiseSource::insecure_from_seed(3);
         let mut paid = charge_run(&mut Ledger::in_memory().unwrap(), data.scope(), &[event], source).unwrap();
-        paid.permit::<GaussianEvent>().unwrap().phases(&data, PHASES, Curved::Squared, 1.0).is_ok()
+        paid.permit::<GaussianCharge>().unwrap().phases(&data, PHASES, Curved::Squared, 1.0).is_ok()
     };
     assert!(open(Adjacency::ReplaceOne, 60));
     assert!(!open(Adjacency::ReplaceOne, 59) && !open(Adjacency::AddRemove, 60));

@@ -9,7 +9,7 @@ use rhograd::data::{CsvFile, Schema};
 use rhograd::ledger::Ledger;
 use rhograd::noise::NoiseSource;
 use rhograd::optim::{Settings, settings};
-use rhograd::privacy::{Adjacency, Delta, Epsilon, GaussianEvent};
+use rhograd::privacy::{Adjacency, Delta, Epsilon, GaussianCharge};
 use rhograd::train::{Algorithm, Budget, Evidence, ModelKind, TrainConfig, load, train, verify};
 use serde_json::Value;
 
@@ -121,7 +121,7 @@ fn outcome(config: &TrainConfig, schema: &Schema, csv: &str, folder: &Path) -> R
         Ok(())
     })
     .unwrap_or_else(|e| panic!("charged, then failed: {config:?}: {e}"));
-    assert!(paid.permit::<GaussianEvent>().is_err(), "every paid release was made");
+    assert!(paid.permit::<GaussianCharge>().is_err(), "every paid release was made");
     let text = trained.model.to_json();
     // Finite coefficients are among the checks.
     let evidence = Evidence { log: Some(&mut log.as_bytes()), ..Evidence::default() };

@@ -11,8 +11,8 @@ use rhograd::error::Fallible;
 use rhograd::ledger::{Cap, Ledger, Record};
 use rhograd::noise::NoiseSource;
 use rhograd::privacy::{
-    Adjacency, Charge, DatasetId, Delta, Epsilon, GaussianEvent, NoiseLaw, Rho, Scope, SelectionEvent, StableEvent,
-    total_delta,
+    Adjacency, Charge, DatasetId, Delta, Epsilon, ExponentialCharge, GaussianCharge, NoiseLaw, Rho, Scope,
+    ThresholdCharge, total_delta,
 };
 use rhograd::private::{ChargedRun, Grid, GridPrice, PrivateCells, charge_run};
 use rhograd::schema_draft::{DraftRequest, Drafted, draft_privately};
@@ -41,11 +41,11 @@ fn cells(text: &str, adjacency: Adjacency) -> (NamedTempFile, PrivateCells) {
     (kept, PrivateCells::new(file, scope(adjacency)))
 }
 
-fn stable(delta: f64, sensitivity: u64, count: u64) -> StableEvent {
+fn stable(delta: f64, sensitivity: u64, count: u64) -> ThresholdCharge {
     let threshold = least_threshold(ROW, LOG2_SCALE, Delta::new(delta).unwrap()).unwrap();
     let noise = NoiseLaw::FlooredNormal;
-    let noised = GaussianEvent { what: "trial".into(), sensitivity, log2_scale: LOG2_SCALE, noise, count };
-    StableEvent { noised, row: ROW, threshold, delta }
+    let noised = GaussianCharge { what: "trial".into(), sensitivity, log2_scale: LOG2_SCALE, noise, count };
+    ThresholdCharge { noised, row: ROW, threshold, delta }
 }
 
 fn paid(charge: Charge, adjacency: Adjacency, seed: u64) -> ChargedRun {
@@ -73,7 +73,7 @@ fn a_value_of_one_row_is_opened_with_the_probability_that_is_paid_for() {
         let mut paid = paid(event.clone().into(), adjacency, 7);
         for _ in 0..TRIALS {
             let vocabulary = with.vocabularies(&[0], ROW).unwrap().pop().unwrap();
-            for (value, _) in paid.permit::<StableEvent>().unwrap().open(vocabulary).unwrap() {
+            for (value, _) in paid.permit::<ThresholdCharge>().unwrap().open(vocabulary).unwrap() {
                 *opened.entry(value).or_default() += 1;
             }
         }
@@ -93,7 +93,7 @@ fn an_unstable_mode_stays_secret_and_a_stable_one_does_not() {
         let mut paid = paid(event.clone().into(), Adjacency::AddRemove, 3);
         let mut opened = 0;
         for _ in 0..TRIALS {
-            let tested = paid.permit::<StableEvent>().unwrap().test(table.mode(0, ROW).unwrap()).unwrap();
+            let tested = paid.permit::<ThresholdCharge>().unwrap().test(table.mode(0, ROW).unwrap()).unwrap();
             opened += u64::from(tested.0.is_some());
         }
         if opens > 0.0 {
@@ -105,7 +105,7 @@ fn an_unstable_mode_stays_secret_and_a_stable_one_does_not() {
     for (adjacency, seed) in [(Adjacency::AddRemove, 1), (Adjacency::ReplaceOne, 2)] {
         let (_kept, table) = cells(&far, adjacency);
         let mut paid = paid(stable(1e-6, ROW, 1).into(), adjacency, seed);
-        let (mode, distance) = paid.permit::<StableEvent>().unwrap().test(table.mode(0, ROW).unwrap()).unwrap();
+        let (mode, distance) = paid.permit::<ThresholdCharge>().unwrap().test(table.mode(0, ROW).unwrap()).unwrap();
         assert_eq!(mode, Some(Some("u".into())));
         let gap = if adjacency == Adjacency::AddRemove { 39 } else { 20 };
         assert!((distance - 16 * gap).abs() < 16 * 6, "{distance}");
@@ -126,12 +126,12 @@ fn intervals_are_chosen_with_the_stated_probabilities() {
     let price = GridPrice { allowed: 2, halving: 0.0 };
     let candidates = grid.candidates();
     let what = "interval".into();
-    let event = SelectionEvent { what, sensitivity: 8, log2_scale: 4, candidates, count: TRIALS };
-    let mut paid = paid(Charge::Selection(event), Adjacency::AddRemove, 11);
+    let event = ExponentialCharge { what, sensitivity: 8, log2_scale: 4, candidates, count: TRIALS };
+    let mut paid = paid(Charge::Exponential(event), Adjacency::AddRemove, 11);
     let mut seen: BTreeMap<i64, f64> = BTreeMap::new();
     for _ in 0..TRIALS {
         let scores = table.intervals(&[(0, grid.clone(), price)], 8).unwrap().pop().unwrap();
-        let chosen = paid.permit::<SelectionEvent>().unwrap().choose(scores).unwrap().values()[0] as usize;
+        let chosen = paid.permit::<ExponentialCharge>().unwrap().choose(scores).unwrap().values()[0] as usize;
         *seen.entry(naive_score(&numbers, grid.interval(chosen).unwrap(), 2)).or_default() += 1.0;
     }
     // A row outside counts for 8 steps of 2^4; half of it is another law.
@@ -173,34 +173,35 @@ fn a_permit_opens_what_it_was_paid_for_and_nothing_else() {
     let (_kept, table) = cells("c\nu\n", add);
     let (_other, elsewhere) = cells("c\nu\n", Adjacency::ReplaceOne);
     let vocabulary = |cells: &PrivateCells, weight| cells.vocabularies(&[0], weight).unwrap().pop().unwrap();
-    let permit = || paid(stable(0.1, ROW, 1).into(), add, 1).permit::<StableEvent>().unwrap();
+    let permit = || paid(stable(0.1, ROW, 1).into(), add, 1).permit::<ThresholdCharge>().unwrap();
     assert!(permit().open(vocabulary(&table, ROW)).is_ok());
     assert!(permit().open(vocabulary(&table, ROW + 1)).is_err(), "a row counts for more");
     assert!(permit().open(vocabulary(&elsewhere, ROW)).is_err(), "another relation");
     assert!(permit().test(table.mode(0, ROW + 1).unwrap()).is_err());
     assert!(permit().test(elsewhere.mode(0, ROW).unwrap()).is_err());
-    let replace = paid(stable(0.1, ROW, 1).into(), Adjacency::ReplaceOne, 1).permit::<StableEvent>().unwrap();
+    let replace = paid(stable(0.1, ROW, 1).into(), Adjacency::ReplaceOne, 1).permit::<ThresholdCharge>().unwrap();
     assert!(replace.open(vocabulary(&elsewhere, ROW)).is_err(), "a row in the place of another moves two counts");
-    assert!(paid(stable(0.1, ROW, 1).into(), add, 1).permit::<GaussianEvent>().is_err());
-    assert!(paid(stable(0.1, ROW, 1).into(), add, 1).permit::<SelectionEvent>().is_err());
-    let gaussian = GaussianEvent { count: 1, ..stable(0.1, ROW, 1).noised };
-    assert!(paid(gaussian.into(), add, 1).permit::<StableEvent>().is_err());
+    assert!(paid(stable(0.1, ROW, 1).into(), add, 1).permit::<GaussianCharge>().is_err());
+    assert!(paid(stable(0.1, ROW, 1).into(), add, 1).permit::<ExponentialCharge>().is_err());
+    let gaussian = GaussianCharge { count: 1, ..stable(0.1, ROW, 1).noised };
+    assert!(paid(gaussian.into(), add, 1).permit::<ThresholdCharge>().is_err());
 }
 
 #[test]
 fn a_ledger_refuses_a_threshold_that_is_lower_than_its_delta_says() {
     let honest = stable(1e-6, ROW, 3);
     let mut ledger = Ledger::in_memory().unwrap();
-    let mut reserve = |event: StableEvent| ledger.reserve(&scope(Adjacency::AddRemove), &[Charge::Stable(event)], true);
+    let mut reserve =
+        |event: ThresholdCharge| ledger.reserve(&scope(Adjacency::AddRemove), &[Charge::Threshold(event)], true);
     for lie in [
-        StableEvent { delta: 1e-7, ..honest.clone() },
-        StableEvent { threshold: honest.threshold - 2, ..honest.clone() },
-        StableEvent { row: honest.row + 4, ..honest.clone() },
-        StableEvent { delta: 0.0, ..honest.clone() },
-        StableEvent { delta: f64::NAN, ..honest.clone() },
-        StableEvent { threshold: 0, ..honest.clone() },
-        StableEvent {
-            noised: GaussianEvent { noise: NoiseLaw::DiscreteGaussian, ..honest.noised.clone() },
+        ThresholdCharge { delta: 1e-7, ..honest.clone() },
+        ThresholdCharge { threshold: honest.threshold - 2, ..honest.clone() },
+        ThresholdCharge { row: honest.row + 4, ..honest.clone() },
+        ThresholdCharge { delta: 0.0, ..honest.clone() },
+        ThresholdCharge { delta: f64::NAN, ..honest.clone() },
+        ThresholdCharge { threshold: 0, ..honest.clone() },
+        ThresholdCharge {
+            noised: GaussianCharge { noise: NoiseLaw::DiscreteGaussian, ..honest.noised.clone() },
             ..honest.clone()
         },
     ] {
@@ -220,9 +221,16 @@ fn rows_that_weigh_more_than_the_threshold_is_for_are_refused() {
         let (_kept, cells) = cells("a,b\n1,x\n2,x\n", add);
         let event = stable(1e-6, 8 * ROW, 1);
         let vocabulary = cells.vocabularies(&[1], weight).unwrap().remove(0);
-        assert_eq!(paid(event.clone().into(), add, 1).permit::<StableEvent>().unwrap().open(vocabulary).is_ok(), fits);
+        assert_eq!(
+            paid(event.clone().into(), add, 1).permit::<ThresholdCharge>().unwrap().open(vocabulary).is_ok(),
+            fits
+        );
         let mode = cells.mode(1, weight).unwrap();
-        assert_eq!(paid(event.into(), add, 1).permit::<StableEvent>().unwrap().test(mode).is_ok(), fits, "{weight}");
+        assert_eq!(
+            paid(event.into(), add, 1).permit::<ThresholdCharge>().unwrap().test(mode).is_ok(),
+            fits,
+            "{weight}"
+        );
     }
 }
 
@@ -231,7 +239,7 @@ fn rows_that_weigh_more_than_the_threshold_is_for_are_refused() {
 fn deltas_of_charges_and_of_runs_add_up() {
     let mut ledger = Ledger::in_memory().unwrap();
     let scope = scope(Adjacency::AddRemove);
-    let charges = [1e-6, 3e-6, 2e-6].map(|delta| Charge::Stable(stable(delta, ROW, 1)));
+    let charges = [1e-6, 3e-6, 2e-6].map(|delta| Charge::Threshold(stable(delta, ROW, 1)));
     let close = |found: f64, truth: f64| (found / truth - 1.0).abs() < 1e-12;
     assert!(close(total_delta(&charges), 6e-6), "{}", total_delta(&charges));
     for (run, so_far) in [(&charges[..], 6e-6), (&charges[1..], 11e-6), (&charges[..1], 12e-6)] {

@@ -8,8 +8,8 @@ use rhograd::ledger::Ledger;
 use rhograd::loss::{BoundedLoss, Glm, Objective};
 use rhograd::noise::{NoiseSource, RunCoins};
 use rhograd::privacy::{
-    Adjacency, BestRunEvent, Charge, Claim, DatasetId, Delta, GaussianEvent, L2, NoiseLaw, ObjectiveEvent, Rho,
-    SampledEvent, Scope, SelectionEvent, StableEvent, total_rho,
+    Adjacency, Charge, Claim, DatasetId, Delta, ExponentialCharge, GaussianCharge, L2, NoiseLaw, ObjectiveCharge,
+    PoissonGaussianCharge, PrivateSelectionCharge, Rho, Scope, ThresholdCharge, total_rho,
 };
 use rhograd::private::{
     ChargedRun, Curvature, DescribeQuery, Gradient, LoggedRun, Minimisation, Permit, Planned, PrivateDataset, Query,
@@ -19,7 +19,7 @@ use rhograd::private::{
 /// The twin of what must not compile, see [`super::misuse`]: everything they misuse is used rightly here, and compiles.
 #[test]
 fn right_use_compiles_and_runs() {
-    fn once(permit: Permit<GaussianEvent>, sum: Sensitive<L2>) -> Fallible<Vec<i128>> {
+    fn once(permit: Permit<GaussianCharge>, sum: Sensitive<L2>) -> Fallible<Vec<i128>> {
         let released: Released = permit.release(sum)?;
         assert!(format!("{released:?}").contains("values"));
         Ok(released.clone().values().to_vec())
@@ -28,8 +28,8 @@ fn right_use_compiles_and_runs() {
     let data = PrivateDataset::new(rows(3), scope.clone());
     let mut paid = paid(&scope, &[event(1 << 20, 2)]);
     let weights = MomentWeights { count: 1, ..MomentWeights::default() };
-    let first = once(paid.permit::<GaussianEvent>().unwrap(), data.moments(&weights).unwrap()).unwrap();
-    let second = once(paid.permit::<GaussianEvent>().unwrap(), data.moments(&weights).unwrap()).unwrap();
+    let first = once(paid.permit::<GaussianCharge>().unwrap(), data.moments(&weights).unwrap()).unwrap();
+    let second = once(paid.permit::<GaussianCharge>().unwrap(), data.moments(&weights).unwrap()).unwrap();
     assert_ne!(first, second);
 }
 
@@ -53,9 +53,9 @@ fn rows(n: usize) -> Rows {
 }
 
 /// Runs of up to `rho`, each the last with probability 1/4.
-fn best_run(rho: f64) -> BestRunEvent {
+fn best_run(rho: f64) -> PrivateSelectionCharge {
     let claim = Claim { epsilon: 9.0, delta: 1e-6, rho: 40.0 };
-    BestRunEvent { what: "test".into(), rho, stop: 1 << 30, claim }
+    PrivateSelectionCharge { what: "test".into(), rho, stop: 1 << 30, claim }
 }
 
 #[test]
@@ -71,14 +71,14 @@ fn only_the_best_run_is_opened_and_no_run_gets_more_than_was_paid_for() {
     let (mut runs, mut trials) = (0u64, 0u64);
     for seed in 0..400 {
         let mut ledger = Ledger::in_memory().unwrap();
-        let charges = [Charge::BestRun(best_run(2f64.powi(-20))), event(1 << 10, 1).into()];
+        let charges = [Charge::PrivateSelection(best_run(2f64.powi(-20))), event(1 << 10, 1).into()];
         let mut paid = charge_run(&mut ledger, &scope, &charges, NoiseSource::insecure_from_seed(seed)).unwrap();
         let mut scores = Vec::new();
         let mut run = |candidate: usize, paid: &mut ChargedRun| {
-            let first = paid.permit::<GaussianEvent>()?.release(data.moments(&weights).unwrap())?.values()[0];
+            let first = paid.permit::<GaussianCharge>()?.release(data.moments(&weights).unwrap())?.values()[0];
             // The second candidate has two permits and the first but one.
-            assert_eq!(paid.permit::<GaussianEvent>().is_ok(), candidate == 1);
-            assert!(paid.permit::<GaussianEvent>().is_err());
+            assert_eq!(paid.permit::<GaussianCharge>().is_ok(), candidate == 1);
+            assert!(paid.permit::<GaussianCharge>().is_err());
             seen.push(first);
             scores.push(first);
             if first % 7 == 0 { Err(data_error()) } else { Ok((first as f64, first)) }
@@ -93,7 +93,7 @@ fn only_the_best_run_is_opened_and_no_run_gets_more_than_was_paid_for() {
             _ => panic!("{scores:?}"),
         }
         assert!(
-            paid.permit::<GaussianEvent>().is_ok() && paid.permit::<GaussianEvent>().is_err(),
+            paid.permit::<GaussianCharge>().is_ok() && paid.permit::<GaussianCharge>().is_err(),
             "what was paid for beside it is still there"
         );
         runs += scores.len() as u64;
@@ -108,7 +108,7 @@ fn only_the_best_run_is_opened_and_no_run_gets_more_than_was_paid_for() {
 
     let paid_for = |rho: f64, candidates: &[Vec<Planned>]| {
         let mut ledger = Ledger::in_memory().unwrap();
-        let charges = [Charge::BestRun(best_run(rho))];
+        let charges = [Charge::PrivateSelection(best_run(rho))];
         let mut paid = charge_run(&mut ledger, &scope, &charges, NoiseSource::insecure_from_seed(1)).unwrap();
         paid.best_run(candidates, &mut |_, _| Ok((1.0, ()))).is_ok()
     };
@@ -188,12 +188,12 @@ fn a_logged_run_makes_the_releases_of_the_plan_and_no_others() {
     // With other numbers than were paid for, or under another name.
     is_refused(&|run| run.release(&count_of(9, 2).1, 1.0, moments), 0);
     is_refused(&|run| run.release(&count_of(10, 1).1, 1.0, moments), 0);
-    let renamed = GaussianEvent { what: "something else".into(), ..event(10, 2) };
+    let renamed = GaussianCharge { what: "something else".into(), ..event(10, 2) };
     is_refused(&|run| run.release(&Planned { charge: renamed.clone().into(), ..planned.clone() }, 1.0, moments), 0);
     // By another mechanism.
     is_refused(
         &|run| {
-            let open = |permit: Permit<StableEvent>| Err(Error::refused(format!("{:?}", permit.charge()), ""));
+            let open = |permit: Permit<ThresholdCharge>| Err(Error::refused(format!("{:?}", permit.charge()), ""));
             run.release_by::<_, ()>(&planned, 1.0, open).map(|(_, released)| released)
         },
         0,
@@ -228,7 +228,7 @@ fn what_nobody_heard_ends_the_run() {
     // What was opened is hidden behind an error, or behind another release.
     let (_, heard, records) = logged(&scope, std::slice::from_ref(&planned), |run| {
         let mut kept = None;
-        let hidden = run.release_by(&planned, 1.0, |permit: Permit<GaussianEvent>| -> Fallible<((), Released)> {
+        let hidden = run.release_by(&planned, 1.0, |permit: Permit<GaussianCharge>| -> Fallible<((), Released)> {
             kept = Some(permit.release(moments()?)?);
             Err(data_error())
         });
@@ -238,7 +238,7 @@ fn what_nobody_heard_ends_the_run() {
     assert!(heard.is_empty() && refused(records));
     let (_, heard, records) = logged(&scope, std::slice::from_ref(&planned), |run| {
         let first = run.release(&planned, 1.0, moments).unwrap();
-        let second = run.release_by(&planned, 1.0, |permit: Permit<GaussianEvent>| {
+        let second = run.release_by(&planned, 1.0, |permit: Permit<GaussianCharge>| {
             let _unheard = permit.release(moments()?)?;
             Ok(((), first))
         });
@@ -254,7 +254,7 @@ fn of_several_runs_the_best_is_heard_and_no_other() {
     let data = PrivateDataset::new(rows(3), scope.clone());
     let (weights, inner) = count_of(1 << 10, 1);
     let query: Query = query::BestRun { candidates: vec![vec![inner.clone()]; 2] }.into();
-    let best = Planned { charge: Charge::BestRun(best_run(2f64.powi(-20))), query };
+    let best = Planned { charge: Charge::PrivateSelection(best_run(2f64.powi(-20))), query };
     let mut runs = 0;
     let (chosen, heard, records) = logged(&scope, &[best.clone(), inner.clone()], |run| {
         let (candidate, value) = run
@@ -276,7 +276,7 @@ fn of_several_runs_the_best_is_heard_and_no_other() {
     // A run that hides a release of its own loses.
     let (outcome, _, _) = logged(&scope, std::slice::from_ref(&best), |run| {
         run.best_run(&best, &mut |_, run| {
-            let open = |permit: Permit<GaussianEvent>| -> Fallible<((), Released)> {
+            let open = |permit: Permit<GaussianCharge>| -> Fallible<((), Released)> {
                 permit.release(data.moments(&weights)?)?;
                 Err(data_error())
             };
@@ -311,7 +311,7 @@ fn the_number_of_runs_depends_on_no_outcome() {
         }
         longest = longest.max(expected.len());
         for outcome in outcomes {
-            let charges = [Charge::BestRun(best_run(2f64.powi(-20)))];
+            let charges = [Charge::PrivateSelection(best_run(2f64.powi(-20)))];
             let mut ledger = Ledger::in_memory().unwrap();
             let mut paid = charge_run(&mut ledger, &scope, &charges, NoiseSource::insecure_from_seed(seed)).unwrap();
             let mut made = Vec::new();
@@ -334,14 +334,14 @@ fn runs_that_may_fail_are_no_candidates() {
     let query = query::Moments { weights: MomentWeights { count: 1, ..MomentWeights::default() }, columns: 2 }.into();
     let plain = Planned { charge: event(1 << 10, 1).into(), query };
     let claim = Claim { epsilon: 1e-6, delta: 1e-9, rho: 1e-12 };
-    let sampled = SampledEvent { sampled: event(1, 1), exponent: 1 << 58, claim };
-    let stable = StableEvent { noised: event(1 << 5, 1), row: 1 << 5, threshold: 1 << 25, delta: 1e-9 };
+    let sampled = PoissonGaussianCharge { sampled: event(1, 1), exponent: 1 << 58, claim };
+    let stable = ThresholdCharge { noised: event(1 << 5, 1), row: 1 << 5, threshold: 1 << 25, delta: 1e-9 };
     let failing = [
-        Planned { charge: Charge::Sampled(sampled), query: query::ClippedSum { bound: 1 }.into() },
-        Planned { charge: Charge::Stable(stable), query: query::Distance { weight: 1 << 5 }.into() },
+        Planned { charge: Charge::PoissonGaussian(sampled), query: query::ClippedSum { bound: 1 }.into() },
+        Planned { charge: Charge::Threshold(stable), query: query::Distance { weight: 1 << 5 }.into() },
     ];
     let runs = |candidates: &[Vec<Planned>]| {
-        let mut paid = paid_for(&scope, &[Charge::BestRun(best_run(2f64.powi(-20)))]);
+        let mut paid = paid_for(&scope, &[Charge::PrivateSelection(best_run(2f64.powi(-20)))]);
         paid.best_run(candidates, &mut |_, _| Ok((1.0, ()))).is_ok()
     };
     assert!(runs(&[vec![plain.clone()]]));
@@ -369,15 +369,15 @@ fn data_error() -> rhograd::error::Error {
     rhograd::error::Error::numerical("test", "the iterates diverged")
 }
 
-fn event(sensitivity: u64, count: u64) -> GaussianEvent {
-    GaussianEvent { what: "test".into(), sensitivity, log2_scale: 20, noise: NoiseLaw::FlooredNormal, count }
+fn event(sensitivity: u64, count: u64) -> GaussianCharge {
+    GaussianCharge { what: "test".into(), sensitivity, log2_scale: 20, noise: NoiseLaw::FlooredNormal, count }
 }
 
 fn paid_for(scope: &Scope, plan: &[Charge]) -> ChargedRun {
     charge_run(&mut Ledger::in_memory().unwrap(), scope, plan, NoiseSource::insecure_from_seed(1)).unwrap()
 }
 
-fn paid(scope: &Scope, plan: &[GaussianEvent]) -> ChargedRun {
+fn paid(scope: &Scope, plan: &[GaussianCharge]) -> ChargedRun {
     charge_run(&mut Ledger::in_memory().unwrap(), scope, plan, NoiseSource::insecure_from_seed(5)).unwrap()
 }
 
@@ -390,9 +390,9 @@ fn no_more_releases_than_were_paid_for() {
     let scope = scope("a", Adjacency::AddRemove);
     let mut paid = paid(&scope, &[event(100, 1), event(50, 2)]);
     for expected in [100, 50, 50] {
-        assert_eq!(paid.permit::<GaussianEvent>().unwrap().charge().sensitivity(), expected);
+        assert_eq!(paid.permit::<GaussianCharge>().unwrap().charge().sensitivity(), expected);
     }
-    assert!(refused(paid.permit::<GaussianEvent>()));
+    assert!(refused(paid.permit::<GaussianCharge>()));
 }
 
 #[test]
@@ -405,7 +405,7 @@ fn a_query_that_moves_further_than_paid_for_is_refused() {
         let gradient = Gradient { loss: Glm::Logistic.into(), weights: &weights, label_scale: 1.0, clip_norm: 1.0 };
         let clipped = data.clipped(bound).unwrap();
         for (paid_for, fits) in [(moves, true), (moves + 1, true), (moves - 1, false)] {
-            let permit = paid(&scope, &[event(paid_for, 1)]).permit::<GaussianEvent>().unwrap();
+            let permit = paid(&scope, &[event(paid_for, 1)]).permit::<GaussianCharge>().unwrap();
             let released = permit.release(clipped.gradient_sum(&gradient).unwrap());
             assert_eq!(released.is_ok(), fits, "{adjacency} {paid_for}");
         }
@@ -417,7 +417,7 @@ fn a_permit_of_another_data_set_or_relation_is_refused() {
     let data = PrivateDataset::new(rows(3), scope("a", Adjacency::AddRemove));
     let weights = MomentWeights { count: 1, ..MomentWeights::default() };
     for other in [scope("b", Adjacency::AddRemove), scope("a", Adjacency::ReplaceOne)] {
-        let permit = paid(&other, &[event(1 << 40, 1)]).permit::<GaussianEvent>().unwrap();
+        let permit = paid(&other, &[event(1 << 40, 1)]).permit::<GaussianCharge>().unwrap();
         assert!(refused(permit.release(data.moments(&weights).unwrap())));
     }
 }
@@ -433,7 +433,7 @@ fn noise_differs_between_releases_and_between_runs() {
         let mut paid =
             charge_run(&mut Ledger::in_memory().unwrap(), &scope, &plan, NoiseSource::from_os().unwrap()).unwrap();
         for _ in 0..50 {
-            let released = paid.permit::<GaussianEvent>().unwrap().release(data.moments(&weights).unwrap()).unwrap();
+            let released = paid.permit::<GaussianCharge>().unwrap().release(data.moments(&weights).unwrap()).unwrap();
             assert!(seen.insert(released.values().to_vec()), "the same noise twice");
         }
     }
@@ -465,7 +465,7 @@ fn moments_of_neighbours_differ_by_at_most_the_stated_sensitivity() {
         let release = |rows: Rows| {
             let data = PrivateDataset::new(rows, scope.clone());
             paid(&scope, &[event(sensitivity, 1)])
-                .permit::<GaussianEvent>()
+                .permit::<GaussianCharge>()
                 .unwrap()
                 .release(data.moments(&weights).unwrap())
                 .unwrap()
@@ -498,20 +498,21 @@ fn moments_of_neighbours_differ_by_at_most_the_stated_sensitivity() {
 }
 
 /// A thousand steps on samples of one row in sixty-four, with a claim that the accountant confirms.
-fn sampled(bound: u64) -> SampledEvent {
+fn sampled(bound: u64) -> PoissonGaussianCharge {
     let sampled = event(bound, 3);
-    let blank = SampledEvent { sampled, exponent: 1 << 58, claim: Claim { epsilon: 1.0, delta: 1e-6, rho: 1.0 } };
+    let blank =
+        PoissonGaussianCharge { sampled, exponent: 1 << 58, claim: Claim { epsilon: 1.0, delta: 1e-6, rho: 1.0 } };
     rhograd::accounting::claim::make(blank, Adjacency::AddRemove, Delta::new(1e-6).unwrap(), 1.0).unwrap()
 }
 
 #[test]
 fn a_sampled_charge_opens_nothing_but_a_sampled_sum() {
     let scope = scope("a", Adjacency::AddRemove);
-    let charge = Charge::Sampled(sampled(1 << 20));
+    let charge = Charge::PoissonGaussian(sampled(1 << 20));
     let mut both = paid_for(&scope, &[charge.clone(), event(1 << 20, 1).into()]);
-    assert!(refused(both.permit::<GaussianEvent>()), "a sample was paid for");
+    assert!(refused(both.permit::<GaussianCharge>()), "a sample was paid for");
     let mut both = paid_for(&scope, &[event(1 << 20, 1).into(), charge]);
-    assert!(refused(both.permit::<SampledEvent>()), "all rows were paid for");
+    assert!(refused(both.permit::<PoissonGaussianCharge>()), "all rows were paid for");
 }
 
 #[test]
@@ -520,15 +521,16 @@ fn a_claim_that_is_too_low_is_refused_before_anything_is_charged() {
     let mut ledger = Ledger::in_memory().unwrap();
     let scope = scope("a", Adjacency::AddRemove);
     for lie in [
-        SampledEvent { exponent: honest.exponent * 2, ..honest.clone() },
-        SampledEvent { claim: Claim { rho: honest.claim.rho / 2.0, ..honest.claim }, ..honest.clone() },
-        SampledEvent { claim: Claim { delta: f64::NAN, ..honest.claim }, ..honest.clone() },
+        PoissonGaussianCharge { exponent: honest.exponent * 2, ..honest.clone() },
+        PoissonGaussianCharge { claim: Claim { rho: honest.claim.rho / 2.0, ..honest.claim }, ..honest.clone() },
+        PoissonGaussianCharge { claim: Claim { delta: f64::NAN, ..honest.claim }, ..honest.clone() },
     ] {
         let noise = NoiseSource::insecure_from_seed(1);
-        assert!(charge_run(&mut ledger, &scope, &[Charge::Sampled(lie)], noise).is_err());
+        assert!(charge_run(&mut ledger, &scope, &[Charge::PoissonGaussian(lie)], noise).is_err());
         assert!(ledger.summary(&scope.dataset).is_err(), "nothing was charged");
     }
-    charge_run(&mut ledger, &scope, &[Charge::Sampled(honest.clone())], NoiseSource::insecure_from_seed(1)).unwrap();
+    charge_run(&mut ledger, &scope, &[Charge::PoissonGaussian(honest.clone())], NoiseSource::insecure_from_seed(1))
+        .unwrap();
     let summary = ledger.summary(&scope.dataset).unwrap();
     assert_eq!(summary.spent, Rho::from_f64(honest.claim.rho).unwrap());
     assert_eq!(summary.spent_delta, 1e-6);
@@ -543,23 +545,23 @@ fn permits_of_different_kinds_do_not_open_each_others_values() {
     let bound = 100 * 32_767;
     let choice = |sensitivity: u64, candidates: u64| {
         let what = "vertex".into();
-        Charge::Selection(SelectionEvent { what, sensitivity, log2_scale: 24, candidates, count: 1 })
+        Charge::Exponential(ExponentialCharge { what, sensitivity, log2_scale: 24, candidates, count: 1 })
     };
     for (charge, fits) in
         [(choice(2 * bound, 12), true), (choice(2 * bound - 1, 12), false), (choice(2 * bound, 11), false)]
     {
-        let permit = paid_for(&scope, &[charge]).permit::<SelectionEvent>().unwrap();
+        let permit = paid_for(&scope, &[charge]).permit::<ExponentialCharge>().unwrap();
         let released = permit.choose(data.vertices(&gradient, 100).unwrap());
         assert_eq!(released.is_ok(), fits);
         if let Ok(released) = released {
             assert!(matches!(released.values(), [index] if (0..12).contains(index)), "an index and nothing else");
         }
     }
-    assert!(refused(paid_for(&scope, &[choice(1, 1)]).permit::<GaussianEvent>()));
-    assert!(refused(paid_for(&scope, &[choice(1, 1)]).permit::<SampledEvent>()));
-    assert!(refused(paid_for(&scope, &[choice(1, 1)]).permit::<ObjectiveEvent>()));
-    assert!(refused(paid(&scope, &[event(1, 1)]).permit::<SelectionEvent>()));
-    assert!(refused(paid(&scope, &[event(1, 1)]).permit::<ObjectiveEvent>()));
+    assert!(refused(paid_for(&scope, &[choice(1, 1)]).permit::<GaussianCharge>()));
+    assert!(refused(paid_for(&scope, &[choice(1, 1)]).permit::<PoissonGaussianCharge>()));
+    assert!(refused(paid_for(&scope, &[choice(1, 1)]).permit::<ObjectiveCharge>()));
+    assert!(refused(paid(&scope, &[event(1, 1)]).permit::<ExponentialCharge>()));
+    assert!(refused(paid(&scope, &[event(1, 1)]).permit::<ObjectiveCharge>()));
 }
 
 #[test]
@@ -573,8 +575,8 @@ fn an_objective_that_is_more_curved_than_paid_for_is_refused() {
     let noise = problem.perturbation(step);
     let sensitivity = noise.sensitivity(Adjacency::AddRemove);
     let charge = |sensitivity: u64, curvature: f64| {
-        let perturbed = GaussianEvent { log2_scale: 44, ..event(sensitivity, 1) };
-        let blank = ObjectiveEvent { perturbed, curvature, claim: Claim { epsilon: 1.0, delta: 1e-6, rho: 1.0 } };
+        let perturbed = GaussianCharge { log2_scale: 44, ..event(sensitivity, 1) };
+        let blank = ObjectiveCharge { perturbed, curvature, claim: Claim { epsilon: 1.0, delta: 1e-6, rho: 1.0 } };
         let delta = Delta::new(1e-6).unwrap();
         Charge::Objective(rhograd::accounting::claim::make_objective(blank, Adjacency::AddRemove, delta).unwrap())
     };
@@ -586,11 +588,11 @@ fn an_objective_that_is_more_curved_than_paid_for_is_refused() {
         (charge(sensitivity, ratio), Minimisation { loss: BoundedLoss::Huber, ..problem }, false),
         (charge(sensitivity, ratio), Minimisation { log2_margin: 63, ..problem }, false),
     ] {
-        let permit = paid_for(&scope, &[charge]).permit::<ObjectiveEvent>().unwrap();
+        let permit = paid_for(&scope, &[charge]).permit::<ObjectiveCharge>().unwrap();
         assert_eq!(permit.solve(&data, &problem, step).is_ok(), fits);
     }
     let other = PrivateDataset::new(rows(30), Scope { dataset: DatasetId::new("b").unwrap(), ..scope.clone() });
-    let permit = paid_for(&scope, &[charge(sensitivity, ratio)]).permit::<ObjectiveEvent>().unwrap();
+    let permit = paid_for(&scope, &[charge(sensitivity, ratio)]).permit::<ObjectiveCharge>().unwrap();
     assert!(permit.solve(&other, &problem, step).is_err());
 }
 
@@ -612,9 +614,11 @@ fn samples_are_fresh(data: &PrivateDataset, scope: &Scope, bound: u64, loss: Obj
     let weights = Array1::zeros(loss.outputs());
     let gradient = Gradient { loss, weights: &weights, label_scale: 1.0, clip_norm: 1.0 };
     let clipped = data.clipped(bound).unwrap();
-    let mut paid = paid_for(scope, &[Charge::Sampled(sampled(bound))]);
+    let mut paid = paid_for(scope, &[Charge::PoissonGaussian(sampled(bound))]);
     let mut counts: Vec<f64> = (0..3)
-        .map(|_| paid.permit::<SampledEvent>().unwrap().release(&clipped, &gradient).unwrap().values()[0] as f64)
+        .map(|_| {
+            paid.permit::<PoissonGaussianCharge>().unwrap().release(&clipped, &gradient).unwrap().values()[0] as f64
+        })
         .map(|sum| sum.abs() / (bound as f64 / 2.0))
         .collect();
     let rate = 1.0 - (-1.0f64 / 64.0).exp();

@@ -9,7 +9,7 @@ use rhograd::ledger::Ledger;
 use rhograd::loss::{Glm, Hinge, Objective, Pinball, Poisson};
 use rhograd::noise::NoiseSource;
 use rhograd::optim::Relations;
-use rhograd::privacy::{Adjacency, Charge, DatasetId, GaussianEvent, NoiseLaw, Scope};
+use rhograd::privacy::{Adjacency, Charge, DatasetId, GaussianCharge, NoiseLaw, Scope};
 use rhograd::private::{ChargedRun, DescribeQuery, HoldOut, PrivateDataset, Query, charge_run, query};
 use rhograd::statement::Statement;
 use rhograd::train::{Algorithm, ModelFile};
@@ -107,7 +107,7 @@ fn dataset(rows: &[RawRow], adjacency: Adjacency) -> PrivateDataset {
 fn paid(adjacency: Adjacency, count: u64) -> ChargedRun {
     let scope = Scope { dataset: DatasetId::new("a").unwrap(), adjacency };
     let noise = NoiseLaw::FlooredNormal;
-    let event = GaussianEvent { what: "test".into(), sensitivity: 1 << 40, log2_scale: 20, noise, count };
+    let event = GaussianCharge { what: "test".into(), sensitivity: 1 << 40, log2_scale: 20, noise, count };
     charge_run(&mut Ledger::in_memory().unwrap(), &scope, &[event], NoiseSource::insecure_from_seed(9)).unwrap()
 }
 
@@ -117,7 +117,7 @@ fn parts(rows: &[RawRow], adjacency: Adjacency, how: HoldOut) -> [Vec<i128>; 2] 
     let (held_out, rest) = paid.hold_out(dataset(rows, adjacency), how).unwrap();
     let weights = MomentWeights { count: 1, features: 1, ..MomentWeights::default() };
     [held_out, rest].map(|part| {
-        paid.permit::<GaussianEvent>().unwrap().release(part.moments(&weights).unwrap()).unwrap().values().to_vec()
+        paid.permit::<GaussianCharge>().unwrap().release(part.moments(&weights).unwrap()).unwrap().values().to_vec()
     })
 }
 
@@ -159,7 +159,7 @@ fn held_out(rows: &[RawRow], how: HoldOut) -> Vec<[bool; 2]> {
     rows.iter().for_each(|row| builder.push(row));
     let scope = Scope { dataset: DatasetId::new("a").unwrap(), adjacency: Adjacency::ReplaceOne };
     let data = PrivateDataset::new(builder.build(), scope.clone());
-    let event = GaussianEvent {
+    let event = GaussianCharge {
         what: "t".into(),
         sensitivity: 1 << 40,
         log2_scale: 0,
@@ -171,7 +171,7 @@ fn held_out(rows: &[RawRow], how: HoldOut) -> Vec<[bool; 2]> {
     let (held, rest) = paid.hold_out(data, how).unwrap();
     let weights = MomentWeights { features: 1, ..MomentWeights::default() };
     let [held, rest] = [held, rest].map(|part| {
-        let released = paid.permit::<GaussianEvent>().unwrap().release(part.moments(&weights).unwrap()).unwrap();
+        let released = paid.permit::<GaussianCharge>().unwrap().release(part.moments(&weights).unwrap()).unwrap();
         (0..rows.len()).map(|row| released.values()[1 + row] > 1 << 9).collect::<Vec<bool>>()
     });
     held.into_iter().zip(rest).map(|(held, rest)| [held, rest]).collect()

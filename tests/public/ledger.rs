@@ -10,7 +10,7 @@ use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use rhograd::error::{Error, ErrorKind};
 use rhograd::ledger::{Cap, Ledger, Position, Record};
-use rhograd::privacy::{Adjacency, Charge, DatasetId, GaussianEvent, NoiseLaw, Rho, Scope};
+use rhograd::privacy::{Adjacency, Charge, DatasetId, GaussianCharge, NoiseLaw, Rho, Scope};
 use rusqlite::Connection;
 use tempfile::TempDir;
 
@@ -27,12 +27,12 @@ fn scope(name: &str) -> Scope {
     Scope { dataset: DatasetId::new(name).unwrap(), adjacency: Adjacency::AddRemove }
 }
 
-fn event(sensitivity: u64, log2_scale: u32, count: u64) -> GaussianEvent {
-    GaussianEvent { what: "sum".into(), sensitivity, log2_scale, noise: NoiseLaw::FlooredNormal, count }
+fn event(sensitivity: u64, log2_scale: u32, count: u64) -> GaussianCharge {
+    GaussianCharge { what: "sum".into(), sensitivity, log2_scale, noise: NoiseLaw::FlooredNormal, count }
 }
 
 /// Costs rho 1/8.
-fn run() -> Vec<GaussianEvent> {
+fn run() -> Vec<GaussianCharge> {
     vec![event(1, 1, 1)]
 }
 

@@ -10,7 +10,7 @@ use rhograd::data::{CsvFile, Schema};
 use rhograd::ledger::Ledger;
 use rhograd::noise::NoiseSource;
 use rhograd::optim::{Losses, Settings, settings};
-use rhograd::privacy::{Adjacency, Delta, Epsilon, GaussianEvent};
+use rhograd::privacy::{Adjacency, Delta, Epsilon, GaussianCharge};
 use rhograd::train::{
     Algorithm, Budget, Coefficient, Evidence, Feature, Metrics, ModelFile, ModelKind, Plan, TrainConfig, evaluate,
     load, train, verify,
@@ -69,7 +69,7 @@ fn run(config: &TrainConfig, schema: &Schema, csv: &str, seed: u64) -> (ModelFil
         Ok(())
     })
     .unwrap_or_else(|e| panic!("{config:?}: {e}"));
-    assert!(paid.permit::<GaussianEvent>().is_err(), "every paid release was made");
+    assert!(paid.permit::<GaussianCharge>().is_err(), "every paid release was made");
     let written = directory.path().join("m.json");
     std::fs::write(&written, trained.model.to_json()).unwrap();
     let model = ModelFile::read(&written).unwrap();

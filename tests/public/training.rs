@@ -9,7 +9,7 @@ use rhograd::kernel::{RawRow, RowsBuilder};
 use rhograd::ledger::Ledger;
 use rhograd::noise::NoiseSource;
 use rhograd::optim::{Losses, Planned, Settings};
-use rhograd::privacy::{Adjacency, DatasetId, Delta, Epsilon, GaussianEvent, NoiseLaw, Rho, Scope, total_rho};
+use rhograd::privacy::{Adjacency, DatasetId, Delta, Epsilon, GaussianCharge, NoiseLaw, Rho, Scope, total_rho};
 use rhograd::private::{DescribeQuery, PrivateDataset, Query, charge_run, query};
 use rhograd::statement::LogEntry;
 use rhograd::train::{Algorithm, Budget, Metrics, ModelFile, Plan, TrainConfig, evaluate, load, train};
@@ -101,7 +101,7 @@ broken
                             let mut ledger = Ledger::in_memory().unwrap();
                             let (trained, mut paid) = train(loaded, &mut ledger, noise, &mut |_| Ok(()))
                                 .unwrap_or_else(|e| panic!("{columns} {target} {lines:?} {config:?}: {e}"));
-                            assert!(paid.permit::<GaussianEvent>().is_err(), "every paid release was made");
+                            assert!(paid.permit::<GaussianCharge>().is_err(), "every paid release was made");
                             assert!(trained.model.intercept.values()[0].is_finite());
                         }
                     }
@@ -154,10 +154,10 @@ fn released_noise_has_the_paid_scale() {
     let weights = MomentWeights { features: 1, squares: 1, ..MomentWeights::default() };
     let sensitivity = query::Moments { weights, columns }.sensitivity(scope.adjacency);
     for (seed, noise) in [(1, NoiseLaw::FlooredNormal), (2, NoiseLaw::DiscreteGaussian)] {
-        let event = GaussianEvent { what: "test".into(), sensitivity, log2_scale: 22, noise, count: 1 };
+        let event = GaussianCharge { what: "test".into(), sensitivity, log2_scale: 22, noise, count: 1 };
         let mut ledger = Ledger::in_memory().unwrap();
         let mut paid = charge_run(&mut ledger, &scope, &[event], NoiseSource::insecure_from_seed(seed)).unwrap();
-        let released = paid.permit::<GaussianEvent>().unwrap().release(data.moments(&weights).unwrap()).unwrap();
+        let released = paid.permit::<GaussianCharge>().unwrap().release(data.moments(&weights).unwrap()).unwrap();
         // All features are zero, so what is left is noise: mean square over 40,000 draws, 5 sigma is 3.5%.
         let scale = 2f64.powi(22);
         // Nothing is counted and the label is zero, so every coordinate is noise, the first and the last included.

@@ -7,7 +7,7 @@ use rhograd::data::{CsvFile, Schema};
 use rhograd::error::Fallible;
 use rhograd::ledger::Ledger;
 use rhograd::noise::NoiseSource;
-use rhograd::privacy::{Adjacency, BestRunEvent, Charge, Claim, Delta, Epsilon, NoiseLaw, Rho, total_rho};
+use rhograd::privacy::{Adjacency, Charge, Claim, Delta, Epsilon, NoiseLaw, PrivateSelectionCharge, Rho, total_rho};
 use rhograd::statement::{LogEntry, Statement};
 use rhograd::train::{Algorithm, Budget, Candidate, Evidence, ModelFile, Plan, TrainConfig, load, train, verify};
 
@@ -45,7 +45,7 @@ fn run(config: &TrainConfig, seed: u64) -> Fallible<(ModelFile, Vec<LogEntry>)> 
 }
 
 fn is_random(plan: &Plan) -> bool {
-    plan.charges().iter().any(|charge| matches!(charge, Charge::BestRun(_)))
+    plan.charges().iter().any(|charge| matches!(charge, Charge::PrivateSelection(_)))
 }
 
 #[test]
@@ -117,7 +117,7 @@ fn what_was_paid_for_is_verified() {
             Statement::new(serde_json::from_str(&lie).unwrap()).is_err()
         };
         // Statements are recomputed from their facts, so that a new digest hides nothing.
-        if let Some(Charge::BestRun(event)) = model.statement.facts.charges().last() {
+        if let Some(Charge::PrivateSelection(event)) = model.statement.facts.charges().last() {
             let stop = |stop: u32| format!("\"stop\":{stop}");
             assert!(forged(&stop(event.stop), &stop(event.stop / 2)), "more runs");
             let rho = |rho: f64| format!("\"rho\":{rho},\"stop\"");
@@ -154,8 +154,12 @@ fn epsilon_of_the_best_run(rho: f64, stop: f64, delta: f64) -> f64 {
 fn a_random_choice_is_claimed_at_what_the_theorem_says() {
     for rho in [1e-4, 0.01, 0.3] {
         for stop in [1u32 << 31, 1 << 29, 1 << 26] {
-            let blank =
-                BestRunEvent { what: "t".into(), rho, stop, claim: Claim { epsilon: 1.0, delta: 0.5, rho: 1.0 } };
+            let blank = PrivateSelectionCharge {
+                what: "t".into(),
+                rho,
+                stop,
+                claim: Claim { epsilon: 1.0, delta: 0.5, rho: 1.0 },
+            };
             let expected = epsilon_of_the_best_run(rho, f64::from(stop) / 2f64.powi(32), 1e-6);
             for adjacency in [Adjacency::AddRemove, Adjacency::ReplaceOne] {
                 let delta = Delta::new(1e-6).unwrap();

@@ -8,7 +8,8 @@ use rhograd::ledger::Ledger;
 use rhograd::loss::{BoundedLoss, Curved, Glm, Objective};
 use rhograd::noise::{NoiseSource, integer_noise};
 use rhograd::privacy::{
-    Adjacency, Charge, Claim, DatasetId, Delta, GaussianEvent, L2, NoiseLaw, ObjectiveEvent, SampledEvent, Scope,
+    Adjacency, Charge, Claim, DatasetId, Delta, GaussianCharge, L2, NoiseLaw, ObjectiveCharge, PoissonGaussianCharge,
+    Scope,
 };
 use rhograd::private::{
     Curvature, DescribeQuery, Gradient, Minimisation, PassPlan, PhasePlan, PrivateDataset, Sensitive, charge_run,
@@ -32,8 +33,8 @@ fn nothing(adjacency: Adjacency) -> PrivateDataset {
     PrivateDataset::new(builder.build(), Scope { dataset: DatasetId::new("a").unwrap(), adjacency })
 }
 
-fn event(sensitivity: u64, noise: NoiseLaw) -> GaussianEvent {
-    GaussianEvent { what: "trial".into(), sensitivity, log2_scale: 35, noise, count: 2 }
+fn event(sensitivity: u64, noise: NoiseLaw) -> GaussianCharge {
+    GaussianCharge { what: "trial".into(), sensitivity, log2_scale: 35, noise, count: 2 }
 }
 
 fn paid(data: &PrivateDataset, charge: Charge) -> rhograd::private::ChargedRun {
@@ -77,7 +78,7 @@ fn sums_are_opened_with_the_noise_of_their_stream() {
                 let mut paid = paid(&data, event(1 << 40, law).into());
                 for release in 0..2 {
                     is_noise(
-                        paid.permit::<GaussianEvent>().unwrap().release(ask(&data)).unwrap().values(),
+                        paid.permit::<GaussianCharge>().unwrap().release(ask(&data)).unwrap().values(),
                         law,
                         release,
                     );
@@ -92,12 +93,14 @@ fn a_sampled_sum_is_opened_with_the_noise_of_its_stream() {
     let weights = Array1::from(vec![0.2; DIMENSION]);
     let data = nothing(Adjacency::AddRemove);
     let claim = Claim { epsilon: 20.0, delta: 1e-6, rho: 20.0 };
-    let charge = SampledEvent { sampled: event(1 << 30, NoiseLaw::FlooredNormal), exponent: 1 << 63, claim };
-    let mut paid = paid(&data, Charge::Sampled(charge));
+    let charge = PoissonGaussianCharge { sampled: event(1 << 30, NoiseLaw::FlooredNormal), exponent: 1 << 63, claim };
+    let mut paid = paid(&data, Charge::PoissonGaussian(charge));
     let clipped = data.clipped(1 << 30).unwrap();
     for release in 0..2 {
-        let released =
-            paid.permit::<SampledEvent>().unwrap().release(&clipped, &gradient(Glm::Logistic.into(), &weights));
+        let released = paid
+            .permit::<PoissonGaussianCharge>()
+            .unwrap()
+            .release(&clipped, &gradient(Glm::Logistic.into(), &weights));
         is_noise(released.unwrap().values(), NoiseLaw::FlooredNormal, release);
     }
 }
@@ -111,7 +114,7 @@ fn prefix_sums_are_opened_with_the_noise_of_their_stream() {
         let data = nothing(Adjacency::AddRemove);
         let mut paid = paid(&data, event(1 << 45, law).into());
         for release in 0..2 {
-            let mut pass = paid.permit::<GaussianEvent>().unwrap().prefix_sums(&data, 1 << 20, BATCHES).unwrap();
+            let mut pass = paid.permit::<GaussianCharge>().unwrap().prefix_sums(&data, 1 << 20, BATCHES).unwrap();
             (0..BATCHES).for_each(|_| {
                 assert_eq!(pass.next(&gradient(Glm::Logistic.into(), &weights)).unwrap().len(), DIMENSION)
             });
@@ -129,7 +132,7 @@ fn phases_are_opened_with_the_noise_of_their_stream() {
     let mut paid = paid(&data, event(plan.sensitivity(), NoiseLaw::FlooredNormal).into());
     let start: Vec<i64> = (0..DIMENSION as i64).map(|j| (j - 2) << 40).collect();
     for release in 0..2 {
-        let mut phases = paid.permit::<GaussianEvent>().unwrap().phases(&data, plan, Curved::Logistic, 1.0).unwrap();
+        let mut phases = paid.permit::<GaussianCharge>().unwrap().phases(&data, plan, Curved::Logistic, 1.0).unwrap();
         while phases.next(&start).is_ok() {}
         let released = phases.finish();
         // Nobody moves the iterate, so the mean is the start, on the finer grid of each phase.
@@ -148,7 +151,7 @@ fn the_last_iterate_of_a_pass_is_all_of_its_noise() {
         let mut paid = paid(&data, event(plan.sensitivity(), law).into());
         for release in 0..2 {
             let released =
-                paid.permit::<GaussianEvent>().unwrap().one_pass(&data, plan, Curved::Logistic, 1.0).unwrap();
+                paid.permit::<GaussianCharge>().unwrap().one_pass(&data, plan, Curved::Logistic, 1.0).unwrap();
             // Far from the walls of the box, the steps add up.
             let all = noise(law, 4 * DIMENSION, release);
             let sum: Vec<i128> = (0..DIMENSION).map(|j| all.iter().skip(j).step_by(DIMENSION).sum::<i128>()).collect();
@@ -168,13 +171,13 @@ fn a_perturbed_objective_has_its_noise_in_every_coordinate() {
     let data = nothing(Adjacency::AddRemove);
     let step = 1u64 << 50;
     let sensitivity = problem.perturbation(step).sensitivity(Adjacency::AddRemove);
-    let perturbed = GaussianEvent { log2_scale: 44, count: 1, ..event(sensitivity, NoiseLaw::FlooredNormal) };
+    let perturbed = GaussianCharge { log2_scale: 44, count: 1, ..event(sensitivity, NoiseLaw::FlooredNormal) };
     let ratio = problem.perturbation(step).curvature_ratio();
-    let blank = ObjectiveEvent { perturbed, curvature: ratio, claim: Claim { epsilon: 1.0, delta: 1e-6, rho: 1.0 } };
+    let blank = ObjectiveCharge { perturbed, curvature: ratio, claim: Claim { epsilon: 1.0, delta: 1e-6, rho: 1.0 } };
     let delta = Delta::new(1e-6).unwrap();
     let event = rhograd::accounting::claim::make_objective(blank, Adjacency::AddRemove, delta).unwrap();
     let spread = query::PerturbedMinimiser { curvature, dimension: DIMENSION };
-    let after = GaussianEvent {
+    let after = GaussianCharge {
         what: "answer".into(),
         sensitivity: spread.sensitivity(Adjacency::AddRemove),
         log2_scale: 20,
@@ -184,8 +187,8 @@ fn a_perturbed_objective_has_its_noise_in_every_coordinate() {
     let source = || NoiseSource::insecure_from_seed(SEED);
     let charges = [Charge::Objective(event), after.into()];
     let mut paid = charge_run(&mut Ledger::in_memory().unwrap(), data.scope(), &charges, source()).unwrap();
-    let (answer, _) = paid.permit::<ObjectiveEvent>().unwrap().solve(&data, &problem, step).unwrap();
-    let released = paid.permit::<GaussianEvent>().unwrap().release(answer).unwrap();
+    let (answer, _) = paid.permit::<ObjectiveCharge>().unwrap().solve(&data, &problem, step).unwrap();
+    let released = paid.permit::<GaussianCharge>().unwrap().release(answer).unwrap();
     let noise = integer_noise(NoiseLaw::FlooredNormal, 44, DIMENSION, &source(), 0).unwrap();
     let cover = integer_noise(NoiseLaw::FlooredNormal, 20, DIMENSION, &source(), 1).unwrap();
     let lambda = (row_bound >> 4) as f64 / 2f64.powi(30);

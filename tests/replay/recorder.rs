@@ -70,8 +70,8 @@ fn releases(plan: &Plan) -> Vec<Planned> {
 fn input(charge: &Charge, release: usize, line: &str, seed: u64) -> Option<Vec<i128>> {
     let event = match charge {
         Charge::Gaussian(event) => event,
-        Charge::Selection(_) => return None,
-        Charge::Sampled(_) | Charge::Objective(_) | Charge::BestRun(_) | Charge::Stable(_) => {
+        Charge::Exponential(_) => return None,
+        Charge::PoissonGaussian(_) | Charge::Objective(_) | Charge::PrivateSelection(_) | Charge::Threshold(_) => {
             panic!("no case has one of these")
         }
     };

@@ -10,7 +10,7 @@ use rhograd::ledger::Ledger;
 use rhograd::loss::Glm;
 use rhograd::noise::{NoiseSource, integer_noise};
 use rhograd::preprocess::Encoder;
-use rhograd::privacy::{Adjacency, Charge, Claim, DatasetId, GaussianEvent, NoiseLaw, SampledEvent, Scope};
+use rhograd::privacy::{Adjacency, Charge, Claim, DatasetId, GaussianCharge, NoiseLaw, PoissonGaussianCharge, Scope};
 use rhograd::private::{ChargedRun, DescribeQuery, Gradient, PrivateDataset, charge_run, query};
 
 use crate::adjacency;
@@ -25,13 +25,13 @@ const STEPS: usize = 3;
 const PAIRS: usize = 102;
 
 /// Steps on half the rows each, with a claim so generous that the accountant confirms it at once.
-fn charge(adjacency: Adjacency) -> SampledEvent {
+fn charge(adjacency: Adjacency) -> PoissonGaussianCharge {
     let sensitivity = query::ClippedSum { bound: BOUND }.sensitivity(adjacency);
     let (what, noise) = ("gradient".into(), NoiseLaw::FlooredNormal);
-    let sampled = GaussianEvent { what, sensitivity, log2_scale: 30, noise, count: (PAIRS * STEPS) as u64 };
+    let sampled = GaussianCharge { what, sensitivity, log2_scale: 30, noise, count: (PAIRS * STEPS) as u64 };
     // A rate of 1/2 is exp(-x) = 1/2.
     let exponent = (2f64.ln() * 2f64.powi(64)) as u64;
-    SampledEvent { sampled, exponent, claim: Claim { epsilon: 20.0, delta: 1e-6, rho: 20.0 } }
+    PoissonGaussianCharge { sampled, exponent, claim: Claim { epsilon: 20.0, delta: 1e-6, rho: 20.0 } }
 }
 
 fn dataset(table: &Table, scope: &Scope) -> PrivateDataset {
@@ -47,7 +47,7 @@ fn dataset(table: &Table, scope: &Scope) -> PrivateDataset {
 /// Runs on one data set after another with one key.
 struct Runs {
     paid: ChargedRun,
-    event: SampledEvent,
+    event: PoissonGaussianCharge,
     scope: Scope,
     made: u32,
 }
@@ -57,7 +57,7 @@ impl Runs {
         let (adjacency, event) = (adjacency(change), charge(adjacency(change)));
         let scope = Scope { dataset: DatasetId::new("trial").unwrap(), adjacency };
         let mut ledger = Ledger::in_memory().unwrap();
-        let paid = charge_run(&mut ledger, &scope, &[Charge::Sampled(event.clone())], key()).unwrap();
+        let paid = charge_run(&mut ledger, &scope, &[Charge::PoissonGaussian(event.clone())], key()).unwrap();
         Runs { paid, event, scope, made: 0 }
     }
 
@@ -67,8 +67,8 @@ impl Runs {
         let clipped = data.clipped(BOUND).unwrap();
         let mut step = |weights: &Array1<f64>| {
             let gradient = Gradient { loss: Glm::Logistic.into(), weights, label_scale: 1.0, clip_norm: 0.1 };
-            let released = self.paid.permit::<SampledEvent>().unwrap().release(&clipped, &gradient).unwrap();
-            let (values, GaussianEvent { noise, log2_scale, .. }) = (released.values(), &self.event.sampled);
+            let released = self.paid.permit::<PoissonGaussianCharge>().unwrap().release(&clipped, &gradient).unwrap();
+            let (values, GaussianCharge { noise, log2_scale, .. }) = (released.values(), &self.event.sampled);
             let noise = integer_noise(*noise, *log2_scale, values.len(), &key(), self.made).unwrap();
             self.made += 1;
             values.iter().zip(noise).map(|(value, noise)| value - i128::from(noise)).collect()

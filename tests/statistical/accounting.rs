@@ -10,7 +10,7 @@ use rhograd::calculator::calibrate;
 use rhograd::error::Fallible;
 use rhograd::num::special;
 use rhograd::privacy::{
-    Adjacency, Charge, Claim, Delta, DpEvent, Epsilon, GaussianEvent, Mechanism, NoiseLaw, SampledEvent,
+    Adjacency, Charge, Claim, Delta, DpEvent, Epsilon, GaussianCharge, Mechanism, NoiseLaw, PoissonGaussianCharge,
 };
 
 /// The cells of a committed table, without its header.
@@ -302,7 +302,8 @@ fn charges_cost_what_their_sensitivity_over_their_noise_says() {
     for (adjacency, rows) in [(Adjacency::AddRemove, 1u64), (Adjacency::ReplaceOne, 2)] {
         for (sensitivity, log2_scale, count) in [(1u64 << 20, 22u32, 1u64), (3 << 20, 24, 7), (5 << 20, 22, 2)] {
             let noise = NoiseLaw::FlooredNormal;
-            let event = GaussianEvent { what: "sum".into(), sensitivity: rows * sensitivity, log2_scale, noise, count };
+            let event =
+                GaussianCharge { what: "sum".into(), sensitivity: rows * sensitivity, log2_scale, noise, count };
             let mu = (rows * sensitivity) as f64 / 2f64.powi(log2_scale as i32);
             let exact = gaussian::epsilon(mu * (count as f64).sqrt(), delta).unwrap().value();
             let found = claim::epsilon(&[event.clone().into()], adjacency, delta, exact).unwrap();
@@ -311,7 +312,7 @@ fn charges_cost_what_their_sensitivity_over_their_noise_says() {
             // Of a sample of one row in ten, by the law of one row's gradient.
             let exponent = (-(0.9f64).ln() * 2f64.powi(64)) as u64;
             let blank = Claim { epsilon: 1.0, delta: 1e-6, rho: 1.0 };
-            let sampled = Charge::Sampled(SampledEvent { sampled: event, exponent, claim: blank });
+            let sampled = Charge::PoissonGaussian(PoissonGaussianCharge { sampled: event, exponent, claim: blank });
             let noise_multiplier = rows as f64 / mu;
             let law = DpEvent::poisson(Mechanism::Gaussian { noise_multiplier }, 0.1, count);
             let exact = pld::epsilon(&law, adjacency, delta, 1e-5).unwrap();

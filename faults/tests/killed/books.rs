@@ -7,7 +7,7 @@ use rhograd::error::Fallible;
 use rhograd::grid::MomentWeights;
 use rhograd::ledger::{Cap, Ledger, Reservation};
 use rhograd::noise::NoiseSource;
-use rhograd::privacy::{Adjacency, Charge, DatasetId, GaussianEvent, NoiseLaw, Rho, Scope};
+use rhograd::privacy::{Adjacency, Charge, DatasetId, GaussianCharge, NoiseLaw, Rho, Scope};
 use rhograd::private::{DescribeQuery, PrivateDataset, charge_run, query};
 use rhograd_faults::{Honest, Parts};
 
@@ -19,9 +19,9 @@ fn scope() -> Scope {
     Scope { dataset: DatasetId::new("trial").unwrap(), adjacency: Adjacency::AddRemove }
 }
 
-fn event(count: u64) -> GaussianEvent {
+fn event(count: u64) -> GaussianCharge {
     let sensitivity = query::Moments { weights: WEIGHTS, columns: 2 }.sensitivity(Adjacency::AddRemove);
-    GaussianEvent { what: "moments".into(), sensitivity, log2_scale: 30, noise: NoiseLaw::FlooredNormal, count }
+    GaussianCharge { what: "moments".into(), sensitivity, log2_scale: 30, noise: NoiseLaw::FlooredNormal, count }
 }
 
 fn spent(path: &Path) -> Rho {
@@ -38,7 +38,7 @@ fn honest(path: &Path, publish: &mut dyn FnMut()) -> Fallible<()> {
     let mut ledger = Ledger::open_or_create(path)?;
     let mut paid = charge_run(&mut ledger, &scope(), &[event(RELEASES)], NoiseSource::insecure_from_seed(1))?;
     for _ in 0..RELEASES {
-        paid.permit::<GaussianEvent>()?.release(data.moments(&WEIGHTS)?)?;
+        paid.permit::<GaussianCharge>()?.release(data.moments(&WEIGHTS)?)?;
         publish();
     }
     Ok(())
@@ -114,13 +114,13 @@ fn fault_24_going_on_resets_the_ledger() {
 }
 
 /// How many shares of a cap are granted, of one more than fill it.
-type Granted = dyn Fn(&Rho, &GaussianEvent, u64) -> u64;
+type Granted = dyn Fn(&Rho, &GaussianCharge, u64) -> u64;
 
 /// So many equal shares of a cap, and no more, fill it.
 fn shares_fill_their_cap(granted: &Granted) -> Result<(), String> {
     for shares in 1..=60 {
         // An odd cost, which no float holds.
-        let share = |count| GaussianEvent { sensitivity: 34_769_610_577, log2_scale: 40, ..event(count) };
+        let share = |count| GaussianCharge { sensitivity: 34_769_610_577, log2_scale: 40, ..event(count) };
         let found = granted(&share(shares).rho(), &share(1), shares + 1);
         if found != shares {
             return Err(format!("{found} of {shares} shares"));

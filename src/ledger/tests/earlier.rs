@@ -3,7 +3,7 @@
 use crate::ledger::book::Book;
 use crate::ledger::record::{RawEntry, Record, chain_hash};
 use crate::ledger::{Cap, DatasetSummary, ExactRho};
-use crate::privacy::{Adjacency, Charge, DatasetId, GaussianEvent, NoiseLaw, Rho, StableEvent};
+use crate::privacy::{Adjacency, Charge, DatasetId, GaussianCharge, NoiseLaw, Rho, ThresholdCharge};
 
 /// As an earlier version wrote them.
 const OPEN: &str = r#"{"open":{"dataset":"d","adjacency":"add-remove","cap":{"num":"1","log2_den":1}}}"#;
@@ -26,13 +26,13 @@ fn reserve(run: char, charge: Charge) -> String {
     Record::Reserve { dataset, adjacency, run, at: 0, events: vec![charge], rho, private: true }.body().unwrap()
 }
 
-fn noised(count: u64) -> GaussianEvent {
-    GaussianEvent { what: "sum".into(), sensitivity: 1, log2_scale: 1, noise: NoiseLaw::FlooredNormal, count }
+fn noised(count: u64) -> GaussianCharge {
+    GaussianCharge { what: "sum".into(), sensitivity: 1, log2_scale: 1, noise: NoiseLaw::FlooredNormal, count }
 }
 
 /// rho 1/8 and a delta of one half.
 fn claim() -> Charge {
-    StableEvent { noised: noised(1), row: 1, threshold: 2, delta: 0.5 }.into()
+    ThresholdCharge { noised: noised(1), row: 1, threshold: 2, delta: 0.5 }.into()
 }
 
 fn change(cap: Cap) -> String {
@@ -96,7 +96,7 @@ fn new_records_have_one_text() {
 #[test]
 fn an_entry_claims_only_what_can_be_confirmed_in_bounded_time() {
     let charges = |count: u64| -> Vec<Charge> {
-        let different = |k: u64| StableEvent { noised: noised(1), row: 1, threshold: 2 + k, delta: 0.5 }.into();
+        let different = |k: u64| ThresholdCharge { noised: noised(1), row: 1, threshold: 2 + k, delta: 0.5 }.into();
         (0..count).map(different).collect()
     };
     let book = Book::new();

@@ -10,7 +10,7 @@ use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
 use super::{Cap, DatasetSummary, Ledger, Reservation};
-use crate::privacy::{Adjacency, DatasetId, GaussianEvent, NoiseLaw, Rho, Scope};
+use crate::privacy::{Adjacency, DatasetId, GaussianCharge, NoiseLaw, Rho, Scope};
 
 /// One unit is rho 2^-21, so that every cost below is a whole number.
 const UNIT: f64 = 1.0 / (1 << 21) as f64;
@@ -63,8 +63,8 @@ fn units(rho: &Rho) -> u64 {
     units
 }
 
-fn event(sensitivity: u64, log2_scale: u32, count: u64) -> GaussianEvent {
-    GaussianEvent { what: "sum".into(), sensitivity, log2_scale, noise: NoiseLaw::DiscreteGaussian, count }
+fn event(sensitivity: u64, log2_scale: u32, count: u64) -> GaussianCharge {
+    GaussianCharge { what: "sum".into(), sensitivity, log2_scale, noise: NoiseLaw::DiscreteGaussian, count }
 }
 
 /// A ledger, what it should say, and the runs that are not complete.
@@ -142,7 +142,7 @@ impl Walk {
         self.model.get_mut(name).unwrap().completed += 1;
     }
 
-    fn events(&mut self, name: &str) -> Vec<GaussianEvent> {
+    fn events(&mut self, name: &str) -> Vec<GaussianCharge> {
         let left = self.model.get(name).and_then(|it| Some(it.cap?.saturating_sub(it.spent)));
         if let Some(left) = left.filter(|_| self.rng.random_bool(0.3)) {
             // To the last unit, or one more.
@@ -156,7 +156,7 @@ impl Walk {
 
     fn reserve(&mut self, name: &'static str, scope: &Scope) {
         let events = self.events(name);
-        let cost = |e: &GaussianEvent| (e.count * e.sensitivity * e.sensitivity) << (20 - 2 * e.log2_scale);
+        let cost = |e: &GaussianCharge| (e.count * e.sensitivity * e.sensitivity) << (20 - 2 * e.log2_scale);
         let total: u64 = events.iter().map(cost).sum();
         let valid = total > 0 && events.iter().all(|e| e.sensitivity > 0 && e.count > 0);
         let replace_one = scope.adjacency == Adjacency::ReplaceOne;

@@ -7,8 +7,8 @@ use rand::{Rng, SeedableRng};
 use crate::accounting::{claim, stable};
 use crate::ledger::{Cap, DatasetSummary, Ledger};
 use crate::privacy::{
-    Adjacency, BestRunEvent, Charge, Claim, DatasetId, Delta, Epsilon, GaussianEvent, NoiseLaw, ObjectiveEvent, Rho,
-    SampledEvent, Scope, SelectionEvent, StableEvent,
+    Adjacency, Charge, Claim, DatasetId, Delta, Epsilon, ExponentialCharge, GaussianCharge, NoiseLaw, ObjectiveCharge,
+    PoissonGaussianCharge, PrivateSelectionCharge, Rho, Scope, ThresholdCharge,
 };
 
 const SEQUENCES: u64 = 200;
@@ -17,8 +17,8 @@ fn delta(value: f64) -> Delta {
     Delta::new(value).unwrap()
 }
 
-fn gaussian(log2_sensitivity: u32, count: u64, noise: NoiseLaw) -> GaussianEvent {
-    GaussianEvent { what: "sum".into(), sensitivity: (1 << log2_sensitivity) + 1, log2_scale: 30, noise, count }
+fn gaussian(log2_sensitivity: u32, count: u64, noise: NoiseLaw) -> GaussianCharge {
+    GaussianCharge { what: "sum".into(), sensitivity: (1 << log2_sensitivity) + 1, log2_scale: 30, noise, count }
 }
 
 /// Runs of every kind, as planners make them.
@@ -33,23 +33,29 @@ fn runs(adjacency: Adjacency) -> Vec<Vec<Charge>> {
         vec![gaussian(27, 2, DiscreteGaussian).into()],
     ];
     let selection = |sensitivity, count| {
-        Charge::Selection(SelectionEvent { what: "choice".into(), sensitivity, log2_scale: 6, candidates: 9, count })
+        Charge::Exponential(ExponentialCharge {
+            what: "choice".into(),
+            sensitivity,
+            log2_scale: 6,
+            candidates: 9,
+            count,
+        })
     };
     runs.push(vec![selection(5, 8)]);
     runs.push(vec![selection(12, 1), normal(26, 2).into()]);
     for (at, exponent) in [(1e-8, 1u64 << 58), (4e-7, 1 << 57)] {
-        let event = SampledEvent { sampled: normal(29, 20), exponent, claim: blank };
-        runs.push(vec![Charge::Sampled(claim::make(event, adjacency, delta(at), 0.3).unwrap())]);
-        let event = ObjectiveEvent { perturbed: normal(26, 1), curvature: 0.01, claim: blank };
+        let event = PoissonGaussianCharge { sampled: normal(29, 20), exponent, claim: blank };
+        runs.push(vec![Charge::PoissonGaussian(claim::make(event, adjacency, delta(at), 0.3).unwrap())]);
+        let event = ObjectiveCharge { perturbed: normal(26, 1), curvature: 0.01, claim: blank };
         let objective = Charge::Objective(claim::make_objective(event, adjacency, delta(at)).unwrap());
         runs.push(vec![objective.clone()]);
         // As amp: with noise on the answer.
         runs.push(vec![objective, normal(25, 1).into()]);
-        let event = BestRunEvent { what: "best".into(), rho: 0.001, stop: 1 << 30, claim: blank };
-        runs.push(vec![Charge::BestRun(claim::make_best_run(event, adjacency, delta(at)).unwrap())]);
+        let event = PrivateSelectionCharge { what: "best".into(), rho: 0.001, stop: 1 << 30, claim: blank };
+        runs.push(vec![Charge::PrivateSelection(claim::make_best_run(event, adjacency, delta(at)).unwrap())]);
         let threshold = stable::least_threshold(1 << 26, 30, delta(at / 4.0)).unwrap();
         let lifted = stable::lifted(1 << 26, threshold, 30);
-        let event = StableEvent { noised: normal(26, 3), row: 1 << 26, threshold, delta: lifted };
+        let event = ThresholdCharge { noised: normal(26, 3), row: 1 << 26, threshold, delta: lifted };
         runs.push(vec![event.into()]);
     }
     for run in &runs {
@@ -226,8 +232,8 @@ fn assert_refused(ledger: &mut Ledger, known: &Known, scope: &Scope, run: &[Char
 #[test]
 fn deltas_fill_their_cap_exactly() {
     let part = 2f64.powi(-24);
-    let noised = GaussianEvent { sensitivity: 1, log2_scale: 10, ..gaussian(1, 1, NoiseLaw::FlooredNormal) };
-    let claim = |delta: f64| StableEvent { noised: noised.clone(), row: 1, threshold: 1 << 14, delta };
+    let noised = GaussianCharge { sensitivity: 1, log2_scale: 10, ..gaussian(1, 1, NoiseLaw::FlooredNormal) };
+    let claim = |delta: f64| ThresholdCharge { noised: noised.clone(), row: 1, threshold: 1 << 14, delta };
     let mut ledger = Ledger::in_memory().unwrap();
     let scope = Scope { dataset: DatasetId::new("d").unwrap(), adjacency: Adjacency::AddRemove };
     // Seven parts and a bit in the last place of a double, which a sum of doubles would lose.

@@ -19,7 +19,7 @@ use crate::privacy::{Adjacency, DpEvent, Mechanism, Rho};
 /// Reference: McSherry and Talwar 2007; Durfee and Rogers 2019; Cesar and Rogers 2021, Lemma 3.2.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct SelectionEvent {
+pub struct ExponentialCharge {
     /// What is chosen, in words.
     pub what: String,
     /// Length of the interval that holds the changes of all scores between neighbours.
@@ -32,7 +32,7 @@ pub struct SelectionEvent {
     pub count: u64,
 }
 
-impl SelectionEvent {
+impl ExponentialCharge {
     /// Exact cost of one choice.
     pub fn rho_each(&self) -> Rho {
         let square = BigUint::from(self.sensitivity) * self.sensitivity;
@@ -71,7 +71,7 @@ impl SelectionEvent {
     }
 }
 
-impl ChargeKind for SelectionEvent {
+impl ChargeKind for ExponentialCharge {
     fn releases(&self) -> Releases<'_> {
         Releases {
             what: &self.what,
@@ -83,7 +83,7 @@ impl ChargeKind for SelectionEvent {
     }
 
     fn single(&self) -> Self {
-        SelectionEvent { count: 1, ..self.clone() }
+        ExponentialCharge { count: 1, ..self.clone() }
     }
 
     fn sampling_rate(&self) -> Option<f64> {
@@ -95,7 +95,7 @@ impl ChargeKind for SelectionEvent {
     }
 
     fn rho(&self) -> Fallible<Rho> {
-        Ok(SelectionEvent::rho(self))
+        Ok(ExponentialCharge::rho(self))
     }
 
     fn delta(&self) -> f64 {
@@ -111,7 +111,7 @@ impl ChargeKind for SelectionEvent {
     }
 
     fn check(&self) -> Fallible<()> {
-        SelectionEvent::check(self)
+        ExponentialCharge::check(self)
     }
 
     fn manner(&self) -> &'static str {
@@ -129,7 +129,7 @@ mod tests {
 
     #[test]
     fn a_choice_costs_an_eighth_of_the_squared_epsilon() {
-        let event = |sensitivity, log2_scale, count| SelectionEvent {
+        let event = |sensitivity, log2_scale, count| ExponentialCharge {
             what: "t".into(),
             sensitivity,
             log2_scale,

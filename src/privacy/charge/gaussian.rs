@@ -20,7 +20,7 @@ pub const MAX_LOG2_SCALE: u32 = 50;
 /// Reference: Bun and Steinke 2016, Proposition 1.6; Canonne, Kamath, Steinke 2020, Theorem 14.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct GaussianEvent {
+pub struct GaussianCharge {
     /// What is released, in words.
     pub what: String,
     /// l2 sensitivity under the stated adjacency, in grid steps.
@@ -33,7 +33,7 @@ pub struct GaussianEvent {
     pub count: u64,
 }
 
-impl GaussianEvent {
+impl GaussianCharge {
     /// Exact cost of one release.
     pub fn rho_each(&self) -> Rho {
         let square = BigUint::from(self.sensitivity) * self.sensitivity;
@@ -72,14 +72,14 @@ impl GaussianEvent {
         Mechanism::Gaussian { noise_multiplier: self.relative_multiplier(adjacency) }
     }
 
-    /// The noise multiplier of [`GaussianEvent::relative`].
+    /// The noise multiplier of [`GaussianCharge::relative`].
     pub(super) fn relative_multiplier(&self, adjacency: Adjacency) -> f64 {
         let sensitivity = up(self.sensitivity as f64, 1) / adjacency.sum_sensitivity(1) as f64;
         down(2f64.powi(self.log2_scale as i32) / sensitivity, 1)
     }
 }
 
-impl ChargeKind for GaussianEvent {
+impl ChargeKind for GaussianCharge {
     fn releases(&self) -> Releases<'_> {
         Releases {
             what: &self.what,
@@ -91,7 +91,7 @@ impl ChargeKind for GaussianEvent {
     }
 
     fn single(&self) -> Self {
-        GaussianEvent { count: 1, ..self.clone() }
+        GaussianCharge { count: 1, ..self.clone() }
     }
 
     fn sampling_rate(&self) -> Option<f64> {
@@ -103,7 +103,7 @@ impl ChargeKind for GaussianEvent {
     }
 
     fn rho(&self) -> Fallible<Rho> {
-        Ok(GaussianEvent::rho(self))
+        Ok(GaussianCharge::rho(self))
     }
 
     fn delta(&self) -> f64 {
@@ -119,7 +119,7 @@ impl ChargeKind for GaussianEvent {
     }
 
     fn check(&self) -> Fallible<()> {
-        GaussianEvent::check(self)
+        GaussianCharge::check(self)
     }
 
     fn manner(&self) -> &'static str {
@@ -135,8 +135,8 @@ impl ChargeKind for GaussianEvent {
 mod tests {
     use super::*;
 
-    fn event(sensitivity: u64, log2_scale: u32, count: u64) -> GaussianEvent {
-        GaussianEvent { what: "test".into(), sensitivity, log2_scale, noise: NoiseLaw::FlooredNormal, count }
+    fn event(sensitivity: u64, log2_scale: u32, count: u64) -> GaussianCharge {
+        GaussianCharge { what: "test".into(), sensitivity, log2_scale, noise: NoiseLaw::FlooredNormal, count }
     }
 
     #[test]

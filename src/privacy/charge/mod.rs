@@ -13,14 +13,14 @@ mod threshold;
 
 use serde::{Deserialize, Serialize};
 
-pub use exponential::SelectionEvent;
-pub use gaussian::{GaussianEvent, MAX_LOG2_SCALE};
+pub use exponential::ExponentialCharge;
+pub use gaussian::{GaussianCharge, MAX_LOG2_SCALE};
 use kind::ChargeKind;
 pub use kind::{Claim, NoiseLaw};
-pub use objective::ObjectiveEvent;
-pub use poisson_gaussian::SampledEvent;
-pub use private_selection::BestRunEvent;
-pub use threshold::StableEvent;
+pub use objective::ObjectiveCharge;
+pub use poisson_gaussian::PoissonGaussianCharge;
+pub use private_selection::PrivateSelectionCharge;
+pub use threshold::ThresholdCharge;
 
 use super::{Adjacency, DpEvent, Rho};
 use crate::error::Fallible;
@@ -64,17 +64,17 @@ macro_rules! charges {
 // Files name no kind: they are told apart by their fields, tried in this order.
 charges! {
     /// Gaussian noise on a query of all rows.
-    Gaussian(GaussianEvent),
+    Gaussian(GaussianCharge),
     /// Gaussian noise on a query of a Poisson sample.
-    Sampled(SampledEvent),
+    PoissonGaussian(PoissonGaussianCharge),
     /// Gaussian noise on the gradient of an objective that is minimised.
-    Objective(ObjectiveEvent),
+    Objective(ObjectiveCharge),
     /// A choice among candidates by the exponential mechanism.
-    Selection(SelectionEvent),
+    Exponential(ExponentialCharge),
     /// The best of a random number of runs.
-    BestRun(BestRunEvent),
+    PrivateSelection(PrivateSelectionCharge),
     /// Something that is opened only where a noised integer reaches a threshold.
-    Stable(StableEvent),
+    Threshold(ThresholdCharge),
 }
 
 impl Charge {

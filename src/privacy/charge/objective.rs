@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::gaussian::GaussianEvent;
+use super::gaussian::GaussianCharge;
 use super::kind::{ChargeKind, Claim, NoiseLaw, Releases, possible};
 use crate::error::Fallible;
 use crate::privacy::{Adjacency, DpEvent, Mechanism, Rho};
@@ -10,16 +10,16 @@ use crate::privacy::{Adjacency, DpEvent, Mechanism, Rho};
 /// Gaussian noise on the gradient of an objective whose exact minimiser is then opened, alone or with more noise.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct ObjectiveEvent {
+pub struct ObjectiveCharge {
     /// The noise on the gradient; its sensitivity is that of the sum of gradients.
-    pub perturbed: GaussianEvent,
+    pub perturbed: GaussianCharge,
     /// Curvature of one record over that of the penalty, `beta / Lambda`, rounded upward.
     pub curvature: f64,
     /// What it costs.
     pub claim: Claim,
 }
 
-impl ChargeKind for ObjectiveEvent {
+impl ChargeKind for ObjectiveCharge {
     fn releases(&self) -> Releases<'_> {
         self.perturbed.releases()
     }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::gaussian::GaussianEvent;
+use super::gaussian::GaussianCharge;
 use super::kind::{ChargeKind, Claim, Releases, possible};
 use crate::error::Fallible;
 use crate::num::round::up;
@@ -11,16 +11,16 @@ use crate::privacy::{Adjacency, DpEvent, Rho};
 /// Gaussian releases on fresh Poisson samples of the rows.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct SampledEvent {
+pub struct PoissonGaussianCharge {
     /// The releases, as if made on all rows.
-    pub sampled: GaussianEvent,
+    pub sampled: GaussianCharge,
     /// Each row joins each release on its own with probability `1 - exp(-exponent / 2^64)`.
     pub exponent: u64,
     /// What all of them cost together.
     pub claim: Claim,
 }
 
-impl SampledEvent {
+impl PoissonGaussianCharge {
     /// The sampling rate, rounded upward.
     pub fn rate(&self) -> f64 {
         let exponent = up(self.exponent as f64 / 2f64.powi(64), 1);
@@ -28,13 +28,13 @@ impl SampledEvent {
     }
 }
 
-impl ChargeKind for SampledEvent {
+impl ChargeKind for PoissonGaussianCharge {
     fn releases(&self) -> Releases<'_> {
         self.sampled.releases()
     }
 
     fn single(&self) -> Self {
-        SampledEvent { sampled: self.sampled.single(), ..self.clone() }
+        PoissonGaussianCharge { sampled: self.sampled.single(), ..self.clone() }
     }
 
     fn sampling_rate(&self) -> Option<f64> {

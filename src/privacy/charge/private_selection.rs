@@ -15,7 +15,7 @@ use crate::privacy::{Adjacency, DpEvent, Mechanism, Rho, RunCount};
 /// Reference: Liu and Talwar 2019; Papernot and Steinke 2022, Theorem 2 with `eta = 1`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct BestRunEvent {
+pub struct PrivateSelectionCharge {
     /// What is released, in words.
     pub what: String,
     /// rho of the costliest run.
@@ -26,7 +26,7 @@ pub struct BestRunEvent {
     pub claim: Claim,
 }
 
-impl BestRunEvent {
+impl PrivateSelectionCharge {
     /// The probability with which a run is the last, exactly.
     pub fn stop_probability(&self) -> f64 {
         f64::from(self.stop) / 2f64.powi(32)
@@ -46,7 +46,7 @@ impl BestRunEvent {
     }
 }
 
-impl ChargeKind for BestRunEvent {
+impl ChargeKind for PrivateSelectionCharge {
     fn releases(&self) -> Releases<'_> {
         Releases { what: &self.what, sensitivity: 1, noise_multiplier: self.noise_multiplier(), noise: None, count: 1 }
     }

@@ -19,9 +19,9 @@ fn stored() -> [Charge; 6] {
 #[test]
 fn files_tell_kinds_apart_by_their_fields() {
     let [gaussian, sampled, objective, selection, best, stable] = stored();
-    assert!(matches!(gaussian, Charge::Gaussian(_)) && matches!(sampled, Charge::Sampled(_)));
-    assert!(matches!(objective, Charge::Objective(_)) && matches!(selection, Charge::Selection(_)));
-    assert!(matches!(best, Charge::BestRun(_)) && matches!(stable, Charge::Stable(_)));
+    assert!(matches!(gaussian, Charge::Gaussian(_)) && matches!(sampled, Charge::PoissonGaussian(_)));
+    assert!(matches!(objective, Charge::Objective(_)) && matches!(selection, Charge::Exponential(_)));
+    assert!(matches!(best, Charge::PrivateSelection(_)) && matches!(stable, Charge::Threshold(_)));
     for (text, charge) in STORED.iter().zip(stored()) {
         charge.check().unwrap();
         assert_eq!(serde_json::to_string(&charge).unwrap(), *text);

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::gaussian::GaussianEvent;
+use super::gaussian::GaussianCharge;
 use super::kind::{ChargeKind, Claim, NoiseLaw, Releases, possible};
 use crate::error::Fallible;
 use crate::privacy::{Adjacency, DpEvent, Mechanism, Rho};
@@ -17,9 +17,9 @@ use crate::privacy::{Adjacency, DpEvent, Mechanism, Rho};
 /// (distances); Bun and Steinke 2016, Definition 8.1.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct StableEvent {
+pub struct ThresholdCharge {
     /// The noise on the counts, or on the distance.
-    pub noised: GaussianEvent,
+    pub noised: GaussianCharge,
     /// What one row counts, in grid steps.
     pub row: u64,
     /// Noised integers below stay secret, with everything that belongs to them.
@@ -28,7 +28,7 @@ pub struct StableEvent {
     pub delta: f64,
 }
 
-impl StableEvent {
+impl ThresholdCharge {
     /// Delta of all releases together, rounded upward.
     pub fn total_delta(&self) -> f64 {
         let count = self.noised.count as f64;
@@ -36,13 +36,13 @@ impl StableEvent {
     }
 }
 
-impl ChargeKind for StableEvent {
+impl ChargeKind for ThresholdCharge {
     fn releases(&self) -> Releases<'_> {
         self.noised.releases()
     }
 
     fn single(&self) -> Self {
-        StableEvent { noised: self.noised.single(), ..self.clone() }
+        ThresholdCharge { noised: self.noised.single(), ..self.clone() }
     }
 
     fn sampling_rate(&self) -> Option<f64> {

@@ -32,7 +32,7 @@ impl DescribeQuery for ClippedSum {
     }
 
     fn is_paid_by(&self, charge: &Charge) -> bool {
-        matches!(charge, Charge::Gaussian(_) | Charge::Sampled(_))
+        matches!(charge, Charge::Gaussian(_) | Charge::PoissonGaussian(_))
     }
 
     fn role(&self) -> Role {

@@ -31,7 +31,7 @@ impl DescribeQuery for Distance {
     }
 
     fn is_paid_by(&self, charge: &Charge) -> bool {
-        matches!(charge, Charge::Stable(event) if event.row == self.weight)
+        matches!(charge, Charge::Threshold(event) if event.row == self.weight)
     }
 
     fn role(&self) -> Role {

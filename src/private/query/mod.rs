@@ -52,7 +52,7 @@ pub use vertices::Vertices;
 pub use vocabulary::{ColumnValues, Vocabulary};
 
 use crate::error::Fallible;
-use crate::privacy::{Adjacency, BestRunEvent, Charge, L2, total_rho};
+use crate::privacy::{Adjacency, Charge, L2, PrivateSelectionCharge, total_rho};
 
 macro_rules! queries {
     ($($kind:ident),* $(,)?) => {
@@ -161,7 +161,7 @@ impl Planned {
 
     /// Whether the release is made of sums over rows that are read in their order: all that rows in a file can give.
     pub fn is_streamable(&self) -> bool {
-        !matches!(self.charge, Charge::Sampled(_)) && self.query.kind().row_access() == RowAccess::StreamedSum
+        !matches!(self.charge, Charge::PoissonGaussian(_)) && self.query.kind().row_access() == RowAccess::StreamedSum
     }
 }
 
@@ -194,7 +194,7 @@ impl DescribeQuery for BestRun {
     }
 
     fn is_paid_by(&self, charge: &Charge) -> bool {
-        matches!(charge, Charge::BestRun(event) if covers_runs(event, &self.candidates))
+        matches!(charge, Charge::PrivateSelection(event) if covers_runs(event, &self.candidates))
     }
 
     fn role(&self) -> Role {
@@ -210,7 +210,7 @@ impl DescribeQuery for BestRun {
 }
 
 /// Whether every run costs at most what is paid for a run, exactly.
-pub(in crate::private) fn covers_runs(event: &BestRunEvent, candidates: &[Vec<Planned>]) -> bool {
+pub(in crate::private) fn covers_runs(event: &PrivateSelectionCharge, candidates: &[Vec<Planned>]) -> bool {
     let Ok(most) = event.run_rho() else { return false };
     let within = |run: &Vec<Planned>| {
         let charges: Vec<Charge> = run.iter().map(|planned| planned.charge.clone()).collect();

@@ -9,7 +9,7 @@ use crate::error::{Error, Fallible};
 use crate::grid::{LARGEST_WEIGHT, LOG2_WEIGHT};
 use crate::kernel::{FixedStep, fixed_batch, rounding};
 use crate::loss::{Curved, LOG2_SLOPE, MonotoneSlope};
-use crate::privacy::{Adjacency, Charge, GaussianEvent, L2, Sensitivity};
+use crate::privacy::{Adjacency, Charge, GaussianCharge, L2, Sensitivity};
 use crate::private::{Permit, PrivateDataset, Released};
 
 /// Most steps of one pass.
@@ -167,7 +167,7 @@ impl DescribeQuery for OnePass {
     }
 }
 
-impl Permit<GaussianEvent> {
+impl Permit<GaussianCharge> {
     /// Makes one pass over the rows, `W <- W - mean step + noise` batch by batch, and releases the last iterate.
     ///
     /// # Privacy

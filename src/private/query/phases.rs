@@ -11,7 +11,7 @@ use crate::grid::{LARGEST_WEIGHT, LOG2_WEIGHT};
 use crate::kernel::{FixedStep, fixed_pass, rounding};
 use crate::loss::{Curved, LOG2_SLOPE, MonotoneSlope};
 use crate::noise::{NoiseSource, NoiseStream};
-use crate::privacy::{Adjacency, Charge, GaussianEvent, L2, Sensitivity};
+use crate::privacy::{Adjacency, Charge, GaussianCharge, L2, Sensitivity};
 use crate::private::{Permit, PrivateDataset, Released};
 
 /// Most phases: the last uses `2^-8` of the rows at `2^-14` of the first step, and is released so much finer that its rounding,
@@ -122,11 +122,11 @@ pub struct PhasedPass<'a> {
     smooth: u32,
     noise: VecDeque<i64>,
     values: Vec<i128>,
-    permit: Permit<GaussianEvent>,
+    permit: Permit<GaussianCharge>,
     phase: u32,
 }
 
-impl Permit<GaussianEvent> {
+impl Permit<GaussianCharge> {
     /// Opens one pass of phased descent over the rows.
     ///
     /// # Errors

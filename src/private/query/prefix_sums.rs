@@ -9,7 +9,7 @@ use super::describe::root_of;
 use super::{DescribeQuery, Gradient, Role, RowAccess};
 use crate::error::{Error, Fallible};
 use crate::noise::NoiseSource;
-use crate::privacy::{Adjacency, Charge, GaussianEvent, L2, Sensitivity};
+use crate::privacy::{Adjacency, Charge, GaussianCharge, L2, Sensitivity};
 use crate::private::{Permit, PrivateDataset, Released};
 
 /// Most batches of one pass.
@@ -108,10 +108,10 @@ pub struct PrefixPass {
     noise: VecDeque<i64>,
     sums: Vec<Vec<i128>>,
     values: Vec<i128>,
-    permit: Permit<GaussianEvent>,
+    permit: Permit<GaussianCharge>,
 }
 
-impl Permit<GaussianEvent> {
+impl Permit<GaussianCharge> {
     /// Opens one pass over `batches` random batches of the rows.
     ///
     /// # Errors

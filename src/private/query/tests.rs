@@ -54,7 +54,7 @@ fn files_hold_every_kind_under_its_name_and_nothing_beside_its_numbers() {
 
 #[test]
 fn all_but_a_few_are_paid_for_as_gaussian_noise() {
-    let gaussian = Charge::Gaussian(crate::privacy::GaussianEvent {
+    let gaussian = Charge::Gaussian(crate::privacy::GaussianCharge {
         what: "t".into(),
         sensitivity: 1,
         log2_scale: 0,

@@ -32,7 +32,7 @@ impl DescribeQuery for Vertices {
     }
 
     fn is_paid_by(&self, charge: &Charge) -> bool {
-        matches!(charge, Charge::Selection(event) if event.candidates == self.candidates)
+        matches!(charge, Charge::Exponential(event) if event.candidates == self.candidates)
     }
 
     fn role(&self) -> Role {

@@ -5,7 +5,7 @@ use crate::grid::Shape;
 use crate::kernel::{RawRow, Rows, RowsBuilder};
 use crate::ledger::Ledger;
 use crate::noise::NoiseSource;
-use crate::privacy::{Adjacency, DatasetId, GaussianEvent, NoiseLaw, Scope};
+use crate::privacy::{Adjacency, DatasetId, GaussianCharge, NoiseLaw, Scope};
 use crate::private::charge_run;
 use crate::statistics::evidence::{Counts, mu_lower};
 
@@ -13,11 +13,11 @@ use crate::statistics::evidence::{Counts, mu_lower};
 fn last_iterate(rows: Rows, plan: PassPlan, loss: Curved, scale: f64, log2_scale: u32, seed: u64) -> Vec<i128> {
     let scope = Scope { dataset: DatasetId::new("a").unwrap(), adjacency: Adjacency::ReplaceOne };
     let (sensitivity, noise) = (plan.sensitivity(), NoiseLaw::FlooredNormal);
-    let event = GaussianEvent { what: "t".into(), sensitivity, log2_scale, noise, count: 1 };
+    let event = GaussianCharge { what: "t".into(), sensitivity, log2_scale, noise, count: 1 };
     let data = PrivateDataset::new(rows, scope.clone());
     let source = NoiseSource::insecure_from_seed(seed);
     let mut paid = charge_run(&mut Ledger::in_memory().unwrap(), &scope, &[event], source).unwrap();
-    paid.permit::<GaussianEvent>().unwrap().one_pass(&data, plan, loss, scale).unwrap().values().to_vec()
+    paid.permit::<GaussianCharge>().unwrap().one_pass(&data, plan, loss, scale).unwrap().values().to_vec()
 }
 
 /// The positions in the order in which a pass with this seed meets them.
@@ -203,11 +203,11 @@ fn passes_are_refused_for_other_rows_relations_or_prices() {
     let open = |adjacency, rows: usize, sensitivity: u64| {
         let scope = Scope { dataset: DatasetId::new("a").unwrap(), adjacency };
         let event =
-            GaussianEvent { what: "t".into(), sensitivity, log2_scale: 30, noise: NoiseLaw::FlooredNormal, count: 1 };
+            GaussianCharge { what: "t".into(), sensitivity, log2_scale: 30, noise: NoiseLaw::FlooredNormal, count: 1 };
         let data = PrivateDataset::new(intercepts(rows, 0, 1), scope.clone());
         let source = NoiseSource::insecure_from_seed(1);
         let mut paid = charge_run(&mut Ledger::in_memory().unwrap(), &scope, &[event], source).unwrap();
-        paid.permit::<GaussianEvent>().unwrap().one_pass(&data, plan, Curved::Squared, 1.0).is_ok()
+        paid.permit::<GaussianCharge>().unwrap().one_pass(&data, plan, Curved::Squared, 1.0).is_ok()
     };
     let price = plan.sensitivity();
     assert!(open(Adjacency::ReplaceOne, 10, price) && !open(Adjacency::ReplaceOne, 10, price - 1));
