@@ -2,9 +2,9 @@
 
 use serde_json::json;
 
-use super::curvature::{Curvature, RidgeRule};
-use super::descent::Pass;
 use super::description::{AUDIT_CLIP, AuditRecipe, Description, Losses, Needs, Relations};
+use super::step::curvature::{Curvature, RidgeRule};
+use super::step::descent::Pass;
 use super::{
     Averaging, ClippedPlan, Descent, Fitted, GramPlan, Optimizer, Planned, Problem, Settings, Start, settings,
 };

@@ -1,9 +1,9 @@
 //! Gradient boosting with a private least-squares learner: one Gram matrix, several rounds on clipped residuals.
 
 use super::adassp::GramSteps;
-use super::curvature::RidgeRule;
 use super::description::{AUDIT_STILL, AuditRecipe, Description, Losses, Needs, Relations};
-use super::{Averaging, ClipRule, Descent, Fitted, Optimizer, Planned, Problem, Settings, Start, dp_gd, settings};
+use super::step::curvature::RidgeRule;
+use super::{Averaging, ClipRule, Descent, Fitted, Optimizer, Planned, Problem, Settings, Start, settings};
 use crate::error::Fallible;
 use crate::loss::Curved;
 use crate::private::{LoggedRun, PrivateDataset};
@@ -91,7 +91,7 @@ impl BoostedAdaSsp {
             averaging: averaging.unwrap_or(rule.averaging),
         };
         let statistics = GramSteps::plan(problem, loss, rule.share, descent, RidgeRule::OperatorNorm(rule.ridge))?;
-        Ok(BoostedAdaSsp { statistics, clip: dp_gd::clip_rule(problem) })
+        Ok(BoostedAdaSsp { statistics, clip: ClipRule::of(problem) })
     }
 }
 

@@ -3,12 +3,12 @@
 use ndarray::Array1;
 use serde_json::json;
 
-use super::descent::Average;
 use super::description::{AUDIT_STILL, AuditRecipe, Description, Losses, Needs, Relations};
-use super::penalty::Penalties;
+use super::step::descent::Average;
+use super::step::penalty::Penalties;
 use super::{
     Averaging, ClipRule, Descent, Fineness, Fitted, GaussianRelease, GaussianRule, Optimizer, Planned, Problem,
-    Settings, Start, dp_gd, settings,
+    Settings, Start, settings,
 };
 use crate::error::{Error, Fallible};
 use crate::grid::MAX_MULTIPLIER;
@@ -101,7 +101,7 @@ impl DpFtrl {
             averaging: averaging.unwrap_or(Averaging::Tail),
         };
         let (release, bound) = sums(problem, batches)?;
-        Ok(DpFtrl { bound, batches, release, clip: dp_gd::clip_rule(problem), descent, row_norm: square.sqrt() })
+        Ok(DpFtrl { bound, batches, release, clip: ClipRule::of(problem), descent, row_norm: square.sqrt() })
     }
 
     /// The clip norm over the noise of the last prefix sum.

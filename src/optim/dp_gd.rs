@@ -39,12 +39,6 @@ pub(super) static DESCRIPTION: Description = Description {
     },
 };
 
-/// The clip that is asked for, or that of the measured rule.
-pub(super) fn clip_rule(problem: &Problem<'_>) -> ClipRule {
-    let measured = || ClipRule::by_noise(problem.loss.tuning().clip, problem.loss);
-    problem.settings.clip.map_or_else(measured, ClipRule::Fixed)
-}
-
 /// DP-GD with momentum on rows whose features are standardised.
 ///
 /// Clip norm `R clamp(k nu^(-0.3), least, most)` with `R` the typical norm of a row and `nu = R sqrt(d) / (n mu)`, and
@@ -79,7 +73,7 @@ impl DpGd {
             radius,
             averaging: averaging.unwrap_or(Averaging::Tail),
         };
-        Self::with(problem, descent, clip_rule(problem))
+        Self::with(problem, descent, ClipRule::of(problem))
     }
 
     /// Plans given steps and a given rule for the clip.

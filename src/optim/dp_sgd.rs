@@ -3,7 +3,6 @@
 use serde_json::json;
 
 use super::description::{AUDIT_STILL, AuditRecipe, Description, Losses, Needs, Relations};
-use super::dp_gd::clip_rule;
 use super::{
     Averaging, ClipRule, Descent, Fitted, GaussianRule, Optimizer, Planned, Problem, Settings, Start, Target, settings,
 };
@@ -114,7 +113,7 @@ impl DpSgd {
         };
         let multiplier = 2f64.powi(event.sampled.log2_scale as i32) / bound as f64;
         let signal = rate * (steps as f64).sqrt() / multiplier;
-        Ok(DpSgd { event, bound, clip: clip_rule(problem), descent, row_norm: square.sqrt(), signal })
+        Ok(DpSgd { event, bound, clip: ClipRule::of(problem), descent, row_norm: square.sqrt(), signal })
     }
 
     fn gradient(&self) -> Planned {

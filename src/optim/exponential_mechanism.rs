@@ -4,7 +4,7 @@ use ndarray::Array2;
 use serde_json::json;
 
 use super::description::{AuditRecipe, Description, Losses, Needs, Relations};
-use super::selected::{Choice, ChoicePlan};
+use super::release::selected::{Choice, ChoicePlan};
 use super::{Fitted, Optimizer, Planned, Problem, Settings, Start, settings};
 use crate::error::{Error, Fallible};
 use crate::loss::Glm;

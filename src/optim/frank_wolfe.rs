@@ -4,7 +4,7 @@ use ndarray::Array1;
 use serde_json::json;
 
 use super::description::{AUDIT_CLIP, AuditRecipe, Description, Losses, Needs, Relations};
-use super::selected::{Choice, ChoicePlan};
+use super::release::selected::{Choice, ChoicePlan};
 use super::{Fitted, Optimizer, Planned, Problem, Settings, Start, settings};
 use crate::error::Fallible;
 use crate::grid::{FULL_SCALE, MAX_MULTIPLIER};

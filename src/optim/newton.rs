@@ -3,9 +3,9 @@
 use ndarray::Array1;
 use serde_json::json;
 
-use super::curvature::{Curvature, RidgeRule};
 use super::description::{AUDIT_STILL, AuditRecipe, Description, Losses, Needs, Relations};
-use super::newton_steps::NewtonSteps;
+use super::step::curvature::{Curvature, RidgeRule};
+use super::step::newton::NewtonSteps;
 use super::{Fitted, GramPlan, Optimizer, Planned, Problem, Settings, Start, settings};
 use crate::error::Fallible;
 use crate::private::{LoggedRun, PrivateDataset};

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::description::{AUDIT_STILL, AuditRecipe, Description, Losses, Needs, Relations};
-use super::newton_steps::NewtonSteps;
+use super::step::newton::NewtonSteps;
 use super::{Fineness, Fitted, GaussianRelease, GaussianRule, Optimizer, Planned, Problem, Settings, Start, settings};
 use crate::error::{Error, Fallible};
 use crate::grid::{GRAM_MULTIPLIER, gram_unit};

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::json;
 
 use super::description::{AUDIT_STILL, AuditRecipe, Description, Losses, Needs, Relations};
-use super::fixed_steps::{FixedUnits, calibrate, clip_and_radius};
+use super::step::fixed::{FixedUnits, calibrate, clip_and_radius};
 use super::{Fitted, GaussianRelease, GaussianRule, Optimizer, Planned, Problem, Settings, Start, settings};
 use crate::error::{Error, Fallible};
 use crate::grid::LOG2_WEIGHT;

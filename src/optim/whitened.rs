@@ -4,8 +4,8 @@ use ndarray::Array2;
 use serde_json::json;
 
 use super::description::{AUDIT_STILL, AuditRecipe, Description, Losses, Needs, Relations};
-use super::gram::Whitening;
-use super::uncertainty::{Directions, standard_errors};
+use super::release::gram::Whitening;
+use super::step::standard_errors::{Directions, standard_errors};
 use super::{
     Averaging, ClipRule, ClippedPlan, Descent, Fitted, GramPlan, Optimizer, Planned, Problem, Settings, Start, settings,
 };

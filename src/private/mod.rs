@@ -8,6 +8,8 @@
 //!   post-processing and free.
 //! - A [`LoggedRun`] is what an optimizer gets: a release is one call, with its line in the log and its record.
 //!
+//! Rows and what passes over them lie in `rows`, what may be asked of them in [`query`], charges, permits and releases in `release`.
+//!
 //! The kernel and the encoder below work on rows they are handed and guard nothing; it is [`PrivateDataset`] that
 //! takes rows in and gives none back. A [`crate::loss::Loss`] sees every margin and label, so a loss written elsewhere
 //! is trusted code.
@@ -22,44 +24,23 @@
 //! }
 //! ```
 
-mod best_run;
-mod cells;
-mod charged_run;
-mod dataset;
-mod holdout;
-mod journal;
-mod logged_run;
-mod mechanism;
-mod pass;
-mod permit;
 pub mod query;
-mod remote;
+mod release;
+mod rows;
 mod sensitive;
-mod stable;
-mod store;
 #[cfg(test)]
 mod tests;
-mod worker;
 
-pub use best_run::CandidateRun;
-pub use cells::PrivateCells;
-pub(crate) use charged_run::charge_run_as;
-pub use charged_run::{ChargedRun, charge_run, resume};
-pub use dataset::PrivateDataset;
-pub use holdout::HoldOut;
-pub(crate) use holdout::{LARGEST_HOLDOUT, training_rows};
-pub use journal::{Keep, Stopped};
-pub use logged_run::{Listener, LoggedCandidate, LoggedRun, Release, ReleaseRecord};
-pub use mechanism::Mechanism;
-pub use permit::{Permit, Released};
 pub use query::{
-    Candidates, ClippedRows, ColumnValues, Curvature, CutLoss, DescribeQuery, DirectionInputs, Gradient, Grid,
-    GridPrice, LOG2_REGULARISATION, MOST_BATCHES, MOST_SOLVED, Minimisation, PassPlan, Perturbation, PhasePlan,
-    PhasedPass, Planned, PrefixPass, Query, Role, RowAccess, prefix_coefficients,
+    ClippedRows, ColumnValues, Curvature, DescribeQuery, DirectionInputs, Gradient, Grid, GridPrice,
+    LOG2_REGULARISATION, MOST_BATCHES, MOST_SOLVED, Minimisation, PassPlan, Perturbation, PhasePlan, PhasedPass,
+    Planned, PrefixPass, Query, Role, RowAccess, prefix_coefficients,
 };
 pub(crate) use query::{batch_of, order_of};
-pub use remote::{Cluster, RemoteRows};
+pub use release::{
+    CandidateRun, ChargedRun, HoldOut, Keep, Listener, LoggedCandidate, LoggedRun, Mechanism, Permit, Proposal,
+    Release, ReleaseRecord, Released, Stopped, charge_run, resume,
+};
+pub(crate) use release::{LARGEST_HOLDOUT, charge_run_as, training_rows};
+pub use rows::{Candidates, Cluster, CutLoss, PrivateCells, PrivateDataset, RemoteRows, Store, Worker};
 pub use sensitive::Sensitive;
-pub use stable::Proposal;
-pub use store::Store;
-pub use worker::Worker;

@@ -8,8 +8,8 @@ use crate::error::Fallible;
 use crate::grid::IntegerMap;
 use crate::loss::Objective;
 use crate::privacy::{Adjacency, Charge, L2};
-use crate::private::pass::FeatureGradient;
-use crate::private::store::Clips;
+use crate::private::rows::pass::FeatureGradient;
+use crate::private::rows::store::Clips;
 use crate::private::{PrivateDataset, Sensitive};
 
 /// The sum of clipped gradients, see [`ClippedRows::gradient_sum`].

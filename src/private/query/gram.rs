@@ -7,7 +7,7 @@ use super::{DescribeQuery, Role, RowAccess};
 use crate::error::Fallible;
 use crate::grid::DIAGONAL;
 use crate::privacy::{Adjacency, Charge, L2};
-use crate::private::pass::Pass;
+use crate::private::rows::pass::Pass;
 use crate::private::{PrivateDataset, Sensitive};
 
 /// The clipped Gram matrix, see [`PrivateDataset::gram`].

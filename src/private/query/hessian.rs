@@ -9,7 +9,7 @@ use crate::error::Fallible;
 use crate::grid::DIAGONAL;
 use crate::loss::Curved;
 use crate::privacy::{Adjacency, Charge, L2};
-use crate::private::pass::Pass;
+use crate::private::rows::pass::Pass;
 use crate::private::{PrivateDataset, Sensitive};
 
 /// The clipped Hessian of a loss, see [`PrivateDataset::hessian`].

@@ -5,9 +5,8 @@ use serde::{Deserialize, Serialize};
 use super::{DescribeQuery, Role, RowAccess};
 use crate::error::Fallible;
 use crate::privacy::{Adjacency, Charge, Range};
-use crate::private::pass::Pass;
-pub use crate::private::pass::{Candidates, CutLoss};
-use crate::private::{PrivateDataset, Sensitive};
+use crate::private::rows::pass::Pass;
+use crate::private::{Candidates, CutLoss, PrivateDataset, Sensitive};
 
 /// The cut losses of public candidates, see [`PrivateDataset::losses`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -36,7 +36,7 @@ pub use gram::Gram;
 pub use hessian::Hessian;
 pub use intervals::{Grid, GridPrice, Intervals};
 pub use kinds::Kinds;
-pub use losses::{Candidates, CutLoss, Losses};
+pub use losses::Losses;
 pub use minimiser::{Minimisation, Minimiser};
 pub use moments::Moments;
 pub use one_pass::{OnePass, PassPlan};

@@ -8,7 +8,7 @@ use crate::error::Fallible;
 use crate::grid::{ScoreStep, Scoring};
 use crate::loss::Objective;
 use crate::privacy::{Adjacency, Charge, L2};
-use crate::private::pass::Pass;
+use crate::private::rows::pass::Pass;
 use crate::private::{PrivateDataset, Sensitive};
 
 /// Sums that measure predictions, see [`PrivateDataset::scores`].

@@ -7,7 +7,7 @@ use crate::error::{Error, Fallible};
 use crate::grid::{FULL_SCALE, MAX_MULTIPLIER};
 use crate::loss::Objective;
 use crate::privacy::{Adjacency, Charge, Range};
-use crate::private::pass::Pass;
+use crate::private::rows::pass::Pass;
 use crate::private::{PrivateDataset, Sensitive};
 
 /// The slopes towards the vertices of an l1 ball, see [`PrivateDataset::vertices`].

@@ -12,6 +12,13 @@ use syn::visit::Visit;
 
 use super::{flatten, is_test, sources, src};
 
+/// Rooms inside a module, and all that they need there besides their own files.
+const ROOMS: &[(&str, &[&str])] = &[
+    ("private::rows", &["private::query::describe", "private::sensitive"]),
+    ("optim::release", &["optim::problem", "optim::settings"]),
+    ("optim::step", &["optim::release", "optim::problem", "optim::settings"]),
+];
+
 /// A path as it is written, or from the root of the crate.
 type Names = Vec<String>;
 
@@ -206,6 +213,27 @@ fn no_file_needs_a_file_that_needs_it() {
     };
     let told: Vec<_> = circles.iter().flatten().map(|file| (file, needs(file))).collect();
     assert!(circles.is_empty(), "{circles:#?}: {told:#?}");
+}
+
+#[test]
+fn rooms_need_what_lies_below_them_only() {
+    let house = House::read(&src());
+    let lies_in =
+        |file: &str, room: &str| file.strip_prefix(room).is_some_and(|rest| rest.is_empty() || rest.starts_with("::"));
+    let mut faults = Vec::new();
+    for (room, below) in ROOMS {
+        let module = room.split("::").next().unwrap();
+        let files: Vec<&Names> = house.0.keys().filter(|place| lies_in(&place.join("::"), room)).collect();
+        assert!(files.len() > 1, "{room} has no files");
+        for place in files {
+            let needs = house.needs(place).into_iter().map(|need| need.join("::"));
+            let mut needs = needs.filter(|need| lies_in(need, module) && !lies_in(need, room));
+            faults.extend(
+                needs.find(|need| !below.iter().any(|low| lies_in(need, low))).map(|need| (place.join("::"), need)),
+            );
+        }
+    }
+    assert!(faults.is_empty(), "{faults:#?}");
 }
 
 #[test]

@@ -2,26 +2,26 @@
 
 use ndarray::{Array1, Array2};
 
-use super::{Averaging, Descent};
 use crate::loss::{Glm, Objective};
+use crate::optim::{Averaging, Descent};
 
 /// Points of the numerical mean over a normal margin.
 const POINTS: i32 = 40;
 
 /// What is known of the rows from the release of a Gram matrix, in directions where it is diagonal.
-pub(super) struct Directions<'a> {
+pub(in crate::optim) struct Directions<'a> {
     /// `E[x x^T]`, noised.
-    pub(super) moments: &'a Array2<f64>,
+    pub(in crate::optim) moments: &'a Array2<f64>,
     /// Orthonormal directions as columns.
-    pub(super) vectors: &'a Array2<f64>,
+    pub(in crate::optim) vectors: &'a Array2<f64>,
     /// Share of a direction that is signal, `h / (h + ridge)`.
-    pub(super) signal: &'a [f64],
+    pub(in crate::optim) signal: &'a [f64],
     /// Length of the map along each direction, `1 / (R sqrt(h + ridge))`.
-    pub(super) lengths: &'a [f64],
+    pub(in crate::optim) lengths: &'a [f64],
     /// Number of rows.
-    pub(super) rows: f64,
+    pub(in crate::optim) rows: f64,
     /// Standard deviation of the noise on each coordinate of the mean gradient.
-    pub(super) noise: f64,
+    pub(in crate::optim) noise: f64,
 }
 
 /// The standard error of every coefficient, where the loss has a known second-order theory.
@@ -32,7 +32,7 @@ pub(super) struct Directions<'a> {
 /// `c` is the mean curvature of the loss and `c'` the mean squared slope at the fitted margin, which is taken as normal.
 ///
 /// Left out: shrinkage by stopping early, by the ridge and by the clip, and the noise of the Gram matrix itself.
-pub(super) fn standard_errors(
+pub(in crate::optim) fn standard_errors(
     descent: &Descent,
     weights: &Array1<f64>,
     directions: &Directions<'_>,

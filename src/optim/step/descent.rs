@@ -7,23 +7,23 @@ use serde_json::{Value, json};
 
 use super::curvature::Curvature;
 use super::penalty::Penalties;
-use super::{Averaging, Start};
 use crate::error::{Error, Fallible};
 use crate::loss::Objective;
+use crate::optim::{Averaging, Start};
 use crate::privacy::{Charge, PoissonGaussianCharge};
 use crate::private::{ClippedRows, Gradient, LoggedRun, Permit, Planned};
 
 /// How one run of a descent makes its steps.
-pub(super) struct Pass<'a> {
+pub(in crate::optim) struct Pass<'a> {
     /// The sums: of all rows, or of a fresh sample in each step.
-    pub(super) planned: &'a Planned,
+    pub(in crate::optim) planned: &'a Planned,
     /// What the clip in grid steps stands for.
-    pub(super) clip_norm: f64,
+    pub(in crate::optim) clip_norm: f64,
     /// A matrix `M`, the l2 penalty included, made from public and released quantities; rows have no map then.
     ///
     /// Steps go along `M^(-1) (g + lambda w)`. At step size 1 that is the proximal step of the penalty in the metric of the
     /// rest of `M`: `(H + lambda)^(-1) (H w - g) = w - (H + lambda)^(-1) (g + lambda w)`. An l1 penalty has none that is as simple.
-    pub(super) metric: Option<&'a Curvature>,
+    pub(in crate::optim) metric: Option<&'a Curvature>,
 }
 
 /// `w <- Proj(shrink(w - eta v))`, `v <- momentum v + g`, `g` the noised sum of clipped gradients over the row count.
@@ -88,7 +88,7 @@ impl Descent {
     ///
     /// # Errors
     /// As [`Descent::run`].
-    pub(super) fn run_with(
+    pub(in crate::optim) fn run_with(
         &self,
         rows: &ClippedRows<'_>,
         pass: &Pass<'_>,
@@ -152,7 +152,7 @@ impl Descent {
     }
 
     /// `lambda w` with the intercept, the last coefficient, left out.
-    pub(super) fn penalty(&self, weights: &Array1<f64>) -> Array1<f64> {
+    pub(in crate::optim) fn penalty(&self, weights: &Array1<f64>) -> Array1<f64> {
         let mut penalty = weights * self.l2;
         if let Some(intercept) = penalty.last_mut() {
             *intercept = 0.0;
@@ -175,14 +175,14 @@ impl Descent {
 }
 
 /// Running mean of the iterates that count.
-pub(super) struct Average {
+pub(in crate::optim) struct Average {
     from: Option<u64>,
     sum: Array1<f64>,
     count: u64,
 }
 
 impl Average {
-    pub(super) fn new(kind: Averaging, steps: u64, dimension: usize) -> Self {
+    pub(in crate::optim) fn new(kind: Averaging, steps: u64, dimension: usize) -> Self {
         let from = match kind {
             Averaging::Last => None,
             Averaging::Mean => Some(0),
@@ -191,7 +191,7 @@ impl Average {
         Average { from, sum: Array1::zeros(dimension), count: 0 }
     }
 
-    pub(super) fn add(&mut self, step: u64, weights: &Array1<f64>) {
+    pub(in crate::optim) fn add(&mut self, step: u64, weights: &Array1<f64>) {
         if self.from.is_some_and(|from| step >= from) {
             self.sum += weights;
             self.count += 1;
@@ -199,7 +199,7 @@ impl Average {
     }
 
     /// The mean, or `last` when no iterate was to be averaged.
-    pub(super) fn finish(self, last: Array1<f64>) -> Array1<f64> {
+    pub(in crate::optim) fn finish(self, last: Array1<f64>) -> Array1<f64> {
         if self.count == 0 { last } else { self.sum / self.count as f64 }
     }
 }

@@ -1,12 +1,12 @@
-//! Private rows; what may be asked of them lies in [`super::query`].
+//! Private rows; what may be asked of them lies in [`crate::private::query`].
 
 use super::store::Store;
-use super::{DescribeQuery, Sensitive};
 use crate::error::Fallible;
 use crate::grid::Shape;
 use crate::kernel::Rows;
 use crate::preprocess::Standardiser;
 use crate::privacy::Scope;
+use crate::private::{DescribeQuery, Sensitive};
 
 /// Encoded rows behind the gate: no accessor hands out a row or anything computed from rows.
 pub struct PrivateDataset {
@@ -41,12 +41,12 @@ impl PrivateDataset {
     }
 
     /// The number of rows, for drawing samples inside the gate.
-    pub(super) fn private_len(&self) -> usize {
+    pub(in crate::private) fn private_len(&self) -> usize {
         self.rows.len() as usize
     }
 
     /// The rows, for queries inside the gate that are sums over them.
-    pub(super) fn store(&self) -> &Store {
+    pub(in crate::private) fn store(&self) -> &Store {
         &self.rows
     }
 
@@ -54,7 +54,7 @@ impl PrivateDataset {
     ///
     /// # Errors
     /// When they are in a file.
-    pub(super) fn rows(&self) -> Fallible<&Rows> {
+    pub(in crate::private) fn rows(&self) -> Fallible<&Rows> {
         self.rows.whole()
     }
 
@@ -98,7 +98,11 @@ impl PrivateDataset {
     ///
     /// # Errors
     /// When they are in a file.
-    pub(super) fn split(&self, parts: usize, part_of: impl FnMut(usize) -> usize) -> Fallible<Vec<PrivateDataset>> {
+    pub(in crate::private) fn split(
+        &self,
+        parts: usize,
+        part_of: impl FnMut(usize) -> usize,
+    ) -> Fallible<Vec<PrivateDataset>> {
         let parts = self.rows()?.partition(parts, part_of).into_iter();
         Ok(parts.map(|rows| PrivateDataset::new(rows, self.scope.clone())).collect())
     }
@@ -107,7 +111,7 @@ impl PrivateDataset {
     ///
     /// # Errors
     /// When they are in a file.
-    pub(super) fn divided(self, chosen: &[usize]) -> Fallible<(Self, Self)> {
+    pub(in crate::private) fn divided(self, chosen: &[usize]) -> Fallible<(Self, Self)> {
         let all = self.rows()?;
         let mut left = chosen.iter().copied().peekable();
         let rest: Vec<usize> = (0..all.len()).filter(|row| left.next_if_eq(row).is_none()).collect();
@@ -116,7 +120,7 @@ impl PrivateDataset {
     }
 
     /// The answer to a query, with the sensitivity that the query has.
-    pub(super) fn sensitive<Q: DescribeQuery>(&self, values: Vec<i128>, query: &Q) -> Sensitive<Q::Norm> {
+    pub(in crate::private) fn sensitive<Q: DescribeQuery>(&self, values: Vec<i128>, query: &Q) -> Sensitive<Q::Norm> {
         Sensitive::of(values, query, &self.scope)
     }
 }

@@ -1,8 +1,8 @@
 //! The integer grid of choices by the exponential mechanism.
 
-use super::{Planned, Problem};
 use crate::accounting::{Conversion, claim};
 use crate::error::{Error, Fallible};
+use crate::optim::{Planned, Problem};
 use crate::privacy::{Adjacency, Charge, ExponentialCharge, MAX_LOG2_SCALE, Rho, total_rho};
 use crate::private::Query;
 
@@ -11,7 +11,7 @@ const FEW: u64 = 16;
 
 /// What is to be chosen, apart from how exactly.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Choice {
+pub(in crate::optim) struct Choice {
     pub what: &'static str,
     pub adjacency: Adjacency,
     pub count: u64,
@@ -24,7 +24,7 @@ pub(super) struct Choice {
 
 /// Choices with all public numbers fixed.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct ChoicePlan {
+pub(in crate::optim) struct ChoicePlan {
     pub event: ExponentialCharge,
     pub query: Query,
     /// Steps of a row's score.

@@ -3,11 +3,12 @@
 use std::collections::VecDeque;
 use std::mem;
 
-use super::query::covers_runs;
-use super::{ChargedRun, Permit, Planned, Released};
+use super::{ChargedRun, Permit, Released};
 use crate::error::{Error, Fallible};
 use crate::noise::RunCoins;
 use crate::privacy::{Charge, PrivateSelectionCharge};
+use crate::private::Planned;
+use crate::private::query::covers_runs;
 
 /// A run that was paid for: its candidate, the score it released about itself, and whatever else it released.
 struct Outcome<T> {

@@ -1,9 +1,10 @@
 //! Rows held out of training.
 
-use super::query::shuffled;
-use super::{ChargedRun, PrivateDataset};
+use super::ChargedRun;
 use crate::error::{Error, Fallible};
 use crate::noise::{NoiseSource, poisson_sample};
+use crate::private::PrivateDataset;
+use crate::private::query::shuffled;
 
 /// The block of row choices from which the order of an exact hold-out is drawn; no row ever reaches it.
 const ORDER: u32 = u32::MAX - 1;

@@ -33,7 +33,7 @@ pub struct Evaluation {
 
 impl Evaluation {
     /// One number to compare models of the same data by, larger is better: minus the loss or the error.
-    pub(super) fn score(&self) -> f64 {
+    pub(in crate::optim) fn score(&self) -> f64 {
         let losses = ["log_loss", "hinge_loss", "pinball", "deviance", "rmse"];
         losses.iter().find_map(|name| self.metrics.get(*name)).map_or(f64::NAN, |loss| -loss.value)
     }
@@ -51,7 +51,7 @@ pub struct Units {
 }
 
 /// The sums of a hold-out in rows.
-pub(super) struct Sums<'a> {
+pub(in crate::optim) struct Sums<'a> {
     pub values: &'a [f64],
     /// Standard deviation of the noise on each.
     pub sigma: f64,
@@ -60,7 +60,7 @@ pub(super) struct Sums<'a> {
 
 impl Sums<'_> {
     /// The metrics of a model family.
-    pub(super) fn evaluation(&self, scoring: Scoring, loss: Objective) -> Evaluation {
+    pub(in crate::optim) fn evaluation(&self, scoring: Scoring, loss: Objective) -> Evaluation {
         let metrics = match scoring {
             Scoring::Label => self.of_two_labels("log_loss", scoring),
             Scoring::Score => self.of_two_labels("hinge_loss", scoring),

@@ -2,14 +2,15 @@
 
 use std::sync::Arc;
 
+use super::Mechanism;
 use super::journal::Journal;
-use super::{ClippedRows, DescribeQuery, Gradient, Mechanism, Minimisation, PrivateDataset, Sensitive};
 use crate::error::{Error, Fallible};
 use crate::noise::{NoiseSource, exponential_choice, integer_noise, poisson_sample};
 use crate::privacy::{
     Charge, ExponentialCharge, GaussianCharge, L2, Norm, ObjectiveCharge, PoissonGaussianCharge, Range, Scope,
     Sensitivity,
 };
+use crate::private::{ClippedRows, DescribeQuery, Gradient, Minimisation, PrivateDataset, Sensitive};
 
 /// The right to one release by the mechanism that was paid for; using it consumes it.
 ///
@@ -22,11 +23,11 @@ use crate::privacy::{
 /// ```
 #[must_use = "the release is paid for; dropping the permit wastes it"]
 pub struct Permit<M: Mechanism> {
-    pub(super) event: M,
-    pub(super) release: u32,
-    pub(super) scope: Scope,
-    pub(super) noise: Arc<NoiseSource>,
-    pub(super) journal: Arc<Journal>,
+    pub(in crate::private) event: M,
+    pub(in crate::private) release: u32,
+    pub(in crate::private) scope: Scope,
+    pub(in crate::private) noise: Arc<NoiseSource>,
+    pub(in crate::private) journal: Arc<Journal>,
 }
 
 impl<M: Mechanism> Permit<M> {
@@ -36,12 +37,12 @@ impl<M: Mechanism> Permit<M> {
     }
 
     /// Opens values that the noise is in.
-    pub(super) fn opened(self, values: Vec<i128>) -> Released {
+    pub(in crate::private) fn opened(self, values: Vec<i128>) -> Released {
         Released { values, charge: self.event.charge(), release: self.release }
     }
 
     /// Opens the values that this release had before the run was stopped, or new ones, kept before anything else sees them.
-    pub(super) fn kept_or(self, values: impl FnOnce(&Self) -> Fallible<Vec<i128>>) -> Fallible<Released> {
+    pub(in crate::private) fn kept_or(self, values: impl FnOnce(&Self) -> Fallible<Vec<i128>>) -> Fallible<Released> {
         let values = match self.journal.released(self.release) {
             Some(values) => values,
             None => {
@@ -61,7 +62,7 @@ impl<M: Mechanism> Permit<M> {
     }
 
     /// Refuses another data set or relation than was paid for; both sides are public.
-    pub(super) fn check_scope(&self, scope: &Scope) -> Fallible<()> {
+    pub(in crate::private) fn check_scope(&self, scope: &Scope) -> Fallible<()> {
         check_scope(&self.scope, scope)
     }
 }
@@ -102,12 +103,12 @@ impl Permit<ExponentialCharge> {
 
 impl Permit<GaussianCharge> {
     /// Refuses what this permit does not pay for; both sides are public.
-    pub(super) fn check(&self, scope: &Scope, sensitivity: &Sensitivity<L2>) -> Fallible<()> {
+    pub(in crate::private) fn check(&self, scope: &Scope, sensitivity: &Sensitivity<L2>) -> Fallible<()> {
         covers(&self.scope, self.event.sensitivity, scope, sensitivity)
     }
 
     /// The noise that was paid for, for a vector of length `len`.
-    pub(super) fn draw(&self, len: usize) -> Fallible<Vec<i64>> {
+    pub(in crate::private) fn draw(&self, len: usize) -> Fallible<Vec<i64>> {
         integer_noise(self.event.noise, self.event.log2_scale, len, &self.noise, self.release)
     }
 
@@ -182,7 +183,7 @@ impl Permit<ObjectiveCharge> {
     ///
     /// # Privacy
     /// The exact minimiser for the ideal noise costs what was paid here. The answer is a function of the data and that
-    /// minimiser, which determines the noise, and lies within [`super::Curvature::spread`] of it on both neighbours. The
+    /// minimiser, which determines the noise, and lies within [`crate::private::Curvature::spread`] of it on both neighbours. The
     /// noise is cut at `2^63` steps, beyond 2^13 standard deviations: of probability below `exp(-2^25)`.
     ///
     /// # Errors
@@ -217,10 +218,10 @@ impl Permit<ObjectiveCharge> {
 /// A noised value; free to read, store, print and compute with.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Released {
-    pub(super) values: Vec<i128>,
-    pub(super) charge: Charge,
+    pub(in crate::private) values: Vec<i128>,
+    pub(in crate::private) charge: Charge,
     /// Number of the release in its run.
-    pub(super) release: u32,
+    pub(in crate::private) release: u32,
 }
 
 impl Released {

@@ -1,10 +1,10 @@
 //! The cells of a file behind the gate, before there is a schema that says what they mean; what may be asked of them lies in
-//! [`super::query`].
+//! [`crate::private::query`].
 
-use super::{DescribeQuery, Sensitive};
 use crate::data::{CsvFile, Fields};
 use crate::error::Fallible;
 use crate::privacy::Scope;
+use crate::private::{DescribeQuery, Sensitive};
 
 /// A file whose columns are known by name and by nothing else; it hands out no cell.
 ///
@@ -47,7 +47,7 @@ impl PrivateCells {
     }
 
     /// Hands on the cells of every line that has as many as the header.
-    pub(super) fn each_record(&self, mut add: impl FnMut(&Fields) + Send) -> Fallible<()> {
+    pub(in crate::private) fn each_record(&self, mut add: impl FnMut(&Fields) + Send) -> Fallible<()> {
         let cells = self.header().len();
         self.file.each_line(|fields| {
             if fields.len() == cells {
@@ -58,7 +58,7 @@ impl PrivateCells {
     }
 
     /// The answer to a query, with the sensitivity that the query has.
-    pub(super) fn sensitive<Q: DescribeQuery>(&self, values: Vec<i128>, query: &Q) -> Sensitive<Q::Norm> {
+    pub(in crate::private) fn sensitive<Q: DescribeQuery>(&self, values: Vec<i128>, query: &Q) -> Sensitive<Q::Norm> {
         Sensitive::of(values, query, &self.scope)
     }
 }

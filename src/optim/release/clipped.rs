@@ -1,9 +1,9 @@
 //! The integer grid of clipped gradient sums, and the rule for the length that its clip stands for.
 
-use super::{Fineness, GaussianRelease, GaussianRule, Problem};
 use crate::error::{Error, Fallible};
 use crate::grid::MAX_MULTIPLIER;
 use crate::loss::Objective;
+use crate::optim::{Fineness, GaussianRelease, GaussianRule, Problem};
 use crate::privacy::{Adjacency, NoiseLaw, Rho};
 use crate::private::{Query, query};
 
@@ -45,7 +45,7 @@ impl ClippedPlan {
     ///
     /// # Errors
     /// As [`ClippedPlan::new`].
-    pub(super) fn of(problem: &Problem<'_>, budget: &Rho, steps: u64) -> Fallible<Self> {
+    pub(in crate::optim) fn of(problem: &Problem<'_>, budget: &Rho, steps: u64) -> Fallible<Self> {
         Self::new(problem.unit.unsigned_abs().into(), problem.adjacency, budget, steps, problem.noise)
     }
 
@@ -72,6 +72,12 @@ pub enum ClipRule {
 const BEYOND_LIPSCHITZ: f64 = 1.3;
 
 impl ClipRule {
+    /// The clip that is asked for, or that of the measured rule.
+    pub(in crate::optim) fn of(problem: &Problem<'_>) -> Self {
+        let measured = || ClipRule::by_noise(problem.loss.tuning().clip, problem.loss);
+        problem.settings.clip.map_or_else(measured, ClipRule::Fixed)
+    }
+
     /// [`ClipRule::ByNoise`] with constants that need not exceed what the slopes of a loss can reach.
     ///
     /// A clip below the largest slope also cuts the two sides of an asymmetric loss unevenly, so a loss may set

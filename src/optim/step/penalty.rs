@@ -11,7 +11,7 @@ use crate::private::ClippedRows;
 /// Penalties and ball are those of the coefficients of features; intercepts, the last coefficient of each output, are
 /// exempt from the penalties. Where rows are seen through a map `A` the l2 part is `(I + eta lambda A S A^T)^(-1)`, `S`
 /// the identity without the intercept, so that no penalty is too large for the step size.
-pub(super) struct Penalties {
+pub(in crate::optim) struct Penalties {
     /// `eta alpha`.
     l1: f64,
     /// `eta lambda`.
@@ -28,19 +28,19 @@ impl Penalties {
     ///
     /// # Errors
     /// When the map of the rows has no usable spectrum.
-    pub(super) fn new(rows: &ClippedRows<'_>, l1: f64, l2: f64, radius: Option<f64>) -> Fallible<Self> {
+    pub(in crate::optim) fn new(rows: &ClippedRows<'_>, l1: f64, l2: f64, radius: Option<f64>) -> Fallible<Self> {
         let width = rows.data().shape().dimension();
         let inverse = if l2 > 0.0 && rows.is_mapped() { Some(inverse(rows, width, l2)?) } else { None };
         Ok(Penalties { l1, l2, radius, width, inverse })
     }
 
     /// Whether there is anything to shrink.
-    pub(super) fn shrinks(&self) -> bool {
+    pub(in crate::optim) fn shrinks(&self) -> bool {
         self.l1 > 0.0 || self.l2 > 0.0
     }
 
     /// The penalties' part.
-    pub(super) fn shrink(&self, mut weights: Array1<f64>) -> Array1<f64> {
+    pub(in crate::optim) fn shrink(&self, mut weights: Array1<f64>) -> Array1<f64> {
         for mut output in weights.exact_chunks_mut(self.width) {
             if let Some(inverse) = &self.inverse {
                 let shrunk = inverse.dot(&output);
@@ -57,7 +57,7 @@ impl Penalties {
     }
 
     /// The ball's part.
-    pub(super) fn project(&self, rows: &ClippedRows<'_>, mut weights: Array1<f64>) -> Array1<f64> {
+    pub(in crate::optim) fn project(&self, rows: &ClippedRows<'_>, mut weights: Array1<f64>) -> Array1<f64> {
         let Some(radius) = self.radius else { return weights };
         let features = rows.to_features(&weights);
         let norm = features.dot(&features).sqrt();

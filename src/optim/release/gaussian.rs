@@ -1,6 +1,6 @@
 //! Gaussian releases of one query: what is asked, what is paid for, and the finest integer grid that a budget allows.
 
-use super::Planned;
+use crate::optim::Planned;
 use crate::privacy::{Adjacency, GaussianCharge, MAX_LOG2_SCALE, NoiseLaw, Rho};
 use crate::private::Query;
 
@@ -36,7 +36,7 @@ impl GaussianRelease {
     }
 
     /// The same under another name.
-    pub(super) fn called(mut self, what: &str) -> Self {
+    pub(in crate::optim) fn called(mut self, what: &str) -> Self {
         self.event.what = what.into();
         self
     }

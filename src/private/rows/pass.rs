@@ -35,7 +35,7 @@ pub struct CutLoss {
 
 /// A pass for which no clips need be decided first.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) enum Pass {
+pub(in crate::private) enum Pass {
     /// [`moment_sum`].
     Moments(MomentWeights),
     /// [`gram_sum`].
@@ -52,7 +52,7 @@ pub(super) enum Pass {
 
 impl Pass {
     /// The pass over some of the rows.
-    pub(super) fn over(&self, rows: &Rows) -> Vec<i128> {
+    pub(in crate::private) fn over(&self, rows: &Rows) -> Vec<i128> {
         match self {
             Pass::Moments(weights) => moment_sum(rows, weights),
             &Pass::Gram { bound, most } => gram_sum(rows, bound, most),
@@ -83,7 +83,7 @@ impl Pass {
 
 /// A clipped gradient sum, its iterate in coefficients of features.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct FeatureGradient {
+pub(in crate::private) struct FeatureGradient {
     pub loss: Objective,
     pub weights: Vec<f64>,
     pub label_scale: f64,
@@ -92,7 +92,7 @@ pub(super) struct FeatureGradient {
 
 impl FeatureGradient {
     /// The clipped sum over some of the rows.
-    pub(super) fn over(&self, rows: &Rows, caps: &Caps) -> Vec<i64> {
+    pub(in crate::private) fn over(&self, rows: &Rows, caps: &Caps) -> Vec<i64> {
         let FeatureGradient { loss, ref weights, label_scale, multiplier_scale } = *self;
         match loss {
             Objective::Margin(loss) => {
@@ -108,14 +108,14 @@ impl FeatureGradient {
 
 /// What decides how a row is clipped: the largest norm, and the map through which it is taken.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Clip {
+pub(in crate::private) struct Clip {
     pub bound: u64,
     pub map: Option<IntegerMap>,
 }
 
 impl Clip {
     /// The clips of some rows.
-    pub(super) fn of(&self, rows: &Rows) -> Caps {
+    pub(in crate::private) fn of(&self, rows: &Rows) -> Caps {
         match &self.map {
             None => Caps::new(rows, self.bound),
             Some(map) => Caps::through(map, rows, self.bound),

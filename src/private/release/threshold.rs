@@ -1,10 +1,10 @@
 //! Opening what is stable: values held by many rows, and answers that no few rows can change.
 
 use super::Permit;
-use super::query::{ColumnValues, DescribeQuery, Vocabulary};
 use crate::error::{Error, Fallible};
 use crate::noise::integer_noise;
 use crate::privacy::{Scope, ThresholdCharge};
+use crate::private::query::{ColumnValues, DescribeQuery, Vocabulary};
 
 impl Permit<ThresholdCharge> {
     /// Opens the values that enough rows hold, each with its noised count in grid steps, in alphabetical order.
@@ -81,8 +81,8 @@ impl Permit<ThresholdCharge> {
 /// Cannot be read, printed or copied; [`Permit::test`] opens it or not.
 #[must_use = "a proposal is of no use unless a permit tests it"]
 pub struct Proposal<T> {
-    pub(super) distance: u64,
-    pub(super) answer: T,
-    pub(super) weight: u64,
-    pub(super) scope: Scope,
+    pub(in crate::private) distance: u64,
+    pub(in crate::private) answer: T,
+    pub(in crate::private) weight: u64,
+    pub(in crate::private) scope: Scope,
 }

@@ -24,7 +24,7 @@ pub struct Stopped {
 /// A value is kept only if all values before it were: releases that are one event of many values are not, and what follows
 /// them neither, so that a run goes on from the last point at which nothing but released values matters.
 #[derive(Default)]
-pub(super) struct Journal {
+pub(in crate::private) struct Journal {
     released: Vec<Vec<i128>>,
     kept: Mutex<Kept>,
 }
@@ -36,24 +36,24 @@ struct Kept {
 }
 
 impl Journal {
-    pub(super) fn of(released: Vec<Vec<i128>>) -> Self {
+    pub(in crate::private) fn of(released: Vec<Vec<i128>>) -> Self {
         let next = u32::try_from(released.len()).unwrap_or(u32::MAX);
         Journal { released, kept: Mutex::new(Kept { next, keep: None }) }
     }
 
     /// Hands values on from here on.
-    pub(super) fn keep_in(&self, keep: Keep) {
+    pub(in crate::private) fn keep_in(&self, keep: Keep) {
         // A sink that panicked before is replaced, so its state does not matter.
         self.kept.lock().unwrap_or_else(PoisonError::into_inner).keep = Some(keep);
     }
 
     /// The value that a release had before the run was stopped.
-    pub(super) fn released(&self, release: u32) -> Option<Vec<i128>> {
+    pub(in crate::private) fn released(&self, release: u32) -> Option<Vec<i128>> {
         self.released.get(release as usize).cloned()
     }
 
     /// Keeps the value of a release, before anything else sees it.
-    pub(super) fn keep(&self, release: u32, values: &[i128]) -> Fallible<()> {
+    pub(in crate::private) fn keep(&self, release: u32, values: &[i128]) -> Fallible<()> {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         if kept.next != release {
             return Ok(());

@@ -10,7 +10,7 @@ const FAILURE: f64 = 0.05;
 
 /// How the ridge follows from the noise of the matrix, whose diagonal entries have standard deviation `sigma`.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum RidgeRule {
+pub(in crate::optim) enum RidgeRule {
     /// `max(0, sigma sqrt(d ln(2 d^2 / 0.05)) - l)` with `l` a lower bound on the smallest eigenvalue that holds with
     /// probability 0.95: `l = max(0, smallest noised eigenvalue - sigma (sqrt(2 d) + sqrt(2 ln 20)))`.
     ///
@@ -24,10 +24,10 @@ pub(super) enum RidgeRule {
 
 /// A symmetric matrix whose inverse exists: noised eigenvalues cut at zero, plus the ridge.
 #[derive(Debug)]
-pub(super) struct Curvature {
+pub(in crate::optim) struct Curvature {
     inverse: Array2<f64>,
     /// What was added to every eigenvalue.
-    pub(super) ridge: f64,
+    pub(in crate::optim) ridge: f64,
 }
 
 impl Curvature {
@@ -37,7 +37,7 @@ impl Curvature {
     ///
     /// # Errors
     /// When the eigenvalues cannot be found.
-    pub(super) fn new(mut noised: Array2<f64>, sigma: f64, rule: RidgeRule, penalty: f64) -> Fallible<Self> {
+    pub(in crate::optim) fn new(mut noised: Array2<f64>, sigma: f64, rule: RidgeRule, penalty: f64) -> Fallible<Self> {
         let dimension = noised.nrows();
         noised.diag_mut().iter_mut().take(dimension.saturating_sub(1)).for_each(|entry| *entry += penalty);
         let (values, vectors) = dense::symmetric_eigen(noised)?;
@@ -49,7 +49,7 @@ impl Curvature {
     }
 
     /// The solution of `matrix x = v`.
-    pub(super) fn solve(&self, v: &Array1<f64>) -> Array1<f64> {
+    pub(in crate::optim) fn solve(&self, v: &Array1<f64>) -> Array1<f64> {
         self.inverse.dot(v)
     }
 }

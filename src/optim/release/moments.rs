@@ -1,8 +1,8 @@
 //! One release of count, means and variances, and the standardisation that follows from it.
 
-use super::{Fineness, GaussianRelease, GaussianRule};
 use crate::error::{Error, Fallible};
 use crate::grid::{FULL_SCALE, MomentWeights, Shape};
+use crate::optim::{Fineness, GaussianRelease, GaussianRule};
 use crate::preprocess::Affine;
 use crate::privacy::{Adjacency, NoiseLaw, Rho};
 use crate::private::{LoggedRun, PrivateDataset, Query, Released, query};

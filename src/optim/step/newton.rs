@@ -4,9 +4,9 @@ use ndarray::Array1;
 
 use super::descent::Average;
 use super::penalty::Penalties;
-use super::{Averaging, ClipRule, ClippedPlan, Descent, Fitted, Planned, Problem, Settings, Start, dp_gd};
 use crate::error::{Error, Fallible};
 use crate::loss::Curved;
+use crate::optim::{Averaging, ClipRule, ClippedPlan, Descent, Fitted, Planned, Problem, Settings, Start};
 use crate::privacy::Rho;
 use crate::private::{Gradient, LoggedRun, PrivateDataset, Released};
 
@@ -14,7 +14,7 @@ use crate::private::{Gradient, LoggedRun, PrivateDataset, Released};
 const MOST_STEPS: u64 = 1000;
 
 /// A noised gradient, what one grid step of it stands for, and where it was taken.
-pub(super) struct Slope<'a> {
+pub(in crate::optim) struct Slope<'a> {
     pub released: &'a Released,
     pub unit: f64,
     pub weights: &'a Array1<f64>,
@@ -22,16 +22,16 @@ pub(super) struct Slope<'a> {
 
 /// Steps `w <- w - eta v` with `v` from a noised gradient at `w` and a second release.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct NewtonSteps {
+pub(in crate::optim) struct NewtonSteps {
     gradient: ClippedPlan,
     clip: ClipRule,
-    pub(super) loss: Curved,
-    pub(super) descent: Descent,
+    pub(in crate::optim) loss: Curved,
+    pub(in crate::optim) descent: Descent,
 }
 
 impl NewtonSteps {
     /// The number of steps of a request; `cure` says what to do instead of too many.
-    pub(super) fn count(problem: &Problem<'_>, default: u64, cure: &str) -> Fallible<u64> {
+    pub(in crate::optim) fn count(problem: &Problem<'_>, default: u64, cure: &str) -> Fallible<u64> {
         let steps = problem.settings.steps.unwrap_or(default);
         if steps > MOST_STEPS {
             let problem = format!("is {steps}, must be at most {MOST_STEPS}");
@@ -41,7 +41,7 @@ impl NewtonSteps {
     }
 
     /// Gives the gradients what `steps` second releases of cost `second` leave of the budget.
-    pub(super) fn plan(problem: &Problem<'_>, loss: Curved, steps: u64, second: &Rho) -> Fallible<Self> {
+    pub(in crate::optim) fn plan(problem: &Problem<'_>, loss: Curved, steps: u64, second: &Rho) -> Fallible<Self> {
         let Settings { learning_rate, l2, radius, averaging, .. } = *problem.settings;
         let left = (0..steps).fold(problem.budget.clone(), |left, _| left.minus(second));
         let descent = Descent {
@@ -55,7 +55,7 @@ impl NewtonSteps {
             averaging: averaging.unwrap_or(Averaging::Last),
         };
         let gradient = ClippedPlan::of(problem, &left, steps)?;
-        Ok(NewtonSteps { gradient, clip: dp_gd::clip_rule(problem), loss, descent })
+        Ok(NewtonSteps { gradient, clip: ClipRule::of(problem), loss, descent })
     }
 
     /// One gradient, which is one event of its own because another release follows it.
@@ -65,13 +65,13 @@ impl NewtonSteps {
     }
 
     /// The releases of all steps.
-    pub(super) fn planned(&self, second: &Planned) -> Vec<Planned> {
+    pub(in crate::optim) fn planned(&self, second: &Planned) -> Vec<Planned> {
         (0..self.descent.steps).flat_map(|_| [self.planned_gradient(), second.clone()]).collect()
     }
 
     /// Makes all releases, the second of each step by `turn`, which returns its direction in the units of the weights;
     /// `row_norm` is the typical norm of a row.
-    pub(super) fn run(
+    pub(in crate::optim) fn run(
         &self,
         row_norm: f64,
         (data, start): (&PrivateDataset, &Start),

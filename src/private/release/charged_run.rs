@@ -80,10 +80,10 @@ pub fn resume(
 /// An optimizer gets it as a [`super::LoggedRun`], which has no permits, so that none of its releases goes unheard.
 pub struct ChargedRun {
     reservation: Reservation,
-    pub(super) noise: Arc<NoiseSource>,
-    pub(super) left: VecDeque<Charge>,
+    pub(in crate::private) noise: Arc<NoiseSource>,
+    pub(in crate::private) left: VecDeque<Charge>,
     /// Releases of the first charge for which permits were given out.
-    pub(super) given: u64,
+    pub(in crate::private) given: u64,
     next_release: u32,
     journal: Arc<Journal>,
 }
@@ -105,7 +105,7 @@ impl ChargedRun {
     }
 
     /// The run's randomness, for choices about rows.
-    pub(super) fn source(&self) -> &NoiseSource {
+    pub(in crate::private) fn source(&self) -> &NoiseSource {
         &self.noise
     }
 
@@ -120,7 +120,7 @@ impl ChargedRun {
     }
 
     /// The charge of the next release, and whether others of the same charge were made before it; `None` where all were made.
-    pub(super) fn upcoming(&mut self) -> Option<(&Charge, bool)> {
+    pub(in crate::private) fn upcoming(&mut self) -> Option<(&Charge, bool)> {
         while self.left.front().is_some_and(|charge| charge.count() <= self.given) {
             self.left.pop_front();
             self.given = 0;

@@ -1,9 +1,10 @@
 //! A charged run as an optimizer gets it: a release is one call, heard by a listener and recorded.
 
-use super::query::BestRun;
-use super::{ChargedRun, Mechanism, Permit, Planned, Query, Released, Sensitive};
+use super::{ChargedRun, Mechanism, Permit, Released};
 use crate::error::{Error, Fallible};
 use crate::privacy::{ExponentialCharge, GaussianCharge, L2, Range};
+use crate::private::query::BestRun;
+use crate::private::{Planned, Query, Sensitive};
 
 /// What a listener hears of a release: public and released values only.
 #[derive(Debug)]

@@ -43,7 +43,7 @@ impl From<RemoteRows> for Store {
 }
 
 impl Store {
-    pub(super) fn shape(&self) -> &Shape {
+    pub(in crate::private) fn shape(&self) -> &Shape {
         match self {
             Store::Whole(rows) => rows.shape(),
             Store::Streamed(rows) => rows.shape(),
@@ -51,7 +51,7 @@ impl Store {
         }
     }
 
-    pub(super) fn unit(&self) -> i16 {
+    pub(in crate::private) fn unit(&self) -> i16 {
         match self {
             Store::Whole(rows) => rows.unit(),
             Store::Streamed(rows) => rows.unit(),
@@ -59,7 +59,7 @@ impl Store {
         }
     }
 
-    pub(super) fn len(&self) -> u64 {
+    pub(in crate::private) fn len(&self) -> u64 {
         match self {
             Store::Whole(rows) => rows.len() as u64,
             Store::Streamed(rows) => rows.rows(),
@@ -68,7 +68,7 @@ impl Store {
     }
 
     /// What tells the rows from others; `None` for rows in a file, which are told by that.
-    pub(super) fn digest(&self) -> Option<String> {
+    pub(in crate::private) fn digest(&self) -> Option<String> {
         match self {
             Store::Whole(rows) => Some(digest_of(rows)),
             Store::Streamed(_) => None,
@@ -80,8 +80,8 @@ impl Store {
     ///
     /// # Errors
     /// When they are elsewhere; that should have been refused before anything was charged, see
-    /// [`super::Planned::is_streamable`].
-    pub(super) fn whole(&self) -> Fallible<&Rows> {
+    /// [`crate::private::Planned::is_streamable`].
+    pub(in crate::private) fn whole(&self) -> Fallible<&Rows> {
         match self {
             Store::Whole(rows) => Ok(rows),
             Store::Streamed(_) | Store::Remote(_) => Err(not_at_hand()),
@@ -92,7 +92,7 @@ impl Store {
     ///
     /// # Errors
     /// When a part cannot be read or does not answer; no sum leaves here then.
-    pub(super) fn sum(&self, pass: &Pass) -> Fallible<Vec<i128>> {
+    pub(in crate::private) fn sum(&self, pass: &Pass) -> Fallible<Vec<i128>> {
         match self {
             Store::Whole(rows) => Ok(pass.over(rows)),
             Store::Streamed(rows) => over_parts(rows, |part| pass.over(part)),
@@ -104,7 +104,7 @@ impl Store {
     ///
     /// # Errors
     /// When rows in a file cannot be read or written again.
-    pub(super) fn recoded(self, map: &Standardiser) -> Fallible<Self> {
+    pub(in crate::private) fn recoded(self, map: &Standardiser) -> Fallible<Self> {
         Ok(match self {
             Store::Whole(rows) => Store::Whole(map.recode(rows)),
             Store::Streamed(rows) => Store::Streamed(map.recode_stream(rows)?),
@@ -135,7 +135,7 @@ fn over_parts<T: Copy + AddAssign>(rows: &RowStream, mut partial: impl FnMut(&Ro
     Ok(sum.unwrap_or_else(|| partial(&RowsBuilder::new(rows.shape().clone()).build())))
 }
 
-pub(super) fn not_at_hand() -> Error {
+pub(in crate::private) fn not_at_hand() -> Error {
     Error::refused(
         "this needs all rows in the memory of one machine",
         "leave out --memory-limit, or use --algorithm whitened or dp-gd",
@@ -143,7 +143,7 @@ pub(super) fn not_at_hand() -> Error {
 }
 
 /// The clip of every row for one bound.
-pub(super) struct Clips {
+pub(in crate::private) struct Clips {
     clip: Clip,
     /// Those of each part, where they are kept between passes.
     kept: Option<Vec<Caps>>,
@@ -154,7 +154,7 @@ impl Clips {
     ///
     /// # Errors
     /// When rows cannot be read.
-    pub(super) fn new(rows: &Store, map: Option<IntegerMap>, bound: u64) -> Fallible<Self> {
+    pub(in crate::private) fn new(rows: &Store, map: Option<IntegerMap>, bound: u64) -> Fallible<Self> {
         let mut clips = Clips { clip: Clip { bound, map }, kept: None };
         let mut kept = Vec::new();
         match rows {
@@ -170,11 +170,11 @@ impl Clips {
         Ok(clips)
     }
 
-    pub(super) fn bound(&self) -> u64 {
+    pub(in crate::private) fn bound(&self) -> u64 {
         self.clip.bound
     }
 
-    pub(super) fn map(&self) -> Option<&IntegerMap> {
+    pub(in crate::private) fn map(&self) -> Option<&IntegerMap> {
         self.clip.map.as_ref()
     }
 
@@ -182,7 +182,7 @@ impl Clips {
     ///
     /// # Errors
     /// As [`Store::sum`].
-    pub(super) fn sum(&self, rows: &Store, gradient: &FeatureGradient) -> Fallible<Vec<i64>> {
+    pub(in crate::private) fn sum(&self, rows: &Store, gradient: &FeatureGradient) -> Fallible<Vec<i64>> {
         let mut kept = self.kept.iter().flatten();
         let mut over = |part: &Rows| match kept.next() {
             Some(caps) => gradient.over(part, caps),
@@ -199,7 +199,7 @@ impl Clips {
     ///
     /// # Errors
     /// When rows are in a file.
-    pub(super) fn whole(&self) -> Fallible<&Caps> {
+    pub(in crate::private) fn whole(&self) -> Fallible<&Caps> {
         self.kept.as_ref().and_then(|kept| kept.first()).ok_or_else(not_at_hand)
     }
 }

@@ -1,9 +1,9 @@
 //! What values the columns of a file take, released before there is a schema.
 
 use super::selected::{Choice, ChoicePlan};
-use super::{Fineness, GaussianRelease, GaussianRule, Planned};
 use crate::accounting::stable;
 use crate::error::{Error, Fallible};
+use crate::optim::{Fineness, GaussianRelease, GaussianRule, Planned};
 use crate::privacy::{Adjacency, Delta, ExponentialCharge, GaussianCharge, NoiseLaw, Rho, ThresholdCharge};
 use crate::private::{ChargedRun, Grid, GridPrice, PrivateCells, Query, query};
 

@@ -2,11 +2,11 @@
 
 use ndarray::{Array1, Array2};
 
-use super::{Fineness, GaussianRelease, GaussianRule, Problem};
 use crate::error::{Error, Fallible};
 use crate::grid::{DIAGONAL, GRAM_MULTIPLIER, OFF_DIAGONAL, each_entry, gram_unit};
 use crate::loss::Curved;
 use crate::num::dense;
+use crate::optim::{Fineness, GaussianRelease, GaussianRule, Problem};
 use crate::privacy::Rho;
 use crate::private::{LoggedRun, PrivateDataset, Query, Released, query};
 
@@ -120,20 +120,20 @@ impl GramPlan {
 }
 
 /// A symmetric matrix `(H + ridge)^(-1/2)` and the effective dimension that goes with it.
-pub(super) struct Whitening {
+pub(in crate::optim) struct Whitening {
     /// The map.
-    pub(super) map: Array2<f64>,
+    pub(in crate::optim) map: Array2<f64>,
     /// Trace of `H (H + ridge)^(-1)`.
-    pub(super) effective_dimension: f64,
+    pub(in crate::optim) effective_dimension: f64,
     /// Eigenvectors as columns.
-    pub(super) vectors: Array2<f64>,
+    pub(in crate::optim) vectors: Array2<f64>,
     /// Eigenvalues, negative ones cut at zero.
-    pub(super) values: Vec<f64>,
+    pub(in crate::optim) values: Vec<f64>,
 }
 
 impl Whitening {
     /// From a noised, symmetric `H`; its negative eigenvalues are noise and are cut at zero.
-    pub(super) fn new(noised: Array2<f64>, ridge: f64) -> Fallible<Self> {
+    pub(in crate::optim) fn new(noised: Array2<f64>, ridge: f64) -> Fallible<Self> {
         let (values, vectors) = dense::symmetric_eigen(noised)?;
         let kept: Vec<f64> = values.iter().map(|&value| value.max(0.0)).collect();
         let scaled = Array2::from_shape_fn(vectors.raw_dim(), |(row, column)| {

@@ -1,9 +1,9 @@
 //! What passes of fixed-point steps have in common: units, and the clip that the budget allows.
 
-use super::{GaussianRelease, GaussianRule, Problem};
 use crate::error::{Error, Fallible};
 use crate::grid::LOG2_WEIGHT;
 use crate::loss::{Curved, LOG2_SLOPE};
+use crate::optim::{GaussianRelease, GaussianRule, Problem};
 use crate::privacy::MAX_LOG2_SCALE;
 
 /// Clip norm over the typical norm of a row.
@@ -15,7 +15,7 @@ const MOST_SHIFT: f64 = 60.0;
 /// The clip norm `L` and the distance `R` from zero to the optimum that step sizes follow from, as given or by rule.
 ///
 /// Measured on Adult and California housing; the distance is of that order there.
-pub(super) fn clip_and_radius(problem: &Problem<'_>, loss: Curved) -> (f64, f64) {
+pub(in crate::optim) fn clip_and_radius(problem: &Problem<'_>, loss: Curved) -> (f64, f64) {
     let radius = match loss {
         Curved::Logistic => 2.0,
         Curved::Squared => 1.0,
@@ -26,26 +26,26 @@ pub(super) fn clip_and_radius(problem: &Problem<'_>, loss: Curved) -> (f64, f64)
 
 /// The integers that stand for lengths: of gradients and of steps.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct FixedUnits {
+pub(in crate::optim) struct FixedUnits {
     /// A gradient of norm 1.0.
-    pub(super) gradient: f64,
+    pub(in crate::optim) gradient: f64,
     /// A step that divides the gradient by `2^shift` has size `step / 2^shift`.
     step: f64,
 }
 
 impl FixedUnits {
-    pub(super) fn of(problem: &Problem<'_>) -> Self {
+    pub(in crate::optim) fn of(problem: &Problem<'_>) -> Self {
         let gradient = f64::from(problem.unit) * 2f64.powi(LOG2_SLOPE as i32);
         FixedUnits { gradient, step: gradient * 2f64.powi(-(LOG2_WEIGHT as i32)) }
     }
 
     /// The shift of the step size nearest to `rate`.
-    pub(super) fn shift(&self, rate: f64) -> u32 {
+    pub(in crate::optim) fn shift(&self, rate: f64) -> u32 {
         (self.step / rate).log2().round().clamp(0.0, MOST_SHIFT) as u32
     }
 
     /// The step size of a shift.
-    pub(super) fn rate(&self, shift: u32) -> f64 {
+    pub(in crate::optim) fn rate(&self, shift: u32) -> f64 {
         self.step / 2f64.powi(shift as i32)
     }
 }
@@ -56,7 +56,7 @@ impl FixedUnits {
 ///
 /// # Errors
 /// When the budget is too small or too large for steps of this size.
-pub(super) fn calibrate(
+pub(in crate::optim) fn calibrate(
     algorithm: &str,
     wanted: f64,
     problem: &Problem<'_>,

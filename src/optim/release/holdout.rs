@@ -1,10 +1,10 @@
 //! Quality on a private hold-out: one release of sums, from which metrics follow.
 
 use super::metrics::{Evaluation, Sums, Units};
-use super::{Fineness, GaussianRelease, GaussianRule};
 use crate::error::{Error, Fallible};
 use crate::grid::{ScoreStep, Scoring};
 use crate::loss::Objective;
+use crate::optim::{Fineness, GaussianRelease, GaussianRule};
 use crate::privacy::{Adjacency, NoiseLaw, Rho};
 use crate::private::{LoggedRun, PrivateDataset, Query, query};
 
@@ -57,7 +57,7 @@ impl HoldoutPlan {
     }
 
     /// The same release under another name, on rows that were not held out.
-    pub(super) fn called(self, what: &str) -> Self {
+    pub(in crate::optim) fn called(self, what: &str) -> Self {
         HoldoutPlan { release: self.release.called(what), ..self }
     }
 

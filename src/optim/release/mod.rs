@@ -1,0 +1,19 @@
+//! What optimizers release: how each value is planned within a budget, and what is read from it.
+
+mod clipped;
+mod domain;
+mod gaussian;
+pub(super) mod gram;
+mod holdout;
+mod metrics;
+mod moments;
+pub(super) mod selected;
+
+pub use clipped::{ClipRule, ClippedPlan};
+pub use domain::{Frequent, KindsPlan, KindsSeen, RangesPlan, VocabularyPlan};
+pub use gaussian::{Fineness, GaussianRelease, GaussianRule};
+pub use gram::GramPlan;
+pub(crate) use holdout::HELD_OUT;
+pub use holdout::HoldoutPlan;
+pub use metrics::{Estimate, Evaluation, Units};
+pub use moments::{MomentParts, MomentPlan, Moments, Spread};
