@@ -13,7 +13,7 @@ use tempfile::TempDir;
 pub const PROGRAM: &str = env!("CARGO_BIN_EXE_rhograd");
 
 /// Longer than any run here takes, shorter than anybody's patience.
-const LIMIT: Duration = Duration::from_secs(60);
+const LIMIT: Duration = Duration::from_secs(300);
 
 /// A temporary folder in memory where there is one: a thousand syncs on a disk take a while.
 pub struct Folder(TempDir);
