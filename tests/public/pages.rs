@@ -89,3 +89,93 @@ fn what_is_said_to_be_in_a_file_is_in_it() {
         assert!(has(file, text), "{file} lacks {text}");
     }
 }
+
+/// Words of privacy that pages for readers use, and where the glossary explains them.
+const TERMS: [(&str, &str); 17] = [
+    ("epsilon", "epsilon"),
+    ("delta", "delta"),
+    ("rho", "rho-zcdp"),
+    ("zCDP", "rho-zcdp"),
+    ("Gaussian DP", "mu-gaussian-dp"),
+    ("add-remove", "adjacency"),
+    ("replace-one", "adjacency"),
+    ("l2 sensitivity", "l2-sensitivity"),
+    ("sensitivity", "l2-sensitivity"),
+    ("clip norm", "clip-norm"),
+    ("noise multiplier", "noise-multiplier"),
+    ("post-processing", "post-processing"),
+    ("exponential mechanism", "exponential-mechanism"),
+    ("Gram matrix", "gram-matrix"),
+    ("ledger", "ledger"),
+    ("null row", "null-row"),
+    ("custodian", "custodian"),
+];
+
+/// The pages that readers meet first.
+const READ: [&str; 14] = [
+    "README.md",
+    "docs/algorithms.md",
+    "docs/audit.md",
+    "docs/benchmarks.md",
+    "docs/cells.md",
+    "docs/choosing.md",
+    "docs/defaults.md",
+    "docs/design.md",
+    "docs/faq.md",
+    "docs/improving.md",
+    "docs/private-schema.md",
+    "docs/schema.md",
+    "docs/threat-model.md",
+    "docs/tutorial.md",
+];
+
+/// Sentences alone: no code, tables, headings, links or words in bold.
+fn prose(text: &str) -> String {
+    let mut fenced = false;
+    let lines = text.lines().filter(|line| {
+        let start = line.trim_start();
+        fenced ^= start.starts_with("```");
+        !fenced && !start.starts_with(['|', '#', '`']) && !line.starts_with("    ")
+    });
+    let without_code: String = lines.flat_map(|line| line.split('`').step_by(2).chain(["\n"])).collect();
+    let without_bold: String = without_code.split("**").step_by(2).collect();
+    let mut parts = without_bold.split('[');
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |text, part| {
+        text + " " + part.split_once("](").and_then(|(_, rest)| rest.split_once(')')).map_or(part, |it| it.1)
+    })
+}
+
+fn uses(text: &str, term: &str) -> bool {
+    let inside = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '-' || c == '_');
+    text.match_indices(term)
+        .any(|(at, _)| !inside(text[..at].chars().next_back()) && !inside(text[at + term.len()..].chars().next()))
+}
+
+#[test]
+fn words_of_privacy_are_linked_to_the_glossary() {
+    let glossary = std::fs::read_to_string(root().join("docs/glossary.md")).unwrap();
+    let anchor = |heading: &str| heading.to_lowercase().replace(' ', "-").replace([',', '(', ')'], "");
+    let anchors: Vec<String> = glossary.lines().filter_map(|line| line.strip_prefix("### ")).map(anchor).collect();
+    let mut missing: Vec<String> = Vec::new();
+    for page in READ {
+        let text = std::fs::read_to_string(root().join(page)).unwrap();
+        let prose = prose(&text);
+        for (term, anchor) in TERMS {
+            assert!(anchors.iter().any(|it| it == anchor), "{anchor} is no entry of the glossary");
+            if uses(&prose, term) && !text.contains(&format!("glossary.md#{anchor})")) {
+                missing.push(format!("{page}: {term}"));
+            }
+        }
+    }
+    assert!(missing.is_empty(), "link the first use of {missing:#?} to docs/glossary.md");
+}
+
+#[test]
+fn a_word_without_a_link_is_noticed() {
+    let text = prose(
+        "# delta\nSee `rho` and **ledger**, [epsilon](glossary.md#epsilon).\n| zCDP |\n```\ndelta\n```\nThe clip norm; sub-ledger.\n",
+    );
+    let used: Vec<&str> = TERMS.iter().map(|it| it.0).filter(|term| uses(&text, term)).collect();
+    assert_eq!(used, ["clip norm"]);
+}
