@@ -1,6 +1,9 @@
 //! Blocks of whole lines, read ahead by one thread while all others work on those read before.
 
+use rayon::prelude::*;
+
 use super::decimal::PADDING;
+use super::dialect::Dialect;
 use super::source::{Source, SourceReader};
 use crate::error::Fallible;
 
@@ -52,6 +55,8 @@ pub(super) struct Scan {
     pub longest: usize,
     /// What stands in the place of a longer one.
     pub replacement: &'static [u8],
+    /// How lines are written, where that is not the usual way.
+    pub dialect: Option<Dialect>,
 }
 
 /// Consecutive physical lines.
@@ -83,6 +88,23 @@ impl Block {
             at = end + 1;
             Some(line)
         })
+    }
+
+    /// Puts the usual lines in the place of those in another dialect.
+    fn translate(&mut self, dialect: &Dialect, replacement: &[u8]) {
+        let mut text = Vec::with_capacity(self.end + self.end / 8 + PADDING);
+        let mut fields = dialect.fields();
+        for line in self.lines() {
+            if line == replacement {
+                text.extend_from_slice(line);
+            } else {
+                dialect.translate(line, &mut fields, &mut text);
+            }
+            text.push(b'\n');
+        }
+        self.end = text.len();
+        text.resize(self.end + PADDING, b'\n');
+        self.buffer = text;
     }
 
     /// All lines with their endings; the last one may lack its own.
@@ -122,11 +144,15 @@ pub(super) fn scan(
     how: Scan,
     work: &mut (dyn FnMut(&[Block], u64) -> Fallible<()> + Send),
 ) -> Fallible<Option<u128>> {
+    let (dialect, replacement) = (how.dialect, how.replacement);
     let mut reader = BlockReader::new(source, how)?;
     let (mut current, mut next) = (Batch::default(), Batch::default());
     reader.fill(&mut current)?;
     while current.used > 0 {
-        let (blocks, done) = (&current.blocks[..current.used], reader.source.raw_bytes());
+        let (blocks, done) = (&mut current.blocks[..current.used], reader.source.raw_bytes());
+        if let Some(dialect) = dialect {
+            blocks.par_iter_mut().for_each(|block| block.translate(&dialect, replacement));
+        }
         let (worked, read) = rayon::join(|| work(blocks, done), || reader.fill(&mut next));
         worked?;
         read?;

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use super::blocks::{Block, NO_CELLS, NO_LIBSVM_RECORD, NO_SINGLE_CELL, Scan, line_end, longest_line, scan, trim_line};
+use super::dialect::Dialect;
 use super::fields::Fields;
 use super::source::{Source, Stamp};
 use super::suggest::nearest;
@@ -19,7 +20,7 @@ const LONGEST_HEADER: usize = 64 << 20;
 /// Missing columns that a message names.
 const MOST_NAMED: usize = 8;
 
-/// A CSV file with its header read, plain or packed by gzip or zstd.
+/// A CSV file with its header read, in the usual or another [`Dialect`], plain or packed by gzip or zstd.
 ///
 /// One physical line is one record: a quote that is opened and not closed ends with its line, so no
 /// line can change how another one is read. A byte order mark and CRLF endings are accepted.
@@ -34,6 +35,7 @@ pub struct CsvFile {
     /// The place of each column.
     places: HashMap<String, usize>,
     body: u64,
+    dialect: Dialect,
     #[cfg(feature = "libsvm")]
     libsvm: Option<std::sync::Arc<super::libsvm::Libsvm>>,
 }
@@ -45,6 +47,30 @@ impl CsvFile {
     /// When the file cannot be read or unpacked, is empty, does not begin with a line of text, or names a
     /// column twice. All of these concern the header; nothing here depends on a record.
     pub fn open(path: &Path) -> Fallible<Self> {
+        Self::open_in(path, Dialect::default())
+    }
+
+    /// Opens a file whose cells stand between other signs than commas, or whose numbers have a decimal comma, and reads its
+    /// header; from here on it is the ordinary CSV that it stands for.
+    ///
+    /// # Errors
+    /// When [`CsvFile::open`] would fail, or another dialect is named for a Parquet file, which has none.
+    ///
+    /// ```
+    /// use rhograd::data::{CsvFile, Dialect};
+    ///
+    /// let folder = tempfile::tempdir().unwrap();
+    /// let path = folder.path().join("a.csv");
+    /// std::fs::write(&path, "age;wage\n30;1,5\n").unwrap();
+    /// let file = CsvFile::open_in(&path, Dialect::new(';', ',')?)?;
+    /// assert_eq!(file.header(), ["age", "wage"]);
+    /// file.each_line(|cells| {
+    ///     assert_eq!(cells.number(1), Some(1.5));
+    ///     Ok(())
+    /// })?;
+    /// # Ok::<(), rhograd::error::Error>(())
+    /// ```
+    pub fn open_in(path: &Path, dialect: Dialect) -> Fallible<Self> {
         if is_libsvm(path) {
             let problem = "is a libsvm file by its name, and its columns are not known here";
             return Err(Error::input(
@@ -54,6 +80,9 @@ impl CsvFile {
             ));
         }
         let source = Source::open(path)?;
+        if source.is_parquet() && !dialect.is_usual() {
+            return Err(no_dialect(path, "a Parquet file"));
+        }
         let bytes = first_line(&source)?;
         let start = if bytes.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
         let end = start + line_end(&bytes[start..]);
@@ -68,7 +97,7 @@ impl CsvFile {
             let problem = if bytes.len() <= start { "the file is empty" } else { "the header line is empty" };
             return Err(Error::input(path, problem, "give a CSV file whose first line names the columns").at_line(1));
         }
-        let mut fields = Fields::default();
+        let mut fields = dialect.fields();
         fields.split(line);
         let header: Vec<String> = fields.iter().map(|f| String::from_utf8_lossy(trim(f)).into_owned()).collect();
         let mut places = HashMap::with_capacity(header.len());
@@ -89,18 +118,36 @@ impl CsvFile {
             header,
             places,
             body: end as u64 + 1,
+            dialect,
             #[cfg(feature = "libsvm")]
             libsvm: None,
         })
     }
 
     /// Opens a file for a target and features that are known: files whose names end in `.libsvm`, `.svm` or `.svmlight`
-    /// are read as such, all others as [`CsvFile::open`] does.
+    /// are read as such, all others as [`CsvFile::open_in`] does, in the usual dialect.
     ///
     /// # Errors
-    /// As [`CsvFile::open`]; for a libsvm file, when a feature's name is no index, or this build cannot read it.
+    /// When [`CsvFile::open`] would fail; for a libsvm file, when a feature's name is no index, or this build cannot read it.
     pub fn open_for<'a>(path: &Path, target: &str, features: impl Iterator<Item = &'a str>) -> Fallible<Self> {
-        if is_libsvm(path) { Self::open_libsvm(path, target, features) } else { Self::open(path) }
+        Self::open_for_in(path, Dialect::default(), target, features)
+    }
+
+    /// Opens a file in a dialect for a target and features that are known.
+    ///
+    /// # Errors
+    /// When [`CsvFile::open_for`] would fail, or another dialect is named for a libsvm or Parquet file, which have none.
+    pub fn open_for_in<'a>(
+        path: &Path,
+        dialect: Dialect,
+        target: &str,
+        features: impl Iterator<Item = &'a str>,
+    ) -> Fallible<Self> {
+        match is_libsvm(path) {
+            true if !dialect.is_usual() => Err(no_dialect(path, "a libsvm file by its name")),
+            true => Self::open_libsvm(path, target, features),
+            false => Self::open_in(path, dialect),
+        }
     }
 
     #[cfg(feature = "libsvm")]
@@ -109,7 +156,14 @@ impl CsvFile {
         let format = super::libsvm::Libsvm::new(path, features.iter().copied())?;
         let header: Vec<String> = [target].into_iter().chain(features).map(String::from).collect();
         let places = header.iter().cloned().zip(0..).collect();
-        Ok(CsvFile { source: Source::open(path)?, header, places, body: 0, libsvm: Some(format.into()) })
+        Ok(CsvFile {
+            source: Source::open(path)?,
+            header,
+            places,
+            body: 0,
+            dialect: Dialect::default(),
+            libsvm: Some(format.into()),
+        })
     }
 
     #[cfg(not(feature = "libsvm"))]
@@ -127,7 +181,12 @@ impl CsvFile {
         Fields::default()
     }
 
-    /// Whether cells stand between commas.
+    /// How the file separates cells and writes decimals.
+    pub(crate) fn dialect(&self) -> Dialect {
+        self.dialect
+    }
+
+    /// Whether cells stand between commas, as all records are handed on here.
     pub(crate) fn has_commas(&self) -> bool {
         #[cfg(feature = "libsvm")]
         return self.libsvm.is_none();
@@ -170,7 +229,7 @@ impl CsvFile {
     fn lacking(&self, names: &[&str]) -> Error {
         let looks_split = self.header.len() == 1 && self.header[0].contains([';', '\t']);
         let cure = if looks_split {
-            "separate columns by commas".to_owned()
+            "separate columns by commas; on the command line, --separator names another sign".to_owned()
         } else if looks_like_data(&self.header).is_some() {
             "does the file have a header? its first line holds a number or an empty cell where names of columns belong; add \
              a line of names"
@@ -266,7 +325,8 @@ impl CsvFile {
             (true, 1) => NO_SINGLE_CELL,
             (true, _) => NO_CELLS,
         };
-        let how = Scan { skip: self.body, multiple, digest, longest: longest_line(columns), replacement };
+        let dialect = (!self.dialect.is_usual()).then_some(self.dialect);
+        let how = Scan { skip: self.body, multiple, digest, longest: longest_line(columns), replacement, dialect };
         scan(&self.source, how, work)
     }
 
@@ -277,6 +337,10 @@ impl CsvFile {
     pub fn digest(&self) -> Fallible<u128> {
         self.source.digest()
     }
+}
+
+fn no_dialect(path: &Path, what: &str) -> Error {
+    Error::input(path, format!("is {what}, which has no separator"), "leave --separator and --decimal out")
 }
 
 /// Whether a file is of this kind, by its name: nothing in it says so.

@@ -20,24 +20,31 @@ pub struct Fields {
     buffer: Vec<u8>,
     ends: Vec<usize>,
     reader: csv_core::Reader,
+    separator: u8,
     #[cfg(feature = "libsvm")]
     libsvm: Option<std::sync::Arc<super::libsvm::Libsvm>>,
 }
 
 impl Default for Fields {
     fn default() -> Self {
-        // `Reader::default()` lacks its transition table; `new` builds it.
-        Fields {
-            buffer: Vec::new(),
-            ends: Vec::new(),
-            reader: csv_core::Reader::new(),
-            #[cfg(feature = "libsvm")]
-            libsvm: None,
-        }
+        Fields::separated_by(b',')
     }
 }
 
 impl Fields {
+    /// For lines whose cells stand between other signs than commas.
+    pub(super) fn separated_by(separator: u8) -> Self {
+        // `Reader::default()` lacks its transition table; the builder makes it.
+        Fields {
+            buffer: Vec::new(),
+            ends: Vec::new(),
+            reader: csv_core::ReaderBuilder::new().delimiter(separator).build(),
+            separator,
+            #[cfg(feature = "libsvm")]
+            libsvm: None,
+        }
+    }
+
     /// For the lines of a libsvm file.
     #[cfg(feature = "libsvm")]
     pub(super) fn of_libsvm(format: std::sync::Arc<super::libsvm::Libsvm>) -> Self {
@@ -65,7 +72,7 @@ impl Fields {
             return self.split_quoted(line);
         }
         self.buffer.extend_from_slice(line);
-        self.ends.extend(memchr::memchr_iter(b',', line));
+        self.ends.extend(memchr::memchr_iter(self.separator, line));
         self.ends.push(line.len());
     }
 

@@ -4,6 +4,7 @@ mod blocks;
 mod builder;
 mod csv_file;
 mod decimal;
+mod dialect;
 mod draft;
 mod fields;
 #[cfg(feature = "libsvm")]
@@ -21,6 +22,7 @@ mod value;
 pub use blocks::{Block, longest_line};
 pub use builder::SchemaBuilder;
 pub use csv_file::CsvFile;
+pub use dialect::Dialect;
 pub use draft::{draft_schema, draft_schema_with_notes};
 pub use fields::Fields;
 pub use release::{LedgerPlace, SchemaRelease};

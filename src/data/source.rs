@@ -121,6 +121,11 @@ impl Source {
         &self.path
     }
 
+    /// Whether it is a Parquet file.
+    pub(super) fn is_parquet(&self) -> bool {
+        self.packing == Packing::Parquet
+    }
+
     /// Size of the file as it lies on the disk.
     pub(super) fn size(&self) -> u64 {
         match &self.held {

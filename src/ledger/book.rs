@@ -261,6 +261,21 @@ impl Book {
         self.account(dataset).map(|account| account.summarise(dataset, &self.head))
     }
 
+    /// The account of the data set that an entry, which has been read, is about.
+    pub(super) fn summary_for(&self, record: &Record) -> Fallible<DatasetSummary> {
+        match record {
+            Record::Open { dataset, .. }
+            | Record::OpenCapped { dataset, .. }
+            | Record::SetCap { dataset, .. }
+            | Record::ChangeCap { dataset, .. }
+            | Record::Reserve { dataset, .. } => self.summary(dataset),
+            Record::Resume { run, .. } | Record::Complete { run, .. } => match self.runs.get(run) {
+                Some(run) => self.summary(&run.dataset),
+                None => Err(Error::refused("the run is not in this ledger", "use the ledger that it was charged to")),
+            },
+        }
+    }
+
     /// The accounts of all data sets, by name.
     pub(super) fn summaries(&self) -> Vec<DatasetSummary> {
         self.accounts.iter().map(|(dataset, account)| account.summarise(dataset, &self.head)).collect()

@@ -307,8 +307,27 @@ impl Ledger {
     /// When the data set was unknown then, or the ledger cannot be read.
     pub fn summary_at(&mut self, dataset: &DatasetId, sequence: u64) -> Fallible<DatasetSummary> {
         let mut book = self.book.restarted();
-        read_until(&self.connection, &mut book, sequence, &self.path)?;
+        read_until(&self.connection, &mut book, sequence, &self.path, &mut |_, _| Ok(()))?;
         book.summary(dataset)
+    }
+
+    /// Every entry in order, each with the account of its data set as it stood right after it.
+    ///
+    /// # Errors
+    /// When the ledger cannot be read.
+    ///
+    /// # Privacy
+    /// A function of public parameters, like the ledger itself.
+    pub fn history(&mut self) -> Fallible<Vec<(Entry, DatasetSummary)>> {
+        let mut history = Vec::new();
+        let mut book = self.book.restarted();
+        read_until(&self.connection, &mut book, u64::MAX, &self.path, &mut |book, raw| {
+            let entry = raw.check().map_err(|why| Error::ledger(&self.path, why))?;
+            let summary = book.summary_for(&entry.record)?;
+            history.push((entry, summary));
+            Ok(())
+        })?;
+        Ok(history)
     }
 
     /// The accounts of all data sets, by name.
@@ -432,14 +451,22 @@ fn forget_pages(connection: &Connection, path: &Path) -> Fallible<()> {
     connection.execute_batch("PRAGMA shrink_memory").map_err(failed(path))
 }
 
-/// Reads and checks the entries up to `sequence` into an empty book.
-fn read_until(connection: &Connection, book: &mut Book, sequence: u64, path: &Path) -> Fallible<()> {
+/// Reads and checks the entries up to `sequence` into an empty book, and shows each with what the book says then.
+fn read_until(
+    connection: &Connection,
+    book: &mut Book,
+    sequence: u64,
+    path: &Path,
+    each: &mut dyn FnMut(&Book, &RawEntry<'_>) -> Fallible<()>,
+) -> Fallible<()> {
     let broken = |problem: String| Error::ledger(path, format!("{problem}; restore a copy that holds every run"));
     let sql = "SELECT sequence, body, previous, hash FROM entries WHERE sequence <= ?1 ORDER BY sequence";
     let mut statement = connection.prepare_cached(sql).map_err(failed(path))?;
     let mut rows = statement.query([i64::try_from(sequence).unwrap_or(i64::MAX)]).map_err(failed(path))?;
     while let Some(row) = rows.next().map_err(failed(path))? {
-        book.read(&raw(row).map_err(failed(path))?).map_err(broken)?;
+        let entry = raw(row).map_err(failed(path))?;
+        book.read(&entry).map_err(broken)?;
+        each(book, &entry)?;
     }
     Ok(())
 }

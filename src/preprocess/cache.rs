@@ -264,7 +264,10 @@ fn is_ours(path: &Path) -> std::io::Result<bool> {
 /// What must be the same for rows to be encoded the same, the records left out.
 fn key(schema: &Schema, file: &CsvFile, encoder: &Encoder) -> String {
     let facts = (RULES, FULL_SCALE, LANES, schema.fingerprint(), file.header(), encoder.has_target());
-    format!("{:x}", Sha256::digest(serde_json::to_vec(&facts).unwrap_or_default()))
+    let dialect = file.dialect().key();
+    // Caches of files in the usual dialect have no word of it.
+    let text = if dialect.is_empty() { serde_json::to_vec(&facts) } else { serde_json::to_vec(&(facts, dialect)) };
+    format!("{:x}", Sha256::digest(text.unwrap_or_default()))
 }
 
 fn hex(digest: u128) -> String {

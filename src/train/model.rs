@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::files::sha256_hex;
 use super::plan::Plan;
-use crate::data::{CsvFile, Schema};
+use crate::data::{CsvFile, Dialect, Schema};
 use crate::error::{Error, Fallible};
 use crate::model_kind::ModelKind;
 use crate::optim::{Evaluation, Fitted};
@@ -312,12 +312,20 @@ impl ModelFile {
     /// Opens a data file for the model's columns.
     ///
     /// # Errors
-    /// As [`CsvFile::open_for`].
+    /// When it cannot be read, or lacks what [`CsvFile::open_for`] asks of it.
     pub fn open_data(&self, path: &Path) -> Fallible<CsvFile> {
+        self.open_data_in(path, Dialect::default())
+    }
+
+    /// Opens a data file in a dialect for the model's columns.
+    ///
+    /// # Errors
+    /// When it cannot be read, or lacks what [`CsvFile::open_for_in`] asks of it.
+    pub fn open_data_in(&self, path: &Path, dialect: Dialect) -> Fallible<CsvFile> {
         let features = self.features.iter().map(|feature| match feature {
             Feature::Numeric { name, .. } | Feature::Categorical { name, .. } => name.as_str(),
         });
-        CsvFile::open_for(path, self.target_rule().0, features)
+        CsvFile::open_for_in(path, dialect, self.target_rule().0, features)
     }
 
     /// Name of the target and how its cells are read.
