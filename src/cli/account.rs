@@ -19,9 +19,12 @@ use crate::privacy::{Delta, Epsilon};
 pub(super) enum AccountCommand {
     /// Convert between rho, mu, noise multiplier, epsilon and delta
     #[command(after_help = "Examples:
-  rhograd account convert --rho 0.5 --delta 1e-6          epsilon by every conversion
-  rhograd account convert --rho 0.5 --epsilon 4           delta by every conversion
-  rhograd account convert --epsilon 1 --delta 1e-6        the rho that may be spent
+  # epsilon by every conversion
+  rhograd account convert --rho 0.5 --delta 1e-6
+  # delta by every conversion
+  rhograd account convert --rho 0.5 --epsilon 4
+  # the rho that may be spent
+  rhograd account convert --epsilon 1 --delta 1e-6
   rhograd account convert --noise-multiplier 30 --steps 100 --delta 1e-6
 
 epsilon and delta are rounded up, the rho that may be spent down. `exact` holds for Gaussian noise only.")]

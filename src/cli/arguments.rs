@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 
+use super::input::is_passing;
 use super::output::warn;
 use crate::data::Schema;
 use crate::error::{Error, Fallible};
@@ -53,7 +54,7 @@ pub(super) struct SchemaArgument {
     ///
     /// A cell is read by the schema and by itself, the same from every kind of file: a declared value is the same text, else the
     /// same number (1, 1.0, 01 and true are one value); what is no number in a numeric column is missing.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", display_order = 3)]
     schema: Option<PathBuf>,
 }
 
@@ -67,6 +68,10 @@ impl SchemaArgument {
     pub(super) fn path(&self, data: &Path) -> Fallible<PathBuf> {
         if let Some(path) = &self.schema {
             return Ok(path.clone());
+        }
+        if is_passing(data) {
+            let problem = format!("is missing, and {} is no file that a schema could lie beside", data.display());
+            return Err(Error::parameter("--schema", problem, "name the schema of these rows"));
         }
         let candidates = beside(data);
         match candidates.iter().find(|path| path.exists()) {
@@ -107,8 +112,7 @@ pub(super) fn open_or_create(path: &Path) -> Fallible<Ledger> {
 
 /// Refuses to look for a ledger beside data that lie nowhere, such as a pipe.
 pub(super) fn check_ledger_named(data: &Path, named: bool) -> Fallible<()> {
-    let nowhere = std::fs::metadata(data).is_ok_and(|found| !found.is_file() && !found.is_dir());
-    if named || !nowhere {
+    if named || !is_passing(data) {
         return Ok(());
     }
     Err(Error::parameter(

@@ -13,18 +13,25 @@ use crate::privacy::{Adjacency, Delta, Epsilon};
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
-  rhograd account calibrate --epsilon 1 --delta 1e-6 --steps 100 --clip 1          the least noise
+  # the least noise
+  rhograd account calibrate --epsilon 1 --delta 1e-6 --steps 100 --clip 1
   rhograd account calibrate --rho 0.05 --steps 100 --adjacency replace-one
-  rhograd account calibrate --epsilon 1 --delta 1e-6 --noise-multiplier 50         the most steps
-  rhograd account calibrate --delta 1e-6 --noise-multiplier 50 --steps 100         epsilon
-  rhograd account calibrate --epsilon 1 --noise-multiplier 50 --steps 100          delta
-  rhograd account calibrate --noise-multiplier 50 --steps 100                      rho
-  rhograd account calibrate --epsilon 1 --delta 1e-6 --solve rho                   the rho that may be spent
+  # the most steps
+  rhograd account calibrate --epsilon 1 --delta 1e-6 --noise-multiplier 50
+  # epsilon
+  rhograd account calibrate --delta 1e-6 --noise-multiplier 50 --steps 100
+  # delta
+  rhograd account calibrate --epsilon 1 --noise-multiplier 50 --steps 100
+  # rho
+  rhograd account calibrate --noise-multiplier 50 --steps 100
+  # the rho that may be spent
+  rhograd account calibrate --epsilon 1 --delta 1e-6 --solve rho
 
 With Poisson sampling:
   rhograd account calibrate --epsilon 1 --delta 1e-6 --steps 1000 --rate 0.01
   rhograd account calibrate --epsilon 1 --delta 1e-6 --noise-multiplier 1 --rate 0.01
-  rhograd account calibrate --epsilon 1 --delta 1e-6 --noise-multiplier 1 --steps 1000    the largest rate
+  # the largest rate
+  rhograd account calibrate --epsilon 1 --delta 1e-6 --noise-multiplier 1 --steps 1000
   rhograd account calibrate --delta 1e-6 --noise-multiplier 1 --steps 1000 --rate 0.01
 
 What is left out is solved for, --solve says it outright; --steps is 1 where it is neither given

@@ -8,7 +8,6 @@ use serde_json::json;
 
 use super::output::{bar, print, print_json, seconds, warn};
 use super::train::TrainArguments;
-use crate::data::CsvFile;
 use crate::error::{Error, Fallible};
 use crate::privacy::DatasetId;
 use crate::train::{self, DataCheck, Outlook};
@@ -43,7 +42,7 @@ pub(super) fn run(arguments: &CheckArguments) -> Fallible<ExitCode> {
     let config = run.request.config_or_epsilon_one()?;
     let schema = run.schema.read(&run.data)?;
     config.check(&schema)?;
-    let file = CsvFile::open_for(&run.data, &schema.target, schema.features().map(|(name, _)| name))?;
+    let file = run.open_data(&schema)?;
     let reading = bar(file.size(), "reading", "bytes");
     let checked = train::check(Some(&config), &schema, &file, &|done, _| {
         reading.set_position(done);
@@ -58,13 +57,17 @@ pub(super) fn run(arguments: &CheckArguments) -> Fallible<ExitCode> {
         print_json(&value)?;
         return Ok(ExitCode::SUCCESS);
     }
-    warn(&format!("custodian-only: computed from the rows of {}; nothing is charged or written", run.data.display()));
+    let data = run.data.display();
+    warn(&format!("NOT PRIVATE, custodian-only: computed from the rows of {data}; nothing is charged or written"));
     print(&page(&checked, &account))?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// The account that a run would be charged to, in plain words; public.
 fn account(run: &TrainArguments, name: &str) -> Fallible<String> {
+    if run.needs_ledger_named() {
+        return Ok("to be named by --ledger: nothing lies beside these rows".into());
+    }
     let Some(path) = run.account_path() else { return Ok("none: nothing would bind further runs".into()) };
     if !path.exists() {
         return Ok(format!("{}, which the first run would make", path.display()));

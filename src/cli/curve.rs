@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::{Args, ValueEnum};
 
 use super::arguments::{AdjacencyArgument, as_flag};
-use super::output::{print, warn};
+use super::output::{print_data, warn};
 use super::plot::{Chart, Format};
 use crate::calculator::curves::{self, Notion, Series};
 use crate::error::{Error, Fallible};
@@ -178,7 +178,7 @@ impl CurveArguments {
 
     fn write(&self, chart: &Chart<'_>) -> Fallible<ExitCode> {
         if self.out.is_none() && self.csv.is_none() {
-            print(&chart.to_csv())?;
+            print_data(&chart.to_csv())?;
         }
         if let Some(path) = &self.out {
             let mut file = StagedFile::new(path, self.overwrite)?;

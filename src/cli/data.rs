@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use clap::{Args, ValueEnum};
 
 use super::arguments::stem;
-use super::output::{bar, print};
+use super::output::{bar, print_data};
 use crate::data::{Schema, Synthetic, SyntheticKind};
 use crate::error::{Error, Fallible};
 use crate::text::visible_json;
@@ -86,6 +86,6 @@ pub(super) fn generate(arguments: &GenerateArguments) -> Fallible<ExitCode> {
     out.flush().map_err(|e| Error::io(&arguments.out, "write it", e))?;
     out.into_inner().map_err(|e| Error::io(&arguments.out, "write it", e.into_error()))?.publish()?;
     schema.publish()?;
-    print(&format!("{}\n{}\n", arguments.out.display(), schema_path.display()))?;
+    print_data(&format!("{}\n{}\n", arguments.out.display(), schema_path.display()))?;
     Ok(ExitCode::SUCCESS)
 }

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 
-use super::output::print;
+use super::output::print_data;
 use crate::calculator;
 use crate::error::{Error, Fallible};
 use crate::text::visible_json;
@@ -48,7 +48,7 @@ pub(super) struct EvalArguments {
 
 pub(super) fn eval(arguments: &EvalArguments) -> Fallible<ExitCode> {
     let Some(path) = arguments.file.as_ref().filter(|_| !arguments.list) else {
-        print(&(calculator::QUERIES.join("\n") + "\n"))?;
+        print_data(&(calculator::QUERIES.join("\n") + "\n"))?;
         return Ok(ExitCode::SUCCESS);
     };
     let text = match path.to_str() {
@@ -57,7 +57,7 @@ pub(super) fn eval(arguments: &EvalArguments) -> Fallible<ExitCode> {
     };
     let text = text.map_err(|e| Error::io(path, "read the queries", e))?;
     for question in calculator::read_queries(&text)? {
-        print(&(visible_json(&calculator::answer_line(&question)) + "\n"))?;
+        print_data(&(visible_json(&calculator::answer_line(&question)) + "\n"))?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -2,6 +2,7 @@
 
 use clap::{Args, ValueEnum};
 
+use super::help::MODEL;
 use crate::error::{Error, Fallible};
 use crate::train::ModelKind;
 
@@ -44,13 +45,13 @@ impl ModelArgument {
 #[derive(Args)]
 pub(super) struct FamilyArguments {
     /// Model family [default: what the schema's task asks for]
-    #[arg(long, value_enum)]
+    #[arg(long, value_enum, display_order = 4)]
     model: Option<ModelArgument>,
     /// Level of --model quantile [default: 0.5]
-    #[arg(long, value_name = "Q", allow_hyphen_values = true)]
+    #[arg(long, value_name = "Q", allow_hyphen_values = true, help_heading = MODEL, hide_short_help = true)]
     quantile: Option<f64>,
     /// Where the loss of --model huber turns linear, in the target's deviations [default: 1.345]
-    #[arg(long, value_name = "K", allow_hyphen_values = true)]
+    #[arg(long, value_name = "K", allow_hyphen_values = true, help_heading = MODEL, hide_short_help = true)]
     huber_threshold: Option<f64>,
 }
 

@@ -9,9 +9,9 @@ use super::arguments::{
     AdjacencyArgument, check_ledger_named, delta, epsilon, ledger_beside, open_or_create, rho, stem,
 };
 use super::data::pretty;
-use super::output::{print, warn};
+use super::input::{DialectArguments, data_path, identity, is_passing};
+use super::output::{print_data, tell, warn};
 use super::signals::Interrupts;
-use super::train::identity;
 use crate::data::{CsvFile, Task, draft_schema_with_notes};
 use crate::error::{Error, Fallible};
 use crate::ledger::Ledger;
@@ -44,8 +44,11 @@ enum TaskArgument {
 #[derive(Args)]
 #[command(after_help = EXAMPLES, group = ArgGroup::new("budget").args(["epsilon", "rho"]))]
 pub(super) struct InspectArguments {
-    /// CSV file with a header
+    /// CSV file with a header; - for standard input
+    #[arg(value_parser = data_path())]
     data: PathBuf,
+    #[command(flatten)]
+    dialect: DialectArguments,
     /// Column to predict [default: the last]
     #[arg(long, value_name = "COLUMN")]
     target: Option<String>,
@@ -134,6 +137,14 @@ pub(super) fn run(arguments: &InspectArguments) -> Fallible<ExitCode> {
 }
 
 impl InspectArguments {
+    fn open_data(&self) -> Fallible<CsvFile> {
+        if self.name.is_none() && is_passing(&self.data) {
+            let problem = format!("is missing, and {} has no name that a data set could have", self.data.display());
+            return Err(Error::parameter("--name", problem, "name the data set, as its account in the ledger"));
+        }
+        CsvFile::open_in(&self.data, self.dialect.dialect()?)
+    }
+
     fn name(&self) -> String {
         self.name.clone().unwrap_or_else(|| stem(&self.data))
     }
@@ -161,16 +172,18 @@ impl InspectArguments {
 
 fn openly(arguments: &InspectArguments) -> Fallible<ExitCode> {
     let staged = arguments.staged()?;
-    let file = CsvFile::open(&arguments.data)?;
+    let file = arguments.open_data()?;
     let (schema, notes) = draft_schema_with_notes(&file, &arguments.name(), arguments.target.as_deref())?;
-    warn("NOT PRIVATE, custodian-only: this draft shows values of the rows. Replace bounds and values by");
-    warn("public knowledge, then delete \"draft\"; until then every model is marked NOT PRIVATE");
-    warn("(with --epsilon a draft is private and costs a part of the budget)");
+    warn(
+        "NOT PRIVATE, custodian-only: this draft shows values of the rows. Replace bounds and values by public knowledge, then \
+         delete \"draft\"; until then every model is marked NOT PRIVATE",
+    );
+    tell("with --epsilon a draft is private and costs a part of the budget");
     if let Some((column, why)) = file.header_doubt() {
         warn(&format!("does the file have a header? column {column} of its first line is {why}"));
     }
     for note in notes {
-        warn(&format!("custodian-only: {note}"));
+        tell(&format!("custodian-only: {note}"));
     }
     publish(staged, &pretty(&schema)?)?;
     Ok(ExitCode::SUCCESS)
@@ -198,7 +211,7 @@ fn privately_and_interruptibly(
     let file = match finished {
         true => None,
         false => {
-            let file = CsvFile::open(&arguments.data)?;
+            let file = arguments.open_data()?;
             request.check(&file)?;
             Some(file)
         }
@@ -218,13 +231,14 @@ fn privately_and_interruptibly(
             .ok_or_else(|| Error::numerical("checkpoint", "its schema is gone"))?,
         Some(file) => {
             if checkpoint.releases().is_some() {
-                warn("going on with a draft that was stopped; what was charged is not charged again");
+                tell("going on with a draft that was stopped; what was charged is not charged again");
             }
-            draft_from(&checkpoint, &identity(&arguments.data)?, file, &request, &mut ledger, &mut noise)?
+            let data = identity(&file, &arguments.dialect)?;
+            draft_from(&checkpoint, &data, file, &request, &mut ledger, &mut noise)?
         }
     };
     for note in &drafted.notes {
-        warn(note);
+        tell(note);
     }
     match &drafted.schema.released {
         Some(release) => warn(&release.statement),
@@ -250,7 +264,7 @@ fn privately_and_interruptibly(
 
 fn publish(staged: Option<StagedFile>, text: &str) -> Fallible<()> {
     match staged {
-        None => print(text),
+        None => print_data(text),
         Some(mut file) => {
             file.append(text.as_bytes())?;
             file.publish()

@@ -7,6 +7,7 @@ use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
 use super::arguments::{AdjacencyArgument, as_flag, delta, epsilon, open_or_create, rho};
+use super::history::{LogArguments, log};
 use super::output::{print, print_json};
 use crate::accounting::Conversion;
 use crate::error::{Error, Fallible};
@@ -29,6 +30,8 @@ pub(super) enum LedgerCommand {
     /// Show caps and spending
     #[command(after_help = "Example:\n  rhograd ledger show datasets/fair.ledger.sqlite --delta 1e-6")]
     Show(ShowArguments),
+    /// List every entry in order: charges, results, caps, and what was spent by then
+    Log(LogArguments),
     /// Recompute the hash chain and the cost of every entry; exit 1 if anything is wrong
     #[command(after_help = "Example:\n  rhograd ledger verify datasets/fair.ledger.sqlite")]
     Verify(ShowArguments),
@@ -146,6 +149,7 @@ pub(super) fn run(command: &LedgerCommand) -> Fallible<ExitCode> {
             }
             show(&summaries, delta)
         }
+        LedgerCommand::Log(arguments) => log(arguments),
         LedgerCommand::Verify(arguments) => verify(&arguments.ledger, arguments),
     }
 }
@@ -295,7 +299,7 @@ fn show(summaries: &[DatasetSummary], delta: Delta) -> Fallible<ExitCode> {
         }
         page.push_str(&format!("  runs       {} charged, {} completed\n", summary.runs, summary.completed));
         if summary.seeded > 0 {
-            page.push_str(&format!("  seeded     {} runs with a fixed seed, not private\n", summary.seeded));
+            page.push_str(&format!("  seeded     {} runs with a fixed seed, NOT PRIVATE\n", summary.seeded));
         }
         if summary.cap_raised > 0 {
             page.push_str(&format!("  cap raised {} times\n", summary.cap_raised));

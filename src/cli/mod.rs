@@ -13,13 +13,18 @@ mod curve;
 mod data;
 mod eval;
 mod family;
+mod help;
+mod history;
+mod input;
 mod inspect;
 mod ledger;
 mod model;
 mod output;
 mod plot;
 mod predict;
+mod reference;
 mod request;
+mod screen;
 mod sign;
 mod signals;
 mod statement;
@@ -28,10 +33,11 @@ mod verify;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::error::{Fallible, no_randomness};
 use arguments::set_threads;
+use screen::ScreenArguments;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -49,6 +55,8 @@ Exit code: 0 done, 1 refused or a check failed, 2 bad usage or input or a failur
 struct Cli {
     #[command(subcommand)]
     command: Command,
+    #[command(flatten)]
+    screen: ScreenArguments,
 }
 
 #[derive(Subcommand)]
@@ -82,6 +90,10 @@ enum Command {
     Inspect(Box<inspect::InspectArguments>),
     /// Generate synthetic data with its schema
     Generate(data::GenerateArguments),
+    /// Print what completes command lines in a shell
+    Completions(reference::CompletionsArguments),
+    /// Print the manual page, or write one page for every command into a folder
+    Man(reference::ManArguments),
 }
 
 /// Parses the command line and runs it, in a process whose memory no core dump shows.
@@ -89,13 +101,27 @@ pub fn main() -> ExitCode {
     if let Err(why) = crate::process::hide_memory() {
         output::warn(&format!("warning: the memory of this process could not be kept out of core dumps ({why})"));
     }
-    match run(Cli::parse().command) {
+    match run(parse().command) {
         Ok(code) => code,
         Err(error) => {
-            output::warn(&error.to_string());
+            output::fail(&error);
             ExitCode::from(error.exit_code())
         }
     }
+}
+
+/// All commands with their help.
+fn program() -> clap::Command {
+    help::laid_out(Cli::command())
+}
+
+/// The command line, understood; help and bad usage end the program here.
+fn parse() -> Cli {
+    let color = screen::color_of(std::env::args_os().map(|word| word.to_string_lossy().into_owned()));
+    let matches = program().color(color).get_matches();
+    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    cli.screen.apply();
+    cli
 }
 
 /// Hash tables of the standard library ask the system for a seed once, and panic where there is none: before anything is
@@ -115,7 +141,7 @@ fn run(command: Command) -> Fallible<ExitCode> {
         Command::Check(arguments) => set_threads(arguments.threads())?,
         Command::Audit(arguments) => set_threads(arguments.threads)?,
         // One of these opens a ledger or a model, and needs no thread but this.
-        Command::Ledger(_) | Command::Statement(_) => {}
+        Command::Ledger(_) | Command::Statement(_) | Command::Completions(_) | Command::Man(_) => {}
         _ => set_threads(None)?,
     }
     match command {
@@ -132,6 +158,8 @@ fn run(command: Command) -> Fallible<ExitCode> {
         Command::Ledger(command) => ledger::run(&command),
         Command::Inspect(arguments) => inspect::run(&arguments),
         Command::Generate(arguments) => data::generate(&arguments),
+        Command::Completions(arguments) => reference::completions(&arguments, program()),
+        Command::Man(arguments) => reference::man(&arguments, program()),
     }
 }
 
@@ -139,7 +167,6 @@ fn run(command: Command) -> Fallible<ExitCode> {
 mod tests {
     #[test]
     fn the_argument_definitions_are_consistent() {
-        use clap::CommandFactory;
-        super::Cli::command().debug_assert();
+        super::program().debug_assert();
     }
 }

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use clap::Args;
 use serde_json::json;
 
+use super::input::{DialectArguments, data_path};
 use super::output::{print, print_json, warn};
 use crate::error::{Error, Fallible};
 use crate::text::visible;
@@ -18,8 +19,11 @@ use crate::train::{self, Coefficient, Feature, ModelFile, ModelKind, Target};
 pub(super) struct EvaluateArguments {
     /// Model file written by `rhograd train`
     model: PathBuf,
-    /// CSV file with features and target, plain or packed by gzip or zstd
+    /// CSV file with features and target, plain or packed by gzip or zstd; - for standard input
+    #[arg(value_parser = data_path())]
     data: PathBuf,
+    #[command(flatten)]
+    dialect: DialectArguments,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
@@ -27,7 +31,7 @@ pub(super) struct EvaluateArguments {
 
 pub(super) fn evaluate(arguments: &EvaluateArguments) -> Fallible<ExitCode> {
     let model = ModelFile::read(&arguments.model)?;
-    let file = model.open_data(&arguments.data)?;
+    let file = model.open_data_in(&arguments.data, arguments.dialect.dialect()?)?;
     let met = train::labels_met(&model, &file)?;
     if !met.unknown.texts.is_empty() {
         warn(&format!("custodian-only: labels that the model does not know: {}", met.unknown));
@@ -42,7 +46,8 @@ pub(super) fn evaluate(arguments: &EvaluateArguments) -> Fallible<ExitCode> {
         print_json(&value)?;
         return Ok(ExitCode::SUCCESS);
     }
-    warn(&format!("custodian-only: exact functions of the rows of {}; not private", arguments.data.display()));
+    let data = arguments.data.display();
+    warn(&format!("NOT PRIVATE, custodian-only: exact functions of the rows of {data}; do not publish them"));
     print(&metrics_page(&value))?;
     Ok(ExitCode::SUCCESS)
 }

@@ -7,24 +7,31 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::{Value, json};
 
+use super::screen;
 use crate::error::{Error, Fallible};
 use crate::num::round::decimal_up;
 use crate::text::{visible_json, visible_page};
 
-/// Prints a page to standard output, without anything that a terminal would obey; a reader that closed the pipe is no error.
+/// Columns of the name of the program before a message, and of what follows below it.
+const NAME: usize = 9;
+
+/// Prints a page for people to standard output, wrapped and coloured for a terminal and without anything else that it would
+/// obey; a reader that closed the pipe is no error.
 ///
 /// Names from files are made visible where they are put on the page: here their line ends could not be told from its own.
 pub(super) fn print(page: &str) -> Fallible<()> {
-    write(&visible_page(page))
+    let out = std::io::stdout();
+    let page = screen::page(page, screen::columns(&out));
+    write(anstream::AutoStream::auto(out.lock()), &page)
 }
 
-/// Prints what another program is to read, byte for byte; on a terminal as [`print`] does.
+/// Prints what another program is to read, byte for byte; on a terminal without anything that it would obey.
 pub(super) fn print_data(text: &str) -> Fallible<()> {
-    if std::io::stdout().is_terminal() { print(text) } else { write(text) }
+    let out = std::io::stdout();
+    if out.is_terminal() { write(out.lock(), &visible_page(text)) } else { write(out.lock(), text) }
 }
 
-fn write(text: &str) -> Fallible<()> {
-    let mut out = std::io::stdout().lock();
+fn write(mut out: impl Write, text: &str) -> Fallible<()> {
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => {
             let cure = "make room or redirect it elsewhere; files that this command was to write are complete";
@@ -34,19 +41,39 @@ fn write(text: &str) -> Fallible<()> {
     }
 }
 
-/// Tells the user something on standard error; nobody has to listen.
+/// Tells the user on standard error what must be heard, with `--quiet`, too; nobody has to listen.
 pub(super) fn warn(message: &str) {
-    let _ = writeln!(std::io::stderr(), "rhograd: {}", visible_page(message));
+    say("rhograd:", message);
+}
+
+/// Tells the user on standard error what is good to know; silent with `--quiet`.
+pub(super) fn tell(message: &str) {
+    if !screen::is_quiet() {
+        warn(message);
+    }
+}
+
+/// Tells the user on standard error why the command failed.
+pub(super) fn fail(error: &Error) {
+    say(&screen::error_mark("rhograd:"), &error.to_string());
+}
+
+fn say(mark: &str, message: &str) {
+    let err = std::io::stderr();
+    // The name of the program takes the first columns, and a message is one line of them.
+    let columns = screen::columns(&err).map(|columns| columns.saturating_sub(NAME).max(NAME));
+    let shown = screen::page(message, columns).replace('\n', if columns.is_some() { "\n         " } else { "\n" });
+    let _ = writeln!(anstream::AutoStream::auto(err.lock()), "{mark} {shown}");
 }
 
 /// Prints one JSON value and a newline, with escapes for what a terminal would obey.
 pub(super) fn print_json(value: &serde_json::Value) -> Fallible<()> {
-    write(&visible_json(&format!("{value}\n")))
+    write(std::io::stdout().lock(), &visible_json(&format!("{value}\n")))
 }
 
-/// A bar on standard error that appears only on a terminal and only when the work takes a while.
+/// A bar on standard error that appears only on a terminal, only when the work takes a while, and not with `--quiet`.
 pub(super) fn bar(length: u64, what: &'static str, unit: &str) -> ProgressBar {
-    let target = ProgressDrawTarget::stderr_with_hz(4);
+    let target = if screen::is_quiet() { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr_with_hz(4) };
     let bar = ProgressBar::with_draw_target(Some(length), target);
     let counts = if unit == "bytes" { "{bytes}/{total_bytes}" } else { "{pos}/{len}" };
     let template = format!("{{msg:10}} {{wide_bar}} {counts} {{eta}}");

@@ -6,22 +6,32 @@ use std::process::ExitCode;
 use clap::Args;
 
 use super::arguments::same_file;
+use super::input::{DialectArguments, data_path};
 use super::output::print_data;
 use crate::error::{Error, Fallible};
 use crate::train::{self, ModelFile, ModelKind, Predictions, StagedFile, Target};
 
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  rhograd predict fair.model.json new.csv --out predictions.csv\n  rhograd predict fair.model.json new.csv --keep id --keep name\n\nOne line per record, in order, with the more probable label and its probability (for several labels those of all, for a\nsupport vector machine the score), or a predicted number; empty cells for a line that is no record. Predictions are functions of the\nreleased model and of the file's own rows: they say nothing more about the training rows."
+    after_help = "Examples:\n  rhograd predict fair.model.json new.csv --out predictions.csv\n  rhograd predict fair.model.json new.csv --columns id,name --label-column risk\n  cat new.csv | rhograd predict fair.model.json - > predictions.csv\n\nOne line per record, in order, with the more probable label and its probability (for several labels those of all, for a\nsupport vector machine the score), or a predicted number; empty cells for a line that is no record. Predictions are functions of the\nreleased model and of the file's own rows: they say nothing more about the training rows."
 )]
 pub(super) struct PredictArguments {
     /// Model file written by `rhograd train`
     model: PathBuf,
-    /// CSV file with the model's feature columns, plain or packed by gzip or zstd
+    /// CSV file with the model's feature columns, plain or packed by gzip or zstd; - for standard input
+    #[arg(value_parser = data_path())]
     data: PathBuf,
-    /// Column of the data that is copied before the predictions, such as an identifier; may be given several times
+    #[command(flatten)]
+    dialect: DialectArguments,
+    /// Columns of the data that are copied before the predictions, such as identifiers, as in --columns id,name
+    #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
+    columns: Vec<String>,
+    /// One more column to copy, whose name may hold a comma; may be given several times
     #[arg(long, value_name = "COLUMN")]
     keep: Vec<String>,
+    /// Name of the column of predicted labels or numbers [default: label, or prediction for numbers]
+    #[arg(long, value_name = "NAME")]
+    label_column: Option<String>,
     /// Output file, readable by its owner only: predictions are as private as the rows; - for standard output [default]
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
@@ -33,15 +43,18 @@ pub(super) struct PredictArguments {
 pub(super) fn predict(arguments: &PredictArguments) -> Fallible<ExitCode> {
     let out = arguments.out.as_deref().filter(|out| *out != Path::new("-"));
     let model = ModelFile::read(&arguments.model)?;
-    let file = model.open_data(&arguments.data)?;
+    let file = model.open_data_in(&arguments.data, arguments.dialect.dialect()?)?;
     for (what, input) in [("the data", &arguments.data), ("the model", &arguments.model)] {
         if out.is_some_and(|out| same_file(out, input)) {
             return Err(Error::parameter("--out", format!("would overwrite {what}"), "name another file"));
         }
     }
     let staged = out.map(|out| StagedFile::private(out, arguments.overwrite)).transpose()?;
-    let predictions = train::predict_keeping(&model, &file, &arguments.keep)?;
-    let text = prediction_page(&model, &predictions, &arguments.keep)?;
+    let columns = [arguments.columns.as_slice(), &arguments.keep].concat();
+    file.require(columns.iter().map(String::as_str))?;
+    let heading = arguments.heading(&model, &columns)?;
+    let predictions = train::predict_keeping(&model, &file, &columns)?;
+    let text = prediction_page(&model, &predictions, &columns, heading)?;
     match staged {
         None => print_data(&text)?,
         Some(mut staged) => {
@@ -52,15 +65,41 @@ pub(super) fn predict(arguments: &PredictArguments) -> Fallible<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// A heading and one line per prediction: the cells that are kept, the label of the prediction, and its numbers.
-fn prediction_page(model: &ModelFile, predictions: &Predictions, keep: &[String]) -> Fallible<String> {
-    let failed = |e: &dyn std::fmt::Display| Error::numerical("predictions", e.to_string());
-    let heading = heading(model);
-    if let Some(name) = keep.iter().find(|name| heading.contains(name)) {
-        let problem = format!("names a column {name:?}, and so is one of the predictions called");
-        return Err(Error::parameter("--keep", problem, "rename the column of the data"));
+impl PredictArguments {
+    /// The names of the columns of predictions; each name of the output is there once.
+    fn heading(&self, model: &ModelFile, columns: &[String]) -> Fallible<Vec<String>> {
+        let mut heading = heading(model);
+        if let (Some(name), Some(first)) = (&self.label_column, heading.first_mut()) {
+            first.clone_from(name);
+        }
+        if let Some(name) = columns.iter().find(|name| heading.contains(name)) {
+            let flag = if self.keep.contains(name) { "--keep" } else { "--columns" };
+            let problem = format!("names a column {name:?}, and so is one of the predictions called");
+            return Err(Error::parameter(
+                flag,
+                problem,
+                "name the predictions by --label-column, or rename the column",
+            ));
+        }
+        let twice = |(at, name): (usize, &String)| heading[..at].contains(name).then(|| name.clone());
+        match heading.iter().enumerate().find_map(twice) {
+            Some(name) => {
+                Err(Error::parameter("--label-column", format!("{name:?} is a name of another column"), "give another"))
+            }
+            None => Ok(heading),
+        }
     }
-    let labelled = heading.first().is_some_and(|name| name == "label");
+}
+
+/// A heading and one line per prediction: the cells that are copied, the label of the prediction, and its numbers.
+fn prediction_page(
+    model: &ModelFile,
+    predictions: &Predictions,
+    keep: &[String],
+    heading: Vec<String>,
+) -> Fallible<String> {
+    let failed = |e: &dyn std::fmt::Display| Error::numerical("predictions", e.to_string());
+    let labelled = !matches!(model.target, Target::Number { .. });
     let numbers = heading.len() - usize::from(labelled);
     let mut writer = csv::Writer::from_writer(Vec::new());
     if keep.is_empty() && heading.len() == 1 {

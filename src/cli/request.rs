@@ -5,6 +5,7 @@ use clap::{Arg, ArgMatches, Args, Command, FromArgMatches, ValueEnum, value_pars
 
 use super::arguments::{AdjacencyArgument, delta, epsilon, rho};
 use super::family::FamilyArguments;
+use super::help::{ALGORITHM, BUDGET, HOLD_OUT, MODEL};
 use crate::error::{Error, Fallible};
 use crate::optim::settings::Kind;
 use crate::optim::{Algorithm, Averaging, SETTINGS, Settings};
@@ -30,6 +31,8 @@ impl Args for SettingsArguments {
             let option = Arg::new(setting.name)
                 .long(setting.name)
                 .value_name(setting.value_name)
+                .help_heading(ALGORITHM)
+                .hide_short_help(true)
                 .help(format!("{} [default: {}]", setting.about, setting.default));
             command.arg(match setting.kind {
                 Kind::Number { .. } => option.allow_hyphen_values(true).value_parser(value_parser!(f64)),
@@ -82,23 +85,23 @@ pub(super) struct RequestArguments {
     #[command(flatten)]
     family: FamilyArguments,
     /// Training algorithm
-    #[arg(long, value_enum, default_value = "auto")]
+    #[arg(long, value_enum, default_value = "auto", display_order = 5)]
     algorithm: Algorithm,
     /// Privacy budget epsilon
-    #[arg(long, allow_hyphen_values = true, conflicts_with = "rho")]
+    #[arg(long, allow_hyphen_values = true, conflicts_with = "rho", display_order = 1)]
     epsilon: Option<f64>,
     /// Delta of the guarantee [default: a tenth of one over the public row count, at most 1e-5; 1e-6 without one]
-    #[arg(long, allow_hyphen_values = true)]
+    #[arg(long, allow_hyphen_values = true, display_order = 2)]
     delta: Option<f64>,
     /// Accept a delta above a tenth of one over the declared rows, or above 1e-3: with that probability whole rows may show,
     /// and the statement says so
-    #[arg(long)]
+    #[arg(long, help_heading = BUDGET, hide_short_help = true)]
     accept_large_delta: bool,
     /// Privacy budget as rho of zCDP
-    #[arg(long, allow_hyphen_values = true)]
+    #[arg(long, allow_hyphen_values = true, help_heading = BUDGET, hide_short_help = true)]
     rho: Option<f64>,
     /// Which data sets are neighbours
-    #[arg(long, value_enum, default_value = "add-remove")]
+    #[arg(long, value_enum, default_value = "add-remove", display_order = 6)]
     adjacency: AdjacencyArgument,
     #[command(flatten)]
     settings: SettingsArguments,
@@ -108,22 +111,22 @@ pub(super) struct RequestArguments {
     /// the settings above. Few candidates are run once each; many are run a secret random
     /// number of times (Papernot and Steinke 2022), whichever leaves each run more budget. [--tune alone:
     /// algorithm=whitened,dp-gd]
-    #[arg(long, value_name = "GRID", num_args = 0..=1, require_equals = true, default_missing_value = DEFAULT_GRID)]
+    #[arg(long, value_name = "GRID", num_args = 0..=1, require_equals = true, default_missing_value = DEFAULT_GRID, display_order = 7)]
     tune: Option<String>,
     /// Do not standardise features by privately released moments
-    #[arg(long)]
+    #[arg(long, help_heading = MODEL, hide_short_help = true)]
     no_standardise: bool,
     /// Public number of rows, known without counting the file [default: the schema's "rows"]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", help_heading = BUDGET, hide_short_help = true)]
     rows: Option<u64>,
     /// Share of the budget for metrics on rows held out of training, released with the model
-    #[arg(long, value_name = "SHARE", allow_hyphen_values = true)]
+    #[arg(long, value_name = "SHARE", allow_hyphen_values = true, help_heading = HOLD_OUT, hide_short_help = true)]
     evaluate_budget: Option<f64>,
     /// Share of rows that is held out, with --evaluate-budget: each by a coin of its own, exactly that many with replace-one
-    #[arg(long, value_name = "SHARE", default_value_t = 0.2, requires = "evaluate_budget", allow_hyphen_values = true)]
+    #[arg(long, value_name = "SHARE", default_value_t = 0.2, requires = "evaluate_budget", allow_hyphen_values = true, help_heading = HOLD_OUT, hide_short_help = true)]
     holdout: f64,
     /// Law of the integer noise
-    #[arg(long, value_enum, default_value = "normal")]
+    #[arg(long, value_enum, default_value = "normal", help_heading = BUDGET, hide_short_help = true)]
     noise: NoiseArgument,
 }
 

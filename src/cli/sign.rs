@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 
 use super::arguments::same_file;
-use super::output::print;
+use super::output::print_data;
 use crate::error::{Error, Fallible};
 use crate::ledger::Ledger;
 use crate::train::{ModelFile, SecretKey, Signature, StagedFile};
@@ -29,7 +29,7 @@ pub(super) struct NewArguments {
 pub(super) fn run(command: &KeyCommand) -> Fallible<ExitCode> {
     let KeyCommand::New(NewArguments { file }) = command;
     let public = SecretKey::generate()?.write(file)?;
-    print(&format!("{}\n{}\n", file.display(), public.display()))?;
+    print_data(&format!("{}\n{}\n", file.display(), public.display()))?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -59,7 +59,7 @@ pub(super) fn sign(arguments: &SignArguments) -> Fallible<ExitCode> {
     let mut file = StagedFile::new(&out, true)?;
     file.append(signature.to_json()?.as_bytes())?;
     file.publish()?;
-    print(&format!("{}\n", out.display()))?;
+    print_data(&format!("{}\n", out.display()))?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -49,10 +49,11 @@ pub(super) fn statement(arguments: &StatementArguments) -> Fallible<ExitCode> {
 pub(super) fn plain_statement(statement: &Statement) -> String {
     let facts = &statement.facts;
     let guarantee = &statement.guarantee;
-    let mut page = format!("Data set \"{}\": {}\n\n", visible(&facts.dataset), visible(&statement.statement));
+    let mut page = String::new();
     if let Some(words) = statement.in_plain_words() {
         page.push_str(&format!("In plain words: {words}\n\n"));
     }
+    page.push_str(&format!("Data set \"{}\": {}\n\n", visible(&facts.dataset), visible(&statement.statement)));
     let (rho, epsilon) = match statement.dp {
         true => (guarantee.rho_upper.clone(), epsilons(guarantee)),
         false => {

@@ -120,7 +120,7 @@ fn authentication(verified: &Verified) -> (&'static str, &'static str) {
         }
         _ => (
             "not authenticated",
-            "what is checked below is what the file says of itself. Anyone can put other coefficients\nunder this statement; \
+            "what is checked below is what the file says of itself. Anyone can put other coefficients under this statement; \
              --ledger FILE shows whether they are those of the run, --key FILE whether the custodian signed them",
         ),
     }

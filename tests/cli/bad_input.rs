@@ -169,8 +169,9 @@ mod flags {
             ["--model", "does not fit", "--model logistic"];
         three_labels_asked_of_two: |_| (), "train fair.csv --epsilon 1 --model multinomial",
             ["three labels or more", "schema of two", "--model logistic"];
-        a_dash_for_standard_input: |_| (), "train - --epsilon 1 --schema fair.schema.json",
-            ["-: cannot read the data: no such file", "standard input"];
+        a_dash_for_standard_input_beside_which_no_ledger_lies: |_| (), "train - --epsilon 1 --schema fair.schema.json",
+            ["--ledger: is missing", "/dev/stdin is no file that a ledger could lie beside"];
+        a_dash_for_a_model: |_| (), "evaluate - fair.csv", ["-: cannot read the model: no such file", "standard input"];
         an_unknown_adjacency: |_| (), "train fair.csv --epsilon 1 --adjacency both", ["--adjacency", "add-remove"];
         an_unknown_noise: |_| (), "train fair.csv --epsilon 1 --noise laplace", ["--noise", "normal"];
         an_unknown_flag: |_| (), "train fair.csv --epsilon 1 --epochs 3", ["--epochs", "--help"];

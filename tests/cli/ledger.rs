@@ -287,3 +287,43 @@ fn a_ledger_in_memory_is_warned_of() {
     let disk = Folder::on_disk();
     assert!(!disk.succeed("ledger init l.sqlite d").stderr.contains("warning"));
 }
+
+#[test]
+fn the_log_tells_every_entry_with_what_was_spent_then() {
+    let folder = Folder::with("fair");
+    folder.succeed("ledger init fair.ledger.sqlite fair --rho 2");
+    folder.succeed("ledger init fair.ledger.sqlite other");
+    folder.succeed("train fair.csv --rho 0.5 --steps 3 --out a.json");
+    folder.succeed("train fair.csv --rho 0.25 --steps 3 --seed 1 --out b.json");
+    folder.succeed("ledger cap fair.ledger.sqlite fair --epsilon 9 --delta 1e-6");
+    let entries = folder.succeed("ledger log fair.ledger.sqlite --json").json()["entries"].clone();
+    let entries = entries.as_array().unwrap();
+    let column = |name: &str| entries.iter().map(|entry| entry[name].clone()).collect::<Vec<_>>();
+    assert_eq!(column("what"), ["open", "open", "charge", "complete", "charge", "complete", "cap"]);
+    assert_eq!(column("sequence"), [1, 2, 3, 4, 5, 6, 7]);
+    assert_eq!(column("dataset"), ["fair", "other", "fair", "fair", "fair", "fair", "fair"]);
+    let spent: Vec<f64> = column("spent_rho").iter().map(|rho| rho.as_f64().unwrap()).collect();
+    assert!(spent.windows(2).all(|pair| pair[0] <= pair[1] || pair[1] == 0.0), "{spent:?}");
+    let charged: f64 = column("rho").iter().filter_map(serde_json::Value::as_f64).sum();
+    let shown = folder.succeed("ledger show fair.ledger.sqlite --json").json();
+    assert!((charged - spent[6]).abs() < 1e-12 && shown["datasets"][0]["spent_rho"] == entries[6]["spent_rho"]);
+    assert_eq!(shown["datasets"][0]["head"], entries[6]["hash"]);
+    assert_eq!((&entries[2]["private"], &entries[4]["private"]), (&true.into(), &false.into()));
+    let run = folder.json("a.json")["statement"]["facts"]["ledger"]["run"].clone();
+    assert_eq!((&entries[2]["run"], &entries[3]["run"]), (&run, &run));
+
+    let page = folder.succeed("ledger log fair.ledger.sqlite").stdout;
+    let lines: Vec<&str> = page.lines().collect();
+    assert_eq!(lines.len(), 7, "{page}");
+    assert!(lines[0].starts_with("1 ") && lines[0].contains("fair: opened for add-remove, cap rho 2"), "{page}");
+    assert!(lines[2].contains("charged rho 0.5; in all 0.5 in 1 runs") && lines[2].contains(" 20"), "{page}");
+    assert!(lines[4].contains("in all 0.75 in 2 runs, NOT PRIVATE"), "{page}");
+    assert!(lines[6].contains("cap epsilon 9 at delta 1e-6"), "{page}");
+    assert_eq!(folder.succeed("ledger log fair.ledger.sqlite --dataset other").stdout.lines().count(), 1);
+    let unknown = folder.run("ledger log fair.ledger.sqlite --dataset nobody");
+    assert!(unknown.code == Some(2) && unknown.stderr.contains("--dataset"), "{unknown:?}");
+    let bytes = folder.bytes("fair.ledger.sqlite");
+    let at = bytes.windows(6).position(|it| it == b"\"fair\"").unwrap();
+    folder.write("fair.ledger.sqlite", [&bytes[..at], b"\"fAir\"", &bytes[at + 6..]].concat());
+    assert_ne!(folder.run("ledger log fair.ledger.sqlite").code, Some(0));
+}

@@ -4,13 +4,17 @@ use std::process::Stdio;
 
 use super::support::Folder;
 
-const COMMANDS: [&str; 16] = [
+pub(super) const COMMANDS: [&str; 23] = [
     "",
     "train",
+    "check",
     "predict",
     "evaluate",
     "statement",
     "verify",
+    "sign",
+    "key new",
+    "audit",
     "account convert",
     "account calibrate",
     "account curve",
@@ -18,9 +22,12 @@ const COMMANDS: [&str; 16] = [
     "ledger init",
     "ledger cap",
     "ledger show",
+    "ledger log",
     "ledger verify",
     "inspect",
     "generate",
+    "completions",
+    "man",
 ];
 
 #[test]
@@ -36,9 +43,10 @@ fn every_command_explains_itself_with_an_example() {
 #[test]
 fn groups_of_commands_list_their_members() {
     let folder = Folder::new();
-    for (group, members) in
-        [("account", vec!["convert", "calibrate", "curve", "eval"]), ("ledger", vec!["init", "cap", "show", "verify"])]
-    {
+    for (group, members) in [
+        ("account", vec!["convert", "calibrate", "curve", "eval"]),
+        ("ledger", vec!["init", "cap", "show", "log", "verify"]),
+    ] {
         let outcome = folder.succeed(&format!("{group} --help"));
         assert!(members.iter().all(|member| outcome.stdout.contains(member)), "{outcome:?}");
         assert_eq!(folder.run(group).code, Some(2));

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::cli::arguments::{SchemaArgument, memory_limit};
+use crate::cli::help::{BUDGET, FILES, READING, RUNNING};
+use crate::cli::input::{DialectArguments, data_path};
 use crate::cli::request::RequestArguments;
 use crate::preprocess::MemoryLimit;
 
@@ -26,47 +28,50 @@ goes on when the same command is given again: it is charged once.";
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(in crate::cli) struct TrainArguments {
-    /// CSV file with a header, plain or packed by gzip or zstd; one line is one record (builds with `--features libsvm,parquet` read
-    /// those, too)
+    /// CSV file with a header, plain or packed by gzip or zstd; one line is one record; - for standard input
+    /// (builds with `--features libsvm,parquet` read those, too)
+    #[arg(value_parser = data_path())]
     pub(in crate::cli) data: PathBuf,
+    #[command(flatten)]
+    pub(in crate::cli) dialect: DialectArguments,
     #[command(flatten)]
     pub(in crate::cli) schema: SchemaArgument,
     #[command(flatten)]
     pub(in crate::cli) request: RequestArguments,
     /// Model file [default: NAME.model.json in the current directory]
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", display_order = 8)]
     pub(super) out: Option<PathBuf>,
     /// Log file [default: the model file's name with .log.jsonl]
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = FILES, hide_short_help = true)]
     pub(super) log: Option<PathBuf>,
     /// Ledger that the run is charged to [default: NAME.ledger.sqlite beside the data]
-    #[arg(long, value_name = "FILE", conflicts_with = "no_ledger")]
+    #[arg(long, value_name = "FILE", conflicts_with = "no_ledger", display_order = 9)]
     pub(super) ledger: Option<PathBuf>,
     /// Refuse to run if the ledger does not exist yet
-    #[arg(long, conflicts_with = "no_ledger")]
+    #[arg(long, conflicts_with = "no_ledger", help_heading = BUDGET, hide_short_help = true)]
     pub(super) require_ledger: bool,
     /// Keep no ledger: nothing then binds further runs on the data set, and the statement says so
-    #[arg(long)]
+    #[arg(long, help_heading = BUDGET, hide_short_help = true)]
     pub(super) no_ledger: bool,
     /// Keep each release, and the result until it is published, in FILE [default: the model file's name with .checkpoint]
     ///
-    /// The same command goes on with a run that was stopped. Nothing is charged again: releases that were made are read, the
+    /// A run that was stopped goes on when its command is given again. Nothing is charged again: releases that were made are read, the
     /// others get fresh noise, and a result that was finished is published as it is. Kept are runs of up to 10,000 releases,
     /// up to 64 MiB of values; of longer ones, and with --evaluate-budget, the result alone. FILE is deleted when the model is
     /// written. Until then it is for the custodian.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = FILES, hide_short_help = true)]
     pub(super) checkpoint: Option<PathBuf>,
     /// Keep nothing: whatever stops the run then loses its result, and its budget with it
-    #[arg(long, conflicts_with = "checkpoint")]
+    #[arg(long, conflicts_with = "checkpoint", help_heading = FILES, hide_short_help = true)]
     pub(super) no_checkpoint: bool,
     /// Replace a model and a log that exist already
-    #[arg(long)]
+    #[arg(long, help_heading = FILES, hide_short_help = true)]
     pub(super) overwrite: bool,
     /// Keep the encoded rows in a file and start from it the next time; auto: DATA.rows beside the data. PRIVATE like the data
-    #[arg(long, value_name = "FILE|auto")]
+    #[arg(long, value_name = "FILE|auto", help_heading = READING, hide_short_help = true)]
     pub(super) cache: Option<PathBuf>,
     /// Compare all bytes of the data with the cache, not only their size and times
-    #[arg(long, requires = "cache")]
+    #[arg(long, requires = "cache", help_heading = READING, hide_short_help = true)]
     pub(super) cache_verify: bool,
     /// Memory for encoded rows, as in 500MB or 4GB; rows that need more stay in a file and are streamed in every step
     ///
@@ -74,21 +79,21 @@ pub(in crate::cli) struct TrainArguments {
     /// and gone when the run ends, whatever ends it; standardised rows go to a second one beside it. The result is the
     /// same to the bit. Buffers take up to 100 MB more. Serves algorithms whose releases are sums over all rows: auto,
     /// whitened, dp-gd and others.
-    #[arg(long, value_name = "SIZE", value_parser = memory_limit, conflicts_with = "evaluate_budget")]
+    #[arg(long, value_name = "SIZE", value_parser = memory_limit, conflicts_with = "evaluate_budget", help_heading = READING, hide_short_help = true)]
     pub(super) memory_limit: Option<MemoryLimit>,
     /// Threads [default: all]; changes no bit of the result
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", help_heading = RUNNING, hide_short_help = true)]
     pub(in crate::cli) threads: Option<usize>,
     /// Reproducible noise for trials: the result is NOT private and its statement says so
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", help_heading = RUNNING, hide_short_help = true)]
     pub(super) seed: Option<u64>,
     /// Do not ask on a terminal whether to go on where most rows, or most cells of a column, are lost
-    #[arg(long)]
+    #[arg(long, help_heading = READING, hide_short_help = true)]
     pub(super) yes: bool,
     /// Sign the model with this secret key of the custodian's, made by `rhograd key new`; the signature goes to MODEL.sig
-    #[arg(long, value_name = "KEY")]
+    #[arg(long, value_name = "KEY", help_heading = FILES, hide_short_help = true)]
     pub(super) sign: Option<PathBuf>,
     /// Print one JSON object
-    #[arg(long)]
+    #[arg(long, display_order = 10)]
     pub(in crate::cli) json: bool,
 }

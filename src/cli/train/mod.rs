@@ -12,12 +12,14 @@ pub(super) use arguments::TrainArguments;
 
 use outputs::Signer;
 use report::{
-    Finished, ask, page, report_cache, report_load, report_schema, report_spending, report_streaming, summary,
+    Finished, ask, page, report_cache, report_load, report_no_privacy, report_schema, report_spending,
+    report_streaming, summary,
 };
 
-use super::output::{bar, print, print_json, warn};
+use super::input::identity;
+use super::output::{bar, print, print_json, tell, warn};
 use super::signals::Interrupts;
-use crate::data::{CsvFile, Schema};
+use crate::data::Schema;
 use crate::error::{Error, Fallible};
 use crate::ledger::Ledger;
 use crate::noise::NoiseSource;
@@ -53,7 +55,7 @@ fn run_interruptibly(arguments: &TrainArguments, interrupts: &Interrupts) -> Fal
         return publish_finished(arguments, &config, &schema, &checkpoint, signer, interrupts);
     }
     arguments.refuse_replacing(&out, &log)?;
-    let file = CsvFile::open_for(&arguments.data, &schema.target, schema.features().map(|(name, _)| name))?;
+    let file = arguments.open_data(&schema)?;
     let drafted = schema.draft;
     let loading = bar(file.size(), "reading", "bytes");
     let cache = arguments.cache()?;
@@ -66,6 +68,7 @@ fn run_interruptibly(arguments: &TrainArguments, interrupts: &Interrupts) -> Fal
         None => load_cached(&config, schema, &file, cache.as_ref(), &hear)?,
     };
     loading.finish_and_clear();
+    let data = identity(&file, &arguments.dialect)?;
     drop(file);
     let found = report_load(&loaded);
     report_cache(&loaded, cache.as_ref());
@@ -85,12 +88,12 @@ fn run_interruptibly(arguments: &TrainArguments, interrupts: &Interrupts) -> Fal
     interrupts.forget(&log_file);
     let mut ledger = arguments.open_ledger()?;
     report_schema(&loaded, &mut ledger)?;
-    warn(&format!("{} steps on {} coefficients", loaded.plan().steps(), loaded.plan().dimension));
+    tell(&format!("{} steps on {} coefficients", loaded.plan().steps(), loaded.plan().dimension));
     if let Some(made) = checkpoint.releases() {
         let all: u64 = loaded.plan().charges().iter().map(Charge::count).sum();
-        warn(&format!("going on with a run that was stopped after {made} of {all} releases"));
+        tell(&format!("going on with a run that was stopped after {made} of {all} releases"));
     }
-    let kept = (checkpoint, identity(&arguments.data)?);
+    let kept = (checkpoint, data);
     let finished = execute(loaded, &mut ledger, noise, &kept, (model_file, log_file, signer))?;
     interrupts.published();
     conclude(arguments, &kept.0, &mut ledger, &finished)
@@ -133,7 +136,7 @@ fn publish_finished(
     let mut ledger = arguments.open_ledger()?;
     let trained = finish(checkpoint, config, schema, arguments.seed.is_none(), &mut ledger)?;
     let trained = trained.ok_or_else(|| Error::numerical("checkpoint", "its result is gone"))?;
-    warn("publishing the result of a run that was stopped; nothing is drawn and nothing is charged");
+    tell("publishing the result of a run that was stopped; nothing is drawn and nothing is charged");
     // Whatever has its place already was published by that run.
     let stage = |path: &Path, digest: &str, must_stay: bool| -> Fallible<Option<StagedFile>> {
         if sha256_of_file(path).is_some_and(|found| found == digest) {
@@ -181,11 +184,6 @@ fn conclude(
     } else {
         print(&page(&finished.trained, &out, &log))?;
     }
+    report_no_privacy(&finished.trained);
     Ok(ExitCode::SUCCESS)
-}
-
-/// Length and time of change of the data, which must be the same when a run goes on.
-pub(super) fn identity(data: &Path) -> Fallible<String> {
-    let facts = std::fs::metadata(data).map_err(|e| Error::io(data, "read the data", e))?;
-    Ok(format!("{} {:?}", facts.len(), facts.modified().ok()))
 }

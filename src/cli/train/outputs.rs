@@ -4,13 +4,26 @@ use std::path::{Path, PathBuf};
 
 use super::arguments::TrainArguments;
 use crate::cli::arguments::{check_ledger_named, ledger_beside, open_or_create, same_file, stem};
+use crate::cli::input::is_passing;
 use crate::cli::sign::refuse_to_replace_key;
+use crate::data::{CsvFile, Schema};
 use crate::error::{Error, Fallible};
 use crate::ledger::Ledger;
 use crate::preprocess::RowCache;
 use crate::train::{Checkpoint, SecretKey, Signature, StagedFile, Trained, check_destination};
 
 impl TrainArguments {
+    /// Opens the data for the columns of a schema.
+    pub(in crate::cli) fn open_data(&self, schema: &Schema) -> Fallible<CsvFile> {
+        if self.memory_limit.is_some() && is_passing(&self.data) {
+            let problem =
+                format!("cannot hold: {} is no file, and would be held in memory as a whole", self.data.display());
+            return Err(Error::parameter("--memory-limit", problem, "store the rows in a file, or leave it out"));
+        }
+        let features = schema.features().map(|(name, _)| name);
+        CsvFile::open_for_in(&self.data, self.dialect.dialect()?, &schema.target, features)
+    }
+
     pub(super) fn outputs(&self) -> (PathBuf, PathBuf) {
         let name = stem(&self.data);
         let out = self.out.clone().unwrap_or_else(|| PathBuf::from(format!("{name}.model.json")));
@@ -51,6 +64,11 @@ impl TrainArguments {
 
     fn ledger_path(&self) -> PathBuf {
         self.ledger.clone().unwrap_or_else(|| ledger_beside(&self.data))
+    }
+
+    /// Whether no ledger can be found beside the data, and none is named.
+    pub(in crate::cli) fn needs_ledger_named(&self) -> bool {
+        self.ledger.is_none() && !self.no_ledger && is_passing(&self.data)
     }
 
     /// The ledger that a run would be charged to; none with `--no-ledger`.

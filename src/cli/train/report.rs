@@ -6,12 +6,13 @@ use std::path::Path;
 use serde_json::json;
 
 use crate::cli::model::most_telling;
-use crate::cli::output::{seconds, warn};
+use crate::cli::output::{seconds, tell, warn};
 use crate::cli::statement::{evaluated, plain_statement};
 use crate::error::{Error, Fallible};
 use crate::ledger::Ledger;
 use crate::preprocess::{CacheUse, RowCache};
 use crate::privacy::Charge;
+use crate::text::visible;
 use crate::train::{Finding, Loaded, MOSTLY, Trained, summary as summary_of};
 
 pub(super) struct Finished {
@@ -22,10 +23,11 @@ pub(super) struct Finished {
 /// What the custodian may know about the load; standard error only.
 pub(super) fn report_load(loaded: &Loaded) -> Vec<Finding> {
     let report = &loaded.report;
-    warn(&format!("custodian-only: {} lines read in {}", report.lines, seconds(loaded.load_seconds)));
+    tell(&format!("custodian-only: {} lines read in {}", report.lines, seconds(loaded.load_seconds)));
     let found = loaded.findings("line");
+    let say = if found.iter().any(Finding::is_grave) { warn } else { tell };
     for text in summary_of(&found) {
-        warn(&format!("custodian-only: {text}"));
+        say(&format!("custodian-only: {text}"));
     }
     found
 }
@@ -60,7 +62,7 @@ pub(super) fn ask(found: &[Finding]) -> Fallible<()> {
 pub(super) fn report_streaming(loaded: &Loaded, cache: Option<&RowCache>) {
     if loaded.streamed {
         let place = cache.map_or_else(|| "a temporary file".into(), |cache| cache.path().display().to_string());
-        warn(&format!(
+        tell(&format!(
             "custodian-only: the rows are larger than the memory limit; every step streams them from {place}"
         ));
     }
@@ -78,7 +80,7 @@ pub(super) fn report_schema(loaded: &Loaded, ledger: &mut Ledger) -> Fallible<()
 pub(super) fn report_cache(loaded: &Loaded, cache: Option<&RowCache>) {
     let (Some(cache), Some(used)) = (cache, &loaded.cache) else { return };
     let path = cache.path().display();
-    warn(&match used {
+    tell(&match used {
         CacheUse::Used => format!("custodian-only: rows read from the cache {path}"),
         CacheUse::Made => format!("custodian-only: rows kept in the cache {path}, which is as private as the data"),
         CacheUse::Renewed(why) => format!("custodian-only: cache {path} made anew: {why}"),
@@ -105,6 +107,14 @@ pub(super) fn report_spending(ledger: &mut Ledger, trained: &Trained) -> Fallibl
         summary.runs
     ));
     Ok(())
+}
+
+/// Says at the very end that a model protects nobody, also where only JSON is printed.
+pub(super) fn report_no_privacy(trained: &Trained) {
+    let statement = &trained.model.statement;
+    if !statement.dp {
+        warn(&format!("{} Do not release this model.", visible(&statement.statement)));
+    }
 }
 
 pub(super) fn page(trained: &Trained, out: &Path, log: &Path) -> String {
