@@ -223,7 +223,7 @@ impl Error {
         ErrorKind::Ledger { path: path.to_owned(), problem: problem.into(), fault: LedgerFault::Absent }.into()
     }
 
-    /// The same refusal of a parameter under the name that the user typed; other kinds stay as they are.
+    /// This refusal of a parameter under the name that the user typed; other kinds stay as they are.
     pub fn named(mut self, typed: impl FnOnce(&str) -> Option<String>) -> Self {
         if let ErrorKind::Parameter { name, .. } = &mut *self.0
             && let Some(typed) = typed(name)

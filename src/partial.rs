@@ -31,11 +31,11 @@ pub(crate) fn create(destination: &Path) -> io::Result<NamedTempFile> {
     create_with(destination, FOR_THE_OWNER)
 }
 
-/// As [`create`], for a file that others may read once it is complete; also the permissions that any new file gets there,
+/// Creates a file in the making that others may read once it is complete; also the permissions that any new file gets there,
 /// which [`permit`] gives it then.
 ///
 /// # Errors
-/// As [`create`].
+/// When the folder is missing or cannot be written to.
 pub(crate) fn create_public(destination: &Path) -> io::Result<(NamedTempFile, Permissions)> {
     // The mask cannot be asked for without being changed, so an empty file shows what it leaves.
     let file = create_with(destination, 0o666)?;

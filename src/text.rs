@@ -26,7 +26,7 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// As [`visible`] for each line of a page: its line ends stay, and nothing else that a terminal would obey.
+/// Shows every character of a page that a terminal would obey or hide, but for its line ends, which stay.
 ///
 /// It is what stands between a page and the terminal. A line end inside a name is a line end here, so a name is made
 /// visible when it is put on the page.
@@ -41,7 +41,7 @@ pub fn visible_page(page: &str) -> Cow<'_, str> {
     Cow::Owned(page.split('\n').map(visible).collect::<Vec<_>>().join("\n"))
 }
 
-/// As [`visible`] for a text in JSON, which keeps its meaning: what is not plainly visible stands in strings alone, and
+/// Shows every character of a text in JSON that a terminal would obey or hide, and keeps its meaning: such stand in strings alone, and
 /// there `\u202e` says the same.
 ///
 /// ```

@@ -40,7 +40,7 @@ pub fn trained(parts: &dyn Parts, file: &[u8], run: u64, tape: Option<&[Vec<i128
 /// Checks the replay of a trainer on one pair of neighbours; the largest share of the sensitivity that was used.
 ///
 /// # Errors
-/// As [`agree`].
+/// What differs between both runs beside the released values, or moves further than the sensitivity allows.
 pub fn recorded(parts: &dyn Parts, adjacency: Adjacency, before: &Table, after: &Table) -> Result<f64, String> {
     let (run, released) = trained(parts, &before.bytes(), 7, None);
     let (replay, _) = trained(parts, &after.bytes(), 7, Some(&released));
@@ -51,7 +51,7 @@ pub fn recorded(parts: &dyn Parts, adjacency: Adjacency, before: &Table, after: 
 /// Checks the replay of a trainer on neighbours of every kind; the largest share of a sensitivity that was used.
 ///
 /// # Errors
-/// As [`agree`], for the first pair that does not.
+/// What differs, or moves further than the sensitivity allows, in the first pair of neighbours in which something does.
 pub fn replays(parts: &dyn Parts) -> Result<f64, String> {
     let mut rng = ChaCha8Rng::seed_from_u64(34);
     let table = Table::ending_in(Kind::Ordinary, &mut rng);

@@ -115,7 +115,8 @@ pub fn profile(charges: &[Charge], adjacency: Adjacency, delta: Delta) -> Fallib
 
 /// Completes the claim of a perturbed objective for a delta.
 ///
-/// As [`make`], with epsilon by its profile or by Renyi divergences, whichever is smaller.
+/// With epsilon by its profile or by Renyi divergences, whichever is smaller, the release is delta-approximate
+/// `epsilon tanh(epsilon/2)`-zCDP.
 ///
 /// # Errors
 /// When no finite bound is found.
@@ -131,7 +132,7 @@ pub fn make_objective(event: ObjectiveCharge, adjacency: Adjacency, delta: Delta
 
 /// Completes the claim of the best of a random number of runs for a delta.
 ///
-/// As [`make_objective`].
+/// With epsilon by the accountant, the best run is delta-approximate `epsilon tanh(epsilon/2)`-zCDP.
 ///
 /// # Errors
 /// When no finite bound is found.

@@ -167,7 +167,7 @@ pub fn objective_renyi(noise_multiplier: f64, curvature: f64, alpha: f64) -> Fal
 /// [`objective_renyi`] is at most `xi + rho alpha`, because `ln(2 Phi(t sqrt v)) / t` falls in t.
 ///
 /// # Errors
-/// As [`objective_renyi`].
+/// When the noise multiplier `z` or `beta/Lambda` is not finite and positive, or the order is below 1.
 ///
 /// # Privacy
 /// Upper bounds, as there.

@@ -18,7 +18,7 @@ pub use super::zcdp::{ApproximateZcdp, TruncatedCdp, Zcdp};
 // A notion's own file holds the conversions to what is defined before it; those to later ones are here.
 
 impl PureDp {
-    /// The same guarantee with delta 0.
+    /// This guarantee with delta 0.
     ///
     /// `(epsilon, 0)`.
     pub fn to_approximate_dp(self) -> ApproximateDp {
@@ -84,7 +84,7 @@ impl ApproximateDp {
 }
 
 impl Zcdp {
-    /// The same curve, of which every order may be used.
+    /// This guarantee as a curve, of which every order may be used.
     ///
     /// `xi + rho alpha`.
     pub fn to_rdp_curve(self) -> RdpCurve {
@@ -106,7 +106,7 @@ impl Zcdp {
         TruncatedCdp::new(self.rho(), omega)
     }
 
-    /// The same guarantee without a failure probability.
+    /// This guarantee without a failure probability.
     pub fn to_approximate_zcdp(self) -> ApproximateZcdp {
         ApproximateZcdp::exact(self)
     }

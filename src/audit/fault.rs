@@ -45,7 +45,7 @@ impl Fault {
         }
     }
 
-    /// The same fault at another ratio, as a plan came out.
+    /// This fault at another ratio, as a plan came out.
     pub(super) fn at(self, ratio: f64) -> Self {
         match self {
             Fault::Noise(_) => Fault::Noise(ratio),

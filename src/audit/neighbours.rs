@@ -28,13 +28,13 @@ pub struct Neighbours {
 pub enum Instance {
     /// Two labels; a number at its bound, a category of its own and the intercept. Replaced by the other label.
     Labels,
-    /// The same with a numeric target at its bound.
+    /// A numeric target at its bound; else as with labels. Replaced by the other bound.
     Numbers,
-    /// The same; replaced by a record at a right angle with the other label, which moves gradients less and matrices more.
+    /// Two labels; replaced by a record at a right angle with the other label, which moves gradients less and matrices more.
     Turned,
     /// Two labels and nothing but the intercept: the released vectors have one coordinate, so that no direction is unknown.
     LabelsAlone,
-    /// The same with a numeric target.
+    /// A numeric target and nothing but the intercept.
     NumbersAlone,
     /// Three labels; replaced by another label.
     Classes,

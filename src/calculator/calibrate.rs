@@ -93,7 +93,7 @@ const DECIMALS: Decimals = Decimals::new(12);
 /// [`sigma_from_rho`] for a sensitivity of 1.
 ///
 /// # Errors
-/// As [`sigma_from_rho`].
+/// When `rho` is not finite and positive, `steps` is 0, or the multiplier overflows.
 ///
 /// # Privacy
 /// An upper bound: [`rho`] of the result is within the budget.
@@ -117,7 +117,7 @@ pub fn noise_multiplier_from_rho(rho: f64, steps: u64) -> Fallible<f64> {
 /// [`noise_multiplier_from_rho`] for the rho of [`Conversion::max_rho`].
 ///
 /// # Errors
-/// As [`sigma`].
+/// When epsilon is infinite, `steps` is 0, or no finite noise meets the target.
 ///
 /// # Privacy
 /// An upper bound: [`Conversion::epsilon`] and [`Conversion::ln_delta`] of its [`rho`] meet the target.
@@ -178,7 +178,7 @@ pub fn rho(noise_multiplier: f64, steps: u64) -> Fallible<f64> {
 /// When epsilon is infinite or the multiplier is not finite and positive.
 ///
 /// # Privacy
-/// As [`max_steps_from_rho`].
+/// A lower bound: so many steps are within the budget.
 ///
 /// Reference: as [`max_steps_from_rho`].
 pub fn max_steps(conversion: Conversion, epsilon: Epsilon, delta: Delta, noise_multiplier: f64) -> Fallible<u64> {

@@ -99,7 +99,7 @@ pub fn epsilon_against_delta(
 /// Epsilon at `delta` against the number of times an event is repeated, one series per notion.
 ///
 /// # Errors
-/// As [`epsilon_against_delta`].
+/// When a notion does not cover the event, or a parameter is outside its range.
 pub fn epsilon_against_steps(
     event: &DpEvent,
     adjacency: Adjacency,

@@ -25,10 +25,10 @@ const BYTES_PER_COLUMN: usize = 256;
 /// What stands in the place of a line that is too long, where records have several cells.
 pub(super) const NO_CELLS: &[u8] = b"\x18";
 
-/// The same where records have one cell.
+/// What stands in the place of a line that is too long, where records have one cell.
 pub(super) const NO_SINGLE_CELL: &[u8] = b"\x18,";
 
-/// The same in libsvm files.
+/// What stands in the place of a line that is too long, in libsvm files.
 pub(super) const NO_LIBSVM_RECORD: &[u8] = b"\x18 \x18";
 
 /// The most bytes of a line of a file with so many columns, its ending left out: 1 MiB and 256 bytes for every column.
@@ -112,7 +112,7 @@ impl Block {
         &self.buffer[..self.end]
     }
 
-    /// The same with at least [`PADDING`] newlines behind it.
+    /// All lines with their endings, and at least [`PADDING`] newlines behind them.
     pub(crate) fn padded(&self) -> &[u8] {
         &self.buffer[..self.end + PADDING]
     }

@@ -287,7 +287,7 @@ impl CsvFile {
     /// Visits the cells of every line in order.
     ///
     /// # Errors
-    /// As [`CsvFile::scan`].
+    /// When the file cannot be read or unpacked, changes meanwhile, or the work on its lines fails.
     pub fn each_line(&self, mut visit: impl FnMut(&Fields) -> Fallible<()> + Send) -> Fallible<()> {
         let mut fields = self.fields();
         self.scan(1, |blocks, _| {
@@ -298,12 +298,12 @@ impl CsvFile {
         })
     }
 
-    /// As [`CsvFile::scan`]; returns a digest of all bytes of the file.
+    /// Reads all records in order and returns a digest of all bytes of the file.
     ///
     /// XXH3 with 128 bits: it tells files apart that differ by accident, and costs next to nothing beside reading.
     ///
     /// # Errors
-    /// As [`CsvFile::scan`].
+    /// When the file cannot be read or unpacked, changes meanwhile, or the work on its lines fails.
     pub fn scan_and_digest(
         &self,
         multiple: usize,

@@ -65,7 +65,7 @@ fn short_decimal(text: u64, length: u32) -> Option<f64> {
     Some(f64::from_bits(value.to_bits() | u64::from(negative) << 63))
 }
 
-/// The same for up to fifteen bytes.
+/// The number in the first `length` bytes, at most fifteen.
 #[inline(always)]
 fn long_decimal(text: u128, length: u32) -> Option<f64> {
     const WIDE: u128 = u128::MAX / 255;

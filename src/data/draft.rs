@@ -20,11 +20,11 @@ pub fn draft_schema(file: &CsvFile, name: &str, target: Option<&str>) -> Fallibl
     draft_schema_with_notes(file, name, target).map(|(schema, _)| schema)
 }
 
-/// As [`draft_schema`], with notes for the custodian alone: lines that are left out, numbers with decimal commas, marks of
+/// Drafts a schema from the rows, with notes for the custodian alone: lines that are left out, numbers with decimal commas, marks of
 /// missing values, bytes that are not UTF-8.
 ///
 /// # Errors
-/// As [`draft_schema`].
+/// When the target is missing or a column cannot be described.
 pub fn draft_schema_with_notes(file: &CsvFile, name: &str, target: Option<&str>) -> Fallible<(Schema, Vec<String>)> {
     let target = match target {
         Some(target) => file.column(target)?,

@@ -101,7 +101,7 @@ impl Schema {
     /// Parses and checks schema text; `path` is used in messages only.
     ///
     /// # Errors
-    /// As [`Schema::read`].
+    /// Names the file, the line or the key, and the cure.
     pub fn parse(text: &str, path: &Path) -> Fallible<Self> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let schema: Schema = serde_json::from_str(text).map_err(|e| {

@@ -55,7 +55,7 @@ macro_rules! with_view {
 }
 
 impl Numbers<'_> {
-    /// The same numbers, borrowed anew.
+    /// These numbers, borrowed anew.
     fn view(&self) -> Numbers<'_> {
         match self {
             Numbers::F64(view) => Numbers::F64(view.view()),

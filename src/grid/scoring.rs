@@ -17,7 +17,7 @@ const LOSS_LIMIT: f64 = 4.0;
 /// Largest absolute error that a row counts with, in units of the label; these are deviations where it is standardised.
 const ERROR_LIMIT: f64 = 4.0;
 
-/// The same for counts, in units of their mean: their deviation may be well above it.
+/// Largest absolute error that a row counts with where targets are counts, in units of their mean: their deviation may be well above it.
 const COUNT_ERROR_LIMIT: f64 = 8.0;
 
 /// Largest deviance that a row counts with, in units of the mean count.
@@ -42,7 +42,7 @@ pub struct ScoreStep<'a> {
 pub enum Scoring {
     /// Rows, right labels, loss, and log-odds by label: one histogram for 0, one for 1.
     Label,
-    /// The same for scores that are no log-odds.
+    /// Rows, right labels, loss, and scores that are no log-odds by label: one histogram for 0, one for 1.
     Score,
     /// Rows, right labels, loss.
     Class {

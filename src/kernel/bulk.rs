@@ -107,7 +107,7 @@ impl BulkBuilder {
         split(&mut self.rows, first, lens)
     }
 
-    /// The same room once more as it was handed out, in parts of the given numbers of rows from the first tile on.
+    /// The room that was handed out, once more, in parts of the given numbers of rows from the first tile on.
     pub fn rooms(&mut self, lens: &[usize]) -> Vec<TilesMut<'_>> {
         split(&mut self.rows, 0, lens)
     }

@@ -21,13 +21,13 @@ impl Caps {
         Caps { values, bound }
     }
 
-    /// The same for rows seen through a map: the norm of row `i` is that of `A q_i`.
+    /// Caps for rows seen through a map: the norm of row `i` is that of `A q_i`.
     pub fn through(map: &IntegerMap, rows: &Rows, bound: u64) -> Self {
         let values = map.norms(rows).into_par_iter().map(|norm| cap(norm, bound)).collect();
         Caps { values, bound }
     }
 
-    /// The same multiplier for every row that is not null, so that no entry of `m q_i` exceeds `most * FULL_SCALE` in size.
+    /// One multiplier for every row that is not null, so that no entry of `m q_i` exceeds `most * FULL_SCALE` in size.
     pub fn entrywise(rows: &Rows, most: i16) -> Self {
         let most = most.clamp(0, MAX_MULTIPLIER);
         let values = rows.norms.iter().map(|&norm| if norm > 0 { most } else { 0 }).collect();

@@ -26,13 +26,14 @@ pub fn gram_sum(rows: &Rows, bound: u64, most: u64) -> Vec<i128> {
     weighted_sum(rows, bound, |_| [most; LANES])
 }
 
-/// The same with `m_i` near `most * relative(t_i)`, `t_i` the margin of row `i` for one coefficient per feature.
+/// The sum of `m_i q_i q_i^T` with `m_i` near `most * relative(t_i)`, `t_i` the margin of row `i` for one coefficient per feature.
 ///
 /// `m_i` is `most * relative(t_i)` to the nearest integer, at least 0 and at most what [`gram_sum`] allows; not a number
 /// counts as 0. It is a pure function of row and coefficients, and what it is decides nothing about the bound.
 ///
 /// # Privacy
-/// As [`gram_sum`]: multipliers are not negative, so `|m x x^T - m' y y^T|_F^2 <= (m |x|^2)^2 + (m' |y|^2)^2`.
+/// A row's vector has l2 norm at most `DIAGONAL * bound`. The l2 sensitivity is that under add-remove and `sqrt(2)` times that
+/// under replace-one: multipliers are not negative, so `|m x x^T - m' y y^T|_F^2 <= (m |x|^2)^2 + (m' |y|^2)^2`.
 pub fn hessian_sum(
     rows: &Rows,
     bound: u64,

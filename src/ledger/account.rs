@@ -178,7 +178,7 @@ fn shown_down(rho: &Rho) -> String {
     shown_delta(rho.lower())
 }
 
-/// As [`shown_down`].
+/// A number with few digits, rounded down.
 fn shown_delta(value: f64) -> String {
     // Rounding the negative number up is rounding its size down.
     round::decimal_up(-value, SHOWN_DIGITS).trim_start_matches('-').to_owned()

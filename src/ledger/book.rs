@@ -80,7 +80,7 @@ impl Book {
 
     /// Whether `record` may be the next one, and what it costs.
     ///
-    /// The same rules hold for an entry about to be written and for one read back years later.
+    /// One set of rules holds for an entry about to be written and for one read back years later.
     pub(super) fn admit(&self, record: &Record) -> Fallible<Cost> {
         match record {
             Record::Open { dataset, .. } => self.admit_opening(dataset)?,

@@ -147,7 +147,7 @@ impl Cap {
         checked(Cap::Gaussian { rho: ExactRho::new(&rho)?, asked })
     }
 
-    /// As [`Cap::gaussian`], with mu given as `rho = mu^2 / 2`.
+    /// A cap that fixes mu of Gaussian DP, given as `rho = mu^2 / 2`, and admits Gaussian noise on all rows alone.
     ///
     /// # Errors
     /// When the number cannot be stored.

@@ -18,7 +18,7 @@ const REMOTE: [&str; 16] = [
     "gpfs", "davfs",
 ];
 
-/// The same, by programs of users.
+/// Names of such file systems where programs of users serve them.
 const REMOTE_BY_PROGRAM: [&str; 8] = ["sshfs", "s3fs", "rclone", "glusterfs", "ceph", "davfs", "gvfsd", "smbnetfs"];
 
 /// One mounted file system.

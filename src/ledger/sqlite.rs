@@ -43,7 +43,7 @@ impl Ledger {
     /// Opens the ledger at `path`, and makes an empty one, readable by its owner only, if nothing is there.
     ///
     /// # Errors
-    /// As [`Ledger::open_existing`]; and when the file cannot be created.
+    /// When the file is not a ledger of this format, cannot be created or written, or any entry is broken.
     pub fn open_or_create(path: impl AsRef<Path>) -> Fallible<Self> {
         let path = path.as_ref();
         let ledger = Self::open_by(path, file::open_or_create)?;
@@ -69,7 +69,7 @@ impl Ledger {
     /// Neither the file nor its folder need be writable. Where a write was cut off, it is undone first if that is possible.
     ///
     /// # Errors
-    /// As [`Ledger::open_existing`], but for writing; every change of this ledger is refused.
+    /// When the file is missing, is not a ledger of this format, or any entry is broken. Every change of this ledger is refused.
     pub fn open_to_read(path: impl AsRef<Path>) -> Fallible<Self> {
         let path = path.as_ref();
         Self::open_by(path, file::open_to_read)
@@ -170,11 +170,11 @@ impl Ledger {
         self.reserve_as(&random_name()?, scope, events, private)
     }
 
-    /// As [`Ledger::reserve`], for a run whose name was drawn and written down before: whoever is stopped in between finds
+    /// Charges a run whose name was drawn and written down before, as [`Ledger::reserve`] does: whoever is stopped in between finds
     /// the charge by it.
     ///
     /// # Errors
-    /// As [`Ledger::reserve`], and where the name is not new.
+    /// When [`Ledger::reserve`] would refuse, and where the name is not new.
     pub(crate) fn reserve_as<C: Clone + Into<Charge>>(
         &mut self,
         run: &str,
@@ -392,7 +392,7 @@ impl Ledger {
         Ok(VerifyReport { head: self.book.head().clone(), datasets: self.book.summaries() })
     }
 
-    /// The same with eyes that have seen nothing.
+    /// Reads the file anew, with eyes that have seen nothing.
     fn read_again(&self) -> Fallible<Book> {
         Self::read(file::open_to_read(&self.path)?, &self.path, true)?.read_afresh()
     }

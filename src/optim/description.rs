@@ -151,7 +151,7 @@ pub struct AuditRecipe {
 /// A clip that every crafted record reaches.
 pub(super) const AUDIT_CLIP: Settings = Settings { clip: Some(0.05), ..Settings::NONE };
 
-/// The same, with steps so small that iterates stay at zero and a saturated record adds the same vector to every release.
+/// That clip with steps so small that iterates stay at zero and a saturated record adds the same vector to every release.
 pub(super) const AUDIT_STILL: Settings = Settings { learning_rate: Some(1e-7), steps: Some(4), ..AUDIT_CLIP };
 
 impl AuditRecipe {

@@ -24,7 +24,7 @@ const LOG2_ANSWER: u32 = 26;
 /// Share of the noise's cost, `mu^2`, for the noise on the answer.
 const ANSWER_SHARE: f64 = 0.01;
 
-/// The same for `amp`.
+/// Share of the noise's cost for the noise on the answer of `amp`.
 const AMP_SHARE: f64 = 0.1;
 
 /// `ln(1 + beta / Lambda)` over epsilon.
@@ -107,7 +107,7 @@ impl ObjectivePerturbation {
     /// Plans approximate minima perturbation, with more noise on the answer.
     ///
     /// # Errors
-    /// As [`ObjectivePerturbation::plan`].
+    /// When the budget is no epsilon or too small, the noise is discrete, or there are too many coefficients.
     pub fn amp(problem: &Problem<'_>) -> Fallible<Self> {
         Self::with_share(&AMP, problem, AMP_SHARE)
     }

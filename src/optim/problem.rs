@@ -30,7 +30,7 @@ pub struct Problem<'a> {
     pub noise: NoiseLaw,
     /// What the optimizer may spend if it makes only Gaussian releases from all rows.
     pub budget: Rho,
-    /// The same as an epsilon that everything together must keep, where the budget was given so.
+    /// The budget as an epsilon that everything together must keep, where it was given so.
     pub target: Option<Target<'a>>,
     /// Choices of the user.
     pub settings: &'a Settings,
@@ -58,7 +58,7 @@ impl Problem<'_> {
         self.shape.dimension() * self.loss.outputs()
     }
 
-    /// The same problem with another budget.
+    /// This problem with another budget.
     pub fn with_budget(&self, budget: Rho) -> Self {
         Problem { budget, ..self.clone() }
     }

@@ -196,7 +196,7 @@ fn random_runs(problem: &Problem<'_>, candidates: u64) -> Fallible<Option<Privat
     bracket.map(|found| claim::make_best_run(event(found.holds), problem.adjacency, target.delta)).transpose()
 }
 
-/// The same error, naming the candidate.
+/// An error of a candidate that names it.
 fn of_candidate(name: &str, error: Error) -> Error {
     Error::parameter("--tune", format!("cannot try {name}: {error}"), "leave this candidate out")
 }

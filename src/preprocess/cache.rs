@@ -126,7 +126,7 @@ impl RowCache {
         Ok((rows, note.report, used))
     }
 
-    /// As [`RowCache::load`] for rows that are to stay in the cache: they go there line by line, and are never held as a
+    /// Encodes rows that are to stay in the cache: they go there line by line, and are never held as a
     /// whole.
     ///
     /// A cache that fits is read and checked once before it is used.

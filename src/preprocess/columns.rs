@@ -68,7 +68,7 @@ pub fn label_codes(name: &str, cells: &Cells<'_>, labels: &[String]) -> Fallible
 /// Custodian-only: exact functions of rows.
 ///
 /// # Errors
-/// As [`TableEncoder::new`].
+/// When a column is missing, or a column of numbers is declared by texts of which two say the same number.
 pub fn numbers_of(name: &str, cells: &Cells<'_>) -> Fallible<Vec<f64>> {
     let (mut buffer, mut out) = (vec![0.0; cells.len()], vec![0.0; cells.len()]);
     NumberCells::new(name, cells)?.read(0, &mut buffer, &mut out);

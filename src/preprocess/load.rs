@@ -34,10 +34,10 @@ impl Encoder {
         Ok(load.finish())
     }
 
-    /// As [`Encoder::encode`], with the digest of the file, see [`CsvFile::scan_and_digest`].
+    /// Encodes all lines of a file, and gives the digest of the file, see [`CsvFile::scan_and_digest`].
     ///
     /// # Errors
-    /// As [`Encoder::encode`].
+    /// When the file cannot be read or changes meanwhile, or `progress` fails; no error depends on what stands in a line.
     pub fn encode_and_digest(
         &self,
         file: &CsvFile,
@@ -49,7 +49,7 @@ impl Encoder {
         Ok((rows, report, digest))
     }
 
-    /// As [`Encoder::encode`], with the rows in a temporary file in `folder`, which has no name and is gone when it is closed.
+    /// Encodes all lines of a file into a temporary file in `folder`, which has no name and is gone when it is closed.
     ///
     /// # Errors
     /// When the data cannot be read, or the rows cannot be written: their number decides whether a disk is full.
@@ -68,10 +68,11 @@ impl Encoder {
         Ok((scratch.into_stream(folder, limit)?, report))
     }
 
-    /// As [`Encoder::encode_and_digest`], with the rows handed on to a file as they come, never held as a whole.
+    /// Encodes all lines of a file and hands the rows on to another file as they come, never held as a whole; gives the digest.
     ///
     /// # Errors
-    /// As [`Encoder::encode`], and when the rows cannot be written: their number decides whether a disk is full.
+    /// When the file cannot be read or changes meanwhile, `progress` fails, or the rows cannot be written: their number decides whether
+    /// a disk is full.
     pub(super) fn encode_to<W: Write + Send>(
         &self,
         file: &CsvFile,

@@ -38,7 +38,8 @@ impl PiecesEncoder {
     /// Encodes the rows of the next piece, in parallel.
     ///
     /// # Errors
-    /// As [`TableEncoder::new`], and when the piece before had no multiple of [`PiecesEncoder::MULTIPLE`] rows.
+    /// When a column is missing, a column of numbers is declared by texts of which two say the same number, or the piece before had no
+    /// multiple of [`PiecesEncoder::MULTIPLE`] rows.
     pub fn add(&mut self, piece: &Table<'_>) -> Fallible<()> {
         if self.ended && piece.rows() > 0 {
             let cure = "give pieces of a multiple of 32 rows, but for the last one";

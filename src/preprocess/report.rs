@@ -123,7 +123,7 @@ impl LoadReport {
         self.note_with(columns, column, fault, line, || example(cell));
     }
 
-    /// The same with a text that is asked for where it is the first.
+    /// Notes a cell whose text is asked for where it is the first.
     pub(super) fn note_text(
         &mut self,
         columns: ReportColumns,

@@ -57,7 +57,7 @@ impl<W: Write> SegmentWriter<W> {
         Self::sized(out, path, shape, FULL_SCALE, SEGMENT_BYTES)
     }
 
-    /// The same for rows in which 1.0 stands as `unit`, in segments of about so many bytes.
+    /// A writer of rows in which 1.0 stands as `unit`, in segments of about so many bytes.
     ///
     /// # Errors
     /// When nothing can be written.
@@ -90,10 +90,11 @@ impl<W: Write> SegmentWriter<W> {
         self.append_tiles(rows, 0..rows.tile_count(), rows.len())
     }
 
-    /// The same with some tiles of the rows, which hold `len` rows.
+    /// Appends some tiles of rows, which hold `len` rows.
     ///
     /// # Errors
-    /// As [`SegmentWriter::append`].
+    /// When they have other columns or another unit, when rows appended before did not fill their last segment, or when they cannot be
+    /// written.
     pub(super) fn append_tiles(&mut self, rows: &Rows, tiles: Range<usize>, len: usize) -> Fallible<()> {
         let problem = if *rows.shape() != self.shape || rows.unit() != self.footer.unit {
             Some("rows of another encoding cannot be appended")
@@ -158,10 +159,10 @@ impl SegmentReader {
         Self::of(File::open(path).map_err(|e| Error::io(path, "read the rows", e))?, path)
     }
 
-    /// The same for a file that is open already; `path` is used in messages only.
+    /// Reads the footer of a file that is open already; `path` is used in messages only.
     ///
     /// # Errors
-    /// As [`SegmentReader::open`].
+    /// When it cannot be read, or is not a whole file of this format from a machine of this byte order.
     pub(super) fn of(file: File, path: &Path) -> Fallible<Self> {
         let size = file.metadata().map_err(|e| Error::io(path, "read the rows", e))?.len();
         Self::sized(file, path, size)
@@ -169,10 +170,10 @@ impl SegmentReader {
 }
 
 impl<'a> SegmentReader<&'a [u8]> {
-    /// The same for what such a file holds; `name` is used in messages only.
+    /// Reads the footer of what such a file holds; `name` is used in messages only.
     ///
     /// # Errors
-    /// As [`SegmentReader::open`].
+    /// When it cannot be read, or is not a whole file of this format from a machine of this byte order.
     pub fn of_bytes(bytes: &'a [u8], name: &str) -> Fallible<Self> {
         Self::sized(bytes, Path::new(name), bytes.len() as u64)
     }
@@ -240,7 +241,7 @@ impl<S: ReadAt> SegmentReader<S> {
     /// All rows, read in parallel.
     ///
     /// # Errors
-    /// As [`SegmentReader::read`].
+    /// When the file cannot be read, or a segment does not fit its checksum.
     pub fn read_all(&self) -> Fallible<Rows> {
         self.read_segments(0..self.segments())
     }

@@ -26,7 +26,7 @@ impl Affine {
         ((x - self.centre) / self.scale).clamp(-self.limit, self.limit)
     }
 
-    /// The same map for inputs first mapped from `lower..=upper` to `-1..=1`, expressed in the original units.
+    /// This map for inputs first mapped from `lower..=upper` to `-1..=1`, expressed in the original units.
     pub fn in_units(&self, lower: f64, upper: f64) -> Affine {
         let half = (upper - lower) / 2.0;
         Affine { centre: lower + half * (self.centre + 1.0), scale: self.scale * half, limit: self.limit }
@@ -63,7 +63,7 @@ impl Standardiser {
         )
     }
 
-    /// The same for rows in a file, which are written to another one.
+    /// Re-encodes rows in a file, which are written to another one.
     ///
     /// # Errors
     /// When they cannot be read or written.

@@ -59,7 +59,7 @@ impl MemoryLimit {
         MemoryLimit { bytes: 0, segment_bytes }
     }
 
-    /// The same limit with segments of about so many bytes, for disks that like other sizes than a mebibyte.
+    /// This limit with segments of about so many bytes, for disks that like other sizes than a mebibyte.
     pub fn in_segments_of(self, segment_bytes: usize) -> Self {
         MemoryLimit { segment_bytes, ..self }
     }
@@ -150,10 +150,10 @@ impl RowStream {
         self.each_owned(|rows| work(&rows).map(|()| rows))
     }
 
-    /// The same rows in another encoding, in a file without a name.
+    /// These rows in another encoding, in a file without a name.
     ///
     /// # Errors
-    /// As [`RowStream::each_part`], and when the file cannot be written.
+    /// When something cannot be read or does not pass its checks, and when the file cannot be written.
     pub fn recoded(self, unit: i16, recode: impl Fn(Rows) -> Rows) -> Fallible<Self> {
         let scratch = Scratch::new(&self.folder)?;
         let out = BufWriter::with_capacity(WRITE_BYTES, &scratch.file);

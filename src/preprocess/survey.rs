@@ -96,7 +96,7 @@ impl Encoder {
     /// Looks at every line of a file and keeps the first rows, encoded, for trials of speed.
     ///
     /// # Errors
-    /// As [`Encoder::encode`].
+    /// When the file cannot be read or changes meanwhile, or `progress` fails; no error depends on what stands in a line.
     pub fn survey(&self, file: &CsvFile, progress: &(dyn Fn(u64) -> Fallible<()> + Sync)) -> Fallible<(Survey, Rows)> {
         let mut survey = Survey::default();
         survey.report.lines = file.first_line() - 1;

@@ -124,7 +124,7 @@ impl TargetReader {
         }
     }
 
-    /// The same for the cell that begins at `at` and ends before `stop`, with eight bytes from `at` on.
+    /// What the cell stands for that begins at `at` and ends before `stop`, with eight bytes from `at` on.
     #[inline]
     pub(super) fn find(&self, padded: &[u8], at: usize, stop: usize) -> Option<i16> {
         match self {

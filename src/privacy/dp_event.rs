@@ -110,7 +110,7 @@ pub enum DpEvent {
         /// Sample size over number of rows, in `[0, 1]`.
         fraction: f64,
     },
-    /// The same event, made `count` times with parameters fixed in advance.
+    /// This event, made `count` times with parameters fixed in advance.
     Repeated {
         /// The event.
         event: Box<DpEvent>,

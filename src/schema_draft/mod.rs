@@ -89,7 +89,7 @@ pub fn draft_privately(
     draft_from(&Checkpoint::none(), "", file, request, ledger, noise)
 }
 
-/// As [`draft_privately`], keeping what the runs release and the schema in a file, or going on with a draft that was stopped.
+/// Drafts a schema privately and keeps what the runs release and the schema in a file; or goes on with a draft that was stopped.
 ///
 /// `data` names what must be the same when a draft goes on. The file stays until [`Checkpoint::remove`] is called, after the
 /// schema is published.
@@ -98,7 +98,8 @@ pub fn draft_privately(
 /// Each run is charged once, and one schema at most is ever returned for it.
 ///
 /// # Errors
-/// As [`draft_privately`], and when the checkpoint belongs to another request or cannot be written.
+/// When the request does not fit the header, the ledger refuses, too little was frequent enough to be released, or the checkpoint
+/// belongs to another request or cannot be written.
 pub fn draft_from(
     checkpoint: &Checkpoint,
     data: &str,

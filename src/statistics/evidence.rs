@@ -93,7 +93,7 @@ fn limits(counts: Counts, confidence: f64) -> Fallible<Limits> {
 /// `Phi^-1(1 - FPR) - Phi^-1(FNR)` at the upper confidence limits, or zero.
 ///
 /// # Errors
-/// As [`epsilon_lower`].
+/// When a count exceeds its trials, there are no trials, or the confidence is outside `(0, 1)`.
 ///
 /// # Privacy
 /// A lower bound on the least mu of the mechanism with the given confidence, rounded down. Valid if the attack was
@@ -126,7 +126,7 @@ pub fn mu_lower(counts: Counts, confidence: f64) -> Fallible<f64> {
 /// `ln((1 - FPR)/FPR) + ln((1 - FNR)/FNR)` at the upper confidence limits, or zero.
 ///
 /// # Errors
-/// As [`epsilon_lower`].
+/// When a count exceeds its trials, there are no trials, or the confidence is outside `(0, 1)`.
 ///
 /// # Privacy
 /// A lower bound on the least range of the mechanism with the given confidence, rounded down. Valid if the attack was

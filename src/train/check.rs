@@ -93,10 +93,10 @@ pub fn check(
     finish(config, schema, survey, ignored, Some(sample), "line")
 }
 
-/// As [`check`], for rows that are in memory.
+/// Looks at rows that are in memory before anything is paid: what does not fit the schema, what a run would do and cost.
 ///
 /// # Errors
-/// As [`check`].
+/// When the table lacks a declared column, or the configuration cannot be used. What stands in a row is no error.
 pub fn check_table(config: Option<&TrainConfig>, schema: &Schema, table: &Table<'_>) -> Fallible<DataCheck> {
     let encoder = TableEncoder::new(schema, table)?;
     let (rows, survey) = encoder.survey();
@@ -104,7 +104,7 @@ pub fn check_table(config: Option<&TrainConfig>, schema: &Schema, table: &Table<
     finish(config, schema, survey, ignored, Some(rows), "row")
 }
 
-/// As [`check`], for rows that other machines hold and have looked at: what each of them found, in the order of the rows, and the
+/// Adds up what other machines found in the rows that they hold: what each of them found, in the order of the rows, and the
 /// columns that they were given.
 ///
 /// A run is refused that they could not serve. No time is told: it is that of the other machines.

@@ -48,10 +48,10 @@ impl StagedFile {
         Self::staged(destination, overwrite, false)
     }
 
-    /// As [`StagedFile::new`], for a file that its owner alone may ever read.
+    /// Stages a file that its owner alone may ever read.
     ///
     /// # Errors
-    /// As [`StagedFile::new`].
+    /// When the directory is missing or not writable, the destination is a directory, or it exists and may not be overwritten.
     pub fn private(destination: &Path, overwrite: bool) -> Fallible<Self> {
         Self::staged(destination, overwrite, true)
     }
@@ -162,7 +162,8 @@ impl StagedFile {
 /// What is `None`, or not among `others`, is in its place already.
 ///
 /// # Errors
-/// As [`StagedFile::publish`]. The model is then not to be seen, and the same files can be published again.
+/// When the disk fails, or a file has appeared that may not be overwritten. The model is then not to be seen, and the same files can
+/// be published again.
 pub fn publish_with(model: Option<StagedFile>, others: impl IntoIterator<Item = StagedFile>) -> Fallible<()> {
     let others: Vec<StagedFile> = others.into_iter().collect();
     model.iter().chain(&others).try_for_each(StagedFile::secure)?;
@@ -197,7 +198,8 @@ fn checked(destination: &Path, overwrite: bool) -> Fallible<Place> {
 /// Refuses a destination that is no place for a model: one that holds a model already, or keeps nothing.
 ///
 /// # Errors
-/// As [`StagedFile::new`], and for a device or a pipe.
+/// When the directory is missing or not writable, the destination is a directory, a device or a pipe, or it exists and may not be
+/// overwritten.
 pub fn check_destination(destination: &Path, overwrite: bool, must_stay: bool) -> Fallible<()> {
     match checked(destination, overwrite)? {
         Place::Stream if must_stay => {

@@ -69,10 +69,10 @@ pub fn load(
     load_cached(config, schema, file, None, progress)
 }
 
-/// As [`load`], with the encoded rows taken from a cache where it fits, and kept there where it does not.
+/// Reads a file and plans a run, with the encoded rows taken from a cache where it fits, and kept there where it does not.
 ///
 /// # Errors
-/// As [`load`].
+/// When the request, the schema or the header of the file cannot be used.
 pub fn load_cached(
     config: &TrainConfig,
     schema: Schema,
@@ -84,14 +84,15 @@ pub fn load_cached(
     read(config, schema, file, &places, progress, &|schema, public_len| Plan::new(config, schema, public_len))
 }
 
-/// As [`load_cached`], with no more memory for rows than a limit.
+/// Reads a file and plans a run, with no more memory for rows than a limit.
 ///
 /// The rows go line by line to the cache, or to a temporary file without a name that is gone when training ends. Where
 /// they fit the limit they are then read as a whole; else every pass streams them from the file. Neither changes any bit
 /// of what is released.
 ///
 /// # Errors
-/// As [`load`], when the algorithm needs all rows at hand, and when the rows cannot be written: a full disk is the one
+/// When the request, the schema or the header of the file cannot be used, when the algorithm needs all rows at hand, and when
+/// the rows cannot be written: a full disk is the one
 /// fault that their number decides.
 pub fn load_within(
     config: &TrainConfig,
@@ -109,7 +110,7 @@ pub fn load_within(
     })
 }
 
-/// As [`load`], with rows on other machines: encoded there by the same schema, see [`crate::private::Worker`].
+/// Plans a run on rows on other machines: encoded there by the same schema, see [`crate::private::Worker`].
 ///
 /// # Privacy
 /// What is released has the same bits as if all rows were here. Workers hold rows and answer with sums; budget, noise and
@@ -206,14 +207,14 @@ impl Places<'_> {
     }
 }
 
-/// As [`load`], with an optimizer from outside this crate; `docs/extending.md` has the recipe.
+/// Reads a file and plans a run of an optimizer from outside this crate; `docs/extending.md` has the recipe.
 ///
 /// # Privacy
 /// The optimizer sees public facts when it is planned and released values when it runs; the gate charges what it
 /// planned and opens no more.
 ///
 /// # Errors
-/// As [`load`], and whatever the planner refuses.
+/// When the request, the schema or the header of the file cannot be used, and whatever the planner refuses.
 pub fn load_with(
     config: &TrainConfig,
     schema: Schema,
@@ -227,12 +228,12 @@ pub fn load_with(
     })
 }
 
-/// As [`load`], with rows that are in memory already; the same cells give the same rows as from a file.
+/// Plans a run on rows that are in memory already; cells mean what they mean in a file. All columns have one length.
 ///
 /// Rows are encoded before this returns, and the table is not needed any more.
 ///
 /// # Errors
-/// As [`load`], where a column is missing or its cells cannot be told apart.
+/// When the request or the schema cannot be used, a column is missing, or its cells cannot be told apart.
 pub fn load_table(config: &TrainConfig, schema: Schema, table: &Table<'_>) -> Fallible<Loaded> {
     config.check(&schema)?;
     let started = Instant::now();
@@ -243,10 +244,10 @@ pub fn load_table(config: &TrainConfig, schema: Schema, table: &Table<'_>) -> Fa
     planned(config, schema, (rows.into(), report, None), &plan, started)
 }
 
-/// As [`load_table`], with a table that came in pieces, see [`crate::preprocess::PiecesEncoder`].
+/// Plans a run on a table that came in pieces, see [`crate::preprocess::PiecesEncoder`].
 ///
 /// # Errors
-/// As [`load`], and when the rows were encoded by another schema.
+/// When the request or the schema cannot be used, or the rows were encoded by another schema.
 pub fn load_encoded(config: &TrainConfig, schema: Schema, table: EncodedTable) -> Fallible<Loaded> {
     config.check(&schema)?;
     let started = Instant::now();

@@ -244,7 +244,7 @@ impl ModelFile {
     /// Parses a model's text, whose digest must belong to its content; `path` is used in messages only.
     ///
     /// # Errors
-    /// As [`ModelFile::read`].
+    /// When the text is not a model of this format, has an unknown key, or was edited.
     pub fn parse(text: &str, path: &Path) -> Fallible<Self> {
         let model = Self::parse_unchecked(text, path)?;
         if model.expected_digest() != model.digest {

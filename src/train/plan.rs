@@ -123,7 +123,7 @@ impl Plan {
     /// Plans a run of an optimizer from outside this crate; the statement calls it "custom".
     ///
     /// # Errors
-    /// As [`Plan::new`], and whatever the planner refuses.
+    /// When a setting is out of range or the budget cannot be met, and whatever the planner refuses.
     pub fn custom(
         config: &TrainConfig,
         schema: &Schema,

@@ -84,7 +84,7 @@ pub fn predict(model: &ModelFile, file: &CsvFile) -> Fallible<Predictions> {
     predict_keeping(model, file, &[])
 }
 
-/// As [`predict`], with a copy of the cells of some columns of the file, such as identifiers.
+/// Applies a model to every line of a file and copies the cells of some columns, such as identifiers.
 ///
 /// # Errors
 /// When the file lacks a column.

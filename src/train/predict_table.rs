@@ -18,7 +18,7 @@ enum Part<'a> {
 
 /// Applies a model to every row of a table that has the model's feature columns.
 ///
-/// The same cells in a file give the same bits, see [`super::predict()`].
+/// Cells in a file give the bits that these cells give, see [`super::predict()`]. One item of the result belongs to one row of the table.
 ///
 /// # Errors
 /// When the table lacks a column, or a column of numbers is declared by texts of which two say the same number.

@@ -94,7 +94,7 @@ impl<'a> Rehearsal<'a> {
     /// hold-out and the order of rows, is the same in all.
     ///
     /// # Privacy
-    /// As [`super::train`]: the whole cost is in the ledger before this returns.
+    /// The whole cost is in the ledger before this returns; noise is drawn afterwards only.
     ///
     /// # Errors
     /// When the ledger refuses.

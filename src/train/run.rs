@@ -69,7 +69,7 @@ pub fn train(
     Ok((trained, run))
 }
 
-/// As [`train`], keeping each release and the result in a file, or going on with a run that was stopped and has left one.
+/// Charges and trains like [`train`], and keeps each release and the result in a file; or goes on with a run that was stopped and has left one.
 ///
 /// `data` names what must be the same when a run goes on; the plan and the schema are compared anyway. Where the result is
 /// there already, nothing is drawn. The file stays until [`Checkpoint::remove`] is called, after the model is published.
@@ -79,7 +79,8 @@ pub fn train(
 /// noted it, and from then on it is the only one. See [`crate::ledger::Ledger::resume`].
 ///
 /// # Errors
-/// As [`train`], and when the checkpoint belongs to another request or cannot be written. The file then stays, and the same
+/// When the ledger refuses, it holds the release of the schema under another data set's name, the observer fails, training
+/// diverges, or the checkpoint belongs to another request or cannot be written. The file then stays, and the same
 /// call goes on.
 pub fn train_from(
     checkpoint: Checkpoint,

@@ -194,7 +194,7 @@ impl Signature {
     /// Parses a signature's text; `path` is used in messages only.
     ///
     /// # Errors
-    /// As [`Signature::read`].
+    /// When it is no signature of this format, or is not written in its one form.
     pub fn parse(text: &str, path: &Path) -> Fallible<Self> {
         let cure = "give a file written by `rhograd sign` or `rhograd train --sign`";
         let signature: Signature = serde_json::from_str(text)

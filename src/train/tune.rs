@@ -41,7 +41,7 @@ impl Candidate {
         Ok(grid)
     }
 
-    /// The same with one more choice.
+    /// This candidate with one more choice.
     fn with(&self, setting: &str, value: &str) -> Fallible<Candidate> {
         let mut candidate = self.clone();
         let wrong = || {

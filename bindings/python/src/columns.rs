@@ -119,7 +119,7 @@ impl HeldColumn<'_> {
         (self.numbers.room(rows), self.missing.as_ref().map(|_| Array1::default(rows)))
     }
 
-    /// As [`Held::copy`], with the marks of missing cells.
+    /// Copies some rows of a column with the marks of its missing cells.
     fn copy(&self, rows: Range<usize>, first: usize, room: &mut (Copied, Option<Array1<bool>>)) -> bool {
         if let (Some(missing), Some(room)) = (&self.missing, &mut room.1) {
             let missing = missing.as_array();
@@ -170,10 +170,10 @@ impl<'py> Columns<'py> {
         self.each_of(py, threads, piece / PiecesEncoder::MULTIPLE * PiecesEncoder::MULTIPLE, add)
     }
 
-    /// As [`Columns::each_piece`], with all rows as one piece.
+    /// Hands on all rows of the columns as one piece.
     ///
     /// # Errors
-    /// As [`Columns::each_piece`].
+    /// When columns differ in length, one becomes shorter meanwhile, a signal came, or the work on a piece refuses.
     pub fn whole(
         &self,
         py: Python<'_>,
@@ -183,7 +183,7 @@ impl<'py> Columns<'py> {
         self.each_of(py, threads, usize::MAX / 2, look)
     }
 
-    /// As [`Columns::each_piece`], with so many rows to a piece.
+    /// Hands on the rows of the columns in pieces of so many rows.
     fn each_of(
         &self,
         py: Python<'_>,
@@ -212,7 +212,7 @@ impl<'py> Columns<'py> {
     /// All rows, encoded by a schema.
     ///
     /// # Errors
-    /// As [`Columns::each_piece`], and when the table does not fit the schema.
+    /// When columns differ in length, one becomes shorter meanwhile, a signal came, or the table does not fit the schema.
     pub fn encoded(&self, py: Python<'_>, schema: &Schema, threads: Option<usize>) -> PyResult<EncodedTable> {
         let mut encoder = PiecesEncoder::new(schema, self.rows(py)?);
         self.each_piece(py, threads, |piece| encoder.add(piece))?;

@@ -114,7 +114,7 @@ fn check_table(
     serde_json::to_string(&checked).map_err(|e| PyRuntimeError::new_err(e.to_string()))
 }
 
-/// As [`check_table`], for a file.
+/// Looks at a file before anything is paid: what does not fit the schema, what a run would do and cost.
 #[pyfunction]
 #[pyo3(signature = (request, schema, path, *, threads=None))]
 fn check_file(py: Python<'_>, request: &str, schema: &str, path: PathBuf, threads: Option<usize>) -> PyResult<String> {

@@ -22,7 +22,7 @@ fn replay_finds(fault: &dyn Parts, reason: &str) {
     assert!(found.contains(reason), "{found}");
 }
 
-/// The same with one pair of neighbours made for the fault; the second has a row more.
+/// A fault is found with one pair of neighbours made for it; the second has a row more.
 #[track_caller]
 fn pair_finds(fault: &dyn Parts, [fewer, more]: [Table; 2], reason: &str) {
     recorded(&Honest, Adjacency::AddRemove, &fewer, &more).unwrap();

@@ -63,7 +63,7 @@ pub fn advanced(one: ApproximateDp, k: u64, slack: Delta) -> Fallible<Approximat
 pub struct Advanced {
     /// `min{sum epsilon_j, rho + 2 sqrt(rho ln(1/delta'))}` with `rho = sum epsilon_j^2 / 2`.
     pub epsilon: f64,
-    /// The same with the tight `rho = sum epsilon_j tanh(epsilon_j / 2)`.
+    /// `min{sum epsilon_j, rho + 2 sqrt(rho ln(1/delta'))}` with the tight `rho = sum epsilon_j tanh(epsilon_j / 2)`.
     pub epsilon_tight: f64,
     /// What the mechanisms leave of the total delta, rounded down.
     pub slack: f64,

@@ -132,20 +132,20 @@ impl Pld {
         Ok(first.larger(solve::epsilon(&self.add, delta, tolerance).checked(0.0, f64::INFINITY)))
     }
 
-    /// As [`Pld::epsilon`], for the remove and the add direction each on its own.
+    /// Bounds on the epsilon at delta, for the remove and the add direction each on its own.
     ///
     /// # Errors
-    /// As [`Pld::epsilon`].
+    /// When the tolerance is negative or NaN.
     pub fn epsilon_by_direction(&self, delta: Delta, tolerance: f64) -> Fallible<ByDirection> {
         let tolerance = tolerated(tolerance)?;
         let one = |law: &Law| solve::epsilon(law, delta, tolerance).checked(0.0, f64::INFINITY);
         Ok(ByDirection { remove: one(&self.remove), add: one(self.other_direction()) })
     }
 
-    /// As [`Pld::ln_delta`], for the remove and the add direction each on its own.
+    /// Bounds on the logarithm of the delta at epsilon, for the remove and the add direction each on its own.
     ///
     /// # Errors
-    /// As [`Pld::ln_delta`].
+    /// When the tolerance is negative or NaN.
     pub fn ln_delta_by_direction(&self, epsilon: Epsilon, tolerance: f64) -> Fallible<ByDirection> {
         let tolerance = tolerated(tolerance)?;
         let one = |law: &Law| solve::ln_delta(law, epsilon.value(), tolerance).checked(f64::NEG_INFINITY, 0.0);

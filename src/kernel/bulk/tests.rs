@@ -8,7 +8,7 @@ fn raw(i: usize) -> RawRow {
     RawRow { numeric: vec![300 * i, i16::MIN], codes: vec![i as u16 % 5], label: i, null }
 }
 
-/// The same rows by the slow builder.
+/// These rows by the slow builder.
 fn expected(count: usize) -> Rows {
     let shape = Shape::new(2, &[3]);
     let mut builder = RowsBuilder::new(shape.clone());

@@ -31,7 +31,7 @@ impl WithWords for Both<'_> {
     }
 }
 
-/// The same in wide integers.
+/// What it computes, in wide integers.
 fn obvious(case: &Both<'_>) -> ([i32; LANES], [i64; 4]) {
     let wide = |x: i16| i64::from(x);
     let [u, v] = case.weights.map(wide);

@@ -20,7 +20,7 @@ pub(in crate::kernel) trait Words: Copy {
     /// All lanes zero.
     fn zero(self) -> Self::Register;
 
-    /// The same two integers in every 32-bit lane.
+    /// These two integers in every 32-bit lane.
     fn everywhere(self, pair: [i16; 2]) -> Self::Register;
 
     /// Rows of `a` and `b` side by side, so that a 32-bit lane holds one row of both; see [`Words::rows`] for their order.

@@ -41,10 +41,10 @@ impl ClippedPlan {
         Ok(ClippedPlan { bound, steps, release, adjacency })
     }
 
-    /// The same for rows as they are encoded, without a map.
+    /// The plan for rows as they are encoded, without a map.
     ///
     /// # Errors
-    /// As [`ClippedPlan::new`].
+    /// When the budget is so small that a row would round to nothing.
     pub(in crate::optim) fn of(problem: &Problem<'_>, budget: &Rho, steps: u64) -> Fallible<Self> {
         Self::new(problem.unit.unsigned_abs().into(), problem.adjacency, budget, steps, problem.noise)
     }

@@ -35,7 +35,7 @@ impl GaussianRelease {
         2f64.powi(self.event.log2_scale as i32)
     }
 
-    /// The same under another name.
+    /// This release under another name.
     pub(in crate::optim) fn called(mut self, what: &str) -> Self {
         self.event.what = what.into();
         self

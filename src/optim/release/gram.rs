@@ -38,10 +38,10 @@ impl GramPlan {
         Self::of(problem, rho, "Gram matrix", &|bound| Query::from(query::Gram { bound }))
     }
 
-    /// The same where the matrix is the Hessian of a loss.
+    /// Plans a release of the Hessian of a loss for at most `rho`, on the finest grid that it allows.
     ///
     /// # Errors
-    /// As [`GramPlan::new`].
+    /// When the share of the budget is too small for the integer grid.
     pub fn hessian(problem: &Problem<'_>, rho: f64) -> Fallible<Self> {
         Self::of(problem, rho, "Hessian", &|bound| Query::from(query::Hessian { bound }))
     }
@@ -91,10 +91,11 @@ impl GramPlan {
         Ok(self.read(&released, data.shape().dimension()))
     }
 
-    /// The same, where it was planned, for `sum l''(t) x x^T / (R^2 b)`, `b` the largest curvature of the loss, at `weights` in feature coordinates.
+    /// Releases the planned Hessian `sum l''(t) x x^T / (R^2 b)`, `b` the largest curvature of the loss, at `weights` in feature
+    /// coordinates (shape: dimension); the matrix has the shape dimension by dimension.
     ///
     /// # Errors
-    /// As [`GramPlan::run`].
+    /// When it is not the next release of the plan, or fails.
     pub fn run_hessian(
         &self,
         data: &PrivateDataset,

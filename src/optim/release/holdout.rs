@@ -56,7 +56,7 @@ impl HoldoutPlan {
         }
     }
 
-    /// The same release under another name, on rows that were not held out.
+    /// This release under another name, on rows that were not held out.
     pub(in crate::optim) fn called(self, what: &str) -> Self {
         HoldoutPlan { release: self.release.called(what), ..self }
     }

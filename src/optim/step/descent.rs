@@ -84,10 +84,10 @@ impl Descent {
         self.run_with(rows, &Pass { planned, clip_norm, metric: None }, start, run)
     }
 
-    /// The same with the direction that a metric gives.
+    /// Takes the steps of the plan in the directions that a metric gives.
     ///
     /// # Errors
-    /// As [`Descent::run`].
+    /// When a release is not the next one of the plan or fails, or the iterates diverge (seen on released values alone).
     pub(in crate::optim) fn run_with(
         &self,
         rows: &ClippedRows<'_>,

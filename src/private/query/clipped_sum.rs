@@ -53,7 +53,7 @@ impl PrivateDataset {
         Ok(ClippedRows { clips: Clips::new(self.store(), None, bound)?, data: self })
     }
 
-    /// The same with rows seen through a map made from public and released quantities.
+    /// The rows with their clips, seen through a map made from public and released quantities.
     ///
     /// A row's contribution is `m_i A q_i` with `m_i^2 |A q_i|^2 <= bound^2` checked in integers.
     ///
@@ -125,7 +125,7 @@ impl ClippedRows<'_> {
         Ok(self.mapped(&sums))
     }
 
-    /// The same over chosen rows only.
+    /// The clipped gradient sum over chosen rows only.
     ///
     /// # Errors
     /// When rows are in a file.

@@ -90,7 +90,7 @@ impl PrivateDataset {
     /// directions are compared with that of the common rows, which gives twice as much.
     ///
     /// # Errors
-    /// As [`DirectionInputs::scale`], or when gradient and rows have different dimensions.
+    /// When no positive scale will do, which depends on public numbers alone, or when gradient and rows have different dimensions.
     ///
     /// # Reference
     /// Ganesh, Haghifam, Steinke, Thakurta 2023, "Faster differentially private convex optimization via second-order methods".

@@ -46,7 +46,8 @@ impl PrivateDataset {
     /// A row's multiplier is `most` at the largest curvature that the loss has.
     ///
     /// # Privacy
-    /// As [`PrivateDataset::gram`].
+    /// The sensitivity is that of [`PrivateDataset::gram`] for the same `bound`: multipliers are integers that are not negative and at
+    /// most what that allows.
     ///
     /// # Errors
     /// When rows in a file cannot be read.

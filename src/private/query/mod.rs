@@ -142,7 +142,8 @@ impl Planned {
         self.pays(&|query, paid| paid == query.sensitivity(adjacency))
     }
 
-    /// As [`Planned::is_exact`], or for the larger sensitivity that an earlier version paid for: recorded then, true still.
+    /// Whether the charge pays for the sensitivity of the query exactly, or for the larger one that an earlier version paid for:
+    /// recorded then, true still.
     pub fn is_recorded(&self, adjacency: Adjacency) -> bool {
         self.pays(&|query, paid| {
             paid == query.sensitivity(adjacency) || Some(paid) == query.earlier_sensitivity(adjacency)

@@ -101,7 +101,7 @@ impl PassPlan {
         largest.and_then(|largest| u64::try_from(largest).ok()).unwrap_or(u64::MAX)
     }
 
-    /// The same for a row of a batch of `batch` at which `left` steps are left; `None` where it is beyond all numbers.
+    /// The sensitivity for a row of a batch of `batch` at which `left` steps are left; `None` where it is beyond all numbers.
     fn hidden_by(&self, batch: u64, left: u32) -> Option<u128> {
         // Two integers that are rounded down once each: less than one apart in each coordinate.
         let floor = self.dimension.isqrt() as u128 + 1;

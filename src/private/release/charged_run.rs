@@ -30,10 +30,10 @@ pub fn charge_run<C: Clone + Into<Charge>>(
     Ok(ChargedRun::new(reservation, noise, left, Journal::default()))
 }
 
-/// As [`charge_run`], for a run whose name was drawn and written down before.
+/// Charges the whole cost of a run whose name was drawn and written down before.
 ///
 /// # Errors
-/// As [`charge_run`], and where the name is not new.
+/// When the ledger refuses or cannot record the charge, the plan has a malformed event, or the name is not new.
 pub(crate) fn charge_run_as(
     ledger: &mut Ledger,
     scope: &Scope,

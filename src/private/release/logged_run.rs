@@ -79,7 +79,7 @@ impl LoggedRun<'_> {
     /// See [`Permit::choose`].
     ///
     /// # Errors
-    /// As [`LoggedRun::release`].
+    /// When this is not the next release of the plan, the scores move further than was paid for, or the listener fails.
     pub fn choose(
         &mut self,
         planned: &Planned,
@@ -93,7 +93,7 @@ impl LoggedRun<'_> {
     /// A release by any mechanism: `open` gets the permit and returns what it released, with whatever else came of it.
     ///
     /// # Errors
-    /// As [`LoggedRun::release`], and when `open` returns another release than its own.
+    /// When this is not the next release of the plan, the listener fails, or `open` fails or returns another release than its own.
     pub fn release_by<M: Mechanism, T>(
         &mut self,
         planned: &Planned,
@@ -117,7 +117,7 @@ impl LoggedRun<'_> {
     /// See [`ChargedRun::best_run`]. Nobody hears of a run before it is known to be the best, nor how many there were.
     ///
     /// # Errors
-    /// As [`LoggedRun::release`], and when the best run failed.
+    /// When this is not the next release of the plan, the listener fails, or the best run failed.
     pub fn best_run<T>(&mut self, planned: &Planned, run: &mut LoggedCandidate<'_, T>) -> Fallible<(usize, T)> {
         let Query::BestRun(BestRun { candidates }) = &planned.query else {
             return Err(Error::refused("candidates are run for no other query", "plan the best of several runs"));

@@ -81,10 +81,10 @@ impl Permit<ExponentialCharge> {
         self.choose_of(|| Ok(scores))
     }
 
-    /// The same for scores that are computed only if the run had not chosen before it was stopped.
+    /// Chooses among scores that are computed only if the run had not chosen before it was stopped.
     ///
     /// # Errors
-    /// As [`Permit::choose`], and those of `scores`.
+    /// When the scores belong to another scope, move further than was paid for, or are not as many, and those of `scores`.
     pub fn choose_of(self, scores: impl FnOnce() -> Fallible<Sensitive<Range>>) -> Fallible<Released> {
         self.kept_or(|permit| {
             let (scores, paid) = (scores()?, &permit.event);
@@ -125,10 +125,10 @@ impl Permit<GaussianCharge> {
         self.release_of(|| Ok(query))
     }
 
-    /// The same for a value that is computed only if the run had not released it before it was stopped.
+    /// Adds noise to a value that is computed only if the run had not released it before it was stopped.
     ///
     /// # Errors
-    /// As [`Permit::release`], and those of `query`.
+    /// When the value belongs to another scope or moves further than was paid for, and those of `query`.
     pub fn release_of(self, query: impl FnOnce() -> Fallible<Sensitive<L2>>) -> Fallible<Released> {
         self.kept_or(|permit| permit.noised(&permit.event, query()?))
     }
@@ -144,7 +144,7 @@ impl Permit<PoissonGaussianCharge> {
     /// `1 - exp(-exponent / 2^64)`, whatever the other rows; the sum over the sample has the sensitivity of the clip.
     ///
     /// # Errors
-    /// As [`Permit::release_of`].
+    /// When the rows belong to another scope, or the sum moves further than was paid for.
     ///
     /// # Reference
     /// Mironov, Talwar, Zhang 2019; Zhu, Dong, Wang 2022, Theorem 11.

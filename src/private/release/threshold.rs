@@ -42,7 +42,7 @@ impl Permit<ThresholdCharge> {
     /// noised number. The distances of this crate are those of data sets to the nearest with another answer, or less.
     ///
     /// # Errors
-    /// As [`Permit::open`].
+    /// When the proposal belongs to another scope, or a row moves it further than was paid for.
     ///
     /// # Reference
     /// Dwork and Lei 2009 (propose-test-release); Smith and Thakurta 2013, section 3 (distance to instability).

@@ -67,7 +67,7 @@ impl PrivateDataset {
         self.rows.digest()
     }
 
-    /// The same rows once more, behind the same gate, for a run that is repeated.
+    /// These rows once more, behind the same gate, for a run that is repeated.
     ///
     /// # Privacy
     /// Nothing comes out: what is asked of the copy is paid for like everything else.

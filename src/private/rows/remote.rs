@@ -213,7 +213,7 @@ impl RemoteRows {
         self.parts.values().map(|part| format!("{} {} {:016x};", part.number, part.rows, part.digest)).collect()
     }
 
-    /// The same rows, re-encoded wherever they are.
+    /// These rows, re-encoded wherever they are.
     pub(super) fn recoded(mut self, map: &Standardiser) -> Self {
         self.unit = map.encoded_unit();
         self.recoding.push(map.clone());

@@ -181,7 +181,7 @@ impl Clips {
     /// The clipped gradient sum over all rows.
     ///
     /// # Errors
-    /// As [`Store::sum`].
+    /// When rows in a file or on other machines cannot be read.
     pub(in crate::private) fn sum(&self, rows: &Store, gradient: &FeatureGradient) -> Fallible<Vec<i64>> {
         let mut kept = self.kept.iter().flatten();
         let mut over = |part: &Rows| match kept.next() {

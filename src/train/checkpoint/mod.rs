@@ -77,7 +77,7 @@ impl Checkpoint {
     /// was asked for. It is the one that a run like it has left, or a new one; a run that is still going keeps its own.
     ///
     /// # Errors
-    /// As [`Checkpoint::open`].
+    /// When it cannot be read or written, another process has it, or it is something else.
     pub fn beside(ledger: &Path, name: &str) -> Fallible<Self> {
         let file = ledger.file_name().unwrap_or_default().to_string_lossy().into_owned();
         for number in 1..=MOST_BESIDE {
