@@ -17,7 +17,7 @@
 //! | 4 | [`private`], the gate; [`calculator`] |
 //! | 3 | [`ledger`], [`preprocess`], [`statistics`] |
 //! | 2 | [`accounting`], [`noise`], [`loss`], [`kernel`], [`solve`], [`data`] |
-//! | 1 | [`privacy`], the vocabulary; [`grid`], the integers |
+//! | 1 | [`privacy`], the vocabulary; [`grid`], the integers; `plot`, pictures |
 //! | 0 | [`error`], [`num`], [`process`], [`text`] |
 //!
 //! A model, trained on a file within epsilon 1 and stated:
@@ -93,6 +93,8 @@ pub mod noise;
 pub mod num;
 pub mod optim;
 mod partial;
+#[cfg(feature = "plot")]
+pub mod plot;
 pub mod preprocess;
 pub mod privacy;
 pub mod private;

@@ -11,7 +11,6 @@ pub mod erm_rate;
 pub mod fit;
 pub mod gradient_complexity;
 pub mod marginals;
-pub mod plot;
 pub mod progress;
 pub mod reference;
 pub mod results;

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use rhograd::error::{Error, Fallible};
 use rhograd::noise::NoiseSource;
+use rhograd::plot::{Figure, Format, Panel};
 use rhograd::train::{Algorithm, sha256_hex};
 
 /// A known error put into an experiment, to see that its verdict notices.
@@ -51,6 +52,15 @@ impl Setup {
     /// A file of this run.
     pub fn file(&self, name: &str) -> PathBuf {
         self.out.join(name)
+    }
+
+    /// Writes the picture of this run.
+    ///
+    /// # Errors
+    /// When it cannot be drawn or written.
+    pub fn draw(&self, panels: &[Panel]) -> Fallible<()> {
+        let path = self.file("plot.svg");
+        std::fs::write(&path, Figure::of(panels).to_bytes(Format::Svg)?).map_err(|e| Error::io(&path, "write it", e))
     }
 
     /// What every measurement depends on besides its key.

@@ -7,9 +7,9 @@ use clap::{Args, ValueEnum};
 
 use super::arguments::{AdjacencyArgument, as_flag};
 use super::output::{print_data, warn};
-use super::plot::{Chart, Format};
 use crate::calculator::curves::{self, Notion, Series};
 use crate::error::{Error, Fallible};
+use crate::plot::{self, Figure, Format, Panel, Scale};
 use crate::privacy::{Adjacency, Delta, DpEvent, Mechanism};
 use crate::train::{StagedFile, check_destination};
 
@@ -114,6 +114,35 @@ fn drawn(arguments: &CurveArguments) -> Fallible<ExitCode> {
     arguments.write(&Chart { title: &title, x_label, y_label, series: &series })
 }
 
+/// Curves with what their axes stand for.
+pub(super) struct Chart<'a> {
+    pub(super) title: &'a str,
+    pub(super) x_label: &'a str,
+    pub(super) y_label: &'a str,
+    pub(super) series: &'a [Series],
+}
+
+impl Chart<'_> {
+    /// The curves as the content of a picture file.
+    pub(super) fn to_bytes(&self, format: Format) -> Fallible<Vec<u8>> {
+        let axis = |label: &str| (label.to_owned(), Scale::Fitting);
+        let series = self.series.iter().map(|series| plot::Series::curve(&series.name, &series.points)).collect();
+        let panel = Panel { title: self.title.into(), x: axis(self.x_label), y: axis(self.y_label), series };
+        Figure::chart(&panel).to_bytes(format)
+    }
+
+    /// The points as CSV: one line per point and series.
+    fn to_csv(&self) -> String {
+        let mut text = format!("series,{},{}\n", self.x_label, self.y_label);
+        for series in self.series {
+            for (x, y) in &series.points {
+                text.push_str(&format!("\"{}\",{x:e},{y}\n", series.name));
+            }
+        }
+        text
+    }
+}
+
 fn counted(steps: u64) -> String {
     if steps == 1 { "1 step".into() } else { format!("{steps} steps") }
 }
@@ -195,5 +224,22 @@ impl CurveArguments {
             warn(&format!("{} is infinite at some points, which are not drawn", series.name));
         }
         Ok(ExitCode::SUCCESS)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_chart_names_its_axes_and_series() {
+        let series = [("one", 0.5), ("two", 2.0)]
+            .map(|(name, y)| Series { name: name.into(), points: vec![(1e-6, y), (1e-3, y / 2.0)] });
+        let chart = Chart { title: "title", x_label: "delta", y_label: "epsilon", series: &series };
+        let svg = String::from_utf8(chart.to_bytes(Format::Svg).unwrap()).unwrap();
+        for text in ["<svg", "title", "delta", "epsilon", "one", "two"] {
+            assert!(svg.contains(text), "{text}");
+        }
+        assert_eq!(chart.to_csv().lines().count(), 5);
     }
 }

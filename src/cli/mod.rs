@@ -20,7 +20,6 @@ mod inspect;
 mod ledger;
 mod model;
 mod output;
-mod plot;
 mod predict;
 mod reference;
 mod request;

@@ -17,6 +17,7 @@ const FLOORS: &[(&str, u32)] = &[
     ("privacy", 1),
     ("grid", 1),
     ("partial", 1),
+    ("plot", 1),
     ("accounting", 2),
     ("noise", 2),
     ("loss", 2),

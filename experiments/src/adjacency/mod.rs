@@ -88,7 +88,7 @@ pub fn run(setup: &Setup) -> Fallible<Verdict> {
     runs.budgets.iter().try_for_each(|run| measure(NOISE, run, 0))?;
     runs.counts.iter().try_for_each(|run| measure(COUNT, run, 0))?;
     runs.trainer.iter().try_for_each(|run| (0..seeds).try_for_each(|seed| measure(TRAINER, run, seed)))?;
-    crate::plot::write(&setup.file("plot.svg"), &picture::panels(&results, &runs)?)?;
+    setup.draw(&picture::panels(&results, &runs)?)?;
     findings(&results, &runs, setup.plant).map(Verdict)
 }
 

@@ -4,8 +4,8 @@ use rhograd::error::Fallible;
 
 use super::noise::{Run, full_batch_ratio, limit};
 use super::{COSTS, DELTA, NOISE, Runs, TRAINER, price, value};
-use crate::plot::{Panel, Scale, Series};
 use crate::results::Results;
+use rhograd::plot::{Panel, Scale, Series};
 
 pub(super) fn panels(results: &Results, runs: &Runs) -> Fallible<Vec<Panel>> {
     Ok(vec![epsilons(results, runs), ratios(results, runs)?, noise(results, runs), trainer(results, runs)?])

@@ -4,8 +4,8 @@ use rhograd::error::Fallible;
 
 use super::points::{Point, TRAINED, curve, curves};
 use super::{DELTA, TRAINER, found, noise_multiplier, price};
-use crate::plot::{Panel, Scale, Series};
 use crate::results::Results;
+use rhograd::plot::{Panel, Scale, Series};
 
 pub(super) fn panels(results: &Results, quick: bool) -> Fallible<Vec<Panel>> {
     let epsilons: &[f64] = if quick { &[1.0] } else { &[1.0, 8.0] };

@@ -4,8 +4,8 @@ use rhograd::error::Fallible;
 
 use super::theory::Case;
 use super::{CLAIMS, FACTORS, needed};
-use crate::plot::{Panel, Scale, Series};
 use crate::results::Results;
+use rhograd::plot::{Panel, Scale, Series};
 
 pub(super) fn panels(results: &Results) -> Fallible<Vec<Panel>> {
     let missing = |case: &Case| Ok(100.0 * (1.0 - case.factor));

@@ -72,7 +72,7 @@ pub fn run(setup: &Setup) -> Fallible<Verdict> {
             progress.step();
         }
     }
-    crate::plot::write(&setup.file("plot.svg"), &picture::panels(&results, &steps))?;
+    setup.draw(&picture::panels(&results, &steps))?;
     findings(&results, &steps).map(Verdict)
 }
 

@@ -2,8 +2,8 @@
 
 use super::methods::Method;
 use super::{DELTA, NOISE_MULTIPLIERS, Steps, epsilon, loss, over_exact, simulated};
-use crate::plot::{Panel, Scale, Series};
 use crate::results::Results;
+use rhograd::plot::{Panel, Scale, Series};
 
 /// Methods that are drawn as lines; the others are points.
 const LINES: [Method; 2] = [Method::Exact, Method::ZcdpClassical];

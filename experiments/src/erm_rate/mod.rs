@@ -64,7 +64,7 @@ pub fn run(setup: &Setup) -> Fallible<Verdict> {
             progress.step();
         }
     }
-    crate::plot::write(&setup.file("plot.svg"), &picture::panels(&points, &results))?;
+    setup.draw(&picture::panels(&points, &results))?;
     findings(&points, &results).map(Verdict)
 }
 

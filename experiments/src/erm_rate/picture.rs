@@ -2,8 +2,8 @@
 
 use super::excess;
 use super::points::{Instance, Point, Sweep};
-use crate::plot::{Panel, Scale, Series};
 use crate::results::Results;
+use rhograd::plot::{Panel, Scale, Series};
 
 pub(super) fn panels(points: &[Point], results: &Results) -> Vec<Panel> {
     Sweep::EXPONENTS.map(|(sweep, exponent)| panel(points, results, sweep, exponent)).to_vec()

@@ -58,7 +58,7 @@ pub fn run(setup: &Setup) -> Fallible<Verdict> {
         progress.step();
     }
     advise(setup)?;
-    crate::plot::write(&setup.file("plot.svg"), &picture::panels(&results, setup.quick)?)?;
+    setup.draw(&picture::panels(&results, setup.quick)?)?;
     findings(&results, setup.quick).map(Verdict)
 }
 

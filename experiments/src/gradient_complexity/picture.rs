@@ -4,8 +4,8 @@ use rhograd::error::Fallible;
 
 use super::methods::Method;
 use super::{TARGET, curve, planner, to_target};
-use crate::plot::{Panel, Scale, Series};
 use crate::results::Results;
+use rhograd::plot::{Panel, Scale, Series};
 
 /// Rows of the first panel.
 const ROWS: u64 = 1024;

@@ -111,7 +111,7 @@ pub fn run(setup: &Setup) -> Fallible<Verdict> {
         }
         progress.step();
     }
-    crate::plot::write(&setup.file("plot.svg"), &picture::panels(&results)?)?;
+    setup.draw(&picture::panels(&results)?)?;
     findings(&results).map(Verdict)
 }
 

@@ -3,8 +3,8 @@
 use rhograd::error::Fallible;
 
 use super::{ACCURACY, DELTA, EPSILON, Part, SUCCESS, mechanisms, summary};
-use crate::plot::{Panel, Scale, Series};
 use crate::results::Results;
+use rhograd::plot::{Panel, Scale, Series};
 
 pub(super) fn panels(results: &Results) -> Fallible<Vec<Panel>> {
     let budget = format!("epsilon {EPSILON}, delta {DELTA:e}");

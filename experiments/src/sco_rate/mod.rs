@@ -59,7 +59,7 @@ pub fn run(setup: &Setup) -> Fallible<Verdict> {
         }
         progress.step();
     }
-    crate::plot::write(&setup.file("plot.svg"), &picture::panels(&results, setup.quick))?;
+    setup.draw(&picture::panels(&results, setup.quick))?;
     findings(&results, setup.quick).map(Verdict)
 }
 

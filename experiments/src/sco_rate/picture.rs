@@ -2,8 +2,8 @@
 
 use super::points::{self, Method, Point, Sweep};
 use super::{crossings, summary};
-use crate::plot::{Panel, Scale, Series};
 use crate::results::Results;
+use rhograd::plot::{Panel, Scale, Series};
 
 pub(super) fn panels(results: &Results, quick: bool) -> Vec<Panel> {
     let mut panels: Vec<Panel> = Sweep::ALL.into_iter().map(|sweep| panel(results, sweep, quick)).collect();

@@ -58,7 +58,7 @@ pub fn run(setup: &Setup) -> Fallible<Verdict> {
     }
     let tables_file = setup.file("tables.md");
     std::fs::write(&tables_file, &tables).map_err(|e| Error::io(&tables_file, "write it", e))?;
-    crate::plot::write(&setup.file("plot.svg"), &panels)?;
+    setup.draw(&panels)?;
     println!("{tables}");
     Ok(Verdict(judged))
 }

@@ -2,8 +2,8 @@
 
 use super::data::DataSet;
 use super::{BASELINE, EPSILONS, OPTIMUM, summary};
-use crate::plot::{Panel, Scale, Series};
 use crate::results::Results;
+use rhograd::plot::{Panel, Scale, Series};
 
 /// As many as can be told apart, of those that share a scale; the tables have all.
 const DRAWN: [&str; 6] = ["auto", "dp-gd", "dp-sgd", "objective-perturbation", "newton", "adassp"];

@@ -8,10 +8,11 @@ use serde_json::{Value, json};
 
 use crate::audit::{Campaign, Fault, Finding, Guarantee, Shown, Verdict, View};
 use crate::calculator::curves::Series;
+use crate::cli::curve::Chart;
 use crate::cli::output::{bar, print, print_json, warn};
-use crate::cli::plot::{Chart, Format};
 use crate::cli::request::RequestArguments;
 use crate::error::Fallible;
+use crate::plot::Format;
 use crate::train::{StagedFile, check_destination};
 
 /// Deviations of a normal estimate on each side of its 95% interval.

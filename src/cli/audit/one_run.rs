@@ -8,8 +8,8 @@ use super::many_runs::{AuditArguments, claimed, draw, planted};
 use crate::audit::{OneRun, OneRunFinding, Reading};
 use crate::calculator::curves::Series;
 use crate::cli::output::{bar, print, print_json, warn};
-use crate::cli::plot::Format;
 use crate::error::Fallible;
+use crate::plot::Format;
 
 pub(super) fn run(arguments: &AuditArguments) -> Fallible<ExitCode> {
     let format = arguments.out.as_deref().map(Format::of).transpose()?;

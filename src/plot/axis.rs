@@ -1,0 +1,194 @@
+//! Axes: the range of what is shown, and ticks that read well.
+
+use std::ops::Range;
+
+use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
+
+/// How values are spread along an axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scale {
+    /// Equal differences are equally long.
+    Linear,
+    /// Equal ratios are.
+    Log,
+    /// Ratios where values are positive and far apart, else differences, measured from 0: for losses and rates.
+    Fitting,
+}
+
+/// Positive values whose largest is this many times the smallest are far apart.
+const SPREAD: f64 = 30.0;
+
+/// Share of the range left free at both ends.
+const MARGIN: f64 = 0.05;
+
+/// Share left free above the largest value, where an axis begins at 0.
+const HEADROOM: f64 = 0.04;
+
+/// Parts that ticks cut an axis into, about; one that begins at 0 has more room.
+const PARTS: f64 = 6.0;
+const PARTS_FROM_ZERO: f64 = 7.0;
+
+/// One axis.
+#[derive(Clone, Debug)]
+pub(super) struct Axis {
+    logarithmic: bool,
+    /// The ends, as logarithms where it is logarithmic.
+    ends: (f64, f64),
+    ticks: Vec<f64>,
+    /// Whether all ticks but 0 have an exponent; else those that are short with one.
+    scientific: Option<bool>,
+}
+
+impl Axis {
+    /// An axis that shows all values it can.
+    pub(super) fn of(scale: Scale, values: impl Iterator<Item = f64>) -> Self {
+        let shown = values.filter(|&v| v.is_finite() && (scale != Scale::Log || v > 0.0));
+        let (low, high) = shown.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(v), h.max(v)));
+        match scale {
+            Scale::Linear => Axis::between(false, free(low, high), None),
+            Scale::Log => Axis::between(true, free(low.log10(), high.log10()), None),
+            Scale::Fitting if low > 0.0 && high > SPREAD * low => {
+                Axis::between(true, (low.log10(), high.log10()), Some(low < 1e-3 || high >= 1e6))
+            }
+            // Where there is nothing to show, an empty axis is drawn.
+            Scale::Fitting => Axis::from_zero(if high > f64::MIN_POSITIVE { high } else { 1.0 }),
+        }
+    }
+
+    fn between(logarithmic: bool, ends: (f64, f64), scientific: Option<bool>) -> Self {
+        let ticks = if logarithmic { log_ticks(ends) } else { linear_ticks(ends, (ends.1 - ends.0) / PARTS) };
+        Axis { logarithmic, ends, ticks, scientific }
+    }
+
+    fn from_zero(high: f64) -> Self {
+        // A probability ends at 1, where its curve ends.
+        let ends = (0.0, if high == 1.0 { 1.0 } else { high * (1.0 + HEADROOM) });
+        let ticks = linear_ticks(ends, high / PARTS_FROM_ZERO);
+        Axis { logarithmic: false, ends, ticks, scientific: Some(!(1e-3..1e6).contains(&high)) }
+    }
+
+    /// Whether a value has a place on the axis.
+    pub(super) fn shows(&self, value: f64) -> bool {
+        value.is_finite() && (!self.logarithmic || value > 0.0)
+    }
+}
+
+/// A range with some room at its ends.
+fn free(low: f64, high: f64) -> (f64, f64) {
+    let (low, high) = if low < high {
+        (low, high)
+    } else if low == high {
+        (low - 0.5, low + 0.5)
+    } else {
+        (0.0, 1.0)
+    };
+    let free = MARGIN * (high - low);
+    (low - free, high + free)
+}
+
+/// Round numbers that are at least `rough` apart.
+fn linear_ticks((low, high): (f64, f64), rough: f64) -> Vec<f64> {
+    let decade = 10f64.powf(rough.log10().floor());
+    let step = [1.0, 2.0, 5.0, 10.0].map(|digit| digit * decade).into_iter().find(|s| *s >= rough).unwrap_or(rough);
+    let (first, last) = ((low / step).ceil() as i64, (high / step).floor() as i64);
+    // Written out and read back, so that 0.30000000000000004 is 0.3.
+    let places = (-step.log10().floor()).max(0.0) as usize;
+    (first..=last).filter_map(|i| format!("{:.places$}", i as f64 * step).parse().ok()).collect()
+}
+
+/// Few decades get ticks inside, many decades lose some.
+fn log_ticks((low, high): (f64, f64)) -> Vec<f64> {
+    let (digits, every): (&[u32], usize) = match high - low {
+        decades if decades < 1.5 => (&[1, 2, 3, 5, 7], 1),
+        decades if decades < 2.5 => (&[1, 2, 5], 1),
+        decades if decades < 4.0 => (&[1, 3], 1),
+        decades if decades < 10.0 => (&[1], 1),
+        decades => (&[1], (decades / PARTS_FROM_ZERO).ceil() as usize),
+    };
+    let decades = (low.floor() as i32..=high.ceil() as i32).step_by(every);
+    let all =
+        decades.flat_map(|decade| digits.iter().filter_map(move |digit| format!("{digit}e{decade}").parse().ok()));
+    all.filter(|tick: &f64| (low..=high).contains(&tick.log10())).collect()
+}
+
+impl Ranged for Axis {
+    type FormatOption = NoDefaultFormatting;
+    type ValueType = f64;
+
+    fn map(&self, value: &f64, limit: (i32, i32)) -> i32 {
+        let along = if self.logarithmic { value.log10() } else { *value };
+        let share = (along - self.ends.0) / (self.ends.1 - self.ends.0);
+        limit.0 + (f64::from(limit.1 - limit.0) * share).round() as i32
+    }
+
+    fn key_points<Hint: KeyPointHint>(&self, _hint: Hint) -> Vec<f64> {
+        self.ticks.clone()
+    }
+
+    fn range(&self) -> Range<f64> {
+        let value = |v: f64| if self.logarithmic { 10f64.powf(v) } else { v };
+        value(self.ends.0)..value(self.ends.1)
+    }
+}
+
+impl ValueFormatter<f64> for Axis {
+    fn format_ext(&self, &tick: &f64) -> String {
+        let scientific = self.scientific.unwrap_or(!(1e-3..1e5).contains(&tick.abs()));
+        if scientific && tick != 0.0 { format!("{tick:e}") } else { tick.to_string() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn labels(scale: Scale, values: &[f64]) -> Vec<String> {
+        let axis = Axis::of(scale, values.iter().copied());
+        axis.ticks.iter().map(|tick| axis.format_ext(tick)).collect()
+    }
+
+    #[test]
+    fn ticks_are_round_numbers() {
+        assert_eq!(labels(Scale::Linear, &[0.81, 0.85]), ["0.81", "0.82", "0.83", "0.84", "0.85"]);
+        assert_eq!(labels(Scale::Log, &[0.1, 8.0]), ["0.1", "0.2", "0.5", "1", "2", "5"]);
+        assert_eq!(labels(Scale::Log, &[1e-9, 1e-1]).first().map(String::as_str), Some("1e-9"));
+    }
+
+    #[test]
+    fn far_values_are_spread_over_decades() {
+        let labels = |values: &[f64]| labels(Scale::Fitting, values);
+        assert_eq!(labels(&[1e-12, 1e-2]), ["1e-12", "1e-10", "1e-8", "1e-6", "1e-4", "1e-2"]);
+        assert_eq!(labels(&[1.0, 1e4]), ["1", "10", "100", "1000", "10000"]);
+        assert_eq!(labels(&[0.2, 12.0]), ["0.2", "0.5", "1", "2", "5", "10"]);
+    }
+
+    #[test]
+    fn near_values_are_measured_from_zero() {
+        let labels = |values: &[f64]| labels(Scale::Fitting, values);
+        assert_eq!(labels(&[0.0, 1.0]), ["0", "0.2", "0.4", "0.6", "0.8", "1"]);
+        assert_eq!(labels(&[0.999_999_9]).last().map(String::as_str), Some("1"));
+        assert_eq!(labels(&[3.0, 14.0]), ["0", "2", "4", "6", "8", "10", "12", "14"]);
+        assert_eq!(labels(&[3e-9, 4e-9]), ["0", "1e-9", "2e-9", "3e-9", "4e-9"]);
+    }
+
+    #[test]
+    fn nothing_and_one_value_have_an_axis() {
+        for (scale, values) in [(Scale::Log, vec![]), (Scale::Linear, vec![3.0]), (Scale::Log, vec![-1.0, f64::NAN])] {
+            let axis = Axis::of(scale, values.iter().copied());
+            assert!(!axis.ticks.is_empty() && axis.ends.0 < axis.ends.1, "{axis:?}");
+        }
+    }
+
+    #[test]
+    fn every_value_has_a_place_on_its_axis() {
+        for values in
+            [vec![], vec![0.0], vec![5.0], vec![0.0, 1e-300], vec![1e-300, 1e300], vec![2.0, 2.0], vec![5e-324]]
+        {
+            let axis = Axis::of(Scale::Fitting, values.iter().copied());
+            assert!((1..=14).contains(&axis.ticks.len()), "{values:?}: {axis:?}");
+            assert!(values.iter().all(|value| (100..=900).contains(&axis.map(value, (100, 900)))), "{values:?}");
+        }
+        let axis = Axis::of(Scale::Fitting, [1.0, 1e4].into_iter());
+        assert_eq!([1.0, 100.0, 1e4].map(|value| axis.map(&value, (500, 100))), [500, 300, 100]);
+    }
+}
