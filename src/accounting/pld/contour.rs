@@ -10,8 +10,10 @@
 //! The sum is cut where an additional Gaussian mechanism of small `tau` has killed every term. Adding a
 //! mechanism can only raise delta, so the upper bound needs nothing else; [`Profile::lower`] undoes it.
 
+use num_complex::Complex64;
+
 use super::partition::{Partition, Side, Tilted};
-use crate::num::fourier::{Complex, exponential_sums, series};
+use crate::num::fourier::{exponential_sums, ln_1p, series};
 use crate::num::logs::ln_add_exp;
 use crate::num::special::{normal_density, normal_tail};
 
@@ -57,7 +59,7 @@ pub(super) struct Profile {
     /// `K(c + beyond) - K(c)`.
     ln_growth: f64,
     /// Runs of consecutive coefficients with the index of their first.
-    runs: Vec<(usize, Vec<Complex>)>,
+    runs: Vec<(usize, Vec<Complex64>)>,
     /// Bound on the error of the sum, apart from what grows with epsilon.
     error: f64,
     /// Error of the sum per unit of epsilon.
@@ -151,11 +153,11 @@ impl Profile {
 
     /// The factor of a coefficient besides the characteristic function: the trapezoid weight and the
     /// transform of the payoff.
-    fn kernel(&self, omega: f64) -> Complex {
+    fn kernel(&self, omega: f64) -> Complex64 {
         let Grid { c, step, .. } = self.grid;
         let weight = if omega == 0.0 { 0.5 } else { 1.0 } * step / std::f64::consts::PI;
-        let kernel = (Complex::new(c, omega) * Complex::new(c + 1.0, omega)).recip();
-        Complex::new(weight * kernel.re, weight * kernel.im)
+        let kernel = (Complex64::new(c, omega) * Complex64::new(c + 1.0, omega)).inv();
+        Complex64::new(weight * kernel.re, weight * kernel.im)
     }
 
     /// Runs of frequencies whose terms may matter; the others are bounded and charged. `None` when there
@@ -193,7 +195,7 @@ impl Profile {
                 let slack = it.deviation * step * (stride as f64 / 2.0 + 1.0) + 1e-12;
                 let sums = exponential_sums(terms, from as f64 / stride as f64 + 0.5, bounds.len());
                 for (bound, sum) in bounds.iter_mut().zip(sums) {
-                    let size = Complex::new(1.0 + sum.re, sum.im).abs();
+                    let size = Complex64::new(1.0 + sum.re, sum.im).norm();
                     *bound += it.times * (size + slack).min(1.0).ln();
                 }
             }
@@ -202,7 +204,7 @@ impl Profile {
                 let omega = start as f64 * step;
                 let exponent = bound - omega * omega * (tau2 + mu2) / 2.0;
                 if start > 0 && exponent < DEAD {
-                    self.error += length as f64 * self.kernel(omega).abs() * exponent.exp();
+                    self.error += length as f64 * self.kernel(omega).norm() * exponent.exp();
                     continue;
                 }
                 match kept.last_mut() {
@@ -218,11 +220,11 @@ impl Profile {
     fn integrate(&mut self, components: &[Component], start: usize, count: usize, total: &mut f64, first: &mut f64) {
         let Grid { c, step, tau2, mu2, .. } = self.grid;
         let variance = tau2 + mu2;
-        let mut exponents = vec![Complex::default(); count];
+        let mut exponents = vec![Complex64::default(); count];
         let mut errors = vec![0.0; count];
         for it in components {
             for (j, sum) in exponential_sums(&it.terms(step), start as f64, count).into_iter().enumerate() {
-                let ln = sum.ln_1p();
+                let ln = ln_1p(sum);
                 let floored = ln.re.clamp(UNIT.ln(), 0.0);
                 exponents[j].re += it.times * floored;
                 exponents[j].im += it.times * ln.im;
@@ -237,14 +239,14 @@ impl Profile {
             let turning = omega * (2.0 * c + 1.0) * variance / 2.0;
             let (re, im) = (exponent.re + dying, exponent.im + turning);
             let kernel = self.kernel(omega);
-            let size = kernel.abs() * re.exp();
+            let size = kernel.norm() * re.exp();
             // Nothing exceeds the kernel times the Gaussian factor.
-            let ceiling = kernel.abs() * dying.exp();
+            let ceiling = kernel.norm() * dying.exp();
             self.error +=
                 (size * (error + UNIT * (8.0 + exponent.im.abs() + 4.0 * turning)).exp_m1()).min(2.0 * ceiling);
             *total += size;
             *first += size * omega;
-            coefficients.push(Complex::new(re, im).exp() * kernel);
+            coefficients.push(Complex64::new(re, im).exp() * kernel);
         }
         self.runs.push((start, coefficients));
     }
