@@ -4,7 +4,7 @@ use num_bigint::BigUint;
 use serde::{Deserialize, Serialize};
 
 use super::gaussian::MAX_LOG2_SCALE;
-use super::kind::{ChargeKind, Claim, Releases};
+use super::kind::{ChargeKind, Cost, Releases};
 use crate::error::{Error, Fallible};
 use crate::num::Dyadic;
 use crate::privacy::{Adjacency, DpEvent, Mechanism, Rho};
@@ -79,6 +79,7 @@ impl ChargeKind for ExponentialCharge {
             noise_multiplier: self.scale() / self.sensitivity as f64,
             noise: None,
             count: self.count,
+            sampling_rate: None,
         }
     }
 
@@ -86,20 +87,8 @@ impl ChargeKind for ExponentialCharge {
         ExponentialCharge { count: 1, ..self.clone() }
     }
 
-    fn sampling_rate(&self) -> Option<f64> {
-        None
-    }
-
-    fn claim(&self) -> Option<&Claim> {
-        None
-    }
-
-    fn rho(&self) -> Fallible<Rho> {
-        Ok(ExponentialCharge::rho(self))
-    }
-
-    fn delta(&self) -> f64 {
-        0.0
+    fn cost(&self) -> Cost<'_> {
+        Cost::Exact(ExponentialCharge::rho(self), 0.0)
     }
 
     fn event(&self, _adjacency: Adjacency) -> DpEvent {

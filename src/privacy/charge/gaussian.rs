@@ -3,7 +3,7 @@
 use num_bigint::BigUint;
 use serde::{Deserialize, Serialize};
 
-use super::kind::{ChargeKind, Claim, NoiseLaw, Releases};
+use super::kind::{ChargeKind, Cost, NoiseLaw, Releases};
 use crate::error::{Error, Fallible};
 use crate::num::Dyadic;
 use crate::num::round::{down, up};
@@ -87,6 +87,7 @@ impl ChargeKind for GaussianCharge {
             noise_multiplier: self.noise_multiplier(),
             noise: Some(self.noise),
             count: self.count,
+            sampling_rate: None,
         }
     }
 
@@ -94,20 +95,8 @@ impl ChargeKind for GaussianCharge {
         GaussianCharge { count: 1, ..self.clone() }
     }
 
-    fn sampling_rate(&self) -> Option<f64> {
-        None
-    }
-
-    fn claim(&self) -> Option<&Claim> {
-        None
-    }
-
-    fn rho(&self) -> Fallible<Rho> {
-        Ok(GaussianCharge::rho(self))
-    }
-
-    fn delta(&self) -> f64 {
-        0.0
+    fn cost(&self) -> Cost<'_> {
+        Cost::Exact(GaussianCharge::rho(self), 0.0)
     }
 
     fn event(&self, adjacency: Adjacency) -> DpEvent {

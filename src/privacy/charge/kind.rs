@@ -8,12 +8,21 @@ use crate::privacy::{Adjacency, DpEvent, Rho};
 /// The law of the integer noise added to each coordinate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 pub enum NoiseLaw {
     /// `floor(2^k Z)` with `Z` an exact standard normal. The release is a post-processing of the
     /// continuous Gaussian mechanism, so the exact Gaussian trade-off holds for it.
+    #[cfg_attr(
+        feature = "cli",
+        value(name = "normal", help = "Floor of an exact normal: the exact Gaussian trade-off holds")
+    )]
     FlooredNormal,
     /// The discrete Gaussian with parameter `2^k` (Canonne, Kamath, Steinke 2020). Only its zCDP
     /// bound may be used; the continuous trade-off is not an upper bound for it.
+    #[cfg_attr(
+        feature = "cli",
+        value(help = "Discrete Gaussian: only the zCDP bound holds, so it needs a little more noise")
+    )]
     DiscreteGaussian,
 }
 
@@ -62,17 +71,8 @@ pub(super) trait ChargeKind {
     where
         Self: Sized;
 
-    /// The rate at which rows are sampled, rounded upward; `None` where all are read.
-    fn sampling_rate(&self) -> Option<f64>;
-
-    /// What is claimed, where the cost is not exact.
-    fn claim(&self) -> Option<&Claim>;
-
-    /// rho of approximate zCDP.
-    fn rho(&self) -> Fallible<Rho>;
-
-    /// Delta of approximate zCDP; zero where the cost is plain zCDP.
-    fn delta(&self) -> f64;
+    /// What they cost.
+    fn cost(&self) -> Cost<'_>;
 
     /// The releases as an event for the accountant, rounded to the costlier side.
     fn event(&self, adjacency: Adjacency) -> DpEvent;
@@ -90,6 +90,14 @@ pub(super) trait ChargeKind {
     fn mechanism(&self) -> &'static str;
 }
 
+/// What releases cost as approximate zCDP.
+pub(super) enum Cost<'a> {
+    /// This rho to the last bit, and delta: zero where the cost is plain zCDP.
+    Exact(Rho, f64),
+    /// What is claimed for all releases together.
+    Claimed(&'a Claim),
+}
+
 /// Releases of one kind, apart from what they cost.
 pub(super) struct Releases<'a> {
     /// What is released, in words.
@@ -102,6 +110,8 @@ pub(super) struct Releases<'a> {
     pub noise: Option<NoiseLaw>,
     /// How many releases there are.
     pub count: u64,
+    /// The rate at which rows are sampled, rounded upward; `None` where all are read.
+    pub sampling_rate: Option<f64>,
 }
 
 /// Refuses a charge whose numbers cannot be those of a planner.

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 pub use exponential::ExponentialCharge;
 pub use gaussian::{GaussianCharge, MAX_LOG2_SCALE};
-use kind::ChargeKind;
+use kind::{ChargeKind, Cost};
 pub use kind::{Claim, NoiseLaw};
 pub use objective::ObjectiveCharge;
 pub use poisson_gaussian::PoissonGaussianCharge;
@@ -106,7 +106,7 @@ impl Charge {
 
     /// The rate at which rows are sampled, rounded upward; `None` where all are read.
     pub fn sampling_rate(&self) -> Option<f64> {
-        self.kind().sampling_rate()
+        self.kind().releases().sampling_rate
     }
 
     /// Whether the releases have a trade-off no lower than that of the continuous Gaussian mechanism on all rows.
@@ -126,7 +126,10 @@ impl Charge {
 
     /// What is claimed, where the cost is not exact.
     pub fn claim(&self) -> Option<&Claim> {
-        self.kind().claim()
+        match self.kind().cost() {
+            Cost::Claimed(claim) => Some(claim),
+            Cost::Exact(..) => None,
+        }
     }
 
     /// rho of approximate zCDP: exact for Gaussian releases on all rows, selections and thresholds, else as claimed.
@@ -134,12 +137,18 @@ impl Charge {
     /// # Errors
     /// When a claim is no number.
     pub fn rho(&self) -> Fallible<Rho> {
-        self.kind().rho()
+        match self.kind().cost() {
+            Cost::Exact(rho, _) => Ok(rho),
+            Cost::Claimed(claim) => Rho::from_f64(claim.rho),
+        }
     }
 
     /// Delta of approximate zCDP; zero where the cost is plain zCDP.
     pub fn delta(&self) -> f64 {
-        self.kind().delta()
+        match self.kind().cost() {
+            Cost::Exact(_, delta) => delta,
+            Cost::Claimed(claim) => claim.delta,
+        }
     }
 
     /// How it is paid for: "the next release was paid for ...".

@@ -3,9 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::gaussian::GaussianCharge;
-use super::kind::{ChargeKind, Claim, NoiseLaw, Releases, possible};
+use super::kind::{ChargeKind, Claim, Cost, NoiseLaw, Releases, possible};
 use crate::error::Fallible;
-use crate::privacy::{Adjacency, DpEvent, Mechanism, Rho};
+use crate::privacy::{Adjacency, DpEvent, Mechanism};
 
 /// Gaussian noise on the gradient of an objective whose exact minimiser is then opened, alone or with more noise.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -28,20 +28,8 @@ impl ChargeKind for ObjectiveCharge {
         self.clone()
     }
 
-    fn sampling_rate(&self) -> Option<f64> {
-        None
-    }
-
-    fn claim(&self) -> Option<&Claim> {
-        Some(&self.claim)
-    }
-
-    fn rho(&self) -> Fallible<Rho> {
-        Rho::from_f64(self.claim.rho)
-    }
-
-    fn delta(&self) -> f64 {
-        self.claim.delta
+    fn cost(&self) -> Cost<'_> {
+        Cost::Claimed(&self.claim)
     }
 
     fn event(&self, adjacency: Adjacency) -> DpEvent {

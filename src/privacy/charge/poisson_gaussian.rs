@@ -3,10 +3,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::gaussian::GaussianCharge;
-use super::kind::{ChargeKind, Claim, Releases, possible};
+use super::kind::{ChargeKind, Claim, Cost, Releases, possible};
 use crate::error::Fallible;
 use crate::num::round::up;
-use crate::privacy::{Adjacency, DpEvent, Rho};
+use crate::privacy::{Adjacency, DpEvent};
 
 /// Gaussian releases on fresh Poisson samples of the rows.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -30,27 +30,15 @@ impl PoissonGaussianCharge {
 
 impl ChargeKind for PoissonGaussianCharge {
     fn releases(&self) -> Releases<'_> {
-        self.sampled.releases()
+        Releases { sampling_rate: Some(self.rate()), ..self.sampled.releases() }
     }
 
     fn single(&self) -> Self {
         PoissonGaussianCharge { sampled: self.sampled.single(), ..self.clone() }
     }
 
-    fn sampling_rate(&self) -> Option<f64> {
-        Some(self.rate())
-    }
-
-    fn claim(&self) -> Option<&Claim> {
-        Some(&self.claim)
-    }
-
-    fn rho(&self) -> Fallible<Rho> {
-        Rho::from_f64(self.claim.rho)
-    }
-
-    fn delta(&self) -> f64 {
-        self.claim.delta
+    fn cost(&self) -> Cost<'_> {
+        Cost::Claimed(&self.claim)
     }
 
     fn event(&self, adjacency: Adjacency) -> DpEvent {

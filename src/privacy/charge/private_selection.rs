@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::kind::{ChargeKind, Claim, Releases, possible};
+use super::kind::{ChargeKind, Claim, Cost, Releases, possible};
 use crate::error::Fallible;
 use crate::num::round::{down, up};
 use crate::privacy::{Adjacency, DpEvent, Mechanism, Rho, RunCount};
@@ -48,27 +48,16 @@ impl PrivateSelectionCharge {
 
 impl ChargeKind for PrivateSelectionCharge {
     fn releases(&self) -> Releases<'_> {
-        Releases { what: &self.what, sensitivity: 1, noise_multiplier: self.noise_multiplier(), noise: None, count: 1 }
+        let noise_multiplier = self.noise_multiplier();
+        Releases { what: &self.what, sensitivity: 1, noise_multiplier, noise: None, count: 1, sampling_rate: None }
     }
 
     fn single(&self) -> Self {
         self.clone()
     }
 
-    fn sampling_rate(&self) -> Option<f64> {
-        None
-    }
-
-    fn claim(&self) -> Option<&Claim> {
-        Some(&self.claim)
-    }
-
-    fn rho(&self) -> Fallible<Rho> {
-        Rho::from_f64(self.claim.rho)
-    }
-
-    fn delta(&self) -> f64 {
-        self.claim.delta
+    fn cost(&self) -> Cost<'_> {
+        Cost::Claimed(&self.claim)
     }
 
     /// A Gaussian release has the largest divergences that rho allows.

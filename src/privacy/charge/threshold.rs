@@ -3,9 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::gaussian::GaussianCharge;
-use super::kind::{ChargeKind, Claim, NoiseLaw, Releases, possible};
+use super::kind::{ChargeKind, Cost, NoiseLaw, Releases, possible};
 use crate::error::Fallible;
-use crate::privacy::{Adjacency, DpEvent, Mechanism, Rho};
+use crate::privacy::{Adjacency, DpEvent, Mechanism};
 
 /// Something that is opened only where a noised integer reaches a threshold, made `noised.count` times.
 ///
@@ -45,20 +45,8 @@ impl ChargeKind for ThresholdCharge {
         ThresholdCharge { noised: self.noised.single(), ..self.clone() }
     }
 
-    fn sampling_rate(&self) -> Option<f64> {
-        None
-    }
-
-    fn claim(&self) -> Option<&Claim> {
-        None
-    }
-
-    fn rho(&self) -> Fallible<Rho> {
-        Ok(self.noised.rho())
-    }
-
-    fn delta(&self) -> f64 {
-        self.total_delta()
+    fn cost(&self) -> Cost<'_> {
+        Cost::Exact(self.noised.rho(), self.total_delta())
     }
 
     /// The noise, and a failure that shows everything.
