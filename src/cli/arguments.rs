@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 
 use super::input::is_passing;
 use super::output::warn;
@@ -10,28 +10,10 @@ use crate::data::Schema;
 use crate::error::{Error, Fallible};
 use crate::ledger::Ledger;
 use crate::preprocess::MemoryLimit;
-use crate::privacy::{Adjacency, Delta, Epsilon, Rho};
+use crate::privacy::{Delta, Epsilon, Rho};
 
 /// More threads than any machine this runs on has cores for.
 const MOST_THREADS: usize = 1024;
-
-/// Which data sets are neighbours.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum AdjacencyArgument {
-    /// One row more or less; the number of rows is private
-    AddRemove,
-    /// One row replaced; the number of rows is public
-    ReplaceOne,
-}
-
-impl From<AdjacencyArgument> for Adjacency {
-    fn from(argument: AdjacencyArgument) -> Self {
-        match argument {
-            AdjacencyArgument::AddRemove => Adjacency::AddRemove,
-            AdjacencyArgument::ReplaceOne => Adjacency::ReplaceOne,
-        }
-    }
-}
 
 /// Reads a size such as `500MB`, `1.5GB` or `2GiB`.
 pub(super) fn memory_limit(text: &str) -> Result<MemoryLimit, String> {

@@ -3,7 +3,6 @@
 use clap::{Args, ValueEnum};
 use serde_json::{Map, Value, json};
 
-use super::arguments::AdjacencyArgument;
 use super::output::{delta_up, number};
 use crate::accounting::Conversion;
 use crate::accounting::{gaussian, pld};
@@ -90,7 +89,7 @@ pub(super) struct CalibrateArguments {
     clip: f64,
     /// Neighbouring relation
     #[arg(long, value_enum, default_value = "add-remove")]
-    adjacency: AdjacencyArgument,
+    adjacency: Adjacency,
     /// Print one JSON object
     #[arg(long)]
     pub(super) json: bool,
@@ -179,7 +178,7 @@ impl CalibrateArguments {
     }
 
     fn adjacency(&self) -> Adjacency {
-        self.adjacency.into()
+        self.adjacency
     }
 
     /// l2 sensitivity of a sum of rows of norm 1.

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 
-use super::arguments::{AdjacencyArgument, as_flag};
+use super::arguments::as_flag;
 use super::output::{print_data, warn};
 use crate::calculator::curves::{self, Notion, Series};
 use crate::error::{Error, Fallible};
@@ -52,7 +52,7 @@ pub(super) struct CurveArguments {
     event: Option<PathBuf>,
     /// Neighbouring relation
     #[arg(long, value_enum, default_value = "add-remove")]
-    adjacency: AdjacencyArgument,
+    adjacency: Adjacency,
     /// Delta of `steps` and of the pairs in `trade-off`
     #[arg(long, default_value_t = 1e-6, allow_hyphen_values = true)]
     delta: f64,
@@ -87,7 +87,7 @@ fn drawn(arguments: &CurveArguments) -> Fallible<ExitCode> {
     for path in arguments.out.iter().chain(&arguments.csv) {
         check_destination(path, arguments.overwrite, false)?;
     }
-    let adjacency: Adjacency = arguments.adjacency.into();
+    let adjacency: Adjacency = arguments.adjacency;
     let one = arguments.event()?;
     let repeated = DpEvent::Repeated { event: Box::new(one.clone()), count: arguments.steps };
     let delta = Delta::new(arguments.delta)?;

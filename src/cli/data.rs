@@ -4,7 +4,7 @@ use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 
 use super::arguments::stem;
 use super::output::{bar, print_data};
@@ -18,18 +18,6 @@ pub(super) fn pretty(schema: &Schema) -> Fallible<String> {
     Ok(visible_json(&text).into_owned() + "\n")
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-enum KindArgument {
-    /// Labels from a logistic model
-    Logistic,
-    /// Four labels from a multinomial logistic model
-    Multinomial,
-    /// A numeric target from a linear model
-    Linear,
-    /// Counts from a Poisson model
-    Poisson,
-}
-
 #[derive(Args)]
 #[command(
     after_help = "Example:\n  rhograd generate logistic --rows 1000000 --features 32 --out big.csv\n\nWrites big.csv and big.schema.json."
@@ -37,7 +25,7 @@ enum KindArgument {
 pub(super) struct GenerateArguments {
     /// What to generate
     #[arg(value_enum)]
-    kind: KindArgument,
+    kind: SyntheticKind,
     /// Rows
     #[arg(long, default_value_t = 10_000)]
     rows: u64,
@@ -63,12 +51,7 @@ pub(super) struct GenerateArguments {
 
 pub(super) fn generate(arguments: &GenerateArguments) -> Fallible<ExitCode> {
     let synthetic = Synthetic {
-        kind: match arguments.kind {
-            KindArgument::Logistic => SyntheticKind::Logistic,
-            KindArgument::Multinomial => SyntheticKind::Multinomial,
-            KindArgument::Linear => SyntheticKind::Linear,
-            KindArgument::Poisson => SyntheticKind::Poisson,
-        },
+        kind: arguments.kind,
         rows: arguments.rows,
         features: arguments.features,
         categories: arguments.categories,

@@ -3,11 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::{ArgGroup, Args, ValueEnum};
+use clap::{ArgGroup, Args};
 
-use super::arguments::{
-    AdjacencyArgument, check_ledger_named, delta, epsilon, ledger_beside, open_or_create, rho, stem,
-};
+use super::arguments::{check_ledger_named, delta, epsilon, ledger_beside, open_or_create, rho, stem};
 use super::data::pretty;
 use super::input::{DialectArguments, data_path, identity, is_passing};
 use super::output::{print_data, tell, warn};
@@ -16,6 +14,7 @@ use crate::data::{CsvFile, Task, draft_schema_with_notes};
 use crate::error::{Error, Fallible};
 use crate::ledger::Ledger;
 use crate::noise::NoiseSource;
+use crate::privacy::Adjacency;
 use crate::schema_draft::{DraftRequest, draft_from, finish_draft};
 use crate::train::{Budget, Checkpoint, StagedFile, sha256_hex, sha256_of_file};
 
@@ -32,14 +31,6 @@ charged to the ledger. What is trained with it costs its own budget on top. What
 
 Without a budget bounds and values are read off the rows, so the draft is marked \"draft\": true and a model trained
 with it is marked NOT PRIVATE. Replace them by what is publicly known and delete the mark.";
-
-#[derive(Clone, Copy, ValueEnum)]
-enum TaskArgument {
-    /// Labels
-    Classification,
-    /// Numbers
-    Regression,
-}
 
 #[derive(Args)]
 #[command(after_help = EXAMPLES, group = ArgGroup::new("budget").args(["epsilon", "rho"]))]
@@ -70,10 +61,10 @@ pub(super) struct InspectArguments {
     accept_large_delta: bool,
     /// Which data sets are neighbours
     #[arg(long, value_enum, default_value = "add-remove")]
-    adjacency: AdjacencyArgument,
+    adjacency: Adjacency,
     /// What is predicted, if that is known; else a part of the budget finds out
     #[arg(long, value_enum, requires = "budget")]
-    task: Option<TaskArgument>,
+    task: Option<Task>,
     /// Columns known to hold numbers
     #[arg(long, value_name = "COLUMNS", value_delimiter = ',', requires = "budget")]
     numeric: Vec<String>,
@@ -152,13 +143,10 @@ impl InspectArguments {
     fn request(&self, budget: Budget) -> DraftRequest {
         DraftRequest {
             name: self.name(),
-            adjacency: self.adjacency.into(),
+            adjacency: self.adjacency,
             budget,
             target: self.target.clone(),
-            task: self.task.map(|task| match task {
-                TaskArgument::Classification => Task::Classification,
-                TaskArgument::Regression => Task::Regression,
-            }),
+            task: self.task,
             numeric: self.numeric.clone(),
             ranges: self.range.clone(),
             categorical: self.categorical.clone(),

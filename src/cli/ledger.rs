@@ -6,14 +6,14 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
-use super::arguments::{AdjacencyArgument, as_flag, delta, epsilon, open_or_create, rho};
+use super::arguments::{as_flag, delta, epsilon, open_or_create, rho};
 use super::history::{LogArguments, log};
 use super::output::{print, print_json};
 use crate::accounting::Conversion;
 use crate::error::{Error, Fallible};
 use crate::ledger::{Cap, DatasetSummary, Ledger};
 use crate::num::round::{decimal_down, decimal_up};
-use crate::privacy::{DatasetId, Delta, Rho, Scope, add_deltas};
+use crate::privacy::{Adjacency, DatasetId, Delta, Rho, Scope, add_deltas};
 use crate::text::visible;
 
 /// Significant digits of numbers on the page.
@@ -97,7 +97,7 @@ pub(super) struct InitArguments {
     dataset: String,
     /// Relation of all guarantees for this data set
     #[arg(long, value_enum, default_value = "add-remove")]
-    adjacency: AdjacencyArgument,
+    adjacency: Adjacency,
     #[command(flatten)]
     cap: CapBudget,
 }
@@ -129,7 +129,7 @@ pub(super) fn run(command: &LedgerCommand) -> Fallible<ExitCode> {
         LedgerCommand::Init(arguments) => {
             let cap = arguments.cap.cap()?;
             let dataset = DatasetId::new(arguments.dataset.clone())?;
-            let scope = Scope { dataset, adjacency: arguments.adjacency.into() };
+            let scope = Scope { dataset, adjacency: arguments.adjacency };
             let mut ledger = open_or_create(&arguments.ledger)?;
             ledger.init(&scope, cap.as_ref())?;
             show(&[ledger.summary(&scope.dataset)?], Delta::new(1e-6)?)

@@ -3,13 +3,13 @@
 use clap::builder::PossibleValue;
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches, ValueEnum, value_parser};
 
-use super::arguments::{AdjacencyArgument, delta, epsilon, rho};
+use super::arguments::{delta, epsilon, rho};
 use super::family::FamilyArguments;
 use super::help::{ALGORITHM, BUDGET, HOLD_OUT, MODEL};
 use crate::error::{Error, Fallible};
 use crate::optim::settings::Kind;
 use crate::optim::{Algorithm, Averaging, SETTINGS, Settings};
-use crate::privacy::NoiseLaw;
+use crate::privacy::{Adjacency, NoiseLaw};
 use crate::train::{Budget, Candidate, DEFAULT_GRID, TrainConfig};
 
 impl ValueEnum for Algorithm {
@@ -71,14 +71,6 @@ impl FromArgMatches for SettingsArguments {
     }
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-enum NoiseArgument {
-    /// Floor of an exact normal: the exact Gaussian trade-off holds
-    Normal,
-    /// Discrete Gaussian: only the zCDP bound holds, so it needs a little more noise
-    DiscreteGaussian,
-}
-
 /// What is to be trained, and within which budget.
 #[derive(Args)]
 pub(super) struct RequestArguments {
@@ -102,7 +94,7 @@ pub(super) struct RequestArguments {
     rho: Option<f64>,
     /// Which data sets are neighbours
     #[arg(long, value_enum, default_value = "add-remove", display_order = 6)]
-    adjacency: AdjacencyArgument,
+    adjacency: Adjacency,
     #[command(flatten)]
     settings: SettingsArguments,
     /// Choose among candidates by their noised losses, all of it paid from the same budget
@@ -127,7 +119,7 @@ pub(super) struct RequestArguments {
     holdout: f64,
     /// Law of the integer noise
     #[arg(long, value_enum, default_value = "normal", help_heading = BUDGET, hide_short_help = true)]
-    noise: NoiseArgument,
+    noise: NoiseLaw,
 }
 
 impl RequestArguments {
@@ -151,13 +143,10 @@ impl RequestArguments {
             (epsilon, None) => Budget::Epsilon(self::epsilon(epsilon.unwrap_or(1.0))?, delta),
         };
         let config = TrainConfig {
-            adjacency: self.adjacency.into(),
+            adjacency: self.adjacency,
             model: self.family.kind()?,
             algorithm: self.algorithm,
-            noise: match self.noise {
-                NoiseArgument::Normal => NoiseLaw::FlooredNormal,
-                NoiseArgument::DiscreteGaussian => NoiseLaw::DiscreteGaussian,
-            },
+            noise: self.noise,
             settings: self.settings.0.clone(),
             standardise: self.no_standardise.then_some(false),
             rows: self.rows,

@@ -17,6 +17,7 @@ const MOST_LABELS: usize = 256;
 /// What is predicted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 pub enum Task {
     /// One of two labels, or of those that listing the target as a categorical column declares.
     Classification,

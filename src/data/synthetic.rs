@@ -14,6 +14,7 @@ use crate::error::{Error, Fallible};
 
 /// How targets follow from features.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 pub enum SyntheticKind {
     /// Two labels from a logistic model.
     Logistic,

@@ -9,6 +9,7 @@ use super::DatasetId;
 /// Guarantees under different relations are never composed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 pub enum Adjacency {
     /// One data set is the other plus one row. The number of rows is private.
     AddRemove,
