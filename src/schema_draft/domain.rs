@@ -5,7 +5,7 @@ use crate::data::Task;
 use crate::error::Fallible;
 use crate::optim::{Frequent, Planned, RangesPlan, VocabularyPlan};
 use crate::privacy::Adjacency;
-use crate::private::{ChargedRun, Grid, PrivateCells};
+use crate::private::{Grid, LoggedRun, PrivateCells};
 
 /// Released intervals and values of columns.
 pub(super) struct Domain {
@@ -66,24 +66,24 @@ impl DomainPlan {
     /// Makes the releases, given about how many rows there are.
     ///
     /// # Errors
-    /// When a permit is missing or does not fit, or the file cannot be read.
-    pub(super) fn run(&self, cells: &PrivateCells, rows: f64, paid: &mut ChargedRun) -> Fallible<Domain> {
-        let choose = |plan: &Option<RangesPlan>, grids: &[(usize, Grid)], paid: &mut ChargedRun| match plan {
-            Some(plan) => plan.run(cells, grids, rows, paid),
+    /// When a release is not the next one of the run, or the file cannot be read.
+    pub(super) fn run(&self, cells: &PrivateCells, rows: f64, run: &mut LoggedRun<'_>) -> Fallible<Domain> {
+        let choose = |plan: &Option<RangesPlan>, grids: &[(usize, Grid)], run: &mut LoggedRun<'_>| match plan {
+            Some(plan) => plan.run(cells, grids, rows, run),
             None => Ok(Vec::new()),
         };
         let unknown = self.numeric.iter().filter(|(_, range)| range.is_none());
         let unknown: Vec<_> = unknown.map(|(column, _)| (*column, Grid::geometric())).collect();
-        let mut rough = choose(&self.coarse, &unknown, paid)?.into_iter();
+        let mut rough = choose(&self.coarse, &unknown, run)?.into_iter();
         let mut grids = Vec::new();
         for (column, public) in &self.numeric {
             // There is one choice for each column without a public range, in the same order.
             let (lower, upper) = public.or_else(|| rough.next()).unwrap_or((-1.0, 1.0));
             grids.push((*column, Grid::within(lower, upper)?));
         }
-        let bounds = choose(&self.fine, &grids, paid)?;
+        let bounds = choose(&self.fine, &grids, run)?;
         let opened = match &self.values {
-            Some(plan) => plan.run(cells, &self.valued, paid)?,
+            Some(plan) => plan.run(cells, &self.valued, run)?,
             None => Vec::new(),
         };
         Ok(Domain {

@@ -15,7 +15,7 @@ use crate::noise::NoiseSource;
 use crate::num::round::decimal_up;
 use crate::optim::{KindsPlan, Planned};
 use crate::privacy::{Charge, Delta, Rho, Scope, total_delta, total_rho};
-use crate::private::{ChargedRun, PrivateCells};
+use crate::private::{ChargedRun, LoggedRun, PrivateCells, Release};
 use crate::train::{Asked, Budget, Checkpoint, default_delta, sha256_hex};
 
 /// Share of rho for the number of rows and the kinds of columns.
@@ -111,9 +111,9 @@ impl Draft<'_> {
         if known.is_none() || !undecided.is_empty() {
             let rho = self.allowance.rho.lower() * KINDS_SHARE;
             let plan = KindsPlan::new(undecided, known.is_none(), self.request.adjacency, rho)?;
-            let mut paid = self.pay(&[plan.planned()], ledger, noise)?;
-            let seen = plan.run(&self.cells, &mut paid)?;
-            self.runs.push(paid);
+            let mut run = self.pay(&[plan.planned()], ledger, noise)?;
+            let seen = unheard(&mut run, |run| plan.run(&self.cells, run))?;
+            self.runs.push(run);
             rows = seen.rows.unwrap_or(rows).max(1.0);
             self.roles.decide(&seen, rows);
         }
@@ -130,9 +130,9 @@ impl Draft<'_> {
         let left = self.allowance.rho.minus(&total_rho(&self.charges)?).lower();
         let budget = (left, self.allowance.fails);
         let plan = DomainPlan::new(&self.roles, self.request.task, self.request.adjacency, budget)?;
-        let mut paid = self.pay(&plan.planned(), ledger, noise)?;
-        let domain = plan.run(&self.cells, rows, &mut paid)?;
-        self.runs.push(paid);
+        let mut run = self.pay(&plan.planned(), ledger, noise)?;
+        let domain = unheard(&mut run, |run| plan.run(&self.cells, rows, run))?;
+        self.runs.push(run);
         Ok(domain)
     }
 
@@ -163,6 +163,15 @@ impl Draft<'_> {
         release.statement = release.sentence();
         Ok(release)
     }
+}
+
+/// Makes the releases of a run that keeps no log: a schema says all of them.
+fn unheard<T>(run: &mut ChargedRun, make: impl FnOnce(&mut LoggedRun<'_>) -> Fallible<T>) -> Fallible<T> {
+    let mut nobody = |_: &Release<'_>| Ok(());
+    let mut logged = run.logged(&mut nobody);
+    let made = make(&mut logged)?;
+    logged.finish()?;
+    Ok(made)
 }
 
 pub(super) fn request_digest(request: &DraftRequest) -> String {

@@ -10,11 +10,12 @@ use rhograd::data::{Column, CsvFile, LedgerPlace, Schema, Task};
 use rhograd::error::Fallible;
 use rhograd::ledger::{Cap, Ledger, Record};
 use rhograd::noise::NoiseSource;
+use rhograd::optim::{KindsPlan, RangesPlan, VocabularyPlan};
 use rhograd::privacy::{
     Adjacency, Charge, DatasetId, Delta, Epsilon, ExponentialCharge, GaussianCharge, NoiseLaw, Rho, Scope,
     ThresholdCharge, total_delta,
 };
-use rhograd::private::{ChargedRun, Grid, GridPrice, PrivateCells, charge_run};
+use rhograd::private::{ChargedRun, Grid, GridPrice, PrivateCells, Release, charge_run};
 use rhograd::schema_draft::{DraftRequest, Drafted, draft_privately};
 use rhograd::train::{Budget, Checkpoint, TrainConfig, load, train, train_from};
 use statrs::distribution::{ChiSquared, ContinuousCDF};
@@ -185,6 +186,39 @@ fn a_permit_opens_what_it_was_paid_for_and_nothing_else() {
     assert!(paid(stable(0.1, ROW, 1).into(), add, 1).permit::<ExponentialCharge>().is_err());
     let gaussian = GaussianCharge { count: 1, ..stable(0.1, ROW, 1).noised };
     assert!(paid(gaussian.into(), add, 1).permit::<ThresholdCharge>().is_err());
+}
+
+#[test]
+fn a_draft_releases_what_was_planned_and_every_release_is_heard() {
+    let add = Adjacency::AddRemove;
+    let (_kept, table) = cells(&("a,b\n".to_string() + &"1,x\n".repeat(400)), add);
+    let kinds = KindsPlan::new(vec![0, 1], true, add, 0.5).unwrap();
+    let values = VocabularyPlan::new(1, add, 0.5, 1e-6).unwrap();
+    let grid = Grid::within(0.0, 64.0).unwrap();
+    let ranges = RangesPlan::new(1, grid.candidates(), add, 0.5).unwrap();
+    let plan: Vec<Charge> = [kinds.planned(), ranges.planned(), values.planned()].map(|planned| planned.charge).into();
+    let noise = NoiseSource::insecure_from_seed(1);
+    let mut run = charge_run(&mut Ledger::in_memory().unwrap(), &scope(add), &plan, noise).unwrap();
+    let mut heard = Vec::new();
+    let mut listener = |release: &Release<'_>| {
+        heard.push((
+            release.released.charge().what().to_owned(),
+            release.grid_step * release.released.values()[0] as f64,
+        ));
+        Ok(())
+    };
+    let mut logged = run.logged(&mut listener);
+    let early = values.run(&table, &[1], &mut logged).unwrap_err().to_string();
+    assert!(early.contains("paid for as \"kinds of the cells of columns\""), "{early}");
+    let seen = kinds.run(&table, &mut logged).unwrap();
+    ranges.run(&table, &[(0, grid)], 400.0, &mut logged).unwrap();
+    assert_eq!(values.run(&table, &[1], &mut logged).unwrap()[0][0].value, "x");
+    let records = logged.finish().unwrap();
+    assert_eq!(records.into_iter().map(|record| record.planned.charge).collect::<Vec<_>>(), plan);
+    let whats: Vec<&str> = heard.iter().map(|(what, _)| what.as_str()).collect();
+    assert_eq!(whats, ["kinds of the cells of columns", "interval of a column", "frequent values of a column"]);
+    // What is heard is in rows: there are 400, which all hold the value.
+    assert!((heard[0].1 - 400.0).abs() < 50.0 && Some(heard[0].1) == seen.rows && (heard[2].1 - 400.0).abs() < 50.0);
 }
 
 #[test]

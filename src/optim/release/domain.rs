@@ -4,8 +4,8 @@ use super::selected::{Choice, ChoicePlan};
 use crate::accounting::stable;
 use crate::error::{Error, Fallible};
 use crate::optim::{Fineness, GaussianRelease, GaussianRule, Planned};
-use crate::privacy::{Adjacency, Delta, ExponentialCharge, GaussianCharge, NoiseLaw, Rho, ThresholdCharge};
-use crate::private::{ChargedRun, Grid, GridPrice, PrivateCells, Query, query};
+use crate::privacy::{Adjacency, Delta, NoiseLaw, Rho, ThresholdCharge};
+use crate::private::{Grid, GridPrice, LoggedRun, PrivateCells, Query, query};
 
 /// Size of the integer grid: a row counts for about `2^20` steps.
 const TARGET: f64 = (1u64 << 20) as f64;
@@ -66,13 +66,13 @@ impl KindsPlan {
         self.release.planned()
     }
 
-    /// Consumes one permit.
+    /// Makes the release.
     ///
     /// # Errors
-    /// When the permit is missing or does not fit, or the file cannot be read.
-    pub fn run(&self, cells: &PrivateCells, run: &mut ChargedRun) -> Fallible<KindsSeen> {
-        let released =
-            run.permit::<GaussianCharge>()?.release_of(|| cells.kinds(&self.columns, self.counted, self.weight))?;
+    /// When it is not the next one of the run, or the file cannot be read.
+    pub fn run(&self, cells: &PrivateCells, run: &mut LoggedRun<'_>) -> Fallible<KindsSeen> {
+        let kinds = || cells.kinds(&self.columns, self.counted, self.weight);
+        let released = run.release(&self.planned(), 1.0 / self.weight as f64, kinds)?;
         let mut values = released.values().iter().map(|&value| value as f64 / self.weight as f64);
         let rows = if self.counted { values.next() } else { None };
         let values: Vec<f64> = values.collect();
@@ -126,22 +126,22 @@ impl RangesPlan {
         GridPrice { allowed: (ALLOWED * rows.max(0.0)) as u64, halving: (HALVING * rows).max(1.0 / self.epsilon) }
     }
 
-    /// Consumes one permit for each column.
+    /// Makes one choice for each column.
     ///
     /// # Errors
-    /// When a permit is missing or does not fit, or the file cannot be read.
+    /// When they are not the next releases of the run, or the file cannot be read.
     pub fn run(
         &self,
         cells: &PrivateCells,
         columns: &[(usize, Grid)],
         rows: f64,
-        run: &mut ChargedRun,
+        run: &mut LoggedRun<'_>,
     ) -> Fallible<Vec<(f64, f64)>> {
         let price = self.price(rows);
         let asked: Vec<_> = columns.iter().map(|(column, grid)| (*column, grid.clone(), price)).collect();
-        let scores = cells.intervals(&asked, self.choice.steps)?;
+        let (scores, planned) = (cells.intervals(&asked, self.choice.steps)?, self.planned());
         let choose = |(scores, (_, grid)): (_, &(usize, Grid))| -> Fallible<(f64, f64)> {
-            let released = run.permit::<ExponentialCharge>()?.choose(scores)?;
+            let released = run.choose(&planned, 1.0 / self.choice.steps as f64, || Ok(scores))?;
             let chosen = released.values().first().and_then(|&chosen| grid.interval(usize::try_from(chosen).ok()?));
             chosen.ok_or_else(|| Error::numerical("interval", "no candidate was chosen"))
         };
@@ -199,14 +199,19 @@ impl VocabularyPlan {
         2f64.powi(self.event.noised.log2_scale as i32) / self.event.row as f64
     }
 
-    /// Consumes one permit for each column; values come with the most frequent first.
+    /// Makes one release for each column; values come with the most frequent first.
     ///
     /// # Errors
-    /// When a permit is missing or does not fit, or the file cannot be read.
-    pub fn run(&self, cells: &PrivateCells, columns: &[usize], run: &mut ChargedRun) -> Fallible<Vec<Vec<Frequent>>> {
-        let vocabularies = cells.vocabularies(columns, self.event.row)?;
+    /// When they are not the next releases of the run, or the file cannot be read.
+    pub fn run(
+        &self,
+        cells: &PrivateCells,
+        columns: &[usize],
+        run: &mut LoggedRun<'_>,
+    ) -> Fallible<Vec<Vec<Frequent>>> {
+        let (vocabularies, planned) = (cells.vocabularies(columns, self.event.row)?, self.planned());
         let open = |vocabulary| -> Fallible<Vec<Frequent>> {
-            let mut opened = run.permit::<ThresholdCharge>()?.open(vocabulary)?;
+            let mut opened = run.open(&planned, 1.0 / self.event.row as f64, vocabulary)?;
             opened.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
             let rows = |count: i128| count as f64 / self.event.row as f64;
             Ok(opened.into_iter().map(|(value, count)| Frequent { value, rows: rows(count) }).collect())

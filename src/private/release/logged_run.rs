@@ -2,9 +2,9 @@
 
 use super::{ChargedRun, Mechanism, Permit, Released};
 use crate::error::{Error, Fallible};
-use crate::privacy::{ExponentialCharge, GaussianCharge, L2, Range};
+use crate::privacy::{ExponentialCharge, GaussianCharge, L2, Range, ThresholdCharge};
 use crate::private::query::BestRun;
-use crate::private::{Planned, Query, Sensitive};
+use crate::private::{ColumnValues, Planned, Query, Sensitive};
 
 /// What a listener hears of a release: public and released values only.
 #[derive(Debug)]
@@ -88,6 +88,23 @@ impl LoggedRun<'_> {
     ) -> Fallible<Released> {
         let open = |permit: Permit<ExponentialCharge>| Ok(((), permit.choose_of(scores)?));
         Ok(self.release_by(planned, grid_step, open)?.1)
+    }
+
+    /// Opens the values of a column that enough rows hold, each with its noised count in grid steps.
+    ///
+    /// # Privacy
+    /// See [`Permit::open`].
+    ///
+    /// # Errors
+    /// As [`LoggedRun::release`].
+    pub fn open(
+        &mut self,
+        planned: &Planned,
+        grid_step: f64,
+        vocabulary: ColumnValues,
+    ) -> Fallible<Vec<(String, i128)>> {
+        let open = |permit: Permit<ThresholdCharge>| permit.open_counts(vocabulary);
+        Ok(self.release_by(planned, grid_step, open)?.0)
     }
 
     /// A release by any mechanism: `open` gets the permit and returns what it released, with whatever else came of it.

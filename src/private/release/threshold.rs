@@ -1,6 +1,6 @@
 //! Opening what is stable: values held by many rows, and answers that no few rows can change.
 
-use super::Permit;
+use super::{Permit, Released};
 use crate::error::{Error, Fallible};
 use crate::noise::integer_noise;
 use crate::privacy::{Scope, ThresholdCharge};
@@ -23,13 +23,20 @@ impl Permit<ThresholdCharge> {
     /// Korolova, Kenthapadi, Mishra and Ntoulas 2009; Bun, Nissim and Stemmer 2016 (stability-based histograms); Karrer,
     /// Kifer, Wilkins and Zhang 2024 (with Gaussian noise).
     pub fn open(self, vocabulary: ColumnValues) -> Fallible<Vec<(String, i128)>> {
+        Ok(self.open_counts(vocabulary)?.0)
+    }
+
+    /// The same with the counts as a released value, for a run whose releases are heard.
+    pub(super) fn open_counts(self, vocabulary: ColumnValues) -> Fallible<(Vec<(String, i128)>, Released)> {
         let sensitivity = Vocabulary { weight: vocabulary.weight }.sensitivity(self.scope.adjacency);
         self.pays_for(&vocabulary.scope, vocabulary.weight, sensitivity)?;
         let noise = self.noise_for(vocabulary.counts.len())?;
         let weight = i128::from(vocabulary.weight);
         let noised = vocabulary.counts.into_iter().zip(noise);
         let noised = noised.map(|((value, count), noise)| (value, i128::from(count) * weight + i128::from(noise)));
-        Ok(noised.filter(|(_, count)| self.opens(*count)).collect())
+        let opened: Vec<(String, i128)> = noised.filter(|(_, count)| self.opens(*count)).collect();
+        let counts = opened.iter().map(|(_, count)| *count).collect();
+        Ok((opened, self.opened(counts)))
     }
 
     /// Opens an answer if its distance from where it would be another one is beyond the threshold; the second value is
