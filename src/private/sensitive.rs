@@ -1,9 +1,9 @@
-//! A value computed from rows, together with how far it moves between neighbours.
+//! A value computed from rows, together with what it answers and how far it moves between neighbours.
 
 use super::DescribeQuery;
 use crate::privacy::{Norm, Scope, Sensitivity};
 
-/// An integer vector computed from private rows, with its sensitivity in norm `N`.
+/// An integer vector computed from private rows, with the query that it answers and its sensitivity in norm `N`.
 ///
 /// It has no `Clone`, `Debug`, `Serialize` or accessor; the one thing to do with it is to hand it to a
 /// paid [`super::Permit`] of the same norm.
@@ -14,13 +14,15 @@ use crate::privacy::{Norm, Scope, Sensitivity};
 #[must_use = "a sensitive value is of no use unless a permit releases it"]
 pub struct Sensitive<N: Norm> {
     pub(super) values: Vec<i128>,
+    pub(super) query: Box<dyn DescribeQuery>,
     pub(super) sensitivity: Sensitivity<N>,
     pub(super) scope: Scope,
 }
 
 impl<N: Norm> Sensitive<N> {
     /// The answer to a query, with the sensitivity that the query has: the one place where a value gets one.
-    pub(super) fn of(values: Vec<i128>, query: &impl DescribeQuery<Norm = N>, scope: &Scope) -> Self {
-        Sensitive { values, sensitivity: Sensitivity::new(query.sensitivity(scope.adjacency)), scope: scope.clone() }
+    pub(super) fn of(values: Vec<i128>, query: impl DescribeQuery<Norm = N>, scope: &Scope) -> Self {
+        let sensitivity = Sensitivity::new(query.sensitivity(scope.adjacency));
+        Sensitive { values, query: Box::new(query), sensitivity, scope: scope.clone() }
     }
 }

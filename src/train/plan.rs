@@ -192,6 +192,7 @@ impl Plan {
             outputs: problem.loss.outputs(),
             numeric_columns: shape.numeric(),
         };
+        plan.planned().iter().try_for_each(|planned| planned.check(config.adjacency))?;
         if !plan.is_within_budget()? {
             return Err(Error::numerical("plan", "its exact cost exceeds the budget"));
         }

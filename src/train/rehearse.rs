@@ -114,6 +114,8 @@ impl<'a> Rehearsal<'a> {
     /// When every run that was paid for was made, the listener fails, or training diverges.
     pub fn run(&mut self, listener: &mut Listener<'_>) -> Fallible<Vec<f64>> {
         let Loaded { schema, dataset, plan, .. } = self.loaded;
-        Ok(make(plan, schema, dataset.duplicate()?, &mut self.run, listener, &mut || ())?.fitted.weights)
+        let dataset = dataset.duplicate()?;
+        let one = |run: &mut ChargedRun| make(plan, schema, dataset, run, listener, &mut || ());
+        Ok(self.run.part(plan.charges().len(), one)?.fitted.weights)
     }
 }

@@ -18,6 +18,7 @@ mod markers;
 mod misuse;
 mod models;
 mod objective_profile;
+mod own_optimizers;
 mod pages;
 mod remote;
 #[cfg(feature = "cli")]

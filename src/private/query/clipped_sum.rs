@@ -151,7 +151,7 @@ impl ClippedRows<'_> {
             None => sums.iter().map(|&sum| i128::from(sum)).collect(),
             Some(map) => sums.chunks_exact(map.dimension()).flat_map(|block| map.image(block)).collect(),
         };
-        self.data.sensitive(values, &ClippedSum { bound: self.bound() })
+        self.data.sensitive(values, ClippedSum { bound: self.bound() })
     }
 }
 

@@ -1,11 +1,18 @@
 //! What every query says of itself.
 
+use std::any::Any;
+
 use crate::error::Fallible;
 use crate::privacy::{Adjacency, Charge, Norm};
 
 pub(super) mod sealed {
+    use std::any::Any;
+
     /// Only what is listed in `queries!` is a query.
-    pub trait Sealed {}
+    pub trait Sealed: Any + Send + Sync {
+        /// Whether something else is the same query, to the last number.
+        fn equals(&self, other: &dyn Any) -> bool;
+    }
 }
 
 /// All that is said of a query anywhere, told beside its proof.
@@ -50,6 +57,14 @@ pub trait DescribeQuery: sealed::Sealed {
     /// Largest norm of one row's part, in grid steps; `None` where a statement gives the sensitivity in its place.
     fn clip_steps(&self) -> Option<u64> {
         None
+    }
+}
+
+impl dyn DescribeQuery {
+    /// Whether it is the same query, to the last number.
+    pub(in crate::private) fn is_same(&self, other: &dyn DescribeQuery) -> bool {
+        let other: &dyn Any = other;
+        self.equals(other)
     }
 }
 

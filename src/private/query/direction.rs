@@ -116,6 +116,6 @@ impl PrivateDataset {
             matrix[column * dimension + row] = entry;
         });
         let values = definite_solve(&matrix, &right, asked.ridge, SLACK);
-        Ok(self.sensitive(values, &Direction { reach: asked.reach }))
+        Ok(self.sensitive(values, Direction { reach: asked.reach }))
     }
 }

@@ -48,6 +48,6 @@ impl PrivateDataset {
     /// # Errors
     /// When rows in a file cannot be read.
     pub fn gram(&self, bound: u64, most: u64) -> Fallible<Sensitive<L2>> {
-        Ok(self.sensitive(self.store().sum(&Pass::Gram { bound, most })?, &Gram { bound }))
+        Ok(self.sensitive(self.store().sum(&Pass::Gram { bound, most })?, Gram { bound }))
     }
 }

@@ -53,6 +53,6 @@ impl PrivateDataset {
     /// When rows in a file cannot be read.
     pub fn hessian(&self, loss: Curved, weights: &Array1<f64>, bound: u64, most: u64) -> Fallible<Sensitive<L2>> {
         let pass = Pass::Hessian { loss, weights: weights.to_vec(), bound, most };
-        Ok(self.sensitive(self.store().sum(&pass)?, &Hessian { bound }))
+        Ok(self.sensitive(self.store().sum(&pass)?, Hessian { bound }))
     }
 }

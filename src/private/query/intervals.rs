@@ -62,7 +62,7 @@ impl PrivateCells {
         self.each_record(|fields| outside.iter_mut().for_each(|column| column.add(fields)))?;
         let scores = outside.iter().zip(columns).map(|(outside, (_, grid, price))| {
             let query = Intervals { weight, candidates: grid.candidates() };
-            self.sensitive(outside.scores(price, weight), &query)
+            self.sensitive(outside.scores(price, weight), query)
         });
         Ok(scores.collect())
     }

@@ -62,7 +62,7 @@ impl PrivateCells {
         let mut kinds = KindCounts::new(columns, counted);
         self.each_record(|fields| kinds.add(fields))?;
         let query = Kinds { weight, columns: columns.len() as u64, counted };
-        Ok(self.sensitive(kinds.values(weight), &query))
+        Ok(self.sensitive(kinds.values(weight), query))
     }
 }
 

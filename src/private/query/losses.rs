@@ -55,6 +55,6 @@ impl PrivateDataset {
     pub fn losses(&self, scoring: &CutLoss, candidates: &Candidates) -> Fallible<Sensitive<Range>> {
         let sums = self.store().sum(&Pass::Losses { scoring: *scoring, candidates: candidates.clone() })?;
         let query = Losses { most: u64::from(scoring.most), candidates: candidates.points.nrows() as u64 };
-        Ok(self.sensitive(sums, &query))
+        Ok(self.sensitive(sums, query))
     }
 }

@@ -200,7 +200,7 @@ impl PrivateDataset {
         let dimension = self.shape().dimension();
         problem.check(dimension)?;
         let values = self.solve(problem, None)?;
-        Ok(self.sensitive(values, &Minimiser { curvature: problem.curvature, dimension }))
+        Ok(self.sensitive(values, Minimiser { curvature: problem.curvature, dimension }))
     }
 
     /// The certified answer, rounded to the nearest whole steps.

@@ -51,7 +51,7 @@ pub use scores::Scores;
 pub use vertices::Vertices;
 pub use vocabulary::{ColumnValues, Vocabulary};
 
-use crate::error::Fallible;
+use crate::error::{Error, Fallible};
 use crate::privacy::{Adjacency, Charge, L2, PrivateSelectionCharge, total_rho};
 
 macro_rules! queries {
@@ -73,6 +73,13 @@ macro_rules! queries {
                     $(Query::$kind(query) => query,)*
                 }
             }
+
+            /// The query itself, for those who know no list of queries.
+            pub(super) fn boxed(&self) -> Box<dyn DescribeQuery> {
+                match self {
+                    $(Query::$kind(query) => Box::new(query.clone()),)*
+                }
+            }
         }
 
         /// How many kinds there are.
@@ -80,7 +87,11 @@ macro_rules! queries {
         const KINDS: usize = [$(stringify!($kind)),*].len();
 
         $(
-            impl sealed::Sealed for $kind {}
+            impl sealed::Sealed for $kind {
+                fn equals(&self, other: &dyn std::any::Any) -> bool {
+                    other.downcast_ref() == Some(self)
+                }
+            }
 
             impl From<$kind> for Query {
                 fn from(query: $kind) -> Self {
@@ -140,6 +151,21 @@ impl Planned {
     /// every release of every candidate.
     pub fn is_exact(&self, adjacency: Adjacency) -> bool {
         self.pays(&|query, paid| paid == query.sensitivity(adjacency))
+    }
+
+    /// Refuses numbers that no planner produces, and a charge that is not [exact](Planned::is_exact).
+    ///
+    /// # Errors
+    /// As said; all numbers are public.
+    pub fn check(&self, adjacency: Adjacency) -> Fallible<()> {
+        self.query.kind().check()?;
+        if !self.is_exact(adjacency) {
+            return Err(Error::refused(
+                format!("\"{}\" pays for another sensitivity or mechanism than its query's", self.charge.what()),
+                "plan with the query's own sensitivity",
+            ));
+        }
+        Ok(())
     }
 
     /// Whether the charge pays for the sensitivity of the query exactly, or for the larger one that an earlier version paid for:

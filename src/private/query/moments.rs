@@ -51,6 +51,6 @@ impl PrivateDataset {
     /// When rows in a file cannot be read.
     pub fn moments(&self, weights: &MomentWeights) -> Fallible<Sensitive<L2>> {
         let query = Moments { weights: *weights, columns: self.shape().numeric() };
-        Ok(self.sensitive(self.store().sum(&Pass::Moments(*weights))?, &query))
+        Ok(self.sensitive(self.store().sum(&Pass::Moments(*weights))?, query))
     }
 }

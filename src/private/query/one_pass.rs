@@ -9,7 +9,7 @@ use crate::error::{Error, Fallible};
 use crate::grid::{LARGEST_WEIGHT, LOG2_WEIGHT};
 use crate::kernel::{FixedStep, fixed_batch, rounding};
 use crate::loss::{Curved, LOG2_SLOPE, MonotoneSlope};
-use crate::privacy::{Adjacency, Charge, GaussianCharge, L2, Sensitivity};
+use crate::privacy::{Adjacency, Charge, GaussianCharge, L2};
 use crate::private::{Permit, PrivateDataset, Released};
 
 /// Most steps of one pass.
@@ -197,8 +197,7 @@ impl Permit<GaussianCharge> {
     pub fn one_pass(self, data: &PrivateDataset, plan: PassPlan, loss: Curved, label_scale: f64) -> Fallible<Released> {
         check_rows(data, plan.rows, plan.dimension)?;
         plan.check()?;
-        let sensitivity = OnePass { plan }.sensitivity(data.scope().adjacency);
-        self.check(data.scope(), &Sensitivity::new(sensitivity))?;
+        self.check(data.scope(), OnePass { plan })?;
         self.kept_or(|permit| permit.last_iterate(data, &plan, loss, label_scale))
     }
 

@@ -62,6 +62,6 @@ impl PrivateDataset {
         let values = noise.iter().map(|&b| i128::from(b) * i128::from(perturbation.step)).collect();
         let offset = Offset { values, error: root * u128::from(perturbation.step) };
         let values = self.solve(problem, Some(offset))?;
-        Ok(self.sensitive(values, &PerturbedMinimiser { curvature: problem.curvature, dimension }))
+        Ok(self.sensitive(values, PerturbedMinimiser { curvature: problem.curvature, dimension }))
     }
 }

@@ -11,7 +11,7 @@ use crate::grid::{LARGEST_WEIGHT, LOG2_WEIGHT};
 use crate::kernel::{FixedStep, fixed_pass, rounding};
 use crate::loss::{Curved, LOG2_SLOPE, MonotoneSlope};
 use crate::noise::{NoiseSource, NoiseStream};
-use crate::privacy::{Adjacency, Charge, GaussianCharge, L2, Sensitivity};
+use crate::privacy::{Adjacency, Charge, GaussianCharge, L2};
 use crate::private::{Permit, PrivateDataset, Released};
 
 /// Most phases: the last uses `2^-8` of the rows at `2^-14` of the first step, and is released so much finer that its rounding,
@@ -139,8 +139,7 @@ impl Permit<GaussianCharge> {
         label_scale: f64,
     ) -> Fallible<PhasedPass<'_>> {
         check_rows(data, plan.rows, plan.dimension)?;
-        let sensitivity = Phases { plan }.sensitivity(data.scope().adjacency);
-        self.check(data.scope(), &Sensitivity::new(sensitivity))?;
+        self.check(data.scope(), Phases { plan })?;
         let len = plan.dimension * plan.phases() as usize;
         let noise = self.draw(len)?;
         let mut order = order_of(plan.rows as usize, &self.noise).into_iter();

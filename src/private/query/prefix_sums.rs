@@ -9,7 +9,7 @@ use super::describe::root_of;
 use super::{DescribeQuery, Gradient, Role, RowAccess};
 use crate::error::{Error, Fallible};
 use crate::noise::NoiseSource;
-use crate::privacy::{Adjacency, Charge, GaussianCharge, L2, Sensitivity};
+use crate::privacy::{Adjacency, Charge, GaussianCharge, L2};
 use crate::private::{Permit, PrivateDataset, Released};
 
 /// Most batches of one pass.
@@ -117,8 +117,7 @@ impl Permit<GaussianCharge> {
     /// # Errors
     /// When the rows belong to another scope, or the pass moves further than was paid for.
     pub fn prefix_sums(self, data: &PrivateDataset, bound: u64, batches: u32) -> Fallible<PrefixPass> {
-        let query = PrefixSums { bound, batches };
-        self.check(data.scope(), &Sensitivity::new(query.sensitivity(data.scope().adjacency)))?;
+        self.check(data.scope(), PrefixSums { bound, batches })?;
         let len = data.shape().dimension() * batches as usize;
         let noise = self.draw(len)?;
         Ok(PrefixPass {

@@ -66,6 +66,6 @@ impl PrivateDataset {
         let query = Scores { scoring: step.scoring, weight: step.weight };
         let &ScoreStep { weights, label_scale, scoring, weight } = step;
         let pass = Pass::Scores { loss, weights: weights.to_vec(), label_scale, scoring, weight };
-        Ok(self.sensitive(self.store().sum(&pass)?, &query))
+        Ok(self.sensitive(self.store().sum(&pass)?, query))
     }
 }

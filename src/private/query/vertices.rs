@@ -70,6 +70,6 @@ impl PrivateDataset {
         let values: Vec<i128> = sums.iter().copied().chain(sums.iter().map(|&v| -v)).collect();
         let bound = most as u64 * FULL_SCALE as u64;
         let query = Vertices { bound, candidates: values.len() as u64 };
-        Ok(self.sensitive(values, &query))
+        Ok(self.sensitive(values, query))
     }
 }

@@ -116,7 +116,8 @@ impl ChargedRun {
     pub fn permit<M: Mechanism>(&mut self) -> Fallible<Permit<M>> {
         let (charge, release) = self.next()?;
         let (noise, journal) = (Arc::clone(&self.noise), Arc::clone(&self.journal));
-        Ok(Permit { event: M::of(charge)?, release, scope: self.reservation.scope().clone(), noise, journal })
+        let (event, scope) = (M::of(charge)?, self.reservation.scope().clone());
+        Ok(Permit { event, release, asked: None, scope, noise, journal })
     }
 
     /// The charge of the next release, and whether others of the same charge were made before it; `None` where all were made.
@@ -126,6 +127,27 @@ impl ChargedRun {
             self.given = 0;
         }
         self.left.front().map(|charge| (charge, self.given > 0))
+    }
+
+    /// The first release that was paid for and not made, in words.
+    pub(super) fn missing(&mut self) -> Option<String> {
+        self.upcoming()?;
+        let charge = self.left.front()?;
+        Some(format!("release {} of {} of \"{}\"", self.given + 1, charge.count(), charge.what()))
+    }
+
+    /// Lets `run` have the releases of the next `charges` charges and no others; those that it does not make are used up.
+    ///
+    /// # Errors
+    /// When fewer are left, and those of `run`.
+    pub(crate) fn part<T>(&mut self, charges: usize, run: impl FnOnce(&mut ChargedRun) -> Fallible<T>) -> Fallible<T> {
+        if self.upcoming().is_some_and(|(_, begun)| begun) || self.left.len() < charges {
+            return Err(Error::refused("so many releases of this run are not left", "pay for another run"));
+        }
+        let rest = self.left.split_off(charges);
+        let made = run(self);
+        (self.left, self.given) = (rest, 0);
+        made
     }
 
     /// The next release that was paid for, with its number; it counts as used from here on.

@@ -36,7 +36,8 @@ pub struct ReleaseRecord {
 ///
 /// # Privacy
 /// It opens what the run was charged for, in the order of the plan, and hands out no permit. So nothing is released without its
-/// line in the log and its place in the statement, and both say what the ledger says.
+/// line in the log and its place in the statement, and both say what the ledger says: each value answers the query that is
+/// recorded, at its own sensitivity, and a run that ends before all releases were made has no record.
 pub struct LoggedRun<'a> {
     run: &'a mut ChargedRun,
     listener: &'a mut Listener<'a>,
@@ -62,7 +63,8 @@ impl LoggedRun<'_> {
     /// See [`Permit::release`].
     ///
     /// # Errors
-    /// When this is not the next release of the plan, the value moves further than was paid for, or the listener fails.
+    /// When this is not the next release of the plan, its charge pays for another sensitivity than its query's, the value answers
+    /// another query, or the listener fails.
     pub fn release(
         &mut self,
         planned: &Planned,
@@ -118,7 +120,8 @@ impl LoggedRun<'_> {
         open: impl FnOnce(Permit<M>) -> Fallible<(T, Released)>,
     ) -> Fallible<(T, Released)> {
         self.begin(planned, grid_step)?;
-        let permit = self.run.permit()?;
+        let mut permit = self.run.permit()?;
+        permit.asked = Some(planned.query.boxed());
         let release = permit.release;
         let (other, released) = open(permit)?;
         if released.release != release {
@@ -131,7 +134,8 @@ impl LoggedRun<'_> {
     /// Runs candidates drawn at random, a secret random number of times, and releases which run was best, with its result.
     ///
     /// # Privacy
-    /// See [`ChargedRun::best_run`]. Nobody hears of a run before it is known to be the best, nor how many there were.
+    /// See [`ChargedRun::best_run`]. Nobody hears of a run before it is known to be the best, nor how many there were. A run that
+    /// ends before it made all releases of its candidate has failed, and loses to every other: the statement names them all.
     ///
     /// # Errors
     /// When this is not the next release of the plan, the listener fails, or the best run failed.
@@ -152,12 +156,21 @@ impl LoggedRun<'_> {
         Ok((candidate, value))
     }
 
-    /// Every kind of release that was made, in order.
+    /// Every kind of release that was made, in order: all that were paid for.
     ///
     /// # Errors
-    /// When a release was begun that nobody heard of.
+    /// When a release was begun that nobody heard of, or one that was paid for was not made.
     pub fn finish(self) -> Fallible<Vec<ReleaseRecord>> {
-        if self.broken { Err(unheard()) } else { Ok(self.records) }
+        if self.broken {
+            return Err(unheard());
+        }
+        match self.run.missing() {
+            None => Ok(self.records),
+            Some(missing) => Err(Error::refused(
+                format!("the run ended before {missing} was made"),
+                "make every release that is planned: the statement names them all",
+            )),
+        }
     }
 
     /// Checks that this is the next release of the plan, all by public numbers, and records its kind.
@@ -165,12 +178,16 @@ impl LoggedRun<'_> {
         if self.broken {
             return Err(unheard());
         }
+        let adjacency = self.run.reservation().scope().adjacency;
         if let Some((charge, again)) = self.run.upcoming() {
             if *charge != planned.charge {
                 return Err(Error::refused(
                     format!("the next release was paid for as \"{}\" with its own numbers", charge.what()),
                     "make the releases of the plan in their order",
                 ));
+            }
+            if !again {
+                planned.check(adjacency)?;
             }
             let record = ReleaseRecord { planned: planned.clone(), grid_step };
             match self.records.last() {

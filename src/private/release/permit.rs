@@ -25,6 +25,8 @@ use crate::private::{ClippedRows, DescribeQuery, Gradient, Minimisation, Private
 pub struct Permit<M: Mechanism> {
     pub(in crate::private) event: M,
     pub(in crate::private) release: u32,
+    /// What the release is recorded to answer; `None` where nobody records it.
+    pub(super) asked: Option<Box<dyn DescribeQuery>>,
     pub(in crate::private) scope: Scope,
     pub(in crate::private) noise: Arc<NoiseSource>,
     pub(in crate::private) journal: Arc<Journal>,
@@ -56,14 +58,41 @@ impl<M: Mechanism> Permit<M> {
 
     /// A value with the noise that was paid for, if it may be opened for that.
     fn noised(&self, paid: &GaussianCharge, query: Sensitive<L2>) -> Fallible<Vec<i128>> {
-        covers(&self.scope, paid.sensitivity, &query.scope, &query.sensitivity)?;
+        self.covers(paid.sensitivity, &query)?;
         let noise = integer_noise(paid.noise, paid.log2_scale, query.values.len(), &self.noise, self.release)?;
         Ok(query.values.iter().zip(noise).map(|(&sum, noise)| sum + i128::from(noise)).collect())
     }
 
     /// Refuses another data set or relation than was paid for; both sides are public.
     pub(in crate::private) fn check_scope(&self, scope: &Scope) -> Fallible<()> {
-        check_scope(&self.scope, scope)
+        if *scope != self.scope {
+            return Err(Error::refused("the permit was paid for another data set or relation", "pay for this one"));
+        }
+        Ok(())
+    }
+
+    /// Refuses the answer to another query than the release is recorded for, or of another data set; both sides are public.
+    fn check_query(&self, scope: &Scope, query: &dyn DescribeQuery) -> Fallible<()> {
+        self.check_scope(scope)?;
+        if self.asked.as_ref().is_some_and(|asked| !asked.is_same(query)) {
+            return Err(Error::refused(
+                "the value answers another query than the release is recorded for",
+                "plan the query that is asked, with the same numbers",
+            ));
+        }
+        Ok(())
+    }
+
+    /// Refuses a value that was not paid for: the answer to another query, or one that moves further.
+    fn covers<N: Norm>(&self, paid: u64, value: &Sensitive<N>) -> Fallible<()> {
+        self.check_query(&value.scope, value.query.as_ref())?;
+        if !Sensitivity::new(paid).covers(&value.sensitivity) {
+            return Err(Error::refused(
+                format!("the query moves by {} grid steps, {paid} were paid for", value.sensitivity.grid()),
+                "plan with the query's own sensitivity",
+            ));
+        }
+        Ok(())
     }
 }
 
@@ -75,8 +104,8 @@ impl Permit<ExponentialCharge> {
     /// (Cesar and Rogers 2021, Lemma 3.2); sampled exactly, see [`exponential_choice`].
     ///
     /// # Errors
-    /// When the scores belong to another scope, move further than was paid for, or are not as many. All of it
-    /// depends on public parameters alone.
+    /// When the scores belong to another scope, answer another query than is recorded, move further than was paid for, or are
+    /// not as many. All of it depends on public parameters alone.
     pub fn choose(self, scores: Sensitive<Range>) -> Fallible<Released> {
         self.choose_of(|| Ok(scores))
     }
@@ -88,7 +117,7 @@ impl Permit<ExponentialCharge> {
     pub fn choose_of(self, scores: impl FnOnce() -> Fallible<Sensitive<Range>>) -> Fallible<Released> {
         self.kept_or(|permit| {
             let (scores, paid) = (scores()?, &permit.event);
-            covers(&permit.scope, paid.sensitivity, &scores.scope, &scores.sensitivity)?;
+            permit.covers(paid.sensitivity, &scores)?;
             if scores.values.len() as u64 != paid.candidates {
                 return Err(Error::refused(
                     "the permit was paid for another number of candidates",
@@ -102,9 +131,10 @@ impl Permit<ExponentialCharge> {
 }
 
 impl Permit<GaussianCharge> {
-    /// Refuses what this permit does not pay for; both sides are public.
-    pub(in crate::private) fn check(&self, scope: &Scope, sensitivity: &Sensitivity<L2>) -> Fallible<()> {
-        covers(&self.scope, self.event.sensitivity, scope, sensitivity)
+    /// Refuses a query of which this permit does not pay for the answer; both sides are public.
+    pub(in crate::private) fn check(&self, scope: &Scope, query: impl DescribeQuery<Norm = L2>) -> Fallible<()> {
+        // Nothing of the rows is in it: an answer without a value.
+        self.covers(self.event.sensitivity, &Sensitive::of(Vec::new(), query, scope))
     }
 
     /// The noise that was paid for, for a vector of length `len`.
@@ -119,8 +149,8 @@ impl Permit<GaussianCharge> {
     /// (Bun and Steinke 2016, Proposition 1.6; Canonne, Kamath, Steinke 2020, Theorem 14).
     ///
     /// # Errors
-    /// When the value belongs to another scope or moves further than was paid for. Both depend on
-    /// public parameters alone.
+    /// When the value belongs to another scope, answers another query than is recorded, or moves further than was paid for.
+    /// All of it depends on public parameters alone.
     pub fn release(self, query: Sensitive<L2>) -> Fallible<Released> {
         self.release_of(|| Ok(query))
     }
@@ -157,25 +187,6 @@ impl Permit<PoissonGaussianCharge> {
     }
 }
 
-/// Refuses a value that was not paid for: of another scope, or one that moves further.
-fn covers<N: Norm>(paid_for: &Scope, paid: u64, scope: &Scope, sensitivity: &Sensitivity<N>) -> Fallible<()> {
-    check_scope(paid_for, scope)?;
-    if !Sensitivity::new(paid).covers(sensitivity) {
-        return Err(Error::refused(
-            format!("the query moves by {} grid steps, {paid} were paid for", sensitivity.grid()),
-            "plan with the query's own sensitivity",
-        ));
-    }
-    Ok(())
-}
-
-fn check_scope(paid_for: &Scope, scope: &Scope) -> Fallible<()> {
-    if scope != paid_for {
-        return Err(Error::refused("the permit was paid for another data set or relation", "pay for this one"));
-    }
-    Ok(())
-}
-
 impl Permit<ObjectiveCharge> {
     /// Draws noise for the gradient of an objective and minimises; the answer still needs an ordinary permit, which covers what the solver leaves.
     ///
@@ -187,7 +198,8 @@ impl Permit<ObjectiveCharge> {
     /// noise is cut at `2^63` steps, beyond 2^13 standard deviations: of probability below `exp(-2^25)`.
     ///
     /// # Errors
-    /// When the data belong to another scope, or gradients or curvature exceed what was paid for; public all.
+    /// When the data belong to another scope, the noise is recorded as another, or gradients or curvature exceed what was paid
+    /// for; public all.
     ///
     /// # Reference
     /// Kifer, Smith and Thakurta 2012; Iyengar et al. 2019, with the distance between two answers doubled; Redberg,
@@ -198,8 +210,8 @@ impl Permit<ObjectiveCharge> {
         problem: &Minimisation,
         step: u64,
     ) -> Fallible<(Sensitive<L2>, Released)> {
-        self.check_scope(data.scope())?;
         let perturbation = problem.perturbation(step);
+        self.check_query(data.scope(), &perturbation)?;
         let moves = perturbation.sensitivity(self.scope.adjacency);
         if moves > self.event.perturbed.sensitivity || !perturbation.is_paid_by(&self.charge()) {
             return Err(Error::refused(

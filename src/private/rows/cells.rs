@@ -58,7 +58,7 @@ impl PrivateCells {
     }
 
     /// The answer to a query, with the sensitivity that the query has.
-    pub(in crate::private) fn sensitive<Q: DescribeQuery>(&self, values: Vec<i128>, query: &Q) -> Sensitive<Q::Norm> {
+    pub(in crate::private) fn sensitive<Q: DescribeQuery>(&self, values: Vec<i128>, query: Q) -> Sensitive<Q::Norm> {
         Sensitive::of(values, query, &self.scope)
     }
 }
