@@ -102,8 +102,18 @@ impl StagedFile {
         written.map_err(|e| Error::io(&self.destination, "write it", e))
     }
 
+    /// Where it goes.
+    pub(super) fn destination(&self) -> &Path {
+        &self.destination
+    }
+
+    /// Whether a file that lies there may be replaced.
+    pub(super) fn overwrites(&self) -> bool {
+        self.overwrite
+    }
+
     /// Waits until the content is on the disk.
-    fn secure(&self) -> Fallible<()> {
+    pub(super) fn secure(&self) -> Fallible<()> {
         match &self.content {
             Content::Beside { temporary, .. } => {
                 temporary.as_file().sync_all().map_err(|e| Error::io(&self.destination, "write it", e))
@@ -145,33 +155,22 @@ impl StagedFile {
     }
 
     /// Takes away the file that is to be overwritten.
-    fn clear(&self) -> Fallible<()> {
-        let Content::Beside { target, .. } = &self.content else { return Ok(()) };
-        let failed = |e| Error::io(&self.destination, "replace it", e);
-        match std::fs::remove_file(target) {
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(()),
-            Err(e) => Err(failed(e)),
-            Ok(()) => sync_folder(partial::folder_of(target)).map_err(failed),
+    pub(super) fn clear(&self) -> Fallible<()> {
+        match &self.content {
+            Content::Beside { target, .. } => take_away(target, &self.destination),
+            Content::Through { .. } => Ok(()),
         }
     }
 }
 
-/// Publishes a model with the files that belong to it, its log and its signature, so that no reader ever sees a model without
-/// them or beside those of another: an old model goes first, then the other files appear, and the model last.
-///
-/// What is `None`, or not among `others`, is in its place already.
-///
-/// # Errors
-/// When the disk fails, or a file has appeared that may not be overwritten. The model is then not to be seen, and the same files can
-/// be published again.
-pub fn publish_with(model: Option<StagedFile>, others: impl IntoIterator<Item = StagedFile>) -> Fallible<()> {
-    let others: Vec<StagedFile> = others.into_iter().collect();
-    model.iter().chain(&others).try_for_each(StagedFile::secure)?;
-    if let Some(model) = model.as_ref().filter(|model| model.overwrite) {
-        model.clear()?;
+/// Removes a file, if it is there, so that a crash does not bring it back; `named` is how messages call it.
+pub(super) fn take_away(path: &Path, named: &Path) -> Fallible<()> {
+    let failed = |e| Error::io(named, "replace it", e);
+    match std::fs::remove_file(path) {
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(()),
+        Err(e) => Err(failed(e)),
+        Ok(()) => sync_folder(partial::folder_of(path)).map_err(failed),
     }
-    others.into_iter().try_for_each(StagedFile::publish)?;
-    model.map_or(Ok(()), StagedFile::publish)
 }
 
 /// Refuses a destination that cannot be a file, or that exists and may not be overwritten; nothing is made.
@@ -332,35 +331,6 @@ mod tests {
         assert!(staged.publish().unwrap_err().to_string().contains("exists already"));
         assert_eq!(std::fs::read(&path).unwrap(), b"another");
         assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 1);
-    }
-
-    #[test]
-    fn a_pair_never_shows_an_old_model_beside_a_new_log() {
-        let directory = tempfile::tempdir().unwrap();
-        let [model, log] = ["m", "l"].map(|name| directory.path().join(name));
-        std::fs::write(&model, "old").unwrap();
-        let mut staged = [StagedFile::new(&model, true).unwrap(), StagedFile::new(&log, true).unwrap()].into_iter();
-        let (new_model, new_log) = (staged.next(), staged.next());
-        // The log cannot appear, so the run stops in between.
-        std::fs::create_dir(&log).unwrap();
-        assert!(publish_with(new_model, new_log).is_err());
-        assert!(!model.exists() && log.is_dir());
-    }
-
-    #[test]
-    fn a_model_is_never_seen_without_its_log_and_its_signature() {
-        let directory = tempfile::tempdir().unwrap();
-        let names = ["m", "l", "m.sig"].map(|name| directory.path().join(name));
-        let stage = |overwrite| names.each_ref().map(|path| StagedFile::new(path, overwrite).unwrap());
-        // The signature cannot appear: neither does the model, and what is in the way of either is found by name.
-        let [model, log, signature] = stage(false);
-        std::fs::create_dir(&names[2]).unwrap();
-        assert!(publish_with(Some(model), [log, signature]).is_err());
-        assert!(!names[0].exists() && names[1].exists());
-        std::fs::remove_dir(&names[2]).unwrap();
-        let [model, log, signature] = stage(true);
-        publish_with(Some(model), [log, signature]).unwrap();
-        assert!(names.iter().all(|path| path.is_file()));
     }
 
     #[test]

@@ -12,6 +12,7 @@ mod model;
 mod plan;
 mod predict;
 mod predict_table;
+mod publish;
 mod rehearse;
 mod response;
 mod run;
@@ -31,7 +32,7 @@ pub(crate) use config::check_delta;
 pub use config::{Budget, TrainConfig, default_delta, is_large};
 pub use effects::{Effect, effects};
 pub use evaluate::{LabelsMet, Metrics, Own, evaluate, labels_met};
-pub use files::{StagedFile, check_destination, publish_with, sha256_hex, sha256_of_file};
+pub use files::{StagedFile, check_destination, sha256_hex, sha256_of_file};
 pub use findings::{Finding, MOSTLY, findings, summary};
 pub use load::{
     Loaded, check_request, load, load_cached, load_encoded, load_remote, load_table, load_with, load_within,
@@ -40,6 +41,7 @@ pub use model::{Coefficient, Feature, LARGEST_MODEL, ModelFile, Target};
 pub use plan::{Plan, Planner};
 pub use predict::{Predictions, predict, predict_keeping};
 pub use predict_table::predict_table;
+pub use publish::{check_unsigned, publish_with};
 pub use rehearse::Rehearsal;
 pub use run::{Trained, finish, train, train_from};
 pub use sign::{PublicKey, SecretKey, Signature, SignedLedger};

@@ -183,6 +183,12 @@ impl Signature {
         with_suffix(model, ".sig")
     }
 
+    /// Whether a file is a signature by its format, be it a right one or not.
+    pub(super) fn lies_at(path: &Path) -> bool {
+        let is_file = std::fs::metadata(path).is_ok_and(|facts| facts.is_file());
+        is_file && read_small(path, "read the signature").is_ok_and(|text| text.contains("\"rhograd-signature/"))
+    }
+
     /// Reads a signature.
     ///
     /// # Errors

@@ -36,6 +36,28 @@ fn a_model_is_signed_by_train_and_checked_with_the_public_key() {
 }
 
 #[test]
+fn a_signature_goes_with_the_model_that_it_is_of() {
+    let folder = signed();
+    let runs = || folder.spending("fair.ledger.sqlite")["runs"].as_u64();
+    // The model was moved, and its signature forgotten: found before anything is paid.
+    std::fs::rename(folder.path("fair.model.json"), folder.path("moved.json")).unwrap();
+    std::fs::rename(folder.path("fair.log.jsonl"), folder.path("moved.jsonl")).unwrap();
+    let train = "train fair.csv --epsilon 1 --steps 5";
+    let refused = folder.run(train);
+    assert_eq!((refused.code, runs()), (Some(2), Some(1)), "{refused:?}");
+    assert!(refused.stderr.contains("fair.model.json.sig: is the signature of another model"), "{refused:?}");
+    assert!(folder.path("fair.model.json.sig").exists());
+    // It is replaced by the new model's own, or goes.
+    folder.succeed(&format!("{train} --sign custodian.key"));
+    folder.succeed(CHECK);
+    folder.succeed(&format!("{train} --overwrite"));
+    assert!(!folder.path("fair.model.json.sig").exists());
+    let unsigned = folder.run(CHECK);
+    assert!(unsigned.code == Some(2) && unsigned.stderr.contains("no such file"), "{unsigned:?}");
+    folder.succeed("verify fair.model.json --ledger fair.ledger.sqlite");
+}
+
+#[test]
 fn every_edit_of_model_signature_and_key_is_found() {
     let folder = signed();
     for file in ["fair.model.json", "fair.model.json.sig", "custodian.key.pub"] {

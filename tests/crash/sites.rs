@@ -27,18 +27,27 @@ struct Case {
     log: Option<&'static str>,
     /// Runs that it is charged for.
     runs: u64,
-    /// Whether an older result is there and is replaced.
-    replaces: bool,
+    /// What made an older result, which is replaced; "" where none is there.
+    before: &'static str,
     /// Whether the model is signed.
     signed: bool,
 }
 
-const fn training(name: &'static str, command: &'static str) -> Case {
-    let (result, log) = ("data.model.json", Some("data.log.jsonl"));
-    Case { name, command, result, log, runs: 1, replaces: false, signed: false }
+impl Case {
+    fn replaces(&self) -> bool {
+        !self.before.is_empty()
+    }
 }
 
-const CASES: [Case; 16] = [
+const fn training(name: &'static str, command: &'static str) -> Case {
+    let (result, log) = ("data.model.json", Some("data.log.jsonl"));
+    Case { name, command, result, log, runs: 1, before: "", signed: false }
+}
+
+/// A signed model.
+const SIGNED: &str = "train data.csv --epsilon 1 --algorithm dp-ftrl --sign k.key";
+
+const CASES: [Case; 17] = [
     training("dp-gd", "train data.csv --epsilon 1 --algorithm dp-gd --steps 3"),
     // A rate of one half: the noise of rarer samples takes ten times as long to find, in each of some thousand runs.
     training("dp-sgd", "train data.csv --epsilon 1 --algorithm dp-sgd --steps 2 --sampling-rate 0.5"),
@@ -53,20 +62,27 @@ const CASES: [Case; 16] = [
     training("best of random runs", "train data.csv --epsilon 1 --algorithm dp-gd --tune=steps=2,3,4,5,6,7,8,9"),
     training("hold-out", "train data.csv --epsilon 1 --algorithm dp-gd --steps 3 --evaluate-budget 0.2"),
     training("cached", "train data.csv --epsilon 1 --algorithm dp-ftrl --json --cache auto"),
-    Case { replaces: true, ..training("replaced", "train data.csv --epsilon 1 --algorithm dp-ftrl --overwrite") },
+    Case {
+        before: "train data.csv --epsilon 1 --algorithm dp-ftrl",
+        ..training("replaced", "train data.csv --epsilon 1 --algorithm dp-ftrl --overwrite")
+    },
     Case {
         name: "draft",
         command: "inspect data.csv --epsilon 1 --target y --out data.schema2.json",
         result: "data.schema2.json",
         log: None,
         runs: 2,
-        replaces: false,
+        before: "",
         signed: false,
     },
     Case {
-        replaces: true,
+        before: SIGNED,
         signed: true,
         ..training("signed", "train data.csv --epsilon 1 --algorithm dp-ftrl --overwrite --sign k.key")
+    },
+    Case {
+        before: SIGNED,
+        ..training("no longer signed", "train data.csv --epsilon 1 --algorithm dp-ftrl --overwrite")
     },
 ];
 
@@ -91,11 +107,11 @@ fn strace_is_there() -> bool {
 fn fresh(case: &Case) -> Folder {
     let folder = Folder::new();
     folder.succeed("generate logistic --rows 300 --features 2 --out data.csv");
-    if case.signed {
+    if case.before == SIGNED {
         folder.succeed("key new k.key");
     }
-    if case.replaces {
-        folder.succeed(case.command);
+    if case.replaces() {
+        folder.succeed(case.before);
     }
     folder
 }
@@ -149,7 +165,9 @@ fn pair_is_whole(folder: &Folder, case: &Case, moment: &str) {
         let digest = folder.json(case.result)["log_sha256"].clone();
         assert_eq!(digest, sha256_hex(&folder.bytes(log)), "{moment}: the visible log is another model's");
     }
-    if case.signed && folder.path(case.result).exists() {
+    // A signature beside a model is that model's.
+    let signed = case.signed || folder.path(&format!("{}.sig", case.result)).exists();
+    if signed && folder.path(case.result).exists() {
         let outcome = folder.run(&format!("verify {} --key k.key.pub", case.result));
         assert_eq!(outcome.code, Some(0), "{moment}: the visible model is not signed: {outcome:?}");
     }
@@ -159,7 +177,7 @@ fn pair_is_whole(folder: &Folder, case: &Case, moment: &str) {
 fn stop_at(case: &Case, (call, count): &Site, stop: Stop) -> bool {
     let folder = fresh(case);
     let old = visible(&folder, case);
-    let before = if case.replaces { case.runs } else { 0 };
+    let before = if case.replaces() { case.runs } else { 0 };
     let moment = format!("{}: {stop:?} at {call} {count}", case.name);
     let inject = match stop {
         Stop::Kill => format!("inject={call}:signal=KILL:when={count}"),
@@ -194,6 +212,7 @@ fn stop_at(case: &Case, (call, count): &Site, stop: Stop) -> bool {
     let spending = folder.spending("data.ledger.sqlite");
     let runs = before + case.runs;
     assert_eq!((&spending["runs"], &spending["completed"]), (&runs.into(), &runs.into()), "{moment}");
+    assert_eq!(folder.path(&format!("{}.sig", case.result)).exists(), case.signed, "{moment}");
     match case.log {
         Some(log) => drop(folder.succeed(&format!("verify {} --log {log} --ledger data.ledger.sqlite", case.result))),
         None => drop(folder.succeed("ledger verify data.ledger.sqlite")),
@@ -237,11 +256,49 @@ fn stopped_in_its_last_phase_a_run_publishes_one_result() {
         return;
     }
     // The long form has every case, site and way.
-    for name in ["dp-ftrl", "replaced", "signed"] {
+    for name in ["dp-ftrl", "replaced", "signed", "no longer signed"] {
         let case = CASES.iter().find(|case| case.name == name).unwrap();
         campaign(case, CALLS, 12, &[Stop::Kill, Stop::Fail("EIO"), Stop::Fail("ENOSPC")]);
     }
     campaign(&CASES[3], READS, 12, &[Stop::Fail("EIO")]);
+}
+
+/// A released value, the charge and the result reach the disk before anything else is done with them: what is only in the memory of
+/// the system outlives a killed run, and no power cut.
+#[test]
+fn each_line_of_a_checkpoint_is_on_the_disk_before_the_next_call() {
+    if !strace_is_there() {
+        return;
+    }
+    let folder = fresh(&CASES[0]);
+    let trace = folder.path("tmp").join("trace");
+    let calls = format!("trace={CALLS}");
+    let outcome = traced(&folder, &["-s", "24", "-o", trace.to_str().unwrap(), "-e", &calls], &CASES[0]);
+    assert_eq!(outcome.code, Some(0), "{outcome:?}");
+    let text = std::fs::read_to_string(trace).unwrap();
+    let main = text.split_whitespace().next().unwrap();
+    let calls: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix(main)).map(str::trim_start).collect();
+    let mut kept = [0; 3];
+    for pair in calls.windows(2) {
+        let kinds = ["{\\\"values\\\"", "{\\\"charged\\\"", "{\\\"result\\\""];
+        let Some(kind) = kinds.iter().position(|kind| pair[0].starts_with("write(") && pair[0].contains(kind)) else {
+            continue;
+        };
+        let file = pair[0]["write(".len()..].split(',').next().unwrap();
+        assert!(pair[1].starts_with(&format!("fdatasync({file})")), "{pair:?}");
+        kept[kind] += 1;
+    }
+    assert_eq!(kept, [4, 1, 1], "moments and three steps, the charge and the result");
+}
+
+#[test]
+fn every_algorithm_whose_draws_may_be_kept_nowhere_is_stopped() {
+    use rhograd::optim::Algorithm;
+    for algorithm in Algorithm::ALL.into_iter().filter(|algorithm| algorithm.description().needs.rows_at_hand) {
+        let flag = format!("--algorithm {}", algorithm.name());
+        let is_named = |case: &Case| case.command.split(" --").any(|part| format!("--{part}") == flag);
+        assert!(CASES.iter().any(is_named), "no case has {flag}");
+    }
 }
 
 macro_rules! long {
@@ -271,7 +328,8 @@ long! {
     every_site_of_passes 3..6;
     every_site_of_objectives 6..9;
     every_site_of_choices 9..12;
-    every_site_of_files 12..16;
+    every_site_of_files 12..15;
+    every_site_of_signed_models 15..17;
 }
 
 /// A disk that is full when the run ends; `mount` needs an administrator.

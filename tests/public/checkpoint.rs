@@ -315,6 +315,26 @@ fn another_result_than_the_one_that_is_noted_stays_unseen() {
     assert!(run.is_some() && refused.to_string().contains("no charge"), "{refused}");
 }
 
+/// A name is drawn once, but a copy of a checkpoint can be charged under it in another ledger: its entry is another one.
+#[test]
+fn a_result_is_published_by_the_charge_that_it_names() {
+    let config = config(Algorithm::DpFtrl);
+    let fresh = || NoiseSource::from_os().unwrap();
+    let desk = unnoted(&config, fresh());
+    let finished = std::fs::read_to_string(desk.checkpoint()).unwrap();
+    let elsewhere = Desk::new();
+    elsewhere.run(&config, fresh(), None).unwrap();
+    std::fs::write(elsewhere.checkpoint(), finished.lines().next().unwrap().to_owned() + "\n").unwrap();
+    assert!(elsewhere.run(&config, fresh(), Some(1)).is_err());
+    assert_eq!(elsewhere.spent("fair").1, 2);
+    // The same name, at another place.
+    std::fs::write(elsewhere.checkpoint(), finished).unwrap();
+    let checkpoint = Checkpoint::open(&elsewhere.checkpoint()).unwrap();
+    let refused = finish(&checkpoint, &config, &source(&config).0, true, &mut elsewhere.ledger()).err().unwrap();
+    assert!(refused.to_string().contains("no charge"), "{refused}");
+    assert_eq!(noted(&elsewhere).len(), 1);
+}
+
 #[test]
 fn a_run_that_is_stopped_before_its_charge_is_noted_down_is_charged_once() {
     let config = config(Algorithm::DpGd);

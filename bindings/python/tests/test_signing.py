@@ -55,6 +55,13 @@ def test_a_model_that_is_to_be_signed_is_never_saved_without_its_signature(fitte
     fitted.save(path, sign=key, overwrite=True)
     signature = (tmp_path / "m.json.sig").read_text()
     assert rhograd.Model(path.read_text()).authenticated_by(key=public, signature=signature) == ["signature"]
+    path.unlink()
+    with pytest.raises(rhograd.DataError, match="is the signature of another model"):
+        fitted.save(path)
+    assert not path.exists()
+    fitted.save(path, overwrite=True)
+    assert path.exists() and not (tmp_path / "m.json.sig").exists()
+    fitted.save(path, sign=key, overwrite=True)
     assert sorted(name for name in os.listdir(tmp_path) if name.startswith("m")) == ["m.json", "m.json.sig"]
 
 

@@ -10,7 +10,7 @@ use crate::data::{CsvFile, Schema};
 use crate::error::{Error, Fallible};
 use crate::ledger::Ledger;
 use crate::preprocess::RowCache;
-use crate::train::{Checkpoint, SecretKey, Signature, StagedFile, Trained, check_destination};
+use crate::train::{Checkpoint, SecretKey, Signature, StagedFile, Trained, check_destination, check_unsigned};
 
 impl TrainArguments {
     /// Opens the data for the columns of a schema.
@@ -59,6 +59,9 @@ impl TrainArguments {
     /// A model or a log that exists was paid for: it is not replaced without a word.
     pub(super) fn refuse_replacing(&self, out: &Path, log: &Path) -> Fallible<()> {
         check_destination(out, self.overwrite, true)?;
+        if self.sign.is_none() {
+            check_unsigned(out, self.overwrite)?;
+        }
         check_destination(log, self.overwrite, false)
     }
 
