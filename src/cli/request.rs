@@ -156,6 +156,8 @@ impl RequestArguments {
             ..TrainConfig::new(budget)
         };
         let tune = self.tune.as_ref().map(|grid| Candidate::grid(grid, &config)).transpose()?;
-        Ok(TrainConfig { tune: tune.unwrap_or_default(), ..config })
+        let config = TrainConfig { tune: tune.unwrap_or_default(), ..config };
+        config.check_given()?;
+        Ok(config)
     }
 }

@@ -112,8 +112,8 @@ pub struct Needs {
     pub epsilon: Option<&'static str>,
     /// At most so many coefficients.
     pub coefficients: Option<usize>,
-    /// No number of steps, though requests give one: it is passed over, as it always was, where other settings without a meaning
-    /// are refused.
+    /// No number of steps. Where a person gives one it is refused ([`Description::check_steps`]); a plan passes over it, for requests
+    /// that were kept from earlier versions have one.
     pub no_steps: bool,
 }
 
@@ -174,6 +174,15 @@ impl Description {
     /// Whether a setting means something to it.
     pub fn takes(&self, setting: &Setting) -> bool {
         self.settings.iter().any(|other| other.name == setting.name)
+    }
+
+    /// Refuses a number of steps where there are none.
+    ///
+    /// # Errors
+    /// When one was given.
+    pub fn check_steps(&self, settings: &Settings) -> Fallible<()> {
+        let steps = Settings { steps: settings.steps.filter(|_| self.needs.no_steps), ..Settings::NONE };
+        steps.only(self.settings, self.name)
     }
 
     /// Refuses what the algorithm is not made for; each plan asks first.

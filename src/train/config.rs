@@ -121,6 +121,17 @@ impl TrainConfig {
         }
     }
 
+    /// Refuses settings that were given and mean nothing to the algorithm, or to a candidate. Planning does that, too, but for the
+    /// number of steps, which it passes over where there are none: requests of earlier versions, kept as files, give one.
+    ///
+    /// # Errors
+    /// Names the setting and the algorithm.
+    pub fn check_given(&self) -> Fallible<()> {
+        let own = [(self.algorithm, &self.settings)].into_iter().filter(|_| self.tune.is_empty());
+        let candidates = self.tune.iter().map(|candidate| (candidate.algorithm, &candidate.settings));
+        own.chain(candidates).try_for_each(|(algorithm, settings)| algorithm.description().check_steps(settings))
+    }
+
     /// Checks everything that does not need the data.
     ///
     /// # Errors

@@ -108,7 +108,7 @@ pub fn verify(model: &ModelFile, text: &str, evidence: Evidence<'_>) -> Fallible
     if claims > evidence.most_claims {
         let most = evidence.most_claims;
         let what = format!(
-            "the statement has at most {most} different claims and choices (more are recorded; --claims confirms more)"
+            "the statement has at most {most} different claims and choices (more are recorded; --claims, in Python claims=, confirms more)"
         );
         checks.push(Check::new(what, false));
         return Ok(Verified { checks, by_ledger: false, by_signature: false });

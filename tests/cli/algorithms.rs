@@ -46,6 +46,28 @@ fn passes_of_public_size_are_refused_where_rows_come_and_go() {
 }
 
 #[test]
+fn a_number_of_steps_is_refused_where_there_are_none() {
+    let folder = Folder::with("fair");
+    let before = folder.contents();
+    let without: Vec<_> =
+        Algorithm::ALL.into_iter().map(Algorithm::description).filter(|it| it.needs.no_steps).collect();
+    assert!(without.len() >= 4);
+    for &Description { name, .. } in &without {
+        for flags in [format!("--algorithm {name} --steps 5"), format!("--tune=algorithm=dp-gd,{name};steps=5,6")] {
+            for command in ["train fair.csv", "check fair.csv"] {
+                let refused = folder.run(&format!("{command} --epsilon 1 {flags}"));
+                assert_eq!(refused.code, Some(2), "{refused:?}");
+                assert!(
+                    refused.stderr.contains(&format!("--steps: means nothing to --algorithm {name}")),
+                    "{refused:?}"
+                );
+            }
+        }
+    }
+    assert!(folder.contents() == before);
+}
+
+#[test]
 fn a_pass_whose_iterates_stay_secret_says_so_and_releases_one_value() {
     let folder = Folder::with("fair");
     let train = "train fair.csv --overwrite --epsilon 1 --algorithm one-pass --adjacency replace-one --steps 40 --out m.json --log m.jsonl";

@@ -9,8 +9,8 @@ use rhograd::error::Fallible;
 use rhograd::ledger::Ledger;
 use rhograd::text::visible;
 use rhograd::train::{
-    Evidence, ModelFile, PublicKey, SecretKey, Signature, StagedFile, effects, predict, predict_table, publish_with,
-    verify,
+    Evidence, MOST_CLAIMS, ModelFile, PublicKey, SecretKey, Signature, StagedFile, effects, predict, predict_table,
+    publish_with, verify,
 };
 
 use crate::columns::{Columns, GivenColumn};
@@ -90,34 +90,45 @@ impl Model {
         PyArray1::from_vec(py, values).reshape([rows, outputs])
     }
 
-    /// What was checked of the statement, of the log and in the ledger, and whether it held.
-    #[pyo3(signature = (log=None, ledger=None))]
-    fn verify(&self, py: Python<'_>, log: Option<&str>, ledger: Option<PathBuf>) -> PyResult<Vec<(String, bool)>> {
+    /// What was checked of the statement, of the log and in the ledger, and whether it held; at most `claims` different claims and
+    /// choices are confirmed.
+    #[pyo3(signature = (log=None, ledger=None, claims=MOST_CLAIMS))]
+    fn verify(
+        &self,
+        py: Python<'_>,
+        log: Option<&str>,
+        ledger: Option<PathBuf>,
+        claims: usize,
+    ) -> PyResult<Vec<(String, bool)>> {
         let check = || {
             let mut ledger = ledger.map(Ledger::open_to_read).transpose()?;
             let mut log = log.map(str::as_bytes);
             let log = log.as_mut().map(|log| log as &mut dyn std::io::BufRead);
-            verify(&self.file, &self.text, Evidence { log, ledger: ledger.as_mut(), ..Evidence::default() })
+            let evidence = Evidence { log, ledger: ledger.as_mut(), most_claims: claims, ..Evidence::default() };
+            verify(&self.file, &self.text, evidence)
         };
         let verified = detached(py, check)?;
         Ok(verified.checks.into_iter().map(|check| (check.what, check.held)).collect())
     }
 
     /// Who says that the coefficients are those of the run: "ledger", "signature", both, or nobody; nobody where a check fails.
-    #[pyo3(signature = (ledger=None, key=None, signature=None))]
+    #[pyo3(signature = (ledger=None, key=None, signature=None, claims=MOST_CLAIMS))]
     fn authenticated_by(
         &self,
         py: Python<'_>,
         ledger: Option<PathBuf>,
         key: Option<PathBuf>,
         signature: Option<&str>,
+        claims: usize,
     ) -> PyResult<Vec<&'static str>> {
         let check = || {
             let mut ledger = ledger.map(Ledger::open_to_read).transpose()?;
             let key = key.as_deref().map(PublicKey::read).transpose()?;
             let signature = signature.map(|text| Signature::parse(text, Path::new("signature"))).transpose()?;
             let signature = signature.as_ref().zip(key.as_ref());
-            verify(&self.file, &self.text, Evidence { ledger: ledger.as_mut(), signature, ..Evidence::default() })
+            let ledger = ledger.as_mut();
+            let evidence = Evidence { ledger, signature, most_claims: claims, ..Evidence::default() };
+            verify(&self.file, &self.text, evidence)
         };
         let found = detached(py, check)?;
         let vouching = [(found.by_ledger, "ledger"), (found.by_signature, "signature")];

@@ -67,7 +67,9 @@ pub fn config(text: &str) -> Fallible<TrainConfig> {
         ..bare
     };
     let tune = asked.tune.as_ref().map(|grid| Candidate::grid(grid, &config)).transpose()?;
-    Ok(TrainConfig { tune: tune.unwrap_or_default(), ..config })
+    let config = TrainConfig { tune: tune.unwrap_or_default(), ..config };
+    config.check_given()?;
+    Ok(config)
 }
 
 fn budget(asked: &Request) -> Fallible<Budget> {

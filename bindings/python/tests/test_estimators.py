@@ -152,6 +152,7 @@ def test_every_setting_of_the_engine_is_a_parameter():
         ({"delta": [1e-6]}, "^delta: is of the type list"),
         ({"steps": -1}, "^steps: is -1; give at least 1"),
         ({"steps": 2.5}, "^steps: is 2.5, no whole number"),
+        ({"steps": 5, "algorithm": "objective-perturbation"}, "^steps: means nothing to"),
         ({"seed": -1}, "^seed: is -1; give 0 or more"),
         ({"seed": 2**64}, "^seed: "),
         ({"threads": -1}, "^threads: is -1; give at least 1"),
@@ -213,6 +214,20 @@ def test_real_noise_is_private_and_differs(points):
     assert one.fit(X, y).privacy_statement_["dp"] is True
     assert float(two.fit(X, y).privacy_statement_["guarantee"]["epsilon"]) <= 5
     assert two.model_.text != two.fit(X, y).model_.text
+
+
+def test_as_many_claims_are_confirmed_as_are_asked_for(points, tmp_path):
+    # A run on samples claims its epsilon.
+    path = tmp_path / "a.sqlite"
+    model = classifier(seed=None, epsilon=1, algorithm="dp-sgd", steps=2, ledger=path, dataset="people").fit(*points)
+    assert all(held for _, held in model.verify()) and model.verify(claims=1) == model.verify()
+    failed = [what for what, held in model.verify(claims=0) if not held]
+    assert len(failed) == 1 and "at most 0 different claims" in failed[0] and "claims=" in failed[0]
+    # Nobody vouches for what is not verified.
+    assert model.model_.authenticated_by(path) == ["ledger"] and model.model_.authenticated_by(path, claims=0) == []
+    for wrong in (-1, 1.5, True, "8"):
+        with pytest.raises(ParameterError, match="^claims: is"):
+            model.verify(claims=wrong)
 
 
 def test_the_ledger_is_charged_and_verified(points, tmp_path):

@@ -518,11 +518,17 @@ class Estimator:
             raise DataError(f"{os.fspath(path)}: exists already; give overwrite=True to replace it, or name another file")
         self.model_.save(path, overwrite, sign, _parameters.ledger_path(self.ledger))
 
-    def verify(self) -> list[tuple[str, bool]]:
-        """What is checked of statement, log and, where there is one, ledger; and whether it held."""
+    def verify(self, *, claims: int = 8) -> list[tuple[str, bool]]:
+        """What is checked of statement, log and, where there is one, ledger; and whether it held.
+
+        Each claim of an epsilon and each private choice may take seconds to confirm, so a statement of more than ``claims``
+        different ones is not verified, and the check that says so has failed.
+        """
         if not hasattr(self, "model_"):
             raise _not_fitted(self)
-        return self.model_.verify(self._log, _parameters.ledger_path(self.ledger))
+        if isinstance(claims, bool) or not isinstance(claims, (int, np.integer)) or claims < 0:
+            raise ParameterError(f"claims: is {claims!r}; give a number of claims, at least 0")
+        return self.model_.verify(self._log, _parameters.ledger_path(self.ledger), int(claims))
 
 
 def _warn_of_ledger(report: dict[str, Any]) -> None:

@@ -30,14 +30,18 @@ class Model:
     def predict_file(self, path: str | PathLike[str]) -> NDArray[np.float64]:
         """Predictions for the lines of a file; zeros where a line is no record."""
     def verify(
-        self, log: str | None = None, ledger: str | PathLike[str] | None = None
+        self, log: str | None = None, ledger: str | PathLike[str] | None = None, claims: int = 8
     ) -> list[tuple[str, bool]]:
-        """What was checked of the statement, of the log and in the ledger, and whether it held."""
+        """What was checked of the statement, of the log and in the ledger, and whether it held.
+
+        A statement of more than ``claims`` different claims and choices is not verified: each may take seconds to confirm.
+        """
     def authenticated_by(
         self,
         ledger: str | PathLike[str] | None = None,
         key: str | PathLike[str] | None = None,
         signature: str | None = None,
+        claims: int = 8,
     ) -> list[str]:
         """Who says that the coefficients are those of the run: "ledger", "signature", both, or nobody."""
     def save(
