@@ -76,13 +76,13 @@ pub struct Series {
     pub points: Vec<(f64, f64)>,
 }
 
-/// `count` values from `first` to `last`, equally spaced in the logarithm.
+/// `count` values from `first` to `last`, equally spaced in the logarithm; the result has the length `count`.
 pub fn logarithmic_grid(first: f64, last: f64, count: usize) -> Vec<f64> {
     let step = (last / first).ln() / count.saturating_sub(1).max(1) as f64;
     (0..count).map(|i| if i + 1 == count { last } else { first * (step * i as f64).exp() }).collect()
 }
 
-/// Epsilon against delta, one series per notion.
+/// Epsilon against delta, one series per notion, each with one point per delta.
 ///
 /// # Errors
 /// When a notion does not cover the event, or a parameter is outside its range.
@@ -96,7 +96,7 @@ pub fn epsilon_against_delta(
     notions.iter().map(|&notion| series(notion, deltas, |delta| point(notion, delta))).collect()
 }
 
-/// Epsilon at `delta` against the number of times an event is repeated, one series per notion.
+/// Epsilon at `delta` against the number of times an event is repeated, one series per notion, each with one point per entry of `steps`.
 ///
 /// # Errors
 /// When a notion does not cover the event, or a parameter is outside its range.

@@ -72,12 +72,12 @@ impl IntegerMap {
         2f64.powi(self.log2_unit as i32)
     }
 
-    /// `A v / 2^s`.
+    /// `A v / 2^s`; `v` and the result have one entry per feature.
     pub fn apply(&self, v: &Array1<f64>) -> Array1<f64> {
         self.entries.dot(v) / self.unit()
     }
 
-    /// `A^T v / 2^s`.
+    /// `A^T v / 2^s`; `v` and the result have one entry per feature.
     pub fn transposed(&self, v: &Array1<f64>) -> Array1<f64> {
         self.entries.t().dot(v) / self.unit()
     }

@@ -47,7 +47,7 @@ impl Objective {
         }
     }
 
-    /// What the margins of a row predict: the number of the most probable label, the rate of a count, or the margin.
+    /// What the margins of a row (one, or one per label) predict: the number of the most probable label, the rate of a count, or the margin.
     pub fn prediction(self, margins: &[f64]) -> f64 {
         let margin = margins.first().copied().unwrap_or(f64::NAN);
         match self {

@@ -22,7 +22,7 @@ impl Softmax {
         Tuning { step: 4.0, clip: [0.21, 0.21, 0.85], whitened, scoring, loss_cap: None }
     }
 
-    /// `l(t, y)`.
+    /// `l(t, y)`, with one margin per label.
     pub fn value(margins: &[f64], label: usize) -> f64 {
         let top = margins.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         top + margins.iter().map(|t| (t - top).exp()).sum::<f64>().ln() - margins[label]

@@ -8,7 +8,7 @@ use crate::error::{Error, Fallible};
 /// Iterations per eigenvalue; ordinary matrices need about three.
 const MOST_SWEEPS: usize = 100;
 
-/// Eigenvalues, in no order, and the matching orthonormal eigenvectors as columns.
+/// Eigenvalues, in no order, and the matching orthonormal eigenvectors as columns: shapes n, and n by n, as the matrix has.
 ///
 /// # Errors
 /// When an entry is not finite or the iteration does not converge.
@@ -27,7 +27,7 @@ pub fn symmetric_eigen(matrix: Array2<f64>) -> Fallible<(Array1<f64>, Array2<f64
     Ok((eigen.eigenvalues.iter().copied().collect(), vectors))
 }
 
-/// The solution of `A x = b` for a symmetric positive definite matrix; `None` where it is not one.
+/// The solution of `A x = b` for a symmetric positive definite matrix (shape n by n, `b` and `x` of length n); `None` where it is not one.
 pub fn solve_positive(matrix: Array2<f64>, right: &Array1<f64>) -> Option<Array1<f64>> {
     let n = matrix.nrows();
     if !matrix.is_square() || right.len() != n || matrix.iter().any(|x| !x.is_finite()) {

@@ -63,7 +63,7 @@ pub fn label_codes(name: &str, cells: &Cells<'_>, labels: &[String]) -> Fallible
     Ok(out)
 }
 
-/// The number that each cell says, by the rule for numeric columns; NaN for a missing one.
+/// The number that each cell says, by the rule for numeric columns; NaN for a missing one. One entry per row.
 ///
 /// Custodian-only: exact functions of rows.
 ///

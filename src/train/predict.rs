@@ -62,7 +62,7 @@ impl Predictions {
         self.values
     }
 
-    /// One item per physical line; `None` where the line is no record.
+    /// One item per physical line, of length [`Predictions::outputs`]; `None` where the line is no record.
     ///
     /// An item holds the probability of the positive label, the score of a support vector machine, the predicted value
     /// in the target's units, or the probabilities of all labels.

@@ -70,12 +70,12 @@ impl Pair {
         Ok(Pair { p: vec![d, high, low, 0.0], q: vec![0.0, low, high, d] })
     }
 
-    /// The first law.
+    /// The first law: one probability for each outcome.
     pub fn p(&self) -> &[f64] {
         &self.p
     }
 
-    /// The second law.
+    /// The second law: one probability for each outcome, in the same order.
     pub fn q(&self) -> &[f64] {
         &self.q
     }

@@ -311,7 +311,7 @@ pub fn rho(sensitivity: f64, sigma: f64) -> Fallible<f64> {
     Ok(((ratio * ratio).next_up() / 2.0).next_up())
 }
 
-/// The total rho of adaptive Gaussian releases, exactly.
+/// The total rho of adaptive Gaussian releases, exactly; one mu per release.
 ///
 /// `rho = sum mu_t^2 / 2`; the composition is one Gaussian mechanism with `mu = sqrt(2 rho)`.
 ///

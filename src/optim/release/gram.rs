@@ -82,7 +82,7 @@ impl GramPlan {
         self.square.sqrt()
     }
 
-    /// Makes the release and reads off `sum x x^T / R^2` as a symmetric matrix.
+    /// Makes the release and reads off `sum x x^T / R^2` as a symmetric matrix, of shape dimension by dimension.
     ///
     /// # Errors
     /// When it is not the next release of the plan, or fails.

@@ -67,7 +67,7 @@ pub struct Descent {
 }
 
 impl Descent {
-    /// Makes all steps, one release each, and returns the coefficients of features.
+    /// Makes all steps, one release each, and returns the coefficients, one per feature and label.
     ///
     /// What is planned decides whether a step sums over all rows or over a fresh sample.
     ///

@@ -99,12 +99,12 @@ impl ClippedRows<'_> {
         self.clips.map().is_some()
     }
 
-    /// The coefficients of the encoded features that stand for an iterate, `A^T w`; `w` itself without a map.
+    /// The coefficients of the encoded features that stand for an iterate, `A^T w`; `w` itself without a map. One entry per feature.
     pub fn to_features(&self, weights: &Array1<f64>) -> Array1<f64> {
         self.clips.map().map_or_else(|| weights.clone(), |map| by_block(map, weights, IntegerMap::transposed))
     }
 
-    /// The gradient with respect to an iterate of something whose gradient in feature coefficients is `v`, `A v`.
+    /// The gradient with respect to an iterate of something whose gradient in feature coefficients is `v`, `A v`. One entry per feature.
     pub fn to_iterate(&self, v: &Array1<f64>) -> Array1<f64> {
         self.clips.map().map_or_else(|| v.clone(), |map| by_block(map, v, IntegerMap::apply))
     }
