@@ -34,7 +34,7 @@
 //! # Ok::<(), Error>(())
 //! ```
 //!
-//! The same with a ledger that lasts, a run that goes on where it was stopped, and the files of model and log:
+//! A run with a ledger that lasts, a run that goes on where it was stopped, and the files of model and log:
 //!
 //! ```no_run
 //! use std::path::Path;
@@ -110,6 +110,30 @@ pub mod train;
 pub use ndarray;
 
 /// What a program that trains, or adds an algorithm of its own, writes first.
+///
+/// A schema made in code, for [`SchemaBuilder`](prelude::SchemaBuilder):
+///
+/// ```
+/// use rhograd::prelude::*;
+///
+/// let schema: Fallible<Schema> = SchemaBuilder::regression("survey", "wage", 0.0, 100.0).numeric("age", 18.0, 90.0).build();
+/// let settings = Settings { steps: Some(8), ..Settings::default() };
+/// let config = TrainConfig {
+///     adjacency: Adjacency::ReplaceOne,
+///     algorithm: Algorithm::DpGd,
+///     model: Some(ModelKind::Linear),
+///     settings,
+///     ..TrainConfig::new(Budget::Rho(Rho::from_f64(0.1)?, Some(Delta::new(1e-6)?)))
+/// };
+/// config.check(&schema?)?;
+/// # Ok::<(), Error>(())
+/// ```
+///
+/// An algorithm of one's own, whole:
+///
+/// ```
+#[doc = include_str!("../examples/own_algorithm.rs")]
+/// ```
 pub mod prelude {
     pub use crate::data::{CsvFile, Schema, SchemaBuilder};
     pub use crate::error::{Error, Fallible};

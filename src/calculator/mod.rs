@@ -5,6 +5,23 @@
 //! Every kind is strict: an unknown or missing parameter is an error that names it. Infinities are the
 //! string `"inf"`, a delta too small for a normal double is null, and `log_delta` stands beside every
 //! delta. Upper bounds are rounded up, lower bounds down.
+//!
+//! ```
+//! use rhograd::calculator::curves::{Notion, Series, epsilon_against_delta};
+//! use rhograd::calculator::{Malformed, Query, Signature, answer_line, read_queries, signatures};
+//! use rhograd::privacy::{Adjacency, DpEvent, Mechanism};
+//!
+//! let text = r#"{"query": "zcdp_to_eps_classical", "params": {"xi": 0, "rho": 0.5, "delta": 1e-5}}"#;
+//! let asked: Vec<Result<Query, Malformed>> = read_queries(text)?;
+//! assert!(answer_line(&asked[0]).contains("epsilon"));
+//! let known: Vec<Signature> = signatures().collect();
+//! assert!(known.iter().any(|kind| kind.query == "zcdp_to_eps_classical"));
+//!
+//! let event = DpEvent::repeated(Mechanism::Gaussian { noise_multiplier: 20.0 }, 100);
+//! let drawn: Vec<Series> = epsilon_against_delta(&event, Adjacency::AddRemove, &[Notion::Exact], &[1e-8, 1e-6])?;
+//! assert!(drawn[0].points[0].1 > drawn[0].points[1].1);
+//! # Ok::<(), rhograd::error::Error>(())
+//! ```
 
 mod answer;
 pub mod calibrate;

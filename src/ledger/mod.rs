@@ -25,8 +25,10 @@
 //!
 //! # Example
 //! ```
-//! use rhograd::ledger::{Cap, Ledger};
-//! use rhograd::privacy::{Adjacency, DatasetId, GaussianCharge, NoiseLaw, Rho, Scope};
+//! use rhograd::ledger::{
+//!     Asked, Cap, DatasetSummary, Entry, ExactRho, Ledger, Position, Record, Reservation, VerifyReport,
+//! };
+//! use rhograd::privacy::{Adjacency, DatasetId, Delta, Epsilon, GaussianCharge, NoiseLaw, Rho, Scope};
 //!
 //! # fn main() -> rhograd::error::Fallible<()> {
 //! let scope = Scope { dataset: DatasetId::new("adult")?, adjacency: Adjacency::AddRemove };
@@ -40,9 +42,19 @@
 //!     noise: NoiseLaw::FlooredNormal,
 //!     count: 1,
 //! }];
-//! ledger.reserve(&scope, &run, true)?;
+//! let first: Reservation = ledger.reserve(&scope, &run, true)?;
+//! assert_eq!(first.rho(), ExactRho::new(&Rho::from_f64(0.5)?)?.rho());
 //! ledger.reserve(&scope, &run, true)?;
 //! assert!(ledger.reserve(&scope, &run, true).is_err(), "two runs of rho 1/2 exhaust the cap");
+//!
+//! let summary: DatasetSummary = ledger.summary(&scope.dataset)?;
+//! assert_eq!((summary.runs, summary.spent.upper()), (2, 1.0));
+//! let history: Vec<(Entry, DatasetSummary)> = ledger.history()?;
+//! assert!(history.len() == 3 && matches!(history[1].0.record, Record::Reserve { .. }));
+//! let VerifyReport { head: Position { sequence, hash }, .. } = ledger.verify()?;
+//! assert!(ledger.contains(sequence, &hash)?);
+//! let asked: Option<Asked> = Cap::zcdp(Epsilon::new(1.0)?, Delta::new(1e-6)?, None)?.asked();
+//! assert!(asked.is_some_and(|asked| asked.epsilon == 1.0));
 //! # Ok(())
 //! # }
 //! ```

@@ -1,4 +1,36 @@
 //! The privacy statement: a pure function of a few recorded facts, so that anyone can recompute it.
+//!
+//! ```
+//! use rhograd::prelude::*;
+//! use rhograd::statement::{Facts, Guarantee, LedgerFacts, LogEntry, ReleaseFacts, Statement, Tuning, write_log};
+//!
+//! let schema = Schema::read("datasets/fair.schema.json".as_ref())?;
+//! let file = CsvFile::open("datasets/fair.csv".as_ref())?;
+//! let config = TrainConfig::new(Budget::Epsilon(Epsilon::new(1.0)?, None));
+//! let loaded = load(&config, schema, &file, &|_, _| Ok(()))?;
+//! let mut log = String::new();
+//! let mut observe = |line: &LogEntry| {
+//!     log += &line.to_json()?;
+//!     Ok(())
+//! };
+//! let (trained, _) = train(loaded, &mut Ledger::in_memory()?, NoiseSource::from_os()?, &mut observe)?;
+//!
+//! // Everything that a statement says follows from its facts, and so does the log.
+//! let stated: &Statement = &trained.model.statement;
+//! let facts: &Facts = &stated.facts;
+//! assert_eq!(&Statement::new(facts.clone())?, stated);
+//! let mut again = String::new();
+//! write_log(facts, &mut |line| {
+//!     again += line;
+//!     Ok(())
+//! })?;
+//! assert_eq!(again, log);
+//!
+//! let (guarantee, releases): (&Guarantee, &[ReleaseFacts]) = (&stated.guarantee, &facts.releases);
+//! let (ledger, tuned): (Option<&LedgerFacts>, Option<Tuning>) = (facts.ledger.as_ref(), facts.tuned());
+//! assert!(guarantee.epsilon == "1" && !releases.is_empty() && ledger.is_none() && tuned.is_none());
+//! # Ok::<(), Error>(())
+//! ```
 
 /// Declares a part of the statement: all fields public and required.
 macro_rules! part {
@@ -112,7 +144,7 @@ impl Statement {
     /// objective by Renyi divergences alone, which promise less.
     ///
     /// # Errors
-    /// As [`Statement::new`].
+    /// When the facts are inconsistent or no bound can be computed.
     pub fn earlier(facts: &Facts) -> Fallible<Vec<Self>> {
         check_releases(facts)?;
         let mut unlinked = limits(facts)?;

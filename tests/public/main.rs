@@ -6,6 +6,7 @@ mod assurance;
 mod checkpoint;
 mod coordinates;
 mod degenerate;
+mod docs;
 mod draft;
 mod gate;
 mod golden_runs;
