@@ -59,6 +59,24 @@ pub(crate) enum Response {
     Count,
 }
 
+/// What the margins of a model say.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Link {
+    /// The log-odds of the positive label.
+    LogOdds,
+    /// A score, positive on the side of the positive label.
+    Score,
+    /// One margin per label, whose softmax are the probabilities of labels.
+    Softmax,
+    /// The number itself.
+    Identity,
+    /// The logarithm of a rate.
+    LogRate {
+        /// Largest absolute log-rate.
+        bound: f64,
+    },
+}
+
 impl Response {
     pub(crate) fn is_number(self) -> bool {
         matches!(self, Response::Centred | Response::Count)
@@ -149,6 +167,19 @@ impl ModelKind {
                 Response::Centred
             }
             ModelKind::Poisson { .. } => Response::Count,
+        }
+    }
+
+    /// What its margins say.
+    pub(crate) fn link(self) -> Link {
+        match self {
+            ModelKind::Logistic => Link::LogOdds,
+            ModelKind::Svm { .. } => Link::Score,
+            ModelKind::Multinomial => Link::Softmax,
+            ModelKind::Linear | ModelKind::Ridge | ModelKind::Huber { .. } | ModelKind::Quantile { .. } => {
+                Link::Identity
+            }
+            ModelKind::Poisson { bound } => Link::LogRate { bound },
         }
     }
 

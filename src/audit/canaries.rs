@@ -9,6 +9,7 @@ use super::neighbours::loaded;
 use crate::data::{Column, Columns, Schema, Task};
 use crate::error::{Error, Fallible};
 use crate::grid::FULL_SCALE;
+use crate::model_kind::Response;
 use crate::privacy::Adjacency;
 use crate::train::{Loaded, ModelKind, TrainConfig};
 
@@ -43,12 +44,10 @@ impl Canaries {
             let problem = format!("is {count}, must be from {FEWEST} to {MOST}");
             return Err(Error::parameter("--canaries", problem, "use 1000"));
         }
-        let task = match config.model {
-            None | Some(ModelKind::Logistic | ModelKind::Svm { .. }) => Task::Classification,
-            Some(ModelKind::Linear | ModelKind::Ridge | ModelKind::Huber { .. } | ModelKind::Quantile { .. }) => {
-                Task::Regression
-            }
-            Some(ModelKind::Multinomial | ModelKind::Poisson { .. }) => {
+        let task = match config.model.map(ModelKind::response) {
+            None | Some(Response::Label) => Task::Classification,
+            Some(Response::Centred) => Task::Regression,
+            Some(Response::Class | Response::Count) => {
                 let problem = "has no canaries for this model: two labels or numbers are needed as targets";
                 return Err(Error::parameter("--one-run", problem, "use --model logistic, or leave --one-run out"));
             }

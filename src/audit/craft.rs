@@ -4,6 +4,7 @@ use super::attack::View;
 use super::draws::Draws;
 use super::neighbours::Instance;
 use crate::error::{Error, Fallible};
+use crate::model_kind::Response;
 use crate::optim::SETTINGS;
 use crate::train::{ModelKind, TrainConfig};
 
@@ -49,22 +50,14 @@ impl Craft {
     /// The pairs and views that suit the model and the algorithm.
     pub(super) fn attacks(&self) -> Fallible<Vec<(Instance, View)>> {
         let numbers = (Instance::Numbers, Some(Instance::NumbersAlone));
-        let (whole, alone) = match (self.config.model, self.numbers) {
-            (None, true) => numbers,
-            (None | Some(ModelKind::Logistic | ModelKind::Svm { .. }), _) => {
-                (Instance::Labels, Some(Instance::LabelsAlone))
-            }
-            (Some(ModelKind::Multinomial), _) => (Instance::Classes, None),
-            (Some(ModelKind::Linear | ModelKind::Ridge | ModelKind::Huber { .. } | ModelKind::Quantile { .. }), _) => {
-                numbers
-            }
-            (Some(ModelKind::Poisson { .. }), _) => {
+        let (whole, alone) = match (self.config.model.map(ModelKind::response), self.numbers) {
+            (None, true) | (Some(Response::Centred), _) => numbers,
+            (None | Some(Response::Label), _) => (Instance::Labels, Some(Instance::LabelsAlone)),
+            (Some(Response::Class), _) => (Instance::Classes, None),
+            (Some(Response::Count), _) => {
+                let model = format!("--model {}", self.config.model.map_or("", ModelKind::name));
                 let problem = "has no crafted neighbours: its targets are counts";
-                return Err(Error::parameter(
-                    "--model poisson",
-                    problem,
-                    "audit another model with the same algorithm",
-                ));
+                return Err(Error::parameter(model, problem, "audit another model with the same algorithm"));
             }
         };
         let views = [(whole, View::Releases), (whole, View::Model)];

@@ -1,8 +1,9 @@
 //! The coefficients of a model in the user's units, with their intervals.
 
 use super::model::effect_on;
+use crate::model_kind::Link;
 use crate::text::visible;
-use crate::train::{ModelFile, ModelKind, Target, effects};
+use crate::train::{ModelFile, Target, effects};
 
 /// A table of all coefficients per unit of the features, with standard errors and intervals where the model has them.
 ///
@@ -10,9 +11,9 @@ use crate::train::{ModelFile, ModelKind, Target, effects};
 pub(super) fn table(model: &ModelFile) -> String {
     let mut effects = effects(model);
     effects.iter_mut().for_each(|effect| effect.name = visible(&effect.name).into_owned());
-    let what = match (&model.target, model.model) {
-        (Target::Number { name, .. }, kind) if !matches!(kind, ModelKind::Poisson { .. }) => visible(name).into_owned(),
-        _ => effect_on(model),
+    let what = match (&model.target, model.model.link()) {
+        (_, Link::LogRate { .. }) | (Target::Label { .. } | Target::Classes { .. }, _) => effect_on(model),
+        (Target::Number { name, .. }, _) => visible(name).into_owned(),
     };
     let known = effects.iter().any(|effect| effect.error.is_some());
     let width = effects.iter().map(|effect| effect.name.chars().count()).max().unwrap_or(0).max(7);

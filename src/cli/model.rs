@@ -9,8 +9,9 @@ use serde_json::json;
 use super::input::{DialectArguments, data_path};
 use super::output::{print, print_json, warn};
 use crate::error::{Error, Fallible};
+use crate::model_kind::Link;
 use crate::text::visible;
-use crate::train::{self, Coefficient, Feature, ModelFile, ModelKind, Target};
+use crate::train::{self, Coefficient, Feature, ModelFile, Target};
 
 #[derive(Args)]
 #[command(
@@ -101,11 +102,11 @@ pub(super) fn most_telling(model: &ModelFile, count: usize) -> String {
 
 /// What the coefficients of a model have an effect on, with its units.
 pub(super) fn effect_on(model: &ModelFile) -> String {
-    let what = match (&model.target, model.model) {
+    let what = match (&model.target, model.model.link()) {
         (Target::Classes { name, .. }, _) => format!("margins of the labels of {name}"),
-        (Target::Label { name, positive, .. }, ModelKind::Svm { .. }) => format!("score of {name} = {positive}"),
+        (Target::Label { name, positive, .. }, Link::Score) => format!("score of {name} = {positive}"),
         (Target::Label { name, positive, .. }, _) => format!("log-odds of {name} = {positive}"),
-        (Target::Number { name, .. }, ModelKind::Poisson { .. }) => format!("logarithm of {name}"),
+        (Target::Number { name, .. }, Link::LogRate { .. }) => format!("logarithm of {name}"),
         (Target::Number { name, scale, .. }, _) => format!("{name}, in units of {scale:.4}"),
     };
     visible(&what).into_owned()

@@ -9,7 +9,8 @@ use super::arguments::same_file;
 use super::input::{DialectArguments, data_path};
 use super::output::print_data;
 use crate::error::{Error, Fallible};
-use crate::train::{self, ModelFile, ModelKind, Predictions, StagedFile, Target};
+use crate::model_kind::Link;
+use crate::train::{self, ModelFile, Predictions, StagedFile, Target};
 
 #[derive(Args)]
 #[command(
@@ -120,9 +121,9 @@ fn prediction_page(
 
 /// The names of the columns of predictions.
 fn heading(model: &ModelFile) -> Vec<String> {
-    match (&model.target, model.model) {
+    match (&model.target, model.model.link()) {
         (Target::Number { .. }, _) => vec!["prediction".into()],
-        (Target::Label { .. }, ModelKind::Svm { .. }) => vec!["label".into(), "score".into()],
+        (Target::Label { .. }, Link::Score) => vec!["label".into(), "score".into()],
         (Target::Label { .. }, _) => vec!["label".into(), "probability".into()],
         (Target::Classes { labels, .. }, _) => {
             let heading = labels.iter().map(|label| format!("probability {label}"));
@@ -140,7 +141,7 @@ fn label(model: &ModelFile, values: &[f64]) -> String {
             best.and_then(|best| labels.get(best)).cloned().unwrap_or_default()
         }
         Target::Label { positive, negatives, .. } => {
-            let threshold = if matches!(model.model, ModelKind::Svm { .. }) { 0.0 } else { 0.5 };
+            let threshold = if model.model.link() == Link::Score { 0.0 } else { 0.5 };
             match negatives.as_deref() {
                 _ if values.first().is_some_and(|value| *value >= threshold) => positive.clone(),
                 Some([negative]) => negative.clone(),

@@ -1,7 +1,5 @@
 //! Slopes in fixed point: integers with a proved error, for certificates that floating point could not give.
 
-use super::{Glm, Objective};
-
 /// Fixed-point numbers here are integers over `2^62`.
 pub const FRACTION_BITS: u32 = 62;
 
@@ -39,15 +37,6 @@ pub enum BoundedLoss {
 }
 
 impl BoundedLoss {
-    /// The loss for an objective, if there is one: for the square, whose slopes have no bound, Huber's.
-    pub fn of(objective: Objective) -> Option<Self> {
-        match objective {
-            Objective::Margin(Glm::Logistic) => Some(BoundedLoss::Logistic),
-            Objective::Margin(Glm::Squared) => Some(BoundedLoss::Huber),
-            Objective::Margin(_) | Objective::Softmax { .. } => None,
-        }
-    }
-
     /// An upper bound on the second derivative, in quarters.
     pub fn smoothness_quarters(self) -> u64 {
         match self {

@@ -2,24 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Hinge, Huber, Logistic, Loss, Pinball, Poisson, Squared, Tuning};
-
-/// A loss of the margin, chosen at run time.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub enum Glm {
-    /// [`Logistic`].
-    Logistic,
-    /// [`Squared`].
-    Squared,
-    /// [`Huber`].
-    Huber(Huber),
-    /// [`Pinball`].
-    Pinball(Pinball),
-    /// [`Hinge`].
-    Hinge(Hinge),
-    /// [`Poisson`].
-    Poisson(Poisson),
-}
+use super::{Hinge, Huber, Logistic, Loss, Pinball, Poisson, Squared};
 
 /// Calls the same code with the loss that a [`Glm`] names, so that loops are compiled for it.
 pub trait LossVisitor {
@@ -30,28 +13,41 @@ pub trait LossVisitor {
     fn visit<L: Loss>(self, loss: L) -> Self::Output;
 }
 
-impl Glm {
-    /// Runs `visitor` with the loss itself.
-    pub fn with<V: LossVisitor>(self, visitor: V) -> V::Output {
-        match self {
-            Glm::Logistic => visitor.visit(Logistic),
-            Glm::Squared => visitor.visit(Squared),
-            Glm::Huber(loss) => visitor.visit(loss),
-            Glm::Pinball(loss) => visitor.visit(loss),
-            Glm::Hinge(loss) => visitor.visit(loss),
-            Glm::Poisson(loss) => visitor.visit(loss),
+/// Writes the enum of losses and the only two ways from a name to a loss.
+macro_rules! losses {
+    ($($plain:ident),* ; $($name:ident),* $(,)?) => {
+        /// A loss of the margin, chosen at run time; all else is said by the loss itself, see [`Glm::as_loss`].
+        #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+        pub enum Glm {
+            $(
+                #[doc = concat!("[`", stringify!($plain), "`].")]
+                $plain,
+            )*
+            $(
+                #[doc = concat!("[`", stringify!($name), "`].")]
+                $name($name),
+            )*
         }
-    }
 
-    /// What was measured about the loss.
-    pub fn tuning(self) -> Tuning {
-        match self {
-            Glm::Logistic => Logistic.tuning(),
-            Glm::Squared => Squared.tuning(),
-            Glm::Huber(loss) => loss.tuning(),
-            Glm::Pinball(loss) => loss.tuning(),
-            Glm::Hinge(loss) => loss.tuning(),
-            Glm::Poisson(loss) => loss.tuning(),
+        impl Glm {
+            /// Runs `visitor` with the loss itself.
+            pub fn with<V: LossVisitor>(self, visitor: V) -> V::Output {
+                match self {
+                    $(Glm::$plain => visitor.visit($plain),)*
+                    $(Glm::$name(loss) => visitor.visit(loss),)*
+                }
+            }
+
+            /// The loss itself, to be asked what it is; loops over rows use [`Glm::with`].
+            pub fn as_loss(&self) -> &dyn Loss {
+                match self {
+                    $(Glm::$plain => &$plain,)*
+                    $(Glm::$name(loss) => loss,)*
+                }
+            }
         }
-    }
+    };
 }
+
+// Those without parameters first. Workers know them by their place: new ones go to the end.
+losses!(Logistic, Squared; Huber, Pinball, Hinge, Poisson);

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::approx::between;
-use super::{Loss, Tuning, WhitenedTuning};
+use super::{BoundedLoss, Curved, Loss, Tuning, WhitenedTuning};
 use crate::grid::Scoring;
 
 /// `l(t, y) = phi(s t)` with `s = 2y - 1` for a label `y` in {0, 1}, and `phi(z)` zero above `1 + h`, `1 - z` below
@@ -37,15 +37,30 @@ impl Loss for Hinge {
     fn smoothness(&self) -> f64 {
         0.5 / self.width
     }
-}
 
-impl Hinge {
-    /// What was measured about it.
-    pub fn tuning(&self) -> Tuning {
+    fn tuning(&self) -> Tuning {
         let whitened = WhitenedTuning { momentum: 0.6, averaged: true, ..WhitenedTuning::labels(3.5 * self.width) };
         Tuning { step: 4.0, clip: [0.15, 0.15, 0.6], whitened, scoring: Scoring::Score, loss_cap: Some(4.0) }
     }
 
+    fn prediction(&self, margin: f64) -> f64 {
+        margin
+    }
+
+    fn reported(&self, margin: f64, label: f64) -> f64 {
+        Hinge::unsmoothed(margin, label)
+    }
+
+    fn curved(&self) -> Option<Curved> {
+        None
+    }
+
+    fn bounded(&self) -> Option<BoundedLoss> {
+        None
+    }
+}
+
+impl Hinge {
     /// The hinge loss without rounding, `max(0, 1 - s t)`, by which scores are measured.
     pub fn unsmoothed(margin: f64, label: f64) -> f64 {
         (1.0 - (2.0 * label - 1.0) * margin).max(0.0)

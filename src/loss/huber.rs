@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::approx::between;
-use super::{Loss, Tuning, WhitenedTuning};
+use super::{BoundedLoss, Curved, Loss, Tuning, WhitenedTuning};
 use crate::grid::Scoring;
 
 /// `l(t, y) = r^2 / 2` for `|r| <= k` and `k |r| - k^2 / 2` beyond, `r = t - y`: k-Lipschitz and 1-smooth in `t`.
@@ -33,13 +33,26 @@ impl Loss for Huber {
     fn smoothness(&self) -> f64 {
         1.0
     }
-}
 
-impl Huber {
-    /// What was measured about it.
-    pub fn tuning(&self) -> Tuning {
+    fn tuning(&self) -> Tuning {
         let whitened = WhitenedTuning::numbers(1.0);
         Tuning { step: 2.0, clip: [0.36, 0.15, 3.0], whitened, scoring: Scoring::Number, loss_cap: Some(2.0) }
+    }
+
+    fn prediction(&self, margin: f64) -> f64 {
+        margin
+    }
+
+    fn reported(&self, margin: f64, label: f64) -> f64 {
+        self.value(margin, label)
+    }
+
+    fn curved(&self) -> Option<Curved> {
+        None
+    }
+
+    fn bounded(&self) -> Option<BoundedLoss> {
+        None
     }
 }
 

@@ -1,7 +1,7 @@
 //! Logistic loss.
 
 use super::approx::exp;
-use super::{Loss, Tuning, WhitenedTuning};
+use super::{BoundedLoss, Curved, Loss, Tuning, WhitenedTuning};
 use crate::grid::Scoring;
 
 /// `l(t, y) = ln(1 + e^t) - y t` for a label `y` in {0, 1}: 1-Lipschitz and 1/4-smooth in `t`.
@@ -25,16 +25,31 @@ impl Loss for Logistic {
     fn smoothness(&self) -> f64 {
         0.25
     }
-}
 
-impl Logistic {
-    /// What was measured about it.
-    pub fn tuning(&self) -> Tuning {
+    fn tuning(&self) -> Tuning {
         // A little above 1/4 where the Gram matrix cut long rows: a rate of 6 is stable, 7 is not always.
         let whitened = WhitenedTuning { steps: 16, momentum: 0.3, averaged: true, ..WhitenedTuning::labels(6.0) };
         Tuning { step: 8.0, clip: [0.15, 0.15, 0.6], whitened, scoring: Scoring::Label, loss_cap: Some(4.0) }
     }
 
+    fn prediction(&self, margin: f64) -> f64 {
+        margin
+    }
+
+    fn reported(&self, margin: f64, label: f64) -> f64 {
+        self.value(margin, label)
+    }
+
+    fn curved(&self) -> Option<Curved> {
+        Some(Curved::Logistic)
+    }
+
+    fn bounded(&self) -> Option<BoundedLoss> {
+        Some(BoundedLoss::Logistic)
+    }
+}
+
+impl Logistic {
     /// `d^2l/dt^2` in single precision, never negative; pure like [`Loss::slope`], and its error harmless to privacy.
     #[inline(always)]
     pub fn curvature(self, margin: f32) -> f32 {

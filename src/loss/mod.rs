@@ -4,6 +4,7 @@ mod approx;
 #[cfg(test)]
 mod check;
 mod curved;
+mod description;
 mod fixed;
 mod glm;
 mod hinge;
@@ -18,6 +19,7 @@ mod squared;
 mod tuning;
 
 pub use curved::Curved;
+pub use description::Loss;
 pub use fixed::{BoundedLoss, FRACTION_BITS, FixedSlope, SLOPE_ERROR};
 pub use glm::{Glm, LossVisitor};
 pub use hinge::Hinge;
@@ -30,21 +32,3 @@ pub use poisson::Poisson;
 pub use softmax::Softmax;
 pub use squared::Squared;
 pub use tuning::{Tuning, WhitenedTuning};
-
-/// A loss `l(t, y)` of the margin `t = w . x` and the label `y`.
-pub trait Loss: Copy + Send + Sync {
-    /// `l(t, y)`.
-    fn value(&self, margin: f64, label: f64) -> f64;
-
-    /// `dl/dt` in single precision, free of branches so that loops over it vectorise.
-    ///
-    /// Must be a pure function of its arguments. Its error is harmless to privacy: the clip is
-    /// decided afterwards, in integers.
-    fn slope(&self, margin: f32, label: f32) -> f32;
-
-    /// The largest `|dl/dt|`, infinite if there is none.
-    fn lipschitz(&self) -> f64;
-
-    /// The largest `d^2l/dt^2`.
-    fn smoothness(&self) -> f64;
-}

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Glm, Hinge, Loss, LossVisitor, Pinball, Poisson, Softmax, Tuning};
+use super::{BoundedLoss, Curved, Glm, Softmax, Tuning};
 
 /// A loss as optimizers see it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -22,6 +22,15 @@ impl From<Glm> for Objective {
     }
 }
 
+impl From<Curved> for Objective {
+    fn from(loss: Curved) -> Self {
+        Objective::Margin(match loss {
+            Curved::Logistic => Glm::Logistic,
+            Curved::Squared => Glm::Squared,
+        })
+    }
+}
+
 impl Objective {
     /// Margins per row, each with a coefficient vector of its own.
     pub fn outputs(self) -> usize {
@@ -34,7 +43,7 @@ impl Objective {
     /// What was measured about it.
     pub fn tuning(self) -> Tuning {
         match self {
-            Objective::Margin(loss) => loss.tuning(),
+            Objective::Margin(loss) => loss.as_loss().tuning(),
             Objective::Softmax { classes } => Softmax::tuning(classes),
         }
     }
@@ -42,7 +51,7 @@ impl Objective {
     /// The largest l2 norm of the gradient with respect to the margins, infinite if there is none.
     pub fn lipschitz(self) -> f64 {
         match self {
-            Objective::Margin(loss) => loss.with(Lipschitz),
+            Objective::Margin(loss) => loss.as_loss().lipschitz(),
             Objective::Softmax { .. } => Softmax::lipschitz(),
         }
     }
@@ -51,23 +60,34 @@ impl Objective {
     pub fn prediction(self, margins: &[f64]) -> f64 {
         let margin = margins.first().copied().unwrap_or(f64::NAN);
         match self {
-            Objective::Margin(Glm::Poisson(loss)) => Poisson::rate(loss.bound, margin),
-            Objective::Margin(_) => margin,
+            Objective::Margin(loss) => loss.as_loss().prediction(margin),
             Objective::Softmax { .. } => {
                 (0..margins.len()).max_by(|&a, &b| margins[a].total_cmp(&margins[b])).map_or(f64::NAN, |k| k as f64)
             }
         }
     }
 
-    /// The loss by which predictions are reported: without the smoothing of hinge and pinball loss, the deviance of
-    /// counts, and for all others what training minimises.
+    /// The loss as second-order methods know it, see [`super::Loss::curved`].
+    pub fn curved(self) -> Option<Curved> {
+        match self {
+            Objective::Margin(loss) => loss.as_loss().curved(),
+            Objective::Softmax { .. } => None,
+        }
+    }
+
+    /// The loss that is minimised in its place where minimisers are certified, see [`super::Loss::bounded`].
+    pub fn bounded(self) -> Option<BoundedLoss> {
+        match self {
+            Objective::Margin(loss) => loss.as_loss().bounded(),
+            Objective::Softmax { .. } => None,
+        }
+    }
+
+    /// The loss by which predictions are reported, see [`super::Loss::reported`]; for several labels what training minimises.
     pub fn reported(self, margins: &[f64], label: f64) -> f64 {
         let margin = margins.first().copied().unwrap_or(f64::NAN);
         match self {
-            Objective::Margin(Glm::Hinge(_)) => Hinge::unsmoothed(margin, label),
-            Objective::Margin(Glm::Pinball(loss)) => Pinball::unsmoothed(loss.level, margin, label),
-            Objective::Margin(Glm::Poisson(loss)) => Poisson::deviance(Poisson::rate(loss.bound, margin), label),
-            Objective::Margin(loss) => loss.with(Value { margin, label }),
+            Objective::Margin(loss) => loss.as_loss().reported(margin, label),
             // A label that no margin belongs to is as wrong as can be.
             Objective::Softmax { .. } if label < 0.0 || label as usize >= margins.len() => f64::INFINITY,
             Objective::Softmax { .. } => Softmax::value(margins, label as usize),
@@ -75,32 +95,19 @@ impl Objective {
     }
 }
 
-struct Lipschitz;
-
-impl LossVisitor for Lipschitz {
-    type Output = f64;
-
-    fn visit<L: Loss>(self, loss: L) -> f64 {
-        loss.lipschitz()
-    }
-}
-
-struct Value {
-    margin: f64,
-    label: f64,
-}
-
-impl LossVisitor for Value {
-    type Output = f64;
-
-    fn visit<L: Loss>(self, loss: L) -> f64 {
-        loss.value(self.margin, self.label)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::loss::{Hinge, Pinball, Poisson};
+
+    #[test]
+    fn a_loss_with_a_theory_is_itself_and_as_smooth() {
+        for curved in [Curved::Logistic, Curved::Squared] {
+            let Objective::Margin(loss) = Objective::from(curved) else { panic!("one margin") };
+            assert_eq!(loss.as_loss().curved(), Some(curved));
+            assert_eq!(loss.as_loss().smoothness(), curved.smoothness());
+        }
+    }
 
     #[test]
     fn predictions_and_reported_losses_are_those_of_the_textbook() {

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::approx::between;
-use super::{Loss, Tuning, WhitenedTuning};
+use super::{BoundedLoss, Curved, Loss, Tuning, WhitenedTuning};
 use crate::grid::Scoring;
 
 /// `l(t, y)`, the mean over `s` uniform in `-h..h` of `max((1 - q)(r + s), -q (r + s))`, `r = t - y`.
@@ -40,17 +40,32 @@ impl Loss for Pinball {
     fn smoothness(&self) -> f64 {
         0.5 / self.width
     }
-}
 
-impl Pinball {
-    /// What was measured about it.
-    pub fn tuning(&self) -> Tuning {
+    fn tuning(&self) -> Tuning {
         // The narrow strip asks for short steps, and momentum would overshoot: outside it one side pulls harder.
         // Slopes are uneven, so a clip below them would move the level; the Lipschitz constant cuts this one.
         let whitened = WhitenedTuning { steps: 60, clip: [3.0; 3], ..WhitenedTuning::numbers(3.8 * self.width) };
         Tuning { step: 2.0, clip: [3.0; 3], whitened, scoring: Scoring::Quantile, loss_cap: Some(2.0) }
     }
 
+    fn prediction(&self, margin: f64) -> f64 {
+        margin
+    }
+
+    fn reported(&self, margin: f64, label: f64) -> f64 {
+        Pinball::unsmoothed(self.level, margin, label)
+    }
+
+    fn curved(&self) -> Option<Curved> {
+        None
+    }
+
+    fn bounded(&self) -> Option<BoundedLoss> {
+        None
+    }
+}
+
+impl Pinball {
     /// The pinball loss without smoothing, `max(q (y - p), (1 - q)(p - y))`, by which predictions are measured.
     pub fn unsmoothed(level: f64, prediction: f64, target: f64) -> f64 {
         (level * (target - prediction)).max((1.0 - level) * (prediction - target))

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::approx::{between, exp};
-use super::{Loss, Tuning, WhitenedTuning};
+use super::{BoundedLoss, Curved, Loss, Tuning, WhitenedTuning};
 use crate::grid::Scoring;
 
 /// `l(t, y) = E(t) - y t` for a count `y` in `0..=most`, `E` the exponential inside `-b..=b`, continued by its tangents.
@@ -38,17 +38,32 @@ impl Loss for Poisson {
     fn smoothness(&self) -> f64 {
         self.bound.exp()
     }
-}
 
-impl Poisson {
-    /// What was measured about it.
-    pub fn tuning(&self) -> Tuning {
+    fn tuning(&self) -> Tuning {
         // Counts far above the mean are the rule, and a tight clip loses them.
         let whitened = WhitenedTuning { clip: [1.2, 2.0, 12.0], ..WhitenedTuning::numbers(0.6) };
         // The negative log-likelihood of a count is known up to a constant only.
         Tuning { step: 1.0, clip: [0.7, 1.0, 12.0], whitened, scoring: Scoring::Count, loss_cap: None }
     }
 
+    fn prediction(&self, margin: f64) -> f64 {
+        Poisson::rate(self.bound, margin)
+    }
+
+    fn reported(&self, margin: f64, label: f64) -> f64 {
+        Poisson::deviance(self.prediction(margin), label)
+    }
+
+    fn curved(&self) -> Option<Curved> {
+        None
+    }
+
+    fn bounded(&self) -> Option<BoundedLoss> {
+        None
+    }
+}
+
+impl Poisson {
     /// The rate that a margin stands for, `e^clamp(t, -b, b)`.
     pub fn rate(bound: f64, margin: f64) -> f64 {
         margin.clamp(-bound, bound).exp()

@@ -1,6 +1,6 @@
 //! Squared loss.
 
-use super::{Loss, Tuning, WhitenedTuning};
+use super::{BoundedLoss, Curved, Loss, Tuning, WhitenedTuning};
 use crate::grid::Scoring;
 
 /// `l(t, y) = (t - y)^2 / 2`: 1-smooth in `t`, Lipschitz only where margins are bounded.
@@ -24,13 +24,27 @@ impl Loss for Squared {
     fn smoothness(&self) -> f64 {
         1.0
     }
-}
 
-impl Squared {
-    /// What was measured about it.
-    pub fn tuning(&self) -> Tuning {
+    fn tuning(&self) -> Tuning {
         let whitened = WhitenedTuning::numbers(1.0);
         Tuning { step: 2.0, clip: [0.36, 0.15, 3.0], whitened, scoring: Scoring::Number, loss_cap: Some(2.0) }
+    }
+
+    fn prediction(&self, margin: f64) -> f64 {
+        margin
+    }
+
+    fn reported(&self, margin: f64, label: f64) -> f64 {
+        self.value(margin, label)
+    }
+
+    fn curved(&self) -> Option<Curved> {
+        Some(Curved::Squared)
+    }
+
+    fn bounded(&self) -> Option<BoundedLoss> {
+        // Its own slopes have no bound.
+        Some(BoundedLoss::Huber)
     }
 }
 

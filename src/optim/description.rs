@@ -3,6 +3,7 @@
 use super::problem::{Optimizer, Problem, Target};
 use super::settings::{Setting, Settings};
 use crate::error::{Error, Fallible};
+use crate::grid::Scoring;
 use crate::loss::{BoundedLoss, Curved, Glm, Objective};
 use crate::privacy::{Adjacency, NoiseLaw};
 
@@ -82,11 +83,10 @@ impl Losses {
         match (self, loss) {
             (Losses::Any, _) => true,
             (Losses::OneMargin, loss) => matches!(loss, Objective::Margin(_)),
-            // The negative log-likelihood of a count is known up to a constant only.
-            (Losses::NeverNegative, Objective::Margin(loss)) => !matches!(loss, Glm::Poisson(_)),
+            (Losses::NeverNegative, Objective::Margin(loss)) => loss.as_loss().tuning().loss_cap.is_some(),
             (Losses::NeverNegative, Objective::Softmax { .. }) => false,
-            (Losses::Curved, loss) => Curved::of(loss).is_some(),
-            (Losses::Bounded, loss) => BoundedLoss::of(loss).is_some(),
+            (Losses::Curved, loss) => loss.curved().is_some(),
+            (Losses::Bounded, loss) => loss.bounded().is_some(),
         }
     }
 
@@ -255,12 +255,12 @@ impl Description {
     /// # Errors
     /// When no such loss has slopes with a proved error.
     pub(super) fn bounded_loss(&self, problem: &Problem<'_>) -> Fallible<BoundedLoss> {
-        let cure = match self.margin_loss(problem)? {
-            Glm::Logistic | Glm::Hinge(_) => "or --model logistic",
-            Glm::Squared | Glm::Huber(_) | Glm::Pinball(_) | Glm::Poisson(_) => "or --model linear",
+        let cure = match self.margin_loss(problem)?.as_loss().tuning().scoring {
+            Scoring::Label | Scoring::Score | Scoring::Class { .. } => "or --model logistic",
+            Scoring::Number | Scoring::Quantile | Scoring::Count => "or --model linear",
         };
-        BoundedLoss::of(problem.loss)
-            .ok_or_else(|| self.unfit("certifies minimisers of logistic and linear regression only", cure))
+        let why = "certifies minimisers of logistic and linear regression only";
+        problem.loss.bounded().ok_or_else(|| self.unfit(why, cure))
     }
 
     /// The loss, where it is one that second-order methods and their constants were made for.
@@ -268,7 +268,7 @@ impl Description {
     /// # Errors
     /// When it is another one.
     pub(super) fn curved_loss(&self, problem: &Problem<'_>) -> Fallible<Curved> {
-        Curved::of(problem.loss).ok_or_else(|| {
+        problem.loss.curved().ok_or_else(|| {
             Error::parameter(
                 "--model",
                 format!("must be logistic, linear or ridge with --algorithm {}", self.name),

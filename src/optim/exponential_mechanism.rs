@@ -69,7 +69,7 @@ impl ExponentialMechanism {
         DESCRIPTION.fits(problem)?;
         // Below zero a cut loss counts as zero.
         let loss = DESCRIPTION.margin_loss(problem)?;
-        let Some(cap) = loss.tuning().loss_cap else {
+        let Some(cap) = loss.as_loss().tuning().loss_cap else {
             return Err(DESCRIPTION.unfit("needs a loss that is never negative", "or --model linear"));
         };
         let dimension = problem.dimension();

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::facts::{DIGITS, Facts, ReleaseFacts};
 use crate::error::Fallible;
-use crate::model_kind::ModelKind;
+use crate::model_kind::Link;
 use crate::num::round::decimal_up;
 use crate::privacy::Charge;
 
@@ -40,10 +40,10 @@ impl MechanismPart {
             name: main.charge.mechanism().into(),
             sampling: sampling(main),
             clip_norm: main.clip_norm(),
-            norm: match (&main.charge, facts.model) {
+            norm: match (&main.charge, facts.model.link()) {
                 (Charge::Exponential(_), _) => "range of the scores of candidates".into(),
                 (Charge::PrivateSelection(_), _) => "a run as one Gaussian release of sensitivity 1".into(),
-                (_, ModelKind::Multinomial) => "l2 over all labels together, intercepts included".into(),
+                (_, Link::Softmax) => "l2 over all labels together, intercepts included".into(),
                 _ => "l2, intercept included".into(),
             },
             steps: facts.steps(),

@@ -1,7 +1,7 @@
 //! The coefficients of a model in the user's units, with their intervals.
 
 use super::model::{Coefficient, Feature, ModelFile, Target};
-use crate::model_kind::ModelKind;
+use crate::model_kind::Link;
 
 /// Standard normal quantile of a two-sided interval of 95%.
 const TWO_SIDED: f64 = 1.959_964;
@@ -34,9 +34,9 @@ impl Effect {
 pub fn effects(model: &ModelFile) -> Vec<Effect> {
     let labels: &[String] = if let Target::Classes { labels, .. } = &model.target { labels } else { &[] };
     // One unit of margin in the units of what is described.
-    let (unit, centre) = match (&model.target, model.model) {
-        (Target::Number { scale, centre, .. }, kind) if !matches!(kind, ModelKind::Poisson { .. }) => (*scale, *centre),
-        _ => (1.0, 0.0),
+    let (unit, centre) = match (&model.target, model.model.link()) {
+        (_, Link::LogRate { .. }) | (Target::Label { .. } | Target::Classes { .. }, _) => (1.0, 0.0),
+        (Target::Number { scale, centre, .. }, _) => (*scale, *centre),
     };
     let mut errors = model.standard_errors.iter().flatten().copied();
     let mut each = |name: String, coefficient: &Coefficient, per_unit: f64, centre: f64| -> Vec<Effect> {

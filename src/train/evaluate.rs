@@ -7,7 +7,7 @@ use super::predict::predict;
 use crate::data::CsvFile;
 use crate::error::{Error, Fallible};
 use crate::loss::{Pinball, Poisson};
-use crate::model_kind::ModelKind;
+use crate::model_kind::{Link, ModelKind};
 use crate::preprocess::{Met, TargetRule};
 
 /// Quality of predictions on one file. Not private: do not publish it for private rows.
@@ -147,7 +147,7 @@ fn targets(model: &ModelFile, file: &CsvFile) -> Fallible<Vec<f64>> {
 
 fn label_metrics(pairs: &[(f64, f64)], kind: ModelKind) -> Metrics {
     let n = pairs.len() as f64;
-    let scored = matches!(kind, ModelKind::Svm { .. });
+    let scored = kind.link() == Link::Score;
     let threshold = if scored { 0.0 } else { 0.5 };
     let right = pairs.iter().filter(|(p, y)| (*p >= threshold) == (*y == 1.0)).count() as f64;
     let positives = pairs.iter().filter(|(_, y)| *y == 1.0).count() as f64;

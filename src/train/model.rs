@@ -10,7 +10,7 @@ use super::files::sha256_hex;
 use super::plan::Plan;
 use crate::data::{CsvFile, Dialect, Schema};
 use crate::error::{Error, Fallible};
-use crate::model_kind::ModelKind;
+use crate::model_kind::{Link, ModelKind};
 use crate::optim::{Evaluation, Fitted};
 use crate::preprocess::{Affine, Standardiser, TargetRule};
 use crate::statement::Statement;
@@ -281,7 +281,7 @@ impl ModelFile {
     /// The name of a part that predictions could not be computed with.
     fn unusable_part(&self) -> Option<&str> {
         let outputs = self.target.outputs();
-        if (self.model == ModelKind::Multinomial) != matches!(self.target, Target::Classes { .. }) {
+        if (self.model.link() == Link::Softmax) != matches!(self.target, Target::Classes { .. }) {
             return Some("target");
         }
         if self.intercept.values().len() != outputs {

@@ -8,7 +8,7 @@ use super::model::{Coefficient, Feature, ModelFile, Target};
 use crate::data::{CsvFile, Fields, Spelled};
 use crate::error::Fallible;
 use crate::loss::{Logistic, Poisson, Softmax};
-use crate::model_kind::ModelKind;
+use crate::model_kind::Link;
 use crate::preprocess::Affine;
 
 /// Predictions in the order of the file's lines.
@@ -64,7 +64,7 @@ impl Predictions {
 
     /// One item per physical line, of length [`Predictions::outputs`]; `None` where the line is no record.
     ///
-    /// An item holds the probability of the positive label, the score of a support vector machine, the predicted value
+    /// An item holds the probability of the positive label, a score where the model has none, the predicted value
     /// in the target's units, or the probabilities of all labels.
     pub fn rows(&self) -> impl Iterator<Item = Option<&[f64]>> {
         self.values.chunks_exact(self.outputs).zip(&self.present).map(|(values, &there)| there.then_some(values))
@@ -229,16 +229,16 @@ impl<'a> Predictor<'a> {
 /// Turns margins into the prediction that they stand for.
 pub(super) fn outcome(model: &ModelFile, margins: &mut [f64]) {
     let each = |f: &dyn Fn(f64) -> f64, margins: &mut [f64]| margins.iter_mut().for_each(|t| *t = f(*t));
-    match (&model.target, model.model) {
+    match (&model.target, model.model.link()) {
         (Target::Classes { .. }, _) => Softmax::probabilities(margins),
-        (Target::Label { .. }, ModelKind::Svm { .. }) => {}
+        (Target::Label { .. }, Link::Score) => {}
         (Target::Label { .. }, _) => each(&Logistic::probability, margins),
-        (Target::Number { lower, upper, centre, scale, .. }, kind) => {
-            let link = |t: f64| match kind {
-                ModelKind::Poisson { bound } => Poisson::rate(bound, t),
-                _ => t,
+        (Target::Number { lower, upper, centre, scale, .. }, link) => {
+            let number = |t: f64| match link {
+                Link::LogRate { bound } => Poisson::rate(bound, t),
+                Link::LogOdds | Link::Score | Link::Softmax | Link::Identity => t,
             };
-            each(&|t| (centre + scale * link(t)).clamp(*lower, *upper), margins);
+            each(&|t| (centre + scale * number(t)).clamp(*lower, *upper), margins);
         }
     }
 }

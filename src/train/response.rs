@@ -3,7 +3,7 @@
 use super::plan::Plan;
 use crate::data::Schema;
 use crate::grid::FULL_SCALE;
-use crate::model_kind::{ModelKind, Response};
+use crate::model_kind::{Link, ModelKind, Response};
 use crate::optim::{Moments, Spread, Units};
 use crate::preprocess::{Affine, Standardiser};
 
@@ -33,9 +33,9 @@ pub(super) fn standardiser(plan: &Plan, schema: &Schema, moments: Option<&Moment
 
 /// The map of the target in encoded units, where its bounds lie at -1 and 1.
 fn target_map(model: ModelKind, bounds: Option<(f64, f64)>, spread: Option<Spread>) -> Option<Affine> {
-    match (model.response(), model, bounds) {
+    match (model.response(), model.link(), bounds) {
         (Response::Centred, _, _) => spread.map(|s| Affine { centre: s.mean, scale: s.deviation, limit: TARGET_LIMIT }),
-        (Response::Count, ModelKind::Poisson { bound }, Some((lower, upper))) => {
+        (Response::Count, Link::LogRate { bound }, Some((lower, upper))) => {
             Some(count_map(bound.exp(), lower, upper, spread))
         }
         (Response::Count | Response::Label | Response::Class, ..) => None,

@@ -218,7 +218,7 @@ fn every_mechanism_opens_the_query_that_is_recorded() {
     let phased = Planned { charge: event(phased.sensitivity(Adjacency::ReplaceOne)).into(), query: phased.into() };
     let phases = |plan: PhasePlan| {
         let open = |permit: Permit<GaussianCharge>| -> Fallible<((), Released)> {
-            let mut pass = permit.phases(&ordered, plan, Curved::of(Glm::Logistic.into()).unwrap(), 1.0)?;
+            let mut pass = permit.phases(&ordered, plan, Curved::Logistic, 1.0)?;
             (0..plan.phases()).try_for_each(|_| pass.next(&[0; 6]).map(drop))?;
             Ok(((), pass.finish()))
         };

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::grid::{MARGIN_BINS, Scoring};
-use crate::loss::{Glm, Objective, Pinball};
+use crate::loss::Objective;
 
 /// A metric of a private hold-out.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -131,8 +131,8 @@ impl Sums<'_> {
     /// Of how far targets lie above and below what is predicted, by the level of the quantile.
     fn of_quantiles(&self, scoring: Scoring, loss: Objective) -> Vec<(&'static str, Estimate)> {
         let limit = scoring.error_limit() * self.units.unit;
-        let level = if let Objective::Margin(Glm::Pinball(loss)) = loss { loss.level } else { 0.5 };
-        let side = |toward: f64| Pinball::unsmoothed(level, 0.0, toward);
+        // What a target costs that lies one unit to a side of the prediction.
+        let side = |toward: f64| loss.reported(&[0.0], toward);
         let pinball = self.mean(&[(1, side(1.0)), (2, side(-1.0))], limit);
         let mae = self.mean(&[(1, 1.0), (2, 1.0)], limit);
         let limit = Some(limit);
@@ -160,6 +160,7 @@ fn area(negatives: &[f64], positives: &[f64], sigma: f64) -> Estimate {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::loss::{Glm, Pinball};
 
     #[test]
     fn a_perfect_and_a_useless_score_have_their_areas() {

@@ -2,7 +2,7 @@
 
 use ndarray::{Array1, Array2};
 
-use crate::loss::{Glm, Objective};
+use crate::loss::Curved;
 use crate::optim::{Averaging, Descent};
 
 /// Points of the numerical mean over a normal margin.
@@ -37,16 +37,15 @@ pub(in crate::optim) fn standard_errors(
     weights: &Array1<f64>,
     directions: &Directions<'_>,
 ) -> Option<Vec<f64>> {
-    let Objective::Margin(loss) = descent.loss else { return None };
+    let loss = descent.loss.curved()?;
     let law = Margin::new(weights, directions.moments);
     let (curvature, slope_square) = match loss {
-        Glm::Logistic => {
+        Curved::Logistic => {
             let spread = law.mean_of(|t| (1.0 / (2.0 * (t / 2.0).cosh())).powi(2));
             (spread, spread)
         }
         // The label has variance 1; at the optimum what is left is what the margin does not explain.
-        Glm::Squared => (1.0, (1.0 - law.variance).clamp(0.01, 1.0)),
-        _ => return None,
+        Curved::Squared => (1.0, (1.0 - law.variance).clamp(0.01, 1.0)),
     };
     let variance = |share: f64| {
         let gains = gains(descent, curvature * share);
@@ -117,6 +116,7 @@ impl Margin {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::loss::{Glm, Objective};
 
     fn descent(momentum: f64, averaging: Averaging) -> Descent {
         let (loss, steps, learning_rate) = (Objective::Margin(Glm::Squared), 9, 0.7);
