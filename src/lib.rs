@@ -138,7 +138,7 @@ pub mod prelude {
     pub use crate::data::{CsvFile, Schema, SchemaBuilder};
     pub use crate::error::{Error, Fallible};
     pub use crate::ledger::Ledger;
-    pub use crate::loss::Objective;
+    pub use crate::loss::{Objective, OwnLoss};
     pub use crate::noise::NoiseSource;
     pub use crate::optim::{Algorithm, ClippedPlan, Fitted, Optimizer, Planned, Problem, Settings, Start};
     pub use crate::privacy::{Adjacency, Delta, Epsilon, Rho};

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::data::{Schema, Task};
 use crate::error::{Error, Fallible};
-use crate::loss::{Glm, Hinge, Huber, Objective, Pinball, Poisson};
+use crate::loss::{Glm, Hinge, Huber, Objective, OwnForm, OwnLoss, Pinball, Poisson};
 
 /// Ridge penalty where the user gives none: a hundredth of the curvature that a standardised feature has.
 const RIDGE: f64 = 0.01;
@@ -44,6 +44,8 @@ pub enum ModelKind {
         /// Largest absolute log-rate relative to the released mean of the counts.
         bound: f64,
     },
+    /// A generalized linear model with a loss from outside this crate; files name the loss and the digest of its table.
+    Own(#[serde(serialize_with = "OwnLoss::serialize_named", deserialize_with = "OwnLoss::deserialize_named")] OwnLoss),
 }
 
 /// How a model reads its target.
@@ -125,6 +127,7 @@ impl ModelKind {
             ModelKind::Huber { threshold } => Glm::Huber(Huber { threshold }),
             ModelKind::Quantile { level, width } => Glm::Pinball(Pinball { level, width }),
             ModelKind::Poisson { bound } => Glm::Poisson(Poisson { bound, most: bound.exp() }),
+            ModelKind::Own(loss) => Glm::Own(loss),
         })
     }
 
@@ -139,6 +142,7 @@ impl ModelKind {
             ModelKind::Huber { .. } => "huber",
             ModelKind::Quantile { .. } => "quantile",
             ModelKind::Poisson { .. } => "poisson",
+            ModelKind::Own(_) => "own",
         }
     }
 
@@ -151,6 +155,7 @@ impl ModelKind {
             ModelKind::Huber { threshold } => format!("Huber regression, threshold {threshold}"),
             ModelKind::Quantile { level, .. } => format!("quantile regression, level {level}"),
             ModelKind::Poisson { .. } => "Poisson regression".into(),
+            ModelKind::Own(loss) => format!("external loss {}, table SHA-256 {}", loss.name(), loss.table_sha256()),
         }
     }
 
@@ -167,6 +172,11 @@ impl ModelKind {
                 Response::Centred
             }
             ModelKind::Poisson { .. } => Response::Count,
+            ModelKind::Own(loss) => match loss.form() {
+                OwnForm::Label => Response::Label,
+                OwnForm::Residual => Response::Centred,
+                OwnForm::Count => Response::Count,
+            },
         }
     }
 
@@ -180,6 +190,11 @@ impl ModelKind {
                 Link::Identity
             }
             ModelKind::Poisson { bound } => Link::LogRate { bound },
+            ModelKind::Own(loss) => match loss.form() {
+                OwnForm::Label => Link::Score,
+                OwnForm::Residual => Link::Identity,
+                OwnForm::Count => Link::LogRate { bound: loss.log_rate_bound() },
+            },
         }
     }
 
@@ -218,9 +233,24 @@ impl ModelKind {
         match schema.target_bounds() {
             Some((lower, _)) if self.response() == Response::Count && lower < 0.0 => Err(Error::parameter(
                 "--model",
-                format!("poisson needs counts, but \"target_lower\" is {lower}"),
+                format!("{name} needs counts, but \"target_lower\" is {lower}"),
                 "use --model linear, or set \"target_lower\" to 0",
             )),
+            _ => Ok(()),
+        }
+    }
+
+    /// Checks that there is a loss to train with.
+    ///
+    /// # Errors
+    /// When the family was read from a file, which names a loss from outside and does not hold it.
+    pub(crate) fn check_trainable(self) -> Fallible<()> {
+        match self {
+            ModelKind::Own(loss) if !loss.is_known() => {
+                let problem = "is known by its name and digest alone, as files hold them";
+                let cure = "make it again by OwnLoss::of_residual, of_label or of_count";
+                Err(Error::parameter(format!("loss {}", loss.name()), problem, cure))
+            }
             _ => Ok(()),
         }
     }
@@ -231,7 +261,9 @@ impl ModelKind {
     /// Names the flag, its legal range and the cure.
     pub(crate) fn check_parameters(self) -> Fallible<()> {
         let (flag, value, legal, held) = match self {
-            ModelKind::Logistic | ModelKind::Multinomial | ModelKind::Linear | ModelKind::Ridge => return Ok(()),
+            ModelKind::Logistic | ModelKind::Multinomial | ModelKind::Linear | ModelKind::Ridge | ModelKind::Own(_) => {
+                return Ok(());
+            }
             ModelKind::Svm { width } => ("--model svm", width, "in [0.01, 1]", (0.01..=1.0).contains(&width)),
             ModelKind::Huber { threshold } => {
                 ("--huber-threshold", threshold, "in [0.01, 100]", (0.01..=100.0).contains(&threshold))

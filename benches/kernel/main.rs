@@ -13,7 +13,7 @@ use std::time::Instant;
 use rand::{Rng, SeedableRng};
 use rhograd::grid::{FULL_SCALE, Shape};
 use rhograd::kernel::{Caps, Level, RawRow, Rows, RowsBuilder, Step, clipped_sum_on};
-use rhograd::loss::{Logistic, Loss};
+use rhograd::loss::{Logistic, Loss, OwnLoss};
 use rhograd::noise::{NoiseSource, integer_noise};
 use rhograd::privacy::NoiseLaw;
 
@@ -53,6 +53,7 @@ fn main() {
     against_two_passes(&effort);
     against_one_hot(&effort);
     against_noise(&effort);
+    own_against_built_in(&effort);
 }
 
 fn against_reading(effort: &Effort) {
@@ -145,6 +146,25 @@ fn against_one_hot(effort: &Effort) {
     });
 }
 
+/// A logistic loss as a table against the built-in one.
+fn own_against_built_in(effort: &Effort) {
+    let own = OwnLoss::of_label("logistic", |t, y| Logistic.value(t, y), |t, y| 1.0 / (1.0 + (-t).exp()) - y);
+    let own = own.expect("a convex loss");
+    println!("\na loss as a table / the built-in loss, one thread\n");
+    for case in CASES {
+        let rows = synthetic(case, effort);
+        in_pool(1, || {
+            for level in Level::available() {
+                let (mut table, mut built_in) = (prepared_with(&rows, level, own), prepared(&rows, level));
+                let [table, built_in] = alternately([&mut table, &mut built_in], effort.repeats.div_ceil(2));
+                let per_row = (table - built_in) * 1e9 / rows.len() as f64;
+                let (ratio, level) = (table / built_in, format!("{level:?}"));
+                println!("{:16} {level:>8} {ratio:7.2}, {per_row:+.2} ns a row", case.name);
+            }
+        });
+    }
+}
+
 fn against_noise(effort: &Effort) {
     let rows = synthetic(&CASES[2], effort);
     let source = NoiseSource::insecure_from_seed(1);
@@ -185,6 +205,10 @@ fn synthetic(case: &Case, effort: &Effort) -> Rows {
 
 /// One logistic step, ready to be repeated.
 fn prepared(rows: &Rows, level: Level) -> impl FnMut() {
+    prepared_with(rows, level, Logistic)
+}
+
+fn prepared_with(rows: &Rows, level: Level, loss: impl Loss) -> impl FnMut() {
     let d = rows.shape().dimension();
     let weights: Vec<f64> = (0..d).map(|j| ((j % 17) as f64 - 8.0) / (8.0 * (d as f64).sqrt())).collect();
     let bound = 4095 * FULL_SCALE as u64;
@@ -198,7 +222,7 @@ fn prepared(rows: &Rows, level: Level) -> impl FnMut() {
             &caps,
             &step,
             #[inline(always)]
-            |t, y| Logistic.slope(t, y),
+            |t, y| loss.slope(t, y),
         );
         drop(black_box(sum));
     }

@@ -30,6 +30,9 @@ pub trait Loss: Send + Sync {
     /// The loss by which predictions are reported: without smoothing, the deviance of counts, else what training minimises.
     fn reported(&self, margin: f64, label: f64) -> f64;
 
+    /// What the reported loss is called.
+    fn metric(&self) -> &'static str;
+
     /// The loss as second-order methods know it; `None` where they have no theory for it.
     fn curved(&self) -> Option<Curved>;
 

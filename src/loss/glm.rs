@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Hinge, Huber, Logistic, Loss, Pinball, Poisson, Squared};
+use super::{Hinge, Huber, Logistic, Loss, OwnLoss, Pinball, Poisson, Squared};
 
 /// Calls the same code with the loss that a [`Glm`] names, so that loops are compiled for it.
 pub trait LossVisitor {
@@ -15,7 +15,7 @@ pub trait LossVisitor {
 
 /// Writes the enum of losses and the only two ways from a name to a loss.
 macro_rules! losses {
-    ($($plain:ident),* ; $($name:ident),* $(,)?) => {
+    ($($plain:ident),* ; $($name:ident($type:ident)),* $(,)?) => {
         /// A loss of the margin, chosen at run time; all else is said by the loss itself, see [`Glm::as_loss`].
         #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
         pub enum Glm {
@@ -24,8 +24,8 @@ macro_rules! losses {
                 $plain,
             )*
             $(
-                #[doc = concat!("[`", stringify!($name), "`].")]
-                $name($name),
+                #[doc = concat!("[`", stringify!($type), "`].")]
+                $name($type),
             )*
         }
 
@@ -50,4 +50,4 @@ macro_rules! losses {
 }
 
 // Those without parameters first. Workers know them by their place: new ones go to the end.
-losses!(Logistic, Squared; Huber, Pinball, Hinge, Poisson);
+losses!(Logistic, Squared; Huber(Huber), Pinball(Pinball), Hinge(Hinge), Poisson(Poisson), Own(OwnLoss));

@@ -51,6 +51,10 @@ impl Loss for Hinge {
         Hinge::unsmoothed(margin, label)
     }
 
+    fn metric(&self) -> &'static str {
+        "hinge_loss"
+    }
+
     fn curved(&self) -> Option<Curved> {
         None
     }

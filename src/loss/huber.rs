@@ -47,6 +47,10 @@ impl Loss for Huber {
         self.value(margin, label)
     }
 
+    fn metric(&self) -> &'static str {
+        "huber_loss"
+    }
+
     fn curved(&self) -> Option<Curved> {
         None
     }

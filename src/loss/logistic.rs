@@ -40,6 +40,10 @@ impl Loss for Logistic {
         self.value(margin, label)
     }
 
+    fn metric(&self) -> &'static str {
+        "log_loss"
+    }
+
     fn curved(&self) -> Option<Curved> {
         Some(Curved::Logistic)
     }

@@ -83,6 +83,14 @@ impl Objective {
         }
     }
 
+    /// What the reported loss is called.
+    pub fn metric(self) -> &'static str {
+        match self {
+            Objective::Margin(loss) => loss.as_loss().metric(),
+            Objective::Softmax { .. } => "log_loss",
+        }
+    }
+
     /// The loss by which predictions are reported, see [`super::Loss::reported`]; for several labels what training minimises.
     pub fn reported(self, margins: &[f64], label: f64) -> f64 {
         let margin = margins.first().copied().unwrap_or(f64::NAN);

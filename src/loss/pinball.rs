@@ -56,6 +56,10 @@ impl Loss for Pinball {
         Pinball::unsmoothed(self.level, margin, label)
     }
 
+    fn metric(&self) -> &'static str {
+        "pinball"
+    }
+
     fn curved(&self) -> Option<Curved> {
         None
     }

@@ -54,6 +54,10 @@ impl Loss for Poisson {
         Poisson::deviance(self.prediction(margin), label)
     }
 
+    fn metric(&self) -> &'static str {
+        "deviance"
+    }
+
     fn curved(&self) -> Option<Curved> {
         None
     }

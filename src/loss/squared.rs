@@ -38,6 +38,10 @@ impl Loss for Squared {
         self.value(margin, label)
     }
 
+    fn metric(&self) -> &'static str {
+        "squared_error"
+    }
+
     fn curved(&self) -> Option<Curved> {
         Some(Curved::Squared)
     }

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::grid::{MAX_MULTIPLIER, Shape};
 use crate::kernel::{RawRow, RowsBuilder};
-use crate::loss::{BoundedLoss, FixedSlope, Glm};
+use crate::loss::{BoundedLoss, FixedSlope, Glm, OwnLoss};
 use crate::privacy::{Adjacency, DatasetId, Norm, Scope};
 
 fn dataset(rows: &[RawRow], adjacency: Adjacency) -> PrivateDataset {
@@ -120,6 +120,28 @@ fn extreme_rows_use_the_whole_bound() {
         let range = change.iter().max().unwrap() - change.iter().min().unwrap();
         assert!(range as f64 >= 0.49 * a.sensitivity.grid() as f64);
     }
+}
+
+/// Slopes without measure, of a loss from outside: what a row moves is decided by its clip alone.
+#[test]
+fn a_loss_from_outside_moves_sums_by_the_stated_sensitivity_and_no_more() {
+    let absurd = OwnLoss::of_residual("absurd", |r| 5e24 * r * r, |r| 1e25 * r).unwrap();
+    let (mut largest, bound) = (0f64, 1u64 << 25);
+    for weights in [[0.0; 5], [1.0, -2.0, 0.5, 0.0, 3.0], [f64::NAN; 5], [1e300, -1e300, 0.0, f64::INFINITY, 0.0]] {
+        let weights = Array1::from(weights.to_vec());
+        let gradient = Gradient { loss: Glm::Own(absurd).into(), weights: &weights, label_scale: 1.0, clip_norm: 0.7 };
+        let ends = [i16::MIN, -1, 0, 1, i16::MAX];
+        for (a, label) in ends.iter().flat_map(|&a| ends.map(|label| (a, label))) {
+            for (one, other) in pairs(&[plain(5, 1)], &plain(a, label), &plain(-a.max(-i16::MAX), 3)) {
+                let sum = |data: &PrivateDataset| data.clipped(bound).unwrap().gradient_sum(&gradient).unwrap();
+                let (x, y) = (sum(&one), sum(&other));
+                let used = square(&difference(&x, &y)).sqrt() / x.sensitivity.grid() as f64;
+                assert!(used <= 1.0, "{used}");
+                largest = largest.max(used);
+            }
+        }
+    }
+    assert!(largest > 0.99, "{largest} of what was stated");
 }
 
 #[test]

@@ -55,6 +55,7 @@ mod words;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Fallible;
+use crate::model_kind::ModelKind;
 use crate::privacy::Adjacency;
 
 pub use check::MOST_COSTLY;
@@ -218,6 +219,14 @@ fn limits(facts: &Facts) -> Fallible<Vec<String>> {
                      chosen by looking at the rows"
                 .into();
         limits.push(with_schema(facts, release)?);
+    }
+    if let ModelKind::Own(loss) = facts.model {
+        limits.push(format!(
+            "the loss is external ({}, table SHA-256 {}): how well the model fits rests on it, and the guarantee does not, for \
+             what a row adds is cut in integers afterwards",
+            loss.name(),
+            loss.table_sha256()
+        ));
     }
     if facts.large_delta_accepted {
         limits.push(format!(

@@ -162,7 +162,11 @@ impl TrainConfig {
             return Err(Error::parameter("--adjacency", problem, cure));
         }
         match self.model {
-            Some(model) => model.check_parameters().and_then(|()| model.check_schema(schema)),
+            Some(model) => {
+                model.check_trainable()?;
+                model.check_parameters()?;
+                model.check_schema(schema)
+            }
             None => Ok(()),
         }
     }

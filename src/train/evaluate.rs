@@ -65,7 +65,7 @@ pub struct Own {
     /// Quantile regression: share of targets at or below the prediction.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub coverage: Option<f64>,
-    /// Poisson regression: mean deviance.
+    /// Counts: mean deviance of Poisson.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deviance: Option<f64>,
 }
@@ -216,7 +216,7 @@ fn own(pairs: &[(f64, f64)], kind: ModelKind) -> Own {
             ..Own::default()
         },
         // Moved into the bounds a rate may be zero, under which no positive count is possible.
-        ModelKind::Poisson { .. } => {
+        _ if matches!(kind.link(), Link::LogRate { .. }) => {
             Own { deviance: Some(mean(&|p, y| Poisson::deviance(p.max(1e-9), y))), ..Own::default() }
         }
         _ => Own::default(),

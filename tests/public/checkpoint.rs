@@ -5,11 +5,13 @@ use std::path::{Path, PathBuf};
 use rhograd::data::{CsvFile, Schema};
 use rhograd::error::{Error, Fallible};
 use rhograd::ledger::{Ledger, Record};
+use rhograd::loss::OwnLoss;
 use rhograd::noise::NoiseSource;
 use rhograd::optim::Settings;
 use rhograd::privacy::{DatasetId, Delta, Epsilon};
 use rhograd::train::{
-    Algorithm, Budget, Candidate, Checkpoint, ModelFile, TrainConfig, finish, load, sha256_hex, train, train_from,
+    Algorithm, Budget, Candidate, Checkpoint, ModelFile, ModelKind, TrainConfig, finish, load, sha256_hex, train,
+    train_from,
 };
 
 struct Desk {
@@ -196,6 +198,23 @@ fn a_run_goes_on_only_as_what_it_was_and_never_backwards() {
     let elsewhere = Desk::new();
     std::fs::write(elsewhere.checkpoint(), &late).unwrap();
     refused(&elsewhere, "same data", &config, seed(), "no charge");
+}
+
+#[test]
+fn a_run_with_a_loss_from_outside_goes_on_with_the_same_table_alone() {
+    let with = |strength: f64| {
+        let slope = move |t: f64, y: f64| strength / (1.0 + (-t).exp()) - strength * y;
+        let value = move |t: f64, y: f64| strength * (t.max(0.0) + (-t.abs()).exp().ln_1p() - y * t);
+        let model = ModelKind::Own(OwnLoss::of_label("mine", value, slope).unwrap());
+        TrainConfig { model: Some(model), ..config(Algorithm::DpGd) }
+    };
+    let (desk, whole) = (Desk::new(), uninterrupted(&with(1.0)));
+    assert!(desk.run(&with(1.0), seed(), Some(3)).is_err());
+    let message = desk.run(&with(1.5), seed(), None).unwrap_err().to_string();
+    assert!(message.contains("something else"), "{message}");
+    let model = desk.run(&with(1.0), seed(), None).unwrap();
+    assert_eq!(told(&model), told(&whole));
+    assert_eq!(desk.spent("fair").1, 1);
 }
 
 #[test]

@@ -19,6 +19,7 @@ mod markers;
 mod misuse;
 mod models;
 mod objective_profile;
+mod own_loss;
 mod own_optimizers;
 mod pages;
 mod remote;

@@ -8,6 +8,7 @@ use rand_chacha::ChaCha8Rng;
 use rand_distr::{Poisson, StandardNormal};
 use rhograd::data::{CsvFile, Schema};
 use rhograd::ledger::Ledger;
+use rhograd::loss::{OwnForm, OwnLoss};
 use rhograd::noise::NoiseSource;
 use rhograd::optim::{Losses, Settings, settings};
 use rhograd::privacy::{Adjacency, Delta, Epsilon, GaussianCharge};
@@ -16,7 +17,20 @@ use rhograd::train::{
     load, train, verify,
 };
 
-fn families() -> [ModelKind; 8] {
+/// Losses from outside: a label's, a residual's, and a gamma deviance.
+fn own() -> [ModelKind; 3] {
+    let soft = |z: f64| if z > 30.0 { z } else { z.exp().ln_1p() };
+    let sign = |y: f64| 2.0 * y - 1.0;
+    [
+        OwnLoss::of_label("logistic", |t, y| soft(-sign(y) * t), |t, y| -sign(y) / (1.0 + (sign(y) * t).exp())),
+        OwnLoss::of_residual("log-cosh", |r| soft(-2.0 * r.abs()) + r.abs() - 2f64.ln(), f64::tanh),
+        OwnLoss::of_count("gamma", |t, y| t + y * (-t).exp(), |t, y| 1.0 - y * (-t).exp()),
+    ]
+    .map(|loss| ModelKind::Own(loss.unwrap()))
+}
+
+fn families() -> [ModelKind; 11] {
+    let [label, residual, count] = own();
     [
         ModelKind::Logistic,
         ModelKind::svm(),
@@ -26,7 +40,22 @@ fn families() -> [ModelKind; 8] {
         ModelKind::huber(None),
         ModelKind::quantile(Some(0.8)),
         ModelKind::poisson(),
+        label,
+        residual,
+        count,
     ]
+}
+
+/// The built-in family that reads the same targets.
+fn alike(model: ModelKind) -> ModelKind {
+    match model {
+        ModelKind::Own(loss) => match loss.form() {
+            OwnForm::Label => ModelKind::svm(),
+            OwnForm::Residual => ModelKind::Linear,
+            OwnForm::Count => ModelKind::poisson(),
+        },
+        other => other,
+    }
 }
 
 fn config(model: ModelKind, epsilon: f64) -> TrainConfig {
@@ -38,7 +67,7 @@ fn config(model: ModelKind, epsilon: f64) -> TrainConfig {
 fn schema(model: ModelKind, features: usize) -> Schema {
     let mut columns: Vec<String> =
         (0..features).map(|j| format!(r#""x{j}":{{"type":"numeric","lower":-1,"upper":1}}"#)).collect();
-    let target = match model {
+    let target = match alike(model) {
         ModelKind::Logistic | ModelKind::Svm { .. } => r#""task":"classification","positive":"1""#,
         ModelKind::Multinomial => {
             columns.push(r#""y":{"type":"categorical","values":["0","1","2"]}"#.into());
@@ -160,7 +189,7 @@ fn known(model: ModelKind, rows: usize, seed: u64) -> String {
     for _ in 0..rows {
         let x: [f64; 3] = std::array::from_fn(|_| rng.random_range(-1.0..1.0));
         let t = 1.5 * x[0] - x[1] + 0.5;
-        let target = match model {
+        let target = match alike(model) {
             ModelKind::Logistic | ModelKind::Svm { .. } => {
                 f64::from(rng.random::<f64>() < 1.0 / (1.0 + (-4.0 * t).exp()))
             }
@@ -185,7 +214,7 @@ fn known(model: ModelKind, rows: usize, seed: u64) -> String {
 
 /// Effects per unit of the three features in the units of the target (its logarithm for counts).
 fn effects(model: &ModelFile) -> [f64; 3] {
-    let scale = match (&model.target, model.model) {
+    let scale = match (&model.target, alike(model.model)) {
         (rhograd::train::Target::Number { scale, .. }, kind) if !matches!(kind, ModelKind::Poisson { .. }) => *scale,
         _ => 1.0,
     };
@@ -198,7 +227,10 @@ fn effects(model: &ModelFile) -> [f64; 3] {
 #[test]
 fn regressions_find_the_known_effects() {
     for algorithm in [Algorithm::Auto, Algorithm::DpGd] {
-        for model in [ModelKind::Linear, ModelKind::huber(None), ModelKind::quantile(Some(0.8)), ModelKind::poisson()] {
+        let [_, residual, count] = own();
+        let built_in =
+            [ModelKind::Linear, ModelKind::huber(None), ModelKind::quantile(Some(0.8)), ModelKind::poisson()];
+        for model in built_in.into_iter().chain([residual, count]) {
             let csv = known(model, 6_000, 1);
             for (epsilon, tolerance) in [(1000.0, 0.12), (5.0, 0.2)] {
                 let config = TrainConfig { algorithm, ..config(model, epsilon) };
@@ -234,7 +266,9 @@ fn a_quantile_covers_its_share_and_counts_have_the_deviance_of_poisson() {
 
 #[test]
 fn classifiers_come_close_to_the_best_rule() {
-    for (model, best) in [(ModelKind::Logistic, 0.88), (ModelKind::svm(), 0.88), (ModelKind::Multinomial, 0.68)] {
+    for (model, best) in
+        [(ModelKind::Logistic, 0.88), (ModelKind::svm(), 0.88), (own()[0], 0.88), (ModelKind::Multinomial, 0.68)]
+    {
         let csv = known(model, 6_000, 5);
         for algorithm in [Algorithm::Auto, Algorithm::DpGd] {
             for (epsilon, margin) in [(5.0, 0.03), (1000.0, 0.02)] {
@@ -322,13 +356,13 @@ fn every_family_trains_on_samples_of_the_rows() {
 
 /// The metrics of a hold-out that stand beside those of an evaluation, by family.
 fn held_out_metrics(model: ModelKind) -> &'static [&'static str] {
-    match model {
+    match alike(model) {
         ModelKind::Logistic => &["accuracy", "auc", "log_loss"],
         ModelKind::Svm { .. } => &["accuracy", "auc"],
         ModelKind::Multinomial => &["accuracy", "log_loss"],
         ModelKind::Quantile { .. } => &["mae", "pinball", "coverage"],
         ModelKind::Poisson { .. } => &["mae", "deviance"],
-        ModelKind::Linear | ModelKind::Ridge | ModelKind::Huber { .. } => &["mae", "rmse", "r2"],
+        ModelKind::Linear | ModelKind::Ridge | ModelKind::Huber { .. } | ModelKind::Own(_) => &["mae", "rmse", "r2"],
     }
 }
 

@@ -6,12 +6,13 @@ use std::sync::{Arc, Mutex};
 use rhograd::data::{CsvFile, Schema};
 use rhograd::error::{Error, Fallible};
 use rhograd::ledger::Ledger;
+use rhograd::loss::OwnLoss;
 use rhograd::noise::NoiseSource;
 use rhograd::optim::{Settings, settings};
 use rhograd::preprocess::Encoder;
 use rhograd::privacy::{Adjacency, Delta, Epsilon};
 use rhograd::private::{Cluster, Worker};
-use rhograd::train::{Algorithm, Budget, Loaded, TrainConfig, load, load_remote, train};
+use rhograd::train::{Algorithm, Budget, Loaded, ModelKind, TrainConfig, load, load_remote, train};
 
 const HEADER: &str = "a,b,c,y\n";
 
@@ -189,6 +190,18 @@ fn model_and_log_have_the_bits_of_one_machine_however_rows_are_divided_and_worke
                 );
             }
         }
+    }
+}
+
+/// Its table is data, and sent with each question.
+#[test]
+fn a_loss_from_outside_is_known_to_workers() {
+    let loss = OwnLoss::of_residual("log-cosh", |r| r.abs() + (-2.0 * r.abs()).exp().ln_1p(), f64::tanh).unwrap();
+    for algorithm in [Algorithm::Auto, Algorithm::FrankWolfe] {
+        let plain = config(algorithm, Adjacency::AddRemove);
+        let config = TrainConfig { model: Some(ModelKind::Own(loss)), ..plain };
+        let expected = here(&config, 1500, true);
+        assert!(there(&config, true, cluster(&[0, 700, 1500], true, Fault::Lost)).unwrap() == expected, "{config:?}");
     }
 }
 

@@ -34,7 +34,7 @@ pub struct Evaluation {
 impl Evaluation {
     /// One number to compare models of the same data by, larger is better: minus the loss or the error.
     pub(in crate::optim) fn score(&self) -> f64 {
-        let losses = ["log_loss", "hinge_loss", "pinball", "deviance", "rmse"];
+        let losses = ["log_loss", "hinge_loss", "loss", "pinball", "deviance", "rmse"];
         losses.iter().find_map(|name| self.metrics.get(*name)).map_or(f64::NAN, |loss| -loss.value)
     }
 }
@@ -62,10 +62,9 @@ impl Sums<'_> {
     /// The metrics of a model family.
     pub(in crate::optim) fn evaluation(&self, scoring: Scoring, loss: Objective) -> Evaluation {
         let metrics = match scoring {
-            Scoring::Label => self.of_two_labels("log_loss", scoring),
-            Scoring::Score => self.of_two_labels("hinge_loss", scoring),
+            Scoring::Label | Scoring::Score => self.of_two_labels(loss.metric(), scoring),
             Scoring::Class { .. } => {
-                vec![("accuracy", self.share(1)), ("log_loss", self.cut(2, scoring.loss_limit()))]
+                vec![("accuracy", self.share(1)), (loss.metric(), self.cut(2, scoring.loss_limit()))]
             }
             Scoring::Number => self.of_numbers(scoring),
             Scoring::Quantile => self.of_quantiles(scoring, loss),

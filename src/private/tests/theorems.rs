@@ -11,7 +11,7 @@ use super::super::{
 };
 use crate::grid::{IntegerMap, MomentWeights, ScoreStep, Scoring, Shape};
 use crate::kernel::{RawRow, RowsBuilder};
-use crate::loss::{BoundedLoss, Curved, Glm, Objective};
+use crate::loss::{BoundedLoss, Curved, Glm, Objective, OwnLoss};
 use crate::privacy::{Adjacency, DatasetId, L2, Norm, Scope};
 
 const RELATIONS: [(Adjacency, f64); 2] = [(Adjacency::AddRemove, 1.0), (Adjacency::ReplaceOne, 2.0)];
@@ -220,6 +220,7 @@ fn every_answer(rows: &[RawRow]) -> Vec<(&'static str, Vec<i128>)> {
         Gradient { loss, weights, label_scale: 1.0, clip_norm: 0.7 }
     };
     let sum = |loss: Objective| data.clipped(1 << 25).unwrap().gradient_sum(&gradient(loss)).unwrap();
+    let outside = OwnLoss::of_residual("outside", |r| 0.5 * r * r, |r| r).unwrap();
     let map = IntegerMap::nearest(&Array2::<f64>::eye(5).mapv(|x| 1.5 * x + 0.1), 4).unwrap();
     let mapped = data.clipped_through(map, 1 << 28).unwrap();
     let weight = 1000;
@@ -239,6 +240,7 @@ fn every_answer(rows: &[RawRow]) -> Vec<(&'static str, Vec<i128>)> {
         ("gram", data.gram(1 << 24, 100).unwrap()),
         ("hessian", data.hessian(Curved::Logistic, &weights, 1 << 24, 100).unwrap()),
         ("one margin", sum(Glm::Logistic.into())),
+        ("a loss from outside", sum(Glm::Own(outside).into())),
         ("two margins", sum(Objective::Softmax { classes: 2 })),
         ("through a map", mapped.gradient_sum(&gradient(Glm::Squared.into())).unwrap()),
         ("minimiser", data.minimiser(&problem).unwrap()),
