@@ -48,6 +48,54 @@ pub enum ModelKind {
     Own(#[serde(serialize_with = "OwnLoss::serialize_named", deserialize_with = "OwnLoss::deserialize_named")] OwnLoss),
 }
 
+/// A model family as it is asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Family {
+    /// The name used in files and on the command line.
+    pub name: &'static str,
+    /// What it predicts and how, in one line.
+    pub about: &'static str,
+    /// The model, with parameters of this family where they are given.
+    pub model: fn(&FamilyParameters) -> ModelKind,
+}
+
+/// The parameters of families that have one; `None` for the default.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct FamilyParameters {
+    /// Level of a conditional quantile.
+    pub quantile: Option<f64>,
+    /// Where Huber's loss turns linear.
+    pub huber_threshold: Option<f64>,
+}
+
+/// Every family that can be asked for by name, in the order of `rhograd train --help`.
+pub static FAMILIES: &[Family] = &[
+    Family { name: "logistic", about: "Two labels, log-odds", model: |_| ModelKind::Logistic },
+    Family {
+        name: "svm",
+        about: "Two labels, support vector machine with a rounded hinge",
+        model: |_| ModelKind::svm(),
+    },
+    Family { name: "multinomial", about: "Three or more labels, log-odds", model: |_| ModelKind::Multinomial },
+    Family { name: "linear", about: "Number, least squares", model: |_| ModelKind::Linear },
+    Family {
+        name: "ridge",
+        about: "Number, least squares with an l2 penalty of 0.01 where --l2 gives none",
+        model: |_| ModelKind::Ridge,
+    },
+    Family {
+        name: "huber",
+        about: "Number, robust against outlying targets",
+        model: |given| ModelKind::huber(given.huber_threshold),
+    },
+    Family {
+        name: "quantile",
+        about: "Number, conditional quantile",
+        model: |given| ModelKind::quantile(given.quantile),
+    },
+    Family { name: "poisson", about: "Count, log of its mean", model: |_| ModelKind::poisson() },
+];
+
 /// How a model reads its target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Response {

@@ -1,10 +1,8 @@
 //! The losses by name, chosen at run time.
 
-use serde::{Deserialize, Serialize};
+use super::Loss;
 
-use super::{Hinge, Huber, Logistic, Loss, OwnLoss, Pinball, Poisson, Squared};
-
-/// Calls the same code with the loss that a [`Glm`] names, so that loops are compiled for it.
+/// Calls the same code with the loss that a [`super::Glm`] names, so that loops are compiled for it.
 pub trait LossVisitor {
     /// What the code returns.
     type Output;
@@ -17,7 +15,7 @@ pub trait LossVisitor {
 macro_rules! losses {
     ($($plain:ident),* ; $($name:ident($type:ident)),* $(,)?) => {
         /// A loss of the margin, chosen at run time; all else is said by the loss itself, see [`Glm::as_loss`].
-        #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+        #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
         pub enum Glm {
             $(
                 #[doc = concat!("[`", stringify!($plain), "`].")]
@@ -48,6 +46,3 @@ macro_rules! losses {
         }
     };
 }
-
-// Those without parameters first. Workers know them by their place: new ones go to the end.
-losses!(Logistic, Squared; Huber(Huber), Pinball(Pinball), Hinge(Hinge), Poisson(Poisson), Own(OwnLoss));

@@ -6,6 +6,7 @@ mod check;
 mod curved;
 mod description;
 mod fixed;
+#[macro_use]
 mod glm;
 mod hinge;
 mod huber;
@@ -23,7 +24,7 @@ mod tuning;
 pub use curved::Curved;
 pub use description::Loss;
 pub use fixed::{BoundedLoss, FRACTION_BITS, FixedSlope, SLOPE_ERROR};
-pub use glm::{Glm, LossVisitor};
+pub use glm::LossVisitor;
 pub use hinge::Hinge;
 pub use huber::Huber;
 pub use logistic::Logistic;
@@ -35,3 +36,6 @@ pub use poisson::Poisson;
 pub use softmax::Softmax;
 pub use squared::Squared;
 pub use tuning::{Tuning, WhitenedTuning};
+
+// Those without parameters first. Workers know them by their place: new ones go to the end.
+losses!(Logistic, Squared; Huber(Huber), Pinball(Pinball), Hinge(Hinge), Poisson(Poisson), Own(OwnLoss));

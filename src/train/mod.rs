@@ -126,7 +126,7 @@ mod streams;
 mod tune;
 mod verify;
 
-pub use crate::model_kind::ModelKind;
+pub use crate::model_kind::{FAMILIES, Family, FamilyParameters, ModelKind};
 pub use crate::optim::Algorithm;
 pub use check::{DataCheck, Outlook, check, check_parts, check_table};
 pub(crate) use checkpoint::Asked;

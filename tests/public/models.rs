@@ -13,8 +13,8 @@ use rhograd::noise::NoiseSource;
 use rhograd::optim::{Losses, Settings, settings};
 use rhograd::privacy::{Adjacency, Delta, Epsilon, GaussianCharge};
 use rhograd::train::{
-    Algorithm, Budget, Coefficient, Evidence, Feature, Metrics, ModelFile, ModelKind, Plan, TrainConfig, evaluate,
-    load, train, verify,
+    Algorithm, Budget, Coefficient, Evidence, FAMILIES, FamilyParameters, Feature, Metrics, ModelFile, ModelKind, Plan,
+    TrainConfig, evaluate, load, train, verify,
 };
 
 /// Losses from outside: a label's, a residual's, and a gamma deviance.
@@ -29,21 +29,21 @@ fn own() -> [ModelKind; 3] {
     .map(|loss| ModelKind::Own(loss.unwrap()))
 }
 
-fn families() -> [ModelKind; 11] {
-    let [label, residual, count] = own();
-    [
-        ModelKind::Logistic,
-        ModelKind::svm(),
-        ModelKind::Multinomial,
-        ModelKind::Linear,
-        ModelKind::Ridge,
-        ModelKind::huber(None),
-        ModelKind::quantile(Some(0.8)),
-        ModelKind::poisson(),
-        label,
-        residual,
-        count,
-    ]
+/// Every family that has a name, and losses from outside.
+fn families() -> Vec<ModelKind> {
+    let given = FamilyParameters { quantile: Some(0.8), huber_threshold: None };
+    FAMILIES.iter().map(|family| (family.model)(&given)).chain(own()).collect()
+}
+
+#[test]
+fn families_go_by_the_name_that_files_have() {
+    for family in FAMILIES {
+        let model = (family.model)(&FamilyParameters::default());
+        assert_eq!(model.name(), family.name);
+        let file = serde_json::to_value(model).unwrap();
+        let tag = file.as_str().or(file.as_object().and_then(|it| it.keys().next()).map(String::as_str));
+        assert_eq!(tag, Some(family.name));
+    }
 }
 
 /// The built-in family that reads the same targets.

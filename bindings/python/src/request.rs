@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use rhograd::error::{Error, Fallible};
 use rhograd::optim::{Algorithm, SETTINGS, Settings};
 use rhograd::privacy::{Adjacency, Delta, Epsilon, NoiseLaw, Rho};
-use rhograd::train::{Budget, Candidate, ModelKind, TrainConfig};
+use rhograd::train::{Budget, Candidate, FAMILIES, FamilyParameters, ModelKind, TrainConfig};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -96,17 +96,12 @@ fn settings(asked: &Request) -> Fallible<Settings> {
 }
 
 fn family(name: &str, asked: &Request) -> Fallible<ModelKind> {
-    let families = [
-        ModelKind::Logistic,
-        ModelKind::svm(),
-        ModelKind::Multinomial,
-        ModelKind::Linear,
-        ModelKind::Ridge,
-        ModelKind::huber(asked.huber_threshold),
-        ModelKind::quantile(asked.quantile),
-        ModelKind::poisson(),
-    ];
-    one_of("model", name, families.map(|family| (family.name(), family)))
+    let given = FamilyParameters { quantile: asked.quantile, huber_threshold: asked.huber_threshold };
+    let names = FAMILIES.iter().map(|family| family.name).collect::<Vec<_>>().join(", ");
+    match FAMILIES.iter().find(|family| family.name == name) {
+        Some(family) => Ok((family.model)(&given)),
+        None => Err(Error::parameter("model", format!("is {name:?}"), format!("use one of {names}"))),
+    }
 }
 
 /// The neighbouring relation of a name.
