@@ -129,6 +129,16 @@ pub use ndarray;
 /// # Ok::<(), Error>(())
 /// ```
 ///
+/// A loss of one's own, of which nothing but a table meets rows:
+///
+/// ```
+/// use rhograd::prelude::*;
+///
+/// let absolute = OwnLoss::of_residual("absolute", f64::abs, f64::signum)?;
+/// assert_eq!(ModelKind::Own(absolute).name(), "own");
+/// # Ok::<(), Error>(())
+/// ```
+///
 /// An algorithm of one's own, whole:
 ///
 /// ```

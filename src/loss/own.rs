@@ -123,7 +123,7 @@ impl OwnLoss {
     /// A loss of margin and label for two labels, 0 and 1; the margin is a score, positive on the side of label 1.
     ///
     /// # Errors
-    /// As [`OwnLoss::of_residual`], for either label.
+    /// When the name is no name, or value and slope are not those of a convex function for either label; names the point.
     pub fn of_label(name: &str, value: impl Fn(f64, f64) -> f64, slope: impl Fn(f64, f64) -> f64) -> Fallible<Self> {
         Self::tabulated(name, OwnForm::Label, &value, &slope)
     }
@@ -134,7 +134,8 @@ impl OwnLoss {
     /// affine in the target, as that of every exponential family is.
     ///
     /// # Errors
-    /// As [`OwnLoss::of_residual`], for targets of 0, 1 and `e^3`, and when the slope is not affine in the target.
+    /// When the name is no name, value and slope are not those of a convex function for targets of 0, 1 and `e^3`, or the slope is
+    /// not affine in the target; names the point.
     pub fn of_count(name: &str, value: impl Fn(f64, f64) -> f64, slope: impl Fn(f64, f64) -> f64) -> Fallible<Self> {
         Self::tabulated(name, OwnForm::Count, &value, &slope)
     }

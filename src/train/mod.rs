@@ -39,6 +39,16 @@
 //! # Ok::<(), Error>(())
 //! ```
 //!
+//! A family by its name, as command line and Python ask for it:
+//!
+//! ```
+//! use rhograd::train::{FAMILIES, Family, FamilyParameters, ModelKind};
+//!
+//! let huber: Option<&Family> = FAMILIES.iter().find(|family| family.name == "huber");
+//! let given = FamilyParameters { huber_threshold: Some(2.0), ..FamilyParameters::default() };
+//! assert_eq!(huber.map(|family| (family.model)(&given)), Some(ModelKind::huber(Some(2.0))));
+//! ```
+//!
 //! A run that can be stopped, whose files appear whole or not at all, and what others check:
 //!
 //! ```
