@@ -127,7 +127,7 @@ fn together(plan: &Plan) -> usize {
 }
 
 fn draws_once(planned: &Planned) -> bool {
-    planned.query.all().into_iter().any(|query| match query.kind().row_access() {
+    planned.query.all().into_iter().any(|query| match query.kind().reads().rows {
         RowAccess::Batches(_) | RowAccess::Order { .. } => true,
         RowAccess::StreamedSum | RowAccess::InMemory | RowAccess::Cells => false,
     })

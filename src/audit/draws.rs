@@ -65,7 +65,7 @@ impl Best {
         }
         // The record is the last of the rows that train, too.
         let position = position - before;
-        plan.planned().iter().all(|planned| match planned.query.kind().row_access() {
+        plan.planned().iter().all(|planned| match planned.query.kind().reads().rows {
             RowAccess::Batches(batches) => {
                 let mut batch = batch_of(source, batches);
                 (0..=position).fold(None, |_, row| Some(batch(row))) == Some(0)

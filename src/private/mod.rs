@@ -34,7 +34,7 @@ mod tests;
 pub use query::{
     ClippedRows, ColumnValues, Curvature, DescribeQuery, DirectionInputs, Gradient, Grid, GridPrice,
     LOG2_REGULARISATION, MOST_BATCHES, MOST_SOLVED, Minimisation, PassPlan, Perturbation, PhasePlan, PhasedPass,
-    Planned, PrefixPass, Query, Role, RowAccess, prefix_coefficients,
+    Planned, PrefixPass, Query, Reads, Role, RowAccess, prefix_coefficients,
 };
 pub(crate) use query::{batch_of, order_of};
 pub use release::{

@@ -51,7 +51,7 @@ pub(super) fn check_releases(facts: &Facts) -> Fallible<()> {
             return Err(damaged("a sensitivity does not follow from its query and the adjacency"));
         }
         query.kind().check()?;
-        if query.all().into_iter().any(|query| query.kind().row_access() == RowAccess::Cells) {
+        if query.all().into_iter().any(|query| query.kind().reads().rows == RowAccess::Cells) {
             return Err(damaged("records a release that no training makes"));
         }
         if !(*unit > 0.0 && unit.is_finite()) {
@@ -65,7 +65,7 @@ pub(super) fn check_releases(facts: &Facts) -> Fallible<()> {
     }
     let trained = facts.rows.map(|rows| training_rows(rows, facts.holdout));
     let foreign = |rows: u64, dimension: usize| Some(rows) != trained || dimension != facts.dimension;
-    if facts.releases.iter().flat_map(|release| release.query.all()).any(|query| match query.kind().row_access() {
+    if facts.releases.iter().flat_map(|release| release.query.all()).any(|query| match query.kind().reads().rows {
         RowAccess::Order { rows, dimension } => foreign(rows, dimension),
         RowAccess::StreamedSum | RowAccess::InMemory | RowAccess::Batches(_) | RowAccess::Cells => false,
     }) {

@@ -70,7 +70,7 @@ fn sampling(release: &ReleaseFacts) -> String {
 impl ReleaseFacts {
     /// Largest norm of one row's part in the sum, in the reader's units.
     fn clip_norm(&self) -> f64 {
-        let steps = self.query.kind().clip_steps().unwrap_or(self.charge.sensitivity());
+        let steps = self.query.kind().reads().clip_steps.unwrap_or(self.charge.sensitivity());
         steps as f64 * self.unit
     }
 }

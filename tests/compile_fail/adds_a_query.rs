@@ -1,5 +1,5 @@
 use rhograd::privacy::{Adjacency, Charge, L2};
-use rhograd::private::{DescribeQuery, Role, RowAccess};
+use rhograd::private::{DescribeQuery, Reads, Role, RowAccess};
 
 struct Mine;
 
@@ -10,16 +10,12 @@ impl DescribeQuery for Mine { //~ E0277
         0
     }
 
-    fn row_access(&self) -> RowAccess {
-        RowAccess::StreamedSum
+    fn reads(&self) -> Reads {
+        Reads { rows: RowAccess::StreamedSum, role: Role::Preparation, clip_steps: None }
     }
 
     fn is_paid_by(&self, _: &Charge) -> bool {
         true
-    }
-
-    fn role(&self) -> Role {
-        Role::Preparation
     }
 }
 

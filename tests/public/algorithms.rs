@@ -192,7 +192,7 @@ fn blocks_and_batches_of_public_size_leave_out_a_hold_out_of_public_size() {
     for algorithm in Algorithm::ALL.into_iter().filter(|algorithm| relations(*algorithm) == [Adjacency::ReplaceOne]) {
         let config = TrainConfig { evaluate_budget: Some(0.1), ..config(algorithm, Adjacency::ReplaceOne, 1.0) };
         let plan = Plan::new(&config, &schema("fair"), Some(6_001)).unwrap();
-        let rows = plan.planned().into_iter().find_map(|planned| match planned.query.kind().row_access() {
+        let rows = plan.planned().into_iter().find_map(|planned| match planned.query.kind().reads().rows {
             RowAccess::Order { rows, .. } => Some(rows),
             _ => None,
         });

@@ -3,7 +3,7 @@
 use ndarray::Array1;
 use serde::{Deserialize, Serialize};
 
-use super::{DescribeQuery, Role, RowAccess};
+use super::{DescribeQuery, Reads, Role, RowAccess};
 use crate::error::Fallible;
 use crate::grid::IntegerMap;
 use crate::loss::Objective;
@@ -27,20 +27,12 @@ impl DescribeQuery for ClippedSum {
         adjacency.sum_sensitivity(self.bound)
     }
 
-    fn row_access(&self) -> RowAccess {
-        RowAccess::StreamedSum
+    fn reads(&self) -> Reads {
+        Reads { rows: RowAccess::StreamedSum, role: Role::Steps(1), clip_steps: Some(self.bound) }
     }
 
     fn is_paid_by(&self, charge: &Charge) -> bool {
         matches!(charge, Charge::Gaussian(_) | Charge::PoissonGaussian(_))
-    }
-
-    fn role(&self) -> Role {
-        Role::Steps(1)
-    }
-
-    fn clip_steps(&self) -> Option<u64> {
-        Some(self.bound)
     }
 }
 

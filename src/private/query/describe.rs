@@ -27,14 +27,11 @@ pub trait DescribeQuery: sealed::Sealed {
     /// How far it moves between neighbours in [`DescribeQuery::Norm`], in grid steps, saturating.
     fn sensitivity(&self, adjacency: Adjacency) -> u64;
 
-    /// Which rows it reads, and how.
-    fn row_access(&self) -> RowAccess;
+    /// Which rows it reads and what for.
+    fn reads(&self) -> Reads;
 
     /// Whether a charge is of the kind that pays for this query, apart from the sensitivity.
     fn is_paid_by(&self, charge: &Charge) -> bool;
-
-    /// What it is for.
-    fn role(&self) -> Role;
 
     /// Refuses public numbers that no planner produces.
     ///
@@ -53,11 +50,17 @@ pub trait DescribeQuery: sealed::Sealed {
     fn sampling(&self) -> String {
         "full batch".into()
     }
+}
 
+/// Which rows a query reads and what for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reads {
+    /// Which rows, and how.
+    pub rows: RowAccess,
+    /// What for.
+    pub role: Role,
     /// Largest norm of one row's part, in grid steps; `None` where a statement gives the sensitivity in its place.
-    fn clip_steps(&self) -> Option<u64> {
-        None
-    }
+    pub clip_steps: Option<u64>,
 }
 
 impl dyn DescribeQuery {

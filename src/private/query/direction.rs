@@ -4,7 +4,7 @@ use ndarray::Array1;
 use num_bigint::BigUint;
 use serde::{Deserialize, Serialize};
 
-use super::{DescribeQuery, Role, RowAccess};
+use super::{DescribeQuery, Reads, Role, RowAccess};
 use crate::error::{Error, Fallible};
 use crate::grid::{DIAGONAL, GRAM_MULTIPLIER, OFF_DIAGONAL, each_entry};
 use crate::kernel::definite_solve;
@@ -30,16 +30,12 @@ impl DescribeQuery for Direction {
         adjacency.sum_sensitivity(self.reach)
     }
 
-    fn row_access(&self) -> RowAccess {
-        RowAccess::StreamedSum
+    fn reads(&self) -> Reads {
+        Reads { rows: RowAccess::StreamedSum, role: Role::Preparation, clip_steps: None }
     }
 
     fn is_paid_by(&self, charge: &Charge) -> bool {
         matches!(charge, Charge::Gaussian(_))
-    }
-
-    fn role(&self) -> Role {
-        Role::Preparation
     }
 }
 

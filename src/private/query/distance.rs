@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::vocabulary::Counts;
-use super::{DescribeQuery, Role, RowAccess};
+use super::{DescribeQuery, Reads, Role, RowAccess};
 use crate::error::Fallible;
 use crate::privacy::{Adjacency, Charge, L2};
 use crate::private::{PrivateCells, Proposal};
@@ -26,16 +26,12 @@ impl DescribeQuery for Distance {
         self.weight
     }
 
-    fn row_access(&self) -> RowAccess {
-        RowAccess::Cells
+    fn reads(&self) -> Reads {
+        Reads { rows: RowAccess::Cells, role: Role::Preparation, clip_steps: None }
     }
 
     fn is_paid_by(&self, charge: &Charge) -> bool {
         matches!(charge, Charge::Threshold(event) if event.row == self.weight)
-    }
-
-    fn role(&self) -> Role {
-        Role::Preparation
     }
 }
 

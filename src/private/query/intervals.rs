@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{DescribeQuery, Role, RowAccess};
+use super::{DescribeQuery, Reads, Role, RowAccess};
 use crate::data::Fields;
 use crate::error::{Error, Fallible};
 use crate::privacy::{Adjacency, Charge, Range};
@@ -34,16 +34,12 @@ impl DescribeQuery for Intervals {
         adjacency.sum_sensitivity(self.weight)
     }
 
-    fn row_access(&self) -> RowAccess {
-        RowAccess::Cells
+    fn reads(&self) -> Reads {
+        Reads { rows: RowAccess::Cells, role: Role::Preparation, clip_steps: None }
     }
 
     fn is_paid_by(&self, charge: &Charge) -> bool {
         matches!(charge, Charge::Exponential(event) if event.candidates == self.candidates)
-    }
-
-    fn role(&self) -> Role {
-        Role::Preparation
     }
 }
 

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::describe::root_of;
-use super::{DescribeQuery, Role, RowAccess};
+use super::{DescribeQuery, Reads, Role, RowAccess};
 use crate::data::Fields;
 use crate::error::Fallible;
 use crate::privacy::{Adjacency, Charge, L2};
@@ -34,16 +34,12 @@ impl DescribeQuery for Kinds {
         square.checked_mul(moved.max(1)).map_or(u64::MAX, root_of)
     }
 
-    fn row_access(&self) -> RowAccess {
-        RowAccess::Cells
+    fn reads(&self) -> Reads {
+        Reads { rows: RowAccess::Cells, role: Role::Preparation, clip_steps: None }
     }
 
     fn is_paid_by(&self, charge: &Charge) -> bool {
         matches!(charge, Charge::Gaussian(_))
-    }
-
-    fn role(&self) -> Role {
-        Role::Preparation
     }
 }
 

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{DescribeQuery, Role, RowAccess};
+use super::{DescribeQuery, Reads, Role, RowAccess};
 use crate::error::Fallible;
 use crate::privacy::{Adjacency, Charge, Range};
 use crate::private::rows::pass::Pass;
@@ -26,20 +26,12 @@ impl DescribeQuery for Losses {
         adjacency.sum_sensitivity(self.most)
     }
 
-    fn row_access(&self) -> RowAccess {
-        RowAccess::StreamedSum
+    fn reads(&self) -> Reads {
+        Reads { rows: RowAccess::StreamedSum, role: Role::Steps(1), clip_steps: Some(self.most) }
     }
 
     fn is_paid_by(&self, charge: &Charge) -> bool {
         matches!(charge, Charge::Exponential(event) if event.candidates == self.candidates)
-    }
-
-    fn role(&self) -> Role {
-        Role::Steps(1)
-    }
-
-    fn clip_steps(&self) -> Option<u64> {
-        Some(self.most)
     }
 }
 

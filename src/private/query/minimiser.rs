@@ -4,7 +4,7 @@ use ndarray::Array2;
 use serde::{Deserialize, Serialize};
 
 use super::curvature::{Curvature, LOG2_MARGINS, LOG2_REGULARISATION, MOST_SOLVED};
-use super::{DescribeQuery, Perturbation, Role, RowAccess};
+use super::{DescribeQuery, Perturbation, Reads, Role, RowAccess};
 use crate::error::{Error, Fallible};
 use crate::grid::MAX_MULTIPLIER;
 use crate::kernel::{LOG2_LARGEST_COORDINATE, ScaledRows};
@@ -31,24 +31,16 @@ impl DescribeQuery for Minimiser {
         exact.saturating_add(self.curvature.spread(self.dimension))
     }
 
-    fn row_access(&self) -> RowAccess {
-        RowAccess::InMemory
+    fn reads(&self) -> Reads {
+        Reads { rows: RowAccess::InMemory, role: Role::Steps(1), clip_steps: Some(self.curvature.movement()) }
     }
 
     fn is_paid_by(&self, charge: &Charge) -> bool {
         matches!(charge, Charge::Gaussian(_))
     }
 
-    fn role(&self) -> Role {
-        Role::Steps(1)
-    }
-
     fn check(&self) -> Fallible<()> {
         self.curvature.check()
-    }
-
-    fn clip_steps(&self) -> Option<u64> {
-        Some(self.curvature.movement())
     }
 }
 

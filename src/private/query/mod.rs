@@ -29,7 +29,7 @@ use serde::{Deserialize, Serialize};
 pub use clipped_sum::{ClippedRows, ClippedSum, Gradient};
 pub use curvature::{Curvature, LOG2_REGULARISATION, MOST_SOLVED};
 use describe::sealed;
-pub use describe::{DescribeQuery, Role, RowAccess};
+pub use describe::{DescribeQuery, Reads, Role, RowAccess};
 pub use direction::{Direction, DirectionInputs};
 pub use distance::Distance;
 pub use gram::Gram;
@@ -124,12 +124,12 @@ impl Query {
 
     /// Whether the release is one of the steps of an optimizer.
     pub fn is_step(&self) -> bool {
-        matches!(self.kind().role(), Role::Steps(_))
+        matches!(self.kind().reads().role, Role::Steps(_))
     }
 
     /// Number of optimizer steps that one release is made of.
     pub fn steps(&self) -> u64 {
-        match self.kind().role() {
+        match self.kind().reads().role {
             Role::Steps(steps) => steps,
             Role::Preparation => 0,
         }
@@ -188,7 +188,7 @@ impl Planned {
 
     /// Whether the release is made of sums over rows that are read in their order: all that rows in a file can give.
     pub fn is_streamable(&self) -> bool {
-        !matches!(self.charge, Charge::PoissonGaussian(_)) && self.query.kind().row_access() == RowAccess::StreamedSum
+        !matches!(self.charge, Charge::PoissonGaussian(_)) && self.query.kind().reads().rows == RowAccess::StreamedSum
     }
 }
 
@@ -216,16 +216,12 @@ impl DescribeQuery for BestRun {
     }
 
     /// A run that fails loses to the others, and a file that cannot be read must end the run: so none is read here.
-    fn row_access(&self) -> RowAccess {
-        RowAccess::InMemory
+    fn reads(&self) -> Reads {
+        Reads { rows: RowAccess::InMemory, role: Role::Steps(1), clip_steps: None }
     }
 
     fn is_paid_by(&self, charge: &Charge) -> bool {
         matches!(charge, Charge::PrivateSelection(event) if covers_runs(event, &self.candidates))
-    }
-
-    fn role(&self) -> Role {
-        Role::Steps(1)
     }
 
     fn check(&self) -> Fallible<()> {

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::describe::root_of;
-use super::{DescribeQuery, Role, RowAccess};
+use super::{DescribeQuery, Reads, Role, RowAccess};
 use crate::error::Fallible;
 use crate::grid::MomentWeights;
 use crate::privacy::{Adjacency, Charge, L2};
@@ -27,16 +27,12 @@ impl DescribeQuery for Moments {
         adjacency.sum_sensitivity(root_of(self.weights.worst_square(self.columns)))
     }
 
-    fn row_access(&self) -> RowAccess {
-        RowAccess::StreamedSum
+    fn reads(&self) -> Reads {
+        Reads { rows: RowAccess::StreamedSum, role: Role::Preparation, clip_steps: None }
     }
 
     fn is_paid_by(&self, charge: &Charge) -> bool {
         matches!(charge, Charge::Gaussian(_))
-    }
-
-    fn role(&self) -> Role {
-        Role::Preparation
     }
 }
 

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::describe::root_up;
 use super::phases::{check_rows, order_of};
-use super::{DescribeQuery, Role, RowAccess};
+use super::{DescribeQuery, Reads, Role, RowAccess};
 use crate::error::{Error, Fallible};
 use crate::grid::{LARGEST_WEIGHT, LOG2_WEIGHT};
 use crate::kernel::{FixedStep, fixed_batch, rounding};
@@ -145,16 +145,16 @@ impl DescribeQuery for OnePass {
         }
     }
 
-    fn row_access(&self) -> RowAccess {
-        RowAccess::Order { rows: self.plan.rows, dimension: self.plan.dimension }
+    fn reads(&self) -> Reads {
+        Reads {
+            rows: RowAccess::Order { rows: self.plan.rows, dimension: self.plan.dimension },
+            role: Role::Steps(u64::from(self.plan.steps)),
+            clip_steps: None,
+        }
     }
 
     fn is_paid_by(&self, charge: &Charge) -> bool {
         matches!(charge, Charge::Gaussian(_))
-    }
-
-    fn role(&self) -> Role {
-        Role::Steps(u64::from(self.plan.steps))
     }
 
     fn check(&self) -> Fallible<()> {

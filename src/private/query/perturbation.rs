@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::curvature::{Curvature, LOG2_MARGINS, LOG2_REGULARISATION, MOST_SOLVED};
-use super::{DescribeQuery, Role, RowAccess};
+use super::{DescribeQuery, Reads, Role, RowAccess};
 use crate::error::{Error, Fallible};
 use crate::loss::FRACTION_BITS;
 use crate::num::round::{down, up};
@@ -49,16 +49,12 @@ impl DescribeQuery for Perturbation {
         adjacency.sum_sensitivity(self.movement())
     }
 
-    fn row_access(&self) -> RowAccess {
-        RowAccess::InMemory
+    fn reads(&self) -> Reads {
+        Reads { rows: RowAccess::InMemory, role: Role::Steps(1), clip_steps: None }
     }
 
     fn is_paid_by(&self, charge: &Charge) -> bool {
         matches!(charge, Charge::Objective(event) if self.curvature_ratio() <= event.curvature)
-    }
-
-    fn role(&self) -> Role {
-        Role::Steps(1)
     }
 
     /// Refuses numbers for which the certificate could fail on some data.

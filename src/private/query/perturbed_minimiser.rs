@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::minimiser::Offset;
-use super::{Curvature, DescribeQuery, Minimisation, Perturbation, Role, RowAccess};
+use super::{Curvature, DescribeQuery, Minimisation, Perturbation, Reads, Role, RowAccess};
 use crate::error::Fallible;
 use crate::privacy::{Adjacency, Charge, L2};
 use crate::private::{PrivateDataset, Sensitive};
@@ -26,16 +26,12 @@ impl DescribeQuery for PerturbedMinimiser {
         self.curvature.spread(self.dimension)
     }
 
-    fn row_access(&self) -> RowAccess {
-        RowAccess::InMemory
+    fn reads(&self) -> Reads {
+        Reads { rows: RowAccess::InMemory, role: Role::Preparation, clip_steps: None }
     }
 
     fn is_paid_by(&self, charge: &Charge) -> bool {
         matches!(charge, Charge::Gaussian(_))
-    }
-
-    fn role(&self) -> Role {
-        Role::Preparation
     }
 
     fn check(&self) -> Fallible<()> {

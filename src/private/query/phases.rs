@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use rand::RngCore;
 use serde::{Deserialize, Serialize};
 
-use super::{DescribeQuery, Role, RowAccess};
+use super::{DescribeQuery, Reads, Role, RowAccess};
 use crate::error::{Error, Fallible};
 use crate::grid::{LARGEST_WEIGHT, LOG2_WEIGHT};
 use crate::kernel::{FixedStep, fixed_pass, rounding};
@@ -85,16 +85,16 @@ impl DescribeQuery for Phases {
         }
     }
 
-    fn row_access(&self) -> RowAccess {
-        RowAccess::Order { rows: self.plan.rows, dimension: self.plan.dimension }
+    fn reads(&self) -> Reads {
+        Reads {
+            rows: RowAccess::Order { rows: self.plan.rows, dimension: self.plan.dimension },
+            role: Role::Steps(u64::from(self.plan.phases())),
+            clip_steps: None,
+        }
     }
 
     fn is_paid_by(&self, charge: &Charge) -> bool {
         matches!(charge, Charge::Gaussian(_))
-    }
-
-    fn role(&self) -> Role {
-        Role::Steps(u64::from(self.plan.phases()))
     }
 
     fn sampling(&self) -> String {

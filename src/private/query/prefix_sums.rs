@@ -6,7 +6,7 @@ use rand::RngCore;
 use serde::{Deserialize, Serialize};
 
 use super::describe::root_of;
-use super::{DescribeQuery, Gradient, Role, RowAccess};
+use super::{DescribeQuery, Gradient, Reads, Role, RowAccess};
 use crate::error::{Error, Fallible};
 use crate::noise::NoiseSource;
 use crate::privacy::{Adjacency, Charge, GaussianCharge, L2};
@@ -63,16 +63,16 @@ impl DescribeQuery for PrefixSums {
         bound.checked_mul(bound).and_then(|s| s.checked_mul(column)).map_or(u64::MAX, root_of)
     }
 
-    fn row_access(&self) -> RowAccess {
-        RowAccess::Batches(self.batches)
+    fn reads(&self) -> Reads {
+        Reads {
+            rows: RowAccess::Batches(self.batches),
+            role: Role::Steps(u64::from(self.batches)),
+            clip_steps: Some(self.bound),
+        }
     }
 
     fn is_paid_by(&self, charge: &Charge) -> bool {
         matches!(charge, Charge::Gaussian(_))
-    }
-
-    fn role(&self) -> Role {
-        Role::Steps(u64::from(self.batches))
     }
 
     fn sampling(&self) -> String {
@@ -80,10 +80,6 @@ impl DescribeQuery for PrefixSums {
         format!(
             "one pass over {batches} batches; each row is in one, by a secret draw of its own; no amplification claimed"
         )
-    }
-
-    fn clip_steps(&self) -> Option<u64> {
-        Some(self.bound)
     }
 }
 

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::describe::root_of;
-use super::{DescribeQuery, Role, RowAccess};
+use super::{DescribeQuery, Reads, Role, RowAccess};
 use crate::error::Fallible;
 use crate::grid::{ScoreStep, Scoring};
 use crate::loss::Objective;
@@ -32,16 +32,12 @@ impl DescribeQuery for Scores {
         root_of(u128::from(self.weight) * u128::from(self.weight) * u128::from(moved))
     }
 
-    fn row_access(&self) -> RowAccess {
-        RowAccess::StreamedSum
+    fn reads(&self) -> Reads {
+        Reads { rows: RowAccess::StreamedSum, role: Role::Preparation, clip_steps: None }
     }
 
     fn is_paid_by(&self, charge: &Charge) -> bool {
         matches!(charge, Charge::Gaussian(_))
-    }
-
-    fn role(&self) -> Role {
-        Role::Preparation
     }
 
     /// Under replace-one they were charged like any sum, for one vector that leaves and one that enters.

@@ -77,7 +77,7 @@ fn all_but_a_few_are_paid_for_as_gaussian_noise() {
 #[test]
 fn rows_in_a_file_answer_sums_over_all_rows_alone() {
     let of = |access: fn(RowAccess) -> bool| -> Vec<&str> {
-        let fits = STORED.iter().zip(stored()).filter(|(_, query)| access(query.kind().row_access()));
+        let fits = STORED.iter().zip(stored()).filter(|(_, query)| access(query.kind().reads().rows));
         fits.map(|(text, _)| text.split('"').nth(3).unwrap()).collect()
     };
     let sums = ["moments", "gram", "scores", "hessian", "clipped-sum", "direction", "losses", "vertices"];

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{DescribeQuery, Gradient, Role, RowAccess};
+use super::{DescribeQuery, Gradient, Reads, Role, RowAccess};
 use crate::error::{Error, Fallible};
 use crate::grid::{FULL_SCALE, MAX_MULTIPLIER};
 use crate::loss::Objective;
@@ -27,20 +27,12 @@ impl DescribeQuery for Vertices {
         adjacency.sum_sensitivity(self.bound.saturating_mul(2))
     }
 
-    fn row_access(&self) -> RowAccess {
-        RowAccess::StreamedSum
+    fn reads(&self) -> Reads {
+        Reads { rows: RowAccess::StreamedSum, role: Role::Steps(1), clip_steps: Some(self.bound) }
     }
 
     fn is_paid_by(&self, charge: &Charge) -> bool {
         matches!(charge, Charge::Exponential(event) if event.candidates == self.candidates)
-    }
-
-    fn role(&self) -> Role {
-        Role::Steps(1)
-    }
-
-    fn clip_steps(&self) -> Option<u64> {
-        Some(self.bound)
     }
 }
 
