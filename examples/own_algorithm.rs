@@ -39,7 +39,7 @@ impl Optimizer for FadingSteps {
             let mean: Array1<f64> = released.values().iter().map(|&v| v as f64 * grid_step / start.rows).collect();
             weights.scaled_add(-self.rate / (step as f64).sqrt(), &mean);
         }
-        Ok(Fitted { weights: weights.to_vec(), standard_errors: None, settings: Default::default() })
+        Ok(Fitted::of(weights.to_vec()))
     }
 }
 

@@ -140,8 +140,6 @@ impl GramSteps {
         let rows = data.clipped(self.gradient.bound)?;
         let pass = Pass { planned: &self.gradient.release.planned(), clip_norm, metric: Some(&curvature) };
         let weights = self.descent.run_with(&rows, &pass, start, run)?;
-        let mut settings = self.descent.settings();
-        settings.insert("ridge".into(), json!(curvature.ridge));
-        Ok(Fitted { weights, standard_errors: None, settings })
+        Ok(Fitted::of(weights).stating(self.descent.settings()).stating([("ridge", json!(curvature.ridge))]))
     }
 }

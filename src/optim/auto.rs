@@ -17,16 +17,7 @@ pub(super) static DESCRIPTION: Description = Description {
     reference: "measured",
     relations: Relations::Both,
     losses: Losses::Any,
-    settings: &[
-        &settings::CLIP,
-        &settings::STEPS,
-        &settings::LEARNING_RATE,
-        &settings::MOMENTUM,
-        &settings::L1,
-        &settings::L2,
-        &settings::RADIUS,
-        &settings::AVERAGING,
-    ],
+    settings: settings::OF_DESCENT,
     needs: Needs::NOTHING,
     plan: |problem| match whitens(problem) {
         true => Ok(Box::new(WhitenedDpGd::plan(problem)?)),

@@ -18,15 +18,7 @@ pub(super) static DESCRIPTION: Description = Description {
     reference: "Tang et al. 2023",
     relations: Relations::Both,
     losses: Losses::Curved,
-    settings: &[
-        &settings::CLIP,
-        &settings::STEPS,
-        &settings::LEARNING_RATE,
-        &settings::MOMENTUM,
-        &settings::L2,
-        &settings::RADIUS,
-        &settings::AVERAGING,
-    ],
+    settings: settings::OF_SMOOTH_DESCENT,
     needs: Needs::NOTHING,
     plan: |problem| Ok(Box::new(BoostedAdaSsp::plan(problem)?)),
     audit: |_| AuditRecipe {

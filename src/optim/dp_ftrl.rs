@@ -26,15 +26,7 @@ pub(super) static DESCRIPTION: Description = Description {
     reference: "Kairouz et al. 2021, Denisov et al. 2022",
     relations: Relations::Both,
     losses: Losses::Curved,
-    settings: &[
-        &settings::CLIP,
-        &settings::STEPS,
-        &settings::LEARNING_RATE,
-        &settings::MOMENTUM,
-        &settings::L2,
-        &settings::RADIUS,
-        &settings::AVERAGING,
-    ],
+    settings: settings::OF_SMOOTH_DESCENT,
     needs: Needs::ROWS,
     plan: |problem| Ok(Box::new(DpFtrl::plan(problem)?)),
     audit: |_| AuditRecipe {
@@ -197,8 +189,6 @@ impl Optimizer for DpFtrl {
         if !weights.iter().all(|w| w.is_finite()) {
             return Err(Error::numerical("training", "the iterates diverged; use a smaller learning rate"));
         }
-        let mut settings = self.descent.settings();
-        settings.insert("batches".into(), json!(self.batches));
-        Ok(Fitted { weights: weights.to_vec(), standard_errors: None, settings })
+        Ok(Fitted::of(weights.to_vec()).stating(self.descent.settings()).stating([("batches", json!(self.batches))]))
     }
 }

@@ -20,16 +20,7 @@ pub(super) static DESCRIPTION: Description = Description {
     reference: "Bassily, Smith, Thakurta 2014",
     relations: Relations::Both,
     losses: Losses::Any,
-    settings: &[
-        &settings::CLIP,
-        &settings::STEPS,
-        &settings::LEARNING_RATE,
-        &settings::MOMENTUM,
-        &settings::L1,
-        &settings::L2,
-        &settings::RADIUS,
-        &settings::AVERAGING,
-    ],
+    settings: settings::OF_DESCENT,
     needs: Needs::NOTHING,
     plan: |problem| Ok(Box::new(DpGd::plan(problem)?)),
     audit: |_| {
@@ -98,6 +89,6 @@ impl Optimizer for DpGd {
         let clip_norm = self.clip_norm(data.shape().dimension() * outputs, start.rows);
         let rows = data.clipped(self.gradient.bound)?;
         let weights = self.descent.run(&rows, &self.gradient.release.planned(), clip_norm, start, run)?;
-        Ok(Fitted { weights, standard_errors: None, settings: self.descent.settings() })
+        Ok(Fitted::of(weights).stating(self.descent.settings()))
     }
 }

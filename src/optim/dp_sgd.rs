@@ -192,8 +192,7 @@ impl Optimizer for DpSgd {
         let clip_norm = self.clip.clip_norm(self.row_norm, dimension, start.rows, self.signal);
         let rows = data.clipped(self.bound)?;
         let weights = self.descent.run(&rows, &self.gradient(), clip_norm, start, run)?;
-        let mut settings = self.descent.settings();
-        settings.insert("sampling_rate".into(), json!(self.event.rate()));
-        Ok(Fitted { weights, standard_errors: None, settings })
+        let rate = ("sampling_rate", json!(self.event.rate()));
+        Ok(Fitted::of(weights).stating(self.descent.settings()).stating([rate]))
     }
 }

@@ -110,16 +110,11 @@ impl Optimizer for ExponentialMechanism {
         let released = run.choose(&self.choice.planned(), unit, || data.losses(&scoring, &self.candidates))?;
         let chosen = released.values().first().and_then(|&index| usize::try_from(index).ok()).unwrap_or(0);
         let weights = self.candidates.points.row(chosen).to_vec();
-        let settings = [
+        Ok(Fitted::of(weights).stating([
             ("candidates", json!(self.candidates.points.nrows())),
             ("loss_cap", json!(self.cap)),
             ("radius", json!(self.radius)),
-        ];
-        Ok(Fitted {
-            weights,
-            standard_errors: None,
-            settings: settings.map(|(name, value)| (name.to_owned(), value)).into(),
-        })
+        ]))
     }
 }
 

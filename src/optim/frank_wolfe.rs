@@ -110,12 +110,7 @@ impl Optimizer for FrankWolfe {
             let sign = if chosen < dimension { 1.0 } else { -1.0 };
             weights[chosen % dimension] += sign * length * self.radius;
         }
-        Ok(Fitted {
-            weights: weights.to_vec(),
-            standard_errors: None,
-            settings: [("radius", json!(self.radius)), ("slope_clip", json!(self.clip))]
-                .map(|(name, value)| (name.to_owned(), value))
-                .into(),
-        })
+        let settings = [("radius", json!(self.radius)), ("slope_clip", json!(self.clip))];
+        Ok(Fitted::of(weights.to_vec()).stating(settings))
     }
 }

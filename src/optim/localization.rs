@@ -1,7 +1,5 @@
 //! Iterative localization for stochastic convex optimization: phases of one-pass descent, each closer to the last.
 
-use std::collections::BTreeMap;
-
 use serde_json::json;
 
 use super::description::{AUDIT_CLIP, AuditRecipe, Description, Losses, Needs, Relations};
@@ -121,13 +119,11 @@ impl Optimizer for Localization {
             }
             Ok((result, phases.finish()))
         })?;
-        let settings = [
+        Ok(Fitted::of(result).stating([
             ("phases", json!(self.phases.phases())),
             ("learning_rate", json!(self.rate)),
             ("clip", json!(self.clip_norm)),
             ("radius", json!(self.radius)),
-        ];
-        let settings: BTreeMap<_, _> = settings.map(|(name, value)| (name.to_owned(), value)).into();
-        Ok(Fitted { weights: result, standard_errors: None, settings })
+        ]))
     }
 }

@@ -233,14 +233,12 @@ impl Optimizer for ObjectivePerturbation {
         let solve = |permit: Permit<ObjectiveCharge>| permit.solve(data, &problem, self.step);
         let (solved, _) = run.release_by(&noise, noise_step, solve)?;
         let released = run.release(&answer, problem.step(unit), || Ok(solved))?;
-        let weights = released.values().iter().map(|&v| v as f64 * problem.step(unit)).collect();
-        let settings = [
+        let weights: Vec<f64> = released.values().iter().map(|&v| v as f64 * problem.step(unit)).collect();
+        Ok(Fitted::of(weights).stating([
             ("penalty", json!(problem.penalty(unit))),
             ("row_norm", json!(self.row_norm)),
             ("loss", json!(loss_name(self.problem.loss))),
             ("curvature_ratio", json!(self.objective.curvature)),
-        ];
-        let settings = settings.map(|(name, value)| (name.to_owned(), value)).into();
-        Ok(Fitted { weights, standard_errors: None, settings })
+        ]))
     }
 }

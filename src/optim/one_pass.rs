@@ -1,7 +1,5 @@
 //! One pass of noisy gradient steps whose intermediate iterates stay secret.
 
-use std::collections::BTreeMap;
-
 use serde_json::json;
 
 use super::description::{AUDIT_STILL, AuditRecipe, Description, Losses, Needs, Relations};
@@ -126,15 +124,13 @@ impl Optimizer for OnePass {
         let open =
             |permit: Permit<GaussianCharge>| Ok(((), permit.one_pass(data, self.pass, self.loss, start.label_scale)?));
         let (_, released) = run.release_by(&self.release.planned(), unit, open)?;
-        let settings = [
+        let weights: Vec<f64> = released.values().iter().map(|&v| v as f64 * unit).collect();
+        Ok(Fitted::of(weights).stating([
             ("steps", json!(self.pass.steps)),
             ("last_batch", json!(self.pass.last)),
             ("learning_rate", json!(self.rate)),
             ("clip", json!(self.clip_norm)),
             ("radius", json!(self.radius)),
-        ];
-        let settings: BTreeMap<_, _> = settings.map(|(name, value)| (name.to_owned(), value)).into();
-        let weights = released.values().iter().map(|&v| v as f64 * unit).collect();
-        Ok(Fitted { weights, standard_errors: None, settings })
+        ]))
     }
 }

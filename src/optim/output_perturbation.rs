@@ -164,17 +164,12 @@ impl Optimizer for OutputPerturbation {
             Minimisation { loss: self.loss, label_scale: start.label_scale, log2_margin, curvature: self.curvature };
         let step = problem.step(unit);
         let released = run.release(&self.release.planned(), step, || data.minimiser(&problem))?;
-        let weights = released.values().iter().map(|&v| v as f64 * step).collect();
-        let settings = [
+        let weights: Vec<f64> = released.values().iter().map(|&v| v as f64 * step).collect();
+        Ok(Fitted::of(weights).stating([
             ("loss", json!(loss_name(self.loss))),
             ("penalty", json!(problem.penalty(unit))),
             ("row_norm", json!(self.row_norm)),
-        ];
-        Ok(Fitted {
-            weights,
-            standard_errors: None,
-            settings: settings.map(|(name, value)| (name.to_owned(), value)).into(),
-        })
+        ]))
     }
 }
 

@@ -84,6 +84,20 @@ pub struct Fitted {
     pub settings: BTreeMap<String, Value>,
 }
 
+impl Fitted {
+    /// Coefficients alone.
+    pub fn of(weights: impl Into<Vec<f64>>) -> Self {
+        Fitted { weights: weights.into(), standard_errors: None, settings: BTreeMap::new() }
+    }
+
+    /// With settings stated besides.
+    #[must_use]
+    pub fn stating<K: Into<String>>(mut self, settings: impl IntoIterator<Item = (K, Value)>) -> Self {
+        self.settings.extend(settings.into_iter().map(|(name, value)| (name.into(), value)));
+        self
+    }
+}
+
 /// A private training algorithm with all its public parameters fixed.
 ///
 /// # Privacy

@@ -183,6 +183,13 @@ settings! {
     }
 }
 
+/// What gradient steps with a penalty and a ball take.
+pub(super) static OF_DESCENT: &[&Setting] = &[&CLIP, &STEPS, &LEARNING_RATE, &MOMENTUM, &L1, &L2, &RADIUS, &AVERAGING];
+
+/// The same where coordinates are not those of the coefficients, and a penalty on their sizes means nothing.
+pub(super) static OF_SMOOTH_DESCENT: &[&Setting] =
+    &[&CLIP, &STEPS, &LEARNING_RATE, &MOMENTUM, &L2, &RADIUS, &AVERAGING];
+
 impl Setting {
     /// The row of a name.
     pub fn named(name: &str) -> Option<&'static Setting> {

@@ -13,16 +13,7 @@ pub(super) static DESCRIPTION: Description = Description {
     reference: "Bassily, Smith, Thakurta 2014",
     relations: Relations::Both,
     losses: Losses::Any,
-    settings: &[
-        &settings::CLIP,
-        &settings::STEPS,
-        &settings::LEARNING_RATE,
-        &settings::MOMENTUM,
-        &settings::L1,
-        &settings::L2,
-        &settings::RADIUS,
-        &settings::AVERAGING,
-    ],
+    settings: settings::OF_DESCENT,
     needs: Needs { row_count: true, ..Needs::NOTHING },
     plan: |problem| Ok(Box::new(DpGdTheory::plan(problem)?)),
     audit: |_| AuditRecipe {

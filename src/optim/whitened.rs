@@ -26,15 +26,7 @@ pub(super) static DESCRIPTION: Description = Description {
     reference: "`auto` where the Gram matrix pays",
     relations: Relations::Both,
     losses: Losses::Any,
-    settings: &[
-        &settings::CLIP,
-        &settings::STEPS,
-        &settings::LEARNING_RATE,
-        &settings::MOMENTUM,
-        &settings::L2,
-        &settings::RADIUS,
-        &settings::AVERAGING,
-    ],
+    settings: settings::OF_SMOOTH_DESCENT,
     needs: Needs::NOTHING,
     plan: |problem| Ok(Box::new(WhitenedDpGd::plan(problem)?)),
     audit: |_| {
