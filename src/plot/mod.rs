@@ -72,11 +72,12 @@ pub struct Panel {
 const SAMPLE: (u32, u32) = (34, 42);
 
 /// How a line looks: its colour, its width in quarters of a point, and dash and gap in points, where it is not solid.
+#[derive(Clone, Copy)]
 struct Look(RGBColor, u32, Option<(u32, u32)>);
 
 /// Curves often coincide, so a dashed one follows each solid one, which is wider and shows through its gaps.
 const CURVES: [Look; 6] = [
-    Look(RGBColor(0, 0, 0), 8, None),
+    Look(BLACK, 8, None),
     Look(RGBColor(90, 170, 230), 16, None),
     Look(RGBColor(170, 40, 0), 8, Some((8, 5))),
     Look(RGBColor(60, 180, 110), 16, None),
@@ -84,30 +85,20 @@ const CURVES: [Look; 6] = [
     Look(RGBColor(120, 120, 120), 8, Some((14, 5))),
 ];
 
-const THEORIES: [Look; 5] = [
-    Look(BLACK, 6, None),
-    Look(BLACK, 6, Some((9, 5))),
-    Look(BLACK, 6, Some((3, 4))),
-    Look(BLACK, 6, Some((16, 5))),
-    Look(BLACK, 6, Some((6, 2))),
-];
+/// Dash and gap of theories.
+const DASHES: [Option<(u32, u32)>; 5] = [None, Some((9, 5)), Some((3, 4)), Some((16, 5)), Some((6, 2))];
 
-/// Dark to light, so that they differ in grey; with the marks they differ anyway.
-const MEASURED: [Look; 6] = [
-    Look(RGBColor(0, 0, 0), 2, None),
-    Look(RGBColor(0, 90, 170), 2, None),
-    Look(RGBColor(190, 70, 0), 2, None),
-    Look(RGBColor(0, 130, 90), 2, None),
-    Look(RGBColor(150, 60, 140), 2, None),
-    Look(RGBColor(110, 110, 110), 2, None),
-];
+/// Colours of measurements, dark to light, so that they differ in grey; with the marks they differ anyway.
+const COLOURS: [(u8, u8, u8); 6] =
+    [(0, 0, 0), (0, 90, 170), (190, 70, 0), (0, 130, 90), (150, 60, 140), (110, 110, 110)];
 
 impl Look {
-    fn of(kind: Kind, index: usize) -> &'static Look {
+    fn of(kind: Kind, index: usize) -> Look {
+        let (red, green, blue) = COLOURS[index % COLOURS.len()];
         match kind {
-            Kind::Curve => &CURVES[index % CURVES.len()],
-            Kind::Theory => &THEORIES[index % THEORIES.len()],
-            Kind::Measured => &MEASURED[index % MEASURED.len()],
+            Kind::Curve => CURVES[index % CURVES.len()],
+            Kind::Theory => Look(BLACK, 6, DASHES[index % DASHES.len()]),
+            Kind::Measured => Look(RGBColor(red, green, blue), 2, None),
         }
     }
 }
@@ -177,7 +168,7 @@ impl Pen {
         for series in &panel.series {
             let names = legend.iter().find(|(kind, _)| *kind == series.kind).map(|(_, names)| names.as_slice());
             let index = names.unwrap_or_default().iter().position(|name| *name == series.name).unwrap_or(0);
-            let &Look(colour, width, dash) = Look::of(series.kind, index);
+            let Look(colour, width, dash) = Look::of(series.kind, index);
             let shown: Vec<_> = series.points.iter().copied().filter(|p| x.shows(p.0) && y.shows(p.1)).collect();
             let (path, style) = (shown.iter().map(|p| (p.0, p.1)), self.style(colour, width));
             match dash.map(|(dash, gap)| (self.length(dash), self.length(gap))) {
@@ -228,7 +219,7 @@ impl Pen {
         let rows = legend.iter().flat_map(|(kind, names)| names.iter().enumerate().map(move |name| (*kind, name)));
         for (row, (kind, (index, name))) in (0..).zip(rows) {
             let at = self.length(50 + 22 * row);
-            let &Look(colour, width, dash) = Look::of(kind, index);
+            let Look(colour, width, dash) = Look::of(kind, index);
             let (sample, style) = (vec![(0, at), (self.length(SAMPLE.0), at)], self.style(colour, width));
             match dash.map(|(dash, gap)| (self.length(dash), self.length(gap))) {
                 None => area.draw(&PathElement::new(sample, style))?,
