@@ -186,7 +186,7 @@ settings! {
 /// What gradient steps with a penalty and a ball take.
 pub(super) static OF_DESCENT: &[&Setting] = &[&CLIP, &STEPS, &LEARNING_RATE, &MOMENTUM, &L1, &L2, &RADIUS, &AVERAGING];
 
-/// The same where coordinates are not those of the coefficients, and a penalty on their sizes means nothing.
+/// What gradient steps take where an l1 penalty means nothing, for their coordinates are not the coefficients.
 pub(super) static OF_SMOOTH_DESCENT: &[&Setting] =
     &[&CLIP, &STEPS, &LEARNING_RATE, &MOMENTUM, &L2, &RADIUS, &AVERAGING];
 

@@ -62,7 +62,7 @@ pub struct Panel {
     pub title: String,
     /// Label with unit, and scale, of the horizontal axis.
     pub x: (String, Scale),
-    /// The same of the vertical axis.
+    /// Label with unit, and scale, of the vertical axis.
     pub y: (String, Scale),
     /// What is drawn.
     pub series: Vec<Series>,

@@ -98,7 +98,8 @@ impl LoggedRun<'_> {
     /// See [`Permit::open`].
     ///
     /// # Errors
-    /// As [`LoggedRun::release`].
+    /// When this is not the next release of the plan, the counts belong to another scope, a row counts for another number of steps than
+    /// was paid for, or the listener fails.
     pub fn open(
         &mut self,
         planned: &Planned,

@@ -26,7 +26,7 @@ impl Permit<ThresholdCharge> {
         Ok(self.open_counts(vocabulary)?.0)
     }
 
-    /// The same with the counts as a released value, for a run whose releases are heard.
+    /// Opens the values, with their counts as a released value for a run whose releases are heard.
     pub(super) fn open_counts(self, vocabulary: ColumnValues) -> Fallible<(Vec<(String, i128)>, Released)> {
         let sensitivity = Vocabulary { weight: vocabulary.weight }.sensitivity(self.scope.adjacency);
         self.pays_for(&vocabulary.scope, vocabulary.weight, sensitivity)?;
