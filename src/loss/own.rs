@@ -253,7 +253,7 @@ fn check(
         // Rounding is that of what a label is added to: for label 1 a logistic loss is the small difference of large numbers.
         let (values, slopes) = (v.abs() + value(t, 0.0).abs(), s.abs() + slope(t, 0.0).abs());
         let at = format!("at {t} (label {label})");
-        if !v.is_finite() || !(s.abs() <= MAX_SLOPE) {
+        if !v.is_finite() || s.is_nan() || s.abs() > MAX_SLOPE {
             let problem = format!("has the value {v} and the slope {s} {at}");
             return Err((problem, "give one that is finite, with slopes of at most 1e30, for margins from -32 to 32"));
         }
