@@ -4,6 +4,30 @@
 //! unless that is declared. The second, planned by it with the budget that it left, chooses an interval for each column of
 //! numbers, first among intervals of any size and then among parts of the chosen one, and opens the frequent values of each
 //! other column. Together they cost at most the budget, which was fixed before: see [`crate::ledger`] on adaptive runs.
+//!
+//! ```
+//! use rhograd::prelude::*;
+//! use rhograd::schema_draft::{DraftRequest, Drafted, draft_privately};
+//!
+//! let file = CsvFile::open("datasets/fair.csv".as_ref())?;
+//! let request = DraftRequest {
+//!     name: "fair".into(),
+//!     adjacency: Adjacency::AddRemove,
+//!     budget: Budget::Epsilon(Epsilon::new(2.0)?, None),
+//!     target: Some("affair".into()),
+//!     task: None,
+//!     numeric: Vec::new(),
+//!     ranges: vec![("age".into(), 0.0, 120.0)],
+//!     categorical: vec!["occupation".into()],
+//!     ignore: Vec::new(),
+//!     header: false,
+//!     rows: false,
+//!     accept_large_delta: false,
+//! };
+//! let drafted: Drafted = draft_privately(file, &request, &mut Ledger::in_memory()?, &mut NoiseSource::from_os)?;
+//! assert!(drafted.schema.released.is_some());
+//! # Ok::<(), Error>(())
+//! ```
 
 mod describe;
 mod domain;

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// Modules all of whose public types stand in an example of the module, of the type or of a function beside it.
-const WITH_EXAMPLES: [&str; 6] = ["calculator", "data", "ledger", "privacy", "statement", "train"];
+const WITH_EXAMPLES: [&str; 8] =
+    ["calculator", "data", "ledger", "privacy", "schema_draft", "statement", "statistics", "train"];
 
 fn src() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("src")
@@ -77,7 +78,7 @@ fn exported(module: &str) -> BTreeSet<String> {
 fn every_public_type_of_the_modules_that_users_meet_has_an_example_that_compiles() {
     for module in WITH_EXAMPLES {
         let exported = exported(module);
-        assert!(exported.len() >= 4, "{module}: {exported:?}");
+        assert!(exported.len() >= 2, "{module}: {exported:?}");
         let files = sources(&src().join(module));
         let shown: BTreeSet<String> = files.iter().flat_map(|file| words_of_examples(&text(file))).collect();
         let missing: Vec<&String> = exported.difference(&shown).collect();
