@@ -1,7 +1,7 @@
 //! Private optimizers, written against the gate: they see released values and public parameters only.
 //!
 //! An [`Optimizer`] is planned from a [`Problem`] before anything is charged, says what it will release, and runs
-//! once the plan is paid for.
+//! once the plan is paid for. The list of algorithms is here, one line each: a name in code, and what its file says of it.
 
 mod adassp;
 mod auto;
@@ -19,13 +19,14 @@ mod objective_perturbation;
 mod one_pass;
 mod output_perturbation;
 mod problem;
-mod registry;
 mod release;
 pub mod settings;
 mod step;
 mod theory;
 mod tuned;
 mod whitened;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 pub use crate::private::Planned;
 pub use adassp::AdaSsp;
@@ -43,7 +44,6 @@ pub use objective_perturbation::ObjectivePerturbation;
 pub use one_pass::OnePass;
 pub use output_perturbation::OutputPerturbation;
 pub use problem::{Fitted, Optimizer, Problem, Start, Target};
-pub use registry::Algorithm;
 pub(crate) use release::HELD_OUT;
 pub use release::{
     ClipRule, ClippedPlan, Estimate, Evaluation, Fineness, Frequent, GaussianRelease, GaussianRule, GramPlan,
@@ -55,3 +55,144 @@ pub use theory::{DpGdTheory, TheoryParameters};
 pub(crate) use tuned::TUNED;
 pub use tuned::{CandidatePlanner, Tuned};
 pub use whitened::WhitenedDpGd;
+
+use crate::error::{Error, Fallible};
+
+/// Writes the enum of algorithms, the list of them and the way to their descriptions.
+macro_rules! algorithms {
+    ($($name:ident: $($description:ident)::+),* $(,)?) => {
+        /// A training algorithm, by name; [`Algorithm::description`] says all else.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Algorithm {
+            $(
+                #[doc = concat!("What `", stringify!($($description)::+), "` in `src/optim` describes and plans.")]
+                $name,
+            )*
+            /// An optimizer from outside this crate.
+            Custom,
+            /// The best of several candidates.
+            Tuned,
+        }
+
+        impl Algorithm {
+            /// Every algorithm that can be asked for by name, in the order of `rhograd train --help`.
+            pub const ALL: [Algorithm; [$(stringify!($name)),*].len()] = [$(Algorithm::$name),*];
+
+            /// What it is, takes and needs.
+            pub fn description(self) -> &'static Description {
+                match self {
+                    $(Algorithm::$name => &$($description)::+,)*
+                    Algorithm::Custom => &CUSTOM,
+                    Algorithm::Tuned => &tuned::DESCRIPTION,
+                }
+            }
+        }
+    };
+}
+
+algorithms! {
+    Auto: auto::DESCRIPTION,
+    Whitened: whitened::DESCRIPTION,
+    DpGd: dp_gd::DESCRIPTION,
+    DpSgd: dp_sgd::DESCRIPTION,
+    DpGdTheory: theory::DESCRIPTION,
+    AdaSsp: adassp::DESCRIPTION,
+    BoostedAdaSsp: boosted_adassp::DESCRIPTION,
+    Newton: newton::DESCRIPTION,
+    DpFtrl: dp_ftrl::DESCRIPTION,
+    Localization: localization::DESCRIPTION,
+    OnePass: one_pass::DESCRIPTION,
+    NewtonDoubleNoise: newton_double::DESCRIPTION,
+    OutputPerturbation: output_perturbation::DESCRIPTION,
+    Amp: objective_perturbation::AMP,
+    ObjectivePerturbation: objective_perturbation::DESCRIPTION,
+    ExponentialMechanism: exponential_mechanism::DESCRIPTION,
+    FrankWolfe: frank_wolfe::DESCRIPTION,
+}
+
+/// What is known of an optimizer from outside: nothing but that the gate holds it to what it paid for.
+static CUSTOM: Description = Description {
+    name: "custom",
+    about: "An optimizer from outside",
+    releases: "what it planned",
+    reference: "its author",
+    relations: Relations::Both,
+    losses: Losses::Any,
+    settings: SETTINGS,
+    needs: Needs::NOTHING,
+    plan: |_| Err(Error::parameter("algorithm", "has no planner of its own", "use `load_with`")),
+    audit: |_| AuditRecipe { one_run: Some("has releases of any kind"), ..AuditRecipe::with(Settings::NONE) },
+};
+
+impl Algorithm {
+    /// The name used in files and on the command line.
+    pub fn name(self) -> &'static str {
+        self.description().name
+    }
+
+    /// The algorithm of a name that can be asked for.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|algorithm| algorithm.name() == name)
+    }
+
+    /// Plans an optimizer; with it comes the algorithm that it is, which for `auto` the problem decides.
+    ///
+    /// # Errors
+    /// When the algorithm is not made for the problem, or the budget is too small.
+    pub fn plan(self, problem: &Problem<'_>) -> Fallible<(Algorithm, Box<dyn Optimizer>)> {
+        let algorithm = match self {
+            Algorithm::Auto if auto::whitens(problem) => Algorithm::Whitened,
+            Algorithm::Auto => Algorithm::DpGd,
+            other => other,
+        };
+        Ok((algorithm, (algorithm.description().plan)(problem)?))
+    }
+}
+
+impl Serialize for Algorithm {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        self.name().serialize(to)
+    }
+}
+
+impl<'de> Deserialize<'de> for Algorithm {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let name = String::deserialize(from)?;
+        let all = Self::ALL.into_iter().chain([Algorithm::Custom, Algorithm::Tuned]);
+        all.into_iter().find(|algorithm| algorithm.name() == name).ok_or_else(|| {
+            let names = Self::ALL.map(Algorithm::name).join(", ");
+            serde::de::Error::custom(format!("unknown algorithm {name:?}, known are {names}"))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::privacy::Adjacency;
+
+    #[test]
+    fn an_audit_fills_in_only_what_the_algorithm_takes() {
+        for algorithm in Algorithm::ALL {
+            let description = algorithm.description();
+            for &adjacency in description.relations.all() {
+                let filled = (description.audit)(adjacency).settings;
+                filled.only(description.settings, description.name).unwrap();
+                filled.check().unwrap();
+            }
+        }
+    }
+
+    #[test]
+    fn every_name_is_one_algorithm_and_is_read_back() {
+        for algorithm in Algorithm::ALL.into_iter().chain([Algorithm::Custom, Algorithm::Tuned]) {
+            let text = serde_json::to_string(&algorithm).unwrap();
+            assert_eq!(text, format!("{:?}", algorithm.name()));
+            assert_eq!(serde_json::from_str::<Algorithm>(&text).unwrap(), algorithm);
+        }
+        assert!(serde_json::from_str::<Algorithm>("\"sgd\"").is_err());
+        assert_eq!([Algorithm::named("custom"), Algorithm::named("tuned")], [None, None]);
+        assert_eq!(Algorithm::named("dp-gd"), Some(Algorithm::DpGd));
+        assert_eq!(Relations::Both.all(), [Adjacency::AddRemove, Adjacency::ReplaceOne]);
+    }
+}
