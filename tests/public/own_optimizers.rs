@@ -152,7 +152,7 @@ fn opened(
     open: impl FnOnce(&mut LoggedRun<'_>) -> Fallible<()>,
 ) -> Fallible<()> {
     let noise = NoiseSource::insecure_from_seed(1);
-    let mut run = charge_run(&mut Ledger::in_memory()?, data.scope(), &[planned.charge.clone()], noise)?;
+    let mut run = charge_run(&mut Ledger::in_memory()?, data.scope(), std::slice::from_ref(&planned.charge), noise)?;
     let mut nobody = |_: &Release<'_>| Ok(());
     let mut run = run.logged(&mut nobody);
     open(&mut run)?;
@@ -258,7 +258,8 @@ fn a_candidate_that_stops_early_is_never_the_best() {
     let chosen = |seed: u64, makes: [usize; 2]| {
         let noise = NoiseSource::insecure_from_seed(seed);
         let mut run: ChargedRun =
-            charge_run(&mut Ledger::in_memory().unwrap(), data.scope(), &[best.charge.clone()], noise).unwrap();
+            charge_run(&mut Ledger::in_memory().unwrap(), data.scope(), std::slice::from_ref(&best.charge), noise)
+                .unwrap();
         let mut nobody = |_: &Release<'_>| Ok(());
         let mut run = run.logged(&mut nobody);
         let mut tried = [0; 2];
