@@ -20,7 +20,7 @@ pub fn publish_with(model: Option<StagedFile>, others: impl IntoIterator<Item = 
     model.iter().chain(&others).try_for_each(StagedFile::secure)?;
     if let Some(model) = &model {
         let is_new = |path: &PathBuf| others.iter().any(|other| other.destination() == path);
-        let earlier = signature_of_another(model.destination()).filter(|path| !is_new(path));
+        let earlier = signature_of_another(model.destination())?.filter(|path| !is_new(path));
         if !model.overwrites() {
             earlier.as_deref().map_or(Ok(()), |path| Err(belongs_to_another(path)))?;
         } else {
@@ -36,17 +36,18 @@ pub fn publish_with(model: Option<StagedFile>, others: impl IntoIterator<Item = 
 /// Refuses a destination beside which the signature of another model lies, where a new model is not signed.
 ///
 /// # Errors
-/// When one lies there and may not go.
+/// When one lies there and may not go, or what lies there cannot be read.
 pub fn check_unsigned(model: &Path, overwrite: bool) -> Fallible<()> {
-    match signature_of_another(model) {
+    match signature_of_another(model)? {
         Some(path) if !overwrite => Err(belongs_to_another(&path)),
         _ => Ok(()),
     }
 }
 
 /// The signature beside a place for a model; a file of that name which is something else is nobody's business here.
-fn signature_of_another(model: &Path) -> Option<PathBuf> {
-    Some(Signature::beside(model)).filter(|path| Signature::lies_at(path))
+fn signature_of_another(model: &Path) -> Fallible<Option<PathBuf>> {
+    let path = Signature::beside(model);
+    Ok(Signature::lies_at(&path)?.then_some(path))
 }
 
 fn belongs_to_another(path: &Path) -> Error {

@@ -184,9 +184,21 @@ impl Signature {
     }
 
     /// Whether a file is a signature by its format, be it a right one or not.
-    pub(super) fn lies_at(path: &Path) -> bool {
-        let is_file = std::fs::metadata(path).is_ok_and(|facts| facts.is_file());
-        is_file && read_small(path, "read the signature").is_ok_and(|text| text.contains("\"rhograd-signature/"))
+    ///
+    /// # Errors
+    /// When there is a file that cannot be read: it may be one.
+    pub(super) fn lies_at(path: &Path) -> Fallible<bool> {
+        let failed = |e| Error::io(path, "read the signature", e);
+        let facts = match std::fs::metadata(path) {
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(false),
+            facts => facts.map_err(failed)?,
+        };
+        if !facts.is_file() {
+            return Ok(false);
+        }
+        let (mut start, name) = (Vec::new(), b"\"rhograd-signature/");
+        File::open(path).map_err(failed)?.take(LARGEST).read_to_end(&mut start).map_err(failed)?;
+        Ok(start.windows(name.len()).any(|part| part == name))
     }
 
     /// Reads a signature.
