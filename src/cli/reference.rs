@@ -43,6 +43,8 @@ pub(super) struct ManArguments {
 }
 
 pub(super) fn man(arguments: &ManArguments, mut program: Command) -> Fallible<ExitCode> {
+    // There is a page for every command, and none for `help`.
+    program = program.disable_help_subcommand(true);
     // Names of commands within commands are known from here on.
     program.build();
     let Some(folder) = &arguments.folder else {
@@ -52,7 +54,7 @@ pub(super) fn man(arguments: &ManArguments, mut program: Command) -> Fallible<Ex
     std::fs::create_dir_all(folder).map_err(|e| Error::io(folder, "make the folder", e))?;
     let mut open = vec![&program];
     while let Some(command) = open.pop() {
-        open.extend(command.get_subcommands().filter(|command| command.get_name() != "help"));
+        open.extend(command.get_subcommands());
         let (name, text) = page(command)?;
         let mut file = StagedFile::new(&folder.join(name), arguments.overwrite)?;
         file.append(text.as_bytes())?;

@@ -1,6 +1,7 @@
 //! Files that results go to, and what ends a run before they are there.
 #![cfg(unix)]
 
+use std::fs::File;
 use std::os::unix::fs::{FileTypeExt, PermissionsExt, symlink};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -88,7 +89,9 @@ fn devices_pipes_links_and_dashes() {
 fn interrupted(folder: &Folder, command: &str, signal: &str) -> Outcome {
     let lines = || std::fs::read_to_string(folder.path("fair.checkpoint")).map_or(0, |text| text.lines().count());
     let before = lines();
-    let child = folder.command(command).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut program = folder.command(command);
+    program.stdin(File::open(folder.path("fair.csv")).unwrap());
+    let child = program.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let deadline = Instant::now() + Duration::from_secs(30);
     // More than a run before it has left: only then does this one listen.
     while lines() <= before + 5 {
@@ -126,6 +129,28 @@ fn an_interrupt_says_what_was_charged_and_the_same_command_goes_on() {
     let other = folder.run("train fair.csv --epsilon 2");
     assert!(other.code == Some(2) && other.stderr.contains("asked for something else"), "{other:?}");
     assert_eq!(folder.spending("fair.ledger.sqlite")["runs"], 1);
+}
+
+#[test]
+fn a_run_on_standard_input_goes_on_with_the_same_bytes_alone() {
+    let folder = Folder::with("fair");
+    let command = "train - --schema fair.schema.json --ledger l.sqlite --out fair.model.json --epsilon 1 --algorithm dp-gd \
+                   --steps 2000";
+    assert_eq!(interrupted(&folder, command, "-INT").code, Some(130));
+    let fed = |text: &str| {
+        // Another file and another time: only the bytes are the same, or not even those.
+        folder.write("other.csv", text);
+        let mut program = folder.command(command);
+        program.stdin(File::open(folder.path("other.csv")).unwrap());
+        let output = program.output().unwrap();
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    let text = folder.text("fair.csv");
+    let (code, told) = fed(&text.replacen("3.0", "2.0", 1).replacen("3,", "2,", 1));
+    assert!(code == Some(2) && told.contains("fair.checkpoint"), "{told}");
+    let (code, told) = fed(&text);
+    assert!(code == Some(0) && told.contains("going on with a run that was stopped"), "{told}");
+    assert_eq!(folder.spending("l.sqlite")["runs"], 1);
 }
 
 #[test]

@@ -258,6 +258,8 @@ fn every_command_has_a_page_of_the_manual() {
         }
     }
     assert_eq!(folder.succeed("man").stdout, folder.text("pages/rhograd.1"));
+    // What a page names is there.
+    assert!(!folder.text("pages/rhograd.1").contains("help(1)") && !folder.path("pages/rhograd-help.1").exists());
     folder.write("pages/rhograd.1", "mine");
     assert_eq!(folder.run("man pages").code, Some(2));
     assert_eq!(folder.text("pages/rhograd.1"), "mine");
