@@ -11,7 +11,7 @@ const PREFIX: &str = ".rhograd-";
 const SUFFIX: &str = ".partial";
 
 /// Longest part of a destination's name in the name of its file in the making: names have a limit.
-const LONGEST_NAME: usize = 100;
+const MAX_NAME_LENGTH: usize = 100;
 
 /// How often another run may get in the way before something is wrong.
 const TRIES: usize = 100;
@@ -78,7 +78,7 @@ pub(crate) fn folder_of(path: &Path) -> &Path {
 /// Says what the file is, to whoever finds it after a crash.
 fn prefix(destination: &Path) -> String {
     let name = destination.file_name().unwrap_or_default().to_string_lossy();
-    let end = (0..=LONGEST_NAME.min(name.len())).rev().find(|&at| name.is_char_boundary(at)).unwrap_or(0);
+    let end = (0..=MAX_NAME_LENGTH.min(name.len())).rev().find(|&at| name.is_char_boundary(at)).unwrap_or(0);
     format!("{PREFIX}{}-", &name[..end])
 }
 

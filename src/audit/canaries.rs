@@ -18,10 +18,10 @@ use crate::train::{Loaded, ModelKind, TrainConfig};
 pub(super) const BLOCK: usize = 128;
 
 /// Coins of either kind are then as good as certain to be five or more.
-const FEWEST: usize = 50;
+const MIN_CANARIES: usize = 50;
 
 /// There are as many columns as canaries.
-const MOST: usize = 1 << 14;
+const MAX_CANARIES: usize = 1 << 14;
 
 /// Crafted records and their coins.
 ///
@@ -40,8 +40,8 @@ impl Canaries {
     /// # Errors
     /// When the number is out of range, or the gradient of the model is no known multiple of a row.
     pub(super) fn toss(config: &TrainConfig, count: usize, seed: u64) -> Fallible<Self> {
-        if !(FEWEST..=MOST).contains(&count) {
-            let problem = format!("is {count}, must be from {FEWEST} to {MOST}");
+        if !(MIN_CANARIES..=MAX_CANARIES).contains(&count) {
+            let problem = format!("is {count}, must be from {MIN_CANARIES} to {MAX_CANARIES}");
             return Err(Error::parameter("--canaries", problem, "use 1000"));
         }
         let task = match config.model.map(ModelKind::response) {

@@ -8,10 +8,10 @@ use crate::num::logs::LnSum;
 use crate::private::prefix_coefficients;
 
 /// Differences of means below so many of their standard errors count as none.
-const LEAST_ERRORS: f64 = 3.0;
+const MIN_ERRORS: f64 = 3.0;
 
 /// Choices among more candidates are told apart by neighbouring groups of them.
-const MOST_GROUPS: u64 = 16;
+const MAX_GROUPS: u64 = 16;
 
 /// The median distance of a normal number from its mean, in standard deviations.
 const MEDIAN_DISTANCE: f64 = 0.674_489_750_196_081_7;
@@ -124,7 +124,7 @@ impl Part {
     }
 
     fn table(candidates: u64, absent: &[Vec<f64>], present: &[Vec<f64>]) -> Self {
-        let groups = candidates.clamp(1, MOST_GROUPS) as usize;
+        let groups = candidates.clamp(1, MAX_GROUPS) as usize;
         let count = |runs: &[Vec<f64>]| {
             let mut counts = vec![0.5f64; groups];
             runs.iter().flatten().for_each(|&chosen| counts[group(chosen, candidates, groups)] += 1.0);
@@ -159,7 +159,7 @@ impl Shift {
         let shift = |j: usize| {
             let moved = (0..parts).map(|t| expected[t] * apart[t * dimension + j]).sum::<f64>() / square;
             let error = (variance(j) * (1.0 / from.count + 1.0 / to.count) / square).sqrt();
-            if moved.abs() > LEAST_ERRORS * error { moved } else { 0.0 }
+            if moved.abs() > MIN_ERRORS * error { moved } else { 0.0 }
         };
         let share = if replaced { 0.5 } else { 1.0 };
         let shifts: Vec<f64> = (0..dimension).map(|j| share * shift(j)).collect();

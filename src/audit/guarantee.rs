@@ -12,7 +12,7 @@ use crate::train::Plan;
 const DELTAS: [f64; 8] = [0.003, 0.01, 0.03, 0.1, 0.2, 0.3, 0.4, 0.5];
 
 /// An epsilon below this is no point to test: rates would have to be equal up to delta.
-const LEAST_EPSILON: f64 = 0.3;
+const MIN_EPSILON: f64 = 0.3;
 
 /// Bounds on epsilon are certified to this times a width that is finer than any attack.
 const ABOUT: f64 = 10.0;
@@ -80,7 +80,7 @@ impl Guarantee {
             claim::epsilon(&charges, plan.scope.adjacency, Delta::new(delta)?, ABOUT).map(|epsilon| (delta, epsilon))
         };
         let points = DELTAS.into_iter().map(at).collect::<Fallible<Vec<_>>>()?;
-        let telling: Vec<_> = points.iter().copied().filter(|(_, epsilon)| *epsilon >= LEAST_EPSILON).collect();
+        let telling: Vec<_> = points.iter().copied().filter(|(_, epsilon)| *epsilon >= MIN_EPSILON).collect();
         Ok(Guarantee::Curve { points: if telling.is_empty() { points } else { telling } })
     }
 

@@ -13,7 +13,7 @@ use crate::preprocess::MemoryLimit;
 use crate::privacy::{Delta, Epsilon, Rho};
 
 /// More threads than any machine this runs on has cores for.
-const MOST_THREADS: usize = 1024;
+const MAX_THREADS: usize = 1024;
 
 /// Reads a size such as `500MB`, `1.5GB` or `2GiB`.
 pub(super) fn memory_limit(text: &str) -> Result<MemoryLimit, String> {
@@ -159,8 +159,8 @@ pub(super) fn set_threads(threads: Option<usize>) -> Fallible<()> {
     let mut pool = rayon::ThreadPoolBuilder::new();
     match threads {
         None => {}
-        Some(n) if n == 0 || n > MOST_THREADS => {
-            let problem = format!("is {n}, must be in 1..={MOST_THREADS}");
+        Some(n) if n == 0 || n > MAX_THREADS => {
+            let problem = format!("is {n}, must be in 1..={MAX_THREADS}");
             return Err(Error::parameter("--threads", problem, "leave it out to use all"));
         }
         Some(n) => pool = pool.num_threads(n),

@@ -43,10 +43,10 @@ pub(super) struct VerifyArguments {
     #[arg(long, value_name = "FILE", requires = "key")]
     signature: Option<PathBuf>,
     /// Recompute logs of at most so many lines; a longer one is not verified
-    #[arg(long, value_name = "N", default_value_t = train::MOST_LOG_LINES)]
+    #[arg(long, value_name = "N", default_value_t = train::MAX_LOG_LINES)]
     log_lines: u64,
     /// Confirm at most so many different claims and choices, of some seconds each; a statement of more is not verified
-    #[arg(long, value_name = "N", default_value_t = train::MOST_CLAIMS)]
+    #[arg(long, value_name = "N", default_value_t = train::MAX_CLAIMS)]
     claims: usize,
     /// Print one JSON object
     #[arg(long)]

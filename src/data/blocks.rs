@@ -17,7 +17,7 @@ const BLOCK_BYTES: std::ops::RangeInclusive<usize> = 64 << 10..=512 << 10;
 const BLOCKS_PER_THREAD: usize = 8;
 
 /// Longest line, but for what the columns add to it.
-const LONGEST_LINE: usize = 1 << 20;
+const MAX_LINE_LENGTH: usize = 1 << 20;
 
 /// What each column adds to the longest line.
 const BYTES_PER_COLUMN: usize = 256;
@@ -35,7 +35,7 @@ pub(super) const NO_LIBSVM_RECORD: &[u8] = b"\x18 \x18";
 ///
 /// A longer line is no record. The length is public: it follows from the header.
 pub fn longest_line(columns: usize) -> usize {
-    LONGEST_LINE.saturating_add(BYTES_PER_COLUMN.saturating_mul(columns))
+    MAX_LINE_LENGTH.saturating_add(BYTES_PER_COLUMN.saturating_mul(columns))
 }
 
 /// Whether a line stands in the place of one that was too long.

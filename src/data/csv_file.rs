@@ -15,10 +15,10 @@ use crate::error::{Error, Fallible};
 const HEADER_BYTES: usize = 64 << 10;
 
 /// Longest header line.
-const LONGEST_HEADER: usize = 64 << 20;
+const MAX_HEADER_LENGTH: usize = 64 << 20;
 
 /// Missing columns that a message names.
-const MOST_NAMED: usize = 8;
+const MAX_NAMED: usize = 8;
 
 /// A CSV file with its header read, in the usual or another [`Dialect`], plain or packed by gzip or zstd.
 ///
@@ -238,12 +238,12 @@ impl CsvFile {
             let known = || self.header.iter().map(String::as_str);
             let meant =
                 |name: &&str| nearest(name, known()).map(|meant| format!("{name:?} may be {meant:?} in the file"));
-            let meant: Vec<String> = names.iter().take(MOST_NAMED).filter_map(meant).collect();
+            let meant: Vec<String> = names.iter().take(MAX_NAMED).filter_map(meant).collect();
             let hint = if meant.is_empty() { String::new() } else { format!("{}; ", meant.join(", ")) };
             format!("{hint}add the column to the file or take it out of the schema")
         };
-        let others: Vec<String> = names[1..].iter().take(MOST_NAMED).map(|name| format!("{name:?}")).collect();
-        let more = if names.len() > MOST_NAMED + 1 { " and more" } else { "" };
+        let others: Vec<String> = names[1..].iter().take(MAX_NAMED).map(|name| format!("{name:?}")).collect();
+        let more = if names.len() > MAX_NAMED + 1 { " and more" } else { "" };
         let problem = if others.is_empty() {
             "the header lacks this column".to_owned()
         } else {
@@ -378,7 +378,7 @@ fn first_line(source: &Source) -> Fallible<Vec<u8>> {
             bytes.truncate(end);
             return Ok(bytes);
         }
-        if end > LONGEST_HEADER {
+        if end > MAX_HEADER_LENGTH {
             let cure = "give a CSV file whose first line names the columns";
             return Err(Error::input(source.path(), "the first line does not end within 64 MiB", cure).at_line(1));
         }

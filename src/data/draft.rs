@@ -7,7 +7,7 @@ use super::{CsvFile, Fields, is_decimal_comma, is_gap};
 use crate::error::{Error, Fallible};
 
 /// Columns with at most this many different texts that are not all numbers count as categories.
-const MOST_VALUES: usize = 200;
+const MAX_VALUES: usize = 200;
 
 /// Drafts a schema by reading every row; the result has `draft` set, so what is trained with it is
 /// marked as not private until a person has replaced the bounds by public ones.
@@ -141,7 +141,7 @@ impl Seen {
                 }
             },
         }
-        if !cell.is_empty() && self.values.len() <= MOST_VALUES {
+        if !cell.is_empty() && self.values.len() <= MAX_VALUES {
             *self.values.entry(String::from_utf8_lossy(cell).into_owned()).or_default() += 1;
         }
     }
@@ -177,7 +177,7 @@ impl Seen {
             return Some(Column::Numeric { lower, upper });
         }
         let values: Vec<String> = self.values.keys().cloned().collect();
-        (!values.is_empty() && values.len() <= MOST_VALUES).then_some(Column::Categorical { values, other: None })
+        (!values.is_empty() && values.len() <= MAX_VALUES).then_some(Column::Categorical { values, other: None })
     }
 
     /// Two different texts are labels, the rarer one positive, and so are more of them; numbers are a regression target.

@@ -12,7 +12,7 @@ use crate::error::{Error, Fallible};
 use crate::privacy::DatasetId;
 
 /// Most labels of a classification; what one pass over the rows can hold.
-const MOST_LABELS: usize = 256;
+const MAX_LABELS: usize = 256;
 
 /// What is predicted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -227,8 +227,8 @@ impl Schema {
         if labels.len() < 3 {
             return Err(fault(path, "positive", "is missing, and there are fewer than 3 declared labels", cure));
         }
-        if labels.len() > MOST_LABELS {
-            let problem = format!("declares {} labels, more than {MOST_LABELS}", labels.len());
+        if labels.len() > MAX_LABELS {
+            let problem = format!("declares {} labels, more than {MAX_LABELS}", labels.len());
             return Err(fault(path, &self.target, &problem, "join rare labels before training"));
         }
         if self.negative.is_some() {

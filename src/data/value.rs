@@ -18,7 +18,7 @@ pub(crate) fn number(cell: &[u8]) -> Option<f64> {
 
 /// Doubles tell whole numbers apart below this size. Larger ones are compared by their texts alone: two of them are often
 /// one double, and which of them a cell stands for would be a guess.
-const LARGEST: f64 = 9_007_199_254_740_992.0;
+const MAX_EXACT: f64 = 9_007_199_254_740_992.0;
 
 /// The number that a cell says in a numeric column; `None` where it is missing or says none. `true` and `false` are 1 and 0.
 #[inline]
@@ -35,7 +35,7 @@ fn truth(text: &[u8]) -> Option<f64> {
 /// A number as two texts are compared by it; `None` where texts alone decide.
 fn comparable(value: f64) -> Option<f64> {
     // Adding zero makes one zero of both.
-    (value.abs() < LARGEST).then_some(value + 0.0)
+    (value.abs() < MAX_EXACT).then_some(value + 0.0)
 }
 
 /// A number as its text: the fewest digits that are read back as the same number, with an exponent where it is long.

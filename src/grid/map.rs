@@ -5,11 +5,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Fallible};
 
-/// Largest entry of a map: with it, and at most [`MOST_ROWS`] coordinates, the image of a row is exact in `f64`.
-const LARGEST_ENTRY: f64 = 131_072.0;
+/// Largest entry of a map: with it, and at most [`MAX_ROWS`] coordinates, the image of a row is exact in `f64`.
+const MAX_ENTRY: f64 = 131_072.0;
 
 /// Most coordinates: `2^14 * 2^17 * 2^15 < 2^53`.
-const MOST_ROWS: usize = 1 << 14;
+const MAX_ROWS: usize = 1 << 14;
 
 /// A square integer matrix `A` that stands for the real matrix `A / 2^s`.
 ///
@@ -35,8 +35,8 @@ impl TryFrom<Parts> for IntegerMap {
 
     fn try_from(parts: Parts) -> Fallible<Self> {
         let Parts { entries, log2_unit } = parts;
-        let small = entries.iter().all(|entry| entry.fract() == 0.0 && entry.abs() <= LARGEST_ENTRY);
-        if !entries.is_square() || entries.nrows() > MOST_ROWS || !small {
+        let small = entries.iter().all(|entry| entry.fract() == 0.0 && entry.abs() <= MAX_ENTRY);
+        if !entries.is_square() || entries.nrows() > MAX_ROWS || !small {
             return Err(Error::numerical("linear map", "is not a square matrix of moderate integers"));
         }
         Ok(IntegerMap { entries, log2_unit })
@@ -51,11 +51,11 @@ impl IntegerMap {
     pub fn nearest(real: &Array2<f64>, finest: u32) -> Fallible<Self> {
         let largest =
             real.iter().fold(0.0f64, |most, &entry| if entry.is_nan() { f64::NAN } else { most.max(entry.abs()) });
-        if !real.is_square() || real.nrows() > MOST_ROWS || !largest.is_finite() || largest > LARGEST_ENTRY {
+        if !real.is_square() || real.nrows() > MAX_ROWS || !largest.is_finite() || largest > MAX_ENTRY {
             return Err(Error::numerical("linear map", "is not a square matrix of moderate numbers"));
         }
         let mut log2_unit = finest;
-        while log2_unit > 0 && largest * 2f64.powi(log2_unit as i32) > LARGEST_ENTRY {
+        while log2_unit > 0 && largest * 2f64.powi(log2_unit as i32) > MAX_ENTRY {
             log2_unit -= 1;
         }
         let scale = 2f64.powi(log2_unit as i32);

@@ -27,4 +27,4 @@ pub const MAX_MULTIPLIER: i16 = 4095;
 pub const LOG2_WEIGHT: u32 = 40;
 
 /// Largest coefficient; moving one back into the box is a projection.
-pub const LARGEST_WEIGHT: i64 = 1 << 56;
+pub const MAX_WEIGHT: i64 = 1 << 56;

@@ -9,14 +9,14 @@ use super::{Caps, LANES, Rows, Step};
 use crate::grid::MAX_MULTIPLIER;
 
 /// Most labels: `256 * 4095^2 < 2^32`, so the squared norm of a row's multipliers fits 32 bits.
-pub const MOST_CLASSES: usize = 256;
+pub const MAX_CLASSES: usize = 256;
 
 /// The public inputs of one pass.
 #[derive(Clone, Debug)]
 pub struct ClassStep<'a> {
     /// The coefficients of label 0, laid out as [`crate::grid::Shape::dimension`] says, then those of label 1, and so on.
     pub weights: &'a [f64],
-    /// Number of labels, at most [`MOST_CLASSES`]; further ones are left out.
+    /// Number of labels, at most [`MAX_CLASSES`]; further ones are left out.
     pub classes: usize,
     /// Integer multiplier per unit of slope, `bound / (unit * clip_norm)`.
     pub multiplier_scale: f64,
@@ -25,7 +25,7 @@ pub struct ClassStep<'a> {
 impl ClassStep<'_> {
     /// The labels that are counted.
     pub(super) fn counted(&self) -> usize {
-        self.classes.min(MOST_CLASSES)
+        self.classes.min(MAX_CLASSES)
     }
 
     /// The coefficients of one label, of which there are `dimension`.
@@ -202,7 +202,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(5_000))]
         #[test]
         fn settled_multipliers_fit_and_lose_little(
-            mut m in prop::collection::vec(-MAX_MULTIPLIER..=MAX_MULTIPLIER, 1..MOST_CLASSES),
+            mut m in prop::collection::vec(-MAX_MULTIPLIER..=MAX_MULTIPLIER, 1..MAX_CLASSES),
             cap in 0..=MAX_MULTIPLIER as u32,
         ) {
             let square = |m: &[i16]| m.iter().map(|&x| (i32::from(x) * i32::from(x)) as u32).sum::<u32>();
@@ -249,6 +249,6 @@ mod tests {
 
     #[test]
     fn the_square_of_the_most_and_largest_multipliers_fits_32_bits() {
-        assert!(MOST_CLASSES as u64 * (MAX_MULTIPLIER as u64).pow(2) <= u64::from(u32::MAX));
+        assert!(MAX_CLASSES as u64 * (MAX_MULTIPLIER as u64).pow(2) <= u64::from(u32::MAX));
     }
 }

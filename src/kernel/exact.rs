@@ -10,7 +10,7 @@ use crate::grid::MAX_MULTIPLIER;
 pub const LOG2_LARGEST_COORDINATE: u32 = 96;
 
 /// Most coefficients of an exact pass.
-pub const MOST_EXACT: usize = 1 << 14;
+pub const MAX_EXACT: usize = 1 << 14;
 
 /// Parts that a float sum is cut into; fixed, so that the number of threads changes no bit.
 const PARTS: usize = 16;

@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use super::{LANES, Rows};
-use crate::grid::{FULL_SCALE, LARGEST_WEIGHT, LOG2_WEIGHT, Shape};
+use crate::grid::{FULL_SCALE, LOG2_WEIGHT, MAX_WEIGHT, Shape};
 
 /// Rows of a batch that one thread adds up at a time; sums are exact, so it changes no bit.
 const PART: usize = 256;
@@ -62,7 +62,7 @@ pub fn fixed_pass(
             let shift = step.shift.saturating_add(extra).min(127);
             for &(j, q) in &row {
                 let moved = i128::from(weights[j]) - ((p * i128::from(q)) >> shift);
-                weights[j] = moved.clamp(-i128::from(LARGEST_WEIGHT), i128::from(LARGEST_WEIGHT)) as i64;
+                weights[j] = moved.clamp(-i128::from(MAX_WEIGHT), i128::from(MAX_WEIGHT)) as i64;
             }
         }
         sum.iter_mut().zip(weights.iter()).for_each(|(total, &w)| *total += i128::from(w));

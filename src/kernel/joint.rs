@@ -9,7 +9,7 @@ use super::simd::{Column, LANES};
 pub(super) type Table = [i32; SLOTS];
 
 /// Tiles after which 32-bit sums must be moved on: `2^15 * 16 * 4095 < 2^31`, each of two tables getting 16 rows a tile.
-pub(super) const MOST_TILES: usize = 1 << 15;
+pub(super) const MAX_JOINT_TILES: usize = 1 << 15;
 
 /// The integer coefficient of every joint code.
 pub(super) fn tables(rows: &Rows, margins: &Margins) -> Vec<Table> {
@@ -59,7 +59,7 @@ impl JointSums {
 
     /// Whether the sums must be moved on before `tiles` more tiles.
     pub(super) fn is_full(&self, tiles: usize) -> bool {
-        self.tiles + tiles > MOST_TILES
+        self.tiles + tiles > MAX_JOINT_TILES
     }
 
     /// Adds the multipliers of consecutive tiles.

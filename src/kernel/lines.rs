@@ -30,7 +30,7 @@ enum Memory<T> {
 
 impl<T: Pod> Lines<T> {
     /// Most numbers in front of the first line.
-    const MOST: usize = LINE / size_of::<T>() - 1;
+    const MAX: usize = LINE / size_of::<T>() - 1;
 
     /// Zeros straight from the system: what is never filled is never touched.
     pub(super) fn zeroed(len: usize) -> Self {
@@ -39,9 +39,9 @@ impl<T: Pod> Lines<T> {
         {
             return Lines(Memory::Pages { map, len });
         }
-        let mut buffer = vec![T::zeroed(); len + Self::MOST];
+        let mut buffer = vec![T::zeroed(); len + Self::MAX];
         let offset = buffer.as_ptr().align_offset(LINE);
-        let start = if offset <= Self::MOST { offset } else { 0 };
+        let start = if offset <= Self::MAX { offset } else { 0 };
         buffer.truncate(start + len);
         Lines(Memory::Heap { buffer, start })
     }

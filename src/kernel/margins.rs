@@ -13,10 +13,10 @@ pub(super) const CHUNK: usize = 16;
 const LOW_BITS: u32 = 12;
 
 /// The largest numeric coefficient as an integer.
-pub(super) const LARGEST: f64 = ((1 << (2 * LOW_BITS)) - 1) as f64;
+pub(super) const MAX_COEFFICIENT: f64 = ((1 << (2 * LOW_BITS)) - 1) as f64;
 
 /// What the largest category coefficients of all columns add up to as integers.
-pub(super) const LARGEST_CATEGORIES: f64 = (1 << 30) as f64;
+pub(super) const MAX_CATEGORIES: f64 = (1 << 30) as f64;
 
 /// Coefficients laid out for encoded rows.
 ///
@@ -51,8 +51,8 @@ impl Margins {
         let mut categories = vec![0.0; shape.slots()];
         shape.each_slot(|coefficient, slot| categories[slot] = weight(coefficient));
         let by_column = (0..shape.categorical()).map(|column| largest(&categories[shape.slots_of(column)]));
-        let (slots, slot_unit) = integers(&categories, by_column.sum(), LARGEST_CATEGORIES);
-        let (numeric, numeric_unit) = integers(&numeric, largest(&numeric), LARGEST);
+        let (slots, slot_unit) = integers(&categories, by_column.sum(), MAX_CATEGORIES);
+        let (numeric, numeric_unit) = integers(&numeric, largest(&numeric), MAX_COEFFICIENT);
         Margins {
             numeric: numeric.chunks(2).map(Pair::new).collect(),
             numeric_unit: (numeric_unit / f64::from(rows.unit)) as f32,

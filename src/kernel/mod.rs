@@ -30,9 +30,9 @@ mod totals;
 
 pub(crate) use bulk::{BulkBuilder, TileMut, TilesMut};
 pub use caps::Caps;
-pub use classes::{ClassStep, MOST_CLASSES, clipped_class_sum, clipped_class_sum_on};
+pub use classes::{ClassStep, MAX_CLASSES, clipped_class_sum, clipped_class_sum_on};
 pub use definite::definite_solve;
-pub use exact::{LOG2_LARGEST_COORDINATE, MOST_EXACT, ScaledRows};
+pub use exact::{LOG2_LARGEST_COORDINATE, MAX_EXACT, ScaledRows};
 pub use fixed::{FixedStep, fixed_batch, fixed_pass, largest_row, rounding};
 pub use gram::{gram_sum, hessian_sum};
 pub use losses::loss_sums;

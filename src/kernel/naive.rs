@@ -1,7 +1,7 @@
 //! The obvious loops that the fast ones must equal; references for tests and benches.
 
 use super::classes::{settle, shortening};
-use super::margins::{LARGEST, LARGEST_CATEGORIES, integers, largest};
+use super::margins::{MAX_CATEGORIES, MAX_COEFFICIENT, integers, largest};
 use super::{Caps, ClassStep, LANES, Rows, Step};
 use crate::grid::MAX_MULTIPLIER;
 
@@ -64,7 +64,7 @@ pub fn clipped_class_sum(
 pub(super) fn margin(rows: &Rows, q: &[i16], weights: &[f64]) -> f32 {
     let shape = rows.shape();
     let (numeric, categories) = weights[..q.len() - 1].split_at(shape.numeric());
-    let (w, unit) = integers(numeric, largest(numeric), LARGEST);
+    let (w, unit) = integers(numeric, largest(numeric), MAX_COEFFICIENT);
     let unit = (unit / f64::from(rows.unit())) as f32;
     let (mut upper, mut lower) = (0f32, 0f32);
     for (w, q) in w.chunks(16).zip(q.chunks(16)) {
@@ -77,7 +77,7 @@ pub(super) fn margin(rows: &Rows, q: &[i16], weights: &[f64]) -> f32 {
         first += shape.levels(column);
         largest(&categories[first - shape.levels(column)..first])
     });
-    let (w, slot_unit) = integers(categories, sizes.sum(), LARGEST_CATEGORIES);
+    let (w, slot_unit) = integers(categories, sizes.sum(), MAX_CATEGORIES);
     let chosen: i32 = w.iter().zip(&q[shape.numeric()..]).filter(|(_, q)| **q != 0).map(|(w, _)| w).sum();
     (weights[q.len() - 1] as f32 + (upper * 4096.0 + lower) * unit) + chosen as f32 * slot_unit as f32
 }

@@ -5,7 +5,7 @@ use super::simd::{Column, Words};
 use super::{LANES, Rows};
 
 /// Most tiles that are added up together; see [`Totals::add_columns`].
-pub(super) const MOST_TILES: usize = 2;
+pub(super) const MAX_TILES_AT_ONCE: usize = 2;
 
 /// Columns whose sums are taken together.
 const QUAD: usize = 4;
@@ -87,7 +87,7 @@ impl Totals {
     ) {
         let quads = tiles.map(|tile| tile.as_chunks::<QUAD>());
         // More do not compile.
-        let _ = const { MOST_TILES - N };
+        let _ = const { MAX_TILES_AT_ONCE - N };
         let (totals, last) = self.numeric[first..][..tiles[0].len()].as_chunks_mut::<QUAD>();
         let product = |columns: [&Column; N], part: usize| {
             let mut sum = words.zero();

@@ -12,7 +12,7 @@ use crate::privacy::{Adjacency, Charge, DatasetId};
 
 /// Different charges of one run whose cost is claimed, and so is confirmed by the accountant: twice as many as the largest
 /// choice among candidates makes.
-const MOST_CLAIMS: usize = 128;
+const MAX_CLAIMS: usize = 128;
 
 #[derive(Debug)]
 struct Run {
@@ -133,7 +133,7 @@ impl Book {
         for event in events.iter().filter(|event| event.claim().is_some() || event.delta() > 0.0) {
             let text = serde_json::to_string(&(event, adjacency));
             claims.insert(text.map_err(|error| Error::numerical("charge", error.to_string()))?);
-            if claims.len() > MOST_CLAIMS {
+            if claims.len() > MAX_CLAIMS {
                 return Err(Error::parameter("events", "claim more than a run can", "restore a copy of the ledger"));
             }
         }

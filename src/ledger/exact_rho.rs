@@ -7,8 +7,8 @@ use crate::num::Dyadic;
 use crate::privacy::Rho;
 
 /// Longest numerator in decimal digits and largest denominator exponent: room for every double.
-const MOST_DIGITS: usize = 700;
-const LARGEST_LOG2_DENOMINATOR: u32 = 1100;
+const MAX_DIGITS: usize = 700;
+const MAX_LOG2_DENOMINATOR: u32 = 1100;
 
 /// A rho that is written as `{"num": decimal digits, "log2_den": integer}`, never as a float.
 ///
@@ -39,8 +39,8 @@ impl ExactRho {
     pub fn new(rho: &Rho) -> Fallible<Self> {
         let exact = rho.as_dyadic();
         // A decimal digit holds more than three bits, so this many bits fit in the digits.
-        let fits = exact.numerator().bits() < 3 * MOST_DIGITS as u64;
-        if fits && exact.log2_denominator() <= LARGEST_LOG2_DENOMINATOR {
+        let fits = exact.numerator().bits() < 3 * MAX_DIGITS as u64;
+        if fits && exact.log2_denominator() <= MAX_LOG2_DENOMINATOR {
             return Ok(ExactRho(rho.clone()));
         }
         Err(Error::parameter("rho", "has too many digits to be stored", "use a number that a double can hold"))
@@ -63,7 +63,7 @@ impl TryFrom<Fraction> for ExactRho {
     type Error = String;
     fn try_from(raw: Fraction) -> Result<Self, String> {
         // Checked before parsing: both bounds also bound the memory that the number can take.
-        if raw.num.len() > MOST_DIGITS || raw.log2_den > LARGEST_LOG2_DENOMINATOR {
+        if raw.num.len() > MAX_DIGITS || raw.log2_den > MAX_LOG2_DENOMINATOR {
             return Err("a rho has too many digits".into());
         }
         let exact = Dyadic::parse(&raw.num, raw.log2_den).ok_or("a rho is not a number")?;

@@ -9,7 +9,7 @@ use crate::error::{Error, Fallible};
 use crate::privacy::{Adjacency, Charge, DatasetId};
 
 /// Longest body of an entry in bytes; a longer one is a forgery or a bug and would exhaust memory.
-const LONGEST_BODY: usize = 1 << 20;
+const MAX_BODY_LENGTH: usize = 1 << 20;
 
 /// One event in the life of a data set.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -83,7 +83,7 @@ pub enum Record {
 impl Record {
     /// The text that is hashed and stored.
     pub(super) fn body(&self) -> Fallible<String> {
-        serde_json::to_string(self).ok().filter(|text| text.len() <= LONGEST_BODY).ok_or_else(|| {
+        serde_json::to_string(self).ok().filter(|text| text.len() <= MAX_BODY_LENGTH).ok_or_else(|| {
             Error::parameter("events", "are too long for one ledger entry", "shorten their descriptions")
         })
     }
@@ -141,7 +141,7 @@ impl RawEntry<'_> {
     /// Checks that the hash belongs to the content and parses it.
     pub(super) fn check(&self) -> Result<Entry, String> {
         let sequence = u64::try_from(self.sequence).map_err(|_| "its number is negative")?;
-        if self.body.len() > LONGEST_BODY {
+        if self.body.len() > MAX_BODY_LENGTH {
             return Err("it is too long".into());
         }
         if self.hash != chain_hash(self.previous, sequence, self.body) {
@@ -235,7 +235,7 @@ mod tests {
 
     #[test]
     fn a_body_that_is_too_long_is_refused() {
-        let record = Record::Complete { run: "r".repeat(LONGEST_BODY), artefact_sha256: String::new() };
+        let record = Record::Complete { run: "r".repeat(MAX_BODY_LENGTH), artefact_sha256: String::new() };
         assert!(record.body().is_err());
     }
 

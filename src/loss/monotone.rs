@@ -9,10 +9,10 @@ pub const LOG2_SLOPE: u32 = 30;
 const KNOTS: i128 = 16;
 
 /// The interpolated logistic function is constant beyond this margin.
-const LARGEST_MARGIN: i128 = 20;
+const MAX_MARGIN: i128 = 20;
 
 /// Slopes beyond this are cut; no clip is as large.
-const LARGEST_SLOPE: i128 = 1 << 45;
+const MAX_SLOPE: i128 = 1 << 45;
 
 /// A slope that is exactly monotone and Lipschitz in the margin, up to one rounding down at the end.
 ///
@@ -25,7 +25,7 @@ pub struct MonotoneSlope {
     unit: i128,
     /// The margin that an encoded label of 1 stands for, for the squared loss.
     label: i128,
-    /// Values at the knots from `-LARGEST_MARGIN` on; empty for the squared loss.
+    /// Values at the knots from `-MAX_MARGIN` on; empty for the squared loss.
     table: Vec<i128>,
 }
 
@@ -49,12 +49,12 @@ impl MonotoneSlope {
         } else {
             self.interpolated(margin) - i128::from(label) * one
         };
-        slope.clamp(-LARGEST_SLOPE, LARGEST_SLOPE) as i64
+        slope.clamp(-MAX_SLOPE, MAX_SLOPE) as i64
     }
 
     fn interpolated(&self, margin: i128) -> i128 {
         let spacing = self.unit / KNOTS;
-        let from = margin + LARGEST_MARGIN * self.unit;
+        let from = margin + MAX_MARGIN * self.unit;
         let last = self.table.len() as i128 - 1;
         let index = from.div_euclid(spacing);
         if index < 0 {
@@ -72,7 +72,7 @@ fn logistic_table() -> Vec<i128> {
     let one = (1i128 << LOG2_SLOPE) as f64;
     let steepest = (1i128 << LOG2_SLOPE) / (4 * KNOTS);
     let mut table: Vec<i128> = Vec::new();
-    for knot in -LARGEST_MARGIN * KNOTS..=LARGEST_MARGIN * KNOTS {
+    for knot in -MAX_MARGIN * KNOTS..=MAX_MARGIN * KNOTS {
         let margin = knot as f64 / KNOTS as f64;
         let value = (one / (1.0 + (-margin).exp())).round() as i128;
         table.push(table.last().map_or(value, |&before| value.clamp(before, before + steepest)));
@@ -106,8 +106,8 @@ mod tests {
     #[test]
     fn extremes_are_cut() {
         let squared = MonotoneSlope::new(Curved::Squared, 16, 1e9);
-        assert_eq!(i128::from(squared.at(1 << 90, 0)), LARGEST_SLOPE);
-        assert_eq!(i128::from(squared.at(-(1 << 90), i16::MAX)), -LARGEST_SLOPE);
+        assert_eq!(i128::from(squared.at(1 << 90, 0)), MAX_SLOPE);
+        assert_eq!(i128::from(squared.at(-(1 << 90), i16::MAX)), -MAX_SLOPE);
         let logistic = MonotoneSlope::new(Curved::Logistic, 16, 1.0);
         assert_eq!(logistic.at(1 << 90, 0), (1 << 30) - 2);
         assert_eq!(logistic.at(-(1 << 90), 1), -(1 << 30) + 2);

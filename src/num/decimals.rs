@@ -2,7 +2,7 @@
 //! prints as what was checked.
 
 /// The largest number of digits at which every decimal reads back as a double of its own.
-const MOST_DIGITS: u32 = 15;
+const MAX_DIGITS: u32 = 15;
 
 /// All positive decimals of so many significant digits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,7 +14,7 @@ impl Decimals {
     /// Decimals of `digits` significant digits, clamped to 1 to 15.
     pub const fn new(digits: u32) -> Self {
         let digits = if digits < 1 { 1 } else { digits };
-        Decimals { digits: if digits > MOST_DIGITS { MOST_DIGITS } else { digits } }
+        Decimals { digits: if digits > MAX_DIGITS { MAX_DIGITS } else { digits } }
     }
 
     /// Decimals between one power of ten and the next.

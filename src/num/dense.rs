@@ -6,7 +6,7 @@ use ndarray::{Array1, Array2};
 use crate::error::{Error, Fallible};
 
 /// Iterations per eigenvalue; ordinary matrices need about three.
-const MOST_SWEEPS: usize = 100;
+const MAX_SWEEPS: usize = 100;
 
 /// Eigenvalues, in no order, and the matching orthonormal eigenvectors as columns: shapes n, and n by n, as the matrix has.
 ///
@@ -21,7 +21,7 @@ pub fn symmetric_eigen(matrix: Array2<f64>) -> Fallible<(Array1<f64>, Array2<f64
         return Err(Error::numerical("eigenvalues", "the matrix is not square and finite"));
     }
     let square = DMatrix::from_fn(n, n, |row, column| matrix[(row, column)]);
-    let eigen = nalgebra::SymmetricEigen::try_new(square, f64::EPSILON, MOST_SWEEPS * n.max(1))
+    let eigen = nalgebra::SymmetricEigen::try_new(square, f64::EPSILON, MAX_SWEEPS * n.max(1))
         .ok_or_else(|| Error::numerical("eigenvalues", "the iteration did not converge"))?;
     let vectors = Array2::from_shape_fn((n, n), |(row, column)| eigen.eigenvectors[(row, column)]);
     Ok((eigen.eigenvalues.iter().copied().collect(), vectors))

@@ -14,7 +14,7 @@ use crate::error::{Error, Fallible};
 use crate::grid::MAX_MULTIPLIER;
 use crate::loss::Curved;
 use crate::privacy::GaussianCharge;
-use crate::private::{Gradient, LoggedRun, MOST_BATCHES, Permit, PrivateDataset, Query, prefix_coefficients, query};
+use crate::private::{Gradient, LoggedRun, MAX_BATCHES, Permit, PrivateDataset, Query, prefix_coefficients, query};
 
 /// Batches of the pass.
 const BATCHES: u64 = 128;
@@ -72,8 +72,8 @@ impl DpFtrl {
         let loss = DESCRIPTION.curved_loss(problem)?;
         let Settings { steps, learning_rate, momentum, l2, radius, averaging, .. } = *problem.settings;
         let wanted = steps.unwrap_or(BATCHES);
-        let batches = u32::try_from(wanted).ok().filter(|b| *b <= MOST_BATCHES).ok_or_else(|| {
-            let problem = format!("is {wanted}, at most {MOST_BATCHES} batches are possible with --algorithm dp-ftrl");
+        let batches = u32::try_from(wanted).ok().filter(|b| *b <= MAX_BATCHES).ok_or_else(|| {
+            let problem = format!("is {wanted}, at most {MAX_BATCHES} batches are possible with --algorithm dp-ftrl");
             Error::parameter("--steps", problem, "use fewer")
         })?;
         // Measured on Adult and California housing with three seeds: momentum 0.9 is as good at epsilon 1, worse at 0.1.

@@ -19,7 +19,7 @@ const RATE: f64 = 0.02;
 const STEPS: u64 = 1000;
 
 /// Largest sampling rate: beyond it full batches are better in every way.
-const LARGEST_RATE: f64 = 0.5;
+const MAX_RATE: f64 = 0.5;
 
 /// Relative accuracy of the calibrated noise multiplier.
 const ACCURACY: f64 = 1e-3;
@@ -91,8 +91,8 @@ impl DpSgd {
         DESCRIPTION.fits(problem)?;
         let target = DESCRIPTION.target(problem)?;
         let rate = sampling_rate.unwrap_or(RATE);
-        if !(rate > 0.0 && rate <= LARGEST_RATE) {
-            let problem = format!("is {rate:?}, must be in (0, {LARGEST_RATE}]");
+        if !(rate > 0.0 && rate <= MAX_RATE) {
+            let problem = format!("is {rate:?}, must be in (0, {MAX_RATE}]");
             return Err(Error::parameter("--sampling-rate", problem, "leave it out for the default"));
         }
         let steps = steps.unwrap_or(STEPS);

@@ -16,7 +16,7 @@ const RADIUS: f64 = 10.0;
 
 /// Steps where no number of rows is public, and the most that the rule gives.
 const STEPS: u64 = 100;
-const MOST_STEPS: f64 = 400.0;
+const MAX_STEPS: f64 = 400.0;
 
 pub(super) static DESCRIPTION: Description = Description {
     name: "frank-wolfe",
@@ -69,7 +69,7 @@ impl FrankWolfe {
         let vertices = 2 * problem.dimension() as u64;
         let by_rule = |rows: u64| {
             let signal = (8.0 * problem.budget.lower()).sqrt() * rows.max(1) as f64;
-            (radius * signal / (2.0 * (vertices as f64).ln())).powf(2.0 / 3.0).clamp(1.0, MOST_STEPS).floor() as u64
+            (radius * signal / (2.0 * (vertices as f64).ln())).powf(2.0 / 3.0).clamp(1.0, MAX_STEPS).floor() as u64
         };
         let choice = Choice {
             what: "vertex of the l1 ball",

@@ -6,13 +6,13 @@ use super::description::{AUDIT_CLIP, AuditRecipe, Description, Losses, Needs, Re
 use super::step::fixed::{FixedUnits, calibrate, clip_and_radius};
 use super::{Fitted, GaussianRelease, GaussianRule, Optimizer, Planned, Problem, Settings, Start, settings};
 use crate::error::Fallible;
-use crate::grid::{LARGEST_WEIGHT, LOG2_WEIGHT};
+use crate::grid::{LOG2_WEIGHT, MAX_WEIGHT};
 use crate::loss::Curved;
 use crate::privacy::GaussianCharge;
 use crate::private::{LoggedRun, Permit, PhasePlan, PrivateDataset, Query, query};
 
 /// Largest step size, at which a long row's step is still non-expansive or is shortened to be.
-const LARGEST_RATE: f64 = 1.0;
+const MAX_RATE: f64 = 1.0;
 
 pub(super) static DESCRIPTION: Description = Description {
     name: "localization",
@@ -75,7 +75,7 @@ impl Localization {
         let by_rule = radius / wanted_clip * (4.0 / n.sqrt()).min(mu / (2.0 * d.sqrt()));
         let rate = problem.settings.learning_rate.unwrap_or(by_rule);
         let units = FixedUnits::of(problem);
-        let shift = units.shift(rate.min(LARGEST_RATE));
+        let shift = units.shift(rate.min(MAX_RATE));
         let plan = |lipschitz| PhasePlan { lipschitz, shift, rows, dimension: problem.dimension() };
         let query = |lipschitz| Query::from(query::Phases { plan: plan(lipschitz) });
         let Problem { adjacency, noise, .. } = *problem;
@@ -114,7 +114,7 @@ impl Optimizer for Localization {
                 let released = phases.next(&weights)?;
                 let unit = 2f64.powi(-((LOG2_WEIGHT + finer) as i32));
                 result = released.iter().map(|&v| v as f64 * unit).collect();
-                let bound = i128::from(LARGEST_WEIGHT);
+                let bound = i128::from(MAX_WEIGHT);
                 weights = released.iter().map(|&v| (v >> finer).clamp(-bound, bound) as i64).collect();
             }
             Ok((result, phases.finish()))

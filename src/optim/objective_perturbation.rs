@@ -11,7 +11,7 @@ use crate::grid::MAX_MULTIPLIER;
 use crate::loss::BoundedLoss;
 use crate::privacy::{Adjacency, Charge, Claim, NoiseLaw, ObjectiveCharge};
 use crate::private::{
-    Curvature, DescribeQuery, LOG2_REGULARISATION, LoggedRun, MOST_SOLVED, Minimisation, Permit, PrivateDataset, Query,
+    Curvature, DescribeQuery, LOG2_REGULARISATION, LoggedRun, MAX_SOLVED, Minimisation, Permit, PrivateDataset, Query,
     query,
 };
 
@@ -60,7 +60,7 @@ pub(super) static AMP: Description = Description {
 };
 
 const NEEDS: Needs =
-    Needs { epsilon: Some("a perturbed objective"), coefficients: Some(MOST_SOLVED), no_steps: true, ..Needs::ROWS };
+    Needs { epsilon: Some("a perturbed objective"), coefficients: Some(MAX_SOLVED), no_steps: true, ..Needs::ROWS };
 
 const AUDIT: fn(Adjacency) -> AuditRecipe = |adjacency| AuditRecipe {
     // Lines that are no record make the public count large, so that the released moments are sharp.

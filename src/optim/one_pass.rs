@@ -12,7 +12,7 @@ use crate::privacy::GaussianCharge;
 use crate::private::{LoggedRun, PassPlan, Permit, PrivateDataset, Query, query};
 
 /// Rows per step, at least, on average: steps on single rows would be little but noise.
-const LEAST_BATCH: f64 = 4.0;
+const MIN_BATCH: f64 = 4.0;
 
 pub(super) static DESCRIPTION: Description = Description {
     name: "one-pass",
@@ -105,7 +105,7 @@ fn schedule(problem: &Problem<'_>, rows: u64, reach: f64, smoothness: f64) -> Fa
     let time = reach * n * mu / (4.0 * d.sqrt());
     let longest = 1.0 / (smoothness * problem.typical_square());
     let most = u64::from(PassPlan::most_steps(problem.dimension())).min(rows.max(1));
-    let default = (time / longest).min(n / LEAST_BATCH).clamp(1.0, most as f64) as u64;
+    let default = (time / longest).min(n / MIN_BATCH).clamp(1.0, most as f64) as u64;
     let wanted = problem.settings.steps.unwrap_or(default);
     let steps = u32::try_from(wanted).ok().filter(|steps| u64::from(*steps) <= most).ok_or_else(|| {
         let problem = format!("is {wanted}, at most {most} batches are possible with --algorithm one-pass");

@@ -8,7 +8,7 @@ use crate::error::{Error, Fallible};
 use crate::grid::MAX_MULTIPLIER;
 use crate::loss::BoundedLoss;
 use crate::private::{
-    Curvature, LOG2_REGULARISATION, LoggedRun, MOST_SOLVED, Minimisation, PrivateDataset, Query, query,
+    Curvature, LOG2_REGULARISATION, LoggedRun, MAX_SOLVED, Minimisation, PrivateDataset, Query, query,
 };
 
 /// The noise has scale `2^36` grid steps, so that rounding the answer to whole steps is nothing beside it.
@@ -28,7 +28,7 @@ pub(super) static DESCRIPTION: Description = Description {
     relations: Relations::Both,
     losses: Losses::Bounded,
     settings: &[&settings::CLIP, &settings::L2],
-    needs: Needs { coefficients: Some(MOST_SOLVED), no_steps: true, ..Needs::ROWS },
+    needs: Needs { coefficients: Some(MAX_SOLVED), no_steps: true, ..Needs::ROWS },
     plan: |problem| Ok(Box::new(OutputPerturbation::plan(problem)?)),
     audit: |adjacency| AuditRecipe {
         // Lines that are no record make the public count large, so that the released moments are sharp.

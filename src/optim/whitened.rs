@@ -17,7 +17,7 @@ use crate::private::{LoggedRun, PrivateDataset};
 const LOG2_MAP_UNIT: u32 = 10;
 
 /// Largest entry of the map before rounding; bounds the condition number that is undone.
-const LARGEST_ENTRY: f64 = 100.0;
+const MAX_ENTRY: f64 = 100.0;
 
 pub(super) static DESCRIPTION: Description = Description {
     name: "whitened",
@@ -133,7 +133,7 @@ impl Optimizer for WhitenedDpGd {
         let sum = self.gram.run(data, run)?;
         let dimension = data.shape().dimension() as f64;
         let ridge = self.ridge * (2.0 * dimension).sqrt() / (self.gram.signal() * start.rows);
-        let ridge = ridge.max((self.gram.row_norm() * LARGEST_ENTRY).powi(-2));
+        let ridge = ridge.max((self.gram.row_norm() * MAX_ENTRY).powi(-2));
         let moments = sum / start.rows;
         let whitening = Whitening::new(moments.clone(), ridge)?;
         let map = IntegerMap::nearest(&(&whitening.map / self.gram.row_norm()), LOG2_MAP_UNIT)?;

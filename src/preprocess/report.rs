@@ -220,7 +220,7 @@ pub(super) struct Odd {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::preprocess::tally::MOST_MET;
+    use crate::preprocess::tally::MAX_MET;
     use proptest::prelude::*;
 
     #[test]
@@ -281,7 +281,7 @@ mod tests {
             right.merge(&behind);
             prop_assert_eq!(&left, &right);
             prop_assert_eq!(&left, &report_of(&lines));
-            prop_assert!(left.labels.texts.len() <= MOST_MET);
+            prop_assert!(left.labels.texts.len() <= MAX_MET);
             let text = serde_json::to_string(&left).unwrap();
             prop_assert_eq!(serde_json::from_str::<LoadReport>(&text).unwrap(), left.clone());
             let bytes = postcard::to_stdvec(&left).unwrap();

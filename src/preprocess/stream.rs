@@ -23,7 +23,7 @@ const SEGMENTS_PER_PART: usize = 8;
 const BUFFERS: usize = 3;
 
 /// A 64-bit total of multipliers times values is safe below so many rows.
-const MOST_ROWS: u64 = 1 << 36;
+const MAX_ROWS: u64 = 1 << 36;
 
 /// What is written at a time.
 pub(super) const WRITE_BYTES: usize = 1 << 18;
@@ -95,7 +95,7 @@ impl RowStream {
     /// # Errors
     /// When there are more rows than sums in 64 bits can hold.
     pub(super) fn new(reader: SegmentReader, folder: &Path, limit: MemoryLimit) -> Fallible<Self> {
-        if reader.rows() >= MOST_ROWS {
+        if reader.rows() >= MAX_ROWS {
             return Err(Error::input(reader.path(), "has 2^36 rows or more", "train on fewer"));
         }
         Ok(RowStream { reader, folder: folder.to_owned(), limit })

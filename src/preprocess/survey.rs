@@ -14,7 +14,7 @@ use crate::error::Fallible;
 use crate::kernel::{BulkBuilder, LANES, RawRow, Rows};
 
 /// Different numbers of a column that are kept.
-const MOST_DIFFERENT: usize = 12;
+const MAX_DIFFERENT: usize = 12;
 
 /// Rows that are kept for trials of speed, unless one block of lines makes more.
 const SAMPLE_ROWS: usize = 1 << 15;
@@ -63,7 +63,7 @@ impl Whole {
             return;
         }
         numbers.insert(whole);
-        if numbers.len() > MOST_DIFFERENT {
+        if numbers.len() > MAX_DIFFERENT {
             *self = Whole::No;
         }
     }

@@ -10,7 +10,7 @@ use crate::data::trim;
 const EXAMPLE_CHARACTERS: usize = 40;
 
 /// Different labels that are kept.
-pub(super) const MOST_MET: usize = 20;
+pub(super) const MAX_MET: usize = 20;
 
 /// How often something was met, and where first.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -70,7 +70,7 @@ impl Met {
     }
 
     fn shorten(&mut self) {
-        while self.texts.len() > MOST_MET {
+        while self.texts.len() > MAX_MET {
             let dropped = self.texts.pop_last().map_or(0, |(_, count)| count);
             self.others += dropped;
         }

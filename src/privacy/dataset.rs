@@ -7,7 +7,7 @@ use unicode_security::confusable_detection::skeleton;
 use crate::error::{Error, Fallible};
 
 /// Longest name in bytes.
-const LONGEST: usize = 200;
+const MAX_NAME_LENGTH: usize = 200;
 
 /// The custodian's name for a data set; never derived from its rows.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -33,7 +33,7 @@ impl DatasetId {
 
     /// A name as a ledger of any version may hold it.
     fn recorded(name: String) -> Fallible<Self> {
-        if name.trim().is_empty() || name.len() > LONGEST || name.chars().any(char::is_control) {
+        if name.trim().is_empty() || name.len() > MAX_NAME_LENGTH || name.chars().any(char::is_control) {
             return Err(Error::parameter(
                 "data set name",
                 "must have 1 to 200 characters and no control character",

@@ -33,14 +33,14 @@ mod tests;
 
 pub use query::{
     ClippedRows, ColumnValues, Curvature, DescribeQuery, DirectionInputs, Gradient, Grid, GridPrice,
-    LOG2_REGULARISATION, MOST_BATCHES, MOST_SOLVED, Minimisation, PassPlan, Perturbation, PhasePlan, PhasedPass,
-    Planned, PrefixPass, Query, Reads, Role, RowAccess, prefix_coefficients,
+    LOG2_REGULARISATION, MAX_BATCHES, MAX_SOLVED, Minimisation, PassPlan, Perturbation, PhasePlan, PhasedPass, Planned,
+    PrefixPass, Query, Reads, Role, RowAccess, prefix_coefficients,
 };
 pub(crate) use query::{batch_of, order_of};
 pub use release::{
     CandidateRun, ChargedRun, HoldOut, Keep, Listener, LoggedCandidate, LoggedRun, Mechanism, Permit, Proposal,
     Release, ReleaseRecord, Released, Stopped, charge_run, resume,
 };
-pub(crate) use release::{LARGEST_HOLDOUT, charge_run_as, training_rows};
+pub(crate) use release::{MAX_HOLDOUT, charge_run_as, training_rows};
 pub use rows::{Candidates, Cluster, CutLoss, PrivateCells, PrivateDataset, RemoteRows, Store, Worker};
 pub use sensitive::Sensitive;

@@ -10,16 +10,16 @@ use crate::error::{Error, Fallible};
 use crate::optim::Frequent;
 
 /// Most values of a column, the most frequent ones.
-const MOST_VALUES: usize = 256;
+const MAX_VALUES: usize = 256;
 
 /// A target written in numbers has labels if there are at most so many,
-const MOST_NUMBERED: usize = 10;
+const MAX_NUMBERED: usize = 10;
 
 /// and they are held by at least this share of the rows.
-const LEAST_COVERED: f64 = 0.9;
+const MIN_COVERED: f64 = 0.9;
 
 /// Undeclared values get a coefficient of their own if at least this share of the rows holds them,
-const LEAST_OTHER: f64 = 0.01;
+const MIN_OTHER: f64 = 0.01;
 
 /// and if that share is above the noise by so many deviations.
 const CLEAR: f64 = 2.0;
@@ -90,7 +90,7 @@ fn bounds(domain: &Domain, column: usize) -> Option<Column> {
 
 fn frequent(domain: &Domain, column: usize) -> &[Frequent] {
     let values = domain.values.iter().find(|(of, _)| *of == column).map_or(&[][..], |(_, values)| values);
-    &values[..values.len().min(MOST_VALUES)]
+    &values[..values.len().min(MAX_VALUES)]
 }
 
 fn held(values: &[Frequent]) -> f64 {
@@ -105,7 +105,7 @@ fn categories(domain: &Domain, column: usize, rows: f64) -> Option<Column> {
     }
     let deviation = domain.threshold.map_or(0.0, |(_, deviation)| deviation) * (values.len() as f64).sqrt();
     let undeclared = rows - held(frequent);
-    let matters = undeclared > LEAST_OTHER * rows && undeclared > CLEAR * deviation;
+    let matters = undeclared > MIN_OTHER * rows && undeclared > CLEAR * deviation;
     let known = values.iter().any(|value| value == OTHER);
     if matters && !known {
         values.push(OTHER.into());
@@ -120,7 +120,7 @@ fn describe_target(schema: &mut Schema, draft: &Draft<'_>, domain: &Domain, rows
     let numeric = bounds(domain, target);
     let labelled = match numeric {
         None => true,
-        Some(_) => (2..=MOST_NUMBERED).contains(&labels.len()) && held(labels) > LEAST_COVERED * rows,
+        Some(_) => (2..=MAX_NUMBERED).contains(&labels.len()) && held(labels) > MIN_COVERED * rows,
     };
     match (numeric, labels) {
         (Some(Column::Numeric { lower, upper }), _) if !labelled => {

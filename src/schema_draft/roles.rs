@@ -9,7 +9,7 @@ use crate::optim::KindsSeen;
 use crate::private::Grid;
 
 /// A column with fewer cells than this share of the rows is left out.
-const LEAST_FILLED: f64 = 0.05;
+const MIN_FILLED: f64 = 0.05;
 
 /// What the cells of a column are.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -96,7 +96,7 @@ impl Roles {
     /// Decides the kinds by released numbers: the more frequent one, or none where nearly all cells are empty.
     pub(super) fn decide(&mut self, seen: &KindsSeen, rows: f64) {
         for (column, [numbers, texts]) in self.undecided().into_iter().zip(&seen.columns) {
-            let empty = numbers.max(*texts) < LEAST_FILLED * rows && column != self.target;
+            let empty = numbers.max(*texts) < MIN_FILLED * rows && column != self.target;
             self.kinds[column] = Some(match numbers > texts {
                 _ if empty => Kind::Ignored,
                 true => Kind::Numeric(None),

@@ -8,7 +8,7 @@ use crate::num::dense::solve_positive;
 pub const LOG2_POINT: u32 = 32;
 
 /// Halvings of a Newton step before a gradient step is made instead.
-const MOST_HALVINGS: i32 = 8;
+const MAX_HALVINGS: i32 = 8;
 
 /// A function with `mu I <= Hessian <= M I`, whose gradient can be computed with a known error.
 pub trait Convex {
@@ -52,7 +52,7 @@ pub fn minimise(problem: &impl Convex, dimension: usize) -> Vec<i128> {
 fn newton(problem: &impl Convex, point: &[i128], gradient: &[i128]) -> Option<(Vec<i128>, Vec<i128>)> {
     let direction = solve_positive(problem.hessian(point), &real(gradient))?;
     let size = norm(gradient);
-    (0..=MOST_HALVINGS).map(|halvings| 0.5f64.powi(halvings)).find_map(|length| {
+    (0..=MAX_HALVINGS).map(|halvings| 0.5f64.powi(halvings)).find_map(|length| {
         let next = moved(problem, point, &direction, length);
         let gradient = problem.gradient(&next);
         (norm(&gradient) <= (1.0 - length / 4.0) * size).then_some((next, gradient))

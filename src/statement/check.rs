@@ -6,25 +6,25 @@ use crate::accounting::claim;
 use crate::error::Fallible;
 use crate::optim::HELD_OUT;
 use crate::privacy::Charge;
-use crate::private::{LARGEST_HOLDOUT, Planned, Query, RowAccess, training_rows};
+use crate::private::{MAX_HOLDOUT, Planned, Query, RowAccess, training_rows};
 
 /// Most different costs of a statement that the accountant takes long to confirm or to add up, claims and choices: no run
 /// makes as many, and a file could make up any number.
-pub const MOST_COSTLY: usize = 128;
+pub const MAX_COSTLY: usize = 128;
 
 /// The different ones, and no more of them than are needed to see that there are too many.
 fn costly(facts: &Facts) -> Vec<&Charge> {
     let mut costly: Vec<&Charge> = Vec::new();
     for ReleaseFacts { charge, .. } in &facts.releases {
         let is_costly = !matches!(charge, Charge::Gaussian(_));
-        if is_costly && costly.len() <= MOST_COSTLY && !costly.contains(&charge) {
+        if is_costly && costly.len() <= MAX_COSTLY && !costly.contains(&charge) {
             costly.push(charge);
         }
     }
     costly
 }
 
-/// How many of them there are, up to one more than [`MOST_COSTLY`]: nothing is confirmed for that.
+/// How many of them there are, up to one more than [`MAX_COSTLY`]: nothing is confirmed for that.
 pub(crate) fn costly_releases(facts: &Facts) -> usize {
     costly(facts).len()
 }
@@ -32,7 +32,7 @@ pub(crate) fn costly_releases(facts: &Facts) -> usize {
 /// Refuses more such costs than a run makes, before any is looked at, and confirms each claim once.
 fn check_costly(facts: &Facts) -> Fallible<()> {
     let costly = costly(facts);
-    if costly.len() > MOST_COSTLY {
+    if costly.len() > MAX_COSTLY {
         return Err(damaged("records more claims and choices than a run can make"));
     }
     facts.releases.iter().try_for_each(|release| release.charge.check())?;
@@ -77,7 +77,7 @@ pub(super) fn check_releases(facts: &Facts) -> Fallible<()> {
     });
     let counted = moments.is_some_and(|(weights, _)| weights.count > 0);
     let featured = moments.is_some_and(|(weights, _)| weights.features > 0);
-    if facts.holdout.is_some_and(|share| !(share > 0.0 && share <= LARGEST_HOLDOUT)) {
+    if facts.holdout.is_some_and(|share| !(share > 0.0 && share <= MAX_HOLDOUT)) {
         return Err(damaged("a share of rows was held out that no run can hold out"));
     }
     let scored = facts.releases.iter().any(|release| release.charge.what() == HELD_OUT);

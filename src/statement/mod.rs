@@ -58,7 +58,7 @@ use crate::error::Fallible;
 use crate::model_kind::ModelKind;
 use crate::privacy::Adjacency;
 
-pub use check::MOST_COSTLY;
+pub use check::MAX_COSTLY;
 use check::check_releases;
 pub(crate) use check::costly_releases;
 pub use facts::{Facts, LedgerFacts, ReleaseFacts, Tuning};

@@ -14,7 +14,7 @@ const WEAK: f64 = 3.0;
 const NEXT_TO_NOTHING: f64 = 8.0;
 
 /// A factor beyond this is no longer written out.
-const LARGEST_FACTOR: f64 = 1e6;
+const MAX_FACTOR: f64 = 1e6;
 
 /// From this delta on the words warn of it.
 const LARGE_DELTA: f64 = 1e-3;
@@ -51,7 +51,7 @@ fn words(adjacency: Adjacency, epsilon: f64, delta: f64) -> String {
         }
     };
     let factor = up(epsilon.exp(), 4);
-    let times = match factor <= LARGEST_FACTOR {
+    let times = match factor <= MAX_FACTOR {
         true => format!("at most {} times as often", decimal_up(factor, DIGITS)),
         false => "more than a million times as often, as far as this guarantee goes".into(),
     };

@@ -8,7 +8,7 @@ use crate::num::root::bisect;
 use crate::num::special::normal_tail;
 
 /// Scores a world below which no deviation is estimated.
-const FEWEST: usize = 5;
+const MIN_SCORES: usize = 5;
 
 /// Deviations of the logarithm of the estimated deviation, and of a normal number, between two points of the integral.
 const STEP: f64 = 1.0 / 16.0;
@@ -59,7 +59,7 @@ pub fn mu_limits(absent: &[f64], present: &[f64], confidence: f64) -> Fallible<E
         let problem = format!("is {confidence}, must lie strictly between 0 and 1");
         return Err(Error::parameter("confidence", problem, "use 0.9999, say"));
     }
-    if absent.len().min(present.len()) < FEWEST {
+    if absent.len().min(present.len()) < MIN_SCORES {
         return Err(Error::parameter("scores", "are too few of one kind", "take at least five of each"));
     }
     let ((from, off), (to, more)) = (moments(absent), moments(present));

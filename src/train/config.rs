@@ -10,11 +10,11 @@ use crate::ledger::LARGE_DELTA;
 use crate::model_kind::ModelKind;
 use crate::optim::{Algorithm, Settings};
 use crate::privacy::{Adjacency, Delta, Epsilon, NoiseLaw, Rho};
-use crate::private::LARGEST_HOLDOUT;
+use crate::private::MAX_HOLDOUT;
 use crate::statement::states_its_cost;
 
 /// Budgets beyond this protect nothing.
-const LARGEST_BUDGET: f64 = 1e6;
+const MAX_BUDGET: f64 = 1e6;
 
 /// How much privacy loss the run may cost.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -57,10 +57,10 @@ impl Budget {
     /// Refuses budgets that allow nothing or protect nothing.
     pub(crate) fn check(&self) -> Fallible<()> {
         match self {
-            Budget::Epsilon(epsilon, _) if !(epsilon.value() > 0.0 && epsilon.value() <= LARGEST_BUDGET) => {
+            Budget::Epsilon(epsilon, _) if !(epsilon.value() > 0.0 && epsilon.value() <= MAX_BUDGET) => {
                 Err(out_of_range("--epsilon", epsilon.value(), "positive and at most 1e6", "try 1"))
             }
-            Budget::Rho(rho, _) if rho.as_dyadic().is_zero() || rho.upper() > LARGEST_BUDGET => {
+            Budget::Rho(rho, _) if rho.as_dyadic().is_zero() || rho.upper() > MAX_BUDGET => {
                 Err(out_of_range("--rho", rho.upper(), "positive and at most 1e6", "try 0.1"))
             }
             Budget::Epsilon(..) | Budget::Rho(..) => Ok(()),
@@ -143,7 +143,7 @@ impl TrainConfig {
         if let Some(share) = self.evaluate_budget.filter(|share| !(*share > 0.0 && *share < 1.0)) {
             return Err(out_of_range("--evaluate-budget", share, "in (0, 1)", "try 0.1"));
         }
-        if !(self.holdout > 0.0 && self.holdout <= LARGEST_HOLDOUT) {
+        if !(self.holdout > 0.0 && self.holdout <= MAX_HOLDOUT) {
             return Err(out_of_range("--holdout", self.holdout, "in (0, 0.5]", "try 0.2"));
         }
         if self.rows.or(schema.rows) == Some(0) {

@@ -11,7 +11,7 @@ use crate::error::{Error, Fallible};
 use crate::partial;
 
 /// Most links that are followed one after the other.
-const MOST_LINKS: usize = 40;
+const MAX_LINKS: usize = 40;
 
 /// A file being written beside its destination; it takes the destination's place on [`StagedFile::publish`].
 ///
@@ -225,7 +225,7 @@ fn place_of(destination: &Path) -> std::io::Result<Place> {
         Err(e) if e.kind() == NotFound => {
             // A link to a file that is not there yet.
             let mut target = destination.to_owned();
-            for _ in 0..MOST_LINKS {
+            for _ in 0..MAX_LINKS {
                 match target.read_link() {
                     Ok(next) => target = partial::folder_of(&target).join(next),
                     Err(_) => return Ok(Place::Regular(target, false)),

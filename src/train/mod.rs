@@ -54,7 +54,7 @@
 //! ```
 //! use rhograd::prelude::*;
 //! use rhograd::train::{
-//!     Check, Checkpoint, ChargeNotice, Evidence, MOST_CLAIMS, MOST_LOG_LINES, Notice, PublicKey, SecretKey, Signature,
+//!     Check, Checkpoint, ChargeNotice, Evidence, MAX_CLAIMS, MAX_LOG_LINES, Notice, PublicKey, SecretKey, Signature,
 //!     SignedLedger, StagedFile, Verified, train_from, verify,
 //! };
 //!
@@ -86,8 +86,8 @@
 //!     log: None,
 //!     ledger: Some(&mut ledger),
 //!     signature: Some((&signature, &public)),
-//!     most_log_lines: MOST_LOG_LINES,
-//!     most_claims: MOST_CLAIMS,
+//!     most_log_lines: MAX_LOG_LINES,
+//!     most_claims: MAX_CLAIMS,
 //! };
 //! let verified: Verified = verify(&trained.model, &trained.text, evidence)?;
 //! assert!(verified.authenticated() && verified.checks.iter().all(|Check { held, .. }| *held));
@@ -150,7 +150,7 @@ pub use findings::{Finding, MOSTLY, findings, summary};
 pub use load::{
     Loaded, check_request, load, load_cached, load_encoded, load_remote, load_table, load_with, load_within,
 };
-pub use model::{Coefficient, Feature, LARGEST_MODEL, ModelFile, Target};
+pub use model::{Coefficient, Feature, MAX_MODEL, ModelFile, Target};
 pub use plan::{Plan, Planner};
 pub use predict::{Predictions, predict, predict_keeping};
 pub use predict_table::predict_table;
@@ -159,4 +159,4 @@ pub use rehearse::Rehearsal;
 pub use run::{Trained, finish, train, train_from};
 pub use sign::{PublicKey, SecretKey, Signature, SignedLedger};
 pub use tune::{Candidate, DEFAULT_GRID};
-pub use verify::{Check, Evidence, MOST_CLAIMS, MOST_LOG_LINES, Verified, verify};
+pub use verify::{Check, Evidence, MAX_CLAIMS, MAX_LOG_LINES, Verified, verify};

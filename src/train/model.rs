@@ -20,7 +20,7 @@ const FORMAT: &str = "rhograd-model/1";
 
 /// Largest model file that is read, in bytes: several million coefficients. What is larger is no model, or made to tire a
 /// reader.
-pub const LARGEST_MODEL: u64 = 1 << 30;
+pub const MAX_MODEL: u64 = 1 << 30;
 
 /// What a feature contributes to the margin, or to the margin of each label in their order.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -220,7 +220,7 @@ impl ModelFile {
     /// [`super::verify`].
     ///
     /// # Errors
-    /// When the file cannot be read, is larger than [`LARGEST_MODEL`], is not a model of this format, has an unknown key, or
+    /// When the file cannot be read, is larger than [`MAX_MODEL`], is not a model of this format, has an unknown key, or
     /// was edited.
     pub fn read(path: &Path) -> Fallible<Self> {
         Self::parse(&Self::read_text(path)?, path)
@@ -229,13 +229,13 @@ impl ModelFile {
     /// The text of a model file, read once: what is checked is what is used, also where the file is a pipe.
     ///
     /// # Errors
-    /// When the file cannot be read, is no text, or is larger than [`LARGEST_MODEL`].
+    /// When the file cannot be read, is no text, or is larger than [`MAX_MODEL`].
     pub fn read_text(path: &Path) -> Fallible<String> {
         let failed = |e| Error::io(path, "read the model", e);
         let mut text = String::new();
-        File::open(path).map_err(failed)?.take(LARGEST_MODEL + 1).read_to_string(&mut text).map_err(failed)?;
-        if text.len() as u64 > LARGEST_MODEL {
-            let problem = format!("is larger than the {LARGEST_MODEL} bytes that are read of a model");
+        File::open(path).map_err(failed)?.take(MAX_MODEL + 1).read_to_string(&mut text).map_err(failed)?;
+        if text.len() as u64 > MAX_MODEL {
+            let problem = format!("is larger than the {MAX_MODEL} bytes that are read of a model");
             return Err(Error::input(path, problem, "give a file written by `rhograd train`"));
         }
         Ok(text)

@@ -12,7 +12,7 @@ const TARGET_LIMIT: f64 = 6.0;
 
 /// The smallest mean count that is told apart, as a share of the upper bound: with it a count of one still has more
 /// than a handful of grid steps.
-const SMALLEST_MEAN: f64 = 1.0 / 4096.0;
+const MIN_MEAN: f64 = 1.0 / 4096.0;
 
 /// The map for a run; `None` where rows stay as they were encoded.
 pub(super) fn standardiser(plan: &Plan, schema: &Schema, moments: Option<&Moments>) -> Option<Standardiser> {
@@ -47,7 +47,7 @@ fn target_map(model: ModelKind, bounds: Option<(f64, f64)>, spread: Option<Sprea
 fn count_map(reach: f64, lower: f64, upper: f64, spread: Option<Spread>) -> Affine {
     let zero = -1.0 - 2.0 * lower / (upper - lower);
     let highest = 1.0 - zero;
-    let scale = spread.map_or(highest / reach, |s| (s.mean - zero).max(highest * SMALLEST_MEAN));
+    let scale = spread.map_or(highest / reach, |s| (s.mean - zero).max(highest * MIN_MEAN));
     Affine { centre: zero, scale, limit: reach }
 }
 

@@ -21,7 +21,7 @@ use crate::ledger::{Ledger, Position};
 const FORMAT: &str = "rhograd-signature/1";
 
 /// Largest key or signature that is read, in bytes.
-const LARGEST: u64 = 1 << 14;
+const MAX_SIGNATURE: u64 = 1 << 14;
 
 /// The custodian's secret key, with which models are signed. It is wiped when it is dropped, and cannot be printed.
 pub struct SecretKey(SigningKey);
@@ -197,7 +197,7 @@ impl Signature {
             return Ok(false);
         }
         let (mut start, name) = (Vec::new(), b"\"rhograd-signature/");
-        File::open(path).map_err(failed)?.take(LARGEST).read_to_end(&mut start).map_err(failed)?;
+        File::open(path).map_err(failed)?.take(MAX_SIGNATURE).read_to_end(&mut start).map_err(failed)?;
         Ok(start.windows(name.len()).any(|part| part == name))
     }
 
@@ -254,8 +254,8 @@ fn unhex(text: &str) -> Option<[u8; 64]> {
 fn read_small(path: &Path, action: &'static str) -> Fallible<String> {
     let failed = |e| Error::io(path, action, e);
     let mut text = String::new();
-    File::open(path).map_err(failed)?.take(LARGEST + 1).read_to_string(&mut text).map_err(failed)?;
-    if text.len() as u64 > LARGEST {
+    File::open(path).map_err(failed)?.take(MAX_SIGNATURE + 1).read_to_string(&mut text).map_err(failed)?;
+    if text.len() as u64 > MAX_SIGNATURE {
         return Err(Error::input(path, "is too long for a key or a signature", "name the right file"));
     }
     Ok(text)

@@ -6,7 +6,7 @@ use crate::error::{Error, Fallible};
 use crate::optim::{Algorithm, SETTINGS, Setting, Settings};
 
 /// More candidates than any budget can tell apart.
-const MOST_CANDIDATES: usize = 64;
+const MAX_CANDIDATES: usize = 64;
 
 /// What `--tune` tries without a grid of its own: they win on different data, and rarely by much.
 pub const DEFAULT_GRID: &str = "algorithm=whitened,dp-gd";
@@ -29,8 +29,8 @@ impl Candidate {
         for part in text.split(';').map(str::trim).filter(|part| !part.is_empty()) {
             let (setting, values) = part.split_once('=').ok_or_else(|| no_choice(part))?;
             let values: Vec<&str> = values.split(',').map(str::trim).collect();
-            if grid.len() * values.len() > MOST_CANDIDATES {
-                let problem = format!("has more than {MOST_CANDIDATES} candidates");
+            if grid.len() * values.len() > MAX_CANDIDATES {
+                let problem = format!("has more than {MAX_CANDIDATES} candidates");
                 return Err(Error::parameter("--tune", problem, "name fewer values"));
             }
             let with = |candidate: &Candidate| {

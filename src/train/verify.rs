@@ -29,11 +29,11 @@ impl Check {
 }
 
 /// Lines of a log that are recomputed unless more are asked for: some 10 microseconds of work each.
-pub const MOST_LOG_LINES: u64 = 1 << 21;
+pub const MAX_LOG_LINES: u64 = 1 << 21;
 
 /// Claims and choices of a statement that are confirmed unless more are asked for: each may take the accountant seconds, and a run
 /// makes one, or one for each of its candidates.
-pub const MOST_CLAIMS: usize = 8;
+pub const MAX_CLAIMS: usize = 8;
 
 /// What a model is compared with, beside itself.
 pub struct Evidence<'a> {
@@ -51,7 +51,7 @@ pub struct Evidence<'a> {
 
 impl Default for Evidence<'_> {
     fn default() -> Self {
-        Evidence { log: None, ledger: None, signature: None, most_log_lines: MOST_LOG_LINES, most_claims: MOST_CLAIMS }
+        Evidence { log: None, ledger: None, signature: None, most_log_lines: MAX_LOG_LINES, most_claims: MAX_CLAIMS }
     }
 }
 

@@ -4,8 +4,8 @@ use std::io::Write;
 use std::process::Stdio;
 
 use rhograd::privacy::{Charge, Claim, PoissonGaussianCharge};
-use rhograd::statement::{Facts, MOST_COSTLY, Statement};
-use rhograd::train::{LARGEST_MODEL, MOST_CLAIMS, ModelFile};
+use rhograd::statement::{Facts, MAX_COSTLY, Statement};
+use rhograd::train::{MAX_CLAIMS, MAX_MODEL, ModelFile};
 
 use super::support::{Folder, Outcome};
 
@@ -199,7 +199,7 @@ fn more_claims_than_a_run_makes_are_not_looked_at() {
     };
     // The run itself makes one; one more than are allowed, and nothing is confirmed: not even that the others hold.
     for (added, allowed, said) in [
-        (MOST_CLAIMS as u64, "", "FAILED  the statement has at most 8 different claims"),
+        (MAX_CLAIMS as u64, "", "FAILED  the statement has at most 8 different claims"),
         (1, " --claims 1", "FAILED  the statement has at most 1 different claims"),
         (20_000, "", "FAILED  the statement has at most 8 different claims"),
         (20_000, " --claims 30000", "more claims and choices than a run can make"),
@@ -215,14 +215,14 @@ fn more_claims_than_a_run_makes_are_not_looked_at() {
     }
     // The first of those added is the run's own once more, which is no other claim.
     folder.succeed("verify fair.model.json --claims 1");
-    assert_eq!(MOST_COSTLY, 128);
+    assert_eq!(MAX_COSTLY, 128);
 }
 
 #[test]
 fn a_model_larger_than_any_is_refused_without_being_held() {
     let (folder, _) = trained("--no-ledger");
     let file = std::fs::File::create(folder.path("huge.json")).unwrap();
-    file.set_len(LARGEST_MODEL + 1).unwrap();
+    file.set_len(MAX_MODEL + 1).unwrap();
     drop(file);
     for command in ["verify huge.json", "statement huge.json"] {
         let outcome = folder.run(command);

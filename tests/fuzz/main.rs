@@ -33,10 +33,10 @@ use rand::{Rng, SeedableRng};
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Inputs that are changed further; more are not kept.
-const MOST_KEPT: usize = 2000;
+const MAX_KEPT: usize = 2000;
 
 /// Longest input.
-const LONGEST: usize = 1 << 17;
+const MAX_LENGTH: usize = 1 << 17;
 
 /// What is fuzzed: how it judges an input. The answer is a text that tells behaviours apart.
 type Judge = fn(&Home, &[u8]) -> String;
@@ -134,8 +134,8 @@ fn search(name: &'static str, judge: Judge, own: fn(&Home) -> Vec<u8>, tokens: &
         let parent = if rng.random() { rng.random_range(0..first) } else { rng.random_range(0..kept.len()) };
         let other = kept[rng.random_range(0..kept.len())].clone();
         let mut input = Mutator { rng: &mut rng, tokens, other: &other }.change(&kept[parent]);
-        input.truncate(LONGEST);
-        if ask(&input) && kept.len() < MOST_KEPT {
+        input.truncate(MAX_LENGTH);
+        if ask(&input) && kept.len() < MAX_KEPT {
             kept.push(input);
         }
         done += 1;

@@ -9,11 +9,16 @@ use std::path::{Path, PathBuf};
 use syn::visit::{self, Visit};
 
 /// Functions that look at a part of a release, and why they may.
-const MEANT: [(&str, &str, &str); 8] = [
+const MEANT: [(&str, &str, &str); 9] = [
     (
         "tests/cli/tampering.rs",
         "a_consistent_change_of_a_coefficient_is_found_with_the_ledger",
         "the one number of a coefficient in a model",
+    ),
+    (
+        "tests/public/draft.rs",
+        "a_draft_releases_what_was_planned_and_every_release_is_heard",
+        "the number of rows, which stands first, tells what a grid step stands for",
     ),
     (
         "tests/public/draft.rs",

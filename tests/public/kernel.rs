@@ -5,7 +5,7 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rhograd::grid::{FULL_SCALE, LOG2_WEIGHT, MAX_MULTIPLIER, Shape};
 use rhograd::kernel::{
-    Caps, ClassStep, FixedStep, Level, MOST_CLASSES, RawRow, Rows, RowsBuilder, Step, clipped_class_sum,
+    Caps, ClassStep, FixedStep, Level, MAX_CLASSES, RawRow, Rows, RowsBuilder, Step, clipped_class_sum,
     clipped_class_sum_on, clipped_sum, clipped_sum_on, fixed_batch, fixed_pass, naive, rounding,
 };
 use rhograd::loss::{Curved, LOG2_SLOPE, Logistic, Loss, MonotoneSlope, Softmax, Squared};
@@ -279,7 +279,7 @@ fn random_label(rng: &mut ChaCha8Rng, shape: &Shape, classes: usize) -> RawRow {
 #[test]
 fn the_joint_sum_equals_its_naive_twin() {
     let mut rng = ChaCha8Rng::seed_from_u64(21);
-    for classes in [1, 3, 10, MOST_CLASSES] {
+    for classes in [1, 3, 10, MAX_CLASSES] {
         for shape in [Shape::new(3, &[4]), Shape::new(0, &[2, 7]), Shape::new(9, &[])] {
             let raw: Vec<RawRow> = (0..133).map(|_| random_label(&mut rng, &shape, classes)).collect();
             let rows = build(&shape, &raw);

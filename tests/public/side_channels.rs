@@ -94,10 +94,12 @@ fn clip_follows(schema: &str, flags: &str) -> bool {
     !flags.contains("--clip") && (counted || whitened || scaled)
 }
 
-/// Few steps, where steps mean anything.
+/// Few steps, where steps mean anything; a pass over growing batches needs its own number.
 fn steps(flags: &str) -> &'static str {
-    let none = ["adassp", "localization", "one-pass"].iter().any(|name| flags.contains(&format!("--algorithm {name}")));
-    if none { "" } else { "--steps 5" }
+    let name = flags.split("--algorithm ").nth(1).and_then(|rest| rest.split(' ').next());
+    let named = Algorithm::ALL.into_iter().find(|algorithm| Some(algorithm.name()) == name);
+    let takes = |algorithm: Algorithm| algorithm.description().settings.iter().any(|setting| setting.name == "steps");
+    if name != Some("one-pass") && named.is_none_or(takes) { "--steps 5" } else { "" }
 }
 
 /// Trains on `data` and looks at everything that comes out.

@@ -9,7 +9,7 @@ use rhograd::error::Fallible;
 use rhograd::ledger::Ledger;
 use rhograd::text::visible;
 use rhograd::train::{
-    Evidence, MOST_CLAIMS, ModelFile, PublicKey, SecretKey, Signature, StagedFile, effects, predict, predict_table,
+    Evidence, MAX_CLAIMS, ModelFile, PublicKey, SecretKey, Signature, StagedFile, effects, predict, predict_table,
     publish_with, verify,
 };
 
@@ -92,7 +92,7 @@ impl Model {
 
     /// What was checked of the statement, of the log and in the ledger, and whether it held; at most `claims` different claims and
     /// choices are confirmed.
-    #[pyo3(signature = (log=None, ledger=None, claims=MOST_CLAIMS))]
+    #[pyo3(signature = (log=None, ledger=None, claims=MAX_CLAIMS))]
     fn verify(
         &self,
         py: Python<'_>,
@@ -112,7 +112,7 @@ impl Model {
     }
 
     /// Who says that the coefficients are those of the run: "ledger", "signature", both, or nobody; nobody where a check fails.
-    #[pyo3(signature = (ledger=None, key=None, signature=None, claims=MOST_CLAIMS))]
+    #[pyo3(signature = (ledger=None, key=None, signature=None, claims=MAX_CLAIMS))]
     fn authenticated_by(
         &self,
         py: Python<'_>,

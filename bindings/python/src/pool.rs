@@ -22,7 +22,7 @@ static IDLE: Mutex<Vec<Idle>> = Mutex::new(Vec::new());
 const KEPT: usize = 4;
 
 /// More threads help nobody, and are a slip.
-const MOST_THREADS: usize = 4096;
+const MAX_THREADS: usize = 4096;
 
 /// A pool that belongs to one run until it is dropped.
 pub struct Lent(Option<Idle>);
@@ -35,8 +35,8 @@ pub fn lend(threads: Option<usize>) -> Fallible<Lent> {
     if threads == Some(0) {
         return Err(Error::parameter("threads", "is 0, must be at least 1", "leave it out for all"));
     }
-    if threads.is_some_and(|threads| threads > MOST_THREADS) {
-        let problem = format!("is above {MOST_THREADS}");
+    if threads.is_some_and(|threads| threads > MAX_THREADS) {
+        let problem = format!("is above {MAX_THREADS}");
         return Err(Error::parameter("threads", problem, "leave it out for one a core"));
     }
     let (wanted, process) = (threads.unwrap_or(0), std::process::id());

@@ -22,7 +22,7 @@ const TOGETHER: u32 = 100;
 const ACCURACY: f64 = 0.02;
 
 /// Most trials that are tried.
-const MOST: f64 = 1e8;
+const MAX_TRIALS: f64 = 1e8;
 
 /// The errors of an attack, and whether they refute the claim.
 fn attack(case: &Case, rate: f64, trials: u64, random: &mut ChaCha8Rng) -> Fallible<bool> {
@@ -65,7 +65,7 @@ pub(super) fn needed(case: &Case, halved: f64, seed: u64, quick: bool) -> Fallib
     let (mut low, mut high) = (1.0, 2.0);
     while !enough(high)? {
         (low, high) = (high, 2.0 * high);
-        if high > MOST {
+        if high > MAX_TRIALS {
             return Ok(f64::INFINITY);
         }
     }

@@ -25,7 +25,7 @@ const NOISE_MULTIPLIERS: [f64; 2] = [100.0, 10.0];
 /// Exponents are fitted where all steps together cost less rho than this, and from this many steps on: advanced
 /// composition begins to pay at some thirty.
 const HIGH_PRIVACY: f64 = 0.05;
-const FEWEST: u64 = 30;
+const MIN_STEPS: u64 = 30;
 
 /// An epsilon is called tight when it is at most this multiple of the exact one.
 const TIGHT: f64 = 1.1;
@@ -151,7 +151,7 @@ fn exponents(results: &Results, steps: &Steps) -> Fallible<Vec<Finding>> {
     let z = NOISE_MULTIPLIERS[0];
     let most = HIGH_PRIVACY * 2.0 * z * z;
     let fitted = |method: Method, claimed: (f64, f64)| {
-        let low = steps.composed.iter().filter(|k| **k >= FEWEST && **k as f64 <= most);
+        let low = steps.composed.iter().filter(|k| **k >= MIN_STEPS && **k as f64 <= most);
         let points: Vec<(f64, f64)> = low.map(|k| (*k as f64, epsilon(results, method, z, *k))).collect();
         Ok(Finding::slope(format!("{}: exponent of k", method.name()), &PowerLaw::fit(&points)?, claimed))
     };

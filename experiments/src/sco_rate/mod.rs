@@ -35,7 +35,7 @@ const DESCENT_CROSSING: (f64, f64) = (35.0, 80.0);
 const PHASED_CROSSING: (f64, f64) = (250.0, 550.0);
 
 /// A descent whose steps are right leaves less than this share of what it starts with.
-const LARGEST_SHARE: f64 = 0.3;
+const MAX_SHARE: f64 = 0.3;
 
 const VALUES: [&str; 4] = ["excess", "bound", "untrained", "noise"];
 
@@ -137,7 +137,7 @@ fn findings(results: &Results, quick: bool) -> Fallible<Vec<Finding>> {
     let what = "dp-gd: largest mean risk in units of its bound";
     findings.push(Finding::new(what, largest("bound"), 0.0, (0.0, 1.0)));
     let what = "dp-gd: largest mean risk in units of the untrained model's";
-    findings.push(Finding::new(what, largest("untrained"), 0.0, (0.0, LARGEST_SHARE)));
+    findings.push(Finding::new(what, largest("untrained"), 0.0, (0.0, MAX_SHARE)));
     let noise = Summary::of(&results.column("noise", |row| row.text("method") != Method::Trained.name()));
     let what = "square of the noise in units of the plan";
     findings.push(Finding::new(what, noise.mean, noise.half_width(), (0.97, 1.03)));

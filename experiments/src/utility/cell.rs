@@ -12,7 +12,7 @@ use super::data::DataSet;
 use crate::setup::{Plant, noise};
 
 /// Plans with more steps are not run.
-const MOST_STEPS: u64 = 100_000;
+const MAX_STEPS: u64 = 100_000;
 
 /// Steps times rows from which a cell gets fewer seeds, and how many.
 const COSTLY: (u64, u64) = (300_000_000, 3);
@@ -48,8 +48,8 @@ impl Planned {
         let public_len = adjacency.row_count_is_public().then_some(data.rows);
         let plan = Plan::new(&config, &schema, public_len)?;
         let steps = plan.steps();
-        if steps > MOST_STEPS {
-            let problem = format!("plans {steps} steps, more than {MOST_STEPS}");
+        if steps > MAX_STEPS {
+            let problem = format!("plans {steps} steps, more than {MAX_STEPS}");
             return Err(Error::parameter(algorithm.name(), problem, "skipped"));
         }
         Ok(Planned { epsilon, config, schema, cost: steps * data.rows })

@@ -34,7 +34,7 @@ const CLAIMED: f64 = 1.0;
 
 /// What may be lost there against the same algorithm at [`UNBOUNDED`], and against the non-private optimum. The second
 /// is larger because a clipped loss has another minimiser at any epsilon.
-const MOST_LOST: [f64; 2] = [0.02, 0.03];
+const MAX_LOST: [f64; 2] = [0.02, 0.03];
 
 /// Names in the column of algorithms that stand for the references.
 const OPTIMUM: &str = "non-private optimum";
@@ -146,7 +146,7 @@ fn findings(setup: &Setup, data: &DataSet, results: &Results) -> Vec<Finding> {
         let (optimum, unbounded) = (at(metric, OPTIMUM, f64::INFINITY), at(metric, algorithm, UNBOUNDED));
         let private = at(metric, algorithm, CLAIMED);
         let other = format!("the same at epsilon {UNBOUNDED}");
-        for ((against, best), most) in [(other.as_str(), unbounded), (OPTIMUM, optimum)].into_iter().zip(MOST_LOST) {
+        for ((against, best), most) in [(other.as_str(), unbounded), (OPTIMUM, optimum)].into_iter().zip(MAX_LOST) {
             let what = format!("{}: {metric} of {algorithm} at epsilon {CLAIMED} below {against}", data.name);
             findings.push(Finding::new(what, best.mean - private.mean, private.half_width(), (-1.0, most)));
         }

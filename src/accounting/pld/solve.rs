@@ -16,7 +16,7 @@ use crate::privacy::{Delta, Epsilon};
 const RUNS: usize = 4;
 
 /// No finer tolerance on `ln delta` is tried.
-const LEAST: f64 = 1e-9;
+const MIN_TOLERANCE: f64 = 1e-9;
 
 /// Bounds on `ln delta` as a function of epsilon.
 enum Curve {
@@ -209,7 +209,7 @@ fn kept_epsilon(law: &Law, target: (f64, f64), tolerance: f64) -> Interval {
         return best;
     };
     let mut ln_tolerance = prepared.ln_tolerance(tolerance);
-    let mut floor = LEAST;
+    let mut floor = MIN_TOLERANCE;
     for _ in 0..RUNS {
         let Some((lower, upper)) = finest(&prepared, &mut ln_tolerance, &mut floor) else {
             return best;
@@ -249,7 +249,7 @@ fn kept_ln_delta(law: &Law, epsilon: f64, tolerance: f64) -> (f64, f64) {
         return best;
     };
     let mut ln_tolerance = prepared.ln_tolerance(tolerance);
-    let mut floor = LEAST;
+    let mut floor = MIN_TOLERANCE;
     // Next to the largest loss delta falls to 0 and finer sums gain nothing on the bounds above.
     let runs = if epsilon > 0.999_999 * law.largest_loss() { 1 } else { RUNS };
     for _ in 0..runs {

@@ -10,11 +10,11 @@ use super::super::joint::look_up;
 use super::super::margins::{CHUNK, Numeric};
 use super::super::rows::Rows;
 use super::super::simd::{Column, LANES, WithWords, Words};
-use super::super::totals::MOST_TILES;
+use super::super::totals::MAX_TILES_AT_ONCE;
 use super::plan::{Plan, Task};
 
 /// Tiles that are worked on together.
-const TILES: usize = MOST_TILES;
+const TILES: usize = MAX_TILES_AT_ONCE;
 
 /// How far ahead of the margins memory is asked for, in columns of each tile.
 ///

@@ -10,7 +10,7 @@ use crate::privacy::MAX_LOG2_SCALE;
 const CLIP: f64 = 0.3;
 
 /// Largest shift of a step.
-const MOST_SHIFT: f64 = 60.0;
+const MAX_SHIFT: f64 = 60.0;
 
 /// The clip norm `L` and the distance `R` from zero to the optimum that step sizes follow from, as given or by rule.
 ///
@@ -41,7 +41,7 @@ impl FixedUnits {
 
     /// The shift of the step size nearest to `rate`.
     pub(in crate::optim) fn shift(&self, rate: f64) -> u32 {
-        (self.step / rate).log2().round().clamp(0.0, MOST_SHIFT) as u32
+        (self.step / rate).log2().round().clamp(0.0, MAX_SHIFT) as u32
     }
 
     /// The step size of a shift.

@@ -11,7 +11,7 @@ use crate::privacy::Rho;
 use crate::private::{Gradient, LoggedRun, PrivateDataset, Released};
 
 /// Most steps: each is two entries of the statement.
-const MOST_STEPS: u64 = 1000;
+const MAX_STEPS: u64 = 1000;
 
 /// A noised gradient, what one grid step of it stands for, and where it was taken.
 pub(in crate::optim) struct Slope<'a> {
@@ -33,8 +33,8 @@ impl NewtonSteps {
     /// The number of steps of a request; `cure` says what to do instead of too many.
     pub(in crate::optim) fn count(problem: &Problem<'_>, default: u64, cure: &str) -> Fallible<u64> {
         let steps = problem.settings.steps.unwrap_or(default);
-        if steps > MOST_STEPS {
-            let problem = format!("is {steps}, must be at most {MOST_STEPS}");
+        if steps > MAX_STEPS {
+            let problem = format!("is {steps}, must be at most {MAX_STEPS}");
             return Err(Error::parameter("--steps", problem, cure));
         }
         Ok(steps)

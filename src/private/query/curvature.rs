@@ -9,13 +9,13 @@ use crate::solve::LOG2_POINT;
 pub const LOG2_REGULARISATION: u32 = 30;
 
 /// A row longer than `2^32` grid steps would let sums overflow.
-const LARGEST_ROW: u64 = 1 << 32;
+const MAX_ROW: u64 = 1 << 32;
 
 /// Scales of margins for which points and margins of up to `2^32` rows fit their integers.
 pub(super) const LOG2_MARGINS: std::ops::RangeInclusive<u32> = 30..=80;
 
 /// Most coefficients: the solver keeps a dense Hessian.
-pub const MOST_SOLVED: usize = 2048;
+pub const MAX_SOLVED: usize = 2048;
 
 /// The public numbers that fix how far a minimiser moves.
 ///
@@ -64,7 +64,7 @@ impl Curvature {
     pub fn check(&self) -> Fallible<()> {
         let allowed = u128::from(self.regularisation) * u128::from(self.tolerance);
         let least = u128::from(self.row_bound) << (LOG2_REGULARISATION - 20);
-        if self.row_bound > 0 && self.row_bound <= LARGEST_ROW && allowed >= least && allowed < 1 << 90 {
+        if self.row_bound > 0 && self.row_bound <= MAX_ROW && allowed >= least && allowed < 1 << 90 {
             return Ok(());
         }
         Err(Error::parameter("--clip", "leaves no room to certify a minimiser", "leave out --clip, --l2 or both"))

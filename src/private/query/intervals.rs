@@ -12,7 +12,7 @@ use crate::private::{PrivateCells, Sensitive};
 const PARTS: u32 = 64;
 
 /// More than any number of rows costs.
-const LARGEST_PRICE: f64 = 1e30;
+const MAX_PRICE: f64 = 1e30;
 
 /// Powers of ten of the geometric grid.
 const DECADES: std::ops::Range<i32> = -4..9;
@@ -165,7 +165,7 @@ impl<'a> Outside<'a> {
         let score = |((lower, upper), halvings): ((usize, usize), f64)| {
             let outside = (below[lower] + above[upper]).saturating_sub(price.allowed);
             // A public price of any size leaves room for all rows.
-            let width = (halvings * price.halving * weight as f64).round().clamp(0.0, LARGEST_PRICE);
+            let width = (halvings * price.halving * weight as f64).round().clamp(0.0, MAX_PRICE);
             i128::from(outside) * weight + width as i128
         };
         priced.map(score).collect()

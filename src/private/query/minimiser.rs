@@ -3,7 +3,7 @@
 use ndarray::Array2;
 use serde::{Deserialize, Serialize};
 
-use super::curvature::{Curvature, LOG2_MARGINS, LOG2_REGULARISATION, MOST_SOLVED};
+use super::curvature::{Curvature, LOG2_MARGINS, LOG2_REGULARISATION, MAX_SOLVED};
 use super::{DescribeQuery, Perturbation, Reads, Role, RowAccess};
 use crate::error::{Error, Fallible};
 use crate::grid::MAX_MULTIPLIER;
@@ -90,10 +90,10 @@ impl Minimisation {
 
     pub(super) fn check(&self, dimension: usize) -> Fallible<()> {
         self.curvature.check()?;
-        if !LOG2_MARGINS.contains(&self.log2_margin) || dimension > MOST_SOLVED {
+        if !LOG2_MARGINS.contains(&self.log2_margin) || dimension > MAX_SOLVED {
             return Err(Error::parameter(
                 "--algorithm",
-                format!("solves for at most {MOST_SOLVED} coefficients, with an ordinary penalty"),
+                format!("solves for at most {MAX_SOLVED} coefficients, with an ordinary penalty"),
                 "use --algorithm dp-gd",
             ));
         }

@@ -27,7 +27,7 @@ mod vocabulary;
 use serde::{Deserialize, Serialize};
 
 pub use clipped_sum::{ClippedRows, ClippedSum, Gradient};
-pub use curvature::{Curvature, LOG2_REGULARISATION, MOST_SOLVED};
+pub use curvature::{Curvature, LOG2_REGULARISATION, MAX_SOLVED};
 use describe::sealed;
 pub use describe::{DescribeQuery, Reads, Role, RowAccess};
 pub use direction::{Direction, DirectionInputs};
@@ -46,7 +46,7 @@ pub(crate) use phases::order_of;
 pub(in crate::private) use phases::shuffled;
 pub use phases::{PhasePlan, PhasedPass, Phases};
 pub(crate) use prefix_sums::batch_of;
-pub use prefix_sums::{MOST_BATCHES, PrefixPass, PrefixSums, prefix_coefficients};
+pub use prefix_sums::{MAX_BATCHES, PrefixPass, PrefixSums, prefix_coefficients};
 pub use scores::Scores;
 pub use vertices::Vertices;
 pub use vocabulary::{ColumnValues, Vocabulary};

@@ -6,20 +6,20 @@ use super::describe::root_up;
 use super::phases::{check_rows, order_of};
 use super::{DescribeQuery, Reads, Role, RowAccess};
 use crate::error::{Error, Fallible};
-use crate::grid::{LARGEST_WEIGHT, LOG2_WEIGHT};
+use crate::grid::{LOG2_WEIGHT, MAX_WEIGHT};
 use crate::kernel::{FixedStep, fixed_batch, rounding};
 use crate::loss::{Curved, LOG2_SLOPE, MonotoneSlope};
 use crate::privacy::{Adjacency, Charge, GaussianCharge, L2};
 use crate::private::{Permit, PrivateDataset, Released};
 
 /// Most steps of one pass.
-const MOST_STEPS: u32 = 1 << 17;
+const MAX_STEPS: u32 = 1 << 17;
 
 /// Most integers of noise that one pass draws, all at once: 256 MiB.
-const MOST_DRAWS: u64 = 1 << 25;
+const MAX_DRAWS: u64 = 1 << 25;
 
 /// Largest shift of a step.
-const MOST_SHIFT: u32 = 60;
+const MAX_SHIFT: u32 = 60;
 
 /// The public parameters of a noisy pass, from which its sensitivity follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -57,14 +57,14 @@ impl PassPlan {
 
     /// The most steps that a pass with this many coefficients can make.
     pub fn most_steps(dimension: usize) -> u32 {
-        let drawn = MOST_DRAWS / (dimension as u64).max(1);
-        u32::try_from(drawn).unwrap_or(u32::MAX).clamp(1, MOST_STEPS)
+        let drawn = MAX_DRAWS / (dimension as u64).max(1);
+        u32::try_from(drawn).unwrap_or(u32::MAX).clamp(1, MAX_STEPS)
     }
 
     /// Rows of each batch in the order of the steps: `ceil(last / sqrt(j))` where `j` steps are left, and what then remains
     /// of the rows for the first. `None` if they do not fit, or there are too many steps.
     pub fn batches(&self) -> Option<Vec<u64>> {
-        if self.steps == 0 || self.steps > PassPlan::most_steps(self.dimension) || self.shift > MOST_SHIFT {
+        if self.steps == 0 || self.steps > PassPlan::most_steps(self.dimension) || self.shift > MAX_SHIFT {
             return None;
         }
         let mut left = self.rows;
@@ -224,7 +224,7 @@ impl Permit<GaussianCharge> {
             rest = after;
             let moved = fixed_batch(data.rows()?, batch, &weights, &step, |margin, y| slope.at(margin, y));
             for ((w, moved), noise) in weights.iter_mut().zip(moved).zip(noise) {
-                let bound = i128::from(LARGEST_WEIGHT);
+                let bound = i128::from(MAX_WEIGHT);
                 *w = (i128::from(*w) - moved + i128::from(*noise)).clamp(-bound, bound) as i64;
             }
         }

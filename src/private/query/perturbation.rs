@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::curvature::{Curvature, LOG2_MARGINS, LOG2_REGULARISATION, MOST_SOLVED};
+use super::curvature::{Curvature, LOG2_MARGINS, LOG2_REGULARISATION, MAX_SOLVED};
 use super::{DescribeQuery, Reads, Role, RowAccess};
 use crate::error::{Error, Fallible};
 use crate::loss::FRACTION_BITS;
@@ -64,7 +64,7 @@ impl DescribeQuery for Perturbation {
     fn check(&self) -> Fallible<()> {
         self.curvature.check()?;
         let allowed = self.curvature.allowed();
-        let floored = u128::from(self.step) * (MOST_SOLVED as u128);
+        let floored = u128::from(self.step) * (MAX_SOLVED as u128);
         if self.step > 0 && floored <= allowed / 4 && LOG2_MARGINS.contains(&self.log2_margin) {
             return Ok(());
         }

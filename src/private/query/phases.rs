@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{DescribeQuery, Reads, Role, RowAccess};
 use crate::error::{Error, Fallible};
-use crate::grid::{LARGEST_WEIGHT, LOG2_WEIGHT};
+use crate::grid::{LOG2_WEIGHT, MAX_WEIGHT};
 use crate::kernel::{FixedStep, fixed_pass, rounding};
 use crate::loss::{Curved, LOG2_SLOPE, MonotoneSlope};
 use crate::noise::{NoiseSource, NoiseStream};
@@ -16,7 +16,7 @@ use crate::private::{Permit, PrivateDataset, Released};
 
 /// Most phases: the last uses `2^-8` of the rows at `2^-14` of the first step, and is released so much finer that its rounding,
 /// too, counts so much more.
-const MOST_PHASES: u32 = 8;
+const MAX_PHASES: u32 = 8;
 
 /// The public parameters of phased descent, from which its sensitivity follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,7 +40,7 @@ impl PhasePlan {
 
     /// Number of phases: as many as have a row, at least one and at most eight.
     pub fn phases(&self) -> u32 {
-        (1..MOST_PHASES).find(|&phase| self.block(phase) == 0).unwrap_or(MOST_PHASES)
+        (1..MAX_PHASES).find(|&phase| self.block(phase) == 0).unwrap_or(MAX_PHASES)
     }
 
     /// What one released integer of a phase stands for: phases are released `4^phase` times finer, as their steps are.
@@ -202,7 +202,7 @@ impl PhasedPass<'_> {
             log2_slope: LOG2_SLOPE,
             log2_smooth: self.smooth,
         };
-        let mut weights: Vec<i64> = start.iter().map(|w| (*w).clamp(-LARGEST_WEIGHT, LARGEST_WEIGHT)).collect();
+        let mut weights: Vec<i64> = start.iter().map(|w| (*w).clamp(-MAX_WEIGHT, MAX_WEIGHT)).collect();
         let sum = fixed_pass(self.rows.rows()?, &block, &mut weights, &step, |margin, y| self.slope.at(margin, y));
         let from = self.values.len();
         // An empty block has no mean; its phase releases the start, which is public.

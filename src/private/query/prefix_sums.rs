@@ -13,7 +13,7 @@ use crate::privacy::{Adjacency, Charge, GaussianCharge, L2};
 use crate::private::{Permit, PrivateDataset, Released};
 
 /// Most batches of one pass.
-pub const MOST_BATCHES: u32 = 1 << 14;
+pub const MAX_BATCHES: u32 = 1 << 14;
 
 /// The first coefficient; the others are near `2^10 binom(2k, k) / 4^k`.
 const LOG2_FIRST: u32 = 10;
@@ -38,7 +38,7 @@ pub fn prefix_coefficients(batches: u32) -> Vec<u64> {
         }
         (value >> GUARD) as u64
     };
-    (0..batches.min(MOST_BATCHES)).map(&mut next).collect()
+    (0..batches.min(MAX_BATCHES)).map(&mut next).collect()
 }
 
 /// Prefix sums of clipped gradients over one pass, see [`PrefixPass`].
@@ -55,7 +55,7 @@ impl DescribeQuery for PrefixSums {
     type Norm = L2;
 
     fn sensitivity(&self, adjacency: Adjacency) -> u64 {
-        if self.batches > MOST_BATCHES {
+        if self.batches > MAX_BATCHES {
             return u64::MAX;
         }
         let bound = u128::from(adjacency.sum_sensitivity(self.bound));
@@ -178,7 +178,7 @@ mod tests {
             assert!((c as f64 - 1024.0 * exact(k as u32)).abs() < 1.001, "{k}");
         }
         assert_eq!(prefix_coefficients(3), [1024, 512, 384]);
-        assert_eq!(prefix_coefficients(u32::MAX).len(), MOST_BATCHES as usize);
+        assert_eq!(prefix_coefficients(u32::MAX).len(), MAX_BATCHES as usize);
     }
 
     #[test]

@@ -12,7 +12,7 @@ use crate::privacy::{Adjacency, Charge, L2, Scope};
 use crate::private::PrivateCells;
 
 /// Longer cells are free text, not values.
-const LONGEST: usize = 200;
+const MAX_VALUE_LENGTH: usize = 200;
 
 /// Which values a column holds and how often, see [`PrivateCells::vocabularies`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -84,7 +84,7 @@ impl Counts {
     pub(super) fn add(&mut self, fields: &Fields) {
         let cell = fields.get(self.1);
         let Ok(text) = std::str::from_utf8(cell) else { return };
-        if text.is_empty() || text.len() > LONGEST || text.trim() != text {
+        if text.is_empty() || text.len() > MAX_VALUE_LENGTH || text.trim() != text {
             return;
         }
         match self.0.get_mut(text) {
@@ -142,7 +142,7 @@ mod tests {
     fn a_row_counts_for_one_value_at_most() {
         let mut counts = Counts::new(1);
         let mut fields = Fields::default();
-        let long = "y".repeat(LONGEST + 1);
+        let long = "y".repeat(MAX_VALUE_LENGTH + 1);
         for cell in [&b"a"[..], b" a ", b"b", b"", b"\xff", b"\xc2\xa0a", long.as_bytes(), b"\"a,b\""] {
             fields.split(&[b"0,", cell].concat());
             counts.add(&fields);

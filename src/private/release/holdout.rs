@@ -10,7 +10,7 @@ use crate::private::query::shuffled;
 const ORDER: u32 = u32::MAX - 1;
 
 /// Largest share of the rows that may be held out.
-pub(crate) const LARGEST_HOLDOUT: f64 = 0.5;
+pub(crate) const MAX_HOLDOUT: f64 = 0.5;
 
 /// The number of rows that train, rounded: exact where the number of rows is public under the relation, else expected.
 pub(crate) fn training_rows(rows: u64, held_out: Option<f64>) -> u64 {

@@ -13,7 +13,7 @@ pub use best_run::CandidateRun;
 pub(crate) use charged_run::charge_run_as;
 pub use charged_run::{ChargedRun, charge_run, resume};
 pub use holdout::HoldOut;
-pub(crate) use holdout::{LARGEST_HOLDOUT, training_rows};
+pub(crate) use holdout::{MAX_HOLDOUT, training_rows};
 pub use journal::{Keep, Stopped};
 pub use logged_run::{Listener, LoggedCandidate, LoggedRun, Release, ReleaseRecord};
 pub use mechanism::Mechanism;

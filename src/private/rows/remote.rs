@@ -24,7 +24,7 @@ const VERSION: &str = concat!("rhograd ", env!("CARGO_PKG_VERSION"), " sums 4");
 const SAME_VERSION: &str = "install the same version of rhograd on all machines";
 
 /// A 64-bit total of multipliers times values is safe below so many rows.
-const MOST_ROWS: u64 = 1 << 36;
+const MAX_ROWS: u64 = 1 << 36;
 
 /// Machines that hold parts of the rows.
 ///
@@ -187,7 +187,7 @@ impl RemoteRows {
         if rows.parts.is_empty() {
             return Err(Error::refused("there is no part of the rows", "encode at least one, even if it is empty"));
         }
-        if rows.parts.values().try_fold(0u64, |sum, part| sum.checked_add(part.rows)).is_none_or(|sum| sum >= MOST_ROWS)
+        if rows.parts.values().try_fold(0u64, |sum, part| sum.checked_add(part.rows)).is_none_or(|sum| sum >= MAX_ROWS)
         {
             return Err(Error::refused("there are 2^36 rows or more", "train on fewer"));
         }

@@ -16,7 +16,7 @@ use crate::private::{ChargedRun, Stopped, charge_run, charge_run_as, resume};
 use crate::train::files::{sha256_hex, sync_folder};
 
 /// Values are kept up to so many bytes of lines.
-const MOST_BYTES: u64 = 64 << 20;
+const MAX_BYTES: u64 = 64 << 20;
 
 /// What is asked of a run.
 pub(crate) struct Asked<'a> {
@@ -174,7 +174,7 @@ impl Kept {
 
     /// Keeps one released value, as long as there is room for more.
     pub(super) fn keep(&mut self, values: &[i128]) -> Fallible<()> {
-        if self.found.as_ref().is_none_or(|found| found.bytes > MOST_BYTES) {
+        if self.found.as_ref().is_none_or(|found| found.bytes > MAX_BYTES) {
             // None from here on: what is kept is always a beginning.
             return Ok(());
         }

@@ -25,10 +25,10 @@ use crate::privacy::Charge;
 use crate::private::ChargedRun;
 
 /// A run of more releases keeps none of them: each costs a wait for the disk.
-const MOST_RELEASES: u64 = 10_000;
+const MAX_RELEASES: u64 = 10_000;
 
 /// Most runs that ask for the same at the same time.
-const MOST_BESIDE: u32 = 1000;
+const MAX_BESIDE: u32 = 1000;
 
 /// The file, locked for this process; clones share it.
 ///
@@ -80,7 +80,7 @@ impl Checkpoint {
     /// When it cannot be read or written, another process has it, or it is something else.
     pub fn beside(ledger: &Path, name: &str) -> Fallible<Self> {
         let file = ledger.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        for number in 1..=MOST_BESIDE {
+        for number in 1..=MAX_BESIDE {
             let path = ledger.with_file_name(format!("{file}.{name}-{number}.checkpoint"));
             if let Some(mut file) = lock(&path, for_the_owner().create(true).truncate(false))? {
                 let found = lines::read(&mut file, &path)?;
@@ -165,7 +165,7 @@ impl Checkpoint {
         }
         let paid = paid?;
         kept.tell(&Notice::Charged(ChargeNotice::of(&paid, &asked.budget, ledger)));
-        let few = charges.iter().map(Charge::count).fold(0, u64::saturating_add) <= MOST_RELEASES;
+        let few = charges.iter().map(Charge::count).fold(0, u64::saturating_add) <= MAX_RELEASES;
         if kept.path.is_some() && asked.keeps && few {
             let same = self.clone();
             paid.keep_in(Box::new(move |values| same.kept().keep(values)));
