@@ -102,9 +102,9 @@ impl Fitted {
 ///
 /// # Privacy
 /// [`Optimizer::run`] gets no more releases than [`Optimizer::planned`] asked for, and each opens only a value
-/// whose sensitivity was paid for, with a line in the log. An implementation outside this crate can therefore waste the budget
-/// of the run that it is given but not overspend it. It is code that its user trusts all the same: nothing keeps it from reading the
-/// file itself, or from charging another run to a ledger of its own.
+/// whose sensitivity was paid for, with a line in the log. An implementation outside this crate can therefore waste budget but not
+/// overspend it, not even by a run that it charges to a ledger of its own: the rows that it gets answer to the run that it gets. It is
+/// code that its user trusts all the same: nothing keeps it from reading the file itself.
 pub trait Optimizer: std::fmt::Debug + Send + Sync {
     /// Every release that a run will make, in order.
     fn planned(&self) -> Vec<Planned>;

@@ -16,13 +16,28 @@ pub struct Sensitive<N: Norm> {
     pub(super) values: Vec<i128>,
     pub(super) query: Box<dyn DescribeQuery>,
     pub(super) sensitivity: Sensitivity<N>,
-    pub(super) scope: Scope,
+    pub(super) origin: Origin,
 }
 
 impl<N: Norm> Sensitive<N> {
     /// The answer to a query, with the sensitivity that the query has: the one place where a value gets one.
-    pub(super) fn of(values: Vec<i128>, query: impl DescribeQuery<Norm = N>, scope: &Scope) -> Self {
-        let sensitivity = Sensitivity::new(query.sensitivity(scope.adjacency));
-        Sensitive { values, query: Box::new(query), sensitivity, scope: scope.clone() }
+    pub(super) fn of(values: Vec<i128>, query: impl DescribeQuery<Norm = N>, origin: &Origin) -> Self {
+        let sensitivity = Sensitivity::new(query.sensitivity(origin.scope.adjacency));
+        Sensitive { values, query: Box::new(query), sensitivity, origin: origin.clone() }
+    }
+}
+
+/// Where a value comes from, which decides who may open it.
+#[derive(Clone)]
+pub(super) struct Origin {
+    /// The data set, and the relation that its guarantees are about.
+    pub(super) scope: Scope,
+    /// The number of the one run that may open it, where the rows were given to a run.
+    pub(super) run: Option<u64>,
+}
+
+impl From<Scope> for Origin {
+    fn from(scope: Scope) -> Self {
+        Origin { scope, run: None }
     }
 }

@@ -38,7 +38,7 @@ pub(super) fn make(
     listener: &mut Listener<'_>,
     stepping: &mut dyn FnMut(),
 ) -> Fallible<Releases> {
-    let (holdout, dataset) = divided(plan, dataset, run)?;
+    let (holdout, dataset) = divided(plan, run.take_over(dataset), run)?;
     let mut run = run.logged(listener);
     let moments = moments(plan, &dataset, &mut run)?;
     // At least one, so that a file without rows trains like any other.

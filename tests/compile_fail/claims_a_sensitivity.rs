@@ -1,10 +1,10 @@
 use rhograd::{
-    privacy::{L2, Scope, Sensitivity},
+    privacy::{L2, Sensitivity},
     private::{DescribeQuery, Sensitive},
 };
 
-fn claim(values: Vec<i128>, query: Box<dyn DescribeQuery>, scope: Scope) -> Sensitive<L2> {
-    Sensitive { values, query, sensitivity: Sensitivity::new(0), scope } //~ E0451
+fn claim(values: Vec<i128>, query: Box<dyn DescribeQuery>, other: Sensitive<L2>) -> Sensitive<L2> {
+    Sensitive { values, query, sensitivity: Sensitivity::new(0), ..other } //~ E0451
 }
 
 fn main() {}

@@ -24,6 +24,10 @@ enum Asked {
     Moments,
     Gram,
     SmallerClip,
+    /// The gradient, by a run of its own; of a copy of the rows where that is said.
+    ByAnotherRun {
+        copied: bool,
+    },
 }
 
 /// Plans clipped sums, makes some of them, and asks something.
@@ -46,9 +50,19 @@ impl Optimizer for Own {
     fn run(&self, data: &PrivateDataset, start: &Start, run: &mut LoggedRun<'_>) -> Fallible<Fitted> {
         let weights = Array1::zeros(data.shape().dimension());
         let gradient = Gradient { loss: self.loss, weights: &weights, label_scale: start.label_scale, clip_norm: 1.0 };
+        if let Asked::ByAnotherRun { copied } = self.asked {
+            let charges = [self.planned.charge.clone()];
+            let mut own = charge_run(&mut Ledger::in_memory()?, data.scope(), &charges, NoiseSource::from_os()?)?;
+            let copy = data.duplicate()?;
+            let rows = if copied { &copy } else { data };
+            let value = rows.clipped(self.gradient.bound)?.gradient_sum(&gradient)?;
+            own.permit::<GaussianCharge>()?.release(value)?;
+        }
         for _ in 0..self.made {
             run.release(&self.planned, 1.0, || match self.asked {
-                Asked::Gradient => data.clipped(self.gradient.bound)?.gradient_sum(&gradient),
+                Asked::Gradient | Asked::ByAnotherRun { .. } => {
+                    data.clipped(self.gradient.bound)?.gradient_sum(&gradient)
+                }
                 // All of these move by less than was paid for.
                 Asked::Moments => data.moments(&MomentWeights { count: 1, ..MomentWeights::default() }),
                 Asked::Gram => data.gram(1, 1),
@@ -108,6 +122,14 @@ fn an_optimizer_releases_the_query_that_it_planned_and_no_other() {
     for asked in [Asked::Moments, Asked::Gram, Asked::SmallerClip] {
         let message = refusal(trained(STEPS, asked, &|_| ()).0);
         assert!(message.contains("answers another query"), "{asked:?}: {message}");
+    }
+}
+
+#[test]
+fn rows_that_were_given_to_a_run_answer_to_no_other() {
+    for copied in [false, true] {
+        let message = refusal(trained(STEPS, Asked::ByAnotherRun { copied }, &|_| ()).0);
+        assert!(message.contains("given to another run"), "{message}");
     }
 }
 

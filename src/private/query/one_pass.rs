@@ -197,7 +197,7 @@ impl Permit<GaussianCharge> {
     pub fn one_pass(self, data: &PrivateDataset, plan: PassPlan, loss: Curved, label_scale: f64) -> Fallible<Released> {
         check_rows(data, plan.rows, plan.dimension)?;
         plan.check()?;
-        self.check(data.scope(), OnePass { plan })?;
+        self.check(data.origin(), OnePass { plan })?;
         self.kept_or(|permit| permit.last_iterate(data, &plan, loss, label_scale))
     }
 

@@ -139,7 +139,7 @@ impl Permit<GaussianCharge> {
         label_scale: f64,
     ) -> Fallible<PhasedPass<'_>> {
         check_rows(data, plan.rows, plan.dimension)?;
-        self.check(data.scope(), Phases { plan })?;
+        self.check(data.origin(), Phases { plan })?;
         let len = plan.dimension * plan.phases() as usize;
         let noise = self.draw(len)?;
         let mut order = order_of(plan.rows as usize, &self.noise).into_iter();

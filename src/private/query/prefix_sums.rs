@@ -113,7 +113,7 @@ impl Permit<GaussianCharge> {
     /// # Errors
     /// When the rows belong to another scope, or the pass moves further than was paid for.
     pub fn prefix_sums(self, data: &PrivateDataset, bound: u64, batches: u32) -> Fallible<PrefixPass> {
-        self.check(data.scope(), PrefixSums { bound, batches })?;
+        self.check(data.origin(), PrefixSums { bound, batches })?;
         let len = data.shape().dimension() * batches as usize;
         let noise = self.draw(len)?;
         Ok(PrefixPass {

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::journal::{Journal, Keep, Stopped};
 use super::{Mechanism, Permit};
@@ -9,6 +10,7 @@ use crate::error::{Error, Fallible};
 use crate::ledger::{Ledger, Reservation};
 use crate::noise::NoiseSource;
 use crate::privacy::{Charge, Scope};
+use crate::private::PrivateDataset;
 
 /// Charges the whole plan and returns the right to its releases, in order.
 ///
@@ -85,13 +87,19 @@ pub struct ChargedRun {
     /// Releases of the first charge for which permits were given out.
     pub(in crate::private) given: u64,
     next_release: u32,
+    /// What tells it from the other runs of this process.
+    number: u64,
     journal: Arc<Journal>,
 }
+
+/// The number of the next run.
+static NUMBER: AtomicU64 = AtomicU64::new(0);
 
 impl ChargedRun {
     fn new(reservation: Reservation, noise: NoiseSource, left: VecDeque<Charge>, journal: Journal) -> Self {
         let (noise, journal) = (Arc::new(noise), Arc::new(journal));
-        ChargedRun { reservation, noise, left, given: 0, next_release: 0, journal }
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        ChargedRun { reservation, noise, left, given: 0, next_release: 0, number, journal }
     }
 
     /// Hands every released value on before anything else sees it, as long as a run could go on from it.
@@ -102,6 +110,15 @@ impl ChargedRun {
     /// The ledger's receipt.
     pub fn reservation(&self) -> &Reservation {
         &self.reservation
+    }
+
+    /// Gives rows to this run.
+    ///
+    /// # Privacy
+    /// From here on no other run can open what they answer, be it charged to whatever ledger: an optimizer that gets them with a run to
+    /// release by cannot go round it.
+    pub(crate) fn take_over(&self, data: PrivateDataset) -> PrivateDataset {
+        data.bound_to(self.number)
     }
 
     /// The run's randomness, for choices about rows.
@@ -117,7 +134,7 @@ impl ChargedRun {
         let (charge, release) = self.next()?;
         let (noise, journal) = (Arc::clone(&self.noise), Arc::clone(&self.journal));
         let (event, scope) = (M::of(charge)?, self.reservation.scope().clone());
-        Ok(Permit { event, release, asked: None, scope, noise, journal })
+        Ok(Permit { event, release, asked: None, scope, run: self.number, noise, journal })
     }
 
     /// The charge of the next release, and whether others of the same charge were made before it; `None` where all were made.

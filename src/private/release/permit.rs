@@ -10,6 +10,7 @@ use crate::privacy::{
     Charge, ExponentialCharge, GaussianCharge, L2, Norm, ObjectiveCharge, PoissonGaussianCharge, Range, Scope,
     Sensitivity,
 };
+use crate::private::sensitive::Origin;
 use crate::private::{ClippedRows, DescribeQuery, Gradient, Minimisation, PrivateDataset, Sensitive};
 
 /// The right to one release by the mechanism that was paid for; using it consumes it.
@@ -28,6 +29,8 @@ pub struct Permit<M: Mechanism> {
     /// What the release is recorded to answer; `None` where nobody records it.
     pub(super) asked: Option<Box<dyn DescribeQuery>>,
     pub(in crate::private) scope: Scope,
+    /// The number of the run that it belongs to.
+    pub(super) run: u64,
     pub(in crate::private) noise: Arc<NoiseSource>,
     pub(in crate::private) journal: Arc<Journal>,
 }
@@ -63,17 +66,23 @@ impl<M: Mechanism> Permit<M> {
         Ok(query.values.iter().zip(noise).map(|(&sum, noise)| sum + i128::from(noise)).collect())
     }
 
-    /// Refuses another data set or relation than was paid for; both sides are public.
-    pub(in crate::private) fn check_scope(&self, scope: &Scope) -> Fallible<()> {
-        if *scope != self.scope {
+    /// Refuses another data set or relation than was paid for, and rows that were given to another run; all of it is public.
+    pub(in crate::private) fn check_origin(&self, origin: &Origin) -> Fallible<()> {
+        if origin.scope != self.scope {
             return Err(Error::refused("the permit was paid for another data set or relation", "pay for this one"));
+        }
+        if origin.run.is_some_and(|run| run != self.run) {
+            return Err(Error::refused(
+                "these rows were given to another run, which alone opens what they answer",
+                "plan the release in that run",
+            ));
         }
         Ok(())
     }
 
     /// Refuses the answer to another query than the release is recorded for, or of another data set; both sides are public.
-    fn check_query(&self, scope: &Scope, query: &dyn DescribeQuery) -> Fallible<()> {
-        self.check_scope(scope)?;
+    fn check_query(&self, origin: &Origin, query: &dyn DescribeQuery) -> Fallible<()> {
+        self.check_origin(origin)?;
         if self.asked.as_ref().is_some_and(|asked| !asked.is_same(query)) {
             return Err(Error::refused(
                 "the value answers another query than the release is recorded for",
@@ -85,7 +94,7 @@ impl<M: Mechanism> Permit<M> {
 
     /// Refuses a value that was not paid for: the answer to another query, or one that moves further.
     fn covers<N: Norm>(&self, paid: u64, value: &Sensitive<N>) -> Fallible<()> {
-        self.check_query(&value.scope, value.query.as_ref())?;
+        self.check_query(&value.origin, value.query.as_ref())?;
         if !Sensitivity::new(paid).covers(&value.sensitivity) {
             return Err(Error::refused(
                 format!("the query moves by {} grid steps, {paid} were paid for", value.sensitivity.grid()),
@@ -132,9 +141,9 @@ impl Permit<ExponentialCharge> {
 
 impl Permit<GaussianCharge> {
     /// Refuses a query of which this permit does not pay for the answer; both sides are public.
-    pub(in crate::private) fn check(&self, scope: &Scope, query: impl DescribeQuery<Norm = L2>) -> Fallible<()> {
+    pub(in crate::private) fn check(&self, origin: &Origin, query: impl DescribeQuery<Norm = L2>) -> Fallible<()> {
         // Nothing of the rows is in it: an answer without a value.
-        self.covers(self.event.sensitivity, &Sensitive::of(Vec::new(), query, scope))
+        self.covers(self.event.sensitivity, &Sensitive::of(Vec::new(), query, origin))
     }
 
     /// The noise that was paid for, for a vector of length `len`.
@@ -211,7 +220,7 @@ impl Permit<ObjectiveCharge> {
         step: u64,
     ) -> Fallible<(Sensitive<L2>, Released)> {
         let perturbation = problem.perturbation(step);
-        self.check_query(data.scope(), &perturbation)?;
+        self.check_query(data.origin(), &perturbation)?;
         let moves = perturbation.sensitivity(self.scope.adjacency);
         if moves > self.event.perturbed.sensitivity || !perturbation.is_paid_by(&self.charge()) {
             return Err(Error::refused(

@@ -75,7 +75,7 @@ impl Permit<ThresholdCharge> {
     fn pays_for(&self, scope: &Scope, weight: u64, sensitivity: u64) -> Fallible<()> {
         // Whoever paid may come without a ledger that checks.
         self.charge().check()?;
-        self.check_scope(scope)?;
+        self.check_origin(&scope.clone().into())?;
         if weight > self.event.row || sensitivity > self.event.noised.sensitivity {
             return Err(Error::refused("a row counts for more steps than were paid for", "plan with its own weight"));
         }

@@ -59,6 +59,6 @@ impl PrivateCells {
 
     /// The answer to a query, with the sensitivity that the query has.
     pub(in crate::private) fn sensitive<Q: DescribeQuery>(&self, values: Vec<i128>, query: Q) -> Sensitive<Q::Norm> {
-        Sensitive::of(values, query, &self.scope)
+        Sensitive::of(values, query, &self.scope.clone().into())
     }
 }

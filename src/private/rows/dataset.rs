@@ -6,23 +6,39 @@ use crate::grid::Shape;
 use crate::kernel::Rows;
 use crate::preprocess::Standardiser;
 use crate::privacy::Scope;
+use crate::private::sensitive::Origin;
 use crate::private::{DescribeQuery, Sensitive};
 
 /// Encoded rows behind the gate: no accessor hands out a row or anything computed from rows.
 pub struct PrivateDataset {
     rows: Store,
-    scope: Scope,
+    origin: Origin,
 }
 
 impl PrivateDataset {
     /// Takes the rows in, be they in memory or in a file; from here on only released values come out.
     pub fn new(rows: impl Into<Store>, scope: Scope) -> Self {
-        PrivateDataset { rows: rows.into(), scope }
+        PrivateDataset { rows: rows.into(), origin: scope.into() }
     }
 
     /// The data set and relation that guarantees are about.
     pub fn scope(&self) -> &Scope {
-        &self.scope
+        &self.origin.scope
+    }
+
+    /// Where its values come from.
+    pub(in crate::private) fn origin(&self) -> &Origin {
+        &self.origin
+    }
+
+    /// These rows for one run, by its number: no other can open what they answer, nor what a part or a copy of them does.
+    pub(in crate::private) fn bound_to(self, run: u64) -> Self {
+        PrivateDataset { origin: Origin { run: Some(run), ..self.origin }, ..self }
+    }
+
+    /// Some of these rows, or all of them in another form.
+    fn with(&self, rows: Rows) -> Self {
+        PrivateDataset { rows: rows.into(), origin: self.origin.clone() }
     }
 
     /// The columns; public, they follow from the schema.
@@ -37,7 +53,7 @@ impl PrivateDataset {
 
     /// The number of rows where the adjacency makes it public, `None` under add-remove.
     pub fn public_len(&self) -> Option<u64> {
-        self.scope.adjacency.row_count_is_public().then_some(self.rows.len())
+        self.origin.scope.adjacency.row_count_is_public().then_some(self.rows.len())
     }
 
     /// The number of rows, for drawing samples inside the gate.
@@ -77,7 +93,7 @@ impl PrivateDataset {
     pub fn duplicate(&self) -> Fallible<Self> {
         let rows = self.rows()?;
         let all: Vec<usize> = (0..rows.len()).collect();
-        Ok(PrivateDataset::new(rows.subset(&all), self.scope.clone()))
+        Ok(self.with(rows.subset(&all)))
     }
 
     /// Re-encodes every row by a map built from public and released quantities; rows in a file go to another one.
@@ -89,7 +105,7 @@ impl PrivateDataset {
     /// # Errors
     /// When rows in a file cannot be read or written.
     pub fn standardised(self, map: &Standardiser) -> Fallible<Self> {
-        Ok(PrivateDataset { rows: self.rows.recoded(map)?, scope: self.scope })
+        Ok(PrivateDataset { rows: self.rows.recoded(map)?, origin: self.origin })
     }
 
     /// The rows in parts; each stays behind the gate.
@@ -104,7 +120,7 @@ impl PrivateDataset {
         part_of: impl FnMut(usize) -> usize,
     ) -> Fallible<Vec<PrivateDataset>> {
         let parts = self.rows()?.partition(parts, part_of).into_iter();
-        Ok(parts.map(|rows| PrivateDataset::new(rows, self.scope.clone())).collect())
+        Ok(parts.map(|rows| self.with(rows)).collect())
     }
 
     /// Two data sets: the rows at chosen positions, in order, and the rest; the choice must not look at the rows.
@@ -115,12 +131,12 @@ impl PrivateDataset {
         let all = self.rows()?;
         let mut left = chosen.iter().copied().peekable();
         let rest: Vec<usize> = (0..all.len()).filter(|row| left.next_if_eq(row).is_none()).collect();
-        let part = |rows: &[usize]| PrivateDataset::new(all.subset(rows), self.scope.clone());
+        let part = |rows: &[usize]| self.with(all.subset(rows));
         Ok((part(chosen), part(&rest)))
     }
 
     /// The answer to a query, with the sensitivity that the query has.
     pub(in crate::private) fn sensitive<Q: DescribeQuery>(&self, values: Vec<i128>, query: Q) -> Sensitive<Q::Norm> {
-        Sensitive::of(values, query, &self.scope)
+        Sensitive::of(values, query, &self.origin)
     }
 }
