@@ -25,9 +25,8 @@ pub(super) fn is_passing(data: &Path) -> bool {
 
 /// What must be the same for data when a run goes on: length and time of change of a file, else a digest of all bytes; and the
 /// dialect.
-pub(super) fn identity(file: &CsvFile, dialect: &DialectArguments) -> Fallible<String> {
-    let path = file.path();
-    let dialect = dialect.said();
+pub(super) fn identity(file: &CsvFile) -> Fallible<String> {
+    let (path, dialect) = (file.path(), file.dialect().key());
     if is_passing(path) {
         return Ok(format!("{:032x}{dialect}", file.digest()?));
     }
@@ -59,12 +58,6 @@ impl DialectArguments {
         }
         Dialect::new(self.separator.unwrap_or(','), self.decimal.unwrap_or('.'))
             .map_err(|error| error.named(|name| ["separator", "decimal"].contains(&name).then(|| format!("--{name}"))))
-    }
-
-    /// What was asked for, where that is not the usual dialect.
-    fn said(&self) -> String {
-        let said = self.separator.into_iter().chain(self.decimal).collect::<String>();
-        if said.is_empty() { said } else { format!(" {said:?}") }
     }
 }
 

@@ -221,7 +221,7 @@ fn privately_and_interruptibly(
             if checkpoint.releases().is_some() {
                 tell("going on with a draft that was stopped; what was charged is not charged again");
             }
-            let data = identity(&file, &arguments.dialect)?;
+            let data = identity(&file)?;
             draft_from(&checkpoint, &data, file, &request, &mut ledger, &mut noise)?
         }
     };

@@ -4,6 +4,8 @@ use std::io::{IsTerminal, Write};
 use std::path::Path;
 use std::time::Duration;
 
+use anstream::stream::RawStream;
+use anstream::{AutoStream, ColorChoice};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::{Value, json};
 
@@ -22,13 +24,22 @@ const NAME: usize = 9;
 pub(super) fn print(page: &str) -> Fallible<()> {
     let out = std::io::stdout();
     let page = screen::page(page, screen::columns(&out));
-    write(anstream::AutoStream::auto(out.lock()), &page)
+    write(plain_in_pipes(out.lock()), &page)
 }
 
 /// Prints what another program is to read, byte for byte; on a terminal without anything that it would obey.
 pub(super) fn print_data(text: &str) -> Fallible<()> {
     let out = std::io::stdout();
     if out.is_terminal() { write(out.lock(), &visible_page(text)) } else { write(out.lock(), text) }
+}
+
+/// A stream that hands on weight and colour to a terminal, or where `--color always` says so; no variable of the environment paints a
+/// pipe or a file.
+fn plain_in_pipes<S: RawStream>(stream: S) -> AutoStream<S> {
+    match ColorChoice::global() {
+        ColorChoice::Auto if !stream.is_terminal() => AutoStream::never(stream),
+        _ => AutoStream::auto(stream),
+    }
 }
 
 fn write(mut out: impl Write, text: &str) -> Fallible<()> {
@@ -63,7 +74,7 @@ fn say(mark: &str, message: &str) {
     // The name of the program takes the first columns, and a message is one line of them.
     let columns = screen::columns(&err).map(|columns| columns.saturating_sub(NAME).max(NAME));
     let shown = screen::page(message, columns).replace('\n', if columns.is_some() { "\n         " } else { "\n" });
-    let _ = writeln!(anstream::AutoStream::auto(err.lock()), "{mark} {shown}");
+    let _ = writeln!(plain_in_pipes(err.lock()), "{mark} {shown}");
 }
 
 /// Prints one JSON value and a newline, with escapes for what a terminal would obey.

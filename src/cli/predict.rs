@@ -82,6 +82,9 @@ impl PredictArguments {
                 "name the predictions by --label-column, or rename the column",
             ));
         }
+        if let Some((_, name)) = columns.iter().enumerate().find(|(at, name)| columns[..*at].contains(name)) {
+            return Err(Error::parameter("--columns", format!("names {name:?} twice"), "name it once"));
+        }
         let twice = |(at, name): (usize, &String)| heading[..at].contains(name).then(|| name.clone());
         match heading.iter().enumerate().find_map(twice) {
             Some(name) => {

@@ -62,6 +62,11 @@ impl Dialect {
         if self.is_usual() { String::new() } else { said() }
     }
 
+    /// A cell of a translated line as it stands in the file: point and comma change places in the same cells, back.
+    pub(crate) fn as_written<'a>(&self, cell: &'a [u8]) -> Cow<'a, [u8]> {
+        if self.decimal == b',' { with_point(cell) } else { Cow::Borrowed(cell) }
+    }
+
     /// Cells of lines as they stand in the file.
     pub(super) fn fields(&self) -> Fields {
         Fields::separated_by(self.separator)
@@ -74,7 +79,7 @@ impl Dialect {
             if index > 0 {
                 out.push(b',');
             }
-            let cell = if self.decimal == b',' { with_point(cell) } else { Cow::Borrowed(cell) };
+            let cell = self.as_written(cell);
             if cell.iter().any(|byte| matches!(byte, b',' | b'"' | b'\r')) {
                 out.push(b'"');
                 for &byte in cell.iter() {

@@ -153,7 +153,10 @@ impl Seen {
                 notes.push(format!("{} of {records} cells {what}; the first is line {}", odd.count, odd.first));
             }
         };
-        note(self.commas, "hold a number with a decimal comma, which is read as text: write points");
+        note(
+            self.commas,
+            "hold a number whose decimal sign is the other one of comma and point, which is read as text: see --decimal",
+        );
         note(self.not_utf8, "hold bytes that are not UTF-8 (Latin-1?): convert the file, for instance by `iconv`");
         if self.is_numeric() {
             note(self.gaps, "hold a mark such as NaN or NA, which is read as a missing number");

@@ -80,6 +80,12 @@ struct Table {
     smoothness: f64,
 }
 
+/// What closures say at a point.
+struct Told {
+    value: f64,
+    slope: f64,
+}
+
 /// What a table is made from, and what a worker is sent.
 #[derive(Clone, Serialize, Deserialize)]
 struct Knots {
@@ -149,26 +155,33 @@ impl OwnLoss {
         let name = OwnName::new(name)?;
         let refused = |problem: String, cure: &str| Error::parameter(format!("loss {name}"), problem, cure);
         let labels = form.labels();
-        for &label in labels {
-            check(label, value, slope).map_err(|(problem, cure)| refused(problem, cure))?;
+        // Asked once: what is checked is what is used.
+        let told: Vec<Vec<Told>> = labels
+            .iter()
+            .map(|&label| margins().map(|t| Told { value: value(t, label), slope: slope(t, label) }).collect())
+            .collect();
+        for (label, points) in labels.iter().zip(&told) {
+            check(*label, points, &told[0]).map_err(|(problem, cure)| refused(problem, cure))?;
         }
-        let first = |t: f64| slope(t, 0.0);
-        let tilt = |t: f64| slope(t, 1.0) - slope(t, 0.0);
-        if let [.., most] = *labels
-            && let Some(t) = margins().find(|&t| {
-                let (exact, affine) = (slope(t, most), first(t) + most * tilt(t));
-                (exact - affine).abs() > TOLERANCE * (1.0 + exact.abs() + most * first(t).abs())
-            })
-        {
-            let problem = format!("has a slope that is not affine in the target at the margin {t}");
-            return Err(refused(problem, "give one of the form s(t) + y u(t), or a loss of the residual"));
+        let tilt = |one: &[Told]| -> Vec<f64> { one.iter().zip(&told[0]).map(|(y, n)| y.slope - n.slope).collect() };
+        let tilts = told.get(1).map(|one| tilt(one)).unwrap_or_default();
+        if let ([_, _, most], [none, _, points]) = (labels, &told[..]) {
+            let affine = |at: usize| none[at].slope + most * tilts[at];
+            let far = |at: &usize| {
+                let slack = TOLERANCE * (1.0 + points[*at].slope.abs() + most * none[*at].slope.abs());
+                (points[*at].slope - affine(*at)).abs() > slack
+            };
+            if let Some(t) = (0..=CELLS).find(far).and_then(|at| margins().nth(at)) {
+                let problem = format!("has a slope that is not affine in the target at the margin {t}");
+                return Err(refused(problem, "give one of the form s(t) + y u(t), or a loss of the residual"));
+            }
         }
-        let of_label = form != OwnForm::Residual;
+        let at_zero = |points: &[Told]| points[CELLS / 2].value;
         let knots = Knots {
             form,
-            base: margins().map(|t| first(t) as f32).collect(),
-            tilt: if of_label { margins().map(|t| tilt(t) as f32).collect() } else { Vec::new() },
-            at_zero: [value(0.0, 0.0), if of_label { value(0.0, 1.0) - value(0.0, 0.0) } else { 0.0 }],
+            base: told[0].iter().map(|point| point.slope as f32).collect(),
+            tilt: tilts.iter().map(|&tilt| tilt as f32).collect(),
+            at_zero: [at_zero(&told[0]), told.get(1).map_or(0.0, |one| at_zero(one) - at_zero(&told[0]))],
         };
         let table = interned(knots);
         if table.lipschitz == 0.0 {
@@ -218,7 +231,9 @@ impl OwnLoss {
         }
         // A loss that is flat there, as far as it is told apart from zero, is measured as a whole.
         let (far, sharp) = (self.table.lipschitz, self.table.smoothness);
-        (if steepest > 0.0 { steepest } else { far }, if sharpest > 0.0 { sharpest } else { sharp })
+        let steepest = if steepest > 0.0 { steepest } else { far };
+        // A loss that hardly bends has no step size of its own: none is longer than ten slopes.
+        (steepest, (if sharpest > 0.0 { sharpest } else { sharp }).max(0.1 * steepest))
     }
 }
 
@@ -241,17 +256,15 @@ fn margins() -> impl Iterator<Item = f64> {
 
 /// Whether value and slope are those of a convex function, as far as knots tell: each tangent stays below the value at the
 /// next knot on either side. For values `v`, slopes `s` and knots `h` apart this is `h s(t) <= v(t + h) - v(t) <= h s(t + h)`.
-fn check(
-    label: f64,
-    value: &dyn Fn(f64, f64) -> f64,
-    slope: &dyn Fn(f64, f64) -> f64,
-) -> Result<(), (String, &'static str)> {
+///
+/// `points` are those of a label, `none` those of label 0.
+fn check(label: f64, points: &[Told], none: &[Told]) -> Result<(), (String, &'static str)> {
     let step = 1.0 / KNOTS_PER_UNIT as f64;
     let mut before: Option<[f64; 4]> = None;
-    for t in margins() {
-        let (v, s) = (value(t, label), slope(t, label));
+    for (t, (point, of_none)) in margins().zip(points.iter().zip(none)) {
+        let (v, s) = (point.value, point.slope);
         // Rounding is that of what a label is added to: for label 1 a logistic loss is the small difference of large numbers.
-        let (values, slopes) = (v.abs() + value(t, 0.0).abs(), s.abs() + slope(t, 0.0).abs());
+        let (values, slopes) = (v.abs() + of_none.value.abs(), s.abs() + of_none.slope.abs());
         let at = format!("at {t} (label {label})");
         if !v.is_finite() || s.is_nan() || s.abs() > MAX_SLOPE {
             let problem = format!("has the value {v} and the slope {s} {at}");

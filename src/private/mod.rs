@@ -11,8 +11,8 @@
 //! Rows and what passes over them lie in `rows`, what may be asked of them in [`query`], charges, permits and releases in `release`.
 //!
 //! The kernel and the encoder below work on rows they are handed and guard nothing; it is [`PrivateDataset`] that
-//! takes rows in and gives none back. A [`crate::loss::Loss`] sees every margin and label, so a loss written elsewhere
-//! is trusted code.
+//! takes rows in and gives none back. A [`crate::loss::Loss`] sees every margin and label, so the losses of
+//! this crate are trusted code; one from elsewhere is a table, see [`crate::loss::OwnLoss`].
 //!
 //! The compiler rejects reading a raw sum, using a permit twice, releasing without a permit, and
 //! releasing a value whose sensitivity is known in another norm.

@@ -115,7 +115,9 @@ fn of_cells(
     let what = match fault {
         Fault::Missing => "nothing",
         Fault::Unreadable => "text where a number belongs",
-        Fault::DecimalComma => "a number with a decimal comma, which is not read",
+        Fault::DecimalComma => {
+            "a number whose decimal sign is the other one of comma and point, which is not read (see --decimal)"
+        }
         Fault::NotUtf8 => "bytes that are not UTF-8",
         Fault::Undeclared if is_target => "a label that the schema does not declare",
         Fault::Undeclared => "a value that the schema does not declare",

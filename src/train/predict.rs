@@ -103,7 +103,8 @@ pub fn predict_keeping(model: &ModelFile, file: &CsvFile, columns: &[String]) ->
                     fields.split(line);
                     let there = predictor.predict(&fields, &mut values);
                     present.push(there);
-                    places.iter().for_each(|&place| kept.push(if there { fields.get(place) } else { b"" }));
+                    let written = |place| file.dialect().as_written(fields.get(place)).into_owned();
+                    places.iter().for_each(|&place| kept.push(&if there { written(place) } else { Vec::new() }));
                 }
                 (values, present, kept)
             })

@@ -7,23 +7,28 @@ use super::sign::Signature;
 use crate::error::{Error, Fallible};
 
 /// Publishes a model with the files that belong to it, its log and its signature, so that no reader ever sees a model without
-/// them or beside those of another: an old model goes first, then its signature, then the other files appear, and the model last.
+/// them or beside those of another: an old model goes first, then its signature, then the other files appear, and the model last. A model that comes alone replaces an older
+/// one in a single step.
+///
+/// Names are those given: what lies beside the file that a link leads to is not looked at.
 ///
 /// What is `None`, or not among `others`, is in its place already; but a signature that is not among them is that of an earlier
 /// model, and goes where the model may replace one.
 ///
 /// # Errors
 /// When the disk fails, a file has appeared that may not be overwritten, or an earlier model's signature may not go. The model is then
-/// not to be seen, and the same files can be published again.
+/// not to be seen.
 pub fn publish_with(model: Option<StagedFile>, others: impl IntoIterator<Item = StagedFile>) -> Fallible<()> {
     let others: Vec<StagedFile> = others.into_iter().collect();
     model.iter().chain(&others).try_for_each(StagedFile::secure)?;
     if let Some(model) = &model {
-        let is_new = |path: &PathBuf| others.iter().any(|other| other.destination() == path);
-        let earlier = signature_of_another(model.destination())?.filter(|path| !is_new(path));
+        let replaced = Signature::beside(model.destination());
+        // One that is replaced need not be read.
+        let is_signed = others.iter().any(|other| other.destination() == replaced);
+        let earlier = if is_signed { None } else { signature_of_another(model.destination())? };
         if !model.overwrites() {
             earlier.as_deref().map_or(Ok(()), |path| Err(belongs_to_another(path)))?;
-        } else {
+        } else if earlier.is_some() || !others.is_empty() {
             // While the old model is there, so is its signature.
             model.clear()?;
             earlier.map_or(Ok(()), |path| take_away(&path, &path))?;
@@ -52,7 +57,7 @@ fn signature_of_another(model: &Path) -> Fallible<Option<PathBuf>> {
 
 fn belongs_to_another(path: &Path) -> Error {
     let cure = "give --overwrite (in Python overwrite=True) to remove it, sign the new model, or name another file";
-    Error::input(path, "is the signature of another model", cure)
+    Error::input(path, "is the signature of another model, or of another run of this one", cure)
 }
 
 #[cfg(test)]

@@ -3,16 +3,8 @@
 use std::fs::File;
 use std::process::Stdio;
 
-use super::support::{Folder, HEADER, Outcome, SCHEMA, rows};
-
-const TRAIN: &str = "--schema trial.schema.json --epsilon 1 --steps 3 --no-ledger --seed 5 --out m.json --overwrite";
-
-fn folder() -> Folder {
-    let folder = Folder::new();
-    folder.write("trial.schema.json", SCHEMA);
-    folder.write("trial.csv", rows(3000));
-    folder
-}
+use super::ingest::{TRAIN, folder};
+use super::support::{Folder, HEADER, Outcome};
 
 /// The same rows with other signs; numbers of the trial have points, and nothing else has.
 fn written(text: &str, separator: char, decimal: char) -> String {
@@ -221,7 +213,16 @@ fn predictions_have_the_columns_of_choice() {
     for (chosen, (plain, id)) in chosen.lines().skip(1).zip(plain.lines().skip(1).zip(["7", "8"])) {
         assert_eq!(chosen, format!("{id},{plain}"));
     }
+    // Copied as they stand, also where a decimal comma makes numbers of them.
+    folder.write("codes.csv", written(&format!("id,{HEADER}1.500,p,1,0,u,n,yes\n31.12,q,9,0.5,v,n,no\n"), ';', '.'));
+    let codes =
+        |ids: &str| ids.lines().skip(1).map(|line| line.rsplitn(3, ',').last().unwrap().to_owned()).collect::<Vec<_>>();
+    for decimal in [".", ","] {
+        let page = folder.succeed(&format!("predict m.json codes.csv --separator ; --decimal {decimal} --columns id"));
+        assert_eq!(codes(&page.stdout), ["1.500", "31.12"], "{decimal}");
+    }
     for (flags, needles) in [
+        ("--columns id,id", vec!["--columns", "twice"]),
         ("--columns label", vec!["--columns", "\"label\"", "--label-column"]),
         ("--columns who", vec!["lacks this column", "\"who\""]),
         ("--label-column probability", vec!["--label-column", "another column"]),

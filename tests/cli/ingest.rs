@@ -4,9 +4,12 @@ use std::io::Write;
 
 use super::support::{Folder, HEADER, SCHEMA, rows};
 
-const TRAIN: &str = "--schema trial.schema.json --epsilon 1 --steps 3 --no-ledger --seed 5 --out m.json --overwrite";
+/// Flags of a short seeded run on the data of [`folder`].
+pub(super) const TRAIN: &str =
+    "--schema trial.schema.json --epsilon 1 --steps 3 --no-ledger --seed 5 --out m.json --overwrite";
 
-fn folder() -> Folder {
+/// Three thousand rows with their schema.
+pub(super) fn folder() -> Folder {
     let folder = Folder::new();
     folder.write("trial.schema.json", SCHEMA);
     folder.write("trial.csv", rows(3000));

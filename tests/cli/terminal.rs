@@ -66,7 +66,8 @@ fn a_pipe_gets_the_same_bytes_whatever_the_terminal_is() {
             (stdout, stderr)
         };
         let plain = run(&[("TERM", "dumb"), ("NO_COLOR", "1"), ("COLUMNS", "100")]);
-        let (stdout, stderr) = run(&[("TERM", "xterm-256color"), ("COLUMNS", "100"), ("CLICOLOR", "1")]);
+        let (stdout, stderr) =
+            run(&[("TERM", "xterm-256color"), ("COLUMNS", "100"), ("CLICOLOR", "1"), ("CLICOLOR_FORCE", "1")]);
         assert!(!stdout.contains(ESCAPE) && !stderr.contains(ESCAPE), "{arguments}");
         // The check measures time.
         assert!(arguments.starts_with("check") || (stdout, stderr) == plain, "{arguments}");

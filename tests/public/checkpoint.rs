@@ -334,9 +334,9 @@ fn another_result_than_the_one_that_is_noted_stays_unseen() {
     assert!(run.is_some() && refused.to_string().contains("no charge"), "{refused}");
 }
 
-/// A name is drawn once, but a copy of a checkpoint can be charged under it in another ledger: its entry is another one.
+/// A copy of a checkpoint beside another ledger, where the same request was charged, too.
 #[test]
-fn a_result_is_published_by_the_charge_that_it_names() {
+fn a_result_is_not_published_by_a_ledger_without_its_charge() {
     let config = config(Algorithm::DpFtrl);
     let fresh = || NoiseSource::from_os().unwrap();
     let desk = unnoted(&config, fresh());
@@ -346,7 +346,7 @@ fn a_result_is_published_by_the_charge_that_it_names() {
     std::fs::write(elsewhere.checkpoint(), finished.lines().next().unwrap().to_owned() + "\n").unwrap();
     assert!(elsewhere.run(&config, fresh(), Some(1)).is_err());
     assert_eq!(elsewhere.spent("fair").1, 2);
-    // The same name, at another place.
+    // That ledger holds charges, of runs with other names: one that it did not hold was drawn anew.
     std::fs::write(elsewhere.checkpoint(), finished).unwrap();
     let checkpoint = Checkpoint::open(&elsewhere.checkpoint()).unwrap();
     let refused = finish(&checkpoint, &config, &source(&config).0, true, &mut elsewhere.ledger()).err().unwrap();

@@ -15,7 +15,7 @@ use rhograd::privacy::{
     Adjacency, Charge, DatasetId, Delta, Epsilon, ExponentialCharge, GaussianCharge, NoiseLaw, Rho, Scope,
     ThresholdCharge, total_delta,
 };
-use rhograd::private::{ChargedRun, Grid, GridPrice, PrivateCells, Release, charge_run};
+use rhograd::private::{ChargedRun, Grid, GridPrice, PrivateCells, Query, Release, charge_run};
 use rhograd::schema_draft::{DraftRequest, Drafted, draft_privately};
 use rhograd::train::{Budget, Checkpoint, TrainConfig, load, train, train_from};
 use statrs::distribution::{ChiSquared, ContinuousCDF};
@@ -186,6 +186,23 @@ fn a_permit_opens_what_it_was_paid_for_and_nothing_else() {
     assert!(paid(stable(0.1, ROW, 1).into(), add, 1).permit::<ExponentialCharge>().is_err());
     let gaussian = GaussianCharge { count: 1, ..stable(0.1, ROW, 1).noised };
     assert!(paid(gaussian.into(), add, 1).permit::<ThresholdCharge>().is_err());
+}
+
+#[test]
+fn values_that_answer_another_query_than_is_recorded_stay_closed() {
+    let add = Adjacency::AddRemove;
+    let (_kept, table) = cells(&("a,b\n".to_string() + &"1,x\n".repeat(400)), add);
+    let planned = VocabularyPlan::new(1, add, 0.5, 1e-6).unwrap().planned();
+    let Query::Vocabulary(asked) = planned.query.clone() else { panic!("{planned:?}") };
+    let opened = |weight: u64| {
+        let (mut ledger, noise) = (Ledger::in_memory().unwrap(), NoiseSource::insecure_from_seed(1));
+        let mut run = charge_run(&mut ledger, &scope(add), std::slice::from_ref(&planned.charge), noise).unwrap();
+        let mut nobody = |_: &Release<'_>| Ok(());
+        run.logged(&mut nobody).open(&planned, 1.0, table.vocabularies(&[1], weight).unwrap().remove(0)).map(drop)
+    };
+    opened(asked.weight).unwrap();
+    // A row that counts for less moves less, and is another answer all the same.
+    assert!(opened(asked.weight - 1).unwrap_err().to_string().contains("answers another query"));
 }
 
 #[test]

@@ -110,7 +110,8 @@ fn run(config: &TrainConfig, schema: &Schema, csv: &str, seed: u64) -> (ModelFil
     (model, metrics)
 }
 
-fn coefficients(model: &ModelFile) -> Vec<f64> {
+/// Every coefficient of a model, the intercepts last.
+pub(super) fn coefficients(model: &ModelFile) -> Vec<f64> {
     let features = model.features.iter().flat_map(|feature| match feature {
         Feature::Numeric { coefficient, .. } => coefficient.values().to_vec(),
         Feature::Categorical { coefficients, .. } => {

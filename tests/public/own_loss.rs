@@ -9,10 +9,10 @@ use rhograd::noise::NoiseSource;
 use rhograd::optim::{Losses, Settings};
 use rhograd::privacy::{Delta, Epsilon};
 use rhograd::train::{
-    Algorithm, Budget, Coefficient, Evidence, Feature, Metrics, ModelFile, ModelKind, Plan, TrainConfig, evaluate,
-    load, train, verify,
+    Algorithm, Budget, Evidence, Metrics, ModelFile, ModelKind, Plan, TrainConfig, evaluate, load, train, verify,
 };
 
+use super::models::coefficients;
 use super::support::Folder;
 
 fn shipped(name: &str) -> (Schema, CsvFile) {
@@ -42,16 +42,6 @@ fn logistic() -> ModelKind {
 fn expectile() -> ModelKind {
     let weight = |r: f64| if r < 0.0 { 2.0 } else { 1.0 };
     ModelKind::Own(OwnLoss::of_residual("expectile", |r| 0.5 * weight(r) * r * r, |r| weight(r) * r).unwrap())
-}
-
-fn coefficients(model: &ModelFile) -> Vec<f64> {
-    let features = model.features.iter().flat_map(|feature| match feature {
-        Feature::Numeric { coefficient, .. } => coefficient.values().to_vec(),
-        Feature::Categorical { coefficients, .. } => {
-            coefficients.iter().flat_map(Coefficient::values).copied().collect()
-        }
-    });
-    features.chain(model.intercept.values().iter().copied()).collect()
 }
 
 /// Slopes of the table are within 3e-6 of the exact ones, and noise of a seed is the same: what is left is which of two integers a

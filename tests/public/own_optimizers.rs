@@ -307,3 +307,37 @@ fn a_candidate_that_stops_early_is_never_the_best() {
     assert!(both > 5, "{both}");
     assert!(refusal(chosen(1, [0, 0]).0).contains("release 1 of 2"));
 }
+
+#[test]
+fn a_candidate_that_asks_another_query_has_failed() {
+    let data = PrivateDataset::new(rows(3), SCOPE(Adjacency::AddRemove));
+    let weights = MomentWeights { count: 1 << 10, ..MomentWeights::default() };
+    let moments = query::Moments { weights, columns: 2 };
+    let bound = moments.sensitivity(Adjacency::AddRemove);
+    let charge: Charge = GaussianCharge { log2_scale: 20, ..event(bound) }.into();
+    let inner = Planned { charge: charge.clone(), query: moments.into() };
+    // As dear, and as far as it moves.
+    let other = Planned { charge, query: query::ClippedSum { bound }.into() };
+    let event = PrivateSelectionCharge { what: "test".into(), rho: 2f64.powi(-20), stop: 1 << 28, claim: CLAIM };
+    let candidates = query::BestRun { candidates: vec![vec![inner.clone()]] };
+    let best = Planned { charge: Charge::PrivateSelection(event), query: candidates.into() };
+    let coefficients = Array1::zeros(6);
+    let gradient = Gradient { loss: Glm::Logistic.into(), weights: &coefficients, label_scale: 1.0, clip_norm: 1.0 };
+    let chosen = |honest: bool| {
+        let charges = std::slice::from_ref(&best.charge);
+        let noise = NoiseSource::insecure_from_seed(1);
+        let mut run = charge_run(&mut Ledger::in_memory().unwrap(), data.scope(), charges, noise).unwrap();
+        let mut nobody = |_: &Release<'_>| Ok(());
+        let outcome = run.logged(&mut nobody).best_run(&best, &mut |_, run| {
+            match honest {
+                true => run.release(&inner, 1.0, || data.moments(&weights))?,
+                false => run.release(&other, 1.0, || data.clipped(bound)?.gradient_sum(&gradient))?,
+            };
+            Ok((0.0, ()))
+        });
+        outcome.map(drop)
+    };
+    chosen(true).unwrap();
+    let message = refusal(chosen(false));
+    assert!(message.contains("asked other queries"), "{message}");
+}

@@ -68,7 +68,7 @@ fn run_interruptibly(arguments: &TrainArguments, interrupts: &Interrupts) -> Fal
         None => load_cached(&config, schema, &file, cache.as_ref(), &hear)?,
     };
     loading.finish_and_clear();
-    let data = identity(&file, &arguments.dialect)?;
+    let data = identity(&file)?;
     drop(file);
     let found = report_load(&loaded);
     report_cache(&loaded, cache.as_ref());
@@ -136,7 +136,7 @@ fn publish_finished(
     let mut ledger = arguments.open_ledger()?;
     let trained = finish(checkpoint, config, schema, arguments.seed.is_none(), &mut ledger)?;
     let trained = trained.ok_or_else(|| Error::numerical("checkpoint", "its result is gone"))?;
-    tell("publishing the result of a run that was stopped; nothing is drawn and nothing is charged");
+    warn("publishing the result of a run that was stopped; nothing is drawn or charged, and no row given now was read");
     // Whatever has its place already was published by that run.
     let stage = |path: &Path, digest: &str, must_stay: bool| -> Fallible<Option<StagedFile>> {
         if sha256_of_file(path).is_some_and(|found| found == digest) {

@@ -34,7 +34,7 @@ pub(super) fn report_load(loaded: &Loaded) -> Vec<Finding> {
 
 /// On a terminal, whether to go on where most rows or most cells of a column are lost.
 ///
-/// Whoever answers is the custodian, who sees the rows anyway. Without a terminal nobody is asked, and nothing depends on rows.
+/// Whoever answers is the custodian, who sees the rows anyway. Without a terminal, and where rows come by standard input, nobody is asked, and nothing depends on rows.
 ///
 /// # Errors
 /// When the answer is no; nothing has been charged or written then.
@@ -80,7 +80,8 @@ pub(super) fn report_schema(loaded: &Loaded, ledger: &mut Ledger) -> Fallible<()
 pub(super) fn report_cache(loaded: &Loaded, cache: Option<&RowCache>) {
     let (Some(cache), Some(used)) = (cache, &loaded.cache) else { return };
     let path = cache.path().display();
-    tell(&match used {
+    let say = if matches!(used, CacheUse::Made) { warn } else { tell };
+    say(&match used {
         CacheUse::Used => format!("custodian-only: rows read from the cache {path}"),
         CacheUse::Made => format!("custodian-only: rows kept in the cache {path}, which is as private as the data"),
         CacheUse::Renewed(why) => format!("custodian-only: cache {path} made anew: {why}"),

@@ -142,6 +142,16 @@ fn rules_of_built_in_losses_are_met_in_the_scale_of_the_own_one() {
         assert!(own.clip.iter().zip(built_in.clip).all(|(a, b)| close(*a, b)), "{own:?}");
         assert!(close(own.loss_cap.unwrap(), built_in.loss_cap.unwrap()), "{own:?}");
     }
+    // One that does not bend still has steps of some length.
+    let linear = [
+        OwnLoss::of_residual("line", |r| r, |_| 1.0),
+        OwnLoss::of_label("unhinged", |t, y| (1.0 - 2.0 * y) * t, |_, y| 1.0 - 2.0 * y),
+        OwnLoss::of_count("even", |t, _| t, |_, _| 1.0),
+    ];
+    for loss in linear {
+        let tuning = loss.unwrap().tuning();
+        assert!(tuning.step <= 100.0 && tuning.whitened.rate <= 100.0, "{tuning:?}");
+    }
     // A loss that is a thousand times as large takes steps a thousand times as short, with a clip a thousand times as long.
     let large = OwnLoss::of_residual("large", |r| 500.0 * r * r, |r| 1000.0 * r).unwrap().tuning();
     assert!(close(large.step * 1000.0, square.tuning().step) && close(large.clip[0], 1000.0 * square.tuning().clip[0]));

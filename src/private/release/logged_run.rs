@@ -136,7 +136,7 @@ impl LoggedRun<'_> {
     ///
     /// # Privacy
     /// See [`ChargedRun::best_run`]. Nobody hears of a run before it is known to be the best, nor how many there were. A run that
-    /// ends before it made all releases of its candidate has failed, and loses to every other: the statement names them all.
+    /// ends before it made all releases of its candidate, or asked other queries, has failed, and loses to every other: the statement names them all.
     ///
     /// # Errors
     /// When this is not the next release of the plan, the listener fails, or the best run failed.
@@ -149,7 +149,13 @@ impl LoggedRun<'_> {
             let mut nobody = |_: &Release<'_>| Ok(());
             let mut own = permits.logged(&mut nobody);
             let outcome = run(candidate, &mut own)?;
-            own.finish()?;
+            let made = own.finish()?;
+            if !made.iter().map(|record| &record.planned).eq(&candidates[candidate]) {
+                return Err(Error::refused(
+                    "a candidate asked other queries than are recorded for it",
+                    "make the releases of its plan",
+                ));
+            }
             Ok(outcome)
         };
         let (candidate, value, released) = self.run.best_run(candidates, &mut unheard)?;

@@ -81,7 +81,7 @@ impl<M: Mechanism> Permit<M> {
     }
 
     /// Refuses the answer to another query than the release is recorded for, or of another data set; both sides are public.
-    fn check_query(&self, origin: &Origin, query: &dyn DescribeQuery) -> Fallible<()> {
+    pub(super) fn check_query(&self, origin: &Origin, query: &dyn DescribeQuery) -> Fallible<()> {
         self.check_origin(origin)?;
         if self.asked.as_ref().is_some_and(|asked| !asked.is_same(query)) {
             return Err(Error::refused(

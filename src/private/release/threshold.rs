@@ -28,7 +28,9 @@ impl Permit<ThresholdCharge> {
 
     /// Opens the values, with their counts as a released value for a run whose releases are heard.
     pub(super) fn open_counts(self, vocabulary: ColumnValues) -> Fallible<(Vec<(String, i128)>, Released)> {
-        let sensitivity = Vocabulary { weight: vocabulary.weight }.sensitivity(self.scope.adjacency);
+        let query = Vocabulary { weight: vocabulary.weight };
+        self.check_query(&vocabulary.scope.clone().into(), &query)?;
+        let sensitivity = query.sensitivity(self.scope.adjacency);
         self.pays_for(&vocabulary.scope, vocabulary.weight, sensitivity)?;
         let noise = self.noise_for(vocabulary.counts.len())?;
         let weight = i128::from(vocabulary.weight);
