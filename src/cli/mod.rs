@@ -116,9 +116,9 @@ fn program() -> clap::Command {
 
 /// The command line, understood; help and bad usage end the program here.
 fn parse() -> Cli {
-    let color = screen::color_of(std::env::args_os().map(|word| word.to_string_lossy().into_owned()));
-    let matches = program().color(color).get_matches();
-    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    screen::set_color(screen::color_of(std::env::args_os().map(|word| word.to_string_lossy().into_owned())));
+    let understood = program().try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches));
+    let cli = understood.unwrap_or_else(|answer| output::end(&answer));
     cli.screen.apply();
     cli
 }

@@ -77,6 +77,17 @@ fn say(mark: &str, message: &str) {
     let _ = writeln!(plain_in_pipes(err.lock()), "{mark} {shown}");
 }
 
+/// Prints help, the version or what is wrong with a command line, and ends the program.
+pub(super) fn end(answer: &clap::Error) -> ! {
+    let shown = answer.render().ansi().to_string();
+    let _ = if answer.use_stderr() {
+        write(plain_in_pipes(std::io::stderr().lock()), &shown)
+    } else {
+        write(plain_in_pipes(std::io::stdout().lock()), &shown)
+    };
+    std::process::exit(answer.exit_code())
+}
+
 /// Prints one JSON value and a newline, with escapes for what a terminal would obey.
 pub(super) fn print_json(value: &serde_json::Value) -> Fallible<()> {
     write(std::io::stdout().lock(), &visible_json(&format!("{value}\n")))

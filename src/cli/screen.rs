@@ -59,7 +59,8 @@ pub(super) fn color_of(arguments: impl Iterator<Item = String>) -> ColorChoice {
     }
 }
 
-fn set_color(choice: ColorChoice) {
+/// Makes a choice hold for everything that follows.
+pub(super) fn set_color(choice: ColorChoice) {
     match choice {
         ColorChoice::Auto => anstream::ColorChoice::Auto,
         ColorChoice::Always => anstream::ColorChoice::Always,

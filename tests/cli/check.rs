@@ -36,7 +36,7 @@ fn trial(schema: &str, data: impl AsRef<[u8]>) -> Folder {
 
 /// What `check` and `train` say of [`odd`], column by column.
 const SAID: [&str; 10] = [
-    "\"x\": 1 of 66 cells (1.52%) hold a number with a decimal comma, which is not read; the first is line 62: \"1,5\"",
+    "\"x\": 1 of 66 cells (1.52%) hold a number whose decimal sign is the other one of comma and point, which is not read (see --decimal); the first is line 62: \"1,5\"",
     "\"x\": 1 of 66 cells (1.52%) hold text where a number belongs; the first is line 63: \"tall\"",
     "\"x\": 1 of 66 cells (1.52%) hold nothing; the first is line 64",
     "\"x\": 1 of 66 cells (1.52%) hold a number above the upper bound; the first is line 65: \"11\"",
@@ -246,7 +246,7 @@ fn a_draft_for_the_custodian_says_what_it_left_out() {
     for said in [
         "3 of 44 lines have another number of cells than the header",
         "the first is line 42",
-        "\"size\": 41 of 41 cells hold a number with a decimal comma",
+        "\"size\": 41 of 41 cells hold a number whose decimal sign is the other one of comma and point",
         "\"age\": 14 of 41 cells hold a mark such as NaN or NA, which is read as a missing number; the first is line 2",
         "\"name\": 1 of 41 cells hold bytes that are not UTF-8",
     ] {
