@@ -129,7 +129,7 @@ pub(super) fn run(command: &LedgerCommand) -> Fallible<ExitCode> {
         LedgerCommand::Init(arguments) => {
             let cap = arguments.cap.cap()?;
             let dataset = DatasetId::new(arguments.dataset.clone())?;
-            let scope = Scope { dataset, adjacency: arguments.adjacency };
+            let scope = Scope::of_rows(dataset, arguments.adjacency);
             let mut ledger = open_or_create(&arguments.ledger)?;
             ledger.init(&scope, cap.as_ref())?;
             show(&[ledger.summary(&scope.dataset)?], Delta::new(1e-6)?)

@@ -31,7 +31,7 @@
 //! use rhograd::privacy::{Adjacency, DatasetId, Delta, Epsilon, GaussianCharge, NoiseLaw, Rho, Scope};
 //!
 //! # fn main() -> rhograd::error::Fallible<()> {
-//! let scope = Scope { dataset: DatasetId::new("adult")?, adjacency: Adjacency::AddRemove };
+//! let scope = Scope::of_rows(DatasetId::new("adult")?, Adjacency::AddRemove);
 //! let mut ledger = Ledger::in_memory()?;
 //! ledger.init(&scope, Some(&Cap::rho(&Rho::from_f64(1.0)?, 0.0)?))?;
 //!

@@ -529,7 +529,7 @@ mod tests {
     use std::time::Instant;
 
     fn scope() -> Scope {
-        Scope { dataset: DatasetId::new("d").unwrap(), adjacency: Adjacency::AddRemove }
+        Scope::of_rows(DatasetId::new("d").unwrap(), Adjacency::AddRemove)
     }
 
     fn events() -> Vec<GaussianCharge> {

@@ -51,13 +51,55 @@ impl std::fmt::Display for Adjacency {
     }
 }
 
-/// What a guarantee is about: one data set under one relation.
+/// What neighbours differ in: a row, or all rows of a person.
+///
+/// Under add-remove a unit enters or leaves, under replace-one another takes its place. Guarantees for different units are never
+/// composed.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum PrivacyUnit {
+    /// One row.
+    #[default]
+    Row,
+    /// All rows with the same identifier: those of a person, a household, a plane.
+    Person {
+        /// The column that holds the identifier.
+        column: String,
+    },
+}
+
+impl PrivacyUnit {
+    /// Whether it is a row; files of versions that knew no other unit do not say so.
+    pub fn is_row(&self) -> bool {
+        *self == PrivacyUnit::Row
+    }
+}
+
+impl std::fmt::Display for PrivacyUnit {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            PrivacyUnit::Row => f.write_str("row"),
+            PrivacyUnit::Person { column } => write!(f, "person (all rows with the same \"{column}\")"),
+        }
+    }
+}
+
+/// What a guarantee is about: one data set under one relation, with its unit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Scope {
     /// The data set.
     pub dataset: DatasetId,
     /// The relation.
     pub adjacency: Adjacency,
+    /// What neighbours differ in.
+    pub unit: PrivacyUnit,
+}
+
+impl Scope {
+    /// A data set whose neighbours differ in one row.
+    pub fn of_rows(dataset: DatasetId, adjacency: Adjacency) -> Self {
+        Scope { dataset, adjacency, unit: PrivacyUnit::Row }
+    }
 }
 
 #[cfg(test)]

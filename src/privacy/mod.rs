@@ -6,7 +6,7 @@
 //! ```
 //! use rhograd::privacy::{Adjacency, Charge, DatasetId, Delta, Epsilon, GaussianCharge, NoiseLaw, Rho, Scope};
 //!
-//! let scope = Scope { dataset: DatasetId::new("survey")?, adjacency: Adjacency::AddRemove };
+//! let scope = Scope::of_rows(DatasetId::new("survey")?, Adjacency::AddRemove);
 //! assert!(Epsilon::new(-1.0).is_err() && Delta::new(1.0).is_err());
 //!
 //! // A release as a ledger counts it: integers, whose cost is an exact rational, here 3 times 1/2.
@@ -64,7 +64,7 @@ mod dataset;
 mod dp_event;
 mod sensitivity;
 
-pub use adjacency::{Adjacency, Scope};
+pub use adjacency::{Adjacency, PrivacyUnit, Scope};
 pub use budget::{Delta, Epsilon, Rho};
 pub use charge::{
     Charge, Claim, ExponentialCharge, GaussianCharge, MAX_LOG2_SCALE, NoiseLaw, ObjectiveCharge, PoissonGaussianCharge,

@@ -17,7 +17,7 @@ use crate::privacy::{Adjacency, DatasetId, Norm, Scope};
 fn dataset(rows: &[RawRow], adjacency: Adjacency) -> PrivateDataset {
     let mut builder = RowsBuilder::new(Shape::new(2, &[2]));
     rows.iter().for_each(|row| builder.push(row));
-    PrivateDataset::new(builder.build(), Scope { dataset: DatasetId::new("a").unwrap(), adjacency })
+    PrivateDataset::new(builder.build(), Scope::of_rows(DatasetId::new("a").unwrap(), adjacency))
 }
 
 fn row() -> impl Strategy<Value = RawRow> {

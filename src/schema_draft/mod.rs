@@ -135,7 +135,7 @@ pub fn draft_from(
     request.check_header(&file)?;
     let roles = Roles::declared(file.header(), request)?;
     let allowance = Allowance::of(&request.budget)?;
-    let scope = Scope { dataset: DatasetId::new(request.name.clone())?, adjacency: request.adjacency };
+    let scope = Scope::of_rows(DatasetId::new(request.name.clone())?, request.adjacency);
     if checkpoint.releases().is_none() {
         allowance.check(ledger, &scope)?;
     }

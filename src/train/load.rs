@@ -307,7 +307,7 @@ fn planned(
     started: Instant,
 ) -> Fallible<Loaded> {
     let streamed = !matches!(rows, Store::Whole(_));
-    let scope = Scope { dataset: DatasetId::new(schema.name.clone())?, adjacency: config.adjacency };
+    let scope = Scope::of_rows(DatasetId::new(schema.name.clone())?, config.adjacency);
     let dataset = PrivateDataset::new(rows, scope);
     let plan = plan(&schema, dataset.public_len())?;
     let request = request_digest(config, &schema);

@@ -175,7 +175,7 @@ impl Plan {
         };
         let (algorithm, optimizer) = choice(&problem)?;
         let plan = Plan {
-            scope: Scope { dataset: DatasetId::new(schema.name.clone())?, adjacency: config.adjacency },
+            scope: Scope::of_rows(DatasetId::new(schema.name.clone())?, config.adjacency),
             model,
             algorithm,
             delta,

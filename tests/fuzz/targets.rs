@@ -158,10 +158,10 @@ pub fn ledger(home: &Home, bytes: &[u8]) -> String {
         assert_eq!(summaries, whole.summaries().unwrap());
     }
     // What was damaged where nobody looks must not come to light after a charge.
-    let scope = rhograd::privacy::Scope {
-        dataset: rhograd::privacy::DatasetId::new("trial").unwrap(),
-        adjacency: rhograd::privacy::Adjacency::AddRemove,
-    };
+    let scope = rhograd::privacy::Scope::of_rows(
+        rhograd::privacy::DatasetId::new("trial").unwrap(),
+        rhograd::privacy::Adjacency::AddRemove,
+    );
     if let Ok(paid) = opened.reserve(&scope, &home.model.statement.facts.charges(), true) {
         let position = paid.position().unwrap();
         assert!(

@@ -270,7 +270,7 @@ fn every_algorithm_finds_the_optimum_when_privacy_is_cheap() {
 }
 
 fn scope(adjacency: Adjacency) -> Scope {
-    Scope { dataset: DatasetId::new("a").unwrap(), adjacency }
+    Scope::of_rows(DatasetId::new("a").unwrap(), adjacency)
 }
 
 const LEVELS: [u16; 2] = [3, 2];

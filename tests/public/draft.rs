@@ -27,7 +27,7 @@ const LOG2_SCALE: u32 = 4;
 const TRIALS: u64 = 20_000;
 
 fn scope(adjacency: Adjacency) -> Scope {
-    Scope { dataset: DatasetId::new("trial").unwrap(), adjacency }
+    Scope::of_rows(DatasetId::new("trial").unwrap(), adjacency)
 }
 
 fn file(text: &str) -> (NamedTempFile, CsvFile) {

@@ -34,7 +34,7 @@ fn right_use_compiles_and_runs() {
 }
 
 fn scope(name: &str, adjacency: Adjacency) -> Scope {
-    Scope { dataset: DatasetId::new(name).unwrap(), adjacency }
+    Scope::of_rows(DatasetId::new(name).unwrap(), adjacency)
 }
 
 fn rows(n: usize) -> Rows {

@@ -101,11 +101,11 @@ fn null_rows_contribute_nothing() {
 }
 
 fn dataset(rows: &[RawRow], adjacency: Adjacency) -> PrivateDataset {
-    PrivateDataset::new(build(rows), Scope { dataset: DatasetId::new("a").unwrap(), adjacency })
+    PrivateDataset::new(build(rows), Scope::of_rows(DatasetId::new("a").unwrap(), adjacency))
 }
 
 fn paid(adjacency: Adjacency, count: u64) -> ChargedRun {
-    let scope = Scope { dataset: DatasetId::new("a").unwrap(), adjacency };
+    let scope = Scope::of_rows(DatasetId::new("a").unwrap(), adjacency);
     let noise = NoiseLaw::FlooredNormal;
     let event = GaussianCharge { what: "test".into(), sensitivity: 1 << 40, log2_scale: 20, noise, count };
     charge_run(&mut Ledger::in_memory().unwrap(), &scope, &[event], NoiseSource::insecure_from_seed(9)).unwrap()
@@ -157,7 +157,7 @@ fn marked(count: usize) -> Vec<RawRow> {
 fn held_out(rows: &[RawRow], how: HoldOut) -> Vec<[bool; 2]> {
     let mut builder = RowsBuilder::new(Shape::new(rows.len(), &[]));
     rows.iter().for_each(|row| builder.push(row));
-    let scope = Scope { dataset: DatasetId::new("a").unwrap(), adjacency: Adjacency::ReplaceOne };
+    let scope = Scope::of_rows(DatasetId::new("a").unwrap(), Adjacency::ReplaceOne);
     let data = PrivateDataset::new(builder.build(), scope.clone());
     let event = GaussianCharge {
         what: "t".into(),

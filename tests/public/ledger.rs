@@ -24,7 +24,7 @@ fn quick_folder() -> TempDir {
 }
 
 fn scope(name: &str) -> Scope {
-    Scope { dataset: DatasetId::new(name).unwrap(), adjacency: Adjacency::AddRemove }
+    Scope::of_rows(DatasetId::new(name).unwrap(), Adjacency::AddRemove)
 }
 
 fn event(sensitivity: u64, log2_scale: u32, count: u64) -> GaussianCharge {

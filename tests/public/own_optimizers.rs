@@ -151,7 +151,7 @@ fn a_plan_that_is_not_paid_for_exactly_is_refused_before_its_charge() {
     }
 }
 
-const SCOPE: fn(Adjacency) -> Scope = |adjacency| Scope { dataset: DatasetId::new("a").unwrap(), adjacency };
+const SCOPE: fn(Adjacency) -> Scope = |adjacency| Scope::of_rows(DatasetId::new("a").unwrap(), adjacency);
 
 fn rows(count: usize) -> Rows {
     let mut builder = RowsBuilder::new(Shape::new(2, &[3]));

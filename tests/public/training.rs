@@ -147,7 +147,7 @@ fn every_release_is_logged_with_its_cumulative_cost() {
 fn released_noise_has_the_paid_scale() {
     let columns = 20_000;
     let shape = Shape::new(columns, &[]);
-    let scope = Scope { dataset: DatasetId::new("a").unwrap(), adjacency: Adjacency::AddRemove };
+    let scope = Scope::of_rows(DatasetId::new("a").unwrap(), Adjacency::AddRemove);
     let mut builder = RowsBuilder::new(shape.clone());
     builder.push(&RawRow { numeric: vec![0; columns], codes: vec![], label: 0, null: false });
     let data = PrivateDataset::new(builder.build(), scope.clone());

@@ -30,7 +30,7 @@ fn nothing(adjacency: Adjacency) -> PrivateDataset {
     for i in 0..ROWS as i16 {
         builder.push(&RawRow { numeric: vec![300 * i, -i], codes: vec![i as u16 % 4], label: i, null: true });
     }
-    PrivateDataset::new(builder.build(), Scope { dataset: DatasetId::new("a").unwrap(), adjacency })
+    PrivateDataset::new(builder.build(), Scope::of_rows(DatasetId::new("a").unwrap(), adjacency))
 }
 
 fn event(sensitivity: u64, noise: NoiseLaw) -> GaussianCharge {

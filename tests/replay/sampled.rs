@@ -55,7 +55,7 @@ struct Runs {
 impl Runs {
     fn new(change: Change) -> Self {
         let (adjacency, event) = (adjacency(change), charge(adjacency(change)));
-        let scope = Scope { dataset: DatasetId::new("trial").unwrap(), adjacency };
+        let scope = Scope::of_rows(DatasetId::new("trial").unwrap(), adjacency);
         let mut ledger = Ledger::in_memory().unwrap();
         let paid = charge_run(&mut ledger, &scope, &[Charge::PoissonGaussian(event.clone())], key()).unwrap();
         Runs { paid, event, scope, made: 0 }

@@ -87,7 +87,7 @@ fn ledger_cap(
         cap.with_usual_delta(accept_large_delta)
     };
     let set = || {
-        let scope = Scope { dataset: DatasetId::new(dataset)?, adjacency: adjacency(relation)? };
+        let scope = Scope::of_rows(DatasetId::new(dataset)?, adjacency(relation)?);
         let cap = cap()?;
         let mut ledger = Ledger::open_or_create(path)?;
         match ledger.summaries()?.iter().any(|known| known.dataset == scope.dataset) {

@@ -16,7 +16,7 @@ const RELEASES: u64 = 4;
 const WEIGHTS: MomentWeights = MomentWeights { count: 5, features: 3, squares: 1, label: 0, label_square: 0 };
 
 fn scope() -> Scope {
-    Scope { dataset: DatasetId::new("trial").unwrap(), adjacency: Adjacency::AddRemove }
+    Scope::of_rows(DatasetId::new("trial").unwrap(), Adjacency::AddRemove)
 }
 
 fn event(count: u64) -> GaussianCharge {

@@ -110,8 +110,7 @@ fn an_entry_claims_only_what_can_be_confirmed_in_bounded_time() {
 #[test]
 fn a_name_that_looks_like_another_is_refused_when_new_and_read_when_old() {
     let (known, alike) = ("adult", "аdult");
-    let scope =
-        |name: &str| crate::privacy::Scope { dataset: DatasetId::new(name).unwrap(), adjacency: Adjacency::AddRemove };
+    let scope = |name: &str| crate::privacy::Scope::of_rows(DatasetId::new(name).unwrap(), Adjacency::AddRemove);
     let mut ledger = crate::ledger::Ledger::in_memory().unwrap();
     ledger.init(&scope(known), None).unwrap();
     let before = ledger.head().unwrap();

@@ -86,7 +86,7 @@ impl Walk {
             let name = ["a", "b"][self.rng.random_range(0..2)];
             let replace_one = self.rng.random_range(0..8) == 0;
             let adjacency = if replace_one { Adjacency::ReplaceOne } else { Adjacency::AddRemove };
-            let scope = Scope { dataset: DatasetId::new(name).unwrap(), adjacency };
+            let scope = Scope::of_rows(DatasetId::new(name).unwrap(), adjacency);
             match self.rng.random_range(0..10) {
                 0 => self.init(name, &scope),
                 1 => self.set_cap(name, &scope),

@@ -160,7 +160,7 @@ fn two_hundred_random_sequences_stay_within_their_caps() {
     for seed in 0..SEQUENCES {
         let mut rng = StdRng::seed_from_u64(seed);
         let (adjacency, pool) = pools.choose(&mut rng).unwrap();
-        let scope = Scope { dataset: DatasetId::new(format!("sequence {seed}")).unwrap(), adjacency: *adjacency };
+        let scope = Scope::of_rows(DatasetId::new(format!("sequence {seed}")).unwrap(), *adjacency);
         let cap = random_cap(&mut rng);
         ledger.init(&scope, Some(&cap)).unwrap();
         let mut known = Known { scope, cap, charges: Vec::new(), raised: 0 };
@@ -235,7 +235,7 @@ fn deltas_fill_their_cap_exactly() {
     let noised = GaussianCharge { sensitivity: 1, log2_scale: 10, ..gaussian(1, 1, NoiseLaw::FlooredNormal) };
     let claim = |delta: f64| ThresholdCharge { noised: noised.clone(), row: 1, threshold: 1 << 14, delta };
     let mut ledger = Ledger::in_memory().unwrap();
-    let scope = Scope { dataset: DatasetId::new("d").unwrap(), adjacency: Adjacency::AddRemove };
+    let scope = Scope::of_rows(DatasetId::new("d").unwrap(), Adjacency::AddRemove);
     // Seven parts and a bit in the last place of a double, which a sum of doubles would lose.
     let tiny = 2f64.powi(-74);
     ledger.init(&scope, Some(&Cap::rho(&Rho::from_f64(1.0).unwrap(), 7.0 * part).unwrap())).unwrap();

@@ -19,7 +19,7 @@ const RELATIONS: [(Adjacency, f64); 2] = [(Adjacency::AddRemove, 1.0), (Adjacenc
 fn dataset(rows: &[RawRow], adjacency: Adjacency) -> PrivateDataset {
     let mut builder = RowsBuilder::new(Shape::new(2, &[2]));
     rows.iter().for_each(|row| builder.push(row));
-    PrivateDataset::new(builder.build(), Scope { dataset: DatasetId::new("a").unwrap(), adjacency })
+    PrivateDataset::new(builder.build(), Scope::of_rows(DatasetId::new("a").unwrap(), adjacency))
 }
 
 /// The stated sensitivity is no less than the theorem's and hardly more.

@@ -11,7 +11,7 @@ use crate::statistics::evidence::{Counts, mu_lower};
 
 /// The last iterate of a pass whose noise has the given scale and follows from the seed.
 fn last_iterate(rows: Rows, plan: PassPlan, loss: Curved, scale: f64, log2_scale: u32, seed: u64) -> Vec<i128> {
-    let scope = Scope { dataset: DatasetId::new("a").unwrap(), adjacency: Adjacency::ReplaceOne };
+    let scope = Scope::of_rows(DatasetId::new("a").unwrap(), Adjacency::ReplaceOne);
     let (sensitivity, noise) = (plan.sensitivity(), NoiseLaw::FlooredNormal);
     let event = GaussianCharge { what: "t".into(), sensitivity, log2_scale, noise, count: 1 };
     let data = PrivateDataset::new(rows, scope.clone());
@@ -201,7 +201,7 @@ fn noise_that_is_too_small_is_found_in_the_first_batch_and_in_the_last() {
 fn passes_are_refused_for_other_rows_relations_or_prices() {
     let plan = PassPlan::largest(1 << 40, 4, 10, 1, 3);
     let open = |adjacency, rows: usize, sensitivity: u64| {
-        let scope = Scope { dataset: DatasetId::new("a").unwrap(), adjacency };
+        let scope = Scope::of_rows(DatasetId::new("a").unwrap(), adjacency);
         let event =
             GaussianCharge { what: "t".into(), sensitivity, log2_scale: 30, noise: NoiseLaw::FlooredNormal, count: 1 };
         let data = PrivateDataset::new(intercepts(rows, 0, 1), scope.clone());
