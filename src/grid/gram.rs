@@ -3,6 +3,9 @@
 /// Largest multiplier of a row.
 pub const GRAM_MULTIPLIER: u64 = 127;
 
+/// The weight of a person in a Gram matrix: each of its `k` rows counts `floor(PERSON_WEIGHT / k)` times.
+pub const PERSON_WEIGHT: u64 = 1 << 12;
+
 /// Rows are rounded to multiples of `2^5` first: a thirty-second of a percent of the full scale is far below the
 /// noise of any Gram matrix, and keeps products small.
 const SHIFT: u32 = 5;

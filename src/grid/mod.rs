@@ -9,7 +9,7 @@ mod scoring;
 mod shape;
 
 pub(crate) use gram::coarse;
-pub use gram::{DIAGONAL, GRAM_MULTIPLIER, OFF_DIAGONAL, each_entry, gram_unit};
+pub use gram::{DIAGONAL, GRAM_MULTIPLIER, OFF_DIAGONAL, PERSON_WEIGHT, each_entry, gram_unit};
 pub use map::IntegerMap;
 pub use moments::MomentWeights;
 pub(crate) use scoring::Outcome;

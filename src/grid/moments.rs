@@ -35,4 +35,19 @@ impl MomentWeights {
             + full * columns as u128 * (sq(self.features) + sq(self.squares))
             + full * (sq(self.label) + sq(self.label_square))
     }
+
+    /// The weights of each of `rows` rows whose vectors are added up to one of no larger norm.
+    pub fn shared_by(&self, rows: usize) -> Self {
+        let share = |weight: u32| u32::try_from(u64::from(weight) / rows.max(1) as u64).unwrap_or(0);
+        // A count is worth as many steps of the grid as a feature at its bound, and stays so.
+        let full = FULL_SCALE as u32;
+        let count = if self.count.is_multiple_of(full) { full * share(self.count / full) } else { share(self.count) };
+        MomentWeights {
+            count,
+            features: share(self.features),
+            squares: share(self.squares),
+            label: share(self.label),
+            label_square: share(self.label_square),
+        }
+    }
 }

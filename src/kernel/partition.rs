@@ -4,7 +4,7 @@ use super::lines::Lines;
 use super::{LANES, RawRow, Rows, RowsBuilder};
 
 impl Rows {
-    /// Copies of the rows with the given numbers.
+    /// Copies of the rows with the given numbers; a null row where there is none with that number.
     pub fn subset(&self, chosen: &[usize]) -> Rows {
         let tiles = chosen.len().div_ceil(LANES);
         let (numeric, categorical) = (self.shape.numeric(), self.shape.categorical());
@@ -26,7 +26,7 @@ impl Rows {
         let (labels, norms) = (&mut *subset.labels, &mut *subset.norms);
         let (values_here, codes_here, labels_here, norms_here) =
             (&*self.numeric, &*self.codes, &*self.labels, &*self.norms);
-        for (index, &row) in chosen.iter().enumerate() {
+        for (index, &row) in chosen.iter().enumerate().filter(|&(_, &row)| row < self.len) {
             let (to, at) = (index / LANES, index % LANES);
             let (from, lane) = (row / LANES, row % LANES);
             for column in 0..numeric {
@@ -60,7 +60,7 @@ impl Rows {
         builders.into_iter().map(RowsBuilder::build).collect()
     }
 
-    fn read(&self, index: usize, row: &mut RawRow) {
+    pub(super) fn read(&self, index: usize, row: &mut RawRow) {
         let (tile, lane) = (index / LANES, index % LANES);
         let numeric = self.numeric_tile(tile).chunks_exact(LANES);
         row.numeric.iter_mut().zip(numeric).for_each(|(value, column)| *value = column[lane]);

@@ -195,6 +195,7 @@ mod tests {
                     standardised: true,
                     unit: 16_383,
                     rows: None,
+                    persons: false,
                     noise: NoiseLaw::FlooredNormal,
                     budget: budget.clone(),
                     target: None,

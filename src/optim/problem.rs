@@ -24,8 +24,10 @@ pub struct Problem<'a> {
     pub unit: i16,
     /// Whether features are standardised by released moments.
     pub standardised: bool,
-    /// The number of rows, where it is public; it may be zero.
+    /// The number of rows, or of persons where they are the unit, if it is public; it may be zero.
     pub rows: Option<u64>,
+    /// Whether persons with any number of rows are the unit of privacy.
+    pub persons: bool,
     /// Law of the noise.
     pub noise: NoiseLaw,
     /// What the optimizer may spend if it makes only Gaussian releases from all rows.

@@ -12,7 +12,7 @@ use crate::optim::{
     Algorithm, HoldoutPlan, MomentParts, MomentPlan, Optimizer, Planned, Problem, Settings, Target, Tuned,
 };
 use crate::preprocess::shape_of;
-use crate::privacy::{Charge, DatasetId, Delta, Epsilon, NoiseLaw, Rho, Scope, total_rho};
+use crate::privacy::{Charge, DatasetId, Delta, Epsilon, NoiseLaw, PrivacyUnit, Rho, Scope, total_rho};
 use crate::private::{HoldOut, training_rows};
 
 /// Share of rho for the release of count, means and squares: classification, regression.
@@ -141,6 +141,7 @@ impl Plan {
     ) -> Fallible<Self> {
         config.check(schema)?;
         let shape = shape_of(schema);
+        let unit = unit_of_privacy(schema);
         let model = model_of(config, schema);
         let rows = public_rows(config, schema, public_len);
         let (rho, delta, delta_by_rule) = budget(config, rows.map(|(n, _)| n))?;
@@ -168,14 +169,22 @@ impl Plan {
             unit: unit_of(standardise, model),
             standardised: standardise,
             rows: rows.map(|(n, _)| training_rows(n, holdout.as_ref().map(|part| part.share))),
+            persons: !unit.is_row(),
             noise: config.noise,
             budget: rho.minus(&spent),
             target: target.map(|epsilon| Target { epsilon, delta, before: &before }),
             settings: &settings,
         };
         let (algorithm, optimizer) = choice(&problem)?;
+        if problem.persons && !optimizer.planned().iter().all(Planned::serves_persons) {
+            return Err(Error::parameter(
+                "--unit",
+                format!("has no proof for --algorithm {}, whose bound is about single rows", algorithm.name()),
+                "use --algorithm auto, whitened, dp-gd, dp-sgd or newton",
+            ));
+        }
         let plan = Plan {
-            scope: Scope::of_rows(DatasetId::new(schema.name.clone())?, config.adjacency),
+            scope: Scope { dataset: DatasetId::new(schema.name.clone())?, adjacency: config.adjacency, unit },
             model,
             algorithm,
             delta,
@@ -258,6 +267,10 @@ fn index(model: ModelKind) -> usize {
 
 fn unit_of(standardise: bool, model: ModelKind) -> i16 {
     if standardise { (f64::from(FULL_SCALE) / FEATURE_LIMIT[index(model)]).floor() as i16 } else { FULL_SCALE }
+}
+
+fn unit_of_privacy(_schema: &Schema) -> PrivacyUnit {
+    PrivacyUnit::Row
 }
 
 fn public_rows(config: &TrainConfig, schema: &Schema, public_len: Option<u64>) -> Option<(u64, &'static str)> {

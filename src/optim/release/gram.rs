@@ -3,7 +3,7 @@
 use ndarray::{Array1, Array2};
 
 use crate::error::{Error, Fallible};
-use crate::grid::{DIAGONAL, GRAM_MULTIPLIER, OFF_DIAGONAL, each_entry, gram_unit};
+use crate::grid::{DIAGONAL, GRAM_MULTIPLIER, OFF_DIAGONAL, PERSON_WEIGHT, each_entry, gram_unit};
 use crate::loss::Curved;
 use crate::num::dense;
 use crate::optim::{Fineness, GaussianRelease, GaussianRule, Problem};
@@ -27,6 +27,8 @@ pub struct GramPlan {
     square: f64,
     /// The integer that a diagonal entry of `R^2` is released as, per row.
     unit: f64,
+    /// How often a row counts, or all rows of a person together.
+    weight: u64,
 }
 
 impl GramPlan {
@@ -53,10 +55,11 @@ impl GramPlan {
         let Problem { adjacency, noise, .. } = *problem;
         let rule = GaussianRule { what, query, adjacency, noise, count: 1 };
         let reach = query(1 << 20).sensitivity(adjacency) as f64 / f64::from(1 << 20);
-        let target = GRAM_MULTIPLIER as f64 * step * reach;
+        let weight = if problem.persons { PERSON_WEIGHT } else { 1 };
+        let target = (GRAM_MULTIPLIER * weight) as f64 * step * reach;
         let wanted = Fineness { reach, target, largest: u64::MAX, slack: 1e-9 };
         let (release, bound) = rule.finest(&Rho::from_f64(rho)?, &wanted);
-        let most = (bound as f64 / step).floor();
+        let most = ((bound / weight) as f64 / step).floor();
         if !(most >= 8.0 && bound < 1 << 52) {
             return Err(Error::parameter(
                 "budget",
@@ -64,12 +67,12 @@ impl GramPlan {
                 "use another epsilon, or --algorithm dp-gd",
             ));
         }
-        Ok(GramPlan { bound, most: (most as u64).min(GRAM_MULTIPLIER), release, square, unit })
+        Ok(GramPlan { bound, most: (most as u64).min(GRAM_MULTIPLIER), release, square, unit, weight })
     }
 
     /// What one grid step stands for when rows have norm at most 1.
     pub fn step(&self) -> f64 {
-        1.0 / (self.square * self.unit * self.unit * self.most as f64 * DIAGONAL as f64)
+        1.0 / (self.square * self.unit * self.unit * (self.most * self.weight) as f64 * DIAGONAL as f64)
     }
 
     /// Frobenius bound of a row over the noise, `1 / sigma` of a diagonal entry in units where rows have norm 1.

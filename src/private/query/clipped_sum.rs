@@ -28,7 +28,7 @@ impl DescribeQuery for ClippedSum {
     }
 
     fn reads(&self) -> Reads {
-        Reads { rows: RowAccess::StreamedSum, role: Role::Steps(1), clip_steps: Some(self.bound) }
+        Reads { rows: RowAccess::StreamedSum, role: Role::Steps(1), clip_steps: Some(self.bound), persons: true }
     }
 
     fn is_paid_by(&self, charge: &Charge) -> bool {
@@ -107,23 +107,23 @@ impl ClippedRows<'_> {
     /// A row contributes `m_ik A q_i` for every output `k`, with `sum_k m_ik^2 |A q_i|^2 <= bound^2` checked in
     /// integers, `A` the identity without a map: one joint clip for all outputs. So the l2 sensitivity is `bound` under
     /// add-remove and `2 bound` under replace-one, exactly. A multiplier is a function of its row and of public inputs, so
-    /// it does not matter in which parts the rows are read.
+    /// it does not matter in which parts the rows are read. Where persons are the unit, a person contributes the average of its rows'
+    /// gradients, clipped as a whole to the same norm, see [`crate::kernel::clipped_person_sum`].
     ///
     /// # Errors
     /// When rows in a file cannot be read.
     pub fn gradient_sum(&self, gradient: &Gradient<'_>) -> Fallible<Sensitive<L2>> {
-        let asked = self.in_features(gradient);
-        let sums = self.clips.sum(self.data.store(), &asked)?;
-        Ok(self.mapped(&sums))
+        let sums = self.clips.sum(self.data.store(), &self.in_features(gradient))?;
+        Ok(self.data.sensitive(sums, ClippedSum { bound: self.bound() }))
     }
 
-    /// The clipped gradient sum over chosen rows only.
+    /// The clipped gradient sum over chosen rows only, or over chosen persons.
     ///
     /// # Errors
     /// When rows are in a file.
     pub(in crate::private) fn sampled_sum(&self, gradient: &Gradient<'_>, chosen: &[usize]) -> Fallible<Sensitive<L2>> {
-        let (rows, caps) = self.clips.whole()?.subset(self.data.rows()?, chosen);
-        Ok(self.mapped(&self.in_features(gradient).over(&rows, &caps)))
+        let sums = self.clips.sampled_sum(self.data.store(), &self.in_features(gradient), chosen)?;
+        Ok(self.data.sensitive(sums, ClippedSum { bound: self.bound() }))
     }
 
     /// What a pass of the kernel takes in the place of an iterate.
@@ -135,15 +135,6 @@ impl ClippedRows<'_> {
             label_scale: gradient.label_scale,
             multiplier_scale: self.bound() as f64 / (unit * gradient.clip_norm),
         }
-    }
-
-    /// Sums over features as sums over coordinates of the iterate, with the sensitivity that the clips give them.
-    fn mapped(&self, sums: &[i64]) -> Sensitive<L2> {
-        let values = match self.clips.map() {
-            None => sums.iter().map(|&sum| i128::from(sum)).collect(),
-            Some(map) => sums.chunks_exact(map.dimension()).flat_map(|block| map.image(block)).collect(),
-        };
-        self.data.sensitive(values, ClippedSum { bound: self.bound() })
     }
 }
 

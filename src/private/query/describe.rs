@@ -61,6 +61,8 @@ pub struct Reads {
     pub role: Role,
     /// Largest norm of one row's part, in grid steps; `None` where a statement gives the sensitivity in its place.
     pub clip_steps: Option<u64>,
+    /// Whether its sensitivity is proven for persons with any number of rows, too.
+    pub persons: bool,
 }
 
 impl dyn DescribeQuery {

@@ -26,7 +26,7 @@ impl DescribeQuery for Gram {
     }
 
     fn reads(&self) -> Reads {
-        Reads { rows: RowAccess::StreamedSum, role: Role::Preparation, clip_steps: None }
+        Reads { rows: RowAccess::StreamedSum, role: Role::Preparation, clip_steps: None, persons: true }
     }
 
     fn is_paid_by(&self, charge: &Charge) -> bool {

@@ -35,7 +35,7 @@ impl DescribeQuery for Kinds {
     }
 
     fn reads(&self) -> Reads {
-        Reads { rows: RowAccess::Cells, role: Role::Preparation, clip_steps: None }
+        Reads { rows: RowAccess::Cells, role: Role::Preparation, clip_steps: None, persons: false }
     }
 
     fn is_paid_by(&self, charge: &Charge) -> bool {

@@ -32,7 +32,12 @@ impl DescribeQuery for Minimiser {
     }
 
     fn reads(&self) -> Reads {
-        Reads { rows: RowAccess::InMemory, role: Role::Steps(1), clip_steps: Some(self.curvature.movement()) }
+        Reads {
+            rows: RowAccess::InMemory,
+            role: Role::Steps(1),
+            clip_steps: Some(self.curvature.movement()),
+            persons: false,
+        }
     }
 
     fn is_paid_by(&self, charge: &Charge) -> bool {

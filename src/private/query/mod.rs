@@ -186,6 +186,11 @@ impl Planned {
         inner && fits(query, self.charge.sensitivity()) && query.is_paid_by(&self.charge)
     }
 
+    /// Whether its sensitivity is proven where neighbours differ in a person with any number of rows.
+    pub fn serves_persons(&self) -> bool {
+        self.query.kind().reads().persons
+    }
+
     /// Whether the release is made of sums over rows that are read in their order: all that rows in a file can give.
     pub fn is_streamable(&self) -> bool {
         !matches!(self.charge, Charge::PoissonGaussian(_)) && self.query.kind().reads().rows == RowAccess::StreamedSum
@@ -217,7 +222,8 @@ impl DescribeQuery for BestRun {
 
     /// A run that fails loses to the others, and a file that cannot be read must end the run: so none is read here.
     fn reads(&self) -> Reads {
-        Reads { rows: RowAccess::InMemory, role: Role::Steps(1), clip_steps: None }
+        let persons = self.releases().all(Planned::serves_persons);
+        Reads { rows: RowAccess::InMemory, role: Role::Steps(1), clip_steps: None, persons }
     }
 
     fn is_paid_by(&self, charge: &Charge) -> bool {

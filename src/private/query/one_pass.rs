@@ -150,6 +150,7 @@ impl DescribeQuery for OnePass {
             rows: RowAccess::Order { rows: self.plan.rows, dimension: self.plan.dimension },
             role: Role::Steps(u64::from(self.plan.steps)),
             clip_steps: None,
+            persons: false,
         }
     }
 

@@ -27,7 +27,7 @@ impl DescribeQuery for PerturbedMinimiser {
     }
 
     fn reads(&self) -> Reads {
-        Reads { rows: RowAccess::InMemory, role: Role::Preparation, clip_steps: None }
+        Reads { rows: RowAccess::InMemory, role: Role::Preparation, clip_steps: None, persons: false }
     }
 
     fn is_paid_by(&self, charge: &Charge) -> bool {

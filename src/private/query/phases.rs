@@ -90,6 +90,7 @@ impl DescribeQuery for Phases {
             rows: RowAccess::Order { rows: self.plan.rows, dimension: self.plan.dimension },
             role: Role::Steps(u64::from(self.plan.phases())),
             clip_steps: None,
+            persons: false,
         }
     }
 

@@ -68,6 +68,7 @@ impl DescribeQuery for PrefixSums {
             rows: RowAccess::Batches(self.batches),
             role: Role::Steps(u64::from(self.batches)),
             clip_steps: Some(self.bound),
+            persons: false,
         }
     }
 

@@ -28,7 +28,7 @@ impl DescribeQuery for Vertices {
     }
 
     fn reads(&self) -> Reads {
-        Reads { rows: RowAccess::StreamedSum, role: Role::Steps(1), clip_steps: Some(self.bound) }
+        Reads { rows: RowAccess::StreamedSum, role: Role::Steps(1), clip_steps: Some(self.bound), persons: false }
     }
 
     fn is_paid_by(&self, charge: &Charge) -> bool {

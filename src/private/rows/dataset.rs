@@ -5,7 +5,7 @@ use crate::error::Fallible;
 use crate::grid::Shape;
 use crate::kernel::Rows;
 use crate::preprocess::Standardiser;
-use crate::privacy::Scope;
+use crate::privacy::{PrivacyUnit, Scope};
 use crate::private::sensitive::Origin;
 use crate::private::{DescribeQuery, Sensitive};
 
@@ -17,8 +17,18 @@ pub struct PrivateDataset {
 
 impl PrivateDataset {
     /// Takes the rows in, be they in memory or in a file; from here on only released values come out.
+    ///
+    /// # Privacy
+    /// Rows that were not brought together by person protect rows, whatever `scope` says, and no permit of persons opens what they
+    /// answer; nor does a permit of rows open what persons do.
     pub fn new(rows: impl Into<Store>, scope: Scope) -> Self {
-        PrivateDataset { rows: rows.into(), origin: scope.into() }
+        let rows = rows.into();
+        let unit = match (&rows, scope.unit) {
+            (Store::Persons(_), unit @ PrivacyUnit::Person { .. }) => unit,
+            (Store::Persons(_), PrivacyUnit::Row) => PrivacyUnit::Person { column: String::new() },
+            (Store::Whole(_) | Store::Streamed(_) | Store::Remote(_), _) => PrivacyUnit::Row,
+        };
+        PrivateDataset { rows, origin: Scope { unit, ..scope }.into() }
     }
 
     /// The data set and relation that guarantees are about.
@@ -37,7 +47,7 @@ impl PrivateDataset {
     }
 
     /// Some of these rows, or all of them in another form.
-    fn with(&self, rows: Rows) -> Self {
+    fn with(&self, rows: impl Into<Store>) -> Self {
         PrivateDataset { rows: rows.into(), origin: self.origin.clone() }
     }
 
@@ -51,12 +61,12 @@ impl PrivateDataset {
         self.rows.unit()
     }
 
-    /// The number of rows where the adjacency makes it public, `None` under add-remove.
+    /// The number of rows, or of persons where they are the unit, if the adjacency makes it public; `None` under add-remove.
     pub fn public_len(&self) -> Option<u64> {
         self.origin.scope.adjacency.row_count_is_public().then_some(self.rows.len())
     }
 
-    /// The number of rows, for drawing samples inside the gate.
+    /// The number of rows or of persons, for drawing samples inside the gate.
     pub(in crate::private) fn private_len(&self) -> usize {
         self.rows.len() as usize
     }
@@ -91,9 +101,13 @@ impl PrivateDataset {
     /// # Errors
     /// When they are in a file.
     pub fn duplicate(&self) -> Fallible<Self> {
-        let rows = self.rows()?;
-        let all: Vec<usize> = (0..rows.len()).collect();
-        Ok(self.with(rows.subset(&all)))
+        Ok(match &self.rows {
+            Store::Persons(persons) => self.with(persons.subset(&(0..persons.len()).collect::<Vec<_>>())),
+            rows => {
+                let rows = rows.whole()?;
+                self.with(rows.subset(&(0..rows.len()).collect::<Vec<_>>()))
+            }
+        })
     }
 
     /// Re-encodes every row by a map built from public and released quantities; rows in a file go to another one.
@@ -123,16 +137,21 @@ impl PrivateDataset {
         Ok(parts.map(|rows| self.with(rows)).collect())
     }
 
-    /// Two data sets: the rows at chosen positions, in order, and the rest; the choice must not look at the rows.
+    /// Two data sets: the rows at chosen positions, in order, and the rest; persons where they are the unit. The choice must not look at
+    /// the rows.
     ///
     /// # Errors
     /// When they are in a file.
     pub(in crate::private) fn divided(self, chosen: &[usize]) -> Fallible<(Self, Self)> {
-        let all = self.rows()?;
         let mut left = chosen.iter().copied().peekable();
-        let rest: Vec<usize> = (0..all.len()).filter(|row| left.next_if_eq(row).is_none()).collect();
-        let part = |rows: &[usize]| self.with(all.subset(rows));
-        Ok((part(chosen), part(&rest)))
+        let rest: Vec<usize> = (0..self.private_len()).filter(|row| left.next_if_eq(row).is_none()).collect();
+        let part = |numbers: &[usize]| -> Fallible<Self> {
+            Ok(match &self.rows {
+                Store::Persons(persons) => self.with(persons.subset(numbers)),
+                rows => self.with(rows.whole()?.subset(numbers)),
+            })
+        };
+        Ok((part(chosen)?, part(&rest)?))
     }
 
     /// The answer to a query, with the sensitivity that the query has.

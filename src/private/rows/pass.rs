@@ -6,10 +6,11 @@
 use ndarray::Array2;
 use serde::{Deserialize, Serialize};
 
-use crate::grid::{IntegerMap, MomentWeights, ScoreStep, Scoring};
+use crate::error::{Error, Fallible};
+use crate::grid::{IntegerMap, MomentWeights, PERSON_WEIGHT, ScoreStep, Scoring};
 use crate::kernel::{
-    Caps, ClassStep, Rows, Step, clipped_class_sum, clipped_sum, gram_sum, hessian_sum, loss_sums, moment_sum,
-    score_sum,
+    Caps, ClassStep, PersonClips, Persons, Rows, Step, clipped_class_sum, clipped_person_class_sum, clipped_person_sum,
+    clipped_sum, gram_sum, hessian_sum, loss_sums, moment_sum, score_sum,
 };
 use crate::loss::{Curved, Glm, Logistic, Loss, LossVisitor, Objective, Softmax};
 
@@ -81,6 +82,51 @@ impl Pass {
     }
 }
 
+impl Pass {
+    /// The pass over persons: each of a person's `k` rows gets a `k`-th of what a row would.
+    ///
+    /// # Privacy
+    /// What a row adds is a vector of bounded norm times an integer weight, and the weights of a person's rows add up to that of a row
+    /// at most. So a person adds a vector within the bound of a row, as the bound is convex; matrices stay sums of `m q q^T` with `m` not
+    /// negative, and what two persons add differs by no more than what two rows may, or one row and none.
+    ///
+    /// # Errors
+    /// When there is no such proof for this pass.
+    pub(in crate::private) fn over_persons(&self, persons: &Persons) -> Fallible<Vec<i128>> {
+        let mut total: Option<Vec<i128>> = None;
+        for (each, rows) in persons.groups() {
+            let (pass, weight) = self.shared_by(each)?;
+            let sums = pass.over(rows).into_iter().map(|sum| sum * i128::from(weight));
+            match &mut total {
+                None => total = Some(sums.collect()),
+                Some(total) => total.iter_mut().zip(sums).for_each(|(total, sum)| *total += sum),
+            }
+        }
+        Ok(total.unwrap_or_default())
+    }
+
+    /// The pass over rows of persons who have `each` of them, and what its sums are multiplied by.
+    fn shared_by(&self, each: usize) -> Fallible<(Pass, u64)> {
+        let rows = each.max(1) as u64;
+        Ok(match self {
+            Pass::Moments(weights) => (Pass::Moments(weights.shared_by(each)), 1),
+            &Pass::Gram { bound, most } => (Pass::Gram { bound: bound / PERSON_WEIGHT, most }, PERSON_WEIGHT / rows),
+            &Pass::Hessian { loss, ref weights, bound, most } => {
+                let bound = bound / PERSON_WEIGHT;
+                (Pass::Hessian { loss, weights: weights.clone(), bound, most }, PERSON_WEIGHT / rows)
+            }
+            &Pass::Scores { loss, ref weights, label_scale, scoring, weight } => {
+                let weight = u32::try_from(u64::from(weight) / rows).unwrap_or(0);
+                (Pass::Scores { loss, weights: weights.clone(), label_scale, scoring, weight }, 1)
+            }
+            Pass::Entrywise { .. } | Pass::Losses { .. } => {
+                let problem = "this has no proof for persons with several rows";
+                return Err(Error::refused(problem, "use --algorithm whitened or dp-gd"));
+            }
+        })
+    }
+}
+
 /// A clipped gradient sum, its iterate in coefficients of features.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(in crate::private) struct FeatureGradient {
@@ -101,6 +147,23 @@ impl FeatureGradient {
             }
             Objective::Softmax { classes } => {
                 clipped_class_sum(rows, caps, &ClassStep { weights, classes, multiplier_scale }, Softmax::slopes)
+            }
+        }
+    }
+}
+
+impl FeatureGradient {
+    /// The sum over persons of averaged gradients, clipped person by person, in the coordinates of the clips' map.
+    pub(in crate::private) fn over_persons(&self, persons: &Persons, clips: &PersonClips) -> Vec<i128> {
+        let FeatureGradient { loss, ref weights, label_scale, multiplier_scale } = *self;
+        match loss {
+            Objective::Margin(loss) => {
+                let step = Step { weights, label_scale, multiplier_scale };
+                loss.with(ClippedPersonSum { persons, clips, step: &step })
+            }
+            Objective::Softmax { classes } => {
+                let step = ClassStep { weights, classes, multiplier_scale };
+                clipped_person_class_sum(persons, clips, &step, Softmax::slopes)
             }
         }
     }
@@ -137,6 +200,26 @@ impl LossVisitor for ClippedSum<'_> {
         clipped_sum(
             self.rows,
             self.caps,
+            self.step,
+            #[inline(always)]
+            |margin, label| loss.slope(margin, label),
+        )
+    }
+}
+
+struct ClippedPersonSum<'a> {
+    persons: &'a Persons,
+    clips: &'a PersonClips,
+    step: &'a Step<'a>,
+}
+
+impl LossVisitor for ClippedPersonSum<'_> {
+    type Output = Vec<i128>;
+
+    fn visit<L: Loss>(self, loss: L) -> Vec<i128> {
+        clipped_person_sum(
+            self.persons,
+            self.clips,
             self.step,
             #[inline(always)]
             |margin, label| loss.slope(margin, label),

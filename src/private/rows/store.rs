@@ -11,7 +11,7 @@ use super::pass::{Clip, FeatureGradient, Pass};
 use super::remote::RemoteRows;
 use crate::error::{Error, Fallible};
 use crate::grid::{IntegerMap, Shape};
-use crate::kernel::{Caps, Rows, RowsBuilder};
+use crate::kernel::{Caps, PersonClips, Persons, Rows, RowsBuilder};
 use crate::preprocess::{RowStream, Standardiser};
 
 /// Encoded rows, wherever they are.
@@ -22,6 +22,14 @@ pub enum Store {
     Streamed(RowStream),
     /// With workers that answer with sums over their part.
     Remote(RemoteRows),
+    /// All in memory, by person: a person is the unit of privacy.
+    Persons(Persons),
+}
+
+impl From<Persons> for Store {
+    fn from(persons: Persons) -> Self {
+        Store::Persons(persons)
+    }
 }
 
 impl From<Rows> for Store {
@@ -48,6 +56,7 @@ impl Store {
             Store::Whole(rows) => rows.shape(),
             Store::Streamed(rows) => rows.shape(),
             Store::Remote(rows) => rows.shape(),
+            Store::Persons(persons) => persons.shape(),
         }
     }
 
@@ -56,14 +65,17 @@ impl Store {
             Store::Whole(rows) => rows.unit(),
             Store::Streamed(rows) => rows.unit(),
             Store::Remote(rows) => rows.unit(),
+            Store::Persons(persons) => persons.unit(),
         }
     }
 
+    /// Number of rows, or of persons where they are the unit.
     pub(in crate::private) fn len(&self) -> u64 {
         match self {
             Store::Whole(rows) => rows.len() as u64,
             Store::Streamed(rows) => rows.rows(),
             Store::Remote(rows) => rows.len(),
+            Store::Persons(persons) => persons.len() as u64,
         }
     }
 
@@ -73,6 +85,10 @@ impl Store {
             Store::Whole(rows) => Some(digest_of(rows)),
             Store::Streamed(_) => None,
             Store::Remote(rows) => Some(rows.digest()),
+            Store::Persons(persons) => {
+                let groups = persons.groups().map(|(each, rows)| format!("{each} of {}", digest_of(rows)));
+                Some(format!("{} persons: {}", persons.len(), groups.collect::<Vec<_>>().join(", ")))
+            }
         }
     }
 
@@ -85,6 +101,7 @@ impl Store {
         match self {
             Store::Whole(rows) => Ok(rows),
             Store::Streamed(_) | Store::Remote(_) => Err(not_at_hand()),
+            Store::Persons(_) => Err(no_rows_alone()),
         }
     }
 
@@ -97,6 +114,7 @@ impl Store {
             Store::Whole(rows) => Ok(pass.over(rows)),
             Store::Streamed(rows) => over_parts(rows, |part| pass.over(part)),
             Store::Remote(rows) => rows.sum(pass),
+            Store::Persons(persons) => pass.over_persons(persons),
         }
     }
 
@@ -109,6 +127,7 @@ impl Store {
             Store::Whole(rows) => Store::Whole(map.recode(rows)),
             Store::Streamed(rows) => Store::Streamed(map.recode_stream(rows)?),
             Store::Remote(rows) => Store::Remote(rows.recoded(map)),
+            Store::Persons(persons) => Store::Persons(persons.recoded(|rows| map.recode(rows))),
         })
     }
 }
@@ -142,11 +161,25 @@ pub(in crate::private) fn not_at_hand() -> Error {
     )
 }
 
-/// The clip of every row for one bound.
+/// Where an algorithm asks for rows, and rows are no unit of privacy.
+fn no_rows_alone() -> Error {
+    Error::refused("this has no proof for persons with several rows", "use --algorithm whitened or dp-gd")
+}
+
+/// The clip of every row, or of every person, for one bound.
 pub(in crate::private) struct Clips {
     clip: Clip,
-    /// Those of each part, where they are kept between passes.
-    kept: Option<Vec<Caps>>,
+    kept: Kept,
+}
+
+/// What is kept of clips between passes.
+enum Kept {
+    /// Nothing: each pass decides them again, or workers keep their own.
+    Nothing,
+    /// Those of the rows of each part.
+    Rows(Vec<Caps>),
+    /// Those of persons.
+    Persons(PersonClips),
 }
 
 impl Clips {
@@ -155,19 +188,21 @@ impl Clips {
     /// # Errors
     /// When rows cannot be read.
     pub(in crate::private) fn new(rows: &Store, map: Option<IntegerMap>, bound: u64) -> Fallible<Self> {
-        let mut clips = Clips { clip: Clip { bound, map }, kept: None };
-        let mut kept = Vec::new();
-        match rows {
-            Store::Whole(rows) => kept.push(clips.clip.of(rows)),
-            Store::Streamed(rows) if rows.can_keep_clips() => rows.each_part(|part| {
-                kept.push(clips.clip.of(part));
-                Ok(())
-            })?,
-            // Workers keep their own.
-            Store::Streamed(_) | Store::Remote(_) => return Ok(clips),
-        }
-        clips.kept = Some(kept);
-        Ok(clips)
+        let clip = Clip { bound, map };
+        let kept = match rows {
+            Store::Whole(rows) => Kept::Rows(vec![clip.of(rows)]),
+            Store::Streamed(rows) if rows.can_keep_clips() => {
+                let mut kept = Vec::new();
+                rows.each_part(|part| {
+                    kept.push(clip.of(part));
+                    Ok(())
+                })?;
+                Kept::Rows(kept)
+            }
+            Store::Streamed(_) | Store::Remote(_) => Kept::Nothing,
+            Store::Persons(persons) => Kept::Persons(PersonClips::new(persons, clip.map.as_ref(), bound)),
+        };
+        Ok(Clips { clip, kept })
     }
 
     pub(in crate::private) fn bound(&self) -> u64 {
@@ -178,28 +213,60 @@ impl Clips {
         self.clip.map.as_ref()
     }
 
-    /// The clipped gradient sum over all rows.
+    /// The clipped gradient sum over all rows or persons, in the coordinates of the map.
     ///
     /// # Errors
     /// When rows in a file or on other machines cannot be read.
-    pub(in crate::private) fn sum(&self, rows: &Store, gradient: &FeatureGradient) -> Fallible<Vec<i64>> {
-        let mut kept = self.kept.iter().flatten();
+    pub(in crate::private) fn sum(&self, rows: &Store, gradient: &FeatureGradient) -> Fallible<Vec<i128>> {
+        let mut kept = match &self.kept {
+            Kept::Rows(kept) => kept.as_slice(),
+            Kept::Nothing | Kept::Persons(_) => &[],
+        }
+        .iter();
         let mut over = |part: &Rows| match kept.next() {
             Some(caps) => gradient.over(part, caps),
             None => gradient.over(part, &self.clip.of(part)),
         };
-        match rows {
-            Store::Whole(rows) => Ok(over(rows)),
-            Store::Streamed(rows) => over_parts(rows, over),
-            Store::Remote(rows) => rows.clipped_sum(&self.clip, gradient),
-        }
+        let sums = match (rows, &self.kept) {
+            (Store::Whole(rows), _) => over(rows),
+            (Store::Streamed(rows), _) => over_parts(rows, over)?,
+            (Store::Remote(rows), _) => rows.clipped_sum(&self.clip, gradient)?,
+            (Store::Persons(persons), Kept::Persons(clips)) => return Ok(gradient.over_persons(persons, clips)),
+            (Store::Persons(_), _) => return Err(no_rows_alone()),
+        };
+        Ok(self.image(&sums))
     }
 
-    /// The clips of rows in memory.
+    /// The clipped gradient sum over chosen rows or persons, by their numbers.
     ///
     /// # Errors
     /// When rows are in a file.
-    pub(in crate::private) fn whole(&self) -> Fallible<&Caps> {
-        self.kept.as_ref().and_then(|kept| kept.first()).ok_or_else(not_at_hand)
+    pub(in crate::private) fn sampled_sum(
+        &self,
+        rows: &Store,
+        gradient: &FeatureGradient,
+        chosen: &[usize],
+    ) -> Fallible<Vec<i128>> {
+        match (rows, &self.kept) {
+            (Store::Persons(persons), _) => {
+                let sample = persons.subset(chosen);
+                let clips = PersonClips::new(&sample, self.map(), self.bound());
+                Ok(gradient.over_persons(&sample, &clips))
+            }
+            (_, Kept::Rows(kept)) => {
+                let caps = kept.first().ok_or_else(not_at_hand)?;
+                let (rows, caps) = caps.subset(rows.whole()?, chosen);
+                Ok(self.image(&gradient.over(&rows, &caps)))
+            }
+            _ => Err(not_at_hand()),
+        }
+    }
+
+    /// Sums over features as sums over coordinates of the iterate.
+    fn image(&self, sums: &[i64]) -> Vec<i128> {
+        match self.map() {
+            None => sums.iter().map(|&sum| i128::from(sum)).collect(),
+            Some(map) => sums.chunks_exact(map.dimension()).flat_map(|block| map.image(block)).collect(),
+        }
     }
 }

@@ -1,0 +1,244 @@
+use ndarray::Array2;
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
+
+use super::*;
+use crate::kernel::RowsBuilder;
+use crate::loss::{Logistic, Loss, Softmax, Squared};
+
+const BOUND: u64 = 60_000_000;
+
+fn shape() -> Shape {
+    Shape::new(5, &[3, 2])
+}
+
+fn row(random: &mut impl Rng, hostile: bool) -> RawRow {
+    let mut value =
+        || if hostile { [-32767, 32767, 0][random.random_range(0..3)] } else { random.random_range(-9000..9000) };
+    let numeric = (0..5).map(|_| value()).collect();
+    let codes = vec![random.random_range(0..4), random.random_range(0..3)];
+    RawRow { numeric, codes, label: random.random_range(0..2), null: random.random_range(0..20) == 0 }
+}
+
+/// Persons with up to `most` rows, whose rows are mixed, and what they are.
+fn table(seed: u64, most: usize) -> Vec<Vec<RawRow>> {
+    let random = &mut StdRng::seed_from_u64(seed);
+    let sizes: Vec<usize> =
+        (0..90).map(|person| if person % 3 == 0 { 1 } else { random.random_range(1..=most) }).collect();
+    sizes.iter().enumerate().map(|(person, &size)| (0..size).map(|_| row(random, person % 7 == 0)).collect()).collect()
+}
+
+fn gathered(table: &[Vec<RawRow>], order: impl Fn(usize) -> usize) -> Persons {
+    let mut rows: Vec<(usize, u32, &RawRow)> = Vec::new();
+    for (person, own) in table.iter().enumerate() {
+        own.iter().for_each(|row| rows.push((rows.len(), person as u32, row)));
+    }
+    rows.sort_by_key(|&(place, ..)| order(place));
+    let mut builder = RowsBuilder::new(shape());
+    rows.iter().for_each(|(.., row)| builder.push(row));
+    let persons: Vec<u32> = rows.iter().map(|&(_, person, _)| person).collect();
+    Persons::gather(builder.build(), &persons, u32::MAX)
+}
+
+fn map() -> IntegerMap {
+    let dimension = shape().dimension();
+    let random = &mut StdRng::seed_from_u64(9);
+    IntegerMap::nearest(&Array2::from_shape_fn((dimension, dimension), |_| random.random_range(-1.0..1.0)), 6).unwrap()
+}
+
+/// What is asked of persons in these tests.
+#[derive(Clone, Copy, Debug)]
+enum Asked {
+    Plain,
+    Mapped,
+    Classes,
+    MappedClasses,
+}
+
+const ALL: [Asked; 4] = [Asked::Plain, Asked::Mapped, Asked::Classes, Asked::MappedClasses];
+
+impl Asked {
+    fn bound(self) -> u64 {
+        match self {
+            Asked::Plain | Asked::Classes => BOUND,
+            // The image of a row is longer.
+            Asked::Mapped | Asked::MappedClasses => 64 * BOUND,
+        }
+    }
+
+    fn sum(self, persons: &Persons, scale: f64) -> Vec<i128> {
+        let map = map();
+        let map = matches!(self, Asked::Mapped | Asked::MappedClasses).then_some(&map);
+        let clips = PersonClips::new(persons, map, self.bound());
+        let weights: Vec<f64> = (0..3 * shape().dimension()).map(|j| (j as f64 * 0.7).sin()).collect();
+        match self {
+            Asked::Plain | Asked::Mapped => {
+                let step = Step { weights: &weights[..shape().dimension()], label_scale: 1.0, multiplier_scale: scale };
+                clipped_person_sum(persons, &clips, &step, |margin, label| Logistic.slope(margin, label))
+            }
+            Asked::Classes | Asked::MappedClasses => {
+                let step = ClassStep { weights: &weights, classes: 3, multiplier_scale: scale };
+                clipped_person_class_sum(persons, &clips, &step, Softmax::slopes)
+            }
+        }
+    }
+}
+
+fn difference(a: &[i128], b: &[i128]) -> Vec<i128> {
+    a.iter().zip(b).map(|(x, y)| x - y).collect()
+}
+
+fn norm(v: &[i128]) -> f64 {
+    v.iter().map(|&x| (x as f64).powi(2)).sum::<f64>().sqrt()
+}
+
+#[test]
+fn a_person_moves_the_sum_by_the_bound_and_no_further() {
+    for asked in ALL {
+        let mut most = 0.0f64;
+        for seed in 0..2 {
+            let table = table(seed, 70);
+            // From hardly any clip to one for nearly everybody.
+            let scale = [200.0, 3000.0][seed as usize % 2];
+            let all = asked.sum(&gathered(&table, |place| place), scale);
+            for person in (0..table.len()).step_by(4) {
+                let mut without = table.clone();
+                without.remove(person);
+                let moved = difference(&all, &asked.sum(&gathered(&without, |place| place), scale));
+                assert!(is_within(&moved, asked.bound()), "{asked:?} {seed} {person}");
+                most = most.max(norm(&moved) / asked.bound() as f64);
+            }
+        }
+        assert!(most > 0.999, "{asked:?} {most}");
+    }
+}
+
+#[test]
+fn what_a_person_adds_is_the_clipped_average_of_the_rows() {
+    for asked in ALL {
+        let table = table(3, 40);
+        let mut clipped = 0;
+        for (person, own) in table.iter().enumerate() {
+            let alone = gathered(&table[person..=person], |place| place);
+            let (bound, scale) = (asked.bound() as f64, 1500.0);
+            let added = asked.sum(&alone, scale);
+            // Each row as a person of its own, with a bound that clips none of them, gives its whole gradient.
+            let records: Vec<Vec<RawRow>> = own.iter().filter(|row| !row.null).map(|row| vec![row.clone()]).collect();
+            let whole = sum_of_rows(asked, &records, scale);
+            let average: Vec<f64> = whole.iter().map(|&x| x as f64 / records.len().max(1) as f64).collect();
+            let length = average.iter().map(|x| x * x).sum::<f64>().sqrt();
+            let factor = if length > bound { bound / length } else { 1.0 };
+            clipped += usize::from(factor < 1.0);
+            let error: f64 =
+                added.iter().zip(&average).map(|(&x, y)| (x as f64 - factor * y).powi(2)).sum::<f64>().sqrt();
+            // Half a multiplier for each row, and more for one row, whose multiplier is cut off.
+            assert!(error <= 0.02 * bound, "{asked:?} {person}: {error:e} of {bound:e}, {} rows", own.len());
+        }
+        assert!(clipped > 5 && clipped < table.len() - 5, "{asked:?} {clipped}");
+    }
+}
+
+/// Sums of gradients of rows that nothing clips but the largest multiplier.
+fn sum_of_rows(asked: Asked, records: &[Vec<RawRow>], scale: f64) -> Vec<i128> {
+    let persons = gathered(records, |place| place);
+    let map = map();
+    let map = matches!(asked, Asked::Mapped | Asked::MappedClasses).then_some(&map);
+    let clips = PersonClips::new(&persons, map, 1 << 50);
+    let weights: Vec<f64> = (0..3 * shape().dimension()).map(|j| (j as f64 * 0.7).sin()).collect();
+    match asked {
+        Asked::Plain | Asked::Mapped => {
+            let step = Step { weights: &weights[..shape().dimension()], label_scale: 1.0, multiplier_scale: scale };
+            clipped_person_sum(&persons, &clips, &step, |margin, label| Logistic.slope(margin, label))
+        }
+        Asked::Classes | Asked::MappedClasses => {
+            let step = ClassStep { weights: &weights, classes: 3, multiplier_scale: scale };
+            clipped_person_class_sum(&persons, &clips, &step, Softmax::slopes)
+        }
+    }
+}
+
+#[test]
+fn order_and_threads_change_nothing() {
+    let table = table(5, 50);
+    for asked in ALL {
+        let sum = asked.sum(&gathered(&table, |place| place), 900.0);
+        assert_eq!(asked.sum(&gathered(&table, |place| (place * 7919) % 10_007), 900.0), sum, "{asked:?}");
+        let one = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+        assert_eq!(one.install(|| asked.sum(&gathered(&table, |place| place), 900.0)), sum, "{asked:?}");
+        let reversed: Vec<Vec<RawRow>> = table.iter().rev().cloned().collect();
+        assert_eq!(asked.sum(&gathered(&reversed, |place| place), 900.0), sum, "{asked:?}");
+    }
+}
+
+#[test]
+fn persons_of_one_row_are_rows() {
+    let table = table(7, 1);
+    let mut builder = RowsBuilder::new(shape());
+    table.iter().for_each(|own| builder.push(&own[0]));
+    let rows = builder.build();
+    let weights: Vec<f64> = (0..shape().dimension()).map(|j| (j as f64 * 0.7).sin()).collect();
+    let step = Step { weights: &weights, label_scale: 1.0, multiplier_scale: 900.0 };
+    let sums = clipped_sum(&rows, &Caps::new(&rows, BOUND), &step, |margin, label| Squared.slope(margin, label));
+    let persons = gathered(&table, |place| place);
+    let clips = PersonClips::new(&persons, None, BOUND);
+    let by_person = clipped_person_sum(&persons, &clips, &step, |margin, label| Squared.slope(margin, label));
+    assert_eq!(by_person, sums.into_iter().map(i128::from).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_person_with_too_many_rows_keeps_the_same_ones_in_any_order() {
+    let random = &mut StdRng::seed_from_u64(1);
+    let own: Vec<RawRow> = (0..60).map(|_| RawRow { null: false, ..row(random, false) }).collect();
+    let gather = |own: &[RawRow], most: u32| {
+        let mut builder = RowsBuilder::new(shape());
+        own.iter().for_each(|row| builder.push(row));
+        Persons::gather(builder.build(), &vec![0; own.len()], most)
+    };
+    let reversed: Vec<RawRow> = own.iter().rev().cloned().collect();
+    let (one, other) = (gather(&own, 20), gather(&reversed, 20));
+    assert_eq!(one.sizes().collect::<Vec<_>>(), [(20, 1)]);
+    for asked in ALL {
+        assert_eq!(asked.sum(&one, 900.0), asked.sum(&other, 900.0));
+        assert_ne!(asked.sum(&one, 900.0), asked.sum(&gather(&own, 60), 900.0));
+    }
+    assert_eq!(gather(&own, 0).sizes().collect::<Vec<_>>(), [(0, 1)], "a person without rows is one all the same");
+}
+
+#[test]
+fn nobody_s_rows_and_null_rows_add_nothing() {
+    let table = table(11, 6);
+    let mut builder = RowsBuilder::new(shape());
+    let mut person_of = Vec::new();
+    for (person, own) in table.iter().enumerate() {
+        for row in own {
+            builder.push(row);
+            person_of.push(person as u32);
+            builder.push(&RawRow { null: false, ..row.clone() });
+            person_of.push(NOBODY);
+            builder.push(&RawRow { null: true, ..row.clone() });
+            person_of.push(person as u32);
+        }
+    }
+    let persons = Persons::gather(builder.build(), &person_of, u32::MAX);
+    assert_eq!(persons.len(), table.len());
+    for asked in ALL {
+        assert_eq!(asked.sum(&persons, 900.0), asked.sum(&gathered(&table, |place| place), 900.0));
+    }
+}
+
+#[test]
+fn parts_hold_every_person_once() {
+    let table = table(13, 30);
+    let persons = gathered(&table, |place| place);
+    let (some, rest): (Vec<usize>, Vec<usize>) = (0..table.len()).partition(|person| person % 3 == 1);
+    let (some, rest) = (persons.subset(&some), persons.subset(&rest));
+    assert_eq!(some.len() + rest.len(), persons.len());
+    let again = persons.subset(&(0..table.len()).collect::<Vec<_>>());
+    for asked in ALL {
+        let sum = asked.sum(&persons, 900.0);
+        let (a, b) = (asked.sum(&some, 900.0), asked.sum(&rest, 900.0));
+        assert_eq!(a.iter().zip(&b).map(|(x, y)| x + y).collect::<Vec<_>>(), sum);
+        assert_eq!(asked.sum(&again, 900.0), sum);
+        assert!(asked.sum(&persons.subset(&[]), 900.0).iter().all(|&x| x == 0));
+    }
+}
