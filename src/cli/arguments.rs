@@ -124,7 +124,7 @@ pub(super) fn same_file(a: &Path, b: &Path) -> bool {
 
 /// Names the flag in a refusal of what a flag said: `--epsilon` for `epsilon`, as it was typed.
 pub(super) fn as_flag(error: Error) -> Error {
-    const FLAGS: [(&str, &str); 10] = [
+    const FLAGS: [(&str, &str); 11] = [
         ("epsilon", "--epsilon"),
         ("delta", "--delta"),
         ("rho", "--rho"),
@@ -135,6 +135,7 @@ pub(super) fn as_flag(error: Error) -> Error {
         ("steps", "--steps"),
         ("confidence", "--confidence"),
         ("trials", "--trials"),
+        ("unit", "--unit"),
     ];
     error.named(|name| FLAGS.iter().find(|(plain, _)| *plain == name).map(|(_, flag)| (*flag).to_owned()))
 }

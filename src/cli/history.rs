@@ -10,6 +10,7 @@ use super::output::{print, print_json};
 use crate::error::{Error, Fallible};
 use crate::ledger::{Cap, DatasetSummary, Entry, Ledger, Record};
 use crate::num::round::{decimal_down, decimal_up};
+use crate::privacy::PrivacyUnit;
 use crate::text::visible;
 
 /// Significant digits of numbers on the page.
@@ -64,8 +65,9 @@ fn line(Entry { sequence, record, .. }: &Entry, after: &DatasetSummary) -> Strin
 /// When it was, where that is on record, and what happened.
 fn in_words(record: &Record, after: &DatasetSummary) -> (Option<u64>, String) {
     match record {
-        Record::Open { adjacency, .. } | Record::OpenCapped { adjacency, .. } => {
-            (None, format!("opened for {adjacency}, {}", cap_words(after.cap.as_ref())))
+        Record::Open { adjacency, unit, .. } | Record::OpenCapped { adjacency, unit, .. } => {
+            let by = by_unit(unit);
+            (None, format!("opened for {adjacency}{by}, {}", cap_words(after.cap.as_ref())))
         }
         Record::SetCap { .. } | Record::ChangeCap { .. } => {
             let raised =
@@ -89,6 +91,11 @@ fn in_words(record: &Record, after: &DatasetSummary) -> (Option<u64>, String) {
             (None, format!("run {run} released its result, SHA-256 {artefact_sha256}"))
         }
     }
+}
+
+/// The unit of an account, visibly, where it is not a row.
+pub(super) fn by_unit(unit: &PrivacyUnit) -> String {
+    if unit.is_row() { String::new() } else { format!(" by the {}", visible(&unit.to_string())) }
 }
 
 fn cap_words(cap: Option<&Cap>) -> String {
@@ -122,6 +129,7 @@ fn as_json(Entry { sequence, record, hash, .. }: &Entry, after: &DatasetSummary)
         "what": what,
         "dataset": after.dataset.as_str(),
         "adjacency": after.adjacency,
+        "unit": after.unit,
         "spent_rho": after.spent.upper(),
         "spent_delta": after.spent_delta,
         "cap_rho": after.cap.as_ref().map(|cap| cap.most_rho().lower()),

@@ -7,13 +7,13 @@ use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
 use super::arguments::{as_flag, delta, epsilon, open_or_create, rho};
-use super::history::{LogArguments, log};
+use super::history::{LogArguments, by_unit, log};
 use super::output::{print, print_json};
 use crate::accounting::Conversion;
 use crate::error::{Error, Fallible};
 use crate::ledger::{Cap, DatasetSummary, Ledger};
 use crate::num::round::{decimal_down, decimal_up};
-use crate::privacy::{Adjacency, DatasetId, Delta, Rho, Scope, add_deltas};
+use crate::privacy::{Adjacency, DatasetId, Delta, PrivacyUnit, Rho, Scope, add_deltas};
 use crate::text::visible;
 
 /// Significant digits of numbers on the page.
@@ -98,6 +98,9 @@ pub(super) struct InitArguments {
     /// Relation of all guarantees for this data set
     #[arg(long, value_enum, default_value = "add-remove")]
     adjacency: Adjacency,
+    /// Column that tells persons apart: all guarantees for this data set are about persons, with all their rows
+    #[arg(long, value_name = "COLUMN")]
+    unit: Option<String>,
     #[command(flatten)]
     cap: CapBudget,
 }
@@ -129,7 +132,8 @@ pub(super) fn run(command: &LedgerCommand) -> Fallible<ExitCode> {
         LedgerCommand::Init(arguments) => {
             let cap = arguments.cap.cap()?;
             let dataset = DatasetId::new(arguments.dataset.clone())?;
-            let scope = Scope::of_rows(dataset, arguments.adjacency);
+            let unit = arguments.unit.as_deref().map_or(Ok(PrivacyUnit::Row), PrivacyUnit::person).map_err(as_flag)?;
+            let scope = Scope { dataset, adjacency: arguments.adjacency, unit };
             let mut ledger = open_or_create(&arguments.ledger)?;
             ledger.init(&scope, cap.as_ref())?;
             show(&[ledger.summary(&scope.dataset)?], Delta::new(1e-6)?)
@@ -174,6 +178,7 @@ fn as_json(summary: &DatasetSummary, delta: Delta) -> Fallible<Value> {
     Ok(json!({
         "dataset": summary.dataset.as_str(),
         "adjacency": summary.adjacency,
+        "unit": summary.unit,
         "spent_rho": summary.spent.upper(),
         "spent_delta": summary.spent_delta,
         "spent_epsilon": Conversion::Optimal.epsilon(summary.spent.upper(), delta)?.value(),
@@ -279,7 +284,12 @@ fn show(summaries: &[DatasetSummary], delta: Delta) -> Fallible<ExitCode> {
     for summary in summaries {
         let spent = summary.spent.upper();
         let epsilon = Conversion::Optimal.epsilon(spent, delta)?.value();
-        page.push_str(&format!("{} ({})\n", visible(summary.dataset.as_str()), summary.adjacency));
+        page.push_str(&format!(
+            "{} ({}{})\n",
+            visible(summary.dataset.as_str()),
+            summary.adjacency,
+            by_unit(&summary.unit)
+        ));
         page.push_str(&format!(
             "  spent      rho {}, epsilon {} at delta {:e}\n",
             decimal_up(spent, DIGITS),

@@ -4,7 +4,7 @@ use super::cap::{Cap, Cost, exact};
 use super::record::Position;
 use crate::error::{Error, Fallible};
 use crate::num::round;
-use crate::privacy::{Adjacency, DatasetId, Rho};
+use crate::privacy::{Adjacency, DatasetId, PrivacyUnit, Rho, Scope};
 
 /// Significant digits of a number in a message.
 const SHOWN_DIGITS: u32 = 6;
@@ -19,6 +19,8 @@ pub struct DatasetSummary {
     pub dataset: DatasetId,
     /// The relation of all its guarantees.
     pub adjacency: Adjacency,
+    /// What neighbours differ in, in all its guarantees.
+    pub unit: PrivacyUnit,
     /// What all runs may cost together; `None` counts without refusing.
     pub cap: Option<Cap>,
     /// Sum of the rho of all runs, completed or not, with secret noise or a fixed seed.
@@ -49,7 +51,8 @@ pub struct DatasetSummary {
 
 #[derive(Debug)]
 pub(super) struct Account {
-    pub(super) adjacency: Adjacency,
+    adjacency: Adjacency,
+    unit: PrivacyUnit,
     cap: Option<Cap>,
     spent: Cost,
     pub(super) runs: u64,
@@ -60,9 +63,9 @@ pub(super) struct Account {
 }
 
 impl Account {
-    pub(super) fn new(adjacency: Adjacency, cap: Option<Cap>) -> Self {
+    pub(super) fn new(adjacency: Adjacency, unit: PrivacyUnit, cap: Option<Cap>) -> Self {
         let spent = Cost::zero();
-        Account { adjacency, cap, spent, runs: 0, completed: 0, seeded: 0, cap_raised: 0, runs_before_cap: 0 }
+        Account { adjacency, unit, cap, spent, runs: 0, completed: 0, seeded: 0, cap_raised: 0, runs_before_cap: 0 }
     }
 
     /// Whether a cap may take the place of the one before.
@@ -88,15 +91,30 @@ impl Account {
         self.seeded += u64::from(!private);
     }
 
-    /// Refuses another relation, and a cost that the cap does not allow.
-    pub(super) fn afford(&self, dataset: &DatasetId, adjacency: Adjacency, cost: &Cost) -> Fallible<()> {
-        let counted = self.adjacency;
+    /// Refuses another relation, another unit, and a cost that the cap does not allow.
+    pub(super) fn afford(&self, scope: &Scope, cost: &Cost) -> Fallible<()> {
+        let Scope { dataset, adjacency, unit } = scope;
+        let (counted, adjacency) = (self.adjacency, *adjacency);
         if adjacency != counted {
             return Err(Error::refused(
                 format!(
                     "data set \"{dataset}\" is counted under {counted}, and guarantees under {adjacency} cannot be added"
                 ),
                 format!("use --adjacency {counted}"),
+            ));
+        }
+        if *unit != self.unit {
+            let counted = &self.unit;
+            return Err(Error::refused(
+                format!(
+                    "data set \"{dataset}\" is counted by the {counted}, and guarantees by the {unit} cannot be added"
+                ),
+                match counted {
+                    PrivacyUnit::Row => "leave the unit out (\"unit\" in the schema, --unit)".to_string(),
+                    PrivacyUnit::Person { column } => {
+                        format!("use \"unit\": {{\"column\": \"{column}\"}} in the schema, or --unit {column}")
+                    }
+                },
             ));
         }
         let Some(cap) = &self.cap else { return Ok(()) };
@@ -156,6 +174,7 @@ impl Account {
         DatasetSummary {
             dataset: dataset.clone(),
             adjacency: self.adjacency,
+            unit: self.unit.clone(),
             cap: self.cap.clone(),
             spent: self.spent.rho.clone(),
             spent_delta: self.spent.delta.to_f64_up(),

@@ -8,7 +8,7 @@ use super::cap::{Cap, Cost};
 use super::record::{Entry, Position, RawEntry, Record, is_hex};
 use crate::accounting::claim;
 use crate::error::{Error, Fallible};
-use crate::privacy::{Adjacency, Charge, DatasetId};
+use crate::privacy::{Adjacency, Charge, DatasetId, Scope};
 
 /// Different charges of one run whose cost is claimed, and so is confirmed by the accountant: twice as many as the largest
 /// choice among candidates makes.
@@ -93,7 +93,7 @@ impl Book {
                 cap.check()?;
                 self.account(dataset)?.admit_cap(dataset, cap)?;
             }
-            Record::Reserve { dataset, adjacency, run, events, rho, .. } => {
+            Record::Reserve { dataset, adjacency, unit, run, events, rho, .. } => {
                 if !is_hex(run, 32) || self.runs.contains_key(run) {
                     return Err(Error::parameter("run", "is not a new 128-bit name", "restore a copy of the ledger"));
                 }
@@ -101,7 +101,8 @@ impl Book {
                 if cost.rho != *rho.rho() {
                     return Err(Error::parameter("rho", "is not what the events cost", "restore a copy of the ledger"));
                 }
-                self.afford(dataset, *adjacency, &cost)?;
+                let scope = Scope { dataset: dataset.clone(), adjacency: *adjacency, unit: unit.clone() };
+                self.afford(&scope, &cost)?;
                 return Ok(cost);
             }
             Record::Resume { run, releases } => self.admit_resumption(run, *releases)?,
@@ -121,8 +122,8 @@ impl Book {
     }
 
     /// Refuses what the cap of a data set does not allow; a data set that is not known has none.
-    pub(super) fn afford(&self, dataset: &DatasetId, adjacency: Adjacency, cost: &Cost) -> Fallible<()> {
-        self.accounts.get(dataset).map_or(Ok(()), |account| account.afford(dataset, adjacency, cost))
+    pub(super) fn afford(&self, scope: &Scope, cost: &Cost) -> Fallible<()> {
+        self.accounts.get(&scope.dataset).map_or(Ok(()), |account| account.afford(scope, cost))
     }
 
     /// The cost of all events, recomputed from their integers; what is claimed is confirmed by the accountant.
@@ -180,17 +181,17 @@ impl Book {
     /// Enters an admitted record.
     fn apply(&mut self, record: Record, cost: &Cost, place: &Position) {
         match record {
-            Record::Open { dataset, adjacency, cap } => {
-                self.open(dataset, Account::new(adjacency, cap.map(|rho| Cap::Rho { rho })));
+            Record::Open { dataset, adjacency, unit, cap } => {
+                self.open(dataset, Account::new(adjacency, unit, cap.map(|rho| Cap::Rho { rho })));
             }
-            Record::OpenCapped { dataset, adjacency, cap } => {
-                self.open(dataset, Account::new(adjacency, Some(cap)));
+            Record::OpenCapped { dataset, adjacency, unit, cap } => {
+                self.open(dataset, Account::new(adjacency, unit, Some(cap)));
             }
             Record::SetCap { dataset, cap } => self.set_cap(&dataset, Cap::Rho { rho: cap }),
             Record::ChangeCap { dataset, cap } => self.set_cap(&dataset, cap),
-            Record::Reserve { dataset, adjacency, run, private, .. } => {
+            Record::Reserve { dataset, adjacency, unit, run, private, .. } => {
                 if !self.accounts.contains_key(&dataset) {
-                    self.open(dataset.clone(), Account::new(adjacency, None));
+                    self.open(dataset.clone(), Account::new(adjacency, unit, None));
                 }
                 if let Some(account) = self.accounts.get_mut(&dataset) {
                     account.charge(cost, private);
@@ -287,7 +288,7 @@ mod tests {
     use super::*;
     use crate::ledger::ExactRho;
     use crate::ledger::record::chain_hash;
-    use crate::privacy::{GaussianCharge, NoiseLaw, Rho};
+    use crate::privacy::{GaussianCharge, NoiseLaw, PrivacyUnit, Rho};
 
     fn event(count: u64) -> GaussianCharge {
         GaussianCharge { what: "sum".into(), sensitivity: 1, log2_scale: 1, noise: NoiseLaw::FlooredNormal, count }
@@ -298,6 +299,7 @@ mod tests {
         Record::Reserve {
             dataset: DatasetId::new("d").unwrap(),
             adjacency: Adjacency::AddRemove,
+            unit: PrivacyUnit::Row,
             run: String::from(run).repeat(32),
             at: 0,
             events,
@@ -354,7 +356,8 @@ mod tests {
         let mut book = Book::new();
         let dataset = DatasetId::new("d").unwrap();
         let cap = Some(ExactRho::new(&Rho::from_f64(0.5).unwrap()).unwrap());
-        forge(&mut book, &Record::Open { dataset, adjacency: Adjacency::AddRemove, cap }).unwrap();
+        forge(&mut book, &Record::Open { dataset, adjacency: Adjacency::AddRemove, unit: PrivacyUnit::Row, cap })
+            .unwrap();
         forge(&mut book, &reserve('a', vec![event(4)], 0.5)).unwrap();
         assert!(forge(&mut book, &reserve('b', vec![event(1)], 0.125)).is_err());
     }

@@ -16,7 +16,7 @@
 //! # Privacy
 //! Every run on a data set is one adaptively chosen mechanism, zCDP or approximate zCDP. Refusing whatever would lift
 //! the sum of the rho or the sum of the deltas above a [`Cap`] fixed in advance is a privacy filter: all runs together
-//! satisfy the cap under the data set's adjacency. Sums and comparisons are exact. Raising a cap afterwards is recorded
+//! satisfy the cap under the data set's adjacency and for its unit. Sums and comparisons are exact. Raising a cap afterwards is recorded
 //! and counted, because the guarantee is then only that of the new cap.
 //!
 //! # Reference
@@ -95,7 +95,7 @@ pub struct Reservation {
 }
 
 impl Reservation {
-    /// The data set and relation that were charged.
+    /// The data set, the relation and the unit that were charged.
     pub fn scope(&self) -> &Scope {
         &self.scope
     }

@@ -6,7 +6,7 @@ use sha2::{Digest, Sha256};
 use super::cap::Cap;
 use super::exact_rho::ExactRho;
 use crate::error::{Error, Fallible};
-use crate::privacy::{Adjacency, Charge, DatasetId};
+use crate::privacy::{Adjacency, Charge, DatasetId, PrivacyUnit};
 
 /// Longest body of an entry in bytes; a longer one is a forgery or a bug and would exhaust memory.
 const MAX_BODY_LENGTH: usize = 1 << 20;
@@ -21,6 +21,9 @@ pub enum Record {
         dataset: DatasetId,
         /// The relation of all its guarantees from now on.
         adjacency: Adjacency,
+        /// What neighbours differ in; entries about rows do not say so.
+        #[serde(default, skip_serializing_if = "PrivacyUnit::is_row")]
+        unit: PrivacyUnit,
         /// Largest total rho; `None` counts without refusing.
         cap: Option<ExactRho>,
     },
@@ -30,6 +33,9 @@ pub enum Record {
         dataset: DatasetId,
         /// The relation of all its guarantees from now on.
         adjacency: Adjacency,
+        /// What neighbours differ in; entries about rows do not say so.
+        #[serde(default, skip_serializing_if = "PrivacyUnit::is_row")]
+        unit: PrivacyUnit,
         /// What all runs may cost together.
         cap: Cap,
     },
@@ -53,6 +59,9 @@ pub enum Record {
         dataset: DatasetId,
         /// The relation of the run's guarantee.
         adjacency: Adjacency,
+        /// What neighbours differ in; entries about rows do not say so.
+        #[serde(default, skip_serializing_if = "PrivacyUnit::is_row")]
+        unit: PrivacyUnit,
         /// Random name of the run.
         run: String,
         /// When, in seconds since 1970.
@@ -201,6 +210,7 @@ mod tests {
             body.replace("\"run\"", "\"extra\":1,\"run\""),
             body.replace("\"run\"", "\"run\":\"\",\"run\""),
             body.replace("complete", "Complete"),
+            r#"{"open":{"dataset":"a","adjacency":"add-remove","unit":"row","cap":null}}"#.into(),
             format!("{body} "),
             String::new(),
         ] {
@@ -211,7 +221,9 @@ mod tests {
     #[test]
     fn a_missing_cap_is_written_and_required() {
         let dataset = DatasetId::new("a").unwrap();
-        let open = Record::Open { dataset, adjacency: Adjacency::AddRemove, cap: None }.body().unwrap();
+        let open = Record::Open { dataset, adjacency: Adjacency::AddRemove, unit: PrivacyUnit::Row, cap: None }
+            .body()
+            .unwrap();
         assert_eq!(open, r#"{"open":{"dataset":"a","adjacency":"add-remove","cap":null}}"#);
         assert!(Record::parse(&open.replace(r#","cap":null"#, "")).is_err());
     }

@@ -109,15 +109,15 @@ impl Ledger {
         self.durable.then_some(self.path.as_path())
     }
 
-    /// Enters a data set with its relation and, if wanted, a cap.
+    /// Enters a data set with its relation, its unit and, if wanted, a cap.
     ///
     /// # Errors
     /// When the data set is in the ledger already, or the entry cannot be written.
     pub fn init(&mut self, scope: &Scope, cap: Option<&Cap>) -> Fallible<()> {
-        let (dataset, adjacency) = (scope.dataset.clone(), scope.adjacency);
+        let Scope { dataset, adjacency, unit } = scope.clone();
         self.append(&match cap {
-            None => Record::Open { dataset, adjacency, cap: None },
-            Some(cap) => Record::OpenCapped { dataset, adjacency, cap: cap.clone() },
+            None => Record::Open { dataset, adjacency, unit, cap: None },
+            Some(cap) => Record::OpenCapped { dataset, adjacency, unit, cap: cap.clone() },
         })
     }
 
@@ -142,7 +142,7 @@ impl Ledger {
     pub fn affords(&mut self, scope: &Scope, rho: &Rho, delta: f64, gaussian: bool) -> Fallible<()> {
         self.refresh()?;
         let cost = Cost { rho: rho.clone(), delta: exact(delta)?, gaussian };
-        self.book.afford(&scope.dataset, scope.adjacency, &cost)
+        self.book.afford(scope, &cost)
     }
 
     /// Charges the whole cost of a run, which is recomputed from the integers of `events`.
@@ -155,7 +155,7 @@ impl Ledger {
     /// the data set together satisfy the cap under its relation.
     ///
     /// # Errors
-    /// When the cap does not allow the cost, the data set is counted under another relation, the events
+    /// When the cap does not allow the cost, the data set is counted under another relation or by another unit, the events
     /// are invalid or release nothing, or the entry cannot be written. The budget may then be spent
     /// already, but nothing may be released.
     ///
@@ -188,6 +188,7 @@ impl Ledger {
         self.append(&Record::Reserve {
             dataset: scope.dataset.clone(),
             adjacency: scope.adjacency,
+            unit: scope.unit.clone(),
             run: run.clone(),
             at: now(),
             events,
@@ -221,11 +222,8 @@ impl Ledger {
         let rho = self.book.cost_of(events, scope.adjacency)?.rho;
         let held = self.entry(position.sequence)?.filter(|entry| entry.hash == position.hash);
         let same = held.is_some_and(|entry| match entry.record {
-            Record::Reserve { dataset, adjacency, run: charged, events: paid, private: secret, .. } => {
-                (dataset, adjacency) == (scope.dataset.clone(), scope.adjacency)
-                    && charged == run
-                    && paid == events
-                    && secret == private
+            Record::Reserve { dataset, adjacency, unit, run: charged, events: paid, private: secret, .. } => {
+                Scope { dataset, adjacency, unit } == *scope && charged == run && paid == events && secret == private
             }
             _ => false,
         });

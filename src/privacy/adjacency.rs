@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::DatasetId;
+use crate::error::{Error, Fallible};
 
 /// The relation between data sets that a guarantee protects.
 ///
@@ -69,6 +70,21 @@ pub enum PrivacyUnit {
 }
 
 impl PrivacyUnit {
+    /// All rows with the same text in a column.
+    ///
+    /// # Errors
+    /// When the column has no name.
+    pub fn person(column: &str) -> Fallible<Self> {
+        if column.trim().is_empty() {
+            return Err(Error::parameter(
+                "unit",
+                "names no column",
+                "name the column that holds identifiers of persons",
+            ));
+        }
+        Ok(PrivacyUnit::Person { column: column.to_owned() })
+    }
+
     /// Whether it is a row; files of versions that knew no other unit do not say so.
     pub fn is_row(&self) -> bool {
         *self == PrivacyUnit::Row

@@ -11,7 +11,7 @@ use crate::error::{Error, Fallible};
 use crate::ledger::{Cap, ExactRho, Position};
 use crate::model_kind::ModelKind;
 use crate::optim::{Algorithm, TUNED};
-use crate::privacy::{Adjacency, Charge, Delta, NoiseLaw};
+use crate::privacy::{Adjacency, Charge, Delta, NoiseLaw, PrivacyUnit};
 use crate::private::Query;
 
 /// Significant digits of upward-rounded numbers.
@@ -25,6 +25,9 @@ pub struct Facts {
     pub dataset: String,
     /// Neighbouring relation.
     pub adjacency: Adjacency,
+    /// What neighbours differ in; files about rows do not say so.
+    #[serde(default, skip_serializing_if = "PrivacyUnit::is_row")]
+    pub unit: PrivacyUnit,
     /// Every kind of release, in order.
     pub releases: Vec<ReleaseFacts>,
     /// Number of numeric columns.

@@ -246,7 +246,7 @@ fn seconds(plan: &Plan, schema: &Schema, rows: u64, sample: Rows) -> Fallible<Op
     if kept == 0.0 {
         return Ok(Some(0.0));
     }
-    let scope = Scope::of_rows(DatasetId::new(schema.name.clone())?, plan.scope.adjacency);
+    let scope = Scope { dataset: DatasetId::new(schema.name.clone())?, ..plan.scope.clone() };
     let sample = PrivateDataset::new(sample, scope);
     let clipped = sample.clipped(TRIAL_CLIP)?;
     let weights = Array1::zeros(plan.dimension);

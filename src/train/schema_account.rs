@@ -51,8 +51,8 @@ pub(super) fn is_charged(release: &SchemaRelease, facts: &Facts, ledger: &mut Le
     let mut charges = Vec::new();
     for place in &release.ledger {
         match charge_at(place, ledger)? {
-            Some(Record::Reserve { dataset, adjacency, events, private: true, .. })
-                if dataset.as_str() == facts.dataset && adjacency == facts.adjacency =>
+            Some(Record::Reserve { dataset, adjacency, unit, events, private: true, .. })
+                if dataset.as_str() == facts.dataset && adjacency == facts.adjacency && unit == facts.unit =>
             {
                 charges.extend(events);
             }

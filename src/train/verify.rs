@@ -310,7 +310,7 @@ fn in_ledger(model: &ModelFile, text: &str, ledger: &mut Ledger) -> Fallible<(Ve
     }
     let sequence = stated.position.sequence;
     let charged = match ledger.entry(stated.position.sequence)?.map(|entry| entry.record) {
-        Some(Record::Reserve { dataset, adjacency, run, events, private, .. }) => {
+        Some(Record::Reserve { dataset, adjacency, unit, run, events, private, .. }) => {
             let then = ledger.summary_at(&dataset, sequence)?;
             checks.push(Check::new("cap and spending are as stated", {
                 let before_delta = matches!(then.cap, None | Some(Cap::Rho { .. }));
@@ -320,8 +320,13 @@ fn in_ledger(model: &ModelFile, text: &str, ledger: &mut Ledger) -> Fallible<(Ve
                     && stated.spent_delta_after.is_none_or(|delta| delta == then.spent_delta)
                     && then.cap_raised == stated.cap_raised
             }));
+            if !(unit.is_row() && facts.unit.is_row()) {
+                let what = format!("the entry counts by the {unit}, and the statement by the {}", facts.unit);
+                checks.push(Check::new(what, unit == facts.unit));
+            }
             dataset.as_str() == facts.dataset
                 && adjacency == facts.adjacency
+                && unit == facts.unit
                 && run == stated.run
                 && events == facts.charges()
                 && private == facts.secret_noise

@@ -18,6 +18,26 @@ fn a_ledger_shows_its_cap_and_what_is_left() {
 }
 
 #[test]
+fn an_account_names_its_unit_and_takes_no_run_for_another() {
+    let folder = Folder::with("fair");
+    assert!(!folder.succeed("ledger init l.sqlite other --rho 1").stdout.contains("person"));
+    let page = folder.succeed("ledger init fair.ledger.sqlite fair --rho 1 --unit religious");
+    let counted = "fair (add-remove by the person (all rows with the same \"religious\"))\n";
+    assert!(page.stdout.starts_with(counted), "{page:?}");
+    assert!(folder.succeed("ledger show fair.ledger.sqlite").stdout.starts_with(counted));
+    let log = folder.succeed("ledger log fair.ledger.sqlite").stdout;
+    assert!(log.contains("opened for add-remove by the person (all rows with the same \"religious\"), cap"), "{log}");
+    assert_eq!(folder.spending("fair.ledger.sqlite")["unit"]["person"]["column"], "religious");
+    assert_eq!(folder.spending("l.sqlite")["unit"], "row");
+    let refused = folder.run("train fair.csv --rho 0.1 --steps 5");
+    assert_eq!(refused.code, Some(1), "{refused:?}");
+    assert!(refused.stderr.contains("guarantees by the row cannot be added"), "{refused:?}");
+    assert!(refused.stderr.contains("--unit religious"), "{refused:?}");
+    assert_eq!(number(&folder.spending("fair.ledger.sqlite"), "/runs"), 0.0);
+    assert_eq!(folder.run("ledger init m.sqlite fair --rho 1 --unit=").code, Some(2));
+}
+
+#[test]
 fn a_cap_given_as_epsilon_is_the_rho_that_guarantees_it() {
     let folder = Folder::new();
     folder.succeed("ledger init l.sqlite fair --epsilon 1 --delta 1e-6");

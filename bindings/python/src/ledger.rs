@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use pyo3::prelude::*;
 use rhograd::error::{Error, Fallible};
 use rhograd::ledger::{Cap, DatasetSummary, Ledger};
-use rhograd::privacy::{DatasetId, Delta, Epsilon, Rho, Scope};
+use rhograd::privacy::{DatasetId, Delta, Epsilon, PrivacyUnit, Rho, Scope};
 use serde_json::{Value, json};
 
 use crate::errors::detached;
@@ -22,6 +22,7 @@ fn summary(of: &DatasetSummary) -> Value {
     json!({
         "dataset": of.dataset.as_str(),
         "adjacency": of.adjacency.to_string(),
+        "unit": of.unit,
         "spent_rho": of.spent.upper(),
         "spent_delta": of.spent_delta,
         "cap_notion": of.cap.as_ref().map(Cap::notion),
@@ -53,7 +54,7 @@ fn ledger_show(py: Python<'_>, path: PathBuf, verify: bool) -> PyResult<String> 
 
 /// Sets the cap of a data set, which is entered where it is not known.
 #[pyfunction]
-#[pyo3(signature = (path, dataset, rho, relation, *, epsilon=None, delta=None, claims_delta=None, gaussian=false, accept_large_delta=false))]
+#[pyo3(signature = (path, dataset, rho, relation, *, epsilon=None, delta=None, claims_delta=None, gaussian=false, accept_large_delta=false, unit=None))]
 #[allow(clippy::too_many_arguments, reason = "they have names in Python")]
 fn ledger_cap(
     py: Python<'_>,
@@ -66,6 +67,7 @@ fn ledger_cap(
     claims_delta: Option<f64>,
     gaussian: bool,
     accept_large_delta: bool,
+    unit: Option<String>,
 ) -> PyResult<()> {
     let cap = || -> Fallible<Cap> {
         if gaussian && claims_delta.is_some() {
@@ -87,12 +89,17 @@ fn ledger_cap(
         cap.with_usual_delta(accept_large_delta)
     };
     let set = || {
-        let scope = Scope::of_rows(DatasetId::new(dataset)?, adjacency(relation)?);
+        let by = unit.as_deref().map_or(Ok(PrivacyUnit::Row), PrivacyUnit::person)?;
+        let scope = Scope { dataset: DatasetId::new(dataset)?, adjacency: adjacency(relation)?, unit: by };
         let cap = cap()?;
         let mut ledger = Ledger::open_or_create(path)?;
-        match ledger.summaries()?.iter().any(|known| known.dataset == scope.dataset) {
-            true => ledger.set_cap(&scope.dataset, &cap),
-            false => ledger.init(&scope, Some(&cap)),
+        match ledger.summaries()?.into_iter().find(|known| known.dataset == scope.dataset) {
+            Some(known) if unit.is_some() && known.unit != scope.unit => {
+                let problem = format!("is not what the data set is counted by: the {}", known.unit);
+                Err(Error::parameter("unit", problem, "leave it out: a data set keeps its unit"))
+            }
+            Some(_) => ledger.set_cap(&scope.dataset, &cap),
+            None => ledger.init(&scope, Some(&cap)),
         }
     };
     detached(py, set)

@@ -3,7 +3,7 @@
 use crate::ledger::book::Book;
 use crate::ledger::record::{RawEntry, Record, chain_hash};
 use crate::ledger::{Cap, DatasetSummary, ExactRho};
-use crate::privacy::{Adjacency, Charge, DatasetId, GaussianCharge, NoiseLaw, Rho, ThresholdCharge};
+use crate::privacy::{Adjacency, Charge, DatasetId, GaussianCharge, NoiseLaw, PrivacyUnit, Rho, ThresholdCharge};
 
 /// As an earlier version wrote them.
 const OPEN: &str = r#"{"open":{"dataset":"d","adjacency":"add-remove","cap":{"num":"1","log2_den":1}}}"#;
@@ -23,7 +23,8 @@ fn reserve(run: char, charge: Charge) -> String {
     let rho = ExactRho::new(&charge.rho().unwrap()).unwrap();
     let (dataset, adjacency) = (DatasetId::new("d").unwrap(), Adjacency::AddRemove);
     let run = String::from(run).repeat(32);
-    Record::Reserve { dataset, adjacency, run, at: 0, events: vec![charge], rho, private: true }.body().unwrap()
+    let (unit, events) = (PrivacyUnit::Row, vec![charge]);
+    Record::Reserve { dataset, adjacency, unit, run, at: 0, events, rho, private: true }.body().unwrap()
 }
 
 fn noised(count: u64) -> GaussianCharge {

@@ -2,6 +2,7 @@
 
 mod earlier;
 mod sequences;
+mod units;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -10,7 +11,7 @@ use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
 use super::{Cap, DatasetSummary, Ledger, Reservation};
-use crate::privacy::{Adjacency, DatasetId, GaussianCharge, NoiseLaw, Rho, Scope};
+use crate::privacy::{Adjacency, DatasetId, GaussianCharge, NoiseLaw, PrivacyUnit, Rho, Scope};
 
 /// One unit is rho 2^-21, so that every cost below is a whole number.
 const UNIT: f64 = 1.0 / (1 << 21) as f64;
@@ -18,6 +19,7 @@ const UNIT: f64 = 1.0 / (1 << 21) as f64;
 #[derive(Default, PartialEq, Debug)]
 struct Account {
     replace_one: bool,
+    unit: PrivacyUnit,
     cap: Option<u64>,
     spent: u64,
     runs: u64,
@@ -27,8 +29,11 @@ struct Account {
 }
 
 impl Account {
-    fn allows(&self, replace_one: bool, units: u64) -> bool {
-        self.replace_one == replace_one && self.cap.is_none_or(|cap| self.spent + units <= cap)
+    fn allows(&self, scope: &Scope, units: u64) -> bool {
+        let replace_one = scope.adjacency == Adjacency::ReplaceOne;
+        self.replace_one == replace_one
+            && self.unit == scope.unit
+            && self.cap.is_none_or(|cap| self.spent + units <= cap)
     }
 }
 
@@ -36,6 +41,7 @@ impl From<&DatasetSummary> for Account {
     fn from(it: &DatasetSummary) -> Self {
         let account = Account {
             replace_one: it.adjacency == Adjacency::ReplaceOne,
+            unit: it.unit.clone(),
             cap: it.cap.as_ref().map(|cap| units(cap.most_rho())),
             spent: units(&it.spent),
             runs: it.runs,
@@ -86,7 +92,9 @@ impl Walk {
             let name = ["a", "b"][self.rng.random_range(0..2)];
             let replace_one = self.rng.random_range(0..8) == 0;
             let adjacency = if replace_one { Adjacency::ReplaceOne } else { Adjacency::AddRemove };
-            let scope = Scope::of_rows(DatasetId::new(name).unwrap(), adjacency);
+            let person = self.rng.random_range(0..8) == 0;
+            let unit = if person { PrivacyUnit::person("id").unwrap() } else { PrivacyUnit::Row };
+            let scope = Scope { dataset: DatasetId::new(name).unwrap(), adjacency, unit };
             match self.rng.random_range(0..10) {
                 0 => self.init(name, &scope),
                 1 => self.set_cap(name, &scope),
@@ -115,7 +123,8 @@ impl Walk {
         let done = self.ledger.init(scope, cap.map(self::cap).as_ref());
         assert_eq!(done.is_ok(), !self.model.contains_key(name));
         let replace_one = scope.adjacency == Adjacency::ReplaceOne;
-        self.model.entry(name).or_insert(Account { replace_one, cap, ..Account::default() });
+        let unit = scope.unit.clone();
+        self.model.entry(name).or_insert(Account { replace_one, unit, cap, ..Account::default() });
     }
 
     fn set_cap(&mut self, name: &str, scope: &Scope) {
@@ -160,13 +169,14 @@ impl Walk {
         let total: u64 = events.iter().map(cost).sum();
         let valid = total > 0 && events.iter().all(|e| e.sensitivity > 0 && e.count > 0);
         let replace_one = scope.adjacency == Adjacency::ReplaceOne;
-        let allowed = self.model.get(name).is_none_or(|account| account.allows(replace_one, total));
+        let allowed = self.model.get(name).is_none_or(|account| account.allows(scope, total));
         let private = self.rng.random();
         let done = self.ledger.reserve(scope, &events, private);
         assert_eq!(done.is_ok(), valid && allowed, "{events:?} {:?} {done:?}", self.model);
         if let Ok(reservation) = done {
             assert_eq!(units(reservation.rho()), total);
-            let account = self.model.entry(name).or_insert(Account { replace_one, ..Account::default() });
+            let unit = scope.unit.clone();
+            let account = self.model.entry(name).or_insert(Account { replace_one, unit, ..Account::default() });
             account.spent += total;
             account.runs += 1;
             account.seeded += u64::from(!private);

@@ -149,4 +149,5 @@ def ledger_cap(
     claims_delta: float | None = None,
     gaussian: bool = False,
     accept_large_delta: bool = False,
+    unit: str | None = None,
 ) -> None: ...

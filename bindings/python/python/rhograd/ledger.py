@@ -38,20 +38,22 @@ class Ledger:
         claims_delta: float | None = None,
         gaussian: bool = False,
         accept_large_delta: bool = False,
+        unit: str | None = None,
     ) -> None:
         """Sets what all runs on a data set may cost together; makes the ledger where there is none.
 
         The cap is ``rho``, or ``epsilon`` at ``delta``: a filter on the sum of all rho and the sum of all deltas of claims,
         fixed now. ``claims_delta`` is the part for claims (a tenth of ``delta``, or 0 with ``rho``). With ``gaussian`` the
         cap fixes mu, which allows more, and admits Gaussian noise on all rows alone. A ``delta`` above 1e-3 needs
-        ``accept_large_delta``.
+        ``accept_large_delta``. ``unit`` names the column that tells persons apart, where guarantees for the data set are
+        about persons with all their rows; a data set keeps its unit.
 
         Raising a cap later, in either number, is counted for good: all runs together then guarantee the new cap only.
         """
         numbers = [None if value is None else float(value) for value in (rho, epsilon, delta, claims_delta)]
         _rhograd.ledger_cap(
             self.path, dataset, numbers[0], adjacency, epsilon=numbers[1], delta=numbers[2], claims_delta=numbers[3],
-            gaussian=gaussian, accept_large_delta=accept_large_delta,
+            gaussian=gaussian, accept_large_delta=accept_large_delta, unit=unit,
         )  # fmt: skip
 
     def __repr__(self) -> str:
