@@ -120,7 +120,7 @@ fn what_a_person_adds_is_the_clipped_average_of_the_rows() {
         let mut clipped = 0;
         for (person, own) in table.iter().enumerate() {
             let alone = gathered(&table[person..=person], |place| place);
-            let (bound, scale) = (asked.bound() as f64, 1500.0);
+            let (bound, scale) = (asked.bound() as f64, 2800.0);
             let added = asked.sum(&alone, scale);
             // Each row as a person of its own, with a bound that clips none of them, gives its whole gradient.
             let records: Vec<Vec<RawRow>> = own.iter().filter(|row| !row.null).map(|row| vec![row.clone()]).collect();
