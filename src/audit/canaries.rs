@@ -73,6 +73,7 @@ impl Canaries {
             target_lower: (!labels).then_some(-1.0),
             target_upper: (!labels).then_some(1.0),
             rows: None,
+            unit: None,
             ignore: Vec::new(),
             columns: Columns((0..self.columns()).map(column).collect()),
             draft: false,

@@ -100,6 +100,7 @@ impl Instance {
             target_lower: bound(-1.0),
             target_upper: bound(1.0),
             rows: None,
+            unit: None,
             ignore: Vec::new(),
             columns: Columns(self.columns()),
             draft: false,

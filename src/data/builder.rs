@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::schema::{Column, Columns, Schema, Task};
+use super::schema::{Column, Columns, Schema, Task, Unit};
 use crate::error::{Error, Fallible};
 
 /// What stands for the file of a schema in messages.
@@ -57,6 +57,7 @@ impl SchemaBuilder {
             target_lower: None,
             target_upper: None,
             rows: None,
+            unit: None,
             ignore: Vec::new(),
             columns: Columns::default(),
             draft: false,
@@ -118,6 +119,12 @@ impl SchemaBuilder {
     /// States the public number of rows.
     pub fn rows(mut self, rows: u64) -> Self {
         self.0.rows = Some(rows);
+        self
+    }
+
+    /// Protects persons, not rows: all rows with the same text in a column that is no feature.
+    pub fn unit(mut self, unit: Unit) -> Self {
+        self.0.unit = Some(unit);
         self
     }
 

@@ -60,6 +60,7 @@ pub fn draft_schema_with_notes(file: &CsvFile, name: &str, target: Option<&str>)
         target_lower: None,
         target_upper: None,
         rows: None,
+        unit: None,
         ignore: Vec::new(),
         columns: Columns::default(),
         draft: true,

@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::SchemaRelease;
 use crate::error::{Error, Fallible};
-use crate::privacy::DatasetId;
+use crate::privacy::{DatasetId, PrivacyUnit};
 
 /// Most labels of a classification; what one pass over the rows can hold.
 const MAX_LABELS: usize = 256;
@@ -48,6 +48,38 @@ pub enum Column {
     },
 }
 
+/// What a guarantee protects where it is not one row: all rows of a person, told by an identifier.
+///
+/// A person is all records whose identifier is the same text after trimming. A record without one is nobody's and contributes
+/// nothing.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Unit {
+    /// The column that holds the identifier; no feature.
+    pub column: String,
+    /// A public hint of the number of persons, never counted from the file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub persons: Option<u64>,
+    /// The most rows of a person that count; [`Unit::DEFAULT_MAX_ROWS`] where it is left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_rows: Option<u32>,
+}
+
+impl Unit {
+    /// The most rows of a person that count where the schema does not say.
+    pub const DEFAULT_MAX_ROWS: u32 = 1000;
+
+    /// All rows with the same text in a column, with all else left to the rules.
+    pub fn new(column: impl Into<String>) -> Self {
+        Unit { column: column.into(), persons: None, max_rows: None }
+    }
+
+    /// The most rows of a person that count.
+    pub fn max_rows(&self) -> u32 {
+        self.max_rows.unwrap_or(Self::DEFAULT_MAX_ROWS)
+    }
+}
+
 /// The public schema of a data set, strict: an unknown key is an error.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -75,6 +107,9 @@ pub struct Schema {
     /// A public hint of the number of rows, never counted from the file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rows: Option<u64>,
+    /// What is protected where that is not one row.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unit: Option<Unit>,
     /// Columns to leave out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ignore: Vec<String>,
@@ -171,6 +206,50 @@ impl Schema {
         }
     }
 
+    /// What neighbouring data sets differ in.
+    pub fn privacy_unit(&self) -> PrivacyUnit {
+        match &self.unit {
+            None => PrivacyUnit::Row,
+            Some(unit) => PrivacyUnit::Person { column: unit.column.clone() },
+        }
+    }
+
+    /// This schema with a unit, checked as if a file said so; what the schema says already may be repeated, and what it leaves open
+    /// may be said.
+    ///
+    /// # Errors
+    /// When the schema has another unit, or the unit does not fit it.
+    pub fn with_unit(mut self, unit: Unit) -> Fallible<Self> {
+        fn joined<T: Copy + PartialEq + fmt::Display>(
+            flag: &str,
+            known: Option<T>,
+            given: Option<T>,
+        ) -> Fallible<Option<T>> {
+            match (known, given) {
+                (Some(known), Some(given)) if known != given => {
+                    let problem = format!("is {given}, and the schema says {known}");
+                    Err(Error::parameter(flag, problem, "leave it out, or correct the schema"))
+                }
+                (known, given) => Ok(given.or(known)),
+            }
+        }
+        let unit = match self.unit.take() {
+            Some(known) if known.column != unit.column => {
+                let problem = format!("is {:?}, and the unit of the schema is {:?}", unit.column, known.column);
+                return Err(Error::parameter("--unit", problem, "leave it out, or correct the schema"));
+            }
+            Some(known) => Unit {
+                persons: joined("--persons", known.persons, unit.persons)?,
+                max_rows: joined("--max-rows", known.max_rows, unit.max_rows)?,
+                column: known.column,
+            },
+            None => unit,
+        };
+        self.unit = Some(unit);
+        self.check_unit(Path::new("schema"))?;
+        Ok(self)
+    }
+
     /// SHA-256 of the schema's canonical JSON.
     pub fn fingerprint(&self) -> String {
         use sha2::{Digest, Sha256};
@@ -197,6 +276,37 @@ impl Schema {
         }
         if self.features().next().is_none() {
             return Err(fault(path, "columns", "declares no feature", "declare at least one feature column"));
+        }
+        self.check_unit(path)
+    }
+
+    fn check_unit(&self, path: &Path) -> Fallible<()> {
+        let Some(unit) = &self.unit else { return Ok(()) };
+        let refused = |problem: &str, cure: &str| Err(fault(path, "unit", problem, cure));
+        if unit.column == self.target {
+            return refused("names the target, which tells no person from another", "name the column of identifiers");
+        }
+        if self.features().any(|(name, _)| name == unit.column) {
+            let problem = format!("names {:?}, which is a feature: a model must not hold identifiers", unit.column);
+            return refused(&problem, "take the column out of \"columns\"");
+        }
+        if unit.persons == Some(0) {
+            return refused("says that there are 0 persons", "leave \"persons\" out to have their number released");
+        }
+        if unit.max_rows == Some(0) {
+            return refused("lets no row of a person count", "set \"max_rows\" to 1 or more, or leave it out");
+        }
+        if self.rows.is_some() {
+            let problem = "stands beside \"rows\": persons are protected, and their rows come and go with them";
+            return refused(
+                problem,
+                "remove \"rows\"; a number of persons that is public goes to \"persons\" in the unit",
+            );
+        }
+        if self.released.is_some() {
+            let problem = "stands beside \"released\": bounds and values were released to protect rows, which protects no \
+                           person with several of them";
+            return refused(problem, "write bounds and values from what is public, or leave the unit out");
         }
         Ok(())
     }
@@ -340,6 +450,64 @@ mod tests {
     const GOOD: &str = r#"{"name":"a","task":"classification","target":"y","positive":"1","ignore":["id"],
         "columns":{"x":{"type":"numeric","lower":0,"upper":1},"id":{"type":"numeric","lower":0,"upper":9},
         "c":{"type":"categorical","values":["u","v"],"other":"v"}}}"#;
+
+    const UNIT: &str = r#"{"name":"a","task":"classification","target":"y","positive":"1","ignore":["id"],
+        "unit":{"column":"id","persons":40,"max_rows":5},
+        "columns":{"x":{"type":"numeric","lower":0,"upper":1}}}"#;
+
+    #[test]
+    fn a_unit_is_read_and_says_what_is_protected() {
+        let schema = parse(UNIT).unwrap();
+        let unit = schema.unit.clone().unwrap();
+        assert_eq!((unit.persons, unit.max_rows()), (Some(40), 5));
+        assert_eq!(Unit::new("id").max_rows(), Unit::DEFAULT_MAX_ROWS);
+        assert_eq!(schema.privacy_unit(), PrivacyUnit::Person { column: "id".into() });
+        assert_eq!(parse(GOOD).unwrap().privacy_unit(), PrivacyUnit::Row);
+        assert!(!serde_json::to_string(&parse(GOOD).unwrap()).unwrap().contains("unit"));
+        let short = UNIT.replace(r#","persons":40,"max_rows":5"#, "").replace(r#""ignore":["id"],"#, "");
+        assert_eq!(parse(&short).unwrap().unit, Some(Unit::new("id")));
+        assert_eq!(parse(&serde_json::to_string(&schema).unwrap()).unwrap(), schema);
+    }
+
+    #[test]
+    fn units_that_protect_no_person_are_refused() {
+        let released = r#""unit":{"column":"id"},"released":{"statement":"","adjacency":"add-remove","rho":"0.1",
+            "approximate_delta":"0","epsilon":"2","delta":"1e-6","ledger":[]},"#;
+        for (from, to, needle) in [
+            (r#""column":"id""#, r#""column":"y""#, "names the target"),
+            (r#""column":"id""#, r#""column":"x""#, "is a feature"),
+            (r#""persons":40"#, r#""persons":0"#, "0 persons"),
+            (r#""max_rows":5"#, r#""max_rows":0"#, "no row of a person"),
+            (r#""max_rows":5"#, r#""most_rows":5"#, "unknown field"),
+            (r#""max_rows":5"#, r#""max_rows":4294967296"#, "u32"),
+            (r#""ignore""#, r#""rows":9,"ignore""#, "remove \"rows\""),
+        ] {
+            let message = parse(&UNIT.replacen(from, to, 1)).unwrap_err();
+            assert!(message.contains(needle), "{needle}: {message}");
+        }
+        let text = UNIT.replace(r#""unit":{"column":"id","persons":40,"max_rows":5},"#, released);
+        let message = parse(&text).unwrap_err();
+        assert!(message.contains("released"), "{message}");
+    }
+
+    #[test]
+    fn a_unit_that_is_given_beside_that_of_the_schema_must_agree() {
+        let (with, without) = (parse(UNIT).unwrap(), parse(GOOD).unwrap());
+        let unit = |column: &str, persons, max_rows| Unit { column: column.into(), persons, max_rows };
+        assert_eq!(with.clone().with_unit(Unit::new("id")).unwrap(), with);
+        assert_eq!(with.clone().with_unit(unit("id", Some(40), Some(5))).unwrap(), with);
+        assert_eq!(without.clone().with_unit(unit("id", Some(3), None)).unwrap().unit, Some(unit("id", Some(3), None)));
+        for (schema, given, needle) in [
+            (&with, unit("x", None, None), "--unit"),
+            (&with, unit("id", Some(41), None), "--persons"),
+            (&with, unit("id", None, Some(6)), "--max-rows"),
+            (&without, unit("x", None, None), "is a feature"),
+            (&without, unit("id", Some(0), None), "0 persons"),
+        ] {
+            let message = schema.clone().with_unit(given).unwrap_err().to_string();
+            assert!(message.contains(needle), "{needle}: {message}");
+        }
+    }
 
     #[test]
     fn features_leave_out_target_and_ignored() {

@@ -75,6 +75,7 @@ impl Synthetic {
             target_lower: bounds.map(|(lower, _)| lower),
             target_upper: bounds.map(|(_, upper)| upper),
             rows: (self.rows > 0).then_some(self.rows),
+            unit: None,
             ignore: Vec::new(),
             columns: Columns(numeric.chain(categorical).chain(target).collect()),
             draft: false,

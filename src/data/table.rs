@@ -157,6 +157,19 @@ impl<'a> Shown<'a> {
         }
     }
 
+    /// What tells the text of a row's cell from other texts of the column; `None` where the cell is missing.
+    pub fn key(&self, row: usize) -> Option<u64> {
+        if self.missing.is_some_and(|missing| missing[row]) {
+            return None;
+        }
+        match &self.values {
+            Numbers::F64(view) => Some(view[row]).filter(|value| !value.is_nan()).map(f64::to_bits),
+            Numbers::F32(view) => Some(view[row]).filter(|value| !value.is_nan()).map(|value| value.to_bits().into()),
+            Numbers::U64(view) => Some(view[row]),
+            view => with_view!(view, view => Some(view[row] as i64 as u64)),
+        }
+    }
+
     /// What stands in a row; empty where nothing does.
     pub fn get(&self, row: usize) -> String {
         let mut value = [f64::NAN];

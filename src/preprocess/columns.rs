@@ -4,15 +4,16 @@ use rayon::prelude::*;
 
 use super::Codes;
 use super::encode::shape_of;
+use super::persons::{CellInterner, EncodedRows, IdentifierColumn, PersonPart, Persons, PersonsMet};
 use super::quantise::quantise;
-use super::report::{Fault, LoadReport, ReportColumns, no_number, outside};
+use super::report::{Fault, LoadReport, Loss, ReportColumns, no_number, outside};
 use super::survey::{Survey, Whole};
 use super::tally::Met;
 use super::target::{TargetReader, TargetRule};
 use crate::data::{Cells, NumberCells, Reading, Schema, Shown, Table};
 use crate::error::Fallible;
 use crate::grid::{FULL_SCALE, Shape};
-use crate::kernel::{BulkBuilder, LANES, Rows, TileMut, TilesMut};
+use crate::kernel::{BulkBuilder, LANES, TileMut, TilesMut};
 
 /// Rows that one thread encodes at a time.
 const ROWS_PER_PART: usize = 256 * LANES;
@@ -25,6 +26,8 @@ pub struct TableEncoder<'a> {
     categorical: Vec<CategoryColumn<'a>>,
     target: TargetColumn<'a>,
     target_shown: Shown<'a>,
+    /// The identifiers, and the most rows of a person that count, where the schema has a unit.
+    unit: Option<(IdentifierColumn<'a>, u32)>,
     reader: TargetReader,
 }
 
@@ -116,6 +119,10 @@ impl<'a> TableEncoder<'a> {
                 TargetColumn::Label(Reading::new(&schema.target, cells, &labels.texts(), label)?)
             }
         };
+        let unit = match &schema.unit {
+            None => None,
+            Some(unit) => Some((IdentifierColumn::new(table.column(&unit.column)?), unit.max_rows())),
+        };
         Ok(TableEncoder {
             rows: table.rows(),
             shape: shape_of(schema),
@@ -123,36 +130,61 @@ impl<'a> TableEncoder<'a> {
             categorical,
             target,
             target_shown: Shown::new(cells),
+            unit,
             reader,
         })
     }
 
     /// Encodes every row in parallel; lines of the report are rows, counted from 1.
-    pub fn encode(&self) -> (Rows, LoadReport) {
+    ///
+    /// # Errors
+    /// When there are 2^32 persons.
+    pub fn encode(&self) -> Fallible<(EncodedRows, LoadReport)> {
         let mut rows = BulkBuilder::new(self.shape.clone());
         rows.reserve(self.rows.div_ceil(LANES));
-        let mut report = LoadReport::default();
-        self.append_to(&mut rows, &mut report);
-        (rows.build(), report)
+        let (mut report, mut persons) = (LoadReport::default(), Persons::default());
+        self.append_to(&mut rows, &mut persons, &mut report)?;
+        let persons = self.unit.is_some().then(|| persons.finish());
+        Ok((EncodedRows { rows: rows.build(), persons }, report))
     }
 
     /// Encodes every row behind those that are there already.
-    pub(super) fn append_to(&self, rows: &mut BulkBuilder, report: &mut LoadReport) {
+    ///
+    /// # Errors
+    /// When there are 2^32 persons.
+    pub(super) fn append_to(
+        &self,
+        rows: &mut BulkBuilder,
+        persons: &mut Persons,
+        report: &mut LoadReport,
+    ) -> Fallible<()> {
         // Wide tables come in few rows, which all threads share.
         let share = self.rows.div_ceil(rayon::current_num_threads()).next_multiple_of(LANES);
         let part = share.clamp(LANES, ROWS_PER_PART);
         let starts: Vec<usize> = (0..self.rows).step_by(part).collect();
         let lens: Vec<usize> = starts.iter().map(|start| part.min(self.rows - start)).collect();
         let mut rooms = rows.grow(&lens);
-        let parts: Vec<LoadReport> =
+        let parts: Vec<(LoadReport, Option<PersonPart>)> =
             rooms.par_iter_mut().zip(starts).map(|(room, start)| self.encode_part(start, room)).collect();
-        parts.iter().for_each(|part| report.merge(part));
+        for (part, whose) in parts {
+            report.merge(&part);
+            whose.map_or(Ok(()), |whose| persons.append(whose))?;
+        }
+        Ok(())
     }
 
     /// Encodes every row, and looks at every cell for the custodian.
-    pub fn survey(&self) -> (Rows, Survey) {
-        let (rows, report) = self.encode();
+    ///
+    /// # Errors
+    /// When there are 2^32 persons.
+    pub fn survey(&self) -> Fallible<(EncodedRows, Survey)> {
+        let (rows, report) = self.encode()?;
         let mut survey = Survey { report, ..Survey::default() };
+        survey.persons = self
+            .unit
+            .as_ref()
+            .zip(rows.persons.as_ref())
+            .map(|((_, max_rows), persons)| PersonsMet::of(persons, *max_rows));
         let mut places = vec![0.0; ROWS_PER_PART];
         let starts = || (0..self.rows).step_by(ROWS_PER_PART);
         for column in &self.numeric {
@@ -180,11 +212,12 @@ impl<'a> TableEncoder<'a> {
         if !self.reader.is_number() {
             (0..self.rows).for_each(|row| survey.met.add(self.target_shown.get(row).as_bytes(), 1));
         }
-        (rows, survey)
+        Ok((rows, survey))
     }
 
-    fn encode_part(&self, start: usize, room: &mut TilesMut<'_>) -> LoadReport {
+    fn encode_part(&self, start: usize, room: &mut TilesMut<'_>) -> (LoadReport, Option<PersonPart>) {
         let (mut report, mut first) = (LoadReport::default(), start);
+        let mut persons = self.unit.as_ref().map(|(column, _)| CellInterner::new(column));
         let mut buffers =
             Buffers { places: [0.0; LANES], values: [0.0; LANES], codes: [None; LANES], labels: [None; LANES] };
         // Compiled for several instruction sets; all of them give the same bits.
@@ -194,22 +227,33 @@ impl<'a> TableEncoder<'a> {
                 room.fill(
                     #[inline(always)]
                     |tile| {
-                        self.encode_tile(first, tile, &mut buffers, &mut report);
+                        self.encode_tile(first, tile, &mut buffers, &mut persons, &mut report);
                         first += tile.len;
                     },
                 );
             },
         );
-        report
+        (report, persons.map(CellInterner::take))
     }
 
     #[inline(always)]
-    fn encode_tile(&self, first: usize, tile: &mut TileMut<'_>, buffers: &mut Buffers, report: &mut LoadReport) {
+    fn encode_tile(
+        &self,
+        first: usize,
+        tile: &mut TileMut<'_>,
+        buffers: &mut Buffers,
+        persons: &mut Option<CellInterner<'_, '_>>,
+        report: &mut LoadReport,
+    ) {
         let (len, columns, before) = (tile.len, self.report_columns(), report.lines);
         let Buffers { places, values, codes, labels } = buffers;
         let places = &mut places[..len];
         self.read_target(first, places, &mut values[..len], &mut labels[..len]);
         for (lane, label) in labels[..len].iter().enumerate() {
+            if persons.as_mut().is_some_and(|persons| !persons.add(first + lane)) {
+                report.lose(Loss::Identifier);
+                continue;
+            }
             tile.present |= u32::from(label.is_some()) << lane;
             tile.labels[lane] = label.unwrap_or(0);
             match label {

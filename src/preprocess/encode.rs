@@ -1,11 +1,12 @@
 //! The map from a line to an encoded row: a pure function of the line and the schema.
 
 use super::Codes;
+use super::persons::identifier;
 use super::quantise::quantise;
 use super::report::{LoadReport, Loss, Odd, ReportColumns, no_number, no_value, outside};
 use super::target::{TargetReader, TargetRule};
-use crate::data::{CsvFile, Fields, Schema, is_replacement};
-use crate::error::Fallible;
+use crate::data::{CsvFile, Fields, Schema, Unit, is_replacement};
+use crate::error::{Error, Fallible};
 use crate::grid::Shape;
 use crate::kernel::RawRow;
 
@@ -39,6 +40,8 @@ pub(super) enum Role {
     },
     /// The target.
     Target,
+    /// The identifier of the row's person.
+    Identifier,
 }
 
 /// Encodes lines by a schema.
@@ -48,11 +51,13 @@ pub(super) enum Role {
 ///   missing or unreadable ones to the middle;
 /// - categorical: the code of the declared value, else of `other`, else "none of them";
 /// - a line with the wrong number of cells, an undeclared label or an unreadable target becomes a null
-///   row, which contributes nothing.
+///   row, which contributes nothing, and so does a line without an identifier where the schema has a unit.
 pub struct Encoder {
     /// One role for each column of the file.
     pub(super) roles: Vec<Role>,
     target: Option<usize>,
+    /// The column of identifiers, and the most rows of a person that count, where the schema has a unit.
+    pub(super) unit: Option<(usize, u32)>,
     pub(super) reader: TargetReader,
     shape: Shape,
     /// Whether lines without quotes are cells between commas.
@@ -63,7 +68,7 @@ impl Encoder {
     /// Prepares the encoder for a file; with `needs_target` the file must have the target column.
     ///
     /// # Errors
-    /// When the header lacks a declared column.
+    /// When the header lacks a declared column, or the file is of a kind that has no identifiers.
     pub fn new(schema: &Schema, file: &CsvFile, needs_target: bool) -> Fallible<Self> {
         file.require(schema.features().map(|(name, _)| name))?;
         let target = match file.column(&schema.target) {
@@ -83,8 +88,12 @@ impl Encoder {
             let other = other.and_then(|other| values.iter().position(|v| v == other)).unwrap_or(values.len());
             roles[file.column(name)?] = Role::Categorical { slot, codes, other: other as u16 };
         }
+        let unit = schema.unit.as_ref().map(|unit| identifiers(file, unit)).transpose()?;
+        if let Some((index, _)) = unit {
+            roles[index] = Role::Identifier;
+        }
         let reader = TargetReader::new(&TargetRule::of(schema));
-        Ok(Encoder { roles, target, reader, shape: shape_of(schema), has_commas: file.has_commas() })
+        Ok(Encoder { roles, target, unit, reader, shape: shape_of(schema), has_commas: file.has_commas() })
     }
 
     /// The columns of the encoded rows.
@@ -131,6 +140,9 @@ impl Encoder {
             std::cmp::Ordering::Greater => return Err(Loss::ManyCells),
             std::cmp::Ordering::Equal => {}
         }
+        if self.unit.is_some_and(|(index, _)| identifier(fields.get(index)).is_none()) {
+            return Err(Loss::Identifier);
+        }
         let mut positive = None;
         if let Some(index) = self.target {
             row.label = self.reader.encode(fields.get(index)).ok_or(Loss::Target)?;
@@ -142,7 +154,7 @@ impl Encoder {
         row.null = false;
         for (index, role) in self.roles.iter().enumerate() {
             let fault = match role {
-                Role::Skipped | Role::Target => None,
+                Role::Skipped | Role::Target | Role::Identifier => None,
                 Role::Numeric { slot, lower, upper } => {
                     let value = fields.value(index);
                     row.numeric[*slot] = value.map_or(0, |v| quantise(v, *lower, *upper));
@@ -160,6 +172,14 @@ impl Encoder {
             odd.extend(fault.map(|(column, fault)| Odd { column, fault, place: (index, 0) }));
         }
         Ok(positive)
+    }
+
+    /// The identifier of a line, also of one that is no record for another reason; empty where it has none.
+    pub(super) fn identifier_of<'f>(&self, fields: &'f Fields) -> &'f [u8] {
+        match self.unit {
+            Some((index, _)) if fields.len() == self.roles.len() => fields.get(index),
+            _ => b"",
+        }
     }
 
     /// Counts a line by what [`Encoder::encode_fields`] said of it.
@@ -186,6 +206,7 @@ impl Encoder {
             Err(Loss::Target) => {
                 report.lose_for_target(columns, &self.reader, self.target.map_or(b"", |index| fields.get(index)));
             }
+            Err(Loss::Identifier) => report.lose(Loss::Identifier),
             Err(_) if is_replacement(line) => report.lose(Loss::TooLong),
             // Quotes come in pairs, and a line break inside leaves one of them on either line.
             Err(_) if self.has_commas && memchr::memchr_iter(b'"', line).count() % 2 == 1 => {
@@ -195,6 +216,17 @@ impl Encoder {
             Err(loss) => report.lose(loss),
         }
     }
+}
+
+/// The place of the column of identifiers, and the most rows of a person that count.
+fn identifiers(file: &CsvFile, unit: &Unit) -> Fallible<(usize, u32)> {
+    if !file.has_commas() {
+        let problem = "is a libsvm file, which holds numbers alone and no identifiers";
+        let error =
+            Error::input(file.path(), problem, "give a CSV or Parquet file with this column, or leave the unit out");
+        return Err(error.in_column(&unit.column));
+    }
+    Ok((file.column(&unit.column)?, unit.max_rows()))
 }
 
 #[cfg(test)]

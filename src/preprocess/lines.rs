@@ -1,6 +1,7 @@
 //! Lines straight into tiles, cell after cell, without a list of cells or lines.
 
 use super::encode::{Encoder, Role};
+use super::persons::{Interner, PersonPart};
 use super::quantise::quantise;
 use super::report::{LoadReport, Loss, Odd, no_number, no_value, outside};
 use crate::data::{Block, Fields, near_separator, plain_decimal, trim_line, value};
@@ -17,6 +18,8 @@ pub(super) struct LineEncoder<'a> {
     values: Vec<f64>,
     /// Cells of the line under way that do not count as what stands there.
     odd: Vec<Odd>,
+    /// Whose the lines are, where the schema has a unit.
+    persons: Option<Interner>,
 }
 
 /// A block of lines while it is read.
@@ -62,7 +65,13 @@ impl<'a> LineEncoder<'a> {
         }
         let values = vec![f64::NAN; bounds.len() * LANES];
         let row = RawRow::empty(encoder.shape());
-        LineEncoder { encoder, fields, row, bounds, values, odd: Vec::new() }
+        let persons = encoder.unit.is_some().then(Interner::default);
+        LineEncoder { encoder, fields, row, bounds, values, odd: Vec::new(), persons }
+    }
+
+    /// Whose the lines encoded since the last time are, where the schema has a unit.
+    pub(super) fn take_persons(&mut self) -> Option<PersonPart> {
+        self.persons.as_mut().map(Interner::take)
     }
 
     /// Encodes the lines of a block into tiles with room for just as many.
@@ -128,7 +137,16 @@ impl<'a> LineEncoder<'a> {
     fn lose(&mut self, line: &[u8], report: &mut LoadReport) {
         self.fields.split(line);
         let outcome = self.encoder.encode_fields(&self.fields, &mut self.row, &mut self.odd);
+        self.note_person();
         self.count_slowly(line, outcome, report);
+    }
+
+    /// Says whose the line is that was split last.
+    fn note_person(&mut self) {
+        if let Some(persons) = &mut self.persons {
+            let number = persons.number(self.encoder.identifier_of(&self.fields));
+            persons.push(number);
+        }
     }
 
     /// Puts the numbers of all lanes but those that are done on their grids, a whole column at a time.
@@ -157,6 +175,7 @@ impl<'a> LineEncoder<'a> {
     fn encode_cells(&mut self, line: &[u8], tile: &mut TileMut<'_>, lane: usize) -> Option<Option<bool>> {
         self.fields.split(line);
         let positive = self.encoder.encode_fields(&self.fields, &mut self.row, &mut self.odd).ok()?;
+        self.note_person();
         let at = |column: usize| column * LANES + lane;
         self.row.numeric.iter().enumerate().for_each(|(column, &q)| tile.numeric[at(column)] = q);
         self.row.codes.iter().enumerate().for_each(|(column, &code)| tile.codes[at(column)] = code);
@@ -176,6 +195,7 @@ impl<'a> LineEncoder<'a> {
         lane: usize,
     ) -> Option<Option<bool>> {
         let mut positive = None;
+        let mut identifier = (start, start);
         let mut at = start;
         for role in &self.encoder.roles {
             // One cell more than there are commas.
@@ -203,6 +223,11 @@ impl<'a> LineEncoder<'a> {
                     stop
                 }
                 Role::Skipped => cell_end(padded, at, end),
+                Role::Identifier => {
+                    let stop = cell_end(padded, at, end);
+                    identifier = (at, stop);
+                    stop
+                }
                 Role::Target => {
                     let stop = cell_end(padded, at, end);
                     let label = self.encoder.reader.find(padded, at, stop)?;
@@ -218,7 +243,15 @@ impl<'a> LineEncoder<'a> {
         if !self.encoder.has_target() {
             tile.labels[lane] = 0;
         }
-        (at == end + 1).then_some(positive)
+        if at != end + 1 {
+            return None;
+        }
+        if let Some(persons) = &mut self.persons {
+            // A line that turns out to be no record is numbered where that is found out.
+            let number = persons.number(&padded[identifier.0..identifier.1])?;
+            persons.push(Some(number));
+        }
+        Some(positive)
     }
 }
 

@@ -8,11 +8,12 @@ use rayon::prelude::*;
 
 use super::encode::Encoder;
 use super::lines::LineEncoder;
+use super::persons::{EncodedRows, PersonPart, Persons};
 use super::report::LoadReport;
 use super::segments::SegmentWriter;
 use super::stream::{MemoryLimit, RowStream, Scratch, WRITE_BYTES};
 use crate::data::{Block, CsvFile};
-use crate::error::Fallible;
+use crate::error::{Error, Fallible};
 use crate::grid::FULL_SCALE;
 use crate::kernel::{BulkBuilder, LANES, Rows};
 
@@ -23,15 +24,36 @@ impl Encoder {
     /// Encodes every line of the file in parallel; `progress` hears the bytes of the file read so far, and its error ends the load.
     ///
     /// # Errors
-    /// When the file cannot be read or changes meanwhile, or `progress` fails; no error depends on what stands in a line.
+    /// When the file cannot be read or changes meanwhile, `progress` fails, or the schema has a unit; no error depends on what stands
+    /// in a line.
     pub fn encode(
         &self,
         file: &CsvFile,
         progress: &(dyn Fn(u64) -> Fallible<()> + Sync),
     ) -> Fallible<(Rows, LoadReport)> {
+        self.refuse_unit()?;
+        let (encoded, report) = self.encode_grouped(file, progress)?;
+        Ok((encoded.rows, report))
+    }
+
+    /// Encodes every line of the file in parallel, and says whose each row is where the schema has a unit.
+    ///
+    /// # Errors
+    /// When the file cannot be read or changes meanwhile, `progress` fails, or there are 2^32 persons; no other error depends on what
+    /// stands in a line.
+    pub fn encode_grouped(
+        &self,
+        file: &CsvFile,
+        progress: &(dyn Fn(u64) -> Fallible<()> + Sync),
+    ) -> Fallible<(EncodedRows, LoadReport)> {
         let mut load = Load::new(self, file);
         file.scan(LANES, |blocks, done| load.add(blocks, done, progress))?;
         Ok(load.finish())
+    }
+
+    /// Refuses what would hand rows on without saying whose they are.
+    fn refuse_unit(&self) -> Fallible<()> {
+        if self.unit.is_none() { Ok(()) } else { Err(ungrouped()) }
     }
 
     /// Encodes all lines of a file, and gives the digest of the file, see [`CsvFile::scan_and_digest`].
@@ -43,10 +65,11 @@ impl Encoder {
         file: &CsvFile,
         progress: &(dyn Fn(u64) -> Fallible<()> + Sync),
     ) -> Fallible<(Rows, LoadReport, u128)> {
+        self.refuse_unit()?;
         let mut load = Load::new(self, file);
         let digest = file.scan_and_digest(LANES, |blocks, done| load.add(blocks, done, progress))?;
-        let (rows, report) = load.finish();
-        Ok((rows, report, digest))
+        let (encoded, report) = load.finish();
+        Ok((encoded.rows, report, digest))
     }
 
     /// Encodes all lines of a file into a temporary file in `folder`, which has no name and is gone when it is closed.
@@ -79,6 +102,7 @@ impl Encoder {
         writer: &mut SegmentWriter<W>,
         progress: &(dyn Fn(u64) -> Fallible<()> + Sync),
     ) -> Fallible<(LoadReport, u128)> {
+        self.refuse_unit()?;
         let mut load = Load::new(self, file);
         let digest = file.scan_and_digest(LANES, |blocks, done| load.hand_on(blocks, done, writer, progress))?;
         load.write(writer, 1)?;
@@ -91,6 +115,8 @@ struct Load<'a> {
     encoder: &'a Encoder,
     file: &'a CsvFile,
     rows: BulkBuilder,
+    /// Whose the rows are, where the schema has a unit.
+    persons: Option<Persons>,
     report: LoadReport,
     /// Buffers of earlier blocks.
     workers: Mutex<Vec<LineEncoder<'a>>>,
@@ -101,14 +127,15 @@ impl<'a> Load<'a> {
         // Lines are counted from the top of the file while it is read.
         let report = LoadReport { lines: file.first_line() - 1, ..LoadReport::default() };
         let rows = BulkBuilder::new(encoder.shape().clone());
-        Load { encoder, file, rows, report, workers: Mutex::default() }
+        let persons = encoder.unit.is_some().then(Persons::default);
+        Load { encoder, file, rows, persons, report, workers: Mutex::default() }
     }
 
     fn add(&mut self, blocks: &[Block], done: u64, progress: &(dyn Fn(u64) -> Fallible<()> + Sync)) -> Fallible<()> {
         if self.report.lines < self.file.first_line() {
             self.reserve(blocks);
         }
-        self.encode(blocks);
+        self.encode(blocks)?;
         progress(done)
     }
 
@@ -128,7 +155,7 @@ impl<'a> Load<'a> {
                 Some(*sum)
             });
             let now = sizes.take_while(|&bytes| bytes <= SPOOLED_BYTES).count().max(1);
-            self.encode(&blocks[..now]);
+            self.encode(&blocks[..now])?;
             self.write(writer, writer.rows_per_segment() / LANES)?;
             blocks = &blocks[now..];
         }
@@ -144,23 +171,29 @@ impl<'a> Load<'a> {
         Ok(())
     }
 
-    fn encode(&mut self, blocks: &[Block]) {
+    fn encode(&mut self, blocks: &[Block]) -> Fallible<()> {
         let lens: Vec<usize> = blocks.iter().map(Block::line_count).collect();
         let mut rooms = self.rows.grow(&lens);
-        let reports: Vec<LoadReport> = rooms
+        let parts: Vec<(LoadReport, Option<PersonPart>)> = rooms
             .par_iter_mut()
             .zip(blocks)
             .map(|(room, block)| {
                 let idle = self.workers.lock().ok().and_then(|mut idle| idle.pop());
                 let mut worker = idle.unwrap_or_else(|| LineEncoder::new(self.encoder, self.file.fields()));
-                let report = worker.encode(block, room);
+                let part = (worker.encode(block, room), worker.take_persons());
                 if let Ok(mut idle) = self.workers.lock() {
                     idle.push(worker);
                 }
-                report
+                part
             })
             .collect();
-        reports.iter().for_each(|report| self.report.merge(report));
+        for (report, part) in parts {
+            self.report.merge(&report);
+            if let Some((persons, part)) = self.persons.as_mut().zip(part) {
+                persons.append(part)?;
+            }
+        }
+        Ok(())
     }
 
     /// Room for the rows of the whole file if its lines are as long as the first ones; a guess, made good by growing.
@@ -175,8 +208,14 @@ impl<'a> Load<'a> {
         }
     }
 
-    fn finish(mut self) -> (Rows, LoadReport) {
+    fn finish(mut self) -> (EncodedRows, LoadReport) {
         self.report.lines -= self.file.first_line() - 1;
-        (self.rows.build(), self.report)
+        (EncodedRows { rows: self.rows.build(), persons: self.persons.map(Persons::finish) }, self.report)
     }
+}
+
+/// Rows that would be without their persons.
+pub(super) fn ungrouped() -> Error {
+    let problem = "asks for rows that are brought together by person, which is done in memory alone";
+    Error::parameter("unit", problem, "leave out --cache and --memory-limit, and train on one machine")
 }

@@ -2,6 +2,8 @@
 
 use super::columns::TableEncoder;
 use super::encode::shape_of;
+use super::load::ungrouped;
+use super::persons::{EncodedRows, Persons};
 use super::report::LoadReport;
 use crate::data::{Schema, Table};
 use crate::error::{Error, Fallible};
@@ -11,6 +13,7 @@ use crate::kernel::{BulkBuilder, LANES, Rows};
 pub struct PiecesEncoder {
     schema: Schema,
     rows: BulkBuilder,
+    persons: Persons,
     report: LoadReport,
     /// Whether the last piece ended inside a tile, so that it must be the last one.
     ended: bool,
@@ -18,7 +21,7 @@ pub struct PiecesEncoder {
 
 /// Rows that were encoded by a schema, and what the custodian may know about them.
 pub struct EncodedTable {
-    pub(crate) rows: Rows,
+    pub(crate) rows: EncodedRows,
     /// Counts of the rows; custodian-only.
     pub report: LoadReport,
     pub(crate) fingerprint: String,
@@ -32,7 +35,13 @@ impl PiecesEncoder {
     pub fn new(schema: &Schema, rows: usize) -> Self {
         let mut room = BulkBuilder::new(shape_of(schema));
         room.reserve(rows.div_ceil(LANES));
-        PiecesEncoder { schema: schema.clone(), rows: room, report: LoadReport::default(), ended: false }
+        PiecesEncoder {
+            schema: schema.clone(),
+            rows: room,
+            persons: Persons::default(),
+            report: LoadReport::default(),
+            ended: false,
+        }
     }
 
     /// Encodes the rows of the next piece, in parallel.
@@ -45,20 +54,25 @@ impl PiecesEncoder {
             let cure = "give pieces of a multiple of 32 rows, but for the last one";
             return Err(Error::parameter("piece", "follows one that ended within a tile of rows", cure));
         }
-        TableEncoder::new(&self.schema, piece)?.append_to(&mut self.rows, &mut self.report);
+        TableEncoder::new(&self.schema, piece)?.append_to(&mut self.rows, &mut self.persons, &mut self.report)?;
         self.ended |= !piece.rows().is_multiple_of(Self::MULTIPLE);
         Ok(())
     }
 
     /// All rows.
     pub fn finish(self) -> EncodedTable {
-        EncodedTable { rows: self.rows.build(), report: self.report, fingerprint: self.schema.fingerprint() }
+        let persons = self.schema.unit.is_some().then(|| self.persons.finish());
+        let rows = EncodedRows { rows: self.rows.build(), persons };
+        EncodedTable { rows, report: self.report, fingerprint: self.schema.fingerprint() }
     }
 }
 
 impl EncodedTable {
     /// The rows alone.
-    pub fn rows(&self) -> &Rows {
-        &self.rows
+    ///
+    /// # Errors
+    /// When the schema has a unit: they would be without their persons.
+    pub fn rows(&self) -> Fallible<&Rows> {
+        if self.rows.persons.is_none() { Ok(&self.rows.rows) } else { Err(ungrouped()) }
     }
 }

@@ -43,6 +43,8 @@ pub enum Loss {
     Form,
     /// The target is missing, unreadable or not declared.
     Target,
+    /// The identifier of the person is missing.
+    Identifier,
 }
 
 /// What the custodian may know about the load; computed from rows, never released.

@@ -7,11 +7,12 @@ use serde::{Deserialize, Serialize};
 
 use super::encode::{Encoder, Role};
 use super::lines::LineEncoder;
+use super::persons::{EncodedRows, Interner, PersonPart, Persons, PersonsMet};
 use super::report::LoadReport;
 use super::tally::{Count, Met};
 use crate::data::{Block, CsvFile, Fields, is_gap};
 use crate::error::Fallible;
-use crate::kernel::{BulkBuilder, LANES, RawRow, Rows};
+use crate::kernel::{BulkBuilder, LANES, RawRow};
 
 /// Different numbers of a column that are kept.
 const MAX_DIFFERENT: usize = 12;
@@ -35,6 +36,9 @@ pub struct Survey {
     pub whole: Vec<Whole>,
     /// Undeclared values of each categorical column.
     pub undeclared: Vec<Met>,
+    /// How many rows persons have, where the schema has a unit; not of parts, whose persons may be the same.
+    #[serde(default)]
+    pub persons: Option<PersonsMet>,
 }
 
 /// The different numbers of a column, as long as they are few and whole.
@@ -97,14 +101,21 @@ impl Encoder {
     ///
     /// # Errors
     /// When the file cannot be read or changes meanwhile, or `progress` fails; no error depends on what stands in a line.
-    pub fn survey(&self, file: &CsvFile, progress: &(dyn Fn(u64) -> Fallible<()> + Sync)) -> Fallible<(Survey, Rows)> {
+    pub fn survey(
+        &self,
+        file: &CsvFile,
+        progress: &(dyn Fn(u64) -> Fallible<()> + Sync),
+    ) -> Fallible<(Survey, EncodedRows)> {
         let mut survey = Survey::default();
         survey.report.lines = file.first_line() - 1;
         let mut sample = BulkBuilder::new(self.shape().clone());
-        let mut kept = 0;
+        let (mut kept, mut persons) = (0, Persons::default());
         file.scan(LANES, |blocks, done| {
-            let parts: Vec<Survey> = blocks.par_iter().map(|block| self.look(file, block)).collect();
-            parts.iter().for_each(|part| survey.merge(part));
+            let parts: Vec<(Survey, PersonPart)> = blocks.par_iter().map(|block| self.look(file, block)).collect();
+            for (part, whose) in parts {
+                survey.merge(&part);
+                persons.append(whose)?;
+            }
             for block in blocks {
                 if kept < SAMPLE_ROWS {
                     kept += block.line_count();
@@ -115,10 +126,14 @@ impl Encoder {
             progress(done)
         })?;
         survey.report.lines -= file.first_line() - 1;
-        Ok((survey, sample.build()))
+        let sample = sample.build();
+        let mut persons = self.unit.map(|(_, max_rows)| (persons.finish(), max_rows));
+        survey.persons = persons.as_ref().map(|(persons, max_rows)| PersonsMet::of(persons, *max_rows));
+        persons.iter_mut().for_each(|(persons, _)| persons.truncate(sample.len()));
+        Ok((survey, EncodedRows { rows: sample, persons: persons.map(|(persons, _)| persons) }))
     }
 
-    fn look(&self, file: &CsvFile, block: &Block) -> Survey {
+    fn look(&self, file: &CsvFile, block: &Block) -> (Survey, PersonPart) {
         let shape = self.shape();
         let mut survey = Survey {
             whole: vec![Whole::default(); shape.numeric()],
@@ -126,9 +141,14 @@ impl Encoder {
             ..Survey::default()
         };
         let (mut fields, mut row, mut odd) = (file.fields(), RawRow::empty(shape), Vec::new());
+        let mut persons = Interner::default();
         for line in block.lines() {
             fields.split(line);
             let outcome = self.encode_fields(&fields, &mut row, &mut odd);
+            if self.unit.is_some() {
+                let number = persons.number(self.identifier_of(&fields));
+                persons.push(number);
+            }
             self.count_fields(line, &fields, outcome, &odd, &mut survey.report);
             if std::str::from_utf8(line).is_err() {
                 if survey.not_utf8.count == 0 {
@@ -138,7 +158,7 @@ impl Encoder {
             }
             self.look_at_cells(&fields, &mut survey);
         }
-        survey
+        (survey, persons.take())
     }
 
     fn look_at_cells(&self, fields: &Fields, survey: &mut Survey) {
@@ -147,7 +167,7 @@ impl Encoder {
         }
         for (index, role) in self.roles.iter().enumerate() {
             match role {
-                Role::Skipped => {}
+                Role::Skipped | Role::Identifier => {}
                 Role::Target if self.reader.is_number() => {}
                 Role::Target => survey.met.add(fields.get(index), 1),
                 Role::Numeric { slot, .. } if survey.whole[*slot] != Whole::No => {

@@ -52,6 +52,7 @@ pub(super) fn schema(
         target_lower: None,
         target_upper: None,
         rows: draft.request.rows.then_some(rows.round().max(1.0) as u64),
+        unit: None,
         ignore: Vec::new(),
         columns: Columns::default(),
         draft: !draft.secret,

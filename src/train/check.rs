@@ -8,13 +8,14 @@ use serde::Serialize;
 
 use super::config::TrainConfig;
 use super::findings::{self, Finding, of, share};
-use super::load::plan_of_sums;
+use super::load::{grouped, plan_of_sums, refuse_unit};
 use super::plan::Plan;
-use crate::data::{CsvFile, Schema, Table};
+use crate::data::{CsvFile, Schema, Table, Unit};
 use crate::error::Fallible;
-use crate::kernel::Rows;
-use crate::preprocess::{Encoder, LoadReport, Met, Survey, TableEncoder, Whole, is_numbers_with_gaps};
-use crate::privacy::{DatasetId, Scope, total_rho};
+use crate::preprocess::{
+    EncodedRows, Encoder, LoadReport, Met, PersonsMet, Survey, TableEncoder, Whole, is_numbers_with_gaps,
+};
+use crate::privacy::total_rho;
 use crate::private::{Gradient, PrivateDataset};
 
 /// Steps from which on a plan is said to be long.
@@ -42,6 +43,9 @@ pub struct DataCheck {
     pub labels: Met,
     /// Columns of the data that the schema does not declare, or ignores.
     pub ignored: Vec<String>,
+    /// How many rows persons have, where the schema has a unit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub persons: Option<PersonsMet>,
     /// Everything that was counted.
     pub report: LoadReport,
     /// What a run would do, where one was asked about.
@@ -99,7 +103,7 @@ pub fn check(
 /// When the table lacks a declared column, or the configuration cannot be used. What stands in a row is no error.
 pub fn check_table(config: Option<&TrainConfig>, schema: &Schema, table: &Table<'_>) -> Fallible<DataCheck> {
     let encoder = TableEncoder::new(schema, table)?;
-    let (rows, survey) = encoder.survey();
+    let (rows, survey) = encoder.survey()?;
     let ignored = ignored(schema, table.names());
     finish(config, schema, survey, ignored, Some(rows), "row")
 }
@@ -117,6 +121,7 @@ pub fn check_parts(
     parts: &[Survey],
     columns: &[String],
 ) -> Fallible<DataCheck> {
+    refuse_unit(schema, "cluster", "train on one machine")?;
     let mut survey = Survey::default();
     parts.iter().for_each(|part| survey.merge(part));
     if let Some(config) = config {
@@ -137,22 +142,28 @@ fn finish(
     schema: &Schema,
     survey: Survey,
     ignored: Vec<String>,
-    sample: Option<Rows>,
+    sample: Option<EncodedRows>,
     place: &str,
 ) -> Fallible<DataCheck> {
     let report = &survey.report;
     let mut found = findings::findings(schema, report, place);
     found.extend(of_survey(schema, &survey, place));
     let declared = config.and_then(|config| config.rows).or(schema.rows);
-    found.extend(declared.and_then(|declared| of_row_count(declared, report.lines)));
+    found.extend(declared.and_then(|declared| of_count("rows", declared, report.lines)));
+    if let Some((unit, met)) = schema.unit.as_ref().zip(survey.persons) {
+        found.extend(unit.persons.and_then(|declared| of_count("persons", declared, met.persons)));
+        found.extend(of_long_persons(unit, &met));
+    }
     findings::sort(&mut found);
-    let outlook = config.map(|config| outlook(config, schema, report.lines, sample)).transpose()?;
+    let units = survey.persons.map_or(report.lines, |met| met.persons);
+    let outlook = config.map(|config| outlook(config, schema, (units, report.lines), sample)).transpose()?;
     Ok(DataCheck {
         rows: report.lines,
         lost: report.unusable,
         findings: found,
         labels: survey.met,
         ignored,
+        persons: survey.persons,
         report: survey.report,
         outlook,
     })
@@ -196,17 +207,36 @@ fn of_survey(schema: &Schema, survey: &Survey, place: &str) -> Vec<Finding> {
     found
 }
 
-fn of_row_count(declared: u64, counted: u64) -> Option<Finding> {
+fn of_count(what: &str, declared: u64, counted: u64) -> Option<Finding> {
     let off = (declared as f64 - counted as f64).abs() / counted.max(1) as f64;
     let text = || {
-        format!("{declared} rows are declared, and there are {counted}; noise and step sizes follow from the former")
+        format!("{declared} {what} are declared, and there are {counted}; noise and step sizes follow from the former")
     };
     (off > FAR_OFF).then(|| Finding::new(None, off.min(1.0), text()))
 }
 
-/// What a run would do.
-fn outlook(config: &TrainConfig, schema: &Schema, rows: u64, sample: Option<Rows>) -> Fallible<Outlook> {
-    let plan = Plan::new(config, schema, config.adjacency.row_count_is_public().then_some(rows))?;
+/// Persons with more rows than count.
+fn of_long_persons(unit: &Unit, met: &PersonsMet) -> Option<Finding> {
+    let share = met.above as f64 / met.persons.max(1) as f64;
+    let text = || {
+        let (persons, most) = (of("person", met.above, met.persons), met.most);
+        let verb = if met.above == 1 { "has" } else { "have" };
+        format!(
+            "{persons} {verb} more than the {} rows that count, up to {most}; \"max_rows\" in the unit says how many do",
+            unit.max_rows()
+        )
+    };
+    (met.above > 0).then(|| Finding::new(Some(&unit.column), share, text()))
+}
+
+/// What a run would do; there are so many persons or rows that are protected, and so many rows.
+fn outlook(
+    config: &TrainConfig,
+    schema: &Schema,
+    (units, rows): (u64, u64),
+    sample: Option<EncodedRows>,
+) -> Fallible<Outlook> {
+    let plan = Plan::new(config, schema, config.adjacency.row_count_is_public().then_some(units))?;
     let charges = plan.charges();
     let rho = total_rho(&charges)?.upper();
     let epsilon = match plan.epsilon {
@@ -235,8 +265,8 @@ impl Outlook {
 }
 
 /// About how long all steps take: one pass over the sample, measured, times all rows and steps.
-fn seconds(plan: &Plan, schema: &Schema, rows: u64, sample: Rows) -> Fallible<Option<f64>> {
-    let (kept, planned) = (sample.len() as f64, plan.planned());
+fn seconds(plan: &Plan, schema: &Schema, rows: u64, sample: EncodedRows) -> Fallible<Option<f64>> {
+    let (kept, planned) = (sample.rows.len() as f64, plan.planned());
     // Seconds are those of passes over rows, all of them or a sample of them.
     let passes = planned.iter().map(|planned| {
         let rate = planned.charge.sampling_rate().or(planned.is_streamable().then_some(1.0));
@@ -246,8 +276,7 @@ fn seconds(plan: &Plan, schema: &Schema, rows: u64, sample: Rows) -> Fallible<Op
     if kept == 0.0 {
         return Ok(Some(0.0));
     }
-    let scope = Scope { dataset: DatasetId::new(schema.name.clone())?, ..plan.scope.clone() };
-    let sample = PrivateDataset::new(sample, scope);
+    let sample = PrivateDataset::new(grouped(schema, sample), plan.scope.clone());
     let clipped = sample.clipped(TRIAL_CLIP)?;
     let weights = Array1::zeros(plan.dimension);
     let gradient = Gradient { loss: plan.model.loss(schema), weights: &weights, label_scale: 1.0, clip_norm: 1.0 };

@@ -146,6 +146,14 @@ impl TrainConfig {
         if !(self.holdout > 0.0 && self.holdout <= MAX_HOLDOUT) {
             return Err(out_of_range("--holdout", self.holdout, "in (0, 0.5]", "try 0.2"));
         }
+        if schema.unit.is_some() && self.rows.is_some() {
+            let problem = "is given, and persons are protected, whose rows come and go with them";
+            return Err(Error::parameter(
+                "--rows",
+                problem,
+                "give the number of persons by --persons, or leave it out",
+            ));
+        }
         if self.rows.or(schema.rows) == Some(0) {
             return Err(out_of_range("--rows", 0.0, "positive", "leave it out to have the count released"));
         }

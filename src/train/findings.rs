@@ -44,7 +44,7 @@ pub fn findings(schema: &Schema, report: &LoadReport, place: &str) -> Vec<Findin
     if rows == 0 {
         found.push(Finding::new(None, 1.0, "there are no rows".into()));
     }
-    found.extend(lost(report, place));
+    found.extend(lost(schema, report, place));
     if report.positives == Some(0) && rows > 0 {
         let label = schema.positive.as_deref().unwrap_or_default();
         let text = format!("no row has the positive label {label:?}; check \"positive\" in the schema");
@@ -81,7 +81,7 @@ pub(super) fn columns(schema: &Schema) -> impl Iterator<Item = (&str, bool)> {
 }
 
 /// Lines that are no records, reason by reason.
-fn lost<'a>(report: &'a LoadReport, place: &'a str) -> impl Iterator<Item = Finding> + 'a {
+fn lost<'a>(schema: &'a Schema, report: &'a LoadReport, place: &'a str) -> impl Iterator<Item = Finding> + 'a {
     report.lost.iter().filter_map(move |(loss, count)| {
         let why = match loss {
             Loss::FewCells => "fewer cells than the header",
@@ -91,6 +91,7 @@ fn lost<'a>(report: &'a LoadReport, place: &'a str) -> impl Iterator<Item = Find
             Loss::Form => "not of the form label index:value ...",
             // By column, with what stands there.
             Loss::Target => return None,
+            Loss::Identifier => return Some(of_identifier(schema, count, report, place)),
         };
         let share = share(count.count, report.lines);
         let text = format!(
@@ -100,6 +101,17 @@ fn lost<'a>(report: &'a LoadReport, place: &'a str) -> impl Iterator<Item = Find
         );
         Some(Finding::new(None, share, text))
     })
+}
+
+/// Rows that are nobody's.
+fn of_identifier(schema: &Schema, count: &Count, report: &LoadReport, place: &str) -> Finding {
+    let name = schema.unit.as_ref().map_or("", |unit| unit.column.as_str());
+    let (rows, verb) = (of("row", count.count, report.lines), if count.count == 1 { "has" } else { "have" });
+    let text = format!(
+        "{rows} {verb} no identifier in {name:?}, so nobody's, and contribute nothing; the first is {place} {}",
+        count.line
+    );
+    Finding::new(Some(name), share(count.count, report.lines), text)
 }
 
 fn of_cells(

@@ -7,12 +7,14 @@ use serde_json::json;
 use super::config::TrainConfig;
 use super::files::sha256_hex;
 use super::findings::{Finding, findings};
-use super::plan::{Plan, Planner};
-use crate::data::{CsvFile, Schema, Table};
+use super::plan::{Plan, Planner, scope_of};
+use crate::data::{CsvFile, Schema, Table, Unit};
 use crate::error::{Error, Fallible};
+use crate::kernel::Persons;
 use crate::optim::{Algorithm, Planned};
-use crate::preprocess::{CacheUse, EncodedTable, Encoder, LoadReport, MemoryLimit, RowCache, RowStream, TableEncoder};
-use crate::privacy::{DatasetId, Scope};
+use crate::preprocess::{
+    CacheUse, EncodedRows, EncodedTable, Encoder, LoadReport, MemoryLimit, RowCache, RowStream, TableEncoder,
+};
 use crate::private::{Cluster, PrivateDataset, RemoteRows, Store};
 
 /// A data set behind the gate, with its plan; nothing has been charged or released yet.
@@ -80,6 +82,7 @@ pub fn load_cached(
     cache: Option<&RowCache>,
     progress: &(dyn Fn(u64, u64) -> Fallible<()> + Sync),
 ) -> Fallible<Loaded> {
+    cache.map_or(Ok(()), |_| refuse_unit(&schema, "--cache", "leave it out"))?;
     let places = Places { cache, limit: None };
     read(config, schema, file, &places, progress, &|schema, public_len| Plan::new(config, schema, public_len))
 }
@@ -102,6 +105,7 @@ pub fn load_within(
     limit: MemoryLimit,
     progress: &(dyn Fn(u64, u64) -> Fallible<()> + Sync),
 ) -> Fallible<Loaded> {
+    refuse_unit(&schema, "--memory-limit", "leave it out")?;
     refuse_at_hand(config, "--memory-limit", "leave it out")?;
     let places = Places { cache, limit: Some(limit) };
     read(config, schema, file, &places, progress, &|schema, public_len| {
@@ -120,6 +124,7 @@ pub fn load_within(
 /// When the request or the schema cannot be used, the algorithm needs all rows at hand, or a part does not answer.
 pub fn load_remote(config: &TrainConfig, schema: Schema, cluster: Box<dyn Cluster>) -> Fallible<Loaded> {
     config.check(&schema)?;
+    refuse_unit(&schema, "cluster", "train on one machine")?;
     refuse_at_hand(config, "cluster", "train on one machine")?;
     let started = Instant::now();
     let plan = |schema: &Schema, public_len: Option<u64>| plan_of_sums(config, schema, public_len);
@@ -133,8 +138,26 @@ pub fn load_remote(config: &TrainConfig, schema: Schema, cluster: Box<dyn Cluste
 /// # Errors
 /// When it asks them for more than sums.
 pub(super) fn plan_of_sums(config: &TrainConfig, schema: &Schema, public_len: Option<u64>) -> Fallible<Plan> {
+    refuse_unit(schema, "cluster", "train on one machine")?;
     let plan = Plan::new(config, schema, public_len)?;
     only_sums(&plan, "cluster", "train on one machine").map(|()| plan)
+}
+
+/// Refuses to protect persons where their rows cannot be brought together; `who` cannot, and `without` is what would.
+pub(super) fn refuse_unit(schema: &Schema, who: &str, without: &str) -> Fallible<()> {
+    let Some(unit) = &schema.unit else { return Ok(()) };
+    let problem =
+        format!("cannot protect persons: rows with the same {:?} are brought together in memory alone", unit.column);
+    Err(Error::parameter(who, problem, format!("{without}, or take the unit out of the schema")))
+}
+
+/// Encoded rows as they go behind the gate: by person, where persons are protected.
+pub(super) fn grouped(schema: &Schema, encoded: EncodedRows) -> Store {
+    let max_rows = schema.unit.as_ref().map_or(Unit::DEFAULT_MAX_ROWS, Unit::max_rows);
+    match encoded.persons {
+        None => encoded.rows.into(),
+        Some(persons) => Persons::gather(encoded.rows, &persons, max_rows).into(),
+    }
 }
 
 /// Refuses, before a row is looked at, an algorithm that says it needs them at hand.
@@ -200,8 +223,8 @@ impl Places<'_> {
                 (rows.into(), report, Some(used))
             }
             (None, None) => {
-                let (rows, report) = encoder.encode(file, hear)?;
-                (rows.into(), report, None)
+                let (rows, report) = encoder.encode_grouped(file, hear)?;
+                (grouped(schema, rows), report, None)
             }
         })
     }
@@ -240,8 +263,9 @@ pub fn load_table(config: &TrainConfig, schema: Schema, table: &Table<'_>) -> Fa
     let encoder = TableEncoder::new(&schema, table)?;
     let plan = |schema: &Schema, public_len: Option<u64>| Plan::new(config, schema, public_len);
     refuse_early(config, &schema, &plan)?;
-    let (rows, report) = encoder.encode();
-    planned(config, schema, (rows.into(), report, None), &plan, started)
+    let (rows, report) = encoder.encode()?;
+    let rows = grouped(&schema, rows);
+    planned(config, schema, (rows, report, None), &plan, started)
 }
 
 /// Plans a run on a table that came in pieces, see [`crate::preprocess::PiecesEncoder`].
@@ -255,7 +279,8 @@ pub fn load_encoded(config: &TrainConfig, schema: Schema, table: EncodedTable) -
         return Err(Error::parameter("schema", "is not that of the rows", "give the one that encoded them"));
     }
     let plan = |schema: &Schema, public_len: Option<u64>| Plan::new(config, schema, public_len);
-    planned(config, schema, (table.rows.into(), table.report, None), &plan, started)
+    let rows = grouped(&schema, table.rows);
+    planned(config, schema, (rows, table.report, None), &plan, started)
 }
 
 /// Whether rows in memory can be trained on as asked, as far as that can be told without them.
@@ -307,7 +332,7 @@ fn planned(
     started: Instant,
 ) -> Fallible<Loaded> {
     let streamed = !matches!(rows, Store::Whole(_));
-    let scope = Scope::of_rows(DatasetId::new(schema.name.clone())?, config.adjacency);
+    let scope = scope_of(config, &schema)?;
     let dataset = PrivateDataset::new(rows, scope);
     let plan = plan(&schema, dataset.public_len())?;
     let request = request_digest(config, &schema);

@@ -12,7 +12,7 @@ use crate::optim::{
     Algorithm, HoldoutPlan, MomentParts, MomentPlan, Optimizer, Planned, Problem, Settings, Target, Tuned,
 };
 use crate::preprocess::shape_of;
-use crate::privacy::{Charge, DatasetId, Delta, Epsilon, NoiseLaw, PrivacyUnit, Rho, Scope, total_rho};
+use crate::privacy::{Charge, DatasetId, Delta, Epsilon, NoiseLaw, Rho, Scope, total_rho};
 use crate::private::{HoldOut, training_rows};
 
 /// Share of rho for the release of count, means and squares: classification, regression.
@@ -141,7 +141,7 @@ impl Plan {
     ) -> Fallible<Self> {
         config.check(schema)?;
         let shape = shape_of(schema);
-        let unit = unit_of_privacy(schema);
+        let scope = scope_of(config, schema)?;
         let model = model_of(config, schema);
         let rows = public_rows(config, schema, public_len);
         let (rho, delta, delta_by_rule) = budget(config, rows.map(|(n, _)| n))?;
@@ -169,7 +169,7 @@ impl Plan {
             unit: unit_of(standardise, model),
             standardised: standardise,
             rows: rows.map(|(n, _)| training_rows(n, holdout.as_ref().map(|part| part.share))),
-            persons: !unit.is_row(),
+            persons: !scope.unit.is_row(),
             noise: config.noise,
             budget: rho.minus(&spent),
             target: target.map(|epsilon| Target { epsilon, delta, before: &before }),
@@ -184,7 +184,7 @@ impl Plan {
             ));
         }
         let plan = Plan {
-            scope: Scope { dataset: DatasetId::new(schema.name.clone())?, adjacency: config.adjacency, unit },
+            scope,
             model,
             algorithm,
             delta,
@@ -269,15 +269,19 @@ fn unit_of(standardise: bool, model: ModelKind) -> i16 {
     if standardise { (f64::from(FULL_SCALE) / FEATURE_LIMIT[index(model)]).floor() as i16 } else { FULL_SCALE }
 }
 
-fn unit_of_privacy(_schema: &Schema) -> PrivacyUnit {
-    PrivacyUnit::Row
+/// What the guarantee of a run is about.
+pub(super) fn scope_of(config: &TrainConfig, schema: &Schema) -> Fallible<Scope> {
+    let dataset = DatasetId::new(schema.name.clone())?;
+    Ok(Scope { dataset, adjacency: config.adjacency, unit: schema.privacy_unit() })
 }
 
+/// How many rows there are where all may know it; persons, where they are protected.
 fn public_rows(config: &TrainConfig, schema: &Schema, public_len: Option<u64>) -> Option<(u64, &'static str)> {
+    let persons = schema.unit.as_ref().and_then(|unit| unit.persons);
     public_len
         .map(|n| (n, "public under replace-one"))
         .or(config.rows.map(|n| (n, "declared on the command line")))
-        .or(schema.rows.map(|n| (n, "declared in the schema")))
+        .or(persons.or(schema.rows).map(|n| (n, "declared in the schema")))
 }
 
 /// The rho that may be spent, and the delta of the report.

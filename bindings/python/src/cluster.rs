@@ -40,7 +40,7 @@ fn pack_part<'py>(
     let schema = raised(py, Schema::parse(schema, Path::new("schema")))?;
     let columns = Columns::new(columns)?;
     let table = columns.encoded(py, &schema, None)?;
-    let packed = detached(py, || Worker::pack(table.rows(), &table.report, &schema, number))?;
+    let packed = detached(py, || Worker::pack(table.rows()?, &table.report, &schema, number))?;
     Ok((PyBytes::new(py, &packed), serde_json::to_string(&table.report).unwrap_or_default()))
 }
 
@@ -51,7 +51,7 @@ fn survey_part(py: Python<'_>, schema: &str, columns: Vec<GivenColumn<'_>>) -> P
     let schema = raised(py, Schema::parse(schema, Path::new("schema")))?;
     let mut found = Survey::default();
     Columns::new(columns)?.whole(py, None, |table| {
-        found = TableEncoder::new(&schema, table)?.survey().1;
+        found = TableEncoder::new(&schema, table)?.survey()?.1;
         Ok(())
     })?;
     as_json(&found)

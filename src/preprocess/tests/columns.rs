@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use crate::data::{Cells, CsvFile, Numbers, Schema, Table};
 use crate::kernel::Rows;
-use crate::preprocess::{Encoder, LoadReport, TableEncoder};
+use crate::preprocess::{EncodedRows, Encoder, LoadReport, TableEncoder};
 
 const COLUMNS: &str = r#""columns":{"x":{"type":"numeric","lower":0,"upper":10},
     "c":{"type":"categorical","values":["u","v","a longer value"," w "],"other":"v"},
@@ -119,7 +119,7 @@ fn check(records: &[Record], schema: &Schema, numeric_target: bool) {
         ("w", Cells::Masked { numbers: Numbers::I64(aview1(&w)), missing: aview1(&gone) }),
     ];
     let table = Table::new(columns.map(|(name, cells)| (name.to_owned(), cells)).into()).unwrap();
-    let (rows, mut report) = TableEncoder::new(schema, &table).unwrap().encode();
+    let (EncodedRows { rows, .. }, mut report) = TableEncoder::new(schema, &table).unwrap().encode().unwrap();
     // A file counts its header.
     report.first_unusable = report.first_unusable.map(|row| row + 1);
     let found = report.columns.iter_mut().flat_map(|column| column.values_mut());

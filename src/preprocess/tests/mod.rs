@@ -3,5 +3,6 @@
 mod cache;
 mod columns;
 mod encoding;
+mod persons;
 mod segments;
 mod stream;

@@ -1,0 +1,249 @@
+//! Identifiers to numbers of persons, exactly: two rows have one number if and only if their identifiers are the same text.
+//!
+//! Parts of the rows are numbered by themselves, in parallel, and joined in their order, so that persons are numbered by their
+//! first row whatever the parts are. No hash stands for an identifier: texts that collide are compared.
+
+use std::collections::HashMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::data::{Cells, Shown, is_gap, trim};
+use crate::error::{Error, Fallible};
+use crate::kernel::{NOBODY, Rows};
+
+/// Longest mark of a missing cell, with room for blanks around it.
+const MAX_GAP: usize = 64;
+
+/// Encoded rows, and whose they are.
+pub struct EncodedRows {
+    /// The rows.
+    pub rows: Rows,
+    /// The number of each row's person, by order of first appearance; [`NOBODY`] for a row without an identifier, which is a null
+    /// row. Absent where the schema has no unit.
+    pub persons: Option<Vec<u32>>,
+}
+
+/// An identifier as it is compared; `None` where a cell is missing: nothing, or a mark such as `NA`.
+pub(super) fn identifier(cell: &[u8]) -> Option<&[u8]> {
+    let cell = trim(cell);
+    let missing = cell.len() <= MAX_GAP && std::str::from_utf8(cell).is_ok_and(is_gap);
+    (!missing).then_some(cell)
+}
+
+/// Whose some consecutive rows are, by the order of the identifiers among themselves.
+#[derive(Default)]
+pub(super) struct PersonPart {
+    /// The identifiers in the order of their first rows.
+    texts: Vec<Box<[u8]>>,
+    /// For each row the place of its identifier, or [`NOBODY`].
+    of: Vec<u32>,
+}
+
+/// Numbers identifiers of consecutive rows.
+#[derive(Default)]
+pub(super) struct Interner {
+    known: HashMap<Box<[u8]>, u32>,
+    of: Vec<u32>,
+    /// The identifier before: rows of a person often stand together.
+    last: Option<(Vec<u8>, u32)>,
+}
+
+impl Interner {
+    /// The number of an identifier; `None` for a missing one. A part has fewer rows than there are numbers.
+    pub fn number(&mut self, cell: &[u8]) -> Option<u32> {
+        let text = trim(cell);
+        if let Some((last, number)) = &self.last
+            && last.as_slice() == text
+        {
+            return Some(*number);
+        }
+        let number = match self.known.get(text) {
+            Some(&number) => number,
+            None => {
+                let text = identifier(text)?;
+                let next = self.known.len() as u32;
+                self.known.insert(text.into(), next);
+                next
+            }
+        };
+        let (last, of) = self.last.get_or_insert_default();
+        last.clear();
+        last.extend_from_slice(text);
+        *of = number;
+        Some(number)
+    }
+
+    /// Says whose the next row is.
+    pub fn push(&mut self, number: Option<u32>) {
+        self.of.push(number.unwrap_or(NOBODY));
+    }
+
+    /// What was numbered since the last time.
+    pub fn take(&mut self) -> PersonPart {
+        let mut texts = vec![Box::default(); self.known.len()];
+        self.known.drain().for_each(|(text, number)| texts[number as usize] = text);
+        self.last = None;
+        PersonPart { texts, of: std::mem::take(&mut self.of) }
+    }
+}
+
+/// Whose all rows so far are.
+#[derive(Default)]
+pub(super) struct Persons {
+    known: HashMap<Box<[u8]>, u32>,
+    of: Vec<u32>,
+}
+
+impl Persons {
+    /// Appends the rows that follow.
+    ///
+    /// # Errors
+    /// When there are more persons than numbers.
+    pub fn append(&mut self, part: PersonPart) -> Fallible<()> {
+        let mut numbers = Vec::with_capacity(part.texts.len());
+        for text in part.texts {
+            let next = self.known.len() as u32;
+            if next == NOBODY {
+                return Err(Error::parameter("unit", "has 2^32 persons or more", "train on fewer"));
+            }
+            numbers.push(*self.known.entry(text).or_insert(next));
+        }
+        self.of.extend(part.of.into_iter().map(|place| numbers.get(place as usize).copied().unwrap_or(NOBODY)));
+        Ok(())
+    }
+
+    /// The number of each row's person.
+    pub fn finish(self) -> Vec<u32> {
+        self.of
+    }
+}
+
+/// The column of identifiers of a table.
+pub(super) struct IdentifierColumn<'a>(Shown<'a>);
+
+impl<'a> IdentifierColumn<'a> {
+    pub fn new(cells: &'a Cells<'_>) -> Self {
+        IdentifierColumn(Shown::new(cells))
+    }
+}
+
+/// Numbers the identifiers of consecutive rows of a table: a text is made once for each cell that differs.
+pub(super) struct CellInterner<'e, 'a> {
+    column: &'e IdentifierColumn<'a>,
+    met: HashMap<u64, Option<u32>>,
+    texts: Interner,
+}
+
+impl<'e, 'a> CellInterner<'e, 'a> {
+    pub fn new(column: &'e IdentifierColumn<'a>) -> Self {
+        CellInterner { column, met: HashMap::new(), texts: Interner::default() }
+    }
+
+    /// Says whose the next row is, and whether it has an identifier.
+    pub fn add(&mut self, row: usize) -> bool {
+        let shown = &self.column.0;
+        let number = shown
+            .key(row)
+            .and_then(|key| *self.met.entry(key).or_insert_with(|| self.texts.number(shown.get(row).as_bytes())));
+        self.texts.push(number);
+        number.is_some()
+    }
+
+    pub fn take(mut self) -> PersonPart {
+        self.texts.take()
+    }
+}
+
+/// How many rows persons have; computed from rows, never released.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PersonsMet {
+    /// Persons.
+    pub persons: u64,
+    /// Rows that are somebody's.
+    pub rows: u64,
+    /// Half of the persons have at most so many rows.
+    pub median: u64,
+    /// The most rows of a person.
+    pub most: u64,
+    /// Persons with more rows than count.
+    pub above: u64,
+}
+
+impl PersonsMet {
+    /// Counts the rows of each person.
+    pub(super) fn of(persons: &[u32], max_rows: u32) -> Self {
+        let all = persons.iter().filter(|&&person| person != NOBODY).max().map_or(0, |&last| last as usize + 1);
+        let mut rows = vec![0u64; all];
+        persons.iter().filter(|&&person| person != NOBODY).for_each(|&person| rows[person as usize] += 1);
+        rows.sort_unstable();
+        PersonsMet {
+            persons: all as u64,
+            rows: rows.iter().sum(),
+            median: rows.get(all.saturating_sub(1) / 2).copied().unwrap_or(0),
+            most: rows.last().copied().unwrap_or(0),
+            above: rows.iter().filter(|&&count| count > u64::from(max_rows)).count() as u64,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn numbered(cells: &[&[u8]], parts: usize) -> Vec<u32> {
+        let mut all = Persons::default();
+        let mut interner = Interner::default();
+        for part in cells.chunks(parts.max(1)) {
+            for cell in part {
+                let number = interner.number(cell);
+                interner.push(number);
+            }
+            all.append(interner.take()).unwrap();
+        }
+        all.finish()
+    }
+
+    #[test]
+    fn a_person_is_a_text_and_marks_of_missing_cells_are_nobody() {
+        let cells: [&[u8]; 14] =
+            [b"b", b" b ", b"a", b"", b"NA", b"nan", b"B", b"1", b"1.0", b"\xe9", b"\xe8", b"?", b"a", b"missing "];
+        for parts in 1..15 {
+            assert_eq!(
+                numbered(&cells, parts),
+                [0, 0, 1, NOBODY, NOBODY, NOBODY, 2, 3, 4, 5, 6, NOBODY, 1, NOBODY],
+                "{parts}"
+            );
+        }
+    }
+
+    #[test]
+    fn rows_of_persons_are_counted() {
+        let met = PersonsMet::of(&[0, 1, 1, NOBODY, 2, 1, 2], 2);
+        assert_eq!(met, PersonsMet { persons: 3, rows: 6, median: 2, most: 3, above: 1 });
+        assert_eq!(PersonsMet::of(&[NOBODY], 1), PersonsMet::default());
+    }
+
+    proptest! {
+        #[test]
+        fn two_rows_have_one_number_if_and_only_if_they_have_one_text(
+            cells in proptest::collection::vec("[ab ]{0,2}", 0..40), parts in 1usize..50,
+        ) {
+            let bytes: Vec<&[u8]> = cells.iter().map(|cell| cell.as_bytes()).collect();
+            let numbers = numbered(&bytes, parts);
+            for (a, x) in cells.iter().zip(&numbers) {
+                prop_assert_eq!(a.trim().is_empty(), *x == NOBODY);
+                for (b, y) in cells.iter().zip(&numbers) {
+                    prop_assert_eq!(a.trim() == b.trim(), x == y);
+                }
+            }
+            // By first appearance.
+            let mut next = 0;
+            for &number in numbers.iter().filter(|&&number| number != NOBODY) {
+                prop_assert!(number <= next);
+                next = next.max(number + 1);
+            }
+        }
+    }
+}
