@@ -5,6 +5,7 @@
 //! neighbour hits both; the shortest is reported, since others may use the machine.
 //! `cargo bench --bench kernel` for the full tables, `-- --quick` for a smoke run.
 
+mod persons;
 mod rivals;
 
 use std::hint::black_box;
@@ -54,6 +55,7 @@ fn main() {
     against_one_hot(&effort);
     against_noise(&effort);
     own_against_built_in(&effort);
+    persons::against_rows(&effort);
 }
 
 fn against_reading(effort: &Effort) {
