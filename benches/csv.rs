@@ -24,7 +24,7 @@ const OCCUPATIONS: [&str; 6] = ["Craft-repair", "Sales", "Exec-managerial", "Pro
 
 fn numeric(folder: &Path, rows: u64) -> Trial {
     let kind = SyntheticKind::Logistic;
-    let synthetic = Synthetic { kind, rows, features: 32, categories: 0, noise: 0.5, seed: 1 };
+    let synthetic = Synthetic { kind, rows, features: 32, categories: 0, noise: 0.5, seed: 1, persons: false };
     let path = folder.join("numeric.csv");
     let mut file = std::fs::File::create(&path).expect("a file");
     synthetic.write(&mut file, &|_| ()).expect("rows");

@@ -32,7 +32,7 @@ fn streaming(c: &mut Criterion) {
     let folder = tempfile::tempdir().expect("a folder");
     let rows = if std::env::args().any(|a| a == "--test") { 2_000 } else { 4_000_000 };
     let kind = SyntheticKind::Logistic;
-    let synthetic = Synthetic { kind, rows, features: 32, categories: 0, noise: 0.5, seed: 1 };
+    let synthetic = Synthetic { kind, rows, features: 32, categories: 0, noise: 0.5, seed: 1, persons: false };
     let (data, cache) = (folder.path().join("numeric.csv"), folder.path().join("numeric.rows"));
     synthetic.write(&mut File::create(&data).expect("a file"), &|_| ()).expect("rows");
     let file = CsvFile::open(&data).expect("a header");

@@ -4,9 +4,10 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+use super::help::BUDGET;
 use super::input::is_passing;
 use super::output::warn;
-use crate::data::Schema;
+use crate::data::{Schema, Unit};
 use crate::error::{Error, Fallible};
 use crate::ledger::Ledger;
 use crate::preprocess::MemoryLimit;
@@ -67,6 +68,41 @@ impl SchemaArgument {
                 ),
             )),
         }
+    }
+}
+
+/// Whose rows are protected together.
+#[derive(Args)]
+pub(super) struct UnitArguments {
+    /// Protect persons and not single rows: all rows with the same text in COLUMN are one person's [default: the schema's
+    /// "unit"]
+    ///
+    /// A person's rows are averaged and clipped together, so a person with many rows moves a release no further than one with
+    /// a single row. A row without an identifier counts for nothing. COLUMN is no feature.
+    #[arg(long, value_name = "COLUMN", help_heading = BUDGET, hide_short_help = true)]
+    unit: Option<String>,
+    /// Public number of persons, known without counting them [default: that of the schema's unit]
+    #[arg(long, value_name = "N", help_heading = BUDGET, hide_short_help = true)]
+    persons: Option<u64>,
+    /// The most rows of a person that count; which ones follows from these rows alone [default: that of the schema's unit,
+    /// else 1000]
+    #[arg(long, value_name = "N", help_heading = BUDGET, hide_short_help = true)]
+    max_rows: Option<u32>,
+}
+
+impl UnitArguments {
+    /// A schema with what was asked for.
+    pub(super) fn applied(&self, schema: Schema) -> Fallible<Schema> {
+        let UnitArguments { unit, persons, max_rows } = self;
+        if unit.is_none() && persons.is_none() && max_rows.is_none() {
+            return Ok(schema);
+        }
+        let known = schema.unit.as_ref().map(|unit| unit.column.clone());
+        let column = unit.to_owned().or(known).ok_or_else(|| {
+            let flag = if persons.is_some() { "--persons" } else { "--max-rows" };
+            Error::parameter(flag, "is given, and nothing says who is who", "name the column of identifiers by --unit")
+        })?;
+        schema.with_unit(Unit { column, persons: *persons, max_rows: *max_rows })
     }
 }
 

@@ -9,6 +9,7 @@ use serde_json::json;
 use super::output::{bar, print, print_json, seconds, warn};
 use super::train::TrainArguments;
 use crate::error::{Error, Fallible};
+use crate::preprocess::PersonsMet;
 use crate::privacy::DatasetId;
 use crate::train::{self, DataCheck, Outlook};
 
@@ -17,6 +18,7 @@ Examples:
   rhograd check datasets/fair.csv
   rhograd check wages.csv --schema wages.schema.json --epsilon 0.5 --ledger budget.sqlite
   rhograd check wages.csv --epsilon 1 --algorithm dp-gd-theory --rows 20000 --json
+  rhograd check visits.csv --unit patient
 
 Looks at every line, charges nothing, writes nothing, and opens the ledger for reading only. What it prints is computed
 from rows: it is for the custodian alone. Takes the flags of `rhograd train`; without a budget it answers for --epsilon 1.
@@ -40,7 +42,7 @@ impl CheckArguments {
 pub(super) fn run(arguments: &CheckArguments) -> Fallible<ExitCode> {
     let run = &arguments.run;
     let config = run.request.config_or_epsilon_one()?;
-    let schema = run.schema.read(&run.data)?;
+    let schema = run.unit.applied(run.schema.read(&run.data)?)?;
     config.check(&schema)?;
     let file = run.open_data(&schema)?;
     let reading = bar(file.size(), "reading", "bytes");
@@ -96,6 +98,9 @@ fn page(checked: &DataCheck, account: &str) -> String {
         // A string takes whatever is written to it.
         let _ = writeln!(page, "{text}");
     };
+    if let Some(PersonsMet { persons, rows, median, most, .. }) = checked.persons {
+        line(format!("{persons} persons with {rows} rows; half of them have at most {median}, one has {most}"));
+    }
     if checked.findings.iter().all(|finding| finding.share == 0.0) {
         line("everything fits the schema".into());
     }

@@ -20,7 +20,7 @@ pub(super) fn pretty(schema: &Schema) -> Fallible<String> {
 
 #[derive(Args)]
 #[command(
-    after_help = "Example:\n  rhograd generate logistic --rows 1000000 --features 32 --out big.csv\n\nWrites big.csv and big.schema.json."
+    after_help = "Examples:\n  rhograd generate logistic --rows 1000000 --features 32 --out big.csv\n  rhograd generate logistic --persons --out visits.csv\n\nWrites big.csv and big.schema.json."
 )]
 pub(super) struct GenerateArguments {
     /// What to generate
@@ -38,6 +38,9 @@ pub(super) struct GenerateArguments {
     /// Standard deviation of the noise of a linear target
     #[arg(long, default_value_t = 0.5, allow_hyphen_values = true)]
     noise: f64,
+    /// Rows of persons who have 1 to 20 of them each, anywhere in the file, with a column "person" as the schema's unit
+    #[arg(long)]
+    persons: bool,
     /// Seed
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -57,6 +60,7 @@ pub(super) fn generate(arguments: &GenerateArguments) -> Fallible<ExitCode> {
         categories: arguments.categories,
         noise: arguments.noise,
         seed: arguments.seed,
+        persons: arguments.persons,
     };
     let schema_path = arguments.out.with_file_name(format!("{}.schema.json", stem(&arguments.out)));
     let mut schema = StagedFile::new(&schema_path, arguments.overwrite)?;

@@ -10,7 +10,7 @@ use super::data::pretty;
 use super::input::{DialectArguments, data_path, identity, is_passing};
 use super::output::{print_data, tell, warn};
 use super::signals::Interrupts;
-use crate::data::{CsvFile, Task, draft_schema_with_notes};
+use crate::data::{CsvFile, Task, Unit, draft_schema_with_notes};
 use crate::error::{Error, Fallible};
 use crate::ledger::Ledger;
 use crate::noise::NoiseSource;
@@ -24,6 +24,7 @@ Examples:
   rhograd inspect wages.csv --rho 0.005 --target wage --task regression --range age=0..120
   rhograd inspect wages.csv --epsilon 1 --categorical zip,job --ignore name --ledger budget.sqlite
   rhograd inspect wages.csv
+  rhograd inspect visits.csv --unit patient
 
 With a budget the draft is PRIVATE: which columns hold numbers, an interval for each of those that leaves about
 half a percent of them outside, and the frequent values of all others are released through the gate, and their cost is
@@ -77,6 +78,9 @@ pub(super) struct InspectArguments {
     /// Columns to leave out; names and other free text find their way out by themselves, but cost
     #[arg(long, value_name = "COLUMNS", value_delimiter = ',', requires = "budget")]
     ignore: Vec<String>,
+    /// Column that tells persons apart: it becomes the unit of the schema and no feature. For drafts without a budget
+    #[arg(long, value_name = "COLUMN")]
+    unit: Option<String>,
     /// The first line names the columns, although one of its cells is a number or empty; it is published as such
     #[arg(long, value_name = "yes", value_parser = ["yes"], requires = "budget")]
     header: Option<String>,
@@ -119,6 +123,12 @@ fn range(text: &str) -> Result<(String, f64, f64), String> {
 }
 
 pub(super) fn run(arguments: &InspectArguments) -> Fallible<ExitCode> {
+    if arguments.unit.is_some() && (arguments.epsilon.is_some() || arguments.rho.is_some()) {
+        let problem =
+            "cannot be drafted privately: what is released protects single rows, and no person with several of them";
+        let cure = "leave out --epsilon and --rho, and replace what the draft holds by what is public";
+        return Err(Error::parameter("--unit", problem, cure));
+    }
     let delta = delta(arguments.delta)?;
     match (arguments.epsilon, arguments.rho) {
         (Some(epsilon), _) => privately(arguments, Budget::Epsilon(self::epsilon(epsilon)?, delta)),
@@ -161,7 +171,13 @@ impl InspectArguments {
 fn openly(arguments: &InspectArguments) -> Fallible<ExitCode> {
     let staged = arguments.staged()?;
     let file = arguments.open_data()?;
-    let (schema, notes) = draft_schema_with_notes(&file, &arguments.name(), arguments.target.as_deref())?;
+    let (mut schema, notes) = draft_schema_with_notes(&file, &arguments.name(), arguments.target.as_deref())?;
+    if let Some(unit) = &arguments.unit {
+        file.column(unit)?;
+        schema.columns.0.retain(|(name, _)| name != unit);
+        schema.ignore.retain(|name| name != unit);
+        schema = schema.with_unit(Unit::new(unit.as_str()))?;
+    }
     warn(
         "NOT PRIVATE, custodian-only: this draft shows values of the rows. Replace bounds and values by public knowledge, then \
          delete \"draft\"; until then every model is marked NOT PRIVATE",

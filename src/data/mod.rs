@@ -25,7 +25,7 @@
 //! ```
 //! use rhograd::data::{Block, CsvFile, Fields, Stamp, Synthetic, SyntheticKind};
 //!
-//! let made_up = Synthetic { kind: SyntheticKind::Logistic, rows: 100, features: 3, categories: 1, noise: 0.5, seed: 1 };
+//! let made_up = Synthetic { kind: SyntheticKind::Logistic, rows: 100, features: 3, categories: 1, noise: 0.5, seed: 1, persons: false };
 //! let path = tempfile::NamedTempFile::new().unwrap();
 //! made_up.write(&mut path.as_file(), &|_| ())?;
 //! let file = CsvFile::open(path.path())?;

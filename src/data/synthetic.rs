@@ -9,7 +9,7 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Normal, Poisson, StandardNormal, Uniform};
 
-use super::schema::{Column, Columns, Schema, Task};
+use super::schema::{Column, Columns, Schema, Task, Unit};
 use crate::error::{Error, Fallible};
 
 /// How targets follow from features.
@@ -41,10 +41,25 @@ pub struct Synthetic {
     pub noise: f64,
     /// The data are synthetic, so the seed is no secret.
     pub seed: u64,
+    /// Whether rows are those of persons, each with 1 to 20 of them anywhere in the file, who differ by more than their features;
+    /// then the first column says whose a row is.
+    pub persons: bool,
 }
 
 /// Values of a synthetic category, and labels of a multinomial target.
 const VALUES: [&str; 4] = ["a", "b", "c", "d"];
+
+/// The column of identifiers, where rows are those of persons.
+const PERSON: &str = "person";
+
+/// The most rows of a synthetic person.
+const MAX_ROWS: u64 = 20;
+
+/// Persons whose rows are still to come, so that rows of one stand apart.
+const OPEN_PERSONS: usize = 1000;
+
+/// How far a person moves the margins of all of their rows, as a standard deviation.
+const PERSON_EFFECT: f64 = 0.5;
 
 /// Bounds of a synthetic linear target.
 const TARGET_BOUND: f64 = 5.0;
@@ -74,8 +89,8 @@ impl Synthetic {
             negative: two.then(|| "0".into()),
             target_lower: bounds.map(|(lower, _)| lower),
             target_upper: bounds.map(|(_, upper)| upper),
-            rows: (self.rows > 0).then_some(self.rows),
-            unit: None,
+            rows: (self.rows > 0 && !self.persons).then_some(self.rows),
+            unit: self.persons.then(|| Unit { max_rows: Some(MAX_ROWS as u32), ..Unit::new(PERSON) }),
             ignore: Vec::new(),
             columns: Columns(numeric.chain(categorical).chain(target).collect()),
             draft: false,
@@ -108,17 +123,20 @@ impl Synthetic {
         let unit = Uniform::new_inclusive(-1.0, 1.0).map_err(|e| Error::numerical("features", e.to_string()))?;
         let mut writer = csv::Writer::from_writer(out);
         let header = (0..self.features).map(|j| format!("x{j}")).chain((0..self.categories).map(|j| format!("c{j}")));
-        writer.write_record(header.chain(["y".into()])).map_err(|e| failed(e.into()))?;
+        let mut people = self.persons.then(|| People::new(self.seed));
+        let person = self.persons.then(|| PERSON.to_owned()).into_iter();
+        writer.write_record(person.chain(header).chain(["y".into()])).map_err(|e| failed(e.into()))?;
         for row in 0..self.rows {
             let x = Array1::random_using(self.features, unit, &mut rng).mapv(|v: f64| (v * 1e4).round() / 1e4);
             let codes: Vec<usize> = (0..self.categories).map(|_| rng.random_range(0..VALUES.len())).collect();
             let margin = |(weights, effects): &(Array1<f64>, Vec<[f64; 4]>)| {
                 x.dot(weights) + effects.iter().zip(&codes).map(|(e, &code)| e[code]).sum::<f64>()
             };
-            let margins: Vec<f64> = truth.iter().map(margin).collect();
+            let (identifier, effect) = people.as_mut().map(People::draw).unzip();
+            let margins: Vec<f64> = truth.iter().map(|of| margin(of) + effect.unwrap_or(0.0)).collect();
             let target = self.target(&margins, &mut rng)?;
             let cells = x.iter().map(f64::to_string).chain(codes.iter().map(|&code| VALUES[code].into()));
-            writer.write_record(cells.chain([target])).map_err(|e| failed(e.into()))?;
+            writer.write_record(identifier.into_iter().chain(cells).chain([target])).map_err(|e| failed(e.into()))?;
             if row % 4096 == 0 {
                 progress(row);
             }
@@ -152,15 +170,79 @@ impl Synthetic {
     }
 }
 
+/// Persons some of whose rows are still to come.
+struct People {
+    /// Numbers, rows to come, and effects.
+    open: Vec<(u64, u64, f64)>,
+    made: u64,
+    /// Not the one of features and targets, which are the same without persons.
+    rng: ChaCha8Rng,
+}
+
+impl People {
+    fn new(seed: u64) -> Self {
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        rng.set_stream(1);
+        let mut people = People { open: Vec::new(), made: 0, rng };
+        people.open = (0..OPEN_PERSONS).map(|_| people.another()).collect();
+        people
+    }
+
+    fn another(&mut self) -> (u64, u64, f64) {
+        self.made += 1;
+        let effect: f64 = self.rng.sample(StandardNormal);
+        (self.made, self.rng.random_range(1..=MAX_ROWS), PERSON_EFFECT * effect)
+    }
+
+    /// Whose the next row is, and what that adds to its margins.
+    fn draw(&mut self) -> (String, f64) {
+        let place = self.rng.random_range(0..self.open.len());
+        let (number, left, effect) = self.open[place];
+        self.open[place] = if left > 1 { (number, left - 1, effect) } else { self.another() };
+        (format!("p{number}"), effect)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
+    fn persons_have_up_to_twenty_rows_and_change_no_feature() {
+        let alone = Synthetic {
+            kind: SyntheticKind::Linear,
+            rows: 5000,
+            features: 2,
+            categories: 1,
+            noise: 0.1,
+            seed: 4,
+            persons: false,
+        };
+        let text = |wanted: &Synthetic| {
+            let mut out = Vec::new();
+            wanted.write(&mut out, &|_| ()).unwrap();
+            String::from_utf8(out).unwrap()
+        };
+        let with = Synthetic { persons: true, ..alone.clone() };
+        let mut rows_of = std::collections::HashMap::new();
+        for (line, plain) in text(&with).lines().zip(text(&alone).lines()) {
+            let (person, rest) = line.split_once(',').unwrap();
+            assert_eq!(rest.rsplit_once(',').unwrap().0, plain.rsplit_once(',').unwrap().0);
+            *rows_of.entry(person.to_owned()).or_insert(0) += 1;
+        }
+        assert_eq!(rows_of.remove("person"), Some(1));
+        assert!(rows_of.len() > 500 && rows_of.values().all(|rows| (1..=20).contains(rows)));
+        let schema = with.schema();
+        assert_eq!(schema.unit.as_ref().map(|unit| (unit.column.as_str(), unit.max_rows())), Some(("person", 20)));
+        let written = serde_json::to_string(&schema).unwrap();
+        assert_eq!(Schema::parse(&written, std::path::Path::new("s")).unwrap(), schema);
+    }
+
+    #[test]
     fn rows_fit_their_schema() {
         use SyntheticKind::{Linear, Logistic, Multinomial, Poisson};
         for kind in [Logistic, Multinomial, Linear, Poisson] {
-            let wanted = Synthetic { kind, rows: 50, features: 3, categories: 2, noise: 0.1, seed: 4 };
+            let wanted = Synthetic { kind, rows: 50, features: 3, categories: 2, noise: 0.1, seed: 4, persons: false };
             let mut out = Vec::new();
             wanted.write(&mut out, &|_| ()).unwrap();
             let text = String::from_utf8(out).unwrap();

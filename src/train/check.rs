@@ -133,7 +133,8 @@ pub fn check_parts(
 
 /// The columns that the schema does not use.
 fn ignored<'a>(schema: &Schema, given: impl Iterator<Item = &'a str>) -> Vec<String> {
-    let used: HashSet<&str> = findings::columns(schema).map(|(name, _)| name).collect();
+    let mut used: HashSet<&str> = findings::columns(schema).map(|(name, _)| name).collect();
+    used.extend(schema.unit.as_ref().map(|unit| unit.column.as_str()));
     given.filter(|name| !used.contains(name)).map(String::from).collect()
 }
 

@@ -193,7 +193,8 @@ impl ModelFile {
             target: target_of(schema, map),
             intercept: next()?,
             features,
-            standard_errors: fitted.standard_errors.clone(),
+            // Their theory is about independent rows, and those of one person are not.
+            standard_errors: fitted.standard_errors.clone().filter(|_| plan.scope.unit.is_row()),
             evaluation,
             statement,
             log_sha256,

@@ -25,7 +25,7 @@ fn twice(opened: &Opened) -> Vec<(u32, u32)> {
 fn streams(config: &TrainConfig, kind: SyntheticKind, features: usize, categories: usize) -> Option<Opened> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("rows.csv");
-    let data = Synthetic { kind, rows: 1500, features, categories, noise: 0.5, seed: 5 };
+    let data = Synthetic { kind, rows: 1500, features, categories, noise: 0.5, seed: 5, persons: false };
     data.write(&mut std::fs::File::create(&path).unwrap(), &|_| ()).unwrap();
     let loaded = load(config, data.schema(), &CsvFile::open(&path).unwrap(), &|_, _| Ok(())).ok()?;
     let noise = NoiseSource::insecure_from_seed(3);

@@ -15,6 +15,7 @@ mod ingest;
 mod ledger;
 mod models;
 mod pages;
+mod persons;
 mod piping;
 mod process;
 mod sign;

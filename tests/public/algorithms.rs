@@ -232,7 +232,7 @@ fn synthetic(folder: &Path, task: Task) -> (PathBuf, Schema) {
         Task::Classification => SyntheticKind::Logistic,
         Task::Regression => SyntheticKind::Linear,
     };
-    let synthetic = Synthetic { kind, rows: 20_000, features: 4, categories: 1, noise: 0.3, seed: 7 };
+    let synthetic = Synthetic { kind, rows: 20_000, features: 4, categories: 1, noise: 0.3, seed: 7, persons: false };
     let path = folder.join("s.csv");
     let mut file = std::fs::File::create(&path).unwrap();
     synthetic.write(&mut file, &|_| ()).unwrap();

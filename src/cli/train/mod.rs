@@ -38,7 +38,7 @@ pub(super) fn run(arguments: &TrainArguments) -> Fallible<ExitCode> {
 fn run_interruptibly(arguments: &TrainArguments, interrupts: &Interrupts) -> Fallible<ExitCode> {
     let config = arguments.request.config()?;
     arguments.check_ledger()?;
-    let schema = arguments.schema.read(&arguments.data)?;
+    let schema = arguments.unit.applied(arguments.schema.read(&arguments.data)?)?;
     config.check(&schema)?;
     // Without randomness there is no run, so no row is read either.
     let noise = match arguments.seed {
