@@ -28,7 +28,7 @@ fn folder() -> Folder {
     folder
 }
 
-const TRAIN: &str = "--epsilon 4 --seed 3 --ledger l.sqlite --schema trial.schema.json --out m.json --overwrite";
+const TRAIN: &str = "--epsilon 4 --seed 3 --no-ledger --schema trial.schema.json --out m.json --overwrite";
 
 #[track_caller]
 fn model(folder: &Folder, data: &str, flags: &str) -> Vec<u8> {
