@@ -24,10 +24,12 @@
 //! | [`claim`] | what recorded charges guarantee together |
 //! | [`compose`] | composition theorems, filters and an odometer |
 //! | [`subsample`], [`selection`], [`erm`], [`perturbed_objective`] | single theorems |
+//! | [`belief`] | what an attacker with a belief beforehand comes to believe and guess |
 //! | [`stable`] | thresholds that hide what one row holds |
 //! | [`finite`] | small laws exactly |
 
 pub mod approximate;
+pub mod belief;
 pub mod claim;
 pub mod compose;
 mod conversion;

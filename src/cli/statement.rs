@@ -4,18 +4,20 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
+use serde_json::json;
 
 use super::coefficients;
 use super::output::{print, print_json};
 use crate::error::{Error, Fallible};
 use crate::num::round::decimal_down;
-use crate::statement::{Guarantee, Statement};
+use crate::statement::{Answer, Guarantee, Statement, WhatIf};
 use crate::text::visible;
 use crate::train::ModelFile;
 
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  rhograd statement fair.model.json\n  rhograd statement fair.model.json --coefficients"
+    after_help = "Examples:\n  rhograd statement fair.model.json\n  rhograd statement fair.model.json --coefficients\n  \
+                  rhograd statement fair.model.json --what-if group:5 --what-if prior:0.01"
 )]
 pub(super) struct StatementArguments {
     /// Model file written by `rhograd train`
@@ -23,20 +25,36 @@ pub(super) struct StatementArguments {
     /// Also print all coefficients in the units of the data, with standard errors that include the noise
     #[arg(long)]
     coefficients: bool,
-    /// Print the statement as JSON
+    /// Also say what the release means for others: group:K (K together), attribute (one of them), prior:P (somebody who
+    /// believes something with probability P beforehand)
+    #[arg(long, value_name = "QUESTION")]
+    what_if: Vec<WhatIf>,
+    /// Print the statement as JSON; with --what-if one object of it and the answers
     #[arg(long)]
     json: bool,
 }
 
 pub(super) fn statement(arguments: &StatementArguments) -> Fallible<ExitCode> {
     let model = ModelFile::read(&arguments.model)?;
+    let answers = arguments.what_if.iter().map(|question| model.statement.what_if(*question));
+    let answers = answers.collect::<Fallible<Vec<Answer>>>()?;
     if arguments.json {
         let value = serde_json::to_value(&model.statement).map_err(|e| Error::numerical("statement", e.to_string()))?;
-        print_json(&value)?;
+        if answers.is_empty() {
+            print_json(&value)?;
+        } else {
+            print_json(&json!({ "what_if": answers, "statement": value }))?;
+        }
         return Ok(ExitCode::SUCCESS);
     }
     let mut text = plain_statement(&model.statement);
     text.push_str(&evaluated(&model));
+    if !answers.is_empty() {
+        text.push_str("\nWhat if:\n");
+    }
+    for answer in &answers {
+        text.push_str(&format!("- {}: {}\n", answer.question, visible(&answer.words)));
+    }
     if arguments.coefficients {
         text.push('\n');
         text.push_str(&coefficients::table(&model));
@@ -74,10 +92,11 @@ pub(super) fn plain_statement(statement: &Statement) -> String {
         ),
     ];
     rows.extend(facts.tuned().map(|tuned| ("chosen", tuned.to_string())));
+    rows.extend([("rho", rho), ("epsilon", epsilon), ("adjacency", facts.adjacency.to_string())]);
+    if !facts.unit.is_row() {
+        rows.push(("unit", facts.unit.to_string()));
+    }
     rows.extend([
-        ("rho", rho),
-        ("epsilon", epsilon),
-        ("adjacency", facts.adjacency.to_string()),
         (
             "noise",
             format!(
@@ -122,7 +141,8 @@ fn epsilons(guarantee: &Guarantee) -> String {
 /// Metrics on a private hold-out, in lines; empty without any.
 pub(super) fn evaluated(model: &ModelFile) -> String {
     let Some(evaluation) = &model.evaluation else { return String::new() };
-    let mut text = format!("\nOn about {:.0} rows held out (noised, part of the release):\n", evaluation.rows);
+    let units = if model.statement.facts.unit.is_row() { "rows" } else { "persons" };
+    let mut text = format!("\nOn about {:.0} {units} held out (noised, part of the release):\n", evaluation.rows);
     for (name, estimate) in &evaluation.metrics {
         let limit = estimate.limit.map_or(String::new(), |limit| format!(", rows cut at {limit:.4}"));
         text.push_str(&format!("  {name:10} {:.4} (noise {:.4}{limit})\n", estimate.value, estimate.noise));

@@ -74,6 +74,14 @@ impl PrivacyUnit {
     ///
     /// # Errors
     /// When the column has no name.
+    ///
+    /// ```
+    /// use rhograd::privacy::PrivacyUnit;
+    /// let unit = PrivacyUnit::person("patient")?;
+    /// assert_eq!(unit.to_string(), "person (all rows with the same \"patient\")");
+    /// assert!(PrivacyUnit::default().is_row() && PrivacyUnit::person("").is_err());
+    /// # Ok::<(), rhograd::error::Error>(())
+    /// ```
     pub fn person(column: &str) -> Fallible<Self> {
         if column.trim().is_empty() {
             return Err(Error::parameter(

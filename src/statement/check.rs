@@ -5,7 +5,7 @@ use super::schema_release::states_its_cost;
 use crate::accounting::claim;
 use crate::error::Fallible;
 use crate::optim::HELD_OUT;
-use crate::privacy::Charge;
+use crate::privacy::{Charge, PrivacyUnit};
 use crate::private::{MAX_HOLDOUT, Planned, Query, RowAccess, training_rows};
 
 /// Most different costs of a statement that the accountant takes long to confirm or to add up, claims and choices: no run
@@ -62,6 +62,15 @@ pub(super) fn check_releases(facts: &Facts) -> Fallible<()> {
         && (!states_its_cost(release)? || release.adjacency != facts.adjacency)
     {
         return Err(damaged("the release of the schema states no cost, or one under another relation"));
+    }
+    if let PrivacyUnit::Person { column } = &facts.unit
+        && (column.trim().is_empty() || facts.released_schema.is_some())
+    {
+        return Err(damaged("persons are told apart by no column, or the schema was released for rows"));
+    }
+    let asked = || facts.releases.iter().flat_map(|release| release.query.all());
+    if !facts.unit.is_row() && !asked().all(|query| query.kind().reads().persons) {
+        return Err(damaged("a release has no proof for persons"));
     }
     let trained = facts.rows.map(|rows| training_rows(rows, facts.holdout));
     let foreign = |rows: u64, dimension: usize| Some(rows) != trained || dimension != facts.dimension;

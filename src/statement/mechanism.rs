@@ -6,7 +6,7 @@ use super::facts::{DIGITS, Facts, ReleaseFacts};
 use crate::error::Fallible;
 use crate::model_kind::Link;
 use crate::num::round::decimal_up;
-use crate::privacy::Charge;
+use crate::privacy::{Charge, PrivacyUnit};
 
 part! {
     /// The mechanism of the gradient steps.
@@ -38,7 +38,7 @@ impl MechanismPart {
         let multiplier = main.charge.noise_multiplier();
         Ok(MechanismPart {
             name: main.charge.mechanism().into(),
-            sampling: sampling(main),
+            sampling: sampling(facts, main),
             clip_norm: main.clip_norm(),
             norm: match (&main.charge, facts.model.link()) {
                 (Charge::Exponential(_), _) => "range of the scores of candidates".into(),
@@ -60,9 +60,15 @@ impl MechanismPart {
 }
 
 /// Which rows a release reads.
-fn sampling(release: &ReleaseFacts) -> String {
+fn sampling(facts: &Facts, release: &ReleaseFacts) -> String {
     match release.charge.sampling_rate() {
-        Some(rate) => format!("Poisson, rate at most {}", decimal_up(rate, DIGITS)),
+        Some(rate) => {
+            let of = match facts.unit {
+                PrivacyUnit::Row => "",
+                PrivacyUnit::Person { .. } => " of persons, each with all rows",
+            };
+            format!("Poisson{of}, rate at most {}", decimal_up(rate, DIGITS))
+        }
         None => release.query.kind().sampling(),
     }
 }

@@ -2,7 +2,9 @@
 //!
 //! ```
 //! use rhograd::prelude::*;
-//! use rhograd::statement::{Facts, Guarantee, LedgerFacts, LogEntry, ReleaseFacts, Statement, Tuning, write_log};
+//! use rhograd::statement::{
+//!     Answer, Facts, Guarantee, LedgerFacts, LogEntry, ReleaseFacts, Statement, Tuning, WhatIf, write_log,
+//! };
 //!
 //! let schema = Schema::read("datasets/fair.schema.json".as_ref())?;
 //! let file = CsvFile::open("datasets/fair.csv".as_ref())?;
@@ -29,6 +31,10 @@
 //! let (guarantee, releases): (&Guarantee, &[ReleaseFacts]) = (&stated.guarantee, &facts.releases);
 //! let (ledger, tuned): (Option<&LedgerFacts>, Option<Tuning>) = (facts.ledger.as_ref(), facts.tuned());
 //! assert!(guarantee.epsilon == "1" && !releases.is_empty() && ledger.is_none() && tuned.is_none());
+//!
+//! // What it means for five rows together, by the exact trade-off of five times the mu.
+//! let five: Answer = stated.what_if(WhatIf::Group(5))?;
+//! assert!(five.steps == Some(5) && five.words.starts_with("For 5 rows together (5.9"), "{five:?}");
 //! # Ok::<(), Error>(())
 //! ```
 
@@ -50,13 +56,14 @@ mod mechanism;
 mod schema_release;
 mod scope;
 mod setting;
+mod unit;
+mod what_if;
 mod words;
 
 use serde::{Deserialize, Serialize};
 
 use crate::error::Fallible;
 use crate::model_kind::ModelKind;
-use crate::privacy::Adjacency;
 
 pub use check::MAX_COSTLY;
 use check::check_releases;
@@ -70,6 +77,7 @@ pub(crate) use schema_release::states_its_cost;
 use schema_release::with_schema;
 use scope::ScopeOfUse;
 use setting::{Definition, Setting};
+pub use what_if::{Answer, WhatIf};
 
 /// Name and version of the statement format.
 const SCHEMA: &str = "rhograd-statement/1";
@@ -148,6 +156,10 @@ impl Statement {
     /// When the facts are inconsistent or no bound can be computed.
     pub fn earlier(facts: &Facts) -> Fallible<Vec<Self>> {
         check_releases(facts)?;
+        if !facts.unit.is_row() {
+            // They knew rows alone.
+            return Ok(Vec::new());
+        }
         let mut unlinked = limits(facts)?;
         let place = unlinked.iter().position(|limit| limit == TRUST);
         unlinked.retain(|limit| limit != TRUST && limit != NOT_RELEASED);
@@ -168,7 +180,7 @@ impl Statement {
             dp: faults.is_empty(),
             statement: sentence(&facts, &guarantee, &faults),
             reasons_not_dp: faults,
-            setting: Setting::standard(),
+            setting: Setting::of(&facts),
             definition: Definition::of(&facts),
             guarantee,
             scope: ScopeOfUse::of(&facts),
@@ -184,10 +196,7 @@ fn sentence(facts: &Facts, guarantee: &Guarantee, faults: &[String]) -> String {
     if !faults.is_empty() {
         return format!("NOT PRIVATE: {}.", faults.join("; "));
     }
-    let change = match facts.adjacency {
-        Adjacency::AddRemove => "adding or removing one row",
-        Adjacency::ReplaceOne => "replacing one row",
-    };
+    let change = unit::change(facts);
     let why = match &guarantee.gaussian_mu {
         _ if facts.is_claimed() => "are".to_string(),
         Some(mu) => format!("are {mu}-Gaussian DP (hence {}-zCDP), and hence", guarantee.rho_upper),
@@ -206,15 +215,16 @@ fn sentence(facts: &Facts, guarantee: &Guarantee, faults: &[String]) -> String {
 }
 
 fn limits(facts: &Facts) -> Fallible<Vec<String>> {
-    let mut limits = vec![
-        "protects rows, not persons with several rows".to_string(),
-        "timing and memory of the training host are out of scope".to_string(),
-        "holds only if the schema, the row count and the settings were not chosen by looking at the rows".to_string(),
-        TRUST.to_string(),
-        NOT_RELEASED.to_string(),
-    ];
+    let (one, many) = unit::nouns(&facts.unit);
+    let whole = if facts.unit.is_row() { "whole rows" } else { "all rows of persons" };
+    let count = if facts.unit.is_row() { "the row count" } else { "the number of persons" };
+    let public = format!("holds only if the schema, {count} and the settings were not chosen by looking at the rows");
+    let mut limits = unit::limits(facts);
+    limits.push("timing and memory of the training host are out of scope".into());
+    let chosen = limits.len();
+    limits.extend([public, TRUST.into(), NOT_RELEASED.into()]);
     if let Some(release) = &facts.released_schema {
-        limits[2] =
+        limits[chosen] =
             "holds only if the row count, the settings and whatever was changed in the released schema were not \
                      chosen by looking at the rows"
                 .into();
@@ -223,15 +233,15 @@ fn limits(facts: &Facts) -> Fallible<Vec<String>> {
     if let ModelKind::Own(loss) = facts.model {
         limits.push(format!(
             "the loss is external ({}, table SHA-256 {}): how well the model fits rests on it, and the guarantee does not, for \
-             what a row adds is cut in integers afterwards",
+             what a {one} adds is cut in integers afterwards",
             loss.name(),
             loss.table_sha256()
         ));
     }
     if facts.large_delta_accepted {
         limits.push(format!(
-            "delta {} was accepted on purpose although it is above a tenth of one over the declared rows, or above 1e-3: \
-             with that probability the guarantee may fail altogether, and whole rows may show",
+            "delta {} was accepted on purpose although it is above a tenth of one over the declared {many}, or above 1e-3: \
+             with that probability the guarantee may fail altogether, and {whole} may show",
             facts.delta
         ));
     }

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::facts::{DIGITS, Facts};
+use super::unit;
 use crate::num::round::{decimal_down, decimal_up};
 use crate::optim::TUNED;
 use crate::privacy::Charge;
@@ -17,7 +18,7 @@ part! {
         count: u64,
         /// Noise standard deviation over l2 sensitivity, rounded downward.
         noise_multiplier: String,
-        /// Largest probability with which a row takes part in one of them; absent where all rows do.
+        /// Largest probability with which a unit takes part in one of them; absent where all do.
         sampling_rate: Option<String>,
         /// rho of all of them, rounded upward; absent where rho cannot express the cost.
         rho_upper: Option<String>,
@@ -79,12 +80,14 @@ fn hyperparameter_search(facts: &Facts) -> String {
 }
 
 fn evaluation(facts: &Facts) -> String {
+    let (_, units) = unit::nouns(&facts.unit);
+    let whole = if facts.unit.is_row() { "" } else { ", each with all rows" };
     match (facts.holdout, facts.rows) {
         (None, _) => "none".into(),
         (Some(share), Some(rows)) if facts.adjacency.row_count_is_public() => {
             let held_out = rows.saturating_sub(training_rows(rows, Some(share)));
-            format!("one release, charged above, on {held_out} rows held out at random")
+            format!("one release, charged above, on {held_out} {units} held out at random{whole}")
         }
-        (Some(share), _) => format!("one release, charged above, on rows held out with probability {share}"),
+        (Some(share), _) => format!("one release, charged above, on {units} held out with probability {share}{whole}"),
     }
 }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::facts::Facts;
 use crate::accounting::Conversion;
-use crate::privacy::Adjacency;
+use crate::privacy::{Adjacency, PrivacyUnit};
 
 part! {
     /// Trust model.
@@ -39,15 +39,22 @@ part! {
 }
 
 impl Setting {
-    pub(super) fn standard() -> Self {
+    pub(super) fn of(facts: &Facts) -> Self {
         let released = ["model", "statement", "log", "noised sums", "iterates", "exit code"];
         Setting {
             model: "central".into(),
             curator_trusted: true,
             released: released.map(String::from).to_vec(),
-            adversary: "sees everything released, knows all other rows, may choose every setting; \
-                 has no access to the host, its memory or its timing"
-                .into(),
+            adversary: {
+                let others = match facts.unit {
+                    PrivacyUnit::Row => "all other rows",
+                    PrivacyUnit::Person { .. } => "all rows of everybody else",
+                };
+                format!(
+                    "sees everything released, knows {others}, may choose every setting; \
+                     has no access to the host, its memory or its timing"
+                )
+            },
         }
     }
 }
@@ -55,9 +62,15 @@ impl Setting {
 impl Definition {
     pub(super) fn of(facts: &Facts) -> Self {
         let adjacency = facts.adjacency;
-        let protects: &[&str] = match adjacency {
-            Adjacency::AddRemove => &["features", "label", "presence"],
-            Adjacency::ReplaceOne => &["features", "label"],
+        let protects: &[&str] = match (&facts.unit, adjacency) {
+            (PrivacyUnit::Row, Adjacency::AddRemove) => &["features", "label", "presence"],
+            (PrivacyUnit::Row, Adjacency::ReplaceOne) => &["features", "label"],
+            (PrivacyUnit::Person { .. }, Adjacency::AddRemove) => {
+                &["features", "labels", "number of rows of a person", "presence"]
+            }
+            (PrivacyUnit::Person { .. }, Adjacency::ReplaceOne) => {
+                &["features", "labels", "number of rows of a person"]
+            }
         };
         Definition {
             notion: match facts.conversion() {
@@ -65,11 +78,12 @@ impl Definition {
                 Conversion::Exact => "Gaussian DP and zCDP".into(),
                 Conversion::Optimal | Conversion::Classical => "zCDP".into(),
             },
-            unit: "row".into(),
+            unit: facts.unit.to_string(),
             max_rows_per_person: None,
             adjacency,
             protects: protects.iter().map(|s| (*s).into()).collect(),
-            row_count_is_public: adjacency.row_count_is_public(),
+            // Of persons it is their number that replacing one keeps.
+            row_count_is_public: adjacency.row_count_is_public() && facts.unit.is_row(),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::Statement;
 use crate::num::round::{decimal_up, up};
-use crate::privacy::Adjacency;
+use crate::privacy::{Adjacency, PrivacyUnit};
 
 /// Up to this epsilon chances with and without a row are nearly the same: none is more than 1.29 times another.
 const NEARLY: f64 = 0.25;
@@ -30,7 +30,9 @@ impl Statement {
     pub fn in_plain_words(&self) -> Option<String> {
         let number = |text: &str| text.parse().unwrap_or(f64::INFINITY);
         let guarantee = &self.guarantee;
-        self.dp.then(|| words(self.facts.adjacency, number(&guarantee.epsilon), number(&guarantee.delta)))
+        self.dp.then(|| {
+            words(&self.facts.unit, self.facts.adjacency, number(&guarantee.epsilon), number(&guarantee.delta))
+        })
     }
 }
 
@@ -43,18 +45,36 @@ fn right_at_most(epsilon: f64, delta: f64) -> f64 {
     up(1.0 - (1.0 - delta) / (1.0 + up(epsilon.exp(), 4)), 4).min(1.0)
 }
 
-fn words(adjacency: Adjacency, epsilon: f64, delta: f64) -> String {
-    let (change, question) = match adjacency {
-        Adjacency::AddRemove => ("with any single row as without it", "whether some row is among the data"),
-        Adjacency::ReplaceOne => {
-            ("with any single row as with another in its place", "which of two rows is among the data")
-        }
-    };
+/// The factor of an epsilon, rounded upward.
+pub(super) fn times(epsilon: f64) -> String {
     let factor = up(epsilon.exp(), 4);
-    let times = match factor <= MAX_FACTOR {
+    match factor <= MAX_FACTOR {
         true => format!("at most {} times as often", decimal_up(factor, DIGITS)),
         false => "more than a million times as often, as far as this guarantee goes".into(),
+    }
+}
+
+fn words(unit: &PrivacyUnit, adjacency: Adjacency, epsilon: f64, delta: f64) -> String {
+    let (change, question) = match (unit, adjacency) {
+        (PrivacyUnit::Row, Adjacency::AddRemove) => {
+            ("with any single row as without it", "whether some row is among the data")
+        }
+        (PrivacyUnit::Row, Adjacency::ReplaceOne) => {
+            ("with any single row as with another in its place", "which of two rows is among the data")
+        }
+        (PrivacyUnit::Person { .. }, Adjacency::AddRemove) => {
+            ("with all rows of any single person as without them", "whether some person is among the data")
+        }
+        (PrivacyUnit::Person { .. }, Adjacency::ReplaceOne) => (
+            "with all rows of any single person as with another's in their place",
+            "which of two persons is among the data",
+        ),
     };
+    let (one, others) = match unit {
+        PrivacyUnit::Row => ("row", "all other rows"),
+        PrivacyUnit::Person { .. } => ("person", "all rows of everybody else"),
+    };
+    let times = times(epsilon);
     let nearly = if epsilon <= NEARLY && delta < LARGE_DELTA {
         format!("nearly as often {change}: {times}")
     } else {
@@ -63,21 +83,26 @@ fn words(adjacency: Adjacency, epsilon: f64, delta: f64) -> String {
     let shown = |delta: f64| if delta < LARGE_DELTA { format!("{delta:e}") } else { delta.to_string() };
     let right = decimal_up(100.0 * right_at_most(epsilon, delta), DIGITS);
     let mut text = format!(
-        "whatever someone looks for in what was released, even knowing all other rows, they find it {nearly}, plus a \
+        "whatever someone looks for in what was released, even knowing {others}, they find it {nearly}, plus a \
          probability of {}. Who guesses {question}, both being equally likely before, is right in at most {right}% of \
          cases; a coin is in 50%.",
         shown(delta)
     );
     if epsilon >= NEXT_TO_NOTHING {
-        text.push_str(" This guarantee is next to none: it does not stop anyone from being all but sure about a row.");
+        text.push_str(&format!(
+            " This guarantee is next to none: it does not stop anyone from being all but sure about a {one}."
+        ));
     } else if epsilon >= WEAK {
         text.push_str(" This is weak protection: epsilon is large.");
     }
     if delta >= LARGE_DELTA {
         text.push_str(&format!(
-            " Delta is large, too: with a probability of {} everything about some row may come out.",
+            " Delta is large, too: with a probability of {} everything about some {one} may come out.",
             shown(delta)
         ));
+    }
+    if let PrivacyUnit::Person { column } = unit {
+        text.push_str(&format!(" A person is all rows with the same \"{column}\"."));
     }
     text
 }
@@ -88,7 +113,7 @@ mod tests {
 
     #[test]
     fn words_follow_the_number() {
-        let said = |epsilon: f64| words(Adjacency::AddRemove, epsilon, 1e-6);
+        let said = |epsilon: f64| words(&PrivacyUnit::Row, Adjacency::AddRemove, epsilon, 1e-6);
         let judged =
             |text: &str| ["nearly", "weak protection", "next to none"].map(|judgement| text.contains(judgement));
         for (epsilons, expected) in [
@@ -106,8 +131,27 @@ mod tests {
     }
 
     #[test]
+    fn persons_are_called_persons() {
+        let patient = PrivacyUnit::person("patient").unwrap();
+        for (adjacency, change) in [
+            (Adjacency::AddRemove, "with all rows of any single person as without them"),
+            (Adjacency::ReplaceOne, "as with another's in their place"),
+        ] {
+            for epsilon in [0.1, 1.0, 4.0, 9.0] {
+                let text = words(&patient, adjacency, epsilon, 0.01);
+                assert!(text.contains(change) && text.contains("all rows of everybody else"), "{text}");
+                assert!(text.ends_with("A person is all rows with the same \"patient\"."), "{text}");
+                assert!(
+                    !text.contains("a row") && !text.contains("some row") && !text.contains("single row"),
+                    "{text}"
+                );
+            }
+        }
+    }
+
+    #[test]
     fn factors_and_guesses_are_those_of_the_number() {
-        let said = |epsilon: f64, delta: f64| words(Adjacency::ReplaceOne, epsilon, delta);
+        let said = |epsilon: f64, delta: f64| words(&PrivacyUnit::Row, Adjacency::ReplaceOne, epsilon, delta);
         let one = said(1.0, 1e-5);
         assert!(one.contains("at most 2.719 times as often") && one.contains("at most 73.11%"), "{one}");
         assert!(
@@ -123,11 +167,11 @@ mod tests {
 
     #[test]
     fn a_large_delta_is_never_called_nearly_nothing() {
-        let text = words(Adjacency::AddRemove, 0.001, 0.5);
+        let text = words(&PrivacyUnit::Row, Adjacency::AddRemove, 0.001, 0.5);
         assert!(!text.contains("nearly") && text.contains("Delta is large"), "{text}");
         // Three in four: half of the time all is told, else a coin decides.
         assert!(text.contains("at most 75.02%"), "{text}");
-        assert!(!words(Adjacency::AddRemove, 0.001, 9e-4).contains("Delta is large"));
+        assert!(!words(&PrivacyUnit::Row, Adjacency::AddRemove, 0.001, 9e-4).contains("Delta is large"));
     }
 
     #[test]

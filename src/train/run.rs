@@ -195,7 +195,8 @@ fn facts(plan: &Plan, schema: &Schema, records: Vec<ReleaseRecord>, fitted: &Fit
         query: planned.query,
         unit: grid_step,
     };
-    let rule = "public rule: a tenth of one over the public row count, at most 1e-5; 1e-6 without one";
+    let count = if plan.scope.unit.is_row() { "row count" } else { "number of persons" };
+    let rule = format!("public rule: a tenth of one over the public {count}, at most 1e-5; 1e-6 without one");
     let (rows, origin) = match plan.rows {
         Some((rows, origin)) => (Some(rows), origin),
         None => (None, "released with the moments"),
@@ -209,7 +210,7 @@ fn facts(plan: &Plan, schema: &Schema, records: Vec<ReleaseRecord>, fitted: &Fit
         standardised: plan.standardise,
         budget_rho: ExactRho::new(&plan.rho)?,
         delta: format!("{:e}", plan.delta.value()),
-        delta_origin: if plan.delta_by_rule { rule.into() } else { "given by the user".into() },
+        delta_origin: if plan.delta_by_rule { rule } else { "given by the user".into() },
         large_delta_accepted: is_large(plan.delta, plan.rows.map(|(rows, _)| rows)),
         model: plan.model,
         algorithm: plan.algorithm,

@@ -32,3 +32,4 @@ mod support;
 mod tables;
 mod training;
 mod tune;
+mod units;

@@ -112,7 +112,7 @@ const TERMS: [(&str, &str); 17] = [
 ];
 
 /// The pages that readers meet first.
-const READ: [&str; 14] = [
+const READ: [&str; 15] = [
     "README.md",
     "docs/algorithms.md",
     "docs/audit.md",
@@ -127,6 +127,7 @@ const READ: [&str; 14] = [
     "docs/schema.md",
     "docs/threat-model.md",
     "docs/tutorial.md",
+    "docs/units.md",
 ];
 
 /// Sentences alone: no code, tables, headings, links or words in bold.

@@ -7,11 +7,13 @@ use pyo3::prelude::*;
 use pyo3::types::PyType;
 use rhograd::error::Fallible;
 use rhograd::ledger::Ledger;
+use rhograd::statement::{Answer, WhatIf};
 use rhograd::text::visible;
 use rhograd::train::{
     Evidence, MAX_CLAIMS, ModelFile, PublicKey, SecretKey, Signature, StagedFile, effects, predict, predict_table,
     publish_with, verify,
 };
+use serde_json::json;
 
 use crate::columns::{Columns, GivenColumn};
 use crate::errors::{detached, raised};
@@ -109,6 +111,15 @@ impl Model {
         };
         let verified = detached(py, check)?;
         Ok(verified.checks.into_iter().map(|check| (check.what, check.held)).collect())
+    }
+
+    /// The answers of the statement to questions such as "group:5", as JSON.
+    fn what_if(&self, py: Python<'_>, questions: Vec<String>) -> PyResult<String> {
+        let answer = || -> Fallible<Vec<Answer>> {
+            let asked = questions.iter().map(|question| question.parse::<WhatIf>());
+            asked.map(|question| self.file.statement.what_if(question?)).collect()
+        };
+        Ok(json!(detached(py, answer)?).to_string())
     }
 
     /// Who says that the coefficients are those of the run: "ledger", "signature", both, or nobody; nobody where a check fails.

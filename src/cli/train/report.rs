@@ -141,6 +141,7 @@ pub(super) fn summary(finished: &Finished, out: &Path, log: &Path) -> serde_json
         "model": facts.model,
         "algorithm": facts.algorithm,
         "adjacency": facts.adjacency,
+        "unit": facts.unit,
         "rho": number(&guarantee.rho_upper),
         "epsilon": number(&guarantee.epsilon),
         "delta": number(&guarantee.delta),

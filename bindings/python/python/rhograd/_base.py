@@ -530,6 +530,16 @@ class Estimator:
             raise ParameterError(f"claims: is {claims!r}; give a number of claims, at least 0")
         return self.model_.verify(self._log, _parameters.ledger_path(self.ledger), int(claims))
 
+    def what_if(self, *questions: str) -> list[dict[str, Any]]:
+        """What the same release means for others, one answer a question, with its numbers and in ``words``.
+
+        A question is ``"group:5"`` (five together), ``"attribute"`` (one attribute of one of them), or ``"prior:0.01"``
+        (somebody who believes something with that probability beforehand). Numbers are rounded upward.
+        """
+        if not hasattr(self, "model_"):
+            raise _not_fitted(self)
+        return json.loads(self.model_.what_if([str(question) for question in questions]))
+
 
 def _warn_of_ledger(report: dict[str, Any]) -> None:
     if not report["schema_counted"]:

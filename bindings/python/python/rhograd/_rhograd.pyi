@@ -36,6 +36,8 @@ class Model:
 
         A statement of more than ``claims`` different claims and choices is not verified: each may take seconds to confirm.
         """
+    def what_if(self, questions: Sequence[str]) -> str:
+        """The answers of the statement to questions such as "group:5", as JSON."""
     def authenticated_by(
         self,
         ledger: str | PathLike[str] | None = None,

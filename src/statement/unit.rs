@@ -1,0 +1,49 @@
+//! The words of a statement for what neighbours differ in.
+
+use super::facts::Facts;
+use crate::privacy::{Adjacency, PrivacyUnit};
+
+/// One unit, and several.
+pub(super) fn nouns(unit: &PrivacyUnit) -> (&'static str, &'static str) {
+    match unit {
+        PrivacyUnit::Row => ("row", "rows"),
+        PrivacyUnit::Person { .. } => ("person", "persons"),
+    }
+}
+
+/// How neighbours differ, for the sentence of the guarantee.
+pub(super) fn change(facts: &Facts) -> String {
+    match (&facts.unit, facts.adjacency) {
+        (PrivacyUnit::Row, Adjacency::AddRemove) => "adding or removing one row".into(),
+        (PrivacyUnit::Row, Adjacency::ReplaceOne) => "replacing one row".into(),
+        (PrivacyUnit::Person { column }, Adjacency::AddRemove) => {
+            format!("adding or removing all rows of one person (column \"{column}\")")
+        }
+        (PrivacyUnit::Person { column }, Adjacency::ReplaceOne) => {
+            format!("replacing all rows of one person (column \"{column}\") by any rows of another")
+        }
+    }
+}
+
+/// Whom the guarantee protects and whom it does not.
+pub(super) fn limits(facts: &Facts) -> Vec<String> {
+    let PrivacyUnit::Person { column } = &facts.unit else {
+        return vec!["protects rows, not persons with several rows".into()];
+    };
+    let mut limits = vec![
+        format!(
+            "protects persons as the column \"{column}\" tells them apart: somebody with two identifiers is two persons, each \
+             protected alone, and two with one identifier are protected as one"
+        ),
+        format!(
+            "protects those within what \"{column}\" names (the members of a household, say) only if all rows of each of them \
+             lie in one of these"
+        ),
+        "weighs persons and not rows: all rows of a person count as one, so the model estimates the mean over persons"
+            .into(),
+    ];
+    if facts.adjacency == Adjacency::ReplaceOne {
+        limits.push("the number of persons is public; how many rows each of them has is not".into());
+    }
+    limits
+}
