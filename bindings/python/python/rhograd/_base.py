@@ -50,6 +50,9 @@ class Common(TypedDict, total=False):
     bounds: Any
     schema: Any
     rows: int | None
+    unit: str | None
+    persons: int | None
+    max_rows: int | None
     dataset: str | None
     ledger: str | os.PathLike[str] | Ledger | None
     require_ledger: bool
@@ -86,6 +89,10 @@ class Estimator:
         list of texts. A missing bound is an error, and so is what can be read in two ways.
     schema : a schema instead, as a file, JSON text or a mapping.
     rows : public number of rows, known without counting them.
+    unit : name of the column of ``X`` that tells persons apart: all rows with the same text in it are one person's, and persons are
+        protected, not single rows. It is no feature, and predictions do not need it.
+    persons : public number of persons, in the place of ``rows``.
+    max_rows : the most rows of a person that count, 1000 where it is left out.
     dataset : name under which the ledger counts, needed with a ledger where no schema names it.
     ledger : file, or :class:`rhograd.Ledger`, that the run is charged to; without one nothing binds further runs, and the statement says so.
     require_ledger : whether a fit is refused, before a row is read, where the ledger is not named or does not exist yet: a lost
@@ -142,6 +149,9 @@ class Estimator:
         bounds: Any = None,
         schema: Any = None,
         rows: int | None = None,
+        unit: str | None = None,
+        persons: int | None = None,
+        max_rows: int | None = None,
         dataset: str | None = None,
         ledger: str | os.PathLike[str] | Ledger | None = None,
         require_ledger: bool = False,
@@ -171,6 +181,9 @@ class Estimator:
         self.bounds = bounds
         self.schema = schema
         self.rows = rows
+        self.unit = unit
+        self.persons = persons
+        self.max_rows = max_rows
         self.dataset = dataset
         self.ledger = ledger
         self.require_ledger = require_ledger
@@ -287,13 +300,13 @@ class Estimator:
         surroundings = self._surroundings()
         frame, target = self._split(X, y)
         schema = self._schema_for(frame)
-        columns = self._columns(frame, schema)
-        columns.append(cells(schema["target"], target))
+        columns = [*self._columns(frame, schema), *_identifiers(frame, schema), cells(schema["target"], target)]
         learned = self._learn_target(schema)
         outcome = _rhograd.train_table(
             json.dumps(self._request(schema)), json.dumps(schema), columns, **surroundings
         )
-        return self._take(outcome, schema, list(frame.columns), frame.named, learned)
+        names = [name for name in frame.columns if name != _schema.unit_in(schema)]
+        return self._take(outcome, schema, names, frame.named, learned)
 
     def fit_csv(
         self,
@@ -344,11 +357,11 @@ class Estimator:
         _parameters.check(self.get_params(deep=False))
         frame, target = self._split(X, y)
         schema = self._schema_for(frame)
-        columns = self._columns(frame, schema)
-        columns.append(cells(schema["target"], target))
+        columns = [*self._columns(frame, schema), *_identifiers(frame, schema), cells(schema["target"], target)]
         request = json.dumps(self._request(schema))
         checked = json.loads(_rhograd.check_table(request, json.dumps(schema), columns, threads=self._threads()))
-        checked["ignored"] = [name for name in frame.columns if name not in schema["columns"]]
+        used = {*schema["columns"], _schema.unit_in(schema)}
+        checked["ignored"] = [name for name in frame.columns if name not in used]
         return checked
 
     def check_csv(self, path: str | os.PathLike[str], *, schema: Any = None) -> dict[str, Any]:
@@ -378,7 +391,7 @@ class Estimator:
                 f"This {type(self).__name__} estimator requires y to be passed, but the target y is None; "
                 "give a column, or the name of one"
             )
-        frame = frame_of(_table(X), lambda: _schema.width_of(self.schema, self.bounds))
+        frame = frame_of(_table(X), self._width)
         if isinstance(y, (str, int)) and not isinstance(y, bool):
             y = str(y)
             if y not in frame.columns:
@@ -388,17 +401,29 @@ class Estimator:
             raise DataError("X: Found array with 0 feature(s) (shape=(n, 0)) while a minimum of 1 is required.")
         return frame, one_column(y)
 
+    def _width(self) -> int | None:
+        """The number of columns of ``X`` that the parameters declare, where they do."""
+        width = _schema.width_of(self.schema, self.bounds)
+        return width if width is None or self.unit is None else width + 1
+
     def _schema_for(self, frame: Frame) -> dict[str, Any]:
         """The schema of the parameters for these columns."""
         if self.schema is None:
-            features = _schema.features_of(list(frame.columns), self.bounds)
+            if isinstance(self.unit, str) and self.unit not in frame.columns:
+                raise DataError(f"unit: {self.unit!r} is no column of X; give the name of the one that tells persons apart")
+            features = _schema.features_of([name for name in frame.columns if name != self.unit], self.bounds)
             target = _TARGET
             while target in features:
                 target += "_"
-            return json.loads(_schema.built(features, self._account(), target, self._facts(), self.rows))
+            schema = json.loads(_schema.built(features, self._account(), target, self._facts(), self.rows))
+            return _schema.with_unit(schema, self.unit, self.persons, self.max_rows)
         schema = self._read_schema(self.schema)
         declared = _schema.features_in(schema)
         if not frame.named:
+            if "unit" in schema:
+                raise ParameterError(
+                    "unit: is a column by its name, and the columns of X have none; give X with names, as {name: column, ...}"
+                )
             if len(declared) != len(frame.columns):
                 raise ParameterError(
                     f"schema: declares {len(declared)} features, X has {len(frame.columns)} columns without names; "
@@ -419,7 +444,7 @@ class Estimator:
     def _read_schema(self, given: Any) -> dict[str, Any]:
         if self.bounds is not None:
             raise ParameterError("bounds: are given, and so is schema; give one of them")
-        return _schema.read(given)
+        return _schema.with_unit(_schema.read(given), self.unit, self.persons, self.max_rows)
 
     def _columns(self, frame: Frame, schema: dict[str, Any]) -> list[Column]:
         names = _schema.features_in(schema)
@@ -539,6 +564,16 @@ class Estimator:
         if not hasattr(self, "model_"):
             raise _not_fitted(self)
         return json.loads(self.model_.what_if([str(question) for question in questions]))
+
+
+def _identifiers(frame: Frame, schema: dict[str, Any]) -> list[Column]:
+    """The column that tells persons apart, where the schema has a unit."""
+    unit = _schema.unit_in(schema)
+    if unit is None:
+        return []
+    if unit not in frame.columns:
+        raise DataError(f"column {unit!r}: is missing, and it tells persons apart; add it to the data")
+    return [frame.column(unit)]
 
 
 def _warn_of_ledger(report: dict[str, Any]) -> None:

@@ -35,11 +35,13 @@ _NUMBERS = {
 _WHOLE = {
     "steps": (0, "at least 1; leave it out for the algorithm's own choice"),
     "rows": (0, "the public number of rows; leave it out where none is known"),
+    "persons": (1, "the public number of persons; leave it out where none is known"),
+    "max_rows": (1, "at least 1, below 2**32; leave it out for 1000"),
     "seed": (0, "0 or more, below 2**64; leave it out for secret noise"),
     "threads": (1, "at least 1; leave it out for one a core"),
 }
 
-_TEXTS = ("adjacency", "algorithm", "noise", "averaging", "tune", "dataset")
+_TEXTS = ("adjacency", "algorithm", "noise", "averaging", "tune", "dataset", "unit")
 
 
 def check(parameters: Mapping[str, Any]) -> None:
@@ -58,7 +60,7 @@ def check(parameters: Mapping[str, Any]) -> None:
             continue
         if isinstance(value, bool) or not isinstance(value, numbers.Integral):
             raise ParameterError(f"{name}: is {_shown(value)}, no whole number; give {cure}")
-        if not least <= int(value) < 2**64:
+        if not least <= int(value) < (2**32 if name == "max_rows" else 2**64):
             raise ParameterError(f"{name}: is {int(value)}; give {cure}")
     for name in _TEXTS:
         value = parameters.get(name)

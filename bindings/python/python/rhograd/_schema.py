@@ -131,6 +131,19 @@ def built(features: dict[str, Any], dataset: str, target: str, facts: dict[str, 
     return _rhograd.check_schema(json.dumps(schema))
 
 
+def with_unit(schema: dict[str, Any], unit: str | None, persons: Any, max_rows: Any) -> dict[str, Any]:
+    """A schema with the unit that the parameters name, checked by the engine."""
+    if unit is None and persons is None and max_rows is None:
+        return schema
+    whole = [None if number is None else int(number) for number in (persons, max_rows)]
+    return json.loads(_rhograd.unit_schema(json.dumps(schema), unit=unit, persons=whole[0], max_rows=whole[1]))
+
+
+def unit_in(schema: Mapping[str, Any]) -> str | None:
+    """The column that tells persons apart, where a schema has one."""
+    return schema["unit"]["column"] if "unit" in schema else None
+
+
 def read(schema: Any) -> dict[str, Any]:
     """A schema given as a file, as JSON text or as a mapping, checked by the engine."""
     if isinstance(schema, Mapping):
@@ -171,9 +184,18 @@ def width_of(schema: Any, bounds: Any) -> int | None:
         return None
 
 
-def draft_schema(path: str | os.PathLike[str], *, name: str = "data", target: str | None = None) -> dict[str, Any]:
+def draft_schema(
+    path: str | os.PathLike[str], *, name: str = "data", target: str | None = None, unit: str | None = None
+) -> dict[str, Any]:
     """A schema drafted from the rows of a file: NOT PRIVATE, and every model trained with it says so.
 
-    Replace bounds and values by what is publicly known, then delete ``"draft"``.
+    Replace bounds and values by what is publicly known, then delete ``"draft"``. ``unit`` names the column that tells persons
+    apart; it becomes the schema's unit and no feature.
     """
-    return json.loads(_rhograd.check_schema(None, draft_from=os.fspath(path), name=name, target=target))
+    schema = json.loads(_rhograd.check_schema(None, draft_from=os.fspath(path), name=name, target=target))
+    if unit is not None and unit != schema["target"]:
+        if unit not in schema["columns"] and unit not in schema.get("ignore", []):
+            raise ParameterError(f"unit: {unit!r} is no column of the file; give the name of one")
+        schema["columns"].pop(unit, None)
+        schema["ignore"] = [name for name in schema.get("ignore", []) if name != unit]
+    return with_unit(schema, unit, None, None)

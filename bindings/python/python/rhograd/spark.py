@@ -201,6 +201,11 @@ def schema_for(estimator: Estimator, columns: Iterable[str], target: str) -> dic
         raise ParameterError(f"target: {target!r} is no column; give the name of one")
     frame = Frame({name: () for name in columns if name != target}, named=True)
     schema = estimator._schema_for(frame)
+    if "unit" in schema:
+        raise ParameterError(
+            "unit: cannot be protected on a cluster yet: all rows of a person are brought together in the memory of one machine; "
+            "train there, or take the unit out of the schema"
+        )
     missing = [name for name in _schema.features_in(schema) if name not in frame.columns]
     if missing:
         raise DataError(f"column {missing[0]!r}: is missing; add it to the data or take it out of the schema")
