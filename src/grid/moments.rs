@@ -7,7 +7,8 @@ use super::FULL_SCALE;
 /// Public integer weights of the parts of a moment vector.
 ///
 /// The vector of a row is `(count, features * q_j.., squares * (q_j^2 / FULL_SCALE).., label * y,
-/// label_square * (y^2 / FULL_SCALE))`; a weight of zero leaves a part out.
+/// label_square * (y^2 / FULL_SCALE))`; a weight of zero leaves a part out. Of persons with `k` rows each row gets a `k`-th of the
+/// weights, and where `shares` is not zero there is one coordinate more, `floor(shares / k)`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MomentWeights {
@@ -21,6 +22,13 @@ pub struct MomentWeights {
     pub label: u32,
     /// Weight of the squared label.
     pub label_square: u32,
+    /// What a person adds to the last coordinate, divided by the number of its rows; zero where rows are the unit.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub shares: u32,
+}
+
+fn is_zero(weight: &u32) -> bool {
+    *weight == 0
 }
 
 impl MomentWeights {
@@ -34,6 +42,7 @@ impl MomentWeights {
         sq(self.count)
             + full * columns as u128 * (sq(self.features) + sq(self.squares))
             + full * (sq(self.label) + sq(self.label_square))
+            + sq(self.shares)
     }
 
     /// The weights of each of `rows` rows whose vectors are added up to one of no larger norm.
@@ -48,6 +57,8 @@ impl MomentWeights {
             squares: share(self.squares),
             label: share(self.label),
             label_square: share(self.label_square),
+            // No row's: the pass over persons adds it, once a person.
+            shares: 0,
         }
     }
 }

@@ -95,7 +95,7 @@ impl Optimizer for BoostedAdaSsp {
     fn run(&self, data: &PrivateDataset, start: &Start, run: &mut LoggedRun<'_>) -> Fallible<Fitted> {
         let dimension = data.shape().dimension() as f64;
         let signal = self.statistics.gradient.signal();
-        let clip_norm = self.clip.clip_norm(self.statistics.gram.row_norm(), dimension, start.rows, signal);
+        let clip_norm = self.clip.clip_norm(self.statistics.gram.row_norm(), dimension, start, signal);
         self.statistics.run(clip_norm, data, start, run)
     }
 }

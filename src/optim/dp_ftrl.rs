@@ -156,7 +156,7 @@ impl Optimizer for DpFtrl {
 
     fn run(&self, data: &PrivateDataset, start: &Start, run: &mut LoggedRun<'_>) -> Fallible<Fitted> {
         let dimension = data.shape().dimension();
-        let clip_norm = self.clip.clip_norm(self.row_norm, dimension as f64, start.rows, self.signal());
+        let clip_norm = self.clip.clip_norm(self.row_norm, dimension as f64, start, self.signal());
         let unit = clip_norm / self.bound as f64;
         let per_batch = start.rows / f64::from(self.batches);
         let rows = data.clipped(self.bound)?;

@@ -74,8 +74,8 @@ impl DpGd {
     }
 
     /// The clip norm for a number of rows that is public or was released.
-    pub fn clip_norm(&self, dimension: usize, rows: f64) -> f64 {
-        self.clip.clip_norm(self.row_norm, dimension as f64, rows, self.gradient.signal())
+    pub fn clip_norm(&self, dimension: usize, start: &Start) -> f64 {
+        self.clip.clip_norm(self.row_norm, dimension as f64, start, self.gradient.signal())
     }
 }
 
@@ -86,7 +86,7 @@ impl Optimizer for DpGd {
 
     fn run(&self, data: &PrivateDataset, start: &Start, run: &mut LoggedRun<'_>) -> Fallible<Fitted> {
         let outputs = self.descent.loss.outputs();
-        let clip_norm = self.clip_norm(data.shape().dimension() * outputs, start.rows);
+        let clip_norm = self.clip_norm(data.shape().dimension() * outputs, start);
         let rows = data.clipped(self.gradient.bound)?;
         let weights = self.descent.run(&rows, &self.gradient.release.planned(), clip_norm, start, run)?;
         Ok(Fitted::of(weights).stating(self.descent.settings()))

@@ -189,7 +189,7 @@ impl Optimizer for DpSgd {
 
     fn run(&self, data: &PrivateDataset, start: &Start, run: &mut LoggedRun<'_>) -> Fallible<Fitted> {
         let dimension = (data.shape().dimension() * self.descent.loss.outputs()) as f64;
-        let clip_norm = self.clip.clip_norm(self.row_norm, dimension, start.rows, self.signal);
+        let clip_norm = self.clip.clip_norm(self.row_norm, dimension, start, self.signal);
         let rows = data.clipped(self.bound)?;
         let weights = self.descent.run(&rows, &self.gradient(), clip_norm, start, run)?;
         let rate = ("sampling_rate", json!(self.event.rate()));

@@ -69,8 +69,10 @@ impl Problem<'_> {
 /// What is known when an optimizer starts, all public or released.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Start {
-    /// Number of rows, at least one.
+    /// Number of rows, or of persons where they are the unit; at least one.
     pub rows: f64,
+    /// The mean over persons of one over the number of their rows, at most 1; 1 where rows are the unit.
+    pub share: f64,
     /// What an encoded label of 1 stands for.
     pub label_scale: f64,
 }

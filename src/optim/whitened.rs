@@ -139,7 +139,7 @@ impl Optimizer for WhitenedDpGd {
         let map = IntegerMap::nearest(&(&whitening.map / self.gram.row_norm()), LOG2_MAP_UNIT)?;
         let outputs = self.descent.loss.outputs() as f64;
         let row_norm = whitening.effective_dimension.max(1.0).sqrt();
-        let clip_norm = self.clip.clip_norm(row_norm, dimension * outputs, start.rows, self.gradient.signal());
+        let clip_norm = self.clip.clip_norm(row_norm, dimension * outputs, start, self.gradient.signal());
         let rows = data.clipped_through(map, self.gradient.bound)?;
         let weights = self.descent.run(&rows, &self.gradient.release.planned(), clip_norm, start, run)?;
         let mut settings = self.descent.settings();

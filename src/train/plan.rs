@@ -149,7 +149,7 @@ impl Plan {
         let anything = shape.numeric() > 0 || model.response().is_number();
         let standardise = anything
             && config.standardise.unwrap_or(config.algorithm != Algorithm::DpGdTheory || !config.tune.is_empty());
-        let moments = plan_moments(config, &shape, model, &rho, standardise, rows.is_some())?;
+        let moments = plan_moments(config, &shape, model, &rho, (standardise, rows.is_some(), !scope.unit.is_row()))?;
         let loss = model.loss(schema);
         let holdout = Holdout::new(config, loss, &rho)?;
         let releases =
@@ -303,16 +303,16 @@ fn plan_moments(
     shape: &Shape,
     model: ModelKind,
     rho: &Rho,
-    standardise: bool,
-    rows_are_public: bool,
+    (standardise, rows_are_public, persons): (bool, bool, bool),
 ) -> Fallible<Option<MomentPlan>> {
     let target = standardise && model.response().is_number();
     let share = match (standardise, rows_are_public) {
         (true, _) => MOMENT_SHARE[index(model)],
         (false, false) => COUNT_SHARE,
+        (false, true) if persons => COUNT_SHARE,
         (false, true) => return Ok(None),
     };
-    let parts = MomentParts { count: !rows_are_public, features: standardise, target };
+    let parts = MomentParts { count: !rows_are_public, features: standardise, target, shares: persons };
     MomentPlan::new(shape, config.adjacency, rho.lower() * share, parts, config.noise).map(Some)
 }
 

@@ -43,6 +43,7 @@ pub(super) fn make(
     let moments = moments(plan, &dataset, &mut run)?;
     // At least one, so that a file without rows trains like any other.
     let rows = moments.as_ref().map_or(plan.training_rows().map_or(1.0, |n| n as f64), |moments| moments.rows);
+    let share = moments.as_ref().and_then(|moments| moments.share).unwrap_or(1.0);
     let map = response::standardiser(plan, schema, moments.as_ref());
     let recoded = |data: PrivateDataset| match &map {
         Some(map) => data.standardised(map),
@@ -51,7 +52,7 @@ pub(super) fn make(
     let dataset = recoded(dataset)?;
     let label_scale = response::label_scale(plan.model, map.as_ref());
     stepping();
-    let fitted = plan.optimizer.run(&dataset, &Start { rows, label_scale }, &mut run)?;
+    let fitted = plan.optimizer.run(&dataset, &Start { rows, share, label_scale }, &mut run)?;
     stepping();
     let evaluation = match holdout {
         Some((part, held_out)) => {

@@ -3,7 +3,7 @@
 use crate::error::{Error, Fallible};
 use crate::grid::MAX_MULTIPLIER;
 use crate::loss::Objective;
-use crate::optim::{Fineness, GaussianRelease, GaussianRule, Problem};
+use crate::optim::{Fineness, GaussianRelease, GaussianRule, Problem, Start};
 use crate::privacy::{Adjacency, NoiseLaw, Rho};
 use crate::private::{Query, query};
 
@@ -90,12 +90,14 @@ impl ClipRule {
     /// The clip norm for rows of typical norm `row_norm` in `dimension` coordinates.
     ///
     /// `signal` is that of the plan, [`ClippedPlan::signal`].
-    pub fn clip_norm(&self, row_norm: f64, dimension: f64, row_count: f64, signal: f64) -> f64 {
+    ///
+    /// Gradients of persons are averages of `k` rows, and shorter: the clip is, too, by the root of the mean of `1 / k`.
+    pub fn clip_norm(&self, row_norm: f64, dimension: f64, start: &Start, signal: f64) -> f64 {
         match *self {
             ClipRule::Fixed(norm) => norm,
             ClipRule::ByNoise([factor, least, most]) => {
-                let relative_noise = row_norm * dimension.sqrt() / (row_count * signal);
-                row_norm * (factor * relative_noise.powf(-0.3)).clamp(least, most)
+                let relative_noise = row_norm * dimension.sqrt() / (start.rows * signal);
+                row_norm * start.share.sqrt() * (factor * relative_noise.powf(-0.3)).clamp(least, most)
             }
         }
     }

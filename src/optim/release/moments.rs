@@ -10,6 +10,9 @@ use crate::private::{LoggedRun, PrivateDataset, Query, Released, query};
 /// Size of the grid on which moments are released: the row bound is near `2^31` grid steps.
 const TARGET: f64 = (1u64 << 31) as f64;
 
+/// The least mean share of a row that is believed.
+const LEAST_SHARE: f64 = 1e-3;
+
 /// What a release of moments contains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MomentParts {
@@ -19,12 +22,14 @@ pub struct MomentParts {
     pub features: bool,
     /// Mean and square of the label.
     pub target: bool,
+    /// The mean over persons of one over the number of their rows.
+    pub shares: bool,
 }
 
 impl MomentParts {
     fn coordinates(self, shape: &Shape) -> f64 {
         let columns = if self.features { shape.numeric() } else { 0 };
-        (usize::from(self.count) + 2 * columns + 2 * usize::from(self.target)).max(1) as f64
+        (usize::from(self.count) + usize::from(self.shares) + 2 * columns + 2 * usize::from(self.target)).max(1) as f64
     }
 
     fn words(self) -> &'static str {
@@ -68,6 +73,7 @@ impl MomentPlan {
                 squares: on(wanted.features),
                 label: on(wanted.target),
                 label_square: on(wanted.target),
+                shares: on(wanted.shares).saturating_mul(FULL_SCALE as u32),
             }
         };
         let query = |step| Query::from(query::Moments { weights: weights_of(step), columns: shape.numeric() });
@@ -116,7 +122,9 @@ impl MomentPlan {
             _ => (0..columns).map(|j| pair(1 + j, 1 + columns + j)).collect(),
         };
         let target = (self.weights.label > 0).then(|| pair(1 + 2 * columns, 2 + 2 * columns));
-        Moments { rows, features, target }
+        // Between what a thousand rows each would give and one row each.
+        let share = values.get(3 + 2 * columns).map(|&sum| (sum as f64 / unit / rows).clamp(LEAST_SHARE, 1.0));
+        Moments { rows, features, target, share }
     }
 }
 
@@ -129,6 +137,8 @@ pub struct Moments {
     pub features: Vec<Spread>,
     /// The target, where released.
     pub target: Option<Spread>,
+    /// The mean over persons of one over the number of their rows, where released; between 0.001 and 1.
+    pub share: Option<f64>,
 }
 
 impl Moments {
@@ -168,7 +178,7 @@ mod tests {
             for rho in [1e-8, 1e-4, 0.01, 1.0, 50.0] {
                 for adjacency in [Adjacency::AddRemove, Adjacency::ReplaceOne] {
                     for count in [true, false] {
-                        let parts = MomentParts { count, features: true, target: true };
+                        let parts = MomentParts { count, features: true, target: true, shares: count };
                         let plan = MomentPlan::new(&shape, adjacency, rho, parts, NoiseLaw::FlooredNormal).unwrap();
                         let cost = plan.release.rho();
                         assert!(cost <= crate::privacy::Rho::from_f64(rho).unwrap(), "{columns} {rho}");

@@ -79,7 +79,7 @@ impl NewtonSteps {
         turn: &mut dyn FnMut(&Slope<'_>, &mut LoggedRun<'_>) -> Fallible<Array1<f64>>,
     ) -> Fallible<Fitted> {
         let (bound, dimension) = (self.gradient.bound, data.shape().dimension());
-        let clip_norm = self.clip.clip_norm(row_norm, dimension as f64, start.rows, self.gradient.signal());
+        let clip_norm = self.clip.clip_norm(row_norm, dimension as f64, start, self.gradient.signal());
         let rows = data.clipped(bound)?;
         let ball = Penalties::new(&rows, 0.0, 0.0, self.descent.radius)?;
         let (planned, unit) = (self.planned_gradient(), clip_norm / bound as f64);

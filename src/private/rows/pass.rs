@@ -102,7 +102,21 @@ impl Pass {
                 Some(total) => total.iter_mut().zip(sums).for_each(|(total, sum)| *total += sum),
             }
         }
-        Ok(total.unwrap_or_default())
+        let mut total = total.unwrap_or_default();
+        if let Pass::Moments(MomentWeights { shares: 1.., .. }) = self {
+            total.push(self.shares(persons));
+        }
+        Ok(total)
+    }
+
+    /// The sum of `floor(shares / k)` over persons with `k` rows, those without a row left out.
+    fn shares(&self, persons: &Persons) -> i128 {
+        let Pass::Moments(weights) = self else { return 0 };
+        let of_group = |(each, persons): (usize, usize)| match u64::try_from(each) {
+            Ok(each @ 1..) => i128::from(u64::from(weights.shares) / each) * persons as i128,
+            _ => 0,
+        };
+        persons.sizes().map(of_group).sum()
     }
 
     /// The pass over rows of persons who have `each` of them, and what its sums are multiplied by.

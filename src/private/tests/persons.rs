@@ -45,8 +45,14 @@ fn pairs(common: &People, first: &[RawRow], second: &[RawRow]) -> [(PrivateDatas
 
 const GRAM_BOUND: fn() -> u64 = || PERSON_WEIGHT * 127 * 3 * u64::from(gram_unit(FULL_SCALE).unsigned_abs()).pow(2);
 
-const MOMENTS: MomentWeights =
-    MomentWeights { count: 1000 * FULL_SCALE as u32, features: 1000, squares: 1000, label: 1000, label_square: 1000 };
+const MOMENTS: MomentWeights = MomentWeights {
+    count: 1000 * FULL_SCALE as u32,
+    features: 1000,
+    squares: 1000,
+    label: 1000,
+    label_square: 1000,
+    shares: 1000 * FULL_SCALE as u32,
+};
 
 /// Whatever may be asked of persons, once.
 fn asked(data: &PrivateDataset, weights: &Array1<f64>, clip_norm: f64) -> Vec<Sensitive<L2>> {
