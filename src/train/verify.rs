@@ -321,7 +321,10 @@ fn in_ledger(model: &ModelFile, text: &str, ledger: &mut Ledger) -> Fallible<(Ve
                     && then.cap_raised == stated.cap_raised
             }));
             if !(unit.is_row() && facts.unit.is_row()) {
-                let what = format!("the entry counts by the {unit}, and the statement by the {}", facts.unit);
+                let what = match unit == facts.unit {
+                    true => format!("the entry counts by the {unit}, and so does the statement"),
+                    false => format!("the entry counts by the {unit}, and the statement by the {}", facts.unit),
+                };
                 checks.push(Check::new(what, unit == facts.unit));
             }
             dataset.as_str() == facts.dataset

@@ -38,6 +38,37 @@ fn an_account_names_its_unit_and_takes_no_run_for_another() {
 }
 
 #[test]
+fn runs_for_persons_and_runs_for_rows_never_share_an_account() {
+    let folder = Folder::new();
+    folder.succeed("generate logistic --persons --rows 1000 --features 2 --out p.csv");
+    let unit = folder.json("p.schema.json")["unit"].clone();
+    assert_eq!(unit["column"], "person");
+    let mut rows = folder.json("p.schema.json");
+    rows.as_object_mut().unwrap().remove("unit");
+    folder.write("rows.schema.json", rows.to_string());
+    let train = |ledger: &str, schema: &str, out: &str| {
+        folder.run(&format!("train p.csv --rho 0.1 --steps 3 --schema {schema} --ledger {ledger} --out {out}"))
+    };
+    for (ledger, first, other) in
+        [("a.sqlite", "p.schema.json", "rows.schema.json"), ("b.sqlite", "rows.schema.json", "p.schema.json")]
+    {
+        let out = format!("{ledger}.model.json");
+        assert_eq!(train(ledger, first, &out).code, Some(0));
+        let before = folder.succeed(&format!("ledger log {ledger}")).stdout;
+        let refused = train(ledger, other, "refused.model.json");
+        assert!(refused.code == Some(1) && refused.stderr.contains("cannot be added"), "{refused:?}");
+        assert_eq!(folder.succeed(&format!("ledger log {ledger}")).stdout, before, "nothing is written");
+        assert!(!folder.path("refused.model.json").exists());
+        let verified = folder.succeed(&format!("verify {out} --ledger {ledger}")).stdout;
+        let named =
+            "ok      the entry counts by the person (all rows with the same \"person\"), and so does the statement\n";
+        assert_eq!(verified.contains(named), first == "p.schema.json", "{verified}");
+        let page = folder.succeed(&format!("statement {out}")).stdout;
+        assert_eq!(page.contains("unit       person (all rows"), first == "p.schema.json", "{page}");
+    }
+}
+
+#[test]
 fn a_cap_given_as_epsilon_is_the_rho_that_guarantees_it() {
     let folder = Folder::new();
     folder.succeed("ledger init l.sqlite fair --epsilon 1 --delta 1e-6");

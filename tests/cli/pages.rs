@@ -93,7 +93,7 @@ fn the_pages_about_schemas_can_be_followed() {
 
 #[test]
 fn the_page_about_units_can_be_followed() {
-    assert_eq!(run_all("docs/units.md"), 2);
+    assert_eq!(run_all("docs/units.md"), 5);
 }
 
 #[test]
