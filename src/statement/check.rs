@@ -93,13 +93,7 @@ pub(super) fn check_releases(facts: &Facts) -> Fallible<()> {
     if scored != facts.holdout.is_some() {
         return Err(damaged("a hold-out and its release do not fit"));
     }
-    let persons = !facts.unit.is_row();
-    if persons
-        && !facts.releases.iter().flat_map(|release| release.query.all()).all(|query| query.kind().reads().persons)
-    {
-        return Err(damaged("a release has no proof for persons"));
-    }
-    if moments.is_some_and(|(weights, _)| weights.shares > 0 && !persons) {
+    if moments.is_some_and(|(weights, _)| weights.shares > 0 && facts.unit.is_row()) {
         return Err(damaged("shares of persons were released, and rows are protected"));
     }
     if moments.is_some_and(|(_, columns)| columns != facts.numeric_columns)
