@@ -52,6 +52,12 @@ pub enum Column {
 ///
 /// A person is all records whose identifier is the same text after trimming. A record without one is nobody's and contributes
 /// nothing.
+///
+/// ```
+/// use rhograd::data::Unit;
+/// let unit = Unit { persons: Some(4000), ..Unit::new("patient") };
+/// assert_eq!(unit.max_rows(), Unit::DEFAULT_MAX_ROWS);
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Unit {

@@ -158,6 +158,7 @@ impl<'a> Shown<'a> {
     }
 
     /// What tells the text of a row's cell from other texts of the column; `None` where the cell is missing.
+    #[allow(clippy::unnecessary_cast, reason = "one of the types is the one that is cast to")]
     pub fn key(&self, row: usize) -> Option<u64> {
         if self.missing.is_some_and(|missing| missing[row]) {
             return None;

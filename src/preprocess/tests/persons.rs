@@ -155,7 +155,7 @@ fn many_blocks_have_the_persons_of_one() {
     }
 }
 
-/// The same rows as columns in memory, with identifiers in the given cells.
+/// Rows as columns in memory, with identifiers in the given cells.
 fn table_of<'a>(x: &'a [f64], id: Cells<'a>, y: &'a [f64]) -> Table<'a> {
     let c = Cells::Texts { list: vec!["u".into()], places: Numbers::F64(aview1(&x[..x.len()])) };
     let columns = [
