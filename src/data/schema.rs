@@ -9,6 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::SchemaRelease;
 use crate::error::{Error, Fallible};
+use crate::grid::PERSON_WEIGHT;
 use crate::privacy::{DatasetId, PrivacyUnit};
 
 /// Most labels of a classification; what one pass over the rows can hold.
@@ -299,6 +300,12 @@ impl Schema {
         if unit.persons == Some(0) {
             return refused("says that there are 0 persons", "leave \"persons\" out to have their number released");
         }
+        if u64::from(unit.max_rows()) > PERSON_WEIGHT {
+            return refused(
+                "lets more than 4096 rows of a person count",
+                "set \"max_rows\" to 4096 or less, or leave it out",
+            );
+        }
         if unit.max_rows == Some(0) {
             return refused("lets no row of a person count", "set \"max_rows\" to 1 or more, or leave it out");
         }
@@ -484,6 +491,7 @@ mod tests {
             (r#""column":"id""#, r#""column":"x""#, "is a feature"),
             (r#""persons":40"#, r#""persons":0"#, "0 persons"),
             (r#""max_rows":5"#, r#""max_rows":0"#, "no row of a person"),
+            (r#""max_rows":5"#, r#""max_rows":4097"#, "4096"),
             (r#""max_rows":5"#, r#""most_rows":5"#, "unknown field"),
             (r#""max_rows":5"#, r#""max_rows":4294967296"#, "u32"),
             (r#""ignore""#, r#""rows":9,"ignore""#, "remove \"rows\""),

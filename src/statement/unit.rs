@@ -30,14 +30,19 @@ pub(super) fn limits(facts: &Facts) -> Vec<String> {
     let PrivacyUnit::Person { column } = &facts.unit else {
         return vec!["protects rows, not persons with several rows".into()];
     };
+    // One of several under an identifier comes or goes by two steps: all leave, and the others enter.
+    let within = match facts.adjacency {
+        Adjacency::AddRemove => "as a group of 2: all rows leave, and those of the others come back",
+        Adjacency::ReplaceOne => "at the cost stated, for their part is replaced",
+    };
     let mut limits = vec![
         format!(
             "protects persons as the column \"{column}\" tells them apart: somebody with two identifiers is two persons, each \
-             protected alone, and two with one identifier are protected as one"
+             protected alone"
         ),
         format!(
-            "protects those within what \"{column}\" names (the members of a household, say) only if all rows of each of them \
-             lie in one of these"
+            "protects one of several that share an identifier in \"{column}\" (the members of a household, say), and one row of \
+             many, {within}; and only if all rows of theirs have that identifier"
         ),
         "weighs persons and not rows: all rows of a person count as one, so the model estimates the mean over persons"
             .into(),

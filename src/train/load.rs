@@ -331,7 +331,7 @@ fn planned(
     plan: &MakePlan<'_>,
     started: Instant,
 ) -> Fallible<Loaded> {
-    let streamed = !matches!(rows, Store::Whole(_));
+    let streamed = matches!(rows, Store::Streamed(_) | Store::Remote(_));
     let scope = scope_of(config, &schema)?;
     let dataset = PrivateDataset::new(rows, scope);
     let plan = plan(&schema, dataset.public_len())?;

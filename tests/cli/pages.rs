@@ -206,6 +206,7 @@ fn no_page_with_commands_is_left_out() {
         "docs/audit.md",
         "docs/private-schema.md",
         "docs/tutorial.md",
+        "docs/units.md",
     ];
     assert_eq!(found, expected);
 }

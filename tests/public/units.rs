@@ -63,7 +63,7 @@ fn a_statement_about_persons_names_them_everywhere() {
         assert!(person.in_plain_words().unwrap().contains("any single person"));
         let limits = person.limits.join("\n");
         assert!(limits.contains("somebody with two identifiers is two persons"), "{limits}");
-        assert!(limits.contains("weighs persons and not rows") && limits.contains("only if all rows of each of them"));
+        assert!(limits.contains("weighs persons and not rows") && limits.contains("only if all rows of theirs"));
         assert!(limits.contains("the number of persons and the settings were not chosen"), "{limits}");
         assert_eq!(limits.contains("the number of persons is public"), adjacency == Adjacency::ReplaceOne);
         assert!(row.limits[0] == "protects rows, not persons with several rows" && !limits.contains("protects rows"));

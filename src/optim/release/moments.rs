@@ -122,8 +122,9 @@ impl MomentPlan {
             _ => (0..columns).map(|j| pair(1 + j, 1 + columns + j)).collect(),
         };
         let target = (self.weights.label > 0).then(|| pair(1 + 2 * columns, 2 + 2 * columns));
-        // Between what a thousand rows each would give and one row each.
-        let share = values.get(3 + 2 * columns).map(|&sum| (sum as f64 / unit / rows).clamp(LEAST_SHARE, 1.0));
+        // No less than its noise can tell: a share of nothing would clip everybody to nothing.
+        let least = (2.0 * sigma / rows).clamp(LEAST_SHARE, 1.0);
+        let share = values.get(3 + 2 * columns).map(|&sum| (sum as f64 / unit / rows).clamp(least, 1.0));
         Moments { rows, features, target, share }
     }
 }
@@ -137,7 +138,8 @@ pub struct Moments {
     pub features: Vec<Spread>,
     /// The target, where released.
     pub target: Option<Spread>,
-    /// The mean over persons of one over the number of their rows, where released; between 0.001 and 1.
+    /// The mean over persons of one over the number of their rows, where released; at least twice what its noise
+    /// can tell, and at most 1.
     pub share: Option<f64>,
 }
 

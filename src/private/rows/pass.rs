@@ -38,7 +38,7 @@ pub struct CutLoss {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(in crate::private) enum Pass {
     /// [`moment_sum`].
-    Moments(MomentWeights),
+    Moments(#[serde(with = "weights_on_a_wire")] MomentWeights),
     /// [`gram_sum`].
     Gram { bound: u64, most: u64 },
     /// [`hessian_sum`].
@@ -49,6 +49,23 @@ pub(in crate::private) enum Pass {
     Losses { scoring: CutLoss, candidates: Candidates },
     /// [`score_sum`].
     Scores { loss: Objective, weights: Vec<f64>, label_scale: f64, scoring: Scoring, weight: u32 },
+}
+
+/// Weights as numbers in their order: files leave some out, and a wire has no names that tell.
+mod weights_on_a_wire {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    use crate::grid::MomentWeights;
+
+    pub(super) fn serialize<S: Serializer>(weights: &MomentWeights, serializer: S) -> Result<S::Ok, S::Error> {
+        let MomentWeights { count, features, squares, label, label_square, shares } = *weights;
+        [count, features, squares, label, label_square, shares].serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<MomentWeights, D::Error> {
+        let [count, features, squares, label, label_square, shares] = <[u32; 6]>::deserialize(deserializer)?;
+        Ok(MomentWeights { count, features, squares, label, label_square, shares })
+    }
 }
 
 impl Pass {
@@ -87,8 +104,9 @@ impl Pass {
     ///
     /// # Privacy
     /// What a row adds is a vector of bounded norm times an integer weight, and the weights of a person's rows add up to that of a row
-    /// at most. So a person adds a vector within the bound of a row, as the bound is convex; matrices stay sums of `m q q^T` with `m` not
-    /// negative, and what two persons add differs by no more than what two rows may, or one row and none.
+    /// at most. So a person adds `s` times a mean of what rows add, `0 <= s <= 1`: within the bound of a row, as the bound is convex, and
+    /// matrices stay sums of `m q q^T` with `m` not negative. The distance of two such vectors is convex, too, and so largest at two rows,
+    /// or at one row and none; both are in what queries state (`Scoring::apart`).
     ///
     /// # Errors
     /// When there is no such proof for this pass.

@@ -19,7 +19,7 @@ use crate::kernel::{Rows, RowsBuilder};
 use crate::preprocess::{LoadReport, Standardiser, shape_of};
 
 /// Workers and driver must agree to the bit on what a question means.
-const VERSION: &str = concat!("rhograd ", env!("CARGO_PKG_VERSION"), " sums 4");
+const VERSION: &str = concat!("rhograd ", env!("CARGO_PKG_VERSION"), " sums 5");
 
 const SAME_VERSION: &str = "install the same version of rhograd on all machines";
 
