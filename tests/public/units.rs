@@ -4,7 +4,7 @@ use std::path::Path;
 
 use rhograd::accounting::notion::ApproximateDp;
 use rhograd::accounting::{gaussian, pld};
-use rhograd::data::{CsvFile, Schema};
+use rhograd::data::{CsvFile, Schema, Unit};
 use rhograd::ledger::{ExactRho, Ledger, Record};
 use rhograd::noise::NoiseSource;
 use rhograd::optim::Settings;
@@ -298,4 +298,62 @@ fn the_figures_of_the_page_about_units_are_rounded_up() {
     let rows = yes.iter().sum::<f64>() / visits.iter().sum::<f64>();
     let persons = yes.iter().zip(visits).map(|(yes, visits)| yes / visits).sum::<f64>() / 3.0;
     assert!(page.contains(&format!("| **{rows}** |")) && page.contains(&format!("| **{persons:.3}** |")));
+}
+
+/// The rows of `fair`, of 400 persons in turns, and their schema.
+fn shared(folder: &Path) -> (Schema, CsvFile) {
+    let datasets = Path::new(env!("CARGO_MANIFEST_DIR")).join("datasets");
+    let text = std::fs::read_to_string(datasets.join("fair.csv")).unwrap();
+    let (header, lines) = text.split_once('\n').unwrap();
+    let rows = lines.lines().enumerate().map(|(number, line)| format!("p{},{line}\n", number * number % 401));
+    let path = folder.join("shared.csv");
+    std::fs::write(&path, format!("person,{header}\n{}", rows.collect::<String>())).unwrap();
+    let mut schema = Schema::read(&datasets.join("fair.schema.json")).unwrap();
+    schema.rows = None;
+    schema.unit = Some(Unit { persons: Some(201), ..Unit::new("person") });
+    (schema, CsvFile::open(&path).unwrap())
+}
+
+/// With a hold-out of persons, under both relations.
+#[test]
+fn every_algorithm_trains_on_persons_or_refuses_before_a_charge() {
+    let folder = tempfile::tempdir().unwrap();
+    let (schema, file) = shared(folder.path());
+    let (mut served, mut refused) = (Vec::new(), Vec::new());
+    for algorithm in Algorithm::ALL {
+        for adjacency in [Adjacency::AddRemove, Adjacency::ReplaceOne] {
+            let config = TrainConfig {
+                algorithm,
+                adjacency,
+                evaluate_budget: Some(0.1),
+                settings: Settings::default(),
+                ..config(8.0)
+            };
+            let loaded = match load(&config, schema.clone(), &file, &|_, _| Ok(())) {
+                Ok(loaded) => loaded,
+                Err(error) => {
+                    refused.push((algorithm.name(), error.to_string()));
+                    continue;
+                }
+            };
+            let path = folder.path().join(format!("{}-{adjacency}.sqlite", algorithm.name()));
+            let mut ledger = Ledger::open_or_create(&path).unwrap();
+            let (trained, _) = train(loaded, &mut ledger, NoiseSource::from_os().unwrap(), &mut |_| Ok(())).unwrap();
+            let facts = &trained.model.statement.facts;
+            assert_eq!(facts.unit, PrivacyUnit::person("person").unwrap());
+            assert_eq!(facts.rows, Some(201), "persons are counted");
+            assert_eq!(ledger.summaries().unwrap()[0].unit, facts.unit);
+            let rows = trained.model.evaluation.as_ref().unwrap().rows;
+            assert!(rows < 200.0, "{rows} persons of 201 were held out, and a quarter or so should be");
+            served.push(algorithm.name());
+        }
+    }
+    served.dedup();
+    assert_eq!(
+        served,
+        ["auto", "whitened", "dp-gd", "dp-sgd", "dp-gd-theory", "adassp", "boosted-adassp", "newton"],
+        "{refused:#?}"
+    );
+    let without_proof = refused.iter().filter(|(_, why)| why.contains("--unit")).count();
+    assert!(without_proof >= 8, "{refused:#?}");
 }
