@@ -34,10 +34,11 @@ pub(super) fn print_data(text: &str) -> Fallible<()> {
 }
 
 /// A stream that hands on weight and colour to a terminal, or where `--color always` says so; no variable of the environment paints a
-/// pipe or a file.
+/// pipe, a file or a terminal that calls itself dumb, as `CI` would.
 fn plain_in_pipes<S: RawStream>(stream: S) -> AutoStream<S> {
+    let is_dumb = || std::env::var_os("TERM").is_some_and(|name| name == "dumb");
     match ColorChoice::global() {
-        ColorChoice::Auto if !stream.is_terminal() => AutoStream::never(stream),
+        ColorChoice::Auto if !stream.is_terminal() || is_dumb() => AutoStream::never(stream),
         _ => AutoStream::auto(stream),
     }
 }
