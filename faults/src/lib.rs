@@ -10,5 +10,8 @@ pub mod invariants;
 mod parts;
 mod trainer;
 
-pub use parts::{BOUND, CLIP_NORM, Honest, LOG2_SCALE, Parts, STEPS, Sums, clipped, drawn, encoded, lines_of};
-pub use trainer::{recorded, replays, trained};
+pub use parts::{
+    BOUND, CLIP_NORM, Honest, HonestOfPersons, LOG2_SCALE, Parts, STEPS, Sums, clipped, clipped_persons, drawn,
+    encoded, encoded_persons, lines_of,
+};
+pub use trainer::{recorded, recorded_files, replays, replays_of_persons, trained};

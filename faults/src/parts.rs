@@ -5,13 +5,14 @@ use std::path::Path;
 
 use rhograd::data::{CsvFile, Schema};
 use rhograd::grid::FULL_SCALE;
-use rhograd::kernel::{Caps, Rows, Step, clipped_sum};
+use rhograd::kernel::{Caps, PersonClips, Persons, Rows, Step, clipped_person_sum, clipped_sum};
 use rhograd::loss::{Logistic, Loss};
 use rhograd::noise::{NoiseSource, integer_noise};
-use rhograd::preprocess::Encoder;
+use rhograd::preprocess::{EncodedRows, Encoder};
 use rhograd::privacy::{Adjacency, NoiseLaw};
 
 use crate::invariants::neighbours::{HEADER, LABELS};
+use crate::invariants::people::{MAX_ROWS, of_persons};
 
 /// The clip in grid steps.
 pub const BOUND: u64 = 1 << 27;
@@ -95,6 +96,25 @@ pub struct Honest;
 
 impl Parts for Honest {}
 
+/// The trainer without a fault whose unit is the person.
+#[derive(Clone, Copy, Debug)]
+pub struct HonestOfPersons;
+
+impl Parts for HonestOfPersons {
+    fn schema(&self, _file: &[u8]) -> String {
+        of_persons(LABELS)
+    }
+
+    fn rows(&self, file: &[u8]) -> Rows {
+        encoded_persons(file).0
+    }
+
+    fn sums(&self, file: &[u8]) -> Sums {
+        let (rows, person_of) = encoded_persons(file);
+        clipped_persons(rows, &person_of)
+    }
+}
+
 /// The noise that every release should have.
 pub fn drawn(source: &NoiseSource, release: u32, len: usize) -> Vec<i64> {
     integer_noise(NoiseLaw::FlooredNormal, LOG2_SCALE, len, source, release).expect("the scale is in range")
@@ -102,21 +122,45 @@ pub fn drawn(source: &NoiseSource, release: u32, len: usize) -> Vec<i64> {
 
 /// The rows of a file, by rhograd's encoder.
 pub fn encoded(file: &[u8], schema: &str) -> Rows {
+    read(file, schema).rows
+}
+
+/// The rows of a file and the number of each row's person, by rhograd's encoder.
+pub fn encoded_persons(file: &[u8]) -> (Rows, Vec<u32>) {
+    let EncodedRows { rows, persons } = read(file, &of_persons(LABELS));
+    (rows, persons.expect("a schema with a unit"))
+}
+
+fn read(file: &[u8], schema: &str) -> EncodedRows {
     let mut on_disk = tempfile::NamedTempFile::new().expect("a temporary file");
     on_disk.write_all(file).expect("room for a small file");
     let schema = Schema::parse(schema, Path::new("trial.schema.json")).expect("a schema");
     let table = CsvFile::open(on_disk.path()).expect("a table");
     let encoder = Encoder::new(&schema, &table, true).expect("the declared columns");
-    encoder.encode(&table, &|_| Ok(())).expect("a readable file").0
+    encoder.encode_grouped(&table, &|_| Ok(())).expect("a readable file").0
+}
+
+/// Sums over persons of averaged logistic gradients, each average clipped as a whole, by rhograd's kernel.
+pub fn clipped_persons(rows: Rows, person_of: &[u32]) -> Sums {
+    let persons = Persons::gather(rows, person_of, MAX_ROWS as u32);
+    let clips = PersonClips::new(&persons, None, BOUND);
+    Box::new(move |weights| {
+        let sum = clipped_person_sum(&persons, &clips, &step(weights, CLIP_NORM), |margin, label| {
+            Logistic.slope(margin, label)
+        });
+        sum.into_iter().map(|entry| i64::try_from(entry).expect("a small sum")).collect()
+    })
+}
+
+fn step(weights: &[f64], clip_norm: f64) -> Step<'_> {
+    Step { weights, label_scale: 1.0, multiplier_scale: BOUND as f64 / (f64::from(FULL_SCALE) * clip_norm) }
 }
 
 /// Sums of logistic gradients clipped to `bound` grid steps, by rhograd's kernel; `clip_norm` is what [`BOUND`] stands for.
 pub fn clipped(rows: Rows, bound: u64, clip_norm: f64) -> Sums {
     let caps = Caps::new(&rows, bound);
     Box::new(move |weights| {
-        let multiplier_scale = BOUND as f64 / (f64::from(FULL_SCALE) * clip_norm);
-        let step = Step { weights, label_scale: 1.0, multiplier_scale };
-        clipped_sum(&rows, &caps, &step, |margin, label| Logistic.slope(margin, label))
+        clipped_sum(&rows, &caps, &step(weights, clip_norm), |margin, label| Logistic.slope(margin, label))
     })
 }
 

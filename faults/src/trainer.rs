@@ -5,6 +5,7 @@ use rand_chacha::ChaCha8Rng;
 use rhograd::privacy::Adjacency;
 
 use crate::invariants::neighbours::{CHANGES, Change, KINDS, Kind, Table};
+use crate::invariants::people::{People, SORTS};
 use crate::invariants::replay::{Run, agree};
 use crate::{BOUND, LOG2_SCALE, Parts, STEPS};
 
@@ -42,8 +43,16 @@ pub fn trained(parts: &dyn Parts, file: &[u8], run: u64, tape: Option<&[Vec<i128
 /// # Errors
 /// What differs between both runs beside the released values, or moves further than the sensitivity allows.
 pub fn recorded(parts: &dyn Parts, adjacency: Adjacency, before: &Table, after: &Table) -> Result<f64, String> {
-    let (run, released) = trained(parts, &before.bytes(), 7, None);
-    let (replay, _) = trained(parts, &after.bytes(), 7, Some(&released));
+    recorded_files(parts, adjacency, [&before.bytes(), &after.bytes()])
+}
+
+/// Checks the replay of a trainer on a file and its neighbour.
+///
+/// # Errors
+/// As [`recorded`].
+pub fn recorded_files(parts: &dyn Parts, adjacency: Adjacency, [before, after]: [&[u8]; 2]) -> Result<f64, String> {
+    let (run, released) = trained(parts, before, 7, None);
+    let (replay, _) = trained(parts, after, 7, Some(&released));
     let shares = agree(&run, &replay, &[parts.sensitivity(adjacency); STEPS])?;
     Ok(shares.into_iter().fold(0.0, f64::max))
 }
@@ -55,13 +64,35 @@ pub fn recorded(parts: &dyn Parts, adjacency: Adjacency, before: &Table, after: 
 pub fn replays(parts: &dyn Parts) -> Result<f64, String> {
     let mut rng = ChaCha8Rng::seed_from_u64(34);
     let table = Table::ending_in(Kind::Ordinary, &mut rng);
+    over_changes(parts, &table.bytes(), &mut |change| {
+        [KINDS; 4].concat().into_iter().map(|kind| table.neighbour(change, kind, false, &mut rng).bytes()).collect()
+    })
+}
+
+/// Checks the replay of a trainer on neighbours that differ in all rows of one person of every sort; the largest share of a
+/// sensitivity that was used.
+///
+/// # Errors
+/// As [`replays`].
+pub fn replays_of_persons(parts: &dyn Parts) -> Result<f64, String> {
+    let mut rng = ChaCha8Rng::seed_from_u64(36);
+    let people = People::new(14, &mut rng);
+    over_changes(parts, &people.bytes(), &mut |change| {
+        [SORTS; 4].concat().into_iter().map(|sort| people.neighbour(change, sort, false, &mut rng).bytes()).collect()
+    })
+}
+
+fn over_changes(
+    parts: &dyn Parts,
+    file: &[u8],
+    neighbours: &mut dyn FnMut(Change) -> Vec<Vec<u8>>,
+) -> Result<f64, String> {
     let mut largest = 0.0f64;
     for change in CHANGES {
         let adjacency = if change == Change::Replace { Adjacency::ReplaceOne } else { Adjacency::AddRemove };
         let mut share = 0.0f64;
-        for kind in [KINDS; 4].concat() {
-            let neighbour = table.neighbour(change, kind, false, &mut rng);
-            share = share.max(recorded(parts, adjacency, &table, &neighbour)?);
+        for neighbour in neighbours(change) {
+            share = share.max(recorded_files(parts, adjacency, [file, &neighbour])?);
         }
         if share < 0.9 {
             return Err(format!("{change:?} uses {share} of the sensitivity: the check sees too little"));

@@ -5,4 +5,5 @@ pub mod coordinates;
 pub mod markers;
 pub mod neighbours;
 pub mod noise;
+pub mod people;
 pub mod replay;

@@ -141,6 +141,11 @@ impl Table {
     }
 }
 
+/// A line of a kind, of no table; a duplicate is an ordinary one.
+pub fn line(kind: Kind, rng: &mut ChaCha8Rng) -> Vec<u8> {
+    Table::of("", 0).line(kind, rng)
+}
+
 fn ordinary(c: &str, y: &str, rng: &mut ChaCha8Rng) -> Vec<u8> {
     format!("{:.3},{:.3},{c},{y}", rng.random_range(0.0..10.0), rng.random_range(-1.0..1.0)).into_bytes()
 }

@@ -4,9 +4,11 @@
 //! # Reference
 //! Cebere et al. 2026, "Re:cord-play" (arXiv 2602.17454).
 
+mod divided;
 #[path = "../invariants/mod.rs"]
 mod invariants;
 mod noised;
+mod persons;
 mod recorder;
 mod sampled;
 mod white_box;
@@ -92,14 +94,14 @@ fn floor(query: &Query, change: Change) -> f64 {
 fn largest_shares(case: &Case, change: Change, seed: u64) -> Vec<(Query, f64)> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let table = Table::ending_in(Kind::Ordinary, &mut rng);
-    let recorded = Recording::of(case, &table);
+    let recorded = Recording::of(case, &table.bytes());
     let sensitivities = recorded.sensitivities();
     let mut largest = vec![0.0f64; recorded.run.inputs.len()];
     for number in 0..PAIRS {
         for kind in KINDS {
             let neighbour = table.neighbour(change, kind, false, &mut rng);
             let release = (number + rng.random_range(0..2)) % largest.len();
-            let replay = recorded.replayed(case, &neighbour, release);
+            let replay = recorded.replayed(case, &neighbour.bytes(), release);
             let shares = agree(&recorded.run, &replay, &sensitivities)
                 .unwrap_or_else(|e| panic!("{} {kind:?}, release {release}: {e}\n{neighbour:?}", case.name));
             largest.iter_mut().zip(shares).for_each(|(largest, share)| *largest = largest.max(share));
@@ -113,7 +115,7 @@ fn largest_shares(case: &Case, change: Change, seed: u64) -> Vec<(Query, f64)> {
 fn every_coordinate_of_every_release_has_its_noise() {
     replayed().into_par_iter().enumerate().for_each(|(seed, case)| {
         let table = Table::ending_in(Kind::Ordinary, &mut ChaCha8Rng::seed_from_u64(seed as u64));
-        Recording::of(&case, &table).is_covered(&case, &table);
+        Recording::of(&case, &table.bytes()).is_covered(&case, &table.bytes());
     });
 }
 

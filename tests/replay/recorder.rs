@@ -17,7 +17,6 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::invariants::coordinates::covered;
-use crate::invariants::neighbours::Table;
 use crate::invariants::replay::Run;
 
 const SEED: u64 = 20_261;
@@ -53,8 +52,8 @@ impl Desk {
         self.0.path().join(name)
     }
 
-    fn loaded(&self, case: &Case, table: &Table) -> Loaded {
-        std::fs::write(self.path("trial.csv"), table.bytes()).unwrap();
+    fn loaded(&self, case: &Case, table: &[u8]) -> Loaded {
+        std::fs::write(self.path("trial.csv"), table).unwrap();
         let file = CsvFile::open(&self.path("trial.csv")).unwrap();
         load(&case.config, case.schema.clone(), &file, &|_, _| Ok(())).unwrap()
     }
@@ -70,8 +69,9 @@ fn releases(plan: &Plan) -> Vec<Planned> {
 fn input(charge: &Charge, release: usize, line: &str, seed: u64) -> Option<Vec<i128>> {
     let event = match charge {
         Charge::Gaussian(event) => event,
+        Charge::PoissonGaussian(event) => &event.sampled,
         Charge::Exponential(_) => return None,
-        Charge::PoissonGaussian(_) | Charge::Objective(_) | Charge::PrivateSelection(_) | Charge::Threshold(_) => {
+        Charge::Objective(_) | Charge::PrivateSelection(_) | Charge::Threshold(_) => {
             panic!("no case has one of these")
         }
     };
@@ -88,7 +88,7 @@ pub fn values(line: &str) -> Vec<i128> {
 }
 
 /// Trains on a table, from `before` on, and stops when release number `stop` was made, if it is given.
-pub fn train(case: &Case, table: &Table, before: &[String], stop: Option<usize>, noise: NoiseSource) -> Recording {
+pub fn train(case: &Case, table: &[u8], before: &[String], stop: Option<usize>, noise: NoiseSource) -> Recording {
     let desk = Desk::new();
     let loaded = desk.loaded(case, table);
     assert!(loaded.plan().planned().iter().all(|planned| planned.is_exact(loaded.plan().scope.adjacency)));
@@ -128,7 +128,7 @@ fn others() -> NoiseSource {
 
 impl Recording {
     /// A whole run with the inputs of all its releases.
-    pub fn of(case: &Case, table: &Table) -> Self {
+    pub fn of(case: &Case, table: &[u8]) -> Self {
         let mut recording = train(case, table, &[], None, seed());
         let lines = recording.kept.iter().skip(1).zip(&recording.planned).enumerate();
         recording.run.inputs =
@@ -141,7 +141,7 @@ impl Recording {
     ///
     /// Each is made once more under another seed, all before it being given. Where a coordinate has no noise, or other noise
     /// than was paid for, what is left after the noise of either seed is taken off differs.
-    pub fn is_covered(&self, case: &Case, table: &Table) {
+    pub fn is_covered(&self, case: &Case, table: &[u8]) {
         for (release, planned) in self.planned.iter().enumerate() {
             let again = train(case, table, &self.kept[..=release], Some(release + 1), others());
             let (first, second) = (&self.run.inputs[release], &again.kept[release + 1]);
@@ -157,7 +157,7 @@ impl Recording {
     }
 
     /// The run on another table, given the same releases: the inputs of one of them, and everything that leaves.
-    pub fn replayed(&self, case: &Case, table: &Table, release: usize) -> Run {
+    pub fn replayed(&self, case: &Case, table: &[u8], release: usize) -> Run {
         let part = train(case, table, &self.kept[..=release], Some(release + 1), seed());
         assert_eq!(part.planned, self.planned, "{}: the plan depends on the rows", case.name);
         let mut inputs = self.run.inputs.clone();

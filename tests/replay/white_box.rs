@@ -44,7 +44,7 @@ fn deviation(charge: &Charge) -> f64 {
 #[test]
 fn noise_that_passes_through_a_run_has_the_paid_scale() {
     for (seed, law) in [(1, NoiseLaw::FlooredNormal), (2, NoiseLaw::DiscreteGaussian)] {
-        let recording = train(&case(law), &Table::of("", 0), &[], None, NoiseSource::insecure_from_seed(seed));
+        let recording = train(&case(law), &Table::of("", 0).bytes(), &[], None, NoiseSource::insecure_from_seed(seed));
         let scale = deviation(&recording.planned[0].charge);
         assert!(recording.planned.iter().all(|planned| deviation(&planned.charge) == scale));
         let releases = released(&recording);
@@ -58,7 +58,7 @@ fn noise_that_passes_through_a_run_has_the_paid_scale() {
 fn noise_is_new_in_every_release_run_and_continuation() {
     let fresh = || NoiseSource::from_os().unwrap();
     let case = case(NoiseLaw::FlooredNormal);
-    let run = |before: &[String], stop| train(&case, &Table::of("", 0), before, stop, fresh());
+    let run = |before: &[String], stop| train(&case, &Table::of("", 0).bytes(), before, stop, fresh());
     // As far as it came, gone on with twice from the same place, and another run.
     let stopped = run(&[], Some(4));
     let mut lists = released(&stopped);

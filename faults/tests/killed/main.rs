@@ -8,6 +8,7 @@ mod books;
 mod clipping;
 mod flow;
 mod noise;
+mod persons;
 mod reading;
 
 use rhograd::privacy::Adjacency;
