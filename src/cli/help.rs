@@ -5,7 +5,7 @@ use clap::Command;
 // Below the common options, which have no heading and are all that `-h` shows.
 pub(super) const BUDGET: &str = "Budget and ledger";
 pub(super) const MODEL: &str = "Model";
-pub(super) const ALGORITHM: &str = "Settings of algorithms (see docs/algorithms.md)";
+pub(super) const ALGORITHM: &str = "Settings of algorithms (see rhograd algorithms)";
 pub(super) const HOLD_OUT: &str = "Metrics on held-out rows";
 pub(super) const READING: &str = "Reading the data";
 pub(super) const FILES: &str = "Files";

@@ -4,6 +4,7 @@
 //! see. Exit code 0: done; 1: refused or a check failed; 2: bad usage or input, or the system failed: no space, no permission.
 
 mod account;
+mod algorithms;
 mod arguments;
 mod audit;
 mod calibrate;
@@ -79,6 +80,8 @@ enum Command {
     Key(sign::KeyCommand),
     /// Attack a configuration on made-up neighbours; exit 1 if its claim is refuted or the attack shows nothing
     Audit(Box<audit::AuditArguments>),
+    /// Print the algorithms, or the page of one
+    Algorithms(algorithms::AlgorithmsArguments),
     /// Privacy calculator
     #[command(subcommand, after_help = "Example:\n  rhograd account convert --rho 0.5 --delta 1e-6")]
     Account(account::AccountCommand),
@@ -140,7 +143,11 @@ fn run(command: Command) -> Fallible<ExitCode> {
         Command::Check(arguments) => set_threads(arguments.threads())?,
         Command::Audit(arguments) => set_threads(arguments.threads)?,
         // One of these opens a ledger or a model, and needs no thread but this.
-        Command::Ledger(_) | Command::Statement(_) | Command::Completions(_) | Command::Man(_) => {}
+        Command::Ledger(_)
+        | Command::Statement(_)
+        | Command::Algorithms(_)
+        | Command::Completions(_)
+        | Command::Man(_) => {}
         _ => set_threads(None)?,
     }
     match command {
@@ -153,6 +160,7 @@ fn run(command: Command) -> Fallible<ExitCode> {
         Command::Sign(arguments) => sign::sign(&arguments),
         Command::Key(command) => sign::run(&command),
         Command::Audit(arguments) => audit::run(&arguments),
+        Command::Algorithms(arguments) => algorithms::algorithms(&arguments),
         Command::Account(command) => account::run(&command),
         Command::Ledger(command) => ledger::run(&command),
         Command::Inspect(arguments) => inspect::run(&arguments),

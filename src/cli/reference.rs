@@ -1,6 +1,6 @@
 //! `completions` and `man`: what follows from the definitions of the commands.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, Command};
@@ -56,12 +56,17 @@ pub(super) fn man(arguments: &ManArguments, mut program: Command) -> Fallible<Ex
     while let Some(command) = open.pop() {
         open.extend(command.get_subcommands());
         let (name, text) = page(command)?;
-        let mut file = StagedFile::new(&folder.join(name), arguments.overwrite)?;
-        file.append(text.as_bytes())?;
-        file.publish()?;
+        write_page(&folder.join(name), &text, arguments.overwrite)?;
     }
     tell(&format!("pages are in {}", folder.display()));
     Ok(ExitCode::SUCCESS)
+}
+
+/// Writes a page, whole or not at all.
+pub(super) fn write_page(path: &Path, text: &str, overwrite: bool) -> Fallible<()> {
+    let mut file = StagedFile::new(path, overwrite)?;
+    file.append(text.as_bytes())?;
+    file.publish()
 }
 
 /// Name and text of the page of a command.

@@ -1,4 +1,29 @@
-//! Adaptive sufficient statistics perturbation: least squares from a noised Gram matrix and a noised `X^T y`.
+//! # `adassp`: least squares from noised sufficient statistics
+//!
+//! One noised Gram matrix, one noised `X^T y`, one linear system.
+//!
+//! **What it does.** `w = (X^T X + E + ridge)^(-1) (X^T y + e)` with rows scaled down to the typical norm `R` and targets cut at three deviations. The
+//! ridge is `max(0, sigma R^2 sqrt(d ln(2 d^2 / 0.05)) - l)`, `l` a lower bound on the smallest eigenvalue of `X^T X`.
+//!
+//! For labels (`+1` and `-1`) the gradient of the logistic loss at zero is `-X^T y / 2` and its Hessian `X^T X / 4`; the result is the first Newton step
+//! from zero, which is twice the least-squares solution.
+//!
+//! **What is released, and why the bound is exact.** The Gram matrix as in [`whitened`](whitened.md), and one clipped sum as in [`dp-gd`](dp-gd.md): `X^T
+//! y` is the gradient of the squared loss at zero with the sign changed. The paper has a third release, of the smallest eigenvalue. Here `l` is read off
+//! the noised matrix, whose smallest eigenvalue less `sigma (sqrt(2 d) + sqrt(2 ln 20))` bounds it with probability 0.95 over the noise: post-processing,
+//! and no eigenvalue of private numbers is ever released.
+//!
+//! **Cost.** Two Gaussian releases, half of the budget each. Two passes over the rows.
+//!
+//! **Settings and defaults.** `--clip` (`R` times the largest slope at zero: 1/2 for labels, the cut target for numbers), `--l2` (0, added to the
+//! matrix), `--radius` (none).
+//!
+//! **Use it when** targets are heavy-tailed: it cuts targets, not residuals, and so is the best on `randhie` at every epsilon. At small budgets its ridge
+//! costs accuracy elsewhere.
+//!
+//! **Models.** `logistic`, `linear`, `ridge`.
+//!
+//! **Source.** Wang 2018, "Revisiting differentially private linear regression". Both relations.
 
 use serde_json::json;
 

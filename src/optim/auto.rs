@@ -1,4 +1,25 @@
-//! The default: whitened descent where a private Gram matrix pays, else plain descent.
+//! # `auto`: the default
+//!
+//! Chooses between [`whitened`](whitened.md) and [`dp-gd`](dp-gd.md) by public facts alone, before a row is looked at.
+//!
+//! **Rule.** `whitened` runs when all of these hold, else `dp-gd`:
+//!
+//! - features are standardised (no `--no-standardise`);
+//! - there are at most 1,024 coefficients;
+//! - no `--l1` is asked for, which needs coordinates in which a coefficient belongs to one feature;
+//! - the budget allows a release of the Gram matrix at all;
+//! - where the number of rows is public: the noise of the Gram matrix is at most 30 times its mean eigenvalue `1/d`.
+//!
+//! Where the number of rows is private the last rule cannot be asked. A Gram matrix that turns out to be mostly noise costs its share of the budget and
+//! leaves coordinates as they were: its eigenvalues are cut at zero and the ridge takes over.
+//!
+//! **Settings.** Those of the one that runs: `--clip`, `--steps`, `--learning-rate`, `--momentum`, `--l1`, `--l2`, `--radius`, `--averaging`. The
+//! statement names the algorithm that ran.
+//!
+//! **Use it when** you have no reason for another. It is never the worst choice on the data sets of [benchmarks.md](../benchmarks.md); `adassp` is better
+//! on heavy-tailed numbers, `newton` and `boosted-adassp` on few columns at small budgets.
+//!
+//! **Source.** Measured on four data sets, see [defaults.md](../defaults.md). Both relations.
 
 use super::description::{AUDIT_STILL, AuditRecipe, Description, Losses, Needs, Relations};
 use super::{Averaging, DpGd, Problem, Settings, WhitenedDpGd, settings};

@@ -1,4 +1,29 @@
-//! Gradient boosting with a private least-squares learner: one Gram matrix, several rounds on clipped residuals.
+//! # `boosted-adassp`: several rounds with one Gram matrix
+//!
+//! Gradient boosting whose weak learner is private least squares: each round solves for the clipped residuals of the last with the same noised Gram
+//! matrix.
+//!
+//! **What it does.** `w <- w - eta (c (X^T X + E) + ridge)^(-1) (g + e)`, `g` the clipped gradient sum at `w` and `c` the largest curvature of the loss.
+//! For the squared loss `-g` is `X^T` times the clipped residuals, and the first round is [`adassp`](adassp.md). For the logistic loss, whose residuals
+//! are the label less the predicted probability, it is Newton's method with the bound `X^T X / 4` on the Hessian. An l2 penalty is part of the matrix,
+//! which makes a full step the proximal one in that metric.
+//!
+//! **What is released, and why the bound is exact.** The Gram matrix as in [`whitened`](whitened.md), and a clipped sum a round as in
+//! [`dp-gd`](dp-gd.md).
+//!
+//! **Cost.** Gaussian releases: 12% of the budget for the matrix for labels, 25% for numbers. The ridge is the operator norm of the matrix's noise for
+//! labels, a quarter of it for numbers.
+//!
+//! **Settings and defaults.** `--clip` (the rule of `dp-gd`), `--steps` (12 rounds), `--learning-rate` (1), `--momentum` (0), `--l2` (0), `--radius`
+//! (none), `--averaging` (the last iterate for labels, the mean of the second half for numbers).
+//!
+//! **Use it when** columns are few and the budget is small or middling. Like `whitened` it needs one Gram matrix, but it takes Newton-like steps in the
+//! given coordinates.
+//!
+//! **Models.** `logistic`, `linear`, `ridge`.
+//!
+//! **Source.** Tang, Aydore, Kearns, Rho, Roth, Wang, Wang, Wu 2023, "Improved differentially private regression via gradient boosting"; Boehning and
+//! Lindsay 1988 for the bound on the Hessian. Both relations.
 
 use super::adassp::GramSteps;
 use super::description::{AUDIT_STILL, AuditRecipe, Description, Losses, Needs, Relations};

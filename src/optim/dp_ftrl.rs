@@ -1,4 +1,29 @@
-//! Follow the regularised leader on noised prefix sums of gradients: one pass, no sampling assumption.
+//! # `dp-ftrl`: one pass with correlated noise
+//!
+//! Follow the regularised leader on noised prefix sums of gradients. One pass over random batches, and no amplification by sampling is assumed.
+//!
+//! **What it does.** Rows are dealt to `B` batches. `w_t = -eta S_t`, `S_t` the noised sum of the gradients of batches `1..t`, each taken where its batch
+//! was met. Momentum, averaging and penalties are post-processing.
+//!
+//! **What is released, and why the bound is exact.** Instead of a binary tree, in which a row takes part in `log2(B) + 1` nodes, the lower triangular
+//! matrix of ones is factored into its square roots: released is `C G + Z`, `C` the Toeplitz square root with integer coefficients, and the prefix sums
+//! are `C (C G + Z)`. Every row draws its batch independently of everything; neighbours are coupled so that all common rows keep theirs, and the output
+//! is a mixture over draws, no worse than its worst member. A row moves the release by its clipped gradient times one column of `C`: the l2 sensitivity
+//! is `bound sqrt(sum_k c_k^2)` for the whole pass, twice that under replace-one.
+//!
+//! **Cost.** One Gaussian release for the pass. With `B` batches the noise of every prefix sum and the sensitivity both grow like `sqrt(1 + ln(B) / pi)`:
+//! at 128 batches a prefix sum has 2.5 times the noise of a single full sum, less than a tree's at any number.
+//!
+//! **Settings and defaults.** `--clip` (the rule of `dp-gd`), `--steps` (128 batches), `--learning-rate` (40 / R^2 for labels, 4 / R^2 for numbers),
+//! `--momentum` (0), `--l2` (0), `--radius` (none), `--averaging` (the mean of the second half).
+//!
+//! **Use it when** rows should be used once, in batches, without trusting a sampling assumption. It needs all rows in memory. The stopped pass starts
+//! again from its one event, of which nothing was kept. Constants were picked among six to eleven settings by the Adult and California figures.
+//!
+//! **Models.** `logistic`, `linear`, `ridge`.
+//!
+//! **Source.** Kairouz, McMahan, Song, Thakkar, Thakurta, Xu 2021, "Practical and private (deep) learning without sampling or shuffling"; Denisov et al.
+//! 2022 and Fichtenberger, Henzinger, Upadhyay 2023 for the factorisation. Both relations.
 
 use ndarray::Array1;
 use serde_json::json;

@@ -1,4 +1,31 @@
-//! Full-batch differentially private gradient descent on standardised features, without a map.
+//! # `dp-gd`: full-batch noisy gradient descent
+//!
+//! Noisy gradient descent with momentum on privately standardised features. Every step sums the clipped gradients of all rows.
+//!
+//! **What it does.** `g_t` is the noised sum of clipped gradients at `w_t` over the number of rows.
+//!
+//!     v_t = momentum v_(t-1) + g_t
+//!     w_t = project(shrink(w_(t-1) - eta v_t))
+//!
+//! `shrink` is the proximal map of the penalties, `sign(z) max(|z| - eta l1, 0) / (1 + eta l2)`; `project` keeps the iterate in the ball of `--radius`.
+//! Both act on noised values and cost nothing; intercepts are exempt from penalties. Where `shrink` moves a point, `v` becomes the step that was really
+//! made (Ochs, Chen, Brox, Pock 2014). With `--l1` the points before shrinking are averaged and their mean is shrunk once, for a mean of iterates would
+//! be zero only where all of them are.
+//!
+//! **What is released, and why the bound is exact.** One clipped sum a step. A row's gradient is a scalar times the row; in integers it is `m_i q_i` with
+//! `|m_i| <= cap_i` and `cap_i^2 |q_i|^2 <= bound^2` checked in 128 bits. The sum is exact, so its l2 sensitivity is the bound under add-remove and twice
+//! that under replace-one, whatever floating point did to the multiplier. With several labels the multipliers of a row are clipped together.
+//!
+//! **Cost.** `T` equal Gaussian releases: exactly one Gaussian mechanism with `mu^2 = T (sensitivity / scale)^2`. One pass over the rows a step, at about
+//! the speed of reading them.
+//!
+//! **Settings and defaults.** `--clip` (`R clamp(k nu^-0.3, least, most)`, `R^2` the number of features and one, `nu = R sqrt(d) / (n mu)`: the smaller
+//! the noise, the looser the clip), `--steps` (100), `--learning-rate` (a constant of the loss over `R^2`), `--momentum` (0.9), `--l1` (0), `--l2` (0),
+//! `--radius` (none), `--averaging` (the mean of the second half). [defaults.md](../defaults.md) has the constants and what changes when they do.
+//!
+//! **Use it when** there are more than a thousand columns, `--l1` is wanted, or a plain reference is. Works streamed and on a cluster.
+//!
+//! **Source.** Bassily, Smith, Thakurta 2014; Song, Chaudhuri, Sarwate 2013. Both relations.
 
 use super::description::{AUDIT_STILL, AuditRecipe, Description, Losses, Needs, Relations};
 use super::{

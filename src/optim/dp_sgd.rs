@@ -1,4 +1,27 @@
-//! DP-SGD: noisy steps on fresh Poisson samples of the rows.
+//! # `dp-sgd`: steps on Poisson samples
+//!
+//! The steps of [`dp-gd`](dp-gd.md), each on a fresh random sample of the rows. Less work a step, and privacy amplified by the secrecy of the sample.
+//!
+//! **What it does.** In every step each row joins on its own with probability `q`; the clipped gradients of the sample are summed, noised and divided by
+//! `q n`. Then as `dp-gd`. It takes the constants of `dp-gd` for every loss; the step size is shortened by `300 / T` where there are more than 300 steps,
+//! so that it goes as far in all.
+//!
+//! **What is released, and why the bound is exact.** The clipped sum of a sample, with the clip of `dp-gd`. The coin of a row is exact: it joins with
+//! probability `1 - exp(-x / 2^64)`, `x` an integer. The gap to the next chosen row is geometric; digit `j` of a geometric number is an independent coin
+//! of `p / (1 + p)`, `p = exp(-2^j x)`. The sample never leaves the gate, and its coins and the noise come from different streams.
+//!
+//! **Cost.** The noise multiplier is the least for which the privacy-loss distribution of everything released, both directions, keeps epsilon at delta
+//! (certified upper bounds). Replace-one has its own dominating pair. No rho expresses sampling, so the charge records a *claim* (epsilon, delta, and the
+//! rho of delta-approximate zCDP, `epsilon tanh(epsilon / 2)`); the ledger counts the claim, and the accountant confirms it whenever a ledger or a
+//! statement is read. That is dear under a cap; the statement's own epsilon is tight. It needs `--epsilon`, and noise that is the floor of a normal.
+//!
+//! **Settings and defaults.** Those of `dp-gd`: `--clip`, `--steps` (1000), `--learning-rate`, `--momentum` (0.9), `--l1`, `--l2`, `--radius`,
+//! `--averaging`; and `--sampling-rate` (0.02, at most 0.5: beyond that full batches are better in every way).
+//!
+//! **Use it when** rows are so many that full passes take too long. It needs all rows in memory, so it is refused with `--memory-limit` and on a cluster.
+//! True Poisson samples, not shuffled batches.
+//!
+//! **Source.** Abadi et al. 2016; Song, Chaudhuri, Sarwate 2013; Zhu, Dong, Wang 2022, Theorem 11. Both relations.
 
 use serde_json::json;
 

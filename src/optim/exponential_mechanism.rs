@@ -1,4 +1,25 @@
-//! The exponential mechanism over a grid of models with few coefficients.
+//! # `exponential-mechanism`: a choice among a grid of models
+//!
+//! The exponential mechanism over a public grid, for models of at most three coefficients. It needs no convexity.
+//!
+//! **What it does.** Chooses a point of a grid in a box with probability proportional to `exp(-epsilon loss / range)`; the loss is the sum over rows of
+//! `min(l, cap)`, in whole steps. With `N` candidates the chosen one exceeds the best by more than `(range / epsilon)(ln N + t)` with probability at most
+//! `e^-t`.
+//!
+//! **What is released, and why the bound is exact.** One index. Scores are integer sums, and a row's scores lie in an interval of known length, so the
+//! choice has bounded range. Uniform proposals are kept with exponential coins, so the law is the stated one to the last bit. A `Permit<ExponentialCharge>`
+//! opens an index and nothing else.
+//!
+//! **Cost.** One choice: epsilon-DP, and `epsilon^2 / 8`-zCDP. The statement takes the smaller of zCDP and privacy-loss distributions with pure epsilon.
+//!
+//! **Settings and defaults.** `--clip` (the cap on a row's loss: 4 for labels, for a cap of 2 ln 2 prefers models that are confidently wrong; two
+//! deviations' worth for numbers), `--radius` (3, half the side of the box). Grids of 1,001, 101 and 21 points an axis for one, two and three
+//! coefficients. There are no steps to choose.
+//!
+//! **Use it when** one or two features matter and the guarantee should be pure. `multinomial` and `poisson` are refused: one has many coefficients, the
+//! other losses below zero.
+//!
+//! **Source.** McSherry, Talwar 2007; Bassily, Smith, Thakurta 2014, section 3; Cesar, Rogers 2021 (bounded range). Both relations.
 
 use ndarray::Array2;
 use serde_json::json;

@@ -1,4 +1,24 @@
-//! Private Frank-Wolfe over the l1 ball: for many columns, of which few matter.
+//! # `frank-wolfe`: steps towards vertices, for many columns
+//!
+//! Conditional gradient over the l1 ball. The number of coefficients enters the error by its logarithm only.
+//!
+//! **What it does.** `w <- (1 - g_t) w + g_t v_t`, `g_t = 2 / (t + 2)`; each vertex `v_t` of the l1 ball of radius `r` is chosen by the exponential
+//! mechanism among all `2 d`. The score of a vertex is the slope of the clipped loss towards it. The error is about `r^2 / T` from the steps and `r
+//! sqrt(T / (8 rho)) ln(2 d) / n` from the choices; `T = (r n sqrt(8 rho) / (2 ln 2d))^(2/3)`, at most 400, balances them. With a private number of rows
+//! `T` is 100.
+//!
+//! **What is released, and why the bound is exact.** One index a step. A row moves each score by at most its integer multiplier times the largest entry
+//! of a row, both capped in integers; choices are sampled exactly, as in [`exponential-mechanism`](exponential-mechanism.md).
+//!
+//! **Cost.** `T` choices of bounded range, `epsilon^2 / 8` each in zCDP. With `--epsilon` and at most 16 choices, the largest epsilon of each that a certified bound on all of them allows, if that is more.
+//!
+//! **Settings and defaults.** `--clip` (1, where slopes are cut), `--steps` (by the formula), `--radius` (10). Adult, accuracy at epsilon 0.1 / 1 / 8:
+//! radius 10 0.804 / 0.840 / 0.843, radius 5 0.794 / 0.834 / 0.835, radius 20 0.826 / 0.838 / 0.837.
+//!
+//! **Use it when** there are many columns, of which few matter, and the sum of absolute coefficients is known to be small. `multinomial` is refused: it
+//! has several margins.
+//!
+//! **Source.** Talwar, Thakurta, Zhang 2015, Algorithm 2, with exactly sampled choices in the place of Laplace noise. Both relations.
 
 use ndarray::Array1;
 use serde_json::json;

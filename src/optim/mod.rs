@@ -1,7 +1,8 @@
 //! Private optimizers, written against the gate: they see released values and public parameters only.
 //!
 //! An [`Optimizer`] is planned from a [`Problem`] before anything is charged, says what it will release, and runs
-//! once the plan is paid for. The list of algorithms is here, one line each: a name in code, and what its file says of it.
+//! once the plan is paid for. The list of algorithms is here, one line each: a name in code, and what its file says of it. The
+//! documentation of an algorithm's file is its page for users; links in it are those of a page in `docs/algorithms`.
 
 mod adassp;
 mod auto;
@@ -60,12 +61,12 @@ use crate::error::{Error, Fallible};
 
 /// Writes the enum of algorithms, the list of them and the way to their descriptions.
 macro_rules! algorithms {
-    ($($name:ident: $($description:ident)::+),* $(,)?) => {
+    ($($name:ident: $file:ident::$description:ident),* $(,)?) => {
         /// A training algorithm, by name; [`Algorithm::description`] says all else.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum Algorithm {
             $(
-                #[doc = concat!("What `", stringify!($($description)::+), "` in `src/optim` describes and plans.")]
+                #[doc = concat!("What `src/optim/", stringify!($file), ".rs` describes and plans.")]
                 $name,
             )*
             /// An optimizer from outside this crate.
@@ -81,9 +82,17 @@ macro_rules! algorithms {
             /// What it is, takes and needs.
             pub fn description(self) -> &'static Description {
                 match self {
-                    $(Algorithm::$name => &$($description)::+,)*
+                    $(Algorithm::$name => &$file::$description,)*
                     Algorithm::Custom => &CUSTOM,
                     Algorithm::Tuned => &tuned::DESCRIPTION,
+                }
+            }
+
+            /// The source file of an algorithm that can be asked for by name.
+            fn source(self) -> &'static str {
+                match self {
+                    $(Algorithm::$name => include_str!(concat!(stringify!($file), ".rs")),)*
+                    Algorithm::Custom | Algorithm::Tuned => "",
                 }
             }
         }
@@ -133,6 +142,24 @@ impl Algorithm {
     /// The algorithm of a name that can be asked for.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|algorithm| algorithm.name() == name)
+    }
+
+    /// Its page, in Markdown: what it does, what it releases and why the bound is exact, its cost, its settings, when to use it.
+    ///
+    /// This is the documentation of its source file. It is empty for what has no name to be asked for.
+    ///
+    /// ```
+    /// let page = rhograd::optim::Algorithm::DpSgd.page();
+    /// assert!(page.starts_with("# `dp-sgd`: "));
+    /// ```
+    pub fn page(self) -> String {
+        let lines = self.source().lines().map_while(|line| line.strip_prefix("//!"));
+        lines.flat_map(|line| [line.strip_prefix(' ').unwrap_or(line), "\n"]).collect()
+    }
+
+    /// The name of its page: what the title of the page names first, for two that differ in one constant share a page.
+    pub fn page_name(self) -> String {
+        self.page().split('`').nth(1).unwrap_or_default().to_owned()
     }
 
     /// Plans an optimizer; with it comes the algorithm that it is, which for `auto` the problem decides.

@@ -1,4 +1,26 @@
-//! Private Newton steps: a noised gradient and a noised Hessian each.
+//! # `newton`: noise on gradient and Hessian
+//!
+//! A few Newton steps, each from a noised gradient and a noised Hessian.
+//!
+//! **What it does.** `w <- w - eta (H + ridge)^(-1) (g + lambda w)`, `g` the noised mean of clipped gradients, `H` the noised mean of `l''(t_i) x_i
+//! x_i^T` over rows scaled down to the typical norm. Eigenvalues of `H` are cut at zero and raised by half of the operator norm of the noise, so that no
+//! direction is trusted more than the noise allows.
+//!
+//! **What is released, and why the bound is exact.** A clipped sum as in [`dp-gd`](dp-gd.md), and a Gram matrix whose row multipliers follow the
+//! curvature. Multipliers are never negative and at most those of [`whitened`](whitened.md), so adding a row moves the sum by at most the bound and
+//! replacing one by at most `sqrt(2)` times that.
+//!
+//! **Cost.** `T` times two Gaussian releases; 40% of the budget for the Hessians. Each step takes two passes, one quadratic in the columns. At most 1,000
+//! steps: each is two entries of the statement.
+//!
+//! **Settings and defaults.** `--clip` (the rule of `dp-gd`), `--steps` (6), `--learning-rate` (1), `--l2` (0), `--radius` (none), `--averaging` (the
+//! last iterate).
+//!
+//! **Use it when** columns are few and the loss is logistic. For squared loss the Hessian is the same in every step: `boosted-adassp` pays for it once.
+//!
+//! **Models.** `logistic`, `linear`, `ridge`.
+//!
+//! **Source.** Avella-Medina, Bradshaw, Loh 2023, "Differentially private inference via noisy optimization". Both relations.
 
 use ndarray::Array1;
 use serde_json::json;

@@ -1,4 +1,39 @@
-//! One pass of noisy gradient steps whose intermediate iterates stay secret.
+//! # `one-pass`: only the last iterate is seen
+//!
+//! One pass of noisy steps over growing batches (snowball SGD). Intermediate iterates stay secret, and that amplifies privacy.
+//!
+//! **What it does.** Every step takes the mean gradient of a fresh batch and adds noise to the iterate, of equal size in every step; only the last
+//! iterate is released. `j` steps before the end a batch has `ceil(last / sqrt(j))` rows. The bound `R^2 / (2 eta T) + d s^2 / (2 eta)` on the mean loss
+//! depends on `eta T` alone and is least for `eta T = R n mu / (4 L sqrt(d))`; steps are `1 / (beta R^2)` long, `R` here the typical norm of a row, and
+//! at most one for four rows.
+//!
+//! **What is released, and why the bound is exact.** A row is hidden by the noise of its own step and of all `j - 1` that follow. What a run differs by
+//! in the row's step is handed to those noises in equal parts, with the rounding of every step in fixed point and that of the noise, `sqrt(d)` each: one
+//! Gaussian release of sensitivity `(2 L eta / b + j rounding) / sqrt(j)`, `b` the rows of its batch, at the worst `j`. A plan records `L`, `eta` and `b`
+//! in integers, from which `verify` recomputes it. The argument (a third run that goes from one neighbour's to the other's) bounds the trade-off as well
+//! as Renyi divergences, so that the exact conversion holds for floored normal noise; see `Permit::one_pass`. With batches of equal size it would be
+//! worth nothing: the last row is not amplified at all.
+//!
+//! **Cost.** One Gaussian event; every row costs about what the last ones do.
+//!
+//! **Settings and defaults.** `--clip` (0.3 typical norms), `--steps` and `--learning-rate` (from the budget, by the formulas above), `--radius` (2 for
+//! labels, 1 for numbers). Half or twice `eta T`, or steps of half or twice the length, change Adult by at most 0.004 and California by 0.018 (five
+//! seeds), except half of `eta T` on Adult at epsilon 0.1 (0.807).
+//!
+//! Ten seeds, replace-one, delta 1e-5, epsilon 0.1 / 1 / 8:
+//!
+//! | algorithm | fair, accuracy | Adult, accuracy | California, R^2 | protein, R^2 |
+//! |---|---|---|---|---|
+//! | `one-pass` | 0.690 / 0.709 / 0.710 | 0.828 / 0.848 / 0.854 | 0.579 / 0.629 / 0.641 | 0.254 / 0.272 / 0.266 |
+//! | `localization` | 0.634 / 0.703 / 0.707 | 0.801 / 0.846 / 0.845 | 0.502 / 0.618 / 0.641 | 0.225 / 0.266 / 0.274 |
+//! | `dp-gd` | 0.663 / 0.707 / 0.708 | 0.838 / 0.853 / 0.853 | 0.580 / 0.640 / 0.648 | 0.267 / 0.290 / 0.289 |
+//!
+//! **Use it when** you study amplification by iteration, or rows may be read once only. It needs all rows in memory, and a stopped pass starts again.
+//!
+//! **Models.** `logistic` and `linear`; `ridge` asks for an l2 penalty, which is refused here.
+//!
+//! **Source.** Feldman, Koren, Talwar 2020, "Private stochastic convex optimization: optimal rates in linear time" (snowball SGD), after Feldman,
+//! Mironov, Talwar, Thakurta 2018, "Privacy amplification by iteration". Replace-one only: batches have public sizes.
 
 use serde_json::json;
 

@@ -1,4 +1,29 @@
-//! The textbook parameters of noisy projected gradient descent for private ERM.
+//! # `dp-gd-theory`: the textbook's parameters
+//!
+//! [`dp-gd`](dp-gd.md) with the number of steps, step size and averaging of the theory of private empirical risk minimisation, for experiments on rates.
+//!
+//! **What it does.** Projected noisy gradient descent; the result is the mean of `x_0 .. x_(T-1)`, of which the last needs no gradient, so `T - 1`
+//! releases. With `n` rows, `d` coefficients, Lipschitz constant `L` (`--clip`) and a ball of diameter `D = 2 radius`:
+//!
+//!     T     = ceil(2 n^2 rho / (c^2 d))        c = 1 under add-remove, 2 under replace-one
+//!     sigma = (c L / n) sqrt(T / (2 rho))      noise of the mean gradient
+//!     eta   = D / sqrt(T (L^2 + d sigma^2))
+//!
+//! The expected excess risk of the mean is at most `D sqrt((L^2 + d sigma^2) / T)`. `T` is where optimization error and noise are equal. The second
+//! moment of the noised gradient is `L^2 + d sigma^2`, without a factor 2, because the noise is independent and centred.
+//!
+//! **What is released, and why the bound is exact.** As for `dp-gd`.
+//!
+//! **Cost.** `T - 1` equal Gaussian releases. Steps grow like `n^2 epsilon^2`: at epsilon 1 on Adult 705,353 of them, about three minutes, for accuracy
+//! 0.789 with radius 1 and 0.847 with radius 10. More than 2^31 are refused.
+//!
+//! **Settings and defaults.** `--clip` (`R`, the root of the number of features and one), `--steps`, `--learning-rate`, `--radius` (1), `--averaging` (the mean), all by the formulas above where
+//! they are left out; `--momentum` (0), `--l1`, `--l2` (0). By default it releases no moments and does not standardise. It needs a public number of rows (`--rows`, or
+//! replace-one).
+//!
+//! **Use it when** you reproduce a rate. For a model use `auto`.
+//!
+//! **Source.** Bassily, Smith, Thakurta 2014. Both relations.
 
 use super::description::{AUDIT_STILL, AuditRecipe, Description, Losses, Needs, Relations};
 use super::{Averaging, ClipRule, Descent, DpGd, Fitted, Optimizer, Planned, Problem, Settings, Start, settings};

@@ -1,4 +1,48 @@
-//! Whitened DP-GD: a private Gram matrix first, then a few noisy steps in coordinates where it is the identity.
+//! # `whitened`: descent in coordinates where features are uncorrelated
+//!
+//! A private Gram matrix first, then a few noisy full-batch steps in coordinates in which that matrix is nearly the identity: DP gradient descent with a
+//! private preconditioner.
+//!
+//! **What it does.** `H` is the noised mean of `x x^T / R^2`, `R^2` the number of features and one, `mu_G` the bound of a row over the noise.
+//!
+//! 1. Release `H`.
+//! 2. `P = (H + lambda)^(-1/2) / R` with `lambda = c sqrt(2 d) / (mu_G n)`, the operator norm of the noise times `c`; negative eigenvalues are noise and
+//!    are cut at zero. `t = tr H (H + lambda)^(-1)` is the effective dimension.
+//! 3. From zero, `T` steps of gradient descent on the rows `P x`; a row's gradient is clipped to `sqrt(t) clamp(k nu^-0.3, least, most)` with `nu =
+//!    sqrt(d t) / (n mu)`.
+//! 4. The coefficients are `P^T theta`.
+//!
+//! **What is released, and why the bound is exact.**
+//!
+//! - *Gram matrix*: `sum_i m_i q_i q_i^T` over rows rounded to ten bits, `m_i` the largest integer up to 127 with `m_i |q_i|^2 <= bound`, checked in
+//!   integers; that product is the Frobenius norm of the row's matrix. Released is the upper triangle with diagonal entries times 99 and others times 140
+//!   (`140^2 <= 2 * 99^2`), so the l2 norm of the vector is at most 99 times the Frobenius norm, and off-diagonal noise is smaller by the root of two.
+//!   Sensitivity: the bound under add-remove, `sqrt(2)` times it under replace-one, because the matrices of two rows have an inner product of at least
+//!   zero.
+//! - *Clipped sums*: `P` is rounded to multiples of 2^-10 before it is used. A row contributes `m_i P q_i`, with `m_i^2 |P q_i|^2 <= bound^2` checked in
+//!   exact integers. Since `sum m_i P q_i = P sum m_i q_i`, a step is the ordinary pass and one integer matrix-vector product, on rows that stay as they
+//!   are. Sensitivity: the bound under add-remove, twice that under replace-one.
+//!
+//! **Cost.** Two Gaussian charges, which compose to one Gaussian mechanism. Time: one pass for the Gram matrix (quadratic in the columns), one for the
+//! norms of mapped rows, and one a step.
+//!
+//! **Settings and defaults.** `--clip` (by the rule), `--steps` (16 for labels, 12 for numbers), `--learning-rate` (6 and 1), `--momentum` (0.3 and 0),
+//! `--l2` (0), `--radius` (none), `--averaging` (the mean of the second half). The share of the Gram matrix is 12% for labels and 25% for numbers. Each
+//! loss has its own constants; [defaults.md](../defaults.md) has the evidence. `--l1` is refused: a whitened step moves all coefficients together.
+//!
+//! In whitened coordinates the curvature is at most the loss's smoothness. Step sizes are below 2 / smoothness (with momentum m, below 2 (1 + m) /
+//! smoothness), except for `poisson`, whose smoothness bound is far from typical. A pinball loss pulls unevenly on its two sides, so its clip is set
+//! above its Lipschitz constant (times 1.3 typical norms): a tighter one would move the level.
+//!
+//! **Standard errors.** Along an eigenvector of the Gram matrix the descent is a linear recursion, so what it returns varies by `(sum k)^2` times the
+//! sampling variance plus `sum k^2` times the noise variance, `k` the gains of the recursion. They leave out shrinkage by early stopping, ridge and clip,
+//! and the noise of the Gram matrix. Coverage of 95% intervals over 100 coefficients each: linear 0.90 at epsilon 0.5 and 0.99 at 5, logistic 0.93 at 1
+//! and 0.97 at 8.
+//!
+//! **Use it when** features are correlated or differ in spread, and there are at most a thousand of them. It works streamed and on a cluster.
+//!
+//! **Source.** Preconditioning by a private second moment is this project's combination; the clipped steps are those of Bassily, Smith, Thakurta
+//! 2014. Both relations.
 
 use ndarray::Array2;
 use serde_json::json;

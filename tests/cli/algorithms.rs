@@ -1,5 +1,7 @@
 //! Every algorithm from the command line to a verified model.
 
+use std::path::Path;
+
 use rhograd::optim::{Algorithm, Description, Losses, Relations};
 use serde_json::Value;
 
@@ -103,4 +105,50 @@ fn one_pass_says_so() {
             .stderr
             .contains("--steps")
     );
+}
+
+#[test]
+fn algorithms_are_listed_and_each_prints_its_page() {
+    let folder = Folder::new();
+    let (list, rows) = (folder.succeed("algorithms").stdout, folder.succeed("algorithms --json").stdout);
+    let rows: Value = serde_json::from_str(&rows).unwrap();
+    for (algorithm, row) in Algorithm::ALL.into_iter().zip(rows.as_array().unwrap()) {
+        let it = algorithm.description();
+        assert!(list.lines().any(|line| line.starts_with(it.name) && line.ends_with(it.about)), "{list}");
+        assert_eq!((&row["name"], &row["reference"]), (&it.name.into(), &it.reference.into()));
+        // Paragraphs are one line each, which a terminal breaks; no word is lost.
+        let page = folder.succeed(&format!("algorithms {}", it.name)).stdout;
+        assert!(page.split_whitespace().eq(algorithm.page().split_whitespace()), "{page}");
+        assert!(page.lines().any(|line| line.starts_with("**Source.** ")), "{page}");
+    }
+    let refused = folder.run("algorithms no-such");
+    assert_eq!(refused.code, Some(2), "{refused:?}");
+    assert!(refused.stderr.contains("dp-gd"), "{refused:?}");
+}
+
+/// `docs/algorithms` may lack an algorithm that came later, and says nothing else than the program does.
+#[test]
+fn the_pages_about_algorithms_are_what_the_program_writes() {
+    let (folder, docs) = (Folder::new(), Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/algorithms"));
+    folder.succeed("algorithms --markdown pages");
+    let refused = folder.run("algorithms --markdown pages");
+    assert!(refused.code == Some(2) && refused.stderr.contains("--overwrite"), "{refused:?}");
+    let cure = "run `rhograd algorithms --markdown docs/algorithms --overwrite`";
+    let mut compared = 0;
+    for entry in std::fs::read_dir(&docs).unwrap().map(|entry| entry.unwrap()) {
+        let name = entry.file_name().into_string().unwrap();
+        let text = std::fs::read_to_string(entry.path()).unwrap();
+        match name.as_str() {
+            // What every algorithm can be combined with.
+            "hold-out.md" | "selection.md" => continue,
+            "README.md" => {
+                let written = folder.text("pages/README.md");
+                let mut rest = written.lines();
+                assert!(text.lines().all(|line| rest.any(|other| other == line)), "{name}: {cure}");
+            }
+            page => assert_eq!(text, folder.text(&format!("pages/{page}")), "{name}: {cure}"),
+        }
+        compared += 1;
+    }
+    assert!(compared >= 17, "{compared}");
 }

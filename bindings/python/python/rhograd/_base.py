@@ -97,7 +97,7 @@ class Estimator:
     ledger : file, or :class:`rhograd.Ledger`, that the run is charged to; without one nothing binds further runs, and the statement says so.
     require_ledger : whether a fit is refused, before a row is read, where the ledger is not named or does not exist yet: a lost
         one is then not replaced by an empty one. :meth:`rhograd.Ledger.set_cap` makes it.
-    algorithm : ``"auto"`` or any other key of ``rhograd.ALGORITHMS``, which says what it does and takes.
+    algorithm : ``"auto"`` or any other key of ``rhograd.ALGORITHMS``, which says what it does and takes; its ``"page"`` says all.
     steps, clip, learning_rate, momentum, sampling_rate, l1, l2, radius, averaging : choices that the algorithm
         otherwise makes by its own rule.
     noise : ``"normal"`` or ``"discrete-gaussian"``.
