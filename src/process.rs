@@ -18,11 +18,6 @@ pub fn hide_memory() -> io::Result<()> {
     forbid_dumps().and(limited)
 }
 
-/// Whether [`hide_memory`] is in force; false where the system cannot tell.
-pub fn memory_is_hidden() -> bool {
-    is_hidden()
-}
-
 #[cfg(unix)]
 fn limit_dumps() -> io::Result<()> {
     use rustix::process::{Resource, Rlimit, setrlimit};
@@ -36,23 +31,6 @@ fn forbid_dumps() -> io::Result<()> {
     Ok(())
 }
 
-#[cfg(unix)]
-fn is_hidden() -> bool {
-    use rustix::process::{Resource, getrlimit};
-    getrlimit(Resource::Core).maximum == Some(0) && is_not_dumpable()
-}
-
-#[cfg(target_os = "linux")]
-fn is_not_dumpable() -> bool {
-    use rustix::process::{DumpableBehavior, dumpable_behavior};
-    dumpable_behavior().is_ok_and(|behaviour| matches!(behaviour, DumpableBehavior::NotDumpable))
-}
-
-#[cfg(all(unix, not(target_os = "linux")))]
-fn is_not_dumpable() -> bool {
-    true
-}
-
 #[cfg(not(unix))]
 fn limit_dumps() -> io::Result<()> {
     Ok(())
@@ -61,9 +39,4 @@ fn limit_dumps() -> io::Result<()> {
 #[cfg(not(target_os = "linux"))]
 fn forbid_dumps() -> io::Result<()> {
     Ok(())
-}
-
-#[cfg(not(unix))]
-fn is_hidden() -> bool {
-    false
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::schema::{Column, Columns, Schema, Task, Unit};
+use super::schema::{Column, Schema, Task, Unit};
 use crate::error::{Error, Fallible};
 
 /// What stands for the file of a schema in messages.
@@ -38,31 +38,13 @@ pub struct SchemaBuilder(Schema);
 impl SchemaBuilder {
     /// Begins a schema with a label to predict.
     pub fn classification(name: impl Into<String>, target: impl Into<String>) -> Self {
-        SchemaBuilder::of(name.into(), target.into(), Task::Classification)
+        SchemaBuilder(Schema::without_columns(name.into(), target.into(), Task::Classification))
     }
 
     /// Begins a schema with a number to predict, between public bounds.
     pub fn regression(name: impl Into<String>, target: impl Into<String>, lower: f64, upper: f64) -> Self {
-        let SchemaBuilder(schema) = SchemaBuilder::of(name.into(), target.into(), Task::Regression);
+        let schema = Schema::without_columns(name.into(), target.into(), Task::Regression);
         SchemaBuilder(Schema { target_lower: Some(lower), target_upper: Some(upper), ..schema })
-    }
-
-    fn of(name: String, target: String, task: Task) -> Self {
-        SchemaBuilder(Schema {
-            name,
-            task,
-            target,
-            positive: None,
-            negative: None,
-            target_lower: None,
-            target_upper: None,
-            rows: None,
-            unit: None,
-            ignore: Vec::new(),
-            columns: Columns::default(),
-            draft: false,
-            released: None,
-        })
     }
 
     /// Names the label that counts as 1.

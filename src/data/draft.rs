@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::schema::{Column, Columns, Schema, Task};
+use super::schema::{Column, Schema, Task};
 use super::{CsvFile, Fields, is_decimal_comma, is_gap};
 use crate::error::{Error, Fallible};
 
@@ -51,21 +51,8 @@ pub fn draft_schema_with_notes(file: &CsvFile, name: &str, target: Option<&str>)
         };
         return Err(Error::input(file.path(), problem, "give a file with rows, or write the schema by hand"));
     }
-    let mut schema = Schema {
-        name: name.into(),
-        task: Task::Classification,
-        target: file.header()[target].clone(),
-        positive: None,
-        negative: None,
-        target_lower: None,
-        target_upper: None,
-        rows: None,
-        unit: None,
-        ignore: Vec::new(),
-        columns: Columns::default(),
-        draft: true,
-        released: None,
-    };
+    let blank = Schema::without_columns(name.into(), file.header()[target].clone(), Task::Classification);
+    let mut schema = Schema { draft: true, ..blank };
     columns[target].describe_target(&mut schema).ok_or_else(|| {
         Error::input(file.path(), "neither two or more labels nor numbers", "name another column with --target")
             .in_column(&file.header()[target])

@@ -132,6 +132,25 @@ pub struct Schema {
 }
 
 impl Schema {
+    /// A schema that declares nothing but what is predicted.
+    pub(super) fn without_columns(name: String, target: String, task: Task) -> Self {
+        Schema {
+            name,
+            task,
+            target,
+            positive: None,
+            negative: None,
+            target_lower: None,
+            target_upper: None,
+            rows: None,
+            unit: None,
+            ignore: Vec::new(),
+            columns: Columns::default(),
+            draft: false,
+            released: None,
+        }
+    }
+
     /// Reads and checks a schema file.
     ///
     /// # Errors

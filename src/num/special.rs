@@ -22,6 +22,15 @@ const FAR: f64 = 1e8;
 /// Beyond this even the smallest positive double exceeds the tail.
 const UNDERFLOW: f64 = 39.0;
 
+/// Positive nodes of the 10-point Gauss-Legendre rule on `[-1, 1]` and half their weights.
+pub(crate) const LEGENDRE: [(f64, f64); 5] = [
+    (0.973_906_528_517_171_7, 0.033_335_672_154_344_07),
+    (0.865_063_366_688_984_5, 0.074_725_674_575_290_3),
+    (0.679_409_568_299_024_4, 0.109_543_181_257_991_02),
+    (0.433_395_394_129_247_2, 0.134_633_359_654_998_18),
+    (0.148_874_338_981_631_2, 0.147_762_112_357_376_44),
+];
+
 /// The step of the rule; the nodes are `t_k = (k + 1/2) STEP`.
 const STEP: f64 = 0.4375;
 

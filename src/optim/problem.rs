@@ -59,11 +59,6 @@ impl Problem<'_> {
     pub fn dimension(&self) -> usize {
         self.shape.dimension() * self.loss.outputs()
     }
-
-    /// This problem with another budget.
-    pub fn with_budget(&self, budget: Rho) -> Self {
-        Problem { budget, ..self.clone() }
-    }
 }
 
 /// What is known when an optimizer starts, all public or released.

@@ -1,6 +1,6 @@
 //! What privacy forbids: information, packing and fingerprinting bounds.
 
-use crate::accounting::directed::{finite, nonnegative, positive, probability};
+use crate::accounting::directed::{finite, positive, probability};
 use crate::error::{Error, Fallible};
 use crate::num::round::{down, up};
 
@@ -124,39 +124,6 @@ pub fn fingerprinting(value_at_ones: &[f64]) -> Fallible<f64> {
         }
     }
     Ok(left)
-}
-
-/// The number of rows that one-way marginals to accuracy `error` need, up to a constant.
-///
-/// `sqrt(d ln(1/delta)) / (error epsilon)`.
-///
-/// # Errors
-/// When a number is not finite and positive or delta is outside `(0, 1)`.
-///
-/// # Privacy
-/// The order of a lower bound; the constant is not known here and taken as 1.
-///
-/// Reference: Bun, Ullman and Vadhan 2014; Steinke and Ullman 2015.
-pub fn marginals_rows(columns: f64, epsilon: f64, delta: crate::privacy::Delta, error: f64) -> Fallible<f64> {
-    let d = positive("columns", columns)?;
-    Ok((d * -delta.ln()).sqrt() / positive("error", error)? / positive("epsilon", epsilon)?)
-}
-
-/// The excess empirical risk that no private algorithm beats, up to a constant.
-///
-/// `L R min{1, sqrt(d)/(epsilon n)}` for `delta = o(1/n)`.
-///
-/// # Errors
-/// When a number is not finite and positive.
-///
-/// # Privacy
-/// The order of a lower bound; the constant is not known here and taken as 1.
-///
-/// Reference: Bassily, Smith and Thakurta 2014, Theorem 5.3.
-pub fn erm_risk(lipschitz: f64, diameter: f64, columns: f64, epsilon: f64, rows: f64) -> Fallible<f64> {
-    let scale = positive("lipschitz", lipschitz)? * positive("diameter", diameter)?;
-    let share = positive("columns", columns)?.sqrt() / positive("epsilon", epsilon)? / positive("rows", rows)?;
-    nonnegative("risk", scale * share.min(1.0))
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use crate::error::{Error, Fallible};
 use crate::num::Dyadic;
 use crate::num::root::bisect_near;
 use crate::num::round::{down, up};
-use crate::num::special::{LN_SQRT_TAU, mills, normal_density, normal_tail, one_minus_x_mills};
+use crate::num::special::{LEGENDRE, LN_SQRT_TAU, mills, normal_density, normal_tail, one_minus_x_mills};
 use crate::privacy::{Delta, Epsilon, Rho};
 
 /// Allowance for rounding in a logarithm `v` of delta: `MARGIN (1 + |v|)`, 128 units of rounding error
@@ -18,15 +18,6 @@ const WIDTH: f64 = 1e-15;
 
 /// Newton steps before the plain search takes over.
 const NEWTON_STEPS: usize = 100;
-
-/// Positive nodes of the 10-point Gauss-Legendre rule on `[-1, 1]` and half their weights.
-const LEGENDRE: [(f64, f64); 5] = [
-    (0.973_906_528_517_171_7, 0.033_335_672_154_344_07),
-    (0.865_063_366_688_984_5, 0.074_725_674_575_290_3),
-    (0.679_409_568_299_024_4, 0.109_543_181_257_991_02),
-    (0.433_395_394_129_247_2, 0.134_633_359_654_998_18),
-    (0.148_874_338_981_631_2, 0.147_762_112_357_376_44),
-];
 
 /// The trade-off at one point.
 struct Profile {

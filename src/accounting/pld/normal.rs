@@ -1,15 +1,6 @@
 //! Masses and mean losses of intervals under two unit normals, to nearly full relative precision.
 
-use crate::num::special::{LN_SQRT_TAU, mills};
-
-/// Positive nodes of the 10-point Gauss-Legendre rule on `[-1, 1]` and half their weights.
-const LEGENDRE: [(f64, f64); 5] = [
-    (0.973_906_528_517_171_7, 0.033_335_672_154_344_07),
-    (0.865_063_366_688_984_5, 0.074_725_674_575_290_3),
-    (0.679_409_568_299_024_4, 0.109_543_181_257_991_02),
-    (0.433_395_394_129_247_2, 0.134_633_359_654_998_18),
-    (0.148_874_338_981_631_2, 0.147_762_112_357_376_44),
-];
+use crate::num::special::{LEGENDRE, LN_SQRT_TAU, mills};
 
 /// `ln P[a < Z < b]` for a standard normal and `a < b`; relative error of the mass a few units over the
 /// width of the interval in units of the local decay length.

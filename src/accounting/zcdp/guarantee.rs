@@ -65,19 +65,6 @@ impl Zcdp {
         Zcdp::new(xi, rho)
     }
 
-    /// The guarantee at delta by the classical conversion.
-    ///
-    /// [`zcdp::epsilon_classical`].
-    ///
-    /// # Errors
-    /// Never for a valid value; the conversion checks again.
-    ///
-    /// Reference: Bun and Steinke 2016, Lemma 3.5.
-    pub fn to_approximate_dp_classical(self, delta: Delta) -> Fallible<ApproximateDp> {
-        let epsilon = zcdp::epsilon_classical(self.xi, self.rho, delta)?.value();
-        ApproximateDp::from_epsilon_and_ln_delta(epsilon, delta.ln())
-    }
-
     /// The guarantee at delta by the best order.
     ///
     /// [`zcdp::epsilon_optimal`].
