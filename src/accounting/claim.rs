@@ -1,4 +1,16 @@
 //! Guarantees of recorded charges: making claims, confirming them, and the epsilon of everything together.
+//!
+//! ```
+//! use rhograd::accounting::claim::Running;
+//! use rhograd::privacy::{Adjacency, Charge, Delta, GaussianCharge, NoiseLaw};
+//! # fn main() -> rhograd::error::Fallible<()> {
+//! let release = GaussianCharge { what: "sum".into(), sensitivity: 1 << 20, log2_scale: 25, noise: NoiseLaw::FlooredNormal, count: 1 };
+//! let mut running = Running::new(Adjacency::AddRemove, Delta::new(1e-6)?);
+//! let first = running.add(&Charge::Gaussian(release.clone()))?;
+//! assert!(first < running.add(&Charge::Gaussian(release))?);
+//! # Ok(())
+//! # }
+//! ```
 
 use super::directed::add_up;
 use super::notion::{ApproximateZcdp, Zcdp};

@@ -1,4 +1,19 @@
 //! Privacy of private empirical risk minimisation: noisy gradient descent and objective perturbation.
+//!
+//! ```
+//! use rhograd::accounting::erm::{Jacobian, NoisyDescent, noisy_descent, objective_perturbation};
+//! use rhograd::privacy::{Delta, Epsilon};
+//! # fn main() -> rhograd::error::Fallible<()> {
+//! // 10,000 rows, 10 coefficients, epsilon 1, slopes and coefficients of norm at most 1.
+//! let delta = Delta::new(1e-6)?;
+//! let NoisyDescent { rho, bound, bound_lecture, .. } = noisy_descent(10_000.0, 10.0, 1.0, delta, 1.0, 1.0)?;
+//! assert!(rho < 0.0091 && bound < bound_lecture);
+//! // The minimiser of a logistic loss with a random linear term of deviation 20 and a penalty of 10.
+//! let ln_delta = objective_perturbation(1.0, 20.0, 0.25, 10.0, Jacobian::RankOne, Epsilon::new(1.0)?)?;
+//! assert!(ln_delta < delta.ln());
+//! # Ok(())
+//! # }
+//! ```
 
 use super::directed::{UNIT, add_up, order, positive};
 use super::{gaussian, zcdp};

@@ -4,6 +4,25 @@
 //! Every value holds under one adjacency relation, which the holder must keep: values under different
 //! relations are never composed. All are closed under post-processing: a value stays valid for
 //! anything computed from the output alone.
+//!
+//! ```
+//! use rhograd::accounting::notion::{ApproximateZcdp, GaussianDp, PureDp, TradeOff, TruncatedCdp, Zcdp};
+//! use rhograd::privacy::Delta;
+//! # fn main() -> rhograd::error::Fallible<()> {
+//! let zcdp: Zcdp = PureDp::new(0.5)?.to_zcdp()?;
+//! assert!(zcdp.rho() <= 0.125);
+//! // Exactly what Gaussian noise gives is less than what its rho alone says.
+//! let (gaussian, delta) = (GaussianDp::new(0.5)?, Delta::new(1e-6)?);
+//! let (exact, by_rho) = (gaussian.to_approximate_dp(delta)?, gaussian.to_zcdp()?.to_approximate_dp_optimal(delta)?);
+//! assert!(exact.epsilon() < by_rho.epsilon());
+//! // A test that wrongly accuses in 5% of cases misses at least this share of guilty ones.
+//! let curve: TradeOff = gaussian.to_trade_off()?;
+//! assert!((curve.false_negative_rate(0.05)? - 0.874).abs() < 1e-3);
+//! let (failing, truncated): (ApproximateZcdp, TruncatedCdp) = (zcdp.to_approximate_zcdp(), zcdp.to_truncated_cdp(10.0)?);
+//! # let _ = (failing, truncated);
+//! # Ok(())
+//! # }
+//! ```
 
 use super::rdp::{Component, mechanisms};
 use crate::error::{Error, Fallible};

@@ -3,6 +3,182 @@
 //! An [`Optimizer`] is planned from a [`Problem`] before anything is charged, says what it will release, and runs
 //! once the plan is paid for. The list of algorithms is here, one line each: a name in code, and what its file says of it. The
 //! documentation of an algorithm's file is its page for users; links in it are those of a page in `docs/algorithms`.
+//!
+//! What is said of an algorithm and of its settings:
+//!
+//! ```
+//! use rhograd::optim::{Algorithm, AuditRecipe, Averaging, Description, Losses, Needs, Relations, Setting, Settings};
+//! use rhograd::optim::settings::{Kind, Range};
+//! use rhograd::privacy::Adjacency;
+//! # fn main() -> rhograd::error::Fallible<()> {
+//! let Description { relations, losses, needs, audit, .. } = *Algorithm::DpGd.description();
+//! assert_eq!((relations, losses, needs), (Relations::Both, Losses::Any, Needs::NOTHING));
+//! // How it is audited: a clip that every record reaches, and the last iterate.
+//! let AuditRecipe { settings, .. } = audit(Adjacency::AddRemove);
+//! assert_eq!(settings.averaging, Some(Averaging::Last));
+//! let clip: &Setting = Setting::named("clip").unwrap();
+//! let Kind::Number { range: Range { words, .. }, .. } = clip.kind else { unreachable!("a number") };
+//! assert_eq!(words, "in [1e-12, 1e12]");
+//! let mut settings = Settings::default();
+//! clip.read(&mut settings, "0.5")?;
+//! assert_eq!(settings.clip, Some(0.5));
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Plans, made from public facts before a row is looked at:
+//!
+//! ```
+//! use rhograd::grid::{FULL_SCALE, Shape};
+//! use rhograd::loss::Curved;
+//! use rhograd::optim::{
+//!     AdaSsp, BoostedAdaSsp, CandidatePlanner, DpFtrl, DpGd, DpGdTheory, ExponentialMechanism, FrankWolfe, Localization, Newton,
+//!     NewtonDoubleNoise, ObjectivePerturbation, OnePass, Optimizer, OutputPerturbation, Problem, Settings, Target,
+//!     TheoryParameters, Tuned, WhitenedDpGd,
+//! };
+//! use rhograd::privacy::{Adjacency, Delta, Epsilon, NoiseLaw, Rho};
+//! # fn main() -> rhograd::error::Fallible<()> {
+//! let (shape, settings) = (Shape::new(2, &[]), Settings::default());
+//! let problem = Problem {
+//!     shape: &shape,
+//!     adjacency: Adjacency::ReplaceOne,
+//!     loss: Curved::Logistic.into(),
+//!     unit: FULL_SCALE,
+//!     standardised: true,
+//!     rows: Some(10_000),
+//!     persons: false,
+//!     noise: NoiseLaw::FlooredNormal,
+//!     budget: Rho::from_f64(0.03)?,
+//!     target: Some(Target { epsilon: Epsilon::new(1.0)?, delta: Delta::new(1e-6)?, before: &[] }),
+//!     settings: &settings,
+//! };
+//! let candidates: &CandidatePlanner<'_> = &|number, problem| match number {
+//!     0 => Ok(Box::new(DpGd::plan(problem)?)),
+//!     _ => Ok(Box::new(Newton::plan(problem)?)),
+//! };
+//! let plans: [Box<dyn Optimizer>; 15] = [
+//!     Box::new(AdaSsp::plan(&problem)?),
+//!     Box::new(BoostedAdaSsp::plan(&problem)?),
+//!     Box::new(DpFtrl::plan(&problem)?),
+//!     Box::new(DpGd::plan(&problem)?),
+//!     Box::new(DpGdTheory::plan(&problem)?),
+//!     Box::new(ExponentialMechanism::plan(&problem)?),
+//!     Box::new(FrankWolfe::plan(&problem)?),
+//!     Box::new(Localization::plan(&problem)?),
+//!     Box::new(Newton::plan(&problem)?),
+//!     Box::new(NewtonDoubleNoise::plan(&problem)?),
+//!     Box::new(ObjectivePerturbation::plan(&problem)?),
+//!     Box::new(OnePass::plan(&problem)?),
+//!     Box::new(OutputPerturbation::plan(&problem)?),
+//!     Box::new(Tuned::plan(&problem, vec!["dp-gd".into(), "newton".into()], candidates)?),
+//!     Box::new(WhitenedDpGd::plan(&problem)?),
+//! ];
+//! // Each says what it will release, and what it says is what its queries move by.
+//! assert!(plans.iter().all(|plan| plan.planned().iter().all(|it| it.is_exact(problem.adjacency))));
+//! let theory = TheoryParameters::new(10_000.0, 3, 0.03, 1.0, 2.0, problem.adjacency)?;
+//! assert!(theory.excess_risk < 0.1);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Parts of which optimizers are made, and a run of some of them:
+//!
+//! ```
+//! use rhograd::grid::{FULL_SCALE, Shape};
+//! use rhograd::kernel::{RawRow, RowsBuilder};
+//! use rhograd::ledger::Ledger;
+//! use rhograd::loss::Curved;
+//! use rhograd::noise::NoiseSource;
+//! use rhograd::optim::{
+//!     Averaging, ClipRule, ClippedPlan, Descent, Estimate, Evaluation, Fineness, Fitted, GaussianRelease, GaussianRule, GramPlan,
+//!     HoldoutPlan, MomentParts, MomentPlan, Moments, Planned, Problem, Settings, Spread, Start, Units,
+//! };
+//! use rhograd::privacy::{Adjacency, DatasetId, NoiseLaw, Rho, Scope};
+//! use rhograd::private::{PrivateDataset, Query, Release, charge_run, query};
+//! # fn main() -> rhograd::error::Fallible<()> {
+//! let mut builder = RowsBuilder::new(Shape::new(1, &[]));
+//! for i in 0..2000 {
+//!     builder.push(&RawRow { numeric: vec![i % 200 * 100], codes: vec![], label: i % 2, null: false });
+//! }
+//! let (adjacency, noise) = (Adjacency::AddRemove, NoiseLaw::FlooredNormal);
+//! let data = PrivateDataset::new(builder.build(), Scope::of_rows(DatasetId::new("example")?, adjacency));
+//! let (shape, settings, loss) = (data.shape(), Settings::default(), Curved::Logistic.into());
+//! let budget = Rho::from_f64(0.5)?;
+//! let problem = Problem {
+//!     shape, adjacency, loss, unit: FULL_SCALE, standardised: true, rows: None, persons: false, noise, budget: budget.clone(),
+//!     target: None, settings: &settings,
+//! };
+//! let parts = MomentParts { count: true, features: true, target: false, shares: false };
+//! let moments = MomentPlan::new(shape, adjacency, 0.5, parts, noise)?;
+//! let gram = GramPlan::new(&problem, 0.5)?;
+//! let gradient = ClippedPlan::new(FULL_SCALE as u64, adjacency, &budget, 5, noise)?;
+//! let holdout = HoldoutPlan::new(loss, adjacency, 0.5, noise)?;
+//! // A query for which there is no plan: a float proposes a size, the exact cost decides.
+//! let query = |clip_steps| Query::from(query::ClippedSum { clip_steps });
+//! let rule = GaussianRule { what: "another sum", query: &query, adjacency, noise, count: 1 };
+//! let wanted = Fineness { sensitivity: 1.0, target: 1e9, largest: 1 << 30, slack: 0.0 };
+//! let (another, _clip_steps): (GaussianRelease, u64) = rule.finest(&budget, &wanted);
+//! assert!(another.rho() <= budget);
+//!
+//! let releases = [&moments.release, &gram.release, &gradient.release, &holdout.release];
+//! let planned: Vec<Planned> = releases.map(GaussianRelease::planned).into();
+//! let charges: Vec<_> = planned.iter().map(|planned| planned.charge.clone()).collect();
+//! let mut run = charge_run(&mut Ledger::in_memory()?, data.scope(), &charges, NoiseSource::insecure_from_seed(1))?;
+//! let mut listener = |_: &Release<'_>| Ok(());
+//! let mut run = run.logged(&mut listener);
+//! let Moments { rows, features, .. } = moments.run(&data, None, &mut run)?;
+//! let Spread { mean, .. } = features[0];
+//! assert!((rows - 2000.0).abs() < 20.0 && (mean - 0.3).abs() < 0.02);
+//! assert_eq!(gram.run(&data, &mut run)?.shape(), [2, 2]);
+//! let start = Start { rows, share: 1.0, label_scale: 1.0 };
+//! let clip_norm = ClipRule::by_noise([0.36, 0.15, 3.0], loss).clip_norm(2f64.sqrt(), 2.0, &start, gradient.mu());
+//! let descent = Descent {
+//!     loss, steps: 5, learning_rate: 1.0, momentum: 0.0, l1: 0.0, l2: 0.0, radius: None, averaging: Averaging::Last,
+//! };
+//! let weights = descent.run(&data.clipped(gradient.clip_steps)?, &gradient.release.planned(), clip_norm, &start, &mut run)?;
+//! let Fitted { weights, .. } = Fitted::of(weights);
+//! let units = Units { label_scale: 1.0, unit: 1.0, of_deviation: false };
+//! let Evaluation { metrics, .. } = holdout.run(&data, &weights, units, &mut run)?;
+//! let Estimate { value, .. } = metrics["accuracy"];
+//! assert!((value - 0.5).abs() < 0.1, "labels have nothing to do with the feature");
+//! assert_eq!(run.finish()?.len(), 4);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! What drafts a schema from cells that no schema describes yet:
+//!
+//! ```
+//! use std::path::Path;
+//!
+//! use rhograd::data::CsvFile;
+//! use rhograd::ledger::Ledger;
+//! use rhograd::noise::NoiseSource;
+//! use rhograd::optim::{Frequent, KindsPlan, KindsSeen, RangesPlan, VocabularyPlan};
+//! use rhograd::privacy::{Adjacency, DatasetId, Scope};
+//! use rhograd::private::{Grid, PrivateCells, Release, charge_run};
+//! # fn main() -> rhograd::error::Fallible<()> {
+//! let file = CsvFile::open(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/datasets/fair.csv")))?;
+//! let (adjacency, grid) = (Adjacency::AddRemove, Grid::within(0.0, 128.0)?);
+//! let cells = PrivateCells::new(file, Scope::of_rows(DatasetId::new("fair")?, adjacency));
+//! let kinds = KindsPlan::new(vec![1], true, adjacency, 0.1)?;
+//! let ranges = RangesPlan::new(1, grid.candidates(), adjacency, 0.1)?;
+//! let vocabulary = VocabularyPlan::new(1, adjacency, 0.1, 1e-6)?;
+//! let charges = [kinds.planned(), ranges.planned(), vocabulary.planned()].map(|planned| planned.charge);
+//! let mut run = charge_run(&mut Ledger::in_memory()?, cells.scope(), &charges, NoiseSource::insecure_from_seed(1))?;
+//! let mut listener = |_: &Release<'_>| Ok(());
+//! let mut run = run.logged(&mut listener);
+//! let KindsSeen { rows, .. } = kinds.run(&cells, &mut run)?;
+//! let rows = rows.unwrap_or(0.0);
+//! assert!((rows - 6366.0).abs() < 50.0);
+//! let bounds = ranges.run(&cells, &[(1, grid)], rows, &mut run)?;
+//! assert!(bounds[0].0 < 27.0 && bounds[0].1 > 32.0);
+//! let values = vocabulary.run(&cells, &[1], &mut run)?;
+//! let Frequent { value, rows } = &values[0][0];
+//! assert!(value == "27" && *rows > 1000.0);
+//! # Ok(())
+//! # }
+//! ```
 
 mod adassp;
 mod auto;

@@ -4,8 +4,20 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// Modules all of whose public types stand in an example of the module, of the type or of a function beside it.
-const WITH_EXAMPLES: [&str; 8] =
-    ["calculator", "data", "ledger", "privacy", "schema_draft", "statement", "statistics", "train"];
+const WITH_EXAMPLES: [&str; 12] = [
+    "accounting",
+    "calculator",
+    "data",
+    "kernel",
+    "ledger",
+    "loss",
+    "optim",
+    "privacy",
+    "schema_draft",
+    "statement",
+    "statistics",
+    "train",
+];
 
 fn src() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("src")
@@ -56,19 +68,23 @@ fn exported(module: &str) -> BTreeSet<String> {
         name.starts_with(|c: char| c.is_ascii_uppercase())
             && (name.len() == 2 || name.chars().any(|c| c.is_ascii_lowercase()))
     };
-    let text = text(&src().join(module).join("mod.rs"));
+    let folder = src().join(module);
+    let own = text(&folder.join("mod.rs"));
+    // What it names itself, and what its public modules do.
+    let below = own.lines().filter_map(|line| line.strip_prefix("pub mod ")?.strip_suffix(';'));
+    let file = |name: &str| [format!("{name}.rs"), format!("{name}/mod.rs")].map(|path| folder.join(path));
+    let below = below.filter_map(|name| file(name).into_iter().find(|path| path.exists())).map(|path| text(&path));
     let mut names = BTreeSet::new();
-    for part in text.split("\npub use ").skip(1) {
-        let list = part.split(';').next().unwrap();
-        names.extend(list.split(|c: char| !c.is_alphanumeric() && c != '_').map(String::from));
-    }
-    // What it defines itself, and what its public modules do.
-    let below = text.lines().filter_map(|line| line.strip_prefix("pub mod ")?.strip_suffix(';'));
-    let below: String = below.map(|name| self::text(&src().join(module).join(format!("{name}.rs")))).collect();
-    for kind in ["struct", "enum", "trait", "type"] {
-        let start = format!("\npub {kind} ");
-        let defined = text.split(&start).skip(1).chain(below.split(&start).skip(1));
-        names.extend(defined.map(|rest| rest.chars().take_while(|c| c.is_alphanumeric()).collect::<String>()));
+    for text in below.chain([own.clone()]) {
+        for part in text.split("\npub use ").skip(1) {
+            let list = part.split(';').next().unwrap();
+            names.extend(list.split(|c: char| !c.is_alphanumeric() && c != '_').map(String::from));
+        }
+        for kind in ["struct", "enum", "trait", "type"] {
+            let start = format!("\npub {kind} ");
+            let defined = text.split(&start).skip(1);
+            names.extend(defined.map(|rest| rest.chars().take_while(|c| c.is_alphanumeric()).collect::<String>()));
+        }
     }
     names.retain(|name| is_type(name));
     names

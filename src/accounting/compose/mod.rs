@@ -1,4 +1,25 @@
 //! Composition theorems for (epsilon, delta), and budgets for costs chosen as one goes.
+//!
+//! ```
+//! use rhograd::accounting::compose::{Advanced, ApproximateFilter, Odometer, heterogeneous};
+//! use rhograd::accounting::notion::ApproximateDp;
+//! use rhograd::privacy::{Delta, Epsilon, Rho};
+//! # fn main() -> rhograd::error::Fallible<()> {
+//! // Known beforehand: a hundred mechanisms of epsilon 0.05 each.
+//! let (one, total) = (ApproximateDp::new(0.05, 0.0)?, Delta::new(1e-6)?);
+//! let Advanced { epsilon, epsilon_tight, .. } = heterogeneous(&[one; 100], total)?;
+//! assert!(epsilon_tight <= epsilon && epsilon < 5.0);
+//! // Chosen on the way, within a cap: what would go beyond it is refused.
+//! let mut filter = ApproximateFilter::new(Epsilon::new(1.0)?, total, Delta::new(5e-7)?)?;
+//! filter.admit(one)?;
+//! assert!(filter.admit(ApproximateDp::new(2.0, 0.0)?).is_err());
+//! // Without a cap: what the mechanisms so far guarantee.
+//! let mut odometer = Odometer::new(Rho::from_f64(0.1)?)?;
+//! odometer.record(&Rho::from_f64(0.15)?);
+//! assert_eq!(odometer.guarantee().upper(), 0.2);
+//! # Ok(())
+//! # }
+//! ```
 
 mod advanced;
 mod filter;

@@ -2,6 +2,23 @@
 //!
 //! These are the tools against which accountants are tested, and building blocks for small mechanisms.
 //! Results are plain double precision, neither rounded up nor down, unless a page says otherwise.
+//!
+//! ```
+//! use rhograd::accounting::finite::{Decomposition, DeltaForms, Loss, Pair};
+//! # fn main() -> rhograd::error::Fallible<()> {
+//! // Randomised response: the truth three times in four.
+//! let pair = Pair::new(vec![0.75, 0.25], vec![0.25, 0.75])?;
+//! let loss: Loss = pair.loss();
+//! assert!((loss.mean() - 0.5 * 3f64.ln()).abs() < 1e-12);
+//! // Delta at epsilon 1 in four ways, which agree.
+//! let forms: DeltaForms = pair.delta_forms(1.0);
+//! assert!((forms.supremum - forms.integral).abs() < 1e-12);
+//! // And back: a response with epsilon ln 3 that never fails.
+//! let parts: Decomposition = pair.decompose(3f64.ln(), 0.0)?;
+//! assert_eq!(parts.rebuilt()?.len(), pair.len());
+//! # Ok(())
+//! # }
+//! ```
 
 mod decompose;
 mod divergence;

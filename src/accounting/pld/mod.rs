@@ -23,6 +23,24 @@
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! ```
+//! use rhograd::accounting::pld::{ByDirection, Interval, OneStep, Pld, poisson_gaussian_one_step};
+//! use rhograd::privacy::{Adjacency, Delta, DpEvent, Epsilon, Mechanism};
+//! # fn main() -> rhograd::error::Fallible<()> {
+//! let step = DpEvent::PoissonSampled { mechanism: Mechanism::Gaussian { noise_multiplier: 2.0 }, rate: 0.01 };
+//! let pld = Pld::new(&step, Adjacency::AddRemove)?.self_compose(100);
+//! // The true epsilon lies between two bounds; what is claimed is the upper one.
+//! let Interval { lower, upper } = pld.epsilon(Delta::new(1e-6)?, 1e-3)?;
+//! assert!(lower <= upper && upper < 1.0);
+//! let ByDirection { remove, add } = pld.epsilon_by_direction(Delta::new(1e-6)?, 1e-3)?;
+//! assert!(remove.upper.max(add.upper) <= upper + 1e-3);
+//! // A row that comes cannot be told with an epsilon above -ln(1 - rate) from one that is not there.
+//! let OneStep { remove, add } = poisson_gaussian_one_step(0.01, 1.0, Epsilon::new(1.0)?)?;
+//! assert!(remove > 0.0 && add < remove);
+//! # Ok(())
+//! # }
+//! ```
 
 mod calibrate;
 mod contour;
