@@ -28,9 +28,9 @@ impl Optimizer for FadingSteps {
     }
 
     fn run(&self, data: &PrivateDataset, start: &Start, run: &mut LoggedRun<'_>) -> Fallible<Fitted> {
-        let (rows, planned) = (data.clipped(self.gradient.bound)?, self.gradient.release.planned());
+        let (rows, planned) = (data.clipped(self.gradient.clip_steps)?, self.gradient.release.planned());
         // What one integer step of the released sum stands for.
-        let grid_step = self.clip_norm / self.gradient.bound as f64;
+        let grid_step = self.clip_norm / self.gradient.clip_steps as f64;
         let mut weights = Array1::<f64>::zeros(data.shape().dimension());
         for step in 1..=self.gradient.steps {
             let (loss, label_scale, clip_norm) = (self.loss, start.label_scale, self.clip_norm);

@@ -237,7 +237,7 @@ impl Claim {
                 let mu = gaussian::mu_upper_from_rho(rho.upper())?;
                 let multiplier = one.charge.noise_multiplier();
                 let (log2_scale, steps) = (event.log2_scale, event.count);
-                Ok(Claim { mu, rho, bound: sum.bound, log2_scale, steps, multiplier })
+                Ok(Claim { mu, rho, bound: sum.clip_steps, log2_scale, steps, multiplier })
             }
             _ => Err(mixed()),
         }

@@ -161,8 +161,8 @@ impl GramSteps {
         let sum = self.gram.run(data, run)?;
         // From rows of norm 1 to the Hessian of the mean loss in the units of the rows.
         let scale = self.loss.smoothness() * self.gram.row_norm().powi(2) / start.rows;
-        let curvature = Curvature::new(sum * scale, scale / self.gram.signal(), self.ridge, self.descent.l2)?;
-        let rows = data.clipped(self.gradient.bound)?;
+        let curvature = Curvature::new(sum * scale, scale / self.gram.mu(), self.ridge, self.descent.l2)?;
+        let rows = data.clipped(self.gradient.clip_steps)?;
         let pass = Pass { planned: &self.gradient.release.planned(), clip_norm, metric: Some(&curvature) };
         let weights = self.descent.run_with(&rows, &pass, start, run)?;
         Ok(Fitted::of(weights).stating(self.descent.settings()).stating([("ridge", json!(curvature.ridge))]))

@@ -62,6 +62,6 @@ pub(super) fn whitens(problem: &Problem<'_>) -> bool {
 /// public, noise of moderate size beside the mean eigenvalue `1 / d`.
 fn gram_pays(plan: &WhitenedDpGd, problem: &Problem<'_>) -> bool {
     let d = problem.shape.dimension() as f64;
-    let noise = |rows: u64| (2.0 * d).sqrt() * d / (plan.gram_signal() * rows.max(1) as f64);
+    let noise = |rows: u64| (2.0 * d).sqrt() * d / (plan.gram_mu() * rows.max(1) as f64);
     problem.shape.dimension() <= MAX_WHITENED && problem.rows.is_none_or(|rows| noise(rows) <= MAX_GRAM_NOISE)
 }

@@ -119,8 +119,8 @@ impl Optimizer for BoostedAdaSsp {
 
     fn run(&self, data: &PrivateDataset, start: &Start, run: &mut LoggedRun<'_>) -> Fallible<Fitted> {
         let dimension = data.shape().dimension() as f64;
-        let signal = self.statistics.gradient.signal();
-        let clip_norm = self.clip.clip_norm(self.statistics.gram.row_norm(), dimension, start, signal);
+        let mu = self.statistics.gradient.mu();
+        let clip_norm = self.clip.clip_norm(self.statistics.gram.row_norm(), dimension, start, mu);
         self.statistics.run(clip_norm, data, start, run)
     }
 }

@@ -9,7 +9,7 @@
 //! matrix of ones is factored into its square roots: released is `C G + Z`, `C` the Toeplitz square root with integer coefficients, and the prefix sums
 //! are `C (C G + Z)`. Every row draws its batch independently of everything; neighbours are coupled so that all common rows keep theirs, and the output
 //! is a mixture over draws, no worse than its worst member. A row moves the release by its clipped gradient times one column of `C`: the l2 sensitivity
-//! is `bound sqrt(sum_k c_k^2)` for the whole pass, twice that under replace-one.
+//! is `clip_steps sqrt(sum_k c_k^2)` for the whole pass, `clip_steps` the clip norm in grid steps, and twice that under replace-one.
 //!
 //! **Cost.** One Gaussian release for the pass. With `B` batches the noise of every prefix sum and the sensitivity both grow like `sqrt(1 + ln(B) / pi)`:
 //! at 128 batches a prefix sum has 2.5 times the noise of a single full sum, less than a tree's at any number.
@@ -71,7 +71,7 @@ pub(super) static DESCRIPTION: Description = Description {
 /// at any number less than a tree's. Step size `c / R^2`. Momentum and averaging are post-processing. Batches hold about `n / B` rows each.
 ///
 /// # Privacy
-/// One Gaussian mechanism of l2 sensitivity `bound sqrt(sum_k c_k^2)` for the whole pass, see [`crate::private::PrefixPass`]; both
+/// One Gaussian mechanism of l2 sensitivity `clip_steps sqrt(sum_k c_k^2)` for the whole pass, see [`crate::private::PrefixPass`]; both
 /// adjacencies.
 ///
 /// # Reference
@@ -79,7 +79,7 @@ pub(super) static DESCRIPTION: Description = Description {
 /// Denisov et al. 2022 and Fichtenberger, Henzinger, Upadhyay 2023 for the factorisation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DpFtrl {
-    bound: u64,
+    clip_steps: u64,
     batches: u32,
     release: GaussianRelease,
     clip: ClipRule,
@@ -117,15 +117,15 @@ impl DpFtrl {
             radius,
             averaging: averaging.unwrap_or(Averaging::Tail),
         };
-        let (release, bound) = sums(problem, batches)?;
-        Ok(DpFtrl { bound, batches, release, clip: ClipRule::of(problem), descent, row_norm: square.sqrt() })
+        let (release, clip_steps) = sums(problem, batches)?;
+        Ok(DpFtrl { clip_steps, batches, release, clip: ClipRule::of(problem), descent, row_norm: square.sqrt() })
     }
 
     /// The clip norm over the noise of the last prefix sum.
-    fn signal(&self) -> f64 {
+    fn mu(&self) -> f64 {
         let first = prefix_coefficients(1).first().map_or(1.0, |&c| c as f64);
         let noise = self.release.scale() * column_norm(self.batches) / (first * first);
-        self.bound as f64 / noise
+        self.clip_steps as f64 / noise
     }
 }
 
@@ -135,19 +135,19 @@ fn sums(problem: &Problem<'_>, batches: u32) -> Fallible<(GaussianRelease, u64)>
     let unit = u64::from(problem.unit.unsigned_abs());
     let largest = MAX_MULTIPLIER as u64 * unit;
     let what = "prefix sums of clipped gradients over one pass";
-    let query = |bound| Query::from(query::PrefixSums { bound, batches });
+    let query = |clip_steps| Query::from(query::PrefixSums { clip_steps, batches });
     let rule = GaussianRule { what, query: &query, adjacency, noise, count: 1 };
-    let reach = column_norm(batches) * adjacency.sum_sensitivity(1) as f64;
-    let wanted = Fineness { reach, target: largest as f64 * reach, largest, slack: 0.0 };
-    let (release, bound) = rule.finest(&problem.budget, &wanted);
-    if bound < 16 * unit {
+    let sensitivity = column_norm(batches) * adjacency.sum_sensitivity(1) as f64;
+    let wanted = Fineness { sensitivity, target: largest as f64 * sensitivity, largest, slack: 0.0 };
+    let (release, clip_steps) = rule.finest(&problem.budget, &wanted);
+    if clip_steps < 16 * unit {
         return Err(Error::parameter(
             "budget",
             "is too small for this many batches",
             "use a larger epsilon or fewer --steps",
         ));
     }
-    Ok((release, bound))
+    Ok((release, clip_steps))
 }
 
 /// `sqrt(sum_k c_k^2)`.
@@ -181,10 +181,10 @@ impl Optimizer for DpFtrl {
 
     fn run(&self, data: &PrivateDataset, start: &Start, run: &mut LoggedRun<'_>) -> Fallible<Fitted> {
         let dimension = data.shape().dimension();
-        let clip_norm = self.clip.clip_norm(self.row_norm, dimension as f64, start, self.signal());
-        let unit = clip_norm / self.bound as f64;
+        let clip_norm = self.clip.clip_norm(self.row_norm, dimension as f64, start, self.mu());
+        let unit = clip_norm / self.clip_steps as f64;
         let per_batch = start.rows / f64::from(self.batches);
-        let rows = data.clipped(self.bound)?;
+        let rows = data.clipped(self.clip_steps)?;
         let eta = self.descent.learning_rate;
         let penalties = Penalties::new(&rows, 0.0, eta * self.descent.l2, self.descent.radius)?;
         let coefficients = prefix_coefficients(self.batches).into_iter().map(|c| c as f64).collect();
@@ -194,7 +194,7 @@ impl Optimizer for DpFtrl {
         let mut average = Average::new(self.descent.averaging, self.descent.steps, dimension);
         average.add(0, &weights);
         run.release_by(&self.release.planned(), unit, |permit: Permit<GaussianCharge>| {
-            let mut pass = permit.prefix_sums(data, self.bound, self.batches)?;
+            let mut pass = permit.prefix_sums(data, self.clip_steps, self.batches)?;
             for step in 1..=self.descent.steps {
                 let asked =
                     Gradient { loss: self.descent.loss, weights: &weights, label_scale: start.label_scale, clip_norm };

@@ -13,8 +13,8 @@
 //! be zero only where all of them are.
 //!
 //! **What is released, and why the bound is exact.** One clipped sum a step. A row's gradient is a scalar times the row; in integers it is `m_i q_i` with
-//! `|m_i| <= cap_i` and `cap_i^2 |q_i|^2 <= bound^2` checked in 128 bits. The sum is exact, so its l2 sensitivity is the bound under add-remove and twice
-//! that under replace-one, whatever floating point did to the multiplier. With several labels the multipliers of a row are clipped together.
+//! `|m_i| <= cap_i` and `cap_i^2 |q_i|^2 <= clip_steps^2` checked in 128 bits, `clip_steps` the clip norm in grid steps. The sum is exact, so its l2
+//! sensitivity is `clip_steps` under add-remove and twice that under replace-one, whatever floating point did to the multiplier. With several labels the multipliers of a row are clipped together.
 //!
 //! **Cost.** `T` equal Gaussian releases: exactly one Gaussian mechanism with `mu^2 = T (sensitivity / scale)^2`. One pass over the rows a step, at about
 //! the speed of reading them.
@@ -102,7 +102,7 @@ impl DpGd {
 
     /// The clip norm for a number of rows that is public or was released.
     pub fn clip_norm(&self, dimension: usize, start: &Start) -> f64 {
-        self.clip.clip_norm(self.row_norm, dimension as f64, start, self.gradient.signal())
+        self.clip.clip_norm(self.row_norm, dimension as f64, start, self.gradient.mu())
     }
 }
 
@@ -114,7 +114,7 @@ impl Optimizer for DpGd {
     fn run(&self, data: &PrivateDataset, start: &Start, run: &mut LoggedRun<'_>) -> Fallible<Fitted> {
         let outputs = self.descent.loss.outputs();
         let clip_norm = self.clip_norm(data.shape().dimension() * outputs, start);
-        let rows = data.clipped(self.gradient.bound)?;
+        let rows = data.clipped(self.gradient.clip_steps)?;
         let weights = self.descent.run(&rows, &self.gradient.release.planned(), clip_norm, start, run)?;
         Ok(Fitted::of(weights).stating(self.descent.settings()))
     }

@@ -95,12 +95,12 @@ pub(super) static DESCRIPTION: Description = Description {
 #[derive(Clone, Debug, PartialEq)]
 pub struct DpSgd {
     event: PoissonGaussianCharge,
-    bound: u64,
+    clip_steps: u64,
     clip: ClipRule,
     descent: Descent,
     row_norm: f64,
     /// Clip norm over the noise of the mean gradient of all steps together, per row.
-    signal: f64,
+    mu: f64,
 }
 
 impl DpSgd {
@@ -120,7 +120,7 @@ impl DpSgd {
         }
         let steps = steps.unwrap_or(STEPS);
         let grid = Grid { adjacency: problem.adjacency, unit: problem.unit.unsigned_abs().into(), steps, rate };
-        let (event, bound) = grid.calibrate(target)?;
+        let (event, clip_steps) = grid.calibrate(target)?;
         let square = problem.typical_square();
         let scale = problem.loss.tuning().step;
         let descent = Descent {
@@ -134,15 +134,15 @@ impl DpSgd {
             radius,
             averaging: averaging.unwrap_or(Averaging::Tail),
         };
-        let multiplier = 2f64.powi(event.sampled.log2_scale as i32) / bound as f64;
-        let signal = rate * (steps as f64).sqrt() / multiplier;
-        Ok(DpSgd { event, bound, clip: ClipRule::of(problem), descent, row_norm: square.sqrt(), signal })
+        let multiplier = 2f64.powi(event.sampled.log2_scale as i32) / clip_steps as f64;
+        let mu = rate * (steps as f64).sqrt() / multiplier;
+        Ok(DpSgd { event, clip_steps, clip: ClipRule::of(problem), descent, row_norm: square.sqrt(), mu })
     }
 
     fn gradient(&self) -> Planned {
         Planned {
             charge: Charge::PoissonGaussian(self.event.clone()),
-            query: query::ClippedSum { bound: self.bound }.into(),
+            query: query::ClippedSum { clip_steps: self.clip_steps }.into(),
         }
     }
 }
@@ -160,14 +160,15 @@ impl Grid {
     fn event(&self, z: f64) -> (PoissonGaussianCharge, u64) {
         let largest = (MAX_MULTIPLIER as u64).saturating_mul(self.unit) as f64;
         let log2_scale = (largest * z).log2().floor().clamp(0.0, f64::from(MAX_LOG2_SCALE)) as u32;
-        let bound = (2f64.powi(log2_scale as i32) / z).floor().min(largest) as u64;
-        let (what, query) = ("clipped gradient sum of a sample", |bound| Query::from(query::ClippedSum { bound }));
+        let clip_steps = (2f64.powi(log2_scale as i32) / z).floor().min(largest) as u64;
+        let (what, query) =
+            ("clipped gradient sum of a sample", |clip_steps| Query::from(query::ClippedSum { clip_steps }));
         let (adjacency, noise) = (self.adjacency, NoiseLaw::FlooredNormal);
         let rule = GaussianRule { what, query: &query, adjacency, noise, count: self.steps };
-        let sampled = rule.at(bound, log2_scale).event().clone();
+        let sampled = rule.at(clip_steps, log2_scale).event().clone();
         // Rounded down; the rate that is accounted for is recomputed from this integer.
         let exponent = (-(-self.rate).ln_1p() * 2f64.powi(64)).floor() as u64;
-        (PoissonGaussianCharge { sampled, exponent, claim: Claim { epsilon: 1.0, delta: 0.5, rho: 1.0 } }, bound)
+        (PoissonGaussianCharge { sampled, exponent, claim: Claim { epsilon: 1.0, delta: 0.5, rho: 1.0 } }, clip_steps)
     }
 
     /// The least noise for which everything together keeps the target; the answer is checked as it will be charged.
@@ -193,15 +194,15 @@ impl Grid {
             let middle = (low * high).sqrt();
             if keeps(middle) { high = middle } else { low = middle }
         }
-        let (event, bound) = self.event(high);
-        if bound < 16 * self.unit {
+        let (event, clip_steps) = self.event(high);
+        if clip_steps < 16 * self.unit {
             return Err(Error::parameter(
                 "budget",
                 "is too small for this many steps",
                 "use a larger epsilon or fewer --steps",
             ));
         }
-        Ok((claim::make(event, self.adjacency, target.delta, target.epsilon.value())?, bound))
+        Ok((claim::make(event, self.adjacency, target.delta, target.epsilon.value())?, clip_steps))
     }
 }
 
@@ -212,8 +213,8 @@ impl Optimizer for DpSgd {
 
     fn run(&self, data: &PrivateDataset, start: &Start, run: &mut LoggedRun<'_>) -> Fallible<Fitted> {
         let dimension = (data.shape().dimension() * self.descent.loss.outputs()) as f64;
-        let clip_norm = self.clip.clip_norm(self.row_norm, dimension, start, self.signal);
-        let rows = data.clipped(self.bound)?;
+        let clip_norm = self.clip.clip_norm(self.row_norm, dimension, start, self.mu);
+        let rows = data.clipped(self.clip_steps)?;
         let weights = self.descent.run(&rows, &self.gradient(), clip_norm, start, run)?;
         let rate = ("sampling_rate", json!(self.event.rate()));
         Ok(Fitted::of(weights).stating(self.descent.settings()).stating([rate]))

@@ -88,15 +88,16 @@ impl FrankWolfe {
         let radius = problem.settings.radius.unwrap_or(RADIUS);
         let vertices = 2 * problem.dimension() as u64;
         let by_rule = |rows: u64| {
-            let signal = (8.0 * problem.budget.lower()).sqrt() * rows.max(1) as f64;
-            (radius * signal / (2.0 * (vertices as f64).ln())).powf(2.0 / 3.0).clamp(1.0, MAX_STEPS).floor() as u64
+            let epsilon_rows = (8.0 * problem.budget.lower()).sqrt() * rows.max(1) as f64;
+            (radius * epsilon_rows / (2.0 * (vertices as f64).ln())).powf(2.0 / 3.0).clamp(1.0, MAX_STEPS).floor()
+                as u64
         };
         let choice = Choice {
             what: "vertex of the l1 ball",
             adjacency: problem.adjacency,
             count: problem.settings.steps.unwrap_or_else(|| problem.rows.map_or(STEPS, by_rule)),
             largest: MAX_MULTIPLIER as u64,
-            query: |steps, candidates| query::Vertices { bound: steps * FULL_SCALE as u64, candidates }.into(),
+            query: |steps, candidates| query::Vertices { clip_steps: steps * FULL_SCALE as u64, candidates }.into(),
             candidates: vertices,
         };
         let clip = problem.settings.clip.unwrap_or(1.0);

@@ -106,7 +106,7 @@ impl Optimizer for Newton {
     fn run(&self, data: &PrivateDataset, start: &Start, run: &mut LoggedRun<'_>) -> Fallible<Fitted> {
         let (loss, descent, row_norm) = (self.steps.loss, &self.steps.descent, self.hessian.row_norm());
         let scale = loss.smoothness() * row_norm * row_norm / start.rows;
-        let sigma = scale / self.hessian.signal();
+        let sigma = scale / self.hessian.mu();
         let mut fitted = self.steps.run(row_norm, (data, start), run, &mut |slope, run| {
             let bend = self.hessian.run_hessian(data, loss, slope.weights, run)?;
             let curvature = Curvature::new(bend * scale, sigma, RidgeRule::OperatorNorm(RIDGE), descent.l2)?;

@@ -52,7 +52,7 @@ fn directions(problem: &Problem<'_>, rho: f64) -> Fallible<(GaussianRelease, u64
     let query = |reach| Query::from(query::Direction { reach });
     let rule = GaussianRule { what: "Newton direction", query: &query, adjacency, noise, count: 1 };
     let factor = adjacency.sum_sensitivity(1) as f64;
-    let wanted = Fineness { reach: factor, target: TARGET * factor, largest: u64::MAX, slack: 1e-9 };
+    let wanted = Fineness { sensitivity: factor, target: TARGET * factor, largest: u64::MAX, slack: 1e-9 };
     let (release, reach) = rule.finest(&Rho::from_f64(rho)?, &wanted);
     // Coarser, and the slack of the solution would be most of what is paid for.
     if (1 << 24..1 << 52).contains(&reach) {
@@ -130,8 +130,8 @@ impl NewtonDoubleNoise {
     }
 
     fn ridge(&self, rows: f64, dimension: f64) -> u64 {
-        let signal = self.reach as f64 / self.directions.scale();
-        (self.bound() * (rows / (NOISE * signal * dimension.sqrt())).sqrt()).clamp(1.0, 2f64.powi(60)) as u64
+        let mu = self.reach as f64 / self.directions.scale();
+        (self.bound() * (rows / (NOISE * mu * dimension.sqrt())).sqrt()).clamp(1.0, 2f64.powi(60)) as u64
     }
 }
 

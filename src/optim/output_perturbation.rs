@@ -88,7 +88,7 @@ pub struct OutputPerturbation {
     release: GaussianRelease,
     row_norm: f64,
     /// mu of the release relative to one row.
-    signal: f64,
+    mu: f64,
     l2: f64,
 }
 
@@ -117,7 +117,7 @@ impl OutputPerturbation {
                 curvature,
                 release: rule.at(0, LOG2_SCALE),
                 row_norm: row_bound as f64 / (f64::from(problem.unit) * f64::from(MAX_MULTIPLIER)),
-                signal: mu / factor,
+                mu: mu / factor,
                 l2: problem.settings.l2.unwrap_or(0.0),
             };
             if movement.is_nan() || movement < 2f64.powi(24) || plan.curvature.check().is_err() {
@@ -136,7 +136,7 @@ impl OutputPerturbation {
         if self.l2 > 0.0 {
             return self.l2 * rows;
         }
-        PENALTY * (rows * self.row_norm.powi(4) / (self.signal * self.signal)).cbrt()
+        PENALTY * (rows * self.row_norm.powi(4) / (self.mu * self.mu)).cbrt()
     }
 }
 

@@ -14,14 +14,14 @@
 //!
 //! **What is released, and why the bound is exact.**
 //!
-//! - *Gram matrix*: `sum_i m_i q_i q_i^T` over rows rounded to ten bits, `m_i` the largest integer up to 127 with `m_i |q_i|^2 <= bound`, checked in
-//!   integers; that product is the Frobenius norm of the row's matrix. Released is the upper triangle with diagonal entries times 99 and others times 140
+//! - *Gram matrix*: `sum_i m_i q_i q_i^T` over rows rounded to ten bits, `m_i` the largest integer up to 127 with `m_i |q_i|^2 <= clip_steps`, checked in
+//!   integers, `clip_steps` the clip norm in grid steps; that product is the Frobenius norm of the row's matrix. Released is the upper triangle with diagonal entries times 99 and others times 140
 //!   (`140^2 <= 2 * 99^2`), so the l2 norm of the vector is at most 99 times the Frobenius norm, and off-diagonal noise is smaller by the root of two.
-//!   Sensitivity: the bound under add-remove, `sqrt(2)` times it under replace-one, because the matrices of two rows have an inner product of at least
+//!   Sensitivity of the sum: `clip_steps` under add-remove, `sqrt(2)` times it under replace-one, because the matrices of two rows have an inner product of at least
 //!   zero.
-//! - *Clipped sums*: `P` is rounded to multiples of 2^-10 before it is used. A row contributes `m_i P q_i`, with `m_i^2 |P q_i|^2 <= bound^2` checked in
+//! - *Clipped sums*: `P` is rounded to multiples of 2^-10 before it is used. A row contributes `m_i P q_i`, with `m_i^2 |P q_i|^2 <= clip_steps^2` checked in
 //!   exact integers. Since `sum m_i P q_i = P sum m_i q_i`, a step is the ordinary pass and one integer matrix-vector product, on rows that stay as they
-//!   are. Sensitivity: the bound under add-remove, twice that under replace-one.
+//!   are. Sensitivity: `clip_steps` under add-remove, twice that under replace-one.
 //!
 //! **Cost.** Two Gaussian charges, which compose to one Gaussian mechanism. Time: one pass for the Gram matrix (quadratic in the columns), one for the
 //! norms of mapped rows, and one a step.
@@ -162,9 +162,9 @@ impl WhitenedDpGd {
         standard_errors(&self.descent, &weights.iter().copied().collect(), &directions)
     }
 
-    /// [`GramPlan::signal`] of the Gram matrix.
-    pub fn gram_signal(&self) -> f64 {
-        self.gram.signal()
+    /// [`GramPlan::mu`] of the Gram matrix.
+    pub fn gram_mu(&self) -> f64 {
+        self.gram.mu()
     }
 }
 
@@ -176,19 +176,19 @@ impl Optimizer for WhitenedDpGd {
     fn run(&self, data: &PrivateDataset, start: &Start, run: &mut LoggedRun<'_>) -> Fallible<Fitted> {
         let sum = self.gram.run(data, run)?;
         let dimension = data.shape().dimension() as f64;
-        let ridge = self.ridge * (2.0 * dimension).sqrt() / (self.gram.signal() * start.rows);
+        let ridge = self.ridge * (2.0 * dimension).sqrt() / (self.gram.mu() * start.rows);
         let ridge = ridge.max((self.gram.row_norm() * MAX_ENTRY).powi(-2));
         let moments = sum / start.rows;
         let whitening = Whitening::new(moments.clone(), ridge)?;
         let map = IntegerMap::nearest(&(&whitening.map / self.gram.row_norm()), LOG2_MAP_UNIT)?;
         let outputs = self.descent.loss.outputs() as f64;
         let row_norm = whitening.effective_dimension.max(1.0).sqrt();
-        let clip_norm = self.clip.clip_norm(row_norm, dimension * outputs, start, self.gradient.signal());
-        let rows = data.clipped_through(map, self.gradient.bound)?;
+        let clip_norm = self.clip.clip_norm(row_norm, dimension * outputs, start, self.gradient.mu());
+        let rows = data.clipped_through(map, self.gradient.clip_steps)?;
         let weights = self.descent.run(&rows, &self.gradient.release.planned(), clip_norm, start, run)?;
         let mut settings = self.descent.settings();
         settings.insert("effective_dimension".into(), json!(whitening.effective_dimension));
-        let unit = clip_norm / self.gradient.bound as f64;
+        let unit = clip_norm / self.gradient.clip_steps as f64;
         let noise = unit * self.gradient.release.scale() / start.rows;
         let standard_errors = self.standard_errors(&weights, &moments, &whitening, ridge, start.rows, noise);
         Ok(Fitted { weights, standard_errors, settings })

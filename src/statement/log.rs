@@ -150,7 +150,11 @@ mod tests {
         let mut writer = LogWriter::new(budget, delta, Adjacency::AddRemove, &[]);
         let mut exact = |noise| {
             let event = GaussianCharge { what: "t".into(), sensitivity: 1, log2_scale: 4, noise, count: 1 };
-            writer.line(&event.into(), &query::ClippedSum { bound: 1 }.into(), 1.0).unwrap().epsilon_exact.is_some()
+            writer
+                .line(&event.into(), &query::ClippedSum { clip_steps: 1 }.into(), 1.0)
+                .unwrap()
+                .epsilon_exact
+                .is_some()
         };
         assert!(exact(NoiseLaw::FlooredNormal));
         assert!(!exact(NoiseLaw::DiscreteGaussian));

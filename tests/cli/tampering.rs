@@ -231,7 +231,7 @@ fn moments_that_are_left_out_or_made_cheaper_do_not_fit_their_weights() {
         |facts| gaussian(facts, 0).sensitivity = 1,
         |facts| drop(facts.releases.remove(0)),
         |facts| gaussian(facts, 1).count = 0,
-        |facts| facts.releases[0].query = query::Gram { bound: 1 }.into(),
+        |facts| facts.releases[0].query = query::Gram { clip_steps: 1 }.into(),
     ];
     for forge in forged {
         let mut facts = model.statement.facts.clone();
@@ -246,7 +246,7 @@ fn a_consistent_claim_of_less_rho_is_found_with_the_ledger() {
         let facts = &mut model.statement.facts;
         let last = facts.releases.len() - 1;
         gaussian(facts, last).sensitivity /= 2;
-        facts.releases[last].query = query::ClippedSum { bound: gaussian(facts, last).sensitivity }.into();
+        facts.releases[last].query = query::ClippedSum { clip_steps: gaussian(facts, last).sensitivity }.into();
     });
 }
 

@@ -292,7 +292,7 @@ fn hessians_of_neighbours_differ_by_at_most_the_stated_sensitivity() {
     for adjacency in [Adjacency::AddRemove, Adjacency::ReplaceOne] {
         for loss in [Curved::Logistic, Curved::Squared] {
             for bound in [1u64 << 18, 1 << 22, 1 << 27] {
-                let sensitivity = query::Hessian { bound }.sensitivity(adjacency);
+                let sensitivity = query::Hessian { clip_steps: bound }.sensitivity(adjacency);
                 let ask = |data: &PrivateDataset| data.hessian(loss, &weights, bound, 100).unwrap();
                 let mut largest = 0i128;
                 for index in 0..200 {
@@ -316,7 +316,7 @@ fn hessians_of_neighbours_differ_by_at_most_the_stated_sensitivity() {
 /// All parts of a pass over random batches; the same source draws the same batches and the same noise.
 fn passed(indices: &[usize], adjacency: Adjacency, bound: u64, batches: u32) -> Vec<i128> {
     let data = PrivateDataset::new(rows(indices), scope(adjacency));
-    let sensitivity = query::PrefixSums { bound, batches }.sensitivity(adjacency);
+    let sensitivity = query::PrefixSums { clip_steps: bound, batches }.sensitivity(adjacency);
     let event =
         GaussianCharge { what: "t".into(), sensitivity, log2_scale: 30, noise: NoiseLaw::FlooredNormal, count: 1 };
     let source = NoiseSource::insecure_from_seed(4);
@@ -337,7 +337,7 @@ fn prefix_sums_of_neighbours_differ_by_at_most_the_stated_sensitivity() {
     for adjacency in [Adjacency::AddRemove, Adjacency::ReplaceOne] {
         for batches in [1u32, 2, 7, 33] {
             let bound = 1 << 24;
-            let sensitivity = query::PrefixSums { bound, batches }.sensitivity(adjacency);
+            let sensitivity = query::PrefixSums { clip_steps: bound, batches }.sensitivity(adjacency);
             let mut largest = 0i128;
             for index in 0..60 {
                 // The last row, so that those before it keep their draws and a difference is the row's own.
@@ -359,7 +359,7 @@ fn prefix_sums_of_neighbours_differ_by_at_most_the_stated_sensitivity() {
 #[test]
 fn a_pass_is_refused_without_enough_budget_or_for_other_rows() {
     let data = PrivateDataset::new(rows(&[1, 2, 3]), scope(Adjacency::AddRemove));
-    let sensitivity = query::PrefixSums { bound: 1 << 20, batches: 4 }.sensitivity(Adjacency::AddRemove);
+    let sensitivity = query::PrefixSums { clip_steps: 1 << 20, batches: 4 }.sensitivity(Adjacency::AddRemove);
     let open = |sensitivity: u64, data: &PrivateDataset| {
         let noise = NoiseLaw::FlooredNormal;
         let event = GaussianCharge { what: "t".into(), sensitivity, log2_scale: 30, noise, count: 1 };
@@ -370,7 +370,7 @@ fn a_pass_is_refused_without_enough_budget_or_for_other_rows() {
     };
     assert!(open(sensitivity, &data) && !open(sensitivity - 1, &data));
     assert!(!open(sensitivity, &PrivateDataset::new(rows(&[1]), scope(Adjacency::ReplaceOne))));
-    assert_eq!(query::PrefixSums { bound: 1, batches: u32::MAX }.sensitivity(Adjacency::AddRemove), u64::MAX);
+    assert_eq!(query::PrefixSums { clip_steps: 1, batches: u32::MAX }.sensitivity(Adjacency::AddRemove), u64::MAX);
 }
 
 const PHASES: PhasePlan = PhasePlan { lipschitz: 3 << 44, shift: 6, rows: 60, dimension: 9 };

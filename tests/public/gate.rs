@@ -205,7 +205,7 @@ fn a_logged_run_makes_the_releases_of_the_plan_and_no_others() {
     };
     let (_, heard, _) = logged(&scope, &plan, |run| assert!(refused(again(run, &plan[0], 2.0))));
     assert_eq!(heard.len(), 1);
-    let other = Planned { query: query::Gram { bound: 1 }.into(), ..planned.clone() };
+    let other = Planned { query: query::Gram { clip_steps: 1 }.into(), ..planned.clone() };
     let (_, heard, _) = logged(&scope, &plan, |run| assert!(refused(again(run, &other, 1.0))));
     assert_eq!(heard.len(), 1);
 }
@@ -337,7 +337,7 @@ fn runs_that_may_fail_are_no_candidates() {
     let sampled = PoissonGaussianCharge { sampled: event(1, 1), exponent: 1 << 58, claim };
     let stable = ThresholdCharge { noised: event(1 << 5, 1), row: 1 << 5, threshold: 1 << 25, delta: 1e-9 };
     let failing = [
-        Planned { charge: Charge::PoissonGaussian(sampled), query: query::ClippedSum { bound: 1 }.into() },
+        Planned { charge: Charge::PoissonGaussian(sampled), query: query::ClippedSum { clip_steps: 1 }.into() },
         Planned { charge: Charge::Threshold(stable), query: query::Distance { weight: 1 << 5 }.into() },
     ];
     let runs = |candidates: &[Vec<Planned>]| {

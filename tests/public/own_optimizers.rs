@@ -55,18 +55,18 @@ impl Optimizer for Own {
             let mut own = charge_run(&mut Ledger::in_memory()?, data.scope(), &charges, NoiseSource::from_os()?)?;
             let copy = data.duplicate()?;
             let rows = if copied { &copy } else { data };
-            let value = rows.clipped(self.gradient.bound)?.gradient_sum(&gradient)?;
+            let value = rows.clipped(self.gradient.clip_steps)?.gradient_sum(&gradient)?;
             own.permit::<GaussianCharge>()?.release(value)?;
         }
         for _ in 0..self.made {
             run.release(&self.planned, 1.0, || match self.asked {
                 Asked::Gradient | Asked::ByAnotherRun { .. } => {
-                    data.clipped(self.gradient.bound)?.gradient_sum(&gradient)
+                    data.clipped(self.gradient.clip_steps)?.gradient_sum(&gradient)
                 }
                 // All of these move by less than was paid for.
                 Asked::Moments => data.moments(&MomentWeights { count: 1, ..MomentWeights::default() }),
                 Asked::Gram => data.gram(1, 1),
-                Asked::SmallerClip => data.clipped(self.gradient.bound - 1)?.gradient_sum(&gradient),
+                Asked::SmallerClip => data.clipped(self.gradient.clip_steps - 1)?.gradient_sum(&gradient),
             })?;
         }
         Ok(Fitted { weights: weights.to_vec(), standard_errors: None, settings: Default::default() })
@@ -136,7 +136,7 @@ fn rows_that_were_given_to_a_run_answer_to_no_other() {
 #[test]
 fn a_plan_that_is_not_paid_for_exactly_is_refused_before_its_charge() {
     let changes: [&dyn Fn(&mut Planned); 3] = [
-        &|planned| planned.query = query::ClippedSum { bound: 1 }.into(),
+        &|planned| planned.query = query::ClippedSum { clip_steps: 1 }.into(),
         &|planned| planned.query = query::Kinds { columns: 1, weight: 1, counted: false }.into(),
         &|planned| match &mut planned.charge {
             Charge::Gaussian(event) => event.sensitivity += 1,
@@ -196,7 +196,7 @@ fn every_mechanism_opens_the_query_that_is_recorded() {
         seen += 1;
     };
 
-    let sum = planned(query::ClippedSum { bound: 1 << 25 }.into());
+    let sum = planned(query::ClippedSum { clip_steps: 1 << 25 }.into());
     let sums = |bound: u64| {
         let value = || data.clipped(bound)?.gradient_sum(&gradient);
         opened(&data, &sum, |run| run.release(&sum, 1.0, value).map(drop))
@@ -207,7 +207,7 @@ fn every_mechanism_opens_the_query_that_is_recorded() {
     let unclaimed = PoissonGaussianCharge { sampled: event(bound), exponent: 1 << 58, claim: CLAIM };
     let delta = Delta::new(1e-6).unwrap();
     let sampled = rhograd::accounting::claim::make(unclaimed, Adjacency::AddRemove, delta, 1.0).unwrap();
-    let sample = Planned { charge: sampled.into(), query: query::ClippedSum { bound }.into() };
+    let sample = Planned { charge: sampled.into(), query: query::ClippedSum { clip_steps: bound }.into() };
     let samples = |bound: u64| {
         let rows = data.clipped(bound).unwrap();
         let open = |permit: Permit<PoissonGaussianCharge>| Ok(((), permit.release(&rows, &gradient)?));
@@ -215,7 +215,7 @@ fn every_mechanism_opens_the_query_that_is_recorded() {
     };
     only(samples(bound), samples(bound / 2));
 
-    let vertices = query::Vertices { bound: 100 * 32_767, candidates: 12 };
+    let vertices = query::Vertices { clip_steps: 100 * 32_767, candidates: 12 };
     let sensitivity = vertices.sensitivity(Adjacency::AddRemove);
     let choice = ExponentialCharge { what: "test".into(), sensitivity, log2_scale: 24, candidates: 12, count: 1 };
     let choice = Planned { charge: Charge::Exponential(choice), query: vertices.into() };
@@ -223,7 +223,7 @@ fn every_mechanism_opens_the_query_that_is_recorded() {
         |most: i16| opened(&data, &choice, |run| run.choose(&choice, 1.0, || data.vertices(&gradient, most)).map(drop));
     only(choices(100), choices(50));
 
-    let prefix = planned(query::PrefixSums { bound: 1 << 25, batches: 8 }.into());
+    let prefix = planned(query::PrefixSums { clip_steps: 1 << 25, batches: 8 }.into());
     let passes = |batches: u32| {
         let open = |permit: Permit<GaussianCharge>| -> Fallible<((), Released)> {
             let mut pass = permit.prefix_sums(&data, 1 << 25, batches)?;
@@ -317,7 +317,7 @@ fn a_candidate_that_asks_another_query_has_failed() {
     let charge: Charge = GaussianCharge { log2_scale: 20, ..event(bound) }.into();
     let inner = Planned { charge: charge.clone(), query: moments.into() };
     // As dear, and as far as it moves.
-    let other = Planned { charge, query: query::ClippedSum { bound }.into() };
+    let other = Planned { charge, query: query::ClippedSum { clip_steps: bound }.into() };
     let event = PrivateSelectionCharge { what: "test".into(), rho: 2f64.powi(-20), stop: 1 << 28, claim: CLAIM };
     let candidates = query::BestRun { candidates: vec![vec![inner.clone()]] };
     let best = Planned { charge: Charge::PrivateSelection(event), query: candidates.into() };

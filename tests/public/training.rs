@@ -118,7 +118,7 @@ fn replace_one_doubles_the_sensitivity_at_the_same_clip() {
     let (one, two) = (plan(Adjacency::AddRemove), plan(Adjacency::ReplaceOne));
     let steps = |plan: &Plan| plan.planned().pop().unwrap();
     let moved = |plan: &Plan| match steps(plan) {
-        Planned { charge, query: Query::ClippedSum(sum) } => charge.sensitivity() as f64 / sum.bound as f64,
+        Planned { charge, query: Query::ClippedSum(sum) } => charge.sensitivity() as f64 / sum.clip_steps as f64,
         other => panic!("{other:?}"),
     };
     assert_eq!((moved(&one), moved(&two)), (1.0, 2.0));

@@ -74,8 +74,8 @@ fn asked(part: &PrivateDataset, weights: &Array1<f64>) -> Vec<Sensitive<L2>> {
 fn sensitivities(adjacency: Adjacency) -> [u64; 4] {
     [
         query::Moments { weights: MOMENTS, columns: 2 }.sensitivity(adjacency),
-        query::ClippedSum { bound: BOUND }.sensitivity(adjacency),
-        query::Gram { bound: gram_bound() }.sensitivity(adjacency),
+        query::ClippedSum { clip_steps: BOUND }.sensitivity(adjacency),
+        query::Gram { clip_steps: gram_bound() }.sensitivity(adjacency),
         query::Scores { scoring: SCORING, weight: WEIGHT }.sensitivity(adjacency),
     ]
 }

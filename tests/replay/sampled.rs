@@ -26,7 +26,7 @@ const PAIRS: usize = 102;
 
 /// Steps on half the rows each, with a claim so generous that the accountant confirms it at once.
 fn charge(adjacency: Adjacency) -> PoissonGaussianCharge {
-    let sensitivity = query::ClippedSum { bound: BOUND }.sensitivity(adjacency);
+    let sensitivity = query::ClippedSum { clip_steps: BOUND }.sensitivity(adjacency);
     let (what, noise) = ("gradient".into(), NoiseLaw::FlooredNormal);
     let sampled = GaussianCharge { what, sensitivity, log2_scale: 30, noise, count: (PAIRS * STEPS) as u64 };
     // A rate of 1/2 is exp(-x) = 1/2.

@@ -123,6 +123,7 @@ def test_every_setting_of_the_engine_is_a_parameter():
     checked = {*_parameters._NUMBERS, *_parameters._WHOLE, *_parameters._TEXTS}
     assert set(_rhograd.SETTINGS) <= set(parameters) & checked
     assert all(set(entry["settings"]) <= set(_rhograd.SETTINGS) for entry in ALGORITHMS.values())
+    assert all(entry["page"].startswith("# `") and "**Source.**" in entry["page"] for entry in ALGORITHMS.values())
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ use crate::private::{Query, query};
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClippedPlan {
     /// Largest norm of a row's contribution in grid steps; stands for the clip norm.
-    pub bound: u64,
+    pub clip_steps: u64,
     /// Number of releases.
     pub steps: u64,
     /// The releases.
@@ -27,18 +27,18 @@ impl ClippedPlan {
     /// When the budget is so small that a row would round to nothing.
     pub fn new(unit: u64, adjacency: Adjacency, budget: &Rho, steps: u64, noise: NoiseLaw) -> Fallible<Self> {
         let (factor, largest) = (adjacency.sum_sensitivity(1) as f64, (MAX_MULTIPLIER as u64).saturating_mul(unit));
-        let query = |bound| Query::from(query::ClippedSum { bound });
+        let query = |clip_steps| Query::from(query::ClippedSum { clip_steps });
         let rule = GaussianRule { what: "clipped gradient sum", query: &query, adjacency, noise, count: steps };
-        let wanted = Fineness { reach: factor, target: largest as f64 * factor, largest, slack: 0.0 };
-        let (release, bound) = rule.finest(budget, &wanted);
-        if bound < 16 * unit {
+        let wanted = Fineness { sensitivity: factor, target: largest as f64 * factor, largest, slack: 0.0 };
+        let (release, clip_steps) = rule.finest(budget, &wanted);
+        if clip_steps < 16 * unit {
             return Err(Error::parameter(
                 "budget",
                 "is too small for this many steps",
                 "use a larger epsilon or fewer --steps",
             ));
         }
-        Ok(ClippedPlan { bound, steps, release, adjacency })
+        Ok(ClippedPlan { clip_steps, steps, release, adjacency })
     }
 
     /// The plan for rows as they are encoded, without a map.
@@ -50,20 +50,20 @@ impl ClippedPlan {
     }
 
     /// Clip norm over the noise of all releases together: `sqrt(2 rho)` under add-remove, half of it under replace-one.
-    pub fn signal(&self) -> f64 {
+    pub fn mu(&self) -> f64 {
         (2.0 * self.release.rho().lower()).sqrt() / self.adjacency.sum_sensitivity(1) as f64
     }
 }
 
 /// How the clip norm follows from public and released quantities.
 ///
-/// The grid knows a clip of [`ClippedPlan::bound`] steps only; which length in feature units that stands
+/// The grid knows a clip of [`ClippedPlan::clip_steps`] steps only; which length in feature units that stands
 /// for changes no cost, so it may depend on what was released before.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ClipRule {
     /// Given by the user or by theory.
     Fixed(f64),
-    /// `row_norm * clamp(factor * nu^(-0.3), least, most)`, `nu = row_norm sqrt(d) / (n signal)` the relative
+    /// `row_norm * clamp(factor * nu^(-0.3), least, most)`, `nu = row_norm sqrt(d) / (n mu)` the relative
     /// noise: the smaller the noise, the looser the clip. Factor, least and most in this order.
     ByNoise([f64; 3]),
 }
@@ -89,14 +89,14 @@ impl ClipRule {
 
     /// The clip norm for rows of typical norm `row_norm` in `dimension` coordinates.
     ///
-    /// `signal` is that of the plan, [`ClippedPlan::signal`].
+    /// `mu` is that of the plan, [`ClippedPlan::mu`].
     ///
     /// Gradients of persons are averages of `k` rows, and shorter: the clip is, too, by the root of the mean of `1 / k`.
-    pub fn clip_norm(&self, row_norm: f64, dimension: f64, start: &Start, signal: f64) -> f64 {
+    pub fn clip_norm(&self, row_norm: f64, dimension: f64, start: &Start, mu: f64) -> f64 {
         match *self {
             ClipRule::Fixed(norm) => norm,
             ClipRule::ByNoise([factor, least, most]) => {
-                let relative_noise = row_norm * dimension.sqrt() / (start.rows * signal);
+                let relative_noise = row_norm * dimension.sqrt() / (start.rows * mu);
                 row_norm * start.share.sqrt() * (factor * relative_noise.powf(-0.3)).clamp(least, most)
             }
         }
@@ -121,8 +121,8 @@ mod tests {
             if let Ok(plan) = ClippedPlan::new(unit, adjacency, &budget, steps, NoiseLaw::FlooredNormal) {
                 let event = plan.release.event();
                 prop_assert!(event.rho() <= budget);
-                prop_assert!(plan.bound <= MAX_MULTIPLIER as u64 * unit);
-                prop_assert_eq!(event.sensitivity, adjacency.sum_sensitivity(plan.bound));
+                prop_assert!(plan.clip_steps <= MAX_MULTIPLIER as u64 * unit);
+                prop_assert_eq!(event.sensitivity, adjacency.sum_sensitivity(plan.clip_steps));
                 // Nothing is wasted either, unless the grid or the kernel sets the limit.
                 if event.log2_scale > 0 && event.log2_scale < 50 {
                     prop_assert!(event.rho().upper() > 0.9999 * budget.lower());

@@ -18,8 +18,8 @@ const HALVING: f64 = 0.0002;
 
 /// The releases on a grid where a row counts for about [`TARGET`] steps, and what it counts for.
 fn steps_of_a_row(rule: &GaussianRule<'_>, rho: f64) -> Fallible<(GaussianRelease, u64)> {
-    let reach = (rule.query)(1 << 30).sensitivity(rule.adjacency) as f64 / 2f64.powi(30);
-    let wanted = Fineness { reach, target: TARGET * reach, largest: u64::MAX, slack: 1e-5 };
+    let sensitivity = (rule.query)(1 << 30).sensitivity(rule.adjacency) as f64 / 2f64.powi(30);
+    let wanted = Fineness { sensitivity, target: TARGET * sensitivity, largest: u64::MAX, slack: 1e-5 };
     let (release, weight) = rule.finest(&Rho::from_f64(rho)?, &wanted);
     if (1024..=1 << 40).contains(&weight) {
         return Ok((release, weight));

@@ -61,7 +61,7 @@ pub struct GaussianRule<'a> {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Fineness {
     /// The l2 sensitivity of a query over its size, not rounded.
-    pub reach: f64,
+    pub sensitivity: f64,
     /// The sensitivity near which the grid is fine enough.
     pub target: f64,
     /// The largest size.
@@ -86,7 +86,7 @@ impl GaussianRule<'_> {
     pub fn finest(&self, budget: &Rho, wanted: &Fineness) -> (GaussianRelease, u64) {
         let mu = (2.0 * budget.lower() / self.count as f64).sqrt();
         let log2_scale = (wanted.target / mu).log2().floor().clamp(0.0, f64::from(MAX_LOG2_SCALE)) as u32;
-        let size = (mu * 2f64.powi(log2_scale as i32) / wanted.reach * (1.0 - wanted.slack)).floor();
+        let size = (mu * 2f64.powi(log2_scale as i32) / wanted.sensitivity * (1.0 - wanted.slack)).floor();
         let most = if size.is_finite() { (size as u64).min(wanted.largest) } else { 0 };
         // The float above only proposes; the exact cost decides.
         self.largest(budget, log2_scale, most)
@@ -114,18 +114,18 @@ mod tests {
         #[test]
         fn the_largest_size_is_found_and_costs_no_more_than_the_budget(
             log_rho in -18.0f64..9.0, count in 1u64..100_000, replace in any::<bool>(), slack in any::<bool>(),
-            reach in prop::sample::select(vec![1.0f64, 1.7, 140.0]), log2_scale in 0u32..50, most in 0u64..1 << 40,
+            each in prop::sample::select(vec![1.0f64, 1.7, 140.0]), log2_scale in 0u32..50, most in 0u64..1 << 40,
         ) {
             let adjacency = if replace { Adjacency::ReplaceOne } else { Adjacency::AddRemove };
-            let reached = reach * adjacency.sum_sensitivity(1) as f64;
-            let query = |size: u64| Query::from(query::ClippedSum { bound: (size as f64 * reach).ceil() as u64 });
+            let sensitivity = each * adjacency.sum_sensitivity(1) as f64;
+            let query = |size: u64| Query::from(query::ClippedSum { clip_steps: (size as f64 * each).ceil() as u64 });
             let rule = GaussianRule { what: "t", query: &query, adjacency, noise: NoiseLaw::FlooredNormal, count };
             let budget = Rho::from_f64(log_rho.exp()).unwrap();
             let (found, size) = rule.largest(&budget, log2_scale, most);
             prop_assert!(size <= most && (size == 0 || found.rho() <= budget));
             prop_assert!(size == most || rule.at(size + 1, log2_scale).rho() > budget);
             let slack = if slack { 1e-9 } else { 0.0 };
-            let wanted = Fineness { reach: reached, target: 2f64.powi(30), largest: u64::MAX, slack };
+            let wanted = Fineness { sensitivity, target: 2f64.powi(30), largest: u64::MAX, slack };
             let (found, size) = rule.finest(&budget, &wanted);
             prop_assert!(found.rho() <= budget && found == rule.at(size, found.event().log2_scale));
             // Nothing is wasted either, and the sensitivity is near its target, unless the grid sets the limit.
@@ -138,10 +138,10 @@ mod tests {
 
     #[test]
     fn no_budget_pays_for_nothing() {
-        let query = |bound| Query::from(query::ClippedSum { bound });
+        let query = |clip_steps| Query::from(query::ClippedSum { clip_steps });
         let (adjacency, noise) = (Adjacency::AddRemove, NoiseLaw::FlooredNormal);
         let rule = GaussianRule { what: "t", query: &query, adjacency, noise, count: 1 };
-        let wanted = Fineness { reach: 1.0, target: 1e9, largest: 1 << 30, slack: 0.0 };
+        let wanted = Fineness { sensitivity: 1.0, target: 1e9, largest: 1 << 30, slack: 0.0 };
         assert_eq!(rule.finest(&Rho::zero(), &wanted).1, 0);
         assert_eq!(GaussianRule { count: 0, ..rule }.finest(&Rho::from_f64(1.0).unwrap(), &wanted).1, 0);
     }

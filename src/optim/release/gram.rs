@@ -19,7 +19,7 @@ use crate::private::{LoggedRun, PrivateDataset, Query, Released, query};
 /// One Gaussian release; l2 sensitivity 1 in these units under add-remove and `sqrt(2)` under replace-one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GramPlan {
-    bound: u64,
+    clip_steps: u64,
     most: u64,
     /// The release.
     pub release: GaussianRelease,
@@ -37,7 +37,7 @@ impl GramPlan {
     /// # Errors
     /// When the share of the budget is too small for the integer grid.
     pub fn new(problem: &Problem<'_>, rho: f64) -> Fallible<Self> {
-        Self::of(problem, rho, "Gram matrix", &|bound| Query::from(query::Gram { bound }))
+        Self::of(problem, rho, "Gram matrix", &|clip_steps| Query::from(query::Gram { clip_steps }))
     }
 
     /// Plans a release of the Hessian of a loss for at most `rho`, on the finest grid that it allows.
@@ -45,7 +45,7 @@ impl GramPlan {
     /// # Errors
     /// When the share of the budget is too small for the integer grid.
     pub fn hessian(problem: &Problem<'_>, rho: f64) -> Fallible<Self> {
-        Self::of(problem, rho, "Hessian", &|bound| Query::from(query::Hessian { bound }))
+        Self::of(problem, rho, "Hessian", &|clip_steps| Query::from(query::Hessian { clip_steps }))
     }
 
     fn of(problem: &Problem<'_>, rho: f64, what: &str, query: &dyn Fn(u64) -> Query) -> Fallible<Self> {
@@ -54,20 +54,20 @@ impl GramPlan {
         let step = square * unit * unit;
         let Problem { adjacency, noise, .. } = *problem;
         let rule = GaussianRule { what, query, adjacency, noise, count: 1 };
-        let reach = query(1 << 20).sensitivity(adjacency) as f64 / f64::from(1 << 20);
+        let sensitivity = query(1 << 20).sensitivity(adjacency) as f64 / f64::from(1 << 20);
         let weight = if problem.persons { PERSON_WEIGHT } else { 1 };
-        let target = (GRAM_MULTIPLIER * weight) as f64 * step * reach;
-        let wanted = Fineness { reach, target, largest: u64::MAX, slack: 1e-9 };
-        let (release, bound) = rule.finest(&Rho::from_f64(rho)?, &wanted);
-        let most = ((bound / weight) as f64 / step).floor();
-        if !(most >= 8.0 && bound < 1 << 52) {
+        let target = (GRAM_MULTIPLIER * weight) as f64 * step * sensitivity;
+        let wanted = Fineness { sensitivity, target, largest: u64::MAX, slack: 1e-9 };
+        let (release, clip_steps) = rule.finest(&Rho::from_f64(rho)?, &wanted);
+        let most = ((clip_steps / weight) as f64 / step).floor();
+        if !(most >= 8.0 && clip_steps < 1 << 52) {
             return Err(Error::parameter(
                 "budget",
                 "is too small or too large for a release of the Gram matrix",
                 "use another epsilon, or --algorithm dp-gd",
             ));
         }
-        Ok(GramPlan { bound, most: (most as u64).min(GRAM_MULTIPLIER), release, square, unit, weight })
+        Ok(GramPlan { clip_steps, most: (most as u64).min(GRAM_MULTIPLIER), release, square, unit, weight })
     }
 
     /// What one grid step stands for when rows have norm at most 1.
@@ -76,7 +76,7 @@ impl GramPlan {
     }
 
     /// Frobenius bound of a row over the noise, `1 / sigma` of a diagonal entry in units where rows have norm 1.
-    pub fn signal(&self) -> f64 {
+    pub fn mu(&self) -> f64 {
         1.0 / (self.step() * self.release.scale())
     }
 
@@ -90,7 +90,7 @@ impl GramPlan {
     /// # Errors
     /// When it is not the next release of the plan, or fails.
     pub fn run(&self, data: &PrivateDataset, run: &mut LoggedRun<'_>) -> Fallible<Array2<f64>> {
-        let released = run.release(&self.release.planned(), self.step(), || data.gram(self.bound, self.most))?;
+        let released = run.release(&self.release.planned(), self.step(), || data.gram(self.clip_steps, self.most))?;
         Ok(self.read(&released, data.shape().dimension()))
     }
 
@@ -106,7 +106,7 @@ impl GramPlan {
         weights: &Array1<f64>,
         run: &mut LoggedRun<'_>,
     ) -> Fallible<Array2<f64>> {
-        let hessian = || data.hessian(loss, weights, self.bound, self.most);
+        let hessian = || data.hessian(loss, weights, self.clip_steps, self.most);
         let released = run.release(&self.release.planned(), self.step() * loss.smoothness(), hessian)?;
         Ok(self.read(&released, data.shape().dimension()))
     }

@@ -40,11 +40,11 @@ impl HoldoutPlan {
             Adjacency::AddRemove => scoring.parts(),
             Adjacency::ReplaceOne => scoring.apart(),
         };
-        let reach = (moved as f64).sqrt();
+        let sensitivity = (moved as f64).sqrt();
         let query =
             |weight: u64| Query::from(query::Scores { scoring, weight: u32::try_from(weight).unwrap_or(u32::MAX) });
         let rule = GaussianRule { what: HELD_OUT, query: &query, adjacency, noise, count: 1 };
-        let wanted = Fineness { reach, target: TARGET * reach, largest: u64::MAX, slack: 1e-6 };
+        let wanted = Fineness { sensitivity, target: TARGET * sensitivity, largest: u64::MAX, slack: 1e-6 };
         let (release, weight) = rule.finest(&Rho::from_f64(rho)?, &wanted);
         match u32::try_from(weight) {
             Ok(weight) if weight >= 64 => Ok(HoldoutPlan { loss, scoring, weight, release }),

@@ -78,8 +78,8 @@ impl MomentPlan {
         };
         let query = |step| Query::from(query::Moments { weights: weights_of(step), columns: shape.numeric() });
         let rule = GaussianRule { what: wanted.words(), query: &query, adjacency, noise, count: 1 };
-        let reach = wanted.coordinates(shape).sqrt() * full * factor;
-        let fineness = Fineness { reach, target: TARGET * factor, largest: u64::MAX, slack: 1e-9 };
+        let sensitivity = wanted.coordinates(shape).sqrt() * full * factor;
+        let fineness = Fineness { sensitivity, target: TARGET * factor, largest: u64::MAX, slack: 1e-9 };
         let (release, step) = rule.finest(&Rho::from_f64(rho)?, &fineness);
         if step < 1 || step as f64 * full >= f64::from(u32::MAX) {
             return Err(Error::parameter(

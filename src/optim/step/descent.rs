@@ -97,7 +97,7 @@ impl Descent {
     ) -> Fallible<Vec<f64>> {
         let Pass { planned, clip_norm, metric } = *pass;
         let dimension = rows.data().shape().dimension() * self.loss.outputs();
-        let unit = clip_norm / rows.bound() as f64;
+        let unit = clip_norm / rows.clip_steps() as f64;
         let rate = match &planned.charge {
             Charge::PoissonGaussian(event) => Some(event.rate()),
             Charge::Gaussian(_) => None,

@@ -78,11 +78,11 @@ impl NewtonSteps {
         run: &mut LoggedRun<'_>,
         turn: &mut dyn FnMut(&Slope<'_>, &mut LoggedRun<'_>) -> Fallible<Array1<f64>>,
     ) -> Fallible<Fitted> {
-        let (bound, dimension) = (self.gradient.bound, data.shape().dimension());
-        let clip_norm = self.clip.clip_norm(row_norm, dimension as f64, start, self.gradient.signal());
-        let rows = data.clipped(bound)?;
+        let (clip_steps, dimension) = (self.gradient.clip_steps, data.shape().dimension());
+        let clip_norm = self.clip.clip_norm(row_norm, dimension as f64, start, self.gradient.mu());
+        let rows = data.clipped(clip_steps)?;
         let ball = Penalties::new(&rows, 0.0, 0.0, self.descent.radius)?;
-        let (planned, unit) = (self.planned_gradient(), clip_norm / bound as f64);
+        let (planned, unit) = (self.planned_gradient(), clip_norm / clip_steps as f64);
         let mut weights = Array1::<f64>::zeros(dimension);
         let mut average = Average::new(self.descent.averaging, self.descent.steps, dimension);
         average.add(0, &weights);

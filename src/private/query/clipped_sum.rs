@@ -16,19 +16,20 @@ use crate::private::{PrivateDataset, Sensitive};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ClippedSum {
-    /// Largest norm of a row's contribution.
-    pub bound: u64,
+    /// Largest norm of a row's contribution, in grid steps.
+    #[serde(rename = "bound")]
+    pub clip_steps: u64,
 }
 
 impl DescribeQuery for ClippedSum {
     type Norm = L2;
 
     fn sensitivity(&self, adjacency: Adjacency) -> u64 {
-        adjacency.sum_sensitivity(self.bound)
+        adjacency.sum_sensitivity(self.clip_steps)
     }
 
     fn reads(&self) -> Reads {
-        Reads { rows: RowAccess::StreamedSum, role: Role::Steps(1), clip_steps: Some(self.bound), persons: true }
+        Reads { rows: RowAccess::StreamedSum, role: Role::Steps(1), clip_steps: Some(self.clip_steps), persons: true }
     }
 
     fn is_paid_by(&self, charge: &Charge) -> bool {
@@ -37,26 +38,26 @@ impl DescribeQuery for ClippedSum {
 }
 
 impl PrivateDataset {
-    /// Prepares clipped gradient sums whose rows contribute at most `bound` grid steps in l2 norm.
+    /// Prepares clipped gradient sums whose rows contribute at most `clip_steps` grid steps in l2 norm.
     ///
     /// # Errors
     /// When rows in a file cannot be read.
-    pub fn clipped(&self, bound: u64) -> Fallible<ClippedRows<'_>> {
-        Ok(ClippedRows { clips: Clips::new(self.store(), None, bound)?, data: self })
+    pub fn clipped(&self, clip_steps: u64) -> Fallible<ClippedRows<'_>> {
+        Ok(ClippedRows { clips: Clips::new(self.store(), None, clip_steps)?, data: self })
     }
 
     /// The rows with their clips, seen through a map made from public and released quantities.
     ///
-    /// A row's contribution is `m_i A q_i` with `m_i^2 |A q_i|^2 <= bound^2` checked in integers.
+    /// A row's contribution is `m_i A q_i` with `m_i^2 |A q_i|^2 <= clip_steps^2` checked in integers.
     ///
     /// # Errors
     /// When rows in a file cannot be read.
-    pub fn clipped_through(&self, map: IntegerMap, bound: u64) -> Fallible<ClippedRows<'_>> {
-        Ok(ClippedRows { clips: Clips::new(self.store(), Some(map), bound)?, data: self })
+    pub fn clipped_through(&self, map: IntegerMap, clip_steps: u64) -> Fallible<ClippedRows<'_>> {
+        Ok(ClippedRows { clips: Clips::new(self.store(), Some(map), clip_steps)?, data: self })
     }
 }
 
-/// A data set with the clip of each row decided for one bound.
+/// A data set with the clip of each row decided for one norm.
 pub struct ClippedRows<'a> {
     data: &'a PrivateDataset,
     clips: Clips,
@@ -71,7 +72,7 @@ pub struct Gradient<'a> {
     pub weights: &'a Array1<f64>,
     /// What an encoded label of 1 stands for.
     pub label_scale: f64,
-    /// Clip norm of one row's gradient; stands for the bound in grid steps.
+    /// Clip norm of one row's gradient; stands for [`ClippedRows::clip_steps`].
     pub clip_norm: f64,
 }
 
@@ -81,8 +82,8 @@ impl ClippedRows<'_> {
         self.data
     }
 
-    /// The clip in grid steps.
-    pub fn bound(&self) -> u64 {
+    /// The clip norm in grid steps.
+    pub fn clip_steps(&self) -> u64 {
         self.clips.bound()
     }
 
@@ -104,9 +105,9 @@ impl ClippedRows<'_> {
     /// The sum over all rows of the gradient of the loss, clipped row by row, on the integer grid.
     ///
     /// # Privacy
-    /// A row contributes `m_ik A q_i` for every output `k`, with `sum_k m_ik^2 |A q_i|^2 <= bound^2` checked in
-    /// integers, `A` the identity without a map: one joint clip for all outputs. So the l2 sensitivity is `bound` under
-    /// add-remove and `2 bound` under replace-one, exactly. A multiplier is a function of its row and of public inputs, so
+    /// A row contributes `m_ik A q_i` for every output `k`, with `sum_k m_ik^2 |A q_i|^2 <= clip_steps^2` checked in
+    /// integers, `A` the identity without a map: one joint clip for all outputs. So the l2 sensitivity is `clip_steps` under
+    /// add-remove and `2 clip_steps` under replace-one, exactly. A multiplier is a function of its row and of public inputs, so
     /// it does not matter in which parts the rows are read. Where persons are the unit, a person contributes the average of its rows'
     /// gradients, clipped as a whole to the same norm, see [`crate::kernel::clipped_person_sum`].
     ///
@@ -114,7 +115,7 @@ impl ClippedRows<'_> {
     /// When rows in a file cannot be read.
     pub fn gradient_sum(&self, gradient: &Gradient<'_>) -> Fallible<Sensitive<L2>> {
         let sums = self.clips.sum(self.data.store(), &self.in_features(gradient))?;
-        Ok(self.data.sensitive(sums, ClippedSum { bound: self.bound() }))
+        Ok(self.data.sensitive(sums, ClippedSum { clip_steps: self.clip_steps() }))
     }
 
     /// The clipped gradient sum over chosen rows only, or over chosen persons.
@@ -123,7 +124,7 @@ impl ClippedRows<'_> {
     /// When rows are in a file.
     pub(in crate::private) fn sampled_sum(&self, gradient: &Gradient<'_>, chosen: &[usize]) -> Fallible<Sensitive<L2>> {
         let sums = self.clips.sampled_sum(self.data.store(), &self.in_features(gradient), chosen)?;
-        Ok(self.data.sensitive(sums, ClippedSum { bound: self.bound() }))
+        Ok(self.data.sensitive(sums, ClippedSum { clip_steps: self.clip_steps() }))
     }
 
     /// What a pass of the kernel takes in the place of an iterate.
@@ -133,7 +134,7 @@ impl ClippedRows<'_> {
             loss: gradient.loss,
             weights: self.to_features(gradient.weights).to_vec(),
             label_scale: gradient.label_scale,
-            multiplier_scale: self.bound() as f64 / (unit * gradient.clip_norm),
+            multiplier_scale: self.clip_steps() as f64 / (unit * gradient.clip_norm),
         }
     }
 }

@@ -14,15 +14,16 @@ use crate::private::{PrivateDataset, Sensitive};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Gram {
-    /// Largest Frobenius norm of a row's matrix.
-    pub bound: u64,
+    /// Largest Frobenius norm of a row's matrix, in grid steps.
+    #[serde(rename = "bound")]
+    pub clip_steps: u64,
 }
 
 impl DescribeQuery for Gram {
     type Norm = L2;
 
     fn sensitivity(&self, adjacency: Adjacency) -> u64 {
-        acute_sum_sensitivity(self.bound.saturating_mul(DIAGONAL), adjacency)
+        acute_sum_sensitivity(self.clip_steps.saturating_mul(DIAGONAL), adjacency)
     }
 
     fn reads(&self) -> Reads {
@@ -38,12 +39,12 @@ impl PrivateDataset {
     /// The clipped Gram matrix as a weighted upper triangle, see [`crate::kernel::gram_sum`].
     ///
     /// # Privacy
-    /// A row's matrix has Frobenius norm at most `bound`, checked in integers; replacing a row moves the sum by
-    /// at most `sqrt(2) bound`.
+    /// A row's matrix has Frobenius norm at most `clip_steps`, checked in integers; replacing a row moves the sum by
+    /// at most `sqrt(2) clip_steps`.
     ///
     /// # Errors
     /// When rows in a file cannot be read.
-    pub fn gram(&self, bound: u64, most: u64) -> Fallible<Sensitive<L2>> {
-        Ok(self.sensitive(self.store().sum(&Pass::Gram { bound, most })?, Gram { bound }))
+    pub fn gram(&self, clip_steps: u64, most: u64) -> Fallible<Sensitive<L2>> {
+        Ok(self.sensitive(self.store().sum(&Pass::Gram { bound: clip_steps, most })?, Gram { clip_steps }))
     }
 }

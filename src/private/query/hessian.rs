@@ -16,15 +16,16 @@ use crate::private::{PrivateDataset, Sensitive};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Hessian {
-    /// Largest Frobenius norm of a row's matrix.
-    pub bound: u64,
+    /// Largest Frobenius norm of a row's matrix, in grid steps.
+    #[serde(rename = "bound")]
+    pub clip_steps: u64,
 }
 
 impl DescribeQuery for Hessian {
     type Norm = L2;
 
     fn sensitivity(&self, adjacency: Adjacency) -> u64 {
-        acute_sum_sensitivity(self.bound.saturating_mul(DIAGONAL), adjacency)
+        acute_sum_sensitivity(self.clip_steps.saturating_mul(DIAGONAL), adjacency)
     }
 
     fn reads(&self) -> Reads {
@@ -42,13 +43,13 @@ impl PrivateDataset {
     /// A row's multiplier is `most` at the largest curvature that the loss has.
     ///
     /// # Privacy
-    /// The sensitivity is that of [`PrivateDataset::gram`] for the same `bound`: multipliers are integers that are not negative and at
+    /// The sensitivity is that of [`PrivateDataset::gram`] for the same `clip_steps`: multipliers are integers that are not negative and at
     /// most what that allows.
     ///
     /// # Errors
     /// When rows in a file cannot be read.
-    pub fn hessian(&self, loss: Curved, weights: &Array1<f64>, bound: u64, most: u64) -> Fallible<Sensitive<L2>> {
-        let pass = Pass::Hessian { loss, weights: weights.to_vec(), bound, most };
-        Ok(self.sensitive(self.store().sum(&pass)?, Hessian { bound }))
+    pub fn hessian(&self, loss: Curved, weights: &Array1<f64>, clip_steps: u64, most: u64) -> Fallible<Sensitive<L2>> {
+        let pass = Pass::Hessian { loss, weights: weights.to_vec(), bound: clip_steps, most };
+        Ok(self.sensitive(self.store().sum(&pass)?, Hessian { clip_steps }))
     }
 }

@@ -45,8 +45,9 @@ pub fn prefix_coefficients(batches: u32) -> Vec<u64> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PrefixSums {
-    /// Largest norm of a row's gradient.
-    pub bound: u64,
+    /// Largest norm of a row's gradient, in grid steps.
+    #[serde(rename = "bound")]
+    pub clip_steps: u64,
     /// Batches of the pass.
     pub batches: u32,
 }
@@ -58,16 +59,16 @@ impl DescribeQuery for PrefixSums {
         if self.batches > MAX_BATCHES {
             return u64::MAX;
         }
-        let bound = u128::from(adjacency.sum_sensitivity(self.bound));
+        let sensitivity = u128::from(adjacency.sum_sensitivity(self.clip_steps));
         let column: u128 = prefix_coefficients(self.batches).iter().map(|&c| u128::from(c) * u128::from(c)).sum();
-        bound.checked_mul(bound).and_then(|s| s.checked_mul(column)).map_or(u64::MAX, root_of)
+        sensitivity.checked_mul(sensitivity).and_then(|s| s.checked_mul(column)).map_or(u64::MAX, root_of)
     }
 
     fn reads(&self) -> Reads {
         Reads {
             rows: RowAccess::Batches(self.batches),
             role: Role::Steps(u64::from(self.batches)),
-            clip_steps: Some(self.bound),
+            clip_steps: Some(self.clip_steps),
             persons: false,
         }
     }
@@ -91,8 +92,8 @@ impl DescribeQuery for PrefixSums {
 ///
 /// # Privacy
 /// Given the batches, a row of batch `s` moves part `t >= s` by `c_(t-s)` times one and the same integer vector of norm at
-/// most `bound` (twice that if it is replaced: the new row gets the old one's batch), and no other part. So all parts together
-/// are one Gaussian mechanism of l2 sensitivity `bound sqrt(sum_k c_k^2)`, also where parts are chosen in view of earlier ones:
+/// most `clip_steps` (twice that if it is replaced: the new row gets the old one's batch), and no other part. So all parts together
+/// are one Gaussian mechanism of l2 sensitivity `clip_steps sqrt(sum_k c_k^2)`, also where parts are chosen in view of earlier ones:
 /// what was released before batch `s` has the same law for both neighbours and fixes that vector (Denisov, McMahan, Rush,
 /// Smith, Thakurta 2022). If a row is removed, those behind it move up to other draws; as all draws are
 /// independent with the same law, the draws of the neighbour can be coupled so that every other row keeps its batch. The
@@ -100,7 +101,7 @@ impl DescribeQuery for PrefixSums {
 /// the worst pair at most (joint quasi-convexity).
 pub struct PrefixPass {
     batches: VecDeque<PrivateDataset>,
-    bound: u64,
+    clip_steps: u64,
     coefficients: Vec<u64>,
     noise: VecDeque<i64>,
     sums: Vec<Vec<i128>>,
@@ -113,13 +114,13 @@ impl Permit<GaussianCharge> {
     ///
     /// # Errors
     /// When the rows belong to another scope, or the pass moves further than was paid for.
-    pub fn prefix_sums(self, data: &PrivateDataset, bound: u64, batches: u32) -> Fallible<PrefixPass> {
-        self.check(data.origin(), PrefixSums { bound, batches })?;
+    pub fn prefix_sums(self, data: &PrivateDataset, clip_steps: u64, batches: u32) -> Fallible<PrefixPass> {
+        self.check(data.origin(), PrefixSums { clip_steps, batches })?;
         let len = data.shape().dimension() * batches as usize;
         let noise = self.draw(len)?;
         Ok(PrefixPass {
             batches: data.split(batches as usize, batch_of(&self.noise, batches))?.into(),
-            bound,
+            clip_steps,
             coefficients: prefix_coefficients(batches),
             noise: noise.into(),
             sums: Vec::new(),
@@ -151,7 +152,7 @@ impl PrefixPass {
         let Some(batch) = self.batches.pop_front() else {
             return Err(Error::refused("every batch of this pass was used", "plan with more batches"));
         };
-        self.sums.push(batch.clipped(self.bound)?.gradient_sum(gradient)?.values);
+        self.sums.push(batch.clipped(self.clip_steps)?.gradient_sum(gradient)?.values);
         let from = self.values.len();
         let dimension = batch.shape().dimension();
         self.values.extend(self.noise.drain(..dimension.min(self.noise.len())).map(i128::from));

@@ -15,7 +15,8 @@ use crate::private::{PrivateDataset, Sensitive};
 #[serde(deny_unknown_fields)]
 pub struct Vertices {
     /// Largest entry of a row's gradient.
-    pub bound: u64,
+    #[serde(rename = "bound")]
+    pub clip_steps: u64,
     /// Number of vertices.
     pub candidates: u64,
 }
@@ -24,11 +25,11 @@ impl DescribeQuery for Vertices {
     type Norm = Range;
 
     fn sensitivity(&self, adjacency: Adjacency) -> u64 {
-        adjacency.sum_sensitivity(self.bound.saturating_mul(2))
+        adjacency.sum_sensitivity(self.clip_steps.saturating_mul(2))
     }
 
     fn reads(&self) -> Reads {
-        Reads { rows: RowAccess::StreamedSum, role: Role::Steps(1), clip_steps: Some(self.bound), persons: false }
+        Reads { rows: RowAccess::StreamedSum, role: Role::Steps(1), clip_steps: Some(self.clip_steps), persons: false }
     }
 
     fn is_paid_by(&self, charge: &Charge) -> bool {
@@ -42,8 +43,8 @@ impl PrivateDataset {
     /// A row adds `m_i q_i` with an integer `m_i` in `-most..=most`; the slope `clip_norm` of the loss stands for `most`.
     ///
     /// # Privacy
-    /// No encoded value exceeds [`FULL_SCALE`], so a row's entries are at most `bound = most * FULL_SCALE` in size, and
-    /// the changes of all scores lie in an interval of length `2 bound`, or `4 bound` under replace-one.
+    /// No encoded value exceeds [`FULL_SCALE`], so a row's entries are at most `clip_steps = most * FULL_SCALE` in size, and
+    /// the changes of all scores lie in an interval of length `2 clip_steps`, or `4 clip_steps` under replace-one.
     ///
     /// # Errors
     /// When the loss has one margin per label, or rows in a file cannot be read.
@@ -60,8 +61,8 @@ impl PrivateDataset {
             most,
         })?;
         let values: Vec<i128> = sums.iter().copied().chain(sums.iter().map(|&v| -v)).collect();
-        let bound = most as u64 * FULL_SCALE as u64;
-        let query = Vertices { bound, candidates: values.len() as u64 };
+        let clip_steps = most as u64 * FULL_SCALE as u64;
+        let query = Vertices { clip_steps, candidates: values.len() as u64 };
         Ok(self.sensitive(values, query))
     }
 }

@@ -163,12 +163,12 @@ fn what_has_no_proof_for_persons_is_no_answer() {
     assert!(data.rows().is_err() && data.split(2, |row| row % 2).is_err());
     assert_eq!(data.public_len(), Some(5), "persons are counted");
     let served = [
-        query::ClippedSum { bound: 5 }.into(),
-        query::Gram { bound: 5 }.into(),
+        query::ClippedSum { clip_steps: 5 }.into(),
+        query::Gram { clip_steps: 5 }.into(),
         Query::from(query::Moments { weights: MOMENTS, columns: 2 }),
     ];
     assert!(served.iter().all(|query| query.kind().reads().persons));
-    assert!(!query::Vertices { bound: 5, candidates: 2 }.reads().persons);
+    assert!(!query::Vertices { clip_steps: 5, candidates: 2 }.reads().persons);
 }
 
 #[test]

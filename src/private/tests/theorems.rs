@@ -36,14 +36,14 @@ fn sensitivities_are_those_of_the_theorems() {
     for (adjacency, factor) in RELATIONS {
         // A sum of vectors of bounded norm moves by one vector, or by two.
         for bound in [1u64, 77, 1 << 27, (1 << 33) + 5] {
-            meets(query::ClippedSum { bound }, adjacency, factor * bound as f64);
+            meets(query::ClippedSum { clip_steps: bound }, adjacency, factor * bound as f64);
             meets(query::Direction { reach: bound }, adjacency, factor * bound as f64);
             // Positive semidefinite matrices of rank one are at most the root of two apart; the diagonal weighs 99.
             let matrix = 99.0 * bound as f64 * if factor == 1.0 { 1.0 } else { root_of_two };
-            meets(query::Gram { bound }, adjacency, matrix);
-            meets(query::Hessian { bound }, adjacency, matrix);
+            meets(query::Gram { clip_steps: bound }, adjacency, matrix);
+            meets(query::Hessian { clip_steps: bound }, adjacency, matrix);
             // Scores towards both signs of each coordinate: from -bound to bound.
-            meets(query::Vertices { bound, candidates: 8 }, adjacency, factor * 2.0 * bound as f64);
+            meets(query::Vertices { clip_steps: bound, candidates: 8 }, adjacency, factor * 2.0 * bound as f64);
             meets(query::Losses { most: bound, candidates: 8 }, adjacency, factor * bound as f64);
             meets(query::Intervals { weight: bound, candidates: 8 }, adjacency, factor * bound as f64);
             // One count down and another up.
@@ -85,7 +85,7 @@ fn sensitivities_are_those_of_the_theorems() {
                 square += (1024.0 * root).floor().powi(2);
                 root *= (2.0 * f64::from(k) + 1.0) / (2.0 * f64::from(k) + 2.0);
             }
-            let query = query::PrefixSums { bound: 1 << 25, batches };
+            let query = query::PrefixSums { clip_steps: 1 << 25, batches };
             meets(query, adjacency, factor * 2f64.powi(25) * square.sqrt());
         }
         // So few steps that rounding down would show: five over two, and over four.
