@@ -177,10 +177,14 @@ impl Plan {
         };
         let (algorithm, optimizer) = choice(&problem)?;
         if problem.persons && !optimizer.planned().iter().all(Planned::serves_persons) {
+            let cure = match algorithm {
+                Algorithm::Custom => "ask queries alone that say `Reads::persons`, or use --algorithm auto",
+                _ => "use --algorithm auto, whitened, dp-gd, dp-sgd or newton",
+            };
             return Err(Error::parameter(
                 "--unit",
                 format!("has no proof for --algorithm {}, whose bound is about single rows", algorithm.name()),
-                "use --algorithm auto, whitened, dp-gd, dp-sgd or newton",
+                cure,
             ));
         }
         let plan = Plan {

@@ -7,10 +7,10 @@ use rhograd::accounting::{gaussian, pld};
 use rhograd::data::{CsvFile, Schema, Unit};
 use rhograd::ledger::{ExactRho, Ledger, Record};
 use rhograd::noise::NoiseSource;
-use rhograd::optim::Settings;
+use rhograd::optim::{Problem, Settings};
 use rhograd::privacy::{Adjacency, Delta, DpEvent, Epsilon, NoiseLaw, PrivacyUnit, Scope};
 use rhograd::statement::{Facts, LedgerFacts, Statement, WhatIf};
-use rhograd::train::{Algorithm, Budget, Evidence, ModelFile, TrainConfig, load, train, verify};
+use rhograd::train::{Algorithm, Budget, Evidence, ModelFile, TrainConfig, load, load_with, train, verify};
 use statrs::function::erf::erfc;
 
 fn config(epsilon: f64) -> TrainConfig {
@@ -354,6 +354,19 @@ fn every_algorithm_trains_on_persons_or_refuses_before_a_charge() {
         ["auto", "whitened", "dp-gd", "dp-sgd", "dp-gd-theory", "adassp", "boosted-adassp", "newton"],
         "{refused:#?}"
     );
-    let without_proof = refused.iter().filter(|(_, why)| why.contains("--unit")).count();
-    assert!(without_proof >= 8, "{refused:#?}");
+    let without_proof: Vec<&String> = refused.iter().map(|(_, why)| why).filter(|why| why.contains("--unit")).collect();
+    assert!(without_proof.len() >= 8, "{refused:#?}");
+    assert!(without_proof.iter().all(|why| why.contains("dp-sgd or newton")), "{refused:#?}");
+}
+
+#[test]
+fn an_optimizer_of_one_s_own_is_told_which_queries_serve_persons() {
+    let folder = tempfile::tempdir().unwrap();
+    let (schema, file) = shared(folder.path());
+    let config = TrainConfig { algorithm: Algorithm::Custom, settings: Settings::default(), ..config(8.0) };
+    let planner = |algorithm: Algorithm| move |problem: &Problem<'_>| (algorithm.description().plan)(problem);
+    let load = |algorithm| load_with(&config, schema.clone(), &file, &|_, _| Ok(()), &planner(algorithm));
+    let refused = load(Algorithm::ObjectivePerturbation).err().unwrap().to_string();
+    assert!(refused.contains("--unit") && refused.contains("`Reads::persons`"), "{refused}");
+    assert!(load(Algorithm::DpGd).is_ok());
 }

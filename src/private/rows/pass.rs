@@ -6,7 +6,8 @@
 use ndarray::Array2;
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, Fallible};
+use super::store::no_rows_alone;
+use crate::error::Fallible;
 use crate::grid::{IntegerMap, MomentWeights, PERSON_WEIGHT, ScoreStep, Scoring};
 use crate::kernel::{
     Caps, ClassStep, PersonClips, Persons, Rows, Step, clipped_class_sum, clipped_person_class_sum, clipped_person_sum,
@@ -152,8 +153,7 @@ impl Pass {
                 (Pass::Scores { loss, weights: weights.clone(), label_scale, scoring, weight }, 1)
             }
             Pass::Entrywise { .. } | Pass::Losses { .. } => {
-                let problem = "this has no proof for persons with several rows";
-                return Err(Error::refused(problem, "use --algorithm whitened or dp-gd"));
+                return Err(no_rows_alone());
             }
         })
     }

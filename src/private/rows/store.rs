@@ -157,13 +157,16 @@ fn over_parts<T: Copy + AddAssign>(rows: &RowStream, mut partial: impl FnMut(&Ro
 pub(in crate::private) fn not_at_hand() -> Error {
     Error::refused(
         "this needs all rows in the memory of one machine",
-        "leave out --memory-limit, or use --algorithm whitened or dp-gd",
+        "leave out --memory-limit, or use --algorithm auto, whitened or dp-gd",
     )
 }
 
 /// Where an algorithm asks for rows, and rows are no unit of privacy.
-fn no_rows_alone() -> Error {
-    Error::refused("this has no proof for persons with several rows", "use --algorithm whitened or dp-gd")
+pub(super) fn no_rows_alone() -> Error {
+    Error::refused(
+        "this has no proof for persons with several rows",
+        "use --algorithm auto, whitened, dp-gd, dp-sgd or newton; an algorithm of your own may ask what says `Reads::persons`",
+    )
 }
 
 /// The clip of every row, or of every person, for one bound.
