@@ -3,7 +3,7 @@
 //! Prints ratios for each shape, instruction set and number of threads, then comparisons with two-pass code, with one-hot
 //! rows and with the noise that a release draws. Times of one ratio are taken alternately, so that a change of clock or
 //! neighbour hits both; the shortest is reported, since others may use the machine.
-//! `cargo bench --bench kernel` for the full tables, `-- --quick` for a smoke run.
+//! `cargo bench --bench kernel` for the full tables, `-- --quick` for a smoke run, `-- --persons` for the steps over persons alone.
 
 mod persons;
 mod rivals;
@@ -50,6 +50,9 @@ fn main() {
     // `cargo test --benches` calls with --test: then only the smallest run.
     let quick = std::env::args().any(|a| a == "--quick" || a == "--test");
     let effort = if quick { Effort { share: 50, repeats: 5 } } else { Effort { share: 1, repeats: 60 } };
+    if std::env::args().any(|a| a == "--persons") {
+        return persons::against_rows(&effort);
+    }
     against_reading(&effort);
     against_two_passes(&effort);
     against_one_hot(&effort);

@@ -34,6 +34,11 @@ impl Caps {
         Caps { values, bound: most as u64 * FULL_SCALE as u64 }
     }
 
+    /// Caps that were found elsewhere for rows in another place.
+    pub(super) fn of(values: Vec<i16>, bound: u64) -> Self {
+        Caps { values, bound }
+    }
+
     /// Copies of chosen rows with their caps; the numbers must be below the number of rows.
     pub fn subset(&self, rows: &Rows, chosen: &[usize]) -> (Rows, Caps) {
         let subset = rows.subset(chosen);

@@ -16,7 +16,7 @@ impl IntegerMap {
 }
 
 /// The map laid out for encoded rows: numeric part as a matrix, one image per category slot, the intercept's.
-struct RowMap<'a> {
+pub(super) struct RowMap<'a> {
     rows: &'a Rows,
     numeric: ArrayView2<'a, f64>,
     slots: Array2<f64>,
@@ -24,7 +24,7 @@ struct RowMap<'a> {
 }
 
 impl<'a> RowMap<'a> {
-    fn new(map: &'a IntegerMap, rows: &'a Rows) -> Self {
+    pub(super) fn new(map: &'a IntegerMap, rows: &'a Rows) -> Self {
         let shape = rows.shape();
         let unit = f64::from(rows.unit);
         let mut slots = Array2::zeros((shape.slots(), map.dimension()));
@@ -37,20 +37,33 @@ impl<'a> RowMap<'a> {
         }
     }
 
-    fn tile_norms(&self, tile: usize) -> Vec<u128> {
+    /// The images of a tile's rows, one in each row; what null rows hold is not wiped.
+    fn tile_images(&self, tile: usize) -> Option<Array2<f64>> {
         let shape = self.rows.shape();
         let numeric: Vec<f64> = self.rows.numeric_tile(tile).iter().map(|&q| f64::from(q)).collect();
         // Every partial sum is an integer below 2^53, so the order of operations cannot matter.
-        let mut images = match ArrayView2::from_shape((shape.numeric(), LANES), &numeric) {
-            Ok(columns) => columns.t().dot(&self.numeric.t()),
-            Err(_) => return vec![u128::MAX; LANES],
-        };
+        let columns = ArrayView2::from_shape((shape.numeric(), LANES), &numeric).ok()?;
+        let mut images = columns.t().dot(&self.numeric.t());
         images += &self.intercept;
         for (column, codes) in self.rows.code_tile(tile).chunks_exact(LANES).enumerate() {
             for (mut image, &code) in images.rows_mut().into_iter().zip(codes) {
                 image += &self.slots.row(shape.slot(column) + usize::from(code));
             }
         }
+        Some(images)
+    }
+
+    /// `A q_i` of the rows of a tile, exactly, a coordinate in each row; zero for null rows.
+    pub(super) fn images(&self, tile: usize) -> Array2<f64> {
+        let Some(mut images) = self.tile_images(tile) else { return Array2::zeros((self.intercept.len(), LANES)) };
+        let present = &self.rows.norms[tile * LANES..(tile + 1) * LANES];
+        let missing = images.rows_mut().into_iter().zip(present).filter(|(_, norm)| **norm == 0);
+        missing.for_each(|(mut image, _)| image.fill(0.0));
+        images.t().as_standard_layout().into_owned()
+    }
+
+    fn tile_norms(&self, tile: usize) -> Vec<u128> {
+        let Some(images) = self.tile_images(tile) else { return vec![u128::MAX; LANES] };
         let present = &self.rows.norms[tile * LANES..(tile + 1) * LANES];
         let square = |y: &f64| {
             let y = (*y as i64).unsigned_abs();

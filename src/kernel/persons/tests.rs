@@ -3,8 +3,8 @@ use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
 use super::*;
-use crate::grid::FULL_SCALE;
-use crate::kernel::RowsBuilder;
+use crate::grid::{FULL_SCALE, IntegerMap};
+use crate::kernel::{Caps, ClassStep, RowsBuilder, Step, clipped_sum};
 use crate::loss::{Logistic, Loss, Softmax, Squared};
 
 const BOUND: u64 = 60_000_000;
@@ -67,19 +67,25 @@ impl Asked {
         }
     }
 
-    fn sum(self, persons: &Persons, scale: f64) -> Vec<i128> {
+    fn clips(self, persons: &Persons) -> PersonClips {
         let map = map();
-        let map = matches!(self, Asked::Mapped | Asked::MappedClasses).then_some(&map);
-        let clips = PersonClips::new(persons, map, self.bound());
+        PersonClips::new(persons, matches!(self, Asked::Mapped | Asked::MappedClasses).then_some(&map), self.bound())
+    }
+
+    fn sum(self, persons: &Persons, scale: f64) -> Vec<i128> {
+        self.sum_with(persons, &self.clips(persons), scale)
+    }
+
+    fn sum_with(self, persons: &Persons, clips: &PersonClips, scale: f64) -> Vec<i128> {
         let weights: Vec<f64> = (0..3 * shape().dimension()).map(|j| (j as f64 * 0.7).sin()).collect();
         match self {
             Asked::Plain | Asked::Mapped => {
                 let step = Step { weights: &weights[..shape().dimension()], label_scale: 1.0, multiplier_scale: scale };
-                clipped_person_sum(persons, &clips, &step, |margin, label| Logistic.slope(margin, label))
+                clipped_person_sum(persons, clips, &step, |margin, label| Logistic.slope(margin, label))
             }
             Asked::Classes | Asked::MappedClasses => {
                 let step = ClassStep { weights: &weights, classes: 3, multiplier_scale: scale };
-                clipped_person_class_sum(persons, &clips, &step, Softmax::slopes)
+                clipped_person_class_sum(persons, clips, &step, Softmax::slopes)
             }
         }
     }
@@ -87,6 +93,10 @@ impl Asked {
 
 fn difference(a: &[i128], b: &[i128]) -> Vec<i128> {
     a.iter().zip(b).map(|(x, y)| x - y).collect()
+}
+
+fn is_within(vector: &[i128], bound: u64) -> bool {
+    vector.iter().map(|x| x.unsigned_abs().pow(2)).sum::<u128>() <= u128::from(bound).pow(2)
 }
 
 fn norm(v: &[i128]) -> f64 {
@@ -117,7 +127,10 @@ fn a_person_moves_the_sum_by_the_bound_and_no_further() {
 #[test]
 fn what_a_person_adds_is_the_clipped_average_of_the_rows() {
     for asked in ALL {
-        let table = table(3, 40);
+        let mut table = table(3, 40);
+        // So many rows that a share of each is less than a step of the grid.
+        let random = &mut StdRng::seed_from_u64(33);
+        table.extend([500, 2000].map(|size| (0..size).map(|_| row(random, false)).collect::<Vec<_>>()));
         let mut clipped = 0;
         for (person, own) in table.iter().enumerate() {
             let alone = gathered(&table[person..=person], |place| place);
@@ -240,6 +253,12 @@ fn parts_hold_every_person_once() {
         let (a, b) = (asked.sum(&some, 900.0), asked.sum(&rest, 900.0));
         assert_eq!(a.iter().zip(&b).map(|(x, y)| x + y).collect::<Vec<_>>(), sum);
         assert_eq!(asked.sum(&again, 900.0), sum);
+        // A sample keeps the clips that were decided for all.
+        let numbers: Vec<usize> = (0..table.len()).filter(|person| person % 3 == 1).collect();
+        let (sample, clips) = persons.sampled(&asked.clips(&persons), &numbers);
+        assert_eq!(asked.sum_with(&sample, &clips, 900.0), a);
+        let (nobody, clips) = persons.sampled(&asked.clips(&persons), &[]);
+        assert!(asked.sum_with(&nobody, &clips, 900.0).iter().all(|&x| x == 0));
         assert!(asked.sum(&persons.subset(&[]), 900.0).iter().all(|&x| x == 0));
     }
 }
@@ -256,4 +275,61 @@ fn a_row_of_a_person_moves_the_sum_by_twice_the_bound_at_most() {
     table.last_mut().unwrap().pop();
     let moved = difference(&all, &Asked::Plain.sum(&gathered(&table, |place| place), 3000.0));
     assert!(is_within(&moved, 2 * BOUND) && norm(&moved) > 0.2 * BOUND as f64, "{}", norm(&moved) / BOUND as f64);
+}
+
+/// Scales of norms and products are each person's own: were they taken over all, a person could change how others are clipped.
+#[test]
+fn a_person_adds_the_same_whoever_else_is_there() {
+    let table = table(17, 45);
+    for asked in ALL {
+        for scale in [300.0, 2800.0] {
+            let mut sum = vec![0; asked.sum(&gathered(&table, |place| place), scale).len()];
+            for person in 0..table.len() {
+                let alone = asked.sum(&gathered(&table[person..=person], |place| place), scale);
+                sum.iter_mut().zip(alone).for_each(|(total, entry)| *total += entry);
+            }
+            assert_eq!(asked.sum(&gathered(&table, |place| place), scale), sum, "{asked:?}");
+        }
+    }
+}
+
+/// A map of large entries, whose products must be cut to fit.
+#[test]
+fn persons_stay_within_the_bound_under_maps_of_any_size() {
+    let dimension = shape().dimension();
+    for (seed, most) in [(0, 131_072.0), (1, 40.0)] {
+        let random = &mut StdRng::seed_from_u64(seed);
+        let real = Array2::from_shape_fn((dimension, dimension), |_| random.random_range(-most..most));
+        let map = IntegerMap::nearest(&real, 0).unwrap();
+        let weights = vec![0.1; dimension];
+        let step = Step { weights: &weights, label_scale: 1.0, multiplier_scale: 4095.0 };
+        for bound in [0, 7, 1 << 20, 1 << 33, 1 << 40, 1 << 48, u64::MAX] {
+            for (person, own) in table(seed, 90).iter().enumerate().step_by(5) {
+                let alone = gathered(&[own.clone()], |place| place + person);
+                let clips = PersonClips::new(&alone, Some(&map), bound);
+                let sum = clipped_person_sum(&alone, &clips, &step, |margin, label| Squared.slope(margin, label));
+                assert!(norm(&sum) <= bound as f64 && (bound == u64::MAX || is_within(&sum, bound)), "{most} {bound}");
+            }
+        }
+    }
+}
+
+#[test]
+fn few_persons_with_many_rows_are_not_mostly_padding() {
+    for members in 1..70 {
+        for each in [1, 5, 33, 64, 100, 544, 4096] {
+            let layout = Layout::new(each, members);
+            let mut taken = vec![false; layout.room()];
+            for place in 0..members {
+                for row in 0..each {
+                    assert!(!std::mem::replace(&mut taken[layout.at(place, row)], true), "{layout:?}");
+                }
+            }
+            assert!(each <= FEW_ROWS || layout.room() <= 3 * members * each, "{layout:?}");
+        }
+    }
+    // A group for each number of rows up to 544, with a person in most, as planes have flights.
+    let room: usize = (1..=544).map(|each| Layout::new(each, 1 + each % 3).room()).sum();
+    let rows: usize = (1..=544).map(|each| each * (1 + each % 3)).sum();
+    assert!((room as f64) < 1.3 * rows as f64, "{}", room as f64 / rows as f64);
 }

@@ -251,9 +251,8 @@ impl Clips {
         chosen: &[usize],
     ) -> Fallible<Vec<i128>> {
         match (rows, &self.kept) {
-            (Store::Persons(persons), _) => {
-                let sample = persons.subset(chosen);
-                let clips = PersonClips::new(&sample, self.map(), self.bound());
+            (Store::Persons(persons), Kept::Persons(clips)) => {
+                let (sample, clips) = persons.sampled(clips, chosen);
                 Ok(gradient.over_persons(&sample, &clips))
             }
             (_, Kept::Rows(kept)) => {
