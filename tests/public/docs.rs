@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// Modules all of whose public types stand in an example of the module, of the type or of a function beside it.
-const WITH_EXAMPLES: [&str; 12] = [
+const WITH_EXAMPLES: [&str; 13] = [
     "accounting",
     "calculator",
     "data",
@@ -13,6 +13,7 @@ const WITH_EXAMPLES: [&str; 12] = [
     "loss",
     "optim",
     "privacy",
+    "private",
     "schema_draft",
     "statement",
     "statistics",

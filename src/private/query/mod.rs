@@ -2,6 +2,48 @@
 //! question itself.
 //!
 //! A new query is a file that implements [`DescribeQuery`], named in `queries!` below.
+//!
+//! What a query says of itself, from public integers alone:
+//!
+//! ```
+//! use rhograd::grid::{MomentWeights, Scoring};
+//! use rhograd::privacy::Adjacency;
+//! use rhograd::private::query::{
+//!     BestRun, ClippedSum, Curvature, DescribeQuery, Direction, Distance, Gram, Hessian, Intervals, Kinds, Losses, Minimiser,
+//!     Moments, OnePass, PassPlan, Perturbation, PerturbedMinimiser, PhasePlan, Phases, PrefixSums, Query, Reads, Role, RowAccess,
+//!     Scores, Vertices, Vocabulary,
+//! };
+//! let curvature = Curvature { row_bound: 1 << 20, regularisation: 1 << 40, tolerance: 1 << 20 };
+//! let minimiser = Minimiser { curvature, dimension: 4 };
+//! let phases = PhasePlan { lipschitz: 1 << 40, shift: 20, rows: 1000, dimension: 4 };
+//! let weights = MomentWeights { count: 1, ..MomentWeights::default() };
+//! let queries: [Query; 19] = [
+//!     BestRun { candidates: vec![] }.into(),
+//!     ClippedSum { clip_steps: 1000 }.into(),
+//!     Direction { reach: 1000 }.into(),
+//!     Distance { weight: 1 }.into(),
+//!     Gram { clip_steps: 1000 }.into(),
+//!     Hessian { clip_steps: 1000 }.into(),
+//!     Intervals { weight: 1, candidates: 10 }.into(),
+//!     Kinds { weight: 1, columns: 3, counted: true }.into(),
+//!     Losses { most: 100, candidates: 10 }.into(),
+//!     minimiser.into(),
+//!     Moments { weights, columns: 3 }.into(),
+//!     OnePass { plan: PassPlan::largest(1 << 40, 20, 1000, 4, 10) }.into(),
+//!     Perturbation { curvature, log2_margin: 40, quarters: 1, step: 1 << 62 }.into(),
+//!     PerturbedMinimiser { curvature, dimension: 4 }.into(),
+//!     Phases { plan: phases }.into(),
+//!     PrefixSums { clip_steps: 1000, batches: 8 }.into(),
+//!     Scores { scoring: Scoring::Label, weight: 1 }.into(),
+//!     Vertices { clip_steps: 1000, candidates: 10 }.into(),
+//!     Vocabulary { weight: 1 }.into(),
+//! ];
+//! assert!(queries.iter().all(|query| query.sensitivity(Adjacency::ReplaceOne) > 0));
+//! // A pass over blocks of public sizes says nothing about rows that come or go.
+//! assert_eq!(Phases { plan: phases }.sensitivity(Adjacency::AddRemove), u64::MAX);
+//! let Reads { rows, role, clip_steps, persons } = ClippedSum { clip_steps: 1000 }.reads();
+//! assert_eq!((rows, role, clip_steps, persons), (RowAccess::StreamedSum, Role::Steps(1), Some(1000), true));
+//! ```
 
 mod clipped_sum;
 mod curvature;
