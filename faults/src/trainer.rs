@@ -49,7 +49,7 @@ pub fn recorded(parts: &dyn Parts, adjacency: Adjacency, before: &Table, after: 
 /// Checks the replay of a trainer on a file and its neighbour.
 ///
 /// # Errors
-/// As [`recorded`].
+/// What differs, or moves further than the sensitivity allows.
 pub fn recorded_files(parts: &dyn Parts, adjacency: Adjacency, [before, after]: [&[u8]; 2]) -> Result<f64, String> {
     let (run, released) = trained(parts, before, 7, None);
     let (replay, _) = trained(parts, after, 7, Some(&released));
@@ -73,7 +73,7 @@ pub fn replays(parts: &dyn Parts) -> Result<f64, String> {
 /// sensitivity that was used.
 ///
 /// # Errors
-/// As [`replays`].
+/// What differs, or moves further than the sensitivity allows, in the first pair of neighbours in which something does.
 pub fn replays_of_persons(parts: &dyn Parts) -> Result<f64, String> {
     let mut rng = ChaCha8Rng::seed_from_u64(36);
     let people = People::new(14, &mut rng);
