@@ -67,20 +67,25 @@ fn described(algorithm: Algorithm) -> Value {
     })
 }
 
-/// A page with every paragraph and every item of a list in one line, which a terminal breaks where it ends.
+/// A page with every paragraph and every item of a list in one line, which a terminal breaks where it ends; tables and formulas
+/// keep their lines.
 fn in_paragraphs(page: &str) -> String {
-    let is_apart = |line: &str| line.is_empty() || line.starts_with(['#', '|']);
     let mut shown: Vec<String> = Vec::new();
+    let (mut fenced, mut goes_on) = (false, false);
     for line in page.lines() {
         let text = line.trim_start();
+        let is_fence = text.starts_with("```");
+        fenced ^= is_fence;
         let is_item = text.starts_with("- ") || text.split_once(". ").is_some_and(|(n, _)| n.parse::<u8>().is_ok());
+        let is_apart = fenced || is_fence || text.is_empty() || text.starts_with(['#', '|']);
         match shown.last_mut() {
-            Some(last) if !is_item && !is_apart(text) && !is_apart(last) => {
+            Some(last) if goes_on && !is_item && !is_apart => {
                 last.push(' ');
                 last.push_str(text);
             }
             _ => shown.push(line.to_owned()),
         }
+        goes_on = !is_apart;
     }
     shown.join("\n") + "\n"
 }

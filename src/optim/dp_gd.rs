@@ -4,8 +4,10 @@
 //!
 //! **What it does.** `g_t` is the noised sum of clipped gradients at `w_t` over the number of rows.
 //!
-//!     v_t = momentum v_(t-1) + g_t
-//!     w_t = project(shrink(w_(t-1) - eta v_t))
+//! ```text
+//! v_t = momentum v_(t-1) + g_t
+//! w_t = project(shrink(w_(t-1) - eta v_t))
+//! ```
 //!
 //! `shrink` is the proximal map of the penalties, `sign(z) max(|z| - eta l1, 0) / (1 + eta l2)`; `project` keeps the iterate in the ball of `--radius`.
 //! Both act on noised values and cost nothing; intercepts are exempt from penalties. Where `shrink` moves a point, `v` becomes the step that was really

@@ -5,9 +5,11 @@
 //! **What it does.** Projected noisy gradient descent; the result is the mean of `x_0 .. x_(T-1)`, of which the last needs no gradient, so `T - 1`
 //! releases. With `n` rows, `d` coefficients, Lipschitz constant `L` (`--clip`) and a ball of diameter `D = 2 radius`:
 //!
-//!     T     = ceil(2 n^2 rho / (c^2 d))        c = 1 under add-remove, 2 under replace-one
-//!     sigma = (c L / n) sqrt(T / (2 rho))      noise of the mean gradient
-//!     eta   = D / sqrt(T (L^2 + d sigma^2))
+//! ```text
+//! T     = ceil(2 n^2 rho / (c^2 d))        c = 1 under add-remove, 2 under replace-one
+//! sigma = (c L / n) sqrt(T / (2 rho))      noise of the mean gradient
+//! eta   = D / sqrt(T (L^2 + d sigma^2))
+//! ```
 //!
 //! The expected excess risk of the mean is at most `D sqrt((L^2 + d sigma^2) / T)`. `T` is where optimization error and noise are equal. The second
 //! moment of the noised gradient is `L^2 + d sigma^2`, without a factor 2, because the noise is independent and centred.

@@ -121,6 +121,8 @@ fn algorithms_are_listed_and_each_prints_its_page() {
         assert!(page.split_whitespace().eq(algorithm.page().split_whitespace()), "{page}");
         assert!(page.lines().any(|line| line.starts_with("**Source.** ")), "{page}");
     }
+    let formulas = "```text\nv_t = momentum v_(t-1) + g_t\nw_t = project(shrink(w_(t-1) - eta v_t))\n```\n";
+    assert!(folder.succeed("algorithms dp-gd").stdout.contains(formulas), "formulas keep their lines");
     let refused = folder.run("algorithms no-such");
     assert_eq!(refused.code, Some(2), "{refused:?}");
     assert!(refused.stderr.contains("dp-gd"), "{refused:?}");

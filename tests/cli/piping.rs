@@ -4,7 +4,7 @@ use std::process::Stdio;
 
 use super::support::Folder;
 
-pub(super) const COMMANDS: [&str; 23] = [
+pub(super) const COMMANDS: [&str; 24] = [
     "",
     "train",
     "check",
@@ -15,6 +15,7 @@ pub(super) const COMMANDS: [&str; 23] = [
     "sign",
     "key new",
     "audit",
+    "algorithms",
     "account convert",
     "account calibrate",
     "account curve",
