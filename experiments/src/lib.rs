@@ -11,6 +11,7 @@ pub mod erm_rate;
 pub mod fit;
 pub mod gradient_complexity;
 pub mod marginals;
+pub mod persons;
 pub mod progress;
 pub mod reference;
 pub mod results;
@@ -36,7 +37,7 @@ pub struct Experiment {
 }
 
 /// Every experiment, in the order of `all`.
-pub const EXPERIMENTS: [Experiment; 9] = [
+pub const EXPERIMENTS: [Experiment; 10] = [
     Experiment { name: "adjacency", claim: adjacency::CLAIM, run: adjacency::run },
     Experiment { name: "amplification", claim: amplification::CLAIM, run: amplification::run },
     Experiment { name: "audit-power", claim: audit_power::CLAIM, run: audit_power::run },
@@ -44,6 +45,7 @@ pub const EXPERIMENTS: [Experiment; 9] = [
     Experiment { name: "erm-rate", claim: erm_rate::CLAIM, run: erm_rate::run },
     Experiment { name: "gradient-complexity", claim: gradient_complexity::CLAIM, run: gradient_complexity::run },
     Experiment { name: "marginals", claim: marginals::CLAIM, run: marginals::run },
+    Experiment { name: "persons", claim: persons::CLAIM, run: persons::run },
     Experiment { name: "sco-rate", claim: sco_rate::CLAIM, run: sco_rate::run },
     Experiment { name: "utility", claim: utility::CLAIM, run: utility::run },
 ];

@@ -34,7 +34,7 @@ struct Cli {
     #[arg(long, value_name = "NAME")]
     algorithm: Option<String>,
     /// utility: pairs TRAIN.csv TEST.csv, each with its schema beside it, and names of the repository's own data sets,
-    /// fair and randhie; without any the latter
+    /// fair and randhie; without any the latter. persons: pairs alone, whose schema names the unit; without any generated persons
     data: Vec<PathBuf>,
 }
 
@@ -51,8 +51,9 @@ fn main() -> ExitCode {
 
 /// `Ok(false)` when a claim did not hold.
 fn run(cli: &Cli) -> Fallible<bool> {
-    if cli.name != "utility" && (cli.algorithm.is_some() || !cli.data.is_empty()) {
-        let problem = format!("{} takes neither --algorithm nor data", cli.name);
+    let (takes_algorithm, takes_data) = (cli.name == "utility", ["utility", "persons"].contains(&cli.name.as_str()));
+    if (!takes_algorithm && cli.algorithm.is_some()) || (!takes_data && !cli.data.is_empty()) {
+        let problem = format!("{} takes neither --algorithm nor, but for persons, data", cli.name);
         return Err(Error::parameter("NAME", problem, "leave them out, or run utility"));
     }
     match cli.name.as_str() {

@@ -29,9 +29,7 @@ pub struct Reference {
 /// # Errors
 /// When a file cannot be read or the fit does not converge.
 pub fn measure(schema: &Schema, train: &Path, test: &Path) -> Fallible<Reference> {
-    let (mut x, y) = expanded(schema, train)?;
-    let (mut x_test, y_test) = expanded(schema, test)?;
-    standardise(&mut x, &mut x_test);
+    let (x, y, x_test, y_test) = standardised(schema, train, test)?;
     let mean = y.mean();
     match schema.task {
         Task::Classification => {
@@ -48,6 +46,25 @@ pub fn measure(schema: &Schema, train: &Path, test: &Path) -> Fallible<Reference
             })
         }
     }
+}
+
+/// Standardised columns and targets of a training and a test file, by the training rows.
+///
+/// # Errors
+/// When a file cannot be read.
+pub fn standardised(schema: &Schema, train: &Path, test: &Path) -> Fallible<Split> {
+    let (mut x, y) = expanded(schema, train)?;
+    let (mut x_test, y_test) = expanded(schema, test)?;
+    standardise(&mut x, &mut x_test);
+    Ok((x, y, x_test, y_test))
+}
+
+/// Columns and targets for training, and those for the test.
+pub type Split = (DMatrix<f64>, DVector<f64>, DMatrix<f64>, DVector<f64>);
+
+/// The area under the ROC curve of scores of two labels.
+pub fn area(scores: &DVector<f64>, labels: &DVector<f64>) -> f64 {
+    label_metrics(scores, labels)[1]
 }
 
 /// The minimiser of the mean logistic loss by Newton's method with halved steps (iteratively reweighted least squares).

@@ -7,5 +7,6 @@ mod composition;
 mod erm_rate;
 mod gradient_complexity;
 mod marginals;
+mod persons;
 mod sco_rate;
 mod utility;

@@ -1,0 +1,146 @@
+//! The data sets: generated persons, and files that were given with a schema that names the person.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use rand::SeedableRng;
+use rand::seq::SliceRandom;
+use rand_chacha::ChaCha8Rng;
+use rhograd::data::{Schema, Synthetic, SyntheticKind};
+use rhograd::error::{Error, Fallible};
+use rhograd::train::sha256_hex;
+
+use crate::setup::Setup;
+
+/// Rows that are generated, those of the test included.
+const ROWS: u64 = 50_000;
+
+/// A training and a test file, the lines of each person, and the schema.
+pub(super) struct DataSet {
+    pub(super) name: String,
+    /// How many rows and persons, in words.
+    pub(super) about: String,
+    pub(super) schema: Schema,
+    pub(super) test: PathBuf,
+    pub(super) folder: PathBuf,
+    header: String,
+    /// The lines of each person, in the order of the file.
+    pub(super) persons: Vec<Vec<String>>,
+    /// Changes with every byte of the files and the schema.
+    pub(super) fingerprint: String,
+}
+
+impl DataSet {
+    fn new(name: &str, schema: Schema, train: &str, test: &str, folder: &Path) -> Fallible<Self> {
+        let unit = schema
+            .unit
+            .clone()
+            .ok_or_else(|| Error::parameter("schema", "names no person", "give it \"unit\": {\"column\": \"NAME\"}"))?;
+        let (header, lines) = train.split_once('\n').unwrap_or((train, ""));
+        let at = header.split(',').position(|name| name == unit.column).ok_or_else(|| {
+            Error::parameter("schema", format!("names {:?}, which is no column", unit.column), "name one of the file")
+        })?;
+        let mut persons: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+        for line in lines.lines() {
+            persons.entry(line.split(',').nth(at).unwrap_or("")).or_default().push(line.to_owned());
+        }
+        let persons: Vec<Vec<String>> = persons.into_values().collect();
+        let rows: usize = persons.iter().map(Vec::len).sum();
+        let most = persons.iter().map(Vec::len).max().unwrap_or(0);
+        let about = format!("{rows} rows of {} persons, {most} of one at most", persons.len());
+        let path = folder.join(format!("{name}_test.csv"));
+        write(&path, test)?;
+        let fingerprint = [schema.fingerprint(), sha256_hex(train.as_bytes()), sha256_hex(test.as_bytes())].join(" ");
+        let (name, header, folder) = (name.to_owned(), header.to_owned(), folder.to_owned());
+        Ok(DataSet { name, about, schema, test: path, folder, header, persons, fingerprint })
+    }
+
+    /// The most rows of a person.
+    pub(super) fn most(&self) -> usize {
+        self.persons.iter().map(Vec::len).max().unwrap_or(0)
+    }
+
+    /// Writes a training file with at most so many rows of each person, drawn anew with each seed.
+    pub(super) fn with_at_most(&self, rows: usize, seed: u64) -> Fallible<PathBuf> {
+        let mut random = ChaCha8Rng::seed_from_u64(seed);
+        let mut text = format!("{}\n", self.header);
+        for own in &self.persons {
+            let mut own: Vec<&String> = own.iter().collect();
+            if own.len() > rows {
+                own.shuffle(&mut random);
+            }
+            own.iter().take(rows).for_each(|line| {
+                text.push_str(line);
+                text.push('\n');
+            });
+        }
+        let path = self.folder.join(format!("{}-{rows}.csv", self.name));
+        write(&path, &text)?;
+        Ok(path)
+    }
+}
+
+fn write(path: &Path, text: &str) -> Fallible<()> {
+    std::fs::write(path, text).map_err(|e| Error::io(path, "write it", e))
+}
+
+/// A folder for files, removed when dropped.
+pub(super) struct Scratch(PathBuf);
+
+impl Scratch {
+    pub(super) fn new() -> Fallible<Self> {
+        let folder = std::env::temp_dir().join(format!("rhograd-persons-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).map_err(|e| Error::io(&folder, "create it", e))?;
+        Ok(Scratch(folder))
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // A leftover in the folder for temporary files does no harm.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Pairs of files that were given, or generated persons.
+pub(super) fn sets(setup: &Setup, scratch: &Scratch) -> Fallible<Vec<DataSet>> {
+    if setup.utility.data.is_empty() {
+        return Ok(vec![generated(&scratch.0)?]);
+    }
+    let read = |path: &Path| std::fs::read_to_string(path).map_err(|e| Error::io(path, "read it", e));
+    let pair = |pair: &[PathBuf]| match pair {
+        [train, test] => {
+            let stem = train.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+            let name = stem.strip_suffix("_train").unwrap_or(&stem);
+            let schema = Schema::read(&train.with_file_name(format!("{name}.schema.json")))?;
+            DataSet::new(name, schema, &read(train)?, &read(test)?, &scratch.0)
+        }
+        _ => Err(Error::parameter("data", "is no pair of files", "give files in pairs: TRAIN.csv TEST.csv")),
+    };
+    setup.utility.data.chunks(2).map(pair).collect()
+}
+
+/// Persons of 1 to 20 rows, every fifth of them held back for the test.
+fn generated(folder: &Path) -> Fallible<DataSet> {
+    let synthetic = Synthetic {
+        kind: SyntheticKind::Logistic,
+        rows: ROWS,
+        features: 6,
+        categories: 2,
+        noise: 0.0,
+        seed: 0,
+        persons: true,
+    };
+    let mut bytes = Vec::new();
+    synthetic.write(&mut bytes, &|_| ())?;
+    let text = String::from_utf8_lossy(&bytes);
+    let (header, lines) = text.split_once('\n').unwrap_or((&text, ""));
+    let mut parts = [format!("{header}\n"), format!("{header}\n")];
+    for line in lines.lines() {
+        let number = line.split(',').next().and_then(|person| person.trim_start_matches('p').parse::<u64>().ok());
+        let part = &mut parts[usize::from(number.is_some_and(|number| number % 5 == 0))];
+        part.push_str(line);
+        part.push('\n');
+    }
+    DataSet::new("generated", synthetic.schema(), &parts[0], &parts[1], folder)
+}
