@@ -305,7 +305,7 @@ fn persons_stay_within_the_bound_under_maps_of_any_size() {
         let step = Step { weights: &weights, label_scale: 1.0, multiplier_scale: 4095.0 };
         for bound in [0, 7, 1 << 20, 1 << 33, 1 << 40, 1 << 48, u64::MAX] {
             for (person, own) in table(seed, 90).iter().enumerate().step_by(5) {
-                let alone = gathered(&[own.clone()], |place| place + person);
+                let alone = gathered(std::slice::from_ref(own), |place| place + person);
                 let clips = PersonClips::new(&alone, Some(&map), bound);
                 let sum = clipped_person_sum(&alone, &clips, &step, |margin, label| Squared.slope(margin, label));
                 assert!(norm(&sum) <= bound as f64 && (bound == u64::MAX || is_within(&sum, bound)), "{most} {bound}");
