@@ -4,7 +4,8 @@ use super::attack::{Attack, Verdict, View, attack};
 use super::craft::Craft;
 use super::fault::Fault;
 use super::guarantee::Guarantee;
-use super::neighbours::{Instance, Worlds};
+use super::neighbours::{Instance, Neighbours, Worlds};
+use crate::data::Unit;
 use crate::error::{Error, Fallible};
 use crate::num::root::bisect;
 use crate::privacy::{Adjacency, Charge, Epsilon, Rho};
@@ -19,6 +20,8 @@ pub struct Campaign {
     /// The configuration, budget included. Records and schema are made up, and settings that are left open are chosen so that
     /// the record that differs counts most: short steps, a clip that it reaches, no moments.
     pub config: TrainConfig,
+    /// The person as the unit of privacy: the one who differs has as many rows as count. `None` for single rows.
+    pub unit: Option<Unit>,
     /// The planted fault: noise over what the claim needs, in `(0, 1)`, or the clip over what the claim allows, above 1.
     pub fault: f64,
     /// Runs in each world by which an attack is judged; half as many are learned from.
@@ -44,6 +47,8 @@ pub struct Finding {
     pub faulty: Verdict,
     /// The planted fault as it came out.
     pub fault: Fault,
+    /// The verdict on a trainer that clips rows and not persons, against the claim about persons; `None` where rows are the unit.
+    pub by_rows: Option<Verdict>,
 }
 
 impl Campaign {
@@ -52,10 +57,19 @@ impl Campaign {
     /// # Errors
     /// When there is no crafted pair for the model.
     pub fn attacks(&self) -> Fallible<Vec<(Instance, View)>> {
-        Craft::of(&self.config).attacks()
+        self.craft().attacks()
     }
 
-    /// Makes all attacks, on the trainer with the planted fault first; `hear` is told how many are done.
+    fn craft(&self) -> Craft {
+        Craft::of(&self.config, self.unit.as_ref())
+    }
+
+    /// How many trainers each attack is made on: the faulty ones, and this one.
+    pub fn trainers(&self) -> usize {
+        if self.unit.is_some() { 3 } else { 2 }
+    }
+
+    /// Makes all attacks, on the trainers with a planted fault first; `hear` is told how many are done.
     ///
     /// # Errors
     /// When there is no crafted pair for the model, the request cannot be planned, or no budget plants the fault.
@@ -65,11 +79,16 @@ impl Campaign {
             let problem = format!("is {}, must be in (0, 1)", self.confidence);
             return Err(Error::parameter("--confidence", problem, "use 0.9999"));
         }
-        let craft = Craft::of(&self.config);
+        let craft = self.craft();
         let attacks = craft.attacks()?;
         let confidence = 1.0 - (1.0 - self.confidence) / attacks.len() as f64;
         let mut findings = Vec::new();
-        for (done, (instance, view)) in attacks.into_iter().enumerate() {
+        let mut done = 0;
+        let mut heard = || {
+            done += 1;
+            hear(done);
+        };
+        for (instance, view) in attacks {
             let honest = worlds(&craft, instance)?;
             let claim = Guarantee::of(honest.absent().plan())?;
             let (louder, fault) = self.louder(&craft, instance, wanted, multiplier(&honest)?)?;
@@ -81,11 +100,15 @@ impl Campaign {
                 confidence,
                 seed: self.seed,
             };
-            let faulty = attack(&louder, &claim, &size)?;
-            hear(2 * done + 1);
-            let honest = attack(&honest, &claim, &size)?;
-            hear(2 * done + 2);
-            findings.push(Finding { instance, view, guarantee: claim, honest, faulty, fault });
+            let mut made = |worlds: &Worlds| -> Fallible<Verdict> {
+                let verdict = attack(worlds, &claim, &size)?;
+                heard();
+                Ok(verdict)
+            };
+            let faulty = made(&louder)?;
+            let by_rows = self.unit.is_some().then(|| made(&blind(&craft, instance)?)).transpose()?;
+            let honest = made(&honest)?;
+            findings.push(Finding { instance, view, guarantee: claim, honest, faulty, fault, by_rows });
         }
         Ok(findings)
     }
@@ -110,9 +133,19 @@ impl Campaign {
     }
 }
 
-fn worlds(craft: &Craft, instance: Instance) -> Fallible<Worlds> {
+fn neighbours(craft: &Craft, instance: Instance) -> Fallible<Neighbours> {
     let replaced = craft.config.adjacency == Adjacency::ReplaceOne;
-    Worlds::load(&craft.config, &instance.neighbours(craft.pairs, craft.null, replaced))
+    let neighbours = instance.neighbours(craft.pairs, craft.null, replaced);
+    craft.unit.as_ref().map_or(Ok(neighbours.clone()), |unit| neighbours.of_persons(unit))
+}
+
+fn worlds(craft: &Craft, instance: Instance) -> Fallible<Worlds> {
+    Worlds::load(&craft.config, &neighbours(craft, instance)?)
+}
+
+/// The same lines before a trainer that does not know whose they are.
+fn blind(craft: &Craft, instance: Instance) -> Fallible<Worlds> {
+    Worlds::load(&craft.by_rows(), &neighbours(craft, instance)?.by_rows())
 }
 
 fn beyond(worlds: &Worlds, most: f64) -> bool {
@@ -135,7 +168,7 @@ mod tests {
     fn a_plain_run_keeps_its_claim_and_its_fault_is_found() {
         let budget = Budget::Rho(Rho::from_f64(4.5).unwrap(), None);
         let config = TrainConfig { algorithm: Algorithm::DpGd, ..TrainConfig::new(budget) };
-        let campaign = Campaign { config, fault: 0.8, trials: 3000, confidence: 0.9999, seed: 3 };
+        let campaign = Campaign { config, unit: None, fault: 0.8, trials: 3000, confidence: 0.9999, seed: 3 };
         let mut heard = 0;
         let findings = campaign.run(|done| heard = done).unwrap();
         assert_eq!((findings.len(), heard), (3, 6));
@@ -155,9 +188,31 @@ mod tests {
     }
 
     #[test]
+    fn persons_keep_their_claim_and_a_trainer_that_clips_rows_does_not() {
+        let budget = Budget::Rho(Rho::from_f64(4.5).unwrap(), None);
+        for adjacency in [Adjacency::AddRemove, Adjacency::ReplaceOne] {
+            let config = TrainConfig { algorithm: Algorithm::DpGd, adjacency, ..TrainConfig::new(budget.clone()) };
+            let unit = Some(Unit { max_rows: Some(5), ..Unit::new("patient") });
+            let campaign = Campaign { config, unit, fault: 0.8, trials: 1500, confidence: 0.9999, seed: 3 };
+            let mut heard = 0;
+            let findings = campaign.run(|done| heard = done).unwrap();
+            assert_eq!((findings.len(), heard), (3, 3 * campaign.trainers()));
+            for Finding { instance, view, honest, faulty, by_rows, .. } in &findings {
+                let by_rows = by_rows.as_ref().unwrap();
+                assert!(!honest.shown.refutes(), "{adjacency} {instance:?} {view:?}: {:?}", honest.shown);
+                // Somebody with five rows counts like one: the whole clip is used.
+                assert!((honest.effect / 3.0 - 1.0).abs() < 0.1, "{adjacency} {instance:?} {view:?}: {honest:?}");
+                assert!(faulty.shown.refutes(), "{adjacency} {instance:?} {view:?}: {:?}", faulty.shown);
+                assert!(by_rows.shown.refutes(), "{adjacency} {instance:?} {view:?}: {:?}", by_rows.shown);
+                assert!(by_rows.effect > 4.0 * honest.effect, "{adjacency} {instance:?} {view:?}: {}", by_rows.effect);
+            }
+        }
+    }
+
+    #[test]
     fn what_cannot_be_attacked_is_refused() {
         let config = TrainConfig::new(Budget::Rho(Rho::from_f64(1.0).unwrap(), None));
-        let campaign = Campaign { config, fault: 0.8, trials: 100, confidence: 0.99, seed: 1 };
+        let campaign = Campaign { config, unit: None, fault: 0.8, trials: 100, confidence: 0.99, seed: 1 };
         let poisson = TrainConfig { model: Some(ModelKind::poisson()), ..campaign.config.clone() };
         assert!(Campaign { config: poisson, ..campaign.clone() }.run(|_| ()).is_err());
         assert!(Campaign { fault: 1.0, ..campaign.clone() }.run(|_| ()).is_err());

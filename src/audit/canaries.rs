@@ -5,8 +5,8 @@ use std::iter::once;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 
-use super::neighbours::loaded;
-use crate::data::{Column, Columns, Schema, Task};
+use super::neighbours::{loaded, of_persons};
+use crate::data::{Column, Columns, Schema, Task, Unit};
 use crate::error::{Error, Fallible};
 use crate::grid::FULL_SCALE;
 use crate::model_kind::Response;
@@ -20,6 +20,9 @@ pub(super) const BLOCK: usize = 128;
 /// Coins of either kind are then as good as certain to be five or more.
 const MIN_CANARIES: usize = 50;
 
+/// Entries of a shortened sum are cut to whole grid steps, of which there are millions.
+const CUT: f64 = 1e-6;
+
 /// There are as many columns as canaries.
 const MAX_CANARIES: usize = 1 << 14;
 
@@ -32,6 +35,8 @@ pub(super) struct Canaries {
     pub(super) coins: Vec<bool>,
     replaced: bool,
     task: Task,
+    /// Each canary is a person with as many rows as count, where persons are the unit.
+    unit: Option<Unit>,
 }
 
 impl Canaries {
@@ -39,7 +44,7 @@ impl Canaries {
     ///
     /// # Errors
     /// When the number is out of range, or the gradient of the model is no known multiple of a row.
-    pub(super) fn toss(config: &TrainConfig, count: usize, seed: u64) -> Fallible<Self> {
+    pub(super) fn toss(config: &TrainConfig, unit: Option<Unit>, count: usize, seed: u64) -> Fallible<Self> {
         if !(MIN_CANARIES..=MAX_CANARIES).contains(&count) {
             let problem = format!("is {count}, must be from {MIN_CANARIES} to {MAX_CANARIES}");
             return Err(Error::parameter("--canaries", problem, "use 1000"));
@@ -54,7 +59,7 @@ impl Canaries {
         };
         let mut random = ChaCha20Rng::seed_from_u64(seed);
         let coins = (0..count).map(|_| random.random()).collect();
-        Ok(Canaries { coins, replaced: config.adjacency == Adjacency::ReplaceOne, task })
+        Ok(Canaries { coins, replaced: config.adjacency == Adjacency::ReplaceOne, task, unit })
     }
 
     fn columns(&self) -> usize {
@@ -89,19 +94,46 @@ impl Canaries {
         format!("{before}{own}{after}{target}")
     }
 
+    /// Rows of each canary.
+    fn rows(&self) -> usize {
+        self.unit.as_ref().map_or(1, |unit| unit.max_rows() as usize)
+    }
+
     /// The records that the coins put into the data, and a run planned on them.
     ///
     /// # Errors
     /// When the request cannot be planned.
     pub(super) fn load(&self, config: &TrainConfig) -> Fallible<Loaded> {
+        let schema = match &self.unit {
+            None => self.schema(),
+            Some(unit) => of_persons(self.schema(), unit)?,
+        };
+        self.load_as(schema, config)
+    }
+
+    /// The same, for a trainer that does not know whose rows are whose.
+    ///
+    /// # Errors
+    /// When the request cannot be planned.
+    pub(super) fn load_by_rows(&self, config: &TrainConfig) -> Fallible<Loaded> {
+        self.load_as(self.schema(), config)
+    }
+
+    fn load_as(&self, schema: Schema, config: &TrainConfig) -> Fallible<Loaded> {
         let header: String = (0..self.columns()).map(|index| format!("x{index},")).chain(once("y".into())).collect();
         let record = |(canary, coin): (usize, &bool)| match (coin, self.replaced) {
             (true, _) => Some(self.record(canary, "1")),
             (false, true) => Some(self.record(canary, "-1")),
             (false, false) => None,
         };
-        let records: Vec<String> = self.coins.iter().enumerate().filter_map(record).collect();
-        loaded(config, self.schema(), once(&header).chain(&records))
+        let records = self.coins.iter().enumerate().filter_map(record);
+        let Some(unit) = &self.unit else {
+            return loaded(config, schema, once(&header).chain(&records.collect::<Vec<_>>()));
+        };
+        let named: Vec<String> = records.enumerate().map(|(person, line)| format!("p{person},{line}")).collect();
+        let header = format!("\"{}\",{header}", unit.column.replace('"', "\"\""));
+        // Persons take turns, so that nobody's rows stand together.
+        loaded(config, schema, once(&header).chain(named.iter().cycle().take(named.len() * self.rows())))
     }
 
     /// The part of a sum of gradients along the axis of each canary: a target above the prediction makes a gradient that points
@@ -115,9 +147,12 @@ impl Canaries {
     }
 
     /// What a clipped canary moves the sum by along its axis, over the clip of so many grid steps: a little is along the
-    /// intercept, and multipliers are rounded down.
-    pub(super) fn share(bound: u64) -> f64 {
+    /// intercept, and multipliers are rounded down. The sum of several rows is shortened to the clip, entry by entry.
+    pub(super) fn share(&self, bound: u64) -> f64 {
         let full = f64::from(FULL_SCALE);
+        if self.rows() > 1 {
+            return (1.0 - CUT) * (BLOCK as f64 / (BLOCK as f64 + 1.0)).sqrt();
+        }
         let multiplier = (bound as f64 / (full * (BLOCK as f64 + 1.0).sqrt())).floor();
         multiplier * full * (BLOCK as f64).sqrt() / bound as f64
     }
@@ -135,7 +170,7 @@ mod tests {
     use crate::train::Budget;
 
     fn canaries(count: usize) -> Canaries {
-        Canaries::toss(&TrainConfig::new(Budget::Rho(Rho::from_f64(1.0).unwrap(), None)), count, 1).unwrap()
+        Canaries::toss(&TrainConfig::new(Budget::Rho(Rho::from_f64(1.0).unwrap(), None)), None, count, 1).unwrap()
     }
 
     #[test]
@@ -156,7 +191,7 @@ mod tests {
     #[test]
     fn nearly_all_of_a_clip_is_along_the_axis() {
         for bound in [2048 * 32767, 3000 * 32767 + 17, 4095 * 32767] {
-            let share = Canaries::share(bound);
+            let share = canaries(50).share(bound);
             assert!(share > 0.985 && share < 1.0, "{share}");
         }
     }
@@ -164,8 +199,8 @@ mod tests {
     #[test]
     fn numbers_out_of_range_are_refused() {
         let config = TrainConfig::new(Budget::Rho(Rho::from_f64(1.0).unwrap(), None));
-        assert!(Canaries::toss(&config, 49, 1).is_err() && Canaries::toss(&config, 20_000, 1).is_err());
+        assert!(Canaries::toss(&config, None, 49, 1).is_err() && Canaries::toss(&config, None, 20_000, 1).is_err());
         let multinomial = TrainConfig { model: Some(ModelKind::Multinomial), ..config };
-        assert!(Canaries::toss(&multinomial, 100, 1).is_err());
+        assert!(Canaries::toss(&multinomial, None, 100, 1).is_err());
     }
 }

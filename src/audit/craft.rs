@@ -3,12 +3,13 @@
 use super::attack::View;
 use super::draws::Draws;
 use super::neighbours::Instance;
+use crate::data::Unit;
 use crate::error::{Error, Fallible};
 use crate::model_kind::Response;
-use crate::optim::SETTINGS;
+use crate::optim::{AuditRecipe, SETTINGS};
 use crate::train::{ModelKind, TrainConfig};
 
-/// A number of rows that is public under add-remove, so that nothing is spent on it.
+/// A number of rows, or of persons, that is public under add-remove, so that nothing is spent on it.
 const ROWS: u64 = 1000;
 
 /// What is crafted around a configuration.
@@ -16,6 +17,8 @@ const ROWS: u64 = 1000;
 pub(super) struct Craft {
     /// The configuration with what was left open filled in.
     pub(super) config: TrainConfig,
+    /// The unit of persons, likewise.
+    pub(super) unit: Option<Unit>,
     /// Pairs of common records whose gradients cancel.
     pub(super) pairs: usize,
     /// Lines that are no record.
@@ -31,20 +34,29 @@ impl Craft {
     /// Fills in what the user left open so that the record counts most; what is set stays.
     ///
     /// Nothing is released but what the algorithm cannot do without: no moments, no row count under add-remove.
-    pub(super) fn of(config: &TrainConfig) -> Self {
+    pub(super) fn of(config: &TrainConfig, unit: Option<&Unit>) -> Self {
         let recipe = (config.algorithm.description().audit)(config.adjacency);
         let mut settings = config.settings.clone();
         SETTINGS.iter().for_each(|setting| setting.fill(&mut settings, &recipe.settings));
+        let public = (!config.adjacency.row_count_is_public()).then_some(ROWS);
+        let unit = unit.map(|unit| Unit { persons: unit.persons.or(public), ..unit.clone() });
         let config = TrainConfig {
             settings,
             standardise: config.standardise.or(recipe.raw.then_some(false)),
-            rows: config.rows.or((!config.adjacency.row_count_is_public()).then_some(ROWS)),
+            rows: config.rows.or(public.filter(|_| unit.is_none())),
             // Nobody's rows are at stake.
             accept_large_delta: true,
             ..config.clone()
         };
         let draws = if recipe.known_draws { Draws::Known } else { Draws::Secret };
-        Craft { config, pairs: recipe.pairs, null: recipe.null, draws, numbers: recipe.numbers, alone: recipe.alone }
+        let AuditRecipe { pairs, null, numbers, alone, .. } = recipe;
+        Craft { config, unit, pairs, null, draws, numbers, alone }
+    }
+
+    /// What a trainer that protects rows is asked for, where persons are the unit: all else is the same.
+    pub(super) fn by_rows(&self) -> TrainConfig {
+        let persons = self.unit.as_ref().and_then(|unit| unit.persons);
+        TrainConfig { rows: self.config.rows.or(persons), ..self.config.clone() }
     }
 
     /// The pairs and views that suit the model and the algorithm.

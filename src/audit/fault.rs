@@ -3,14 +3,16 @@
 use crate::error::{Error, Fallible};
 use crate::train::TrainConfig;
 
-/// What is wrong with a trainer. It is a trainer with a larger budget, judged by the claim of a smaller one; the trusted code
-/// has no hook for it.
+/// What is wrong with a trainer. It is a trainer with a larger budget, judged by the claim of a smaller one, or one that protects
+/// rows, judged by a claim about persons; the trusted code has no hook for it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Fault {
     /// Its noise is this times what the claim needs, below one.
     Noise(f64),
     /// It clips at this times the norm that the claim allows, above one; its noise is what the claim needs.
     Clip(f64),
+    /// It clips rows and not persons, where persons are the unit: somebody with so many rows counts so many times.
+    Rows(u32),
 }
 
 impl Fault {
@@ -34,6 +36,7 @@ impl Fault {
     pub fn factor(self) -> f64 {
         match self {
             Fault::Noise(factor) | Fault::Clip(factor) => factor,
+            Fault::Rows(rows) => f64::from(rows),
         }
     }
 
@@ -41,7 +44,7 @@ impl Fault {
     pub fn ratio(self) -> f64 {
         match self {
             Fault::Noise(factor) => factor,
-            Fault::Clip(factor) => 1.0 / factor,
+            Fault::Clip(_) | Fault::Rows(_) => 1.0 / self.factor(),
         }
     }
 
@@ -50,6 +53,7 @@ impl Fault {
         match self {
             Fault::Noise(_) => Fault::Noise(ratio),
             Fault::Clip(_) => Fault::Clip(1.0 / ratio),
+            Fault::Rows(rows) => Fault::Rows(rows),
         }
     }
 
@@ -85,6 +89,7 @@ mod tests {
         assert_eq!(Fault::of(1.25).unwrap(), Fault::Clip(1.25));
         assert_eq!(Fault::Clip(1.25).ratio(), Fault::Noise(0.8).ratio());
         assert_eq!(Fault::Clip(1.25).at(0.5), Fault::Clip(2.0));
+        assert_eq!((Fault::Rows(4).factor(), Fault::Rows(4).ratio()), (4.0, 0.25));
         for factor in [0.0, 1.0, -0.8, f64::NAN, f64::INFINITY] {
             assert!(Fault::of(factor).is_err(), "{factor}");
         }

@@ -1,10 +1,10 @@
-//! Two data sets that differ in one record, and the same training run planned on both.
+//! Two data sets that differ in one record or in all rows of one person, and the same training run planned on both.
 
 use std::io::Write;
 
 use tempfile::NamedTempFile;
 
-use crate::data::{Column, Columns, CsvFile, Schema, Task};
+use crate::data::{Column, Columns, CsvFile, Schema, Task, Unit};
 use crate::error::{Error, Fallible};
 use crate::train::{Loaded, TrainConfig, load};
 
@@ -17,10 +17,58 @@ pub struct Neighbours {
     pub header: String,
     /// The records of both.
     pub common: Vec<String>,
-    /// The record that is only in the first, under replace-one.
-    pub absent: Option<String>,
-    /// The record that is only in the second.
-    pub present: String,
+    /// What is only in the first, under replace-one: a record, or all rows of a person.
+    pub absent: Option<Vec<String>>,
+    /// What is only in the second.
+    pub present: Vec<String>,
+}
+
+/// Rows of each person whom both data sets have.
+const COMMON_ROWS: usize = 2;
+
+impl Neighbours {
+    /// The same pair with the person as the unit: all rows of one person differ, as many as count and all alike, where one record did;
+    /// every other record becomes a person with two such rows.
+    ///
+    /// # Errors
+    /// When the column of identifiers is another column of these data, or the unit is none that a schema could have.
+    pub fn of_persons(self, unit: &Unit) -> Fallible<Self> {
+        let last = self.common.len();
+        let who = |person: usize, line: &String| format!("p{person},{line}");
+        let all = |line: &String| vec![who(last, line); unit.max_rows() as usize];
+        // Everybody else stands above, so that no number but the last differs; nobody's rows stand together.
+        let turn = || self.common.iter().enumerate().map(|(person, line)| who(person, line));
+        Ok(Neighbours {
+            schema: of_persons(self.schema, unit)?,
+            header: format!("\"{}\",{}", unit.column.replace('"', "\"\""), self.header),
+            common: (0..COMMON_ROWS).flat_map(|_| turn()).collect(),
+            absent: self.absent.map(|lines| lines.iter().flat_map(all).collect()),
+            present: self.present.iter().flat_map(all).collect(),
+        })
+    }
+
+    /// The same lines for a trainer that knows nothing of persons.
+    pub(super) fn by_rows(mut self) -> Self {
+        self.schema.unit = None;
+        self
+    }
+
+    /// Rows, or persons where they are the unit, that both data sets have.
+    fn units(&self) -> usize {
+        if self.schema.unit.is_some() { self.common.len() / COMMON_ROWS } else { self.common.len() }
+    }
+}
+
+/// A schema of made-up records with a unit.
+///
+/// # Errors
+/// When another column has the name of the identifiers', or the unit is none that a schema could have.
+pub(super) fn of_persons(schema: Schema, unit: &Unit) -> Fallible<Schema> {
+    if schema.target == unit.column || schema.columns.0.iter().any(|(name, _)| *name == unit.column) {
+        let problem = format!("is {:?}, as another column of the made-up records is called", unit.column);
+        return Err(Error::parameter("--unit", problem, "give the column another name, as in --unit person"));
+    }
+    schema.with_unit(unit.clone())
 }
 
 /// What a crafted pair is about.
@@ -124,16 +172,16 @@ impl Instance {
             schema: self.schema(),
             header: self.record("x,c", "y"),
             common: common.chain(nothing).collect(),
-            absent: replaced.then(|| self.record(elsewhere, instead)),
-            present: self.record("1,canary", canary),
+            absent: replaced.then(|| vec![self.record(elsewhere, instead)]),
+            present: vec![self.record("1,canary", canary)],
         }
     }
 }
 
-/// A run planned on each of two neighbours: without the record, and with it.
+/// A run planned on each of two neighbours: without the record or the person, and with it.
 pub struct Worlds {
     pub(super) each: [Loaded; 2],
-    /// The place of the record among the rows, the last.
+    /// The place of the record among the rows, or of the person among the persons, the last.
     pub(super) position: usize,
 }
 
@@ -150,12 +198,12 @@ impl Worlds {
                 "add a record under add-remove, replace one under replace-one",
             ));
         }
-        let world = |record: Option<&String>| {
-            let lines = std::iter::once(&neighbours.header).chain(&neighbours.common).chain(record);
+        let world = |differs: &[String]| {
+            let lines = std::iter::once(&neighbours.header).chain(&neighbours.common).chain(differs);
             loaded(config, neighbours.schema.clone(), lines)
         };
-        let each = [world(neighbours.absent.as_ref())?, world(Some(&neighbours.present))?];
-        Ok(Worlds { each, position: neighbours.common.len() })
+        let each = [world(neighbours.absent.as_deref().unwrap_or_default())?, world(&neighbours.present)?];
+        Ok(Worlds { each, position: neighbours.units() })
     }
 
     /// The run without the record.
@@ -188,4 +236,26 @@ fn file_of<'a>(lines: impl Iterator<Item = &'a String>) -> Fallible<NamedTempFil
     let mut file = NamedTempFile::new().map_err(failed)?;
     file.write_all(text.as_bytes()).map_err(failed)?;
     Ok(file)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_rows_of_one_person_differ_and_nobody_else() {
+        let unit = Unit { max_rows: Some(3), ..Unit::new("the \"one\", they say") };
+        let pair = Instance::Labels.neighbours(1, 0, true).of_persons(&unit).unwrap();
+        assert_eq!(pair.header, "\"the \"\"one\"\", they say\",x,c,y");
+        assert_eq!(pair.common, ["p0,0,common,yes", "p1,0,common,no", "p0,0,common,yes", "p1,0,common,no"]);
+        assert_eq!(pair.absent.as_deref(), Some(&["p2,1,canary,no"; 3].map(String::from)[..]));
+        assert_eq!(pair.present, ["p2,1,canary,yes"; 3]);
+        assert_eq!((pair.units(), pair.schema.unit.as_ref()), (2, Some(&unit)));
+        let rows = pair.by_rows();
+        assert_eq!((rows.units(), rows.schema.unit), (4, None));
+        for taken in ["x", "y"] {
+            let refused = Instance::Labels.neighbours(1, 0, false).of_persons(&Unit::new(taken)).unwrap_err();
+            assert!(refused.to_string().contains(taken), "{refused}");
+        }
+    }
 }

@@ -6,11 +6,12 @@ use super::craft::Craft;
 use super::fault::Fault;
 use super::guarantee::Guarantee;
 use crate::accounting::gaussian;
+use crate::data::Unit;
 use crate::error::{Error, Fallible};
 use crate::ledger::Ledger;
 use crate::noise::NoiseSource;
 use crate::privacy::{Charge, Delta, Epsilon, Rho, total_rho};
-use crate::private::Query;
+use crate::private::{Planned, Query};
 use crate::statistics::effect::{EffectLimits, mu_limits};
 use crate::statistics::one_run::{Guesses, epsilon_lower};
 use crate::train::{Budget, Loaded, Rehearsal, TrainConfig};
@@ -31,6 +32,8 @@ const DELTA_SHARE: f64 = 0.1;
 pub struct OneRun {
     /// The configuration, budget included; what is left open is chosen as in a [`super::Campaign`].
     pub config: TrainConfig,
+    /// The person as the unit of privacy: each canary has as many rows as count. `None` for single rows.
+    pub unit: Option<Unit>,
     /// The planted faults: noise times this or its inverse, whichever is below one, and a clip times the other.
     pub fault: f64,
     /// The number of canaries.
@@ -116,8 +119,10 @@ impl OneRunFinding {
 }
 
 impl OneRun {
-    /// The number of runs that are made.
-    pub const RUNS: usize = 3;
+    /// The number of runs that are made: one of each faulty trainer, and one of this.
+    pub fn runs(&self) -> usize {
+        if self.unit.is_some() { 4 } else { 3 }
+    }
 
     /// Makes all runs, those with a planted fault first; `hear` is told how many are done.
     ///
@@ -131,9 +136,10 @@ impl OneRun {
         }
         let ratio = Fault::of(self.fault)?.ratio();
         fits(&self.config)?;
-        let canaries = Canaries::toss(&self.config, self.canaries, self.seed)?;
-        let config = Craft::of(&self.config).config;
-        let honest = canaries.load(&config)?;
+        let craft = Craft::of(&self.config, self.unit.as_ref());
+        let canaries = Canaries::toss(&self.config, craft.unit.clone(), self.canaries, self.seed)?;
+        let config = &craft.config;
+        let honest = canaries.load(config)?;
         let claim = Claim::of(&honest)?;
         let delta = honest.plan().delta;
         let mut faulty = Vec::new();
@@ -142,21 +148,26 @@ impl OneRun {
             let louder = TrainConfig { budget: Budget::Rho(rho, Some(delta)), ..config.clone() };
             let loaded = canaries.load(&fault.plant(&louder)?)?;
             let came_out = fault.at(Claim::of(&loaded)?.multiplier / claim.multiplier);
-            faulty.push((came_out, self.runs(&loaded, &canaries)?));
+            faulty.push((came_out, self.trained(&loaded, &canaries)?));
             hear(faulty.len());
         }
-        let own = self.runs(&honest, &canaries)?;
-        hear(Self::RUNS);
+        if let Some(unit) = &craft.unit {
+            let loaded = canaries.load_by_rows(&craft.by_rows())?;
+            faulty.push((Fault::Rows(unit.max_rows()), self.trained(&loaded, &canaries)?));
+            hear(faulty.len());
+        }
+        let own = self.trained(&honest, &canaries)?;
+        hear(self.runs());
         let fine = DELTA_SHARE * (1.0 - self.half()) / self.canaries as f64;
         let guess_delta = Delta::new(delta.value().min(fine))?;
-        let read = |run: &Run| self.reading(run, &canaries, claim.mu, own.grid, guess_delta);
+        let read = |run: &Run| self.reading(run, &canaries, &claim, own.grid, guess_delta);
         Ok(OneRunFinding {
             mu: claim.mu,
             delta,
             epsilon: gaussian::epsilon(claim.mu, delta)?,
             guess_delta,
             guess_epsilon: gaussian::epsilon(claim.mu, guess_delta)?,
-            share: Canaries::share(claim.bound),
+            share: canaries.share(claim.bound) * claim.of_sums / claim.mu,
             present: canaries.coins.iter().filter(|coin| **coin).count(),
             faulty: faulty.iter().map(|(fault, run)| Ok((*fault, read(run)?))).collect::<Fallible<_>>()?,
             honest: read(&own)?,
@@ -170,13 +181,16 @@ impl OneRun {
     }
 
     /// Trains once and adds up what is released.
-    fn runs(&self, loaded: &Loaded, canaries: &Canaries) -> Fallible<Run> {
+    fn trained(&self, loaded: &Loaded, canaries: &Canaries) -> Fallible<Run> {
         let Claim { log2_scale, steps, .. } = Claim::of(loaded)?;
         let mut sum: Vec<f64> = Vec::new();
         let mut unit = 0.0;
         let mut ledger = Ledger::in_memory()?;
         let noise = NoiseSource::insecure_from_seed(self.seed);
         Rehearsal::charge(loaded, &mut ledger, noise, 1)?.run(&mut |release| {
+            if !matches!(release.query, Query::ClippedSum(_)) {
+                return Ok(());
+            }
             sum.resize(release.released.values().len(), 0.0);
             sum.iter_mut().zip(release.released.values()).for_each(|(sum, value)| *sum += *value as f64);
             unit = release.grid_step;
@@ -188,7 +202,7 @@ impl OneRun {
     }
 
     /// Lengths are in units of the clip and the noise of the claim, whose deviation is `grid` long.
-    fn reading(&self, run: &Run, canaries: &Canaries, claim: f64, grid: f64, delta: Delta) -> Fallible<Reading> {
+    fn reading(&self, run: &Run, canaries: &Canaries, claim: &Claim, grid: f64, delta: Delta) -> Fallible<Reading> {
         let of = |kind: bool| -> Vec<f64> {
             run.scores.iter().zip(&canaries.coins).filter(|(_, coin)| **coin == kind).map(|(score, _)| *score).collect()
         };
@@ -197,7 +211,7 @@ impl OneRun {
         let longer = run.grid / grid;
         let guesses = guesses(&run.scores, &canaries.coins);
         Ok(Reading {
-            signal: mu.difference * longer / claim,
+            signal: mu.difference * longer / claim.of_sums,
             noise: mu.deviation * longer,
             guesses,
             epsilon: epsilon_lower(guesses, delta.value(), self.half())?,
@@ -218,6 +232,8 @@ struct Run {
 /// What a plan of equal clipped sums claims.
 struct Claim {
     mu: f64,
+    /// The part of mu that is about the sums; the rest, where persons are the unit, about how many rows they have.
+    of_sums: f64,
     rho: Rho,
     bound: u64,
     log2_scale: u32,
@@ -230,14 +246,20 @@ impl Claim {
     fn of(loaded: &Loaded) -> Fallible<Self> {
         let plan = loaded.plan();
         let planned = plan.planned();
-        let [one] = planned.as_slice() else { return Err(mixed()) };
+        let one = match planned.as_slice() {
+            [one] => one,
+            // How many rows persons have, and nothing by which rows would be encoded anew.
+            [Planned { query: Query::Moments(_), charge }, one] if !plan.standardise && charge.is_gaussian() => one,
+            _ => return Err(mixed()),
+        };
         match (&one.query, &one.charge) {
             (Query::ClippedSum(sum), Charge::Gaussian(event)) if one.charge.is_gaussian() => {
                 let rho = total_rho(&plan.charges())?;
                 let mu = gaussian::mu_upper_from_rho(rho.upper())?;
+                let of_sums = gaussian::mu_upper_from_rho(total_rho(std::slice::from_ref(&one.charge))?.upper())?;
                 let multiplier = one.charge.noise_multiplier();
                 let (log2_scale, steps) = (event.log2_scale, event.count);
-                Ok(Claim { mu, rho, bound: sum.clip_steps, log2_scale, steps, multiplier })
+                Ok(Claim { mu, of_sums, rho, bound: sum.clip_steps, log2_scale, steps, multiplier })
             }
             _ => Err(mixed()),
         }

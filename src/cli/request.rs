@@ -123,6 +123,11 @@ pub(super) struct RequestArguments {
 }
 
 impl RequestArguments {
+    /// Which data sets are neighbours.
+    pub(super) fn adjacency(&self) -> Adjacency {
+        self.adjacency
+    }
+
     /// The request; a budget must be given.
     pub(super) fn config(&self) -> Fallible<TrainConfig> {
         if self.epsilon.is_none() && self.rho.is_none() {

@@ -93,6 +93,25 @@ impl PrivacyUnit {
         Ok(PrivacyUnit::Person { column: column.to_owned() })
     }
 
+    /// How neighbours under a relation differ, in words.
+    ///
+    /// ```
+    /// use rhograd::privacy::{Adjacency, PrivacyUnit};
+    /// assert_eq!(PrivacyUnit::Row.change(Adjacency::ReplaceOne), "replacing one row");
+    /// ```
+    pub fn change(&self, adjacency: Adjacency) -> String {
+        match (self, adjacency) {
+            (PrivacyUnit::Row, Adjacency::AddRemove) => "adding or removing one row".into(),
+            (PrivacyUnit::Row, Adjacency::ReplaceOne) => "replacing one row".into(),
+            (PrivacyUnit::Person { column }, Adjacency::AddRemove) => {
+                format!("adding or removing all rows of one person (column \"{column}\")")
+            }
+            (PrivacyUnit::Person { column }, Adjacency::ReplaceOne) => {
+                format!("replacing all rows of one person (column \"{column}\") by any rows of another")
+            }
+        }
+    }
+
     /// Whether it is a row; files of versions that knew no other unit do not say so.
     pub fn is_row(&self) -> bool {
         *self == PrivacyUnit::Row

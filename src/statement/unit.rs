@@ -13,16 +13,7 @@ pub(super) fn nouns(unit: &PrivacyUnit) -> (&'static str, &'static str) {
 
 /// How neighbours differ, for the sentence of the guarantee.
 pub(super) fn change(facts: &Facts) -> String {
-    match (&facts.unit, facts.adjacency) {
-        (PrivacyUnit::Row, Adjacency::AddRemove) => "adding or removing one row".into(),
-        (PrivacyUnit::Row, Adjacency::ReplaceOne) => "replacing one row".into(),
-        (PrivacyUnit::Person { column }, Adjacency::AddRemove) => {
-            format!("adding or removing all rows of one person (column \"{column}\")")
-        }
-        (PrivacyUnit::Person { column }, Adjacency::ReplaceOne) => {
-            format!("replacing all rows of one person (column \"{column}\") by any rows of another")
-        }
-    }
+    facts.unit.change(facts.adjacency)
 }
 
 /// Whom the guarantee protects and whom it does not.

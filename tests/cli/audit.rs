@@ -47,6 +47,30 @@ fn too_wide_a_clip_is_planted_by_a_factor_above_one() {
 }
 
 #[test]
+fn persons_are_audited_and_a_trainer_that_clips_rows_is_found() {
+    let folder = Folder::new();
+    for adjacency in ["add-remove", "replace-one"] {
+        let arguments =
+            format!("audit --algorithm dp-gd --rho 4.5 --trials 1500 --adjacency {adjacency} --unit patient");
+        let json = folder.succeed(&format!("{arguments} --max-rows 4 --json")).json();
+        assert_eq!((&json["refuted"], &json["powerful"]), (&Value::Bool(false), &Value::Bool(true)));
+        assert_eq!(json["unit"], serde_json::json!({"person": {"column": "patient"}, "rows": 4}));
+        for attack in json["attacks"].as_array().unwrap() {
+            let [honest, rows] = ["honest", "rows_clipped"].map(|who| attack[who]["effect"].as_f64().unwrap());
+            assert!(attack["rows_clipped"]["refutes"] == true && rows > 3.0 * honest, "{attack}");
+        }
+    }
+    let page = folder.succeed("audit --algorithm dp-gd --rho 4.5 --trials 1500 --unit patient").stdout;
+    let first = "audited         adding or removing all rows of one person (column \"patient\"), 20 rows\n";
+    assert!(page.starts_with(first) && page.contains("rows clipped    found by 3 of 3 attacks"), "{page}");
+    let one =
+        folder.succeed("audit --algorithm dp-gd --rho 8 --one-run --canaries 900 --unit patient --max-rows 3").stdout;
+    assert!(one.starts_with("audited ") && one.contains("\n  rows clipped ") && one.contains("3 of 3 found"), "{one}");
+    let rows = folder.succeed("audit --algorithm dp-gd --rho 4.5 --trials 1500 --json").json();
+    assert!(rows["unit"] == "row" && rows["attacks"][0]["rows_clipped"].is_null(), "{rows}");
+}
+
+#[test]
 fn one_run_passes_and_its_planted_faults_are_found() {
     let folder = Folder::new();
     let arguments = "audit --algorithm dp-gd --rho 8 --one-run --canaries 900 --threads 2";
@@ -91,6 +115,13 @@ fn what_cannot_be_audited_is_refused() {
         ("audit --rho 1 --canaries 100", "--one-run"),
         ("audit --rho 1 --confidence 0", "--confidence"),
         ("audit --rho 1 --trials 0", "trials"),
+        ("audit --rho 1 --persons 100", "--unit"),
+        ("audit --rho 1 --max-rows 4", "--unit"),
+        ("audit --rho 1 --unit x", "--unit"),
+        ("audit --rho 1 --unit patient --max-rows 0", "max_rows"),
+        ("audit --rho 1 --unit patient --rows 100", "--persons"),
+        ("audit --rho 1 --unit patient --algorithm output-perturbation", "no proof"),
+        ("audit --rho 1 --unit patient --one-run --canaries 100 --algorithm whitened", "a matrix"),
         ("audit --rho 1 --out curve.pdf", "--out"),
         ("audit --rho 1 --algorithm localization", "replace-one"),
         ("audit", "--epsilon"),

@@ -9,14 +9,20 @@ use serde_json::{Value, json};
 use crate::audit::{Campaign, Fault, Finding, Guarantee, Shown, Verdict, View};
 use crate::calculator::curves::Series;
 use crate::cli::curve::Chart;
+use crate::cli::help::BUDGET;
 use crate::cli::output::{bar, print, print_json, warn};
 use crate::cli::request::RequestArguments;
+use crate::data::Unit;
 use crate::error::Fallible;
 use crate::plot::Format;
+use crate::privacy::PrivacyUnit;
 use crate::train::{StagedFile, check_destination};
 
 /// Deviations of a normal estimate on each side of its 95% interval.
 const NINETY_FIVE: f64 = 1.96;
+
+/// Rows of a person who differs, where nothing else is said: enough for a trainer that clips them one by one to show.
+const ROWS: u32 = 20;
 
 /// Points of the claimed trade-off in a picture.
 const POINTS: u32 = 200;
@@ -27,6 +33,7 @@ const POINTS: u32 = 200;
   rhograd audit --rho 4.5 --adjacency replace-one --trials 5000 --out trade-off.svg
   rhograd audit --algorithm dp-sgd --sampling-rate 0.5 --steps 8 --epsilon 15 --json
   rhograd audit --algorithm dp-gd --rho 8 --one-run
+  rhograd audit --algorithm dp-gd --rho 4.5 --unit patient --max-rows 50
 
 Trains many times on two made-up data sets that differ in one record, learns to tell them apart, and turns its errors
 on further runs into a lower bound. Settings that are left open are chosen so that the record counts most. A bound above the
@@ -34,11 +41,24 @@ claim refutes it: exit 1. Each attack must first find a trainer with a planted f
 nothing, which is exit 1, too. Small budgets take many trials, and constants do not depend on the budget: audit at --rho 4.5
 to see small faults.
 
+With --unit the two data sets differ in all rows of one person, and each attack must also find a trainer that clips rows and not
+persons.
+
 With --one-run it trains once on many made-up records, each there or not by a coin, and estimates mu from how far those that
 are there stand out. That fits full-batch descent only.")]
 pub(crate) struct AuditArguments {
     #[command(flatten)]
     pub(super) request: RequestArguments,
+    /// Audit the protection of persons and not of single rows: the data sets differ in all rows of one person, whom COLUMN
+    /// tells apart
+    #[arg(long, value_name = "COLUMN", help_heading = BUDGET)]
+    unit: Option<String>,
+    /// Public number of persons [default: 1000 under add-remove]
+    #[arg(long, value_name = "N", requires = "unit", help_heading = BUDGET)]
+    persons: Option<u64>,
+    /// The most rows of a person that count; the one who differs has as many, and so has each canary [default: 20]
+    #[arg(long, value_name = "N", requires = "unit", help_heading = BUDGET)]
+    max_rows: Option<u32>,
     /// Runs in each world by which an attack is judged; half as many are learned from
     #[arg(long, value_name = "N", default_value_t = 20_000)]
     pub(super) trials: usize,
@@ -71,18 +91,39 @@ pub(crate) struct AuditArguments {
     pub(super) json: bool,
 }
 
+impl AuditArguments {
+    /// The person as the unit, if that is asked for.
+    pub(super) fn unit(&self) -> Fallible<Option<Unit>> {
+        let unit = |column: &String| {
+            PrivacyUnit::person(column)?;
+            let max_rows = Some(self.max_rows.unwrap_or(ROWS));
+            Ok(Unit { column: column.clone(), persons: self.persons, max_rows })
+        };
+        self.unit.as_ref().map(unit).transpose()
+    }
+
+    /// What the data sets differ in, for people and for programs; rows go without saying.
+    pub(super) fn audited(&self, unit: Option<&Unit>) -> (String, Value) {
+        let Some(unit) = unit else { return (String::new(), json!("row")) };
+        let (column, rows) = (&unit.column, unit.max_rows());
+        let change = PrivacyUnit::Person { column: column.clone() }.change(self.request.adjacency());
+        (format!("audited         {change}, {rows} rows\n"), json!({"person": {"column": column}, "rows": rows}))
+    }
+}
+
 pub(super) fn run(arguments: &AuditArguments) -> Fallible<ExitCode> {
     let format = arguments.out.as_deref().map(Format::of).transpose()?;
     // Minutes go into it.
     arguments.out.as_deref().map_or(Ok(()), |out| check_destination(out, arguments.overwrite, false))?;
     let campaign = Campaign {
         config: arguments.request.config()?,
+        unit: arguments.unit()?,
         fault: arguments.fault,
         trials: arguments.trials,
         confidence: arguments.confidence,
         seed: arguments.seed,
     };
-    let progress = bar(2 * campaign.attacks()?.len() as u64, "attacking", "attacks");
+    let progress = bar((campaign.trainers() * campaign.attacks()?.len()) as u64, "attacking", "attacks");
     let findings = campaign.run(|done| progress.set_position(done as u64))?;
     progress.finish_and_clear();
     if let (Some(path), Some(format)) = (&arguments.out, format) {
@@ -90,18 +131,38 @@ pub(super) fn run(arguments: &AuditArguments) -> Fallible<ExitCode> {
         draw(path, format, &format!("trade-off, {} trials", arguments.trials), &curves(&findings)?)?;
     }
     let refuted = findings.iter().any(|finding| finding.honest.shown.refutes());
-    let powerful = findings.iter().any(|finding| finding.faulty.shown.refutes());
+    let found = Found::of(&findings);
+    let powerful = found.by_noise > 0 && found.by_rows.is_none_or(|found| found > 0);
+    let (audited, unit) = arguments.audited(campaign.unit.as_ref());
     if arguments.json {
         let attacks: Vec<Value> = findings.iter().map(|finding| summary(finding, arguments.trials)).collect();
-        print_json(&json!({"refuted": refuted, "powerful": powerful, "trials": arguments.trials,
+        print_json(&json!({"refuted": refuted, "powerful": powerful, "unit": unit, "trials": arguments.trials,
             "confidence": arguments.confidence, "attacks": attacks}))?;
     } else {
-        print(&page(&findings, arguments, refuted, powerful))?;
+        print(&(audited + &page(&findings, arguments, refuted, &found, powerful)))?;
     }
     if !powerful && !refuted {
         warn("no attack found the planted fault, so nothing is shown: raise --trials or the budget, or lower --fault");
     }
     Ok(ExitCode::from(u8::from(refuted || !powerful)))
+}
+
+/// How many attacks found each planted fault.
+struct Found {
+    by_noise: usize,
+    /// Rows clipped and not persons, where persons are the unit.
+    by_rows: Option<usize>,
+}
+
+impl Found {
+    fn of(findings: &[Finding]) -> Self {
+        let blind: Vec<&Verdict> = findings.iter().filter_map(|finding| finding.by_rows.as_ref()).collect();
+        let refuted = |verdicts: &[&Verdict]| verdicts.iter().filter(|verdict| verdict.shown.refutes()).count();
+        Found {
+            by_noise: refuted(&findings.iter().map(|finding| &finding.faulty).collect::<Vec<_>>()),
+            by_rows: (!blind.is_empty()).then(|| refuted(&blind)),
+        }
+    }
 }
 
 /// A picture of trade-offs.
@@ -119,11 +180,15 @@ pub(super) fn claimed(guarantee: &Guarantee) -> Fallible<Series> {
     Ok(Series { name: "claim: nothing below".into(), points })
 }
 
+/// What a trainer does that knows nothing of persons.
+const CLIPS_ROWS: &str = "rows clipped";
+
 /// A planted fault in a few words.
 pub(super) fn planted(fault: Fault) -> String {
     match fault {
         Fault::Noise(factor) => format!("noise x {factor:.3}"),
         Fault::Clip(factor) => format!("clip x {factor:.3}"),
+        Fault::Rows(_) => CLIPS_ROWS.into(),
     }
 }
 
@@ -151,10 +216,10 @@ fn figure(guarantee: &Guarantee, shown: &Shown, value: f64) -> String {
     }
 }
 
-fn page(findings: &[Finding], arguments: &AuditArguments, refuted: bool, powerful: bool) -> String {
+fn page(findings: &[Finding], arguments: &AuditArguments, refuted: bool, found: &Found, powerful: bool) -> String {
     let mut text = String::new();
     for finding in findings {
-        let Finding { guarantee, honest, faulty, fault, .. } = finding;
+        let Finding { guarantee, honest, faulty, fault, by_rows, .. } = finding;
         let said = |verdict: &Verdict| {
             let shown = &verdict.shown;
             let word = if shown.refutes() { "above" } else { "not above" };
@@ -166,9 +231,15 @@ fn page(findings: &[Finding], arguments: &AuditArguments, refuted: bool, powerfu
         text += &format!("  this trainer    {}\n", said(honest));
         text += &format!("                  effect size {mean:.3} [{low:.3}, {high:.3}] (95%, if scores are normal)\n");
         text += &format!("  {:<15} {}\n", planted(*fault), said(faulty));
+        if let Some(by_rows) = by_rows {
+            text += &format!("  {CLIPS_ROWS:<15} {}\n", said(by_rows));
+        }
     }
-    let found = findings.iter().filter(|finding| finding.faulty.shown.refutes()).count();
-    text += &format!("\nplanted fault   found by {found} of {} attacks\n", findings.len());
+    let all = findings.len();
+    text += &format!("\nplanted fault   found by {} of {all} attacks\n", found.by_noise);
+    if let Some(by_rows) = found.by_rows {
+        text += &format!("{CLIPS_ROWS:<15} found by {by_rows} of {all} attacks\n");
+    }
     text += &match (refuted, powerful) {
         (true, _) => format!("verdict         REFUTED, with confidence {}\n", arguments.confidence),
         (false, true) => "verdict         not refuted; an audit can refute a claim and never prove it\n".into(),
@@ -191,8 +262,12 @@ fn summary(finding: &Finding, trials: usize) -> Value {
         Guarantee::Range { .. } => "range",
         Guarantee::Curve { .. } => "epsilon",
     };
-    json!({"attack": name(finding), "quantity": kind, "honest": verdict(&finding.honest),
-        "fault": finding.fault.factor(), "faulty": verdict(&finding.faulty)})
+    let mut summary = json!({"attack": name(finding), "quantity": kind, "honest": verdict(&finding.honest),
+        "fault": finding.fault.factor(), "faulty": verdict(&finding.faulty)});
+    if let Some(by_rows) = &finding.by_rows {
+        summary["rows_clipped"] = verdict(by_rows);
+    }
+    summary
 }
 
 /// The claim of the first attack, what was measured in each, and the planted fault of the first.

@@ -15,22 +15,26 @@ pub(super) fn run(arguments: &AuditArguments) -> Fallible<ExitCode> {
     let format = arguments.out.as_deref().map(Format::of).transpose()?;
     let audit = OneRun {
         config: arguments.request.config()?,
+        unit: arguments.unit()?,
         fault: arguments.fault,
         canaries: arguments.canaries,
         confidence: arguments.confidence,
         seed: arguments.seed,
     };
-    let progress = bar(OneRun::RUNS as u64, "training", "runs");
+    let progress = bar(audit.runs() as u64, "training", "runs");
     let finding = audit.run(|done| progress.set_position(done as u64))?;
     progress.finish_and_clear();
     if let (Some(path), Some(format)) = (&arguments.out, format) {
         let title = format!("trade-off, one run, {} canaries", arguments.canaries);
         draw((path, arguments.overwrite), format, &title, &curves(&finding)?)?;
     }
+    let (audited, unit) = arguments.audited(audit.unit.as_ref());
     if arguments.json {
-        print_json(&summary(&finding, arguments)?)?;
+        let mut summary = summary(&finding, arguments)?;
+        summary["unit"] = unit;
+        print_json(&summary)?;
     } else {
-        print(&page(&finding, arguments)?)?;
+        print(&(audited + &page(&finding, arguments)?))?;
     }
     if !finding.refuted() && !finding.saturated() {
         warn("canaries show less than the clip, so nothing is shown: leave --clip and --learning-rate open");

@@ -1,6 +1,7 @@
 //! One configuration under attack, honest and with too little noise.
 
-use rhograd::audit::{Attack, Draws, Guarantee, Instance, Verdict, View, Worlds, attack};
+use rhograd::audit::{Attack, Draws, Guarantee, Instance, Neighbours, Verdict, View, Worlds, attack};
+use rhograd::data::Unit;
 use rhograd::optim::Settings;
 use rhograd::privacy::{Adjacency, Delta, Epsilon, Rho};
 use rhograd::train::{Algorithm, Budget, Candidate, TrainConfig};
@@ -23,6 +24,8 @@ pub const BOTH: [Adjacency; 2] = [Adjacency::AddRemove, Adjacency::ReplaceOne];
 pub struct Case {
     pub name: String,
     pub config: TrainConfig,
+    /// The person as the unit.
+    pub unit: Option<Unit>,
     pub instance: Instance,
     pub pairs: usize,
     pub null: usize,
@@ -48,7 +51,11 @@ impl Case {
         let name = format!("{} {adjacency} {instance:?}", algorithm.name());
         let (view, draws) = (View::Releases, Draws::Secret);
         let (fault, clip, louder, trials, long) = (0.8, 1.0, None, TRIALS, false);
-        Case { name, config, instance, pairs: 2, null: 0, view, draws, fault, clip, louder, trials, long }
+        Case { name, config, unit: None, instance, pairs: 2, null: 0, view, draws, fault, clip, louder, trials, long }
+    }
+
+    pub fn is_of(&self, algorithm: Algorithm, adjacency: Adjacency) -> bool {
+        (self.config.algorithm, self.config.adjacency) == (algorithm, adjacency)
     }
 
     pub fn set(mut self, settings: Settings) -> Self {
@@ -76,6 +83,12 @@ impl Case {
     pub fn clipping(mut self, clip: f64) -> Self {
         (self.fault, self.clip) = (1.0 / clip, clip);
         self.called(&format!("clip times {clip}"))
+    }
+
+    /// The same attack on persons: the one who differs has so many rows.
+    pub fn of_persons(mut self, rows: u32) -> Self {
+        self.unit = Some(Unit { persons: self.config.rows.take(), max_rows: Some(rows), ..Unit::new("who") });
+        self.called(&format!("persons of {rows} rows"))
     }
 
     pub fn called(mut self, what: &str) -> Self {
@@ -114,9 +127,25 @@ impl Case {
         TrainConfig { budget, settings, ..self.config.clone() }
     }
 
+    fn neighbours(&self) -> Neighbours {
+        let replaced = self.config.adjacency == Adjacency::ReplaceOne;
+        let rows = self.instance.neighbours(self.pairs, self.null, replaced);
+        self.unit.as_ref().map_or(rows.clone(), |unit| rows.of_persons(unit).unwrap())
+    }
+
     pub fn worlds(&self, config: &TrainConfig) -> Worlds {
-        let replaced = config.adjacency == Adjacency::ReplaceOne;
-        Worlds::load(config, &self.instance.neighbours(self.pairs, self.null, replaced)).unwrap()
+        Worlds::load(config, &self.neighbours()).unwrap()
+    }
+
+    /// The verdict on a trainer that clips rows and not persons, against the claim about persons.
+    pub fn verdict_by_rows(&self) -> Verdict {
+        let mut neighbours = self.neighbours();
+        let persons = neighbours.schema.unit.take().unwrap().persons;
+        let worlds = Worlds::load(&TrainConfig { rows: persons, ..self.config.clone() }, &neighbours).unwrap();
+        let claim = Guarantee::of(self.worlds(&self.config).absent().plan()).unwrap();
+        // Seven rows for one are seen in few runs.
+        let size = self.size();
+        attack(&worlds, &claim, &Attack { learn: size.learn / 3, judge: size.judge / 3, ..size }).unwrap()
     }
 
     /// The verdicts on the honest and on the faulty trainer, both against the claim of the honest one.
@@ -126,15 +155,18 @@ impl Case {
         let faulty = self.worlds(&self.faulty());
         let ratio = noise(&faulty) / noise(&honest);
         assert!((ratio / self.fault - 1.0).abs() < 0.03, "{}: the planted fault is {ratio}", self.name);
-        let size = Attack {
+        [honest, faulty].map(|worlds| attack(&worlds, &claim, &self.size()).unwrap())
+    }
+
+    fn size(&self) -> Attack {
+        Attack {
             view: self.view,
             draws: self.draws,
             learn: self.trials / 2,
             judge: self.trials,
             confidence: 1.0 - MISS,
             seed: 1,
-        };
-        [honest, faulty].map(|worlds| attack(&worlds, &claim, &size).unwrap())
+        }
     }
 }
 

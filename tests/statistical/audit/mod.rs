@@ -5,6 +5,7 @@ mod case;
 mod descent;
 mod one_run;
 mod others;
+mod persons;
 
 use rhograd::audit::{Instance, Verdict, Worlds};
 use rhograd::privacy::Adjacency;
@@ -15,6 +16,10 @@ use descent::{by_rule, gradient_descent, whitened};
 use others::{choices, samples, second_order, solvers, tuned};
 
 fn all() -> Vec<Case> {
+    [of_rows(), persons::of(of_rows())].into_iter().flatten().collect()
+}
+
+fn of_rows() -> Vec<Case> {
     [gradient_descent(), whitened(), by_rule(), second_order(), solvers(), samples(), tuned(), choices()]
         .into_iter()
         .flatten()
@@ -78,13 +83,12 @@ fn choices_keep_their_claim() {
 #[test]
 fn every_algorithm_is_attacked_under_every_relation_it_has() {
     let cases = all();
-    let judged = cases.len() + 2 * one_run::RUNS;
+    let judged = cases.len() + 2 * (one_run::RUNS + persons::RUNS);
     assert!(judged as f64 * MISS <= 1e-4, "{judged} verdicts");
     for algorithm in Algorithm::ALL {
         for adjacency in BOTH {
-            let attacked = cases
-                .iter()
-                .any(|case| case.config.algorithm == algorithm && case.config.adjacency == adjacency && !case.long);
+            let attacked =
+                cases.iter().any(|case| case.is_of(algorithm, adjacency) && case.unit.is_none() && !case.long);
             let defined = algorithm.description().relations.all().contains(&adjacency);
             assert_eq!(attacked, defined, "{} {adjacency}", algorithm.name());
         }

@@ -19,7 +19,7 @@ pub const RUNS: usize = 6;
 fn audit(adjacency: Adjacency, algorithm: Algorithm, model: ModelKind) -> OneRun {
     let budget = Budget::Rho(Rho::from_f64(MU * MU / 2.0).unwrap(), Some(Delta::new(1e-6).unwrap()));
     let config = TrainConfig { adjacency, algorithm, model: Some(model), ..TrainConfig::new(budget) };
-    OneRun { config, fault: 0.8, canaries: CANARIES, confidence: 1.0 - MISS, seed: 1 }
+    OneRun { config, unit: None, fault: 0.8, canaries: CANARIES, confidence: 1.0 - MISS, seed: 1 }
 }
 
 /// Within five standard errors of a deviation, or of a difference of means.
