@@ -199,6 +199,14 @@ impl CsvFile {
         self.source.path()
     }
 
+    /// Whether a column is declared to hold floating-point numbers, which texts never are.
+    ///
+    /// # Errors
+    /// When the file cannot be read or has changed.
+    pub(crate) fn is_floating(&self, column: &str) -> Fallible<bool> {
+        Ok(self.source.is_parquet() && self.source.reader(false)?.floating().iter().any(|name| name == column))
+    }
+
     /// The column names.
     pub fn header(&self) -> &[String] {
         &self.header

@@ -273,6 +273,15 @@ impl SourceReader<'_> {
         }
     }
 
+    /// The names of the columns whose declared type is a floating-point number; a file of texts declares none.
+    pub(super) fn floating(&self) -> Vec<String> {
+        match &self.unpacked {
+            Unpacked::Plain(_) | Unpacked::Gzip(_) | Unpacked::Zstd(_) => Vec::new(),
+            #[cfg(feature = "parquet")]
+            Unpacked::Parquet { text, .. } => text.floating(),
+        }
+    }
+
     /// Ends a pass that read everything: refuses a file that changed meanwhile, and gives the digest asked for.
     pub(super) fn finish(self) -> Fallible<Option<u128>> {
         let mut tap = match self.unpacked {

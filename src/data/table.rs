@@ -171,6 +171,16 @@ impl<'a> Shown<'a> {
         }
     }
 
+    /// Whether a cell is no floating-point number so large that it may stand for several whole ones.
+    pub fn is_exact(&self, row: usize) -> bool {
+        match &self.values {
+            _ if self.list.is_some() => true,
+            Numbers::F64(view) => view[row].abs() < 1.0 / f64::EPSILON * 2.0,
+            Numbers::F32(view) => view[row].abs() < 1.0 / f32::EPSILON * 2.0,
+            _ => true,
+        }
+    }
+
     /// What stands in a row; empty where nothing does.
     pub fn get(&self, row: usize) -> String {
         let mut value = [f64::NAN];

@@ -226,7 +226,14 @@ fn identifiers(file: &CsvFile, unit: &Unit) -> Fallible<(usize, u32)> {
             Error::input(file.path(), problem, "give a CSV or Parquet file with this column, or leave the unit out");
         return Err(error.in_column(&unit.column));
     }
-    Ok((file.column(&unit.column)?, unit.max_rows()))
+    let place = file.column(&unit.column)?;
+    if file.is_floating(&unit.column)? {
+        // By its type and not by what stands there: an error that a row decides would tell of it.
+        let problem = "holds floating-point numbers, which do not tell large identifiers apart";
+        let error = Error::input(file.path(), problem, "store identifiers as whole numbers or as texts");
+        return Err(error.in_column(&unit.column));
+    }
+    Ok((place, unit.max_rows()))
 }
 
 #[cfg(test)]

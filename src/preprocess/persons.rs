@@ -144,6 +144,7 @@ impl<'e, 'a> CellInterner<'e, 'a> {
         let shown = &self.column.0;
         let number = shown
             .key(row)
+            .filter(|_| shown.is_exact(row))
             .and_then(|key| *self.met.entry(key).or_insert_with(|| self.texts.number(shown.get(row).as_bytes())));
         self.texts.push(number);
         number.is_some()

@@ -194,6 +194,13 @@ fn libsvm_data_train_predict_and_evaluate_like_csv() {
     assert!(said.contains("2 of 502 lines (0.40%) are no records") && said.contains("the first is line 501"), "{said}");
     folder.write("bad.svm", "+1 1:3\n2 7:0.5\n");
     refused(&folder, "evaluate m.json bad.svm", &["bad.svm:2", "label"]);
+    // A unit needs a column of identifiers, whatever it is called, also on a second look.
+    folder.write("unit.schema.json", LIBSVM.replace("\"rows\":1000,", ""));
+    for (command, unit) in [("train", "2"), ("train", "patient"), ("check", "99")] {
+        let flags = if command == "train" { "--epsilon 1 --no-ledger --out u.json" } else { "" };
+        let command = format!("{command} trial.libsvm --schema unit.schema.json --unit {unit} {flags}");
+        refused(&folder, &command, &["trial.libsvm", unit, "no identifiers", "CSV or Parquet"]);
+    }
     folder.edit("trial.schema.json", "\"7\"", "\"age\"");
     refused(&folder, &format!("train trial.libsvm {TRAIN}"), &["trial.libsvm", "\"age\"", "index"]);
     refused(&folder, "inspect trial.libsvm", &["trial.libsvm", "write a schema"]);

@@ -11,11 +11,11 @@ mod draft;
 mod gate;
 mod golden_runs;
 mod holdout;
+#[cfg(feature = "cli")]
+#[path = "../invariants/mod.rs"]
+mod invariants;
 mod kernel;
 mod ledger;
-#[cfg(feature = "cli")]
-#[path = "../invariants/markers.rs"]
-mod markers;
 mod misuse;
 mod models;
 mod objective_profile;

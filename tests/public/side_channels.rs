@@ -2,10 +2,14 @@
 //!
 //! The same arguments on other rows must leave all of them as they are, whatever stands in those rows.
 
-use crate::markers;
+use crate::invariants::markers;
+use crate::invariants::neighbours::{Change, LABELS};
+use crate::invariants::people::{People, SORTS, of_persons};
 use crate::support;
 
 use proptest::prelude::*;
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
 use rhograd::optim::{Algorithm, Relations};
 use serde_json::Value;
 
@@ -466,6 +470,38 @@ fn solvers_end_on_rows_that_pull_as_hard_as_they_can() {
             let data = format!("{HEADER}{}", format!("{line}\n").repeat(3000));
             trace(SCHEMA, data.as_bytes(), flags);
             trace(REGRESSION, data.as_bytes(), flags);
+        }
+    }
+}
+
+/// Exit code, files, what is printed, log, model and ledger of runs on persons, all rows of one of whom come, go or change.
+#[test]
+fn a_person_more_changes_nothing_but_noised_values() {
+    for (seed, flags) in [
+        "",
+        "--algorithm dp-gd --clip 0.5",
+        "--algorithm newton --evaluate-budget 0.2",
+        "--algorithm dp-sgd --sampling-rate 0.1",
+        "--tune=algorithm=whitened,dp-gd --evaluate-budget 0.2",
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let schema = of_persons(LABELS);
+        let rng = &mut ChaCha8Rng::seed_from_u64(seed as u64);
+        let people = People::new(12, rng);
+        let replaced = format!("{flags} --adjacency replace-one");
+        let (expected, instead) = (trace(&schema, &people.bytes(), flags), trace(&schema, &people.bytes(), &replaced));
+        let slow = flags.contains("sgd");
+        for sort in SORTS.into_iter().step_by(if slow { 4 } else { 1 }) {
+            let joined = people.neighbour(Change::Insert, sort, false, rng);
+            assert_eq!(trace(&schema, &joined.bytes(), flags), expected, "{sort:?}, {flags}\n{joined:?}");
+        }
+        for (at, sort) in SORTS.into_iter().enumerate().step_by(4) {
+            let gone = people.neighbour(Change::Delete, sort, false, rng);
+            assert_eq!(trace(&schema, &gone.bytes(), flags), expected, "{at} gone, {flags}\n{gone:?}");
+            let other = people.neighbour(Change::Replace, sort, false, rng);
+            assert_eq!(trace(&schema, &other.bytes(), &replaced), instead, "{sort:?}, {replaced}\n{other:?}");
         }
     }
 }

@@ -52,6 +52,14 @@ impl ParquetText {
         Ok(ParquetText { file, columns, groups: 0, left: 0, open: Vec::new(), text: header, at: 0, read: 0 })
     }
 
+    /// The names of the columns that hold floating-point numbers.
+    pub(super) fn floating(&self) -> Vec<String> {
+        let schema = self.file.metadata().file_metadata().schema_descr();
+        let columns = self.columns.iter().map(|&i| schema.column(i));
+        let floating = columns.filter(|column| matches!(column.physical_type(), Type::FLOAT | Type::DOUBLE));
+        floating.map(|column| column.name().to_owned()).collect()
+    }
+
     /// Bytes of the row groups begun so far, as they lie on the disk.
     pub(super) fn raw_bytes(&self) -> u64 {
         self.read

@@ -253,3 +253,94 @@ fn rows_without_their_persons_are_handed_to_nobody() {
         with_file(Dialect::default(), b"x,c,y\n1,u,1\n", |file| Encoder::new(&schema(UNIT), file, true).err());
     assert!(lacking.unwrap().to_string().contains("\"id\""));
 }
+
+#[cfg(feature = "parquet")]
+mod in_parquet {
+    use std::sync::Arc;
+
+    use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, FloatType, Int32Type, Int64Type};
+    use parquet::file::properties::WriterProperties;
+    use parquet::file::writer::SerializedFileWriter;
+    use parquet::schema::parser::parse_message_type;
+
+    use super::*;
+
+    /// Five records with identifiers of a type, of which one is missing where a null is one of its values.
+    fn file<T: DataType>(kind: &str, ids: &[T::T], levels: &[i16], dictionary: bool) -> Vec<u8> {
+        let schema = format!(
+            "message m {{ REQUIRED INT32 x; OPTIONAL {kind}; REQUIRED BYTE_ARRAY c (UTF8); REQUIRED INT32 y; }}"
+        );
+        let properties = WriterProperties::builder().set_dictionary_enabled(dictionary).build();
+        let schema = Arc::new(parse_message_type(&schema).unwrap());
+        let mut writer = SerializedFileWriter::new(Vec::new(), schema, Arc::new(properties)).unwrap();
+        let mut group = writer.next_row_group().unwrap();
+        macro_rules! column {
+            ($type:ty, $values:expr, $levels:expr) => {
+                let mut column = group.next_column().unwrap().unwrap();
+                column.typed::<$type>().write_batch($values, $levels, None).unwrap();
+                column.close().unwrap();
+            };
+        }
+        column!(Int32Type, &[1, 2, 3, 4, 5], None);
+        column!(T, ids, Some(levels));
+        column!(ByteArrayType, &["u", "v", "u", "u", "v"].map(ByteArray::from), None);
+        column!(Int32Type, &[1, 0, 1, 1, 0], None);
+        group.close().unwrap();
+        writer.into_inner().unwrap()
+    }
+
+    const GAP: [i16; 5] = [1, 1, 0, 1, 1];
+
+    const FOUND: [u32; 5] = [0, 1, NOBODY, 0, 2];
+
+    #[test]
+    fn whole_numbers_and_texts_are_identifiers() {
+        let usual = |file: Vec<u8>| persons(&schema(UNIT), Dialect::default(), &file);
+        let texts = [" a", "b", "a ", "B"].map(ByteArray::from);
+        for dictionary in [true, false] {
+            assert_eq!(usual(file::<Int32Type>("INT32 id", &[17, 5, 17, -3], &GAP, dictionary)), FOUND);
+            // Neighbours beyond 2^53, which a double takes for one.
+            let large = [(1 << 53) + 1, 1 << 53, (1 << 53) + 1, i64::MIN];
+            assert_eq!(usual(file::<Int64Type>("INT64 id", &large, &GAP, dictionary)), FOUND);
+            assert_eq!(usual(file::<Int64Type>("INT64 id (UINT_64)", &[-1, -2, -1, 7], &GAP, dictionary)), FOUND);
+            assert_eq!(usual(file::<Int32Type>("INT32 id (DECIMAL(9, 2))", &[5, 50, 5, -5], &GAP, dictionary)), FOUND);
+            assert_eq!(usual(file::<ByteArrayType>("BYTE_ARRAY id (UTF8)", &texts, &GAP, dictionary)), FOUND);
+            assert_eq!(usual(file::<ByteArrayType>("BYTE_ARRAY id", &texts, &GAP, dictionary)), FOUND);
+        }
+        // Texts that a CSV file puts into quotes, and marks of what is missing.
+        let odd = ["a,b", "\"", "NA", "a,b", "a\"b"].map(ByteArray::from);
+        assert_eq!(usual(file::<ByteArrayType>("BYTE_ARRAY id (UTF8)", &odd, &[1; 5], true)), FOUND);
+    }
+
+    #[test]
+    fn floating_point_is_no_identifier_whatever_stands_there() {
+        let refused = |bytes: Vec<u8>| {
+            let error = with_file(Dialect::default(), &bytes, |file| Encoder::new(&schema(UNIT), file, true).err());
+            let message = error.unwrap().to_string();
+            assert!(message.contains("\"id\"") && message.contains("floating-point"), "{message}");
+            // As a feature, or unused, it is read as ever.
+            with_file(Dialect::default(), &bytes, |file| assert!(Encoder::new(&schema(""), file, true).is_ok()));
+        };
+        refused(file::<DoubleType>("DOUBLE id", &[17.0, 5.0, 17.0, -3.0], &GAP, true));
+        refused(file::<DoubleType>("DOUBLE id", &[2f64.powi(53), 5.0, 17.0, -3.0], &GAP, false));
+        refused(file::<FloatType>("FLOAT id", &[17.0, 5.0, 17.0, -3.0], &GAP, true));
+        refused(file::<DoubleType>("DOUBLE id", &[], &[0; 5], true));
+    }
+}
+
+/// From where whole numbers have the same double, a cell may be several persons', so its row is nobody's.
+#[test]
+fn numbers_that_may_stand_for_several_identifiers_are_nobody_s() {
+    fn found(cells: Cells<'_>) -> Vec<u32> {
+        const ONES: [f64; 6] = [1.0; 6];
+        let (schema, table) = (schema(UNIT), table_of(&ONES, cells, &ONES));
+        TableEncoder::new(&schema, &table).unwrap().encode().unwrap().0.persons.unwrap()
+    }
+    let double = [2f64.powi(53) - 1.0, 2f64.powi(53), -2f64.powi(53), f64::INFINITY, 1.5, 2f64.powi(53) - 1.0];
+    let expected = [0, NOBODY, NOBODY, NOBODY, 1, 0];
+    assert_eq!(found(Cells::Numbers(Numbers::F64(aview1(&double)))), expected);
+    let single = [2f32.powi(24) - 1.0, 2f32.powi(24), -2f32.powi(24), f32::NEG_INFINITY, 1.5, 2f32.powi(24) - 1.0];
+    assert_eq!(found(Cells::Numbers(Numbers::F32(aview1(&single)))), expected);
+    let whole = [1i64 << 53, (1 << 53) + 1, 1 << 53, i64::MAX, i64::MIN, i64::MAX - 1];
+    assert_eq!(found(Cells::Numbers(Numbers::I64(aview1(&whole)))), [0, 1, 0, 2, 3, 4]);
+}
