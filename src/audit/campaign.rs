@@ -143,7 +143,7 @@ fn worlds(craft: &Craft, instance: Instance) -> Fallible<Worlds> {
     Worlds::load(&craft.config, &neighbours(craft, instance)?)
 }
 
-/// The same lines before a trainer that does not know whose they are.
+/// Both worlds before a trainer that does not know whose the lines are.
 fn blind(craft: &Craft, instance: Instance) -> Fallible<Worlds> {
     Worlds::load(&craft.by_rows(), &neighbours(craft, instance)?.by_rows())
 }

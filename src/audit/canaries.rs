@@ -111,7 +111,7 @@ impl Canaries {
         self.load_as(schema, config)
     }
 
-    /// The same, for a trainer that does not know whose rows are whose.
+    /// The records that the coins put into the data before a trainer that does not know whose rows are whose.
     ///
     /// # Errors
     /// When the request cannot be planned.

@@ -27,7 +27,7 @@ pub struct Neighbours {
 const COMMON_ROWS: usize = 2;
 
 impl Neighbours {
-    /// The same pair with the person as the unit: all rows of one person differ, as many as count and all alike, where one record did;
+    /// These neighbours with the person as the unit: all rows of one person differ, as many as count and all alike, where one record did;
     /// every other record becomes a person with two such rows.
     ///
     /// # Errors
@@ -47,7 +47,7 @@ impl Neighbours {
         })
     }
 
-    /// The same lines for a trainer that knows nothing of persons.
+    /// Neighbours of these lines for a trainer that knows nothing of persons.
     pub(super) fn by_rows(mut self) -> Self {
         self.schema.unit = None;
         self

@@ -482,7 +482,7 @@ fn a_person_more_changes_nothing_but_noised_values() {
         "--algorithm dp-gd --clip 0.5",
         "--algorithm newton --evaluate-budget 0.2",
         "--algorithm dp-sgd --sampling-rate 0.1",
-        "--tune=algorithm=whitened,dp-gd --evaluate-budget 0.2",
+        "--algorithm whitened --evaluate-budget 0.2",
     ]
     .into_iter()
     .enumerate()
