@@ -127,7 +127,7 @@ pub fn encoded(file: &[u8], schema: &str) -> Rows {
 
 /// The rows of a file and the number of each row's person, by rhograd's encoder.
 pub fn encoded_persons(file: &[u8]) -> (Rows, Vec<u32>) {
-    let EncodedRows { rows, persons } = read(file, &of_persons(LABELS));
+    let EncodedRows { rows, persons, .. } = read(file, &of_persons(LABELS));
     (rows, persons.expect("a schema with a unit"))
 }
 

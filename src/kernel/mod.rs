@@ -101,6 +101,7 @@ pub use fixed::{FixedStep, fixed_batch, fixed_pass, largest_row, rounding};
 pub use gram::{gram_sum, hessian_sum};
 pub use losses::loss_sums;
 pub use persons::{NOBODY, PersonClips, Persons, clipped_person_class_sum, clipped_person_sum};
+pub(crate) use persons::{person_lanes, person_tiles, row_digest};
 pub use rows::{RawRow, Rows, RowsBuilder};
 pub use scores::score_sum;
 pub use simd::{LANES, Level};

@@ -12,7 +12,8 @@ pub use clips::PersonClips;
 pub use pass::{clipped_person_class_sum, clipped_person_sum};
 use xxhash_rust::xxh3::xxh3_128;
 
-use super::{LANES, RawRow, Rows};
+use super::{LANES, RawRow, Rows, RowsBuilder};
+use crate::error::Fallible;
 use crate::grid::Shape;
 
 /// The number of a person for rows that belong to nobody.
@@ -103,19 +104,46 @@ impl Persons {
     /// What is kept of a person is a function of that person's rows alone, in any order. Numbers of persons decide nothing but where a
     /// person stands.
     pub fn gather(rows: Rows, person_of: &[u32], max_rows: u32) -> Persons {
-        let len = person_of.iter().filter(|&&person| person != NOBODY).max().map_or(0, |&most| most as usize + 1);
-        let mut rows_of: Vec<Vec<usize>> = vec![Vec::new(); len];
-        for (row, &person) in person_of.iter().enumerate().take(rows.len()) {
-            if person != NOBODY && rows.norms[row] > 0 {
-                rows_of[person as usize].push(row);
-            }
-        }
-        let mut by_number: BTreeMap<usize, Vec<u32>> = BTreeMap::new();
-        for (person, own) in rows_of.iter_mut().enumerate() {
+        let len = count(person_of);
+        Persons::gather_all(rows, person_of, len, max_rows)
+    }
+
+    /// [`Persons::gather`] of `len` persons, of whom the last ones may have no row here.
+    pub(crate) fn gather_all(rows: Rows, person_of: &[u32], len: usize, max_rows: u32) -> Persons {
+        let mut rows_of = lists(&rows, person_of, len);
+        rows_of.iter_mut().for_each(|own| keep_least(&rows, own, max_rows as usize));
+        Persons::of_lists(&rows, &rows_of)
+    }
+
+    /// [`Persons::gather`] in an order that follows from what rows are, and neither from where they stood nor from numbers of persons.
+    pub(crate) fn gather_sorted(rows: Rows, person_of: &[u32], max_rows: u32) -> Persons {
+        let mut rows_of = lists(&rows, person_of, count(person_of));
+        let packed = |row: usize| {
+            let mut bytes = Vec::new();
+            rows.pack_row(row, &mut bytes);
+            bytes
+        };
+        let sorted = |own: &mut Vec<usize>| {
             keep_least(&rows, own, max_rows as usize);
+            let mut keyed: Vec<(Vec<u8>, usize)> = own.iter().map(|&row| (packed(row), row)).collect();
+            keyed.sort_unstable();
+            *own = keyed.iter().map(|&(_, row)| row).collect();
+            keyed.into_iter().flat_map(|(bytes, _)| bytes).collect::<Vec<u8>>()
+        };
+        let mut keyed: Vec<(Vec<u8>, Vec<usize>)> =
+            rows_of.iter_mut().map(|own| (sorted(own), std::mem::take(own))).collect();
+        keyed.sort_unstable();
+        let rows_of: Vec<Vec<usize>> = keyed.into_iter().map(|(_, own)| own).collect();
+        Persons::of_lists(&rows, &rows_of)
+    }
+
+    /// Persons with the rows of the given numbers.
+    fn of_lists(rows: &Rows, rows_of: &[Vec<usize>]) -> Persons {
+        let mut by_number: BTreeMap<usize, Vec<u32>> = BTreeMap::new();
+        for (person, own) in rows_of.iter().enumerate() {
             by_number.entry(own.len()).or_default().push(person as u32);
         }
-        let mut places = vec![(0, 0); len];
+        let mut places = vec![(0, 0); rows_of.len()];
         let mut groups = Vec::with_capacity(by_number.len());
         for (number, (each, members)) in by_number.into_iter().enumerate() {
             members.iter().zip(0..).for_each(|(&person, place)| places[person as usize] = (number as u32, place));
@@ -123,7 +151,7 @@ impl Persons {
             let chosen = layout.filled(|place, row| rows_of[members[place] as usize][row]);
             groups.push(Group { layout, rows: rows.subset(&chosen) });
         }
-        Persons { groups, places }.or_none_of(&rows)
+        Persons { groups, places }.or_none_of(rows)
     }
 
     /// A group without persons where there is none, so that columns and unit are known.
@@ -167,6 +195,50 @@ impl Persons {
     /// Each group of persons: the number of rows that each of them has, and their rows.
     pub(crate) fn groups(&self) -> impl Iterator<Item = (usize, &Rows)> {
         self.groups.iter().map(|group| (group.layout.each, &group.rows))
+    }
+
+    /// The persons of each group, in parts that take about `bytes` bytes: the rows of a person, whose they are, and the rows, laid out
+    /// as those of so many persons are.
+    pub(crate) fn cut(&self, bytes: usize, mut take: impl FnMut(usize, &[u32], &Rows) -> Fallible<()>) -> Fallible<()> {
+        let mut members: Vec<Vec<u32>> = self.groups.iter().map(|group| vec![NOBODY; group.layout.members]).collect();
+        for (&(group, place), person) in self.places.iter().zip(0..) {
+            members[group as usize][place as usize] = person;
+        }
+        let tile = LANES * Rows::packed_row(self.shape());
+        for (Group { layout, rows }, members) in self.groups.iter().zip(&members) {
+            let blocks = (bytes / (layout.tiles() * tile).max(LANES * size_of::<u64>())).max(1);
+            let most = blocks.saturating_mul(layout.persons());
+            if members.len() <= most {
+                take(layout.each, members, rows)?;
+                continue;
+            }
+            for (part, members) in members.chunks(most).enumerate() {
+                let here = Layout::new(layout.each, members.len());
+                let chosen = here.filled(|place, row| layout.at(part * most + place, row));
+                take(layout.each, members, &rows.subset(&chosen))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Persons whose rows are laid out already: for each group the rows of a person, persons and rows. They are numbered as they stand;
+    /// `none` is what there is where no group is.
+    pub(crate) fn of_groups(groups: Vec<(usize, usize, Rows)>, none: impl FnOnce() -> Persons) -> Persons {
+        if groups.is_empty() {
+            return none();
+        }
+        let places = groups
+            .iter()
+            .zip(0..)
+            .flat_map(|(&(_, members, _), group)| (0..members as u32).map(move |place| (group, place)));
+        let places = places.collect();
+        let group = |(each, members, rows)| Group { layout: Layout::new(each, members), rows };
+        Persons { groups: groups.into_iter().map(group).collect(), places }
+    }
+
+    /// The rows of each group, for their memory to be used again.
+    pub(crate) fn into_rows(self) -> impl Iterator<Item = Rows> {
+        self.groups.into_iter().map(|group| group.rows)
     }
 
     /// The persons with other rows in the place of theirs.
@@ -216,22 +288,92 @@ impl Persons {
     }
 }
 
+/// Tiles that persons with `each` rows take; `None` where that is too many to count.
+pub(crate) fn person_tiles(each: usize, members: usize) -> Option<usize> {
+    let layout = Layout::new(each, members);
+    layout.blocks().checked_mul(layout.tiles())
+}
+
+/// Where the rows of persons with `each` rows stand in their tiles: whose each of them is, by the place of the person.
+pub(crate) fn person_lanes(each: usize, members: usize) -> Vec<Option<usize>> {
+    let layout = Layout::new(each, members);
+    let mut whose = vec![None; layout.room()];
+    for place in 0..members {
+        (0..each).for_each(|row| whose[layout.at(place, row)] = Some(place));
+    }
+    whose
+}
+
+/// Persons that are numbered.
+fn count(person_of: &[u32]) -> usize {
+    person_of.iter().filter(|&&person| person != NOBODY).max().map_or(0, |&most| most as usize + 1)
+}
+
+/// The records of each of `len` persons.
+fn lists(rows: &Rows, person_of: &[u32], len: usize) -> Vec<Vec<usize>> {
+    let mut rows_of: Vec<Vec<usize>> = vec![Vec::new(); len];
+    for (row, &person) in person_of.iter().enumerate().take(rows.len()) {
+        if rows.norms[row] > 0
+            && let Some(own) = rows_of.get_mut(person as usize)
+        {
+            own.push(row);
+        }
+    }
+    rows_of
+}
+
 /// Keeps the rows with the least digests.
 fn keep_least(rows: &Rows, own: &mut Vec<usize>, most: usize) {
     if own.len() <= most {
         return;
     }
-    let mut row = RawRow::empty(rows.shape());
+    let mut bytes = Vec::new();
     let mut digest = |index: usize| {
-        rows.read(index, &mut row);
-        let numbers = row.numeric.iter().chain([&row.label]).flat_map(|q| q.to_le_bytes());
-        let bytes: Vec<u8> = numbers.chain(row.codes.iter().flat_map(|code| code.to_le_bytes())).collect();
-        xxh3_128(&bytes)
+        bytes.clear();
+        rows.pack_row(index, &mut bytes);
+        row_digest(&bytes)
     };
     let mut keyed: Vec<(u128, usize)> = own.iter().map(|&index| (digest(index), index)).collect();
     keyed.sort_unstable();
     keyed.truncate(most);
     *own = keyed.into_iter().map(|(_, index)| index).collect();
+}
+
+/// Of rows beyond `max_rows` those with the least digests are kept; `packed` is what [`Rows::pack_row`] wrote.
+pub(crate) fn row_digest(packed: &[u8]) -> u128 {
+    xxh3_128(packed)
+}
+
+impl Rows {
+    /// Bytes that [`Rows::pack_row`] writes for a row.
+    pub(crate) fn packed_row(shape: &Shape) -> usize {
+        2 * (shape.numeric() + 1 + shape.categorical())
+    }
+
+    /// Appends a row: numeric values, label, codes. Nothing, and `false`, where it is no record.
+    pub(crate) fn pack_row(&self, index: usize, out: &mut Vec<u8>) -> bool {
+        let (tile, lane) = (index / LANES, index % LANES);
+        if self.norms.get(index).is_none_or(|&norm| norm == 0) {
+            return false;
+        }
+        let numeric = self.columns(tile).iter().map(|column| column[lane]);
+        numeric.chain([self.labels[index]]).for_each(|q| out.extend_from_slice(&q.to_le_bytes()));
+        let codes = self.code_tile(tile).as_chunks::<LANES>().0.iter().map(|column| column[lane]);
+        codes.for_each(|code| out.extend_from_slice(&code.to_le_bytes()));
+        true
+    }
+}
+
+impl RowsBuilder {
+    /// Appends a row that [`Rows::pack_row`] wrote.
+    pub(crate) fn push_packed(&mut self, packed: &[u8], row: &mut RawRow) {
+        let mut pairs = packed.as_chunks::<2>().0.iter();
+        row.numeric.iter_mut().zip(&mut pairs).for_each(|(q, &pair)| *q = i16::from_le_bytes(pair));
+        row.label = pairs.next().map_or(0, |&pair| i16::from_le_bytes(pair));
+        row.codes.iter_mut().zip(pairs).for_each(|(code, &pair)| *code = u16::from_le_bytes(pair));
+        row.null = false;
+        self.push(row);
+    }
 }
 
 #[cfg(test)]

@@ -1,4 +1,5 @@
-//! The encoded rows of a data file, kept beside it so that the next start need not read the text again.
+//! The encoded rows of a data file, kept beside it so that the next start need not read the text again. Where persons are protected they
+//! are kept by person, without identifiers.
 //!
 //! A cache is used only for the same schema, the same encoding rules and the same data. That the data are the same is
 //! told by what the file system says: size, times of the last changes, device and file number. Where any of the last
@@ -6,7 +7,7 @@
 //! all bytes decides instead. Whatever does not fit is made anew.
 
 use std::fs::File;
-use std::io::{BufWriter, Read, Seek, SeekFrom};
+use std::io::{BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -16,13 +17,14 @@ use tempfile::NamedTempFile;
 
 use super::encode::Encoder;
 use super::footer::FORMAT;
+use super::person_stream::PersonStream;
 use super::report::LoadReport;
 use super::segments::{SEGMENT_BYTES, SegmentReader, SegmentWriter};
 use super::stream::{MemoryLimit, RowStream, WRITE_BYTES};
 use crate::data::{CsvFile, Schema, Stamp};
 use crate::error::{Error, Fallible};
 use crate::grid::{FULL_SCALE, Shape};
-use crate::kernel::{LANES, Rows};
+use crate::kernel::{LANES, Persons, Rows};
 use crate::partial::{self, folder_of};
 
 /// To be raised whenever any line is encoded differently than before.
@@ -90,8 +92,8 @@ impl RowCache {
     /// The encoded rows of a data file, from the cache if it fits, else from the data; the cache then fits afterwards.
     ///
     /// # Errors
-    /// When the data cannot be read. A cache that cannot be read or written is no error: it would be one more way in
-    /// which rows could show in an exit code.
+    /// When the data cannot be read, or the schema has a unit. A cache that cannot be read or written is no error: it would be one more
+    /// way in which rows could show in an exit code.
     pub fn load(
         &self,
         schema: &Schema,
@@ -99,12 +101,36 @@ impl RowCache {
         encoder: &Encoder,
         progress: &(dyn Fn(u64) -> Fallible<()> + Sync),
     ) -> Fallible<(Rows, LoadReport, CacheUse)> {
+        self.whole(schema, file, encoder, progress)
+    }
+
+    /// The encoded rows of a data file by person, from the cache if it fits, else from the data; the schema has a unit.
+    ///
+    /// # Errors
+    /// When the data cannot be read, or the schema has no unit.
+    pub fn load_persons(
+        &self,
+        schema: &Schema,
+        file: &CsvFile,
+        encoder: &Encoder,
+        progress: &(dyn Fn(u64) -> Fallible<()> + Sync),
+    ) -> Fallible<(Persons, LoadReport, CacheUse)> {
+        self.whole(schema, file, encoder, progress)
+    }
+
+    fn whole<T: Whole>(
+        &self,
+        schema: &Schema,
+        file: &CsvFile,
+        encoder: &Encoder,
+        progress: &(dyn Fn(u64) -> Fallible<()> + Sync),
+    ) -> Fallible<(T, LoadReport, CacheUse)> {
         let stamp = stamp_of(file)?;
         let key = key(schema, file, encoder);
         let why = match self.found(&key, stamp, file, encoder)? {
             Found::Nothing => None,
             Found::Unusable(why) => Some(why),
-            Found::Fitting(fitting) => match fitting.reader.read_all() {
+            Found::Fitting(fitting) => match T::read(&fitting.reader) {
                 Ok(rows) => {
                     progress(file.size())?;
                     if !fitting.known && settled(stamp) {
@@ -117,7 +143,7 @@ impl RowCache {
                 Err(error) => Some(error.to_string()),
             },
         };
-        let (rows, report, digest) = encoder.encode_and_digest(file, progress)?;
+        let (rows, report, digest) = T::encode(encoder, file, progress)?;
         let note = Note { key, stamp: stamp.clone(), settled: settled(stamp), digest: hex(digest), report };
         let used = match self.write(&rows, &note) {
             Err(error) => CacheUse::Failed(error.to_string()),
@@ -132,7 +158,7 @@ impl RowCache {
     /// A cache that fits is read and checked once before it is used.
     ///
     /// # Errors
-    /// When the data cannot be read, or the cache cannot be written: there is no other place for the rows.
+    /// When the data cannot be read, the schema has a unit, or the cache cannot be written: there is no other place for the rows.
     pub fn stream(
         &self,
         schema: &Schema,
@@ -141,6 +167,33 @@ impl RowCache {
         limit: MemoryLimit,
         progress: &(dyn Fn(u64) -> Fallible<()> + Sync),
     ) -> Fallible<(RowStream, LoadReport, CacheUse)> {
+        self.kept(schema, file, encoder, limit, progress)
+    }
+
+    /// Encodes rows that are to stay in the cache by person, part by part; the schema has a unit. On the way rows lie in a temporary file
+    /// beside the cache.
+    ///
+    /// # Errors
+    /// When the data cannot be read, the schema has no unit, or a file cannot be written: there is no other place for the rows.
+    pub fn stream_persons(
+        &self,
+        schema: &Schema,
+        file: &CsvFile,
+        encoder: &Encoder,
+        limit: MemoryLimit,
+        progress: &(dyn Fn(u64) -> Fallible<()> + Sync),
+    ) -> Fallible<(PersonStream, LoadReport, CacheUse)> {
+        self.kept(schema, file, encoder, limit, progress)
+    }
+
+    fn kept<T: Streamed>(
+        &self,
+        schema: &Schema,
+        file: &CsvFile,
+        encoder: &Encoder,
+        limit: MemoryLimit,
+        progress: &(dyn Fn(u64) -> Fallible<()> + Sync),
+    ) -> Fallible<(T, LoadReport, CacheUse)> {
         let stamp = stamp_of(file)?;
         let key = key(schema, file, encoder);
         let folder = folder_of(&self.path);
@@ -149,7 +202,7 @@ impl RowCache {
             Found::Unusable(why) => Some(why),
             Found::Fitting(fitting) => {
                 let Fitting { reader, note, .. } = *fitting;
-                let rows = RowStream::new(reader, folder, limit)?;
+                let rows = T::open(reader, folder, limit)?;
                 match rows.check() {
                     Ok(()) => {
                         progress(file.size())?;
@@ -159,11 +212,11 @@ impl RowCache {
                 }
             }
         };
-        let mut writer = self.writer(encoder.shape(), limit.segment_bytes())?;
-        let (report, digest) = encoder.encode_to(file, &mut writer, progress)?;
+        let mut writer = self.writer(encoder.unit.is_some(), encoder.shape(), limit.segment_bytes())?;
+        let (report, digest) = T::encode(encoder, file, folder, limit, &mut writer, progress)?;
         let note = Note { key, stamp: stamp.clone(), settled: settled(stamp), digest: hex(digest), report };
         let kept = self.publish(writer, &note)?;
-        let rows = RowStream::new(SegmentReader::of(kept, &self.path)?, folder, limit)?;
+        let rows = T::open(SegmentReader::of(kept, &self.path)?, folder, limit)?;
         Ok((rows, note.report, made(why)))
     }
 
@@ -177,7 +230,8 @@ impl RowCache {
             Ok(opened) => opened,
             Err(error) => return Ok(Found::Unusable(error.to_string())),
         };
-        if note.key != key || reader.shape() != encoder.shape() || reader.unit() != FULL_SCALE {
+        let as_asked = reader.is_of_persons() == encoder.unit.is_some();
+        if note.key != key || reader.shape() != encoder.shape() || reader.unit() != FULL_SCALE || !as_asked {
             return Ok(Found::Unusable("the schema, the header or the encoding rules are others".into()));
         }
         if note.stamp.size != stamp.size {
@@ -190,17 +244,26 @@ impl RowCache {
         Ok(Found::Fitting(Box::new(Fitting { reader, note, known })))
     }
 
-    fn write(&self, rows: &Rows, note: &Note) -> Fallible<()> {
-        let mut writer = self.writer(rows.shape(), SEGMENT_BYTES)?;
-        writer.append(rows)?;
+    fn write<T: Whole>(&self, rows: &T, note: &Note) -> Fallible<()> {
+        let mut writer = self.writer(T::OF_PERSONS, rows.columns(), SEGMENT_BYTES)?;
+        rows.append_to(&mut writer)?;
         self.publish(writer, note).map(drop)
     }
 
     /// A new cache beside the old one.
-    fn writer(&self, shape: &Shape, segment_bytes: usize) -> Fallible<SegmentWriter<BufWriter<NamedTempFile>>> {
+    fn writer(
+        &self,
+        of_persons: bool,
+        shape: &Shape,
+        segment_bytes: usize,
+    ) -> Fallible<SegmentWriter<BufWriter<NamedTempFile>>> {
         let temporary = partial::create(&self.path).map_err(|e| self.failed(&e))?;
         let out = BufWriter::with_capacity(WRITE_BYTES, temporary);
-        SegmentWriter::sized(out, &self.path, shape, FULL_SCALE, segment_bytes)
+        if of_persons {
+            SegmentWriter::of_persons(out, &self.path, shape, FULL_SCALE, segment_bytes)
+        } else {
+            SegmentWriter::sized(out, &self.path, shape, FULL_SCALE, segment_bytes)
+        }
     }
 
     /// Puts it in the place of the old one.
@@ -215,6 +278,131 @@ impl RowCache {
 
     fn failed(&self, error: &std::io::Error) -> Error {
         Error::io(&self.path, "write the cache", error.kind().into())
+    }
+}
+
+/// What a cache can hand out as a whole: rows, or rows by person.
+trait Whole: Sized {
+    const OF_PERSONS: bool;
+
+    fn read(reader: &SegmentReader) -> Fallible<Self>;
+
+    fn encode(
+        encoder: &Encoder,
+        file: &CsvFile,
+        progress: &(dyn Fn(u64) -> Fallible<()> + Sync),
+    ) -> Fallible<(Self, LoadReport, u128)>;
+
+    fn columns(&self) -> &Shape;
+
+    fn append_to<W: Write>(&self, writer: &mut SegmentWriter<W>) -> Fallible<()>;
+}
+
+impl Whole for Rows {
+    const OF_PERSONS: bool = false;
+
+    fn read(reader: &SegmentReader) -> Fallible<Self> {
+        reader.read_all()
+    }
+
+    fn encode(
+        encoder: &Encoder,
+        file: &CsvFile,
+        progress: &(dyn Fn(u64) -> Fallible<()> + Sync),
+    ) -> Fallible<(Self, LoadReport, u128)> {
+        encoder.encode_and_digest(file, progress)
+    }
+
+    fn columns(&self) -> &Shape {
+        self.shape()
+    }
+
+    fn append_to<W: Write>(&self, writer: &mut SegmentWriter<W>) -> Fallible<()> {
+        writer.append(self)
+    }
+}
+
+impl Whole for Persons {
+    const OF_PERSONS: bool = true;
+
+    fn read(reader: &SegmentReader) -> Fallible<Self> {
+        reader.read_persons()
+    }
+
+    fn encode(
+        encoder: &Encoder,
+        file: &CsvFile,
+        progress: &(dyn Fn(u64) -> Fallible<()> + Sync),
+    ) -> Fallible<(Self, LoadReport, u128)> {
+        encoder.encode_persons_and_digest(file, progress)
+    }
+
+    fn columns(&self) -> &Shape {
+        self.shape()
+    }
+
+    fn append_to<W: Write>(&self, writer: &mut SegmentWriter<W>) -> Fallible<()> {
+        // Persons are numbered by their first rows.
+        let firsts: Vec<u64> = (0..self.len() as u64).collect();
+        writer.append_persons(self, &firsts)
+    }
+}
+
+/// What a cache can hand out part by part.
+trait Streamed: Sized {
+    fn open(reader: SegmentReader, folder: &Path, limit: MemoryLimit) -> Fallible<Self>;
+
+    fn check(&self) -> Fallible<()>;
+
+    fn encode<W: Write + Send>(
+        encoder: &Encoder,
+        file: &CsvFile,
+        folder: &Path,
+        limit: MemoryLimit,
+        writer: &mut SegmentWriter<W>,
+        progress: &(dyn Fn(u64) -> Fallible<()> + Sync),
+    ) -> Fallible<(LoadReport, u128)>;
+}
+
+impl Streamed for RowStream {
+    fn open(reader: SegmentReader, folder: &Path, limit: MemoryLimit) -> Fallible<Self> {
+        RowStream::new(reader, folder, limit)
+    }
+
+    fn check(&self) -> Fallible<()> {
+        self.check()
+    }
+
+    fn encode<W: Write + Send>(
+        encoder: &Encoder,
+        file: &CsvFile,
+        _: &Path,
+        _: MemoryLimit,
+        writer: &mut SegmentWriter<W>,
+        progress: &(dyn Fn(u64) -> Fallible<()> + Sync),
+    ) -> Fallible<(LoadReport, u128)> {
+        encoder.encode_to(file, writer, progress)
+    }
+}
+
+impl Streamed for PersonStream {
+    fn open(reader: SegmentReader, folder: &Path, limit: MemoryLimit) -> Fallible<Self> {
+        PersonStream::new(reader, folder, limit)
+    }
+
+    fn check(&self) -> Fallible<()> {
+        self.check()
+    }
+
+    fn encode<W: Write + Send>(
+        encoder: &Encoder,
+        file: &CsvFile,
+        folder: &Path,
+        limit: MemoryLimit,
+        writer: &mut SegmentWriter<W>,
+        progress: &(dyn Fn(u64) -> Fallible<()> + Sync),
+    ) -> Fallible<(LoadReport, u128)> {
+        encoder.encode_persons_to(file, folder, limit, writer, progress)
     }
 }
 
@@ -266,7 +454,12 @@ fn key(schema: &Schema, file: &CsvFile, encoder: &Encoder) -> String {
     let facts = (RULES, FULL_SCALE, LANES, schema.fingerprint(), file.header(), encoder.has_target());
     let dialect = file.dialect().key();
     // Caches of files in the usual dialect have no word of it.
-    let text = if dialect.is_empty() { serde_json::to_vec(&facts) } else { serde_json::to_vec(&(facts, dialect)) };
+    let text = match encoder.unit {
+        // So many rows of a person are in it, whatever the schema leaves to the rules.
+        Some((_, max_rows)) => serde_json::to_vec(&(facts, dialect, "persons", max_rows)),
+        None if dialect.is_empty() => serde_json::to_vec(&facts),
+        None => serde_json::to_vec(&(facts, dialect)),
+    };
     format!("{:x}", Sha256::digest(text.unwrap_or_default()))
 }
 

@@ -4,7 +4,7 @@ use rayon::prelude::*;
 
 use super::Codes;
 use super::encode::shape_of;
-use super::persons::{CellInterner, EncodedRows, IdentifierColumn, PersonPart, Persons, PersonsMet};
+use super::persons::{CellInterner, EncodedRows, IdentifierColumn, Numbering, PersonPart, PersonsMet};
 use super::quantise::quantise;
 use super::report::{Fault, LoadReport, Loss, ReportColumns, no_number, outside};
 use super::survey::{Survey, Whole};
@@ -142,10 +142,10 @@ impl<'a> TableEncoder<'a> {
     pub fn encode(&self) -> Fallible<(EncodedRows, LoadReport)> {
         let mut rows = BulkBuilder::new(self.shape.clone());
         rows.reserve(self.rows.div_ceil(LANES));
-        let (mut report, mut persons) = (LoadReport::default(), Persons::default());
+        let (mut report, mut persons) = (LoadReport::default(), Numbering::default());
         self.append_to(&mut rows, &mut persons, &mut report)?;
-        let persons = self.unit.is_some().then(|| persons.finish());
-        Ok((EncodedRows { rows: rows.build(), persons }, report))
+        let rows = rows.build();
+        Ok((if self.unit.is_some() { persons.encoded(rows) } else { EncodedRows::alone(rows) }, report))
     }
 
     /// Encodes every row behind those that are there already.
@@ -155,7 +155,7 @@ impl<'a> TableEncoder<'a> {
     pub(super) fn append_to(
         &self,
         rows: &mut BulkBuilder,
-        persons: &mut Persons,
+        persons: &mut Numbering,
         report: &mut LoadReport,
     ) -> Fallible<()> {
         // Wide tables come in few rows, which all threads share.

@@ -8,7 +8,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::positional::ReadAt;
 use crate::error::{Error, Fallible};
 use crate::grid::FULL_SCALE;
-use crate::kernel::LANES;
+use crate::kernel::{LANES, person_tiles};
 
 /// Format and version; other versions are not read.
 pub(super) const FORMAT: [u8; 16] = *b"rhograd-rows/1\n\0";
@@ -28,7 +28,36 @@ pub(super) struct Footer {
     pub rows: u64,
     pub tiles_per_segment: usize,
     pub checksums: Vec<u64>,
+    /// Where segments are of persons, and `rows` counts those: for each segment the rows of a person, and the persons.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub persons: Option<Vec<(u32, u32)>>,
     pub note: serde_json::Value,
+}
+
+impl Footer {
+    /// Bytes of one tile.
+    fn tile_bytes(&self) -> Option<u64> {
+        let columns = (self.numeric as u64).checked_add(self.levels.len() as u64)?.checked_add(1)?;
+        columns.checked_mul(2 * LANES as u64)?.checked_add(size_of::<u32>() as u64)
+    }
+
+    /// Where each segment of persons begins behind the first one, and the last one ends; `None` where numbers do not fit each other.
+    pub fn places(&self) -> Option<Vec<u64>> {
+        let tile = self.tile_bytes()?;
+        let segments = self.persons.as_deref().unwrap_or_default();
+        let mut places = Vec::with_capacity(segments.len() + 1);
+        let mut end = 0u64;
+        places.push(end);
+        for &(each, members) in segments {
+            let tiles = person_tiles(each as usize, members as usize)? as u64;
+            let bytes = tiles.checked_mul(tile)?.checked_add(u64::from(members) * size_of::<u64>() as u64)?;
+            // No segment may be larger than memory can address either.
+            usize::try_from(bytes).ok()?;
+            end = end.checked_add(bytes)?;
+            places.push(end);
+        }
+        Some(places)
+    }
 }
 
 /// What a file begins with.
@@ -91,13 +120,19 @@ pub(super) fn read_footer(file: &impl ReadAt, path: &Path, size: u64) -> Fallibl
 
 /// Bytes of all segments; `None` where the numbers of a footer do not fit each other.
 fn expected_size(footer: &Footer) -> Option<u64> {
+    if let Some(persons) = &footer.persons {
+        let members: u64 = persons.iter().map(|&(_, members)| u64::from(members)).sum();
+        if footer.checksums.len() != persons.len() || footer.rows != members || footer.tiles_per_segment == 0 {
+            return None;
+        }
+        return footer.places()?.last().copied();
+    }
     let tiles = footer.rows.div_ceil(LANES as u64);
     let per_segment = u64::try_from(footer.tiles_per_segment).ok().filter(|&tiles| tiles > 0)?;
     if footer.checksums.len() as u64 != tiles.div_ceil(per_segment) {
         return None;
     }
-    let columns = (footer.numeric as u64).checked_add(footer.levels.len() as u64)?.checked_add(1)?;
-    let tile = columns.checked_mul(2 * LANES as u64)?.checked_add(size_of::<u32>() as u64)?;
+    let tile = footer.tile_bytes()?;
     // No segment may be larger than memory can address either.
     usize::try_from(per_segment.checked_mul(tile)?).ok()?;
     tiles.checked_mul(tile)

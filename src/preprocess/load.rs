@@ -6,16 +6,18 @@ use std::sync::Mutex;
 
 use rayon::prelude::*;
 
+use super::buckets::Buckets;
 use super::encode::Encoder;
 use super::lines::LineEncoder;
-use super::persons::{EncodedRows, PersonPart, Persons};
+use super::person_stream::PersonStream;
+use super::persons::{EncodedRows, Numbering, PersonPart};
 use super::report::LoadReport;
 use super::segments::SegmentWriter;
 use super::stream::{MemoryLimit, RowStream, Scratch, WRITE_BYTES};
 use crate::data::{Block, CsvFile};
 use crate::error::{Error, Fallible};
 use crate::grid::FULL_SCALE;
-use crate::kernel::{BulkBuilder, LANES, Rows};
+use crate::kernel::{BulkBuilder, LANES, Persons, Rows};
 
 /// Encoded rows that are held at a time on their way to a file, unless one block of lines makes more.
 const SPOOLED_BYTES: usize = 16 << 20;
@@ -72,6 +74,30 @@ impl Encoder {
         Ok((encoded.rows, report, digest))
     }
 
+    /// Encodes all lines of a file and brings the rows of each person together, and gives the digest; the schema has a unit.
+    ///
+    /// # Errors
+    /// When the file cannot be read or changes meanwhile, `progress` fails, there are 2^32 persons, or the schema has no unit.
+    pub(super) fn encode_persons_and_digest(
+        &self,
+        file: &CsvFile,
+        progress: &(dyn Fn(u64) -> Fallible<()> + Sync),
+    ) -> Fallible<(Persons, LoadReport, u128)> {
+        let max_rows = self.max_rows()?;
+        let mut load = Load::new(self, file);
+        let digest = file.scan_and_digest(LANES, |blocks, done| load.add(blocks, done, progress))?;
+        let (encoded, report) = load.finish();
+        let persons = Persons::gather(encoded.rows, &encoded.persons.unwrap_or_default(), max_rows);
+        Ok((persons, report, digest))
+    }
+
+    /// The most rows of a person that count.
+    fn max_rows(&self) -> Fallible<u32> {
+        let problem = "is none, and persons were asked for";
+        let none = || Error::parameter("unit", problem, "name the column of identifiers in the schema");
+        self.unit.map(|(_, max_rows)| max_rows).ok_or_else(none)
+    }
+
     /// Encodes all lines of a file into a temporary file in `folder`, which has no name and is gone when it is closed.
     ///
     /// # Errors
@@ -89,6 +115,65 @@ impl Encoder {
         let (report, _) = self.encode_to(file, &mut writer, progress)?;
         writer.finish(&())?;
         Ok((scratch.into_stream(folder, limit)?, report))
+    }
+
+    /// Encodes all lines of a file into a temporary file of persons in `folder`, which has no name and is gone when it is closed; the
+    /// schema has a unit.
+    ///
+    /// # Errors
+    /// When the data cannot be read, the rows cannot be written, or the schema has no unit.
+    pub fn stream_persons(
+        &self,
+        file: &CsvFile,
+        folder: &Path,
+        limit: MemoryLimit,
+        progress: &(dyn Fn(u64) -> Fallible<()> + Sync),
+    ) -> Fallible<(PersonStream, LoadReport)> {
+        let scratch = Scratch::new(folder)?;
+        let out = BufWriter::with_capacity(WRITE_BYTES, &scratch.file);
+        let size = limit.segment_bytes();
+        let mut writer = SegmentWriter::of_persons(out, &scratch.path, self.shape(), FULL_SCALE, size)?;
+        let (report, _) = self.encode_persons_to(file, folder, limit, &mut writer, progress)?;
+        writer.finish(&())?;
+        Ok((PersonStream::of(scratch, folder, limit)?, report))
+    }
+
+    /// Encodes all lines of a file, brings rows of the same person together in temporary files in `folder`, and hands persons on to
+    /// another file; gives the digest.
+    ///
+    /// # Errors
+    /// When the file cannot be read or changes meanwhile, `progress` fails, or rows cannot be written: their number decides whether a
+    /// disk is full.
+    pub(super) fn encode_persons_to<W: Write>(
+        &self,
+        file: &CsvFile,
+        folder: &Path,
+        limit: MemoryLimit,
+        writer: &mut SegmentWriter<W>,
+        progress: &(dyn Fn(u64) -> Fallible<()> + Sync),
+    ) -> Fallible<(LoadReport, u128)> {
+        let mut buckets = Buckets::new(folder, self.shape(), self.max_rows()?, limit.bytes_to_gather())?;
+        let mut load = Load::new(self, file);
+        let digest = file.scan_and_digest(LANES, |blocks, done| {
+            load.each_batch(blocks, |load, batch| {
+                let first = load.rows.tiles() * LANES;
+                let mut at = first;
+                for (part, block) in load.encode(batch).iter().zip(batch) {
+                    buckets.put(load.rows.filled(), at, part)?;
+                    at += block.line_count().next_multiple_of(LANES);
+                }
+                load.rows.drop_front(load.rows.tiles());
+                Ok(())
+            })?;
+            progress(done)
+        })?;
+        let report = load.finish().1;
+        buckets.finish(|persons, firsts| {
+            writer.append_persons(persons, firsts)?;
+            // Nothing more to say, and whoever listens may want to end the load.
+            progress(file.size())
+        })?;
+        Ok((report, digest))
     }
 
     /// Encodes all lines of a file and hands the rows on to another file as they come, never held as a whole; gives the digest.
@@ -116,7 +201,7 @@ struct Load<'a> {
     file: &'a CsvFile,
     rows: BulkBuilder,
     /// Whose the rows are, where the schema has a unit.
-    persons: Option<Persons>,
+    persons: Option<Numbering>,
     report: LoadReport,
     /// Buffers of earlier blocks.
     workers: Mutex<Vec<LineEncoder<'a>>>,
@@ -127,7 +212,7 @@ impl<'a> Load<'a> {
         // Lines are counted from the top of the file while it is read.
         let report = LoadReport { lines: file.first_line() - 1, ..LoadReport::default() };
         let rows = BulkBuilder::new(encoder.shape().clone());
-        let persons = encoder.unit.is_some().then(Persons::default);
+        let persons = encoder.unit.is_some().then(Numbering::default);
         Load { encoder, file, rows, persons, report, workers: Mutex::default() }
     }
 
@@ -135,17 +220,34 @@ impl<'a> Load<'a> {
         if self.report.lines < self.file.first_line() {
             self.reserve(blocks);
         }
-        self.encode(blocks)?;
+        for part in self.encode(blocks) {
+            if let Some(persons) = &mut self.persons {
+                persons.append(part)?;
+            }
+        }
         progress(done)
     }
 
     /// Encodes blocks and writes all segments that are full.
     fn hand_on<W: Write>(
         &mut self,
-        mut blocks: &[Block],
+        blocks: &[Block],
         done: u64,
         writer: &mut SegmentWriter<W>,
         progress: &(dyn Fn(u64) -> Fallible<()> + Sync),
+    ) -> Fallible<()> {
+        self.each_batch(blocks, |load, batch| {
+            load.encode(batch);
+            load.write(writer, writer.rows_per_segment() / LANES)
+        })?;
+        progress(done)
+    }
+
+    /// Hands blocks to `work` whose rows may be held together.
+    fn each_batch(
+        &mut self,
+        mut blocks: &[Block],
+        mut work: impl FnMut(&mut Self, &[Block]) -> Fallible<()>,
     ) -> Fallible<()> {
         let row = 2 * (self.encoder.shape().numeric() + self.encoder.shape().categorical() + 1);
         while !blocks.is_empty() {
@@ -155,11 +257,10 @@ impl<'a> Load<'a> {
                 Some(*sum)
             });
             let now = sizes.take_while(|&bytes| bytes <= SPOOLED_BYTES).count().max(1);
-            self.encode(&blocks[..now])?;
-            self.write(writer, writer.rows_per_segment() / LANES)?;
+            work(self, &blocks[..now])?;
             blocks = &blocks[now..];
         }
-        progress(done)
+        Ok(())
     }
 
     /// Writes as many tiles as are a multiple of `whole`.
@@ -171,7 +272,8 @@ impl<'a> Load<'a> {
         Ok(())
     }
 
-    fn encode(&mut self, blocks: &[Block]) -> Fallible<()> {
+    /// Encodes blocks; whose their rows are, where the schema has a unit.
+    fn encode(&mut self, blocks: &[Block]) -> Vec<PersonPart> {
         let lens: Vec<usize> = blocks.iter().map(Block::line_count).collect();
         let mut rooms = self.rows.grow(&lens);
         let parts: Vec<(LoadReport, Option<PersonPart>)> = rooms
@@ -187,13 +289,9 @@ impl<'a> Load<'a> {
                 part
             })
             .collect();
-        for (report, part) in parts {
-            self.report.merge(&report);
-            if let Some((persons, part)) = self.persons.as_mut().zip(part) {
-                persons.append(part)?;
-            }
-        }
-        Ok(())
+        let (reports, persons): (Vec<LoadReport>, Vec<Option<PersonPart>>) = parts.into_iter().unzip();
+        reports.iter().for_each(|report| self.report.merge(report));
+        persons.into_iter().flatten().collect()
     }
 
     /// Room for the rows of the whole file if its lines are as long as the first ones; a guess, made good by growing.
@@ -210,12 +308,17 @@ impl<'a> Load<'a> {
 
     fn finish(mut self) -> (EncodedRows, LoadReport) {
         self.report.lines -= self.file.first_line() - 1;
-        (EncodedRows { rows: self.rows.build(), persons: self.persons.map(Persons::finish) }, self.report)
+        let rows = self.rows.build();
+        let encoded = match self.persons {
+            None => EncodedRows::alone(rows),
+            Some(persons) => persons.encoded(rows),
+        };
+        (encoded, self.report)
     }
 }
 
 /// Rows that would be without their persons.
 pub(super) fn ungrouped() -> Error {
-    let problem = "asks for rows that are brought together by person, which is done in memory alone";
-    Error::parameter("unit", problem, "leave out --cache and --memory-limit, and train on one machine")
+    let problem = "asks for rows by person, and these would be without their persons";
+    Error::parameter("unit", problem, "use encode_grouped, stream_persons or load_persons, or leave the unit out")
 }

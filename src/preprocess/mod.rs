@@ -1,5 +1,6 @@
 //! From records to encoded rows by public rules alone: bounds, declared categories, fixed rules for gaps.
 
+mod buckets;
 mod cache;
 mod codes;
 mod columns;
@@ -7,6 +8,7 @@ mod encode;
 mod footer;
 mod lines;
 mod load;
+mod person_stream;
 mod persons;
 mod pieces;
 mod positional;
@@ -26,7 +28,8 @@ use codes::Codes;
 pub use cache::{CacheUse, RowCache};
 pub use columns::{TableEncoder, label_codes, numbers_of};
 pub use encode::{Encoder, shape_of};
-pub use persons::{EncodedRows, PersonsMet};
+pub use person_stream::PersonStream;
+pub use persons::{EncodedRows, PersonsMet, person_places};
 pub use pieces::{EncodedTable, PiecesEncoder};
 pub use report::{Fault, LoadReport, Loss};
 pub use segments::{SegmentReader, SegmentWriter};

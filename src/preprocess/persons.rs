@@ -6,6 +6,7 @@
 use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::xxh3_64;
 
 use crate::data::{Cells, Shown, is_gap, trim};
 use crate::error::{Error, Fallible};
@@ -21,6 +22,31 @@ pub struct EncodedRows {
     /// The number of each row's person, by order of first appearance; [`NOBODY`] for a row without an identifier, which is a null
     /// row. Absent where the schema has no unit.
     pub persons: Option<Vec<u32>>,
+    /// The places of the identifiers, ascending; see [`person_places`].
+    pub(crate) places: Vec<u16>,
+}
+
+/// Places that identifiers have.
+const PLACES: u16 = 1 << 14;
+
+/// The place of an identifier: a hash of its text, the same everywhere.
+fn place_of(text: &[u8]) -> u16 {
+    (xxh3_64(text) % u64::from(PLACES)) as u16
+}
+
+/// Where the rows of a column of identifiers belong when they are divided: all rows of a person have one place, below 16384, so parts
+/// that share no place share nobody. Rows without an identifier, who are nobody's, take turns.
+///
+/// A place is a function of an identifier, and as private.
+pub fn person_places(cells: &Cells<'_>) -> Vec<u16> {
+    let column = IdentifierColumn::new(cells);
+    let mut met: HashMap<u64, Option<u16>> = HashMap::new();
+    let place = |row: usize| {
+        let text = |_: &u64| column.0.get(row);
+        let of = |key: u64| *met.entry(key).or_insert_with_key(|key| identifier(text(key).as_bytes()).map(place_of));
+        column.0.key(row).and_then(of).unwrap_or((row % usize::from(PLACES)) as u16)
+    };
+    (0..cells.len()).map(place).collect()
 }
 
 /// An identifier as it is compared; `None` where a cell is missing: nothing, or a mark such as `NA`.
@@ -34,9 +60,9 @@ pub(super) fn identifier(cell: &[u8]) -> Option<&[u8]> {
 #[derive(Default)]
 pub(super) struct PersonPart {
     /// The identifiers in the order of their first rows.
-    texts: Vec<Box<[u8]>>,
+    pub texts: Vec<Box<[u8]>>,
     /// For each row the place of its identifier, or [`NOBODY`].
-    of: Vec<u32>,
+    pub of: Vec<u32>,
 }
 
 /// Numbers identifiers of consecutive rows.
@@ -46,6 +72,13 @@ pub(super) struct Interner {
     of: Vec<u32>,
     /// The identifier before: rows of a person often stand together.
     last: Option<(Vec<u8>, u32)>,
+}
+
+impl EncodedRows {
+    /// Rows that are nobody's.
+    pub(super) fn alone(rows: Rows) -> Self {
+        EncodedRows { rows, persons: None, places: Vec::new() }
+    }
 }
 
 impl Interner {
@@ -89,12 +122,12 @@ impl Interner {
 
 /// Whose all rows so far are.
 #[derive(Default)]
-pub(super) struct Persons {
+pub(super) struct Numbering {
     known: HashMap<Box<[u8]>, u32>,
     of: Vec<u32>,
 }
 
-impl Persons {
+impl Numbering {
     /// Appends the rows that follow.
     ///
     /// # Errors
@@ -115,6 +148,14 @@ impl Persons {
     /// The number of each row's person.
     pub fn finish(self) -> Vec<u32> {
         self.of
+    }
+
+    /// The rows with the number of each one's person.
+    pub fn encoded(self, rows: Rows) -> EncodedRows {
+        let mut places: Vec<u16> = self.known.keys().map(|text| place_of(text)).collect();
+        places.sort_unstable();
+        places.dedup();
+        EncodedRows { rows, persons: Some(self.of), places }
     }
 }
 
@@ -194,7 +235,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn numbered(cells: &[&[u8]], parts: usize) -> Vec<u32> {
-        let mut all = Persons::default();
+        let mut all = Numbering::default();
         let mut interner = Interner::default();
         for part in cells.chunks(parts.max(1)) {
             for cell in part {

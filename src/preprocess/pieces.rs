@@ -3,7 +3,7 @@
 use super::columns::TableEncoder;
 use super::encode::shape_of;
 use super::load::ungrouped;
-use super::persons::{EncodedRows, Persons};
+use super::persons::{EncodedRows, Numbering};
 use super::report::LoadReport;
 use crate::data::{Schema, Table};
 use crate::error::{Error, Fallible};
@@ -13,7 +13,7 @@ use crate::kernel::{BulkBuilder, LANES, Rows};
 pub struct PiecesEncoder {
     schema: Schema,
     rows: BulkBuilder,
-    persons: Persons,
+    persons: Numbering,
     report: LoadReport,
     /// Whether the last piece ended inside a tile, so that it must be the last one.
     ended: bool,
@@ -38,7 +38,7 @@ impl PiecesEncoder {
         PiecesEncoder {
             schema: schema.clone(),
             rows: room,
-            persons: Persons::default(),
+            persons: Numbering::default(),
             report: LoadReport::default(),
             ended: false,
         }
@@ -61,8 +61,8 @@ impl PiecesEncoder {
 
     /// All rows.
     pub fn finish(self) -> EncodedTable {
-        let persons = self.schema.unit.is_some().then(|| self.persons.finish());
-        let rows = EncodedRows { rows: self.rows.build(), persons };
+        let rows = self.rows.build();
+        let rows = if self.schema.unit.is_some() { self.persons.encoded(rows) } else { EncodedRows::alone(rows) };
         EncodedTable { rows, report: self.report, fingerprint: self.schema.fingerprint() }
     }
 }

@@ -8,7 +8,8 @@
 //! end      size and checksum of the footer, format
 //! ```
 //!
-//! All segments but the last have the same size. A file is used only if its size, footer and checksums fit; norms are
+//! All segments but the last have the same size. In a file of persons each segment holds persons with the same number of rows, in the
+//! order of [`Persons`], and behind the lanes the number of each person's first row; segments have the sizes that they need. A file is used only if its size, footer and checksums fit; norms are
 //! computed from the values when they are read, so no file can make a row contribute more than it may.
 
 use std::fs::File;
@@ -24,7 +25,7 @@ use super::footer::{Footer, START_BYTES, end, foreign, read_footer, start};
 use super::positional::ReadAt;
 use crate::error::{Error, Fallible};
 use crate::grid::{FULL_SCALE, Shape};
-use crate::kernel::{BulkBuilder, LANES, Rows, TilesMut};
+use crate::kernel::{BulkBuilder, LANES, NOBODY, Persons, Rows, RowsBuilder, TilesMut, person_lanes, person_tiles};
 
 /// Size that segments are brought near to: large enough to stream, small enough to stay in a cache.
 pub(super) const SEGMENT_BYTES: usize = 1 << 20;
@@ -69,11 +70,66 @@ impl<W: Write> SegmentWriter<W> {
             rows: 0,
             tiles_per_segment: (segment_bytes / tile_bytes(shape)).max(1),
             checksums: Vec::new(),
+            persons: None,
             note: serde_json::Value::Null,
         };
         let mut writer = SegmentWriter { out, path: path.to_owned(), shape: shape.clone(), footer, short: false };
         writer.write(&start())?;
         Ok(writer)
+    }
+
+    /// A writer of persons, in segments of about so many bytes.
+    ///
+    /// # Errors
+    /// When nothing can be written.
+    pub(crate) fn of_persons(out: W, path: &Path, shape: &Shape, unit: i16, segment_bytes: usize) -> Fallible<Self> {
+        let mut writer = Self::sized(out, path, shape, unit, segment_bytes)?;
+        writer.footer.persons = Some(Vec::new());
+        Ok(writer)
+    }
+
+    /// Appends persons; `firsts` has the number of each one's first row, by which all persons of a file can be put in order.
+    ///
+    /// # Errors
+    /// When they have other columns or another unit, the file is of rows, or they cannot be written.
+    pub(crate) fn append_persons(&mut self, persons: &Persons, firsts: &[u64]) -> Fallible<()> {
+        self.check_columns(persons.shape(), persons.unit(), true)?;
+        let most = self.footer.tiles_per_segment * tile_bytes(&self.shape);
+        persons.cut(most, |each, members, rows| {
+            if members.is_empty() {
+                return Ok(());
+            }
+            let bytes = rows.tile_bytes(0..rows.tile_count());
+            // Whoever gave them gave one for each person.
+            let first_of = |&person: &u32| firsts.get(person as usize).copied().unwrap_or(u64::MAX);
+            let firsts: Vec<u64> = members.iter().map(first_of).collect();
+            self.write_segment(&bytes.parts, &bytes.present, &firsts)?;
+            self.footer.rows += members.len() as u64;
+            if let Some(segments) = &mut self.footer.persons {
+                segments.push((each as u32, members.len() as u32));
+            }
+            Ok(())
+        })
+    }
+
+    /// Refuses rows or persons that are not what the file is of.
+    fn check_columns(&self, shape: &Shape, unit: i16, persons: bool) -> Fallible<()> {
+        let problem = if *shape != self.shape || unit != self.footer.unit {
+            "rows of another encoding cannot be appended"
+        } else if self.footer.persons.is_some() != persons {
+            "rows and persons cannot stand in one file"
+        } else {
+            return Ok(());
+        };
+        Err(Error::input(&self.path, problem, "append whole segments of one data set"))
+    }
+
+    fn write_segment(&mut self, values: &[&[u8]; 3], present: &[u32], firsts: &[u64]) -> Fallible<()> {
+        let [numeric, codes, labels] = *values;
+        let parts = [numeric, codes, labels, bytemuck::cast_slice(present), bytemuck::cast_slice(firsts)];
+        let parts = &parts[..if self.footer.persons.is_some() { 5 } else { 4 }];
+        self.footer.checksums.push(checksum(parts.iter().copied()));
+        parts.iter().try_for_each(|part| self.write(part))
     }
 
     /// Rows of a full segment.
@@ -96,22 +152,14 @@ impl<W: Write> SegmentWriter<W> {
     /// When they have other columns or another unit, when rows appended before did not fill their last segment, or when they cannot be
     /// written.
     pub(super) fn append_tiles(&mut self, rows: &Rows, tiles: Range<usize>, len: usize) -> Fallible<()> {
-        let problem = if *rows.shape() != self.shape || rows.unit() != self.footer.unit {
-            Some("rows of another encoding cannot be appended")
-        } else if self.short && !tiles.is_empty() {
-            Some("only the last segment may be short")
-        } else {
-            None
-        };
-        if let Some(problem) = problem {
+        self.check_columns(rows.shape(), rows.unit(), false)?;
+        if self.short && !tiles.is_empty() {
+            let problem = "only the last segment may be short";
             return Err(Error::input(&self.path, problem, "append whole segments of one data set"));
         }
         for first in tiles.clone().step_by(self.footer.tiles_per_segment) {
             let bytes = rows.tile_bytes(first..(first + self.footer.tiles_per_segment).min(tiles.end));
-            let present: &[u8] = bytemuck::cast_slice(&bytes.present);
-            let parts = [bytes.parts[0], bytes.parts[1], bytes.parts[2], present];
-            self.footer.checksums.push(checksum(parts));
-            parts.into_iter().try_for_each(|part| self.write(part))?;
+            self.write_segment(&bytes.parts, &bytes.present, &[])?;
         }
         self.footer.rows += len as u64;
         self.short = !self.footer.rows.is_multiple_of(self.rows_per_segment() as u64);
@@ -137,6 +185,16 @@ impl<W: Write> SegmentWriter<W> {
     }
 }
 
+impl SegmentWriter<Vec<u8>> {
+    /// A writer of persons as an encoder makes them, into memory.
+    ///
+    /// # Errors
+    /// None: memory takes whatever is written.
+    pub(crate) fn packing_persons(path: &Path, shape: &Shape) -> Fallible<Self> {
+        Self::of_persons(Vec::new(), path, shape, FULL_SCALE, SEGMENT_BYTES)
+    }
+}
+
 /// Chained over the parts, so that no two can change places.
 fn checksum<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> u64 {
     parts.into_iter().fold(0, |seed, part| xxh3_64_with_seed(part, seed))
@@ -148,6 +206,17 @@ pub struct SegmentReader<S = File> {
     path: PathBuf,
     shape: Shape,
     footer: Footer,
+    /// Where segments of persons begin and end.
+    places: Vec<u64>,
+}
+
+/// What stands behind the values of a segment.
+#[derive(Default)]
+pub(super) struct Marks {
+    /// For each tile the lanes that are records.
+    present: Vec<u32>,
+    /// The first row of each person.
+    pub firsts: Vec<u64>,
 }
 
 impl SegmentReader {
@@ -183,7 +252,8 @@ impl<S: ReadAt> SegmentReader<S> {
     fn sized(source: S, path: &Path, size: u64) -> Fallible<Self> {
         let footer = read_footer(&source, path, size)?;
         let shape = Shape::new(footer.numeric, &footer.levels);
-        Ok(SegmentReader { source, path: path.to_owned(), shape, footer })
+        let places = footer.places().unwrap_or_default();
+        Ok(SegmentReader { source, path: path.to_owned(), shape, footer, places })
     }
 
     /// The file, for messages.
@@ -201,9 +271,19 @@ impl<S: ReadAt> SegmentReader<S> {
         self.footer.unit
     }
 
-    /// Number of rows, null rows included. Private under add-remove.
+    /// Number of rows, null rows included, or of persons in a file of them. Private under add-remove.
     pub fn rows(&self) -> u64 {
         self.footer.rows
+    }
+
+    /// Whether it is a file of persons.
+    pub(crate) fn is_of_persons(&self) -> bool {
+        self.footer.persons.is_some()
+    }
+
+    /// For each segment of persons the rows that each of them has, and how many they are.
+    pub(super) fn persons(&self) -> &[(u32, u32)] {
+        self.footer.persons.as_deref().unwrap_or_default()
     }
 
     /// What tells these rows from others: their number and the checksums of their values.
@@ -246,48 +326,123 @@ impl<S: ReadAt> SegmentReader<S> {
         self.read_segments(0..self.segments())
     }
 
+    /// All persons, with the numbers that they have by their first rows.
+    ///
+    /// # Errors
+    /// When the file cannot be read, is of rows, or a segment does not fit its checksum.
+    pub(crate) fn read_persons(&self) -> Fallible<Persons> {
+        if !self.is_of_persons() {
+            return Err(foreign(&self.path, "it is of rows, and says nothing about persons"));
+        }
+        let all = 0..self.segments();
+        let (rows, marks) = self.read_marked(all)?;
+        let mut order: Vec<u64> = marks.iter().flat_map(|marks| &marks.firsts).copied().collect();
+        order.sort_unstable();
+        order.dedup();
+        if order.len() >= NOBODY as usize {
+            return Err(foreign(&self.path, "it has 2^32 persons or more"));
+        }
+        let number = |first: u64| order.binary_search(&first).map_or(NOBODY, |number| number as u32);
+        let mut person_of = Vec::with_capacity(rows.len());
+        for (&(each, members), marks) in self.persons().iter().zip(marks) {
+            let numbers: Vec<u32> = marks.firsts.iter().map(|&first| number(first)).collect();
+            let whose = person_lanes(each as usize, members as usize);
+            person_of.extend(
+                whose.into_iter().map(|place| place.and_then(|place| numbers.get(place).copied()).unwrap_or(NOBODY)),
+            );
+        }
+        Ok(Persons::gather_all(rows, &person_of, order.len(), u32::MAX))
+    }
+
+    /// No persons with these columns.
+    pub(crate) fn no_persons(&self) -> Persons {
+        Persons::gather(RowsBuilder::new(self.shape.clone()).build(), &[], 1)
+    }
+
     fn read_segments(&self, segments: Range<usize>) -> Fallible<Rows> {
+        if self.is_of_persons() {
+            // They would be without their persons.
+            return Err(foreign(&self.path, "it is of persons"));
+        }
+        self.read_marked(segments).map(|(rows, _)| rows)
+    }
+
+    fn read_marked(&self, segments: Range<usize>) -> Fallible<(Rows, Vec<Marks>)> {
         let mut rows = BulkBuilder::with_unit(self.shape.clone(), self.footer.unit);
         let lens = self.lens(segments.clone());
         rows.reserve(lens.iter().map(|len| len.div_ceil(LANES)).sum());
-        rows.grow(&lens).par_iter_mut().zip(segments).try_for_each(|(room, segment)| {
-            let present = self.fetch(segment, room)?;
-            self.accept(segment, room, &present)
-        })?;
-        Ok(rows.build())
+        let mut rooms = rows.grow(&lens);
+        let marks = rooms.par_iter_mut().zip(segments).map(|(room, segment)| {
+            let marks = self.fetch(segment, room)?;
+            self.accept(segment, room, &marks).map(|()| marks)
+        });
+        let marks = marks.collect::<Fallible<Vec<Marks>>>()?;
+        Ok((rows.build(), marks))
     }
 
-    /// Rows of each of some segments; none behind the last.
+    /// Rows of each of some segments, or lanes of persons; none behind the last.
     pub(super) fn lens(&self, segments: Range<usize>) -> Vec<usize> {
+        if self.is_of_persons() {
+            return segments.map(|segment| self.lanes(segment)).collect();
+        }
         let full = (self.footer.tiles_per_segment * LANES) as u64;
         let len = |segment: usize| self.footer.rows.saturating_sub(segment as u64 * full).min(full) as usize;
         segments.map(len).collect()
     }
 
-    /// Copies the bytes of a segment from the file, unchecked; for each tile the lanes that are records.
+    /// Lanes of a segment of persons.
+    pub(super) fn lanes(&self, segment: usize) -> usize {
+        let lanes = |&(each, members): &(u32, u32)| {
+            person_tiles(each as usize, members as usize).unwrap_or(0).saturating_mul(LANES)
+        };
+        self.persons().get(segment).map_or(0, lanes)
+    }
+
+    /// Bytes of a segment of persons.
+    pub(super) fn size_of(&self, segment: usize) -> usize {
+        self.place(segment + 1).saturating_sub(self.place(segment)) as usize
+    }
+
+    /// Where a segment begins.
+    fn place(&self, segment: usize) -> u64 {
+        if self.is_of_persons() {
+            self.places.get(segment).copied().unwrap_or(0)
+        } else {
+            segment as u64 * self.segment_bytes() as u64
+        }
+    }
+
+    /// Copies the bytes of a segment from the file, unchecked.
     ///
     /// Until [`SegmentReader::accept`] has checked them the room holds null rows.
-    pub(super) fn fetch(&self, segment: usize, room: &mut TilesMut<'_>) -> Fallible<Vec<u32>> {
-        let mut at = START_BYTES as u64 + segment as u64 * self.segment_bytes() as u64;
+    pub(super) fn fetch(&self, segment: usize, room: &mut TilesMut<'_>) -> Fallible<Marks> {
+        let mut at = START_BYTES as u64 + self.place(segment);
         let [numeric, codes, labels] = room.bytes_mut();
-        let mut present = vec![0u32; labels.len() / (size_of::<i16>() * LANES)];
-        for part in [numeric, codes, labels, bytemuck::cast_slice_mut(&mut present)] {
+        let present = vec![0u32; labels.len() / (size_of::<i16>() * LANES)];
+        let firsts = vec![0u64; self.persons().get(segment).map_or(0, |&(_, members)| members as usize)];
+        let mut marks = Marks { present, firsts };
+        let behind: [&mut [u8]; 2] =
+            [bytemuck::cast_slice_mut(&mut marks.present), bytemuck::cast_slice_mut(&mut marks.firsts)];
+        for part in [numeric, codes, labels].into_iter().chain(behind) {
             self.source.fill(part, at).map_err(|e| Error::io(&self.path, "read the rows", e))?;
             at += part.len() as u64;
         }
-        Ok(present)
+        Ok(marks)
     }
 
     /// Checks what was fetched and measures its rows.
-    pub(super) fn accept(&self, segment: usize, room: &mut TilesMut<'_>, present: &[u32]) -> Fallible<()> {
+    pub(super) fn accept(&self, segment: usize, room: &mut TilesMut<'_>, marks: &Marks) -> Fallible<()> {
         let Some(&expected) = self.footer.checksums.get(segment) else {
             return Err(foreign(&self.path, "there is no such segment"));
         };
         let [numeric, codes, labels] = room.bytes_mut();
-        if checksum([&*numeric, &*codes, &*labels, bytemuck::cast_slice(present)]) != expected {
+        let parts =
+            [&*numeric, &*codes, &*labels, bytemuck::cast_slice(&marks.present), bytemuck::cast_slice(&marks.firsts)];
+        let parts = &parts[..if self.is_of_persons() { 5 } else { 4 }];
+        if checksum(parts.iter().copied()) != expected {
             return Err(foreign(&self.path, "a checksum does not fit"));
         }
-        room.seal(present);
+        room.seal(&marks.present);
         Ok(())
     }
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::RowStream;
+use super::{PersonStream, RowStream};
 use crate::error::Fallible;
 use crate::grid::FULL_SCALE;
 use crate::kernel::Rows;
@@ -69,6 +69,14 @@ impl Standardiser {
     /// When they cannot be read or written.
     pub fn recode_stream(&self, rows: RowStream) -> Fallible<RowStream> {
         rows.recoded(self.encoded_unit(), |part| self.recode(part))
+    }
+
+    /// Re-encodes persons in a file, who are written to another one.
+    ///
+    /// # Errors
+    /// When they cannot be read or written.
+    pub fn recode_persons(&self, persons: PersonStream) -> Fallible<PersonStream> {
+        persons.recoded(self.encoded_unit(), |rows| self.recode(rows))
     }
 
     /// The integer that stands for 1.0 in rows that were re-encoded.

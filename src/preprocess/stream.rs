@@ -11,19 +11,20 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use rayon::prelude::*;
 
-use super::segments::{SEGMENT_BYTES, SegmentReader, SegmentWriter};
+use super::footer::foreign;
+use super::segments::{Marks, SEGMENT_BYTES, SegmentReader, SegmentWriter};
 use crate::error::{Error, Fallible};
 use crate::grid::Shape;
 use crate::kernel::{BulkBuilder, Rows};
 
 /// Segments of the size asked for that are worked on together.
-const SEGMENTS_PER_PART: usize = 8;
+pub(super) const SEGMENTS_PER_PART: usize = 8;
 
 /// Parts in memory: one is worked on, one waits, one is being filled.
-const BUFFERS: usize = 3;
+pub(super) const BUFFERS: usize = 3;
 
 /// A 64-bit total of multipliers times values is safe below so many rows.
-const MAX_ROWS: u64 = 1 << 36;
+pub(super) const MAX_ROWS: u64 = 1 << 36;
 
 /// What is written at a time.
 pub(super) const WRITE_BYTES: usize = 1 << 18;
@@ -72,6 +73,11 @@ impl MemoryLimit {
     pub(super) fn segment_bytes(&self) -> usize {
         self.segment_bytes
     }
+
+    /// What of rows may be held while they are brought together by person: copies of it are made on the way to tiles.
+    pub(super) fn bytes_to_gather(&self) -> u64 {
+        (self.bytes / 8).max(SEGMENTS_PER_PART.saturating_mul(self.segment_bytes) as u64)
+    }
 }
 
 /// Encoded rows in a file that is held open.
@@ -82,11 +88,11 @@ pub struct RowStream {
     limit: MemoryLimit,
 }
 
-/// A part on its way from the file: the room, and for each segment the lanes that are records.
+/// A part on its way from the file: the room, and for each segment what stands behind its values.
 struct Fetched {
     rows: BulkBuilder,
     segments: Range<usize>,
-    present: Vec<Vec<u32>>,
+    marks: Vec<Marks>,
 }
 
 impl RowStream {
@@ -95,6 +101,9 @@ impl RowStream {
     /// # Errors
     /// When there are more rows than sums in 64 bits can hold.
     pub(super) fn new(reader: SegmentReader, folder: &Path, limit: MemoryLimit) -> Fallible<Self> {
+        if reader.is_of_persons() {
+            return Err(foreign(reader.path(), "it is of persons"));
+        }
         if reader.rows() >= MAX_ROWS {
             return Err(Error::input(reader.path(), "has 2^36 rows or more", "train on fewer"));
         }
@@ -210,17 +219,17 @@ impl RowStream {
 
     fn fetch(&self, mut rows: BulkBuilder, segments: Range<usize>) -> Fallible<Fetched> {
         let mut rooms = rows.grow(&self.reader.lens(segments.clone()));
-        let present = rooms.iter_mut().zip(segments.clone()).map(|(room, segment)| self.reader.fetch(segment, room));
-        let present = present.collect::<Fallible<Vec<_>>>()?;
-        Ok(Fetched { rows, segments, present })
+        let marks = rooms.iter_mut().zip(segments.clone()).map(|(room, segment)| self.reader.fetch(segment, room));
+        let marks = marks.collect::<Fallible<Vec<_>>>()?;
+        Ok(Fetched { rows, segments, marks })
     }
 
     /// Checks a part and measures its rows, in parallel.
     fn accept(&self, part: Fetched) -> Fallible<Rows> {
-        let Fetched { mut rows, segments, present } = part;
+        let Fetched { mut rows, segments, marks } = part;
         let mut rooms = rows.rooms(&self.reader.lens(segments.clone()));
-        let segments = rooms.par_iter_mut().zip(present).zip(segments);
-        segments.try_for_each(|((room, present), segment)| self.reader.accept(segment, room, &present))?;
+        let segments = rooms.par_iter_mut().zip(marks).zip(segments);
+        segments.try_for_each(|((room, marks), segment)| self.reader.accept(segment, room, &marks))?;
         Ok(rows.build())
     }
 }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::encode::{Encoder, Role};
 use super::lines::LineEncoder;
-use super::persons::{EncodedRows, Interner, PersonPart, Persons, PersonsMet};
+use super::persons::{EncodedRows, Interner, Numbering, PersonPart, PersonsMet};
 use super::report::LoadReport;
 use super::tally::{Count, Met};
 use crate::data::{Block, CsvFile, Fields, is_gap};
@@ -109,7 +109,7 @@ impl Encoder {
         let mut survey = Survey::default();
         survey.report.lines = file.first_line() - 1;
         let mut sample = BulkBuilder::new(self.shape().clone());
-        let (mut kept, mut persons) = (0, Persons::default());
+        let (mut kept, mut persons) = (0, Numbering::default());
         file.scan(LANES, |blocks, done| {
             let parts: Vec<(Survey, PersonPart)> = blocks.par_iter().map(|block| self.look(file, block)).collect();
             for (part, whose) in parts {
@@ -130,7 +130,7 @@ impl Encoder {
         let mut persons = self.unit.map(|(_, max_rows)| (persons.finish(), max_rows));
         survey.persons = persons.as_ref().map(|(persons, max_rows)| PersonsMet::of(persons, *max_rows));
         persons.iter_mut().for_each(|(persons, _)| persons.truncate(sample.len()));
-        Ok((survey, EncodedRows { rows: sample, persons: persons.map(|(persons, _)| persons) }))
+        Ok((survey, EncodedRows { persons: persons.map(|(persons, _)| persons), ..EncodedRows::alone(sample) }))
     }
 
     fn look(&self, file: &CsvFile, block: &Block) -> (Survey, PersonPart) {

@@ -8,10 +8,10 @@ use serde::Serialize;
 
 use super::config::TrainConfig;
 use super::findings::{self, Finding, of, share};
-use super::load::{grouped, plan_of_sums, refuse_unit};
+use super::load::{grouped, plan_of_sums};
 use super::plan::Plan;
 use crate::data::{CsvFile, Schema, Table, Unit};
-use crate::error::Fallible;
+use crate::error::{Error, Fallible};
 use crate::preprocess::{
     EncodedRows, Encoder, LoadReport, Met, PersonsMet, Survey, TableEncoder, Whole, is_numbers_with_gaps,
 };
@@ -121,7 +121,17 @@ pub fn check_parts(
     parts: &[Survey],
     columns: &[String],
 ) -> Fallible<DataCheck> {
-    refuse_unit(schema, "cluster", "train on one machine")?;
+    if let Some(unit) = &schema.unit {
+        let problem = format!(
+            "is {:?}, and parts do not say how many rows persons have, who may be in several of them",
+            unit.column
+        );
+        return Err(Error::parameter(
+            "unit",
+            problem,
+            "check on one machine, or take the unit out of the schema for the check",
+        ));
+    }
     let mut survey = Survey::default();
     parts.iter().for_each(|part| survey.merge(part));
     if let Some(config) = config {

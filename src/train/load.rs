@@ -13,7 +13,8 @@ use crate::error::{Error, Fallible};
 use crate::kernel::Persons;
 use crate::optim::{Algorithm, Planned};
 use crate::preprocess::{
-    CacheUse, EncodedRows, EncodedTable, Encoder, LoadReport, MemoryLimit, RowCache, RowStream, TableEncoder,
+    CacheUse, EncodedRows, EncodedTable, Encoder, LoadReport, MemoryLimit, PersonStream, RowCache, RowStream,
+    TableEncoder,
 };
 use crate::private::{Cluster, PrivateDataset, RemoteRows, Store};
 
@@ -82,7 +83,6 @@ pub fn load_cached(
     cache: Option<&RowCache>,
     progress: &(dyn Fn(u64, u64) -> Fallible<()> + Sync),
 ) -> Fallible<Loaded> {
-    cache.map_or(Ok(()), |_| refuse_unit(&schema, "--cache", "leave it out"))?;
     let places = Places { cache, limit: None };
     read(config, schema, file, &places, progress, &|schema, public_len| Plan::new(config, schema, public_len))
 }
@@ -105,7 +105,6 @@ pub fn load_within(
     limit: MemoryLimit,
     progress: &(dyn Fn(u64, u64) -> Fallible<()> + Sync),
 ) -> Fallible<Loaded> {
-    refuse_unit(&schema, "--memory-limit", "leave it out")?;
     refuse_at_hand(config, "--memory-limit", "leave it out")?;
     let places = Places { cache, limit: Some(limit) };
     read(config, schema, file, &places, progress, &|schema, public_len| {
@@ -124,7 +123,6 @@ pub fn load_within(
 /// When the request or the schema cannot be used, the algorithm needs all rows at hand, or a part does not answer.
 pub fn load_remote(config: &TrainConfig, schema: Schema, cluster: Box<dyn Cluster>) -> Fallible<Loaded> {
     config.check(&schema)?;
-    refuse_unit(&schema, "cluster", "train on one machine")?;
     refuse_at_hand(config, "cluster", "train on one machine")?;
     let started = Instant::now();
     let plan = |schema: &Schema, public_len: Option<u64>| plan_of_sums(config, schema, public_len);
@@ -138,17 +136,8 @@ pub fn load_remote(config: &TrainConfig, schema: Schema, cluster: Box<dyn Cluste
 /// # Errors
 /// When it asks them for more than sums.
 pub(super) fn plan_of_sums(config: &TrainConfig, schema: &Schema, public_len: Option<u64>) -> Fallible<Plan> {
-    refuse_unit(schema, "cluster", "train on one machine")?;
     let plan = Plan::new(config, schema, public_len)?;
     only_sums(&plan, "cluster", "train on one machine").map(|()| plan)
-}
-
-/// Refuses to protect persons where their rows cannot be brought together; `who` cannot, and `without` is what would.
-pub(super) fn refuse_unit(schema: &Schema, who: &str, without: &str) -> Fallible<()> {
-    let Some(unit) = &schema.unit else { return Ok(()) };
-    let problem =
-        format!("cannot protect persons: rows with the same {:?} are brought together in memory alone", unit.column);
-    Err(Error::parameter(who, problem, format!("{without}, or take the unit out of the schema")))
 }
 
 /// Encoded rows as they go behind the gate: by person, where persons are protected.
@@ -206,6 +195,9 @@ impl Places<'_> {
         encoder: &Encoder,
         hear: &(dyn Fn(u64) -> Fallible<()> + Sync),
     ) -> Fallible<(Store, LoadReport, Option<CacheUse>)> {
+        if schema.unit.is_some() {
+            return self.persons(schema, file, encoder, hear);
+        }
         let whole_if_small = |rows: RowStream| -> Fallible<Store> {
             Ok(if rows.fits_memory() { rows.read_all()?.into() } else { rows.into() })
         };
@@ -221,6 +213,37 @@ impl Places<'_> {
             (Some(cache), None) => {
                 let (rows, report, used) = cache.load(schema, file, encoder, hear)?;
                 (rows.into(), report, Some(used))
+            }
+            (None, None) => {
+                let (rows, report) = encoder.encode(file, hear)?;
+                (rows.into(), report, None)
+            }
+        })
+    }
+
+    /// The encoded rows of a file by person, where the schema has a unit.
+    fn persons(
+        &self,
+        schema: &Schema,
+        file: &CsvFile,
+        encoder: &Encoder,
+        hear: &(dyn Fn(u64) -> Fallible<()> + Sync),
+    ) -> Fallible<(Store, LoadReport, Option<CacheUse>)> {
+        let whole_if_small = |persons: PersonStream| -> Fallible<Store> {
+            Ok(if persons.fits_memory() { persons.read_all()?.into() } else { persons.into() })
+        };
+        Ok(match (self.cache, self.limit) {
+            (Some(cache), Some(limit)) => {
+                let (persons, report, used) = cache.stream_persons(schema, file, encoder, limit, hear)?;
+                (whole_if_small(persons)?, report, Some(used))
+            }
+            (None, Some(limit)) => {
+                let (persons, report) = encoder.stream_persons(file, &std::env::temp_dir(), limit, hear)?;
+                (whole_if_small(persons)?, report, None)
+            }
+            (Some(cache), None) => {
+                let (persons, report, used) = cache.load_persons(schema, file, encoder, hear)?;
+                (persons.into(), report, Some(used))
             }
             (None, None) => {
                 let (rows, report) = encoder.encode_grouped(file, hear)?;
@@ -331,7 +354,7 @@ fn planned(
     plan: &MakePlan<'_>,
     started: Instant,
 ) -> Fallible<Loaded> {
-    let streamed = matches!(rows, Store::Streamed(_) | Store::Remote(_));
+    let streamed = matches!(rows, Store::Streamed(_) | Store::StreamedPersons(_) | Store::Remote(_));
     let scope = scope_of(config, &schema)?;
     let dataset = PrivateDataset::new(rows, scope);
     let plan = plan(&schema, dataset.public_len())?;

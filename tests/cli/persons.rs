@@ -103,6 +103,21 @@ fn persons_are_the_same_from_every_kind_of_file_and_in_any_order() {
 }
 
 #[test]
+fn persons_train_under_a_memory_limit_and_from_a_cache_with_the_same_bits() {
+    let folder = folder();
+    let expected = model(&folder, "trial.csv", "--unit patient");
+    for more in ["--memory-limit 1MB", "--cache a.rows", "--cache a.rows", "--cache a.rows --memory-limit 1MB"] {
+        assert!(model(&folder, "trial.csv", &format!("--unit patient {more}")) == expected, "{more}");
+    }
+    // A cache of other persons, or of rows, is made anew.
+    let told = |more: &str| folder.succeed(&format!("train trial.csv {TRAIN} --cache a.rows {more}")).stderr;
+    for more in ["--unit patient --max-rows 2", "--unit patient", "", "--unit patient"] {
+        let told = told(more);
+        assert!(told.contains("the schema, the header or the encoding rules are others"), "{more}: {told}");
+    }
+}
+
+#[test]
 fn a_row_without_an_identifier_is_nobodys_and_the_custodian_hears_of_it() {
     let folder = folder();
     let gaps = ["", "NA", "\" \"", "nan"];
@@ -144,10 +159,9 @@ fn what_cannot_protect_persons_is_refused_before_a_charge() {
     let before = folder.contents();
     for (command, needles) in [
         (
-            "train trial.csv --schema unit.schema.json --epsilon 1 --memory-limit 1GB",
-            &["--memory-limit", "in memory"][..],
+            "train trial.csv --schema unit.schema.json --epsilon 1 --memory-limit 1GB --algorithm dp-sgd",
+            &["--memory-limit", "dp-sgd"][..],
         ),
-        ("train trial.csv --schema unit.schema.json --epsilon 1 --cache auto", &["--cache", "in memory"]),
         ("train trial.csv --schema unit.schema.json --epsilon 1 --rows 1500", &["--rows", "--persons"]),
         ("train trial.csv --schema rows.schema.json --epsilon 1 --unit patient", &["\"rows\"", "persons"]),
         ("train trial.csv --schema other.schema.json --epsilon 1 --unit patient", &["--unit", "note"]),

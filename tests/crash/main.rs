@@ -201,6 +201,33 @@ fn a_full_disk_is_reported_and_leaves_the_old_files_and_the_charge() {
     assert!(failed >= 4 && charged >= 1, "{failed} failed, {charged} after the charge");
 }
 
+/// Rows and identifiers go to files without a name, before anything is charged.
+#[test]
+fn persons_who_fill_a_disk_are_reported_and_nothing_of_them_is_left() {
+    const PERSONS: &str = "train data.csv --epsilon 1 --steps 20 --memory-limit 1MB --overwrite --no-checkpoint";
+    let folder = Folder::new();
+    folder.succeed("generate logistic --persons --rows 40000 --features 4 --out data.csv");
+    std::fs::create_dir(folder.path("tmp")).unwrap();
+    folder.succeed(PERSONS);
+    for blocks in [300, 600, 1200] {
+        let before = look(&folder);
+        let names = folder.names();
+        let outcome = limited(&folder, blocks, true, PERSONS);
+        let now = check(&folder, &before, &format!("{blocks} blocks"));
+        assert_eq!((outcome.code, outcome.stdout.as_str()), (Some(2), ""), "{blocks}: {outcome:?}");
+        assert!(outcome.stderr.contains("temporary rows") && outcome.stderr.contains("make room"), "{outcome:?}");
+        assert!(now.runs == before.runs && now.model == before.model, "{blocks}: nothing is charged");
+        assert_eq!(folder.names(), names, "{blocks} blocks: something is left over");
+        assert_eq!(std::fs::read_dir(folder.path("tmp")).unwrap().count(), 0);
+    }
+    // Killed while persons are brought together, the files are gone as well.
+    let mut child = folder.command(PERSONS).env("TMPDIR", folder.path("tmp")).stderr(Stdio::null()).spawn().unwrap();
+    thread::sleep(Duration::from_millis(30));
+    let _ = child.kill();
+    child.wait().unwrap();
+    assert_eq!(std::fs::read_dir(folder.path("tmp")).unwrap().count(), 0);
+}
+
 #[test]
 fn a_file_that_may_not_grow_is_an_error_of_writing() {
     let folder = prepared(Folder::new());

@@ -3,13 +3,13 @@
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use rhograd::data::{CsvFile, Schema};
+use rhograd::data::{Cells, CsvFile, Numbers, Schema, Unit};
 use rhograd::error::{Error, Fallible};
 use rhograd::ledger::Ledger;
 use rhograd::loss::OwnLoss;
 use rhograd::noise::NoiseSource;
 use rhograd::optim::{Settings, settings};
-use rhograd::preprocess::Encoder;
+use rhograd::preprocess::{Encoder, person_places};
 use rhograd::privacy::{Adjacency, Delta, Epsilon};
 use rhograd::private::{Cluster, Worker};
 use rhograd::train::{Algorithm, Budget, Loaded, ModelKind, TrainConfig, load, load_remote, train};
@@ -191,6 +191,121 @@ fn model_and_log_have_the_bits_of_one_machine_however_rows_are_divided_and_worke
             }
         }
     }
+}
+
+/// Whose a line is: one of many who have a few, anywhere; one with very many; nobody.
+fn whose(i: usize) -> String {
+    match i % 12 {
+        2 => "giant".into(),
+        7 => ["", "NA", " "][i / 12 % 3].into(),
+        _ => format!(" p{} ", (i * i + i / 5) % 401),
+    }
+}
+
+fn by_person(schema: Schema, column: &str, max_rows: u32) -> Schema {
+    Schema { unit: Some(Unit { max_rows: Some(max_rows), ..Unit::new(column) }), ..schema }
+}
+
+fn file_of_persons(folder: &Path, lines: impl Iterator<Item = usize>, number: bool) -> CsvFile {
+    let path = folder.join("persons.csv");
+    let text: String = lines.map(|i| format!("{},{}", whose(i), line(i, number))).collect();
+    std::fs::write(&path, format!("who,{HEADER}{text}")).unwrap();
+    CsvFile::open(&path).unwrap()
+}
+
+/// The lines in parts, and part 0 once more with its lines in another order.
+fn cluster_of_persons(parts: usize, number: bool, fault: Fault, part_of: impl Fn(usize) -> usize) -> Simulated {
+    let folder = tempfile::tempdir().unwrap();
+    let schema = by_person(schema(number), "who", 20);
+    let pack = |part: usize, mut lines: Vec<usize>| {
+        lines.retain(|&i| part_of(i) % parts == part);
+        let file = file_of_persons(folder.path(), lines.into_iter(), number);
+        let (rows, report) = Encoder::new(&schema, &file, true).unwrap().encode_grouped(&file, &|_| Ok(())).unwrap();
+        Worker::pack_encoded(rows, &report, &schema, part as u32).unwrap()
+    };
+    let packed: Vec<Vec<u8>> = (0..parts).map(|part| pack(part, (0..1500).collect())).collect();
+    let workers = Mutex::new(packed.iter().map(|_| None).collect());
+    let changed = pack(0, (0..1500).rev().collect());
+    Simulated { packed, changed, workers, asked: Arc::default(), before: Mutex::default(), from: 3, fault }
+}
+
+/// The place of each line's identifier.
+fn places() -> Vec<usize> {
+    let list: Vec<String> = (0..1500).map(whose).collect();
+    let rows: Vec<u32> = (0..1500).collect();
+    let cells = Cells::Texts { list, places: Numbers::U32(ndarray::aview1(&rows)) };
+    person_places(&cells).into_iter().map(usize::from).collect()
+}
+
+#[test]
+fn persons_in_parts_give_the_bits_of_one_machine_and_lost_parts_may_come_back_in_another_order() {
+    let places = places();
+    for (algorithm, number) in [
+        (Algorithm::Auto, false),
+        (Algorithm::Whitened, false),
+        (Algorithm::DpGd, true),
+        (Algorithm::AdaSsp, true),
+        (Algorithm::Newton, false),
+    ] {
+        for adjacency in [Adjacency::AddRemove, Adjacency::ReplaceOne] {
+            let config = config(algorithm, adjacency);
+            let schema = by_person(schema(number), "who", 20);
+            let folder = tempfile::tempdir().unwrap();
+            let file = file_of_persons(folder.path(), 0..1500, number);
+            let loaded = load(&config, schema.clone(), &file, &|_, _| Ok(())).unwrap();
+            let expected = bits(loaded, &mut Ledger::in_memory().unwrap()).unwrap();
+            for (parts, fault) in [(1, Fault::Nothing), (3, Fault::Lost), (7, Fault::Changed)] {
+                let cluster = cluster_of_persons(parts, number, fault, |i| places[i]);
+                let remote = load_remote(&config, schema.clone(), Box::new(cluster)).unwrap();
+                let found = bits(remote, &mut Ledger::in_memory().unwrap()).unwrap();
+                assert!(found == expected, "{config:?} {parts} {fault:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_person_in_two_parts_and_parts_of_other_units_are_refused_before_a_charge() {
+    let places = places();
+    let config = config(Algorithm::DpGd, Adjacency::AddRemove);
+    let refused = |schema: Schema, cluster: Simulated| {
+        let asked = Arc::clone(&cluster.asked);
+        let error = load_remote(&config, schema, Box::new(cluster)).err().unwrap().to_string();
+        assert_eq!(*asked.lock().unwrap(), 1, "nothing but who is there is asked: {error}");
+        error
+    };
+    let cluster = || cluster_of_persons(3, false, Fault::Nothing, |i| places[i]);
+    let ours = || by_person(schema(false), "who", 20);
+    // Divided by lines, so that nearly everybody is cut in two.
+    let cut = cluster_of_persons(3, false, Fault::Nothing, |i| i);
+    let error = refused(ours(), cut);
+    assert!(error.contains("rows of one person") && error.contains("places"), "{error}");
+    // A single row that went astray.
+    let astray = cluster_of_persons(3, false, Fault::Nothing, |i| if i == 700 { places[i] + 1 } else { places[i] });
+    assert!(refused(ours(), astray).contains("rows of one person"));
+    for (other, words) in [
+        (by_person(schema(false), "who", 19), "at most 19 rows"),
+        (by_person(schema(false), "household", 20), "by \"household\""),
+        (schema(false), "about rows alone"),
+    ] {
+        let error = refused(other, cluster());
+        assert!(error.contains(words) && error.contains("by \"who\" with at most 20 rows"), "{error}");
+    }
+    let error = refused(ours(), self::cluster(&[0, 700, 1500], false, Fault::Nothing));
+    assert!(error.contains("is of rows alone"), "{error}");
+    let folder = tempfile::tempdir().unwrap();
+    let file = file(folder.path(), "all.csv", 0..100, false);
+    let (rows, report) = Encoder::new(&schema(false), &file, true).unwrap().encode(&file, &|_| Ok(())).unwrap();
+    assert!(Worker::pack(&rows, &report, &ours(), 0).unwrap_err().to_string().contains("whose they are"));
+    let (rows, _) = Encoder::new(&schema(false), &file, true).unwrap().encode_grouped(&file, &|_| Ok(())).unwrap();
+    assert!(Worker::pack_encoded(rows, &report, &ours(), 0).unwrap_err().to_string().contains("another unit"));
+}
+
+#[test]
+fn a_part_of_persons_has_no_identifier() {
+    let places = places();
+    let cluster = cluster_of_persons(3, false, Fault::Nothing, |i| places[i]);
+    assert!(cluster.packed.iter().all(|part| memchr::memmem::find(part, b"giant").is_none()));
 }
 
 /// Its table is data, and sent with each question.

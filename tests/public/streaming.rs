@@ -14,7 +14,7 @@ use rhograd::noise::NoiseSource;
 use rhograd::optim::{Settings, settings};
 use rhograd::preprocess::{CacheUse, MemoryLimit, RowCache};
 use rhograd::privacy::{Adjacency, Delta, Epsilon};
-use rhograd::train::{Algorithm, Budget, Candidate, Loaded, TrainConfig, load, load_within, train};
+use rhograd::train::{Algorithm, Budget, Candidate, Loaded, TrainConfig, load, load_cached, load_within, train};
 
 const ROWS: usize = 3000;
 
@@ -35,15 +35,34 @@ fn spread(i: usize) -> f64 {
     (i as f64 * 0.618_033_988_749_895).fract()
 }
 
+/// Whose a row is: mostly one of many with a few rows, in no order; one with very many; nobody.
+fn whose(i: usize) -> String {
+    match i % 12 {
+        2 => "giant".into(),
+        7 => ["", "NA", " "][i / 12 % 3].into(),
+        _ => format!(" p{} ", (i * i + i / 5) % 701),
+    }
+}
+
 impl Trial {
     fn new(target: Target, rows: usize) -> Self {
+        Trial::made(target, rows, false)
+    }
+
+    /// The same rows of persons with one row and more.
+    fn of_persons(target: Target, rows: usize) -> Self {
+        Trial::made(target, rows, true)
+    }
+
+    fn made(target: Target, rows: usize, persons: bool) -> Self {
         let (task, label) = match target {
             Target::Label => (r#""task":"classification","positive":"1","negative":"0""#, ""),
             Target::Class => (r#""task":"classification""#, r#","y":{"type":"categorical","values":["0","1","2"]}"#),
             Target::Number => (r#""task":"regression","target_lower":-3,"target_upper":3"#, ""),
         };
+        let unit = if persons { r#""unit":{"column":"who","persons":650,"max_rows":40},"# } else { "" };
         let text = format!(
-            r#"{{"name":"t",{task},"target":"y","columns":{{"a":{{"type":"numeric","lower":-1,"upper":1}},
+            r#"{{"name":"t",{task},"target":"y",{unit}"columns":{{"a":{{"type":"numeric","lower":-1,"upper":1}},
             "b":{{"type":"numeric","lower":-1,"upper":1}},"c":{{"type":"categorical","values":["u","v"]}}{label}}}}}"#
         );
         let mut csv = String::from("a,b,c,y\n");
@@ -58,6 +77,11 @@ impl Trial {
                 Target::Number => writeln!(csv, "{a:.4},{b:.4},{},{t:.4}", ["u", "v"][i % 2]),
             }
             .unwrap();
+        }
+        if persons {
+            let lines = csv.lines().enumerate();
+            let whose = |number: usize| if number == 0 { "who".into() } else { whose(number) };
+            csv = lines.map(|(number, line)| format!("{},{line}\n", whose(number))).collect();
         }
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("t.csv"), csv).unwrap();
@@ -156,6 +180,66 @@ fn other_sums_stream_as_well() {
 }
 
 #[test]
+fn persons_who_stay_in_a_file_give_the_bits_of_persons_in_memory() {
+    for target in [Target::Label, Target::Class, Target::Number] {
+        let trial = Trial::of_persons(target, ROWS);
+        for adjacency in [Adjacency::AddRemove, Adjacency::ReplaceOne] {
+            for (algorithm, threads) in [(Algorithm::Whitened, 1), (Algorithm::DpGd, 3)] {
+                same(&trial, &config(algorithm, adjacency), 1, threads);
+                same(&trial, &config(algorithm, adjacency), 5000, 4 - threads);
+            }
+        }
+    }
+    let (label, number) = (Trial::of_persons(Target::Label, ROWS), Trial::of_persons(Target::Number, ROWS));
+    for algorithm in [Algorithm::Auto, Algorithm::Newton, Algorithm::DpGdTheory] {
+        same(&label, &config(algorithm, Adjacency::AddRemove), 500, 2);
+    }
+    for algorithm in [Algorithm::AdaSsp, Algorithm::BoostedAdaSsp] {
+        same(&number, &config(algorithm, Adjacency::ReplaceOne), 500, 2);
+    }
+    let few = config(Algorithm::Auto, Adjacency::AddRemove);
+    let few = TrainConfig { tune: Candidate::grid("algorithm=whitened,dp-gd", &few).unwrap(), ..few };
+    same(&label, &few, 500, 2);
+    let raw = TrainConfig { standardise: Some(false), ..config(Algorithm::DpGd, Adjacency::AddRemove) };
+    same(&label, &raw, 500, 2);
+    for rows in [0, 1, 40] {
+        same(&Trial::of_persons(Target::Number, rows), &config(Algorithm::DpGd, Adjacency::AddRemove), 1, 2);
+    }
+}
+
+#[test]
+fn persons_train_from_a_cache_as_from_the_file_whatever_is_asked_of_them() {
+    let trial = Trial::of_persons(Target::Label, ROWS);
+    // Until a change of the data would get another time.
+    std::thread::sleep(std::time::Duration::from_millis(150));
+    let streamed = config(Algorithm::Whitened, Adjacency::AddRemove);
+    let (expected, _) = bits(trial.in_memory(&streamed), 2, &mut |_| ());
+    for used in [CacheUse::Made, CacheUse::Used] {
+        let loaded = trial.streamed(&streamed, 100, true).unwrap();
+        assert_eq!((&loaded.cache, loaded.streamed), (&Some(used), true));
+        let (model, _) = bits(loaded, 2, &mut |_| assert_eq!(trial.names(), ["t.csv", "t.rows"]));
+        assert_eq!(model.unwrap(), expected.as_deref().unwrap());
+    }
+    // What needs everybody at hand, by number: the same persons are sampled and held out.
+    let cache = RowCache::new(&trial.cache_path(), false).unwrap();
+    for algorithm in [Algorithm::DpSgd, Algorithm::DpGd] {
+        for adjacency in [Adjacency::AddRemove, Adjacency::ReplaceOne] {
+            let config = TrainConfig { evaluate_budget: Some(0.2), ..config(algorithm, adjacency) };
+            let load = || load_cached(&config, trial.schema.clone(), &trial.file(), Some(&cache), &|_, _| Ok(()));
+            let (here, there) = (trial.in_memory(&config), load().unwrap());
+            assert_eq!(there.cache, Some(CacheUse::Used));
+            assert_eq!(here.rows_digest(), there.rows_digest(), "a run that was stopped goes on with either");
+            let (expected, cached) = (bits(here, 2, &mut |_| ()), bits(there, 2, &mut |_| ()));
+            assert!(cached.1 == expected.1 && cached.0.unwrap() == expected.0.unwrap(), "{config:?}");
+        }
+    }
+    // Where everybody fits, persons are the same as well.
+    let limit = MemoryLimit::new(100_000_000).unwrap();
+    let whole = load_within(&streamed, trial.schema.clone(), &trial.file(), None, limit, &|_, _| Ok(())).unwrap();
+    assert!(!whole.streamed && whole.rows_digest() == trial.in_memory(&streamed).rows_digest());
+}
+
+#[test]
 fn a_file_without_rows_trains_like_any_other() {
     for rows in [0, 1, 32] {
         same(&Trial::new(Target::Number, rows), &config(Algorithm::DpGd, Adjacency::AddRemove), 1, 2);
@@ -194,10 +278,16 @@ fn damage(path: &Path, cut: bool) {
 
 #[test]
 fn a_segment_that_is_damaged_in_mid_run_ends_it() {
+    for persons in [false, true] {
+        damaged_in_mid_run(persons);
+    }
+}
+
+fn damaged_in_mid_run(persons: bool) {
     for standardise in [true, false] {
         for cut in [false, true] {
             for after in [0, 1, 3] {
-                let trial = Trial::new(Target::Label, ROWS);
+                let trial = Trial::made(Target::Label, ROWS, persons);
                 let config =
                     TrainConfig { standardise: Some(standardise), ..config(Algorithm::DpGd, Adjacency::AddRemove) };
                 let loaded = trial.streamed(&config, 100, true).unwrap();
@@ -227,8 +317,8 @@ fn a_segment_that_is_damaged_in_mid_run_ends_it() {
 }
 
 #[track_caller]
-fn refused(config: &TrainConfig, name: &str) {
-    let trial = Trial::new(Target::Label, ROWS);
+fn refused(config: &TrainConfig, name: &str, persons: bool) {
+    let trial = Trial::made(Target::Label, ROWS, persons);
     // Also where everything would fit: what is refused must not depend on the number of rows.
     for limit in [MemoryLimit::always_streaming(1), MemoryLimit::new(1 << 40).unwrap()] {
         let Err(error) = load_within(config, trial.schema.clone(), &trial.file(), None, limit, &|_, _| Ok(())) else {
@@ -247,12 +337,15 @@ fn what_needs_rows_at_hand_is_refused_by_name() {
         TrainConfig { settings: Settings::default(), ..config }
     };
     for algorithm in Algorithm::ALL.into_iter().filter(|algorithm| algorithm.description().needs.rows_at_hand) {
-        refused(&plain(algorithm, algorithm.description().relations.all()[0]), algorithm.name());
+        refused(&plain(algorithm, algorithm.description().relations.all()[0]), algorithm.name(), false);
     }
+    refused(&plain(Algorithm::DpSgd, Adjacency::AddRemove), "dp-sgd", true);
     let auto = plain(Algorithm::Auto, Adjacency::AddRemove);
-    refused(&TrainConfig { evaluate_budget: Some(0.1), ..auto.clone() }, "--evaluate-budget");
-    let many = Candidate::grid("l2=0,0.01,0.1;steps=4,8,16", &auto).unwrap();
-    refused(&TrainConfig { tune: many, ..auto }, "--tune");
+    for persons in [false, true] {
+        refused(&TrainConfig { evaluate_budget: Some(0.1), ..auto.clone() }, "--evaluate-budget", persons);
+        let many = Candidate::grid("l2=0,0.01,0.1;steps=4,8,16", &auto).unwrap();
+        refused(&TrainConfig { tune: many, ..auto.clone() }, "--tune", persons);
+    }
 }
 
 #[test]
@@ -271,7 +364,13 @@ fn rows_that_fit_the_limit_are_held_in_memory() {
 
 #[test]
 fn clips_that_are_kept_belong_to_their_parts() {
-    let trial = Trial::new(Target::Class, 20_000);
+    for persons in [false, true] {
+        clips_of_parts(persons);
+    }
+}
+
+fn clips_of_parts(persons: bool) {
+    let trial = Trial::made(Target::Class, 20_000, persons);
     let limit = MemoryLimit::new(1_000_000).unwrap().in_segments_of(2_000);
     for algorithm in [Algorithm::Whitened, Algorithm::DpGd] {
         let config = config(algorithm, Adjacency::AddRemove);

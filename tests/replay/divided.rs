@@ -52,7 +52,7 @@ fn dataset(people: &People, adjacency: Adjacency) -> PrivateDataset {
     let schema = Schema::parse(&of_persons(LABELS), Path::new("trial.schema.json")).unwrap();
     let file = CsvFile::open(&path).unwrap();
     let encoded = Encoder::new(&schema, &file, true).unwrap().encode_grouped(&file, &|_| Ok(())).unwrap().0;
-    let EncodedRows { rows, persons } = encoded;
+    let EncodedRows { rows, persons, .. } = encoded;
     let unit = PrivacyUnit::person(WHO).unwrap();
     let scope = Scope { dataset: DatasetId::new("trial").unwrap(), adjacency, unit };
     PrivateDataset::new(Persons::gather(rows, &persons.unwrap(), MAX_ROWS as u32), scope)

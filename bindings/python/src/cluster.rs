@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use rhograd::data::{CsvFile, Schema};
 use rhograd::error::{Error, Fallible};
-use rhograd::preprocess::{Encoder, Survey, TableEncoder};
+use rhograd::preprocess::{self, Encoder, Survey, TableEncoder};
 use rhograd::private::{Cluster, Worker};
 use rhograd::train;
 use serde::Serialize;
@@ -24,6 +24,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Part>()?;
     module.add_function(wrap_pyfunction!(pack_part, module)?)?;
     module.add_function(wrap_pyfunction!(survey_part, module)?)?;
+    module.add_function(wrap_pyfunction!(person_places, module)?)?;
     module.add_function(wrap_pyfunction!(check_parts, module)?)?;
     module.add_function(wrap_pyfunction!(pack_file, module)?)
 }
@@ -40,8 +41,24 @@ fn pack_part<'py>(
     let schema = raised(py, Schema::parse(schema, Path::new("schema")))?;
     let columns = Columns::new(columns)?;
     let table = columns.encoded(py, &schema, None)?;
-    let packed = detached(py, || Worker::pack(table.rows()?, &table.report, &schema, number))?;
-    Ok((PyBytes::new(py, &packed), serde_json::to_string(&table.report).unwrap_or_default()))
+    let report = serde_json::to_string(&table.report).unwrap_or_default();
+    let packed = detached(py, || Worker::pack_table(table, &schema, number))?;
+    Ok((PyBytes::new(py, &packed), report))
+}
+
+/// For each row the place of its identifier, as 32-bit integers of this machine; `column` tells persons apart.
+#[pyfunction]
+#[pyo3(signature = (column))]
+fn person_places<'py>(py: Python<'py>, column: GivenColumn<'py>) -> PyResult<Bound<'py, PyBytes>> {
+    let mut places = Vec::new();
+    Columns::new(vec![column])?.whole(py, None, |table| {
+        for name in table.names() {
+            let own = preprocess::person_places(table.column(name)?);
+            places.extend(own.into_iter().flat_map(|place| i32::from(place).to_ne_bytes()));
+        }
+        Ok(())
+    })?;
+    Ok(PyBytes::new(py, &places))
 }
 
 /// Looks at the rows of one part for a check; what was found, as JSON, for the custodian alone.
@@ -98,8 +115,8 @@ fn pack_file<'py>(
     let schema = raised(py, Schema::parse(schema, Path::new("schema")))?;
     let pack = || {
         let file = CsvFile::open_for(&path, &schema.target, schema.features().map(|(name, _)| name))?;
-        let (rows, report) = Encoder::new(&schema, &file, true)?.encode(&file, &|_| Ok(()))?;
-        Ok((Worker::pack(&rows, &report, &schema, number)?, report))
+        let (rows, report) = Encoder::new(&schema, &file, true)?.encode_grouped(&file, &|_| Ok(()))?;
+        Ok((Worker::pack_encoded(rows, &report, &schema, number)?, report))
     };
     let (packed, report) = aside(py, None, pack)?;
     Ok((PyBytes::new(py, &packed), serde_json::to_string(&report).unwrap_or_default()))

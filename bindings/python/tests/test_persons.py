@@ -135,20 +135,39 @@ def test_what_protects_no_person_is_refused_before_a_charge(tmp_path):
     schema["columns"].pop("occupation")
     fair = DPLogisticRegression(epsilon=1, classes=[0, 1], schema=schema, unit="occupation", ledger=ledger)
     with pytest.raises(ParameterError, match="memory_limit"):
-        fair.fit_csv(path, memory_limit=10**9)
-    with pytest.raises(ParameterError, match="cache"):
-        fair.fit_csv(path, cache=tmp_path / "rows")
+        fair.set_params(algorithm="dp-sgd").fit_csv(path, memory_limit=10**9)
     with pytest.raises(ParameterError, match="names"):
         fair.fit(np.zeros((5, 8)), [0, 1, 0, 1, 0])
     assert not ledger.exists()
 
 
-def test_workers_are_refused_before_they_start():
+def test_persons_train_from_a_cache_and_under_a_memory_limit_with_the_same_bits(tmp_path):
+    rng = np.random.default_rng(5)
+    lines = [f"p{rng.integers(0, 90)},{rng.uniform(0, 10):.3f},{rng.uniform(-1, 1):.3f},{rng.integers(0, 2)}" for _ in range(900)]
+    path = tmp_path / "visits.csv"
+    path.write_text("who,x,z,y\n" + "\n".join(lines) + "\n")
+    schema = {
+        "name": "visits", "task": "classification", "target": "y", "positive": "1", "negative": "0",
+        "unit": {"column": "who", "max_rows": 7},
+        "columns": {"x": {"type": "numeric", "lower": 0, "upper": 10}, "z": {"type": "numeric", "lower": -1, "upper": 1}},
+    }
+
+    def text(**more):
+        model = DPLogisticRegression(epsilon=2, seed=3, classes=["0", "1"], schema=schema)
+        return model.fit_csv(path, **more).model_.text
+
+    expected = text()
+    for more in ({"memory_limit": 10**6}, {"cache": tmp_path / "rows"}, {"cache": tmp_path / "rows", "memory_limit": 10**6}):
+        assert text(**more) == expected
+
+
+def test_workers_take_persons_and_refuse_a_unit_that_is_no_column():
     from rhograd import spark
 
-    with pytest.raises(ParameterError, match="unit"):
-        spark.schema_for(estimator(), ["x", "z", "who", "y"], "y")
-
+    schema = spark.schema_for(estimator(), ["x", "z", "who", "y"], "y")
+    assert schema["unit"]["column"] == "who"
+    with pytest.raises(Error, match="who"):
+        spark.schema_for(estimator(), ["x", "z", "y"], "y")
 
 def test_parameters_are_those_of_scikit_learn():
     model = estimator()

@@ -291,3 +291,62 @@ class FromHere:
 
     def csv(self, name, **options):
         return self.session.read.csv(str(Path(name).resolve()), **options)
+
+
+def people(seed=2):
+    """Persons with one row and more, anywhere; one with very many; rows of nobody."""
+    frame = table(seed)
+    rng = np.random.default_rng(seed)
+    frame["who"] = rng.integers(0, 400, ROWS)
+    frame.loc[frame.index % 12 == 2, "who"] = 7
+    frame["name"] = [None if i % 12 == 5 else f" p{who} " for i, who in enumerate(frame["who"])]
+    return frame
+
+
+@pytest.mark.parametrize("unit", ["name", "who"])
+@pytest.mark.parametrize("parts", [1, 4])
+def test_persons_have_the_bits_of_one_machine(local, parts, unit):
+    frame = people()
+    # In an order in which no rows of a person stand together, and in every partition.
+    data = local.createDataFrame(frame).repartition(parts)
+    for more in ({}, {"algorithm": "dp-gd", "steps": 5}, {"adjacency": "replace-one"}):
+        model = dict(**more, unit=unit, max_rows=9, persons=390)
+        fitted = spark.fit(logistic(**model), data.select("a", "b", "c", unit, "y"), target="y")
+        expected = logistic(**model).fit(frame[["a", "b", "c", unit]], frame["y"]).model_.text
+        assert fitted.model_.text == expected
+        assert fitted.privacy_statement_["facts"]["unit"] == {"person": {"column": unit}}
+    assert fitted.load_report_["lines"] == ROWS
+    assert fitted.load_report_["cluster"]["parts"] == parts
+
+
+def test_a_person_in_two_parts_is_refused_before_a_charge(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    frame = people()
+    books = tmp_path / "l.sqlite"
+    model = logistic(unit="name", ledger=books, dataset="people").set_params(seed=None)
+    schema = spark.schema_for(model, list(frame.columns.drop(["who", "t"])), "y")
+    text = json.dumps(schema)
+
+    def parts_by(place):
+        tables = [pa.Table.from_pandas(frame[place % 3 == part], preserve_index=False) for part in range(3)]
+        packed = [spark.pack_batch(text, one, "y", number) for number, one in enumerate(tables)]
+        return [(batch["number"][0].as_py(), batch["part"][0].as_py()) for batch in packed]
+
+    def train(parts, run):
+        return spark.fit_cluster(model, schema, lambda asked: list(spark.answered(run, parts, asked)), target="y")
+
+    with pytest.raises(rhograd.Error, match="rows of one person"):
+        train(parts_by(np.arange(ROWS)), "by line")
+    assert not books.exists() or spent(books) == 0
+    places = spark.place_batch(pa.Table.from_pandas(frame), "name")
+    assert ((0 <= places) & (places < 1 << 14)).all()
+    train(parts_by(places), "by place")
+    assert spent(books) > 0
+    with pytest.raises(rhograd.Error, match="unit"):
+        spark.check_cluster(model, schema, [], columns=frame.columns, target="y")
+
+
+def test_a_frame_without_the_unit_is_refused_by_name(local):
+    data = local.createDataFrame(table()).select("a", "b", "c", "y")
+    with pytest.raises(rhograd.Error, match="nowhere"):
+        spark.fit(logistic(unit="nowhere"), data, target="y")

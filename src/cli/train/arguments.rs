@@ -79,7 +79,8 @@ pub(in crate::cli) struct TrainArguments {
     /// Memory for encoded rows, as in 500MB or 4GB; rows that need more stay in a file and are streamed in every step
     ///
     /// Rows go straight to the file of --cache, or to a temporary file in TMPDIR without a name, readable by its owner only
-    /// and gone when the run ends, whatever ends it; standardised rows go to a second one beside it. The result is the
+    /// and gone when the run ends, whatever ends it; standardised rows go to a second one beside it, and where persons are
+    /// protected rows and identifiers go to one before, in which persons are brought together. The result is the
     /// same to the bit. Buffers take up to 100 MB more. Serves algorithms whose releases are sums over all rows: auto,
     /// whitened, dp-gd and others.
     #[arg(long, value_name = "SIZE", value_parser = memory_limit, conflicts_with = "evaluate_budget", help_heading = READING, hide_short_help = true)]

@@ -3,6 +3,7 @@
 mod cache;
 mod columns;
 mod encoding;
+mod person_stream;
 mod persons;
 mod segments;
 mod stream;

@@ -241,7 +241,7 @@ fn rows_without_their_persons_are_handed_to_nobody() {
         let encoder = Encoder::new(&schema(UNIT), file, true).unwrap();
         let refused = |error: Option<crate::error::Error>| {
             let message = error.unwrap().to_string();
-            assert!(message.contains("person") && message.contains("--memory-limit"), "{message}");
+            assert!(message.contains("person") && message.contains("stream_persons"), "{message}");
         };
         refused(encoder.encode(file, &|_| Ok(())).err());
         refused(encoder.encode_and_digest(file, &|_| Ok(())).err());

@@ -24,9 +24,15 @@ impl PrivateDataset {
     pub fn new(rows: impl Into<Store>, scope: Scope) -> Self {
         let rows = rows.into();
         let unit = match (&rows, scope.unit) {
-            (Store::Persons(_), unit @ PrivacyUnit::Person { .. }) => unit,
-            (Store::Persons(_), PrivacyUnit::Row) => PrivacyUnit::Person { column: String::new() },
-            (Store::Whole(_) | Store::Streamed(_) | Store::Remote(_), _) => PrivacyUnit::Row,
+            (Store::Persons(_) | Store::StreamedPersons(_), unit @ PrivacyUnit::Person { .. }) => unit,
+            (Store::Persons(_) | Store::StreamedPersons(_), PrivacyUnit::Row) => {
+                PrivacyUnit::Person { column: String::new() }
+            }
+            (Store::Remote(rows), _) => match rows.column() {
+                None => PrivacyUnit::Row,
+                Some(column) => PrivacyUnit::Person { column: column.into() },
+            },
+            (Store::Whole(_) | Store::Streamed(_), _) => PrivacyUnit::Row,
         };
         PrivateDataset { rows, origin: Scope { unit, ..scope }.into() }
     }

@@ -216,6 +216,11 @@ impl Clip {
             Some(map) => Caps::through(map, rows, self.bound),
         }
     }
+
+    /// The clips of some persons.
+    pub(in crate::private) fn of_persons(&self, persons: &Persons) -> PersonClips {
+        PersonClips::new(persons, self.map.as_ref(), self.bound)
+    }
 }
 
 /// One pass of the kernel, compiled for each loss.

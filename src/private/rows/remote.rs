@@ -15,11 +15,11 @@ use super::pass::{Clip, FeatureGradient, Pass};
 use crate::data::Schema;
 use crate::error::{Error, Fallible};
 use crate::grid::{FULL_SCALE, Shape};
-use crate::kernel::{Rows, RowsBuilder};
+use crate::kernel::{Persons, Rows, RowsBuilder};
 use crate::preprocess::{LoadReport, Standardiser, shape_of};
 
 /// Workers and driver must agree to the bit on what a question means.
-const VERSION: &str = concat!("rhograd ", env!("CARGO_PKG_VERSION"), " sums 5");
+const VERSION: &str = concat!("rhograd ", env!("CARGO_PKG_VERSION"), " sums 6");
 
 const SAME_VERSION: &str = "install the same version of rhograd on all machines";
 
@@ -32,6 +32,10 @@ const MAX_ROWS: u64 = 1 << 36;
 /// Answers are sums over rows without noise. They belong to the custodian, as the rows do, and so does every wire between.
 pub trait Cluster: Send + Sync {
     /// Hands the question to the holder of every part, and brings what [`super::Worker::answer`] made of it, in any order.
+    ///
+    /// Where the schema has a unit, all rows of a person are in one part. Whoever divides the rows brings that about, by
+    /// [`crate::preprocess::person_places`]; parts say at the first question which places their persons have, and a run is refused in
+    /// which two parts have one in common.
     ///
     /// A part whose holder was lost may be read and asked again elsewhere; one answer for each part must come back. An answer
     /// names the question it belongs to: one that comes late, twice or in the place of another ends the run.
@@ -72,6 +76,8 @@ pub(super) struct Answer {
     pub sums: Vec<i128>,
     /// What was counted when the part was encoded, where that was asked for.
     pub report: Option<LoadReport>,
+    /// The places of the identifiers of the part, where that was asked for and it is of persons.
+    pub places: Vec<u16>,
 }
 
 /// What tells one question from another: a guard against mistakes, for workers are trusted.
@@ -93,11 +99,37 @@ impl Mark {
 pub(super) struct Part {
     /// Its number among the parts.
     pub number: u32,
+    /// Rows, or persons.
     pub rows: u64,
     /// Of its encoded rows.
     pub digest: u64,
     /// Fingerprint of the schema that they were encoded by.
     pub schema: String,
+    /// Where it is of persons: by which column, and how many rows of one count at most.
+    pub persons: Option<PersonsBy>,
+}
+
+/// What makes rows a person's.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct PersonsBy {
+    pub column: String,
+    pub max_rows: u32,
+}
+
+impl PersonsBy {
+    pub(super) fn of(schema: &Schema) -> Option<Self> {
+        let unit = schema.unit.as_ref()?;
+        Some(PersonsBy { column: unit.column.clone(), max_rows: unit.max_rows() })
+    }
+}
+
+/// What a part is of, in words.
+fn words(persons: Option<&PersonsBy>) -> String {
+    match persons {
+        None => "rows alone".into(),
+        Some(PersonsBy { column, max_rows }) => format!("persons by {column:?} with at most {max_rows} rows"),
+    }
 }
 
 impl Question<'_> {
@@ -146,6 +178,8 @@ pub struct RemoteRows {
     asked: AtomicU64,
     /// The parts as they were when the run began.
     parts: BTreeMap<u32, Part>,
+    /// Where the parts are of persons.
+    persons: Option<PersonsBy>,
 }
 
 impl RemoteRows {
@@ -153,7 +187,7 @@ impl RemoteRows {
     /// custodian alone; its lines are counted through the parts in the order of their numbers.
     ///
     /// # Errors
-    /// When a part does not answer, two have the same number, or one was encoded by another schema.
+    /// When a part does not answer, two have the same number, one was encoded by another schema, or two may have rows of one person.
     pub fn new(cluster: Box<dyn Cluster>, schema: &Schema) -> Fallible<(Self, LoadReport)> {
         let (shape, fingerprint) = (shape_of(schema), schema.fingerprint());
         let mut rows = RemoteRows {
@@ -164,9 +198,17 @@ impl RemoteRows {
             run: some_run(),
             asked: AtomicU64::new(0),
             parts: BTreeMap::new(),
+            persons: PersonsBy::of(schema),
         };
-        let mut reports = BTreeMap::new();
-        for Answer { part, sums, report, .. } in rows.ask(Asked::Presence)? {
+        let (mut reports, mut places) = (BTreeMap::new(), BTreeMap::new());
+        for Answer { part, sums, report, places: own, .. } in rows.ask(Asked::Presence)? {
+            if part.persons != rows.persons {
+                let (is, wanted) = (words(part.persons.as_ref()), words(rows.persons.as_ref()));
+                return Err(Error::refused(
+                    format!("part {} is of {is}, and the run is about {wanted}", part.number),
+                    "encode all parts by the schema of the run",
+                ));
+            }
             if part.schema != fingerprint {
                 return Err(Error::refused(
                     format!("part {} was encoded by another schema", part.number),
@@ -175,6 +217,14 @@ impl RemoteRows {
             }
             if !sums.is_empty() {
                 return Err(wrong_length());
+            }
+            for place in own {
+                if let Some(other) = places.insert(place, part.number).filter(|&other| other != part.number) {
+                    return Err(Error::refused(
+                        format!("parts {other} and {} may both have rows of one person", part.number),
+                        "divide the rows by their places, so that each place is in one part",
+                    ));
+                }
             }
             reports.insert(part.number, report.unwrap_or_default());
             if let Some(part) = rows.parts.insert(part.number, part) {
@@ -204,6 +254,12 @@ impl RemoteRows {
         self.unit
     }
 
+    /// The column that tells persons apart, where they are the unit.
+    pub(super) fn column(&self) -> Option<&str> {
+        self.persons.as_ref().map(|persons| persons.column.as_str())
+    }
+
+    /// Number of rows, or of persons where they are the unit.
     pub(super) fn len(&self) -> u64 {
         self.parts.values().map(|part| part.rows).sum()
     }
@@ -221,7 +277,18 @@ impl RemoteRows {
     }
 
     pub(super) fn sum(&self, pass: &Pass) -> Fallible<Vec<i128>> {
-        self.total(Asked::Sum(Cow::Borrowed(pass)), pass.over(&self.no_rows()).len())
+        let length = match self.persons {
+            None => pass.over(&self.no_rows()).len(),
+            Some(_) => pass.over_persons(&self.nobody())?.len(),
+        };
+        self.total(Asked::Sum(Cow::Borrowed(pass)), length)
+    }
+
+    /// The sum over persons, in the coordinates of the clip's map.
+    pub(super) fn clipped_person_sum(&self, clip: &Clip, gradient: &FeatureGradient) -> Fallible<Vec<i128>> {
+        let nobody = self.nobody();
+        let length = gradient.over_persons(&nobody, &clip.of_persons(&nobody)).len();
+        self.total(Asked::ClippedSum(Cow::Borrowed(clip), Cow::Borrowed(gradient)), length)
     }
 
     pub(super) fn clipped_sum(&self, clip: &Clip, gradient: &FeatureGradient) -> Fallible<Vec<i64>> {
@@ -234,6 +301,11 @@ impl RemoteRows {
     /// No rows of this shape, whose sums are as long as those of any.
     fn no_rows(&self) -> Rows {
         RowsBuilder::new(self.shape.clone()).build()
+    }
+
+    /// Nobody, whose sums are as long as those of any persons.
+    fn nobody(&self) -> Persons {
+        Persons::gather(self.no_rows(), &[], 1)
     }
 
     /// The answers to a question; those to any other are refused.

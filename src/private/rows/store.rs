@@ -12,7 +12,7 @@ use super::remote::RemoteRows;
 use crate::error::{Error, Fallible};
 use crate::grid::{IntegerMap, Shape};
 use crate::kernel::{Caps, PersonClips, Persons, Rows, RowsBuilder};
-use crate::preprocess::{RowStream, Standardiser};
+use crate::preprocess::{PersonStream, RowStream, Standardiser};
 
 /// Encoded rows, wherever they are.
 pub enum Store {
@@ -24,6 +24,14 @@ pub enum Store {
     Remote(RemoteRows),
     /// All in memory, by person: a person is the unit of privacy.
     Persons(Persons),
+    /// In a file, by person; a part of whole persons at a time is in memory.
+    StreamedPersons(PersonStream),
+}
+
+impl From<PersonStream> for Store {
+    fn from(persons: PersonStream) -> Self {
+        Store::StreamedPersons(persons)
+    }
 }
 
 impl From<Persons> for Store {
@@ -57,6 +65,7 @@ impl Store {
             Store::Streamed(rows) => rows.shape(),
             Store::Remote(rows) => rows.shape(),
             Store::Persons(persons) => persons.shape(),
+            Store::StreamedPersons(persons) => persons.shape(),
         }
     }
 
@@ -66,6 +75,7 @@ impl Store {
             Store::Streamed(rows) => rows.unit(),
             Store::Remote(rows) => rows.unit(),
             Store::Persons(persons) => persons.unit(),
+            Store::StreamedPersons(persons) => persons.unit(),
         }
     }
 
@@ -76,6 +86,7 @@ impl Store {
             Store::Streamed(rows) => rows.rows(),
             Store::Remote(rows) => rows.len(),
             Store::Persons(persons) => persons.len() as u64,
+            Store::StreamedPersons(persons) => persons.persons(),
         }
     }
 
@@ -83,7 +94,7 @@ impl Store {
     pub(in crate::private) fn digest(&self) -> Option<String> {
         match self {
             Store::Whole(rows) => Some(digest_of(rows)),
-            Store::Streamed(_) => None,
+            Store::Streamed(_) | Store::StreamedPersons(_) => None,
             Store::Remote(rows) => Some(rows.digest()),
             Store::Persons(persons) => {
                 let groups = persons.groups().map(|(each, rows)| format!("{each} of {}", digest_of(rows)));
@@ -100,7 +111,7 @@ impl Store {
     pub(in crate::private) fn whole(&self) -> Fallible<&Rows> {
         match self {
             Store::Whole(rows) => Ok(rows),
-            Store::Streamed(_) | Store::Remote(_) => Err(not_at_hand()),
+            Store::Streamed(_) | Store::Remote(_) | Store::StreamedPersons(_) => Err(not_at_hand()),
             Store::Persons(_) => Err(no_rows_alone()),
         }
     }
@@ -115,6 +126,7 @@ impl Store {
             Store::Streamed(rows) => over_parts(rows, |part| pass.over(part)),
             Store::Remote(rows) => rows.sum(pass),
             Store::Persons(persons) => pass.over_persons(persons),
+            Store::StreamedPersons(persons) => over_person_parts(persons, |part| pass.over_persons(part)),
         }
     }
 
@@ -128,6 +140,7 @@ impl Store {
             Store::Streamed(rows) => Store::Streamed(map.recode_stream(rows)?),
             Store::Remote(rows) => Store::Remote(rows.recoded(map)),
             Store::Persons(persons) => Store::Persons(persons.recoded(|rows| map.recode(rows))),
+            Store::StreamedPersons(persons) => Store::StreamedPersons(map.recode_persons(persons)?),
         })
     }
 }
@@ -152,6 +165,19 @@ fn over_parts<T: Copy + AddAssign>(rows: &RowStream, mut partial: impl FnMut(&Ro
         Ok(())
     })?;
     Ok(sum.unwrap_or_else(|| partial(&RowsBuilder::new(rows.shape().clone()).build())))
+}
+
+/// Adds up the vectors that `partial` makes of the parts; all have the same length.
+fn over_person_parts(
+    persons: &PersonStream,
+    mut partial: impl FnMut(&Persons) -> Fallible<Vec<i128>>,
+) -> Fallible<Vec<i128>> {
+    let mut sum = partial(&persons.nobody())?;
+    persons.each_part(|part| {
+        sum.iter_mut().zip(partial(part)?).for_each(|(total, entry)| *total += entry);
+        Ok(())
+    })?;
+    Ok(sum)
 }
 
 pub(in crate::private) fn not_at_hand() -> Error {
@@ -181,8 +207,8 @@ enum Kept {
     Nothing,
     /// Those of the rows of each part.
     Rows(Vec<Caps>),
-    /// Those of persons.
-    Persons(PersonClips),
+    /// Those of the persons of each part.
+    Persons(Vec<PersonClips>),
 }
 
 impl Clips {
@@ -203,7 +229,16 @@ impl Clips {
                 Kept::Rows(kept)
             }
             Store::Streamed(_) | Store::Remote(_) => Kept::Nothing,
-            Store::Persons(persons) => Kept::Persons(PersonClips::new(persons, clip.map.as_ref(), bound)),
+            Store::Persons(persons) => Kept::Persons(vec![clip.of_persons(persons)]),
+            Store::StreamedPersons(persons) if persons.can_keep_clips() => {
+                let mut kept = Vec::new();
+                persons.each_part(|part| {
+                    kept.push(clip.of_persons(part));
+                    Ok(())
+                })?;
+                Kept::Persons(kept)
+            }
+            Store::StreamedPersons(_) => Kept::Nothing,
         };
         Ok(Clips { clip, kept })
     }
@@ -230,12 +265,31 @@ impl Clips {
             Some(caps) => gradient.over(part, caps),
             None => gradient.over(part, &self.clip.of(part)),
         };
-        let sums = match (rows, &self.kept) {
-            (Store::Whole(rows), _) => over(rows),
-            (Store::Streamed(rows), _) => over_parts(rows, over)?,
-            (Store::Remote(rows), _) => rows.clipped_sum(&self.clip, gradient)?,
-            (Store::Persons(persons), Kept::Persons(clips)) => return Ok(gradient.over_persons(persons, clips)),
-            (Store::Persons(_), _) => return Err(no_rows_alone()),
+        let mut kept_of_persons = match &self.kept {
+            Kept::Persons(kept) => kept.as_slice(),
+            Kept::Nothing | Kept::Rows(_) => &[],
+        }
+        .iter();
+        let mut over_persons = |part: &Persons| match kept_of_persons.next() {
+            Some(clips) => gradient.over_persons(part, clips),
+            None => gradient.over_persons(part, &self.clip.of_persons(part)),
+        };
+        let sums = match rows {
+            Store::Whole(rows) => over(rows),
+            Store::Streamed(rows) => over_parts(rows, over)?,
+            Store::Remote(rows) if rows.column().is_some() => return rows.clipped_person_sum(&self.clip, gradient),
+            Store::Remote(rows) => rows.clipped_sum(&self.clip, gradient)?,
+            Store::Persons(persons) => return Ok(over_persons(persons)),
+            Store::StreamedPersons(persons) => {
+                // Nobody has no clips that are kept.
+                let none = persons.nobody();
+                let mut sum = gradient.over_persons(&none, &self.clip.of_persons(&none));
+                persons.each_part(|part| {
+                    sum.iter_mut().zip(over_persons(part)).for_each(|(total, entry)| *total += entry);
+                    Ok(())
+                })?;
+                return Ok(sum);
+            }
         };
         Ok(self.image(&sums))
     }
@@ -251,7 +305,8 @@ impl Clips {
         chosen: &[usize],
     ) -> Fallible<Vec<i128>> {
         match (rows, &self.kept) {
-            (Store::Persons(persons), Kept::Persons(clips)) => {
+            (Store::Persons(persons), Kept::Persons(kept)) => {
+                let clips = kept.first().ok_or_else(not_at_hand)?;
                 let (sample, clips) = persons.sampled(clips, chosen);
                 Ok(gradient.over_persons(&sample, &clips))
             }

@@ -2,12 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::pass::Clip;
-use super::remote::{Answer, Asked, Mark, Part, Question, encode};
+use super::pass::{Clip, FeatureGradient, Pass};
+use super::remote::{Answer, Asked, Mark, Part, PersonsBy, Question, encode};
 use crate::data::Schema;
 use crate::error::{Error, Fallible};
-use crate::kernel::{Caps, Rows};
-use crate::preprocess::{LoadReport, SegmentReader, SegmentWriter, Standardiser, shape_of};
+use crate::kernel::{Caps, PersonClips, Persons, Rows};
+use crate::preprocess::{EncodedRows, EncodedTable, LoadReport, SegmentReader, SegmentWriter, Standardiser, shape_of};
 
 /// What error messages call the encoded rows of a part.
 const NAME: &str = "part of the rows";
@@ -20,6 +20,51 @@ struct Note {
     schema: String,
     /// What was counted of the rows.
     report: LoadReport,
+    /// Where the part is of persons: by what, and the places of their identifiers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    persons: Option<(PersonsBy, Vec<u16>)>,
+}
+
+/// What a worker holds, with the clips that it decided last.
+enum Held {
+    Rows(Rows, Option<(Clip, Caps)>),
+    Persons(Persons, Option<(Clip, PersonClips)>),
+}
+
+impl Held {
+    /// These rows or persons in another encoding; clips are to be decided anew.
+    fn recoded(self, map: &Standardiser) -> Self {
+        match self {
+            Held::Rows(rows, _) => Held::Rows(map.recode(rows), None),
+            Held::Persons(persons, _) => Held::Persons(persons.recoded(|rows| map.recode(rows)), None),
+        }
+    }
+
+    fn sum(&self, pass: &Pass) -> Fallible<Vec<i128>> {
+        match self {
+            Held::Rows(rows, _) => Ok(pass.over(rows)),
+            Held::Persons(persons, _) => pass.over_persons(persons),
+        }
+    }
+
+    fn clipped_sum(&mut self, clip: Clip, gradient: &FeatureGradient) -> Vec<i128> {
+        match self {
+            Held::Rows(rows, kept) => {
+                let known = kept.take().filter(|(known, _)| *known == clip);
+                let caps = known.map_or_else(|| clip.of(rows), |(_, caps)| caps);
+                let sums = gradient.over(rows, &caps);
+                *kept = Some((clip, caps));
+                sums.into_iter().map(i128::from).collect()
+            }
+            Held::Persons(persons, kept) => {
+                let known = kept.take().filter(|(known, _)| *known == clip);
+                let clips = known.map_or_else(|| clip.of_persons(persons), |(_, clips)| clips);
+                let sums = gradient.over_persons(persons, &clips);
+                *kept = Some((clip, clips));
+                sums
+            }
+        }
+    }
 }
 
 /// One part of the rows, with what was made of it for the last question.
@@ -31,10 +76,11 @@ pub struct Worker {
     part: Part,
     /// What was counted of the rows when they were encoded.
     report: LoadReport,
-    rows: Rows,
+    /// The places of the identifiers, where the part is of persons.
+    places: Vec<u16>,
+    held: Held,
     /// How the rows were re-encoded since they were read.
     recoding: Vec<Standardiser>,
-    clips: Option<(Clip, Caps)>,
 }
 
 impl Worker {
@@ -42,18 +88,58 @@ impl Worker {
     /// counted of them; parts are numbered as the caller likes, each with another number.
     ///
     /// # Errors
-    /// When they have other columns than the schema, or cannot be written.
+    /// When they have other columns than the schema, it has a unit, or they cannot be written.
     pub fn pack(rows: &Rows, report: &LoadReport, schema: &Schema, number: u32) -> Fallible<Vec<u8>> {
-        if *rows.shape() != shape_of(schema) {
+        check_columns(rows, schema)?;
+        if schema.unit.is_some() {
+            let problem = "has a unit, and rows alone do not say whose they are";
             return Err(Error::parameter(
                 "schema",
-                "has other columns than the rows",
-                "give the one that encoded them",
+                problem,
+                "pack what an encoder made with the persons, by pack_encoded",
             ));
         }
         let mut writer = SegmentWriter::new(Vec::new(), NAME.as_ref(), rows.shape())?;
         writer.append(rows)?;
-        writer.finish(&Note { number, schema: schema.fingerprint(), report: report.to_owned() })
+        writer.finish(&Note { number, schema: schema.fingerprint(), report: report.to_owned(), persons: None })
+    }
+
+    /// Rows that were encoded by a schema as bytes, by person where it has a unit: all rows of each are in this part, see
+    /// [`super::Cluster`].
+    ///
+    /// Persons and their rows are put in an order that follows from what the rows are, for a part that is read again may get its rows in
+    /// another order. Identifiers are not in it.
+    ///
+    /// # Errors
+    /// When the rows were not encoded by the schema, or cannot be written.
+    pub fn pack_encoded(encoded: EncodedRows, report: &LoadReport, schema: &Schema, number: u32) -> Fallible<Vec<u8>> {
+        let EncodedRows { rows, persons, places } = encoded;
+        check_columns(&rows, schema)?;
+        let (by, persons) = match (PersonsBy::of(schema), persons) {
+            (None, None) => return Worker::pack(&rows, report, schema, number),
+            (Some(by), Some(persons)) => (by, persons),
+            (Some(_), None) | (None, Some(_)) => {
+                let problem = "has another unit than the rows";
+                return Err(Error::parameter("schema", problem, "give the one that encoded them"));
+            }
+        };
+        let persons = Persons::gather_sorted(rows, &persons, by.max_rows);
+        let mut writer = SegmentWriter::packing_persons(NAME.as_ref(), persons.shape())?;
+        let firsts: Vec<u64> = (0..persons.len() as u64).collect();
+        writer.append_persons(&persons, &firsts)?;
+        let persons = Some((by, places));
+        writer.finish(&Note { number, schema: schema.fingerprint(), report: report.to_owned(), persons })
+    }
+
+    /// The rows of a table that came in pieces as bytes, by person where the schema has a unit; see [`Worker::pack_encoded`].
+    ///
+    /// # Errors
+    /// When the rows were not encoded by the schema, or cannot be written.
+    pub fn pack_table(table: EncodedTable, schema: &Schema, number: u32) -> Fallible<Vec<u8>> {
+        if table.fingerprint != schema.fingerprint() {
+            return Err(Error::parameter("schema", "is not that of the rows", "give the one that encoded them"));
+        }
+        Worker::pack_encoded(table.rows, &table.report, schema, number)
     }
 
     /// Takes in what [`Worker::pack`] made.
@@ -62,9 +148,13 @@ impl Worker {
     /// When it is damaged or something else.
     pub fn new(packed: &[u8]) -> Fallible<Self> {
         let reader = SegmentReader::of_bytes(packed, NAME)?;
-        let Note { number, schema, report } = reader.note()?;
-        let part = Part { number, rows: reader.rows(), digest: reader.digest(), schema };
-        Ok(Worker { part, report, rows: reader.read_all()?, recoding: Vec::new(), clips: None })
+        let Note { number, schema, report, persons } = reader.note()?;
+        let (held, by, places) = match persons {
+            None => (Held::Rows(reader.read_all()?, None), None, Vec::new()),
+            Some((by, places)) => (Held::Persons(reader.read_persons()?, None), Some(by), places),
+        };
+        let part = Part { number, rows: reader.rows(), digest: reader.digest(), schema, persons: by };
+        Ok(Worker { part, report, places, held, recoding: Vec::new() })
     }
 
     /// The answer to a question of [`super::RemoteRows`]; `packed` is read again where the rows are needed as they were.
@@ -78,24 +168,26 @@ impl Worker {
             self = Worker::new(packed)?;
         }
         for map in &recoding[self.recoding.len()..] {
-            self.rows = map.recode(self.rows);
+            self.held = self.held.recoded(map);
             self.recoding.push(map.clone());
-            self.clips = None;
         }
-        let report = matches!(asked, Asked::Presence).then(|| self.report.to_owned());
+        let first = matches!(asked, Asked::Presence);
+        let report = first.then(|| self.report.to_owned());
+        let places = if first { self.places.clone() } else { Vec::new() };
         let sums = match asked {
             Asked::Presence => Vec::new(),
-            Asked::Sum(pass) => pass.over(&self.rows),
-            Asked::ClippedSum(clip, gradient) => {
-                let known = self.clips.take().filter(|(known, _)| known == &*clip);
-                let caps = known.map_or_else(|| clip.of(&self.rows), |(_, caps)| caps);
-                let sums = gradient.over(&self.rows, &caps);
-                self.clips = Some((clip.into_owned(), caps));
-                sums.into_iter().map(i128::from).collect()
-            }
+            Asked::Sum(pass) => self.held.sum(&pass)?,
+            Asked::ClippedSum(clip, gradient) => self.held.clipped_sum(clip.into_owned(), &gradient),
         };
         let to = Mark::of(number, question);
-        let answer = encode(&Answer { to, part: self.part.clone(), sums, report })?;
+        let answer = encode(&Answer { to, part: self.part.clone(), sums, report, places })?;
         Ok((self, answer))
     }
+}
+
+fn check_columns(rows: &Rows, schema: &Schema) -> Fallible<()> {
+    if *rows.shape() == shape_of(schema) {
+        return Ok(());
+    }
+    Err(Error::parameter("schema", "has other columns than the rows", "give the one that encoded them"))
 }

@@ -21,6 +21,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import numpy as np
+
 from . import _parameters, _rhograd, _schema
 from ._base import Estimator
 from ._columns import Column, Frame, cells
@@ -62,6 +64,8 @@ def fit(estimator: Chosen, dataframe: DataFrame, *, target: str) -> Chosen:
     source that changes while it is read, and ``limit`` or row numbers over an order that is not fixed: write the result of
     such a query out first. A partition should stay below a gigabyte.
     ``estimator.load_report_["cluster"]`` has the time of each step beside that of an empty job. A
+    Where persons are protected, rows are first brought together by person in a shuffle, as the same rule for cells finds the same
+    identifiers everywhere; the order in which they arrive changes nothing. A
     :class:`rhograd.DPSearchCV` runs where all its candidates can: ``whitened``, ``dp-gd`` and others that need sums alone.
     """
     if isinstance(estimator, DPSearchCV):
@@ -71,6 +75,9 @@ def fit(estimator: Chosen, dataframe: DataFrame, *, target: str) -> Chosen:
         estimator._surroundings()
     schema, chosen = _chosen(estimator, dataframe, target)
     text = json.dumps(schema)
+    unit = _schema.unit_in(schema)
+    if unit is not None:
+        chosen = _by_person(chosen, unit)
 
     def encode(batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
         import pyarrow as pa
@@ -130,6 +137,9 @@ def check(estimator: Estimator, dataframe: DataFrame, *, target: str) -> dict[st
     """
     schema, chosen = _chosen(estimator, dataframe, target)
     text = json.dumps(schema)
+    if _units(schema):
+        # Refused before a worker starts.
+        return check_cluster(estimator, schema, [], columns=dataframe.columns, target=target)
 
     def look(batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
         import pyarrow as pa
@@ -173,7 +183,8 @@ def fit_cluster(estimator: Fitted, schema: dict[str, Any], ask: Callable[[bytes]
 
     ``schema`` comes from :func:`schema_for`, each part was made by :func:`pack_batch` with a number of its own, and ``ask`` brings
     what :func:`answered` says of every part to a question: each part once, in any order, and nothing that was brought before. It
-    is called for each step, in the thread that called this function.
+    is called for each step, in the thread that called this function. Where the schema has a unit, no person may be in two parts:
+    :func:`place_batch` says how to divide the rows, and a run is refused in which two parts share a place.
     """
     look_around(estimator)
     learned = estimator._learn_target(schema)
@@ -188,7 +199,7 @@ def _chosen(estimator: Estimator, dataframe: DataFrame, target: str) -> tuple[di
         raise ParameterError(f"estimator: is a {type(estimator).__name__}; give an estimator of rhograd, or a DPSearchCV of one")
     schema = schema_for(estimator, dataframe.columns, target)
     # Names with dots or spaces mean themselves.
-    names = (*_schema.features_in(schema), target)
+    names = (*_schema.features_in(schema), *_units(schema), target)
     chosen = dataframe.select(*("`" + name.replace("`", "``") + "`" for name in names))
     _check_types(chosen)
     return schema, chosen
@@ -201,14 +212,12 @@ def schema_for(estimator: Estimator, columns: Iterable[str], target: str) -> dic
         raise ParameterError(f"target: {target!r} is no column; give the name of one")
     frame = Frame({name: () for name in columns if name != target}, named=True)
     schema = estimator._schema_for(frame)
-    if "unit" in schema:
-        raise ParameterError(
-            "unit: cannot be protected on a cluster yet: all rows of a person are brought together in the memory of one machine; "
-            "train there, or take the unit out of the schema"
-        )
     missing = [name for name in _schema.features_in(schema) if name not in frame.columns]
     if missing:
         raise DataError(f"column {missing[0]!r}: is missing; add it to the data or take it out of the schema")
+    unit = _schema.unit_in(schema)
+    if unit is not None and unit not in frame.columns:
+        raise DataError(f"column {unit!r}: is missing, and it tells persons apart; add it to the data")
     return schema
 
 
@@ -225,6 +234,15 @@ def pack_batch(schema: str, table: pyarrow.Table, target: str, number: int) -> p
     )
 
 
+def place_batch(table: pyarrow.Table, unit: str) -> np.ndarray:
+    """For each row its place, from 0 to 16383, by the column ``unit`` that tells persons apart.
+
+    Where the schema has a unit, all rows of a person belong in one part: give each place to one part. An identifier has the same
+    place wherever it stands; rows without one, who are nobody's, take turns. A place is as private as its row.
+    """
+    return np.frombuffer(_rhograd.person_places(cells(unit, table.column(unit))), dtype=np.int32)
+
+
 def survey_batch(schema: str, table: pyarrow.Table, target: str) -> str:
     """What a look at the rows of one part has found, for :func:`check_cluster`; for the custodian alone."""
     return _rhograd.survey_part(schema, _given(schema, table, target))
@@ -239,13 +257,40 @@ def pack_nothing(schema: str, number: int) -> bytes:
 def _given(schema: str, table: pyarrow.Table, target: str) -> list[Column]:
     """The columns of a part, as the engine takes them."""
     facts = json.loads(schema)
-    given = [cells(feature, table.column(feature)) for feature in _schema.features_in(facts)]
+    given = [cells(name, table.column(name)) for name in (*_schema.features_in(facts), *_units(facts))]
     return [*given, cells(facts["target"], table.column(target))]
 
 
 def _nobody(schema: dict[str, Any]) -> list[Column]:
     """The columns of a part without rows."""
-    return [cells(name, []) for name in (*_schema.features_in(schema), schema["target"])]
+    return [cells(name, []) for name in (*_schema.features_in(schema), *_units(schema), schema["target"])]
+
+
+def _units(schema: dict[str, Any]) -> tuple[str, ...]:
+    """The column that tells persons apart, where the schema has a unit."""
+    unit = _schema.unit_in(schema)
+    return () if unit is None else (unit,)
+
+
+def _by_person(frame: DataFrame, unit: str) -> DataFrame:
+    """The frame with all rows of a person in one partition, and as many partitions."""
+    import pyspark.sql.types as types
+
+    name = "place"
+    while name in frame.columns:
+        name += "_"
+
+    def place(batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
+        import pyarrow as pa
+
+        for batch in batches:
+            places = pa.array(place_batch(pa.Table.from_batches([batch]), unit), pa.int32())
+            yield pa.RecordBatch.from_arrays([*batch.columns, places], names=[*batch.schema.names, name])
+
+    fields = [*frame.schema.fields, types.StructField(name, types.IntegerType())]
+    placed = frame.mapInArrow(place, types.StructType(fields))
+    # With a number of partitions Spark joins none of them, and equal places meet.
+    return placed.repartition(max(1, frame.rdd.getNumPartitions()), name)
 
 
 def _check_types(frame: DataFrame) -> None:
