@@ -83,7 +83,8 @@ fn largest_shares(case: &Case, change: Change, by_number: bool, size: &Size, see
             let round = pair / SORTS.len();
             let sort = SORTS[pair % SORTS.len()];
             let neighbour = table.neighbour(change, sort, by_number, &mut rng);
-            let release = (pair + round) % largest.len();
+            // Every sort in every release, whatever their numbers have in common.
+            let release = (round + pair % SORTS.len()) % largest.len();
             let replay = recorded.replayed(case, &neighbour.bytes(), release);
             let shares = agree(&recorded.run, &replay, &sensitivities)
                 .unwrap_or_else(|e| panic!("{} {sort:?}, release {release}: {e}\n{table:?}\n{neighbour:?}", case.name));
@@ -143,10 +144,12 @@ fn persons_move_inputs_within_the_stated_sensitivity_and_nothing_else() {
 /// the other is opposite.
 fn floor(used: &Used, query: &Query) -> f64 {
     match (used.change, query) {
-        (Change::Replace, _) => 0.3,
+        (Change::Replace, _) => 0.15,
         (_, Query::Moments(_)) => 0.4,
         (Change::Delete, _) => 0.4,
-        (Change::Insert, _) if used.algorithm == Algorithm::DpGdTheory => 0.45,
+        (Change::Insert, _) if used.algorithm == Algorithm::DpGdTheory => 0.4,
+        // Few neighbours, of whom a half are in no sample.
+        (Change::Insert, _) if used.algorithm == Algorithm::DpSgd => 0.3,
         (Change::Insert, _) => 0.99,
     }
 }
