@@ -27,7 +27,7 @@ impl Optimizer for FadingSteps {
         vec![self.gradient.release.planned()]
     }
 
-    fn run(&self, data: &PrivateDataset, start: &Start, run: &mut LoggedRun<'_>) -> Fallible<Fitted> {
+    fn run(&self, data: &PrivateDataset, start: &Start<'_>, run: &mut LoggedRun<'_>) -> Fallible<Fitted> {
         let (rows, planned) = (data.clipped(self.gradient.clip_steps)?, self.gradient.release.planned());
         // What one integer step of the released sum stands for.
         let grid_step = self.clip_norm / self.gradient.clip_steps as f64;

@@ -76,7 +76,7 @@ impl Silent {
         let (trained, steps, noise_multiplier) = trained?;
         let coefficients = trained.model.features.iter().flat_map(|feature| match feature {
             Feature::Numeric { coefficient, .. } => coefficient.values(),
-            Feature::Categorical { .. } => &[],
+            Feature::Steps { .. } | Feature::Categorical { .. } => &[],
         });
         // What a coefficient is moved by in all steps, over their number: the mean of their gradients.
         let square = coefficients.map(|w| (w / (STEP * steps)).powi(2)).sum::<f64>() / self.features as f64;

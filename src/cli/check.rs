@@ -9,6 +9,7 @@ use serde_json::json;
 use super::output::{bar, print, print_json, seconds, warn};
 use super::train::TrainArguments;
 use crate::error::{Error, Fallible};
+use crate::optim::Algorithm;
 use crate::preprocess::PersonsMet;
 use crate::privacy::DatasetId;
 use crate::train::{self, DataCheck, Outlook};
@@ -132,8 +133,12 @@ fn plan(outlook: &Outlook) -> String {
     };
     let long =
         if outlook.is_long() { " (so many follow from theory; --steps or another algorithm takes fewer)" } else { "" };
+    let what = match *algorithm == Algorithm::Additive.name() {
+        true => "an effect of every value".to_owned(),
+        false => format!("{dimension} coefficients"),
+    };
     format!(
-        "algorithm  {algorithm}, {steps} steps on {dimension} coefficients{long}\n\
+        "algorithm  {algorithm}, {steps} steps on {what}{long}\n\
          noise      multiplier {noise_multiplier:.6} per step\n\
          cost       rho {rho:.6e}, epsilon {epsilon} at delta {delta:e}\n\
          time       {time}\n"

@@ -81,6 +81,16 @@ pub(super) fn most_telling(model: &ModelFile, count: usize) -> String {
             Feature::Numeric { name, map, coefficient, .. } => {
                 effects.extend(each(format!("{name} (per {:.4})", map.scale), coefficient));
             }
+            Feature::Steps { name, coefficients, .. } => {
+                for label in 0..coefficients.first().map_or(0, |first| first.values().len()) {
+                    let at = |c: &Coefficient| c.values().get(label).copied().unwrap_or(0.0);
+                    let highest = coefficients.iter().map(at).fold(f64::NEG_INFINITY, f64::max);
+                    let lowest = coefficients.iter().map(at).fold(f64::INFINITY, f64::min);
+                    let what = labels.get(label).map_or(String::new(), |label| format!(" -> {label}"));
+                    let shown = visible(&format!("{name}{what} (highest less lowest)")).into_owned();
+                    effects.push((shown, highest - lowest));
+                }
+            }
             Feature::Categorical { name, values, coefficients, .. } => {
                 let named = values.iter().zip(coefficients);
                 effects.extend(named.flat_map(|(value, c)| each(format!("{name} = {value}"), c)));

@@ -8,7 +8,7 @@ use super::family::FamilyArguments;
 use super::help::{ALGORITHM, BUDGET, HOLD_OUT, MODEL};
 use crate::error::{Error, Fallible};
 use crate::optim::settings::Kind;
-use crate::optim::{Algorithm, Averaging, SETTINGS, Settings};
+use crate::optim::{Algorithm, Averaging, Features, SETTINGS, Settings};
 use crate::privacy::{Adjacency, NoiseLaw};
 use crate::train::{Budget, Candidate, DEFAULT_GRID, TrainConfig};
 
@@ -79,6 +79,9 @@ pub(super) struct RequestArguments {
     /// Training algorithm
     #[arg(long, value_enum, default_value = "auto", display_order = 5)]
     algorithm: Algorithm,
+    /// Form of the effects: linear, or additive, a curve for every column (short for --algorithm additive)
+    #[arg(long, value_enum, help_heading = MODEL, hide_short_help = true)]
+    features: Option<Features>,
     /// Privacy budget epsilon
     #[arg(long, allow_hyphen_values = true, conflicts_with = "rho", display_order = 1)]
     epsilon: Option<f64>,
@@ -150,7 +153,7 @@ impl RequestArguments {
         let config = TrainConfig {
             adjacency: self.adjacency,
             model: self.family.kind()?,
-            algorithm: self.algorithm,
+            algorithm: Features::algorithm(self.features, self.algorithm)?,
             noise: self.noise,
             settings: self.settings.0.clone(),
             standardise: self.no_standardise.then_some(false),

@@ -7,6 +7,7 @@ mod map;
 mod moments;
 mod scoring;
 mod shape;
+mod tree;
 
 pub(crate) use gram::coarse;
 pub use gram::{DIAGONAL, GRAM_MULTIPLIER, OFF_DIAGONAL, PERSON_WEIGHT, each_entry, gram_unit};
@@ -15,6 +16,7 @@ pub use moments::MomentWeights;
 pub(crate) use scoring::Outcome;
 pub use scoring::{MARGIN_BINS, ScoreStep, Scoring};
 pub use shape::Shape;
+pub use tree::{FEATURE_TREE, TARGET_TREE, Tree};
 
 /// The integer that a feature at its upper bound is encoded as; its lower bound is the negative.
 pub const FULL_SCALE: i16 = i16::MAX;

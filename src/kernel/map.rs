@@ -8,10 +8,57 @@ use crate::grid::IntegerMap;
 
 impl IntegerMap {
     /// `|A q_i|^2` of every row, exactly; zero for null rows.
+    ///
+    /// Rows that are no rows of the map have the largest norm there is, and so no part in any sum.
     pub(super) fn norms(&self, rows: &Rows) -> Vec<u128> {
-        let tiles = rows.tiles();
-        let map = RowMap::new(self, rows);
-        (0..tiles).into_par_iter().flat_map_iter(|tile| map.tile_norms(tile)).collect()
+        let tiles = 0..rows.tiles();
+        match self.tables() {
+            _ if !self.fits(rows.shape()) => vec![u128::MAX; rows.padded_len()],
+            None => {
+                let map = RowMap::new(self, rows);
+                tiles.into_par_iter().flat_map_iter(|tile| map.tile_norms(tile)).collect()
+            }
+            Some(tables) => {
+                let map = TableNorms::new(self, tables, rows);
+                tiles.into_par_iter().flat_map_iter(|tile| map.tile_norms(tile)).collect()
+            }
+        }
+    }
+}
+
+/// The squared norm of every row of the tables: coordinates of different tables are different ones, so norms add up.
+struct TableNorms<'a> {
+    rows: &'a Rows,
+    /// By slot, zero for "none of them".
+    slots: Vec<u128>,
+    intercept: u128,
+}
+
+impl<'a> TableNorms<'a> {
+    fn new(map: &IntegerMap, tables: &[Array2<f64>], rows: &'a Rows) -> Self {
+        let square = |entry: f64| {
+            let entry = u128::from((entry as i64).unsigned_abs()) * u128::from(rows.unit.unsigned_abs());
+            entry * entry
+        };
+        let mut slots = vec![0; rows.shape().slots()];
+        for (column, table) in tables.iter().enumerate().take(rows.shape().categorical()) {
+            let own = &mut slots[rows.shape().slots_of(column)];
+            let norms = table.rows().into_iter().map(|row| row.iter().map(|&entry| square(entry)).sum());
+            own.iter_mut().zip(norms).for_each(|(slot, norm): (&mut u128, u128)| *slot = norm);
+        }
+        TableNorms { rows, slots, intercept: square(map.unit()) }
+    }
+
+    fn tile_norms(&self, tile: usize) -> Vec<u128> {
+        let shape = self.rows.shape();
+        let mut norms = vec![self.intercept; LANES];
+        for (column, codes) in self.rows.code_tile(tile).chunks_exact(LANES).enumerate() {
+            let own = &self.slots[shape.slots_of(column)];
+            norms.iter_mut().zip(codes).for_each(|(norm, &code)| *norm += own[usize::from(code)]);
+        }
+        let present = &self.rows.norms[tile * LANES..(tile + 1) * LANES];
+        norms.iter_mut().zip(present).filter(|(_, was)| **was == 0).for_each(|(norm, _)| *norm = 0);
+        norms
     }
 }
 
@@ -25,15 +72,16 @@ pub(super) struct RowMap<'a> {
 
 impl<'a> RowMap<'a> {
     pub(super) fn new(map: &'a IntegerMap, rows: &'a Rows) -> Self {
+        let matrix = map.matrix();
         let shape = rows.shape();
         let unit = f64::from(rows.unit);
         let mut slots = Array2::zeros((shape.slots(), map.dimension()));
-        shape.each_slot(|coefficient, slot| slots.row_mut(slot).assign(&(&map.entries().column(coefficient) * unit)));
+        shape.each_slot(|coefficient, slot| slots.row_mut(slot).assign(&(&matrix.column(coefficient) * unit)));
         RowMap {
             rows,
-            numeric: map.entries().view().split_at(ndarray::Axis(1), shape.numeric()).0,
+            numeric: matrix.split_at(ndarray::Axis(1), shape.numeric()).0,
             slots,
-            intercept: &map.entries().column(shape.dimension() - 1) * unit,
+            intercept: &matrix.column(shape.dimension() - 1) * unit,
         }
     }
 
@@ -102,5 +150,24 @@ mod tests {
         assert_eq!(norms[..3], [norm([100, 0, u, u]), norm([-7, 0, 0, u]), 0]);
         assert!(norms[3..].iter().all(|&n| n == 0));
         assert_eq!(map.image(&[1, 2, 3, 4]), [4 + 4 - 24, 36, 1 - 16, 48]);
+    }
+
+    #[test]
+    fn norms_through_tables_are_those_of_their_rows() {
+        let mut builder = RowsBuilder::new(Shape::new(0, &[2, 3]));
+        let row = |codes: [u16; 2], null| RawRow { numeric: vec![], codes: codes.into(), label: 0, null };
+        for (codes, null) in [([0, 2], false), ([1, 0], false), ([2, 9], false), ([0, 0], true)] {
+            builder.push(&row(codes, null));
+        }
+        let rows = builder.build();
+        let tables = || vec![array![[3.0, 4.0], [1.0, 0.0]], array![[2.0], [0.0], [-5.0]]];
+        let map = IntegerMap::of_tables(tables(), 1).unwrap();
+        let u = 4 * u128::from(rows.unit().unsigned_abs()).pow(2);
+        let norms = map.norms(&rows);
+        assert_eq!(norms[..4], [(25 + 25 + 1) * u, (1 + 4 + 1) * u, u, 0]);
+        assert!(norms[4..].iter().all(|&norm| norm == 0));
+        // Tables of other columns: nobody contributes anything.
+        let foreign = IntegerMap::of_tables(tables()[..1].to_vec(), 1).unwrap();
+        assert!(foreign.norms(&rows).iter().all(|&norm| norm == u128::MAX));
     }
 }

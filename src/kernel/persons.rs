@@ -3,13 +3,11 @@
 //! Persons with as many rows stand together, so that a pass over them is a pass over ordinary rows whose weight is one over that
 //! number. Only the joint clip has to know which rows belong together: tile after tile, the same lanes hold the rows of one person.
 
-mod clips;
-mod pass;
+pub(super) mod clips;
+pub(super) mod pass;
 
 use std::collections::BTreeMap;
 
-pub use clips::PersonClips;
-pub use pass::{clipped_person_class_sum, clipped_person_sum};
 use xxhash_rust::xxh3::xxh3_128;
 
 use super::{LANES, RawRow, Rows, RowsBuilder};
@@ -252,14 +250,6 @@ impl Persons {
     /// Copies of the persons with the given numbers, which are ascending; they are numbered anew, in their order.
     pub(crate) fn subset(&self, chosen: &[usize]) -> Persons {
         self.parts(chosen, |_, _, _| ()).0
-    }
-
-    /// [`Persons::subset`] with their clips, which stay as they were decided.
-    pub(crate) fn sampled(&self, clips: &PersonClips, chosen: &[usize]) -> (Persons, PersonClips) {
-        let (persons, parts) = self.parts(chosen, |group, places, layout| clips.of_some(self, group, places, layout));
-        // Where there is nobody, there is nothing to clip.
-        let clips = if parts.is_empty() { clips.anew(&persons) } else { clips.with(parts) };
-        (persons, clips)
     }
 
     /// Chosen persons, and what is made of each group that has some: its number, their places there, and how they are laid out.

@@ -166,6 +166,48 @@ impl Rows {
         self
     }
 
+    /// The rows with categorical columns alone: what was numeric comes first, by `code(column, value)` of so many columns, then what was
+    /// categorical.
+    ///
+    /// `code` and `label` must be pure functions of public quantities and their arguments. Where the columns of `shape` are not those that
+    /// come about, all rows become null rows.
+    pub(crate) fn as_categories(
+        &self,
+        shape: Shape,
+        (columns, code): (usize, impl Fn(usize, i16) -> u16 + Sync),
+        label: impl Fn(i16) -> i16 + Sync,
+    ) -> Rows {
+        use rayon::prelude::*;
+        let numeric = self.shape.numeric();
+        let same = |column: usize| self.shape.levels(column) == shape.levels(numeric + column);
+        let fits = shape.numeric() == 0
+            && numeric == columns
+            && shape.categorical() == numeric + self.shape.categorical()
+            && (0..self.shape.categorical()).all(same);
+        let mut rows = Rows { len: self.len, ..Rows::none(shape, self.unit) };
+        let width = rows.shape.categorical() * LANES;
+        rows.codes.grow(self.tiles() * width);
+        rows.labels.grow(self.labels.len());
+        rows.norms.grow(self.norms.len());
+        if fits && width > 0 {
+            let none: Vec<u16> = (0..numeric).map(|column| rows.shape.levels(column) as u16).collect();
+            rows.codes.par_chunks_mut(width).enumerate().for_each(|(tile, codes)| {
+                let (new, old) = codes.split_at_mut(numeric * LANES);
+                for (column, (codes, values)) in new.chunks_exact_mut(LANES).zip(self.columns(tile)).enumerate() {
+                    codes.iter_mut().zip(values).for_each(|(to, &q)| *to = code(column, q).min(none[column]));
+                }
+                old.copy_from_slice(self.code_tile(tile));
+            });
+        }
+        rows.labels.par_iter_mut().zip(&*self.labels).for_each(|(to, &q)| *to = clamp_scale(label(q)));
+        if fits {
+            rows.norms.copy_from_slice(&self.norms);
+        }
+        rows.measure();
+        rows.pack();
+        rows
+    }
+
     /// Recomputes the exact squared norms; rows that were null stay null.
     fn measure(&mut self) {
         use rayon::prelude::*;

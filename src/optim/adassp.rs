@@ -110,7 +110,7 @@ impl Optimizer for AdaSsp {
         self.statistics.planned()
     }
 
-    fn run(&self, data: &PrivateDataset, start: &Start, run: &mut LoggedRun<'_>) -> Fallible<Fitted> {
+    fn run(&self, data: &PrivateDataset, start: &Start<'_>, run: &mut LoggedRun<'_>) -> Fallible<Fitted> {
         // The largest slope at zero: half for a label of +-1, the cut label for a number.
         let largest = match self.statistics.loss {
             Curved::Logistic => 0.5,
@@ -155,7 +155,7 @@ impl GramSteps {
         &self,
         clip_norm: f64,
         data: &PrivateDataset,
-        start: &Start,
+        start: &Start<'_>,
         run: &mut LoggedRun<'_>,
     ) -> Fallible<Fitted> {
         let sum = self.gram.run(data, run)?;

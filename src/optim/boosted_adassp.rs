@@ -117,7 +117,7 @@ impl Optimizer for BoostedAdaSsp {
         self.statistics.planned()
     }
 
-    fn run(&self, data: &PrivateDataset, start: &Start, run: &mut LoggedRun<'_>) -> Fallible<Fitted> {
+    fn run(&self, data: &PrivateDataset, start: &Start<'_>, run: &mut LoggedRun<'_>) -> Fallible<Fitted> {
         let dimension = data.shape().dimension() as f64;
         let mu = self.statistics.gradient.mu();
         let clip_norm = self.clip.clip_norm(self.statistics.gram.row_norm(), dimension, start, mu);

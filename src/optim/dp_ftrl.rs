@@ -179,7 +179,7 @@ impl Optimizer for DpFtrl {
         vec![self.release.planned()]
     }
 
-    fn run(&self, data: &PrivateDataset, start: &Start, run: &mut LoggedRun<'_>) -> Fallible<Fitted> {
+    fn run(&self, data: &PrivateDataset, start: &Start<'_>, run: &mut LoggedRun<'_>) -> Fallible<Fitted> {
         let dimension = data.shape().dimension();
         let clip_norm = self.clip.clip_norm(self.row_norm, dimension as f64, start, self.mu());
         let unit = clip_norm / self.clip_steps as f64;

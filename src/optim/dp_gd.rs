@@ -113,7 +113,7 @@ impl Optimizer for DpGd {
         vec![self.gradient.release.planned()]
     }
 
-    fn run(&self, data: &PrivateDataset, start: &Start, run: &mut LoggedRun<'_>) -> Fallible<Fitted> {
+    fn run(&self, data: &PrivateDataset, start: &Start<'_>, run: &mut LoggedRun<'_>) -> Fallible<Fitted> {
         let outputs = self.descent.loss.outputs();
         let clip_norm = self.clip_norm(data.shape().dimension() * outputs, start);
         let rows = data.clipped(self.gradient.clip_steps)?;

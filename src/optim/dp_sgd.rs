@@ -211,7 +211,7 @@ impl Optimizer for DpSgd {
         vec![self.gradient()]
     }
 
-    fn run(&self, data: &PrivateDataset, start: &Start, run: &mut LoggedRun<'_>) -> Fallible<Fitted> {
+    fn run(&self, data: &PrivateDataset, start: &Start<'_>, run: &mut LoggedRun<'_>) -> Fallible<Fitted> {
         let dimension = (data.shape().dimension() * self.descent.loss.outputs()) as f64;
         let clip_norm = self.clip.clip_norm(self.row_norm, dimension, start, self.mu);
         let rows = data.clipped(self.clip_steps)?;

@@ -123,7 +123,7 @@ impl Optimizer for ExponentialMechanism {
         vec![self.choice.planned()]
     }
 
-    fn run(&self, data: &PrivateDataset, start: &Start, run: &mut LoggedRun<'_>) -> Fallible<Fitted> {
+    fn run(&self, data: &PrivateDataset, start: &Start<'_>, run: &mut LoggedRun<'_>) -> Fallible<Fitted> {
         let most = u32::try_from(self.choice.steps)
             .map_err(|_| Error::numerical("exponential mechanism", "a score has too many steps"))?;
         let scoring = CutLoss { loss: self.loss, label_scale: start.label_scale, cap: self.cap, most };

@@ -110,7 +110,7 @@ impl Optimizer for FrankWolfe {
         vec![self.choice.planned()]
     }
 
-    fn run(&self, data: &PrivateDataset, start: &Start, run: &mut LoggedRun<'_>) -> Fallible<Fitted> {
+    fn run(&self, data: &PrivateDataset, start: &Start<'_>, run: &mut LoggedRun<'_>) -> Fallible<Fitted> {
         let dimension = data.shape().dimension();
         let unit = self.clip / (self.choice.steps as f64 * f64::from(data.unit()));
         let most = self.choice.steps.min(MAX_MULTIPLIER as u64) as i16;

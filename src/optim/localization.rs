@@ -126,7 +126,7 @@ impl Optimizer for Localization {
         vec![self.release.planned()]
     }
 
-    fn run(&self, data: &PrivateDataset, start: &Start, run: &mut LoggedRun<'_>) -> Fallible<Fitted> {
+    fn run(&self, data: &PrivateDataset, start: &Start<'_>, run: &mut LoggedRun<'_>) -> Fallible<Fitted> {
         let unit = 2f64.powi(-(LOG2_WEIGHT as i32));
         let (result, _) = run.release_by(&self.release.planned(), unit, |permit: Permit<GaussianCharge>| {
             let mut phases = permit.phases(data, self.phases, self.loss, start.label_scale)?;

@@ -45,6 +45,7 @@
 //!     loss: Curved::Logistic.into(),
 //!     unit: FULL_SCALE,
 //!     standardised: true,
+//!     binned: false,
 //!     rows: Some(10_000),
 //!     persons: false,
 //!     noise: NoiseLaw::FlooredNormal,
@@ -105,8 +106,8 @@
 //! let (shape, settings, loss) = (data.shape(), Settings::default(), Curved::Logistic.into());
 //! let budget = Rho::from_f64(0.5)?;
 //! let problem = Problem {
-//!     shape, adjacency, loss, unit: FULL_SCALE, standardised: true, rows: None, persons: false, noise, budget: budget.clone(),
-//!     target: None, settings: &settings,
+//!     shape, adjacency, loss, unit: FULL_SCALE, standardised: true, binned: false, rows: None, persons: false, noise,
+//!     budget: budget.clone(), target: None, settings: &settings,
 //! };
 //! let parts = MomentParts { count: true, features: true, target: false, shares: false };
 //! let moments = MomentPlan::new(shape, adjacency, 0.5, parts, noise)?;
@@ -130,7 +131,7 @@
 //! let Spread { mean, .. } = features[0];
 //! assert!((rows - 2000.0).abs() < 20.0 && (mean - 0.3).abs() < 0.02);
 //! assert_eq!(gram.run(&data, &mut run)?.shape(), [2, 2]);
-//! let start = Start { rows, share: 1.0, label_scale: 1.0 };
+//! let start = Start { rows, share: 1.0, label_scale: 1.0, bins: None };
 //! let clip_norm = ClipRule::by_noise([0.36, 0.15, 3.0], loss).clip_norm(2f64.sqrt(), 2.0, &start, gradient.mu());
 //! let descent = Descent {
 //!     loss, steps: 5, learning_rate: 1.0, momentum: 0.0, l1: 0.0, l2: 0.0, radius: None, averaging: Averaging::Last,
@@ -181,6 +182,7 @@
 //! ```
 
 mod adassp;
+mod additive;
 mod auto;
 mod boosted_adassp;
 mod description;
@@ -188,6 +190,7 @@ mod dp_ftrl;
 mod dp_gd;
 mod dp_sgd;
 mod exponential_mechanism;
+mod features;
 mod frank_wolfe;
 mod localization;
 mod newton;
@@ -207,12 +210,14 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 pub use crate::private::Planned;
 pub use adassp::AdaSsp;
+pub use additive::Additive;
 pub use boosted_adassp::BoostedAdaSsp;
 pub use description::{AuditRecipe, Description, Losses, Needs, Relations};
 pub use dp_ftrl::DpFtrl;
 pub use dp_gd::DpGd;
 pub use dp_sgd::DpSgd;
 pub use exponential_mechanism::ExponentialMechanism;
+pub use features::Features;
 pub use frank_wolfe::FrankWolfe;
 pub use localization::Localization;
 pub use newton::Newton;
@@ -223,8 +228,9 @@ pub use output_perturbation::OutputPerturbation;
 pub use problem::{Fitted, Optimizer, Problem, Start, Target};
 pub(crate) use release::HELD_OUT;
 pub use release::{
-    ClipRule, ClippedPlan, Estimate, Evaluation, Fineness, Frequent, GaussianRelease, GaussianRule, GramPlan,
-    HoldoutPlan, KindsPlan, KindsSeen, MomentParts, MomentPlan, Moments, RangesPlan, Spread, Units, VocabularyPlan,
+    BinPlan, Bins, ClipRule, ClippedPlan, Estimate, Evaluation, Fineness, Frequent, GaussianRelease, GaussianRule,
+    GramPlan, HoldoutPlan, KindsPlan, KindsSeen, MomentParts, MomentPlan, Moments, RangesPlan, Spread, Units,
+    VocabularyPlan,
 };
 pub use settings::{Averaging, SETTINGS, Setting, Settings};
 pub use step::Descent;
@@ -284,6 +290,7 @@ algorithms! {
     AdaSsp: adassp::DESCRIPTION,
     BoostedAdaSsp: boosted_adassp::DESCRIPTION,
     Newton: newton::DESCRIPTION,
+    Additive: additive::DESCRIPTION,
     DpFtrl: dp_ftrl::DESCRIPTION,
     Localization: localization::DESCRIPTION,
     OnePass: one_pass::DESCRIPTION,

@@ -103,7 +103,7 @@ impl Optimizer for Newton {
         self.steps.planned(&self.hessian.release.planned())
     }
 
-    fn run(&self, data: &PrivateDataset, start: &Start, run: &mut LoggedRun<'_>) -> Fallible<Fitted> {
+    fn run(&self, data: &PrivateDataset, start: &Start<'_>, run: &mut LoggedRun<'_>) -> Fallible<Fitted> {
         let (loss, descent, row_norm) = (self.steps.loss, &self.steps.descent, self.hessian.row_norm());
         let scale = loss.smoothness() * row_norm * row_norm / start.rows;
         let sigma = scale / self.hessian.mu();

@@ -140,7 +140,7 @@ impl Optimizer for NewtonDoubleNoise {
         self.steps.planned(&self.directions.planned())
     }
 
-    fn run(&self, data: &PrivateDataset, start: &Start, run: &mut LoggedRun<'_>) -> Fallible<Fitted> {
+    fn run(&self, data: &PrivateDataset, start: &Start<'_>, run: &mut LoggedRun<'_>) -> Fallible<Fitted> {
         let (loss, row_norm, reach) = (self.steps.loss, self.square.sqrt(), self.reach);
         // From the integers of the Hessian to the sum of second derivatives.
         let curvature = loss.smoothness() / (GRAM_MULTIPLIER as f64 * self.unit * self.unit);

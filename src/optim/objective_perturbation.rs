@@ -262,7 +262,7 @@ impl Optimizer for ObjectivePerturbation {
         self.releases().into()
     }
 
-    fn run(&self, data: &PrivateDataset, start: &Start, run: &mut LoggedRun<'_>) -> Fallible<Fitted> {
+    fn run(&self, data: &PrivateDataset, start: &Start<'_>, run: &mut LoggedRun<'_>) -> Fallible<Fitted> {
         let unit = data.unit();
         let problem = Minimisation { label_scale: start.label_scale, ..self.problem };
         let noise_step = self.step as f64 / 2f64.powi(62) / (f64::from(unit) * f64::from(MAX_MULTIPLIER));

@@ -154,7 +154,7 @@ impl Optimizer for OnePass {
         vec![self.release.planned()]
     }
 
-    fn run(&self, data: &PrivateDataset, start: &Start, run: &mut LoggedRun<'_>) -> Fallible<Fitted> {
+    fn run(&self, data: &PrivateDataset, start: &Start<'_>, run: &mut LoggedRun<'_>) -> Fallible<Fitted> {
         let unit = 2f64.powi(-(LOG2_WEIGHT as i32));
         let open =
             |permit: Permit<GaussianCharge>| Ok(((), permit.one_pass(data, self.pass, self.loss, start.label_scale)?));

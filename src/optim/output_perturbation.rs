@@ -184,7 +184,7 @@ impl Optimizer for OutputPerturbation {
         vec![self.release.planned()]
     }
 
-    fn run(&self, data: &PrivateDataset, start: &Start, run: &mut LoggedRun<'_>) -> Fallible<Fitted> {
+    fn run(&self, data: &PrivateDataset, start: &Start<'_>, run: &mut LoggedRun<'_>) -> Fallible<Fitted> {
         let unit = data.unit();
         let log2_margin = Minimisation::margin_for(self.penalty(start.rows), &self.curvature, unit);
         let problem =
@@ -220,6 +220,7 @@ mod tests {
                     adjacency,
                     loss: Glm::Logistic.into(),
                     standardised: true,
+                    binned: false,
                     unit: 16_383,
                     rows: None,
                     persons: false,

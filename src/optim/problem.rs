@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+use super::release::Bins;
 use super::settings::Settings;
 use crate::error::Fallible;
 use crate::grid::Shape;
@@ -24,6 +25,8 @@ pub struct Problem<'a> {
     pub unit: i16,
     /// Whether features are standardised by released moments.
     pub standardised: bool,
+    /// Whether every column is cut into intervals by released counts.
+    pub binned: bool,
     /// The number of rows, or of persons where they are the unit, if it is public; it may be zero.
     pub rows: Option<u64>,
     /// Whether persons with any number of rows are the unit of privacy.
@@ -63,13 +66,15 @@ impl Problem<'_> {
 
 /// What is known when an optimizer starts, all public or released.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Start {
+pub struct Start<'a> {
     /// Number of rows, or of persons where they are the unit; at least one.
     pub rows: f64,
     /// The mean over persons of one over the number of their rows, at most 1; 1 where rows are the unit.
     pub share: f64,
     /// What an encoded label of 1 stands for.
     pub label_scale: f64,
+    /// The intervals that every column was cut into, where they were released.
+    pub bins: Option<&'a Bins>,
 }
 
 /// The result of an optimizer.
@@ -112,5 +117,5 @@ pub trait Optimizer: std::fmt::Debug + Send + Sync {
     ///
     /// # Errors
     /// When a release is not the next one of the plan or fails, or the released values lead nowhere.
-    fn run(&self, data: &PrivateDataset, start: &Start, run: &mut LoggedRun<'_>) -> Fallible<Fitted>;
+    fn run(&self, data: &PrivateDataset, start: &Start<'_>, run: &mut LoggedRun<'_>) -> Fallible<Fitted>;
 }

@@ -160,7 +160,7 @@ impl Optimizer for DpGdTheory {
         self.0.planned()
     }
 
-    fn run(&self, data: &PrivateDataset, start: &Start, run: &mut LoggedRun<'_>) -> Fallible<Fitted> {
+    fn run(&self, data: &PrivateDataset, start: &Start<'_>, run: &mut LoggedRun<'_>) -> Fallible<Fitted> {
         self.0.run(data, start, run)
     }
 }

@@ -121,7 +121,7 @@ impl Tuned {
         &self,
         index: usize,
         data: &PrivateDataset,
-        start: &Start,
+        start: &Start<'_>,
         run: &mut LoggedRun<'_>,
     ) -> Fallible<(f64, Fitted)> {
         let fitted = self.candidates[index].run(data, start, run)?;
@@ -130,7 +130,12 @@ impl Tuned {
         Ok((evaluation.score(), fitted))
     }
 
-    fn each_once(&self, data: &PrivateDataset, start: &Start, run: &mut LoggedRun<'_>) -> Fallible<(usize, Fitted)> {
+    fn each_once(
+        &self,
+        data: &PrivateDataset,
+        start: &Start<'_>,
+        run: &mut LoggedRun<'_>,
+    ) -> Fallible<(usize, Fitted)> {
         let mut best: Option<(usize, f64, Fitted)> = None;
         for index in 0..self.candidates.len() {
             let (score, fitted) = self.try_one(index, data, start, run)?;
@@ -162,7 +167,7 @@ impl Optimizer for Tuned {
         }
     }
 
-    fn run(&self, data: &PrivateDataset, start: &Start, run: &mut LoggedRun<'_>) -> Fallible<Fitted> {
+    fn run(&self, data: &PrivateDataset, start: &Start<'_>, run: &mut LoggedRun<'_>) -> Fallible<Fitted> {
         let (chosen, mut fitted) = match &self.runs {
             Runs::EachOnce => self.each_once(data, start, run)?,
             Runs::Random(event) => {

@@ -173,7 +173,7 @@ impl Optimizer for WhitenedDpGd {
         vec![self.gram.release.planned(), self.gradient.release.planned()]
     }
 
-    fn run(&self, data: &PrivateDataset, start: &Start, run: &mut LoggedRun<'_>) -> Fallible<Fitted> {
+    fn run(&self, data: &PrivateDataset, start: &Start<'_>, run: &mut LoggedRun<'_>) -> Fallible<Fitted> {
         let sum = self.gram.run(data, run)?;
         let dimension = data.shape().dimension() as f64;
         let ridge = self.ridge * (2.0 * dimension).sqrt() / (self.gram.mu() * start.rows);

@@ -1,5 +1,6 @@
 //! From records to encoded rows by public rules alone: bounds, declared categories, fixed rules for gaps.
 
+mod bins;
 mod buckets;
 mod cache;
 mod codes;
@@ -13,6 +14,7 @@ mod persons;
 mod pieces;
 mod positional;
 mod quantise;
+mod recoding;
 mod report;
 mod segments;
 mod standardise;
@@ -25,12 +27,14 @@ mod tests;
 
 use codes::Codes;
 
+pub use bins::Binner;
 pub use cache::{CacheUse, RowCache};
 pub use columns::{TableEncoder, label_codes, numbers_of};
 pub use encode::{Encoder, shape_of};
 pub use person_stream::PersonStream;
 pub use persons::{EncodedRows, PersonsMet, person_places};
 pub use pieces::{EncodedTable, PiecesEncoder};
+pub use recoding::Recoding;
 pub use report::{Fault, LoadReport, Loss};
 pub use segments::{SegmentReader, SegmentWriter};
 pub use standardise::{Affine, Standardiser};

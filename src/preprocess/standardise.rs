@@ -31,6 +31,20 @@ impl Affine {
         let half = (upper - lower) / 2.0;
         Affine { centre: lower + half * (self.centre + 1.0), scale: self.scale * half, limit: self.limit }
     }
+
+    /// Whether its numbers make a map, and a label that it limits fits the grid.
+    pub(super) fn is_usable(&self) -> bool {
+        self.centre.is_finite()
+            && self.scale > 0.0
+            && self.scale.is_finite()
+            && self.limit > 0.0
+            && self.limit <= f64::from(FULL_SCALE)
+    }
+
+    /// What an encoded label of 1 stands for where labels are encoded by this map, the full scale being its limit.
+    pub(super) fn label_scale(&self) -> f64 {
+        1.0 / (f64::from(FULL_SCALE) / self.limit).floor()
+    }
 }
 
 /// Maps for all numeric features and the target, in the encoder's units where bounds are at -1 and 1.
@@ -52,12 +66,12 @@ impl Standardiser {
     pub fn recode(&self, rows: Rows) -> Rows {
         let full = f64::from(FULL_SCALE);
         let unit = self.unit();
-        let encode = |map: &Affine, q: i16, unit: f64| (map.apply(f64::from(q) / full) * unit).round() as i16;
+        let encode = |map: &Affine, q: i16| (map.apply(f64::from(q) / full) * unit).round() as i16;
         rows.recode(
             self.encoded_unit(),
-            |column, q| encode(&self.features[column], q, unit),
+            |column, q| encode(&self.features[column], q),
             |q| match &self.target {
-                Some(map) => encode(map, q, (full / map.limit).floor()),
+                Some(map) => encode_label(map, q),
                 None => q,
             },
         )
@@ -90,8 +104,14 @@ impl Standardiser {
 
     /// What an encoded label of 1 stands for after [`Standardiser::recode`].
     pub fn label_scale(&self) -> f64 {
-        self.target.as_ref().map_or(1.0, |map| 1.0 / (f64::from(FULL_SCALE) / map.limit).floor())
+        self.target.as_ref().map_or(1.0, Affine::label_scale)
     }
+}
+
+/// A label in the encoding whose full scale is the limit of a map.
+pub(super) fn encode_label(map: &Affine, q: i16) -> i16 {
+    let full = f64::from(FULL_SCALE);
+    (map.apply(f64::from(q) / full) * (full / map.limit).floor()).round() as i16
 }
 
 #[cfg(test)]

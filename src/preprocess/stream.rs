@@ -176,6 +176,19 @@ impl RowStream {
         scratch.into_stream(&self.folder, self.limit)
     }
 
+    /// Writes the rows with other columns to another file; `recode` must make each row of its old self alone.
+    ///
+    /// # Errors
+    /// When something cannot be read or does not pass its checks, and when the file cannot be written.
+    pub fn rewritten(self, shape: &Shape, recode: impl Fn(&Rows) -> Rows) -> Fallible<Self> {
+        let scratch = Scratch::new(&self.folder)?;
+        let out = BufWriter::with_capacity(WRITE_BYTES, &scratch.file);
+        let mut writer = SegmentWriter::sized(out, &scratch.path, shape, self.unit(), self.limit.segment_bytes())?;
+        self.each_part(|rows| writer.append(&recode(rows)))?;
+        writer.finish(&())?;
+        scratch.into_stream(&self.folder, self.limit)
+    }
+
     /// Hands out each part and takes its memory back.
     fn each_owned(&self, mut work: impl FnMut(Rows) -> Fallible<Rows>) -> Fallible<()> {
         std::thread::scope(|scope| {

@@ -1,5 +1,6 @@
 //! Sensitivities on neighbouring data sets, in integers, where the values can still be seen.
 
+mod binned;
 mod persons;
 mod theorems;
 

@@ -4,7 +4,7 @@ use super::facts::{Facts, ReleaseFacts, damaged};
 use super::schema_release::states_its_cost;
 use crate::accounting::claim;
 use crate::error::Fallible;
-use crate::optim::HELD_OUT;
+use crate::optim::{Algorithm, HELD_OUT};
 use crate::privacy::{Charge, PrivacyUnit};
 use crate::private::{MAX_HOLDOUT, Planned, Query, RowAccess, training_rows};
 
@@ -79,6 +79,22 @@ pub(super) fn check_releases(facts: &Facts) -> Fallible<()> {
         RowAccess::StreamedSum | RowAccess::InMemory | RowAccess::Batches(_) | RowAccess::Cells => false,
     }) {
         return Err(damaged("a release is of another number of rows or coefficients"));
+    }
+    let counts: Vec<_> = facts.releases.iter().filter(|release| matches!(release.query, Query::Marginals(_))).collect();
+    let additive = facts.algorithm == Algorithm::Additive;
+    let fitting = |release: &&ReleaseFacts| match &release.query {
+        Query::Marginals(query) => {
+            query.numeric == facts.numeric_columns
+                && query.target == facts.model.response().is_number()
+                && release.charge.count() == 1
+        }
+        _ => false,
+    };
+    if additive && !(counts.len() == 1 && counts.iter().all(fitting) && facts.unit.is_row()) {
+        return Err(damaged("additive effects and their release of counts do not fit"));
+    }
+    if !counts.is_empty() && !additive && facts.algorithm != Algorithm::Custom {
+        return Err(damaged("records a release of counts that its algorithm does not make"));
     }
     let moments = facts.releases.iter().find_map(|release| match &release.query {
         Query::Moments(moments) => Some((moments.weights, moments.columns)),

@@ -7,7 +7,7 @@ use super::unit;
 use crate::num::round::{decimal_down, decimal_up};
 use crate::optim::TUNED;
 use crate::privacy::Charge;
-use crate::private::training_rows;
+use crate::private::{Query, training_rows};
 
 part! {
     /// One kind of access to the data.
@@ -57,8 +57,13 @@ impl ScopeOfUse {
             data_accesses: facts.releases.iter().map(|release| access(&release.charge)).collect(),
             preprocessing: {
                 let schema = if facts.released_schema.is_some() { "a privately released" } else { "the public" };
-                let moments = if facts.standardised { " and by released moments" } else { "" };
-                format!("by {schema} schema{moments} only")
+                let counted = facts.releases.iter().any(|release| matches!(release.query, Query::Marginals(_)));
+                let released = match (facts.standardised, counted) {
+                    (true, _) => " and by released moments",
+                    (false, true) => " and by released counts",
+                    (false, false) => "",
+                };
+                format!("by {schema} schema{released} only")
             },
             hyperparameter_search: hyperparameter_search(facts),
             pretraining_data: "none".into(),

@@ -284,6 +284,10 @@ fn seconds(plan: &Plan, schema: &Schema, rows: u64, sample: EncodedRows) -> Fall
         rate.map(|rate| planned.charge.count() as f64 * rate)
     });
     let Some(passes) = passes.sum::<Option<f64>>() else { return Ok(None) };
+    // Their passes are over rows in an encoding that follows from a release.
+    if plan.bins.is_some() {
+        return Ok(None);
+    }
     if kept == 0.0 {
         return Ok(Some(0.0));
     }

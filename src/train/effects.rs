@@ -11,7 +11,7 @@ const TWO_SIDED: f64 = 1.959_964;
 pub struct Effect {
     /// The feature, with its category and the label of the margin where there are such; `(intercept)` for the last ones.
     pub name: String,
-    /// The effect per unit of the feature as in the data, within its winsorised range.
+    /// The effect per unit of the feature as in the data, within its winsorised range, or of lying in an interval.
     pub value: f64,
     /// Standard error in the same units: sampling and privacy noise, not the shrinkage of a private fit. Absent where no
     /// theory gives one.
@@ -22,6 +22,16 @@ impl Effect {
     /// Ends of the two-sided interval of 95%, by the normal approximation.
     pub fn interval(&self) -> Option<(f64, f64)> {
         self.error.map(|error| (self.value - TWO_SIDED * error, self.value + TWO_SIDED * error))
+    }
+}
+
+/// An end of an interval, to a hundred-thousandth of the range of the feature.
+fn short(x: f64, range: f64) -> String {
+    let digits = (5.0 - range.log10()).ceil().clamp(0.0, 12.0) as usize;
+    let text = format!("{x:.digits$}");
+    match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
+        false => text,
     }
 }
 
@@ -52,6 +62,13 @@ pub fn effects(model: &ModelFile) -> Vec<Effect> {
         match feature {
             Feature::Numeric { name, map, coefficient, .. } => {
                 effects.extend(each(name.clone(), coefficient, unit / map.scale, 0.0));
+            }
+            Feature::Steps { name, lower, upper, edges, coefficients } => {
+                let ends = [&[*lower], edges.as_slice(), &[*upper]].concat();
+                for (interval, c) in ends.windows(2).zip(coefficients) {
+                    let (from, to) = (short(interval[0], upper - lower), short(interval[1], upper - lower));
+                    effects.extend(each(format!("{name} from {from} to {to}"), c, unit, 0.0));
+                }
             }
             Feature::Categorical { name, values, coefficients, .. } => {
                 let named = values.iter().zip(coefficients);

@@ -12,7 +12,7 @@ use crate::data::{CsvFile, Dialect, Schema};
 use crate::error::{Error, Fallible};
 use crate::model_kind::{Link, ModelKind};
 use crate::optim::{Evaluation, Fitted};
-use crate::preprocess::{Affine, Standardiser, TargetRule};
+use crate::preprocess::{Affine, Recoding, TargetRule};
 use crate::statement::Statement;
 
 /// Name and version of the file format.
@@ -60,6 +60,20 @@ pub enum Feature {
         /// Effect of one scaled unit on the margin.
         coefficient: Coefficient,
     },
+    /// Contributes the coefficient of the interval that `clamp(x, lower, upper)` lies in; a missing value counts as the middle of the
+    /// bounds.
+    Steps {
+        /// Column name.
+        name: String,
+        /// Public lower bound.
+        lower: f64,
+        /// Public upper bound.
+        upper: f64,
+        /// Where each interval but the first begins; ascending, and itself part of the interval.
+        edges: Vec<f64>,
+        /// One coefficient per interval.
+        coefficients: Vec<Coefficient>,
+    },
     /// Contributes the coefficient of its value, of `other`, or nothing.
     Categorical {
         /// Column name.
@@ -72,6 +86,15 @@ pub enum Feature {
         /// One coefficient per declared value.
         coefficients: Vec<Coefficient>,
     },
+}
+
+impl Feature {
+    /// Column name.
+    pub fn name(&self) -> &str {
+        match self {
+            Feature::Numeric { name, .. } | Feature::Steps { name, .. } | Feature::Categorical { name, .. } => name,
+        }
+    }
 }
 
 /// The predicted column.
@@ -156,14 +179,14 @@ impl ModelFile {
     pub(super) fn new(
         plan: &Plan,
         schema: &Schema,
-        map: Option<&Standardiser>,
+        map: Option<&Recoding>,
         fitted: &Fitted,
         evaluation: Option<Evaluation>,
         statement: Statement,
         log_sha256: String,
     ) -> Fallible<Self> {
         let outputs = plan.outputs;
-        let width = plan.dimension / outputs.max(1);
+        let width = fitted.weights.len() / outputs.max(1);
         let mut index = 0;
         let mut next = || {
             let values: Vec<f64> =
@@ -177,10 +200,22 @@ impl ModelFile {
         };
         let mut features = Vec::new();
         for (index, (name, lower, upper)) in schema.numeric().enumerate() {
+            let name = name.to_owned();
             let by_bounds = Affine { centre: 0.0, scale: 1.0, limit: 1.0 };
-            let encoded = map.and_then(|m| m.features.get(index)).unwrap_or(&by_bounds);
-            let map = encoded.in_units(lower, upper);
-            features.push(Feature::Numeric { name: name.into(), lower, upper, map, coefficient: next()? });
+            features.push(match map {
+                Some(Recoding::Binned(bins)) => {
+                    let edges = bins.edges(index, lower, upper);
+                    let coefficients = (0..=edges.len()).map(|_| next()).collect::<Fallible<_>>()?;
+                    Feature::Steps { name, lower, upper, edges, coefficients }
+                }
+                Some(Recoding::Standardised(maps)) => {
+                    let map = maps.features.get(index).unwrap_or(&by_bounds).in_units(lower, upper);
+                    Feature::Numeric { name, lower, upper, map, coefficient: next()? }
+                }
+                None => {
+                    Feature::Numeric { name, lower, upper, map: by_bounds.in_units(lower, upper), coefficient: next()? }
+                }
+            });
         }
         for (name, values, other) in schema.categorical() {
             let coefficients = values.iter().map(|_| next()).collect::<Fallible<_>>()?;
@@ -296,6 +331,11 @@ impl ModelFile {
                     let mapped = map.centre.is_finite() && map.scale > 0.0 && map.limit > 0.0;
                     (name, bounded(*lower, *upper) && mapped && fits(coefficient))
                 }
+                Feature::Steps { name, lower, upper, edges, coefficients } => {
+                    let ascending = edges.iter().all(|edge| edge.is_finite()) && edges.is_sorted();
+                    let fitting = coefficients.len() == edges.len() + 1 && coefficients.iter().all(fits);
+                    (name, bounded(*lower, *upper) && ascending && fitting)
+                }
                 Feature::Categorical { name, values, coefficients, .. } => {
                     (name, values.len() == coefficients.len() && coefficients.iter().all(fits))
                 }
@@ -323,10 +363,7 @@ impl ModelFile {
     /// # Errors
     /// When it cannot be read, or lacks what [`CsvFile::open_for_in`] asks of it.
     pub fn open_data_in(&self, path: &Path, dialect: Dialect) -> Fallible<CsvFile> {
-        let features = self.features.iter().map(|feature| match feature {
-            Feature::Numeric { name, .. } | Feature::Categorical { name, .. } => name.as_str(),
-        });
-        CsvFile::open_for_in(path, dialect, self.target_rule().0, features)
+        CsvFile::open_for_in(path, dialect, self.target_rule().0, self.features.iter().map(Feature::name))
     }
 
     /// Name of the target and how its cells are read.
@@ -341,7 +378,7 @@ impl ModelFile {
     }
 }
 
-fn target_of(schema: &Schema, map: Option<&Standardiser>) -> Target {
+fn target_of(schema: &Schema, map: Option<&Recoding>) -> Target {
     let name = schema.target.clone();
     match (schema.target_bounds(), schema.classes()) {
         (None, Some(labels)) => Target::Classes { name, labels: labels.to_vec() },
@@ -350,7 +387,7 @@ fn target_of(schema: &Schema, map: Option<&Standardiser>) -> Target {
         }
         (Some((lower, upper)), _) => {
             let by_bounds = Affine { centre: 0.0, scale: 1.0, limit: 1.0 };
-            let encoded = map.and_then(|m| m.target).unwrap_or(by_bounds);
+            let encoded = map.and_then(Recoding::target).copied().unwrap_or(by_bounds);
             let Affine { centre, scale, .. } = encoded.in_units(lower, upper);
             Target::Number { name, lower, upper, centre, scale }
         }

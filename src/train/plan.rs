@@ -9,7 +9,8 @@ use crate::grid::{FULL_SCALE, Shape};
 use crate::loss::Objective;
 use crate::model_kind::ModelKind;
 use crate::optim::{
-    Algorithm, HoldoutPlan, MomentParts, MomentPlan, Optimizer, Planned, Problem, Settings, Target, Tuned,
+    Additive, Algorithm, BinPlan, HoldoutPlan, MomentParts, MomentPlan, Optimizer, Planned, Problem, Settings, Target,
+    Tuned,
 };
 use crate::preprocess::shape_of;
 use crate::privacy::{Charge, DatasetId, Delta, Epsilon, NoiseLaw, Rho, Scope, total_rho};
@@ -84,6 +85,8 @@ pub struct Plan {
     pub standardise: bool,
     /// Release of moments, if any.
     pub moments: Option<MomentPlan>,
+    /// Release of the counts of every column, if any.
+    pub bins: Option<BinPlan>,
     /// Rows held out, and the release of metrics on them, if any.
     pub holdout: Option<Holdout>,
     /// The optimizer.
@@ -130,7 +133,9 @@ impl Plan {
         public_len: Option<u64>,
         planner: &Planner<'_>,
     ) -> Fallible<Self> {
-        Self::settle(config, schema, public_len, &|problem| Ok((Algorithm::Custom, planner(problem)?)))
+        // Whatever the request names, its encoding is the linear one.
+        let config = TrainConfig { algorithm: Algorithm::Auto, ..config.clone() };
+        Self::settle(&config, schema, public_len, &|problem| Ok((Algorithm::Custom, planner(problem)?)))
     }
 
     fn settle(
@@ -147,13 +152,19 @@ impl Plan {
         let (rho, delta, delta_by_rule) = budget(config, rows.map(|(n, _)| n))?;
         // Categories alone leave nothing to standardise.
         let anything = shape.numeric() > 0 || model.response().is_number();
+        let additive = config.algorithm == Algorithm::Additive;
         let standardise = anything
+            && !additive
             && config.standardise.unwrap_or(config.algorithm != Algorithm::DpGdTheory || !config.tune.is_empty());
         let moments = plan_moments(config, &shape, model, &rho, (standardise, rows.is_some(), !scope.unit.is_row()))?;
         let loss = model.loss(schema);
+        let bins = additive.then(|| plan_bins(config, &shape, model, &rho)).transpose()?;
         let holdout = Holdout::new(config, loss, &rho)?;
-        let releases =
-            moments.iter().map(|moments| &moments.release).chain(holdout.iter().map(|part| &part.scores.release));
+        let releases = moments
+            .iter()
+            .map(|moments| &moments.release)
+            .chain(bins.iter().map(|bins| &bins.release))
+            .chain(holdout.iter().map(|part| &part.scores.release));
         let before: Vec<Charge> = releases.map(|release| release.planned().charge).collect();
         let spent = total_rho(&before)?;
         let target = match config.budget {
@@ -168,6 +179,7 @@ impl Plan {
             loss,
             unit: unit_of(standardise, model),
             standardised: standardise,
+            binned: bins.is_some(),
             rows: rows.map(|(n, _)| training_rows(n, holdout.as_ref().map(|part| part.share))),
             persons: !scope.unit.is_row(),
             noise: config.noise,
@@ -198,6 +210,7 @@ impl Plan {
             rows,
             standardise,
             moments,
+            bins,
             holdout,
             optimizer,
             noise: config.noise,
@@ -235,7 +248,8 @@ impl Plan {
     pub fn planned(&self) -> Vec<Planned> {
         let moments = self.moments.iter().map(|moments| moments.release.planned());
         let scores = self.holdout.iter().map(|part| part.scores.release.planned());
-        moments.chain(self.optimizer.planned()).chain(scores).collect()
+        let bins = self.bins.iter().map(|bins| bins.release.planned());
+        moments.chain(bins).chain(self.optimizer.planned()).chain(scores).collect()
     }
 
     /// What to pay for, in order.
@@ -318,6 +332,12 @@ fn plan_moments(
     };
     let parts = MomentParts { count: !rows_are_public, features: standardise, target, shares: persons };
     MomentPlan::new(shape, config.adjacency, rho.lower() * share, parts, config.noise).map(Some)
+}
+
+fn plan_bins(config: &TrainConfig, shape: &Shape, model: ModelKind, rho: &Rho) -> Fallible<BinPlan> {
+    let number = model.response().is_number();
+    let (share, leaves) = Additive::counts(number);
+    BinPlan::new(shape, config.adjacency, rho.lower() * share, (number, leaves), config.noise)
 }
 
 /// The choice among the candidates of a request.

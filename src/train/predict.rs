@@ -149,29 +149,42 @@ impl<'a> Effects<'a> {
 pub(super) struct NumericPart<'a> {
     lower: f64,
     upper: f64,
-    map: &'a Affine,
-    /// Effect of one scaled unit on each margin.
-    pub(super) coefficient: &'a [f64],
+    shape: NumericShape<'a>,
+}
+
+/// What a number adds to each margin.
+enum NumericShape<'a> {
+    /// So much for each scaled unit.
+    Line { map: &'a Affine, coefficient: &'a [f64] },
+    /// That of the interval that it lies in.
+    Steps { edges: &'a [f64], coefficients: &'a [Coefficient] },
 }
 
 impl<'a> NumericPart<'a> {
-    /// That of a numeric feature; one without effect for a categorical one.
-    pub(super) fn of(feature: &'a Feature) -> Self {
+    /// That of a numeric feature; `None` for a categorical one.
+    pub(super) fn of(feature: &'a Feature) -> Option<Self> {
         match feature {
             Feature::Numeric { lower, upper, map, coefficient, .. } => {
-                NumericPart { lower: *lower, upper: *upper, map, coefficient: coefficient.values() }
+                let shape = NumericShape::Line { map, coefficient: coefficient.values() };
+                Some(NumericPart { lower: *lower, upper: *upper, shape })
             }
-            Feature::Categorical { .. } => {
-                const NONE: &Affine = &Affine { centre: 0.0, scale: 1.0, limit: 1.0 };
-                NumericPart { lower: 0.0, upper: 1.0, map: NONE, coefficient: &[] }
+            Feature::Steps { lower, upper, edges, coefficients, .. } => {
+                Some(NumericPart { lower: *lower, upper: *upper, shape: NumericShape::Steps { edges, coefficients } })
             }
+            Feature::Categorical { .. } => None,
         }
     }
 
-    /// A cell in scaled units; a missing one counts as the middle of the bounds.
-    pub(super) fn scaled(&self, cell: Option<f64>) -> f64 {
-        let value = cell.unwrap_or(self.lower + (self.upper - self.lower) / 2.0);
-        self.map.apply(value.clamp(self.lower, self.upper))
+    /// Adds what a cell contributes to the margins; a missing one counts as the middle of the bounds.
+    pub(super) fn add_to(&self, margins: &mut [f64], cell: Option<f64>) {
+        let value = cell.unwrap_or(self.lower + (self.upper - self.lower) / 2.0).clamp(self.lower, self.upper);
+        match &self.shape {
+            NumericShape::Line { map, coefficient } => add(margins, coefficient, map.apply(value)),
+            NumericShape::Steps { edges, coefficients } => {
+                let effect = coefficients.get(edges.partition_point(|&edge| edge <= value));
+                effect.into_iter().for_each(|effect| add(margins, effect.values(), 1.0));
+            }
+        }
     }
 }
 
@@ -193,13 +206,10 @@ impl<'a> Predictor<'a> {
         let mut predictor =
             Predictor { width: file.header().len(), numeric: Vec::new(), categorical: Vec::new(), model };
         for feature in &model.features {
-            match feature {
-                Feature::Numeric { name, .. } => {
-                    predictor.numeric.push((file.column(name)?, NumericPart::of(feature)));
-                }
-                Feature::Categorical { name, .. } => {
-                    predictor.categorical.push((file.column(name)?, Effects::of(feature)));
-                }
+            let column = file.column(feature.name())?;
+            match NumericPart::of(feature) {
+                Some(part) => predictor.numeric.push((column, part)),
+                None => predictor.categorical.push((column, Effects::of(feature))),
             }
         }
         Ok(predictor)
@@ -215,7 +225,7 @@ impl<'a> Predictor<'a> {
             return false;
         }
         for (column, part) in &self.numeric {
-            add(margins, part.coefficient, part.scaled(fields.value(*column)));
+            part.add_to(margins, fields.value(*column));
         }
         for (column, effects) in &self.categorical {
             if let Some(effect) = effects.get(fields.get(*column)) {

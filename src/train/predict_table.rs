@@ -12,7 +12,7 @@ const ROWS_PER_PART: usize = 1024;
 
 /// A feature bound to its column.
 enum Part<'a> {
-    Numeric(NumberCells<'a>, NumericPart<'a>),
+    Numeric(NumberCells<'a>, Option<NumericPart<'a>>),
     Categorical(Reading<'a, Option<&'a [f64]>>),
 }
 
@@ -37,7 +37,7 @@ pub fn predict_table(model: &ModelFile, table: &Table<'_>) -> Fallible<Predictio
 
 fn bind<'a>(feature: &'a Feature, table: &'a Table<'_>) -> Fallible<Part<'a>> {
     Ok(match feature {
-        Feature::Numeric { name, .. } => {
+        Feature::Numeric { name, .. } | Feature::Steps { name, .. } => {
             Part::Numeric(NumberCells::new(name, table.column(name)?)?, NumericPart::of(feature))
         }
         Feature::Categorical { name, values, .. } => {
@@ -58,7 +58,7 @@ impl Part<'_> {
                 let mut values = vec![f64::NAN; rows];
                 cells.read(first, &mut places, &mut values);
                 for (row, &value) in margins.chunks_exact_mut(outputs).zip(&values) {
-                    add(row, part.coefficient, part.scaled((!value.is_nan()).then_some(value)));
+                    part.iter().for_each(|part| part.add_to(row, (!value.is_nan()).then_some(value)));
                 }
             }
             Part::Categorical(effects) => {

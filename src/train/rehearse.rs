@@ -7,8 +7,8 @@ use crate::data::Schema;
 use crate::error::Fallible;
 use crate::ledger::Ledger;
 use crate::noise::NoiseSource;
-use crate::optim::{Evaluation, Fitted, Moments, Start};
-use crate::preprocess::Standardiser;
+use crate::optim::{Bins, Evaluation, Fitted, Moments, Start};
+use crate::preprocess::Recoding;
 use crate::privacy::Charge;
 use crate::private::{ChargedRun, Listener, LoggedRun, PrivateDataset, ReleaseRecord, charge_run};
 
@@ -19,7 +19,7 @@ pub(super) struct Releases {
     /// What the optimizer found.
     pub(super) fitted: Fitted,
     /// The map by which features and target were re-encoded.
-    pub(super) map: Option<Standardiser>,
+    pub(super) map: Option<Recoding>,
     /// Metrics on the private hold-out.
     pub(super) evaluation: Option<Evaluation>,
     /// Number of rows that training used: public or released.
@@ -44,15 +44,17 @@ pub(super) fn make(
     // At least one, so that a file without rows trains like any other.
     let rows = moments.as_ref().map_or(plan.training_rows().map_or(1.0, |n| n as f64), |moments| moments.rows);
     let share = moments.as_ref().and_then(|moments| moments.share).unwrap_or(1.0);
-    let map = response::standardiser(plan, schema, moments.as_ref());
+    let bins = bins(plan, &dataset, rows, &mut run)?;
+    let map = response::recoding(plan, schema, moments.as_ref(), bins.as_ref())?;
     let recoded = |data: PrivateDataset| match &map {
-        Some(map) => data.standardised(map),
+        Some(map) => data.recoded(map),
         None => Ok(data),
     };
     let dataset = recoded(dataset)?;
     let label_scale = response::label_scale(plan.model, map.as_ref());
     stepping();
-    let fitted = plan.optimizer.run(&dataset, &Start { rows, share, label_scale }, &mut run)?;
+    let start = Start { rows, share, label_scale, bins: bins.as_ref() };
+    let fitted = plan.optimizer.run(&dataset, &start, &mut run)?;
     stepping();
     let evaluation = match holdout {
         Some((part, held_out)) => {
@@ -80,6 +82,11 @@ fn divided<'a>(
 fn moments(plan: &Plan, dataset: &PrivateDataset, run: &mut LoggedRun<'_>) -> Fallible<Option<Moments>> {
     let Some(moments) = &plan.moments else { return Ok(None) };
     moments.run(dataset, plan.training_rows(), run).map(Some)
+}
+
+/// The release of counts, where one was planned.
+fn bins(plan: &Plan, dataset: &PrivateDataset, rows: f64, run: &mut LoggedRun<'_>) -> Fallible<Option<Bins>> {
+    plan.bins.as_ref().map(|bins| bins.run(dataset, rows, run)).transpose()
 }
 
 /// A run that is paid for several times and made as often, without a model, a log or a statement; an audit does that.

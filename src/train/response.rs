@@ -2,10 +2,11 @@
 
 use super::plan::Plan;
 use crate::data::Schema;
+use crate::error::Fallible;
 use crate::grid::FULL_SCALE;
 use crate::model_kind::{Link, ModelKind, Response};
-use crate::optim::{Moments, Spread, Units};
-use crate::preprocess::{Affine, Standardiser};
+use crate::optim::{Bins, Moments, Spread, Units};
+use crate::preprocess::{Affine, Recoding, Standardiser};
 
 /// Deviations at which a standardised regression target is cut.
 const TARGET_LIMIT: f64 = 6.0;
@@ -15,7 +16,25 @@ const TARGET_LIMIT: f64 = 6.0;
 const MIN_MEAN: f64 = 1.0 / 4096.0;
 
 /// The map for a run; `None` where rows stay as they were encoded.
-pub(super) fn standardiser(plan: &Plan, schema: &Schema, moments: Option<&Moments>) -> Option<Standardiser> {
+///
+/// # Errors
+/// When released intervals are too many for codes.
+pub(super) fn recoding(
+    plan: &Plan,
+    schema: &Schema,
+    moments: Option<&Moments>,
+    bins: Option<&Bins>,
+) -> Fallible<Option<Recoding>> {
+    let Some(bins) = bins else { return Ok(standardiser(plan, schema, moments).map(Recoding::Standardised)) };
+    let target = match (plan.model.response(), bins.target()) {
+        // By quantiles: a few far values move them by little.
+        (Response::Centred, Some(law)) => Some(Affine { centre: law.median, scale: law.scale, limit: TARGET_LIMIT }),
+        (_, law) => target_map(plan.model, schema.target_bounds(), law.map(|law| law.mean)),
+    };
+    Ok(Some(Recoding::Binned(bins.binner(target)?)))
+}
+
+fn standardiser(plan: &Plan, schema: &Schema, moments: Option<&Moments>) -> Option<Standardiser> {
     let moments = moments.filter(|_| plan.standardise);
     let target = target_map(plan.model, schema.target_bounds(), moments.and_then(|m| m.target));
     let by_bounds = Affine { centre: 0.0, scale: 1.0, limit: 1.0 };
@@ -52,7 +71,7 @@ fn count_map(reach: f64, lower: f64, upper: f64, spread: Option<Spread>) -> Affi
 }
 
 /// What an encoded label of 1 stands for.
-pub(super) fn label_scale(model: ModelKind, map: Option<&Standardiser>) -> f64 {
+pub(super) fn label_scale(model: ModelKind, map: Option<&Recoding>) -> f64 {
     match (model.response(), map) {
         (Response::Label | Response::Class, _) => 1.0,
         (Response::Centred | Response::Count, Some(map)) => map.label_scale(),
@@ -61,8 +80,8 @@ pub(super) fn label_scale(model: ModelKind, map: Option<&Standardiser>) -> f64 {
 }
 
 /// The units in which a hold-out is measured.
-pub(super) fn units(plan: &Plan, schema: &Schema, map: Option<&Standardiser>) -> Units {
-    let target = map.and_then(|map| map.target);
+pub(super) fn units(plan: &Plan, schema: &Schema, map: Option<&Recoding>) -> Units {
+    let target = map.and_then(Recoding::target);
     let half = schema.target_bounds().map_or(1.0, |(lower, upper)| (upper - lower) / 2.0);
     Units {
         label_scale: label_scale(plan.model, map),

@@ -214,7 +214,7 @@ fn facts(plan: &Plan, schema: &Schema, records: Vec<ReleaseRecord>, fitted: &Fit
         large_delta_accepted: is_large(plan.delta, plan.rows.map(|(rows, _)| rows)),
         model: plan.model,
         algorithm: plan.algorithm,
-        dimension: plan.dimension,
+        dimension: fitted.weights.len(),
         holdout: plan.holdout.as_ref().map(|holdout| holdout.share),
         settings: fitted.settings.clone(),
         rows,

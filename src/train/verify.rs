@@ -11,6 +11,8 @@ use super::schema_account;
 use super::sign::{PublicKey, SecretKey, Signature, statement_digest};
 use crate::error::{Error, Fallible};
 use crate::ledger::{Cap, ExactRho, Ledger, Record};
+use crate::optim::Algorithm;
+use crate::private::Query;
 use crate::statement::{Statement, costly_releases, replay};
 
 /// One thing that was checked.
@@ -103,6 +105,7 @@ pub fn verify(model: &ModelFile, text: &str, evidence: Evidence<'_>) -> Fallible
         Check::new("the number of coefficients is the recorded dimension", {
             coefficients(model).count() == model.statement.facts.dimension
         }),
+        Check::new("curves are those of the columns that were counted", curves_fit(model)),
     ];
     let claims = costly_releases(&model.statement.facts);
     if claims > evidence.most_claims {
@@ -258,10 +261,25 @@ impl Signature {
     }
 }
 
+/// Whether a model has curves for all numeric columns that were counted, and for none otherwise.
+fn curves_fit(model: &ModelFile) -> bool {
+    let curves = model.features.iter().filter(|feature| matches!(feature, Feature::Steps { .. })).count();
+    let categories = model.features.iter().filter(|feature| matches!(feature, Feature::Categorical { .. })).count();
+    let facts = &model.statement.facts;
+    let counted = facts.releases.iter().find_map(|release| match &release.query {
+        Query::Marginals(query) => Some((query.numeric, query.categorical)),
+        _ => None,
+    });
+    match counted {
+        Some(counted) if facts.algorithm == Algorithm::Additive => counted == (curves, categories),
+        _ => curves == 0,
+    }
+}
+
 fn coefficients(model: &ModelFile) -> impl Iterator<Item = f64> + '_ {
     let features = model.features.iter().flat_map(|feature| match feature {
         Feature::Numeric { coefficient, .. } => std::slice::from_ref(coefficient),
-        Feature::Categorical { coefficients, .. } => coefficients.as_slice(),
+        Feature::Steps { coefficients, .. } | Feature::Categorical { coefficients, .. } => coefficients.as_slice(),
     });
     features.chain([&model.intercept]).flat_map(|coefficient| coefficient.values().iter().copied())
 }

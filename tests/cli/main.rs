@@ -2,6 +2,7 @@
 #![cfg(feature = "cli")]
 
 mod account;
+mod additive;
 mod algorithms;
 mod audit;
 mod bad_input;

@@ -94,11 +94,12 @@ fn the_pages_about_schemas_can_be_followed() {
 #[test]
 fn the_page_about_units_can_be_followed() {
     assert_eq!(run_all("docs/units.md"), 5);
+    assert_eq!(run_all("docs/additive.md"), 4);
 }
 
 #[test]
 fn the_pages_about_audits_can_be_followed() {
-    assert_eq!(run_all("docs/audit.md"), 2);
+    assert_eq!(run_all("docs/audit.md"), 3);
 }
 
 #[test]
@@ -203,6 +204,7 @@ fn no_page_with_commands_is_left_out() {
     let expected = [
         "docs/accounting/README.md",
         "docs/accounting/comparison.md",
+        "docs/additive.md",
         "docs/audit.md",
         "docs/private-schema.md",
         "docs/tutorial.md",

@@ -207,7 +207,7 @@ fn persons_who_fill_a_disk_are_reported_and_nothing_of_them_is_left() {
     const PERSONS: &str = "train data.csv --epsilon 1 --steps 20 --memory-limit 1MB --overwrite --no-checkpoint";
     let folder = Folder::new();
     folder.succeed("generate logistic --persons --rows 40000 --features 4 --out data.csv");
-    std::fs::create_dir(folder.path("tmp")).unwrap();
+    std::fs::create_dir_all(folder.path("tmp")).unwrap();
     folder.succeed(PERSONS);
     for blocks in [300, 600, 1200] {
         let before = look(&folder);

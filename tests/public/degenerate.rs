@@ -98,7 +98,15 @@ fn layout(value: &mut Value) {
         Value::Number(_) => *value = Value::Null,
         Value::String(text) if text.len() == 64 && text.bytes().all(|b| b.is_ascii_hexdigit()) => *value = Value::Null,
         Value::Array(items) => items.iter_mut().for_each(layout),
-        Value::Object(items) => items.values_mut().for_each(layout),
+        Value::Object(items) => {
+            // How many intervals there are follows from released counts.
+            if items.get("type").is_some_and(|kind| kind == "steps") {
+                for name in ["edges", "coefficients"] {
+                    items.insert(name.into(), Value::Null);
+                }
+            }
+            items.values_mut().for_each(layout);
+        }
         Value::Null | Value::Bool(_) | Value::String(_) => {}
     }
 }
@@ -217,7 +225,7 @@ macro_rules! each {
 
 each! {
     auto = Auto, whitened = Whitened, dp_gd = DpGd, dp_gd_theory = DpGdTheory, adassp = AdaSsp,
-    boosted_adassp = BoostedAdaSsp, newton = Newton, newton_double_noise = NewtonDoubleNoise, dp_ftrl = DpFtrl,
+    boosted_adassp = BoostedAdaSsp, newton = Newton, additive = Additive, newton_double_noise = NewtonDoubleNoise, dp_ftrl = DpFtrl,
     localization = Localization, one_pass = OnePass, output_perturbation = OutputPerturbation, amp = Amp,
     objective_perturbation = ObjectivePerturbation, exponential_mechanism = ExponentialMechanism, frank_wolfe = FrankWolfe,
 }

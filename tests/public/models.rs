@@ -114,7 +114,7 @@ fn run(config: &TrainConfig, schema: &Schema, csv: &str, seed: u64) -> (ModelFil
 pub(super) fn coefficients(model: &ModelFile) -> Vec<f64> {
     let features = model.features.iter().flat_map(|feature| match feature {
         Feature::Numeric { coefficient, .. } => coefficient.values().to_vec(),
-        Feature::Categorical { coefficients, .. } => {
+        Feature::Steps { coefficients, .. } | Feature::Categorical { coefficients, .. } => {
             coefficients.iter().flat_map(Coefficient::values).copied().collect()
         }
     });
@@ -221,7 +221,7 @@ fn effects(model: &ModelFile) -> [f64; 3] {
     };
     std::array::from_fn(|j| match &model.features[j] {
         Feature::Numeric { coefficient, map, .. } => coefficient.values()[0] * scale / map.scale,
-        Feature::Categorical { .. } => unreachable!(),
+        Feature::Steps { .. } | Feature::Categorical { .. } => unreachable!(),
     })
 }
 
@@ -294,7 +294,7 @@ fn an_l1_penalty_sets_coefficients_to_exactly_zero() {
         assert_eq!(trained.statement.facts.settings["l1"], l1);
         let numeric = |index: usize| match &trained.features[index] {
             Feature::Numeric { coefficient, .. } => coefficient.values().to_vec(),
-            Feature::Categorical { .. } => unreachable!(),
+            Feature::Steps { .. } | Feature::Categorical { .. } => unreachable!(),
         };
         let intercepts = trained.intercept.values().to_vec();
         assert!(intercepts.iter().all(|&w| w != 0.0), "the intercept is exempt");

@@ -47,7 +47,7 @@ impl Optimizer for Own {
         vec![self.planned.clone()]
     }
 
-    fn run(&self, data: &PrivateDataset, start: &Start, run: &mut LoggedRun<'_>) -> Fallible<Fitted> {
+    fn run(&self, data: &PrivateDataset, start: &Start<'_>, run: &mut LoggedRun<'_>) -> Fallible<Fitted> {
         let weights = Array1::zeros(data.shape().dimension());
         let gradient = Gradient { loss: self.loss, weights: &weights, label_scale: start.label_scale, clip_norm: 1.0 };
         if let Asked::ByAnotherRun { copied } = self.asked {

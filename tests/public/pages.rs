@@ -112,8 +112,9 @@ const TERMS: [(&str, &str); 17] = [
 ];
 
 /// The pages that readers meet first.
-const READ: [&str; 15] = [
+const READ: [&str; 16] = [
     "README.md",
+    "docs/additive.md",
     "docs/algorithms.md",
     "docs/audit.md",
     "docs/benchmarks.md",

@@ -179,6 +179,8 @@ fn model_and_log_have_the_bits_of_one_machine_however_rows_are_divided_and_worke
         (Algorithm::AdaSsp, true),
         (Algorithm::FrankWolfe, true),
         (Algorithm::Newton, false),
+        (Algorithm::Additive, false),
+        (Algorithm::Additive, true),
     ] {
         for adjacency in [Adjacency::AddRemove, Adjacency::ReplaceOne] {
             let config = config(algorithm, adjacency);

@@ -154,7 +154,7 @@ fn model_and_log_have_the_bits_of_training_in_memory() {
     for target in [Target::Label, Target::Class, Target::Number] {
         let trial = Trial::new(target, ROWS);
         for adjacency in [Adjacency::AddRemove, Adjacency::ReplaceOne] {
-            for (algorithm, threads) in [(Algorithm::Whitened, 1), (Algorithm::DpGd, 3)] {
+            for (algorithm, threads) in [(Algorithm::Whitened, 1), (Algorithm::DpGd, 3), (Algorithm::Additive, 2)] {
                 same(&trial, &config(algorithm, adjacency), 1, threads);
                 same(&trial, &config(algorithm, adjacency), 1000, 4 - threads);
             }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use rhograd::error::{Error, Fallible};
-use rhograd::optim::{Algorithm, SETTINGS, Settings};
+use rhograd::optim::{Algorithm, Features, SETTINGS, Settings};
 use rhograd::privacy::{Adjacency, Delta, Epsilon, NoiseLaw, Rho};
 use rhograd::train::{Budget, Candidate, FAMILIES, FamilyParameters, ModelKind, TrainConfig};
 use serde::Deserialize;
@@ -21,6 +21,7 @@ struct Request {
     quantile: Option<f64>,
     huber_threshold: Option<f64>,
     algorithm: Option<String>,
+    features: Option<String>,
     noise: Option<String>,
     tune: Option<String>,
     standardise: Option<bool>,
@@ -47,10 +48,7 @@ pub fn config(text: &str) -> Fallible<TrainConfig> {
             Some(name) => adjacency(name)?,
         },
         model: asked.model.as_deref().map(|name| family(name, &asked)).transpose()?,
-        algorithm: match &asked.algorithm {
-            None => bare.algorithm,
-            Some(name) => one_of("algorithm", name, Algorithm::ALL.map(|a| (a.name(), a)))?,
-        },
+        algorithm: algorithm(&asked, bare.algorithm)?,
         noise: match &asked.noise {
             None => bare.noise,
             Some(name) => {
@@ -70,6 +68,15 @@ pub fn config(text: &str) -> Fallible<TrainConfig> {
     let config = TrainConfig { tune: tune.unwrap_or_default(), ..config };
     config.check_given()?;
     Ok(config)
+}
+
+fn algorithm(asked: &Request, otherwise: Algorithm) -> Fallible<Algorithm> {
+    let named = match &asked.algorithm {
+        None => otherwise,
+        Some(name) => one_of("algorithm", name, Algorithm::ALL.map(|a| (a.name(), a)))?,
+    };
+    let form = asked.features.as_ref().map(|name| one_of("features", name, Features::NAMED)).transpose()?;
+    Features::algorithm(form, named)
 }
 
 fn budget(asked: &Request) -> Fallible<Budget> {

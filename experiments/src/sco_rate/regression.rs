@@ -91,7 +91,7 @@ fn weights(model: &ModelFile) -> Fallible<Vec<f64>> {
     let one = |coefficient: &Coefficient| coefficient.values().iter().sum::<f64>();
     let columns = model.features.iter().map(|feature| match feature {
         Feature::Numeric { coefficient, .. } => one(coefficient) * scale,
-        Feature::Categorical { .. } => f64::NAN,
+        Feature::Steps { .. } | Feature::Categorical { .. } => f64::NAN,
     });
     Ok(std::iter::once(centre + scale * one(&model.intercept)).chain(columns).collect())
 }

@@ -88,7 +88,11 @@ fn run_interruptibly(arguments: &TrainArguments, interrupts: &Interrupts) -> Fal
     interrupts.forget(&log_file);
     let mut ledger = arguments.open_ledger()?;
     report_schema(&loaded, &mut ledger)?;
-    tell(&format!("{} steps on {} coefficients", loaded.plan().steps(), loaded.plan().dimension));
+    let what = match loaded.plan().bins {
+        Some(_) => "an effect of every value".to_owned(),
+        None => format!("{} coefficients", loaded.plan().dimension),
+    };
+    tell(&format!("{} steps on {what}", loaded.plan().steps()));
     if let Some(made) = checkpoint.releases() {
         let all: u64 = loaded.plan().charges().iter().map(Charge::count).sum();
         tell(&format!("going on with a run that was stopped after {made} of {all} releases"));

@@ -66,9 +66,9 @@ pub(super) struct Seen {
 impl Seen {
     fn new(map: &IntegerMap) -> Self {
         // Entries are integers of at most 2^17.
-        let entries = || map.entries().iter().map(|&entry| (entry as i64).unsigned_abs());
+        let entries = || map.matrix().into_iter().map(|&entry| (entry as i64).unsigned_abs());
         let row = |row: ndarray::ArrayView1<'_, f64>| row.iter().map(|&entry| (entry as i64).unsigned_abs()).sum();
-        let largest: u64 = map.entries().rows().into_iter().map(row).max().unwrap_or(0);
+        let largest: u64 = map.matrix().rows().into_iter().map(row).max().unwrap_or(0);
         let square = entries().map(|entry| u128::from(entry) * u128::from(entry)).sum();
         Seen { map: map.clone(), square, row_bits: bits(largest) }
     }
@@ -81,7 +81,14 @@ impl Seen {
 
 impl PersonClips {
     /// Decides the clips for an l2 bound in grid steps, of rows seen through a map if there is one.
+    ///
+    /// # Privacy
+    /// Through tables there is no proof for persons, so nobody contributes anything then.
     pub fn new(persons: &Persons, map: Option<&IntegerMap>, bound: u64) -> Self {
+        let (map, bound) = match map {
+            Some(map) if map.tables().is_some() => (None, 0),
+            map => (map, bound),
+        };
         PersonClips { bound, map: map.map(Seen::new), groups: Vec::new() }.anew(persons)
     }
 
@@ -125,6 +132,16 @@ impl PersonClips {
             None => sums.iter().map(|&sum| i128::from(sum)).collect(),
             Some(seen) => sums.chunks_exact(dimension).flat_map(|block| seen.map.image(block)).collect(),
         }
+    }
+}
+
+impl Persons {
+    /// [`Persons::subset`] with their clips, which stay as they were decided.
+    pub(crate) fn sampled(&self, clips: &PersonClips, chosen: &[usize]) -> (Persons, PersonClips) {
+        let (persons, parts) = self.parts(chosen, |group, places, layout| clips.of_some(self, group, places, layout));
+        // Where there is nobody, there is nothing to clip.
+        let clips = if parts.is_empty() { clips.anew(&persons) } else { clips.with(parts) };
+        (persons, clips)
     }
 }
 
@@ -189,7 +206,13 @@ impl JointClip {
         self.bits[block].map(reach_unit)
     }
 
-    /// Integers no less than the squared norm of each person's `sum_i m_i A q_i`, all outputs together.
+    /// The unit of the roots of [`JointClip::squares`] as a power of two, lane by lane.
+    pub(super) fn root_units(&self, pairs: &Pairs, block: usize) -> [u32; LANES] {
+        self.bits[block].map(|bits| pair_unit(bits, pairs.most) / 2)
+    }
+
+    /// Integers no less than the squared norm of each person's `sum_i m_i A q_i`, all outputs together, in units of
+    /// `4^`[`JointClip::root_units`]: below `2^62` an output, whatever the norm.
     #[inline(always)]
     pub(super) fn squares(
         &self,
@@ -216,7 +239,7 @@ impl JointClip {
             for lane in 0..LANES {
                 // Each product is off by one unit at most.
                 let sum = once[lane] + 2 * twice[lane] + sizes[lane] * sizes[lane];
-                squares[lane] += u128::from(sum.max(0).unsigned_abs()) << pair_unit(self.bits[block][lane], pairs.most);
+                squares[lane] += u128::from(sum.max(0).unsigned_abs());
             }
         }
         squares
@@ -283,8 +306,9 @@ fn reach_unit(bits: u8) -> u32 {
     u32::from(bits).saturating_sub(REACH_BITS)
 }
 
+/// Even, so that its root is a power of two, too.
 fn pair_unit(bits: u8, most: u32) -> u32 {
-    (2 * u32::from(bits)).saturating_sub(most)
+    (2 * u32::from(bits)).saturating_sub(most).next_multiple_of(2)
 }
 
 pub(super) fn bits(number: u64) -> u32 {
@@ -328,6 +352,21 @@ mod tests {
                 assert_eq!(root_up(root * root), root);
                 assert_eq!(root_up(root * root + 1), root + 1);
             }
+        }
+    }
+
+    /// The square of the longest sum there is has more than 128 bits; its root must not be that of what is left of it.
+    #[test]
+    fn the_longest_sums_have_no_short_roots() {
+        let most = 27;
+        let pairs = Pairs { products: vec![[(1 << most) - 1; LANES]; triangle(32)], most };
+        let clip = JointClip { reaches: vec![], bits: vec![[53; LANES]], pairs: None };
+        for outputs in [1, 2, 256] {
+            let squares = clip.squares(&pairs, 32, 0, &vec![[4095; LANES]; 32 * outputs]);
+            let root = (root_up(squares[0]) << clip.root_units(&pairs, 0)[0]) as f64;
+            let product = f64::from((1 << most) - 1) * 2f64.powi(pair_unit(53, most) as i32);
+            let norm = 4095.0 * 32.0 * (product * outputs as f64).sqrt();
+            assert!(root >= norm * (1.0 - 1e-12) && root <= norm * 1.001, "{outputs} outputs: {root} of {norm}");
         }
     }
 

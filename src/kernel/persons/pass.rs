@@ -344,8 +344,10 @@ impl<'a> Joint<'a> {
             for lane in (0..LANES).filter(|&lane| !settled[lane]) {
                 let root = root_up(squares[lane]);
                 let norm = match (&self.clip.pairs, &self.clips.map) {
+                    // A square in units could need more than 128 bits; its root does not.
+                    (Some(pairs), _) => root << self.clip.root_units(pairs, block)[lane],
                     (None, Some(_)) if self.coarser > 0 => (root + self.slack) << self.coarser,
-                    _ => root,
+                    (None, _) => root,
                 };
                 factors[lane] = self.factor(norm);
             }
@@ -409,7 +411,7 @@ impl<'a> Joint<'a> {
             // There are as many.
             return squares.fill(u128::MAX >> 32);
         };
-        let image = seen.map.entries().dot(&cut);
+        let image = seen.map.matrix().dot(&cut);
         let image: Vec<[i64; LANES]> =
             image.rows().into_iter().map(|row| std::array::from_fn(|lane| row[lane] as i64)).collect();
         add_squares(&image, squares);

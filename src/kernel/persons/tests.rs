@@ -4,7 +4,8 @@ use rand::{Rng, SeedableRng};
 
 use super::*;
 use crate::grid::{FULL_SCALE, IntegerMap};
-use crate::kernel::{Caps, ClassStep, RowsBuilder, Step, clipped_sum};
+use crate::kernel::persons::pass::{clipped_person_class_sum, clipped_person_sum};
+use crate::kernel::{Caps, ClassStep, PersonClips, RowsBuilder, Step, clipped_sum};
 use crate::loss::{Logistic, Loss, Softmax, Squared};
 
 const BOUND: u64 = 60_000_000;

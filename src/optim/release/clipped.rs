@@ -92,7 +92,7 @@ impl ClipRule {
     /// `mu` is that of the plan, [`ClippedPlan::mu`].
     ///
     /// Gradients of persons are averages of `k` rows, and shorter: the clip is, too, by the root of the mean of `1 / k`.
-    pub fn clip_norm(&self, row_norm: f64, dimension: f64, start: &Start, mu: f64) -> f64 {
+    pub fn clip_norm(&self, row_norm: f64, dimension: f64, start: &Start<'_>, mu: f64) -> f64 {
         match *self {
             ClipRule::Fixed(norm) => norm,
             ClipRule::ByNoise([factor, least, most]) => {

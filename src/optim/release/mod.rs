@@ -1,5 +1,6 @@
 //! What optimizers release: how each value is planned within a budget, and what is read from it.
 
+pub(super) mod bins;
 mod clipped;
 mod domain;
 mod gaussian;
@@ -8,7 +9,9 @@ mod holdout;
 mod metrics;
 mod moments;
 pub(super) mod selected;
+mod tree;
 
+pub use bins::{BinPlan, Bins};
 pub use clipped::{ClipRule, ClippedPlan};
 pub use domain::{Frequent, KindsPlan, KindsSeen, RangesPlan, VocabularyPlan};
 pub use gaussian::{Fineness, GaussianRelease, GaussianRule};

@@ -78,7 +78,7 @@ impl Descent {
         rows: &ClippedRows<'_>,
         planned: &Planned,
         clip_norm: f64,
-        start: &Start,
+        start: &Start<'_>,
         run: &mut LoggedRun<'_>,
     ) -> Fallible<Vec<f64>> {
         self.run_with(rows, &Pass { planned, clip_norm, metric: None }, start, run)
@@ -92,11 +92,11 @@ impl Descent {
         &self,
         rows: &ClippedRows<'_>,
         pass: &Pass<'_>,
-        start: &Start,
+        start: &Start<'_>,
         run: &mut LoggedRun<'_>,
     ) -> Fallible<Vec<f64>> {
         let Pass { planned, clip_norm, metric } = *pass;
-        let dimension = rows.data().shape().dimension() * self.loss.outputs();
+        let dimension = rows.coordinates() * self.loss.outputs();
         let unit = clip_norm / rows.clip_steps() as f64;
         let rate = match &planned.charge {
             Charge::PoissonGaussian(event) => Some(event.rate()),

@@ -29,7 +29,7 @@ impl Penalties {
     /// # Errors
     /// When the map of the rows has no usable spectrum.
     pub(in crate::optim) fn new(rows: &ClippedRows<'_>, l1: f64, l2: f64, radius: Option<f64>) -> Fallible<Self> {
-        let width = rows.data().shape().dimension();
+        let width = rows.coordinates();
         let inverse = if l2 > 0.0 && rows.is_mapped() { Some(inverse(rows, width, l2)?) } else { None };
         Ok(Penalties { l1, l2, radius, width, inverse })
     }
@@ -75,7 +75,9 @@ fn inverse(rows: &ClippedRows<'_>, width: usize, l2: f64) -> Fallible<Array2<f64
         let mut unit = Array1::zeros(width);
         unit[index] = 1.0;
         let mut features = rows.to_features(&unit);
-        features[width - 1] = 0.0;
+        if let Some(intercept) = features.last_mut() {
+            *intercept = 0.0;
+        }
         column.assign(&rows.to_iterate(&features));
     }
     let (values, vectors) = dense::symmetric_eigen(penalty)?;

@@ -123,7 +123,12 @@ fn everybody_is_there_once_and_whole_however_small_the_buckets() {
             assert_eq!(total(&streamed), sums(&whole), "a second time");
             same(&streamed.read_all().unwrap(), &whole);
             let mut parts = 0;
-            streamed.each_part(|_| Ok(parts += 1)).unwrap();
+            streamed
+                .each_part(|_| {
+                    parts += 1;
+                    Ok(())
+                })
+                .unwrap();
             assert!(rows < 3000 || segment_bytes > 300 || parts > 5, "{parts} parts");
             streamed.check().unwrap();
         }

@@ -87,6 +87,11 @@ impl ClippedRows<'_> {
         self.clips.bound()
     }
 
+    /// Number of coordinates of one output of an iterate: those of the map, or one for each feature without one.
+    pub fn coordinates(&self) -> usize {
+        self.clips.map().map_or_else(|| self.data.shape().dimension(), IntegerMap::dimension)
+    }
+
     /// Whether rows are seen through a map.
     pub fn is_mapped(&self) -> bool {
         self.clips.map().is_some()
@@ -94,12 +99,14 @@ impl ClippedRows<'_> {
 
     /// The coefficients of the encoded features that stand for an iterate, `A^T w`; `w` itself without a map. One entry per feature.
     pub fn to_features(&self, weights: &Array1<f64>) -> Array1<f64> {
-        self.clips.map().map_or_else(|| weights.clone(), |map| by_block(map, weights, IntegerMap::transposed))
+        self.clips
+            .map()
+            .map_or_else(|| weights.clone(), |map| by_block(map, (weights, map.dimension()), IntegerMap::transposed))
     }
 
     /// The gradient with respect to an iterate of something whose gradient in feature coefficients is `v`, `A v`. One entry per feature.
     pub fn to_iterate(&self, v: &Array1<f64>) -> Array1<f64> {
-        self.clips.map().map_or_else(|| v.clone(), |map| by_block(map, v, IntegerMap::apply))
+        self.clips.map().map_or_else(|| v.clone(), |map| by_block(map, (v, map.features()), IntegerMap::apply))
     }
 
     /// The sum over all rows of the gradient of the loss, clipped row by row, on the integer grid.
@@ -139,11 +146,11 @@ impl ClippedRows<'_> {
     }
 }
 
-/// A map applied to every block of a vector.
+/// A map applied to every block of a vector, of so many entries each.
 fn by_block(
     map: &IntegerMap,
-    v: &Array1<f64>,
+    (v, block): (&Array1<f64>, usize),
     apply: impl Fn(&IntegerMap, &Array1<f64>) -> Array1<f64>,
 ) -> Array1<f64> {
-    v.exact_chunks(map.dimension()).into_iter().flat_map(|block| apply(map, &block.to_owned())).collect()
+    v.exact_chunks(block).into_iter().flat_map(|block| apply(map, &block.to_owned())).collect()
 }

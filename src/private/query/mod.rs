@@ -55,6 +55,7 @@ mod hessian;
 mod intervals;
 mod kinds;
 mod losses;
+mod marginals;
 mod minimiser;
 mod moments;
 mod one_pass;
@@ -79,6 +80,7 @@ pub use hessian::Hessian;
 pub use intervals::{Grid, GridPrice, Intervals};
 pub use kinds::Kinds;
 pub use losses::Losses;
+pub use marginals::Marginals;
 pub use minimiser::{Minimisation, Minimiser};
 pub use moments::Moments;
 pub use one_pass::{OnePass, PassPlan};
@@ -146,7 +148,7 @@ macro_rules! queries {
 
 queries! {
     Moments, Gram, Scores, Hessian, ClippedSum, Direction, PrefixSums, Phases, OnePass, Minimiser, Perturbation,
-    PerturbedMinimiser, Losses, Vertices, BestRun, Kinds, Intervals, Vocabulary, Distance,
+    PerturbedMinimiser, Losses, Vertices, BestRun, Kinds, Intervals, Vocabulary, Distance, Marginals,
 }
 
 impl Query {

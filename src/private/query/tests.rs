@@ -27,6 +27,7 @@ const STORED: &[&str] = &[
     r#"{"kind":"intervals","weight":3,"candidates":4}"#,
     r#"{"kind":"vocabulary","weight":3}"#,
     r#"{"kind":"distance","weight":3}"#,
+    r#"{"kind":"marginals","numeric":3,"categorical":4,"target":true,"step":5}"#,
 ];
 
 fn stored() -> Vec<Query> {
@@ -80,7 +81,7 @@ fn rows_in_a_file_answer_sums_over_all_rows_alone() {
         let fits = STORED.iter().zip(stored()).filter(|(_, query)| access(query.kind().reads().rows));
         fits.map(|(text, _)| text.split('"').nth(3).unwrap()).collect()
     };
-    let sums = ["moments", "gram", "scores", "hessian", "clipped-sum", "direction", "losses", "vertices"];
+    let sums = ["moments", "gram", "scores", "hessian", "clipped-sum", "direction", "losses", "vertices", "marginals"];
     assert_eq!(of(|access| access == RowAccess::StreamedSum), sums);
     assert_eq!(of(|access| matches!(access, RowAccess::Order { .. })), ["phases", "one-pass"]);
     assert_eq!(of(|access| matches!(access, RowAccess::Batches(_))), ["prefix-sums"]);

@@ -4,7 +4,7 @@ use super::store::Store;
 use crate::error::Fallible;
 use crate::grid::Shape;
 use crate::kernel::Rows;
-use crate::preprocess::Standardiser;
+use crate::preprocess::Recoding;
 use crate::privacy::{PrivacyUnit, Scope};
 use crate::private::sensitive::Origin;
 use crate::private::{DescribeQuery, Sensitive};
@@ -124,7 +124,7 @@ impl PrivateDataset {
     ///
     /// # Errors
     /// When rows in a file cannot be read or written.
-    pub fn standardised(self, map: &Standardiser) -> Fallible<Self> {
+    pub fn recoded(self, map: &Recoding) -> Fallible<Self> {
         Ok(PrivateDataset { rows: self.rows.recoded(map)?, origin: self.origin })
     }
 

@@ -3,6 +3,7 @@
 mod cells;
 mod dataset;
 pub(super) mod pass;
+mod refused;
 mod remote;
 pub(super) mod store;
 mod worker;

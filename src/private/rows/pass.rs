@@ -6,12 +6,12 @@
 use ndarray::Array2;
 use serde::{Deserialize, Serialize};
 
-use super::store::no_rows_alone;
+use super::refused::no_rows_alone;
 use crate::error::Fallible;
 use crate::grid::{IntegerMap, MomentWeights, PERSON_WEIGHT, ScoreStep, Scoring};
 use crate::kernel::{
     Caps, ClassStep, PersonClips, Persons, Rows, Step, clipped_class_sum, clipped_person_class_sum, clipped_person_sum,
-    clipped_sum, gram_sum, hessian_sum, loss_sums, moment_sum, score_sum,
+    clipped_sum, gram_sum, hessian_sum, loss_sums, marginal_counts, moment_sum, score_sum,
 };
 use crate::loss::{Curved, Glm, Logistic, Loss, LossVisitor, Objective, Softmax};
 
@@ -40,6 +40,8 @@ pub struct CutLoss {
 pub(in crate::private) enum Pass {
     /// [`moment_sum`].
     Moments(#[serde(with = "weights_on_a_wire")] MomentWeights),
+    /// [`marginal_counts`], each times `step`.
+    Marginals { target: bool, step: u64 },
     /// [`gram_sum`].
     Gram { bound: u64, most: u64 },
     /// [`hessian_sum`].
@@ -74,6 +76,9 @@ impl Pass {
     pub(in crate::private) fn over(&self, rows: &Rows) -> Vec<i128> {
         match self {
             Pass::Moments(weights) => moment_sum(rows, weights),
+            &Pass::Marginals { target, step } => {
+                marginal_counts(rows, target).into_iter().map(|count| i128::from(count) * i128::from(step)).collect()
+            }
             &Pass::Gram { bound, most } => gram_sum(rows, bound, most),
             &Pass::Hessian { loss, ref weights, bound, most } => {
                 let largest = Logistic.smoothness() as f32;
@@ -143,6 +148,7 @@ impl Pass {
         let rows = each.max(1) as u64;
         Ok(match self {
             Pass::Moments(weights) => (Pass::Moments(weights.shared_by(each)), 1),
+            &Pass::Marginals { target, step } => (Pass::Marginals { target, step: step / rows }, 1),
             &Pass::Gram { bound, most } => (Pass::Gram { bound: bound / PERSON_WEIGHT, most }, PERSON_WEIGHT / rows),
             &Pass::Hessian { loss, ref weights, bound, most } => {
                 let bound = bound / PERSON_WEIGHT;

@@ -16,7 +16,7 @@ use crate::data::Schema;
 use crate::error::{Error, Fallible};
 use crate::grid::{FULL_SCALE, Shape};
 use crate::kernel::{Persons, Rows, RowsBuilder};
-use crate::preprocess::{LoadReport, Standardiser, shape_of};
+use crate::preprocess::{LoadReport, Recoding, shape_of};
 
 /// Workers and driver must agree to the bit on what a question means.
 const VERSION: &str = concat!("rhograd ", env!("CARGO_PKG_VERSION"), " sums 6");
@@ -54,7 +54,7 @@ pub(super) struct Question<'a> {
     /// The number of the question in the run.
     pub number: u64,
     /// How rows are to be re-encoded first, one after the other.
-    pub recoding: Cow<'a, [Standardiser]>,
+    pub recoding: Cow<'a, [Recoding]>,
     pub asked: Asked<'a>,
 }
 
@@ -172,7 +172,7 @@ pub struct RemoteRows {
     cluster: Box<dyn Cluster>,
     shape: Shape,
     unit: i16,
-    recoding: Vec<Standardiser>,
+    recoding: Vec<Recoding>,
     run: u64,
     /// Questions asked so far.
     asked: AtomicU64,
@@ -260,6 +260,11 @@ impl RemoteRows {
     }
 
     /// Number of rows, or of persons where they are the unit.
+    /// Whether the parts are of persons.
+    pub(super) fn of_persons(&self) -> bool {
+        self.persons.is_some()
+    }
+
     pub(super) fn len(&self) -> u64 {
         self.parts.values().map(|part| part.rows).sum()
     }
@@ -270,8 +275,11 @@ impl RemoteRows {
     }
 
     /// These rows, re-encoded wherever they are.
-    pub(super) fn recoded(mut self, map: &Standardiser) -> Self {
-        self.unit = map.encoded_unit();
+    pub(super) fn recoded(mut self, map: &Recoding) -> Self {
+        match map {
+            Recoding::Standardised(map) => self.unit = map.encoded_unit(),
+            Recoding::Binned(bins) => self.shape = bins.shape(),
+        }
         self.recoding.push(map.clone());
         self
     }

@@ -8,11 +8,12 @@ use std::ops::AddAssign;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::pass::{Clip, FeatureGradient, Pass};
+use super::refused::{no_rows_alone, not_at_hand};
 use super::remote::RemoteRows;
 use crate::error::{Error, Fallible};
 use crate::grid::{IntegerMap, Shape};
 use crate::kernel::{Caps, PersonClips, Persons, Rows, RowsBuilder};
-use crate::preprocess::{PersonStream, RowStream, Standardiser};
+use crate::preprocess::{PersonStream, Recoding, RowStream};
 
 /// Encoded rows, wherever they are.
 pub enum Store {
@@ -79,6 +80,15 @@ impl Store {
         }
     }
 
+    /// Whether they are brought together by person.
+    fn of_persons(&self) -> bool {
+        match self {
+            Store::Whole(_) | Store::Streamed(_) => false,
+            Store::Remote(rows) => rows.of_persons(),
+            Store::Persons(_) | Store::StreamedPersons(_) => true,
+        }
+    }
+
     /// Number of rows, or of persons where they are the unit.
     pub(in crate::private) fn len(&self) -> u64 {
         match self {
@@ -134,7 +144,7 @@ impl Store {
     ///
     /// # Errors
     /// When rows in a file cannot be read or written again.
-    pub(in crate::private) fn recoded(self, map: &Standardiser) -> Fallible<Self> {
+    pub(in crate::private) fn recoded(self, map: &Recoding) -> Fallible<Self> {
         Ok(match self {
             Store::Whole(rows) => Store::Whole(map.recode(rows)),
             Store::Streamed(rows) => Store::Streamed(map.recode_stream(rows)?),
@@ -180,21 +190,6 @@ fn over_person_parts(
     Ok(sum)
 }
 
-pub(in crate::private) fn not_at_hand() -> Error {
-    Error::refused(
-        "this needs all rows in the memory of one machine",
-        "leave out --memory-limit, or use --algorithm auto, whitened or dp-gd",
-    )
-}
-
-/// Where an algorithm asks for rows, and rows are no unit of privacy.
-pub(super) fn no_rows_alone() -> Error {
-    Error::refused(
-        "this has no proof for persons with several rows",
-        "use --algorithm auto, whitened, dp-gd, dp-sgd or newton; an algorithm of your own may ask what says `Reads::persons`",
-    )
-}
-
 /// The clip of every row, or of every person, for one bound.
 pub(in crate::private) struct Clips {
     clip: Clip,
@@ -217,6 +212,14 @@ impl Clips {
     /// # Errors
     /// When rows cannot be read.
     pub(in crate::private) fn new(rows: &Store, map: Option<IntegerMap>, bound: u64) -> Fallible<Self> {
+        if let Some(map) = &map {
+            if !map.fits(rows.shape()) {
+                return Err(Error::refused("the map is one of other columns", "make it for the columns of the rows"));
+            }
+            if map.tables().is_some() && rows.of_persons() {
+                return Err(no_rows_alone());
+            }
+        }
         let clip = Clip { bound, map };
         let kept = match rows {
             Store::Whole(rows) => Kept::Rows(vec![clip.of(rows)]),
@@ -323,7 +326,7 @@ impl Clips {
     fn image(&self, sums: &[i64]) -> Vec<i128> {
         match self.map() {
             None => sums.iter().map(|&sum| i128::from(sum)).collect(),
-            Some(map) => sums.chunks_exact(map.dimension()).flat_map(|block| map.image(block)).collect(),
+            Some(map) => sums.chunks_exact(map.features()).flat_map(|block| map.image(block)).collect(),
         }
     }
 }

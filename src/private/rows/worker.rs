@@ -7,7 +7,7 @@ use super::remote::{Answer, Asked, Mark, Part, PersonsBy, Question, encode};
 use crate::data::Schema;
 use crate::error::{Error, Fallible};
 use crate::kernel::{Caps, PersonClips, Persons, Rows};
-use crate::preprocess::{EncodedRows, EncodedTable, LoadReport, SegmentReader, SegmentWriter, Standardiser, shape_of};
+use crate::preprocess::{EncodedRows, EncodedTable, LoadReport, Recoding, SegmentReader, SegmentWriter, shape_of};
 
 /// What error messages call the encoded rows of a part.
 const NAME: &str = "part of the rows";
@@ -33,7 +33,7 @@ enum Held {
 
 impl Held {
     /// These rows or persons in another encoding; clips are to be decided anew.
-    fn recoded(self, map: &Standardiser) -> Self {
+    fn recoded(self, map: &Recoding) -> Self {
         match self {
             Held::Rows(rows, _) => Held::Rows(map.recode(rows), None),
             Held::Persons(persons, _) => Held::Persons(persons.recoded(|rows| map.recode(rows)), None),
@@ -80,7 +80,7 @@ pub struct Worker {
     places: Vec<u16>,
     held: Held,
     /// How the rows were re-encoded since they were read.
-    recoding: Vec<Standardiser>,
+    recoding: Vec<Recoding>,
 }
 
 impl Worker {

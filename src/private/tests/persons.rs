@@ -8,6 +8,7 @@ use super::{difference, row};
 use crate::grid::{FULL_SCALE, IntegerMap, MomentWeights, PERSON_WEIGHT, ScoreStep, Scoring, Shape, gram_unit};
 use crate::kernel::{Persons, RawRow, RowsBuilder};
 use crate::loss::{Curved, Glm, Objective};
+use crate::preprocess::{Binner, Recoding};
 use crate::privacy::{Adjacency, DatasetId, L2, PrivacyUnit, Scope};
 
 /// Several rows of each person.
@@ -54,6 +55,19 @@ const MOMENTS: MomentWeights = MomentWeights {
     shares: 1000 * FULL_SCALE as u32,
 };
 
+/// The persons, their numbers cut into intervals.
+fn binned(data: &PrivateDataset) -> PrivateDataset {
+    let bins = Binner::new(vec![vec![30_000, 32_768, 40_000], vec![65_000]], vec![2], None).unwrap();
+    data.duplicate().unwrap().recoded(&Recoding::Binned(bins)).unwrap()
+}
+
+fn tables() -> IntegerMap {
+    let table = |rows: usize, columns: usize| {
+        Array2::from_shape_fn((rows, columns), |(i, j)| (i as f64 + 2.3 * j as f64).cos())
+    };
+    IntegerMap::of_tables(vec![table(4, 3), table(2, 1), table(2, 1)], 8).unwrap()
+}
+
 /// Whatever may be asked of persons, once.
 fn asked(data: &PrivateDataset, weights: &Array1<f64>, clip_norm: f64) -> Vec<Sensitive<L2>> {
     let classes = Objective::Softmax { classes: 3 };
@@ -79,6 +93,7 @@ fn asked(data: &PrivateDataset, weights: &Array1<f64>, clip_norm: f64) -> Vec<Se
         scores(Glm::Squared.into(), Scoring::Number, flat),
         scores(Glm::Logistic.into(), Scoring::Quantile, flat),
         scores(classes, Scoring::Class { labels: 3 }, many.as_slice().unwrap()),
+        data.marginals(true, 1 << 24).unwrap(),
     ]
 }
 
@@ -117,7 +132,7 @@ fn some_person_uses_the_whole_sensitivity() {
     let weights = Array1::from(vec![4.0, 4.0, 0.0, 0.0, 4.0]);
     for rows in [1, 3, 5, 20] {
         // Far on the wrong side; labels at their bound are the worst of moments.
-        for (label, values) in [(0, &[0usize, 1, 2, 3, 5, 7][..]), (FULL_SCALE, &[4])] {
+        for (label, values) in [(0, &[0usize, 1, 2, 3, 5, 7, 12][..]), (FULL_SCALE, &[4])] {
             let person = vec![extreme(label); rows];
             let [(without, with), _] = pairs(&vec![], &person, &person);
             let used = used(&without, &with, &weights, 0.01);
@@ -160,6 +175,7 @@ fn what_has_no_proof_for_persons_is_no_answer() {
     let weights = Array1::zeros(5);
     let gradient = Gradient { loss: Glm::Logistic.into(), weights: &weights, label_scale: 1.0, clip_norm: 1.0 };
     assert!(data.vertices(&gradient, 4000).is_err());
+    assert!(binned(&data).clipped_through(tables(), 1 << 33).is_err());
     assert!(data.rows().is_err() && data.split(2, |row| row % 2).is_err());
     assert_eq!(data.public_len(), Some(5), "persons are counted");
     let served = [

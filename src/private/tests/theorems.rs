@@ -64,6 +64,12 @@ fn sensitivities_are_those_of_the_theorems() {
             let all = 1.0 + columns as f64 * (25.0 + 81.0) + 9.0 + 121.0;
             meets(query::Moments { weights, columns }, adjacency, factor * 32_767.0 * all.sqrt());
         }
+        for (numeric, categorical, target) in [(0usize, 3usize, false), (14, 8, false), (2, 0, true)] {
+            // Five levels counted twice, six counted four times, each value once; two rows share no count at worst.
+            let ends = numeric as f64 * 5.0 * 4.0 + categorical as f64 + if target { 6.0 * 16.0 } else { 0.0 };
+            let query = query::Marginals { numeric, categorical, target, step: 1 << 22 };
+            meets(query, adjacency, 2f64.powi(22) * (factor * ends).sqrt());
+        }
         for (scoring, entries) in [
             (Scoring::Label, 4.0),
             (Scoring::Score, 4.0),

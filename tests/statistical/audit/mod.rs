@@ -89,7 +89,9 @@ fn every_algorithm_is_attacked_under_every_relation_it_has() {
         for adjacency in BOTH {
             let attacked =
                 cases.iter().any(|case| case.is_of(algorithm, adjacency) && case.unit.is_none() && !case.long);
-            let defined = algorithm.description().relations.all().contains(&adjacency);
+            // What it releases differs in length from run to run, so attacks on it are refused.
+            let comparable = algorithm != Algorithm::Additive;
+            let defined = algorithm.description().relations.all().contains(&adjacency) && comparable;
             assert_eq!(attacked, defined, "{} {adjacency}", algorithm.name());
         }
     }

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 #: Parameters that the engine takes as they are.
 _REQUEST = (
-    "epsilon", "delta", "rho", "adjacency", "algorithm", "noise", *_rhograd.SETTINGS, "tune", "standardise",
+    "epsilon", "delta", "rho", "adjacency", "algorithm", "features", "noise", *_rhograd.SETTINGS, "tune", "standardise",
     "evaluate_budget", "holdout",
 )  # fmt: skip
 
@@ -57,6 +57,7 @@ class Common(TypedDict, total=False):
     ledger: str | os.PathLike[str] | Ledger | None
     require_ledger: bool
     algorithm: str
+    features: str | None
     steps: int | None
     clip: float | None
     learning_rate: float | None
@@ -98,6 +99,7 @@ class Estimator:
     require_ledger : whether a fit is refused, before a row is read, where the ledger is not named or does not exist yet: a lost
         one is then not replaced by an empty one. :meth:`rhograd.Ledger.set_cap` makes it.
     algorithm : ``"auto"`` or any other key of ``rhograd.ALGORITHMS``, which says what it does and takes; its ``"page"`` says all.
+    features : ``"linear"``, a coefficient for each number, or ``"additive"``, a curve for each, as a number for every interval.
     steps, clip, learning_rate, momentum, sampling_rate, l1, l2, radius, averaging : choices that the algorithm
         otherwise makes by its own rule.
     noise : ``"normal"`` or ``"discrete-gaussian"``.
@@ -114,9 +116,9 @@ class Estimator:
     privacy_statement_ : dict, the statement that anyone can recompute.
     privacy_log_ : list of dict, one a release.
     coef_, intercept_ : in the units of the data; they predict as the model does while features are within their bounds
-        (with standardisation: within four released deviations of their mean).
+        (with standardisation: within four released deviations of their mean). With ``features="additive"`` there is one for each interval.
     coef_interval_ : ends of 95% intervals, one line a coefficient, or None where no theory gives them.
-    coef_names_ : what each coefficient belongs to; a category has one for each value.
+    coef_names_ : what each coefficient belongs to; a category has one for each value, a curve one for each interval.
     model_ : the released model; ``model_.text`` is the model file byte for byte.
     load_report_ : counts and timings for the custodian alone. They stay with the object that was fitted, in this process:
         they are neither copied nor pickled with it.
@@ -156,6 +158,7 @@ class Estimator:
         ledger: str | os.PathLike[str] | Ledger | None = None,
         require_ledger: bool = False,
         algorithm: str = "auto",
+        features: str | None = None,
         steps: int | None = None,
         clip: float | None = None,
         learning_rate: float | None = None,
@@ -188,6 +191,7 @@ class Estimator:
         self.ledger = ledger
         self.require_ledger = require_ledger
         self.algorithm = algorithm
+        self.features = features
         self.steps = steps
         self.clip = clip
         self.learning_rate = learning_rate
@@ -498,7 +502,7 @@ class Estimator:
         for feature in self._file["features"]:
             if feature["type"] == "numeric":
                 intercept -= values[at] * feature["map"]["centre"]
-            at += 1 if feature["type"] == "numeric" else len(feature["values"])
+            at += 1 if feature["type"] == "numeric" else len(feature["coefficients"])
         ends = [interval for _, _, _, interval in effects[:-outputs]]
         self.coef_interval_ = None if None in ends else np.array(ends, dtype=np.float64).reshape(-1, 2)
         self._set_coefficients(values[:-1].T, intercept)

@@ -1,0 +1,325 @@
+//! # `additive`: a curve for every column
+//!
+//! Counts of every column first, then a few noisy full-batch steps on effects of intervals and values: a private generalized additive model, convex and
+//! untuned. `--features additive` is short for it.
+//!
+//! **What it does.**
+//!
+//! 1. Release how many rows have each value of each column: of numbers by the intervals of a tree over their bounds (five levels, each interval cut into
+//!    four), of a numeric target by six levels. Counts of all levels are made to fit each other (Hay et al. 2010).
+//! 2. Cut each numeric column into intervals: one with more than `max(n / K, 2 sigma)` rows is cut on (`K` 1,024 for labels, 64 for numbers, `sigma` the
+//!    noise of a count), one with fewer than `sigma` joins a neighbour. Where no single cell stands out, effects run linearly from the middle of an interval to that of the next, in
+//!    eighths; else each interval has one of its own, so that spikes (no capital gain, full time) stay apart. A numeric target is centred at the median and
+//!    scaled by its tenths, cut at 6 scales.
+//! 3. Each column gets coordinates that are orthonormal under its released shares: eigenvectors of `-|a - b| / 2` of the numbers of two intervals (a random
+//!    walk over intervals), of the identity for categories. One with a share `s` of the variance (to the power 0.7 for labels) is weighted by
+//!    `sqrt(s / (s + lambda))`, `lambda = min(1, A d(lambda) / (n mu)^2)`, `d(lambda) = sum s / (s + lambda)`, and left out below 0.25.
+//! 4. From zero, `T` steps of gradient descent on these coordinates, each row's gradient clipped to `sqrt(t) clamp(k nu^-0.3, least, most)` with `t` the
+//!    mean squared norm of a row and `nu = sqrt(d t) / (n mu)`.
+//! 5. The result is a number for every interval and value: what it adds to the margin.
+//!
+//! **What is released, and why the bound is exact.**
+//!
+//! - *Counts*: a row is in one interval on each level, so its vector has the squared norm `20 p + c + 96 t` in whole steps (2 for each interval of `p` numeric
+//!   columns, 1 for the value of each of `c` categorical ones, 4 for each interval of the target), whatever stands in it. No entry is negative, so
+//!   under replace-one the sensitivity is `sqrt(2)` times that under add-remove.
+//! - *Clipped sums*: rows are re-encoded by the released intervals, each by itself. A row contributes `m_i A q_i`, `A` the tables of coordinates rounded to multiples of
+//!   2^-10, with `m_i^2 |A q_i|^2 <= bound^2` checked in exact integers: `|A q_i|^2` is a sum of one number of each column. Sensitivity: the bound under
+//!   add-remove, twice that under replace-one.
+//!
+//! **Cost.** Two Gaussian charges, and one for the number of rows where that is not public, which compose to one Gaussian mechanism; the counts take 10%
+//! of the budget for labels and 6% for numbers. Time: one pass for the
+//! counts, and one look-up and one addition a column and step. Rows take two bytes a column, and up to two more
+//! for joint codes.
+//!
+//! **Settings and defaults.** `--clip` (by the rule), `--steps` (24 for labels, 16 for numbers), `--learning-rate` (8/15 of that of [`whitened`](whitened.md) for
+//! labels, 2/5 for numbers), `--momentum` (0.6), `--l2` (the least `lambda`, 0 but 0.01 for `ridge`; never below 0.003 for labels), `--averaging` (the mean of the second half).
+//!
+//! **Use it when** effects are no straight lines and there are some 20,000 rows at epsilon 1 or more. With little data and little budget the linear
+//! default is better: see [additive.md](../additive.md). It works streamed and on a cluster; a unit of persons, `--tune` and standard errors it does not have.
+//!
+//! **Source.** Counts: Hay, Rastogi, Miklau, Suciu 2010. The coordinates and their ridge are this project's; the clipped steps are those of
+//! Bassily, Smith, Thakurta 2014. Both relations.
+
+use ndarray::{Array1, Array2, Axis};
+use serde_json::json;
+
+use super::description::{AUDIT_STILL, AuditRecipe, Description, Losses, Needs, Relations};
+use super::release::bins::{Bins, Pieces};
+use super::{
+    Averaging, ClipRule, ClippedPlan, Descent, Fitted, Optimizer, Planned, Problem, Settings, Start, settings,
+};
+use crate::error::{Error, Fallible};
+use crate::grid::{IntegerMap, Scoring};
+use crate::loss::{Tuning, WhitenedTuning};
+use crate::num::dense;
+use crate::private::{LoggedRun, PrivateDataset};
+
+/// Tables are rounded to multiples of `2^-10`.
+const LOG2_TABLE_UNIT: u32 = 10;
+
+/// Directions of a column with a smaller share of its variance are rounding errors.
+const LEAST_VARIANCE: f64 = 1e-7;
+
+/// Coordinates that are shrunk to less than this are left out, but for the first of a column.
+const LEAST_WEIGHT: f64 = 0.25;
+
+/// Rounds in which the ridge settles.
+const ROUNDS: usize = 40;
+
+pub(super) static DESCRIPTION: Description = Description {
+    name: "additive",
+    about: "An effect of its own for every value, by intervals that are released first",
+    releases: "counts of every column, T clipped sums",
+    reference: "Hay et al. 2010 for the counts; steps as in `whitened`",
+    relations: Relations::Both,
+    losses: Losses::Any,
+    settings: settings::OF_ADDITIVE,
+    needs: Needs::NOTHING,
+    plan: |problem| Ok(Box::new(Additive::plan(problem)?)),
+    audit: |_| {
+        // The last iterate alone shows as much as all releases together.
+        let last = Settings { averaging: Some(Averaging::Last), momentum: Some(0.0), ..AUDIT_STILL };
+        AuditRecipe { one_run: Some("releases counts, in which canaries meet"), ..AuditRecipe::with(last) }
+    },
+};
+
+/// What is believed of effects before a row is read, and how steps are taken; measured on Adult, BRFSS diabetes, California housing and
+/// protein structure.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Rule {
+    /// The ridge is this times the effective number of coordinates over `(n mu)^2`, at most 1.
+    strength: f64,
+    /// The least ridge.
+    least: f64,
+    /// Variances of directions are raised to this.
+    decay: f64,
+    /// Steps.
+    steps: u64,
+    /// Weight of the previous direction.
+    momentum: f64,
+    /// The step size over that in whitened coordinates.
+    rate: f64,
+    /// The factor of the clip rule over that in whitened coordinates.
+    clip: f64,
+}
+
+impl Rule {
+    /// For labels.
+    const LABELS: Rule =
+        Rule { strength: 83_333.0, least: 0.003, decay: 0.7, steps: 24, momentum: 0.6, rate: 8.0 / 15.0, clip: 1.0 };
+
+    /// For numbers.
+    const NUMBERS: Rule =
+        Rule { strength: 7_500.0, least: 0.0, decay: 1.0, steps: 16, momentum: 0.6, rate: 0.4, clip: 5.0 / 6.0 };
+
+    fn of(tuning: &Tuning) -> Self {
+        let WhitenedTuning { steps, momentum, .. } = tuning.whitened;
+        match tuning.scoring {
+            Scoring::Label | Scoring::Score | Scoring::Class { .. } => Self::LABELS,
+            Scoring::Number => Self::NUMBERS,
+            // Slopes that turn in a narrow strip, or grow without bound, ask for steps of their own.
+            Scoring::Quantile | Scoring::Count => Rule { steps, momentum, rate: 1.0, clip: 1.0, ..Self::NUMBERS },
+        }
+    }
+}
+
+/// Additive effects of columns that were cut into intervals.
+///
+/// Each column gets coordinates that are orthonormal under its released masses: eigenvectors of a kernel, `-|a - b| / 2` of the numbers of two intervals (a random
+/// walk over intervals) or the identity for categories, centred. A coordinate of variance share `s` is weighted by
+/// `a = sqrt(s / (s + lambda))`, with `lambda = min(1, A d(lambda) / (n mu)^2)`, `d = sum s / (s + lambda)`, and left out below 0.25. In
+/// these coordinates a few steps along clipped sums are taken from zero, and the result is a number for every interval and value.
+///
+/// # Privacy
+/// One Gaussian release of a clipped sum per step, both adjacencies; the coordinates follow from released counts. Together with that
+/// release exactly one Gaussian mechanism.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Additive {
+    gradient: ClippedPlan,
+    clip: ClipRule,
+    descent: Descent,
+    rule: Rule,
+}
+
+impl Additive {
+    /// Plans with the whole budget of the problem.
+    ///
+    /// # Errors
+    /// When the budget is too small for the number of steps.
+    pub fn plan(problem: &Problem<'_>) -> Fallible<Self> {
+        DESCRIPTION.fits(problem)?;
+        if !problem.binned {
+            return Err(Error::parameter(
+                "algorithm",
+                "additive needs a release of counts before it, which nothing else makes",
+                "name it alone, without --tune, and not as a part of something else",
+            ));
+        }
+        let Settings { clip, steps, learning_rate, momentum, l2, averaging, .. } = *problem.settings;
+        if problem.persons {
+            return Err(Error::parameter(
+                "--unit",
+                "has no proof for --algorithm additive, whose bound is about single rows",
+                "use --algorithm auto, whitened, dp-gd, dp-sgd or newton",
+            ));
+        }
+        let tuning = problem.loss.tuning();
+        let whitened = tuning.whitened;
+        let rule = Rule::of(&tuning);
+        let rule = Rule { least: rule.least.max(l2.unwrap_or(0.0)), ..rule };
+        let descent = Descent {
+            loss: problem.loss,
+            steps: steps.unwrap_or(rule.steps),
+            learning_rate: learning_rate.unwrap_or(rule.rate * whitened.rate),
+            momentum: momentum.unwrap_or(rule.momentum),
+            l1: 0.0,
+            l2: 0.0,
+            radius: None,
+            averaging: averaging.unwrap_or(Averaging::Tail),
+        };
+        let unit = u64::from(problem.unit.unsigned_abs()) << LOG2_TABLE_UNIT;
+        let gradient = ClippedPlan::new(unit, problem.adjacency, &problem.budget, descent.steps, problem.noise)?;
+        let [factor, least, most] = whitened.clip;
+        let measured = || ClipRule::by_noise([rule.clip * factor, least, most], problem.loss);
+        Ok(Additive { gradient, clip: clip.map_or_else(measured, ClipRule::Fixed), descent, rule })
+    }
+
+    /// The share of the budget for the release of counts, and the most intervals of a column, about: labels show single values, numbers hardly do.
+    pub(crate) fn counts(number: bool) -> (f64, f64) {
+        if number { (0.06, 64.0) } else { (0.10, 1024.0) }
+    }
+}
+
+impl Optimizer for Additive {
+    fn planned(&self) -> Vec<Planned> {
+        vec![self.gradient.release.planned()]
+    }
+
+    fn run(&self, data: &PrivateDataset, start: &Start<'_>, run: &mut LoggedRun<'_>) -> Fallible<Fitted> {
+        let Some(bins) = start.bins else {
+            return Err(Error::refused("additive effects need a release of counts", "train with `train`"));
+        };
+        let effects = Effects::new(bins, &self.rule, start.rows * self.gradient.mu())?;
+        let coordinates = effects.tables.iter().map(Array2::ncols).sum::<usize>() + 1;
+        let dimension = (coordinates * self.descent.loss.outputs()) as f64;
+        let row_norm = effects.square.sqrt();
+        let clip_norm = self.clip.clip_norm(row_norm, dimension, start, self.gradient.mu());
+        let map = IntegerMap::of_tables(effects.tables, LOG2_TABLE_UNIT)?;
+        let rows = data.clipped_through(map, self.gradient.clip_steps)?;
+        let weights = self.descent.run(&rows, &self.gradient.release.planned(), clip_norm, start, run)?;
+        let mut settings = self.descent.settings();
+        settings.insert("coordinates".into(), json!(coordinates));
+        settings.insert("l2".into(), json!(self.rule.least));
+        settings.insert("ridge".into(), json!(effects.ridge));
+        Ok(Fitted { weights, standard_errors: None, settings })
+    }
+}
+
+/// Coordinates for the effects of all columns.
+struct Effects {
+    /// A table a column: a row of coordinates for each of its intervals or values.
+    tables: Vec<Array2<f64>>,
+    /// The mean squared norm of a row, the intercept included.
+    square: f64,
+    ridge: f64,
+}
+
+impl Effects {
+    /// `signal` is `n mu`, the number of rows over the noise of all steps together.
+    fn new(bins: &Bins, rule: &Rule, signal: f64) -> Fallible<Self> {
+        let of_pieces = |pieces: &Pieces| Column::along(&pieces.shares, rule.decay);
+        let mut columns = bins.numeric.iter().map(of_pieces).collect::<Fallible<Vec<_>>>()?;
+        columns.extend(
+            bins.categorical.iter().map(|shares| Column::apart(shares, rule.decay)).collect::<Fallible<Vec<_>>>()?,
+        );
+        let mut ridge = 1e-4;
+        for _ in 0..ROUNDS {
+            let shrunk = |variance: &f64| if *variance > 0.0 { variance / (variance + ridge) } else { 0.0 };
+            let effective: f64 = columns.iter().flat_map(|column| &column.variances).map(shrunk).sum();
+            ridge = (rule.strength * effective / (signal * signal)).clamp(f64::MIN_POSITIVE, 1.0);
+        }
+        let ridge = ridge.max(rule.least);
+        let mut square = 1.0;
+        let mut tables: Vec<Array2<f64>> = Vec::with_capacity(columns.len());
+        for column in &columns {
+            let weights: Vec<f64> = column.variances.iter().map(|s| (s / (s + ridge)).sqrt()).collect();
+            let kept = (0..weights.len()).filter(|&index| index == 0 || weights[index] > LEAST_WEIGHT);
+            let kept: Vec<usize> = kept.collect();
+            square += kept.iter().map(|&index| weights[index] * weights[index]).sum::<f64>();
+            let weights: Array1<f64> = kept.iter().map(|&index| weights[index]).collect();
+            tables.push(&column.coordinates.select(Axis(1), &kept) * &weights);
+        }
+        for (table, pieces) in tables.iter_mut().zip(&bins.numeric).filter(|(_, pieces)| pieces.linear) {
+            let between = pieces.between();
+            let mut finer = Array2::zeros((between.len(), table.ncols()));
+            for (mut row, (from, to, weight)) in finer.rows_mut().into_iter().zip(between) {
+                row.assign(&(&table.row(from) * (1.0 - weight) + &table.row(to) * weight));
+            }
+            *table = finer;
+        }
+        Ok(Effects { tables, square, ridge })
+    }
+}
+
+/// Coordinates of a column that are orthonormal under its masses, with the share of the variance that each is believed to have.
+struct Column {
+    coordinates: Array2<f64>,
+    /// Descending.
+    variances: Vec<f64>,
+}
+
+impl Column {
+    /// For intervals in their order: neighbours have similar effects.
+    fn along(shares: &[f64], decay: f64) -> Fallible<Self> {
+        let last = shares.len().saturating_sub(1).max(1) as f64;
+        Self::of_kernel(shares, decay, |a, b| -(a as f64 - b as f64).abs() / (2.0 * last))
+    }
+
+    /// For values without an order.
+    fn apart(shares: &[f64], decay: f64) -> Fallible<Self> {
+        Self::of_kernel(shares, decay, |a, b| if a == b { 1.0 } else { 0.0 })
+    }
+
+    fn of_kernel(shares: &[f64], decay: f64, kernel: impl Fn(usize, usize) -> f64) -> Fallible<Self> {
+        let n = shares.len();
+        let p = Array1::from(shares.to_vec());
+        let kernel = Array2::from_shape_fn((n, n), |(a, b)| kernel(a, b));
+        let means = kernel.dot(&p);
+        let mean = p.dot(&means);
+        let root = p.mapv(f64::sqrt);
+        let centred =
+            Array2::from_shape_fn((n, n), |(a, b)| root[a] * root[b] * (kernel[(a, b)] - means[a] - means[b] + mean));
+        let (values, vectors) = dense::symmetric_eigen(centred)?;
+        let mut order: Vec<usize> = (0..n).collect();
+        order.sort_unstable_by(|&a, &b| values[b].total_cmp(&values[a]));
+        let largest = order.first().map_or(0.0, |&first| values[first]);
+        order.retain(|&index| values[index] > LEAST_VARIANCE * largest);
+        let raised: Vec<f64> = order.iter().map(|&index| values[index].powf(decay)).collect();
+        let total: f64 = raised.iter().sum();
+        let coordinates =
+            Array2::from_shape_fn((n, order.len()), |(row, column)| vectors[(row, order[column])] / root[row]);
+        Ok(Column { coordinates, variances: raised.iter().map(|value| value / total).collect() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn coordinates_are_orthonormal_under_the_masses() {
+        let shares = [0.1, 0.3, 0.2, 0.25, 0.15];
+        for column in [Column::along(&shares, 0.7).unwrap(), Column::apart(&shares, 1.0).unwrap()] {
+            let weighted = &column.coordinates * &Array1::from(shares.to_vec()).insert_axis(Axis(1));
+            let gram = column.coordinates.t().dot(&weighted);
+            assert!((&gram - &Array2::<f64>::eye(gram.nrows())).iter().all(|e| e.abs() < 1e-9));
+            // Nothing is left for the intercept, and all else is there.
+            assert!(weighted.sum_axis(Axis(0)).iter().all(|mean| mean.abs() < 1e-9));
+            assert_eq!(column.variances.len(), 4);
+            assert!((column.variances.iter().sum::<f64>() - 1.0).abs() < 1e-12);
+            assert!(column.variances.windows(2).all(|pair| pair[0] >= pair[1]));
+        }
+        assert_eq!(Column::along(&[1.0], 0.7).unwrap().variances.len(), 0);
+    }
+}

@@ -1,0 +1,280 @@
+//! One release of the counts of every column, and the intervals and masses that follow from it.
+
+use crate::error::{Error, Fallible};
+use crate::grid::{FEATURE_TREE, Shape, TARGET_TREE, Tree};
+use crate::optim::{Fineness, GaussianRelease, GaussianRule, Spread};
+use crate::preprocess::{Affine, Binner};
+use crate::privacy::{Adjacency, NoiseLaw, Rho};
+use crate::private::{LoggedRun, PrivateDataset, Query, query};
+
+use super::tree::{Leaf, leaves, quantile};
+
+/// Size of the grid: the vector of a row is near `2^31` grid steps.
+const REACH: f64 = (1u64 << 31) as f64;
+
+/// Intervals of a target, at most about.
+const TARGET_LEAVES: f64 = 64.0;
+
+/// A tenth and nine tenths of a normal law are so many deviations apart.
+const DEVIATIONS_BETWEEN_TENTHS: f64 = 2.563;
+
+/// The smallest scale of a target that is told apart, as a share of half its range.
+const LEAST_SCALE: f64 = 0.002;
+
+/// Parts that an interval is cut into where effects run linearly from interval to interval.
+pub(in crate::optim) const PARTS: usize = 8;
+
+/// A release of the counts of every column, by intervals of several sizes for numbers.
+///
+/// # Privacy
+/// One Gaussian release of [`query::Marginals`]; what is made of it is post-processing.
+///
+/// ```
+/// use rhograd::grid::Shape;
+/// use rhograd::optim::BinPlan;
+/// use rhograd::privacy::{Adjacency, NoiseLaw};
+///
+/// // Two numeric columns and one of three values; labels are not counted.
+/// let shape = Shape::new(2, &[3]);
+/// let plan = BinPlan::new(&shape, Adjacency::AddRemove, 0.01, (false, 1024.0), NoiseLaw::FlooredNormal)?;
+/// assert!(plan.release.rho().upper() <= 0.0101);
+/// # Ok::<(), rhograd::error::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct BinPlan {
+    step: u64,
+    target: bool,
+    /// Intervals of a numeric column, at most about.
+    leaves: f64,
+    /// The release.
+    pub release: GaussianRelease,
+}
+
+impl BinPlan {
+    /// Plans a release for at most `rho`, with about `leaves` intervals a column at most, and that of the target's counts if `target`.
+    ///
+    /// # Errors
+    /// When the share of the budget is too small or too large for the integer grid.
+    pub fn new(
+        shape: &Shape,
+        adjacency: Adjacency,
+        rho: f64,
+        (target, leaves): (bool, f64),
+        noise: NoiseLaw,
+    ) -> Fallible<Self> {
+        let of = |step| query::Marginals { numeric: shape.numeric(), categorical: shape.categorical(), target, step };
+        let query = |step| Query::from(of(step));
+        let rule = GaussianRule { what: "counts of every column", query: &query, adjacency, noise, count: 1 };
+        let pairs = match adjacency {
+            Adjacency::AddRemove => 1.0,
+            Adjacency::ReplaceOne => 2.0,
+        };
+        let sensitivity = (of(1).square() as f64 * pairs).sqrt();
+        let wanted = Fineness { sensitivity, target: REACH, largest: 1 << 40, slack: 1e-9 };
+        let (release, step) = rule.finest(&Rho::from_f64(rho)?, &wanted);
+        if step < 1 << 12 {
+            return Err(Error::parameter(
+                "budget",
+                "is too small or too large for a release of the counts of every column",
+                "use another epsilon, or --features linear",
+            ));
+        }
+        Ok(BinPlan { step, target, leaves, release })
+    }
+
+    /// Makes the release, and intervals of it; `rows` is the public or released number of rows, or of persons where they are the unit.
+    ///
+    /// # Errors
+    /// When it is not the next release of the plan, or fails.
+    pub fn run(&self, data: &PrivateDataset, rows: f64, run: &mut LoggedRun<'_>) -> Fallible<Bins> {
+        let step = 1.0 / self.step as f64;
+        let released = run.release(&self.release.planned(), step, || data.marginals(self.target, self.step))?;
+        let mut values = released.values().iter().map(|&value| value as f64 * step);
+        let shape = data.shape();
+        let features: Vec<Vec<Vec<f64>>> =
+            (0..shape.numeric()).map(|_| tree(&mut values, FEATURE_TREE, query::Marginals::FEATURE)).collect();
+        let noise = self.release.scale() * step;
+        let categories: Vec<Vec<f64>> =
+            (0..shape.categorical()).map(|column| values.by_ref().take(shape.levels(column)).collect()).collect();
+        let of_target = |values: &mut _| tree(values, TARGET_TREE, query::Marginals::TARGET);
+        let target =
+            self.target.then(|| TargetLaw::of(&of_target(&mut values), rows, noise / query::Marginals::TARGET as f64));
+        let of_feature = noise / query::Marginals::FEATURE as f64;
+        Ok(Bins {
+            numeric: features.iter().map(|levels| Pieces::of(levels, rows, of_feature, self.leaves)).collect(),
+            categorical: categories.into_iter().map(|counts| masses(&counts, of_feature)).collect(),
+            target,
+        })
+    }
+}
+
+/// The counts of a tree, level by level, from released values that were weighted.
+fn tree(values: &mut impl Iterator<Item = f64>, tree: Tree, weight: u64) -> Vec<Vec<f64>> {
+    let mut level = |size: usize| values.by_ref().take(size).map(|value| value / weight as f64).collect();
+    tree.level_sizes().map(&mut level).collect()
+}
+
+/// The intervals that values of every column are told apart by, with the released share of rows in each.
+///
+/// An optimizer finds them where the plan of its run released them:
+///
+/// ```
+/// use rhograd::optim::{Bins, Start};
+///
+/// fn rows_are_cut_into_intervals(start: &Start<'_>) -> bool {
+///     let bins: Option<&Bins> = start.bins;
+///     bins.is_some()
+/// }
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bins {
+    /// Numeric columns.
+    pub(in crate::optim) numeric: Vec<Pieces>,
+    /// The share of each declared value.
+    pub(in crate::optim) categorical: Vec<Vec<f64>>,
+    target: Option<TargetLaw>,
+}
+
+impl Bins {
+    /// Where the target lies, in encoded units.
+    pub(crate) fn target(&self) -> Option<&TargetLaw> {
+        self.target.as_ref()
+    }
+
+    /// The re-encoding of rows by the intervals, with a map of the target.
+    ///
+    /// # Errors
+    /// When there are more values or intervals than codes.
+    pub(crate) fn binner(&self, target: Option<Affine>) -> Fallible<Binner> {
+        let numeric = self.numeric.iter().map(Pieces::starts).collect();
+        let too_many = |_| Error::numerical("intervals", "are too many");
+        let levels = self.categorical.iter().map(|shares| u16::try_from(shares.len()).map_err(too_many));
+        Binner::new(numeric, levels.collect::<Fallible<_>>()?, target)
+    }
+}
+
+/// The intervals of a numeric column.
+#[derive(Clone, Debug, PartialEq)]
+pub(in crate::optim) struct Pieces {
+    leaves: Vec<Leaf>,
+    /// The share of rows in each interval.
+    pub(in crate::optim) shares: Vec<f64>,
+    /// Whether effects run linearly between the middles of intervals; else each interval has one, for single values stand out.
+    pub(in crate::optim) linear: bool,
+}
+
+impl Pieces {
+    fn of(levels: &[Vec<f64>], rows: f64, noise: f64, most: f64) -> Self {
+        let split = (rows / most).max(2.0 * noise);
+        let leaves = leaves(levels, rows, noise, split, noise);
+        let stands_out = |leaf: &Leaf| leaf.cells.len() == 1 && leaf.mass > split;
+        let linear = leaves.len() > 1 && !leaves.iter().any(stands_out);
+        let counts: Vec<f64> = leaves.iter().map(|leaf| leaf.mass).collect();
+        Pieces { shares: masses(&counts, 0.5 * noise), leaves, linear }
+    }
+
+    /// Parts of an interval that have an effect of their own.
+    fn parts(&self) -> usize {
+        if self.linear { PARTS } else { 1 }
+    }
+
+    /// Where each part but the first begins, in places of the grid.
+    fn starts(&self) -> Vec<u16> {
+        let parts = self.parts();
+        let start = |leaf: &Leaf, part: usize| {
+            let eighths = PARTS * leaf.cells.start + part * leaf.cells.len() * (PARTS / parts);
+            FEATURE_TREE.first_step(eighths) as u16
+        };
+        self.leaves.iter().flat_map(|leaf| (0..parts).map(move |part| start(leaf, part))).skip(1).collect()
+    }
+
+    /// For each part the two intervals whose effects it lies between, and the weight of the second.
+    pub(in crate::optim) fn between(&self) -> Vec<(usize, usize, f64)> {
+        let last = self.leaves.len().saturating_sub(1);
+        let middle = |leaf: usize| (self.leaves[leaf].cells.start + self.leaves[leaf].cells.end) as f64 / 2.0;
+        let parts = self.parts();
+        let mut between = Vec::with_capacity(parts * self.leaves.len());
+        for (index, leaf) in self.leaves.iter().enumerate() {
+            for part in 0..parts {
+                let at = leaf.cells.start as f64 + (part as f64 + 0.5) * leaf.cells.len() as f64 / parts as f64;
+                let (from, to) = match at < middle(index) {
+                    true => (index.saturating_sub(1), index),
+                    false => (index, (index + 1).min(last)),
+                };
+                let weight = if from == to { 0.0 } else { (at - middle(from)) / (middle(to) - middle(from)) };
+                between.push((from, to, weight));
+            }
+        }
+        between
+    }
+}
+
+/// Where a numeric target lies, in units in which its bounds are at -1 and 1.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct TargetLaw {
+    /// The median.
+    pub(crate) median: f64,
+    /// The deviation of a normal law with the same tenths.
+    pub(crate) scale: f64,
+    /// The mean, as the smallest spread that is told apart.
+    pub(crate) mean: Spread,
+}
+
+impl TargetLaw {
+    fn of(levels: &[Vec<f64>], rows: f64, noise: f64) -> Self {
+        let split = (rows / TARGET_LEAVES).max(2.0 * noise);
+        let leaves = leaves(levels, rows, noise, split, noise);
+        let unit = |cell: f64| 2.0 * cell / TARGET_TREE.cells() as f64 - 1.0;
+        let at = |share: f64| unit(quantile(&leaves, share));
+        let scale = ((at(0.9) - at(0.1)) / DEVIATIONS_BETWEEN_TENTHS).max(LEAST_SCALE);
+        let total: f64 = leaves.iter().map(|leaf| leaf.mass).sum();
+        let weighted = |leaf: &Leaf| leaf.mass * unit((leaf.cells.start + leaf.cells.end) as f64 / 2.0);
+        let mean = leaves.iter().map(weighted).sum::<f64>() / total.max(f64::MIN_POSITIVE);
+        TargetLaw { median: at(0.5), scale, mean: Spread { mean, deviation: scale } }
+    }
+}
+
+/// Shares of counts, none of them taken for less than `least`.
+fn masses(counts: &[f64], least: f64) -> Vec<f64> {
+    let kept: Vec<f64> = counts.iter().map(|&count| count.max(least).max(f64::MIN_POSITIVE)).collect();
+    let total: f64 = kept.iter().sum();
+    kept.iter().map(|count| count / total).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::privacy::Rho;
+
+    #[test]
+    fn plans_cost_at_most_their_budget_and_nearly_all_of_it() {
+        for (columns, levels) in [(0, vec![2]), (1, vec![]), (14, vec![5; 8]), (300, vec![])] {
+            let shape = Shape::new(columns, &levels);
+            for rho in [1e-8, 1e-4, 0.01, 1.0, 50.0] {
+                for adjacency in [Adjacency::AddRemove, Adjacency::ReplaceOne] {
+                    for target in [true, false] {
+                        let noise = NoiseLaw::FlooredNormal;
+                        let plan = BinPlan::new(&shape, adjacency, rho, (target, 64.0), noise).unwrap();
+                        let cost = plan.release.rho();
+                        assert!(cost <= Rho::from_f64(rho).unwrap() && cost.upper() > 0.999 * rho, "{columns} {rho}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn parts_begin_where_their_interval_is_cut_and_effects_run_through_the_middles() {
+        let leaf = |start, end| Leaf { cells: start..end, mass: 10.0 };
+        let pieces = Pieces { leaves: vec![leaf(0, 512), leaf(512, 1024)], shares: vec![0.5; 2], linear: true };
+        let (starts, between) = (pieces.starts(), pieces.between());
+        assert_eq!((starts.len(), between.len()), (15, 16));
+        assert_eq!(usize::from(starts[7]), FEATURE_TREE.first_step(8 * 512));
+        assert!(starts.windows(2).all(|pair| pair[0] < pair[1]));
+        assert_eq!((between[0], between[3], between[15]), ((0, 0, 0.0), (0, 0, 0.0), (1, 1, 0.0)));
+        assert_eq!((between[4].0, between[4].1, between[4].2), (0, 1, 1.0 / 16.0));
+        assert_eq!((between[11].0, between[11].1, between[11].2), (0, 1, 15.0 / 16.0));
+        let steps = Pieces { linear: false, ..pieces };
+        assert_eq!((steps.starts().len(), steps.between()), (1, vec![(0, 1, 0.0), (1, 1, 0.0)]));
+    }
+}

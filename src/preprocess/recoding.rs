@@ -1,0 +1,65 @@
+//! The re-encodings that follow from released values.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Affine, Binner, PersonStream, RowStream, Standardiser};
+use crate::error::{Error, Fallible};
+use crate::kernel::Rows;
+
+/// How rows are encoded anew by what was released; each new row is a function of its old self.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Recoding {
+    /// By moments: numbers stay numbers, in deviations.
+    Standardised(Standardiser),
+    /// By counts: numbers become categories, the intervals that they lie in.
+    Binned(Binner),
+}
+
+impl Recoding {
+    /// The rows in their new encoding.
+    pub fn recode(&self, rows: Rows) -> Rows {
+        match self {
+            Recoding::Standardised(map) => map.recode(rows),
+            Recoding::Binned(bins) => bins.recode(&rows),
+        }
+    }
+
+    /// The rows of a file in their new encoding, in another file.
+    ///
+    /// # Errors
+    /// When they cannot be read or written.
+    pub fn recode_stream(&self, rows: RowStream) -> Fallible<RowStream> {
+        match self {
+            Recoding::Standardised(map) => map.recode_stream(rows),
+            Recoding::Binned(bins) => bins.recode_stream(rows),
+        }
+    }
+
+    /// The persons of a file in their new encoding, in another file.
+    ///
+    /// # Errors
+    /// When they cannot be read or written, or have no such encoding: sums through tables have no proof for persons.
+    pub fn recode_persons(&self, persons: PersonStream) -> Fallible<PersonStream> {
+        match self {
+            Recoding::Standardised(map) => map.recode_persons(persons),
+            Recoding::Binned(_) => Err(Error::refused(
+                "persons in a file cannot be cut into intervals",
+                "leave out --memory-limit, or the unit",
+            )),
+        }
+    }
+
+    /// The map of the target.
+    pub fn target(&self) -> Option<&Affine> {
+        match self {
+            Recoding::Standardised(map) => map.target.as_ref(),
+            Recoding::Binned(bins) => bins.target(),
+        }
+    }
+
+    /// What an encoded label of 1 stands for in the new encoding.
+    pub fn label_scale(&self) -> f64 {
+        self.target().map_or(1.0, Affine::label_scale)
+    }
+}

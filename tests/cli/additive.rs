@@ -1,0 +1,120 @@
+//! Additive effects from the command line: what is released, what a model says, and what is refused before a charge.
+
+use serde_json::json;
+
+use super::support::{Folder, rows};
+
+/// Schema of [`rows`].
+const SCHEMA: &str = r#"{"name":"trial","task":"classification","target":"y","positive":"yes","negative":"no",
+    "columns":{"x":{"type":"numeric","lower":0,"upper":10},"z":{"type":"numeric","lower":-1,"upper":1},
+    "c":{"type":"categorical","values":["u","v","w"]}}}"#;
+
+fn folder() -> Folder {
+    let folder = Folder::new();
+    folder.write("trial.schema.json", SCHEMA);
+    folder.write("trial.csv", rows(3000));
+    folder
+}
+
+#[test]
+fn counts_and_steps_are_charged_logged_and_verified() {
+    for adjacency in ["add-remove", "replace-one"] {
+        for more in ["", "--rows 3000", "--evaluate-budget 0.1", "--noise discrete-gaussian", "--model svm"] {
+            if adjacency == "replace-one" && more.contains("--rows") {
+                continue;
+            }
+            let folder = folder();
+            let flags = format!("--adjacency {adjacency} {more}");
+            folder.succeed(&format!("train trial.csv --epsilon 2 --features additive --out m.json {flags}"));
+            let facts = folder.json("m.json")["statement"]["facts"].clone();
+            let kinds: Vec<&str> =
+                facts["releases"].as_array().unwrap().iter().map(|it| it["query"]["kind"].as_str().unwrap()).collect();
+            assert!(kinds.contains(&"marginals") && kinds.contains(&"clipped-sum"), "{flags}: {kinds:?}");
+            assert_eq!(facts["algorithm"], "additive");
+            // Two trees of five levels counted twice, and a category.
+            let square = if adjacency == "add-remove" { 41.0 } else { 82.0f64 };
+            let counts =
+                facts["releases"].as_array().unwrap().iter().find(|it| it["query"]["kind"] == "marginals").unwrap();
+            let (step, paid) = (counts["query"]["step"].as_f64().unwrap(), &counts["charge"]["sensitivity"]);
+            assert!((paid.as_f64().unwrap() - step * square.sqrt()).abs() <= 1.0, "{counts}");
+            folder.succeed("verify m.json --ledger trial.ledger.sqlite");
+            let log = folder.text("m.log.jsonl");
+            assert!(log.lines().any(|line| line.contains("counts of every column")), "{log}");
+        }
+    }
+}
+
+#[test]
+fn the_algorithm_and_the_form_of_effects_are_two_names_of_one_thing() {
+    let folder = folder();
+    let model = |flags: &str| {
+        folder.succeed(&format!("train trial.csv --epsilon 2 --seed 3 --no-ledger --out m.json --overwrite {flags}"));
+        folder.bytes("m.json")
+    };
+    assert!(model("--features additive") == model("--algorithm additive"));
+    assert!(model("--features linear") == model(""));
+    assert!(model("--features additive --memory-limit 1MB") == model("--features additive --threads 1"));
+}
+
+#[test]
+fn a_model_tells_intervals_apart_as_the_rows_were() {
+    let folder = folder();
+    folder.succeed("train trial.csv --epsilon 20 --features additive --out m.json");
+    let features = folder.json("m.json")["features"].clone();
+    assert_eq!(features[0]["type"], "steps");
+    let edges: Vec<f64> = features[0]["edges"].as_array().unwrap().iter().map(|edge| edge.as_f64().unwrap()).collect();
+    assert!(edges.is_sorted() && edges.len() > 3, "{edges:?}");
+    let page = folder.succeed("statement m.json --coefficients").stdout;
+    assert!(page.contains("x from 0 to ") && page.contains("c = u"), "{page}");
+    // On either side of an edge, far outside of the bounds, and where a number is missing.
+    let at = |x: &str| format!("{x},0,u,yes");
+    let cells =
+        [edges[1].to_string(), edges[1].next_down().to_string(), "1e9".into(), "10".into(), "".into(), "5".into()];
+    let lines: Vec<String> = cells.iter().map(|x| at(x)).collect();
+    folder.write("new.csv", format!("x,z,c,y\n{}\n", lines.join("\n")));
+    let scores = folder.succeed("predict m.json new.csv").stdout;
+    let scores: Vec<&str> = scores.lines().skip(1).collect();
+    assert!(scores[0] != scores[1] && scores[2] == scores[3] && scores[4] == scores[5], "{scores:?}");
+}
+
+#[test]
+fn an_edited_curve_is_neither_stated_nor_used() {
+    let folder = folder();
+    folder.succeed("train trial.csv --epsilon 2 --features additive --out m.json");
+    let mut model = folder.json("m.json");
+    let good = model.clone();
+    for (place, value) in
+        [("edges", json!([3.0, 2.0])), ("edges", json!([])), ("coefficients", json!([])), ("lower", json!(99.0))]
+    {
+        model["features"][0][place] = value;
+        folder.write("m.json", model.to_string());
+        assert_eq!(folder.run("predict m.json trial.csv").code, Some(2), "{place}");
+        assert_ne!(folder.run("verify m.json").code, Some(0), "{place}");
+        model = good.clone();
+    }
+}
+
+#[test]
+fn what_does_not_fit_is_refused_before_a_charge() {
+    let folder = folder();
+    let outcome = folder.run("audit --features additive --epsilon 1 --trials 100");
+    assert!(outcome.code == Some(2) && outcome.stderr.contains("additive has no crafted neighbours"), "{outcome:?}");
+    for (flags, named) in [
+        ("--features additive --algorithm dp-gd", "--features"),
+        ("--features linear --algorithm additive", "--features"),
+        ("--tune=algorithm=additive,dp-gd", "--tune"),
+        ("--features additive --tune=steps=8,16", "--tune"),
+        ("--features additive --tune", "--tune"),
+        ("--features additive --l1 0.1", "--l1"),
+        ("--features additive --unit note", "--unit"),
+    ] {
+        let outcome = folder.run(&format!("train trial.csv --epsilon 1 --out m.json {flags}"));
+        assert!(outcome.code == Some(1) || outcome.code == Some(2), "{flags}: {outcome:?}");
+        assert!(outcome.stderr.contains(named), "{flags}: {outcome:?}");
+        assert!(!folder.path("m.json").exists(), "{flags}");
+        assert!(
+            !folder.path("trial.ledger.sqlite").exists() || folder.spending("trial.ledger.sqlite")["runs"] == 0,
+            "{flags}"
+        );
+    }
+}
