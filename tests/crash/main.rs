@@ -204,7 +204,7 @@ fn a_full_disk_is_reported_and_leaves_the_old_files_and_the_charge() {
 /// Rows and identifiers go to files without a name, before anything is charged.
 #[test]
 fn persons_who_fill_a_disk_are_reported_and_nothing_of_them_is_left() {
-    const PERSONS: &str = "train data.csv --epsilon 1 --steps 20 --memory-limit 1MB --overwrite --no-checkpoint";
+    const PERSONS: &str = "train data.csv --epsilon 1 --steps 800 --memory-limit 1MB --overwrite --no-checkpoint";
     let folder = Folder::new();
     folder.succeed("generate logistic --persons --rows 40000 --features 4 --out data.csv");
     std::fs::create_dir_all(folder.path("tmp")).unwrap();
