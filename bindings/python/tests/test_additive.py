@@ -65,8 +65,8 @@ def test_what_does_not_fit_is_refused_before_a_charge(tmp_path):
     X, y = data()
     ledger = tmp_path / "a.sqlite"
     for more, message in [
-        ({"algorithm": "dp-gd"}, "--features"),
-        ({"tune": "algorithm=additive,dp-gd", "features": None}, "--tune"),
+        ({"algorithm": "dp-gd"}, "^features: is additive"),
+        ({"tune": "algorithm=additive,dp-gd", "features": None}, "^tune: cannot choose"),
         ({"l1": 0.1}, "l1"),
         ({"features": "curved"}, "features"),
     ]:
