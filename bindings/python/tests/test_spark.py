@@ -312,10 +312,10 @@ def test_persons_have_the_bits_of_one_machine(local, parts, unit):
     for more in ({}, {"algorithm": "dp-gd", "steps": 5}, {"adjacency": "replace-one"}):
         model = dict(**more, unit=unit, max_rows=9, persons=390)
         fitted = spark.fit(logistic(**model), data.select("a", "b", "c", unit, "y"), target="y")
-        expected = logistic(**model).fit(frame[["a", "b", "c", unit]], frame["y"]).model_.text
-        assert fitted.model_.text == expected
+        expected = logistic(**model).fit(frame[["a", "b", "c", unit]], frame["y"])
+        assert fitted.model_.text == expected.model_.text
         assert fitted.privacy_statement_["facts"]["unit"] == {"person": {"column": unit}}
-    assert fitted.load_report_["lines"] == ROWS
+    assert counted(fitted) == counted(expected)
     assert fitted.load_report_["cluster"]["parts"] == parts
 
 
