@@ -133,8 +133,11 @@ impl Plan {
         public_len: Option<u64>,
         planner: &Planner<'_>,
     ) -> Fallible<Self> {
-        // Whatever the request names, its encoding is the linear one.
-        let config = TrainConfig { algorithm: Algorithm::Auto, ..config.clone() };
+        let mut config = config.clone();
+        // Nothing is released for additive effects that the optimizer does not ask for.
+        if config.algorithm == Algorithm::Additive {
+            config.algorithm = Algorithm::Custom;
+        }
         Self::settle(&config, schema, public_len, &|problem| Ok((Algorithm::Custom, planner(problem)?)))
     }
 
