@@ -57,7 +57,7 @@ impl Best {
         let mut before = 0;
         if let Some(part) = &plan.holdout {
             let public = plan.scope.adjacency.row_count_is_public().then_some(rows as u64);
-            let chosen = part.choice(public).chosen(rows, source);
+            let chosen: Vec<usize> = part.choice(public).chosen(rows, source).collect();
             if chosen.contains(&position) || self.held_out {
                 return chosen.contains(&position) && self.held_out;
             }

@@ -272,7 +272,7 @@ impl RowsBuilder {
     }
 
     /// An empty collection of rows in which 1.0 stands as `unit`.
-    pub(super) fn with_unit(shape: Shape, unit: i16) -> Self {
+    pub(crate) fn with_unit(shape: Shape, unit: i16) -> Self {
         RowsBuilder { rows: Rows::none(shape, unit) }
     }
 
@@ -298,6 +298,11 @@ impl RowsBuilder {
         // Any nonzero mark: `build` replaces it by the exact norm.
         rows.norms[tile * LANES + lane] = u64::from(!row.null);
         rows.len += 1;
+    }
+
+    /// Rows so far.
+    pub(crate) fn len(&self) -> usize {
+        self.rows.len
     }
 
     fn start_tile(&mut self) {

@@ -32,7 +32,7 @@ use crate::privacy::{MAX_LOG2_SCALE, NoiseLaw};
 
 pub use choice::exponential_choice;
 pub use runs::RunCoins;
-pub use sample::poisson_sample;
+pub use sample::{PoissonSample, poisson_sample};
 #[cfg(test)]
 pub(crate) use source::Opened;
 pub use source::{NoiseSource, NoiseStream};

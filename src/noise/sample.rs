@@ -3,7 +3,7 @@
 use super::bits::BitSource;
 use super::bits::Exponent;
 use super::coins::heads_in_a_row;
-use super::source::NoiseSource;
+use super::source::{NoiseSource, NoiseStream};
 
 /// The block of a release's streams that draws samples; noise never gets this far, see
 /// [`super::integer_noise`].
@@ -26,21 +26,41 @@ pub(super) const SAMPLE_BLOCK: u32 = u32::MAX;
 /// assert!(chosen.is_sorted());
 /// ```
 pub fn poisson_sample(exponent: u64, len: usize, source: &NoiseSource, release: u32) -> Vec<usize> {
-    let mut chosen = Vec::new();
-    if exponent == 0 {
-        return chosen;
+    PoissonSample::new(exponent, len, source, release).collect()
+}
+
+/// What [`poisson_sample`] chooses, number by number, where there may be more of them than should be held.
+///
+/// # Privacy
+/// The choice is as secret as the noise; it must not leave the gate.
+pub struct PoissonSample {
+    /// None where nothing is chosen any more.
+    stream: Option<NoiseStream>,
+    exponent: u64,
+    len: usize,
+    next: usize,
+}
+
+impl PoissonSample {
+    /// The sample of a source and a release.
+    pub fn new(exponent: u64, len: usize, source: &NoiseSource, release: u32) -> Self {
+        let stream = (exponent > 0).then(|| source.stream(release, SAMPLE_BLOCK));
+        PoissonSample { stream, exponent, len, next: 0 }
     }
-    let mut stream = source.stream(release, SAMPLE_BLOCK);
-    let mut next = 0usize;
-    loop {
-        let Ok(gap) = gap(exponent, &mut stream);
+}
+
+impl Iterator for PoissonSample {
+    type Item = usize;
+
+    fn next(&mut self) -> Option<usize> {
+        let Ok(gap) = gap(self.exponent, self.stream.as_mut()?);
         // A gap beyond every row ends the sample.
-        next = match usize::try_from(gap).ok().and_then(|gap| next.checked_add(gap)) {
-            Some(row) if row < len => row,
-            _ => return chosen,
-        };
-        chosen.push(next);
-        next += 1;
+        let row = usize::try_from(gap).ok().and_then(|gap| self.next.checked_add(gap)).filter(|&row| row < self.len);
+        match row {
+            Some(row) => self.next = row + 1,
+            None => self.stream = None,
+        }
+        row
     }
 }
 

@@ -136,6 +136,41 @@ impl PersonStream {
         PersonStream::of(scratch, &self.folder, self.limit)
     }
 
+    /// The persons of the chosen numbers, which are ascending, and the rest, each in a file without a name. Persons are numbered by their
+    /// first rows, as in memory.
+    ///
+    /// A bit for each row of the data is held meanwhile: it says whether the first row of a person stands there.
+    ///
+    /// # Errors
+    /// When something cannot be read or does not pass its checks, and when a file cannot be written.
+    pub fn divided(self, chosen: impl Iterator<Item = u64>) -> Fallible<(Self, Self)> {
+        let mut held = FirstRows::default();
+        self.each_owned(|persons, firsts| match firsts.iter().all(|&first| held.insert(first)) {
+            true => Ok(persons),
+            false => Err(foreign(self.reader.path(), "two persons begin in one row, or one beyond all rows")),
+        })?;
+        held.keep(chosen);
+        let (unit, size) = (self.unit(), self.limit.segment_bytes());
+        let scratch = [Scratch::new(&self.folder)?, Scratch::new(&self.folder)?];
+        let writer = |Scratch { file, path }: &'_ Scratch| {
+            let out =
+                BufWriter::with_capacity(WRITE_BYTES, file.try_clone().map_err(|e| Error::io(path, "write it", e))?);
+            SegmentWriter::of_persons(out, path, self.shape(), unit, size)
+        };
+        let mut writers = [writer(&scratch[0])?, writer(&scratch[1])?];
+        self.each_owned(|persons, firsts| {
+            for (writer, is_held) in writers.iter_mut().zip([true, false]) {
+                let of: Vec<usize> = (0..firsts.len()).filter(|&at| held.contains(firsts[at]) == is_held).collect();
+                let own: Vec<u64> = of.iter().map(|&at| firsts[at]).collect();
+                writer.append_persons(&persons.subset(&of), &own)?;
+            }
+            Ok(persons)
+        })?;
+        writers.into_iter().try_for_each(|writer| writer.finish(&()).map(drop))?;
+        let [held, rest] = scratch.map(|scratch| PersonStream::of(scratch, &self.folder, self.limit));
+        Ok((held?, rest?))
+    }
+
     /// Hands out each part with the numbers of first rows, and takes its memory back.
     fn each_owned(&self, mut work: impl FnMut(Persons, &[u64]) -> Fallible<Persons>) -> Fallible<()> {
         std::thread::scope(|scope| {
@@ -198,6 +233,48 @@ impl PersonStream {
         let accepted = accepted.collect::<Fallible<Vec<_>>>()?;
         let (groups, firsts): (Vec<_>, Vec<_>) = accepted.into_iter().unzip();
         Ok((Persons::of_groups(groups, || self.nobody()), firsts.concat()))
+    }
+}
+
+/// A bit for each row: whether it is the first of a person.
+#[derive(Default)]
+struct FirstRows(Vec<u64>);
+
+impl FirstRows {
+    /// Notes a first row; `false` where it was noted before, or no file has so many rows.
+    fn insert(&mut self, first: u64) -> bool {
+        if first >= MAX_ROWS {
+            return false;
+        }
+        let (word, bit) = ((first / 64) as usize, 1 << (first % 64));
+        if self.0.len() <= word {
+            self.0.resize(word + 1, 0);
+        }
+        let is_new = self.0[word] & bit == 0;
+        self.0[word] |= bit;
+        is_new
+    }
+
+    fn contains(&self, first: u64) -> bool {
+        self.0.get((first / 64) as usize).is_some_and(|word| word >> (first % 64) & 1 == 1)
+    }
+
+    /// Forgets all but those of the chosen numbers, which are ascending: the first that was noted has number 0.
+    fn keep(&mut self, mut chosen: impl Iterator<Item = u64>) {
+        let (mut number, mut next) = (0, chosen.next());
+        for word in &mut self.0 {
+            let mut left = *word;
+            while left != 0 {
+                let bit = left & left.wrapping_neg();
+                left ^= bit;
+                if next == Some(number) {
+                    next = chosen.next();
+                } else {
+                    *word ^= bit;
+                }
+                number += 1;
+            }
+        }
     }
 }
 

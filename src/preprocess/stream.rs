@@ -15,7 +15,7 @@ use super::footer::foreign;
 use super::segments::{Marks, SEGMENT_BYTES, SegmentReader, SegmentWriter};
 use crate::error::{Error, Fallible};
 use crate::grid::Shape;
-use crate::kernel::{BulkBuilder, Rows};
+use crate::kernel::{BulkBuilder, RawRow, Rows, RowsBuilder};
 
 /// Segments of the size asked for that are worked on together.
 pub(super) const SEGMENTS_PER_PART: usize = 8;
@@ -189,6 +189,40 @@ impl RowStream {
         scratch.into_stream(&self.folder, self.limit)
     }
 
+    /// The rows at the chosen positions, which are ascending, and the rest, each in a file without a name and in their order.
+    ///
+    /// # Errors
+    /// When something cannot be read or does not pass its checks, and when a file cannot be written.
+    pub fn divided(self, mut chosen: impl Iterator<Item = u64>) -> Fallible<(Self, Self)> {
+        let [held, rest] = [Scratch::new(&self.folder)?, Scratch::new(&self.folder)?];
+        let [mut to_held, mut to_rest] = [self.portion(&held)?, self.portion(&rest)?];
+        let (mut next, mut first) = (chosen.next(), 0u64);
+        self.each_part(|rows| {
+            for row in 0..rows.len() {
+                let is_held = next == Some(first + row as u64);
+                if is_held {
+                    next = chosen.next();
+                }
+                let portion = if is_held { &mut to_held } else { &mut to_rest };
+                portion.push(rows, row)?;
+            }
+            first += rows.len() as u64;
+            Ok(())
+        })?;
+        to_held.finish()?;
+        to_rest.finish()?;
+        Ok((held.into_stream(&self.folder, self.limit)?, rest.into_stream(&self.folder, self.limit)?))
+    }
+
+    fn portion<'a>(&self, scratch: &'a Scratch) -> Fallible<Portion<'a>> {
+        let out = BufWriter::with_capacity(WRITE_BYTES, &scratch.file);
+        let (shape, unit) = (self.shape(), self.unit());
+        let writer = SegmentWriter::sized(out, &scratch.path, shape, unit, self.reader.segment_bytes())?;
+        let row = RawRow::empty(shape);
+        let waiting = RowsBuilder::with_unit(shape.clone(), unit);
+        Ok(Portion { writer, waiting, packed: Vec::new(), null: row.clone(), row, unit })
+    }
+
     /// Hands out each part and takes its memory back.
     fn each_owned(&self, mut work: impl FnMut(Rows) -> Fallible<Rows>) -> Fallible<()> {
         std::thread::scope(|scope| {
@@ -244,6 +278,38 @@ impl RowStream {
         let segments = rooms.par_iter_mut().zip(marks).zip(segments);
         segments.try_for_each(|((room, marks), segment)| self.reader.accept(segment, room, &marks))?;
         Ok(rows.build())
+    }
+}
+
+/// Some of the rows of a stream, on their way to a file of their own.
+struct Portion<'a> {
+    writer: SegmentWriter<BufWriter<&'a File>>,
+    /// Less than a segment.
+    waiting: RowsBuilder,
+    packed: Vec<u8>,
+    row: RawRow,
+    null: RawRow,
+    unit: i16,
+}
+
+impl Portion<'_> {
+    fn push(&mut self, rows: &Rows, row: usize) -> Fallible<()> {
+        self.packed.clear();
+        if rows.pack_row(row, &mut self.packed) {
+            self.waiting.push_packed(&self.packed, &mut self.row);
+        } else {
+            self.waiting.push(&self.null);
+        }
+        if self.waiting.len() < self.writer.rows_per_segment() {
+            return Ok(());
+        }
+        let next = RowsBuilder::with_unit(rows.shape().clone(), self.unit);
+        self.writer.append(&std::mem::replace(&mut self.waiting, next).build())
+    }
+
+    fn finish(mut self) -> Fallible<()> {
+        self.writer.append(&self.waiting.build())?;
+        self.writer.finish(&()).map(drop)
     }
 }
 

@@ -168,9 +168,6 @@ fn only_sums(plan: &Plan, who: &str, without: &str) -> Fallible<()> {
     let refused = |what: &str, cure: &str| {
         Err(Error::parameter(who, format!("cannot serve {what}"), format!("{without}, or {cure}")))
     };
-    if plan.holdout.is_some() {
-        return refused("--evaluate-budget, which takes rows out one by one", "evaluate on another file");
-    }
     if plan.optimizer.planned().iter().all(Planned::is_streamable) {
         return Ok(());
     }

@@ -239,6 +239,45 @@ fn persons_train_from_a_cache_as_from_the_file_whatever_is_asked_of_them() {
     assert!(!whole.streamed && whole.rows_digest() == trial.in_memory(&streamed).rows_digest());
 }
 
+/// Rows are held out by their numbers in the file, persons by those of their first rows, as in memory.
+#[test]
+fn rows_and_persons_held_out_of_a_file_are_those_held_out_in_memory() {
+    for persons in [false, true] {
+        for target in [Target::Label, Target::Class, Target::Number] {
+            let trial = Trial::made(target, ROWS, persons);
+            for adjacency in [Adjacency::AddRemove, Adjacency::ReplaceOne] {
+                let held = TrainConfig { evaluate_budget: Some(0.2), ..config(Algorithm::Whitened, adjacency) };
+                same(&trial, &held, 1, 1);
+                same(&trial, &TrainConfig { algorithm: Algorithm::DpGd, holdout: 0.5, ..held }, 5000, 3);
+            }
+        }
+        for rows in [0, 1, 40] {
+            for adjacency in [Adjacency::AddRemove, Adjacency::ReplaceOne] {
+                let held = TrainConfig { evaluate_budget: Some(0.2), ..config(Algorithm::DpGd, adjacency) };
+                same(&Trial::made(Target::Number, rows, persons), &held, 1, 2);
+            }
+        }
+        // From a cache that is used again, which stays as it is.
+        let trial = Trial::made(Target::Label, ROWS, persons);
+        let held = TrainConfig { evaluate_budget: Some(0.2), ..config(Algorithm::DpGd, Adjacency::ReplaceOne) };
+        let (expected, _) = bits(trial.in_memory(&held), 2, &mut |_| ());
+        let expected = expected.unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(150));
+        let mut cached = None;
+        for used in [CacheUse::Made, CacheUse::Used] {
+            let loaded = trial.streamed(&held, 100, true).unwrap();
+            assert_eq!((&loaded.cache, loaded.streamed), (&Some(used), true));
+            let (model, _) = bits(loaded, 2, &mut |_| assert_eq!(trial.names(), ["t.csv", "t.rows"]));
+            assert_eq!(model.unwrap(), expected);
+            let now = fs::read(trial.cache_path()).unwrap();
+            assert!(cached.replace(now.clone()).is_none_or(|before| before == now));
+        }
+    }
+    let trial = Trial::new(Target::Number, ROWS);
+    let curves = config(Algorithm::Additive, Adjacency::AddRemove);
+    same(&trial, &TrainConfig { evaluate_budget: Some(0.2), ..curves }, 500, 2);
+}
+
 #[test]
 fn a_file_without_rows_trains_like_any_other() {
     for rows in [0, 1, 32] {
@@ -342,7 +381,6 @@ fn what_needs_rows_at_hand_is_refused_by_name() {
     refused(&plain(Algorithm::DpSgd, Adjacency::AddRemove), "dp-sgd", true);
     let auto = plain(Algorithm::Auto, Adjacency::AddRemove);
     for persons in [false, true] {
-        refused(&TrainConfig { evaluate_budget: Some(0.1), ..auto.clone() }, "--evaluate-budget", persons);
         let many = Candidate::grid("l2=0,0.01,0.1;steps=4,8,16", &auto).unwrap();
         refused(&TrainConfig { tune: many, ..auto.clone() }, "--tune", persons);
     }
@@ -419,7 +457,7 @@ mod program {
         let before = folder.names();
         let run = "train trial.csv --epsilon 1 --memory-limit";
         for bad in
-            ["500", "-1GB", "nanMB", "10KiB", "1e", "", "1PB", "1GB --evaluate-budget 0.1", "1GB --algorithm dp-sgd"]
+            ["500", "-1GB", "nanMB", "10KiB", "1e", "", "1PB", "1GB --evaluate-budget 2", "1GB --algorithm dp-sgd"]
         {
             let outcome = folder.run(&format!("{run} {bad}"));
             assert_eq!(outcome.code, Some(2), "{bad}: {outcome:?}");
@@ -427,7 +465,7 @@ mod program {
         let outcome = folder.run(&format!("{run} 1GB --algorithm dp-sgd"));
         assert!(outcome.stderr.contains("dp-sgd") && outcome.stderr.contains("--memory-limit"), "{}", outcome.stderr);
         assert_eq!(folder.names(), before, "nothing was charged or written");
-        for good in ["1.5GB", "2gib", "900mb"] {
+        for good in ["1.5GB", "2gib", "900mb --evaluate-budget 0.1"] {
             folder.succeed(&format!("{run} {good} --no-ledger --overwrite --out m.json"));
         }
     }

@@ -80,10 +80,11 @@ pub(in crate::cli) struct TrainArguments {
     ///
     /// Rows go straight to the file of --cache, or to a temporary file in TMPDIR without a name, readable by its owner only
     /// and gone when the run ends, whatever ends it; standardised rows go to a second one beside it, and where persons are
-    /// protected rows and identifiers go to one before, in which persons are brought together. The result is the
+    /// protected rows and identifiers go to one before, in which persons are brought together. With --evaluate-budget rows that
+    /// train and rows held out go to two others. The result is the
     /// same to the bit. Buffers take up to 100 MB more. Serves algorithms whose releases are sums over all rows: auto,
     /// whitened, dp-gd and others.
-    #[arg(long, value_name = "SIZE", value_parser = memory_limit, conflicts_with = "evaluate_budget", help_heading = READING, hide_short_help = true)]
+    #[arg(long, value_name = "SIZE", value_parser = memory_limit, help_heading = READING, hide_short_help = true)]
     pub(super) memory_limit: Option<MemoryLimit>,
     /// Threads [default: all]; changes no bit of the result
     #[arg(long, value_name = "N", help_heading = RUNNING, hide_short_help = true)]

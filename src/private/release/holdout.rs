@@ -2,7 +2,7 @@
 
 use super::ChargedRun;
 use crate::error::{Error, Fallible};
-use crate::noise::{NoiseSource, poisson_sample};
+use crate::noise::{NoiseSource, PoissonSample};
 use crate::private::PrivateDataset;
 use crate::private::query::shuffled;
 
@@ -34,11 +34,13 @@ pub enum HoldOut {
 
 impl HoldOut {
     /// The positions held out of the first `all`, in order: a function of these numbers and the source alone.
-    pub(crate) fn chosen(self, all: usize, source: &NoiseSource) -> Vec<usize> {
+    ///
+    /// Coins are tossed as they are asked for; the order of an exact hold-out takes eight bytes a position until it is cut.
+    pub(crate) fn chosen(self, all: usize, source: &NoiseSource) -> Box<dyn Iterator<Item = usize>> {
         match self {
             // No release has this number: numbers end one before it.
-            HoldOut::Coins { exponent } => poisson_sample(exponent, all, source, u32::MAX),
-            HoldOut::Exactly { rows } => first_of_an_order(rows, all, source),
+            HoldOut::Coins { exponent } => Box::new(PoissonSample::new(exponent, all, source, u32::MAX)),
+            HoldOut::Exactly { rows } => Box::new(first_of_an_order(rows, all, source).into_iter()),
         }
     }
 }
@@ -50,10 +52,16 @@ impl ChargedRun {
     /// Coins: a row more or less, or another row in its place, changes one part by that row and the other not at all,
     /// given the coins of the others. Exactly: which positions are held out depends on the run's key and on the number of
     /// rows alone, which replacing a row does not change, so the same holds under replace-one; adding a row would
-    /// move others between the parts. Releases from both parts compose like any others.
+    /// move others between the parts. Releases from both parts compose like any others. Persons are held out as a whole, and all of
+    /// this holds of them as it does of rows.
+    ///
+    /// Positions are those of rows in their file, and of persons by their first rows there; on other machines those of the parts, one
+    /// after the other. Where somebody stands may follow from what the rows are: coins are alike at all positions, and so are the choices
+    /// of an exact number, so neighbours whose others stand elsewhere have the same law, and are held to the same bound.
     ///
     /// # Errors
-    /// When an exact number is asked for under a relation that hides the number of rows, or exceeds it, and when rows are in a file.
+    /// When an exact number is asked for under a relation that hides the number of rows, or exceeds it, and when rows in a file
+    /// cannot be read or written again.
     pub fn hold_out(&self, data: PrivateDataset, how: HoldOut) -> Fallible<(PrivateDataset, PrivateDataset)> {
         match (how, data.public_len()) {
             (HoldOut::Exactly { rows }, Some(all)) if rows > all => {
@@ -68,13 +76,14 @@ impl ChargedRun {
             _ => (),
         }
         let chosen = how.chosen(data.private_len(), self.source());
-        data.divided(&chosen)
+        data.divided(chosen)
     }
 }
 
 fn first_of_an_order(rows: u64, all: usize, source: &NoiseSource) -> Vec<usize> {
     let mut chosen = shuffled(all, source.row_stream(ORDER));
     chosen.truncate(rows as usize);
+    chosen.shrink_to_fit();
     chosen.sort_unstable();
     chosen
 }

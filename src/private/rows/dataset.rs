@@ -144,20 +144,14 @@ impl PrivateDataset {
     }
 
     /// Two data sets: the rows at chosen positions, in order, and the rest; persons where they are the unit. The choice must not look at
-    /// the rows.
+    /// the rows. Of rows in a file each part goes to another file.
     ///
     /// # Errors
-    /// When they are in a file.
-    pub(in crate::private) fn divided(self, chosen: &[usize]) -> Fallible<(Self, Self)> {
-        let mut left = chosen.iter().copied().peekable();
-        let rest: Vec<usize> = (0..self.private_len()).filter(|row| left.next_if_eq(row).is_none()).collect();
-        let part = |numbers: &[usize]| -> Fallible<Self> {
-            Ok(match &self.rows {
-                Store::Persons(persons) => self.with(persons.subset(numbers)),
-                rows => self.with(rows.whole()?.subset(numbers)),
-            })
-        };
-        Ok((part(chosen)?, part(&rest)?))
+    /// When rows in a file cannot be read or written again.
+    pub(in crate::private) fn divided(self, chosen: impl Iterator<Item = usize>) -> Fallible<(Self, Self)> {
+        let PrivateDataset { rows, origin } = self;
+        let (chosen, rest) = rows.divided(chosen)?;
+        Ok((PrivateDataset { rows: chosen, origin: origin.clone() }, PrivateDataset { rows: rest, origin }))
     }
 
     /// The answer to a query, with the sensitivity that the query has.

@@ -5,6 +5,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -19,7 +20,7 @@ use crate::kernel::{Persons, Rows, RowsBuilder};
 use crate::preprocess::{LoadReport, Recoding, shape_of};
 
 /// Workers and driver must agree to the bit on what a question means.
-const VERSION: &str = concat!("rhograd ", env!("CARGO_PKG_VERSION"), " sums 6");
+const VERSION: &str = concat!("rhograd ", env!("CARGO_PKG_VERSION"), " sums 7");
 
 const SAME_VERSION: &str = "install the same version of rhograd on all machines";
 
@@ -45,7 +46,7 @@ pub trait Cluster: Send + Sync {
     fn ask(&self, question: &[u8]) -> Fallible<Vec<Vec<u8>>>;
 }
 
-/// A question; all of it is public.
+/// A question; all of it is public but what is held out, and no bound rests on the secrecy of that.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Question<'a> {
     pub version: Cow<'a, str>,
@@ -55,7 +56,25 @@ pub(super) struct Question<'a> {
     pub number: u64,
     /// How rows are to be re-encoded first, one after the other.
     pub recoding: Cow<'a, [Recoding]>,
+    /// Which of the rows, or persons, are asked; all of them where it says nothing.
+    pub portion: Option<Portion<'a>>,
     pub asked: Asked<'a>,
+}
+
+/// The rows, or persons, that are held out, or all others.
+#[derive(Clone, Serialize, Deserialize)]
+pub(super) struct Portion<'a> {
+    pub held_out: bool,
+    /// For each part a bit for each of its rows or persons, in their order there: whether it is held out.
+    pub of: Cow<'a, BTreeMap<u32, Vec<u8>>>,
+}
+
+/// A portion of the rows as the driver knows it.
+struct Own {
+    held_out: bool,
+    bits: Arc<BTreeMap<u32, Vec<u8>>>,
+    /// Rows or persons of the portion.
+    len: u64,
 }
 
 /// What is asked of a part.
@@ -169,7 +188,7 @@ fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Fallible<T> {
 
 /// The rows of a [`Cluster`].
 pub struct RemoteRows {
-    cluster: Box<dyn Cluster>,
+    cluster: Arc<dyn Cluster>,
     shape: Shape,
     unit: i16,
     recoding: Vec<Recoding>,
@@ -180,6 +199,8 @@ pub struct RemoteRows {
     parts: BTreeMap<u32, Part>,
     /// Where the parts are of persons.
     persons: Option<PersonsBy>,
+    /// Which rows or persons these are, where they are not all of the parts.
+    portion: Option<Own>,
 }
 
 impl RemoteRows {
@@ -191,7 +212,7 @@ impl RemoteRows {
     pub fn new(cluster: Box<dyn Cluster>, schema: &Schema) -> Fallible<(Self, LoadReport)> {
         let (shape, fingerprint) = (shape_of(schema), schema.fingerprint());
         let mut rows = RemoteRows {
-            cluster,
+            cluster: cluster.into(),
             shape,
             unit: FULL_SCALE,
             recoding: Vec::new(),
@@ -199,6 +220,7 @@ impl RemoteRows {
             asked: AtomicU64::new(0),
             parts: BTreeMap::new(),
             persons: PersonsBy::of(schema),
+            portion: None,
         };
         let (mut reports, mut places) = (BTreeMap::new(), BTreeMap::new());
         for Answer { part, sums, report, places: own, .. } in rows.ask(Asked::Presence)? {
@@ -259,14 +281,45 @@ impl RemoteRows {
         self.persons.as_ref().map(|persons| persons.column.as_str())
     }
 
-    /// Number of rows, or of persons where they are the unit.
     /// Whether the parts are of persons.
     pub(super) fn of_persons(&self) -> bool {
         self.persons.is_some()
     }
 
+    /// Number of rows, or of persons where they are the unit.
     pub(super) fn len(&self) -> u64 {
-        self.parts.values().map(|part| part.rows).sum()
+        self.portion.as_ref().map_or_else(|| self.parts.values().map(|part| part.rows).sum(), |own| own.len)
+    }
+
+    /// The rows, or persons, at the chosen positions, which are ascending, and the rest. Positions go through the parts in the order of
+    /// their numbers; each question from now on has a bit for each of them.
+    pub(super) fn divided(self, mut chosen: impl Iterator<Item = u64>) -> (Self, Self) {
+        let (mut next, mut first, mut held) = (chosen.next(), 0, 0);
+        let mut bits = BTreeMap::new();
+        for part in self.parts.values() {
+            let mut own = vec![0u8; part.rows.div_ceil(8) as usize];
+            while let Some(at) = next.and_then(|row| row.checked_sub(first)).filter(|&at| at < part.rows) {
+                own[(at / 8) as usize] |= 1 << (at % 8);
+                held += 1;
+                next = chosen.next();
+            }
+            first += part.rows;
+            bits.insert(part.number, own);
+        }
+        let (bits, all) = (Arc::new(bits), self.len());
+        let portion = |held_out: bool, len: u64| RemoteRows {
+            cluster: Arc::clone(&self.cluster),
+            shape: self.shape.clone(),
+            unit: self.unit,
+            recoding: self.recoding.clone(),
+            // Numbers of questions begin again.
+            run: some_run(),
+            asked: AtomicU64::new(0),
+            parts: self.parts.clone(),
+            persons: self.persons.clone(),
+            portion: Some(Own { held_out, bits: Arc::clone(&bits), len }),
+        };
+        (portion(true, held), portion(false, all - held))
     }
 
     /// What tells all parts from others.
@@ -320,7 +373,9 @@ impl RemoteRows {
     fn ask(&self, asked: Asked<'_>) -> Fallible<Vec<Answer>> {
         let number = self.asked.fetch_add(1, Ordering::Relaxed);
         let recoding = Cow::Borrowed(self.recoding.as_slice());
-        let question = encode(&Question { version: VERSION.into(), run: self.run, number, recoding, asked })?;
+        let of = |own: &'_ Own| Portion { held_out: own.held_out, of: Cow::Owned(BTreeMap::clone(&own.bits)) };
+        let portion = self.portion.as_ref().map(of);
+        let question = encode(&Question { version: VERSION.into(), run: self.run, number, recoding, portion, asked })?;
         let mark = Mark::of(number, &question);
         let answers = self.cluster.ask(&question)?;
         let mine = |bytes: &Vec<u8>| match decode::<Answer>(bytes)? {

@@ -155,6 +155,43 @@ impl Store {
     }
 }
 
+impl Store {
+    /// The rows, or persons, at chosen positions, which are ascending, and the rest; both wherever they were.
+    ///
+    /// # Errors
+    /// When rows in a file cannot be read or written again.
+    pub(in crate::private) fn divided(self, chosen: impl Iterator<Item = usize>) -> Fallible<(Self, Self)> {
+        let all = self.len() as usize;
+        let both = |chosen: Vec<usize>| {
+            let mut left = chosen.iter().copied().peekable();
+            let rest: Vec<usize> = (0..all).filter(|row| left.next_if_eq(row).is_none()).collect();
+            [chosen, rest]
+        };
+        Ok(match self {
+            Store::Whole(rows) => {
+                let [chosen, rest] = both(chosen.collect()).map(|of| rows.subset(&of));
+                (chosen.into(), rest.into())
+            }
+            Store::Persons(persons) => {
+                let [chosen, rest] = both(chosen.collect()).map(|of| persons.subset(&of));
+                (chosen.into(), rest.into())
+            }
+            Store::Streamed(rows) => {
+                let (chosen, rest) = rows.divided(chosen.map(|row| row as u64))?;
+                (chosen.into(), rest.into())
+            }
+            Store::StreamedPersons(persons) => {
+                let (chosen, rest) = persons.divided(chosen.map(|person| person as u64))?;
+                (chosen.into(), rest.into())
+            }
+            Store::Remote(rows) => {
+                let (chosen, rest) = rows.divided(chosen.map(|row| row as u64));
+                (chosen.into(), rest.into())
+            }
+        })
+    }
+}
+
 /// Of all values, and how many rows they are of.
 fn digest_of(rows: &Rows) -> String {
     let bytes = rows.tile_bytes(0..rows.tile_count());

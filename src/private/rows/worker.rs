@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::pass::{Clip, FeatureGradient, Pass};
-use super::remote::{Answer, Asked, Mark, Part, PersonsBy, Question, encode};
+use super::remote::{Answer, Asked, Mark, Part, PersonsBy, Portion, Question, encode};
 use crate::data::Schema;
 use crate::error::{Error, Fallible};
 use crate::kernel::{Caps, PersonClips, Persons, Rows};
@@ -37,6 +37,16 @@ impl Held {
         match self {
             Held::Rows(rows, _) => Held::Rows(map.recode(rows), None),
             Held::Persons(persons, _) => Held::Persons(persons.recoded(|rows| map.recode(rows)), None),
+        }
+    }
+
+    /// Those of these rows or persons whose bits are as asked; clips are to be decided anew.
+    fn portion(self, (bits, held_out): &(Vec<u8>, bool)) -> Self {
+        let held = |at: usize| bits.get(at / 8).is_some_and(|byte| byte >> (at % 8) & 1 == 1);
+        let of = |all: usize| (0..all).filter(|&at| held(at) == *held_out).collect::<Vec<usize>>();
+        match self {
+            Held::Rows(rows, _) => Held::Rows(rows.subset(&of(rows.len())), None),
+            Held::Persons(persons, _) => Held::Persons(persons.subset(&of(persons.len())), None),
         }
     }
 
@@ -81,6 +91,8 @@ pub struct Worker {
     held: Held,
     /// How the rows were re-encoded since they were read.
     recoding: Vec<Recoding>,
+    /// Which of the rows are held, where that is not all: those whose bits say so.
+    portion: Option<(Vec<u8>, bool)>,
 }
 
 impl Worker {
@@ -154,7 +166,7 @@ impl Worker {
             Some((by, places)) => (Held::Persons(reader.read_persons()?, None), Some(by), places),
         };
         let part = Part { number, rows: reader.rows(), digest: reader.digest(), schema, persons: by };
-        Ok(Worker { part, report, places, held, recoding: Vec::new() })
+        Ok(Worker { part, report, places, held, recoding: Vec::new(), portion: None })
     }
 
     /// The answer to a question of [`super::RemoteRows`]; `packed` is read again where the rows are needed as they were.
@@ -163,9 +175,21 @@ impl Worker {
     /// When the question cannot be read or comes from another version, or `packed` has to be read and cannot be. The worker
     /// is gone then; a new one begins from `packed`.
     pub fn answer(mut self, packed: &[u8], question: &[u8]) -> Fallible<(Self, Vec<u8>)> {
-        let Question { number, recoding, asked, .. } = Question::read(question)?;
-        if !recoding.starts_with(&self.recoding) {
+        let Question { number, recoding, portion, asked, .. } = Question::read(question)?;
+        let own = |portion: Portion<'_>| match portion.of.get(&self.part.number) {
+            Some(bits) => Ok((bits.clone(), portion.held_out)),
+            None => Err(Error::refused(
+                format!("part {} was not there when rows were held out", self.part.number),
+                "train on the parts that the run began with",
+            )),
+        };
+        let portion = portion.map(own).transpose()?;
+        if !recoding.starts_with(&self.recoding) || portion != self.portion {
             self = Worker::new(packed)?;
+            if let Some(portion) = &portion {
+                self.held = self.held.portion(portion);
+            }
+            self.portion = portion;
         }
         for map in &recoding[self.recoding.len()..] {
             self.held = self.held.recoded(map);
