@@ -24,11 +24,12 @@ Examples:
   rhograd inspect wages.csv --rho 0.005 --target wage --task regression --range age=0..120
   rhograd inspect wages.csv --epsilon 1 --categorical zip,job --ignore name --ledger budget.sqlite
   rhograd inspect wages.csv
-  rhograd inspect visits.csv --unit patient
+  rhograd inspect visits.csv --epsilon 0.5 --unit patient --target readmitted --out visits.schema.json
 
 With a budget the draft is PRIVATE: which columns hold numbers, an interval for each of those that leaves about
 half a percent of them outside, and the frequent values of all others are released through the gate, and their cost is
 charged to the ledger. What is trained with it costs its own budget on top. What flags declare costs nothing.
+With --unit it protects persons: one line of each is looked at, chosen by a hash of that person's lines alone.
 
 Without a budget bounds and values are read off the rows, so the draft is marked \"draft\": true and a model trained
 with it is marked NOT PRIVATE. Replace them by what is publicly known and delete the mark.";
@@ -53,7 +54,7 @@ pub(super) struct InspectArguments {
     /// Draft privately, for this rho of approximate zCDP
     #[arg(long, allow_hyphen_values = true)]
     rho: Option<f64>,
-    /// Delta of the guarantee; a tenth of it is for values that few rows hold [default: 1e-6]
+    /// Delta of the guarantee; a tenth of it is for values that few rows, or persons, hold [default: 1e-6]
     #[arg(long, requires = "budget", allow_hyphen_values = true)]
     delta: Option<f64>,
     /// Accept a delta above 1e-3, or above a tenth of one over the rows where they are public: with that probability whole
@@ -78,13 +79,13 @@ pub(super) struct InspectArguments {
     /// Columns to leave out; names and other free text find their way out by themselves, but cost
     #[arg(long, value_name = "COLUMNS", value_delimiter = ',', requires = "budget")]
     ignore: Vec<String>,
-    /// Column that tells persons apart: it becomes the unit of the schema and no feature. For drafts without a budget
+    /// Column that tells persons apart: it becomes the unit of the schema and no feature, and a private draft protects persons
     #[arg(long, value_name = "COLUMN")]
     unit: Option<String>,
     /// The first line names the columns, although one of its cells is a number or empty; it is published as such
     #[arg(long, value_name = "yes", value_parser = ["yes"], requires = "budget")]
     header: Option<String>,
-    /// Put the released, noised number of rows into the schema as its public hint
+    /// Put the released, noised number of rows, or of persons with --unit, into the schema as its public hint
     #[arg(long, requires = "budget")]
     with_rows: bool,
     /// Ledger that the draft is charged to [default: NAME.ledger.sqlite beside the data]
@@ -123,12 +124,6 @@ fn range(text: &str) -> Result<(String, f64, f64), String> {
 }
 
 pub(super) fn run(arguments: &InspectArguments) -> Fallible<ExitCode> {
-    if arguments.unit.is_some() && (arguments.epsilon.is_some() || arguments.rho.is_some()) {
-        let problem =
-            "cannot be drafted privately: what is released protects single rows, and no person with several of them";
-        let cure = "leave out --epsilon and --rho, and replace what the draft holds by what is public";
-        return Err(Error::parameter("--unit", problem, cure));
-    }
     let delta = delta(arguments.delta)?;
     match (arguments.epsilon, arguments.rho) {
         (Some(epsilon), _) => privately(arguments, Budget::Epsilon(self::epsilon(epsilon)?, delta)),
@@ -154,6 +149,7 @@ impl InspectArguments {
         DraftRequest {
             name: self.name(),
             adjacency: self.adjacency,
+            unit: self.unit.clone(),
             budget,
             target: self.target.clone(),
             task: self.task,

@@ -105,6 +105,19 @@ impl Fields {
         }
     }
 
+    /// The cells as they lie here, and where each ends; [`Fields::put_back`] takes them.
+    pub(crate) fn laid_out(&self) -> (&[u8], &[usize]) {
+        (&self.buffer, &self.ends)
+    }
+
+    /// Takes cells back in the place of those that are here.
+    pub(crate) fn put_back(&mut self, buffer: &[u8], ends: impl Iterator<Item = usize>) {
+        self.buffer.clear();
+        self.buffer.extend_from_slice(buffer);
+        self.ends.clear();
+        self.ends.extend(ends.map(|end| end.min(buffer.len())));
+    }
+
     /// Number of cells.
     pub fn len(&self) -> usize {
         self.ends.len()

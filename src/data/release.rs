@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::privacy::Adjacency;
+use crate::privacy::{Adjacency, PrivacyUnit};
 
 /// What a private draft of a schema cost; whatever is trained with the schema costs this on top.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -12,6 +12,9 @@ pub struct SchemaRelease {
     pub statement: String,
     /// Neighbouring relation.
     pub adjacency: Adjacency,
+    /// What neighbours differ in; files of versions that knew no other unit than a row do not say so.
+    #[serde(default, skip_serializing_if = "PrivacyUnit::is_row")]
+    pub unit: PrivacyUnit,
     /// rho of approximate zCDP, a decimal rounded upward.
     pub rho: String,
     /// Its failure probability, a decimal rounded upward.
@@ -39,10 +42,7 @@ impl SchemaRelease {
     /// What its numbers say, in words.
     pub fn sentence(&self) -> String {
         let SchemaRelease { rho, approximate_delta, epsilon, delta, .. } = self;
-        let change = match self.adjacency {
-            Adjacency::AddRemove => "adding or removing one row",
-            Adjacency::ReplaceOne => "replacing one row",
-        };
+        let change = self.unit.change(self.adjacency);
         format!(
             "This schema is {approximate_delta}-approximate {rho}-zCDP, and hence ({epsilon}, {delta})-differentially private, \
              with respect to {change}."

@@ -307,8 +307,18 @@ impl Schema {
     }
 
     fn check_unit(&self, path: &Path) -> Fallible<()> {
-        let Some(unit) = &self.unit else { return Ok(()) };
         let refused = |problem: &str, cure: &str| Err(fault(path, "unit", problem, cure));
+        let released = self.released.as_ref().map(|release| &release.unit);
+        let Some(unit) = &self.unit else {
+            return match released {
+                None | Some(PrivacyUnit::Row) => Ok(()),
+                Some(PrivacyUnit::Person { column }) => {
+                    let problem = "is missing, and bounds and values were released to protect persons: costs for rows and for persons do not \
+                                   add up";
+                    refused(problem, &format!("write \"unit\": {{\"column\": {column:?}}} back"))
+                }
+            };
+        };
         if unit.column == self.target {
             return refused("names the target, which tells no person from another", "name the column of identifiers");
         }
@@ -335,12 +345,22 @@ impl Schema {
                 "remove \"rows\"; a number of persons that is public goes to \"persons\" in the unit",
             );
         }
-        if self.released.is_some() {
-            let problem = "stands beside \"released\": bounds and values were released to protect rows, which protects no \
-                           person with several of them";
-            return refused(problem, "write bounds and values from what is public, or leave the unit out");
+        match released {
+            None => Ok(()),
+            Some(PrivacyUnit::Person { column }) if *column == unit.column => Ok(()),
+            Some(PrivacyUnit::Person { column }) => {
+                let problem = format!(
+                    "is {:?}, and bounds and values were released to protect persons by {column:?}",
+                    unit.column
+                );
+                refused(&problem, "draft the schema by the unit that is to be protected")
+            }
+            Some(PrivacyUnit::Row) => {
+                let problem = "stands beside \"released\": bounds and values were released to protect rows, which protects no \
+                               person with several of them";
+                refused(problem, "draft the schema with `inspect --unit`, or leave the unit out")
+            }
         }
-        Ok(())
     }
 
     fn check_classification(&self, path: &Path) -> Fallible<()> {
@@ -521,6 +541,34 @@ mod tests {
         let text = UNIT.replace(r#""unit":{"column":"id","persons":40,"max_rows":5},"#, released);
         let message = parse(&text).unwrap_err();
         assert!(message.contains("released"), "{message}");
+        // What was released for rows is for rows, and what was released for persons is for these persons.
+        let of = |unit: Option<&str>, released: PrivacyUnit| {
+            let mut schema = parse(&UNIT.replace(r#""unit":{"column":"id","persons":40,"max_rows":5},"#, "")).unwrap();
+            let adjacency = crate::privacy::Adjacency::AddRemove;
+            let mut release = SchemaRelease {
+                statement: String::new(),
+                adjacency,
+                unit: released,
+                rho: "0.1".into(),
+                approximate_delta: "1e-7".into(),
+                epsilon: "2".into(),
+                delta: "1e-6".into(),
+                ledger: Vec::new(),
+            };
+            release.statement = release.sentence();
+            (schema.released, schema.unit) = (Some(release), unit.map(Unit::new));
+            parse(&serde_json::to_string(&schema).unwrap()).map(drop)
+        };
+        let person = |column: &str| PrivacyUnit::person(column).unwrap();
+        assert_eq!((of(Some("id"), person("id")), of(None, PrivacyUnit::Row)), (Ok(()), Ok(())));
+        for (unit, released, needle) in [
+            (Some("id"), PrivacyUnit::Row, "protect rows"),
+            (Some("id"), person("other"), "persons by \"other\""),
+            (None, person("id"), "protect persons"),
+        ] {
+            let message = of(unit, released).unwrap_err();
+            assert!(message.contains(needle), "{message}");
+        }
     }
 
     #[test]

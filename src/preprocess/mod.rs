@@ -32,6 +32,7 @@ pub use cache::{CacheUse, RowCache};
 pub use columns::{TableEncoder, label_codes, numbers_of};
 pub use encode::{Encoder, shape_of};
 pub use person_stream::PersonStream;
+pub(crate) use persons::identifier;
 pub use persons::{EncodedRows, PersonsMet, person_places};
 pub use pieces::{EncodedTable, PiecesEncoder};
 pub use recoding::Recoding;

@@ -50,7 +50,7 @@ pub fn person_places(cells: &Cells<'_>) -> Vec<u16> {
 }
 
 /// An identifier as it is compared; `None` where a cell is missing: nothing, or a mark such as `NA`.
-pub(super) fn identifier(cell: &[u8]) -> Option<&[u8]> {
+pub(crate) fn identifier(cell: &[u8]) -> Option<&[u8]> {
     let cell = trim(cell);
     let missing = cell.len() <= MAX_GAP && std::str::from_utf8(cell).is_ok_and(is_gap);
     (!missing).then_some(cell)

@@ -1,6 +1,7 @@
 //! Sensitivities on neighbouring data sets, in integers, where the values can still be seen.
 
 mod binned;
+mod cells;
 mod persons;
 mod theorems;
 

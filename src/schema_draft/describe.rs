@@ -5,7 +5,7 @@ use std::path::Path;
 use super::domain::Domain;
 use super::roles::Kind;
 use super::run::Draft;
-use crate::data::{Column, Columns, Schema, SchemaRelease, Task};
+use crate::data::{Column, Columns, Schema, SchemaRelease, Task, Unit};
 use crate::error::{Error, Fallible};
 use crate::optim::Frequent;
 
@@ -41,8 +41,11 @@ pub(super) fn schema(
     let target = draft.roles.target;
     let mut notes = Vec::new();
     if let Some((threshold, _)) = domain.threshold {
-        notes.push(format!("values held by fewer than about {threshold:.0} rows are not declared"));
+        let who = if draft.request.unit.is_some() { "persons" } else { "rows" };
+        notes.push(format!("values held by fewer than about {threshold:.0} {who} are not declared"));
     }
+    let public = draft.request.rows.then_some(rows.round().max(1.0) as u64);
+    let unit = draft.request.unit.as_ref().map(|column| Unit { persons: public, ..Unit::new(column.as_str()) });
     let mut schema = Schema {
         name: draft.request.name.clone(),
         task: Task::Regression,
@@ -51,8 +54,8 @@ pub(super) fn schema(
         negative: None,
         target_lower: None,
         target_upper: None,
-        rows: draft.request.rows.then_some(rows.round().max(1.0) as u64),
-        unit: None,
+        rows: public.filter(|_| unit.is_none()),
+        unit,
         ignore: Vec::new(),
         columns: Columns::default(),
         draft: !draft.secret,
@@ -60,7 +63,8 @@ pub(super) fn schema(
         released: draft.secret.then_some(release),
     };
     describe_target(&mut schema, draft, domain, rows)?;
-    for (column, name) in header.iter().enumerate().filter(|(column, _)| *column != target) {
+    let is_unit = |name: &String| draft.request.unit.as_ref() == Some(name);
+    for (column, name) in header.iter().enumerate().filter(|(column, name)| *column != target && !is_unit(name)) {
         let described = match draft.roles.kinds[column] {
             Some(Kind::Numeric(_)) => bounds(domain, column),
             Some(Kind::Categorical) => categories(domain, column, rows),

@@ -3,7 +3,8 @@
 //! Two runs are charged, each before its noise is drawn. The first tells the number of rows and which columns hold numbers,
 //! unless that is declared. The second, planned by it with the budget that it left, chooses an interval for each column of
 //! numbers, first among intervals of any size and then among parts of the chosen one, and opens the frequent values of each
-//! other column. Together they cost at most the budget, which was fixed before: see [`crate::ledger`] on adaptive runs.
+//! other column. Together they cost at most the budget, which was fixed before: see [`crate::ledger`] on adaptive runs. Where persons
+//! are protected, all of this is asked of one line of each: see [`PrivateCells::by_unit`].
 //!
 //! ```
 //! use rhograd::prelude::*;
@@ -13,6 +14,7 @@
 //! let request = DraftRequest {
 //!     name: "fair".into(),
 //!     adjacency: Adjacency::AddRemove,
+//!     unit: None,
 //!     budget: Budget::Epsilon(Epsilon::new(2.0)?, None),
 //!     target: Some("affair".into()),
 //!     task: None,
@@ -41,7 +43,7 @@ use crate::data::{CsvFile, Schema};
 use crate::error::{Error, Fallible};
 use crate::ledger::Ledger;
 use crate::noise::NoiseSource;
-use crate::privacy::{DatasetId, Scope};
+use crate::privacy::{DatasetId, PrivacyUnit, Scope};
 use crate::private::{ChargedRun, PrivateCells};
 use crate::train::{Budget, Checkpoint, check_delta, sha256_hex};
 pub use request::DraftRequest;
@@ -135,11 +137,15 @@ pub fn draft_from(
     request.check_header(&file)?;
     let roles = Roles::declared(file.header(), request)?;
     let allowance = Allowance::of(&request.budget)?;
-    let scope = Scope::of_rows(DatasetId::new(request.name.clone())?, request.adjacency);
+    let unit = match &request.unit {
+        None => PrivacyUnit::Row,
+        Some(column) => PrivacyUnit::person(column)?,
+    };
+    let scope = Scope { unit, ..Scope::of_rows(DatasetId::new(request.name.clone())?, request.adjacency) };
     if checkpoint.releases().is_none() {
         allowance.check(ledger, &scope)?;
     }
-    let cells = PrivateCells::new(file, scope);
+    let cells = PrivateCells::by_unit(file, scope)?;
     request.check_delta(cells.public_len()?)?;
     let work = sha256_hex(format!("{} {data}", env!("CARGO_PKG_VERSION")).as_bytes());
     let keep = (checkpoint, work);

@@ -13,6 +13,9 @@ pub struct DraftRequest {
     pub name: String,
     /// Which data sets are neighbours.
     pub adjacency: Adjacency,
+    /// The column that tells persons apart, where they are protected; it becomes the unit of the schema and no feature.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unit: Option<String>,
     /// What the draft may cost.
     pub budget: Budget,
     /// The column to predict; the last one if none is named.
@@ -29,7 +32,7 @@ pub struct DraftRequest {
     pub ignore: Vec<String>,
     /// Whether the first line is known to name the columns, although a cell of it is a number or empty. It is published.
     pub header: bool,
-    /// Whether the schema gets the noised number of rows as its public hint.
+    /// Whether the schema gets the noised number of rows, or of persons, as its public hint.
     pub rows: bool,
     /// Whether a delta above 1e-3, or above a tenth of one over public rows, is taken all the same.
     pub accept_large_delta: bool,

@@ -53,6 +53,9 @@ impl Roles {
             kinds[column] = Some(kind);
             Ok(())
         };
+        if let Some(unit) = &request.unit {
+            declare("--unit", unit, Kind::Ignored)?;
+        }
         request.ranges.iter().try_for_each(|(name, lower, upper)| {
             let unusable = !(lower < upper && lower.is_finite() && upper.is_finite());
             if unusable {
@@ -69,6 +72,10 @@ impl Roles {
             Task::Regression => matches!(kind, Kind::Numeric(_)),
             Task::Classification => kind == Kind::Categorical,
         };
+        if request.unit.as_ref().is_some_and(|unit| places.get(unit.as_str()) == Some(&target)) {
+            let problem = "names the target, which tells no person from another";
+            return Err(Error::parameter("--unit", problem, "name the column of identifiers, or another --target"));
+        }
         kinds[target] = match (request.task, kinds[target]) {
             (Some(task), Some(kind)) if !fits(task, kind) => {
                 let problem = "does not go with what another flag declares the target to be";

@@ -157,9 +157,9 @@ impl Draft<'_> {
             Some(LedgerPlace { sequence: position.sequence, hash: position.hash.clone() })
         };
         let ledger = self.runs.iter().filter_map(place).collect();
-        let adjacency = self.request.adjacency;
+        let Scope { adjacency, unit, .. } = self.cells.scope().clone();
         let mut release =
-            SchemaRelease { statement: String::new(), adjacency, rho, approximate_delta, epsilon, delta, ledger };
+            SchemaRelease { statement: String::new(), adjacency, unit, rho, approximate_delta, epsilon, delta, ledger };
         release.statement = release.sentence();
         Ok(release)
     }

@@ -59,14 +59,14 @@ pub(super) fn check_releases(facts: &Facts) -> Fallible<()> {
         }
     }
     if let Some(release) = &facts.released_schema
-        && (!states_its_cost(release)? || release.adjacency != facts.adjacency)
+        && (!states_its_cost(release)? || release.adjacency != facts.adjacency || release.unit != facts.unit)
     {
-        return Err(damaged("the release of the schema states no cost, or one under another relation"));
+        return Err(damaged("the release of the schema states no cost, or one under another relation or unit"));
     }
     if let PrivacyUnit::Person { column } = &facts.unit
-        && (column.trim().is_empty() || facts.released_schema.is_some())
+        && column.trim().is_empty()
     {
-        return Err(damaged("persons are told apart by no column, or the schema was released for rows"));
+        return Err(damaged("persons are told apart by no column"));
     }
     let asked = || facts.releases.iter().flat_map(|release| release.query.all());
     if !facts.unit.is_row() && !asked().all(|query| query.kind().reads().persons) {

@@ -85,6 +85,41 @@ fn a_released_schema_is_held_to_its_ledger_and_its_relation() {
 }
 
 #[test]
+fn a_draft_for_persons_is_held_to_its_unit() {
+    let folder = Folder::new();
+    folder.succeed("generate logistic --persons --rows 8000 --features 2 --categories 1 --out a.csv");
+    folder.succeed("inspect a.csv --epsilon 1 --unit person --with-rows --out b.schema.json");
+    let schema = folder.json("b.schema.json");
+    assert_eq!(schema["unit"]["column"], "person");
+    assert!(schema["unit"]["persons"].is_u64() && schema.get("rows").is_none(), "{schema}");
+    assert!(schema["released"]["statement"].as_str().unwrap().contains("all rows of one person"), "{schema}");
+    let trained = folder.succeed("train a.csv --schema b.schema.json --epsilon 1");
+    assert!(!trained.stderr.contains("NOT PRIVATE"), "{trained:?}");
+    let verified = folder.succeed("verify a.model.json --ledger a.ledger.sqlite");
+    assert!(verified.stdout.contains("the ledger holds the release of the schema"), "{verified:?}");
+    let before = folder.contents();
+    // Costs for rows and for persons do not add up, whichever came first.
+    for command in [
+        "inspect a.csv --epsilon 1",
+        "inspect a.csv --epsilon 1 --unit x1",
+        "train a.csv --schema b.schema.json --epsilon 1 --unit x1 --out c.json",
+    ] {
+        let refused = folder.run(command);
+        assert!(refused.code != Some(0) && refused.stderr.contains("unit"), "{refused:?}");
+        assert!(folder.contents() == before, "{command}");
+    }
+    let (mut other, mut none) = (schema.clone(), schema);
+    other["unit"]["column"] = "c0".into();
+    other["columns"].as_object_mut().unwrap().remove("c0");
+    none.as_object_mut().unwrap().remove("unit");
+    for (odd, words) in [(other, "protect persons by"), (none, "protect persons:")] {
+        folder.write("b.schema.json", odd.to_string());
+        let refused = folder.run("train a.csv --schema b.schema.json --epsilon 1 --overwrite");
+        assert!(refused.code == Some(2) && refused.stderr.contains(words), "{refused:?}");
+    }
+}
+
+#[test]
 fn a_draft_shows_nothing_that_few_rows_hold() {
     let odd = "77777777,-inf,MARKER1,MARKER2,MARKER3\n1e300,,MARKER1\n\"MARKER4\n,,,,\n";
     for arguments in ["inspect a.csv --epsilon 1", "inspect a.csv --epsilon 0.2 --adjacency replace-one"] {

@@ -88,7 +88,7 @@ fn the_tutorial_can_be_followed() {
 
 #[test]
 fn the_pages_about_schemas_can_be_followed() {
-    assert_eq!(run_all("docs/private-schema.md"), 3);
+    assert_eq!(run_all("docs/private-schema.md"), 6);
 }
 
 #[test]

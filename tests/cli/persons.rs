@@ -176,7 +176,9 @@ fn what_cannot_protect_persons_is_refused_before_a_charge() {
             "train trial.csv --schema unit.schema.json --epsilon 1 --algorithm output-perturbation",
             &["--unit", "no proof"],
         ),
-        ("inspect trial.csv --epsilon 1 --unit patient", &["--unit", "no person with several"]),
+        ("inspect trial.csv --epsilon 1 --unit nobody --target y", &["--unit", "header lacks"]),
+        ("inspect trial.csv --epsilon 1 --unit y --target y", &["--unit", "names the target"]),
+        ("inspect trial.csv --epsilon 1 --unit patient --numeric patient --target y", &["--numeric", "a second time"]),
     ] {
         let outcome = folder.run(command);
         assert_ne!(outcome.code, Some(0), "{outcome:?}");

@@ -12,7 +12,7 @@ use rhograd::ledger::{Cap, Ledger, Record};
 use rhograd::noise::NoiseSource;
 use rhograd::optim::{KindsPlan, RangesPlan, VocabularyPlan};
 use rhograd::privacy::{
-    Adjacency, Charge, DatasetId, Delta, Epsilon, ExponentialCharge, GaussianCharge, NoiseLaw, Rho, Scope,
+    Adjacency, Charge, DatasetId, Delta, Epsilon, ExponentialCharge, GaussianCharge, NoiseLaw, PrivacyUnit, Rho, Scope,
     ThresholdCharge, total_delta,
 };
 use rhograd::private::{ChargedRun, Grid, GridPrice, PrivateCells, Query, Release, charge_run};
@@ -83,6 +83,40 @@ fn a_value_of_one_row_is_opened_with_the_probability_that_is_paid_for() {
         assert!(exact <= delta && exact > 0.8 * delta);
         agrees(opened["once"], exact);
     }
+}
+
+/// However often a person repeats a value, and however many they bring.
+#[test]
+fn a_value_of_one_person_is_opened_with_the_probability_that_is_paid_for() {
+    let delta = 0.05;
+    let often: String = (0..60).map(|i| format!("often,p{i}\nonce,\n")).collect();
+    let repeated = "once,x\n".repeat(100);
+    let different: String = (0..100).map(|i| format!("d{i},x\n")).collect();
+    for (own, adjacency) in [(repeated, Adjacency::AddRemove), (different, Adjacency::ReplaceOne)] {
+        let sensitivity = if adjacency == Adjacency::AddRemove { ROW } else { 23 };
+        let event = stable(delta, sensitivity, TRIALS);
+        let scope = Scope { unit: PrivacyUnit::person("who").unwrap(), ..scope(adjacency) };
+        let (_kept, file) = file(&format!("c,who\n{own}{often}"));
+        let with = PrivateCells::by_unit(file, scope.clone()).unwrap();
+        let (mut ledger, noise) = (Ledger::in_memory().unwrap(), NoiseSource::insecure_from_seed(7));
+        let mut paid = charge_run(&mut ledger, &scope, &[Charge::from(event.clone())], noise).unwrap();
+        let (mut secret, mut common) = (0, 0);
+        for _ in 0..TRIALS {
+            let vocabulary = with.vocabularies(&[0], ROW).unwrap().pop().unwrap();
+            let opened = paid.permit::<ThresholdCharge>().unwrap().open(vocabulary).unwrap();
+            common += u64::from(opened.iter().any(|(value, _)| value == "often"));
+            secret += u64::from(opened.iter().any(|(value, _)| value != "often"));
+        }
+        assert_eq!(common, TRIALS);
+        agrees(secret, lifted(ROW, event.threshold, LOG2_SCALE));
+    }
+    // A permit of rows opens nothing of persons, nor the other way round.
+    let add = Adjacency::AddRemove;
+    let (_kept, file) = file("c,who\nu,p\n");
+    let persons =
+        PrivateCells::by_unit(file, Scope { unit: PrivacyUnit::person("who").unwrap(), ..scope(add) }).unwrap();
+    let permit = paid(stable(0.1, ROW, 1).into(), add, 1).permit::<ThresholdCharge>().unwrap();
+    assert!(permit.open(persons.vocabularies(&[0], ROW).unwrap().pop().unwrap()).is_err());
 }
 
 #[test]
@@ -304,6 +338,7 @@ fn request(budget: Budget) -> DraftRequest {
     DraftRequest {
         name: "trial".into(),
         adjacency: Adjacency::AddRemove,
+        unit: None,
         budget,
         target: None,
         task: None,
@@ -484,6 +519,60 @@ fn a_model_is_charged_to_the_account_that_holds_its_schema() {
     train(loaded(named("another")), &mut elsewhere, noise(), &mut |_| Ok(())).unwrap();
 }
 
+/// The same lines, each person's 1 to 9 of them, in no order; the first column says whose they are.
+fn of_persons(text: &str) -> String {
+    let whose = |i: usize| (i * i + i / 7) % 701;
+    let line = |(i, line): (usize, &str)| match i {
+        0 => format!("who,{line}\n"),
+        _ => format!("p{},{line}\n", whose(i)),
+    };
+    text.lines().enumerate().map(line).collect()
+}
+
+#[test]
+fn a_draft_for_persons_is_charged_to_persons_and_trains_models_for_them_alone() {
+    let text = of_persons(&table(4000, |i| (i % 2).to_string()));
+    let folder = tempfile::tempdir().unwrap();
+    for adjacency in [Adjacency::AddRemove, Adjacency::ReplaceOne] {
+        let base = DraftRequest { adjacency, rows: true, ..request(epsilon(3.0)) };
+        let asked = DraftRequest { unit: Some("who".into()), ..base.clone() };
+        let mut ledger = Ledger::open_or_create(folder.path().join(adjacency.to_string())).unwrap();
+        let Drafted { schema, runs, notes, .. } = drafted_secretly(&text, &asked, &mut ledger).unwrap();
+        let unit = PrivacyUnit::person("who").unwrap();
+        assert!(runs.iter().all(|run| run.reservation().scope().unit == unit));
+        let account = ledger.summary(&runs[0].reservation().scope().dataset).unwrap();
+        let release = schema.released.clone().unwrap();
+        assert!(account.spent.upper() <= release.cost().unwrap().0 && release.unit == unit);
+        assert!(release.statement.contains("all rows of one person"), "{}", release.statement);
+        assert!(notes.iter().any(|note| note.contains("persons")), "{notes:?}");
+        let persons = schema.unit.as_ref().unwrap().persons.unwrap();
+        let known = of_persons(&table(4000, |_| String::new()));
+        let known: std::collections::BTreeSet<&str> =
+            known.lines().skip(1).map(|line| line.split(',').next().unwrap()).collect();
+        assert!(persons.abs_diff(known.len() as u64) < 40, "{persons} of {}", known.len());
+        assert!(schema.rows.is_none() && !schema.ignore.contains(&"who".to_owned()));
+        assert!(schema.columns.0.iter().all(|(name, _)| name != "who"));
+        let (lower, upper) = bounds(&schema, "small");
+        assert!(lower < 0.2 && upper > 0.8, "{lower} {upper}");
+        let again = Schema::parse(&serde_json::to_string(&schema).unwrap(), Path::new("s")).unwrap();
+        assert_eq!(again, schema);
+        // It trains, on the same account; without its unit, or with another, it is refused.
+        let (_kept, file) = file(&text);
+        let config = TrainConfig { adjacency, ..TrainConfig::new(epsilon(1.0)) };
+        let loaded = |schema| load(&config, schema, &file, &|_, _| Ok(()));
+        let (trained, _) =
+            train(loaded(schema.clone()).unwrap(), &mut ledger, NoiseSource::from_os().unwrap(), &mut |_| Ok(()))
+                .unwrap();
+        let limits = trained.model.statement.limits.join(" ");
+        assert!(limits.contains("both together are"), "{limits}");
+        let without = Schema { unit: None, ..schema.clone() };
+        assert!(Schema::parse(&serde_json::to_string(&without).unwrap(), Path::new("s")).is_err());
+        // A draft for rows has another account, and no place on this one.
+        let refused = drafted_secretly(&text, &base, &mut ledger).err().unwrap().to_string();
+        assert!(refused.contains("unit") || refused.contains("person"), "{refused}");
+    }
+}
+
 #[test]
 fn contradictions_are_refused_before_anything_is_charged() {
     let text = table(100, |_| "1".into());
@@ -499,6 +588,10 @@ fn contradictions_are_refused_before_anything_is_charged() {
         (DraftRequest { ignore: name(&["small", "large", "zeros", "value", "name", "empty"]), ..base() }, "--ignore"),
         (DraftRequest { numeric: name(&["y"]), task: Some(Task::Classification), ..base() }, "--task"),
         (DraftRequest { categorical: name(&["y"]), task: Some(Task::Regression), ..base() }, "--task"),
+        (DraftRequest { unit: Some("z".into()), ..base() }, "--unit"),
+        (DraftRequest { unit: Some("y".into()), ..base() }, "--unit"),
+        (DraftRequest { unit: Some(" ".into()), ..base() }, "--unit"),
+        (DraftRequest { unit: Some("name".into()), ignore: name(&["name"]), ..base() }, "--ignore"),
         (DraftRequest { name: String::new(), ..base() }, "name"),
         (DraftRequest { budget: epsilon(0.0), ..base() }, "--epsilon"),
     ];

@@ -35,7 +35,8 @@ impl DescribeQuery for Intervals {
     }
 
     fn reads(&self) -> Reads {
-        Reads { rows: RowAccess::Cells, role: Role::Preparation, clip_steps: None, persons: false }
+        // Of a person one line is asked, see `PrivateCells::by_unit`.
+        Reads { rows: RowAccess::Cells, role: Role::Preparation, clip_steps: None, persons: true }
     }
 
     fn is_paid_by(&self, charge: &Charge) -> bool {
