@@ -7,7 +7,7 @@ use clap::Args;
 use super::help::BUDGET;
 use super::input::is_passing;
 use super::output::warn;
-use crate::data::{Schema, Unit};
+use crate::data::{Estimand, Schema, Unit};
 use crate::error::{Error, Fallible};
 use crate::ledger::Ledger;
 use crate::preprocess::MemoryLimit;
@@ -86,23 +86,42 @@ pub(super) struct UnitArguments {
     persons: Option<u64>,
     /// The most rows of a person that count; which ones follows from these rows alone [default: that of the schema's unit,
     /// else 1000]
-    #[arg(long, value_name = "N", help_heading = BUDGET, hide_short_help = true)]
+    #[arg(long, value_name = "N", value_parser = rows_that_count, help_heading = BUDGET, hide_short_help = true)]
     max_rows: Option<u32>,
+    /// Whose mean is estimated: of persons, or of rows as far as the clip lets it, for auto, whitened, dp-gd and dp-sgd
+    /// [default: that of the schema's unit, else persons]
+    ///
+    /// With `rows` the gradients of a person's rows are added up and not averaged, then clipped together as ever: the guarantee is
+    /// the same, and persons with many more rows than others weigh up to the clip norm.
+    #[arg(long, value_enum, value_name = "WHOSE", help_heading = BUDGET, hide_short_help = true)]
+    estimand: Option<Estimand>,
+}
+
+/// A number of rows that count, or why it is not chosen privately.
+pub(super) fn rows_that_count(text: &str) -> Result<u32, String> {
+    match text {
+        Unit::PRIVATE => Err(Unit::NO_PRIVATE_MAX_ROWS.into()),
+        number => number.parse().map_err(|_| "must be a whole number, at least 1 and at most 4096".to_owned()),
+    }
 }
 
 impl UnitArguments {
     /// A schema with what was asked for.
     pub(super) fn applied(&self, schema: Schema) -> Fallible<Schema> {
-        let UnitArguments { unit, persons, max_rows } = self;
-        if unit.is_none() && persons.is_none() && max_rows.is_none() {
+        let UnitArguments { unit, persons, max_rows, estimand } = self;
+        if unit.is_none() && persons.is_none() && max_rows.is_none() && estimand.is_none() {
             return Ok(schema);
         }
         let known = schema.unit.as_ref().map(|unit| unit.column.clone());
         let column = unit.to_owned().or(known).ok_or_else(|| {
-            let flag = if persons.is_some() { "--persons" } else { "--max-rows" };
+            let flag = match (persons, max_rows) {
+                (Some(_), _) => "--persons",
+                (None, Some(_)) => "--max-rows",
+                (None, None) => "--estimand",
+            };
             Error::parameter(flag, "is given, and nothing says who is who", "name the column of identifiers by --unit")
         })?;
-        schema.with_unit(Unit { column, persons: *persons, max_rows: *max_rows })
+        schema.with_unit(Unit { column, persons: *persons, max_rows: *max_rows, estimand: *estimand })
     }
 }
 

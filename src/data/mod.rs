@@ -90,7 +90,7 @@ pub use dialect::Dialect;
 pub use draft::{draft_schema, draft_schema_with_notes};
 pub use fields::Fields;
 pub use release::{LedgerPlace, SchemaRelease};
-pub use schema::{Column, Columns, Schema, Task, Unit};
+pub use schema::{Column, Columns, Estimand, Schema, Task, Unit};
 pub use source::Stamp;
 pub use synthetic::{Synthetic, SyntheticKind};
 pub use table::{Cells, Numbers, Table};

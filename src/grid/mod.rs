@@ -12,7 +12,7 @@ mod tree;
 pub(crate) use gram::coarse;
 pub use gram::{DIAGONAL, GRAM_MULTIPLIER, OFF_DIAGONAL, PERSON_WEIGHT, each_entry, gram_unit};
 pub use map::IntegerMap;
-pub use moments::MomentWeights;
+pub use moments::{MomentWeights, SIZE_CELLS, size_cell};
 pub(crate) use scoring::Outcome;
 pub use scoring::{MARGIN_BINS, ScoreStep, Scoring};
 pub use shape::Shape;

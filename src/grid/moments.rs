@@ -4,11 +4,20 @@ use serde::{Deserialize, Serialize};
 
 use super::FULL_SCALE;
 
+/// Cells of a count of persons by their numbers of rows: 1, 2, 3 to 4, 5 to 8, and so on up to 4096.
+pub const SIZE_CELLS: usize = 13;
+
+/// The cell of a person with so many rows.
+pub fn size_cell(rows: usize) -> usize {
+    (rows.max(1).next_power_of_two().ilog2() as usize).min(SIZE_CELLS - 1)
+}
+
 /// Public integer weights of the parts of a moment vector.
 ///
 /// The vector of a row is `(count, features * q_j.., squares * (q_j^2 / FULL_SCALE).., label * y,
 /// label_square * (y^2 / FULL_SCALE))`; a weight of zero leaves a part out. Of persons with `k` rows each row gets a `k`-th of the
-/// weights, and where `shares` is not zero there is one coordinate more, `floor(shares / k)`.
+/// weights, and where `shares` is not zero there is one coordinate more, `floor(shares / k)`. Where `sizes` is not zero there are
+/// [`SIZE_CELLS`] coordinates more, all zero but that of [`size_cell`]`(k)`, which is `sizes`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MomentWeights {
@@ -25,6 +34,9 @@ pub struct MomentWeights {
     /// What a person adds to the last coordinate, divided by the number of its rows; zero where rows are the unit.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub shares: u32,
+    /// What a person adds to the coordinate of its number of rows; zero where these are not counted.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub sizes: u32,
 }
 
 fn is_zero(weight: &u32) -> bool {
@@ -35,7 +47,7 @@ impl MomentWeights {
     /// The largest squared norm that any row's vector can have, for `columns` numeric features.
     ///
     /// Every encoded value and every scaled square is at most [`FULL_SCALE`] in size, so this public
-    /// number bounds all rows; no row needs a check.
+    /// number bounds all rows; no row needs a check. Of a person's [`SIZE_CELLS`] counts one is `sizes` and the others are zero.
     pub fn worst_square(&self, columns: usize) -> u128 {
         let full = FULL_SCALE as u128 * FULL_SCALE as u128;
         let sq = |w: u32| u128::from(w) * u128::from(w);
@@ -43,6 +55,7 @@ impl MomentWeights {
             + full * columns as u128 * (sq(self.features) + sq(self.squares))
             + full * (sq(self.label) + sq(self.label_square))
             + sq(self.shares)
+            + sq(self.sizes)
     }
 
     /// The weights of each of `rows` rows whose vectors are added up to one of no larger norm.
@@ -57,8 +70,9 @@ impl MomentWeights {
             squares: share(self.squares),
             label: share(self.label),
             label_square: share(self.label_square),
-            // No row's: the pass over persons adds it, once a person.
+            // No row's: the pass over persons adds them, once a person.
             shares: 0,
+            sizes: 0,
         }
     }
 }

@@ -92,7 +92,7 @@
 //! use rhograd::noise::NoiseSource;
 //! use rhograd::optim::{
 //!     Averaging, ClipRule, ClippedPlan, Descent, Estimate, Evaluation, Fineness, Fitted, GaussianRelease, GaussianRule, GramPlan,
-//!     HoldoutPlan, MomentParts, MomentPlan, Moments, Planned, Problem, Settings, Spread, Start, Units,
+//!     HoldoutPlan, MomentParts, MomentPlan, Moments, Planned, Problem, Settings, Sizes, Spread, Start, Typical, Units,
 //! };
 //! use rhograd::privacy::{Adjacency, DatasetId, NoiseLaw, Rho, Scope};
 //! use rhograd::private::{PrivateDataset, Query, Release, charge_run, query};
@@ -109,7 +109,7 @@
 //!     shape, adjacency, loss, unit: FULL_SCALE, standardised: true, binned: false, rows: None, persons: false, noise,
 //!     budget: budget.clone(), target: None, settings: &settings,
 //! };
-//! let parts = MomentParts { count: true, features: true, target: false, shares: false };
+//! let parts = MomentParts { count: true, features: true, target: false, shares: false, sizes: false };
 //! let moments = MomentPlan::new(shape, adjacency, 0.5, parts, noise)?;
 //! let gram = GramPlan::new(&problem, 0.5)?;
 //! let gradient = ClippedPlan::new(FULL_SCALE as u64, adjacency, &budget, 5, noise)?;
@@ -127,7 +127,8 @@
 //! let mut run = charge_run(&mut Ledger::in_memory()?, data.scope(), &charges, NoiseSource::insecure_from_seed(1))?;
 //! let mut listener = |_: &Release<'_>| Ok(());
 //! let mut run = run.logged(&mut listener);
-//! let Moments { rows, features, .. } = moments.run(&data, None, &mut run)?;
+//! let Moments { rows, features, sizes, .. } = moments.run(&data, None, &mut run)?;
+//! let _of_persons: Option<Typical> = sizes.map(|sizes: Sizes| sizes.typical(100));
 //! let Spread { mean, .. } = features[0];
 //! assert!((rows - 2000.0).abs() < 20.0 && (mean - 0.3).abs() < 0.02);
 //! assert_eq!(gram.run(&data, &mut run)?.shape(), [2, 2]);
@@ -229,8 +230,8 @@ pub use problem::{Fitted, Optimizer, Problem, Start, Target};
 pub(crate) use release::HELD_OUT;
 pub use release::{
     BinPlan, Bins, ClipRule, ClippedPlan, Estimate, Evaluation, Fineness, Frequent, GaussianRelease, GaussianRule,
-    GramPlan, HoldoutPlan, KindsPlan, KindsSeen, MomentParts, MomentPlan, Moments, RangesPlan, Spread, Units,
-    VocabularyPlan,
+    GramPlan, HoldoutPlan, KindsPlan, KindsSeen, MomentParts, MomentPlan, Moments, RangesPlan, Sizes, Spread, Typical,
+    Units, VocabularyPlan,
 };
 pub use settings::{Averaging, SETTINGS, Setting, Settings};
 pub use step::Descent;

@@ -69,7 +69,8 @@ impl Problem<'_> {
 pub struct Start<'a> {
     /// Number of rows, or of persons where they are the unit; at least one.
     pub rows: f64,
-    /// The mean over persons of one over the number of their rows, at most 1; 1 where rows are the unit.
+    /// The mean square of the length of what a person adds to a sum of gradients, where that of a row is 1: the mean over persons of one
+    /// over the number of their rows, or [`Typical::share`](super::Typical) where rows are weighed; 1 where rows are the unit.
     pub share: f64,
     /// What an encoded label of 1 stands for.
     pub label_scale: f64,

@@ -3,6 +3,7 @@
 use super::facts::{Facts, ReleaseFacts, damaged};
 use super::schema_release::states_its_cost;
 use crate::accounting::claim;
+use crate::data::Estimand;
 use crate::error::Fallible;
 use crate::optim::{Algorithm, HELD_OUT};
 use crate::privacy::{Charge, PrivacyUnit};
@@ -109,8 +110,11 @@ pub(super) fn check_releases(facts: &Facts) -> Fallible<()> {
     if scored != facts.holdout.is_some() {
         return Err(damaged("a hold-out and its release do not fit"));
     }
-    if moments.is_some_and(|(weights, _)| weights.shares > 0 && facts.unit.is_row()) {
+    if moments.is_some_and(|(weights, _)| (weights.shares > 0 || weights.sizes > 0) && facts.unit.is_row()) {
         return Err(damaged("shares of persons were released, and rows are protected"));
+    }
+    if moments.is_some_and(|(weights, _)| weights.sizes > 0) != (facts.estimand == Estimand::Rows) {
+        return Err(damaged("whose mean is estimated does not fit what was released of numbers of rows"));
     }
     if moments.is_some_and(|(_, columns)| columns != facts.numeric_columns)
         || counted == facts.rows.is_some()

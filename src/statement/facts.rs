@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::accounting::Conversion;
-use crate::data::SchemaRelease;
+use crate::data::{Estimand, SchemaRelease};
 use crate::error::{Error, Fallible};
 use crate::ledger::{Cap, ExactRho, Position};
 use crate::model_kind::ModelKind;
@@ -28,6 +28,9 @@ pub struct Facts {
     /// What neighbours differ in; files about rows do not say so.
     #[serde(default, skip_serializing_if = "PrivacyUnit::is_row")]
     pub unit: PrivacyUnit,
+    /// Whose mean is estimated where persons are the unit; files about that of persons do not say so.
+    #[serde(default, skip_serializing_if = "Estimand::is_persons")]
+    pub estimand: Estimand,
     /// Every kind of release, in order.
     pub releases: Vec<ReleaseFacts>,
     /// Number of numeric columns.

@@ -1,6 +1,7 @@
 //! The words of a statement for what neighbours differ in.
 
 use super::facts::Facts;
+use crate::data::Estimand;
 use crate::privacy::{Adjacency, PrivacyUnit};
 
 /// One unit, and several.
@@ -35,8 +36,16 @@ pub(super) fn limits(facts: &Facts) -> Vec<String> {
             "protects one of several that share an identifier in \"{column}\" (the members of a household, say), and one row of \
              many, {within}; and only if all rows of theirs have that identifier"
         ),
-        "weighs persons and not rows: all rows of a person count as one, so the model estimates the mean over persons"
-            .into(),
+        match facts.estimand {
+            Estimand::Persons => {
+                "weighs persons and not rows: all rows of a person count as one, so the model estimates the mean over persons"
+            }
+            Estimand::Rows => {
+                "weighs rows as far as the clip lets it: a person counts once for each row up to the clip norm, so the model \
+                 estimates the mean over rows, in which persons with many more rows than others count for less than these"
+            }
+        }
+        .into(),
     ];
     if facts.adjacency == Adjacency::ReplaceOne {
         limits.push("the number of persons is public; how many rows each of them has is not".into());

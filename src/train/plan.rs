@@ -3,7 +3,7 @@
 use super::config::{Budget, TrainConfig, check_delta, default_delta};
 use super::tune::Candidate;
 use crate::accounting::{Conversion, claim};
-use crate::data::Schema;
+use crate::data::{Estimand, Schema, Unit};
 use crate::error::{Error, Fallible};
 use crate::grid::{FULL_SCALE, Shape};
 use crate::loss::Objective;
@@ -69,6 +69,8 @@ pub struct Plan {
     pub scope: Scope,
     /// Model family.
     pub model: ModelKind,
+    /// Whose mean is estimated; that of persons means nothing where rows are the unit.
+    pub estimand: Estimand,
     /// The algorithm that runs; never `Auto`.
     pub algorithm: Algorithm,
     /// The delta of all reported epsilons.
@@ -159,7 +161,8 @@ impl Plan {
         let standardise = anything
             && !additive
             && config.standardise.unwrap_or(config.algorithm != Algorithm::DpGdTheory || !config.tune.is_empty());
-        let moments = plan_moments(config, &shape, model, &rho, (standardise, rows.is_some(), !scope.unit.is_row()))?;
+        let estimand = schema.unit.as_ref().map(Unit::estimand);
+        let moments = plan_moments(config, &shape, model, &rho, (standardise, rows.is_some(), estimand))?;
         let loss = model.loss(schema);
         let bins = additive.then(|| plan_bins(config, &shape, model, &rho)).transpose()?;
         let holdout = Holdout::new(config, loss, &rho)?;
@@ -202,9 +205,13 @@ impl Plan {
                 cure,
             ));
         }
+        if estimand == Some(Estimand::Rows) {
+            weighs_rows(algorithm)?;
+        }
         let plan = Plan {
             scope,
             model,
+            estimand: estimand.unwrap_or_default(),
             algorithm,
             delta,
             delta_by_rule,
@@ -290,6 +297,25 @@ fn unit_of(standardise: bool, model: ModelKind) -> i16 {
     if standardise { (f64::from(FULL_SCALE) / FEATURE_LIMIT[index(model)]).floor() as i16 } else { FULL_SCALE }
 }
 
+/// Refuses algorithms whose solution is not where the clipped sum of gradients is nothing: their other sums weigh persons.
+fn weighs_rows(algorithm: Algorithm) -> Fallible<()> {
+    let refused = |problem: String, cure: &str| Err(Error::parameter("--estimand", problem, cure));
+    match algorithm {
+        Algorithm::Whitened | Algorithm::DpGd | Algorithm::DpSgd => Ok(()),
+        Algorithm::Tuned => refused(
+            "is rows, and --tune compares candidates by scores that weigh persons".into(),
+            "train one of them with --algorithm, or leave --estimand out",
+        ),
+        other => refused(
+            format!(
+                "is rows, and --algorithm {} adds up more than clipped gradients, which weighs persons",
+                other.name()
+            ),
+            "use --algorithm auto, whitened, dp-gd or dp-sgd, or leave --estimand out",
+        ),
+    }
+}
+
 /// What the guarantee of a run is about.
 pub(super) fn scope_of(config: &TrainConfig, schema: &Schema) -> Fallible<Scope> {
     let dataset = DatasetId::new(schema.name.clone())?;
@@ -324,16 +350,23 @@ fn plan_moments(
     shape: &Shape,
     model: ModelKind,
     rho: &Rho,
-    (standardise, rows_are_public, persons): (bool, bool, bool),
+    (standardise, rows_are_public, persons): (bool, bool, Option<Estimand>),
 ) -> Fallible<Option<MomentPlan>> {
     let target = standardise && model.response().is_number();
     let share = match (standardise, rows_are_public) {
         (true, _) => MOMENT_SHARE[index(model)],
         (false, false) => COUNT_SHARE,
-        (false, true) if persons => COUNT_SHARE,
+        (false, true) if persons.is_some() => COUNT_SHARE,
         (false, true) => return Ok(None),
     };
-    let parts = MomentParts { count: !rows_are_public, features: standardise, target, shares: persons };
+    let estimand = |wanted| persons.is_some_and(|estimand| estimand == wanted);
+    let parts = MomentParts {
+        count: !rows_are_public,
+        features: standardise,
+        target,
+        shares: estimand(Estimand::Persons),
+        sizes: estimand(Estimand::Rows),
+    };
     MomentPlan::new(shape, config.adjacency, rho.lower() * share, parts, config.noise).map(Some)
 }
 

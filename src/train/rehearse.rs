@@ -1,5 +1,7 @@
 //! The releases of a plan, made in order: what a training run and an audit of it have in common.
 
+use serde_json::json;
+
 use super::load::Loaded;
 use super::plan::{Holdout, Plan};
 use super::response;
@@ -11,6 +13,9 @@ use crate::optim::{Bins, Evaluation, Fitted, Moments, Start};
 use crate::preprocess::Recoding;
 use crate::privacy::Charge;
 use crate::private::{ChargedRun, Listener, LoggedRun, PrivateDataset, ReleaseRecord, charge_run};
+
+/// The setting that says what the sum of a person's gradients was divided by, where rows are weighed.
+const TYPICAL_ROWS: &str = "typical_rows";
 
 /// Everything that the releases of one run led to.
 pub(super) struct Releases {
@@ -43,7 +48,12 @@ pub(super) fn make(
     let moments = moments(plan, &dataset, &mut run)?;
     // At least one, so that a file without rows trains like any other.
     let rows = moments.as_ref().map_or(plan.training_rows().map_or(1.0, |n| n as f64), |moments| moments.rows);
-    let share = moments.as_ref().and_then(|moments| moments.share).unwrap_or(1.0);
+    let typical = moments.as_ref().and_then(|moments| moments.sizes.as_ref()).zip(schema.unit.as_ref());
+    let typical = typical.map(|(sizes, unit)| sizes.typical(unit.max_rows()));
+    let share = match typical {
+        Some(typical) => typical.share,
+        None => moments.as_ref().and_then(|moments| moments.share).unwrap_or(1.0),
+    };
     let bins = bins(plan, &dataset, rows, &mut run)?;
     let map = response::recoding(plan, schema, moments.as_ref(), bins.as_ref())?;
     let recoded = |data: PrivateDataset| match &map {
@@ -51,10 +61,17 @@ pub(super) fn make(
         None => Ok(data),
     };
     let dataset = recoded(dataset)?;
+    let dataset = match typical {
+        Some(typical) => dataset.weighing_rows(typical.rows),
+        None => dataset,
+    };
     let label_scale = response::label_scale(plan.model, map.as_ref());
     stepping();
     let start = Start { rows, share, label_scale, bins: bins.as_ref() };
-    let fitted = plan.optimizer.run(&dataset, &start, &mut run)?;
+    let mut fitted = plan.optimizer.run(&dataset, &start, &mut run)?;
+    if let Some(typical) = typical {
+        fitted = fitted.stating([(TYPICAL_ROWS, json!(typical.rows))]);
+    }
     stepping();
     let evaluation = match holdout {
         Some((part, held_out)) => {

@@ -205,6 +205,7 @@ fn facts(plan: &Plan, schema: &Schema, records: Vec<ReleaseRecord>, fitted: &Fit
         dataset: plan.scope.dataset.to_string(),
         adjacency: plan.scope.adjacency,
         unit: plan.scope.unit.clone(),
+        estimand: plan.estimand,
         releases: records.into_iter().map(release).collect(),
         numeric_columns: plan.numeric_columns,
         standardised: plan.standardise,

@@ -118,6 +118,42 @@ fn persons_train_under_a_memory_limit_and_from_a_cache_with_the_same_bits() {
 }
 
 #[test]
+fn rows_are_weighed_where_they_are_asked_for_with_the_same_bits_everywhere() {
+    let folder = folder();
+    let flags = "--unit patient --max-rows 6 --estimand rows";
+    let persons = model(&folder, "trial.csv", "--unit patient --max-rows 6");
+    assert!(model(&folder, "trial.csv", "--unit patient --max-rows 6 --estimand persons") != persons, "another schema");
+    let facts = |folder: &Folder| folder.json("m.json")["statement"]["facts"].clone();
+    assert!(facts(&folder).get("estimand").is_none(), "as files before there was a choice");
+    let expected = model(&folder, "trial.csv", flags);
+    let rows = facts(&folder);
+    assert_eq!(rows["estimand"], "rows");
+    let typical = rows["settings"]["typical_rows"].as_u64().unwrap();
+    assert!((2..=6).contains(&typical), "1500 rows of 400 persons: {rows}");
+    let statement = folder.succeed("statement m.json").stdout;
+    assert!(statement.contains("weighs rows as far as the clip lets it"), "{statement}");
+    folder.succeed("verify m.json");
+    for more in ["--memory-limit 1MB", "--cache a.rows", "--cache a.rows --memory-limit 1MB"] {
+        assert!(model(&folder, "trial.csv", &format!("{flags} {more}")) == expected, "{more}");
+    }
+    for more in ["--algorithm dp-gd", "--algorithm dp-sgd", "--adjacency replace-one", "--evaluate-budget 0.2"] {
+        model(&folder, "trial.csv", &format!("{flags} {more}"));
+        assert_eq!(facts(&folder)["estimand"], "rows");
+        folder.succeed("verify m.json");
+    }
+    folder.edit(
+        "trial.schema.json",
+        "\"columns\"",
+        "\"unit\":{\"column\":\"patient\",\"max_rows\":6,\"estimand\":\"rows\"},\"columns\"",
+    );
+    assert!(model(&folder, "trial.csv", "") == expected);
+    // A file that says what it did not pay for.
+    folder.edit("m.json", "\"estimand\": \"rows\"", "\"estimand\": \"persons\"");
+    let outcome = folder.run("verify m.json");
+    assert!(outcome.code == Some(1), "{outcome:?}");
+}
+
+#[test]
 fn a_row_without_an_identifier_is_nobodys_and_the_custodian_hears_of_it() {
     let folder = folder();
     let gaps = ["", "NA", "\" \"", "nan"];
@@ -171,7 +207,20 @@ fn what_cannot_protect_persons_is_refused_before_a_charge() {
         ("train trial.csv --schema trial.schema.json --epsilon 1 --persons 40", &["--persons", "--unit"]),
         ("train trial.csv --schema trial.schema.json --epsilon 1 --max-rows 4", &["--max-rows", "--unit"]),
         ("train trial.csv --schema trial.schema.json --epsilon 1 --unit patient --max-rows 0", &["max_rows"]),
+        (
+            "train trial.csv --schema trial.schema.json --epsilon 1 --unit patient --max-rows private",
+            &["--max-rows", "is a public number", "1000"],
+        ),
         ("train trial.csv --schema trial.schema.json --epsilon 1 --unit patient --persons 0", &["0 persons"]),
+        ("train trial.csv --schema trial.schema.json --epsilon 1 --estimand rows", &["--estimand", "--unit"]),
+        (
+            "train trial.csv --schema unit.schema.json --epsilon 1 --estimand rows --algorithm newton",
+            &["--estimand", "newton", "whitened"],
+        ),
+        (
+            "train trial.csv --schema unit.schema.json --epsilon 1 --estimand rows --tune=algorithm=whitened,dp-gd",
+            &["--estimand", "--tune"],
+        ),
         (
             "train trial.csv --schema unit.schema.json --epsilon 1 --algorithm output-perturbation",
             &["--unit", "no proof"],

@@ -460,7 +460,8 @@ fn moments_of_neighbours_differ_by_at_most_the_stated_sensitivity() {
     let shape = Shape::new(2, &[3]);
     for adjacency in [Adjacency::AddRemove, Adjacency::ReplaceOne] {
         let scope = scope("a", adjacency);
-        let weights = MomentWeights { count: 77, features: 5, squares: 9, label: 3, label_square: 11, shares: 0 };
+        let weights =
+            MomentWeights { count: 77, features: 5, squares: 9, label: 3, label_square: 11, shares: 0, sizes: 0 };
         let sensitivity = query::Moments { weights, columns: 2 }.sensitivity(adjacency);
         let release = |rows: Rows| {
             let data = PrivateDataset::new(rows, scope.clone());

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use rhograd::data::{Cells, CsvFile, Numbers, Schema, Unit};
+use rhograd::data::{Cells, CsvFile, Estimand, Numbers, Schema, Unit};
 use rhograd::error::{Error, Fallible};
 use rhograd::grid::MomentWeights;
 use rhograd::ledger::Ledger;
@@ -240,13 +240,23 @@ fn file_of_persons(folder: &Path, lines: impl Iterator<Item = usize>, number: bo
 
 /// The lines in parts, and part 0 once more with its lines in another order.
 fn cluster_of_persons(parts: usize, number: bool, fault: Fault, part_of: impl Fn(usize) -> usize) -> Simulated {
+    cluster_by(&by_person(schema(number), "who", 20), parts, number, fault, part_of)
+}
+
+/// The same by a schema.
+fn cluster_by(
+    schema: &Schema,
+    parts: usize,
+    number: bool,
+    fault: Fault,
+    part_of: impl Fn(usize) -> usize,
+) -> Simulated {
     let folder = tempfile::tempdir().unwrap();
-    let schema = by_person(schema(number), "who", 20);
     let pack = |part: usize, mut lines: Vec<usize>| {
         lines.retain(|&i| part_of(i) % parts == part);
         let file = file_of_persons(folder.path(), lines.into_iter(), number);
-        let (rows, report) = Encoder::new(&schema, &file, true).unwrap().encode_grouped(&file, &|_| Ok(())).unwrap();
-        Worker::pack_encoded(rows, &report, &schema, part as u32).unwrap()
+        let (rows, report) = Encoder::new(schema, &file, true).unwrap().encode_grouped(&file, &|_| Ok(())).unwrap();
+        Worker::pack_encoded(rows, &report, schema, part as u32).unwrap()
     };
     let packed: Vec<Vec<u8>> = (0..parts).map(|part| pack(part, (0..1500).collect())).collect();
     let workers = Mutex::new(packed.iter().map(|_| None).collect());
@@ -265,22 +275,24 @@ fn places() -> Vec<usize> {
 #[test]
 fn persons_in_parts_give_the_bits_of_one_machine_and_lost_parts_may_come_back_in_another_order() {
     let places = places();
-    for (algorithm, number) in [
-        (Algorithm::Auto, false),
-        (Algorithm::Whitened, false),
-        (Algorithm::DpGd, true),
-        (Algorithm::AdaSsp, true),
-        (Algorithm::Newton, false),
+    for (algorithm, number, estimand) in [
+        (Algorithm::Auto, false, None),
+        (Algorithm::Whitened, false, Some(Estimand::Rows)),
+        (Algorithm::DpGd, true, None),
+        (Algorithm::DpGd, true, Some(Estimand::Rows)),
+        (Algorithm::AdaSsp, true, None),
+        (Algorithm::Newton, false, None),
     ] {
         for adjacency in [Adjacency::AddRemove, Adjacency::ReplaceOne] {
             let config = config(algorithm, adjacency);
-            let schema = by_person(schema(number), "who", 20);
+            let mut schema = by_person(schema(number), "who", 20);
+            schema.unit.as_mut().unwrap().estimand = estimand;
             let folder = tempfile::tempdir().unwrap();
             let file = file_of_persons(folder.path(), 0..1500, number);
             let loaded = load(&config, schema.clone(), &file, &|_, _| Ok(())).unwrap();
             let expected = bits(loaded, &mut Ledger::in_memory().unwrap()).unwrap();
             for (parts, fault) in [(1, Fault::Nothing), (3, Fault::Lost), (7, Fault::Changed)] {
-                let cluster = cluster_of_persons(parts, number, fault, |i| places[i]);
+                let cluster = cluster_by(&schema, parts, number, fault, |i| places[i]);
                 let remote = load_remote(&config, schema.clone(), Box::new(cluster)).unwrap();
                 let found = bits(remote, &mut Ledger::in_memory().unwrap()).unwrap();
                 assert!(found == expected, "{config:?} {parts} {fault:?}");

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use rhograd::data::{CsvFile, Schema};
+use rhograd::data::{CsvFile, Estimand, Schema};
 use rhograd::error::Fallible;
 use rhograd::ledger::Ledger;
 use rhograd::noise::NoiseSource;
@@ -171,6 +171,12 @@ fn other_sums_stream_as_well() {
     }
     for algorithm in [Algorithm::AdaSsp, Algorithm::FrankWolfe] {
         same(&number, &config(algorithm, Adjacency::ReplaceOne), 500, 2);
+    }
+    for (target, algorithm) in [(Target::Label, Algorithm::Whitened), (Target::Number, Algorithm::DpGd)] {
+        let mut weighing = Trial::of_persons(target, ROWS);
+        weighing.schema.unit.as_mut().unwrap().estimand = Some(Estimand::Rows);
+        same(&weighing, &config(algorithm, Adjacency::AddRemove), 1, 2);
+        same(&weighing, &config(algorithm, Adjacency::ReplaceOne), 500, 1);
     }
     let few = config(Algorithm::Auto, Adjacency::AddRemove);
     let few = TrainConfig { tune: Candidate::grid("algorithm=whitened,dp-gd", &few).unwrap(), ..few };

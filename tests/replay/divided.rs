@@ -35,6 +35,7 @@ const MOMENTS: MomentWeights = MomentWeights {
     label: 1000,
     label_square: 1000,
     shares: 1000 * FULL_SCALE as u32,
+    sizes: 1000 * FULL_SCALE as u32,
 };
 
 const SCORING: Scoring = Scoring::Label;

@@ -64,7 +64,7 @@ type Ask<'a> = dyn Fn(&PrivateDataset) -> Sensitive<L2> + 'a;
 #[test]
 fn sums_are_opened_with_the_noise_of_their_stream() {
     let weights = Array1::from(vec![0.2; DIMENSION]);
-    let moments = MomentWeights { count: 5, features: 4, squares: 3, label: 2, label_square: 1, shares: 0 };
+    let moments = MomentWeights { count: 5, features: 4, squares: 3, label: 2, label_square: 1, shares: 0, sizes: 0 };
     let asks: [&Ask<'_>; 4] = [
         &|data| data.moments(&moments).unwrap(),
         &|data| data.gram(1 << 20, 100).unwrap(),

@@ -30,6 +30,7 @@ fn with(case: Case, change: impl FnOnce(TrainConfig) -> TrainConfig) -> Case {
 /// Everything that trains on persons, and whether the number of a person decides something: who is in a sample, or held out.
 fn cases() -> Vec<(Case, bool)> {
     let counted = of_persons(LABELS).replace("\"persons\":60,", "");
+    let weighing = |schema: &str| of_persons(schema).replace("\"max_rows\":", "\"estimand\":\"rows\",\"max_rows\":");
     let fixed = |model| move |config| TrainConfig { model: Some(model), ..config };
     let sampled = |config: TrainConfig| {
         let settings = Settings { sampling_rate: Some(0.5), ..config.settings };
@@ -54,9 +55,16 @@ fn cases() -> Vec<(Case, bool)> {
         case("adassp", NUMBERS, Algorithm::AdaSsp),
         case("boosted-adassp", NUMBERS, Algorithm::BoostedAdaSsp),
         case("newton", LABELS, Algorithm::Newton),
+        super::case("rows weighed, dp-gd", &weighing(LABELS), Algorithm::DpGd),
+        super::case("rows weighed, private count", &weighing(LABELS).replace("\"persons\":60,", ""), Algorithm::DpGd),
+        super::case("rows weighed, whitened, numbers", &weighing(NUMBERS), Algorithm::Auto),
+        super::case("rows weighed, whitened, classes", &weighing(CLASSES), Algorithm::Whitened),
     ];
-    let by_number = with(case("dp-sgd", LABELS, Algorithm::DpSgd), sampled);
-    all.map(|case| (case, false)).into_iter().chain([(by_number, true)]).collect()
+    let by_number = [
+        with(case("dp-sgd", LABELS, Algorithm::DpSgd), sampled),
+        with(super::case("rows weighed, dp-sgd", &weighing(LABELS), Algorithm::DpSgd), sampled),
+    ];
+    all.map(|case| (case, false)).into_iter().chain(by_number.map(|case| (case, true))).collect()
 }
 
 /// How many neighbours each case has under each change: so many of each table, each table being recorded anew.

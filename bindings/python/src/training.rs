@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
-use rhograd::data::{CsvFile, Schema, Unit, draft_schema};
+use rhograd::data::{CsvFile, Estimand, Schema, Unit, draft_schema};
 use rhograd::error::{Error, Fallible};
 use rhograd::ledger::Ledger;
 use rhograd::noise::NoiseSource;
@@ -176,20 +176,26 @@ fn check_schema(
 
 /// A schema's text with a unit, as canonical JSON, checked; what the schema says already may be said again.
 #[pyfunction]
-#[pyo3(signature = (text, *, unit=None, persons=None, max_rows=None))]
+#[pyo3(signature = (text, *, unit=None, persons=None, max_rows=None, estimand=None))]
 fn unit_schema(
     py: Python<'_>,
     text: &str,
     unit: Option<String>,
     persons: Option<u64>,
     max_rows: Option<u32>,
+    estimand: Option<&str>,
 ) -> PyResult<String> {
     let schema = raised(py, Schema::parse(text, Path::new("schema")))?;
-    let given = if persons.is_some() { "persons" } else { "max_rows" };
+    let estimand = raised(py, estimand.map(Estimand::named).transpose())?;
+    let given = match (persons, max_rows) {
+        (Some(_), _) => "persons",
+        (None, Some(_)) => "max_rows",
+        (None, None) => "estimand",
+    };
     let column = unit.or_else(|| schema.unit.as_ref().map(|unit| unit.column.clone())).ok_or_else(|| {
         Error::parameter(given, "is given, and nothing says who is who", "name the column of identifiers by unit=")
     });
-    let schema = column.and_then(|column| schema.with_unit(Unit { column, persons, max_rows }));
+    let schema = column.and_then(|column| schema.with_unit(Unit { column, persons, max_rows, estimand }));
     serde_json::to_string(&raised(py, schema)?).map_err(|e| PyRuntimeError::new_err(e.to_string()))
 }
 

@@ -109,6 +109,26 @@ def test_a_check_counts_persons_for_the_custodian():
     assert checked["ignored"] == []
 
 
+def test_rows_are_weighed_where_they_are_asked_for(tmp_path):
+    X, y = data()
+    persons, rows = estimator().fit(X, y), estimator(estimand="rows").fit(X, y)
+    assert "estimand" not in persons.privacy_statement_["facts"]
+    facts = rows.privacy_statement_["facts"]
+    assert facts["estimand"] == "rows" and 2 <= facts["settings"]["typical_rows"] <= 7
+    assert not np.array_equal(rows.coef_, persons.coef_)
+    assert all(held for _, held in rows.verify())
+    assert estimator(estimand="persons").get_params()["estimand"] == "persons"
+    ledger = tmp_path / "l.sqlite"
+    for more, needle in [
+        ({"estimand": "everybody"}, "persons or rows"),
+        ({"estimand": 3}, "estimand"),
+        ({"estimand": "rows", "algorithm": "newton"}, "estimand"),
+    ]:
+        with pytest.raises(Error, match=needle):
+            estimator(ledger=ledger, dataset="d", **more).fit(X, y)
+    assert not ledger.exists()
+
+
 def test_what_protects_no_person_is_refused_before_a_charge(tmp_path):
     X, y = data()
     ledger = tmp_path / "l.sqlite"

@@ -309,7 +309,7 @@ def test_persons_have_the_bits_of_one_machine(local, parts, unit):
     frame = people()
     # In an order in which no rows of a person stand together, and in every partition.
     data = local.createDataFrame(frame).repartition(parts)
-    for more in ({}, {"algorithm": "dp-gd", "steps": 5}, {"adjacency": "replace-one"}):
+    for more in ({}, {"algorithm": "dp-gd", "steps": 5}, {"adjacency": "replace-one"}, {"estimand": "rows"}):
         model = dict(**more, unit=unit, max_rows=9, persons=390)
         fitted = spark.fit(logistic(**model), data.select("a", "b", "c", unit, "y"), target="y")
         expected = logistic(**model).fit(frame[["a", "b", "c", unit]], frame["y"])

@@ -2,6 +2,7 @@
 
 mod data;
 mod descent;
+mod estimands;
 mod rivals;
 
 use std::fmt::Write as _;
@@ -42,6 +43,13 @@ pub fn run(setup: &Setup) -> Fallible<Verdict> {
         judged.extend(findings(&data, &results));
         panels.push(panel(&data, &results));
         tables.push_str(&markdown(&data, &results));
+    }
+    if setup.utility.data.is_empty() {
+        for rows in data::Rows::ALL {
+            let (table, found) = estimands::run(setup, &data::correlated(rows, &scratch)?)?;
+            tables.push_str(&table);
+            judged.extend(found);
+        }
     }
     let path = setup.file("tables.md");
     std::fs::write(&path, &tables).map_err(|e| Error::io(&path, "write it", e))?;

@@ -14,7 +14,7 @@ use rhograd_faults::{Honest, Parts};
 const RELEASES: u64 = 4;
 
 const WEIGHTS: MomentWeights =
-    MomentWeights { count: 5, features: 3, squares: 1, label: 0, label_square: 0, shares: 0 };
+    MomentWeights { count: 5, features: 3, squares: 1, label: 0, label_square: 0, shares: 0, sizes: 0 };
 
 fn scope() -> Scope {
     Scope::of_rows(DatasetId::new("trial").unwrap(), Adjacency::AddRemove)

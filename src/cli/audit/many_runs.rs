@@ -97,7 +97,7 @@ impl AuditArguments {
         let unit = |column: &String| {
             PrivacyUnit::person(column)?;
             let max_rows = Some(self.max_rows.unwrap_or(ROWS));
-            Ok(Unit { column: column.clone(), persons: self.persons, max_rows })
+            Ok(Unit { persons: self.persons, max_rows, ..Unit::new(column) })
         };
         self.unit.as_ref().map(unit).transpose()
     }

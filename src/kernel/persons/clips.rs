@@ -1,5 +1,7 @@
 //! What decides how each person is clipped, for one bound.
 
+use std::num::NonZeroU32;
+
 use ndarray::{Array2, ArrayView2};
 use rayon::prelude::*;
 
@@ -23,6 +25,8 @@ const COORDINATES_A_PAIR: usize = 4;
 /// What decides how each person is clipped, for one bound.
 pub struct PersonClips {
     pub(super) bound: u64,
+    /// What a person's gradients are added up and divided by, where they are not averaged.
+    pub(super) typical_rows: Option<NonZeroU32>,
     pub(super) map: Option<Seen>,
     pub(super) groups: Vec<GroupClip>,
 }
@@ -85,11 +89,17 @@ impl PersonClips {
     /// # Privacy
     /// Through tables there is no proof for persons, so nobody contributes anything then.
     pub fn new(persons: &Persons, map: Option<&IntegerMap>, bound: u64) -> Self {
+        Self::weighing(persons, map, bound, None)
+    }
+
+    /// [`PersonClips::new`] of persons who add the sum of the gradients of their rows over `typical_rows`, where that is given, and not
+    /// their average.
+    pub fn weighing(persons: &Persons, map: Option<&IntegerMap>, bound: u64, typical_rows: Option<NonZeroU32>) -> Self {
         let (map, bound) = match map {
             Some(map) if map.tables().is_some() => (None, 0),
             map => (map, bound),
         };
-        PersonClips { bound, map: map.map(Seen::new), groups: Vec::new() }.anew(persons)
+        PersonClips { bound, typical_rows, map: map.map(Seen::new), groups: Vec::new() }.anew(persons)
     }
 
     /// The largest norm of a person's contribution.
@@ -100,7 +110,10 @@ impl PersonClips {
     /// As these are, of other persons.
     pub(super) fn anew(&self, persons: &Persons) -> Self {
         let map = self.map.as_ref().map(|seen| &seen.map);
+        // A row that is less than one of a person alone is not the business of the pass over rows.
+        let whole = self.typical_rows.is_none_or(|typical| typical.get() == 1);
         let clip = |group: &Group| match (group.layout.each, map) {
+            (_, map) if !whole => GroupClip::Joint(JointClip::new(group, map)),
             (1, None) => GroupClip::Single(Caps::new(&group.rows, self.bound)),
             (1, Some(map)) => GroupClip::Single(Caps::through(map, &group.rows, self.bound)),
             (_, map) => GroupClip::Joint(JointClip::new(group, map)),
@@ -110,7 +123,7 @@ impl PersonClips {
 
     /// These clips of other groups.
     pub(super) fn with(&self, groups: Vec<GroupClip>) -> Self {
-        PersonClips { bound: self.bound, map: self.map.clone(), groups }
+        PersonClips { bound: self.bound, typical_rows: self.typical_rows, map: self.map.clone(), groups }
     }
 
     /// The clips of the persons at some places of a group, who are laid out anew.

@@ -33,7 +33,8 @@ const FLOAT_BITS: u32 = 53;
 /// The sum over persons of the average gradient of their rows, each average clipped as a whole, in exact integers.
 ///
 /// The multiplier of a row is that of [`super::super::clipped_sum`] divided by the number `k` of rows of its person, rounded, for `k`
-/// above 32 to multiples of `2^-t` with `t = floor(log2 k) - 2`. The vectors of a person's rows are added up, and where the norm of that sum `u` is
+/// above 32 to multiples of `2^-t` with `t = floor(log2 k) - 2`. Clips that weigh rows have a public number in the place of every `k`, so
+/// that a person with more rows adds more, up to the bound. The vectors of a person's rows are added up, and where the norm of that sum `u` is
 /// above the bound `C`, each entry becomes `u_j f`, cut toward zero, with a fraction `f <= C / |u|`. The result has one entry per
 /// coordinate.
 ///
@@ -242,7 +243,8 @@ impl<'a> Joint<'a> {
         outputs: usize,
         scale: f64,
     ) -> Self {
-        let finer = if layout.each <= FEW_ROWS { 0 } else { layout.each.ilog2() - HEADROOM_BITS };
+        let divisor = clips.typical_rows.map_or(layout.each, |typical| typical.get() as usize);
+        let finer = if divisor <= FEW_ROWS { 0 } else { divisor.ilog2() - HEADROOM_BITS };
         let each_bits = layout.each.next_power_of_two().ilog2();
         let slack = clips.map.as_ref().map_or(0, |seen| seen.slack(outputs));
         let target = u128::from(clips.bound).saturating_sub(slack);
@@ -259,7 +261,7 @@ impl<'a> Joint<'a> {
             clips,
             outputs,
             finer,
-            scale: (scale * f64::from(1u32 << finer) / layout.each as f64) as f32,
+            scale: (scale * f64::from(1u32 << finer) / divisor as f64) as f32,
             target,
             factor_bits: FACTOR_BITS.min(room),
             slack,

@@ -1,3 +1,5 @@
+use std::num::NonZeroU32;
+
 use ndarray::Array2;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
@@ -55,22 +57,54 @@ enum Asked {
     Mapped,
     Classes,
     MappedClasses,
+    /// With gradients added up over so many rows, and not averaged.
+    Rows(u32),
+    MappedRows(u32),
+    RowsOfClasses(u32),
 }
 
-const ALL: [Asked; 4] = [Asked::Plain, Asked::Mapped, Asked::Classes, Asked::MappedClasses];
+const ALL: [Asked; 9] = [
+    Asked::Plain,
+    Asked::Mapped,
+    Asked::Classes,
+    Asked::MappedClasses,
+    Asked::Rows(5),
+    Asked::MappedRows(5),
+    Asked::Rows(40),
+    Asked::MappedRows(40),
+    Asked::RowsOfClasses(40),
+];
 
 impl Asked {
     fn bound(self) -> u64 {
         match self {
-            Asked::Plain | Asked::Classes => BOUND,
+            Asked::Plain | Asked::Classes | Asked::Rows(_) | Asked::RowsOfClasses(_) => BOUND,
             // The image of a row is longer.
-            Asked::Mapped | Asked::MappedClasses => 64 * BOUND,
+            Asked::Mapped | Asked::MappedClasses | Asked::MappedRows(_) => 64 * BOUND,
         }
+    }
+
+    fn is_mapped(self) -> bool {
+        self.bound() > BOUND
+    }
+
+    fn typical_rows(self) -> Option<NonZeroU32> {
+        match self {
+            Asked::Rows(typical) | Asked::MappedRows(typical) | Asked::RowsOfClasses(typical) => {
+                NonZeroU32::new(typical)
+            }
+            Asked::Plain | Asked::Mapped | Asked::Classes | Asked::MappedClasses => None,
+        }
+    }
+
+    /// How many times steeper than averages sums are taken, so that as many are clipped.
+    fn steeper(self) -> f64 {
+        self.typical_rows().map_or(1.0, |typical| f64::from(typical.get()).sqrt())
     }
 
     fn clips(self, persons: &Persons) -> PersonClips {
         let map = map();
-        PersonClips::new(persons, matches!(self, Asked::Mapped | Asked::MappedClasses).then_some(&map), self.bound())
+        PersonClips::weighing(persons, self.is_mapped().then_some(&map), self.bound(), self.typical_rows())
     }
 
     fn sum(self, persons: &Persons, scale: f64) -> Vec<i128> {
@@ -79,12 +113,13 @@ impl Asked {
 
     fn sum_with(self, persons: &Persons, clips: &PersonClips, scale: f64) -> Vec<i128> {
         let weights: Vec<f64> = (0..3 * shape().dimension()).map(|j| (j as f64 * 0.7).sin()).collect();
+        let scale = scale * self.steeper();
         match self {
-            Asked::Plain | Asked::Mapped => {
+            Asked::Plain | Asked::Mapped | Asked::Rows(_) | Asked::MappedRows(_) => {
                 let step = Step { weights: &weights[..shape().dimension()], label_scale: 1.0, multiplier_scale: scale };
                 clipped_person_sum(persons, clips, &step, |margin, label| Logistic.slope(margin, label))
             }
-            Asked::Classes | Asked::MappedClasses => {
+            Asked::Classes | Asked::MappedClasses | Asked::RowsOfClasses(_) => {
                 let step = ClassStep { weights: &weights, classes: 3, multiplier_scale: scale };
                 clipped_person_class_sum(persons, clips, &step, Softmax::slopes)
             }
@@ -140,7 +175,8 @@ fn what_a_person_adds_is_the_clipped_average_of_the_rows() {
             // Each row as a person of its own, with a bound that clips none of them, gives its whole gradient.
             let records: Vec<Vec<RawRow>> = own.iter().filter(|row| !row.null).map(|row| vec![row.clone()]).collect();
             let whole = sum_of_rows(asked, &records, scale);
-            let average: Vec<f64> = whole.iter().map(|&x| x as f64 / records.len().max(1) as f64).collect();
+            let divisor = asked.typical_rows().map_or(records.len().max(1) as f64, |typical| f64::from(typical.get()));
+            let average: Vec<f64> = whole.iter().map(|&x| x as f64 * asked.steeper() / divisor).collect();
             let length = average.iter().map(|x| x * x).sum::<f64>().sqrt();
             let factor = if length > bound { bound / length } else { 1.0 };
             clipped += usize::from(factor < 1.0);
@@ -157,15 +193,15 @@ fn what_a_person_adds_is_the_clipped_average_of_the_rows() {
 fn sum_of_rows(asked: Asked, records: &[Vec<RawRow>], scale: f64) -> Vec<i128> {
     let persons = gathered(records, |place| place);
     let map = map();
-    let map = matches!(asked, Asked::Mapped | Asked::MappedClasses).then_some(&map);
+    let map = asked.is_mapped().then_some(&map);
     let clips = PersonClips::new(&persons, map, 1 << 50);
     let weights: Vec<f64> = (0..3 * shape().dimension()).map(|j| (j as f64 * 0.7).sin()).collect();
     match asked {
-        Asked::Plain | Asked::Mapped => {
+        Asked::Plain | Asked::Mapped | Asked::Rows(_) | Asked::MappedRows(_) => {
             let step = Step { weights: &weights[..shape().dimension()], label_scale: 1.0, multiplier_scale: scale };
             clipped_person_sum(&persons, &clips, &step, |margin, label| Logistic.slope(margin, label))
         }
-        Asked::Classes | Asked::MappedClasses => {
+        Asked::Classes | Asked::MappedClasses | Asked::RowsOfClasses(_) => {
             let step = ClassStep { weights: &weights, classes: 3, multiplier_scale: scale };
             clipped_person_class_sum(&persons, &clips, &step, Softmax::slopes)
         }
@@ -198,6 +234,22 @@ fn persons_of_one_row_are_rows() {
     let clips = PersonClips::new(&persons, None, BOUND);
     let by_person = clipped_person_sum(&persons, &clips, &step, |margin, label| Squared.slope(margin, label));
     assert_eq!(by_person, sums.into_iter().map(i128::from).collect::<Vec<_>>());
+}
+
+/// Of persons with as many rows as divide the sum, and of one row each, sums and averages are the same.
+#[test]
+fn sums_over_as_many_rows_are_averages() {
+    let random = &mut StdRng::seed_from_u64(41);
+    for each in [1, 7, 40] {
+        let mut persons = || (0..each).map(|_| RawRow { null: false, ..row(random, false) }).collect();
+        let table: Vec<Vec<RawRow>> = (0..50).map(|_| persons()).collect();
+        let persons = gathered(&table, |place| place);
+        let (whole, map) = (NonZeroU32::new(each as u32), map());
+        for asked in [Asked::Plain, Asked::Mapped, Asked::Classes, Asked::MappedClasses] {
+            let clips = PersonClips::weighing(&persons, asked.is_mapped().then_some(&map), asked.bound(), whole);
+            assert_eq!(asked.sum_with(&persons, &clips, 2000.0), asked.sum(&persons, 2000.0), "{asked:?} {each}");
+        }
+    }
 }
 
 #[test]

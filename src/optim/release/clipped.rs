@@ -91,7 +91,8 @@ impl ClipRule {
     ///
     /// `mu` is that of the plan, [`ClippedPlan::mu`].
     ///
-    /// Gradients of persons are averages of `k` rows, and shorter: the clip is, too, by the root of the mean of `1 / k`.
+    /// Gradients of persons are averages of `k` rows, and shorter: the clip is, too, by the root of the mean of `1 / k`. Where rows are
+    /// weighed they are sums, and the clip follows the length that is typical of them.
     pub fn clip_norm(&self, row_norm: f64, dimension: f64, start: &Start<'_>, mu: f64) -> f64 {
         match *self {
             ClipRule::Fixed(norm) => norm,

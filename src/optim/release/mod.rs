@@ -19,4 +19,4 @@ pub use gram::GramPlan;
 pub(crate) use holdout::HELD_OUT;
 pub use holdout::HoldoutPlan;
 pub use metrics::{Estimate, Evaluation, Units};
-pub use moments::{MomentParts, MomentPlan, Moments, Spread};
+pub use moments::{MomentParts, MomentPlan, Moments, Sizes, Spread, Typical};

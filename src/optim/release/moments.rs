@@ -1,7 +1,9 @@
 //! One release of count, means and variances, and the standardisation that follows from it.
 
+use std::num::NonZeroU32;
+
 use crate::error::{Error, Fallible};
-use crate::grid::{FULL_SCALE, MomentWeights, Shape};
+use crate::grid::{FULL_SCALE, MomentWeights, SIZE_CELLS, Shape, size_cell};
 use crate::optim::{Fineness, GaussianRelease, GaussianRule};
 use crate::preprocess::Affine;
 use crate::privacy::{Adjacency, NoiseLaw, Rho};
@@ -12,6 +14,15 @@ const TARGET: f64 = (1u64 << 31) as f64;
 
 /// The least mean share of a row that is believed.
 const LEAST_SHARE: f64 = 1e-3;
+
+/// How many times finer persons are counted by their numbers of rows than in all.
+const SIZES_FINER: u32 = 2;
+
+/// The share of persons whose numbers of rows may be left out of what is typical, and how many deviations of their noise besides.
+const LEFT_OUT: (f64, f64) = (0.005, 2.0);
+
+/// How alike gradients of a person are taken to be, a correlation: of `k` rows they add up to a square of `k + ALIKE k (k - 1)`.
+const ALIKE: f64 = 0.15;
 
 /// What a release of moments contains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,12 +35,17 @@ pub struct MomentParts {
     pub target: bool,
     /// The mean over persons of one over the number of their rows.
     pub shares: bool,
+    /// How many persons have as many rows.
+    pub sizes: bool,
 }
 
 impl MomentParts {
     fn coordinates(self, shape: &Shape) -> f64 {
         let columns = if self.features { shape.numeric() } else { 0 };
-        (usize::from(self.count) + usize::from(self.shares) + 2 * columns + 2 * usize::from(self.target)).max(1) as f64
+        // Of the counts by numbers of rows a person is in one.
+        let sizes = usize::from(self.sizes) * (SIZES_FINER * SIZES_FINER) as usize;
+        (usize::from(self.count) + usize::from(self.shares) + sizes + 2 * columns + 2 * usize::from(self.target)).max(1)
+            as f64
     }
 
     fn words(self) -> &'static str {
@@ -74,6 +90,7 @@ impl MomentPlan {
                 label: on(wanted.target),
                 label_square: on(wanted.target),
                 shares: on(wanted.shares).saturating_mul(FULL_SCALE as u32),
+                sizes: on(wanted.sizes).saturating_mul(FULL_SCALE as u32).saturating_mul(SIZES_FINER),
             }
         };
         let query = |step| Query::from(query::Moments { weights: weights_of(step), columns: shape.numeric() });
@@ -81,7 +98,8 @@ impl MomentPlan {
         let sensitivity = wanted.coordinates(shape).sqrt() * full * factor;
         let fineness = Fineness { sensitivity, target: TARGET * factor, largest: u64::MAX, slack: 1e-9 };
         let (release, step) = rule.finest(&Rho::from_f64(rho)?, &fineness);
-        if step < 1 || step as f64 * full >= f64::from(u32::MAX) {
+        let finest = if wanted.sizes { f64::from(SIZES_FINER) } else { 1.0 };
+        if step < 1 || step as f64 * full * finest >= f64::from(u32::MAX) {
             return Err(Error::parameter(
                 "budget",
                 "is too small or too large for a release of moments",
@@ -124,8 +142,17 @@ impl MomentPlan {
         let target = (self.weights.label > 0).then(|| pair(1 + 2 * columns, 2 + 2 * columns));
         // No less than its noise can tell: a share of nothing would clip everybody to nothing.
         let least = (2.0 * sigma / rows).clamp(LEAST_SHARE, 1.0);
-        let share = values.get(3 + 2 * columns).map(|&sum| (sum as f64 / unit / rows).clamp(least, 1.0));
-        Moments { rows, features, target, share }
+        let rest = values.get(3 + 2 * columns..).unwrap_or_default();
+        let share = match (self.weights.shares, rest.first()) {
+            (1.., Some(&sum)) => Some((sum as f64 / unit / rows).clamp(least, 1.0)),
+            _ => None,
+        };
+        let finer = f64::from(SIZES_FINER);
+        let sizes = (self.weights.sizes > 0).then(|| Sizes {
+            persons: rest.iter().rev().take(SIZE_CELLS).rev().map(|&count| count as f64 / (unit * finer)).collect(),
+            noise: sigma / finer,
+        });
+        Moments { rows, features, target, share, sizes }
     }
 }
 
@@ -141,6 +168,56 @@ pub struct Moments {
     /// The mean over persons of one over the number of their rows, where released; at least twice what its noise
     /// can tell, and at most 1.
     pub share: Option<f64>,
+    /// How many persons have as many rows, where released.
+    pub sizes: Option<Sizes>,
+}
+
+/// Released counts of persons by their numbers of rows, see [`crate::grid::size_cell`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sizes {
+    persons: Vec<f64>,
+    /// Standard deviation of each.
+    noise: f64,
+}
+
+impl Sizes {
+    /// What is typical of persons of whom `most` rows count, a public number.
+    ///
+    /// Cells above which fewer persons are left than noise can tell are left out: one of 4096 rows that noise made up would outweigh
+    /// all that are there.
+    pub fn typical(&self, most: u32) -> Typical {
+        let most = most.max(1);
+        let cells = (size_cell(most as usize) + 1).min(self.persons.len());
+        let persons = &self.persons[..cells];
+        let (share, deviations) = LEFT_OUT;
+        let all: f64 = persons.iter().sum();
+        let above = |cell: &usize| {
+            let above = &persons[cell + 1..];
+            above.iter().sum::<f64>() <= share * all.max(0.0) + deviations * self.noise * (above.len() as f64).sqrt()
+        };
+        let last = (0..cells).find(above).unwrap_or(cells.saturating_sub(1));
+        let (mut counted, mut rows, mut squares) = (0.0, 0.0, 0.0);
+        for (cell, persons) in persons.iter().enumerate().take(last + 1) {
+            // From 1 + 2^(cell - 1) to 2^cell, or to as many as count.
+            let (least, largest) = (((1u64 << cell) / 2 + 1) as f64, f64::from(most).min((1u64 << cell) as f64));
+            counted += persons.max(0.0);
+            rows += persons.max(0.0) * (least + largest) / 2.0;
+            squares += persons.max(0.0) * (least * least + least * largest + largest * largest) / 3.0;
+        }
+        let (mean, square) = if counted > 0.0 { (rows / counted, squares / counted) } else { (1.0, 1.0) };
+        let rows = NonZeroU32::new(mean.round().clamp(1.0, f64::from(most)) as u32).unwrap_or(NonZeroU32::MIN);
+        let typical = f64::from(rows.get());
+        Typical { rows, share: (1.0 - ALIKE) / typical + ALIKE * square / typical.powi(2) }
+    }
+}
+
+/// What is typical of persons by released counts, see [`Sizes::typical`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Typical {
+    /// The mean number of rows of a person, in whole ones.
+    pub rows: NonZeroU32,
+    /// The mean square of the length of a person's gradients added up over as many rows, where that of a row's is 1.
+    pub share: f64,
 }
 
 impl Moments {
@@ -180,7 +257,7 @@ mod tests {
             for rho in [1e-8, 1e-4, 0.01, 1.0, 50.0] {
                 for adjacency in [Adjacency::AddRemove, Adjacency::ReplaceOne] {
                     for count in [true, false] {
-                        let parts = MomentParts { count, features: true, target: true, shares: count };
+                        let parts = MomentParts { count, features: true, target: true, shares: count, sizes: !count };
                         let plan = MomentPlan::new(&shape, adjacency, rho, parts, NoiseLaw::FlooredNormal).unwrap();
                         let cost = plan.release.rho();
                         assert!(cost <= crate::privacy::Rho::from_f64(rho).unwrap(), "{columns} {rho}");
@@ -189,6 +266,33 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn typical_numbers_of_rows_follow_from_what_stands_above_the_noise() {
+        let of = |counted: &[(usize, f64)], noise: f64, most: u32| {
+            let mut persons = vec![0.0; SIZE_CELLS];
+            counted.iter().for_each(|&(rows, count)| persons[size_cell(rows)] += count);
+            let typical = Sizes { persons, noise }.typical(most);
+            assert!(typical.share > 0.0 && typical.share.is_finite(), "{typical:?}");
+            typical.rows.get()
+        };
+        assert_eq!(of(&[(1, 500.0)], 1.0, 1000), 1);
+        assert_eq!(of(&[(4, 500.0)], 1.0, 1000), 4, "3.5, rounded");
+        assert_eq!(of(&[(1, 500.0), (16, 500.0)], 1.0, 1000), 7, "a half of 1 and 12.5");
+        assert_eq!(of(&[(1, 500.0), (16, 500.0)], 1.0, 10), 5, "a half of 1 and of 9 or 10, which count alone");
+        // Fewer than noise can tell, and less than nobody.
+        assert_eq!(of(&[(1, 500.0), (4096, 3.0), (3000, 1.0)], 10.0, 4096), 1);
+        assert_eq!(of(&[(1, 500.0), (30, -40.0)], 30.0, 4096), 1);
+        assert_eq!(of(&[(1, -5.0)], 30.0, 4096), 1);
+        assert_eq!(of(&[(1, f64::NAN)], 1.0, 4096), 1);
+        // So many that they are no noise.
+        assert!(of(&[(1, 500.0), (4096, 300.0)], 10.0, 4096) > 1000);
+        assert_eq!(of(&[(4096, 500.0)], 10.0, u32::MAX), 3073);
+        assert_eq!(of(&[], 0.0, 0), 1);
+        // With one row each a person is a row.
+        let single = Sizes { persons: vec![50.0], noise: 1.0 }.typical(1);
+        assert_eq!(single, Typical { rows: NonZeroU32::MIN, share: 1.0 });
     }
 
     #[test]

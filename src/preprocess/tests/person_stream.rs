@@ -63,7 +63,7 @@ fn streamed(path: &Path, segment_bytes: usize) -> PersonStream {
 
 /// Whatever a pass makes of persons, and how many have how many rows.
 fn sums(persons: &Persons) -> Vec<i128> {
-    let weights = MomentWeights { count: 1, features: 1, squares: 1, label: 1, label_square: 1, shares: 0 };
+    let weights = MomentWeights { count: 1, features: 1, squares: 1, label: 1, label_square: 1, shares: 0, sizes: 0 };
     let clips = PersonClips::new(persons, None, 9_000_000);
     let coefficients: Vec<f64> = (0..persons.shape().dimension()).map(|j| (j as f64 * 0.7).sin()).collect();
     let step = Step { weights: &coefficients, label_scale: 1.0, multiplier_scale: 2000.0 };

@@ -70,7 +70,8 @@ fn streamed_rows_are_recoded_as_those_in_memory() {
         let recoded = map.recode_stream(streamed).unwrap();
         assert_eq!(recoded.unit(), 16_383);
         // What stands in null rows is not kept, and nothing sees it.
-        let weights = MomentWeights { count: 1, features: 1, squares: 1, label: 1, label_square: 1, shares: 0 };
+        let weights =
+            MomentWeights { count: 1, features: 1, squares: 1, label: 1, label_square: 1, shares: 0, sizes: 0 };
         let sums = |rows: &Rows| [moment_sum(rows, &weights), gram_sum(rows, 1 << 40, 100)].concat();
         let mut total = vec![0; sums(&whole).len()];
         let add = |part: &Rows| {

@@ -43,7 +43,7 @@ impl PrivateDataset {
     /// # Errors
     /// When rows in a file cannot be read.
     pub fn clipped(&self, clip_steps: u64) -> Fallible<ClippedRows<'_>> {
-        Ok(ClippedRows { clips: Clips::new(self.store(), None, clip_steps)?, data: self })
+        Ok(ClippedRows { clips: Clips::new(self.store(), None, clip_steps, self.typical_rows())?, data: self })
     }
 
     /// The rows with their clips, seen through a map made from public and released quantities.
@@ -53,7 +53,7 @@ impl PrivateDataset {
     /// # Errors
     /// When rows in a file cannot be read.
     pub fn clipped_through(&self, map: IntegerMap, clip_steps: u64) -> Fallible<ClippedRows<'_>> {
-        Ok(ClippedRows { clips: Clips::new(self.store(), Some(map), clip_steps)?, data: self })
+        Ok(ClippedRows { clips: Clips::new(self.store(), Some(map), clip_steps, self.typical_rows())?, data: self })
     }
 }
 
@@ -116,7 +116,8 @@ impl ClippedRows<'_> {
     /// integers, `A` the identity without a map: one joint clip for all outputs. So the l2 sensitivity is `clip_steps` under
     /// add-remove and `2 clip_steps` under replace-one, exactly. A multiplier is a function of its row and of public inputs, so
     /// it does not matter in which parts the rows are read. Where persons are the unit, a person contributes the average of its rows'
-    /// gradients, clipped as a whole to the same norm, see [`crate::kernel::clipped_person_sum`].
+    /// gradients, or for a data set that weighs rows their sum over a public number, clipped as a whole to the same norm, see
+    /// [`crate::kernel::clipped_person_sum`].
     ///
     /// # Errors
     /// When rows in a file cannot be read.

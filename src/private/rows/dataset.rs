@@ -1,5 +1,7 @@
 //! Private rows; what may be asked of them lies in [`crate::private::query`].
 
+use std::num::NonZeroU32;
+
 use super::store::Store;
 use crate::error::Fallible;
 use crate::grid::Shape;
@@ -13,6 +15,7 @@ use crate::private::{DescribeQuery, Sensitive};
 pub struct PrivateDataset {
     rows: Store,
     origin: Origin,
+    typical_rows: Option<NonZeroU32>,
 }
 
 impl PrivateDataset {
@@ -34,7 +37,7 @@ impl PrivateDataset {
             },
             (Store::Whole(_) | Store::Streamed(_), _) => PrivacyUnit::Row,
         };
-        PrivateDataset { rows, origin: Scope { unit, ..scope }.into() }
+        PrivateDataset { rows, origin: Scope { unit, ..scope }.into(), typical_rows: None }
     }
 
     /// The data set and relation that guarantees are about.
@@ -52,9 +55,24 @@ impl PrivateDataset {
         PrivateDataset { origin: Origin { run: Some(run), ..self.origin }, ..self }
     }
 
+    /// These rows, of whose persons each adds the sum of the gradients of its rows over `typical` to a clipped sum, and not their average:
+    /// a person with as many weighs as much as before. Nothing changes where rows are the unit.
+    ///
+    /// # Privacy
+    /// `typical` must be public or released. Whatever it is, what a person adds is clipped to the same norm, so that the sensitivity is the
+    /// same.
+    pub(crate) fn weighing_rows(self, typical: NonZeroU32) -> Self {
+        PrivateDataset { typical_rows: Some(typical), ..self }
+    }
+
+    /// What a person's summed gradients are divided by, where they are not averaged.
+    pub(in crate::private) fn typical_rows(&self) -> Option<NonZeroU32> {
+        self.typical_rows
+    }
+
     /// Some of these rows, or all of them in another form.
     fn with(&self, rows: impl Into<Store>) -> Self {
-        PrivateDataset { rows: rows.into(), origin: self.origin.clone() }
+        PrivateDataset { rows: rows.into(), origin: self.origin.clone(), typical_rows: self.typical_rows }
     }
 
     /// The columns; public, they follow from the schema.
@@ -125,7 +143,7 @@ impl PrivateDataset {
     /// # Errors
     /// When rows in a file cannot be read or written.
     pub fn recoded(self, map: &Recoding) -> Fallible<Self> {
-        Ok(PrivateDataset { rows: self.rows.recoded(map)?, origin: self.origin })
+        Ok(PrivateDataset { rows: self.rows.recoded(map)?, ..self })
     }
 
     /// The rows in parts; each stays behind the gate.
@@ -149,9 +167,10 @@ impl PrivateDataset {
     /// # Errors
     /// When rows in a file cannot be read or written again.
     pub(in crate::private) fn divided(self, chosen: impl Iterator<Item = usize>) -> Fallible<(Self, Self)> {
-        let PrivateDataset { rows, origin } = self;
+        let PrivateDataset { rows, origin, typical_rows } = self;
         let (chosen, rest) = rows.divided(chosen)?;
-        Ok((PrivateDataset { rows: chosen, origin: origin.clone() }, PrivateDataset { rows: rest, origin }))
+        let part = |rows, origin| PrivateDataset { rows, origin, typical_rows };
+        Ok((part(chosen, origin.clone()), part(rest, origin)))
     }
 
     /// The answer to a query, with the sensitivity that the query has.

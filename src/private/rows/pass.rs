@@ -3,12 +3,14 @@
 //! Whatever the gate asks of rows as a sum over them is one of these. What a pass makes of some of the rows is an integer
 //! vector, and the vectors of all parts add up to that of the whole, wherever the parts are.
 
+use std::num::NonZeroU32;
+
 use ndarray::Array2;
 use serde::{Deserialize, Serialize};
 
 use super::refused::no_rows_alone;
 use crate::error::Fallible;
-use crate::grid::{IntegerMap, MomentWeights, PERSON_WEIGHT, ScoreStep, Scoring};
+use crate::grid::{IntegerMap, MomentWeights, PERSON_WEIGHT, SIZE_CELLS, ScoreStep, Scoring, size_cell};
 use crate::kernel::{
     Caps, ClassStep, PersonClips, Persons, Rows, Step, clipped_class_sum, clipped_person_class_sum, clipped_person_sum,
     clipped_sum, gram_sum, hessian_sum, loss_sums, marginal_counts, moment_sum, score_sum,
@@ -61,13 +63,13 @@ mod weights_on_a_wire {
     use crate::grid::MomentWeights;
 
     pub(super) fn serialize<S: Serializer>(weights: &MomentWeights, serializer: S) -> Result<S::Ok, S::Error> {
-        let MomentWeights { count, features, squares, label, label_square, shares } = *weights;
-        [count, features, squares, label, label_square, shares].serialize(serializer)
+        let MomentWeights { count, features, squares, label, label_square, shares, sizes } = *weights;
+        [count, features, squares, label, label_square, shares, sizes].serialize(serializer)
     }
 
     pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<MomentWeights, D::Error> {
-        let [count, features, squares, label, label_square, shares] = <[u32; 6]>::deserialize(deserializer)?;
-        Ok(MomentWeights { count, features, squares, label, label_square, shares })
+        let [count, features, squares, label, label_square, shares, sizes] = <[u32; 7]>::deserialize(deserializer)?;
+        Ok(MomentWeights { count, features, squares, label, label_square, shares, sizes })
     }
 }
 
@@ -130,6 +132,9 @@ impl Pass {
         if let Pass::Moments(MomentWeights { shares: 1.., .. }) = self {
             total.push(self.shares(persons));
         }
+        if let &Pass::Moments(MomentWeights { sizes: weight @ 1.., .. }) = self {
+            total.extend(sizes(persons).map(|count| i128::from(count) * i128::from(weight)));
+        }
         Ok(total)
     }
 
@@ -163,6 +168,14 @@ impl Pass {
             }
         })
     }
+}
+
+/// How many persons have as many rows, by [`size_cell`]; one cell moves by one for a person who comes or goes, and those without a row
+/// are in none.
+fn sizes(persons: &Persons) -> [u64; SIZE_CELLS] {
+    let mut cells = [0; SIZE_CELLS];
+    persons.sizes().filter(|&(each, _)| each > 0).for_each(|(each, persons)| cells[size_cell(each)] += persons as u64);
+    cells
 }
 
 /// A clipped gradient sum, its iterate in coefficients of features.
@@ -212,6 +225,8 @@ impl FeatureGradient {
 pub(in crate::private) struct Clip {
     pub bound: u64,
     pub map: Option<IntegerMap>,
+    /// The rows of a person whose gradients add up to what a person adds, where they are not averaged.
+    pub typical_rows: Option<NonZeroU32>,
 }
 
 impl Clip {
@@ -225,7 +240,7 @@ impl Clip {
 
     /// The clips of some persons.
     pub(in crate::private) fn of_persons(&self, persons: &Persons) -> PersonClips {
-        PersonClips::new(persons, self.map.as_ref(), self.bound)
+        PersonClips::weighing(persons, self.map.as_ref(), self.bound, self.typical_rows)
     }
 }
 

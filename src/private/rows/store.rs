@@ -3,6 +3,7 @@
 //! A query that is a sum over rows is asked of one part of the rows after the other, and the integers that come back are
 //! added. Integer addition has no order, so the parts, and where they are, change no bit of the sum.
 
+use std::num::NonZeroU32;
 use std::ops::AddAssign;
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
@@ -248,7 +249,12 @@ impl Clips {
     ///
     /// # Errors
     /// When rows cannot be read.
-    pub(in crate::private) fn new(rows: &Store, map: Option<IntegerMap>, bound: u64) -> Fallible<Self> {
+    pub(in crate::private) fn new(
+        rows: &Store,
+        map: Option<IntegerMap>,
+        bound: u64,
+        typical_rows: Option<NonZeroU32>,
+    ) -> Fallible<Self> {
         if let Some(map) = &map {
             if !map.fits(rows.shape()) {
                 return Err(Error::refused("the map is one of other columns", "make it for the columns of the rows"));
@@ -257,7 +263,7 @@ impl Clips {
                 return Err(no_rows_alone());
             }
         }
-        let clip = Clip { bound, map };
+        let clip = Clip { bound, map, typical_rows };
         let kept = match rows {
             Store::Whole(rows) => Kept::Rows(vec![clip.of(rows)]),
             Store::Streamed(rows) if rows.can_keep_clips() => {

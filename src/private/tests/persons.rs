@@ -1,11 +1,15 @@
 //! Sensitivities where neighbours differ in a person with any number of rows, in integers.
 
+use std::num::NonZeroU32;
+
 use ndarray::{Array1, Array2};
 use proptest::prelude::*;
 
 use super::super::{DescribeQuery, Gradient, PrivateDataset, Query, Sensitive, query};
 use super::{difference, row};
-use crate::grid::{FULL_SCALE, IntegerMap, MomentWeights, PERSON_WEIGHT, ScoreStep, Scoring, Shape, gram_unit};
+use crate::grid::{
+    FULL_SCALE, IntegerMap, MomentWeights, PERSON_WEIGHT, SIZE_CELLS, ScoreStep, Scoring, Shape, gram_unit,
+};
 use crate::kernel::{Persons, RawRow, RowsBuilder};
 use crate::loss::{Curved, Glm, Objective};
 use crate::preprocess::{Binner, Recoding};
@@ -53,6 +57,7 @@ const MOMENTS: MomentWeights = MomentWeights {
     label: 1000,
     label_square: 1000,
     shares: 1000 * FULL_SCALE as u32,
+    sizes: 1000 * FULL_SCALE as u32,
 };
 
 /// The persons, their numbers cut into intervals.
@@ -68,6 +73,9 @@ fn tables() -> IntegerMap {
     IntegerMap::of_tables(vec![table(4, 3), table(2, 1), table(2, 1)], 8).unwrap()
 }
 
+/// The first of the values of [`asked`] that are sums over rows and not averages.
+const SUMS: usize = 13;
+
 /// Whatever may be asked of persons, once.
 fn asked(data: &PrivateDataset, weights: &Array1<f64>, clip_norm: f64) -> Vec<Sensitive<L2>> {
     let classes = Objective::Softmax { classes: 3 };
@@ -80,11 +88,12 @@ fn asked(data: &PrivateDataset, weights: &Array1<f64>, clip_norm: f64) -> Vec<Se
         data.scores(loss, &ScoreStep { weights, label_scale: 1.0, scoring, weight: 1 << 16 }).unwrap()
     };
     let flat = weights.as_slice().unwrap();
+    let weighing = |typical| data.duplicate().unwrap().weighing_rows(NonZeroU32::new(typical).unwrap());
     vec![
         data.clipped(1 << 27).unwrap().gradient_sum(&margin).unwrap(),
         data.clipped(1 << 27).unwrap().gradient_sum(&softmax).unwrap(),
         data.clipped_through(map.clone(), 1 << 33).unwrap().gradient_sum(&margin).unwrap(),
-        data.clipped_through(map, 1 << 33).unwrap().gradient_sum(&softmax).unwrap(),
+        data.clipped_through(map.clone(), 1 << 33).unwrap().gradient_sum(&softmax).unwrap(),
         data.moments(&MOMENTS).unwrap(),
         data.gram(GRAM_BOUND(), 127).unwrap(),
         data.hessian(Curved::Logistic, weights, GRAM_BOUND(), 127).unwrap(),
@@ -94,6 +103,10 @@ fn asked(data: &PrivateDataset, weights: &Array1<f64>, clip_norm: f64) -> Vec<Se
         scores(Glm::Logistic.into(), Scoring::Quantile, flat),
         scores(classes, Scoring::Class { labels: 3 }, many.as_slice().unwrap()),
         data.marginals(true, 1 << 24).unwrap(),
+        weighing(3).clipped(1 << 27).unwrap().gradient_sum(&margin).unwrap(),
+        weighing(50).clipped(1 << 27).unwrap().gradient_sum(&softmax).unwrap(),
+        weighing(3).clipped_through(map.clone(), 1 << 33).unwrap().gradient_sum(&softmax).unwrap(),
+        weighing(50).clipped_through(map, 1 << 33).unwrap().gradient_sum(&margin).unwrap(),
     ]
 }
 
@@ -132,7 +145,7 @@ fn some_person_uses_the_whole_sensitivity() {
     let weights = Array1::from(vec![4.0, 4.0, 0.0, 0.0, 4.0]);
     for rows in [1, 3, 5, 20] {
         // Far on the wrong side; labels at their bound are the worst of moments.
-        for (label, values) in [(0, &[0usize, 1, 2, 3, 5, 7, 12][..]), (FULL_SCALE, &[4])] {
+        for (label, values) in [(0, &[0usize, 1, 2, 3, 5, 7, 12, SUMS, SUMS + 2][..]), (FULL_SCALE, &[4])] {
             let person = vec![extreme(label); rows];
             let [(without, with), _] = pairs(&vec![], &person, &person);
             let used = used(&without, &with, &weights, 0.01);
@@ -158,8 +171,13 @@ fn a_person_counts_once_however_many_rows_there_are() {
             let size = |values: &[i128]| values.iter().map(|&x| (x as f64).powi(2)).sum::<f64>().sqrt();
             let mut difference = difference(a, b);
             if value == 4 {
-                // The share of a row is what tells these persons apart.
-                difference.pop();
+                // The share of a row and the counts by numbers of rows are what tells these persons apart.
+                difference.truncate(difference.len() - 1 - SIZE_CELLS);
+            }
+            if value >= SUMS {
+                // Of sums that weigh rows a person with more of them adds more.
+                assert!(size(&several[value].values) > 1.5 * size(&b.values), "{rows} rows, value {value}");
+                continue;
             }
             let apart = size(&difference);
             // Weights of rows are whole numbers.

@@ -59,8 +59,15 @@ fn sensitivities_are_those_of_the_theorems() {
             }
         }
         for columns in [0usize, 3, 200] {
-            let weights =
-                MomentWeights { count: 32_767, features: 5, squares: 9, label: 3, label_square: 11, shares: 0 };
+            let weights = MomentWeights {
+                count: 32_767,
+                features: 5,
+                squares: 9,
+                label: 3,
+                label_square: 11,
+                shares: 0,
+                sizes: 0,
+            };
             let all = 1.0 + columns as f64 * (25.0 + 81.0) + 9.0 + 121.0;
             meets(query::Moments { weights, columns }, adjacency, factor * 32_767.0 * all.sqrt());
         }
@@ -221,7 +228,7 @@ fn every_answer(rows: &[RawRow]) -> Vec<(&'static str, Vec<i128>)> {
     let data = dataset(rows, Adjacency::AddRemove);
     let weights = Array1::from(vec![0.3, -0.2, 0.5, 0.1, -0.4]);
     let twice = Array1::from([weights.to_vec(), weights.iter().map(|w| -w).collect()].concat());
-    let moments = MomentWeights { count: 7, features: 5, squares: 3, label: 2, label_square: 11, shares: 0 };
+    let moments = MomentWeights { count: 7, features: 5, squares: 3, label: 2, label_square: 11, shares: 0, sizes: 0 };
     let gradient = |loss: Objective| {
         let weights = if loss.outputs() == 1 { &weights } else { &twice };
         Gradient { loss, weights, label_scale: 1.0, clip_norm: 0.7 }

@@ -53,6 +53,7 @@ class Common(TypedDict, total=False):
     unit: str | None
     persons: int | None
     max_rows: int | None
+    estimand: str | None
     dataset: str | None
     ledger: str | os.PathLike[str] | Ledger | None
     require_ledger: bool
@@ -94,6 +95,8 @@ class Estimator:
         protected, not single rows. It is no feature, and predictions do not need it.
     persons : public number of persons, in the place of ``rows``.
     max_rows : the most rows of a person that count, 1000 where it is left out.
+    estimand : ``"persons"`` (the mean over persons, the default) or ``"rows"`` (over rows, a person with many more than others weighing
+        up to the clip norm); the guarantee is the same.
     dataset : name under which the ledger counts, needed with a ledger where no schema names it.
     ledger : file, or :class:`rhograd.Ledger`, that the run is charged to; without one nothing binds further runs, and the statement says so.
     require_ledger : whether a fit is refused, before a row is read, where the ledger is not named or does not exist yet: a lost
@@ -154,6 +157,7 @@ class Estimator:
         unit: str | None = None,
         persons: int | None = None,
         max_rows: int | None = None,
+        estimand: str | None = None,
         dataset: str | None = None,
         ledger: str | os.PathLike[str] | Ledger | None = None,
         require_ledger: bool = False,
@@ -187,6 +191,7 @@ class Estimator:
         self.unit = unit
         self.persons = persons
         self.max_rows = max_rows
+        self.estimand = estimand
         self.dataset = dataset
         self.ledger = ledger
         self.require_ledger = require_ledger
@@ -420,7 +425,7 @@ class Estimator:
             while target in features:
                 target += "_"
             schema = json.loads(_schema.built(features, self._account(), target, self._facts(), self.rows))
-            return _schema.with_unit(schema, self.unit, self.persons, self.max_rows)
+            return _schema.with_unit(schema, self.unit, self.persons, self.max_rows, self.estimand)
         schema = self._read_schema(self.schema)
         declared = _schema.features_in(schema)
         if not frame.named:
@@ -448,7 +453,7 @@ class Estimator:
     def _read_schema(self, given: Any) -> dict[str, Any]:
         if self.bounds is not None:
             raise ParameterError("bounds: are given, and so is schema; give one of them")
-        return _schema.with_unit(_schema.read(given), self.unit, self.persons, self.max_rows)
+        return _schema.with_unit(_schema.read(given), self.unit, self.persons, self.max_rows, self.estimand)
 
     def _columns(self, frame: Frame, schema: dict[str, Any]) -> list[Column]:
         names = _schema.features_in(schema)

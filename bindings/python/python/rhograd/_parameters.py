@@ -36,12 +36,12 @@ _WHOLE = {
     "steps": (0, "at least 1; leave it out for the algorithm's own choice"),
     "rows": (0, "the public number of rows; leave it out where none is known"),
     "persons": (1, "the public number of persons; leave it out where none is known"),
-    "max_rows": (1, "at least 1, below 2**32; leave it out for 1000"),
+    "max_rows": (1, "at least 1, below 2**32; leave it out for 1000: none that is chosen privately was measured to be better"),
     "seed": (0, "0 or more, below 2**64; leave it out for secret noise"),
     "threads": (1, "at least 1; leave it out for one a core"),
 }
 
-_TEXTS = ("adjacency", "algorithm", "features", "noise", "averaging", "tune", "dataset", "unit")
+_TEXTS = ("adjacency", "algorithm", "features", "noise", "averaging", "tune", "dataset", "unit", "estimand")
 
 
 def check(parameters: Mapping[str, Any]) -> None:

@@ -123,7 +123,12 @@ def check_schema(
     target: str | None = None,
 ) -> str: ...
 def unit_schema(
-    text: str, *, unit: str | None = None, persons: int | None = None, max_rows: int | None = None
+    text: str,
+    *,
+    unit: str | None = None,
+    persons: int | None = None,
+    max_rows: int | None = None,
+    estimand: str | None = None,
 ) -> str: ...
 def account(name: str, params: str) -> str: ...
 def queries() -> list[tuple[str, list[str], list[str]]]: ...

@@ -131,12 +131,17 @@ def built(features: dict[str, Any], dataset: str, target: str, facts: dict[str, 
     return _rhograd.check_schema(json.dumps(schema))
 
 
-def with_unit(schema: dict[str, Any], unit: str | None, persons: Any, max_rows: Any) -> dict[str, Any]:
+def with_unit(
+    schema: dict[str, Any], unit: str | None, persons: Any, max_rows: Any, estimand: str | None
+) -> dict[str, Any]:
     """A schema with the unit that the parameters name, checked by the engine."""
-    if unit is None and persons is None and max_rows is None:
+    if unit is None and persons is None and max_rows is None and estimand is None:
         return schema
     whole = [None if number is None else int(number) for number in (persons, max_rows)]
-    return json.loads(_rhograd.unit_schema(json.dumps(schema), unit=unit, persons=whole[0], max_rows=whole[1]))
+    given = _rhograd.unit_schema(
+        json.dumps(schema), unit=unit, persons=whole[0], max_rows=whole[1], estimand=estimand
+    )
+    return json.loads(given)
 
 
 def unit_in(schema: Mapping[str, Any]) -> str | None:
