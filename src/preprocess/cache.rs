@@ -17,13 +17,14 @@ use tempfile::NamedTempFile;
 
 use super::encode::Encoder;
 use super::footer::FORMAT;
+use super::load::Progress;
 use super::person_stream::PersonStream;
 use super::report::LoadReport;
 use super::segments::{SEGMENT_BYTES, SegmentReader, SegmentWriter};
 use super::stream::{MemoryLimit, RowStream, WRITE_BYTES};
 use crate::data::{CsvFile, Schema, Stamp};
 use crate::error::{Error, Fallible};
-use crate::grid::{FULL_SCALE, Shape};
+use crate::grid::FULL_SCALE;
 use crate::kernel::{LANES, Persons, Rows};
 use crate::partial::{self, folder_of};
 
@@ -99,8 +100,9 @@ impl RowCache {
         schema: &Schema,
         file: &CsvFile,
         encoder: &Encoder,
-        progress: &(dyn Fn(u64) -> Fallible<()> + Sync),
+        progress: &Progress<'_>,
     ) -> Fallible<(Rows, LoadReport, CacheUse)> {
+        encoder.refuse_unit()?;
         self.whole(schema, file, encoder, progress)
     }
 
@@ -113,8 +115,9 @@ impl RowCache {
         schema: &Schema,
         file: &CsvFile,
         encoder: &Encoder,
-        progress: &(dyn Fn(u64) -> Fallible<()> + Sync),
+        progress: &Progress<'_>,
     ) -> Fallible<(Persons, LoadReport, CacheUse)> {
+        encoder.max_rows()?;
         self.whole(schema, file, encoder, progress)
     }
 
@@ -123,7 +126,7 @@ impl RowCache {
         schema: &Schema,
         file: &CsvFile,
         encoder: &Encoder,
-        progress: &(dyn Fn(u64) -> Fallible<()> + Sync),
+        progress: &Progress<'_>,
     ) -> Fallible<(T, LoadReport, CacheUse)> {
         let stamp = stamp_of(file)?;
         let key = key(schema, file, encoder);
@@ -136,7 +139,7 @@ impl RowCache {
                     if !fitting.known && settled(stamp) {
                         // The next start need not read the data then. If this fails, it does.
                         let note = Note { stamp: stamp.clone(), settled: true, ..fitting.note.clone() };
-                        let _ = self.write(&rows, &note);
+                        let _ = self.write(&rows, encoder, &note);
                     }
                     return Ok((rows, fitting.note.report, CacheUse::Used));
                 }
@@ -145,7 +148,7 @@ impl RowCache {
         };
         let (rows, report, digest) = T::encode(encoder, file, progress)?;
         let note = Note { key, stamp: stamp.clone(), settled: settled(stamp), digest: hex(digest), report };
-        let used = match self.write(&rows, &note) {
+        let used = match self.write(&rows, encoder, &note) {
             Err(error) => CacheUse::Failed(error.to_string()),
             Ok(()) => made(why),
         };
@@ -165,9 +168,10 @@ impl RowCache {
         file: &CsvFile,
         encoder: &Encoder,
         limit: MemoryLimit,
-        progress: &(dyn Fn(u64) -> Fallible<()> + Sync),
+        progress: &Progress<'_>,
     ) -> Fallible<(RowStream, LoadReport, CacheUse)> {
-        self.kept(schema, file, encoder, limit, progress)
+        encoder.refuse_unit()?;
+        self.kept(schema, file, encoder, limit, progress, (RowStream::new, RowStream::check))
     }
 
     /// Encodes rows that are to stay in the cache by person, part by part; the schema has a unit. On the way rows lie in a temporary file
@@ -181,18 +185,20 @@ impl RowCache {
         file: &CsvFile,
         encoder: &Encoder,
         limit: MemoryLimit,
-        progress: &(dyn Fn(u64) -> Fallible<()> + Sync),
+        progress: &Progress<'_>,
     ) -> Fallible<(PersonStream, LoadReport, CacheUse)> {
-        self.kept(schema, file, encoder, limit, progress)
+        encoder.max_rows()?;
+        self.kept(schema, file, encoder, limit, progress, (PersonStream::new, PersonStream::check))
     }
 
-    fn kept<T: Streamed>(
+    fn kept<T>(
         &self,
         schema: &Schema,
         file: &CsvFile,
         encoder: &Encoder,
         limit: MemoryLimit,
-        progress: &(dyn Fn(u64) -> Fallible<()> + Sync),
+        progress: &Progress<'_>,
+        (open, check): (Open<T>, fn(&T) -> Fallible<()>),
     ) -> Fallible<(T, LoadReport, CacheUse)> {
         let stamp = stamp_of(file)?;
         let key = key(schema, file, encoder);
@@ -202,8 +208,8 @@ impl RowCache {
             Found::Unusable(why) => Some(why),
             Found::Fitting(fitting) => {
                 let Fitting { reader, note, .. } = *fitting;
-                let rows = T::open(reader, folder, limit)?;
-                match rows.check() {
+                let rows = open(reader, folder, limit)?;
+                match check(&rows) {
                     Ok(()) => {
                         progress(file.size())?;
                         return Ok((rows, note.report, CacheUse::Used));
@@ -212,11 +218,11 @@ impl RowCache {
                 }
             }
         };
-        let mut writer = self.writer(encoder.unit.is_some(), encoder.shape(), limit.segment_bytes())?;
-        let (report, digest) = T::encode(encoder, file, folder, limit, &mut writer, progress)?;
+        let mut writer = self.writer(encoder, limit.segment_bytes())?;
+        let (report, digest) = encoder.encode_to(file, folder, limit, &mut writer, progress)?;
         let note = Note { key, stamp: stamp.clone(), settled: settled(stamp), digest: hex(digest), report };
         let kept = self.publish(writer, &note)?;
-        let rows = T::open(SegmentReader::of(kept, &self.path)?, folder, limit)?;
+        let rows = open(SegmentReader::of(kept, &self.path)?, folder, limit)?;
         Ok((rows, note.report, made(why)))
     }
 
@@ -244,26 +250,16 @@ impl RowCache {
         Ok(Found::Fitting(Box::new(Fitting { reader, note, known })))
     }
 
-    fn write<T: Whole>(&self, rows: &T, note: &Note) -> Fallible<()> {
-        let mut writer = self.writer(T::OF_PERSONS, rows.columns(), SEGMENT_BYTES)?;
+    fn write<T: Whole>(&self, rows: &T, encoder: &Encoder, note: &Note) -> Fallible<()> {
+        let mut writer = self.writer(encoder, SEGMENT_BYTES)?;
         rows.append_to(&mut writer)?;
         self.publish(writer, note).map(drop)
     }
 
     /// A new cache beside the old one.
-    fn writer(
-        &self,
-        of_persons: bool,
-        shape: &Shape,
-        segment_bytes: usize,
-    ) -> Fallible<SegmentWriter<BufWriter<NamedTempFile>>> {
+    fn writer(&self, encoder: &Encoder, segment_bytes: usize) -> Fallible<SegmentWriter<BufWriter<NamedTempFile>>> {
         let temporary = partial::create(&self.path).map_err(|e| self.failed(&e))?;
-        let out = BufWriter::with_capacity(WRITE_BYTES, temporary);
-        if of_persons {
-            SegmentWriter::of_persons(out, &self.path, shape, FULL_SCALE, segment_bytes)
-        } else {
-            SegmentWriter::sized(out, &self.path, shape, FULL_SCALE, segment_bytes)
-        }
+        encoder.segments(BufWriter::with_capacity(WRITE_BYTES, temporary), &self.path, segment_bytes)
     }
 
     /// Puts it in the place of the old one.
@@ -283,38 +279,21 @@ impl RowCache {
 
 /// What a cache can hand out as a whole: rows, or rows by person.
 trait Whole: Sized {
-    const OF_PERSONS: bool;
-
     fn read(reader: &SegmentReader) -> Fallible<Self>;
 
-    fn encode(
-        encoder: &Encoder,
-        file: &CsvFile,
-        progress: &(dyn Fn(u64) -> Fallible<()> + Sync),
-    ) -> Fallible<(Self, LoadReport, u128)>;
-
-    fn columns(&self) -> &Shape;
+    fn encode(encoder: &Encoder, file: &CsvFile, progress: &Progress<'_>) -> Fallible<(Self, LoadReport, u128)>;
 
     fn append_to<W: Write>(&self, writer: &mut SegmentWriter<W>) -> Fallible<()>;
 }
 
 impl Whole for Rows {
-    const OF_PERSONS: bool = false;
-
     fn read(reader: &SegmentReader) -> Fallible<Self> {
         reader.read_all()
     }
 
-    fn encode(
-        encoder: &Encoder,
-        file: &CsvFile,
-        progress: &(dyn Fn(u64) -> Fallible<()> + Sync),
-    ) -> Fallible<(Self, LoadReport, u128)> {
-        encoder.encode_and_digest(file, progress)
-    }
-
-    fn columns(&self) -> &Shape {
-        self.shape()
+    fn encode(encoder: &Encoder, file: &CsvFile, progress: &Progress<'_>) -> Fallible<(Self, LoadReport, u128)> {
+        let (encoded, report, digest) = encoder.encode_and_digest(file, progress)?;
+        Ok((encoded.rows, report, digest))
     }
 
     fn append_to<W: Write>(&self, writer: &mut SegmentWriter<W>) -> Fallible<()> {
@@ -323,22 +302,15 @@ impl Whole for Rows {
 }
 
 impl Whole for Persons {
-    const OF_PERSONS: bool = true;
-
     fn read(reader: &SegmentReader) -> Fallible<Self> {
         reader.read_persons()
     }
 
-    fn encode(
-        encoder: &Encoder,
-        file: &CsvFile,
-        progress: &(dyn Fn(u64) -> Fallible<()> + Sync),
-    ) -> Fallible<(Self, LoadReport, u128)> {
-        encoder.encode_persons_and_digest(file, progress)
-    }
-
-    fn columns(&self) -> &Shape {
-        self.shape()
+    fn encode(encoder: &Encoder, file: &CsvFile, progress: &Progress<'_>) -> Fallible<(Self, LoadReport, u128)> {
+        let max_rows = encoder.max_rows()?;
+        let (encoded, report, digest) = encoder.encode_and_digest(file, progress)?;
+        let persons = Persons::gather(encoded.rows, &encoded.persons.unwrap_or_default(), max_rows);
+        Ok((persons, report, digest))
     }
 
     fn append_to<W: Write>(&self, writer: &mut SegmentWriter<W>) -> Fallible<()> {
@@ -348,63 +320,8 @@ impl Whole for Persons {
     }
 }
 
-/// What a cache can hand out part by part.
-trait Streamed: Sized {
-    fn open(reader: SegmentReader, folder: &Path, limit: MemoryLimit) -> Fallible<Self>;
-
-    fn check(&self) -> Fallible<()>;
-
-    fn encode<W: Write + Send>(
-        encoder: &Encoder,
-        file: &CsvFile,
-        folder: &Path,
-        limit: MemoryLimit,
-        writer: &mut SegmentWriter<W>,
-        progress: &(dyn Fn(u64) -> Fallible<()> + Sync),
-    ) -> Fallible<(LoadReport, u128)>;
-}
-
-impl Streamed for RowStream {
-    fn open(reader: SegmentReader, folder: &Path, limit: MemoryLimit) -> Fallible<Self> {
-        RowStream::new(reader, folder, limit)
-    }
-
-    fn check(&self) -> Fallible<()> {
-        self.check()
-    }
-
-    fn encode<W: Write + Send>(
-        encoder: &Encoder,
-        file: &CsvFile,
-        _: &Path,
-        _: MemoryLimit,
-        writer: &mut SegmentWriter<W>,
-        progress: &(dyn Fn(u64) -> Fallible<()> + Sync),
-    ) -> Fallible<(LoadReport, u128)> {
-        encoder.encode_to(file, writer, progress)
-    }
-}
-
-impl Streamed for PersonStream {
-    fn open(reader: SegmentReader, folder: &Path, limit: MemoryLimit) -> Fallible<Self> {
-        PersonStream::new(reader, folder, limit)
-    }
-
-    fn check(&self) -> Fallible<()> {
-        self.check()
-    }
-
-    fn encode<W: Write + Send>(
-        encoder: &Encoder,
-        file: &CsvFile,
-        folder: &Path,
-        limit: MemoryLimit,
-        writer: &mut SegmentWriter<W>,
-        progress: &(dyn Fn(u64) -> Fallible<()> + Sync),
-    ) -> Fallible<(LoadReport, u128)> {
-        encoder.encode_persons_to(file, folder, limit, writer, progress)
-    }
-}
+/// Opens what a cache hands out part by part: rows, or rows by person.
+type Open<T> = fn(SegmentReader, &Path, MemoryLimit) -> Fallible<T>;
 
 /// What was found where the cache should be.
 enum Found {

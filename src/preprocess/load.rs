@@ -17,10 +17,13 @@ use super::stream::{MemoryLimit, RowStream, Scratch, WRITE_BYTES};
 use crate::data::{Block, CsvFile};
 use crate::error::{Error, Fallible};
 use crate::grid::FULL_SCALE;
-use crate::kernel::{BulkBuilder, LANES, Persons, Rows};
+use crate::kernel::{BulkBuilder, LANES, Rows};
 
 /// Encoded rows that are held at a time on their way to a file, unless one block of lines makes more.
 const SPOOLED_BYTES: usize = 16 << 20;
+
+/// Hears how many bytes of a file have been read; an error stops the reading.
+pub type Progress<'a> = dyn Fn(u64) -> Fallible<()> + Sync + 'a;
 
 impl Encoder {
     /// Encodes every line of the file in parallel; `progress` hears the bytes of the file read so far, and its error ends the load.
@@ -28,11 +31,7 @@ impl Encoder {
     /// # Errors
     /// When the file cannot be read or changes meanwhile, `progress` fails, or the schema has a unit; no error depends on what stands
     /// in a line.
-    pub fn encode(
-        &self,
-        file: &CsvFile,
-        progress: &(dyn Fn(u64) -> Fallible<()> + Sync),
-    ) -> Fallible<(Rows, LoadReport)> {
+    pub fn encode(&self, file: &CsvFile, progress: &Progress<'_>) -> Fallible<(Rows, LoadReport)> {
         self.refuse_unit()?;
         let (encoded, report) = self.encode_grouped(file, progress)?;
         Ok((encoded.rows, report))
@@ -43,56 +42,36 @@ impl Encoder {
     /// # Errors
     /// When the file cannot be read or changes meanwhile, `progress` fails, or there are 2^32 persons; no other error depends on what
     /// stands in a line.
-    pub fn encode_grouped(
-        &self,
-        file: &CsvFile,
-        progress: &(dyn Fn(u64) -> Fallible<()> + Sync),
-    ) -> Fallible<(EncodedRows, LoadReport)> {
+    pub fn encode_grouped(&self, file: &CsvFile, progress: &Progress<'_>) -> Fallible<(EncodedRows, LoadReport)> {
         let mut load = Load::new(self, file);
         file.scan(LANES, |blocks, done| load.add(blocks, done, progress))?;
         Ok(load.finish())
     }
 
     /// Refuses what would hand rows on without saying whose they are.
-    fn refuse_unit(&self) -> Fallible<()> {
+    pub(super) fn refuse_unit(&self) -> Fallible<()> {
         if self.unit.is_none() { Ok(()) } else { Err(ungrouped()) }
     }
 
-    /// Encodes all lines of a file, and gives the digest of the file, see [`CsvFile::scan_and_digest`].
+    /// Encodes all lines of a file, says whose each row is where the schema has a unit, and gives the digest of the file, see
+    /// [`CsvFile::scan_and_digest`].
     ///
     /// # Errors
-    /// When the file cannot be read or changes meanwhile, or `progress` fails; no error depends on what stands in a line.
-    pub fn encode_and_digest(
+    /// When the file cannot be read or changes meanwhile, `progress` fails, or there are 2^32 persons; no other error depends on what
+    /// stands in a line.
+    pub(super) fn encode_and_digest(
         &self,
         file: &CsvFile,
-        progress: &(dyn Fn(u64) -> Fallible<()> + Sync),
-    ) -> Fallible<(Rows, LoadReport, u128)> {
-        self.refuse_unit()?;
+        progress: &Progress<'_>,
+    ) -> Fallible<(EncodedRows, LoadReport, u128)> {
         let mut load = Load::new(self, file);
         let digest = file.scan_and_digest(LANES, |blocks, done| load.add(blocks, done, progress))?;
         let (encoded, report) = load.finish();
-        Ok((encoded.rows, report, digest))
-    }
-
-    /// Encodes all lines of a file and brings the rows of each person together, and gives the digest; the schema has a unit.
-    ///
-    /// # Errors
-    /// When the file cannot be read or changes meanwhile, `progress` fails, there are 2^32 persons, or the schema has no unit.
-    pub(super) fn encode_persons_and_digest(
-        &self,
-        file: &CsvFile,
-        progress: &(dyn Fn(u64) -> Fallible<()> + Sync),
-    ) -> Fallible<(Persons, LoadReport, u128)> {
-        let max_rows = self.max_rows()?;
-        let mut load = Load::new(self, file);
-        let digest = file.scan_and_digest(LANES, |blocks, done| load.add(blocks, done, progress))?;
-        let (encoded, report) = load.finish();
-        let persons = Persons::gather(encoded.rows, &encoded.persons.unwrap_or_default(), max_rows);
-        Ok((persons, report, digest))
+        Ok((encoded, report, digest))
     }
 
     /// The most rows of a person that count.
-    fn max_rows(&self) -> Fallible<u32> {
+    pub(super) fn max_rows(&self) -> Fallible<u32> {
         let problem = "is none, and persons were asked for";
         let none = || Error::parameter("unit", problem, "name the column of identifiers in the schema");
         self.unit.map(|(_, max_rows)| max_rows).ok_or_else(none)
@@ -107,13 +86,10 @@ impl Encoder {
         file: &CsvFile,
         folder: &Path,
         limit: MemoryLimit,
-        progress: &(dyn Fn(u64) -> Fallible<()> + Sync),
+        progress: &Progress<'_>,
     ) -> Fallible<(RowStream, LoadReport)> {
-        let scratch = Scratch::new(folder)?;
-        let out = BufWriter::with_capacity(WRITE_BYTES, &scratch.file);
-        let mut writer = SegmentWriter::sized(out, &scratch.path, self.shape(), FULL_SCALE, limit.segment_bytes())?;
-        let (report, _) = self.encode_to(file, &mut writer, progress)?;
-        writer.finish(&())?;
+        self.refuse_unit()?;
+        let (scratch, report) = self.spool(file, folder, limit, progress)?;
         Ok((scratch.into_stream(folder, limit)?, report))
     }
 
@@ -127,30 +103,66 @@ impl Encoder {
         file: &CsvFile,
         folder: &Path,
         limit: MemoryLimit,
-        progress: &(dyn Fn(u64) -> Fallible<()> + Sync),
+        progress: &Progress<'_>,
     ) -> Fallible<(PersonStream, LoadReport)> {
-        let scratch = Scratch::new(folder)?;
-        let out = BufWriter::with_capacity(WRITE_BYTES, &scratch.file);
-        let size = limit.segment_bytes();
-        let mut writer = SegmentWriter::of_persons(out, &scratch.path, self.shape(), FULL_SCALE, size)?;
-        let (report, _) = self.encode_persons_to(file, folder, limit, &mut writer, progress)?;
-        writer.finish(&())?;
+        self.max_rows()?;
+        let (scratch, report) = self.spool(file, folder, limit, progress)?;
         Ok((PersonStream::of(scratch, folder, limit)?, report))
     }
 
-    /// Encodes all lines of a file, brings rows of the same person together in temporary files in `folder`, and hands persons on to
-    /// another file; gives the digest.
+    /// Encodes all lines of a file into a temporary one: rows, or persons where the schema has a unit.
+    fn spool(
+        &self,
+        file: &CsvFile,
+        folder: &Path,
+        limit: MemoryLimit,
+        progress: &Progress<'_>,
+    ) -> Fallible<(Scratch, LoadReport)> {
+        let scratch = Scratch::new(folder)?;
+        let out = BufWriter::with_capacity(WRITE_BYTES, &scratch.file);
+        let mut writer = self.segments(out, &scratch.path, limit.segment_bytes())?;
+        let (report, _) = self.encode_to(file, folder, limit, &mut writer, progress)?;
+        writer.finish(&())?;
+        Ok((scratch, report))
+    }
+
+    /// Starts a file of what the lines of a file are encoded as.
+    pub(super) fn segments<W: Write>(&self, out: W, path: &Path, segment_bytes: usize) -> Fallible<SegmentWriter<W>> {
+        let start = if self.unit.is_some() { SegmentWriter::of_persons } else { SegmentWriter::sized };
+        start(out, path, self.shape(), FULL_SCALE, segment_bytes)
+    }
+
+    /// Encodes all lines of a file and hands rows on to another file, or persons where the schema has a unit, never held as a whole;
+    /// gives the digest.
     ///
     /// # Errors
-    /// When the file cannot be read or changes meanwhile, `progress` fails, or rows cannot be written: their number decides whether a
-    /// disk is full.
-    pub(super) fn encode_persons_to<W: Write>(
+    /// When the file cannot be read or changes meanwhile, `progress` fails, or the rows cannot be written: their number decides whether
+    /// a disk is full.
+    pub(super) fn encode_to<W: Write + Send>(
         &self,
         file: &CsvFile,
         folder: &Path,
         limit: MemoryLimit,
         writer: &mut SegmentWriter<W>,
-        progress: &(dyn Fn(u64) -> Fallible<()> + Sync),
+        progress: &Progress<'_>,
+    ) -> Fallible<(LoadReport, u128)> {
+        if self.unit.is_some() {
+            return self.encode_persons_to(file, folder, limit, writer, progress);
+        }
+        let mut load = Load::new(self, file);
+        let digest = file.scan_and_digest(LANES, |blocks, done| load.hand_on(blocks, done, writer, progress))?;
+        load.write(writer, 1)?;
+        Ok((load.finish().1, digest))
+    }
+
+    /// Brings rows of the same person together in temporary files in `folder`, and hands persons on to another file.
+    fn encode_persons_to<W: Write>(
+        &self,
+        file: &CsvFile,
+        folder: &Path,
+        limit: MemoryLimit,
+        writer: &mut SegmentWriter<W>,
+        progress: &Progress<'_>,
     ) -> Fallible<(LoadReport, u128)> {
         let mut buckets = Buckets::new(folder, self.shape(), self.max_rows()?, limit.bytes_to_gather())?;
         let mut load = Load::new(self, file);
@@ -175,24 +187,6 @@ impl Encoder {
         })?;
         Ok((report, digest))
     }
-
-    /// Encodes all lines of a file and hands the rows on to another file as they come, never held as a whole; gives the digest.
-    ///
-    /// # Errors
-    /// When the file cannot be read or changes meanwhile, `progress` fails, or the rows cannot be written: their number decides whether
-    /// a disk is full.
-    pub(super) fn encode_to<W: Write + Send>(
-        &self,
-        file: &CsvFile,
-        writer: &mut SegmentWriter<W>,
-        progress: &(dyn Fn(u64) -> Fallible<()> + Sync),
-    ) -> Fallible<(LoadReport, u128)> {
-        self.refuse_unit()?;
-        let mut load = Load::new(self, file);
-        let digest = file.scan_and_digest(LANES, |blocks, done| load.hand_on(blocks, done, writer, progress))?;
-        load.write(writer, 1)?;
-        Ok((load.finish().1, digest))
-    }
 }
 
 /// Rows on their way from blocks of lines to tiles.
@@ -216,7 +210,7 @@ impl<'a> Load<'a> {
         Load { encoder, file, rows, persons, report, workers: Mutex::default() }
     }
 
-    fn add(&mut self, blocks: &[Block], done: u64, progress: &(dyn Fn(u64) -> Fallible<()> + Sync)) -> Fallible<()> {
+    fn add(&mut self, blocks: &[Block], done: u64, progress: &Progress<'_>) -> Fallible<()> {
         if self.report.lines < self.file.first_line() {
             self.reserve(blocks);
         }
@@ -234,7 +228,7 @@ impl<'a> Load<'a> {
         blocks: &[Block],
         done: u64,
         writer: &mut SegmentWriter<W>,
-        progress: &(dyn Fn(u64) -> Fallible<()> + Sync),
+        progress: &Progress<'_>,
     ) -> Fallible<()> {
         self.each_batch(blocks, |load, batch| {
             load.encode(batch);

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::encode::{Encoder, Role};
 use super::lines::LineEncoder;
+use super::load::Progress;
 use super::persons::{EncodedRows, Interner, Numbering, PersonPart, PersonsMet};
 use super::report::LoadReport;
 use super::tally::{Count, Met};
@@ -101,11 +102,7 @@ impl Encoder {
     ///
     /// # Errors
     /// When the file cannot be read or changes meanwhile, or `progress` fails; no error depends on what stands in a line.
-    pub fn survey(
-        &self,
-        file: &CsvFile,
-        progress: &(dyn Fn(u64) -> Fallible<()> + Sync),
-    ) -> Fallible<(Survey, EncodedRows)> {
+    pub fn survey(&self, file: &CsvFile, progress: &Progress<'_>) -> Fallible<(Survey, EncodedRows)> {
         let mut survey = Survey::default();
         survey.report.lines = file.first_line() - 1;
         let mut sample = BulkBuilder::new(self.shape().clone());

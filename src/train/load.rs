@@ -13,8 +13,7 @@ use crate::error::{Error, Fallible};
 use crate::kernel::Persons;
 use crate::optim::{Algorithm, Planned};
 use crate::preprocess::{
-    CacheUse, EncodedRows, EncodedTable, Encoder, LoadReport, MemoryLimit, PersonStream, RowCache, RowStream,
-    TableEncoder,
+    CacheUse, EncodedRows, EncodedTable, Encoder, LoadReport, MemoryLimit, Progress, RowCache, TableEncoder,
 };
 use crate::private::{Cluster, PrivateDataset, RemoteRows, Store};
 
@@ -184,70 +183,48 @@ struct Places<'a> {
 }
 
 impl Places<'_> {
-    /// The encoded rows of a file.
-    fn rows(
-        &self,
-        schema: &Schema,
-        file: &CsvFile,
-        encoder: &Encoder,
-        hear: &(dyn Fn(u64) -> Fallible<()> + Sync),
-    ) -> Fallible<(Store, LoadReport, Option<CacheUse>)> {
-        if schema.unit.is_some() {
-            return self.persons(schema, file, encoder, hear);
-        }
-        let whole_if_small = |rows: RowStream| -> Fallible<Store> {
-            Ok(if rows.fits_memory() { rows.read_all()?.into() } else { rows.into() })
-        };
-        Ok(match (self.cache, self.limit) {
-            (Some(cache), Some(limit)) => {
-                let (rows, report, used) = cache.stream(schema, file, encoder, limit, hear)?;
-                (whole_if_small(rows)?, report, Some(used))
+    /// The encoded rows of a file, by person where the schema has a unit.
+    fn rows(&self, schema: &Schema, file: &CsvFile, encoder: &Encoder, hear: &Progress<'_>) -> Fallible<Read> {
+        let by_person = schema.unit.is_some();
+        let folder = std::env::temp_dir();
+        let (rows, report, used) = match (self.cache, self.limit) {
+            (Some(cache), Some(limit)) if by_person => {
+                cached(cache.stream_persons(schema, file, encoder, limit, hear)?)
+            }
+            (Some(cache), Some(limit)) => cached(cache.stream(schema, file, encoder, limit, hear)?),
+            (None, Some(limit)) if by_person => {
+                let (persons, report) = encoder.stream_persons(file, &folder, limit, hear)?;
+                (persons.into(), report, None)
             }
             (None, Some(limit)) => {
-                let (rows, report) = encoder.stream(file, &std::env::temp_dir(), limit, hear)?;
-                (whole_if_small(rows)?, report, None)
-            }
-            (Some(cache), None) => {
-                let (rows, report, used) = cache.load(schema, file, encoder, hear)?;
-                (rows.into(), report, Some(used))
-            }
-            (None, None) => {
-                let (rows, report) = encoder.encode(file, hear)?;
+                let (rows, report) = encoder.stream(file, &folder, limit, hear)?;
                 (rows.into(), report, None)
             }
-        })
-    }
-
-    /// The encoded rows of a file by person, where the schema has a unit.
-    fn persons(
-        &self,
-        schema: &Schema,
-        file: &CsvFile,
-        encoder: &Encoder,
-        hear: &(dyn Fn(u64) -> Fallible<()> + Sync),
-    ) -> Fallible<(Store, LoadReport, Option<CacheUse>)> {
-        let whole_if_small = |persons: PersonStream| -> Fallible<Store> {
-            Ok(if persons.fits_memory() { persons.read_all()?.into() } else { persons.into() })
-        };
-        Ok(match (self.cache, self.limit) {
-            (Some(cache), Some(limit)) => {
-                let (persons, report, used) = cache.stream_persons(schema, file, encoder, limit, hear)?;
-                (whole_if_small(persons)?, report, Some(used))
-            }
-            (None, Some(limit)) => {
-                let (persons, report) = encoder.stream_persons(file, &std::env::temp_dir(), limit, hear)?;
-                (whole_if_small(persons)?, report, None)
-            }
-            (Some(cache), None) => {
-                let (persons, report, used) = cache.load_persons(schema, file, encoder, hear)?;
-                (persons.into(), report, Some(used))
-            }
+            (Some(cache), None) if by_person => cached(cache.load_persons(schema, file, encoder, hear)?),
+            (Some(cache), None) => cached(cache.load(schema, file, encoder, hear)?),
             (None, None) => {
                 let (rows, report) = encoder.encode_grouped(file, hear)?;
                 (grouped(schema, rows), report, None)
             }
-        })
+        };
+        Ok((in_memory_if_small(rows)?, report, used))
     }
+}
+
+/// Rows, what their load counted, and what the cache did.
+type Read = (Store, LoadReport, Option<CacheUse>);
+
+fn cached<T: Into<Store>>((rows, report, used): (T, LoadReport, CacheUse)) -> Read {
+    (rows.into(), report, Some(used))
+}
+
+/// Rows of a file that fit into the memory limit are read once and for all.
+fn in_memory_if_small(rows: Store) -> Fallible<Store> {
+    Ok(match rows {
+        Store::Streamed(rows) if rows.fits_memory() => rows.read_all()?.into(),
+        Store::StreamedPersons(persons) if persons.fits_memory() => persons.read_all()?.into(),
+        rows => rows,
+    })
 }
 
 /// Reads a file and plans a run of an optimizer from outside this crate; `docs/extending.md` has the recipe.
@@ -347,7 +324,7 @@ pub(super) fn request_digest(config: &TrainConfig, schema: &Schema) -> String {
 fn planned(
     config: &TrainConfig,
     schema: Schema,
-    (rows, report, cache): (Store, LoadReport, Option<CacheUse>),
+    (rows, report, cache): Read,
     plan: &MakePlan<'_>,
     started: Instant,
 ) -> Fallible<Loaded> {

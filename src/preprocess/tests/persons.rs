@@ -244,9 +244,11 @@ fn rows_without_their_persons_are_handed_to_nobody() {
             assert!(message.contains("person") && message.contains("stream_persons"), "{message}");
         };
         refused(encoder.encode(file, &|_| Ok(())).err());
-        refused(encoder.encode_and_digest(file, &|_| Ok(())).err());
         let folder = tempfile::tempdir().unwrap();
+        let cache = crate::preprocess::RowCache::new(&folder.path().join("rows"), false).unwrap();
+        refused(cache.load(&schema(UNIT), file, &encoder, &|_| Ok(())).err());
         let limit = crate::preprocess::MemoryLimit::always_streaming(1 << 12);
+        refused(cache.stream(&schema(UNIT), file, &encoder, limit, &|_| Ok(())).err());
         refused(encoder.stream(file, folder.path(), limit, &|_| Ok(())).err());
     });
     let lacking =
