@@ -3,14 +3,14 @@
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::arguments::as_flag;
-use super::calibrate::{self, CalibrateArguments};
+use super::calibrate::{self, Answer, CalibrateArguments};
 use super::curve::{self, CurveArguments};
 use super::eval::{self, EvalArguments};
-use super::output::{delta_up, number, print, print_json};
-use crate::accounting::{Conversion, gaussian};
+use super::output::{number, print, print_json};
+use crate::accounting::gaussian;
 use crate::error::{Error, Fallible};
 use crate::num::round::{decimal_down, decimal_up};
 use crate::privacy::{Delta, Epsilon};
@@ -91,10 +91,9 @@ fn plain(name: &str, value: &Value) -> String {
     }
 }
 
-fn convert(arguments: &ConvertArguments) -> Fallible<Map<String, Value>> {
+fn convert(arguments: &ConvertArguments) -> Fallible<Answer> {
     let epsilon = arguments.epsilon.map(Epsilon::new).transpose()?;
     let delta = arguments.delta.map(Delta::new).transpose()?;
-    let mut answer = Map::new();
     let Some(rho) = arguments.spent()? else {
         let (Some(epsilon), Some(delta)) = (epsilon, delta) else {
             return Err(Error::parameter(
@@ -103,26 +102,12 @@ fn convert(arguments: &ConvertArguments) -> Fallible<Map<String, Value>> {
                 "give --epsilon and --delta, or one of --rho, --mu, --noise-multiplier with one of them",
             ));
         };
-        for conversion in Conversion::ALL {
-            answer.insert(format!("max_rho_{conversion}"), number(conversion.max_rho(epsilon, delta)?));
-        }
-        answer.insert("max_mu_exact".into(), number(gaussian::max_mu(epsilon, delta)?));
-        return Ok(answer);
+        return calibrate::max_rhos(epsilon, delta);
     };
-    answer.insert("rho".into(), number(rho));
+    let mut answer = Answer::from_iter([("rho".to_owned(), number(rho))]);
     match (epsilon, delta) {
-        (None, Some(delta)) => {
-            for conversion in Conversion::ALL {
-                answer.insert(format!("epsilon_{conversion}"), number(conversion.epsilon(rho, delta)?.value()));
-            }
-        }
-        (Some(epsilon), None) => {
-            for conversion in Conversion::ALL {
-                let ln_delta = conversion.ln_delta(rho, epsilon)?;
-                answer.insert(format!("delta_{conversion}"), number(delta_up(ln_delta)));
-                answer.insert(format!("log_delta_{conversion}"), number(ln_delta));
-            }
-        }
+        (None, Some(delta)) => answer.extend(calibrate::epsilons(rho, delta)?),
+        (Some(epsilon), None) => answer.extend(calibrate::deltas(rho, epsilon)?),
         (None, None) => {
             answer.insert("mu".into(), number(gaussian::mu_upper_from_rho(rho)?));
         }

@@ -6,8 +6,7 @@ use std::process::ExitCode;
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::output::{print, print_json, tell};
-use super::reference::write_page;
+use super::output::{print, print_json, tell, write_file};
 use crate::error::{Error, Fallible};
 use crate::optim::{Algorithm, SETTINGS};
 
@@ -102,7 +101,7 @@ fn write_pages(folder: &Path, overwrite: bool) -> Fallible<()> {
         let name = algorithm.page_name();
         // Two that differ in one constant share a page.
         if it.name == name {
-            write_page(&folder.join(format!("{name}.md")), &algorithm.page(), overwrite)?;
+            write_file(&folder.join(format!("{name}.md")), algorithm.page().as_bytes(), overwrite)?;
         }
         let settings: Vec<String> = it.settings.iter().map(|setting| format!("`{}`", setting.name)).collect();
         let settings = if settings.len() == SETTINGS.len() { "all".into() } else { settings.join(", ") };
@@ -112,7 +111,7 @@ fn write_pages(folder: &Path, overwrite: bool) -> Fallible<()> {
             it.name, it.about, it.releases, it.reference
         );
     }
-    write_page(&folder.join("README.md"), &table, overwrite)?;
+    write_file(&folder.join("README.md"), table.as_bytes(), overwrite)?;
     tell(&format!("pages are in {}", folder.display()));
     Ok(())
 }

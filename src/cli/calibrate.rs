@@ -95,7 +95,7 @@ pub(super) struct CalibrateArguments {
     pub(super) json: bool,
 }
 
-type Answer = Map<String, Value>;
+pub(super) type Answer = Map<String, Value>;
 
 pub(super) fn calibrate(arguments: &CalibrateArguments) -> Fallible<Answer> {
     let unknown = arguments.unknown()?;
@@ -118,9 +118,30 @@ fn one(name: &str, value: Value) -> Answer {
     Map::from_iter([(name.to_owned(), value)])
 }
 
-fn deltas(answer: &mut Answer, name: &str, ln_delta: f64) {
-    answer.insert(format!("delta_{name}"), number(delta_up(ln_delta)));
-    answer.insert(format!("log_delta_{name}"), number(ln_delta));
+fn delta_by(name: &str, ln_delta: f64) -> [(String, Value); 2] {
+    [(format!("delta_{name}"), number(delta_up(ln_delta))), (format!("log_delta_{name}"), number(ln_delta))]
+}
+
+/// The rho that may be spent for epsilon at delta, by every conversion, and the mu.
+pub(super) fn max_rhos(epsilon: Epsilon, delta: Delta) -> Fallible<Answer> {
+    let by =
+        |conversion: Conversion| Ok((format!("max_rho_{conversion}"), number(conversion.max_rho(epsilon, delta)?)));
+    let mut answer: Answer = Conversion::ALL.into_iter().map(by).collect::<Fallible<_>>()?;
+    answer.insert("max_mu_exact".into(), number(gaussian::max_mu(epsilon, delta)?));
+    Ok(answer)
+}
+
+/// What rho is worth as epsilon at delta, by every conversion.
+pub(super) fn epsilons(rho: f64, delta: Delta) -> Fallible<Answer> {
+    let by =
+        |conversion: Conversion| Ok((format!("epsilon_{conversion}"), number(conversion.epsilon(rho, delta)?.value())));
+    Conversion::ALL.into_iter().map(by).collect()
+}
+
+/// What rho is worth as delta at epsilon, by every conversion.
+pub(super) fn deltas(rho: f64, epsilon: Epsilon) -> Fallible<Answer> {
+    let by = |conversion: Conversion| Ok(delta_by(conversion.name(), conversion.ln_delta(rho, epsilon)?));
+    Ok(Conversion::ALL.into_iter().map(by).collect::<Fallible<Vec<_>>>()?.into_iter().flatten().collect())
 }
 
 /// What is asked, and what is there to answer with.
@@ -291,30 +312,15 @@ impl CalibrateArguments {
             return Ok(one("rho", number(self.spent()?)));
         }
         let (epsilon, delta) = self.target()?;
-        let mut answer = Map::new();
-        for conversion in Conversion::ALL {
-            answer.insert(format!("max_rho_{conversion}"), number(conversion.max_rho(epsilon, delta)?));
-        }
-        answer.insert("max_mu_exact".into(), number(gaussian::max_mu(epsilon, delta)?));
-        Ok(answer)
+        max_rhos(epsilon, delta)
     }
 
     fn epsilon(&self) -> Fallible<Answer> {
-        let (rho, delta) = (self.spent()?, self.given_delta()?);
-        let mut answer = Map::new();
-        for conversion in Conversion::ALL {
-            answer.insert(format!("epsilon_{conversion}"), number(conversion.epsilon(rho, delta)?.value()));
-        }
-        Ok(answer)
+        epsilons(self.spent()?, self.given_delta()?)
     }
 
     fn delta(&self) -> Fallible<Answer> {
-        let (rho, epsilon) = (self.spent()?, self.given_epsilon()?);
-        let mut answer = Map::new();
-        for conversion in Conversion::ALL {
-            deltas(&mut answer, conversion.name(), conversion.ln_delta(rho, epsilon)?);
-        }
-        Ok(answer)
+        deltas(self.spent()?, self.given_epsilon()?)
     }
 }
 
@@ -353,8 +359,7 @@ impl CalibrateArguments {
 
     fn sampled_delta(&self, rate: f64) -> Fallible<Answer> {
         let (noise, epsilon) = (self.recorded_noise()?, self.given_epsilon()?);
-        let mut answer = Map::new();
-        deltas(&mut answer, "pld", pld::run_ln_delta(rate, noise, self.steps(), self.adjacency(), epsilon)?);
-        Ok(answer)
+        let ln_delta = pld::run_ln_delta(rate, noise, self.steps(), self.adjacency(), epsilon)?;
+        Ok(Map::from_iter(delta_by("pld", ln_delta)))
     }
 }

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use clap::Args;
 use serde_json::json;
 
+use super::history::left_under_cap;
 use super::output::{bar, print, print_json, seconds, warn};
 use super::train::TrainArguments;
 use crate::error::{Error, Fallible};
@@ -80,13 +81,7 @@ fn account(run: &TrainArguments, name: &str) -> Fallible<String> {
     Ok(match summary {
         Err(_) => format!("{}, where \"{dataset}\" has spent nothing yet", path.display()),
         Ok(summary) => {
-            let cap = match &summary.left {
-                Some(left) => match summary.left_delta {
-                    Some(delta) => format!("{} left under its cap, and delta {delta:?} for claims", left.lower()),
-                    None => format!("{} left under its cap, which bounds no delta", left.lower()),
-                },
-                None => "no cap set".into(),
-            };
+            let cap = left_under_cap(&summary).unwrap_or("no cap set".into());
             let spent = summary.spent.upper();
             format!("{}, where \"{dataset}\" has spent rho {spent} in {} runs, {cap}", path.display(), summary.runs)
         }

@@ -6,12 +6,12 @@ use std::process::ExitCode;
 use clap::{Args, ValueEnum};
 
 use super::arguments::as_flag;
-use super::output::{print_data, warn};
+use super::output::{print_data, warn, write_file};
 use crate::calculator::curves::{self, Notion, Series};
 use crate::error::{Error, Fallible};
 use crate::plot::{self, Figure, Format, Panel, Scale};
 use crate::privacy::{Adjacency, Delta, DpEvent, Mechanism};
-use crate::train::{StagedFile, check_destination};
+use crate::train::check_destination;
 
 #[derive(Clone, Copy, ValueEnum)]
 enum KindArgument {
@@ -210,14 +210,10 @@ impl CurveArguments {
             print_data(&chart.to_csv())?;
         }
         if let Some(path) = &self.out {
-            let mut file = StagedFile::new(path, self.overwrite)?;
-            file.append(&chart.to_bytes(Format::of(path)?)?)?;
-            file.publish()?;
+            write_file(path, &chart.to_bytes(Format::of(path)?)?, self.overwrite)?;
         }
         if let Some(path) = &self.csv {
-            let mut file = StagedFile::new(path, self.overwrite)?;
-            file.append(chart.to_csv().as_bytes())?;
-            file.publish()?;
+            write_file(path, chart.to_csv().as_bytes(), self.overwrite)?;
         }
         let infinite = |series: &Series| series.points.iter().any(|(_, y)| y.is_infinite());
         for series in chart.series.iter().filter(|series| infinite(series)) {

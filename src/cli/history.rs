@@ -111,6 +111,15 @@ fn cap_words(cap: Option<&Cap>) -> String {
     }
 }
 
+/// What is left of an account, where it has a cap.
+pub(in crate::cli) fn left_under_cap(summary: &DatasetSummary) -> Option<String> {
+    let left = summary.left.as_ref()?.lower();
+    Some(match summary.left_delta {
+        Some(delta) => format!("{left} left under its cap, and delta {delta:?} for claims"),
+        None => format!("{left} left under its cap, which bounds no delta"),
+    })
+}
+
 fn as_json(Entry { sequence, record, hash, .. }: &Entry, after: &DatasetSummary) -> Value {
     let (what, details) = match record {
         Record::Open { .. } | Record::OpenCapped { .. } => ("open", json!({})),

@@ -13,6 +13,7 @@ use super::screen;
 use crate::error::{Error, Fallible};
 use crate::num::round::decimal_up;
 use crate::text::{visible_json, visible_page};
+use crate::train::StagedFile;
 
 /// Columns of the name of the program before a message, and of what follows below it.
 const NAME: usize = 9;
@@ -92,6 +93,13 @@ pub(super) fn end(answer: &clap::Error) -> ! {
 /// Prints one JSON value and a newline, with escapes for what a terminal would obey.
 pub(super) fn print_json(value: &serde_json::Value) -> Fallible<()> {
     write(std::io::stdout().lock(), &visible_json(&format!("{value}\n")))
+}
+
+/// Puts a whole file in its place.
+pub(super) fn write_file(path: &Path, bytes: &[u8], overwrite: bool) -> Fallible<()> {
+    let mut file = StagedFile::new(path, overwrite)?;
+    file.append(bytes)?;
+    file.publish()
 }
 
 /// A bar on standard error that appears only on a terminal, only when the work takes a while, and not with `--quiet`.

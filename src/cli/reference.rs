@@ -1,15 +1,14 @@
 //! `completions` and `man`: what follows from the definitions of the commands.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, Command};
 use clap_complete::Shell;
 use clap_mangen::Man;
 
-use super::output::{print_data, tell};
+use super::output::{print_data, tell, write_file};
 use crate::error::{Error, Fallible};
-use crate::train::StagedFile;
 
 #[derive(Args)]
 #[command(after_help = "Examples:
@@ -56,17 +55,10 @@ pub(super) fn man(arguments: &ManArguments, mut program: Command) -> Fallible<Ex
     while let Some(command) = open.pop() {
         open.extend(command.get_subcommands());
         let (name, text) = page(command)?;
-        write_page(&folder.join(name), &text, arguments.overwrite)?;
+        write_file(&folder.join(name), text.as_bytes(), arguments.overwrite)?;
     }
     tell(&format!("pages are in {}", folder.display()));
     Ok(ExitCode::SUCCESS)
-}
-
-/// Writes a page, whole or not at all.
-pub(super) fn write_page(path: &Path, text: &str, overwrite: bool) -> Fallible<()> {
-    let mut file = StagedFile::new(path, overwrite)?;
-    file.append(text.as_bytes())?;
-    file.publish()
 }
 
 /// Name and text of the page of a command.

@@ -6,10 +6,10 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 
 use super::arguments::same_file;
-use super::output::print_data;
+use super::output::{print_data, write_file};
 use crate::error::{Error, Fallible};
 use crate::ledger::Ledger;
-use crate::train::{ModelFile, SecretKey, Signature, StagedFile};
+use crate::train::{ModelFile, SecretKey, Signature};
 
 #[derive(Subcommand)]
 pub(super) enum KeyCommand {
@@ -56,9 +56,7 @@ pub(super) fn sign(arguments: &SignArguments) -> Fallible<ExitCode> {
     let mut ledger = Ledger::open_to_read(&arguments.ledger)?;
     let signature = Signature::of(&model, &text, &mut ledger, &key)?;
     let out = Signature::beside(&arguments.model);
-    let mut file = StagedFile::new(&out, true)?;
-    file.append(signature.to_json()?.as_bytes())?;
-    file.publish()?;
+    write_file(&out, signature.to_json()?.as_bytes(), true)?;
     print_data(&format!("{}\n", out.display()))?;
     Ok(ExitCode::SUCCESS)
 }

@@ -10,13 +10,13 @@ use crate::audit::{Campaign, Fault, Finding, Guarantee, Shown, Verdict, View};
 use crate::calculator::curves::Series;
 use crate::cli::curve::Chart;
 use crate::cli::help::BUDGET;
-use crate::cli::output::{bar, print, print_json, warn};
+use crate::cli::output::{bar, print, print_json, warn, write_file};
 use crate::cli::request::RequestArguments;
 use crate::data::Unit;
 use crate::error::Fallible;
 use crate::plot::Format;
 use crate::privacy::PrivacyUnit;
-use crate::train::{StagedFile, check_destination};
+use crate::train::check_destination;
 
 /// Deviations of a normal estimate on each side of its 95% interval.
 const NINETY_FIVE: f64 = 1.96;
@@ -168,9 +168,7 @@ impl Found {
 /// A picture of trade-offs.
 pub(super) fn draw((path, overwrite): (&Path, bool), format: Format, title: &str, series: &[Series]) -> Fallible<()> {
     let (x_label, y_label) = ("false positive rate", "false negative rate");
-    let mut file = StagedFile::new(path, overwrite)?;
-    file.append(&Chart { title, x_label, y_label, series }.to_bytes(format)?)?;
-    file.publish()
+    write_file(path, &Chart { title, x_label, y_label, series }.to_bytes(format)?, overwrite)
 }
 
 /// The claim as a trade-off.

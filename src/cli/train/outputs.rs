@@ -27,23 +27,13 @@ impl TrainArguments {
     pub(super) fn outputs(&self) -> (PathBuf, PathBuf) {
         let name = stem(&self.data);
         let out = self.out.clone().unwrap_or_else(|| PathBuf::from(format!("{name}.model.json")));
-        let beside = || {
-            let file = out.file_name().map(|f| f.to_string_lossy().into_owned()).unwrap_or_default();
-            let base = file.strip_suffix(".model.json").or(file.strip_suffix(".json")).unwrap_or(&file);
-            out.with_file_name(format!("{base}.log.jsonl"))
-        };
-        let log = self.log.clone().unwrap_or_else(beside);
+        let log = self.log.clone().unwrap_or_else(|| beside(&out, ".log.jsonl"));
         (out, log)
     }
 
     /// Where releases and result are kept until they are published.
     fn checkpoint_path(&self, out: &Path) -> Option<PathBuf> {
-        let beside = || {
-            let file = out.file_name().map(|f| f.to_string_lossy().into_owned()).unwrap_or_default();
-            let base = file.strip_suffix(".model.json").or(file.strip_suffix(".json")).unwrap_or(&file);
-            out.with_file_name(format!("{base}.checkpoint"))
-        };
-        (!self.no_checkpoint).then(|| self.checkpoint.clone().unwrap_or_else(beside))
+        (!self.no_checkpoint).then(|| self.checkpoint.clone().unwrap_or_else(|| beside(out, ".checkpoint")))
     }
 
     /// What a run has left, if one was stopped.
@@ -153,6 +143,13 @@ impl TrainArguments {
         }
         Ok(())
     }
+}
+
+/// The file that belongs to a model, named after it.
+fn beside(model: &Path, ending: &str) -> PathBuf {
+    let file = model.file_name().map(|f| f.to_string_lossy().into_owned()).unwrap_or_default();
+    let base = file.strip_suffix(".model.json").or(file.strip_suffix(".json")).unwrap_or(&file);
+    model.with_file_name(format!("{base}{ending}"))
 }
 
 /// The key of a run, and the place of its signature.

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use serde_json::json;
 
+use crate::cli::history::left_under_cap;
 use crate::cli::model::most_telling;
 use crate::cli::output::{seconds, tell, warn};
 use crate::cli::statement::{evaluated, plain_statement};
@@ -94,13 +95,7 @@ pub(super) fn report_spending(ledger: &mut Ledger, trained: &Trained) -> Fallibl
     let Some(path) = ledger.path().map(Path::to_owned) else { return Ok(()) };
     let dataset = crate::privacy::DatasetId::new(trained.model.statement.dataset.id.clone())?;
     let summary = ledger.summary(&dataset)?;
-    let cap = match &summary.left {
-        Some(left) => match summary.left_delta {
-            Some(delta) => format!("{} left under its cap, and delta {delta:?} for claims", left.lower()),
-            None => format!("{} left under its cap, which bounds no delta", left.lower()),
-        },
-        None => "no cap set; `rhograd ledger cap` sets one".into(),
-    };
+    let cap = left_under_cap(&summary).unwrap_or("no cap set; `rhograd ledger cap` sets one".into());
     warn(&format!(
         "ledger {}: \"{dataset}\" has spent rho {} in {} runs, {cap}",
         path.display(),
