@@ -14,33 +14,13 @@ use crate::num::round::up;
 use crate::privacy::{Delta, Epsilon};
 
 pub(super) const KINDS: &[Kind] = &[
-    Kind { name: "composition_basic", required: &["epsilons", "deltas"], optional: &[], solve: basic },
-    Kind {
-        name: "composition_advanced_drv",
-        required: &["epsilon0", "delta0", "k", "delta_prime"],
-        optional: &[],
-        solve: advanced,
-    },
-    Kind {
-        name: "composition_advanced_heterogeneous",
-        required: &["epsilons", "deltas", "delta_total"],
-        optional: &[],
-        solve: heterogeneous,
-    },
-    Kind { name: "composition_optimal_eps", required: &["groups", "delta"], optional: &[], solve: optimal_eps },
-    Kind { name: "composition_optimal_delta", required: &["groups", "epsilon"], optional: &[], solve: optimal_delta },
-    Kind {
-        name: "approximate_zcdp_composition",
-        required: &["parts", "delta_total"],
-        optional: &[],
-        solve: approximate_zcdp,
-    },
-    Kind {
-        name: "subsampling_approx_dp",
-        required: &["epsilon", "delta", "sampling_rate"],
-        optional: &[],
-        solve: subsampling,
-    },
+    Kind::new("composition_basic", &["epsilons", "deltas"], basic),
+    Kind::new("composition_advanced_drv", &["epsilon0", "delta0", "k", "delta_prime"], advanced),
+    Kind::new("composition_advanced_heterogeneous", &["epsilons", "deltas", "delta_total"], heterogeneous),
+    Kind::new("composition_optimal_eps", &["groups", "delta"], optimal_eps),
+    Kind::new("composition_optimal_delta", &["groups", "epsilon"], optimal_delta),
+    Kind::new("approximate_zcdp_composition", &["parts", "delta_total"], approximate_zcdp),
+    Kind::new("subsampling_approx_dp", &["epsilon", "delta", "sampling_rate"], subsampling),
 ];
 
 /// Two lists of the same length as guarantees.

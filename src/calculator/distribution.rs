@@ -16,32 +16,20 @@ const TOLERANCE: f64 = 1e-5;
 const STEPS: &[&str] = &["sampling_rate", "noise_multiplier", "steps", "delta", "adjacency"];
 
 pub(super) const KINDS: &[Kind] = &[
-    Kind { name: "poisson_gaussian_pld_eps", required: STEPS, optional: &[], solve: sampled_eps },
-    Kind {
-        name: "poisson_gaussian_pld_delta",
-        required: &["sampling_rate", "noise_multiplier", "steps", "epsilon", "adjacency"],
-        optional: &[],
-        solve: sampled_delta,
-    },
-    Kind {
-        name: "poisson_gaussian_pld_eps_replace_one",
-        required: STEPS,
-        optional: &["noise_multiplier_relative_to"],
-        solve: sampled_replace_one,
-    },
-    Kind {
-        name: "poisson_gaussian_one_step_delta",
-        required: &["sampling_rate", "noise_multiplier", "epsilon", "adjacency"],
-        optional: &[],
-        solve: one_step,
-    },
-    Kind { name: "laplace_composition_eps", required: &["eps0", "steps", "delta"], optional: &[], solve: laplace_eps },
-    Kind {
-        name: "laplace_composition_delta",
-        required: &["eps0", "steps", "epsilon"],
-        optional: &[],
-        solve: laplace_delta,
-    },
+    Kind::new("poisson_gaussian_pld_eps", STEPS, sampled_eps),
+    Kind::new(
+        "poisson_gaussian_pld_delta",
+        &["sampling_rate", "noise_multiplier", "steps", "epsilon", "adjacency"],
+        sampled_delta,
+    ),
+    Kind::new("poisson_gaussian_pld_eps_replace_one", STEPS, sampled_replace_one).or(&["noise_multiplier_relative_to"]),
+    Kind::new(
+        "poisson_gaussian_one_step_delta",
+        &["sampling_rate", "noise_multiplier", "epsilon", "adjacency"],
+        one_step,
+    ),
+    Kind::new("laplace_composition_eps", &["eps0", "steps", "delta"], laplace_eps),
+    Kind::new("laplace_composition_delta", &["eps0", "steps", "epsilon"], laplace_delta),
 ];
 
 /// The repeated Poisson-sampled Gaussian of the parameters.

@@ -11,3 +11,19 @@ pub(super) struct Kind {
     pub(super) optional: &'static [&'static str],
     pub(super) solve: fn(&Params<'_>) -> Fallible<Answer>,
 }
+
+impl Kind {
+    /// A kind whose parameters are all required.
+    pub(super) const fn new(
+        name: &'static str,
+        required: &'static [&'static str],
+        solve: fn(&Params<'_>) -> Fallible<Answer>,
+    ) -> Self {
+        Kind { name, required, optional: &[], solve }
+    }
+
+    /// The kind with parameters that may be left out.
+    pub(super) const fn or(self, optional: &'static [&'static str]) -> Self {
+        Kind { optional, ..self }
+    }
+}

@@ -16,31 +16,22 @@ use crate::privacy::{Adjacency, Epsilon, RunCount};
 const SAMPLED: &[&str] = &["sampling_rate", "noise_multiplier", "alpha", "adjacency"];
 
 pub(super) const KINDS: &[Kind] = &[
-    Kind { name: "rdp_gaussian", required: &["sensitivity", "sigma", "alpha"], optional: &[], solve: gaussian_curve },
-    Kind { name: "rdp_laplace", required: &["eps0", "alpha"], optional: &[], solve: laplace },
-    Kind { name: "rdp_randomized_response", required: &["p", "alpha"], optional: &[], solve: randomised_response },
-    Kind { name: "rdp_pure_dp_tight", required: &["epsilon", "alpha"], optional: &[], solve: pure },
-    Kind { name: "rdp_poisson_gaussian", required: SAMPLED, optional: &[], solve: sampled },
-    Kind {
-        name: "rdp_poisson_gaussian_grid_to_eps",
-        required: &["sampling_rate", "noise_multiplier", "steps", "delta", "orders", "adjacency"],
-        optional: &[],
-        solve: sampled_grid,
-    },
-    Kind { name: "rdp_curve_to_eps", required: &["components", "delta"], optional: &["alpha_domain"], solve: curve },
-    Kind { name: "rdp_single_order_to_delta", required: &["alpha", "rdp", "epsilon"], optional: &[], solve: one_order },
-    Kind {
-        name: "rdp_without_replacement",
-        required: &["sampling_fraction", "base", "alpha", "adjacency"],
-        optional: &["noise_multiplier", "eps0", "noise_multiplier_relative_to"],
-        solve: without_replacement,
-    },
-    Kind {
-        name: "private_selection_rdp",
-        required: &["base_rho_zcdp", "distribution", "alpha"],
-        optional: &["eta", "gamma", "mean"],
-        solve: private_selection,
-    },
+    Kind::new("rdp_gaussian", &["sensitivity", "sigma", "alpha"], gaussian_curve),
+    Kind::new("rdp_laplace", &["eps0", "alpha"], laplace),
+    Kind::new("rdp_randomized_response", &["p", "alpha"], randomised_response),
+    Kind::new("rdp_pure_dp_tight", &["epsilon", "alpha"], pure),
+    Kind::new("rdp_poisson_gaussian", SAMPLED, sampled),
+    Kind::new(
+        "rdp_poisson_gaussian_grid_to_eps",
+        &["sampling_rate", "noise_multiplier", "steps", "delta", "orders", "adjacency"],
+        sampled_grid,
+    ),
+    Kind::new("rdp_curve_to_eps", &["components", "delta"], curve).or(&["alpha_domain"]),
+    Kind::new("rdp_single_order_to_delta", &["alpha", "rdp", "epsilon"], one_order),
+    Kind::new("rdp_without_replacement", &["sampling_fraction", "base", "alpha", "adjacency"], without_replacement)
+        .or(&["noise_multiplier", "eps0", "noise_multiplier_relative_to"]),
+    Kind::new("private_selection_rdp", &["base_rho_zcdp", "distribution", "alpha"], private_selection)
+        .or(&["eta", "gamma", "mean"]),
 ];
 
 fn gaussian_curve(p: &Params<'_>) -> Fallible<Answer> {

@@ -11,31 +11,19 @@ use crate::num::round::up;
 use crate::statistics::evidence::{self, Counts};
 
 pub(super) const KINDS: &[Kind] = &[
-    Kind { name: "plrv_delta_identities", required: &["P", "Q", "epsilon"], optional: &[], solve: identities },
-    Kind {
-        name: "discrete_gaussian_delta",
-        required: &["sigma", "sensitivity", "epsilon"],
-        optional: &[],
-        solve: discrete_gaussian,
-    },
-    Kind {
-        name: "objective_perturbation_glm_delta",
-        required: &["gradient_sensitivity", "sigma", "smoothness", "regularisation", "epsilon"],
-        optional: &[],
-        solve: objective_perturbation,
-    },
-    Kind {
-        name: "audit_epsilon_lower_bound",
-        required: &["false_positives", "negatives", "false_negatives", "positives", "delta", "confidence"],
-        optional: &[],
-        solve: audit,
-    },
-    Kind {
-        name: "dp_erm_noisy_gd_parameters",
-        required: &["n", "d", "epsilon", "delta", "lipschitz", "diameter"],
-        optional: &[],
-        solve: noisy_descent,
-    },
+    Kind::new("plrv_delta_identities", &["P", "Q", "epsilon"], identities),
+    Kind::new("discrete_gaussian_delta", &["sigma", "sensitivity", "epsilon"], discrete_gaussian),
+    Kind::new(
+        "objective_perturbation_glm_delta",
+        &["gradient_sensitivity", "sigma", "smoothness", "regularisation", "epsilon"],
+        objective_perturbation,
+    ),
+    Kind::new(
+        "audit_epsilon_lower_bound",
+        &["false_positives", "negatives", "false_negatives", "positives", "delta", "confidence"],
+        audit,
+    ),
+    Kind::new("dp_erm_noisy_gd_parameters", &["n", "d", "epsilon", "delta", "lipschitz", "diameter"], noisy_descent),
 ];
 
 fn identities(p: &Params<'_>) -> Fallible<Answer> {
