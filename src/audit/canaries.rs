@@ -70,19 +70,12 @@ impl Canaries {
         let labels = self.task == Task::Classification;
         let column = |index| (format!("x{index}"), Column::Numeric { lower: -1.0, upper: 1.0 });
         Schema {
-            name: "canaries".into(),
-            task: self.task,
-            target: "y".into(),
             positive: labels.then(|| "1".into()),
             negative: labels.then(|| "-1".into()),
             target_lower: (!labels).then_some(-1.0),
             target_upper: (!labels).then_some(1.0),
-            rows: None,
-            unit: None,
-            ignore: Vec::new(),
             columns: Columns((0..self.columns()).map(column).collect()),
-            draft: false,
-            released: None,
+            ..Schema::without_columns("canaries".into(), "y".into(), self.task)
         }
     }
 
@@ -148,13 +141,13 @@ impl Canaries {
 
     /// What a clipped canary moves the sum by along its axis, over the clip of so many grid steps: a little is along the
     /// intercept, and multipliers are rounded down. The sum of several rows is shortened to the clip, entry by entry.
-    pub(super) fn share(&self, bound: u64) -> f64 {
+    pub(super) fn share(&self, clip_steps: u64) -> f64 {
         let full = f64::from(FULL_SCALE);
         if self.rows() > 1 {
             return (1.0 - CUT) * (BLOCK as f64 / (BLOCK as f64 + 1.0)).sqrt();
         }
-        let multiplier = (bound as f64 / (full * (BLOCK as f64 + 1.0).sqrt())).floor();
-        multiplier * full * (BLOCK as f64).sqrt() / bound as f64
+        let multiplier = (clip_steps as f64 / (full * (BLOCK as f64 + 1.0).sqrt())).floor();
+        multiplier * full * (BLOCK as f64).sqrt() / clip_steps as f64
     }
 }
 
@@ -190,8 +183,8 @@ mod tests {
 
     #[test]
     fn nearly_all_of_a_clip_is_along_the_axis() {
-        for bound in [2048 * 32767, 3000 * 32767 + 17, 4095 * 32767] {
-            let share = canaries(50).share(bound);
+        for clip_steps in [2048 * 32767, 3000 * 32767 + 17, 4095 * 32767] {
+            let share = canaries(50).share(clip_steps);
             assert!(share > 0.985 && share < 1.0, "{share}");
         }
     }

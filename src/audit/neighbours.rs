@@ -140,19 +140,12 @@ impl Instance {
         let labels = matches!(self, Instance::Labels | Instance::Turned | Instance::LabelsAlone);
         let bound = |value: f64| (self.task() == Task::Regression).then_some(value);
         Schema {
-            name: "canary".into(),
-            task: self.task(),
-            target: "y".into(),
             positive: labels.then(|| "yes".into()),
             negative: labels.then(|| "no".into()),
             target_lower: bound(-1.0),
             target_upper: bound(1.0),
-            rows: None,
-            unit: None,
-            ignore: Vec::new(),
             columns: Columns(self.columns()),
-            draft: false,
-            released: None,
+            ..Schema::without_columns("canary".into(), "y".into(), self.task())
         }
     }
 

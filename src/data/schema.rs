@@ -232,7 +232,7 @@ pub struct Schema {
 
 impl Schema {
     /// A schema that declares nothing but what is predicted.
-    pub(super) fn without_columns(name: String, target: String, task: Task) -> Self {
+    pub(crate) fn without_columns(name: String, target: String, task: Task) -> Self {
         Schema {
             name,
             task,

@@ -81,20 +81,17 @@ impl Synthetic {
             SyntheticKind::Linear => Some((-TARGET_BOUND, TARGET_BOUND)),
             SyntheticKind::Poisson => Some((0.0, COUNT_BOUND)),
         };
+        let name = format!("synthetic-{}x{}", self.rows, self.features + self.categories);
+        let task = if bounds.is_some() { Task::Regression } else { Task::Classification };
         Schema {
-            name: format!("synthetic-{}x{}", self.rows, self.features + self.categories),
-            task: if bounds.is_some() { Task::Regression } else { Task::Classification },
-            target: "y".into(),
             positive: two.then(|| "1".into()),
             negative: two.then(|| "0".into()),
             target_lower: bounds.map(|(lower, _)| lower),
             target_upper: bounds.map(|(_, upper)| upper),
             rows: (self.rows > 0 && !self.persons).then_some(self.rows),
             unit: self.persons.then(|| Unit { max_rows: Some(MAX_ROWS as u32), ..Unit::new(PERSON) }),
-            ignore: Vec::new(),
             columns: Columns(numeric.chain(categorical).chain(target).collect()),
-            draft: false,
-            released: None,
+            ..Schema::without_columns(name, "y".into(), task)
         }
     }
 

@@ -30,9 +30,7 @@ use serde_json::json;
 use super::description::{AUDIT_CLIP, AuditRecipe, Description, Losses, Needs, Relations};
 use super::step::curvature::{Curvature, RidgeRule};
 use super::step::descent::Pass;
-use super::{
-    Averaging, ClippedPlan, Descent, Fitted, GramPlan, Optimizer, Planned, Problem, Settings, Start, settings,
-};
+use super::{Averaging, ClippedPlan, Descent, Fitted, GramPlan, Optimizer, Planned, Problem, Start, settings};
 use crate::error::Fallible;
 use crate::grid::FULL_SCALE;
 use crate::loss::Curved;
@@ -87,19 +85,10 @@ impl AdaSsp {
     /// # Errors
     /// When the budget is too small, or a setting is given that the algorithm has no use for.
     pub fn plan(problem: &Problem<'_>) -> Fallible<Self> {
-        let Settings { clip, l2, radius, .. } = *problem.settings;
+        let clip = problem.settings.clip;
         DESCRIPTION.fits(problem)?;
         let loss = DESCRIPTION.curved_loss(problem)?;
-        let descent = Descent {
-            loss: problem.loss,
-            steps: 1,
-            learning_rate: 1.0,
-            momentum: 0.0,
-            l1: 0.0,
-            l2: l2.unwrap_or(0.0),
-            radius,
-            averaging: Averaging::Last,
-        };
+        let descent = Descent::of(problem, 1, 1.0, 0.0, Averaging::Last);
         let statistics = GramSteps::plan(problem, loss, GRAM_SHARE, descent, RidgeRule::Adaptive)?;
         Ok(AdaSsp { statistics, clip })
     }

@@ -59,10 +59,10 @@ use crate::private::{LoggedRun, PrivateDataset};
 const LOG2_TABLE_UNIT: u32 = 10;
 
 /// Directions of a column with a smaller share of its variance are rounding errors.
-const LEAST_VARIANCE: f64 = 1e-7;
+const MIN_VARIANCE: f64 = 1e-7;
 
 /// Coordinates that are shrunk to less than this are left out, but for the first of a column.
-const LEAST_WEIGHT: f64 = 0.25;
+const MIN_WEIGHT: f64 = 0.25;
 
 /// Rounds in which the ridge settles.
 const ROUNDS: usize = 40;
@@ -156,7 +156,7 @@ impl Additive {
                 "name it alone, without --tune, and not as a part of something else",
             ));
         }
-        let Settings { clip, steps, learning_rate, momentum, l2, averaging, .. } = *problem.settings;
+        let Settings { clip, l2, .. } = *problem.settings;
         if problem.persons {
             return Err(Error::parameter(
                 "--unit",
@@ -168,16 +168,9 @@ impl Additive {
         let whitened = tuning.whitened;
         let rule = Rule::of(&tuning);
         let rule = Rule { least: rule.least.max(l2.unwrap_or(0.0)), ..rule };
-        let descent = Descent {
-            loss: problem.loss,
-            steps: steps.unwrap_or(rule.steps),
-            learning_rate: learning_rate.unwrap_or(rule.rate * whitened.rate),
-            momentum: momentum.unwrap_or(rule.momentum),
-            l1: 0.0,
-            l2: 0.0,
-            radius: None,
-            averaging: averaging.unwrap_or(Averaging::Tail),
-        };
+        let rate = rule.rate * whitened.rate;
+        let descent = Descent::of(problem, rule.steps, rate, rule.momentum, Averaging::Tail);
+        let descent = Descent { l2: 0.0, ..descent };
         let unit = u64::from(problem.unit.unsigned_abs()) << LOG2_TABLE_UNIT;
         let gradient = ClippedPlan::new(unit, problem.adjacency, &problem.budget, descent.steps, problem.noise)?;
         let [factor, least, most] = whitened.clip;
@@ -244,7 +237,7 @@ impl Effects {
         let mut tables: Vec<Array2<f64>> = Vec::with_capacity(columns.len());
         for column in &columns {
             let weights: Vec<f64> = column.variances.iter().map(|s| (s / (s + ridge)).sqrt()).collect();
-            let kept = (0..weights.len()).filter(|&index| index == 0 || weights[index] > LEAST_WEIGHT);
+            let kept = (0..weights.len()).filter(|&index| index == 0 || weights[index] > MIN_WEIGHT);
             let kept: Vec<usize> = kept.collect();
             square += kept.iter().map(|&index| weights[index] * weights[index]).sum::<f64>();
             let weights: Array1<f64> = kept.iter().map(|&index| weights[index]).collect();
@@ -294,7 +287,7 @@ impl Column {
         let mut order: Vec<usize> = (0..n).collect();
         order.sort_unstable_by(|&a, &b| values[b].total_cmp(&values[a]));
         let largest = order.first().map_or(0.0, |&first| values[first]);
-        order.retain(|&index| values[index] > LEAST_VARIANCE * largest);
+        order.retain(|&index| values[index] > MIN_VARIANCE * largest);
         let raised: Vec<f64> = order.iter().map(|&index| values[index].powf(decay)).collect();
         let total: f64 = raised.iter().sum();
         let coordinates =

@@ -94,19 +94,9 @@ impl BoostedAdaSsp {
     /// When the budget is too small for a Gram matrix or for the number of rounds.
     pub fn plan(problem: &Problem<'_>) -> Fallible<Self> {
         DESCRIPTION.fits(problem)?;
-        let Settings { steps, learning_rate, momentum, l2, radius, averaging, .. } = *problem.settings;
         let loss = DESCRIPTION.curved_loss(problem)?;
         let rule = rule(loss);
-        let descent = Descent {
-            loss: problem.loss,
-            steps: steps.unwrap_or(ROUNDS),
-            learning_rate: learning_rate.unwrap_or(1.0),
-            momentum: momentum.unwrap_or(0.0),
-            l1: 0.0,
-            l2: l2.unwrap_or(0.0),
-            radius,
-            averaging: averaging.unwrap_or(rule.averaging),
-        };
+        let descent = Descent::of(problem, ROUNDS, 1.0, 0.0, rule.averaging);
         let statistics = GramSteps::plan(problem, loss, rule.share, descent, RidgeRule::OperatorNorm(rule.ridge))?;
         Ok(BoostedAdaSsp { statistics, clip: ClipRule::of(problem) })
     }

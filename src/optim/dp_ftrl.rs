@@ -32,8 +32,8 @@ use super::description::{AUDIT_STILL, AuditRecipe, Description, Losses, Needs, R
 use super::step::descent::Average;
 use super::step::penalty::Penalties;
 use super::{
-    Averaging, ClipRule, Descent, Fineness, Fitted, GaussianRelease, GaussianRule, Optimizer, Planned, Problem,
-    Settings, Start, settings,
+    Averaging, ClipRule, Descent, Fineness, Fitted, GaussianRelease, GaussianRule, Optimizer, Planned, Problem, Start,
+    settings,
 };
 use crate::error::{Error, Fallible};
 use crate::grid::MAX_MULTIPLIER;
@@ -95,8 +95,7 @@ impl DpFtrl {
     pub fn plan(problem: &Problem<'_>) -> Fallible<Self> {
         DESCRIPTION.fits(problem)?;
         let loss = DESCRIPTION.curved_loss(problem)?;
-        let Settings { steps, learning_rate, momentum, l2, radius, averaging, .. } = *problem.settings;
-        let wanted = steps.unwrap_or(BATCHES);
+        let wanted = problem.settings.steps.unwrap_or(BATCHES);
         let batches = u32::try_from(wanted).ok().filter(|b| *b <= MAX_BATCHES).ok_or_else(|| {
             let problem = format!("is {wanted}, at most {MAX_BATCHES} batches are possible with --algorithm dp-ftrl");
             Error::parameter("--steps", problem, "use fewer")
@@ -107,16 +106,7 @@ impl DpFtrl {
             Curved::Squared => 4.0,
         };
         let square = problem.typical_square();
-        let descent = Descent {
-            loss: problem.loss,
-            steps: wanted,
-            learning_rate: learning_rate.unwrap_or(rate / square),
-            momentum: momentum.unwrap_or(0.0),
-            l1: 0.0,
-            l2: l2.unwrap_or(0.0),
-            radius,
-            averaging: averaging.unwrap_or(Averaging::Tail),
-        };
+        let descent = Descent::of(problem, BATCHES, rate / square, 0.0, Averaging::Tail);
         let (release, clip_steps) = sums(problem, batches)?;
         Ok(DpFtrl { clip_steps, batches, release, clip: ClipRule::of(problem), descent, row_norm: square.sqrt() })
     }

@@ -81,18 +81,8 @@ impl DpGd {
     /// When the budget is too small for the number of steps.
     pub fn plan(problem: &Problem<'_>) -> Fallible<Self> {
         DESCRIPTION.fits(problem)?;
-        let Settings { steps, learning_rate, momentum, l1, l2, radius, averaging, .. } = *problem.settings;
-        let square = problem.typical_square();
-        let descent = Descent {
-            loss: problem.loss,
-            steps: steps.unwrap_or(STEPS),
-            learning_rate: learning_rate.unwrap_or(problem.loss.tuning().step / square),
-            momentum: momentum.unwrap_or(MOMENTUM),
-            l1,
-            l2: l2.unwrap_or(0.0),
-            radius,
-            averaging: averaging.unwrap_or(Averaging::Tail),
-        };
+        let length = problem.loss.tuning().step / problem.typical_square();
+        let descent = Descent::of(problem, STEPS, length, MOMENTUM, Averaging::Tail);
         Self::with(problem, descent, ClipRule::of(problem))
     }
 

@@ -54,17 +54,7 @@ pub(super) static DESCRIPTION: Description = Description {
     reference: "Abadi et al. 2016",
     relations: Relations::Both,
     losses: Losses::Any,
-    settings: &[
-        &settings::CLIP,
-        &settings::STEPS,
-        &settings::LEARNING_RATE,
-        &settings::MOMENTUM,
-        &settings::SAMPLING_RATE,
-        &settings::L1,
-        &settings::L2,
-        &settings::RADIUS,
-        &settings::AVERAGING,
-    ],
+    settings: settings::OF_SAMPLED_DESCENT,
     needs: Needs { epsilon: Some("sampled steps"), ..Needs::ROWS },
     plan: |problem| Ok(Box::new(DpSgd::plan(problem)?)),
     audit: |adjacency| {
@@ -109,8 +99,7 @@ impl DpSgd {
     /// # Errors
     /// When the budget is no epsilon, the noise is discrete, or the budget cannot be met.
     pub fn plan(problem: &Problem<'_>) -> Fallible<Self> {
-        let Settings { steps, learning_rate, momentum, l1, l2, radius, averaging, sampling_rate, .. } =
-            *problem.settings;
+        let Settings { steps, sampling_rate, .. } = *problem.settings;
         DESCRIPTION.fits(problem)?;
         let target = DESCRIPTION.target(problem)?;
         let rate = sampling_rate.unwrap_or(RATE);
@@ -123,17 +112,9 @@ impl DpSgd {
         let (event, clip_steps) = grid.calibrate(target)?;
         let square = problem.typical_square();
         let scale = problem.loss.tuning().step;
-        let descent = Descent {
-            loss: problem.loss,
-            steps,
-            // As far in all as full-batch descent goes in its hundred steps, but no step longer.
-            learning_rate: learning_rate.unwrap_or(scale / square * (300.0 / steps as f64).min(1.0)),
-            momentum: momentum.unwrap_or(0.9),
-            l1,
-            l2: l2.unwrap_or(0.0),
-            radius,
-            averaging: averaging.unwrap_or(Averaging::Tail),
-        };
+        // As far in all as full-batch descent goes in its hundred steps, but no step longer.
+        let length = scale / square * (300.0 / steps as f64).min(1.0);
+        let descent = Descent::of(problem, steps, length, 0.9, Averaging::Tail);
         let multiplier = 2f64.powi(event.sampled.log2_scale as i32) / clip_steps as f64;
         let mu = rate * (steps as f64).sqrt() / multiplier;
         Ok(DpSgd { event, clip_steps, clip: ClipRule::of(problem), descent, row_norm: square.sqrt(), mu })

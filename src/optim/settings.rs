@@ -190,6 +190,10 @@ pub(super) static OF_DESCENT: &[&Setting] = &[&CLIP, &STEPS, &LEARNING_RATE, &MO
 pub(super) static OF_SMOOTH_DESCENT: &[&Setting] =
     &[&CLIP, &STEPS, &LEARNING_RATE, &MOMENTUM, &L2, &RADIUS, &AVERAGING];
 
+/// Those of a descent on samples.
+pub(super) static OF_SAMPLED_DESCENT: &[&Setting] =
+    &[&CLIP, &STEPS, &LEARNING_RATE, &MOMENTUM, &SAMPLING_RATE, &L1, &L2, &RADIUS, &AVERAGING];
+
 /// What gradient steps take where coordinates were made with a ridge of their own.
 pub(super) static OF_ADDITIVE: &[&Setting] = &[&CLIP, &STEPS, &LEARNING_RATE, &MOMENTUM, &L2, &AVERAGING];
 

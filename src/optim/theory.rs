@@ -126,7 +126,7 @@ impl DpGdTheory {
     /// # Errors
     /// When the number of rows is not public, or the theory asks for too many steps.
     pub fn plan(problem: &Problem<'_>) -> Fallible<Self> {
-        let Settings { clip, steps, learning_rate, momentum, l1, l2, radius, averaging, .. } = *problem.settings;
+        let Settings { clip, radius, .. } = *problem.settings;
         DESCRIPTION.fits(problem)?;
         let rows = DESCRIPTION.public_rows(problem)?;
         let radius = radius.unwrap_or(1.0);
@@ -140,17 +140,10 @@ impl DpGdTheory {
             2.0 * radius,
             problem.adjacency,
         )?;
-        let descent = Descent {
-            loss: problem.loss,
-            // The mean is over x_0..x_{T-1}; the last of them needs no further gradient.
-            steps: steps.unwrap_or((theory.iterates - 1).max(1)),
-            learning_rate: learning_rate.unwrap_or(theory.learning_rate),
-            momentum: momentum.unwrap_or(0.0),
-            l1,
-            l2: l2.unwrap_or(0.0),
-            radius: Some(radius),
-            averaging: averaging.unwrap_or(Averaging::Mean),
-        };
+        // The mean is over x_0..x_{T-1}; the last of them needs no further gradient.
+        let steps = (theory.iterates - 1).max(1);
+        let descent = Descent::of(problem, steps, theory.learning_rate, 0.0, Averaging::Mean);
+        let descent = Descent { radius: Some(radius), ..descent };
         DpGd::with(problem, descent, ClipRule::Fixed(lipschitz)).map(DpGdTheory)
     }
 }

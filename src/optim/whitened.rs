@@ -110,7 +110,7 @@ impl WhitenedDpGd {
     /// # Errors
     /// When the budget is too small for a Gram matrix or for the number of steps, or an l1 penalty is asked for.
     pub fn plan(problem: &Problem<'_>) -> Fallible<Self> {
-        let Settings { clip, steps, learning_rate, momentum, l1, l2, radius, averaging, .. } = *problem.settings;
+        let Settings { clip, l1, .. } = *problem.settings;
         if l1 > 0.0 {
             return Err(Error::parameter(
                 "--l1",
@@ -122,16 +122,8 @@ impl WhitenedDpGd {
         let rule = problem.loss.tuning().whitened;
         let gram = GramPlan::new(problem, rule.share * problem.budget.lower())?;
         let left = problem.budget.minus(&gram.release.rho());
-        let descent = Descent {
-            loss: problem.loss,
-            steps: steps.unwrap_or(rule.steps),
-            learning_rate: learning_rate.unwrap_or(rule.rate),
-            momentum: momentum.unwrap_or(rule.momentum),
-            l1,
-            l2: l2.unwrap_or(0.0),
-            radius,
-            averaging: averaging.unwrap_or(if rule.averaged { Averaging::Tail } else { Averaging::Last }),
-        };
+        let averaging = if rule.averaged { Averaging::Tail } else { Averaging::Last };
+        let descent = Descent::of(problem, rule.steps, rule.rate, rule.momentum, averaging);
         let unit = u64::from(problem.unit.unsigned_abs()) << LOG2_MAP_UNIT;
         let gradient = ClippedPlan::new(unit, problem.adjacency, &left, descent.steps, problem.noise)?;
         let clip = clip.map_or_else(|| ClipRule::by_noise(rule.clip, problem.loss), ClipRule::Fixed);

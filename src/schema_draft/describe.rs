@@ -5,7 +5,7 @@ use std::path::Path;
 use super::domain::Domain;
 use super::roles::Kind;
 use super::run::Draft;
-use crate::data::{Column, Columns, Schema, SchemaRelease, Task, Unit};
+use crate::data::{Column, Schema, SchemaRelease, Task, Unit};
 use crate::error::{Error, Fallible};
 use crate::optim::Frequent;
 
@@ -47,20 +47,12 @@ pub(super) fn schema(
     let public = draft.request.rows.then_some(rows.round().max(1.0) as u64);
     let unit = draft.request.unit.as_ref().map(|column| Unit { persons: public, ..Unit::new(column.as_str()) });
     let mut schema = Schema {
-        name: draft.request.name.clone(),
-        task: Task::Regression,
-        target: header[target].clone(),
-        positive: None,
-        negative: None,
-        target_lower: None,
-        target_upper: None,
         rows: public.filter(|_| unit.is_none()),
         unit,
-        ignore: Vec::new(),
-        columns: Columns::default(),
         draft: !draft.secret,
         // Known noise protects nobody, so there is no cost to state, and the mark stays.
         released: draft.secret.then_some(release),
+        ..Schema::without_columns(draft.request.name.clone(), header[target].clone(), Task::Regression)
     };
     describe_target(&mut schema, draft, domain, rows)?;
     let is_unit = |name: &String| draft.request.unit.as_ref() == Some(name);

@@ -76,7 +76,7 @@ impl fmt::Display for WhatIf {
 }
 
 /// The answer to a [`WhatIf`]: numbers rounded upward, and what they mean.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Answer {
     /// The question, as it is asked.
     pub question: String,
@@ -173,10 +173,8 @@ impl Statement {
             rho_upper: rho.map(shown),
             epsilon: Some(shown(epsilon)),
             delta: Some(shown(delta)),
-            posterior_at_most: None,
-            but_for_a_probability_of: None,
-            right_at_most: None,
             words,
+            ..Answer::default()
         })
     }
 
@@ -275,15 +273,11 @@ impl Statement {
         );
         Ok(Answer {
             question: question.to_string(),
-            steps: None,
-            gaussian_mu: None,
-            rho_upper: None,
-            epsilon: None,
-            delta: None,
             posterior_at_most: Some(decimal_up(posterior, DIGITS)),
             but_for_a_probability_of: Some(miss),
             right_at_most: Some(decimal_up(right, DIGITS)),
             words,
+            ..Answer::default()
         })
     }
 }

@@ -76,25 +76,6 @@ impl Pair {
     pub fn max_divergence(&self) -> f64 {
         self.outcomes().filter(|&(p, _)| p > 0.0).map(|(p, q)| (p / q).ln()).fold(0.0, f64::max)
     }
-
-    /// The divergence that delta-approximate max-divergence measures.
-    ///
-    /// The smallest epsilon at which both orders have hockey-stick divergence at most delta; infinite
-    /// when none has.
-    ///
-    /// Reference: Dwork and Roth 2014, Definition 3.6 and Remark 3.1.
-    pub fn epsilon_at(&self, delta: f64) -> f64 {
-        let swapped = self.swapped();
-        let meets = |e: f64| self.hockey_stick(e) <= delta && swapped.hockey_stick(e) <= delta;
-        if meets(0.0) {
-            return 0.0;
-        }
-        let finite = |pair: &Pair| {
-            pair.outcomes().filter(|&(p, q)| p > 0.0 && q > 0.0).map(|(p, q)| (p / q).ln()).fold(0.0, f64::max)
-        };
-        let end = finite(self).max(finite(&swapped)) * (1.0 + 1e-15) + 1e-300;
-        crate::num::root::bisect(0.0, end, 0.0, |e| Some(meets(e))).map_or(f64::INFINITY, |root| root.holds)
-    }
 }
 
 /// `q ((1+w)^a - 1 - a w)` with `w = p/q - 1`, whose sum is the moment less 1.

@@ -4,7 +4,7 @@ use super::convert::{self, Form, Renyi};
 use super::without_replacement::{Base, without_replacement};
 use super::{mechanisms, sampled};
 use crate::accounting::directed::{add_up, order};
-use crate::accounting::notion::{ApproximateDp, PureDp, Zcdp};
+use crate::accounting::notion::{ApproximateDp, Zcdp};
 use crate::accounting::{erm, selection, subsample};
 use crate::error::{Error, Fallible};
 use crate::privacy::{Delta, Epsilon, RunCount};
@@ -143,21 +143,6 @@ impl RdpCurve {
     /// Reference: Canonne, Kamath and Steinke 2020, Proposition 12.
     pub fn to_ln_delta(&self, epsilon: Epsilon) -> Fallible<f64> {
         Ok(convert::ln_delta(self, epsilon, Form::Improved)?.value)
-    }
-
-    /// The largest privacy loss, which bounds it as pure differential privacy.
-    ///
-    /// `r(infinity)`; infinite for Gaussian noise.
-    ///
-    /// # Errors
-    /// When a component has a parameter outside its range.
-    ///
-    /// # Privacy
-    /// An upper bound.
-    ///
-    /// Reference: Mironov 2017, section II: the infinite order is pure differential privacy.
-    pub fn to_pure_dp(&self) -> Fallible<PureDp> {
-        PureDp::new(self.at(f64::INFINITY)?)
     }
 }
 

@@ -9,7 +9,7 @@ use super::curvature::Curvature;
 use super::penalty::Penalties;
 use crate::error::{Error, Fallible};
 use crate::loss::Objective;
-use crate::optim::{Averaging, Start};
+use crate::optim::{Averaging, Problem, Start};
 use crate::privacy::{Charge, PoissonGaussianCharge};
 use crate::private::{ClippedRows, Gradient, LoggedRun, Permit, Planned};
 
@@ -67,6 +67,22 @@ pub struct Descent {
 }
 
 impl Descent {
+    /// The descent that the settings of a problem describe: number and size of steps, momentum and the iterate that is returned are
+    /// these where they are left open; penalties and the ball are none.
+    pub fn of(problem: &Problem<'_>, steps: u64, learning_rate: f64, momentum: f64, averaging: Averaging) -> Self {
+        let settings = problem.settings;
+        Descent {
+            loss: problem.loss,
+            steps: settings.steps.unwrap_or(steps),
+            learning_rate: settings.learning_rate.unwrap_or(learning_rate),
+            momentum: settings.momentum.unwrap_or(momentum),
+            l1: settings.l1,
+            l2: settings.l2.unwrap_or(0.0),
+            radius: settings.radius,
+            averaging: settings.averaging.unwrap_or(averaging),
+        }
+    }
+
     /// Makes all steps, one release each, and returns the coefficients, one per feature and label.
     ///
     /// What is planned decides whether a step sums over all rows or over a fresh sample.

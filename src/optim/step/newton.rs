@@ -6,7 +6,7 @@ use super::descent::Average;
 use super::penalty::Penalties;
 use crate::error::{Error, Fallible};
 use crate::loss::Curved;
-use crate::optim::{Averaging, ClipRule, ClippedPlan, Descent, Fitted, Planned, Problem, Settings, Start};
+use crate::optim::{Averaging, ClipRule, ClippedPlan, Descent, Fitted, Planned, Problem, Start};
 use crate::privacy::Rho;
 use crate::private::{Gradient, LoggedRun, PrivateDataset, Released};
 
@@ -42,18 +42,8 @@ impl NewtonSteps {
 
     /// Gives the gradients what `steps` second releases of cost `second` leave of the budget.
     pub(in crate::optim) fn plan(problem: &Problem<'_>, loss: Curved, steps: u64, second: &Rho) -> Fallible<Self> {
-        let Settings { learning_rate, l2, radius, averaging, .. } = *problem.settings;
         let left = (0..steps).fold(problem.budget.clone(), |left, _| left.minus(second));
-        let descent = Descent {
-            loss: problem.loss,
-            steps,
-            learning_rate: learning_rate.unwrap_or(1.0),
-            momentum: 0.0,
-            l1: 0.0,
-            l2: l2.unwrap_or(0.0),
-            radius,
-            averaging: averaging.unwrap_or(Averaging::Last),
-        };
+        let descent = Descent::of(problem, steps, 1.0, 0.0, Averaging::Last);
         let gradient = ClippedPlan::of(problem, &left, steps)?;
         Ok(NewtonSteps { gradient, clip: ClipRule::of(problem), loss, descent })
     }
