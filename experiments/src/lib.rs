@@ -15,6 +15,7 @@ pub mod persons;
 pub mod progress;
 pub mod reference;
 pub mod results;
+pub mod rows;
 pub mod sco_rate;
 pub mod setup;
 pub mod silent;

@@ -2,13 +2,12 @@
 
 use std::fmt::Write as _;
 
-use rhograd::data::{CsvFile, Schema};
-use rhograd::error::{Error, Fallible};
-use rhograd::ledger::Ledger;
+use rhograd::data::{Schema, SchemaBuilder};
+use rhograd::error::Fallible;
 use rhograd::optim::Averaging;
-use rhograd::train::{Feature, Plan, TrainConfig, load, train};
+use rhograd::train::{Feature, Loaded, Plan, TrainConfig};
 
-use crate::setup::noise;
+use crate::rows::{header, signs, trained_on};
 
 /// Clip norm of the gradient of a row.
 pub const CLIP: f64 = 1.0;
@@ -61,19 +60,12 @@ impl Silent {
     /// # Errors
     /// As training, and when the rows cannot be written to a temporary file.
     pub fn train(&self, config: &TrainConfig, seed: u64) -> Fallible<Heard> {
-        let name = format!("rhograd-silent-{}-{seed}.csv", std::process::id());
-        let path = std::env::temp_dir().join(name);
-        std::fs::write(&path, self.csv()).map_err(|e| Error::io(&path, "write it", e))?;
-        let trained = CsvFile::open(&path).and_then(|file| {
-            let loaded = load(config, self.schema()?, &file, &|_, _| Ok(()))?;
-            let steps = loaded.plan().steps() as f64;
-            let noise_multiplier = loaded.plan().charges().last().map_or(f64::NAN, |charge| charge.noise_multiplier());
-            let (trained, _) = train(loaded, &mut Ledger::in_memory()?, noise(seed), &mut |_| Ok(()))?;
-            Ok((trained, steps, noise_multiplier))
-        });
-        // A leftover in the folder for temporary files does no harm.
-        let _ = std::fs::remove_file(&path);
-        let (trained, steps, noise_multiplier) = trained?;
+        let look = |loaded: &Loaded| {
+            let plan = loaded.plan();
+            (plan.steps() as f64, plan.charges().last().map_or(f64::NAN, |charge| charge.noise_multiplier()))
+        };
+        let (trained, (steps, noise_multiplier)) =
+            trained_on(&self.csv(), (config, self.schema()?), seed, look, |trained, _, seen| Ok((trained, seen)))?;
         let coefficients = trained.model.features.iter().flat_map(|feature| match feature {
             Feature::Numeric { coefficient, .. } => coefficient.values(),
             Feature::Steps { .. } | Feature::Categorical { .. } => &[],
@@ -84,18 +76,11 @@ impl Silent {
     }
 
     fn schema(&self) -> Fallible<Schema> {
-        let column = |j: usize| format!("\"x{j}\": {{\"type\": \"numeric\", \"lower\": -1, \"upper\": 1}}");
-        let columns: Vec<String> = (0..self.features).map(column).collect();
-        let text = format!(
-            "{{\"name\": \"silent\", \"task\": \"classification\", \"target\": \"y\", \"positive\": \"1\", \"columns\": {{{}}}}}",
-            columns.join(", ")
-        );
-        Schema::parse(&text, std::path::Path::new("silent.schema.json"))
+        signs(SchemaBuilder::classification("silent", "y").positive("1"), 0..self.features)
     }
 
     fn csv(&self) -> String {
-        let mut text: String = (0..self.features).map(|j| format!("x{j},")).collect();
-        text.push_str("y\n");
+        let mut text = header(0..self.features);
         for row in 0..self.rows {
             let _ = writeln!(text, "{}{}", "0,".repeat(self.features), row % 2);
         }

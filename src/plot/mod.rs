@@ -68,6 +68,24 @@ pub struct Panel {
     pub series: Vec<Series>,
 }
 
+impl Panel {
+    /// A chart of these lines, whose axes are still without labels.
+    pub fn of(title: impl Into<String>, series: Vec<Series>) -> Self {
+        let axis = || (String::new(), Scale::Linear);
+        Panel { title: title.into(), x: axis(), y: axis(), series }
+    }
+
+    /// The chart with this horizontal axis: its label with unit, and its scale.
+    pub fn x(self, label: impl Into<String>, scale: Scale) -> Self {
+        Panel { x: (label.into(), scale), ..self }
+    }
+
+    /// The chart with this vertical axis: its label with unit, and its scale.
+    pub fn y(self, label: impl Into<String>, scale: Scale) -> Self {
+        Panel { y: (label.into(), scale), ..self }
+    }
+}
+
 /// Length of a sample in the legend, and where its name begins, in points.
 const SAMPLE: (u32, u32) = (34, 42);
 

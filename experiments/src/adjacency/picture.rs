@@ -21,12 +21,9 @@ fn epsilons(results: &Results, runs: &Runs) -> Panel {
         let points = runs.sampled.iter().map(|run| (run.given, value(results, COSTS, run, column), 0.0));
         series.push(Series::measured(what, points.collect()));
     }
-    Panel {
-        title: format!("samples of 1/100, 1000 steps, delta {DELTA:e}"),
-        x: ("noise multiplier".into(), Scale::Log),
-        y: ("epsilon".into(), Scale::Log),
-        series,
-    }
+    Panel::of(format!("samples of 1/100, 1000 steps, delta {DELTA:e}"), series)
+        .x("noise multiplier", Scale::Log)
+        .y("epsilon", Scale::Log)
 }
 
 fn ratios(results: &Results, runs: &Runs) -> Fallible<Panel> {
@@ -54,12 +51,9 @@ fn noise(results: &Results, runs: &Runs) -> Panel {
         let points = which.iter().map(|run| (multiplier(run), price(results, NOISE, run).mean, 0.0)).collect();
         series.extend(which.first().map(|run| Series::measured(name(run), points)));
     }
-    Panel {
-        title: "at equal epsilon".into(),
-        x: ("noise multiplier under add-remove".into(), Scale::Log),
-        y: ("noise, replace-one over add-remove".into(), Scale::Linear),
-        series,
-    }
+    Panel::of("at equal epsilon", series)
+        .x("noise multiplier under add-remove", Scale::Log)
+        .y("noise, replace-one over add-remove", Scale::Linear)
 }
 
 fn trainer(results: &Results, runs: &Runs) -> Fallible<Panel> {
@@ -71,10 +65,7 @@ fn trainer(results: &Results, runs: &Runs) -> Fallible<Panel> {
         expected.push((run.rate(), replace_one / add_remove));
         found.push((run.rate(), price.mean, price.half_width()));
     }
-    Ok(Panel {
-        title: "dp-gd and dp-sgd".into(),
-        x: ("sampling rate".into(), Scale::Log),
-        y: ("noise of gradients, replace-one over add-remove".into(), Scale::Linear),
-        series: vec![Series::theory("theory", expected), Series::measured("trainer", found)],
-    })
+    Ok(Panel::of("dp-gd and dp-sgd", vec![Series::theory("theory", expected), Series::measured("trainer", found)])
+        .x("sampling rate", Scale::Log)
+        .y("noise of gradients, replace-one over add-remove", Scale::Linear))
 }

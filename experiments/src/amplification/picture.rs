@@ -28,12 +28,9 @@ fn errors(results: &Results, epsilon: f64, quick: bool) -> Fallible<Panel> {
         let measured = points.iter().map(|p| Ok((p.rate(), price(results, p)?, 0.0))).collect::<Fallible<Vec<_>>>()?;
         series.push(Series::measured(passes(which.1), measured));
     }
-    Ok(Panel {
-        title: format!("epsilon {epsilon}, delta {DELTA:e}"),
-        x: ("sampling rate q".into(), Scale::Log),
-        y: ("error over that of full batches".into(), Scale::Log),
-        series,
-    })
+    Ok(Panel::of(format!("epsilon {epsilon}, delta {DELTA:e}"), series)
+        .x("sampling rate q", Scale::Log)
+        .y("error over that of full batches", Scale::Log))
 }
 
 fn multipliers(results: &Results, quick: bool) -> Panel {
@@ -41,12 +38,9 @@ fn multipliers(results: &Results, quick: bool) -> Panel {
         let points = curve(which, quick).into_iter().map(|p| (p.rate(), noise_multiplier(results, &p), 0.0));
         Series::measured(passes(which.1), points.collect())
     };
-    Panel {
-        title: "noise multiplier of a step, epsilon 1".into(),
-        x: ("sampling rate q".into(), Scale::Log),
-        y: ("noise multiplier".into(), Scale::Log),
-        series: of(1.0, quick).map(line).collect(),
-    }
+    Panel::of("noise multiplier of a step, epsilon 1", of(1.0, quick).map(line).collect())
+        .x("sampling rate q", Scale::Log)
+        .y("noise multiplier", Scale::Log)
 }
 
 fn trained(results: &Results) -> Fallible<Panel> {
@@ -59,12 +53,9 @@ fn trained(results: &Results) -> Fallible<Panel> {
         };
         series.push(Series::measured(name, points.map(point).collect::<Fallible<Vec<_>>>()?));
     }
-    Ok(Panel {
-        title: "dp-sgd, and dp-gd at rate 1".into(),
-        x: ("sampling rate q".into(), Scale::Log),
-        y: ("error over that of full batches".into(), Scale::Log),
-        series,
-    })
+    Ok(Panel::of("dp-sgd, and dp-gd at rate 1", series)
+        .x("sampling rate q", Scale::Log)
+        .y("error over that of full batches", Scale::Log))
 }
 
 fn passes(passes: u64) -> String {

@@ -24,12 +24,12 @@ fn series(method: Method, steps: &Steps, value: impl Fn(u64) -> f64) -> Series {
 }
 
 fn against_steps(results: &Results, steps: &Steps, z: f64) -> Panel {
-    Panel {
-        title: format!("noise multiplier {z}, delta {DELTA:e}"),
-        x: ("steps k".into(), Scale::Log),
-        y: ("epsilon".into(), Scale::Log),
-        series: Method::ALL.map(|method| series(method, steps, |k| epsilon(results, method, z, k))).to_vec(),
-    }
+    Panel::of(
+        format!("noise multiplier {z}, delta {DELTA:e}"),
+        Method::ALL.map(|method| series(method, steps, |k| epsilon(results, method, z, k))).to_vec(),
+    )
+    .x("steps k", Scale::Log)
+    .y("epsilon", Scale::Log)
 }
 
 /// What each method says in units of the exact epsilon, as long as that is of interest.
@@ -39,12 +39,9 @@ fn price(results: &Results, steps: &Steps) -> Panel {
         let value = move |k: u64| Some(over_exact(results, method, z, k)).filter(|ratio| *ratio < 2.0);
         series(method, steps, |k| value(k).unwrap_or(f64::NAN))
     };
-    Panel {
-        title: format!("in units of the exact epsilon, noise multiplier {z}"),
-        x: ("steps k".into(), Scale::Log),
-        y: ("ratio".into(), Scale::Linear),
-        series: Method::ALL.map(shown).to_vec(),
-    }
+    Panel::of(format!("in units of the exact epsilon, noise multiplier {z}"), Method::ALL.map(shown).to_vec())
+        .x("steps k", Scale::Log)
+        .y("ratio", Scale::Linear)
 }
 
 fn histogram(results: &Results, steps: &Steps) -> Panel {
@@ -59,10 +56,7 @@ fn histogram(results: &Results, steps: &Steps) -> Panel {
         };
         series.push(Series::measured(format!("rho = {}", loss::rho(*k)), (0..loss::BINS).map(found).collect()));
     }
-    Panel {
-        title: "simulated privacy loss".into(),
-        x: ("loss of a run of k releases".into(), Scale::Linear),
-        y: ("density".into(), Scale::Linear),
-        series,
-    }
+    Panel::of("simulated privacy loss", series)
+        .x("loss of a run of k releases", Scale::Linear)
+        .y("density", Scale::Linear)
 }

@@ -6,15 +6,15 @@ use nalgebra::{DMatrix, DVector};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rhograd::accounting::erm::NoisyDescent;
-use rhograd::data::{CsvFile, Schema};
+use rhograd::data::SchemaBuilder;
 use rhograd::error::{Error, Fallible};
-use rhograd::ledger::Ledger;
 use rhograd::privacy::{Adjacency, Delta, Rho};
-use rhograd::train::{Algorithm, Budget, Metrics, TrainConfig, evaluate, load, train};
+use rhograd::train::{Algorithm, Budget, Metrics, TrainConfig, evaluate};
 
 use super::points::Point;
 use super::{DIAMETER, LIPSCHITZ, Measured, step};
-use crate::setup::{Plant, noise};
+use crate::rows::{header, signs, trained_on};
+use crate::setup::Plant;
 
 /// Rounds of accelerated descent to the reference minimum.
 const ROUNDS: usize = 600;
@@ -36,30 +36,13 @@ pub(super) fn run(point: &Point, theory: &NoisyDescent, seed: u64, plant: Option
         config.settings.learning_rate = Some(step(theory, plant) / (point.d as f64));
     }
     let (margins, text) = rows(point, seed);
-    let path =
-        std::env::temp_dir().join(format!("rhograd-erm-{}-{}-{}-{seed}.csv", std::process::id(), point.n, point.d));
-    std::fs::write(&path, text).map_err(|e| Error::io(&path, "write it", e))?;
-    let trained = CsvFile::open(&path).and_then(|file| {
-        let loaded = load(&config, schema(point.d, &path)?, &file, &|_, _| Ok(()))?;
-        let (trained, _) = train(loaded, &mut Ledger::in_memory()?, noise(seed), &mut |_| Ok(()))?;
-        evaluate(&trained.model, &file)
-    });
-    // A leftover in the folder for temporary files does no harm.
-    let _ = std::fs::remove_file(&path);
-    let Metrics::Label { log_loss: Some(loss), .. } = trained? else {
+    let schema = signs(SchemaBuilder::classification("corners", "y").positive("1"), 1..point.d)?;
+    let metrics =
+        trained_on(&text, (&config, schema), seed, |_| (), |trained, file, ()| evaluate(&trained.model, file))?;
+    let Metrics::Label { log_loss: Some(loss), .. } = metrics else {
         return Err(Error::numerical("erm-rate", "logistic regression has no log loss"));
     };
     Ok(Measured { excess: loss - minimum(&margins, DIAMETER / 2.0 / root), noise: f64::NAN })
-}
-
-fn schema(d: usize, path: &std::path::Path) -> Fallible<Schema> {
-    let columns: Vec<String> =
-        (1..d).map(|j| format!("\"x{j}\": {{\"type\": \"numeric\", \"lower\": -1, \"upper\": 1}}")).collect();
-    let text = format!(
-        "{{\"name\": \"corners\", \"task\": \"classification\", \"target\": \"y\", \"positive\": \"1\", \"columns\": {{{}}}}}",
-        columns.join(", ")
-    );
-    Schema::parse(&text, path)
 }
 
 /// Rows times the sign of their label, intercept first, and the CSV.
@@ -67,8 +50,7 @@ fn rows(point: &Point, seed: u64) -> (DMatrix<f64>, String) {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let probabilities: Vec<f64> = (1..point.d).map(|_| random.random()).collect();
     let mut margins = DMatrix::zeros(point.n as usize, point.d);
-    let mut text: String = (1..point.d).map(|j| format!("x{j},")).collect();
-    text.push_str("y\n");
+    let mut text = header(1..point.d);
     for i in 0..point.n as usize {
         let label = random.random_bool(0.5);
         let sign = if label { 1.0 } else { -1.0 };

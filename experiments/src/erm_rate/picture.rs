@@ -31,10 +31,7 @@ fn panel(points: &[Point], results: &Results, sweep: Sweep, exponent: f64) -> Pa
         series.push(Series::measured(instance.name(), swept(instance).iter().map(measured).collect()));
     }
     let unit = if sweep == Sweep::Rows { " (rows)" } else { "" };
-    Panel {
-        title: format!("exponent {exponent} in {}", sweep.name()),
-        x: (format!("{}{unit}", sweep.name()), Scale::Log),
-        y: ("excess empirical risk".into(), Scale::Log),
-        series,
-    }
+    Panel::of(format!("exponent {exponent} in {}", sweep.name()), series)
+        .x(format!("{}{unit}", sweep.name()), Scale::Log)
+        .y("excess empirical risk", Scale::Log)
 }

@@ -27,12 +27,9 @@ fn risk(results: &Results) -> Fallible<Panel> {
         series.push(Series::measured(method.name(), points));
     }
     series.push(Series::theory("target", vec![(least, TARGET), (most, TARGET)]));
-    Ok(Panel {
-        title: format!("risk against gradients, n = {ROWS}"),
-        x: ("gradients of single rows".into(), Scale::Log),
-        y: ("excess risk / optimal rate".into(), Scale::Log),
-        series,
-    })
+    Ok(Panel::of(format!("risk against gradients, n = {ROWS}"), series)
+        .x("gradients of single rows", Scale::Log)
+        .y("excess risk / optimal rate", Scale::Log))
 }
 
 fn gradients(results: &Results, quick: bool) -> Fallible<Panel> {
@@ -46,12 +43,9 @@ fn gradients(results: &Results, quick: bool) -> Fallible<Panel> {
         let points = method.rows(quick).iter().map(point).collect::<Fallible<Vec<_>>>()?;
         series.push(Series::measured(method.name(), points));
     }
-    Ok(Panel {
-        title: format!("gradients to {TARGET} times the optimal rate"),
-        x: ("n (rows)".into(), Scale::Log),
-        y: ("gradients of single rows".into(), Scale::Log),
-        series,
-    })
+    Ok(Panel::of(format!("gradients to {TARGET} times the optimal rate"), series)
+        .x("n (rows)", Scale::Log)
+        .y("gradients of single rows", Scale::Log))
 }
 
 fn known() -> Fallible<Panel> {
@@ -67,10 +61,7 @@ fn known() -> Fallible<Panel> {
         let points = KNOWN_ROWS.iter().map(at).collect::<Fallible<Vec<_>>>()?;
         series.push(Series::measured(format!("known: {method}"), points));
     }
-    Ok(Panel {
-        title: format!("any convex loss, no constants, d = {d}, epsilon = {epsilon}"),
-        x: ("n (rows)".into(), Scale::Log),
-        y: ("gradients per row".into(), Scale::Log),
-        series,
-    })
+    Ok(Panel::of(format!("any convex loss, no constants, d = {d}, epsilon = {epsilon}"), series)
+        .x("n (rows)", Scale::Log)
+        .y("gradients per row", Scale::Log))
 }

@@ -9,24 +9,18 @@ use rhograd::plot::{Panel, Scale, Series};
 pub(super) fn panels(results: &Results) -> Fallible<Vec<Panel>> {
     let budget = format!("epsilon {EPSILON}, delta {DELTA:e}");
     Ok(vec![
-        Panel {
-            title: format!("one-way marginals, {budget}"),
-            x: ("marginals d".into(), Scale::Log),
-            y: (format!("rows for mean absolute error {ACCURACY}"), Scale::Log),
-            series: series(results, &[Part::LaplaceMarginals, Part::GaussianMarginals])?,
-        },
-        Panel {
-            title: format!("mean of numbers in [0, 1], epsilon {EPSILON}"),
-            x: ("n (rows)".into(), Scale::Log),
-            y: ("mean absolute error".into(), Scale::Log),
-            series: series(results, &[Part::Mean])?,
-        },
-        Panel {
-            title: format!("mode of a histogram, {budget}"),
-            x: ("bins".into(), Scale::Log),
-            y: (format!("gap for success {SUCCESS} (rows)"), Scale::Linear),
-            series: series(results, &[Part::NoisyCounts, Part::StableMode])?,
-        },
+        Panel::of(
+            format!("one-way marginals, {budget}"),
+            series(results, &[Part::LaplaceMarginals, Part::GaussianMarginals])?,
+        )
+        .x("marginals d", Scale::Log)
+        .y(format!("rows for mean absolute error {ACCURACY}"), Scale::Log),
+        Panel::of(format!("mean of numbers in [0, 1], epsilon {EPSILON}"), series(results, &[Part::Mean])?)
+            .x("n (rows)", Scale::Log)
+            .y("mean absolute error", Scale::Log),
+        Panel::of(format!("mode of a histogram, {budget}"), series(results, &[Part::NoisyCounts, Part::StableMode])?)
+            .x("bins", Scale::Log)
+            .y(format!("gap for success {SUCCESS} (rows)"), Scale::Linear),
     ])
 }
 

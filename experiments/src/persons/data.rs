@@ -12,6 +12,7 @@ use rhograd::data::{Schema, Synthetic, SyntheticKind};
 use rhograd::error::{Error, Fallible};
 use rhograd::train::sha256_hex;
 
+use crate::rows::write;
 use crate::setup::Setup;
 
 /// Rows that are generated, those of the test included.
@@ -96,32 +97,10 @@ fn first_rows(text: &str, column: &str) -> String {
     std::iter::once(header).chain(first).flat_map(|line| [line, "\n"]).collect()
 }
 
-fn write(path: &Path, text: &str) -> Fallible<()> {
-    std::fs::write(path, text).map_err(|e| Error::io(path, "write it", e))
-}
-
-/// A folder for files, removed when dropped.
-pub(super) struct Scratch(PathBuf);
-
-impl Scratch {
-    pub(super) fn new() -> Fallible<Self> {
-        let folder = std::env::temp_dir().join(format!("rhograd-persons-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).map_err(|e| Error::io(&folder, "create it", e))?;
-        Ok(Scratch(folder))
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        // A leftover in the folder for temporary files does no harm.
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
 /// Pairs of files that were given, or generated persons.
-pub(super) fn sets(setup: &Setup, scratch: &Scratch) -> Fallible<Vec<DataSet>> {
+pub(super) fn sets(setup: &Setup, scratch: &Path) -> Fallible<Vec<DataSet>> {
     if setup.utility.data.is_empty() {
-        return Ok(vec![generated(&scratch.0)?]);
+        return Ok(vec![generated(scratch)?]);
     }
     let read = |path: &Path| std::fs::read_to_string(path).map_err(|e| Error::io(path, "read it", e));
     let pair = |pair: &[PathBuf]| match pair {
@@ -129,7 +108,7 @@ pub(super) fn sets(setup: &Setup, scratch: &Scratch) -> Fallible<Vec<DataSet>> {
             let stem = train.file_stem().unwrap_or_default().to_string_lossy().into_owned();
             let name = stem.strip_suffix("_train").unwrap_or(&stem);
             let schema = Schema::read(&train.with_file_name(format!("{name}.schema.json")))?;
-            DataSet::new(name, schema, &read(train)?, &read(test)?, &scratch.0)
+            DataSet::new(name, schema, &read(train)?, &read(test)?, scratch)
         }
         _ => Err(Error::parameter("data", "is no pair of files", "give files in pairs: TRAIN.csv TEST.csv")),
     };
@@ -197,7 +176,7 @@ impl Rows {
 
 /// Persons in whom two effects turn around from those with one row to those with most, and with them the share of labels; every fifth of
 /// them is held back for the test.
-pub(super) fn correlated(rows_of: Rows, scratch: &Scratch) -> Fallible<DataSet> {
+pub(super) fn correlated(rows_of: Rows, scratch: &Path) -> Fallible<DataSet> {
     const PERSONS: usize = 5000;
     const LIMIT: f64 = 4.0;
     let most = rows_of.most();
@@ -226,7 +205,7 @@ pub(super) fn correlated(rows_of: Rows, scratch: &Scratch) -> Fallible<DataSet> 
          \"unit\":{{\"column\":\"who\",\"max_rows\":{most}}},\"columns\":{{{columns}}}}}"
     );
     let schema = Schema::parse(&schema, Path::new("correlated.schema.json"))?;
-    DataSet::new(name, schema, &parts[0], &parts[1], &scratch.0)
+    DataSet::new(name, schema, &parts[0], &parts[1], scratch)
 }
 
 fn normal(random: &mut ChaCha8Rng) -> f64 {

@@ -7,12 +7,13 @@ mod rivals;
 
 use std::fmt::Write as _;
 
-use rhograd::error::{Error, Fallible};
+use rhograd::error::Fallible;
 use rhograd::plot::{Panel, Scale, Series};
 
 use crate::fit::Summary;
 use crate::progress::Progress;
 use crate::results::{Results, cell};
+use crate::rows::{scratch, write};
 use crate::setup::{Plant, Setup};
 use crate::verdict::{Finding, Verdict};
 use data::DataSet;
@@ -36,9 +37,9 @@ const MAX_LOST: f64 = 0.01;
 /// When a file cannot be used.
 pub fn run(setup: &Setup) -> Fallible<Verdict> {
     setup.refuse(Plant::HalfNoise, "less noise makes models better, which this claim does not notice")?;
-    let scratch = data::Scratch::new()?;
+    let scratch = scratch()?;
     let (mut judged, mut panels, mut tables) = (Vec::new(), Vec::new(), String::new());
-    for data in data::sets(setup, &scratch)? {
+    for data in data::sets(setup, scratch.path())? {
         let results = measure(setup, &data)?;
         judged.extend(findings(&data, &results));
         panels.push(panel(&data, &results));
@@ -46,13 +47,12 @@ pub fn run(setup: &Setup) -> Fallible<Verdict> {
     }
     if setup.utility.data.is_empty() {
         for rows in data::Rows::ALL {
-            let (table, found) = estimands::run(setup, &data::correlated(rows, &scratch)?)?;
+            let (table, found) = estimands::run(setup, &data::correlated(rows, scratch.path())?)?;
             tables.push_str(&table);
             judged.extend(found);
         }
     }
-    let path = setup.file("tables.md");
-    std::fs::write(&path, &tables).map_err(|e| Error::io(&path, "write it", e))?;
+    write(&setup.file("tables.md"), &tables)?;
     setup.draw(&panels)?;
     println!("{tables}");
     Ok(Verdict(judged))
@@ -129,10 +129,7 @@ fn panel(data: &DataSet, results: &Results) -> Panel {
         let points: Vec<_> = EPSILONS.iter().filter_map(at).collect();
         (!points.is_empty()).then(|| Series::measured(method.name(), points))
     };
-    Panel {
-        title: data.name.clone(),
-        x: (format!("epsilon (delta = {DELTA:e})"), Scale::Log),
-        y: ("test AUC".into(), Scale::Linear),
-        series: Method::ALL.into_iter().filter(|method| method.is_drawn()).filter_map(of).collect(),
-    }
+    Panel::of(data.name.clone(), Method::ALL.into_iter().filter(|method| method.is_drawn()).filter_map(of).collect())
+        .x(format!("epsilon (delta = {DELTA:e})"), Scale::Log)
+        .y("test AUC", Scale::Linear)
 }

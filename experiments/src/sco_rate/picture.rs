@@ -29,12 +29,9 @@ fn panel(results: &Results, sweep: Sweep, quick: bool) -> Panel {
         series.push(Series::measured(method.name(), measured.collect()));
     }
     let unit = if matches!(sweep, Sweep::SampledRows | Sweep::PrivateRows) { " (rows)" } else { "" };
-    Panel {
-        title: format!("exponent {} in {}", sweep.exponent(), sweep.name()),
-        x: (format!("{}{unit}", sweep.name().split(' ').next().unwrap_or("n")), Scale::Log),
-        y: ("excess population risk / (L R)".into(), Scale::Log),
-        series,
-    }
+    Panel::of(format!("exponent {} in {}", sweep.exponent(), sweep.name()), series)
+        .x(format!("{}{unit}", sweep.name().split(' ').next().unwrap_or("n")), Scale::Log)
+        .y("excess population risk / (L R)", Scale::Log)
 }
 
 /// All sweeps through the crossover on one another: risk times the root of n against rows over their prediction.
@@ -55,12 +52,9 @@ fn through(results: &Results, quick: bool) -> Panel {
         });
         series.push(Series::measured(method.name(), measured.collect()));
     }
-    Panel {
-        title: "through the crossover".into(),
-        x: ("n eps^2 / (d ln(1/delta))".into(), Scale::Log),
-        y: ("sqrt(n) excess risk / (L R)".into(), Scale::Log),
-        series,
-    }
+    Panel::of("through the crossover", series)
+        .x("n eps^2 / (d ln(1/delta))", Scale::Log)
+        .y("sqrt(n) excess risk / (L R)", Scale::Log)
 }
 
 fn predicted(results: &Results, quick: bool) -> Panel {
@@ -75,10 +69,5 @@ fn predicted(results: &Results, quick: bool) -> Panel {
         let measured = found.into_iter().map(|(predicted, measured)| (predicted, measured, 0.0));
         series.push(Series::measured(method.name(), measured.collect()));
     }
-    Panel {
-        title: "the crossover".into(),
-        x: ("d ln(1/delta) / eps^2".into(), Scale::Log),
-        y: ("n at equal terms (rows)".into(), Scale::Log),
-        series,
-    }
+    Panel::of("the crossover", series).x("d ln(1/delta) / eps^2", Scale::Log).y("n at equal terms (rows)", Scale::Log)
 }

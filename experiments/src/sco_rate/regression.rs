@@ -1,18 +1,17 @@
 //! The public trainer's localization on least squares with independent columns of signs, whose population risk is known.
 
 use std::fmt::Write as _;
-use std::path::Path;
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use rhograd::data::{CsvFile, Schema};
+use rhograd::data::SchemaBuilder;
 use rhograd::error::{Error, Fallible};
-use rhograd::ledger::Ledger;
 use rhograd::privacy::{Adjacency, Delta, Rho};
-use rhograd::train::{Algorithm, Budget, Coefficient, Feature, ModelFile, Target, TrainConfig, load, train};
+use rhograd::train::{Algorithm, Budget, Coefficient, Feature, ModelFile, Target, TrainConfig};
 
 use super::points::{DELTA, Point};
-use crate::setup::{Plant, noise};
+use crate::rows::{header, signs, trained_on};
+use crate::setup::Plant;
 
 /// Norm of the minimiser in units of `sqrt(d)` times [`Point::scale`].
 const FAR: f64 = 2.0;
@@ -41,35 +40,16 @@ pub(super) fn run(point: &Point, seed: u64, plant: Option<Plant>) -> Fallible<f6
         let rate = (4.0 / (point.n as f64).sqrt()).min((2.0 * rho).sqrt() / (2.0 * root));
         config.settings.learning_rate = Some(WRONG_STEP * radius / clip * rate);
     }
-    let name = format!("rhograd-sco-{}-{}-{}-{seed}.csv", std::process::id(), point.n, point.d);
-    let path = std::env::temp_dir().join(name);
-    std::fs::write(&path, rows(point, radius, seed)).map_err(|e| Error::io(&path, "write it", e))?;
-    let trained = CsvFile::open(&path).and_then(|file| {
-        let loaded = load(&config, schema(point.d, &path)?, &file, &|_, _| Ok(()))?;
-        train(loaded, &mut Ledger::in_memory()?, noise(seed), &mut |_| Ok(()))
-    });
-    // A leftover in the folder for temporary files does no harm.
-    let _ = std::fs::remove_file(&path);
-    let weights = weights(&trained?.0.model)?;
+    let schema = signs(SchemaBuilder::regression("signs", "y", -1.0, 1.0), 1..point.d)?;
+    let text = rows(point, radius, seed);
+    let weights = trained_on(&text, (&config, schema), seed, |_| (), |trained, _, ()| weights(&trained.model))?;
     let far = weights.iter().enumerate().map(|(j, w)| if j == 1 { w - radius } else { *w });
     Ok(far.map(|w| w * w).sum::<f64>() / 2.0 / (clip * radius))
 }
 
-fn schema(d: usize, path: &Path) -> Fallible<Schema> {
-    let column = |j| format!("\"x{j}\": {{\"type\": \"numeric\", \"lower\": -1, \"upper\": 1}}");
-    let columns: Vec<String> = (1..d).map(column).collect();
-    let text = format!(
-        "{{\"name\": \"signs\", \"task\": \"regression\", \"target\": \"y\", \"target_lower\": -1, \"target_upper\": 1, \
-         \"columns\": {{{}}}}}",
-        columns.join(", ")
-    );
-    Schema::parse(&text, path)
-}
-
 fn rows(point: &Point, radius: f64, seed: u64) -> String {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
-    let mut text: String = (1..point.d).map(|j| format!("x{j},")).collect();
-    text.push_str("y\n");
+    let mut text = header(1..point.d);
     let sign = |up: bool| if up { "1" } else { "-1" };
     for _ in 0..point.n {
         let first: bool = random.random();

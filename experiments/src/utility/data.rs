@@ -6,6 +6,8 @@ use rhograd::data::{Schema, Task};
 use rhograd::error::{Error, Fallible};
 use rhograd::train::sha256_hex;
 
+use crate::rows::write;
+
 /// A training and a test file with their schema.
 pub(super) struct DataSet {
     pub(super) name: String,
@@ -47,36 +49,18 @@ impl DataSet {
     }
 }
 
-/// A folder for split files, removed when dropped.
-pub(super) struct Scratch(PathBuf);
-
-impl Scratch {
-    pub(super) fn new() -> Fallible<Self> {
-        let folder = std::env::temp_dir().join(format!("rhograd-utility-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).map_err(|e| Error::io(&folder, "create it", e))?;
-        Ok(Scratch(folder))
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        // A leftover in the folder for temporary files does no harm.
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
 /// Data sets of the repository.
 const OWN: [&str; 2] = ["fair", "randhie"];
 
 /// What was asked for: names of data sets of the repository, and pairs of files; without any the former.
-pub(super) fn sets(asked: &[PathBuf], scratch: &Scratch) -> Fallible<Vec<DataSet>> {
+pub(super) fn sets(asked: &[PathBuf], scratch: &Path) -> Fallible<Vec<DataSet>> {
     let usual = OWN.map(PathBuf::from);
     let asked = if asked.is_empty() { &usual } else { asked };
     let mut sets = Vec::new();
     let mut words = asked.iter();
     while let Some(word) = words.next() {
         sets.push(match OWN.iter().find(|name| Path::new(name) == word) {
-            Some(name) => split(name, &scratch.0)?,
+            Some(name) => split(name, scratch)?,
             None => {
                 let cure = "give files in pairs: TRAIN.csv TEST.csv";
                 let test = words.next().ok_or_else(|| Error::input(word, "has no test file beside it", cure))?;
@@ -101,7 +85,7 @@ fn split(name: &str, folder: &Path) -> Fallible<DataSet> {
     }
     let paths = ["train", "test"].map(|part| folder.join(format!("{name}_{part}.csv")));
     for (path, text) in paths.iter().zip(&parts) {
-        std::fs::write(path, text).map_err(|e| Error::io(path, "write it", e))?;
+        write(path, text)?;
     }
     let schema = folder.join(format!("{name}.schema.json"));
     std::fs::copy(source.with_extension("schema.json"), &schema).map_err(|e| Error::io(&schema, "write it", e))?;

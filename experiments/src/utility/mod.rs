@@ -5,13 +5,14 @@ mod data;
 mod picture;
 mod table;
 
-use rhograd::error::{Error, Fallible};
+use rhograd::error::Fallible;
 use rhograd::train::Algorithm;
 
 use crate::fit::Summary;
 use crate::progress::Progress;
 use crate::reference::{self, Reference};
 use crate::results::{Results, cell};
+use crate::rows::{scratch, write};
 use crate::setup::{Plant, Setup};
 use crate::verdict::{Finding, Verdict};
 use cell::Planned;
@@ -49,15 +50,14 @@ pub fn run(setup: &Setup) -> Fallible<Verdict> {
     let mut judged = Vec::new();
     let mut panels = Vec::new();
     let mut tables = String::new();
-    let scratch = data::Scratch::new()?;
-    for data in data::sets(&setup.utility.data, &scratch)? {
+    let scratch = scratch()?;
+    for data in data::sets(&setup.utility.data, scratch.path())? {
         let results = measure(setup, &data)?;
         judged.extend(findings(setup, &data, &results));
         panels.push(picture::panel(&data, &results));
         tables.push_str(&table::markdown(&data, &results));
     }
-    let tables_file = setup.file("tables.md");
-    std::fs::write(&tables_file, &tables).map_err(|e| Error::io(&tables_file, "write it", e))?;
+    write(&setup.file("tables.md"), &tables)?;
     setup.draw(&panels)?;
     println!("{tables}");
     Ok(Verdict(judged))

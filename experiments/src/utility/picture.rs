@@ -24,10 +24,7 @@ pub(super) fn panel(data: &DataSet, results: &Results) -> Panel {
             series.push(Series::measured(algorithm, points));
         }
     }
-    Panel {
-        title: data.name.clone(),
-        x: ("epsilon (delta = 1e-5)".into(), Scale::Log),
-        y: (format!("test {metric}"), Scale::Linear),
-        series,
-    }
+    Panel::of(data.name.clone(), series)
+        .x("epsilon (delta = 1e-5)", Scale::Log)
+        .y(format!("test {metric}"), Scale::Linear)
 }
