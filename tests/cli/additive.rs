@@ -10,10 +10,7 @@ const SCHEMA: &str = r#"{"name":"trial","task":"classification","target":"y","po
     "c":{"type":"categorical","values":["u","v","w"]}}}"#;
 
 fn folder() -> Folder {
-    let folder = Folder::new();
-    folder.write("trial.schema.json", SCHEMA);
-    folder.write("trial.csv", rows(3000));
-    folder
+    Folder::trial(SCHEMA, rows(3000))
 }
 
 #[test]

@@ -40,9 +40,11 @@ fn passes_of_public_size_are_refused_where_rows_come_and_go() {
     let folder = Folder::with("fair");
     let before = folder.contents();
     for name in algorithms().filter(|it| it.relations != Relations::Both).map(|it| it.name) {
-        let refused = folder.run(&format!("train fair.csv --overwrite --epsilon 1 --algorithm {name}"));
-        assert_eq!(refused.code, Some(2), "{refused:?}");
-        assert!(refused.stderr.contains("--adjacency replace-one"), "{refused:?}");
+        folder.refuse(
+            &format!("train fair.csv --overwrite --epsilon 1 --algorithm {name}"),
+            2,
+            &["--adjacency replace-one"],
+        );
     }
     assert!(folder.contents() == before);
 }
@@ -57,11 +59,10 @@ fn a_number_of_steps_is_refused_where_there_are_none() {
     for &Description { name, .. } in &without {
         for flags in [format!("--algorithm {name} --steps 5"), format!("--tune=algorithm=dp-gd,{name};steps=5,6")] {
             for command in ["train fair.csv", "check fair.csv"] {
-                let refused = folder.run(&format!("{command} --epsilon 1 {flags}"));
-                assert_eq!(refused.code, Some(2), "{refused:?}");
-                assert!(
-                    refused.stderr.contains(&format!("--steps: means nothing to --algorithm {name}")),
-                    "{refused:?}"
+                folder.refuse(
+                    &format!("{command} --epsilon 1 {flags}"),
+                    2,
+                    &[&format!("--steps: means nothing to --algorithm {name}")],
                 );
             }
         }
@@ -123,9 +124,7 @@ fn algorithms_are_listed_and_each_prints_its_page() {
     }
     let formulas = "```text\nv_t = momentum v_(t-1) + g_t\nw_t = project(shrink(w_(t-1) - eta v_t))\n```\n";
     assert!(folder.succeed("algorithms dp-gd").stdout.contains(formulas), "formulas keep their lines");
-    let refused = folder.run("algorithms no-such");
-    assert_eq!(refused.code, Some(2), "{refused:?}");
-    assert!(refused.stderr.contains("dp-gd"), "{refused:?}");
+    folder.refuse("algorithms no-such", 2, &["dp-gd"]);
 }
 
 /// `docs/algorithms` may lack an algorithm that came later, and says nothing else than the program does.

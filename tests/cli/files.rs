@@ -59,9 +59,7 @@ fn devices_pipes_links_and_dashes() {
     for (flags, problem) in
         [("--out /dev/null", "keeps no model"), ("--out -", "standard output"), ("--log -", "standard output")]
     {
-        let outcome = folder.run(&format!("train fair.csv --epsilon 1 {flags}"));
-        assert_eq!(outcome.code, Some(2), "{outcome:?}");
-        assert!(outcome.stderr.contains(problem), "{outcome:?}");
+        folder.refuse(&format!("train fair.csv --epsilon 1 {flags}"), 2, &[problem]);
         assert!(!folder.path("fair.ledger.sqlite").exists());
     }
     std::fs::create_dir(folder.path("real")).unwrap();

@@ -10,10 +10,7 @@ pub(super) const TRAIN: &str =
 
 /// Three thousand rows with their schema.
 pub(super) fn folder() -> Folder {
-    let folder = Folder::new();
-    folder.write("trial.schema.json", SCHEMA);
-    folder.write("trial.csv", rows(3000));
-    folder
+    Folder::trial(SCHEMA, rows(3000))
 }
 
 fn gzip(text: &[u8]) -> Vec<u8> {

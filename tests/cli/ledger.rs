@@ -29,9 +29,7 @@ fn an_account_names_its_unit_and_takes_no_run_for_another() {
     assert!(log.contains("opened for add-remove by the person (all rows with the same \"religious\"), cap"), "{log}");
     assert_eq!(folder.spending("fair.ledger.sqlite")["unit"]["person"]["column"], "religious");
     assert_eq!(folder.spending("l.sqlite")["unit"], "row");
-    let refused = folder.run("train fair.csv --rho 0.1 --steps 5");
-    assert_eq!(refused.code, Some(1), "{refused:?}");
-    assert!(refused.stderr.contains("guarantees by the row cannot be added"), "{refused:?}");
+    let refused = folder.refuse("train fair.csv --rho 0.1 --steps 5", 1, &["guarantees by the row cannot be added"]);
     assert!(refused.stderr.contains("--unit religious"), "{refused:?}");
     assert_eq!(number(&folder.spending("fair.ledger.sqlite"), "/runs"), 0.0);
     assert_eq!(folder.run("ledger init m.sqlite fair --rho 1 --unit=").code, Some(2));

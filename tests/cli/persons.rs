@@ -22,10 +22,7 @@ fn patient(number: usize) -> String {
 }
 
 fn folder() -> Folder {
-    let folder = Folder::new();
-    folder.write("trial.schema.json", SCHEMA);
-    folder.write("trial.csv", visits(patient));
-    folder
+    Folder::trial(SCHEMA, visits(patient))
 }
 
 const TRAIN: &str = "--epsilon 4 --seed 3 --no-ledger --schema trial.schema.json --out m.json --overwrite";

@@ -133,9 +133,11 @@ fn only_what_the_ledger_noted_is_signed() {
     model.features.reverse();
     model.digest = model.expected_digest();
     folder.write("edited.json", model.to_json());
-    let refused = folder.run("sign edited.json --key custodian.key --ledger fair.ledger.sqlite");
-    assert_eq!(refused.code, Some(1), "{refused:?}");
-    assert!(refused.stderr.contains("the file is the one that the ledger noted"), "{refused:?}");
+    folder.refuse(
+        "sign edited.json --key custodian.key --ledger fair.ledger.sqlite",
+        1,
+        &["the file is the one that the ledger noted"],
+    );
     assert!(folder.names().iter().all(|name| !name.ends_with(".sig")));
     folder.succeed(&format!("{sign} fair.ledger.sqlite"));
     folder.succeed(CHECK);

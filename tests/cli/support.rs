@@ -45,6 +45,14 @@ impl Folder {
         folder
     }
 
+    /// With a schema and its data.
+    pub fn trial(schema: &str, data: impl AsRef<[u8]>) -> Self {
+        let folder = Folder::new();
+        folder.write("trial.schema.json", schema);
+        folder.write("trial.csv", data);
+        folder
+    }
+
     pub fn path(&self, name: &str) -> PathBuf {
         self.0.path().join(name)
     }
@@ -115,6 +123,15 @@ impl Folder {
     pub fn succeed(&self, arguments: &str) -> Outcome {
         let outcome = self.run(arguments);
         assert_eq!(outcome.code, Some(0), "{outcome:?}");
+        outcome
+    }
+
+    /// Runs the program, which must end with this code and say all of these words on standard error.
+    #[track_caller]
+    pub fn refuse(&self, arguments: &str, code: i32, words: &[&str]) -> Outcome {
+        let outcome = self.run(arguments);
+        assert_eq!(outcome.code, Some(code), "{outcome:?}");
+        assert!(words.iter().all(|word| outcome.stderr.contains(word)), "{words:?} {outcome:?}");
         outcome
     }
 

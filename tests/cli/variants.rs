@@ -79,9 +79,11 @@ fn theory_runs_where_the_row_count_is_public_and_is_refused_elsewhere() {
     folder.edit("s.schema.json", "\"rows\": 200,", "");
     folder.remove("m.model.json");
     let before = folder.contents();
-    let refused = folder.run("train s.csv --overwrite --epsilon 1 --algorithm dp-gd-theory --out m.model.json");
-    assert_eq!(refused.code, Some(2), "{refused:?}");
-    assert!(refused.stderr.contains("--rows") && refused.stderr.contains("replace-one"), "{refused:?}");
+    folder.refuse(
+        "train s.csv --overwrite --epsilon 1 --algorithm dp-gd-theory --out m.model.json",
+        2,
+        &["--rows", "replace-one"],
+    );
     assert!(folder.contents() == before);
     model(&folder, "s.csv --epsilon 1 --no-ledger --algorithm dp-gd-theory --rows 200");
     model(&folder, "s.csv --epsilon 1 --no-ledger --algorithm dp-gd-theory --adjacency replace-one");
@@ -273,9 +275,7 @@ fn sampled_steps_refuse_what_cannot_be_accounted_for() {
         ("--epsilon 1 --sampling-rate 0.7", "--sampling-rate"),
         ("--epsilon 1 --sampling-rate nan", "--sampling-rate"),
     ] {
-        let outcome = folder.run(&format!("train fair.csv --overwrite --algorithm dp-sgd {arguments}"));
-        assert_eq!(outcome.code, Some(2), "{outcome:?}");
-        assert!(outcome.stderr.contains(word), "{outcome:?}");
+        folder.refuse(&format!("train fair.csv --overwrite --algorithm dp-sgd {arguments}"), 2, &[word]);
     }
     assert!(!folder.names().iter().any(|name| name.contains("sqlite")), "nothing was charged");
 }
@@ -330,9 +330,7 @@ fn impossible_hold_outs_are_refused() {
         ("--evaluate-budget 0.1 --holdout nan", "--holdout"),
         ("--holdout 0.2", "--evaluate-budget"),
     ] {
-        let outcome = folder.run(&format!("train fair.csv --overwrite --epsilon 1 {arguments}"));
-        assert_eq!(outcome.code, Some(2), "{outcome:?}");
-        assert!(outcome.stderr.contains(word), "{outcome:?}");
+        folder.refuse(&format!("train fair.csv --overwrite --epsilon 1 {arguments}"), 2, &[word]);
     }
 }
 

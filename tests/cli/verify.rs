@@ -225,9 +225,7 @@ fn a_model_larger_than_any_is_refused_without_being_held() {
     file.set_len(MAX_MODEL + 1).unwrap();
     drop(file);
     for command in ["verify huge.json", "statement huge.json"] {
-        let outcome = folder.run(command);
-        assert_eq!(outcome.code, Some(2), "{outcome:?}");
-        assert!(outcome.stderr.contains("is larger than"), "{outcome:?}");
+        folder.refuse(command, 2, &["is larger than"]);
     }
 }
 

@@ -50,7 +50,8 @@ const TRUSTED: &[&str] = &["grid", "private", "kernel", "noise", "accounting", "
 /// Lines of a source file.
 const MAX_LINES: usize = 700;
 
-fn sources(directory: &Path) -> Vec<PathBuf> {
+/// Rust files below a folder, in order.
+pub(crate) fn sources(directory: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
     for entry in std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path()) {
         if entry.is_dir() {
@@ -63,7 +64,7 @@ fn sources(directory: &Path) -> Vec<PathBuf> {
     files
 }
 
-fn src() -> PathBuf {
+pub(crate) fn src() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("src")
 }
 

@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 
 use syn::visit::{self, Visit};
 
+use crate::architecture::sources;
+
 /// Functions that look at a part of a release, and why they may.
 const MEANT: [(&str, &str, &str); 9] = [
     (
@@ -164,25 +166,16 @@ fn parts(source: &str) -> BTreeSet<String> {
     search.found
 }
 
-fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
-    for entry in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
-        if entry.is_dir() {
-            // What must not compile is no test of values.
-            if !entry.ends_with("compile_fail") {
-                sources(&entry, found);
-            }
-        } else if entry.extension().is_some_and(|extension| extension == "rs") {
-            found.push(entry);
-        }
-    }
-}
-
 /// Files with tests: the folders of tests, and what is below them in the library.
 fn test_sources(root: &Path) -> Vec<PathBuf> {
-    let mut all = Vec::new();
-    ["tests", "faults/tests", "faults/src", "src"].iter().for_each(|folder| sources(&root.join(folder), &mut all));
+    let mut all: Vec<PathBuf> =
+        ["tests", "faults/tests", "faults/src", "src"].iter().flat_map(|folder| sources(&root.join(folder))).collect();
     let is_test = |path: &PathBuf| {
         let inside = path.strip_prefix(root).unwrap();
+        // What must not compile is no test of values.
+        if inside.starts_with("tests/compile_fail") {
+            return false;
+        }
         let named = inside.components().any(|part| part.as_os_str() == "tests");
         !inside.starts_with("src")
             || named

@@ -9,11 +9,13 @@ use rhograd::grid::MomentWeights;
 use rhograd::ledger::Ledger;
 use rhograd::loss::OwnLoss;
 use rhograd::noise::NoiseSource;
-use rhograd::optim::{Settings, settings};
+use rhograd::optim::Settings;
 use rhograd::preprocess::{Encoder, person_places};
-use rhograd::privacy::{Adjacency, DatasetId, Delta, Epsilon, GaussianCharge, NoiseLaw, PrivacyUnit, Scope};
+use rhograd::privacy::{Adjacency, DatasetId, GaussianCharge, NoiseLaw, PrivacyUnit, Scope};
 use rhograd::private::{Cluster, HoldOut, PrivateDataset, RemoteRows, Worker, charge_run};
-use rhograd::train::{Algorithm, Budget, Loaded, ModelKind, TrainConfig, load, load_remote, train};
+use rhograd::train::{Algorithm, Loaded, ModelKind, TrainConfig, load, load_remote, train};
+
+use crate::streaming::config;
 
 const HEADER: &str = "a,b,c,y\n";
 
@@ -140,13 +142,6 @@ fn cluster(cuts: &[usize], number: bool, fault: Fault) -> Simulated {
     let number = if fault == Fault::Stranger { 99 } else { 0 };
     let changed = pack(number, 3..10);
     Simulated { packed, changed, workers, asked: Arc::default(), before: Mutex::default(), from: 3, fault }
-}
-
-fn config(algorithm: Algorithm, adjacency: Adjacency) -> TrainConfig {
-    let budget = Budget::Epsilon(Epsilon::new(2.0).unwrap(), Some(Delta::new(1e-6).unwrap()));
-    let steps = algorithm.description().takes(&settings::STEPS) && algorithm != Algorithm::Auto;
-    let settings = Settings { steps: steps.then_some(4), ..Settings::default() };
-    TrainConfig { algorithm, adjacency, settings, ..TrainConfig::new(budget) }
 }
 
 /// Model and log to the last bit.

@@ -82,13 +82,6 @@ fn without_noise(value: &mut Value, clip_follows: bool) {
     }
 }
 
-fn trial(schema: &str, data: &[u8]) -> Folder {
-    let folder = Folder::new();
-    folder.write("trial.schema.json", schema);
-    folder.write("trial.csv", data);
-    folder
-}
-
 /// Whether the clip follows from a released row count or Gram matrix.
 fn clip_follows(schema: &str, flags: &str) -> bool {
     let counted = !schema.contains("\"rows\"") && !flags.contains("--rows");
@@ -108,7 +101,7 @@ fn steps(flags: &str) -> &'static str {
 
 /// Trains on `data` and looks at everything that comes out.
 fn trace(schema: &str, data: &[u8], flags: &str) -> Trace {
-    let folder = trial(schema, data);
+    let folder = Folder::trial(schema, data);
     let outcome = folder.run(&format!("train trial.csv --overwrite --epsilon 1 {} {flags}", steps(flags)));
     assert_eq!(outcome.code, Some(0), "{outcome:?}");
     let clip_follows = clip_follows(schema, flags);
@@ -232,7 +225,7 @@ fn any_number_of_rows_looks_the_same_under_every_noise_and_algorithm() {
 #[test]
 fn any_number_of_rows_but_none_trains_under_replace_one() {
     for count in [1, 2, 1000] {
-        let folder = trial(SCHEMA, rows(count).as_bytes());
+        let folder = Folder::trial(SCHEMA, rows(count).as_bytes());
         folder.succeed("train trial.csv --overwrite --epsilon 1 --steps 5 --adjacency replace-one");
         assert_eq!(folder.names().len(), 6);
     }
@@ -244,7 +237,7 @@ fn any_number_of_rows_trains_with_passes_of_public_size() {
         for count in [0, 1, 2, 33, 1000] {
             let passes = Algorithm::ALL.into_iter().filter(|it| it.description().relations != Relations::Both);
             for name in passes.map(Algorithm::name) {
-                let folder = trial(schema, rows(count).as_bytes());
+                let folder = Folder::trial(schema, rows(count).as_bytes());
                 folder.succeed(&format!(
                     "train trial.csv --overwrite --epsilon 1 --adjacency replace-one --algorithm {name}"
                 ));
@@ -269,7 +262,7 @@ fn a_replaced_row_changes_nothing_but_noised_values_under_replace_one() {
 
 #[test]
 fn no_row_at_all_trains_under_replace_one() {
-    let folder = trial(SCHEMA, HEADER.as_bytes());
+    let folder = Folder::trial(SCHEMA, HEADER.as_bytes());
     folder.succeed("train trial.csv --overwrite --epsilon 1 --steps 5 --adjacency replace-one");
 }
 
@@ -318,7 +311,7 @@ fn a_file_of_odd_rows_alone_looks_like_any_other() {
 
 /// The bytes of model and log of a seeded run, and the printed page.
 fn replay(schema: &str, data: &[u8], flags: &str) -> (Vec<u8>, Vec<u8>, String) {
-    let folder = trial(schema, data);
+    let folder = Folder::trial(schema, data);
     let outcome = folder
         .succeed(&format!("train trial.csv --overwrite --epsilon 1 {} --seed 9 --no-ledger {flags}", steps(flags)));
     (folder.bytes("trial.model.json"), folder.bytes("trial.log.jsonl"), outcome.stdout)
@@ -509,7 +502,7 @@ fn a_person_more_changes_nothing_but_noised_values() {
 #[test]
 fn the_default_delta_does_not_count_rows() {
     let delta = |schema: &str, count: u64| {
-        let folder = trial(schema, rows(count).as_bytes());
+        let folder = Folder::trial(schema, rows(count).as_bytes());
         folder.succeed("train trial.csv --overwrite --epsilon 1 --steps 5 --json").json()["delta"].clone()
     };
     assert_eq!(delta(REGRESSION, 5), delta(REGRESSION, 50_000));
@@ -558,7 +551,7 @@ fn no_cell_shows_up_anywhere() {
     for schema in SCHEMAS {
         for place in places {
             for marker in [MARKER, digits] {
-                let folder = trial(schema, &with_line(100, 50, place.replace('M', marker).as_bytes()));
+                let folder = Folder::trial(schema, &with_line(100, 50, place.replace('M', marker).as_bytes()));
                 let outcome = folder.succeed("train trial.csv --overwrite --epsilon 1 --steps 5");
                 is_nowhere(&marker[..16], &folder, &outcome, place);
                 is_nowhere(marker, &folder, &outcome, place);
@@ -570,7 +563,7 @@ fn no_cell_shows_up_anywhere() {
 #[test]
 fn no_cell_shows_up_when_a_run_is_refused() {
     for place in ["M,0,u,n,yes", "1,0,M,n,yes", "1,0,u,n,M", "M"] {
-        let folder = trial(SCHEMA, &with_line(100, 50, place.replace('M', MARKER).as_bytes()));
+        let folder = Folder::trial(SCHEMA, &with_line(100, 50, place.replace('M', MARKER).as_bytes()));
         folder.succeed("ledger init trial.ledger.sqlite trial --rho 0.0001");
         for (arguments, code) in [("", 1), ("--steps 0", 2), ("--algorithm whitened --l1 1", 2)] {
             let outcome = folder.run(&format!("train trial.csv --overwrite --epsilon 1 {arguments}"));
@@ -583,7 +576,7 @@ fn no_cell_shows_up_when_a_run_is_refused() {
 #[test]
 fn a_column_that_the_schema_does_not_declare_shows_up_nowhere() {
     let data = rows(100).replace("note", MARKER);
-    let folder = trial(SCHEMA, data.as_bytes());
+    let folder = Folder::trial(SCHEMA, data.as_bytes());
     let outcome = folder.succeed("train trial.csv --overwrite --epsilon 1 --steps 5");
     is_nowhere(MARKER, &folder, &outcome, "the name of a column");
     assert!(folder.succeed("verify trial.model.json --ledger trial.ledger.sqlite").stdout.ends_with("\nverified\n"));

@@ -117,7 +117,8 @@ impl Trial {
     }
 }
 
-fn config(algorithm: Algorithm, adjacency: Adjacency) -> TrainConfig {
+/// Four steps, where they can be set.
+pub(crate) fn config(algorithm: Algorithm, adjacency: Adjacency) -> TrainConfig {
     let budget = Budget::Epsilon(Epsilon::new(2.0).unwrap(), Some(Delta::new(1e-6).unwrap()));
     let steps = algorithm.description().takes(&settings::STEPS) && algorithm != Algorithm::Auto;
     let settings = Settings { steps: steps.then_some(4), ..Settings::default() };
@@ -433,9 +434,7 @@ mod program {
     const ROWS: u64 = 30_000;
 
     fn folder() -> Folder {
-        let folder = Folder::new();
-        folder.write("trial.schema.json", SCHEMA);
-        folder.write("trial.csv", rows(ROWS));
+        let folder = Folder::trial(SCHEMA, rows(ROWS));
         folder
     }
 

@@ -1,16 +1,15 @@
 //! What comes in from outside: known sources, allowed licences, and a reason for every crate.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 use serde_json::Value;
 
-const REGISTRY: &str = "registry+https://github.com/rust-lang/crates.io-index";
+use crate::architecture::sources;
+use crate::pages::root;
 
-fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-}
+const REGISTRY: &str = "registry+https://github.com/rust-lang/crates.io-index";
 
 fn text(path: &str) -> String {
     std::fs::read_to_string(root().join(path)).unwrap_or_else(|e| panic!("{path}: {e}"))
@@ -214,18 +213,6 @@ fn an_exception_names_a_crate_that_is_still_there() {
     let gone = "{ id = \"RUSTSEC-0000-0000\", reason = \"nothing: no longer used\" }";
     assert_eq!(self::exceptions(gone), [("RUSTSEC-0000-0000", "nothing")]);
     assert!(!lock.contains("\nname = \"nothing\"\n"));
-}
-
-/// Rust files below a folder.
-fn sources(folder: &Path) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(folder).into_iter().flatten().map(|entry| entry.unwrap().path());
-    entries
-        .flat_map(|path| match path.is_dir() {
-            true => sources(&path),
-            false => vec![path],
-        })
-        .filter(|path| path.extension().is_some_and(|extension| extension == "rs"))
-        .collect()
 }
 
 /// Whether code has the word, comments left out.

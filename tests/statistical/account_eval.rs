@@ -3,6 +3,8 @@
 use rhograd::calculator;
 use serde_json::{Value, json};
 
+use crate::number_of;
+
 /// A fixed sequence of 64-bit words (splitmix64).
 struct Words(u64);
 
@@ -45,14 +47,6 @@ const HOSTILE: [f64; 15] = [
     1.0 - f64::EPSILON / 2.0,
 ];
 
-fn number(value: &Value) -> Option<f64> {
-    match value.as_str() {
-        Some("inf") => Some(f64::INFINITY),
-        Some("-inf") => Some(f64::NEG_INFINITY),
-        _ => value.as_f64(),
-    }
-}
-
 /// The kinds about loss distributions, with parameters that they accept; one step is answered fastest.
 fn loss_kinds() -> Vec<(&'static str, Value)> {
     let sampled = |extra: &[(&str, Value)]| {
@@ -90,9 +84,9 @@ fn check(name: &str, params: &Value) {
             return;
         }
     };
-    let at = |field: &str| answer.get(field).and_then(number);
+    let at = |field: &str| answer.get(field).and_then(number_of);
     for (field, value) in &answer {
-        let shown = number(value);
+        let shown = number_of(value);
         assert!(
             shown.is_some_and(|it| !it.is_nan()) || (value.is_null() && field.contains("delta")),
             "{name} {params} {field}: {value}"
@@ -156,14 +150,14 @@ fn the_promised_extremes_are_answered() {
         let (steps, delta) = (words.power(0.0, 9.0).round(), words.power(-300.0, -1.0));
         let params = json!({"sampling_rate": rate, "noise_multiplier": noise, "steps": steps, "delta": delta, "adjacency": "add_remove"});
         let answer = calculator::answer("poisson_gaussian_pld_eps", &params).unwrap();
-        let (low, high) = (number(&answer["lower"]).unwrap(), number(&answer["upper"]).unwrap());
+        let (low, high) = (number_of(&answer["lower"]).unwrap(), number_of(&answer["upper"]).unwrap());
         assert!(high.is_finite() && low <= high, "{params}: {low} {high}");
         narrow += u32::from(high - low <= 0.02 * high + 1e-3);
         if round % 5 == 0 {
             let curve = json!({"components": [{"type": "poisson_gaussian", "sampling_rate": rate, "noise_multiplier": noise,
                                            "count": steps}], "delta": delta});
             let by_orders =
-                number(&calculator::answer("rdp_curve_to_eps", &curve).unwrap()["epsilon_improved"]).unwrap();
+                number_of(&calculator::answer("rdp_curve_to_eps", &curve).unwrap()["epsilon_improved"]).unwrap();
             assert!(low <= by_orders && by_orders.is_finite(), "{params}: {low} {by_orders}");
         }
         let rho = words.power(-10.0, 4.0);
@@ -172,7 +166,7 @@ fn the_promised_extremes_are_answered() {
             if kind.starts_with("zcdp") {
                 params["xi"] = json!(0.0);
             }
-            let epsilon = number(&calculator::answer(kind, &params).unwrap()["epsilon"]).unwrap();
+            let epsilon = number_of(&calculator::answer(kind, &params).unwrap()["epsilon"]).unwrap();
             assert!(epsilon.is_finite() && epsilon >= 0.0, "{kind} {params}: {epsilon}");
         }
     }

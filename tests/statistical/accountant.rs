@@ -13,26 +13,11 @@ use rhograd::accounting::rdp::{self, Component, Form};
 use rhograd::accounting::zcdp::{self, tail_bounds};
 use rhograd::accounting::{compose, selection, subsample};
 use rhograd::calculator;
-use rhograd::privacy::{Adjacency, Delta, DpEvent, Epsilon, Mechanism, RunCount};
+use rhograd::privacy::{Adjacency, Delta, DpEvent, Mechanism, RunCount};
 use rhograd::statistics::evidence;
 use serde_json::{Value, json};
 
-fn eps(value: f64) -> Epsilon {
-    Epsilon::new(value).unwrap()
-}
-
-fn del(value: f64) -> Delta {
-    Delta::new(value).unwrap()
-}
-
-/// A number of an answer, infinities included.
-fn number(value: &Value) -> Option<f64> {
-    match value.as_str() {
-        Some("inf") => Some(f64::INFINITY),
-        Some("-inf") => Some(f64::NEG_INFINITY),
-        _ => value.as_f64(),
-    }
-}
+use crate::{del, eps, number_of};
 
 #[test]
 fn every_theorem_meets_its_reference_from_the_safe_side() {
@@ -44,7 +29,7 @@ fn every_theorem_meets_its_reference_from_the_safe_side() {
         let params: Value = serde_json::from_str(&row[1]).unwrap();
         let label = format!("{} {} {}", &row[0], &row[1], &row[2]);
         let answer = calculator::answer(&row[0], &params).unwrap_or_else(|error| panic!("{label}: {error}"));
-        let ours = number(answer.get(&row[2]).unwrap_or_else(|| panic!("{label} is missing"))).unwrap();
+        let ours = number_of(answer.get(&row[2]).unwrap_or_else(|| panic!("{label} is missing"))).unwrap();
         let [tolerance, below, above] = [4, 5, 6].map(|i| row[i].parse::<f64>().unwrap());
         let (safe, near) = match &row[3] {
             "above" => (ours >= above, above),
@@ -166,7 +151,7 @@ fn every_kind_is_answered_and_strict() {
     for (name, params) in &examples {
         let answer = calculator::answer(name, params).unwrap_or_else(|error| panic!("{name}: {error}"));
         for (field, value) in &answer {
-            assert!(value.is_null() || number(value).is_some_and(|x| !x.is_nan()), "{name} {field} {value}");
+            assert!(value.is_null() || number_of(value).is_some_and(|x| !x.is_nan()), "{name} {field} {value}");
             let beside = field.replacen("delta", "log_delta", 1);
             let is_delta = field.starts_with("delta") && !field.contains("tails");
             let plain = ["delta_expectation", "delta_integral"].contains(&field.as_str());
@@ -229,7 +214,7 @@ fn no_bit_pattern_breaks_an_answer() {
                 for (field, result) in answer {
                     let unknown = || panic!("{name} {changed} {field}: {result}");
                     let tiny = result.is_null() && field.contains("delta");
-                    let shown = if tiny { 0.0 } else { number(&result).unwrap_or_else(unknown) };
+                    let shown = if tiny { 0.0 } else { number_of(&result).unwrap_or_else(unknown) };
                     let signed = ["log", "tails", "expectation", "integral"].iter().any(|it| field.contains(it));
                     assert!(shown >= 0.0 || signed, "{name} {changed} {field}: {shown}");
                 }

@@ -13,6 +13,8 @@ use rhograd::privacy::{
     Adjacency, Charge, Claim, Delta, DpEvent, Epsilon, GaussianCharge, Mechanism, NoiseLaw, PoissonGaussianCharge,
 };
 
+use crate::{del, eps};
+
 /// The cells of a committed table, without its header.
 fn table(text: &'static str) -> impl Iterator<Item = Vec<&'static str>> {
     text.lines().skip(1).map(|line| line.split(',').collect())
@@ -20,14 +22,6 @@ fn table(text: &'static str) -> impl Iterator<Item = Vec<&'static str>> {
 
 fn number(cell: &str) -> f64 {
     cell.parse().unwrap()
-}
-
-fn eps(value: f64) -> Epsilon {
-    Epsilon::new(value).unwrap()
-}
-
-fn del(value: f64) -> Delta {
-    Delta::new(value).unwrap()
 }
 
 /// Which side of the truth a result must lie on.

@@ -7,15 +7,9 @@ use rhograd::accounting::{gaussian, pld};
 use rhograd::privacy::{Adjacency, Delta, DpEvent, Epsilon, Mechanism, RunCount};
 use statrs::distribution::{ContinuousCDF, Normal};
 
+use crate::{del, eps};
+
 use Adjacency::{AddRemove, ReplaceOne};
-
-fn eps(value: f64) -> Epsilon {
-    Epsilon::new(value).unwrap()
-}
-
-fn del(value: f64) -> Delta {
-    Delta::new(value).unwrap()
-}
 
 fn sgd(rate: f64, noise_multiplier: f64, steps: u64) -> DpEvent {
     DpEvent::poisson(Mechanism::Gaussian { noise_multiplier }, rate, steps)
