@@ -167,7 +167,7 @@ impl OneRun {
             epsilon: gaussian::epsilon(claim.mu, delta)?,
             guess_delta,
             guess_epsilon: gaussian::epsilon(claim.mu, guess_delta)?,
-            share: canaries.share(claim.bound) * claim.of_sums / claim.mu,
+            share: canaries.share(claim.clip_steps) * claim.of_sums / claim.mu,
             present: canaries.coins.iter().filter(|coin| **coin).count(),
             faulty: faulty.iter().map(|(fault, run)| Ok((*fault, read(run)?))).collect::<Fallible<_>>()?,
             honest: read(&own)?,
@@ -235,7 +235,7 @@ struct Claim {
     /// The part of mu that is about the sums; the rest, where persons are the unit, about how many rows they have.
     of_sums: f64,
     rho: Rho,
-    bound: u64,
+    clip_steps: u64,
     log2_scale: u32,
     steps: u64,
     /// The noise over the sensitivity.
@@ -259,7 +259,7 @@ impl Claim {
                 let of_sums = gaussian::mu_upper_from_rho(total_rho(std::slice::from_ref(&one.charge))?.upper())?;
                 let multiplier = one.charge.noise_multiplier();
                 let (log2_scale, steps) = (event.log2_scale, event.count);
-                Ok(Claim { mu, of_sums, rho, bound: sum.clip_steps, log2_scale, steps, multiplier })
+                Ok(Claim { mu, of_sums, rho, clip_steps: sum.clip_steps, log2_scale, steps, multiplier })
             }
             _ => Err(mixed()),
         }

@@ -18,7 +18,7 @@ pub struct ClassStep<'a> {
     pub weights: &'a [f64],
     /// Number of labels, at most [`MAX_CLASSES`]; further ones are left out.
     pub classes: usize,
-    /// Integer multiplier per unit of slope, `bound / (unit * clip_norm)`.
+    /// Integer multiplier per unit of slope, `clip_steps / (unit * clip_norm)`.
     pub multiplier_scale: f64,
 }
 
@@ -48,8 +48,8 @@ impl ClassStep<'_> {
 /// The result has one block of coefficients per label.
 ///
 /// # Privacy
-/// Each row contributes the matrix `m_i q_i^T`, of squared norm `|m_i|^2 |q_i|^2 <= caps.bound()^2`: the whole sum has
-/// exactly that l2 sensitivity under add-remove and twice that under replace-one. No float decides the bound.
+/// Each row contributes the matrix `m_i q_i^T`, of squared norm `|m_i|^2 |q_i|^2 <= caps.clip_steps()^2`: the whole sum has
+/// exactly that l2 sensitivity under add-remove and twice that under replace-one. No float decides the clip norm.
 pub fn clipped_class_sum(
     rows: &Rows,
     caps: &Caps,

@@ -15,10 +15,10 @@ pub const MAX_EXACT: usize = 1 << 14;
 /// Parts that a float sum is cut into; fixed, so that the number of threads changes no bit.
 const PARTS: usize = 16;
 
-/// Rows shrunk to a bound: row `i` counts as `m_i q_i`, with `m_i = min(4095, floor(bound / |q_i|))`.
+/// Rows shrunk to a clip norm: row `i` counts as `m_i q_i`, with `m_i = min(4095, floor(clip_steps / |q_i|))`.
 ///
 /// The multiplier 4095 leaves a row as it is; so in units of `4095 unit` no row is longer than
-/// `bound / (4095 unit)`, which is checked in integers, see [`Caps`].
+/// `clip_steps / (4095 unit)`, which is checked in integers, see [`Caps`].
 pub struct ScaledRows<'a> {
     rows: &'a Rows,
     caps: Caps,
@@ -27,11 +27,11 @@ pub struct ScaledRows<'a> {
 }
 
 impl<'a> ScaledRows<'a> {
-    /// Shrinks rows to a norm of at most `bound` grid steps.
-    pub fn new(rows: &'a Rows, bound: u64) -> Self {
+    /// Shrinks rows to a norm of at most `clip_steps` grid steps.
+    pub fn new(rows: &'a Rows, clip_steps: u64) -> Self {
         let mut coefficients = vec![None; rows.shape().slots()];
         rows.shape().each_slot(|coefficient, slot| coefficients[slot] = Some(coefficient));
-        ScaledRows { rows, caps: Caps::new(rows, bound), coefficients }
+        ScaledRows { rows, caps: Caps::new(rows, clip_steps), coefficients }
     }
 
     /// The multiplier of a row that is not shrunk.
@@ -150,15 +150,15 @@ mod tests {
         let rows = builder.build();
         let u = i128::from(rows.unit());
         let dense = [[100, -7, u, 0, u], [32_767, -32_767, 0, u, u], [0, 0, 0, 0, u]];
-        let bound = 40_000 * 4095;
-        let scaled = ScaledRows::new(&rows, bound);
+        let clip_steps = 40_000 * 4095;
+        let scaled = ScaledRows::new(&rows, clip_steps);
         let point = [3i128 << 80, -1, 2, 5, -(1 << 60)];
         let dot = |q: &[i128; 5]| q.iter().zip(point).map(|(q, z)| q * z).sum::<i128>();
         let m: Vec<i128> = dense
             .iter()
             .map(|q| {
                 let square: i128 = q.iter().map(|q| q * q).sum();
-                (0..=4095).rev().find(|m| m * m * square <= i128::from(bound) * i128::from(bound)).unwrap()
+                (0..=4095).rev().find(|m| m * m * square <= i128::from(clip_steps) * i128::from(clip_steps)).unwrap()
             })
             .collect();
         let weight = |margin: i128, label: i16| ((margin >> 70) as i64) + i64::from(label);

@@ -107,7 +107,7 @@ pub fn fixed_batch(
     sum.into_iter().map(|total| total.div_euclid(count) >> step.shift.min(127)).collect()
 }
 
-/// The slope of a row at `weights`, cut to the bound, and by how much the row's shift grows; `row` is filled.
+/// The slope of a row at `weights`, cut to the clip norm, and by how much the row's shift grows; `row` is filled.
 ///
 /// `None` for a null row: it has no norm, and its step is the identity.
 fn cut_slope(
@@ -126,9 +126,9 @@ fn cut_slope(
     Some((p, overshoot(norm, rows.unit, step)))
 }
 
-/// The largest integer `p` with `p^2 norm <= bound^2`.
-fn cap(norm: u128, bound: u64) -> i128 {
-    let square = u128::from(bound) * u128::from(bound);
+/// The largest integer `p` with `p^2 norm <= clip_steps^2`.
+fn cap(norm: u128, clip_steps: u64) -> i128 {
+    let square = u128::from(clip_steps) * u128::from(clip_steps);
     let root = (square / norm).isqrt();
     i128::try_from(root).unwrap_or(0)
 }
@@ -173,13 +173,13 @@ mod tests {
     #[test]
     fn a_cut_slope_is_the_largest_that_fits() {
         for norm in [1u128, 2, 3, 999, 32_767 * 32_767, 5 * 32_767 * 32_767 + 1, 1 << 60] {
-            for bound in [0u64, 1, 2, 31, 32_767, 98_765, (1 << 44) + 1, 3 << 44, u64::MAX] {
-                let p = cap(norm, bound).unsigned_abs();
-                let square = u128::from(bound) * u128::from(bound);
-                assert!(p * p * norm <= square, "{norm} {bound}");
+            for clip_steps in [0u64, 1, 2, 31, 32_767, 98_765, (1 << 44) + 1, 3 << 44, u64::MAX] {
+                let p = cap(norm, clip_steps).unsigned_abs();
+                let square = u128::from(clip_steps) * u128::from(clip_steps);
+                assert!(p * p * norm <= square, "{norm} {clip_steps}");
                 assert!(
                     (p + 1).checked_pow(2).and_then(|p| p.checked_mul(norm)).is_none_or(|more| more > square),
-                    "{norm} {bound}"
+                    "{norm} {clip_steps}"
                 );
             }
         }

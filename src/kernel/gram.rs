@@ -16,27 +16,27 @@ const TILES_PER_TASK: usize = 16;
 /// `sum_i m_i q_i q_i^T` as its weighted upper triangle, row by row, diagonal first.
 ///
 /// `q_i` is the row rounded to multiples of 32, divided by 32. `m_i` is the largest integer with
-/// `m_i |q_i|^2 <= bound`, at most `most` and at most [`GRAM_MULTIPLIER`]; the Frobenius norm of a row's matrix is exactly `m_i |q_i|^2`. Entry `(j, k)` is multiplied by [`DIAGONAL`] if `j = k` and by
+/// `m_i |q_i|^2 <= clip_steps`, at most `most` and at most [`GRAM_MULTIPLIER`]; the Frobenius norm of a row's matrix is exactly `m_i |q_i|^2`. Entry `(j, k)` is multiplied by [`DIAGONAL`] if `j = k` and by
 /// [`OFF_DIAGONAL`] otherwise.
 ///
 /// # Privacy
-/// A row's vector has l2 norm at most `DIAGONAL * bound`. The l2 sensitivity is that under add-remove and
+/// A row's vector has l2 norm at most `DIAGONAL * clip_steps`. The l2 sensitivity is that under add-remove and
 /// `sqrt(2)` times that under replace-one: `|x x^T - y y^T|_F^2 = |x|^4 + |y|^4 - 2 <x, y>^2`.
-pub fn gram_sum(rows: &Rows, bound: u64, most: u64) -> Vec<i128> {
-    weighted_sum(rows, bound, |_| [most; LANES])
+pub fn gram_sum(rows: &Rows, clip_steps: u64, most: u64) -> Vec<i128> {
+    weighted_sum(rows, clip_steps, |_| [most; LANES])
 }
 
 /// The sum of `m_i q_i q_i^T` with `m_i` near `most * relative(t_i)`, `t_i` the margin of row `i` for one coefficient per feature.
 ///
 /// `m_i` is `most * relative(t_i)` to the nearest integer, at least 0 and at most what [`gram_sum`] allows; not a number
-/// counts as 0. It is a pure function of row and coefficients, and what it is decides nothing about the bound.
+/// counts as 0. It is a pure function of row and coefficients, and what it is decides nothing about the sensitivity.
 ///
 /// # Privacy
-/// A row's vector has l2 norm at most `DIAGONAL * bound`. The l2 sensitivity is that under add-remove and `sqrt(2)` times that
+/// A row's vector has l2 norm at most `DIAGONAL * clip_steps`. The l2 sensitivity is that under add-remove and `sqrt(2)` times that
 /// under replace-one: multipliers are not negative, so `|m x x^T - m' y y^T|_F^2 <= (m |x|^2)^2 + (m' |y|^2)^2`.
 pub fn hessian_sum(
     rows: &Rows,
-    bound: u64,
+    clip_steps: u64,
     most: u64,
     weights: &[f64],
     relative: impl Fn(f32) -> f32 + Sync,
@@ -44,11 +44,11 @@ pub fn hessian_sum(
     let margins = Margins::new(rows, weights);
     // A cast of a float saturates, and takes what is not a number to 0.
     let wanted = |margin: f32| (relative(margin) * most as f32).round_ties_even() as u64;
-    weighted_sum(rows, bound, |tile| margins.tile(rows, tile).map(|margin| wanted(margin).min(most)))
+    weighted_sum(rows, clip_steps, |tile| margins.tile(rows, tile).map(|margin| wanted(margin).min(most)))
 }
 
-/// `sum_i m_i q_i q_i^T` with the multipliers that are wanted in each tile, cut to what the bound allows.
-fn weighted_sum(rows: &Rows, bound: u64, wanted: impl Fn(usize) -> [u64; LANES] + Sync) -> Vec<i128> {
+/// `sum_i m_i q_i q_i^T` with the multipliers that are wanted in each tile, cut to what the clip norm allows.
+fn weighted_sum(rows: &Rows, clip_steps: u64, wanted: impl Fn(usize) -> [u64; LANES] + Sync) -> Vec<i128> {
     // A segment of rows that are read piece by piece must keep all threads busy.
     let share = rows.tiles().div_ceil(rayon::current_num_threads());
     let size = share.clamp(TILES_PER_TASK, TILES_PER_FLUSH);
@@ -56,7 +56,7 @@ fn weighted_sum(rows: &Rows, bound: u64, wanted: impl Fn(usize) -> [u64; LANES] 
     let part = |flush: usize| {
         let mut block = Block::new(rows);
         let tiles = flush * size..((flush + 1) * size).min(rows.tiles());
-        tiles.for_each(|tile| block.add(rows, tile, bound, &wanted(tile)));
+        tiles.for_each(|tile| block.add(rows, tile, clip_steps, &wanted(tile)));
         block.triangle(rows)
     };
     let dimension = rows.shape().dimension();
@@ -71,9 +71,9 @@ fn weighted_sum(rows: &Rows, bound: u64, wanted: impl Fn(usize) -> [u64; LANES] 
     sum
 }
 
-/// The largest multiplier that keeps the Frobenius norm of a row's matrix within the bound.
-fn multiplier(norm: u64, bound: u64, most: u64) -> u64 {
-    bound.checked_div(norm).unwrap_or(0).min(most).min(GRAM_MULTIPLIER)
+/// The largest multiplier that keeps the Frobenius norm of a row's matrix within the clip norm.
+fn multiplier(norm: u64, clip_steps: u64, most: u64) -> u64 {
+    clip_steps.checked_div(norm).unwrap_or(0).min(most).min(GRAM_MULTIPLIER)
 }
 
 /// Squared norms of the rounded rows; zero for null rows.
@@ -113,9 +113,9 @@ impl Block {
         }
     }
 
-    fn add(&mut self, rows: &Rows, tile: usize, bound: u64, wanted: &[u64; LANES]) {
+    fn add(&mut self, rows: &Rows, tile: usize, clip_steps: u64, wanted: &[u64; LANES]) {
         let norms = tile_norms(rows, tile);
-        let m: Vec<f64> = norms.iter().zip(wanted).map(|(&norm, &m)| multiplier(norm, bound, m) as f64).collect();
+        let m: Vec<f64> = norms.iter().zip(wanted).map(|(&norm, &m)| multiplier(norm, clip_steps, m) as f64).collect();
         let mut columns: Vec<f64> = rows.numeric_tile(tile).iter().map(|&q| f64::from(coarse(q))).collect();
         columns.extend([f64::from(gram_unit(rows.unit)); LANES]);
         let Ok(columns) = ArrayView2::from_shape((rows.shape().numeric() + 1, LANES), &columns) else { return };
@@ -185,11 +185,11 @@ mod tests {
             most in 1u64..200,
             shape in 0usize..4,
         ) {
-            // Relative weights that no loss has: the bound must hold for any.
+            // Relative weights that no loss has: the clip norm must hold for any.
             let relative = |margin: f32| [1.0, margin, f32::NAN, 1e30 * margin][shape];
             let weights: Vec<f64> = (0..8).map(|j| 0.3 - 0.1 * f64::from(j)).collect();
             let levels = [3u16, 2];
-            let bound = 1u64 << log_bound;
+            let clip_steps = 1u64 << log_bound;
             let mut builder = RowsBuilder::new(Shape::new(2, &levels));
             let mut expected = vec![0i128; 8 * 9 / 2];
             for &(a, b, c, d, null) in &cells {
@@ -204,20 +204,20 @@ mod tests {
                 let margin = naive::margin(&single, &naive::dense_row(&single, 0), &weights);
                 let wanted = (relative(margin) * most as f32).round_ties_even();
                 let wanted = if wanted.is_nan() { 0.0 } else { wanted.clamp(0.0, most as f32) };
-                let m = (i128::from(bound) / norm).min(127).min(wanted as i128);
+                let m = (i128::from(clip_steps) / norm).min(127).min(wanted as i128);
                 let mut square = 0;
                 each_entry(8, |index, j, k| {
                     let entry = m * q[j] * q[k] * if j == k { 99 } else { 140 };
                     expected[index] += entry;
                     square += entry * entry;
                 });
-                let limit = i128::from(DIAGONAL) * i128::from(bound);
+                let limit = i128::from(DIAGONAL) * i128::from(clip_steps);
                 prop_assert!(square <= limit * limit);
             }
             let rows = builder.build();
-            prop_assert_eq!(&hessian_sum(&rows, bound, most, &weights, relative), &expected);
+            prop_assert_eq!(&hessian_sum(&rows, clip_steps, most, &weights, relative), &expected);
             if shape == 0 {
-                prop_assert_eq!(&gram_sum(&rows, bound, most), &expected);
+                prop_assert_eq!(&gram_sum(&rows, clip_steps, most), &expected);
             }
         }
     }

@@ -6,7 +6,7 @@ use super::{LANES, Rows};
 use crate::grid::{FEATURE_TREE, TARGET_TREE};
 
 /// Tiles that one thread counts at least: a table of counts has to be made and added for each share of the work.
-const LEAST_TILES: usize = 1024;
+const MIN_TILES: usize = 1024;
 
 /// Counts the rows that are no null rows by cell of each numeric column ([`FEATURE_TREE`]), by declared value of each categorical one,
 /// and by cell of the label ([`TARGET_TREE`]) if `target`; columns in their order, one after the other.
@@ -42,7 +42,7 @@ pub fn marginal_counts(rows: &Rows, target: bool) -> Vec<i64> {
         a.iter_mut().zip(&b).for_each(|(x, y)| *x += y);
         a
     };
-    let tiles = (0..rows.tiles()).into_par_iter().with_min_len(LEAST_TILES);
+    let tiles = (0..rows.tiles()).into_par_iter().with_min_len(MIN_TILES);
     let counts = tiles.fold(zero, count).reduce(zero, merge);
     let mut out = counts[..numeric].to_vec();
     for column in 0..shape.categorical() {

@@ -16,7 +16,7 @@ pub fn clipped_sum(rows: &Rows, caps: &Caps, step: &Step<'_>, slope: impl Fn(f32
         let mut m = if wanted.is_nan() { 0 } else { wanted.clamp(-8192.0, 8192.0).round_ties_even() as i128 };
         m = m.clamp(-i128::from(MAX_MULTIPLIER), i128::from(MAX_MULTIPLIER));
         let norm: i128 = q.iter().map(|&v| i128::from(v) * i128::from(v)).sum();
-        let square = i128::from(caps.bound()) * i128::from(caps.bound());
+        let square = i128::from(caps.clip_steps()) * i128::from(caps.clip_steps());
         while m * m * norm > square {
             m -= m.signum();
         }
@@ -41,7 +41,7 @@ pub fn clipped_class_sum(
         slopes(&mut wanted, &[rows.labels[row]]);
         wanted.iter_mut().for_each(|w| w[0] *= step.multiplier_scale as f32);
         let norm: i128 = q.iter().map(|&v| i128::from(v) * i128::from(v)).sum();
-        let square = i128::from(caps.bound()) * i128::from(caps.bound());
+        let square = i128::from(caps.clip_steps()) * i128::from(caps.clip_steps());
         let fits = |m: i16| norm > 0 && i128::from(m) * i128::from(m) * norm <= square;
         let cap = (0..=MAX_MULTIPLIER).rev().find(|&m| fits(m)).unwrap_or(0);
         let factor = shortening(wanted.iter().map(|w| w[0] * w[0]).sum(), cap, step.slack());

@@ -8,7 +8,7 @@
 //! noise.
 //!
 //! **What is released, and why the bound is exact.** A clipped sum as in [`dp-gd`](dp-gd.md), and a direction. With `A >= r` and a row's part of norm at
-//! most `b`, `(A + b u u^T)^(-1) g - A^(-1) g` is at most `|g| b / (r (r + b))` long. `g` is public, so an integer scale makes that the planned reach.
+//! most `b`, `(A + b u u^T)^(-1) g - A^(-1) g` is at most `|g| b / (r (r + b))` long. `g` is public, so an integer scale makes that the planned sensitivity.
 //! The integers that are released lie within 2^16 grid steps of the exact direction: a floating-point solution is corrected until its exact integer
 //! residual proves it, else the system is solved by fraction-free elimination. That slack is part of the sensitivity.
 //!
@@ -43,20 +43,20 @@ const DIRECTION_SHARE: f64 = 0.5;
 /// Length of a direction's noise over the gradient divided by the mean eigenvalue.
 const NOISE: f64 = 0.1;
 
-/// Size of the grid on which directions are released: their reach is near `2^40` grid steps.
+/// Size of the grid on which directions are released: their sensitivity is near `2^40` grid steps.
 const TARGET: f64 = (1u64 << 40) as f64;
 
-/// One release of a direction at a cost of at most `rho`, and its reach.
+/// One release of a direction at a cost of at most `rho`, and its sensitivity.
 fn directions(problem: &Problem<'_>, rho: f64) -> Fallible<(GaussianRelease, u64)> {
     let Problem { adjacency, noise, .. } = *problem;
-    let query = |reach| Query::from(query::Direction { reach });
+    let query = |l2_sensitivity| Query::from(query::Direction { l2_sensitivity });
     let rule = GaussianRule { what: "Newton direction", query: &query, adjacency, noise, count: 1 };
     let factor = adjacency.sum_sensitivity(1) as f64;
     let wanted = Fineness { sensitivity: factor, target: TARGET * factor, largest: u64::MAX, slack: 1e-9 };
-    let (release, reach) = rule.finest(&Rho::from_f64(rho)?, &wanted);
+    let (release, l2_sensitivity) = rule.finest(&Rho::from_f64(rho)?, &wanted);
     // Coarser, and the slack of the solution would be most of what is paid for.
-    if (1 << 24..1 << 52).contains(&reach) {
-        return Ok((release, reach));
+    if (1 << 24..1 << 52).contains(&l2_sensitivity) {
+        return Ok((release, l2_sensitivity));
     }
     Err(Error::parameter(
         "budget",
@@ -101,7 +101,7 @@ pub struct NewtonDoubleNoise {
     steps: NewtonSteps,
     directions: GaussianRelease,
     /// How far a direction may move, in grid steps.
-    reach: u64,
+    l2_sensitivity: u64,
     /// `R^2`.
     square: f64,
     /// The integer that stands for 1.0 in the rows of a Hessian.
@@ -118,20 +118,20 @@ impl NewtonDoubleNoise {
         let loss = DESCRIPTION.curved_loss(problem)?;
         let steps = NewtonSteps::count(problem, STEPS, "use fewer with --algorithm newton-double-noise")?;
         let share = DIRECTION_SHARE * problem.budget.lower() / steps as f64;
-        let (directions, reach) = directions(problem, share)?;
+        let (directions, l2_sensitivity) = directions(problem, share)?;
         let steps = NewtonSteps::plan(problem, loss, steps, &directions.rho())?;
         let (square, unit) = (problem.typical_square(), f64::from(gram_unit(problem.unit)));
-        Ok(NewtonDoubleNoise { steps, directions, reach, square, unit })
+        Ok(NewtonDoubleNoise { steps, directions, l2_sensitivity, square, unit })
     }
 
     /// Largest Frobenius norm of a row in the Hessian, in its integers.
-    fn bound(&self) -> f64 {
+    fn clip_steps(&self) -> f64 {
         (GRAM_MULTIPLIER as f64 * self.square * self.unit * self.unit).ceil()
     }
 
     fn ridge(&self, rows: f64, dimension: f64) -> u64 {
-        let mu = self.reach as f64 / self.directions.scale();
-        (self.bound() * (rows / (NOISE * mu * dimension.sqrt())).sqrt()).clamp(1.0, 2f64.powi(60)) as u64
+        let mu = self.l2_sensitivity as f64 / self.directions.scale();
+        (self.clip_steps() * (rows / (NOISE * mu * dimension.sqrt())).sqrt()).clamp(1.0, 2f64.powi(60)) as u64
     }
 }
 
@@ -141,13 +141,18 @@ impl Optimizer for NewtonDoubleNoise {
     }
 
     fn run(&self, data: &PrivateDataset, start: &Start<'_>, run: &mut LoggedRun<'_>) -> Fallible<Fitted> {
-        let (loss, row_norm, reach) = (self.steps.loss, self.square.sqrt(), self.reach);
+        let (loss, row_norm, l2_sensitivity) = (self.steps.loss, self.square.sqrt(), self.l2_sensitivity);
         // From the integers of the Hessian to the sum of second derivatives.
         let curvature = loss.smoothness() / (GRAM_MULTIPLIER as f64 * self.unit * self.unit);
         let ridge = self.ridge(start.rows, data.shape().dimension() as f64);
         let planned = self.directions.planned();
         let mut fitted = self.steps.run(row_norm, (data, start), run, &mut |slope, run| {
-            let asked = DirectionInputs { gradient: slope.released.values(), bound: self.bound() as u64, ridge, reach };
+            let asked = DirectionInputs {
+                gradient: slope.released.values(),
+                clip_steps: self.clip_steps() as u64,
+                ridge,
+                l2_sensitivity,
+            };
             let unit = slope.unit / (curvature * asked.scale()? as f64);
             let released = run.release(&planned, unit, || data.direction(loss, slope.weights, &asked))?;
             Ok(released.values().iter().map(|&v| v as f64 * unit).collect())

@@ -183,8 +183,8 @@ impl Grid {
     /// The run whose noise on the gradient has `mu` relative to one row; its claim is still to be made.
     fn at(&self, mu: f64) -> Fallible<ObjectivePerturbation> {
         let factor = self.adjacency.sum_sensitivity(1) as f64;
-        let reach = self.share.sqrt() * factor * mu * 2f64.powi(LOG2_ANSWER as i32);
-        let tolerance = ((reach - (self.dimension as f64).sqrt() - 2.0) / 2.0).floor();
+        let max_sensitivity = self.share.sqrt() * factor * mu * 2f64.powi(LOG2_ANSWER as i32);
+        let tolerance = ((max_sensitivity - (self.dimension as f64).sqrt() - 2.0) / 2.0).floor();
         if tolerance.is_nan() || tolerance < 1024.0 {
             return Err(too_small());
         }

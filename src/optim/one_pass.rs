@@ -134,10 +134,10 @@ impl OnePass {
     }
 }
 
-/// Number of steps and their size; `reach` is `R / L`.
-fn schedule(problem: &Problem<'_>, rows: u64, reach: f64, smoothness: f64) -> Fallible<(u32, f64)> {
+/// Number of steps and their size; `ratio` is `R / L`.
+fn schedule(problem: &Problem<'_>, rows: u64, ratio: f64, smoothness: f64) -> Fallible<(u32, f64)> {
     let (n, d, mu) = (rows.max(1) as f64, problem.dimension() as f64, (2.0 * problem.budget.lower()).sqrt());
-    let time = reach * n * mu / (4.0 * d.sqrt());
+    let time = ratio * n * mu / (4.0 * d.sqrt());
     let longest = 1.0 / (smoothness * problem.typical_square());
     let most = u64::from(PassPlan::most_steps(problem.dimension())).min(rows.max(1));
     let default = (time / longest).min(n / MIN_BATCH).clamp(1.0, most as f64) as u64;

@@ -104,9 +104,9 @@ impl OutputPerturbation {
         let row_norm = row_norm(loss, problem);
         let row_bound = row_bound(row_norm, problem.unit)?;
         let mu = (2.0 * problem.budget.lower()).sqrt();
-        let reach = mu * 2f64.powi(LOG2_SCALE as i32);
+        let max_sensitivity = mu * 2f64.powi(LOG2_SCALE as i32);
         let factor = problem.adjacency.sum_sensitivity(1) as f64;
-        let mut movement = (reach / (factor + 2f64.powi(1 - LOG2_ACCURACY as i32))).floor();
+        let mut movement = (max_sensitivity / (factor + 2f64.powi(1 - LOG2_ACCURACY as i32))).floor();
         loop {
             let curvature = curvature(row_bound, movement);
             let query = |_| Query::from(query::Minimiser { curvature, dimension });

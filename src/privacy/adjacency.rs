@@ -19,13 +19,13 @@ pub enum Adjacency {
 }
 
 impl Adjacency {
-    /// How far a sum of vectors of norm at most `bound` moves between neighbours: `bound`, or
-    /// `2 * bound` under replace-one because one vector leaves and another enters.
-    pub fn sum_sensitivity(self, bound: u64) -> u64 {
+    /// How far a sum of vectors of norm at most `clip_steps` moves between neighbours: `clip_steps`, or
+    /// `2 * clip_steps` under replace-one because one vector leaves and another enters.
+    pub fn sum_sensitivity(self, clip_steps: u64) -> u64 {
         match self {
-            Adjacency::AddRemove => bound,
+            Adjacency::AddRemove => clip_steps,
             // Saturating: a bound that cannot be doubled must not wrap to a small one.
-            Adjacency::ReplaceOne => bound.saturating_mul(2),
+            Adjacency::ReplaceOne => clip_steps.saturating_mul(2),
         }
     }
 

@@ -272,7 +272,7 @@
 //! // Noise on the objective, and a Newton direction, as queries describe them.
 //! let noised: Perturbation = problem.perturbation(1 << 50);
 //! assert!(noised.movement() > 0);
-//! let inputs = DirectionInputs { gradient: &[1 << 30, 0], bound: 1 << 27, ridge: 1 << 25, reach: 1 << 40 };
+//! let inputs = DirectionInputs { gradient: &[1 << 30, 0], clip_steps: 1 << 27, ridge: 1 << 25, l2_sensitivity: 1 << 40 };
 //! assert!(inputs.scale()? > 0);
 //! let Reads { rows, role, .. } = minimiser.reads();
 //! assert_eq!((rows, role), (RowAccess::InMemory, Role::Steps(1)));

@@ -440,13 +440,13 @@ fn phases_are_refused_for_other_rows_or_relations() {
 fn directions_of_neighbours_differ_by_at_most_the_stated_sensitivity() {
     let weights = ndarray::Array1::from(vec![0.4, -0.3, 2.0, 0.1, 0.2, -0.5, 0.0, 0.3, -0.1]);
     let gradient: Vec<i128> = (0..9).map(|j| (j - 3) * (1 << 30) + 12_345).collect();
-    let (bound, reach) = (1u64 << 27, 1u64 << 40);
+    let (clip_steps, l2_sensitivity) = (1u64 << 27, 1u64 << 40);
     let mut used = 0f64;
     for adjacency in [Adjacency::AddRemove, Adjacency::ReplaceOne] {
-        let sensitivity = query::Direction { reach }.sensitivity(adjacency);
+        let sensitivity = query::Direction { l2_sensitivity }.sensitivity(adjacency);
         // A ridge near one row's part: the bound is attained by a row along the gradient where there are no others.
         for (common, ridge) in [(&[][..], 1u64 << 27), (&[1usize, 5, 17, 64][..], 1 << 25), (&[7, 9], 1 << 33)] {
-            let asked = DirectionInputs { gradient: &gradient, bound, ridge, reach };
+            let asked = DirectionInputs { gradient: &gradient, clip_steps, ridge, l2_sensitivity };
             let ask = |data: &PrivateDataset| data.direction(Curved::Squared, &weights, &asked).unwrap();
             for index in 0..120 {
                 let first: Vec<usize> = match adjacency {

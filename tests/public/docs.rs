@@ -1,17 +1,21 @@
 //! What the documentation of code owes its reader: sentences that stand alone, and examples that are compiled.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+
+use crate::architecture::{sources, src};
 
 /// Modules all of whose public types stand in an example of the module, of the type or of a function beside it.
-const WITH_EXAMPLES: [&str; 13] = [
+const WITH_EXAMPLES: [&str; 15] = [
     "accounting",
+    "audit",
     "calculator",
     "data",
     "kernel",
     "ledger",
     "loss",
     "optim",
+    "preprocess",
     "privacy",
     "private",
     "schema_draft",
@@ -19,22 +23,6 @@ const WITH_EXAMPLES: [&str; 13] = [
     "statistics",
     "train",
 ];
-
-fn src() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("src")
-}
-
-fn sources(folder: &Path) -> Vec<PathBuf> {
-    let mut files = Vec::new();
-    for entry in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
-        if entry.is_dir() {
-            files.extend(sources(&entry));
-        } else if entry.extension().is_some_and(|e| e == "rs") {
-            files.push(entry);
-        }
-    }
-    files
-}
 
 fn text(path: &Path) -> String {
     std::fs::read_to_string(path).unwrap()

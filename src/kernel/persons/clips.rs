@@ -1,4 +1,4 @@
-//! What decides how each person is clipped, for one bound.
+//! What decides how each person is clipped, for one clip norm.
 
 use std::num::NonZeroU32;
 
@@ -22,9 +22,9 @@ const SUM_BITS: u32 = 62;
 /// Fewer coordinates are multiplied out sooner than the rows of a person are paired.
 const COORDINATES_A_PAIR: usize = 4;
 
-/// What decides how each person is clipped, for one bound.
+/// What decides how each person is clipped, for one clip norm.
 pub struct PersonClips {
-    pub(super) bound: u64,
+    pub(super) clip_steps: u64,
     /// What a person's gradients are added up and divided by, where they are not averaged.
     pub(super) typical_rows: Option<NonZeroU32>,
     pub(super) map: Option<Seen>,
@@ -84,27 +84,32 @@ impl Seen {
 }
 
 impl PersonClips {
-    /// Decides the clips for an l2 bound in grid steps, of rows seen through a map if there is one.
+    /// Decides the clips for a clip norm in grid steps, of rows seen through a map if there is one.
     ///
     /// # Privacy
     /// Through tables there is no proof for persons, so nobody contributes anything then.
-    pub fn new(persons: &Persons, map: Option<&IntegerMap>, bound: u64) -> Self {
-        Self::weighing(persons, map, bound, None)
+    pub fn new(persons: &Persons, map: Option<&IntegerMap>, clip_steps: u64) -> Self {
+        Self::weighing(persons, map, clip_steps, None)
     }
 
     /// [`PersonClips::new`] of persons who add the sum of the gradients of their rows over `typical_rows`, where that is given, and not
     /// their average.
-    pub fn weighing(persons: &Persons, map: Option<&IntegerMap>, bound: u64, typical_rows: Option<NonZeroU32>) -> Self {
-        let (map, bound) = match map {
+    pub fn weighing(
+        persons: &Persons,
+        map: Option<&IntegerMap>,
+        clip_steps: u64,
+        typical_rows: Option<NonZeroU32>,
+    ) -> Self {
+        let (map, clip_steps) = match map {
             Some(map) if map.tables().is_some() => (None, 0),
-            map => (map, bound),
+            map => (map, clip_steps),
         };
-        PersonClips { bound, typical_rows, map: map.map(Seen::new), groups: Vec::new() }.anew(persons)
+        PersonClips { clip_steps, typical_rows, map: map.map(Seen::new), groups: Vec::new() }.anew(persons)
     }
 
     /// The largest norm of a person's contribution.
-    pub fn bound(&self) -> u64 {
-        self.bound
+    pub fn clip_steps(&self) -> u64 {
+        self.clip_steps
     }
 
     /// As these are, of other persons.
@@ -114,8 +119,8 @@ impl PersonClips {
         let whole = self.typical_rows.is_none_or(|typical| typical.get() == 1);
         let clip = |group: &Group| match (group.layout.each, map) {
             (_, map) if !whole => GroupClip::Joint(JointClip::new(group, map)),
-            (1, None) => GroupClip::Single(Caps::new(&group.rows, self.bound)),
-            (1, Some(map)) => GroupClip::Single(Caps::through(map, &group.rows, self.bound)),
+            (1, None) => GroupClip::Single(Caps::new(&group.rows, self.clip_steps)),
+            (1, Some(map)) => GroupClip::Single(Caps::through(map, &group.rows, self.clip_steps)),
             (_, map) => GroupClip::Joint(JointClip::new(group, map)),
         };
         self.with(persons.groups.iter().map(clip).collect())
@@ -123,7 +128,7 @@ impl PersonClips {
 
     /// These clips of other groups.
     pub(super) fn with(&self, groups: Vec<GroupClip>) -> Self {
-        PersonClips { bound: self.bound, typical_rows: self.typical_rows, map: self.map.clone(), groups }
+        PersonClips { clip_steps: self.clip_steps, typical_rows: self.typical_rows, map: self.map.clone(), groups }
     }
 
     /// The clips of the persons at some places of a group, who are laid out anew.
@@ -133,7 +138,7 @@ impl PersonClips {
             GroupClip::Single(caps) => {
                 let mut values = vec![0; layout.room()];
                 values.iter_mut().zip(places).for_each(|(cap, &place)| *cap = caps.values[place as usize]);
-                GroupClip::Single(Caps::of(values, self.bound))
+                GroupClip::Single(Caps::of(values, self.clip_steps))
             }
             GroupClip::Joint(clip) => GroupClip::Joint(clip.of_some(old, places, layout)),
         }

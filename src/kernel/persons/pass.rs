@@ -34,12 +34,12 @@ const FLOAT_BITS: u32 = 53;
 ///
 /// The multiplier of a row is that of [`super::super::clipped_sum`] divided by the number `k` of rows of its person, rounded, for `k`
 /// above 32 to multiples of `2^-t` with `t = floor(log2 k) - 2`. Clips that weigh rows have a public number in the place of every `k`, so
-/// that a person with more rows adds more, up to the bound. The vectors of a person's rows are added up, and where the norm of that sum `u` is
-/// above the bound `C`, each entry becomes `u_j f`, cut toward zero, with a fraction `f <= C / |u|`. The result has one entry per
+/// that a person with more rows adds more, up to the clip norm. The vectors of a person's rows are added up, and where the norm of that sum `u` is
+/// above the clip norm `C`, each entry becomes `u_j f`, cut toward zero, with a fraction `f <= C / |u|`. The result has one entry per
 /// coordinate.
 ///
 /// # Privacy
-/// Each person contributes an integer vector of norm at most `clips.bound()`, whatever floating point computed the multipliers. Without a
+/// Each person contributes an integer vector of norm at most `clips.clip_steps()`, whatever floating point computed the multipliers. Without a
 /// map `|u_j f|` summed in squares is at most `C^2`, and cutting toward zero only shortens. Through a map `A` the entries are cut before it: `A` moves what is cut off
 /// by less than `s = |A|_F sqrt(d)`, so `f` is at most `(C - s) / r` with an integer `r >= |A u|`, found from the vector or from
 /// the products of the images of the person's rows. All of this is in integers, and every number that decides it is a function of the
@@ -153,7 +153,7 @@ fn multiplier(wanted: f32) -> i16 {
     round_to_i32(wanted).min(most).max(-most) as i16
 }
 
-/// What was added up so far: persons within the bound by their multipliers, the others as they were shortened.
+/// What was added up so far: persons within the clip norm by their multipliers, the others as they were shortened.
 struct Sums {
     within: Vec<Totals>,
     shortened: Vec<i64>,
@@ -212,7 +212,7 @@ fn joint_codes<M: Wanted>(_: &M) -> bool {
     M::JOINT
 }
 
-/// Persons of several rows under one bound.
+/// Persons of several rows under one clip norm.
 struct Joint<'a> {
     rows: &'a Rows,
     layout: Layout,
@@ -222,7 +222,7 @@ struct Joint<'a> {
     /// Multipliers are in units of `2^-finer`.
     finer: u32,
     scale: f32,
-    /// The bound less what cutting off may add through the map.
+    /// The clip norm less what cutting off may add through the map.
     target: u128,
     /// Bits of factors: with as many a vector stays what it is.
     factor_bits: u32,
@@ -247,7 +247,7 @@ impl<'a> Joint<'a> {
         let finer = if divisor <= FEW_ROWS { 0 } else { divisor.ilog2() - HEADROOM_BITS };
         let each_bits = layout.each.next_power_of_two().ilog2();
         let slack = clips.map.as_ref().map_or(0, |seen| seen.slack(outputs));
-        let target = u128::from(clips.bound).saturating_sub(slack);
+        let target = u128::from(clips.clip_steps).saturating_sub(slack);
         // A vector times a factor fits 63 bits.
         let room = 63u32.saturating_sub(ENTRY_BITS + each_bits);
         // An image is a sum of entries of the map times those of a vector.
@@ -292,7 +292,7 @@ impl<'a> Joint<'a> {
     fn factor(&self, norm: u128) -> u64 {
         let whole = 1u64 << self.factor_bits;
         // Nothing is cut off vectors that stay as they are, unless they are finer than the grid.
-        let stays = if self.finer == 0 { u128::from(self.clips.bound) } else { self.target };
+        let stays = if self.finer == 0 { u128::from(self.clips.clip_steps) } else { self.target };
         match (stays << self.finer).checked_sub(norm) {
             Some(_) => whole,
             None => ((self.target << self.finer << self.factor_bits) / norm) as u64,
@@ -305,7 +305,7 @@ impl<'a> Joint<'a> {
         let first = block * tiles;
         let multipliers = &mut scratch.multipliers;
         wanted.fill(words, rows, first, self.scale, multipliers);
-        // By the triangle inequality; most persons are within the bound by it.
+        // By the triangle inequality; most persons are within the clip norm by it.
         let mut most = [0u64; LANES];
         let reaches = &self.clip.reaches[first * LANES..][..tiles * LANES];
         for (row, reaches) in reaches.as_chunks::<LANES>().0.iter().enumerate() {
@@ -320,7 +320,7 @@ impl<'a> Joint<'a> {
         }
         self.gather_lanes(&mut most);
         let units = self.clip.reach_units(block);
-        let stays = if self.finer == 0 { u128::from(self.clips.bound) } else { self.target };
+        let stays = if self.finer == 0 { u128::from(self.clips.clip_steps) } else { self.target };
         let within = |lane: usize| u128::from(most[lane]) << units[lane] <= stays << self.finer;
         let mut settled = [true; LANES];
         (0..LANES).for_each(|lane| settled[lane] = within(lane));

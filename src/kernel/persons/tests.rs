@@ -76,7 +76,7 @@ const ALL: [Asked; 9] = [
 ];
 
 impl Asked {
-    fn bound(self) -> u64 {
+    fn clip_steps(self) -> u64 {
         match self {
             Asked::Plain | Asked::Classes | Asked::Rows(_) | Asked::RowsOfClasses(_) => BOUND,
             // The image of a row is longer.
@@ -85,7 +85,7 @@ impl Asked {
     }
 
     fn is_mapped(self) -> bool {
-        self.bound() > BOUND
+        self.clip_steps() > BOUND
     }
 
     fn typical_rows(self) -> Option<NonZeroU32> {
@@ -104,7 +104,7 @@ impl Asked {
 
     fn clips(self, persons: &Persons) -> PersonClips {
         let map = map();
-        PersonClips::weighing(persons, self.is_mapped().then_some(&map), self.bound(), self.typical_rows())
+        PersonClips::weighing(persons, self.is_mapped().then_some(&map), self.clip_steps(), self.typical_rows())
     }
 
     fn sum(self, persons: &Persons, scale: f64) -> Vec<i128> {
@@ -131,8 +131,8 @@ fn difference(a: &[i128], b: &[i128]) -> Vec<i128> {
     a.iter().zip(b).map(|(x, y)| x - y).collect()
 }
 
-fn is_within(vector: &[i128], bound: u64) -> bool {
-    vector.iter().map(|x| x.unsigned_abs().pow(2)).sum::<u128>() <= u128::from(bound).pow(2)
+fn is_within(vector: &[i128], clip_steps: u64) -> bool {
+    vector.iter().map(|x| x.unsigned_abs().pow(2)).sum::<u128>() <= u128::from(clip_steps).pow(2)
 }
 
 fn norm(v: &[i128]) -> f64 {
@@ -152,8 +152,8 @@ fn a_person_moves_the_sum_by_the_bound_and_no_further() {
                 let mut without = table.clone();
                 without.remove(person);
                 let moved = difference(&all, &asked.sum(&gathered(&without, |place| place), scale));
-                assert!(is_within(&moved, asked.bound()), "{asked:?} {seed} {person}");
-                most = most.max(norm(&moved) / asked.bound() as f64);
+                assert!(is_within(&moved, asked.clip_steps()), "{asked:?} {seed} {person}");
+                most = most.max(norm(&moved) / asked.clip_steps() as f64);
             }
         }
         assert!(most > 0.999, "{asked:?} {most}");
@@ -170,20 +170,20 @@ fn what_a_person_adds_is_the_clipped_average_of_the_rows() {
         let mut clipped = 0;
         for (person, own) in table.iter().enumerate() {
             let alone = gathered(&table[person..=person], |place| place);
-            let (bound, scale) = (asked.bound() as f64, 2800.0);
+            let (clip_steps, scale) = (asked.clip_steps() as f64, 2800.0);
             let added = asked.sum(&alone, scale);
-            // Each row as a person of its own, with a bound that clips none of them, gives its whole gradient.
+            // Each row as a person of its own, with a clip norm that clips none of them, gives its whole gradient.
             let records: Vec<Vec<RawRow>> = own.iter().filter(|row| !row.null).map(|row| vec![row.clone()]).collect();
             let whole = sum_of_rows(asked, &records, scale);
             let divisor = asked.typical_rows().map_or(records.len().max(1) as f64, |typical| f64::from(typical.get()));
             let average: Vec<f64> = whole.iter().map(|&x| x as f64 * asked.steeper() / divisor).collect();
             let length = average.iter().map(|x| x * x).sum::<f64>().sqrt();
-            let factor = if length > bound { bound / length } else { 1.0 };
+            let factor = if length > clip_steps { clip_steps / length } else { 1.0 };
             clipped += usize::from(factor < 1.0);
             let error: f64 =
                 added.iter().zip(&average).map(|(&x, y)| (x as f64 - factor * y).powi(2)).sum::<f64>().sqrt();
             // Half a multiplier for each row, and more for one row, whose multiplier is cut off.
-            assert!(error <= 0.02 * bound, "{asked:?} {person}: {error:e} of {bound:e}, {} rows", own.len());
+            assert!(error <= 0.02 * clip_steps, "{asked:?} {person}: {error:e} of {clip_steps:e}, {} rows", own.len());
         }
         assert!(clipped > 5, "{asked:?} {clipped}");
     }
@@ -246,7 +246,7 @@ fn sums_over_as_many_rows_are_averages() {
         let persons = gathered(&table, |place| place);
         let (whole, map) = (NonZeroU32::new(each as u32), map());
         for asked in [Asked::Plain, Asked::Mapped, Asked::Classes, Asked::MappedClasses] {
-            let clips = PersonClips::weighing(&persons, asked.is_mapped().then_some(&map), asked.bound(), whole);
+            let clips = PersonClips::weighing(&persons, asked.is_mapped().then_some(&map), asked.clip_steps(), whole);
             assert_eq!(asked.sum_with(&persons, &clips, 2000.0), asked.sum(&persons, 2000.0), "{asked:?} {each}");
         }
     }
@@ -356,12 +356,15 @@ fn persons_stay_within_the_bound_under_maps_of_any_size() {
         let map = IntegerMap::nearest(&real, 0).unwrap();
         let weights = vec![0.1; dimension];
         let step = Step { weights: &weights, label_scale: 1.0, multiplier_scale: 4095.0 };
-        for bound in [0, 7, 1 << 20, 1 << 33, 1 << 40, 1 << 48, u64::MAX] {
+        for clip_steps in [0, 7, 1 << 20, 1 << 33, 1 << 40, 1 << 48, u64::MAX] {
             for (person, own) in table(seed, 90).iter().enumerate().step_by(5) {
                 let alone = gathered(std::slice::from_ref(own), |place| place + person);
-                let clips = PersonClips::new(&alone, Some(&map), bound);
+                let clips = PersonClips::new(&alone, Some(&map), clip_steps);
                 let sum = clipped_person_sum(&alone, &clips, &step, |margin, label| Squared.slope(margin, label));
-                assert!(norm(&sum) <= bound as f64 && (bound == u64::MAX || is_within(&sum, bound)), "{most} {bound}");
+                assert!(
+                    norm(&sum) <= clip_steps as f64 && (clip_steps == u64::MAX || is_within(&sum, clip_steps)),
+                    "{most} {clip_steps}"
+                );
             }
         }
     }

@@ -28,8 +28,8 @@ const BYTES_PER_TASK: usize = 256 << 10;
 /// set change nothing. The result has one entry per coefficient.
 ///
 /// # Privacy
-/// Each row contributes an integer vector of norm at most `caps.bound()`, so the sum has exactly that
-/// l2 sensitivity under add-remove and twice that under replace-one. No float decides the bound.
+/// Each row contributes an integer vector of norm at most `caps.clip_steps()`, so the sum has exactly that
+/// l2 sensitivity under add-remove and twice that under replace-one. No float decides the clip norm.
 pub fn clipped_sum(rows: &Rows, caps: &Caps, step: &Step<'_>, slope: impl Fn(f32, f32) -> f32 + Sync) -> Vec<i64> {
     clipped_sum_on(Level::best(), rows, caps, step, slope)
 }

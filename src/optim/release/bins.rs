@@ -19,7 +19,7 @@ const TARGET_LEAVES: f64 = 64.0;
 const DEVIATIONS_BETWEEN_TENTHS: f64 = 2.563;
 
 /// The smallest scale of a target that is told apart, as a share of half its range.
-const LEAST_SCALE: f64 = 0.002;
+const MIN_SCALE: f64 = 0.002;
 
 /// Parts that an interval is cut into where effects run linearly from interval to interval.
 pub(in crate::optim) const PARTS: usize = 8;
@@ -226,7 +226,7 @@ impl TargetLaw {
         let leaves = leaves(levels, rows, noise, split, noise);
         let unit = |cell: f64| 2.0 * cell / TARGET_TREE.cells() as f64 - 1.0;
         let at = |share: f64| unit(quantile(&leaves, share));
-        let scale = ((at(0.9) - at(0.1)) / DEVIATIONS_BETWEEN_TENTHS).max(LEAST_SCALE);
+        let scale = ((at(0.9) - at(0.1)) / DEVIATIONS_BETWEEN_TENTHS).max(MIN_SCALE);
         let total: f64 = leaves.iter().map(|leaf| leaf.mass).sum();
         let weighted = |leaf: &Leaf| leaf.mass * unit((leaf.cells.start + leaf.cells.end) as f64 / 2.0);
         let mean = leaves.iter().map(weighted).sum::<f64>() / total.max(f64::MIN_POSITIVE);

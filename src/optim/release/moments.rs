@@ -13,7 +13,7 @@ use crate::private::{LoggedRun, PrivateDataset, Query, Released, query};
 const TARGET: f64 = (1u64 << 31) as f64;
 
 /// The least mean share of a row that is believed.
-const LEAST_SHARE: f64 = 1e-3;
+const MIN_SHARE: f64 = 1e-3;
 
 /// How many times finer persons are counted by their numbers of rows than in all.
 const SIZES_FINER: u32 = 2;
@@ -141,7 +141,7 @@ impl MomentPlan {
         };
         let target = (self.weights.label > 0).then(|| pair(1 + 2 * columns, 2 + 2 * columns));
         // No less than its noise can tell: a share of nothing would clip everybody to nothing.
-        let least = (2.0 * sigma / rows).clamp(LEAST_SHARE, 1.0);
+        let least = (2.0 * sigma / rows).clamp(MIN_SHARE, 1.0);
         let rest = values.get(3 + 2 * columns..).unwrap_or_default();
         let share = match (self.weights.shares, rest.first()) {
             (1.., Some(&sum)) => Some((sum as f64 / unit / rows).clamp(least, 1.0)),

@@ -84,7 +84,7 @@ impl ClippedRows<'_> {
 
     /// The clip norm in grid steps.
     pub fn clip_steps(&self) -> u64 {
-        self.clips.bound()
+        self.clips.clip_steps()
     }
 
     /// Number of coordinates of one output of an iterate: those of the map, or one for each feature without one.

@@ -45,6 +45,6 @@ impl PrivateDataset {
     /// # Errors
     /// When rows in a file cannot be read.
     pub fn gram(&self, clip_steps: u64, most: u64) -> Fallible<Sensitive<L2>> {
-        Ok(self.sensitive(self.store().sum(&Pass::Gram { bound: clip_steps, most })?, Gram { clip_steps }))
+        Ok(self.sensitive(self.store().sum(&Pass::Gram { clip_steps, most })?, Gram { clip_steps }))
     }
 }

@@ -49,7 +49,7 @@ impl PrivateDataset {
     /// # Errors
     /// When rows in a file cannot be read.
     pub fn hessian(&self, loss: Curved, weights: &Array1<f64>, clip_steps: u64, most: u64) -> Fallible<Sensitive<L2>> {
-        let pass = Pass::Hessian { loss, weights: weights.to_vec(), bound: clip_steps, most };
+        let pass = Pass::Hessian { loss, weights: weights.to_vec(), clip_steps, most };
         Ok(self.sensitive(self.store().sum(&pass)?, Hessian { clip_steps }))
     }
 }

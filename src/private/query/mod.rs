@@ -20,7 +20,7 @@
 //! let queries: [Query; 19] = [
 //!     BestRun { candidates: vec![] }.into(),
 //!     ClippedSum { clip_steps: 1000 }.into(),
-//!     Direction { reach: 1000 }.into(),
+//!     Direction { l2_sensitivity: 1000 }.into(),
 //!     Distance { weight: 1 }.into(),
 //!     Gram { clip_steps: 1000 }.into(),
 //!     Hessian { clip_steps: 1000 }.into(),

@@ -45,9 +45,9 @@ pub(in crate::private) enum Pass {
     /// [`marginal_counts`], each times `step`.
     Marginals { target: bool, step: u64 },
     /// [`gram_sum`].
-    Gram { bound: u64, most: u64 },
+    Gram { clip_steps: u64, most: u64 },
     /// [`hessian_sum`].
-    Hessian { loss: Curved, weights: Vec<f64>, bound: u64, most: u64 },
+    Hessian { loss: Curved, weights: Vec<f64>, clip_steps: u64, most: u64 },
     /// The clipped gradient sum with multipliers up to `most`, whatever the norms of the rows.
     Entrywise { loss: Glm, weights: Vec<f64>, label_scale: f64, multiplier_scale: f64, most: i16 },
     /// [`loss_sums`].
@@ -81,15 +81,15 @@ impl Pass {
             &Pass::Marginals { target, step } => {
                 marginal_counts(rows, target).into_iter().map(|count| i128::from(count) * i128::from(step)).collect()
             }
-            &Pass::Gram { bound, most } => gram_sum(rows, bound, most),
-            &Pass::Hessian { loss, ref weights, bound, most } => {
+            &Pass::Gram { clip_steps, most } => gram_sum(rows, clip_steps, most),
+            &Pass::Hessian { loss, ref weights, clip_steps, most } => {
                 let largest = Logistic.smoothness() as f32;
                 match loss {
                     Curved::Logistic => {
-                        hessian_sum(rows, bound, most, weights, |margin| Logistic.curvature(margin) / largest)
+                        hessian_sum(rows, clip_steps, most, weights, |margin| Logistic.curvature(margin) / largest)
                     }
                     // Weights that are no numbers must give the same matrix, so this is no Gram sum.
-                    Curved::Squared => hessian_sum(rows, bound, most, weights, |_| 1.0),
+                    Curved::Squared => hessian_sum(rows, clip_steps, most, weights, |_| 1.0),
                 }
             }
             &Pass::Entrywise { loss, ref weights, label_scale, multiplier_scale, most } => {
@@ -112,7 +112,7 @@ impl Pass {
     ///
     /// # Privacy
     /// What a row adds is a vector of bounded norm times an integer weight, and the weights of a person's rows add up to that of a row
-    /// at most. So a person adds `s` times a mean of what rows add, `0 <= s <= 1`: within the bound of a row, as the bound is convex, and
+    /// at most. So a person adds `s` times a mean of what rows add, `0 <= s <= 1`: within the clip norm of a row, as a ball is convex, and
     /// matrices stay sums of `m q q^T` with `m` not negative. The distance of two such vectors is convex, too, and so largest at two rows,
     /// or at one row and none; both are in what queries state (`Scoring::apart`).
     ///
@@ -154,10 +154,12 @@ impl Pass {
         Ok(match self {
             Pass::Moments(weights) => (Pass::Moments(weights.shared_by(each)), 1),
             &Pass::Marginals { target, step } => (Pass::Marginals { target, step: step / rows }, 1),
-            &Pass::Gram { bound, most } => (Pass::Gram { bound: bound / PERSON_WEIGHT, most }, PERSON_WEIGHT / rows),
-            &Pass::Hessian { loss, ref weights, bound, most } => {
-                let bound = bound / PERSON_WEIGHT;
-                (Pass::Hessian { loss, weights: weights.clone(), bound, most }, PERSON_WEIGHT / rows)
+            &Pass::Gram { clip_steps, most } => {
+                (Pass::Gram { clip_steps: clip_steps / PERSON_WEIGHT, most }, PERSON_WEIGHT / rows)
+            }
+            &Pass::Hessian { loss, ref weights, clip_steps, most } => {
+                let clip_steps = clip_steps / PERSON_WEIGHT;
+                (Pass::Hessian { loss, weights: weights.clone(), clip_steps, most }, PERSON_WEIGHT / rows)
             }
             &Pass::Scores { loss, ref weights, label_scale, scoring, weight } => {
                 let weight = u32::try_from(u64::from(weight) / rows).unwrap_or(0);
@@ -223,7 +225,7 @@ impl FeatureGradient {
 /// What decides how a row is clipped: the largest norm, and the map through which it is taken.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(in crate::private) struct Clip {
-    pub bound: u64,
+    pub clip_steps: u64,
     pub map: Option<IntegerMap>,
     /// The rows of a person whose gradients add up to what a person adds, where they are not averaged.
     pub typical_rows: Option<NonZeroU32>,
@@ -233,14 +235,14 @@ impl Clip {
     /// The clips of some rows.
     pub(in crate::private) fn of(&self, rows: &Rows) -> Caps {
         match &self.map {
-            None => Caps::new(rows, self.bound),
-            Some(map) => Caps::through(map, rows, self.bound),
+            None => Caps::new(rows, self.clip_steps),
+            Some(map) => Caps::through(map, rows, self.clip_steps),
         }
     }
 
     /// The clips of some persons.
     pub(in crate::private) fn of_persons(&self, persons: &Persons) -> PersonClips {
-        PersonClips::weighing(persons, self.map.as_ref(), self.bound, self.typical_rows)
+        PersonClips::weighing(persons, self.map.as_ref(), self.clip_steps, self.typical_rows)
     }
 }
 

@@ -228,7 +228,7 @@ fn over_person_parts(
     Ok(sum)
 }
 
-/// The clip of every row, or of every person, for one bound.
+/// The clip of every row, or of every person, for one clip norm.
 pub(in crate::private) struct Clips {
     clip: Clip,
     kept: Kept,
@@ -252,7 +252,7 @@ impl Clips {
     pub(in crate::private) fn new(
         rows: &Store,
         map: Option<IntegerMap>,
-        bound: u64,
+        clip_steps: u64,
         typical_rows: Option<NonZeroU32>,
     ) -> Fallible<Self> {
         if let Some(map) = &map {
@@ -263,7 +263,7 @@ impl Clips {
                 return Err(no_rows_alone());
             }
         }
-        let clip = Clip { bound, map, typical_rows };
+        let clip = Clip { clip_steps, map, typical_rows };
         let kept = match rows {
             Store::Whole(rows) => Kept::Rows(vec![clip.of(rows)]),
             Store::Streamed(rows) if rows.can_keep_clips() => {
@@ -289,8 +289,8 @@ impl Clips {
         Ok(Clips { clip, kept })
     }
 
-    pub(in crate::private) fn bound(&self) -> u64 {
-        self.clip.bound
+    pub(in crate::private) fn clip_steps(&self) -> u64 {
+        self.clip.clip_steps
     }
 
     pub(in crate::private) fn map(&self) -> Option<&IntegerMap> {

@@ -37,7 +37,7 @@ fn sensitivities_are_those_of_the_theorems() {
         // A sum of vectors of bounded norm moves by one vector, or by two.
         for bound in [1u64, 77, 1 << 27, (1 << 33) + 5] {
             meets(query::ClippedSum { clip_steps: bound }, adjacency, factor * bound as f64);
-            meets(query::Direction { reach: bound }, adjacency, factor * bound as f64);
+            meets(query::Direction { l2_sensitivity: bound }, adjacency, factor * bound as f64);
             // Positive semidefinite matrices of rank one are at most the root of two apart; the diagonal weighs 99.
             let matrix = 99.0 * bound as f64 * if factor == 1.0 { 1.0 } else { root_of_two };
             meets(query::Gram { clip_steps: bound }, adjacency, matrix);
@@ -163,17 +163,21 @@ fn a_pass_is_charged_no_less_than_one_step_hidden_by_all_that_follow() {
 #[test]
 fn a_direction_leaves_room_for_what_both_answers_are_off() {
     let gradient = [3i128 << 20, -(4i128 << 20)];
-    for (bound, ridge) in [(1u64 << 20, 1u64 << 24), (1 << 27, 1 << 27)] {
-        for reach in [1u64 << 18, (1 << 17) + 4096, 1 << 40] {
-            let scale = DirectionInputs { gradient: &gradient, bound, ridge, reach }.scale().unwrap() as f64;
-            let (b, r) = (bound as f64, ridge as f64);
+    for (clip_steps, ridge) in [(1u64 << 20, 1u64 << 24), (1 << 27, 1 << 27)] {
+        for l2_sensitivity in [1u64 << 18, (1 << 17) + 4096, 1 << 40] {
+            let scale =
+                DirectionInputs { gradient: &gradient, clip_steps, ridge, l2_sensitivity }.scale().unwrap() as f64;
+            let (b, r) = (clip_steps as f64, ridge as f64);
             let moved = scale * 5.0 * 2f64.powi(20) * b / (r * (r + b));
-            assert!(moved + 2.0 * 2f64.powi(16) <= reach as f64 * (1.0 + 1e-12), "{reach}: {moved}");
-            assert!(moved + 2.0 * 2f64.powi(16) >= reach as f64 * 0.9, "{reach}: {moved}");
+            assert!(moved + 2.0 * 2f64.powi(16) <= l2_sensitivity as f64 * (1.0 + 1e-12), "{l2_sensitivity}: {moved}");
+            assert!(moved + 2.0 * 2f64.powi(16) >= l2_sensitivity as f64 * 0.9, "{l2_sensitivity}: {moved}");
         }
-        // A reach that two answers use up alone pays for no direction.
-        for reach in [0, 1 << 16, 1 << 17] {
-            assert!(DirectionInputs { gradient: &gradient, bound, ridge, reach }.scale().is_err(), "{reach}");
+        // A sensitivity that two answers use up alone pays for no direction.
+        for l2_sensitivity in [0, 1 << 16, 1 << 17] {
+            assert!(
+                DirectionInputs { gradient: &gradient, clip_steps, ridge, l2_sensitivity }.scale().is_err(),
+                "{l2_sensitivity}"
+            );
         }
     }
 }
@@ -247,8 +251,12 @@ fn every_answer(rows: &[RawRow]) -> Vec<(&'static str, Vec<i128>)> {
     let row_bound = 2 * 32_767 * 4095;
     let curvature = Curvature { row_bound, regularisation: row_bound >> 6, tolerance: 1 << 17 };
     let problem = Minimisation { loss: BoundedLoss::Logistic, label_scale: 1.0, log2_margin: 64, curvature };
-    let asked =
-        DirectionInputs { gradient: &[1 << 30, 5, -(1 << 28), 0, 9], bound: 1 << 27, ridge: 1 << 25, reach: 1 << 40 };
+    let asked = DirectionInputs {
+        gradient: &[1 << 30, 5, -(1 << 28), 0, 9],
+        clip_steps: 1 << 27,
+        ridge: 1 << 25,
+        l2_sensitivity: 1 << 40,
+    };
     let sensitive: Vec<(&'static str, Sensitive<L2>)> = vec![
         ("moments", data.moments(&moments).unwrap()),
         ("gram", data.gram(1 << 24, 100).unwrap()),
