@@ -6,7 +6,7 @@
 use super::directed::{add_up, nonnegative, raised};
 use super::rdp::{Form, Renyi, ln_delta as rdp_ln_delta};
 use crate::error::{Error, Fallible};
-use crate::num::minimise::scan_then_golden;
+use crate::num::minimize::scan_then_golden;
 use crate::num::round::{down, up};
 use crate::privacy::{Epsilon, RunCount};
 

@@ -6,7 +6,7 @@ pub mod dense;
 mod dyadic;
 pub mod fourier;
 pub mod logs;
-pub mod minimise;
+pub mod minimize;
 pub mod root;
 pub mod round;
 pub mod special;

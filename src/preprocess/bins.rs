@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::quantise::quantise;
+use super::quantize::quantize;
 use super::standardise::encode_label;
 use super::{Affine, RowStream};
 use crate::error::{Error, Fallible};
@@ -89,7 +89,7 @@ impl Binner {
     /// For a numeric column with its bounds the least values in its own units that lie in each interval, but for the first: exactly those
     /// that the encoder tells apart.
     pub fn edges(&self, column: usize, lower: f64, upper: f64) -> Vec<f64> {
-        let place = |value: f64| Tree::place(quantise(value, lower, upper));
+        let place = |value: f64| Tree::place(quantize(value, lower, upper));
         let edge = |&start: &u16| least(lower, upper, |value| place(value) >= usize::from(start));
         self.numeric.get(column).map_or_else(Vec::new, |starts| starts.iter().map(edge).collect())
     }
@@ -136,7 +136,7 @@ mod tests {
         let bins = Binner::new(vec![starts.clone()], vec![], None).unwrap();
         // Quarters of the range are halves of steps, which go away from the middle.
         for (lower, upper) in [(1.0, 5.0), (0.0, 1.0), (-1e-9, 3e7), (17.0, 90.0)] {
-            let place = |value: f64| Tree::place(quantise(value, lower, upper)) as u16;
+            let place = |value: f64| Tree::place(quantize(value, lower, upper)) as u16;
             for (edge, start) in bins.edges(0, lower, upper).into_iter().zip(&starts) {
                 assert!(place(edge) >= *start && place(edge.next_down()) < *start, "{edge} {start}");
             }

@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use super::Codes;
 use super::encode::shape_of;
 use super::persons::{CellInterner, EncodedRows, IdentifierColumn, Numbering, PersonPart, PersonsMet};
-use super::quantise::quantise;
+use super::quantize::quantize;
 use super::report::{Fault, LoadReport, Loss, ReportColumns, no_number, outside};
 use super::survey::{Survey, Whole};
 use super::tally::Met;
@@ -274,7 +274,7 @@ impl<'a> TableEncoder<'a> {
         for (slot, (column, grid)) in self.numeric.iter().zip(tile.numeric.chunks_exact_mut(LANES)).enumerate() {
             column.cells.read(first, places, &mut values[..len]);
             let (lower, upper) = (column.lower, column.upper);
-            grid.iter_mut().zip(values.iter()).for_each(|(q, &v)| *q = quantise(v, lower, upper));
+            grid.iter_mut().zip(values.iter()).for_each(|(q, &v)| *q = quantize(v, lower, upper));
             // Not a number fails, too.
             if values[..len].iter().all(|&v| (v >= lower) & (v <= upper)) {
                 continue;
@@ -319,7 +319,7 @@ impl<'a> TableEncoder<'a> {
             TargetColumn::Label(known) => known.read(first, places, labels),
             TargetColumn::Number { cells, lower, upper } => {
                 cells.read(first, places, values);
-                let encode = |value: f64| (!value.is_nan()).then(|| quantise(value, *lower, *upper));
+                let encode = |value: f64| (!value.is_nan()).then(|| quantize(value, *lower, *upper));
                 labels.iter_mut().zip(values).for_each(|(label, value)| *label = encode(*value));
             }
         }

@@ -2,7 +2,7 @@
 
 use super::Codes;
 use super::persons::identifier;
-use super::quantise::quantise;
+use super::quantize::quantize;
 use super::report::{LoadReport, Loss, Odd, ReportColumns, no_number, no_value, outside};
 use super::target::{TargetReader, TargetRule};
 use crate::data::{CsvFile, Fields, Schema, Unit, is_replacement};
@@ -157,7 +157,7 @@ impl Encoder {
                 Role::Skipped | Role::Target | Role::Identifier => None,
                 Role::Numeric { slot, lower, upper } => {
                     let value = fields.value(index);
-                    row.numeric[*slot] = value.map_or(0, |v| quantise(v, *lower, *upper));
+                    row.numeric[*slot] = value.map_or(0, |v| quantize(v, *lower, *upper));
                     let fault =
                         value.map_or_else(|| Some(no_number(fields.get(index))), |v| outside(v, *lower, *upper));
                     fault.map(|fault| (*slot, fault))

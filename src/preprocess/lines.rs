@@ -2,7 +2,7 @@
 
 use super::encode::{Encoder, Role};
 use super::persons::{Interner, PersonPart};
-use super::quantise::quantise;
+use super::quantize::quantize;
 use super::report::{LoadReport, Loss, Odd, no_number, no_value, outside};
 use crate::data::{Block, Fields, near_separator, plain_decimal, trim_line, value};
 use crate::kernel::{LANES, RawRow, TileMut, TilesMut};
@@ -113,7 +113,7 @@ impl<'a> LineEncoder<'a> {
                 None => self.lose(&cursor.padded[start..end], report),
             }
         }
-        self.quantise_tile(tile, done, before, report);
+        self.quantize_tile(tile, done, before, report);
     }
 
     /// Counts a record without quotes and its odd cells.
@@ -151,12 +151,12 @@ impl<'a> LineEncoder<'a> {
 
     /// Puts the numbers of all lanes but those that are done on their grids, a whole column at a time.
     #[inline(always)]
-    fn quantise_tile(&self, tile: &mut TileMut<'_>, done: u32, before: u64, report: &mut LoadReport) {
+    fn quantize_tile(&self, tile: &mut TileMut<'_>, done: u32, before: u64, report: &mut LoadReport) {
         let columns = tile.numeric.chunks_exact_mut(LANES).zip(self.values.chunks_exact(LANES));
         for (slot, ((column, values), &(lower, upper))) in columns.zip(&self.bounds).enumerate() {
             let (mut grid, mut beyond) = ([0; LANES], false);
             for (q, &value) in grid.iter_mut().zip(values) {
-                *q = quantise(value, lower, upper);
+                *q = quantize(value, lower, upper);
                 beyond |= (value < lower) | (value > upper);
             }
             if done == 0 {

@@ -67,7 +67,7 @@
 //! ```
 //! use rhograd::data::{Cells, Numbers, SchemaBuilder, Table};
 //! use rhograd::ndarray::ArrayView1;
-//! use rhograd::preprocess::{Affine, Binner, EncodedTable, PiecesEncoder, Recoding, Standardiser, TableEncoder};
+//! use rhograd::preprocess::{Affine, Binner, EncodedTable, PiecesEncoder, Recoding, Standardizer, TableEncoder};
 //!
 //! let schema = SchemaBuilder::regression("wages", "wage", 0.0, 100.0).numeric("age", 0.0, 100.0).build()?;
 //! let (ages, wages) = ([30.0, 50.0, 70.0], [10.0, 20.0, 30.0]);
@@ -82,7 +82,7 @@
 //! // Ages between the bounds are at -1 to 1; a mean of 50 and a deviation of 20 years are at 0 and 0.4.
 //! let age = Affine { centre: 0.0, scale: 0.4, limit: 3.0 };
 //! assert_eq!(age.apply(0.8), 2.0);
-//! let maps = Recoding::Standardised(Standardiser { features: vec![age], target: None, limit: 3.0 });
+//! let maps = Recoding::Standardised(Standardizer { features: vec![age], target: None, limit: 3.0 });
 //! assert_eq!(maps.recode(encoded.rows).len(), 3);
 //! // Two intervals, which meet in the middle of the grid.
 //! let bins = Binner::new(vec![vec![128]], Vec::new(), None)?;
@@ -103,7 +103,7 @@ mod person_stream;
 mod persons;
 mod pieces;
 mod positional;
-mod quantise;
+mod quantize;
 mod recoding;
 mod report;
 mod segments;
@@ -129,7 +129,7 @@ pub use pieces::{EncodedTable, PiecesEncoder};
 pub use recoding::Recoding;
 pub use report::{Fault, LoadReport, Loss};
 pub use segments::{SegmentReader, SegmentWriter};
-pub use standardise::{Affine, Standardiser};
+pub use standardise::{Affine, Standardizer};
 pub use stream::{MemoryLimit, RowStream};
 pub use survey::{Survey, Whole, is_numbers_with_gaps};
 pub use tally::{Count, Met};

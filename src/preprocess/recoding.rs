@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Affine, Binner, PersonStream, RowStream, Standardiser};
+use super::{Affine, Binner, PersonStream, RowStream, Standardizer};
 use crate::error::{Error, Fallible};
 use crate::kernel::Rows;
 
@@ -11,7 +11,7 @@ use crate::kernel::Rows;
 #[serde(rename_all = "kebab-case")]
 pub enum Recoding {
     /// By moments: numbers stay numbers, in deviations.
-    Standardised(Standardiser),
+    Standardised(Standardizer),
     /// By counts: numbers become categories, the intervals that they lie in.
     Binned(Binner),
 }

@@ -50,7 +50,7 @@ impl Affine {
 /// Maps for all numeric features and the target, in the encoder's units where bounds are at -1 and 1.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Standardiser {
+pub struct Standardizer {
     /// One map per numeric feature, all with the same limit.
     pub features: Vec<Affine>,
     /// The map of the target; `None` leaves labels as they are.
@@ -59,7 +59,7 @@ pub struct Standardiser {
     pub limit: f64,
 }
 
-impl Standardiser {
+impl Standardizer {
     /// Re-encodes rows so that one unit is one deviation and the full scale is `limit` deviations.
     ///
     /// Each new value depends on the old value and on released quantities alone.
@@ -102,7 +102,7 @@ impl Standardiser {
         (f64::from(FULL_SCALE) / self.limit).floor()
     }
 
-    /// What an encoded label of 1 stands for after [`Standardiser::recode`].
+    /// What an encoded label of 1 stands for after [`Standardizer::recode`].
     pub fn label_scale(&self) -> f64 {
         self.target.as_ref().map_or(1.0, Affine::label_scale)
     }

@@ -1,7 +1,7 @@
 //! How targets are read.
 
 use super::Codes;
-use super::quantise::quantise;
+use super::quantize::quantize;
 use super::report::{Fault, LoadReport, Loss, ReportColumns, no_number, no_value, outside};
 use crate::data::{Schema, Spelled, trim, value};
 use crate::grid::FULL_SCALE;
@@ -119,7 +119,7 @@ impl TargetReader {
     pub(super) fn encode(&self, cell: &[u8]) -> Option<i16> {
         let cell = trim(cell);
         match self {
-            TargetReader::Number { lower, upper } => Some(quantise(value(cell)?, *lower, *upper)),
+            TargetReader::Number { lower, upper } => Some(quantize(value(cell)?, *lower, *upper)),
             TargetReader::Labels { known, other, .. } => label(known.get(cell), *other, cell),
         }
     }
@@ -222,7 +222,7 @@ mod tests {
             for rule in rules() {
                 let expected = rule.value(cell.as_bytes()).map(|value| match rule {
                     TargetRule::Label { .. } | TargetRule::Class { .. } => value as i16,
-                    TargetRule::Number { lower, upper } => quantise(value, lower, upper),
+                    TargetRule::Number { lower, upper } => quantize(value, lower, upper),
                 });
                 let reader = TargetReader::new(&rule);
                 prop_assert_eq!(reader.encode(cell.as_bytes()), expected);

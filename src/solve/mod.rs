@@ -4,4 +4,4 @@
 
 mod newton;
 
-pub use newton::{Convex, LOG2_POINT, minimise};
+pub use newton::{Convex, LOG2_POINT, minimize};

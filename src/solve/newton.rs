@@ -38,7 +38,7 @@ pub trait Convex {
 /// which a problem must declare small. Nothing is returned before the certificate holds, whatever the data.
 ///
 /// Reference: Nesterov 2018, "Lectures on Convex Optimization", Theorem 2.1.5; Boyd and Vandenberghe 2004, section 9.5.
-pub fn minimise(problem: &impl Convex, dimension: usize) -> Vec<i128> {
+pub fn minimize(problem: &impl Convex, dimension: usize) -> Vec<i128> {
     let mut point = vec![0; dimension];
     let mut gradient = problem.gradient(&point);
     while !problem.is_small(&gradient) {
@@ -129,7 +129,7 @@ mod tests {
         for hessian in [true, false] {
             for centres in [vec![0.0], vec![1.0, -30.0, 1e3], vec![1e6; 4]] {
                 let bowl = Bowl { centres, hessian };
-                let point = minimise(&bowl, bowl.centres.len());
+                let point = minimize(&bowl, bowl.centres.len());
                 assert!(bowl.is_small(&bowl.gradient(&point)));
             }
         }

@@ -6,7 +6,7 @@ use crate::error::Fallible;
 use crate::grid::FULL_SCALE;
 use crate::model_kind::{Link, ModelKind, Response};
 use crate::optim::{Bins, Moments, Spread, Units};
-use crate::preprocess::{Affine, Recoding, Standardiser};
+use crate::preprocess::{Affine, Recoding, Standardizer};
 
 /// Deviations at which a standardised regression target is cut.
 const TARGET_LIMIT: f64 = 6.0;
@@ -34,18 +34,18 @@ pub(super) fn recoding(
     Ok(Some(Recoding::Binned(bins.binner(target)?)))
 }
 
-fn standardiser(plan: &Plan, schema: &Schema, moments: Option<&Moments>) -> Option<Standardiser> {
+fn standardiser(plan: &Plan, schema: &Schema, moments: Option<&Moments>) -> Option<Standardizer> {
     let moments = moments.filter(|_| plan.standardise);
     let target = target_map(plan.model, schema.target_bounds(), moments.and_then(|m| m.target));
     let by_bounds = Affine { centre: 0.0, scale: 1.0, limit: 1.0 };
     match (moments, target) {
         (None, None) => None,
         (None, target) => {
-            Some(Standardiser { features: vec![by_bounds; plan.numeric_columns], target, limit: by_bounds.limit })
+            Some(Standardizer { features: vec![by_bounds; plan.numeric_columns], target, limit: by_bounds.limit })
         }
         (Some(moments), target) => {
             let limit = plan.feature_limit();
-            Some(Standardiser { features: moments.feature_maps(limit), target, limit })
+            Some(Standardizer { features: moments.feature_maps(limit), target, limit })
         }
     }
 }

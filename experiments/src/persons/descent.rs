@@ -57,11 +57,11 @@ impl Descent {
     /// The best area under the ROC curve of several clip norms.
     pub(super) fn auc(&self, rho: f64, seed: u64, wrong: bool) -> f64 {
         let root = (self.x.ncols() as f64).sqrt();
-        let of = |clip: f64| area(&(&self.x_test * self.minimise(rho, clip * root, seed, wrong)), &self.y_test);
+        let of = |clip: f64| area(&(&self.x_test * self.minimize(rho, clip * root, seed, wrong)), &self.y_test);
         CLIPS.into_iter().map(of).fold(0.0, f64::max)
     }
 
-    fn minimise(&self, rho: f64, clip: f64, seed: u64, wrong: bool) -> DVector<f64> {
+    fn minimize(&self, rho: f64, clip: f64, seed: u64, wrong: bool) -> DVector<f64> {
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         let (persons, width) = (self.rows_of.len(), self.x.ncols());
         // Each step adds noise of `clip sqrt(steps / (2 rho))` to a sum that a person moves by `clip`.

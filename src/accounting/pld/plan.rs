@@ -3,7 +3,7 @@
 use super::contour::{Grid, Profile};
 use super::law::Law;
 use super::partition::{Atoms, Partition, Side};
-use crate::num::minimise::scan_then_golden;
+use crate::num::minimize::scan_then_golden;
 use crate::num::round::{down, up};
 
 /// What is asked.

@@ -6,7 +6,7 @@
 use crate::accounting::directed::{UNIT, ln_delta_down, nonnegative, order};
 use crate::accounting::zcdp::outward;
 use crate::error::{Error, Fallible};
-use crate::num::minimise::scan_then_golden;
+use crate::num::minimize::scan_then_golden;
 use crate::privacy::{Delta, Epsilon};
 
 /// What bounds the Renyi divergence at every real order.

@@ -8,7 +8,7 @@ use crate::error::{Error, Fallible};
 use crate::grid::MomentWeights;
 use crate::kernel::{PersonClips, Persons, Rows, Step, clipped_person_sum, gram_sum, moment_sum};
 use crate::loss::{Logistic, Loss};
-use crate::preprocess::{Affine, CacheUse, Encoder, MemoryLimit, PersonStream, RowCache, Standardiser};
+use crate::preprocess::{Affine, CacheUse, Encoder, MemoryLimit, PersonStream, RowCache, Standardizer};
 
 const MAX_ROWS: u32 = 5;
 
@@ -141,7 +141,7 @@ fn persons_in_a_file_are_recoded_as_those_in_memory() {
     let folder = tempfile::tempdir().unwrap();
     let path = write(folder.path(), (0..3000).map(line));
     let features = vec![Affine { centre: 0.2, scale: 0.4, limit: 2.0 }];
-    let map = Standardiser { features, target: None, limit: 2.0 };
+    let map = Standardizer { features, target: None, limit: 2.0 };
     let whole = in_memory(&path).recoded(|rows| map.recode(rows));
     for segment_bytes in [1, 5_000] {
         let recoded = map.recode_persons(streamed(&path, segment_bytes)).unwrap();

@@ -8,7 +8,7 @@ use crate::error::{Error, Fallible};
 use crate::grid::MomentWeights;
 use crate::kernel::{Rows, gram_sum, moment_sum};
 use crate::preprocess::stream::Scratch;
-use crate::preprocess::{Affine, Encoder, MemoryLimit, RowCache, RowStream, Standardiser};
+use crate::preprocess::{Affine, Encoder, MemoryLimit, RowCache, RowStream, Standardizer};
 
 const SCHEMA: &str = r#"{"name":"a","task":"classification","target":"y","positive":"1","negative":"0",
     "columns":{"x":{"type":"numeric","lower":0,"upper":10},"c":{"type":"categorical","values":["u","v"]}}}"#;
@@ -64,7 +64,7 @@ fn parts_are_the_rows_in_their_order_every_time() {
 fn streamed_rows_are_recoded_as_those_in_memory() {
     let folder = tempfile::tempdir().unwrap();
     let features = vec![Affine { centre: 0.2, scale: 0.4, limit: 2.0 }];
-    let map = Standardiser { features, target: None, limit: 2.0 };
+    let map = Standardizer { features, target: None, limit: 2.0 };
     for segment_bytes in [1, 10_000] {
         let (whole, streamed) = trial(folder.path(), 3000, segment_bytes);
         let recoded = map.recode_stream(streamed).unwrap();

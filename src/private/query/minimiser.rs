@@ -11,7 +11,7 @@ use crate::kernel::{LOG2_LARGEST_COORDINATE, ScaledRows};
 use crate::loss::{BoundedLoss, FRACTION_BITS, FixedSlope, SLOPE_ERROR};
 use crate::privacy::{Adjacency, Charge, L2};
 use crate::private::{PrivateDataset, Sensitive};
-use crate::solve::{Convex, LOG2_POINT, minimise};
+use crate::solve::{Convex, LOG2_POINT, minimize};
 
 /// The minimiser of a regularised sum of losses, see [`PrivateDataset::minimiser`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -186,7 +186,7 @@ impl PrivateDataset {
     /// # Privacy
     /// With `b = row_bound`: add-remove moves the exact minimiser by `b / lambda`, replace-one by twice that; the answer
     /// is at most the tolerance and a rounding away from it, for each of the two data sets. All of it is checked in
-    /// integers; the solver's floats only propose points. It ends on every data set, see [`minimise`].
+    /// integers; the solver's floats only propose points. It ends on every data set, see [`minimize`].
     ///
     /// # Errors
     /// When public numbers are out of range, or rows are in a file.
@@ -209,7 +209,7 @@ impl PrivateDataset {
             offset,
         };
         let half = 1 << (LOG2_POINT - 1);
-        let point = minimise(&objective, self.shape().dimension());
+        let point = minimize(&objective, self.shape().dimension());
         Ok(point.into_iter().map(|z| (z + half) >> LOG2_POINT).collect())
     }
 }

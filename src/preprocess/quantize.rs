@@ -4,7 +4,7 @@ use crate::grid::FULL_SCALE;
 
 /// Maps `lower..=upper` to `-FULL_SCALE..=FULL_SCALE`, clamping, and NaN to the middle; halves go away from zero.
 #[inline(always)]
-pub(super) fn quantise(value: f64, lower: f64, upper: f64) -> i16 {
+pub(super) fn quantize(value: f64, lower: f64, upper: f64) -> i16 {
     let value = value.clamp(lower, upper);
     let unit = (value - lower) / (upper - lower) * 2.0 - 1.0;
     let scaled = unit * f64::from(FULL_SCALE);
@@ -23,7 +23,7 @@ mod tests {
         fn quantised_values_stay_in_range(bits in any::<u64>(), lower in -1e9f64..1e9, width in 1e-9f64..1e9) {
             let v = f64::from_bits(bits);
             prop_assume!(!v.is_nan() && lower + width > lower);
-            let q = quantise(v, lower, lower + width);
+            let q = quantize(v, lower, lower + width);
             prop_assert!((-FULL_SCALE..=FULL_SCALE).contains(&q));
         }
 
@@ -36,15 +36,15 @@ mod tests {
         ) {
             let unit = scaled / f64::from(FULL_SCALE);
             let expected = ((unit.clamp(-1.0, 1.0) + 1.0) / 2.0 * 2.0 - 1.0) * f64::from(FULL_SCALE);
-            prop_assert_eq!(quantise(unit, -1.0, 1.0), expected.round() as i16);
+            prop_assert_eq!(quantize(unit, -1.0, 1.0), expected.round() as i16);
         }
     }
 
     #[test]
     fn what_is_no_number_is_in_the_middle() {
-        assert_eq!(quantise(f64::NAN, -1.0, 7.0), 0);
-        assert_eq!(quantise(f64::INFINITY, -1.0, 7.0), FULL_SCALE);
-        assert_eq!(quantise(f64::NEG_INFINITY, -1.0, 7.0), -FULL_SCALE);
+        assert_eq!(quantize(f64::NAN, -1.0, 7.0), 0);
+        assert_eq!(quantize(f64::INFINITY, -1.0, 7.0), FULL_SCALE);
+        assert_eq!(quantize(f64::NEG_INFINITY, -1.0, 7.0), -FULL_SCALE);
     }
 
     #[test]
