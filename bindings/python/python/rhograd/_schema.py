@@ -203,4 +203,4 @@ def draft_schema(
             raise ParameterError(f"unit: {unit!r} is no column of the file; give the name of one")
         schema["columns"].pop(unit, None)
         schema["ignore"] = [name for name in schema.get("ignore", []) if name != unit]
-    return with_unit(schema, unit, None, None)
+    return with_unit(schema, unit, None, None, None)
