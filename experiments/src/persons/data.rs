@@ -56,7 +56,7 @@ impl DataSet {
         let path = folder.join(format!("{name}_test.csv"));
         write(&path, test)?;
         let test_persons = folder.join(format!("{name}_test_persons.csv"));
-        write(&test_persons, &first_rows(test, &unit.column))?;
+        write(&test_persons, first_rows(test, &unit.column))?;
         let fingerprint = [schema.fingerprint(), sha256_hex(train.as_bytes()), sha256_hex(test.as_bytes())].join(" ");
         let (name, header, folder) = (name.to_owned(), header.to_owned(), folder.to_owned());
         Ok(DataSet { name, about, schema, test: path, test_persons, folder, header, persons, fingerprint })
