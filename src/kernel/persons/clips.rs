@@ -224,6 +224,12 @@ impl JointClip {
         self.bits[block].map(reach_unit)
     }
 
+    /// A norm no less than that of which [`JointClip::squares`] found the square: in grid steps a square could need more than 128 bits, and its
+    /// root does not.
+    pub(super) fn norm(&self, pairs: &Pairs, block: usize, lane: usize, square: u128) -> u128 {
+        root_up(square) << self.root_units(pairs, block)[lane]
+    }
+
     /// The unit of the roots of [`JointClip::squares`] as a power of two, lane by lane.
     pub(super) fn root_units(&self, pairs: &Pairs, block: usize) -> [u32; LANES] {
         self.bits[block].map(|bits| pair_unit(bits, pairs.most) / 2)
@@ -381,7 +387,7 @@ mod tests {
         let clip = JointClip { reaches: vec![], bits: vec![[53; LANES]], pairs: None };
         for outputs in [1, 2, 256] {
             let squares = clip.squares(&pairs, 32, 0, &vec![[4095; LANES]; 32 * outputs]);
-            let root = (root_up(squares[0]) << clip.root_units(&pairs, 0)[0]) as f64;
+            let root = clip.norm(&pairs, 0, 0, squares[0]) as f64;
             let product = f64::from((1 << most) - 1) * 2f64.powi(pair_unit(53, most) as i32);
             let norm = 4095.0 * 32.0 * (product * outputs as f64).sqrt();
             assert!(root >= norm * (1.0 - 1e-12) && root <= norm * 1.001, "{outputs} outputs: {root} of {norm}");

@@ -344,12 +344,11 @@ impl<'a> Joint<'a> {
                 }
             };
             for lane in (0..LANES).filter(|&lane| !settled[lane]) {
-                let root = root_up(squares[lane]);
+                let root = || root_up(squares[lane]);
                 let norm = match (&self.clip.pairs, &self.clips.map) {
-                    // A square in units could need more than 128 bits; its root does not.
-                    (Some(pairs), _) => root << self.clip.root_units(pairs, block)[lane],
-                    (None, Some(_)) if self.coarser > 0 => (root + self.slack) << self.coarser,
-                    (None, _) => root,
+                    (Some(pairs), _) => self.clip.norm(pairs, block, lane, squares[lane]),
+                    (None, Some(_)) if self.coarser > 0 => (root() + self.slack) << self.coarser,
+                    (None, _) => root(),
                 };
                 factors[lane] = self.factor(norm);
             }

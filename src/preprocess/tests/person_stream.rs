@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use xxhash_rust::xxh3::xxh3_64;
+
 use crate::data::{CsvFile, Schema};
 use crate::error::{Error, Fallible};
 use crate::grid::MomentWeights;
@@ -185,6 +187,33 @@ fn a_person_with_more_rows_than_memory_keeps_those_that_count() {
     let streamed = streamed(&path, 100);
     assert_eq!(streamed.persons(), 1);
     same(&streamed.read_all().unwrap(), &in_memory(&path));
+}
+
+/// Two texts of 16 bytes with one hash. XXH3 mixes each half with a constant and adds their product to their sum, the first half with its
+/// bytes reversed; where a half meets its constant the product is nothing, and the two sums are the same.
+#[test]
+fn persons_whose_identifiers_have_one_hash_stay_apart() {
+    let texts = [
+        [0xb9, 0x39, 0x42, 0xea, 0x7b, 0x73, 0x82, 0x67, 0x42, 0x0b, 0xe7, 0x34, 0x59, 0x8c, 0x34, 0xd9],
+        [0xcf, 0x5b, 0x72, 0x88, 0x46, 0x02, 0xdb, 0x1f, 0x3a, 0x52, 0x96, 0x09, 0x3b, 0xbc, 0x56, 0xaf],
+    ];
+    assert_eq!(xxh3_64(&texts[0]), xxh3_64(&texts[1]));
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.csv");
+    let mut file = b"id,x,c,y\n".to_vec();
+    for i in 0..400 {
+        file.extend(texts[i % 2]);
+        file.extend(format!(",{}.{i},{},{}\np{i},1,u,0\n", i % 10, ["u", "v"][i % 3 % 2], i % 7 % 2).bytes());
+    }
+    fs::write(&path, file).unwrap();
+    let whole = in_memory(&path);
+    assert_eq!(whole.len(), 402);
+    for segment_bytes in [1, 300, 1 << 20] {
+        let streamed = streamed(&path, segment_bytes);
+        assert_eq!(streamed.persons(), 402);
+        assert_eq!(total(&streamed), sums(&whole));
+        same(&streamed.read_all().unwrap(), &whole);
+    }
 }
 
 #[test]
