@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use super::schema::{Column, Schema, Task, Unit};
+use super::schema::{Column, Schema, Task};
+use super::unit::Unit;
 use crate::error::{Error, Fallible};
 
 /// What stands for the file of a schema in messages.

@@ -50,10 +50,11 @@
 //!
 //! ```
 //! use rhograd::data::{LedgerPlace, SchemaRelease};
-//! use rhograd::privacy::Adjacency;
+//! use rhograd::privacy::{Adjacency, PrivacyUnit};
 //!
 //! let release = SchemaRelease {
 //!     statement: String::new(),
+//!     unit: PrivacyUnit::Row,
 //!     adjacency: Adjacency::AddRemove,
 //!     rho: "0.1".into(),
 //!     approximate_delta: "1e-7".into(),
@@ -81,6 +82,7 @@ mod source;
 mod suggest;
 mod synthetic;
 mod table;
+mod unit;
 mod value;
 
 pub use blocks::{Block, longest_line};
@@ -90,10 +92,11 @@ pub use dialect::Dialect;
 pub use draft::{draft_schema, draft_schema_with_notes};
 pub use fields::Fields;
 pub use release::{LedgerPlace, SchemaRelease};
-pub use schema::{Column, Columns, Estimand, Schema, Task, Unit};
+pub use schema::{Column, Columns, Schema, Task};
 pub use source::Stamp;
 pub use synthetic::{Synthetic, SyntheticKind};
 pub use table::{Cells, Numbers, Table};
+pub use unit::{Estimand, Unit};
 pub use value::single;
 
 pub(crate) use blocks::{is_replacement, trim_line};

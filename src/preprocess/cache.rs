@@ -198,7 +198,7 @@ impl RowCache {
         encoder: &Encoder,
         limit: MemoryLimit,
         progress: &Progress<'_>,
-        (open, check): (Open<T>, fn(&T) -> Fallible<()>),
+        (open, check): Opened<T>,
     ) -> Fallible<(T, LoadReport, CacheUse)> {
         let stamp = stamp_of(file)?;
         let key = key(schema, file, encoder);
@@ -322,6 +322,9 @@ impl Whole for Persons {
 
 /// Opens what a cache hands out part by part: rows, or rows by person.
 type Open<T> = fn(SegmentReader, &Path, MemoryLimit) -> Fallible<T>;
+
+/// How that is opened, and how it is checked.
+type Opened<T> = (Open<T>, fn(&T) -> Fallible<()>);
 
 /// What was found where the cache should be.
 enum Found {

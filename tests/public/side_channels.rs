@@ -551,7 +551,7 @@ fn no_cell_shows_up_anywhere() {
     for schema in SCHEMAS {
         for place in places {
             for marker in [MARKER, digits] {
-                let folder = Folder::trial(schema, &with_line(100, 50, place.replace('M', marker).as_bytes()));
+                let folder = Folder::trial(schema, with_line(100, 50, place.replace('M', marker).as_bytes()));
                 let outcome = folder.succeed("train trial.csv --overwrite --epsilon 1 --steps 5");
                 is_nowhere(&marker[..16], &folder, &outcome, place);
                 is_nowhere(marker, &folder, &outcome, place);
@@ -563,7 +563,7 @@ fn no_cell_shows_up_anywhere() {
 #[test]
 fn no_cell_shows_up_when_a_run_is_refused() {
     for place in ["M,0,u,n,yes", "1,0,M,n,yes", "1,0,u,n,M", "M"] {
-        let folder = Folder::trial(SCHEMA, &with_line(100, 50, place.replace('M', MARKER).as_bytes()));
+        let folder = Folder::trial(SCHEMA, with_line(100, 50, place.replace('M', MARKER).as_bytes()));
         folder.succeed("ledger init trial.ledger.sqlite trial --rho 0.0001");
         for (arguments, code) in [("", 1), ("--steps 0", 2), ("--algorithm whitened --l1 1", 2)] {
             let outcome = folder.run(&format!("train trial.csv --overwrite --epsilon 1 {arguments}"));
