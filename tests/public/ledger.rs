@@ -632,8 +632,14 @@ fn as_nobody(task: &str, folder: &Path) -> String {
         command = Command::new(&program);
         command.uid(65_534).gid(65_534).current_dir("/");
     }
-    let output =
-        command.args(["ledger::child", "--exact", "--nocapture"]).env(TASK, task).env(FOLDER, folder).output().unwrap();
+    command.args(["ledger::child", "--exact", "--nocapture"]).env(TASK, task).env(FOLDER, folder);
+    let output = loop {
+        match command.output() {
+            // Another test that starts a program just now holds what was written here open for a moment.
+            Err(busy) if busy.kind() == std::io::ErrorKind::ExecutableFileBusy => std::thread::yield_now(),
+            started => break started.unwrap(),
+        }
+    };
     String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
 }
 
