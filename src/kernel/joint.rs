@@ -83,8 +83,10 @@ impl JointSums {
             return;
         }
         for (columns, tables) in rows.groups.joint.iter().zip(&mut self.tables) {
-            let [even, odd] = &*tables;
-            let sums: Vec<i64> = even.iter().zip(odd).map(|(&a, &b)| i64::from(a) + i64::from(b)).collect();
+            // The other codes stand for nothing: with few categories they are most of the table.
+            let codes = columns.iter().map(|&column| rows.shape.slots_of(column).len()).product::<usize>().min(SLOTS);
+            let [even, odd] = tables.each_mut().map(|table| &mut table[..codes]);
+            let sums: Vec<i64> = even.iter().zip(&*odd).map(|(&a, &b)| i64::from(a) + i64::from(b)).collect();
             let mut stride = 1;
             for &column in columns {
                 let slots = &mut slots[rows.shape.slots_of(column)];
@@ -96,7 +98,8 @@ impl JointSums {
                 }
                 stride = size;
             }
-            *tables = [[0; SLOTS]; 2];
+            even.fill(0);
+            odd.fill(0);
         }
         self.tiles = 0;
     }
