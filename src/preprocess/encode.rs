@@ -220,20 +220,28 @@ impl Encoder {
 
 /// The place of the column of identifiers, and the most rows of a person that count.
 fn identifiers(file: &CsvFile, unit: &Unit) -> Fallible<(usize, u32)> {
+    Ok((identifier_column(file, &unit.column)?, unit.max_rows()))
+}
+
+/// The place of a column of identifiers.
+///
+/// # Errors
+/// When the file has none of that name, or what it holds does not tell persons apart.
+pub(crate) fn identifier_column(file: &CsvFile, column: &str) -> Fallible<usize> {
     if !file.has_commas() {
         let problem = "is a libsvm file, which holds numbers alone and no identifiers";
         let error =
             Error::input(file.path(), problem, "give a CSV or Parquet file with this column, or leave the unit out");
-        return Err(error.in_column(&unit.column));
+        return Err(error.in_column(column));
     }
-    let place = file.column(&unit.column)?;
-    if file.is_floating(&unit.column)? {
+    let place = file.column(column)?;
+    if file.is_floating(column)? {
         // By its type and not by what stands there: an error that a row decides would tell of it.
         let problem = "holds floating-point numbers, which do not tell large identifiers apart";
         let error = Error::input(file.path(), problem, "store identifiers as whole numbers or as texts");
-        return Err(error.in_column(&unit.column));
+        return Err(error.in_column(column));
     }
-    Ok((place, unit.max_rows()))
+    Ok(place)
 }
 
 #[cfg(test)]

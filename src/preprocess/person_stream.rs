@@ -85,9 +85,10 @@ impl PersonStream {
         Rows::footprint(self.shape(), lanes(&self.reader)).saturating_mul(2) < self.limit.bytes()
     }
 
-    /// Whether eight bytes for each row, read and checked once, are better kept than found again in each pass.
+    /// Whether what is kept of each row, read and checked once, is better kept than found again in each pass: at most 72 bytes, for a row of a
+    /// person with 32 of them has 33 halves of a product with another one.
     pub fn can_keep_clips(&self) -> bool {
-        8 * lanes(&self.reader) <= self.limit.bytes() / 2
+        72 * lanes(&self.reader) <= self.limit.bytes() / 2
     }
 
     /// All persons as a whole, numbered by their first rows.

@@ -224,10 +224,9 @@ fn limits(facts: &Facts) -> Fallible<Vec<String>> {
     let chosen = limits.len();
     limits.extend([public, TRUST.into(), NOT_RELEASED.into()]);
     if let Some(release) = &facts.released_schema {
-        limits[chosen] =
-            "holds only if the row count, the settings and whatever was changed in the released schema were not \
-                     chosen by looking at the rows"
-                .into();
+        limits[chosen] = format!(
+            "holds only if {count}, the settings and whatever was changed in the released schema were not chosen by looking at the rows"
+        );
         limits.push(with_schema(facts, release)?);
     }
     if let ModelKind::Own(loss) = facts.model {

@@ -320,6 +320,10 @@ mod in_parquet {
             let error = with_file(Dialect::default(), &bytes, |file| Encoder::new(&schema(UNIT), file, true).err());
             let message = error.unwrap().to_string();
             assert!(message.contains("\"id\"") && message.contains("floating-point"), "{message}");
+            // Drafts of schemas ask for the column alone.
+            let drafted =
+                with_file(Dialect::default(), &bytes, |file| crate::preprocess::identifier_column(file, "id"));
+            assert!(drafted.unwrap_err().to_string().contains("floating-point"));
             // As a feature, or unused, it is read as ever.
             with_file(Dialect::default(), &bytes, |file| assert!(Encoder::new(&schema(""), file, true).is_ok()));
         };

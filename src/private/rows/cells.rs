@@ -7,7 +7,7 @@ use xxhash_rust::xxh3::xxh3_128;
 
 use crate::data::{CsvFile, Fields};
 use crate::error::Fallible;
-use crate::preprocess::identifier;
+use crate::preprocess::{identifier, identifier_column};
 use crate::privacy::{PrivacyUnit, Scope};
 use crate::private::{DescribeQuery, Sensitive};
 
@@ -63,10 +63,10 @@ impl PrivateCells {
     /// row, and no value that one person brings is counted more than once.
     ///
     /// # Errors
-    /// When the file cannot be read, or has no column of the unit.
+    /// When the file cannot be read, or has no column of the unit, or one that does not tell persons apart.
     pub fn by_unit(file: CsvFile, scope: Scope) -> Fallible<Self> {
         let PrivacyUnit::Person { column } = &scope.unit else { return Ok(PrivateCells::new(file, scope)) };
-        let (column, cells) = (file.column(column)?, file.header().len());
+        let (column, cells) = (identifier_column(&file, column)?, file.header().len());
         let mut known: HashMap<Box<[u8]>, usize> = HashMap::new();
         let mut persons: Vec<Line> = Vec::new();
         file.each_line(|fields| {
