@@ -6,7 +6,7 @@ use super::neighbours::Instance;
 use crate::data::Unit;
 use crate::error::{Error, Fallible};
 use crate::model_kind::Response;
-use crate::optim::{Algorithm, AuditRecipe, SETTINGS};
+use crate::optim::{AuditRecipe, SETTINGS};
 use crate::train::{ModelKind, TrainConfig};
 
 /// A number of rows, or of persons, that is public under add-remove, so that nothing is spent on it.
@@ -61,11 +61,11 @@ impl Craft {
 
     /// The pairs and views that suit the model and the algorithm.
     pub(super) fn attacks(&self) -> Fallible<Vec<(Instance, View)>> {
-        if self.config.algorithm == Algorithm::Additive {
+        if self.config.algorithm.cuts_columns() {
             return Err(Error::parameter(
                 "--algorithm",
-                "additive has no crafted neighbours: how many numbers its steps release follows from released counts, and runs are \
-                 compared number by number",
+                "has no crafted neighbours where columns are cut into intervals: how many numbers its steps release follows from \
+                 released counts, and runs are compared number by number",
                 "audit whitened, whose clipped sums it makes",
             ));
         }

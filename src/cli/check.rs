@@ -128,7 +128,7 @@ fn plan(outlook: &Outlook) -> String {
     };
     let long =
         if outlook.is_long() { " (so many follow from theory; --steps or another algorithm takes fewer)" } else { "" };
-    let what = match *algorithm == Algorithm::Additive.name() {
+    let what = match Algorithm::named(algorithm).is_some_and(Algorithm::cuts_columns) {
         true => "an effect of every value".to_owned(),
         false => format!("{dimension} coefficients"),
     };

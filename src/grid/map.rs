@@ -18,7 +18,7 @@ const MAX_COORDINATES: usize = 1 << 22;
 /// With it the intercept of tables is an entry like the others, `2^s <= 2^17`.
 const MAX_LOG2_UNIT: u32 = 17;
 
-/// An integer matrix `A` that stands for the real matrix `A / 2^s`: a square one, or tables of categories.
+/// An integer matrix `A` that stands for the real matrix `A / 2^s`: a square one, or a block of numbers beside tables of categories.
 ///
 /// A clipped sum seen through it, `sum_i m_i A q_i = A sum_i m_i q_i`, needs the map only once per pass;
 /// the clip needs the exact norms `|A q_i|^2`, which are found once per run.
@@ -35,16 +35,20 @@ pub struct IntegerMap {
 enum Entries {
     /// A square matrix; one row per output coordinate.
     Square(Array2<f64>),
-    /// For each categorical column a table with a row for each declared value: rows of which no entry is of a numeric column. The
-    /// coordinates of the tables stand one after the other, the last one is the intercept's.
-    Tables(Vec<Array2<f64>>),
+    /// Coordinates that no two blocks share, one block after the other; the last one is the intercept's.
+    Blocks {
+        /// Of all numeric columns: a row for each coordinate, an entry for each column and, last, for the intercept.
+        numbers: Array2<f64>,
+        /// For each categorical column a table with a row for each declared value.
+        tables: Vec<Array2<f64>>,
+    },
 }
 
 impl Entries {
     fn all(&self) -> Box<dyn Iterator<Item = f64> + '_> {
         match self {
             Entries::Square(matrix) => Box::new(matrix.iter().copied()),
-            Entries::Tables(tables) => Box::new(tables.iter().flatten().copied()),
+            Entries::Blocks { numbers, tables } => Box::new(numbers.iter().chain(tables.iter().flatten()).copied()),
         }
     }
 
@@ -52,9 +56,11 @@ impl Entries {
     fn is_moderate(&self) -> bool {
         match self {
             Entries::Square(matrix) => matrix.is_square() && matrix.nrows() <= MAX_ROWS,
-            Entries::Tables(tables) => {
+            Entries::Blocks { numbers, tables } => {
                 let add = |sum: usize, table: &Array2<f64>| sum.checked_add(table.ncols());
-                tables.iter().all(|table| table.nrows() <= usize::from(u16::MAX))
+                (1..=MAX_ROWS).contains(&numbers.ncols())
+                    && numbers.nrows() <= MAX_ROWS
+                    && tables.iter().all(|table| table.nrows() <= usize::from(u16::MAX))
                     && tables.iter().try_fold(1usize, add).is_some_and(|all| all <= MAX_COORDINATES)
             }
         }
@@ -63,7 +69,10 @@ impl Entries {
     fn mapped(self, f: impl Fn(f64) -> f64) -> Self {
         match self {
             Entries::Square(matrix) => Entries::Square(matrix.mapv_into(f)),
-            Entries::Tables(tables) => Entries::Tables(tables.into_iter().map(|table| table.mapv_into(&f)).collect()),
+            Entries::Blocks { numbers, tables } => Entries::Blocks {
+                numbers: numbers.mapv_into(&f),
+                tables: tables.into_iter().map(|table| table.mapv_into(&f)).collect(),
+            },
         }
     }
 }
@@ -105,7 +114,19 @@ impl IntegerMap {
     /// # Errors
     /// When there are too many tables, or an entry is not a number.
     pub fn of_tables(tables: Vec<Array2<f64>>, finest: u32) -> Fallible<Self> {
-        Self::rounded(Entries::Tables(tables), finest)
+        Self::of_blocks(Array2::zeros((0, 1)), tables, finest)
+    }
+
+    /// Rounds a block of numeric columns and tables of categorical ones to multiples of the finest `2^-s` with `s <= finest` that keeps
+    /// entries small.
+    ///
+    /// `numbers` has a row for each of its coordinates, with an entry for each numeric column and, last, for the intercept. The map takes a
+    /// row to these coordinates, then to the rows of the tables at its values, one after the other, and a 1 for the intercept.
+    ///
+    /// # Errors
+    /// When there are too many columns or tables, or an entry is not a number.
+    pub fn of_blocks(numbers: Array2<f64>, tables: Vec<Array2<f64>>, finest: u32) -> Fallible<Self> {
+        Self::rounded(Entries::Blocks { numbers, tables }, finest)
     }
 
     fn rounded(real: Entries, finest: u32) -> Fallible<Self> {
@@ -126,7 +147,9 @@ impl IntegerMap {
     pub fn dimension(&self) -> usize {
         match &self.entries {
             Entries::Square(matrix) => matrix.nrows(),
-            Entries::Tables(tables) => tables.iter().map(Array2::ncols).sum::<usize>() + 1,
+            Entries::Blocks { numbers, tables } => {
+                numbers.nrows() + tables.iter().map(Array2::ncols).sum::<usize>() + 1
+            }
         }
     }
 
@@ -134,18 +157,20 @@ impl IntegerMap {
     pub fn features(&self) -> usize {
         match &self.entries {
             Entries::Square(matrix) => matrix.ncols(),
-            Entries::Tables(tables) => tables.iter().map(Array2::nrows).sum::<usize>() + 1,
+            Entries::Blocks { numbers, tables } => tables.iter().map(Array2::nrows).sum::<usize>() + numbers.ncols(),
         }
     }
 
-    /// Whether rows of these columns are rows that it maps: a matrix has an entry for each feature, tables are those of categorical columns
-    /// alone, a row for each declared value.
+    /// Whether rows of these columns are rows that it maps: a matrix has an entry for each feature, blocks have one for each numeric column
+    /// and a row for each declared value.
     pub fn fits(&self, shape: &Shape) -> bool {
         match &self.entries {
             Entries::Square(matrix) => matrix.ncols() == shape.dimension(),
-            Entries::Tables(tables) => {
+            Entries::Blocks { numbers, tables } => {
                 let levels = |(column, table): (usize, &Array2<f64>)| table.nrows() == shape.levels(column);
-                shape.numeric() == 0 && tables.len() == shape.categorical() && tables.iter().enumerate().all(levels)
+                numbers.ncols() == shape.numeric() + 1
+                    && tables.len() == shape.categorical()
+                    && tables.iter().enumerate().all(levels)
             }
         }
     }
@@ -159,14 +184,17 @@ impl IntegerMap {
     pub fn apply(&self, v: &Array1<f64>) -> Array1<f64> {
         match &self.entries {
             Entries::Square(matrix) => matrix.dot(v) / self.unit(),
-            Entries::Tables(tables) => {
-                let mut at = 0;
+            Entries::Blocks { numbers, tables } => {
+                let mut at = numbers.ncols() - 1;
+                let (inner, constant) = split(numbers);
+                let intercept = v.last().copied().unwrap_or(0.0);
                 let mut image = Vec::with_capacity(self.dimension());
+                image.extend((inner.dot(&part(v, 0, at)) + &constant * intercept) / self.unit());
                 for table in tables {
                     image.extend(part(v, at, table.nrows()).dot(table) / self.unit());
                     at += table.nrows();
                 }
-                image.extend(v.get(at));
+                image.push(intercept);
                 image.into()
             }
         }
@@ -176,14 +204,17 @@ impl IntegerMap {
     pub fn transposed(&self, v: &Array1<f64>) -> Array1<f64> {
         match &self.entries {
             Entries::Square(matrix) => matrix.t().dot(v) / self.unit(),
-            Entries::Tables(tables) => {
-                let mut at = 0;
+            Entries::Blocks { numbers, tables } => {
+                let mut at = numbers.nrows();
+                let (inner, constant) = split(numbers);
+                let own = part(v, 0, at);
                 let mut features = Vec::with_capacity(self.features());
+                features.extend(inner.t().dot(&own) / self.unit());
                 for table in tables {
                     features.extend(table.dot(&part(v, at, table.ncols())) / self.unit());
                     at += table.ncols();
                 }
-                features.extend(v.get(at));
+                features.push(v.last().copied().unwrap_or(0.0) + constant.dot(&own) / self.unit());
                 features.into()
             }
         }
@@ -197,8 +228,14 @@ impl IntegerMap {
                 let product = |row: ArrayView1<'_, f64>| row.iter().zip(v).map(|(&entry, &x)| times(entry, x)).sum();
                 matrix.rows().into_iter().map(product).collect()
             }
-            Entries::Tables(tables) => {
-                let (mut image, mut rest) = (Vec::with_capacity(self.dimension()), v);
+            Entries::Blocks { numbers, tables } => {
+                let intercept = v.last().copied().unwrap_or(0);
+                let (own, mut rest) = v.split_at((numbers.ncols() - 1).min(v.len()));
+                let mut image = Vec::with_capacity(self.dimension());
+                for row in numbers.rows() {
+                    let constant = times(row[own.len()], intercept);
+                    image.push(row.iter().zip(own).map(|(&entry, &x)| times(entry, x)).sum::<i128>() + constant);
+                }
                 for table in tables {
                     let (own, others) = rest.split_at(table.nrows().min(rest.len()));
                     let mut sums = vec![0i128; table.ncols()];
@@ -209,27 +246,33 @@ impl IntegerMap {
                     image.extend(sums);
                     rest = others;
                 }
-                image.extend(rest.first().map(|&x| times(self.unit(), x)));
+                image.push(times(self.unit(), intercept));
                 image
             }
         }
     }
 
-    /// The entries of a square matrix; none of tables.
+    /// The entries of a square matrix; none of blocks.
     pub(crate) fn matrix(&self) -> ArrayView2<'_, f64> {
         match &self.entries {
             Entries::Square(matrix) => matrix.view(),
-            Entries::Tables(_) => ArrayView2::from(&[] as &[[f64; 1]]),
+            Entries::Blocks { .. } => ArrayView2::from(&[] as &[[f64; 1]]),
         }
     }
 
-    /// The tables, if it is made of such.
-    pub(crate) fn tables(&self) -> Option<&[Array2<f64>]> {
+    /// The block of numeric columns and the tables, if it is made of such.
+    pub(crate) fn blocks(&self) -> Option<(&Array2<f64>, &[Array2<f64>])> {
         match &self.entries {
             Entries::Square(_) => None,
-            Entries::Tables(tables) => Some(tables),
+            Entries::Blocks { numbers, tables } => Some((numbers, tables)),
         }
     }
+}
+
+/// The part of a block that numeric columns have, and that of the intercept.
+fn split(numbers: &Array2<f64>) -> (ArrayView2<'_, f64>, ArrayView1<'_, f64>) {
+    let columns = numbers.ncols() - 1;
+    (numbers.slice_axis(Axis(1), Slice::from(..columns)), numbers.column(columns))
 }
 
 /// `len` entries of a vector from `at` on.
@@ -254,21 +297,37 @@ mod tests {
     #[test]
     fn tables_are_the_matrix_that_they_stand_for() {
         let tables = vec![array![[0.5, -1.0], [2.0, 0.25], [0.0, 3.0]], array![[1.5], [-0.75]], Array2::zeros((2, 0))];
-        let map = IntegerMap::of_tables(tables, 2).unwrap();
-        assert_eq!((map.dimension(), map.features(), map.unit()), (4, 8, 4.0));
+        let map = IntegerMap::of_tables(tables.clone(), 2).unwrap();
         let matrix = array![
             [2.0, 8.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0],
             [-4.0, 1.0, 12.0, 0.0, 0.0, 0.0, 0.0, 0.0],
             [0.0, 0.0, 0.0, 6.0, -3.0, 0.0, 0.0, 0.0],
             [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 4.0],
         ];
-        let v: Array1<f64> = (0..8).map(|j| f64::from(j * j - 5)).collect();
+        assert_stands_for(&map, &matrix);
+        let numbers = array![[1.5, -2.0, 0.25], [0.0, 7.0, -1.0]];
+        let map = IntegerMap::of_blocks(numbers, tables, 2).unwrap();
+        let mixed = array![
+            [6.0, -8.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0],
+            [0.0, 28.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, -4.0],
+            [0.0, 0.0, 2.0, 8.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0],
+            [0.0, 0.0, -4.0, 1.0, 12.0, 0.0, 0.0, 0.0, 0.0, 0.0],
+            [0.0, 0.0, 0.0, 0.0, 0.0, 6.0, -3.0, 0.0, 0.0, 0.0],
+            [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 4.0],
+        ];
+        assert_stands_for(&map, &mixed);
+        assert!(map.fits(&Shape::new(2, &[3, 2, 2])) && !map.fits(&Shape::new(1, &[3, 2, 2])));
+    }
+
+    fn assert_stands_for(map: &IntegerMap, matrix: &Array2<f64>) {
+        assert_eq!((map.dimension(), map.features(), map.unit()), (matrix.nrows(), matrix.ncols(), 4.0));
+        let v: Array1<f64> = (0..matrix.ncols() as i32).map(|j| f64::from(j * j - 5)).collect();
         assert_eq!(map.apply(&v), matrix.dot(&v) / 4.0);
-        let w = array![1.0, -2.0, 3.0, 0.5];
+        let w: Array1<f64> = (0..matrix.nrows() as i32).map(|j| f64::from(3 - j * j) / 2.0).collect();
         assert_eq!(map.transposed(&w), matrix.t().dot(&w) / 4.0);
         let integers: Vec<i64> = v.iter().map(|&x| x as i64).collect();
         assert_eq!(map.image(&integers), matrix.dot(&v).iter().map(|&x| x as i128).collect::<Vec<_>>());
-        let text = serde_json::to_string(&map).unwrap();
-        assert_eq!(serde_json::from_str::<IntegerMap>(&text).unwrap(), map);
+        let text = serde_json::to_string(map).unwrap();
+        assert_eq!(serde_json::from_str::<IntegerMap>(&text).unwrap(), *map);
     }
 }

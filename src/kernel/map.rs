@@ -1,6 +1,6 @@
 //! Integer linear maps of encoded rows: the rows stay as they are, norms and sums are seen through the map.
 
-use ndarray::{Array1, Array2, ArrayView2};
+use ndarray::{Array1, Array2, ArrayView1, ArrayView2};
 use rayon::prelude::*;
 
 use super::{LANES, Rows};
@@ -12,30 +12,33 @@ impl IntegerMap {
     /// Rows that are no rows of the map have the largest norm there is, and so no part in any sum.
     pub(super) fn norms(&self, rows: &Rows) -> Vec<u128> {
         let tiles = 0..rows.tiles();
-        match self.tables() {
+        match self.blocks() {
             _ if !self.fits(rows.shape()) => vec![u128::MAX; rows.padded_len()],
             None => {
                 let map = RowMap::new(self, rows);
                 tiles.into_par_iter().flat_map_iter(|tile| map.tile_norms(tile)).collect()
             }
-            Some(tables) => {
-                let map = TableNorms::new(self, tables, rows);
+            Some((numbers, tables)) => {
+                let map = BlockNorms::new(self, numbers, tables, rows);
                 tiles.into_par_iter().flat_map_iter(|tile| map.tile_norms(tile)).collect()
             }
         }
     }
 }
 
-/// The squared norm of every row of the tables: coordinates of different tables are different ones, so norms add up.
-struct TableNorms<'a> {
+/// The squared norm of every row of blocks: coordinates of different blocks are different ones, so norms add up.
+struct BlockNorms<'a> {
     rows: &'a Rows,
+    /// The block of numeric columns, a row for each coordinate; the intercept's part apart.
+    numbers: ArrayView2<'a, f64>,
+    constant: Array1<f64>,
     /// By slot, zero for "none of them".
     slots: Vec<u128>,
     intercept: u128,
 }
 
-impl<'a> TableNorms<'a> {
-    fn new(map: &IntegerMap, tables: &[Array2<f64>], rows: &'a Rows) -> Self {
+impl<'a> BlockNorms<'a> {
+    fn new(map: &IntegerMap, numbers: &'a Array2<f64>, tables: &[Array2<f64>], rows: &'a Rows) -> Self {
         let square = |entry: f64| {
             let entry = u128::from((entry as i64).unsigned_abs()) * u128::from(rows.unit.unsigned_abs());
             entry * entry
@@ -46,12 +49,30 @@ impl<'a> TableNorms<'a> {
             let norms = table.rows().into_iter().map(|row| row.iter().map(|&entry| square(entry)).sum());
             own.iter_mut().zip(norms).for_each(|(slot, norm): (&mut u128, u128)| *slot = norm);
         }
-        TableNorms { rows, slots, intercept: square(map.unit()) }
+        let columns = rows.shape().numeric();
+        BlockNorms {
+            rows,
+            numbers: numbers.view().split_at(ndarray::Axis(1), columns).0,
+            constant: &numbers.column(columns) * f64::from(rows.unit),
+            slots,
+            intercept: square(map.unit()),
+        }
+    }
+
+    /// The squared norms in the coordinates of numeric columns.
+    fn of_numbers(&self, tile: usize) -> Option<Vec<u128>> {
+        if self.numbers.nrows() == 0 {
+            return Some(vec![0; LANES]);
+        }
+        let mut images = numbers_of(self.rows, tile)?.t().dot(&self.numbers.t());
+        images += &self.constant;
+        Some(images.rows().into_iter().map(squared_norm).collect())
     }
 
     fn tile_norms(&self, tile: usize) -> Vec<u128> {
         let shape = self.rows.shape();
-        let mut norms = vec![self.intercept; LANES];
+        let Some(mut norms) = self.of_numbers(tile) else { return vec![u128::MAX; LANES] };
+        norms.iter_mut().for_each(|norm| *norm += self.intercept);
         for (column, codes) in self.rows.code_tile(tile).chunks_exact(LANES).enumerate() {
             let own = &self.slots[shape.slots_of(column)];
             norms.iter_mut().zip(codes).for_each(|(norm, &code)| *norm += own[usize::from(code)]);
@@ -88,10 +109,7 @@ impl<'a> RowMap<'a> {
     /// The images of a tile's rows, one in each row; what null rows hold is not wiped.
     fn tile_images(&self, tile: usize) -> Option<Array2<f64>> {
         let shape = self.rows.shape();
-        let numeric: Vec<f64> = self.rows.numeric_tile(tile).iter().map(|&q| f64::from(q)).collect();
-        // Every partial sum is an integer below 2^53, so the order of operations cannot matter.
-        let columns = ArrayView2::from_shape((shape.numeric(), LANES), &numeric).ok()?;
-        let mut images = columns.t().dot(&self.numeric.t());
+        let mut images = numbers_of(self.rows, tile)?.t().dot(&self.numeric.t());
         images += &self.intercept;
         for (column, codes) in self.rows.code_tile(tile).chunks_exact(LANES).enumerate() {
             for (mut image, &code) in images.rows_mut().into_iter().zip(codes) {
@@ -113,13 +131,26 @@ impl<'a> RowMap<'a> {
     fn tile_norms(&self, tile: usize) -> Vec<u128> {
         let Some(images) = self.tile_images(tile) else { return vec![u128::MAX; LANES] };
         let present = &self.rows.norms[tile * LANES..(tile + 1) * LANES];
-        let square = |y: &f64| {
-            let y = (*y as i64).unsigned_abs();
-            u128::from(y) * u128::from(y)
-        };
-        let norm = |image: ndarray::ArrayView1<'_, f64>| image.iter().map(square).sum();
-        images.rows().into_iter().zip(present).map(|(image, &was)| if was == 0 { 0 } else { norm(image) }).collect()
+        let images = images.rows().into_iter().zip(present);
+        images.map(|(image, &was)| if was == 0 { 0 } else { squared_norm(image) }).collect()
     }
+}
+
+/// The numeric columns of a tile, one in each row.
+///
+/// Every partial sum of products with the entries of a map is an integer below 2^53, so the order of operations cannot matter.
+fn numbers_of(rows: &Rows, tile: usize) -> Option<Array2<f64>> {
+    let numbers: Vec<f64> = rows.numeric_tile(tile).iter().map(|&q| f64::from(q)).collect();
+    Array2::from_shape_vec((rows.shape().numeric(), LANES), numbers).ok()
+}
+
+/// The exact squared norm of an image.
+fn squared_norm(image: ArrayView1<'_, f64>) -> u128 {
+    let square = |y: &f64| {
+        let y = (*y as i64).unsigned_abs();
+        u128::from(y) * u128::from(y)
+    };
+    image.iter().map(square).sum()
 }
 
 #[cfg(test)]
@@ -169,5 +200,16 @@ mod tests {
         // Tables of other columns: nobody contributes anything.
         let foreign = IntegerMap::of_tables(tables()[..1].to_vec(), 1).unwrap();
         assert!(foreign.norms(&rows).iter().all(|&norm| norm == u128::MAX));
+        // Numbers beside them: the norm of their block comes on top.
+        let mut builder = RowsBuilder::new(Shape::new(2, &[2, 3]));
+        for (numeric, codes, null) in [([5, -3], [0, 2], false), ([9, 9], [2, 9], false), ([1, 1], [0, 0], true)] {
+            builder.push(&RawRow { numeric: numeric.into(), codes: codes.into(), label: 0, null });
+        }
+        let rows = builder.build();
+        let map = IntegerMap::of_blocks(array![[1.0, 2.0, 0.5], [0.0, -3.0, 1.0]], tables(), 1).unwrap();
+        let unit = i128::from(rows.unit());
+        let image = |q: [i128; 2]| [2 * q[0] + 4 * q[1] + unit, -6 * q[1] + 2 * unit];
+        let square = |q| image(q).iter().map(|y| (y * y) as u128).sum::<u128>();
+        assert_eq!(map.norms(&rows)[..4], [(25 + 25 + 1) * u + square([5, -3]), u + square([9, 9]), 0, 0]);
     }
 }

@@ -208,6 +208,48 @@ impl Rows {
         rows
     }
 
+    /// The rows with other numeric columns, made of their codes: `fill(codes, numbers)` gets the codes of a tile, column after column, and
+    /// writes its numbers so. Categorical columns are kept from the `first` on.
+    ///
+    /// `fill` must be a pure function of public quantities and of the codes, lane by lane. Where the columns of `shape` are not those that
+    /// come about, all rows become null rows.
+    pub(crate) fn with_numbers(
+        &self,
+        (shape, unit): (Shape, i16),
+        first: usize,
+        fill: impl Fn(&[[u16; LANES]], &mut [[i16; LANES]]) + Sync,
+    ) -> Rows {
+        use rayon::prelude::*;
+        let kept = self.shape.categorical().saturating_sub(first);
+        let same = |column: usize| self.shape.levels(first + column) == shape.levels(column);
+        let fits = self.shape.categorical() >= first && shape.categorical() == kept && (0..kept).all(same);
+        let mut rows = Rows { len: self.len, ..Rows::none(shape, unit) };
+        let columns = rows.shape.numeric();
+        rows.numeric.grow(self.tiles() * columns * LANES);
+        rows.codes.grow(self.tiles() * rows.shape.categorical() * LANES);
+        rows.labels.grow(self.labels.len());
+        rows.norms.grow(self.norms.len());
+        rows.labels.copy_from_slice(&self.labels);
+        if fits {
+            if columns > 0 {
+                rows.numeric.par_chunks_mut(columns * LANES).enumerate().for_each(|(tile, numbers)| {
+                    let numbers = numbers.as_chunks_mut::<LANES>().0;
+                    fill(self.code_tile(tile).as_chunks::<LANES>().0, numbers);
+                    numbers.as_flattened_mut().iter_mut().for_each(|q| *q = clamp_scale(*q));
+                });
+            }
+            if kept > 0 {
+                rows.codes.par_chunks_mut(kept * LANES).enumerate().for_each(|(tile, codes)| {
+                    codes.copy_from_slice(&self.code_tile(tile)[first * LANES..]);
+                });
+            }
+            rows.norms.copy_from_slice(&self.norms);
+        }
+        rows.measure();
+        rows.pack();
+        rows
+    }
+
     /// Recomputes the exact squared norms; rows that were null stay null.
     fn measure(&mut self) {
         use rayon::prelude::*;

@@ -46,6 +46,7 @@ use serde_json::json;
 
 use super::description::{AUDIT_STILL, AuditRecipe, Description, Losses, Needs, Relations};
 use super::release::bins::{Bins, Pieces};
+use super::release::wave_law::WaveLaw;
 use super::{
     Averaging, ClipRule, ClippedPlan, Descent, Fitted, Optimizer, Planned, Problem, Settings, Start, settings,
 };
@@ -102,16 +103,34 @@ struct Rule {
     rate: f64,
     /// The factor of the clip rule over that in whitened coordinates.
     clip: f64,
+    /// `strength` and `least` of waves.
+    waves: (f64, f64),
 }
 
 impl Rule {
     /// For labels.
-    const LABELS: Rule =
-        Rule { strength: 83_333.0, least: 0.003, decay: 0.7, steps: 24, momentum: 0.6, rate: 8.0 / 15.0, clip: 1.0 };
+    const LABELS: Rule = Rule {
+        strength: 83_333.0,
+        least: 0.003,
+        decay: 0.7,
+        steps: 24,
+        momentum: 0.6,
+        rate: 8.0 / 15.0,
+        clip: 1.0,
+        waves: (250_000.0, 0.01),
+    };
 
     /// For numbers.
-    const NUMBERS: Rule =
-        Rule { strength: 7_500.0, least: 0.0, decay: 1.0, steps: 16, momentum: 0.6, rate: 0.4, clip: 5.0 / 6.0 };
+    const NUMBERS: Rule = Rule {
+        strength: 7_500.0,
+        least: 0.0,
+        decay: 1.0,
+        steps: 16,
+        momentum: 0.6,
+        rate: 0.4,
+        clip: 5.0 / 6.0,
+        waves: (75.0, 0.0),
+    };
 
     fn of(tuning: &Tuning) -> Self {
         let WhitenedTuning { steps, momentum, .. } = tuning.whitened;
@@ -167,7 +186,8 @@ impl Additive {
         let tuning = problem.loss.tuning();
         let whitened = tuning.whitened;
         let rule = Rule::of(&tuning);
-        let rule = Rule { least: rule.least.max(l2.unwrap_or(0.0)), ..rule };
+        let l2 = l2.unwrap_or(0.0);
+        let rule = Rule { least: rule.least.max(l2), waves: (rule.waves.0, rule.waves.1.max(l2)), ..rule };
         let rate = rule.rate * whitened.rate;
         let descent = Descent::of(problem, rule.steps, rate, rule.momentum, Averaging::Tail);
         let descent = Descent { l2: 0.0, ..descent };
@@ -193,18 +213,24 @@ impl Optimizer for Additive {
         let Some(bins) = start.bins else {
             return Err(Error::refused("additive effects need a release of counts", "train with `train`"));
         };
-        let effects = Effects::new(bins, &self.rule, start.rows * self.gradient.mu())?;
-        let coordinates = effects.tables.iter().map(Array2::ncols).sum::<usize>() + 1;
+        let signal = start.rows * self.gradient.mu();
+        let effects = Effects::new(bins, &self.rule, signal)?;
+        let waves = bins.waves.as_ref().map(|law| Block::new(law, &self.rule, (effects.square, signal)));
+        let Block { numbers, square, ridge } = waves.unwrap_or_else(Block::none);
+        let coordinates = effects.tables.iter().map(Array2::ncols).sum::<usize>() + numbers.nrows() + 1;
         let dimension = (coordinates * self.descent.loss.outputs()) as f64;
-        let row_norm = effects.square.sqrt();
+        let row_norm = (effects.square + square).sqrt();
         let clip_norm = self.clip.clip_norm(row_norm, dimension, start, self.gradient.mu());
-        let map = IntegerMap::of_tables(effects.tables, LOG2_TABLE_UNIT)?;
+        let map = IntegerMap::of_blocks(numbers, effects.tables, LOG2_TABLE_UNIT)?;
         let rows = data.clipped_through(map, self.gradient.clip_steps)?;
         let weights = self.descent.run(&rows, &self.gradient.release.planned(), clip_norm, start, run)?;
         let mut settings = self.descent.settings();
         settings.insert("coordinates".into(), json!(coordinates));
         settings.insert("l2".into(), json!(self.rule.least));
         settings.insert("ridge".into(), json!(effects.ridge));
+        if bins.waves.is_some() {
+            settings.insert("ridge_of_waves".into(), json!(ridge));
+        }
         Ok(Fitted { weights, standard_errors: None, settings })
     }
 }
@@ -226,13 +252,11 @@ impl Effects {
         columns.extend(
             bins.categorical.iter().map(|shares| Column::apart(shares, rule.decay)).collect::<Fallible<Vec<_>>>()?,
         );
-        let mut ridge = 1e-4;
-        for _ in 0..ROUNDS {
+        let ridge = settled(rule.least, |ridge| {
             let shrunk = |variance: &f64| if *variance > 0.0 { variance / (variance + ridge) } else { 0.0 };
             let effective: f64 = columns.iter().flat_map(|column| &column.variances).map(shrunk).sum();
-            ridge = (rule.strength * effective / (signal * signal)).clamp(f64::MIN_POSITIVE, 1.0);
-        }
-        let ridge = ridge.max(rule.least);
+            rule.strength * effective / (signal * signal)
+        });
         let mut square = 1.0;
         let mut tables: Vec<Array2<f64>> = Vec::with_capacity(columns.len());
         for column in &columns {
@@ -253,6 +277,41 @@ impl Effects {
         }
         Ok(Effects { tables, square, ridge })
     }
+}
+
+/// Coordinates for what columns do together.
+struct Block {
+    /// From waves to coordinates, as [`IntegerMap::of_blocks`] takes it.
+    numbers: Array2<f64>,
+    /// Their mean squared norm.
+    square: f64,
+    ridge: f64,
+}
+
+impl Block {
+    /// Where there are no waves.
+    fn none() -> Self {
+        Block { numbers: Array2::zeros((0, 1)), square: 0.0, ridge: 0.0 }
+    }
+
+    /// Waves in whitened coordinates; `effects` is the mean squared norm of those of single columns.
+    fn new(law: &WaveLaw, rule: &Rule, (effects, signal): (f64, f64)) -> Self {
+        let (strength, least) = rule.waves;
+        let shares = law.shares();
+        let ridge = settled(least, |ridge| {
+            let effective: f64 = shares.iter().map(|share| share / (share + ridge)).sum();
+            strength * (effective + effects) / (signal * signal)
+        });
+        let weight = |share: f64| Some((share / (share + ridge)).sqrt()).filter(|&weight| weight > MIN_WEIGHT);
+        let weights = shares.mapv(|share| weight(share).unwrap_or(0.0));
+        Block { numbers: law.block(&weights), square: weights.dot(&weights), ridge }
+    }
+}
+
+/// The ridge that a rule for it settles at, at least `least` and at most 1.
+fn settled(least: f64, rule: impl Fn(f64) -> f64) -> f64 {
+    let settled = (0..ROUNDS).fold(1e-4, |ridge, _| rule(ridge).clamp(f64::MIN_POSITIVE, 1.0));
+    settled.max(least)
 }
 
 /// Coordinates of a column that are orthonormal under its masses, with the share of the variance that each is believed to have.

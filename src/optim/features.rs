@@ -9,6 +9,7 @@ use crate::error::{Error, Fallible};
 /// use rhograd::optim::{Algorithm, Features};
 /// let chosen = Features::algorithm(Some(Features::Additive), Algorithm::Auto)?;
 /// assert_eq!(chosen, Algorithm::Additive);
+/// assert_eq!(Features::algorithm(Some(Features::Rich), Algorithm::Auto)?, Algorithm::Rich);
 /// assert!(Features::algorithm(Some(Features::Additive), Algorithm::DpGd).is_err());
 /// # Ok::<(), rhograd::error::Error>(())
 /// ```
@@ -19,31 +20,38 @@ pub enum Features {
     Linear,
     /// An effect for every interval of a number: curves and jumps
     Additive,
+    /// That, and what columns do together
+    Rich,
 }
 
 impl Features {
-    /// Both.
-    pub const NAMED: [(&'static str, Features); 2] = [("linear", Features::Linear), ("additive", Features::Additive)];
+    /// All of them.
+    pub const NAMED: [(&'static str, Features); 3] =
+        [("linear", Features::Linear), ("additive", Features::Additive), ("rich", Features::Rich)];
+
+    /// Its name, and the algorithm that makes it and no other; `None` where many do.
+    fn of(self) -> (&'static str, Option<Algorithm>) {
+        match self {
+            Features::Linear => ("linear", None),
+            Features::Additive => ("additive", Some(Algorithm::Additive)),
+            Features::Rich => ("rich", Some(Algorithm::Rich)),
+        }
+    }
 
     /// The algorithm that a form of effects and a choice of algorithm ask for together.
     ///
     /// # Errors
     /// When the algorithm makes effects of another form.
     pub fn algorithm(form: Option<Features>, algorithm: Algorithm) -> Fallible<Algorithm> {
-        match (form, algorithm) {
-            (None, algorithm) => Ok(algorithm),
-            (Some(Features::Additive), Algorithm::Auto | Algorithm::Additive) => Ok(Algorithm::Additive),
-            (Some(Features::Additive), other) => Err(Error::parameter(
+        let Some(form) = form else { return Ok(algorithm) };
+        match form.of() {
+            (_, Some(own)) if algorithm == Algorithm::Auto || algorithm == own => Ok(own),
+            (_, None) if !algorithm.cuts_columns() => Ok(algorithm),
+            (name, _) => Err(Error::parameter(
                 "--features",
-                format!("is additive, and --algorithm {} makes linear effects", other.name()),
+                format!("is {name}, and --algorithm {} makes effects of another form", algorithm.name()),
                 "leave out one of them",
             )),
-            (Some(Features::Linear), Algorithm::Additive) => Err(Error::parameter(
-                "--features",
-                "is linear, and --algorithm additive makes additive effects",
-                "leave out one of them",
-            )),
-            (Some(Features::Linear), algorithm) => Ok(algorithm),
         }
     }
 }

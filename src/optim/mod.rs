@@ -201,6 +201,7 @@ mod one_pass;
 mod output_perturbation;
 mod problem;
 mod release;
+mod rich;
 pub mod settings;
 mod step;
 mod theory;
@@ -227,12 +228,13 @@ pub use objective_perturbation::ObjectivePerturbation;
 pub use one_pass::OnePass;
 pub use output_perturbation::OutputPerturbation;
 pub use problem::{Fitted, Optimizer, Problem, Start, Target};
-pub(crate) use release::HELD_OUT;
 pub use release::{
     BinPlan, Bins, ClipRule, ClippedPlan, Estimate, Evaluation, Fineness, Frequent, GaussianRelease, GaussianRule,
     GramPlan, HoldoutPlan, KindsPlan, KindsSeen, MomentParts, MomentPlan, Moments, RangesPlan, Sizes, Spread, Typical,
     Units, VocabularyPlan,
 };
+pub(crate) use release::{HELD_OUT, WavePlan};
+pub use rich::Rich;
 pub use settings::{Averaging, SETTINGS, Setting, Settings};
 pub use step::Descent;
 pub use theory::{DpGdTheory, TheoryParameters};
@@ -241,6 +243,7 @@ pub use tuned::{CandidatePlanner, Tuned};
 pub use whitened::WhitenedDpGd;
 
 use crate::error::{Error, Fallible};
+use crate::grid::Shape;
 
 /// Writes the enum of algorithms, the list of them and the way to their descriptions.
 macro_rules! algorithms {
@@ -292,6 +295,7 @@ algorithms! {
     BoostedAdaSsp: boosted_adassp::DESCRIPTION,
     Newton: newton::DESCRIPTION,
     Additive: additive::DESCRIPTION,
+    Rich: rich::DESCRIPTION,
     DpFtrl: dp_ftrl::DESCRIPTION,
     Localization: localization::DESCRIPTION,
     OnePass: one_pass::DESCRIPTION,
@@ -344,6 +348,21 @@ impl Algorithm {
     /// The name of its page: what the title of the page names first, for two that differ in one constant share a page.
     pub fn page_name(self) -> String {
         self.page().split('`').nth(1).unwrap_or_default().to_owned()
+    }
+
+    /// Whether it works on rows of which every column is cut into intervals by released counts.
+    pub fn cuts_columns(self) -> bool {
+        matches!(self, Algorithm::Additive | Algorithm::Rich)
+    }
+
+    /// Bytes that a row of these columns takes beside its first encoding, where the algorithm has one of its own: a code for each column and as
+    /// many joint codes, norm and label.
+    pub(crate) fn bytes_beside(self, shape: &Shape) -> u64 {
+        let columns = (shape.numeric() + shape.categorical()) as u64;
+        match self {
+            Algorithm::Additive => 4 * columns + 10,
+            _ => 0,
+        }
     }
 
     /// Plans an optimizer; with it comes the algorithm that it is, which for `auto` the problem decides.

@@ -47,7 +47,7 @@
 //! let (rows, _, used) = cache.load(&rows_alone, &file, &encoder, hear)?;
 //! assert_eq!((rows.len(), used), (3, CacheUse::Made));
 //! let (stream, _, used): (RowStream, LoadReport, _) = cache.stream(&rows_alone, &file, &encoder, limit, hear)?;
-//! assert!(stream.rows() == 3 && stream.fits_memory() && used == CacheUse::Used);
+//! assert!(stream.rows() == 3 && stream.fits_memory(0) && used == CacheUse::Used);
 //!
 //! let encoder = Encoder::new(&by_person, &file, true)?;
 //! let (persons, _): (PersonStream, _) = encoder.stream_persons(&file, folder.path(), limit, hear)?;
@@ -68,7 +68,7 @@
 //! ```
 //! use rhograd::data::{Cells, Numbers, SchemaBuilder, Table};
 //! use rhograd::ndarray::ArrayView1;
-//! use rhograd::preprocess::{Affine, Binner, EncodedTable, PiecesEncoder, Recoding, Standardizer, TableEncoder};
+//! use rhograd::preprocess::{Affine, Binner, EncodedTable, PiecesEncoder, Recoding, Scores, Standardizer, TableEncoder, Waves};
 //!
 //! let schema = SchemaBuilder::regression("wages", "wage", 0.0, 100.0).numeric("age", 0.0, 100.0).build()?;
 //! let (ages, wages) = ([30.0, 50.0, 70.0], [10.0, 20.0, 30.0]);
@@ -88,6 +88,10 @@
 //! // Two intervals, which meet in the middle of the grid.
 //! let bins = Binner::new(vec![vec![128]], Vec::new(), None)?;
 //! assert_eq!(bins.pieces().collect::<Vec<_>>(), [2]);
+//! // One wave through their scores.
+//! let scores = Scores { numeric: vec![vec![-Scores::UNIT, Scores::UNIT]], levels: Vec::new() };
+//! let waves = Waves::new(scores, vec![vec![1 << 29]], vec![0])?;
+//! assert_eq!(waves.shape().numeric(), 1);
 //! # Ok::<(), rhograd::error::Error>(())
 //! ```
 
@@ -115,12 +119,14 @@ mod tally;
 mod target;
 #[cfg(test)]
 mod tests;
+mod waves;
 
 use codes::Codes;
 
 pub use bins::Binner;
 pub use cache::{CacheUse, RowCache};
 pub use columns::{TableEncoder, label_codes, numbers_of};
+pub(crate) use encode::identifier_column;
 pub use encode::{Encoder, shape_of};
 pub use load::Progress;
 pub use person_stream::PersonStream;
@@ -135,3 +141,4 @@ pub use stream::{MemoryLimit, RowStream};
 pub use survey::{Survey, Whole, is_numbers_with_gaps};
 pub use tally::{Count, Met};
 pub use target::TargetRule;
+pub use waves::{Scores, Waves};

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Affine, Binner, PersonStream, RowStream, Standardizer};
+use super::{Affine, Binner, PersonStream, RowStream, Standardizer, Waves};
 use crate::error::{Error, Fallible};
 use crate::kernel::Rows;
 
@@ -14,6 +14,8 @@ pub enum Recoding {
     Standardised(Standardizer),
     /// By counts: numbers become categories, the intervals that they lie in.
     Binned(Binner),
+    /// By waves: numbers are made of the intervals and values that rows have.
+    Waves(Waves),
 }
 
 impl Recoding {
@@ -22,6 +24,7 @@ impl Recoding {
         match self {
             Recoding::Standardised(map) => map.recode(rows),
             Recoding::Binned(bins) => bins.recode(&rows),
+            Recoding::Waves(waves) => waves.recode(&rows),
         }
     }
 
@@ -33,6 +36,8 @@ impl Recoding {
         match self {
             Recoding::Standardised(map) => map.recode_stream(rows),
             Recoding::Binned(bins) => bins.recode_stream(rows),
+            // A part of the file would be many parts with its waves.
+            Recoding::Waves(_) => Err(Error::refused("rows in a file get no waves", "leave out --memory-limit")),
         }
     }
 
@@ -43,7 +48,7 @@ impl Recoding {
     pub fn recode_persons(&self, persons: PersonStream) -> Fallible<PersonStream> {
         match self {
             Recoding::Standardised(map) => map.recode_persons(persons),
-            Recoding::Binned(_) => Err(Error::refused(
+            Recoding::Binned(_) | Recoding::Waves(_) => Err(Error::refused(
                 "persons in a file cannot be cut into intervals",
                 "leave out --memory-limit, or the unit",
             )),
@@ -55,6 +60,7 @@ impl Recoding {
         match self {
             Recoding::Standardised(map) => map.target.as_ref(),
             Recoding::Binned(bins) => bins.target(),
+            Recoding::Waves(_) => None,
         }
     }
 

@@ -125,9 +125,10 @@ impl RowStream {
         self.reader.rows()
     }
 
-    /// Whether the rows would fit the limit if they were read as a whole.
-    pub fn fits_memory(&self) -> bool {
-        Rows::footprint(self.shape(), self.rows()) < self.limit.bytes
+    /// Whether the rows would fit the limit if they were read as a whole, each with so many bytes beside its encoding.
+    pub fn fits_memory(&self, beside: u64) -> bool {
+        let beside = beside.saturating_mul(self.rows());
+        Rows::footprint(self.shape(), self.rows()).saturating_add(beside) < self.limit.bytes
     }
 
     /// Whether two bytes for each row, read and checked once, are better kept than found again in each pass.

@@ -82,7 +82,7 @@ pub(super) fn check_releases(facts: &Facts) -> Fallible<()> {
         return Err(damaged("a release is of another number of rows or coefficients"));
     }
     let counts: Vec<_> = facts.releases.iter().filter(|release| matches!(release.query, Query::Marginals(_))).collect();
-    let additive = facts.algorithm == Algorithm::Additive;
+    let additive = facts.algorithm.cuts_columns();
     let fitting = |release: &&ReleaseFacts| match &release.query {
         Query::Marginals(query) => {
             query.numeric == facts.numeric_columns
@@ -93,6 +93,11 @@ pub(super) fn check_releases(facts: &Facts) -> Fallible<()> {
     };
     if additive && !(counts.len() == 1 && counts.iter().all(fitting) && facts.unit.is_row()) {
         return Err(damaged("additive effects and their release of counts do not fit"));
+    }
+    let covariances = facts.releases.iter().filter(|release| matches!(release.query, Query::Gram(_)));
+    let covariances: Vec<u64> = covariances.map(|release| release.charge.count()).collect();
+    if additive && covariances.as_slice() != if facts.algorithm == Algorithm::Rich { &[1][..] } else { &[] } {
+        return Err(damaged("additive effects and a release of a covariance do not fit"));
     }
     if !counts.is_empty() && !additive && facts.algorithm != Algorithm::Custom {
         return Err(damaged("records a release of counts that its algorithm does not make"));

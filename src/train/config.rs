@@ -146,15 +146,15 @@ impl TrainConfig {
         if !(self.holdout > 0.0 && self.holdout <= MAX_HOLDOUT) {
             return Err(out_of_range("--holdout", self.holdout, "in (0, 0.5]", "try 0.2"));
         }
-        let tried = self.tune.iter().any(|candidate| candidate.algorithm == Algorithm::Additive);
-        if tried || (self.algorithm == Algorithm::Additive && !self.tune.is_empty()) {
+        let tried = self.tune.iter().any(|candidate| candidate.algorithm.cuts_columns());
+        if tried || (self.algorithm.cuts_columns() && !self.tune.is_empty()) {
             return Err(Error::parameter(
                 "--tune",
                 "cannot choose among additive effects: candidates share one encoding of the rows, and these have another",
-                "leave out --tune, or --features additive",
+                "leave out --tune, or --features",
             ));
         }
-        if self.algorithm == Algorithm::Additive && self.standardise == Some(true) {
+        if self.algorithm.cuts_columns() && self.standardise == Some(true) {
             return Err(Error::parameter(
                 "standardise",
                 "means nothing to additive effects, whose intervals follow from released counts",

@@ -10,6 +10,7 @@ use super::findings::{Finding, findings};
 use super::plan::{Plan, Planner, scope_of};
 use crate::data::{CsvFile, Schema, Table, Unit};
 use crate::error::{Error, Fallible};
+use crate::grid::Shape;
 use crate::kernel::Persons;
 use crate::optim::{Algorithm, Planned};
 use crate::preprocess::{
@@ -82,7 +83,7 @@ pub fn load_cached(
     cache: Option<&RowCache>,
     progress: &(dyn Fn(u64, u64) -> Fallible<()> + Sync),
 ) -> Fallible<Loaded> {
-    let places = Places { cache, limit: None };
+    let places = Places { algorithm: config.algorithm, cache, limit: None };
     read(config, schema, file, &places, progress, &|schema, public_len| Plan::new(config, schema, public_len))
 }
 
@@ -105,7 +106,7 @@ pub fn load_within(
     progress: &(dyn Fn(u64, u64) -> Fallible<()> + Sync),
 ) -> Fallible<Loaded> {
     refuse_at_hand(config, "--memory-limit", "leave it out")?;
-    let places = Places { cache, limit: Some(limit) };
+    let places = Places { algorithm: config.algorithm, cache, limit: Some(limit) };
     read(config, schema, file, &places, progress, &|schema, public_len| {
         let plan = Plan::new(config, schema, public_len)?;
         only_sums(&plan, "--memory-limit", "leave it out").map(|()| plan)
@@ -178,6 +179,8 @@ fn only_sums(plan: &Plan, who: &str, without: &str) -> Fallible<()> {
 
 /// Where rows may be kept.
 struct Places<'a> {
+    /// Which trains on the rows, in an encoding of its own perhaps.
+    algorithm: Algorithm,
     cache: Option<&'a RowCache>,
     limit: Option<MemoryLimit>,
 }
@@ -207,7 +210,7 @@ impl Places<'_> {
                 (grouped(schema, rows), report, None)
             }
         };
-        Ok((in_memory_if_small(rows)?, report, used))
+        Ok((in_memory_if_small(rows, |shape| self.algorithm.bytes_beside(shape))?, report, used))
     }
 }
 
@@ -218,10 +221,10 @@ fn cached<T: Into<Store>>((rows, report, used): (T, LoadReport, CacheUse)) -> Re
     (rows.into(), report, Some(used))
 }
 
-/// Rows of a file that fit into the memory limit are read once and for all.
-fn in_memory_if_small(rows: Store) -> Fallible<Store> {
+/// Rows of a file that fit into the memory limit, with so many bytes beside each, are read once and for all.
+fn in_memory_if_small(rows: Store, beside: impl Fn(&Shape) -> u64) -> Fallible<Store> {
     Ok(match rows {
-        Store::Streamed(rows) if rows.fits_memory() => rows.read_all()?.into(),
+        Store::Streamed(rows) if rows.fits_memory(beside(rows.shape())) => rows.read_all()?.into(),
         Store::StreamedPersons(persons) if persons.fits_memory() => persons.read_all()?.into(),
         rows => rows,
     })
@@ -242,7 +245,7 @@ pub fn load_with(
     progress: &(dyn Fn(u64, u64) -> Fallible<()> + Sync),
     planner: &Planner<'_>,
 ) -> Fallible<Loaded> {
-    let places = Places { cache: None, limit: None };
+    let places = Places { algorithm: config.algorithm, cache: None, limit: None };
     read(config, schema, file, &places, progress, &|schema, public_len| {
         Plan::custom(config, schema, public_len, planner)
     })

@@ -12,7 +12,7 @@ use crate::data::{CsvFile, Dialect, Schema};
 use crate::error::{Error, Fallible};
 use crate::model_kind::{Link, ModelKind};
 use crate::optim::{Evaluation, Fitted};
-use crate::preprocess::{Affine, Recoding, TargetRule};
+use crate::preprocess::{Affine, Recoding, TargetRule, Waves};
 use crate::statement::Statement;
 
 /// Name and version of the file format.
@@ -97,6 +97,16 @@ impl Feature {
     }
 }
 
+/// What columns do together: `sum_k coefficient_k sqrt(2) cos(phase_k)`, each phase a sum of one integer for each column.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Together {
+    /// How phases follow from intervals and values.
+    pub waves: Waves,
+    /// One coefficient per wave.
+    pub coefficients: Vec<Coefficient>,
+}
+
 /// The predicted column.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "lowercase", deny_unknown_fields)]
@@ -159,6 +169,9 @@ pub struct ModelFile {
     pub intercept: Coefficient,
     /// The features, numeric ones first.
     pub features: Vec<Feature>,
+    /// What columns do together, beside their own effects.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub together: Option<Together>,
     /// Standard error of each coefficient, features in order and the intercept last: sampling and noise together, but
     /// not the shrinkage of a private fit. Absent where no theory gives one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -179,7 +192,7 @@ impl ModelFile {
     pub(super) fn new(
         plan: &Plan,
         schema: &Schema,
-        map: Option<&Recoding>,
+        (map, waves): (Option<&Recoding>, Option<Waves>),
         fitted: &Fitted,
         evaluation: Option<Evaluation>,
         statement: Statement,
@@ -198,6 +211,11 @@ impl ModelFile {
                 _ => Ok(Coefficient::PerLabel(values)),
             }
         };
+        let together = waves.map(|waves| -> Fallible<Together> {
+            let coefficients = (0..waves.count()).map(|_| next()).collect::<Fallible<_>>()?;
+            Ok(Together { waves, coefficients })
+        });
+        let together = together.transpose()?;
         let mut features = Vec::new();
         for (index, (name, lower, upper)) in schema.numeric().enumerate() {
             let name = name.to_owned();
@@ -212,7 +230,8 @@ impl ModelFile {
                     let map = maps.features.get(index).unwrap_or(&by_bounds).in_units(lower, upper);
                     Feature::Numeric { name, lower, upper, map, coefficient: next()? }
                 }
-                None => {
+                // Waves are made of other encodings, and stand beside the features.
+                Some(Recoding::Waves(_)) | None => {
                     Feature::Numeric { name, lower, upper, map: by_bounds.in_units(lower, upper), coefficient: next()? }
                 }
             });
@@ -228,6 +247,7 @@ impl ModelFile {
             target: target_of(schema, map),
             intercept: next()?,
             features,
+            together,
             // Their theory is about independent rows, and those of one person are not.
             standard_errors: fitted.standard_errors.clone().filter(|_| plan.scope.unit.is_row()),
             evaluation,
@@ -342,6 +362,25 @@ impl ModelFile {
             };
             if !usable {
                 return Some(name);
+            }
+        }
+        if let Some(Together { waves, coefficients }) = &self.together {
+            let levels = |feature: &Feature| match feature {
+                Feature::Numeric { .. } => None,
+                Feature::Steps { coefficients, .. } | Feature::Categorical { coefficients, .. } => {
+                    u16::try_from(coefficients.len()).ok()
+                }
+            };
+            let columns = self.features.iter().map(levels).collect::<Option<Vec<u16>>>();
+            let curves = self.features.iter().map_while(|feature| match feature {
+                Feature::Steps { .. } => Some(()),
+                Feature::Numeric { .. } | Feature::Categorical { .. } => None,
+            });
+            let all = self.features.iter().filter(|feature| matches!(feature, Feature::Steps { .. })).count();
+            let ordered =
+                curves.count() == waves.numeric() && all == waves.numeric() && columns == Some(waves.columns());
+            if !ordered || coefficients.len() != waves.count() || !coefficients.iter().all(fits) {
+                return Some("together");
             }
         }
         match &self.target {

@@ -9,10 +9,10 @@ use crate::grid::{FULL_SCALE, Shape};
 use crate::loss::Objective;
 use crate::model_kind::ModelKind;
 use crate::optim::{
-    Additive, Algorithm, BinPlan, HoldoutPlan, MomentParts, MomentPlan, Optimizer, Planned, Problem, Settings, Target,
-    Tuned,
+    Additive, Algorithm, BinPlan, HoldoutPlan, MomentParts, MomentPlan, Optimizer, Planned, Problem, Rich, Settings,
+    Target, Tuned, WavePlan,
 };
-use crate::preprocess::shape_of;
+use crate::preprocess::{Waves, shape_of};
 use crate::privacy::{Charge, DatasetId, Delta, Epsilon, NoiseLaw, Rho, Scope, total_rho};
 use crate::private::{HoldOut, training_rows};
 
@@ -89,6 +89,8 @@ pub struct Plan {
     pub moments: Option<MomentPlan>,
     /// Release of the counts of every column, if any.
     pub bins: Option<BinPlan>,
+    /// Release of what columns do together, if any.
+    pub(super) waves: Option<WavePlan>,
     /// Rows held out, and the release of metrics on them, if any.
     pub holdout: Option<Holdout>,
     /// The optimizer.
@@ -137,7 +139,7 @@ impl Plan {
     ) -> Fallible<Self> {
         let mut config = config.clone();
         // Nothing is released for additive effects that the optimizer does not ask for.
-        if config.algorithm == Algorithm::Additive {
+        if config.algorithm.cuts_columns() {
             config.algorithm = Algorithm::Custom;
         }
         Self::settle(&config, schema, public_len, &|problem| Ok((Algorithm::Custom, planner(problem)?)))
@@ -157,7 +159,7 @@ impl Plan {
         let (rho, delta, delta_by_rule) = budget(config, rows.map(|(n, _)| n))?;
         // Categories alone leave nothing to standardise.
         let anything = shape.numeric() > 0 || model.response().is_number();
-        let additive = config.algorithm == Algorithm::Additive;
+        let additive = config.algorithm.cuts_columns();
         let standardise = anything
             && !additive
             && config.standardise.unwrap_or(config.algorithm != Algorithm::DpGdTheory || !config.tune.is_empty());
@@ -166,10 +168,29 @@ impl Plan {
         let loss = model.loss(schema);
         let bins = additive.then(|| plan_bins(config, &shape, model, &rho)).transpose()?;
         let holdout = Holdout::new(config, loss, &rho)?;
+        let l2 = Some(config.settings.l2.unwrap_or(model.default_l2()));
+        let settings = Settings { l2, ..config.settings.clone() };
+        let rich = config.algorithm == Algorithm::Rich;
+        let problem = Problem {
+            shape: &shape,
+            adjacency: config.adjacency,
+            loss,
+            unit: if rich { Waves::UNIT } else { unit_of(standardise, model) },
+            standardised: standardise,
+            binned: bins.is_some(),
+            rows: rows.map(|(n, _)| training_rows(n, holdout.as_ref().map(|part| part.share))),
+            persons: !scope.unit.is_row(),
+            noise: config.noise,
+            budget: rho.clone(),
+            target: None,
+            settings: &settings,
+        };
+        let waves = rich.then(|| WavePlan::new(&problem, rho.lower() * Rich::COVARIANCE_SHARE)).transpose()?;
         let releases = moments
             .iter()
             .map(|moments| &moments.release)
             .chain(bins.iter().map(|bins| &bins.release))
+            .chain(waves.iter().map(|waves| &waves.gram.release))
             .chain(holdout.iter().map(|part| &part.scores.release));
         let before: Vec<Charge> = releases.map(|release| release.planned().charge).collect();
         let spent = total_rho(&before)?;
@@ -177,21 +198,10 @@ impl Plan {
             Budget::Epsilon(epsilon, _) => Some(epsilon),
             Budget::Rho(..) => None,
         };
-        let l2 = Some(config.settings.l2.unwrap_or(model.default_l2()));
-        let settings = Settings { l2, ..config.settings.clone() };
         let problem = Problem {
-            shape: &shape,
-            adjacency: config.adjacency,
-            loss,
-            unit: unit_of(standardise, model),
-            standardised: standardise,
-            binned: bins.is_some(),
-            rows: rows.map(|(n, _)| training_rows(n, holdout.as_ref().map(|part| part.share))),
-            persons: !scope.unit.is_row(),
-            noise: config.noise,
             budget: rho.minus(&spent),
             target: target.map(|epsilon| Target { epsilon, delta, before: &before }),
-            settings: &settings,
+            ..problem
         };
         let (algorithm, optimizer) = choice(&problem)?;
         if problem.persons && !optimizer.planned().iter().all(Planned::serves_persons) {
@@ -221,6 +231,7 @@ impl Plan {
             standardise,
             moments,
             bins,
+            waves,
             holdout,
             optimizer,
             noise: config.noise,
@@ -257,9 +268,10 @@ impl Plan {
     /// Every kind of release of the run, in order.
     pub fn planned(&self) -> Vec<Planned> {
         let moments = self.moments.iter().map(|moments| moments.release.planned());
+        let waves = self.waves.iter().map(|waves| waves.gram.release.planned());
         let scores = self.holdout.iter().map(|part| part.scores.release.planned());
         let bins = self.bins.iter().map(|bins| bins.release.planned());
-        moments.chain(bins).chain(self.optimizer.planned()).chain(scores).collect()
+        moments.chain(bins).chain(waves).chain(self.optimizer.planned()).chain(scores).collect()
     }
 
     /// What to pay for, in order.

@@ -4,12 +4,12 @@ use std::collections::HashMap;
 
 use rayon::prelude::*;
 
-use super::model::{Coefficient, Feature, ModelFile, Target};
+use super::model::{Coefficient, Feature, ModelFile, Target, Together};
 use crate::data::{CsvFile, Fields, Spelled};
 use crate::error::Fallible;
 use crate::loss::{Logistic, Poisson, Softmax};
 use crate::model_kind::Link;
-use crate::preprocess::Affine;
+use crate::preprocess::{Affine, Waves};
 
 /// Predictions in the order of the file's lines.
 pub struct Predictions {
@@ -119,29 +119,70 @@ pub fn predict_keeping(model: &ModelFile, file: &CsvFile, columns: &[String]) ->
     Ok(Predictions { outputs: model.target.outputs(), values, present, kept })
 }
 
-/// The coefficients of one category by value, by the number that it spells, and of every other text.
+/// The values of one category by text, by the number that it spells, and of every other text.
 pub(super) struct Effects<'a> {
-    known: HashMap<&'a [u8], &'a [f64]>,
-    numbers: Spelled<&'a [f64]>,
-    fallback: Option<&'a [f64]>,
+    known: HashMap<&'a [u8], usize>,
+    numbers: Spelled<usize>,
+    fallback: Option<usize>,
+    coefficients: &'a [Coefficient],
 }
 
 impl<'a> Effects<'a> {
     /// Those of a categorical feature; none of a numeric one.
     pub(super) fn of(feature: &'a Feature) -> Self {
         let Feature::Categorical { values, other, coefficients, .. } = feature else {
-            return Effects { known: HashMap::new(), numbers: Spelled::new([]), fallback: None };
+            return Effects { known: HashMap::new(), numbers: Spelled::new([]), fallback: None, coefficients: &[] };
         };
         let texts = values.iter().map(|v| v.trim_ascii().as_bytes());
-        let known: HashMap<&[u8], &[f64]> = texts.zip(coefficients.iter().map(Coefficient::values)).collect();
-        let numbers = Spelled::new(known.iter().map(|(text, effect)| (*text, *effect)));
+        let known: HashMap<&[u8], usize> = texts.zip(0..).collect();
+        let numbers = Spelled::new(known.iter().map(|(text, value)| (*text, *value)));
         let fallback = other.as_ref().and_then(|v| known.get(v.trim_ascii().as_bytes()).copied());
-        Effects { known, numbers, fallback }
+        Effects { known, numbers, fallback, coefficients }
     }
 
-    /// The coefficients that a cell without surrounding blanks stands for.
-    pub(super) fn get(&self, cell: &[u8]) -> Option<&'a [f64]> {
+    /// The value that a cell without surrounding blanks stands for.
+    pub(super) fn get(&self, cell: &[u8]) -> Option<usize> {
         self.known.get(cell).copied().or_else(|| self.numbers.get(cell)).or(self.fallback)
+    }
+
+    /// The coefficients of a value.
+    pub(super) fn at(&self, value: usize) -> &'a [f64] {
+        self.coefficients.get(value).map_or(&[], Coefficient::values)
+    }
+}
+
+/// What columns do together: tables of phases, made once for all rows.
+pub(super) struct Joint<'a> {
+    together: &'a Together,
+    /// For each feature and each of its values what it adds to the phases.
+    tables: Vec<Vec<Vec<u16>>>,
+}
+
+impl<'a> Joint<'a> {
+    /// That of a model, if it has one.
+    pub(super) fn of(model: &'a ModelFile) -> Option<Self> {
+        let together = model.together.as_ref()?;
+        let tables = (0..model.features.len()).map(|feature| together.waves.phases(feature)).collect();
+        Some(Joint { together, tables })
+    }
+
+    /// The phases of a row of which nothing is known.
+    pub(super) fn start(&self) -> &[u16] {
+        self.together.waves.start()
+    }
+
+    /// Turns phases by what a value of a feature adds to them.
+    pub(super) fn turn(&self, phases: &mut [u16], feature: usize, value: usize) {
+        if let Some(turned) = self.tables.get(feature).and_then(|table| table.get(value)) {
+            phases.iter_mut().zip(turned).for_each(|(phase, more)| *phase = phase.wrapping_add(*more));
+        }
+    }
+
+    /// Adds what phases contribute to the margins.
+    pub(super) fn add_to(&self, margins: &mut [f64], phases: &[u16]) {
+        for (coefficient, &phase) in self.together.coefficients.iter().zip(phases) {
+            add(margins, coefficient.values(), f64::from(Waves::at(phase)) / f64::from(Waves::UNIT));
+        }
     }
 }
 
@@ -175,14 +216,19 @@ impl<'a> NumericPart<'a> {
         }
     }
 
-    /// Adds what a cell contributes to the margins; a missing one counts as the middle of the bounds.
-    pub(super) fn add_to(&self, margins: &mut [f64], cell: Option<f64>) {
+    /// Adds what a cell contributes to the margins; a missing one counts as the middle of the bounds. Returned is the interval that it lies
+    /// in, where there are some.
+    pub(super) fn add_to(&self, margins: &mut [f64], cell: Option<f64>) -> Option<usize> {
         let value = cell.unwrap_or(self.lower + (self.upper - self.lower) / 2.0).clamp(self.lower, self.upper);
         match &self.shape {
-            NumericShape::Line { map, coefficient } => add(margins, coefficient, map.apply(value)),
+            NumericShape::Line { map, coefficient } => {
+                add(margins, coefficient, map.apply(value));
+                None
+            }
             NumericShape::Steps { edges, coefficients } => {
-                let effect = coefficients.get(edges.partition_point(|&edge| edge <= value));
-                effect.into_iter().for_each(|effect| add(margins, effect.values(), 1.0));
+                let interval = edges.partition_point(|&edge| edge <= value);
+                coefficients.get(interval).into_iter().for_each(|effect| add(margins, effect.values(), 1.0));
+                Some(interval)
             }
         }
     }
@@ -198,13 +244,14 @@ struct Predictor<'a> {
     width: usize,
     numeric: Vec<(usize, NumericPart<'a>)>,
     categorical: Vec<(usize, Effects<'a>)>,
+    joint: Option<Joint<'a>>,
     model: &'a ModelFile,
 }
 
 impl<'a> Predictor<'a> {
     fn new(model: &'a ModelFile, file: &CsvFile) -> Fallible<Self> {
-        let mut predictor =
-            Predictor { width: file.header().len(), numeric: Vec::new(), categorical: Vec::new(), model };
+        let (width, joint) = (file.header().len(), Joint::of(model));
+        let mut predictor = Predictor { width, numeric: Vec::new(), categorical: Vec::new(), joint, model };
         for feature in &model.features {
             let column = file.column(feature.name())?;
             match NumericPart::of(feature) {
@@ -224,13 +271,22 @@ impl<'a> Predictor<'a> {
             margins.fill(0.0);
             return false;
         }
-        for (column, part) in &self.numeric {
-            part.add_to(margins, fields.value(*column));
-        }
-        for (column, effects) in &self.categorical {
-            if let Some(effect) = effects.get(fields.get(*column)) {
-                add(margins, effect, 1.0);
+        let mut phases = self.joint.as_ref().map_or_else(Vec::new, |joint| joint.start().to_vec());
+        let mut turn = |feature: usize, value: Option<usize>| {
+            if let (Some(joint), Some(value)) = (&self.joint, value) {
+                joint.turn(&mut phases, feature, value);
             }
+        };
+        for (feature, (column, part)) in self.numeric.iter().enumerate() {
+            turn(feature, part.add_to(margins, fields.value(*column)));
+        }
+        for (feature, (column, effects)) in self.categorical.iter().enumerate() {
+            let value = effects.get(fields.get(*column));
+            value.into_iter().for_each(|value| add(margins, effects.at(value), 1.0));
+            turn(self.numeric.len() + feature, value);
+        }
+        if let Some(joint) = &self.joint {
+            joint.add_to(margins, &phases);
         }
         outcome(self.model, margins);
         true

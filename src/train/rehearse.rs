@@ -10,7 +10,7 @@ use crate::error::Fallible;
 use crate::ledger::Ledger;
 use crate::noise::NoiseSource;
 use crate::optim::{Bins, Evaluation, Fitted, Moments, Start};
-use crate::preprocess::Recoding;
+use crate::preprocess::{Recoding, Waves};
 use crate::privacy::Charge;
 use crate::private::{ChargedRun, Listener, LoggedRun, PrivateDataset, ReleaseRecord, charge_run};
 
@@ -25,6 +25,8 @@ pub(super) struct Releases {
     pub(super) fitted: Fitted,
     /// The map by which features and target were re-encoded.
     pub(super) map: Option<Recoding>,
+    /// The waves that were made of them then.
+    pub(super) waves: Option<Waves>,
     /// Metrics on the private hold-out.
     pub(super) evaluation: Option<Evaluation>,
     /// Number of rows that training used: public or released.
@@ -56,11 +58,17 @@ pub(super) fn make(
     };
     let bins = bins(plan, &dataset, rows, &mut run)?;
     let map = response::recoding(plan, schema, moments.as_ref(), bins.as_ref())?;
-    let recoded = |data: PrivateDataset| match &map {
+    let mapped = |data: PrivateDataset| match &map {
         Some(map) => data.recoded(map),
         None => Ok(data),
     };
-    let dataset = recoded(dataset)?;
+    let dataset = mapped(dataset)?;
+    let (bins, waves) = waves(plan, &dataset, bins, rows, &mut run)?;
+    let waved = |data: PrivateDataset| match &waves {
+        Some(waves) => data.recoded(&Recoding::Waves(waves.clone())),
+        None => Ok(data),
+    };
+    let dataset = waved(dataset)?;
     let dataset = match typical {
         Some(typical) => dataset.weighing_rows(typical.rows),
         None => dataset,
@@ -76,11 +84,11 @@ pub(super) fn make(
     let evaluation = match holdout {
         Some((part, held_out)) => {
             let units = response::units(plan, schema, map.as_ref());
-            Some(part.scores.run(&recoded(held_out)?, &fitted.weights, units, &mut run)?)
+            Some(part.scores.run(&waved(mapped(held_out)?)?, &fitted.weights, units, &mut run)?)
         }
         None => None,
     };
-    Ok(Releases { records: run.finish()?, fitted, map, evaluation, rows })
+    Ok(Releases { records: run.finish()?, fitted, map, waves, evaluation, rows })
 }
 
 /// The hold-out with its plan, if there is one, and the rows that train.
@@ -104,6 +112,19 @@ fn moments(plan: &Plan, dataset: &PrivateDataset, run: &mut LoggedRun<'_>) -> Fa
 /// The release of counts, where one was planned.
 fn bins(plan: &Plan, dataset: &PrivateDataset, rows: f64, run: &mut LoggedRun<'_>) -> Fallible<Option<Bins>> {
     plan.bins.as_ref().map(|bins| bins.run(dataset, rows, run)).transpose()
+}
+
+/// The release of what columns do together, where one was planned.
+fn waves(
+    plan: &Plan,
+    dataset: &PrivateDataset,
+    bins: Option<Bins>,
+    rows: f64,
+    run: &mut LoggedRun<'_>,
+) -> Fallible<(Option<Bins>, Option<Waves>)> {
+    let (Some(planned), Some(bins)) = (&plan.waves, &bins) else { return Ok((bins, None)) };
+    let (waves, law) = planned.run(dataset, bins, rows, run)?;
+    Ok((Some(bins.clone().with_waves(law)), Some(waves)))
 }
 
 /// A run that is paid for several times and made as often, without a model, a log or a statement; an audit does that.

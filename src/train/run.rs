@@ -168,14 +168,15 @@ fn follow(
     let mut marks = Vec::new();
     let stepping = &mut || marks.push(Instant::now());
     let made = rehearse::make(&plan, &schema, dataset, &mut run, &mut |release| log.release(release), stepping)?;
-    let Releases { records, fitted, map, evaluation, rows } = made;
+    let Releases { records, fitted, map, waves, evaluation, rows } = made;
     let step_seconds = match marks[..] {
         [from, to] => to.duration_since(from).as_secs_f64(),
         _ => 0.0,
     };
     let facts = facts(&plan, &schema, records, &fitted)?;
     let statement = Statement::new(Facts { secret_noise, ledger: charge, ..facts })?;
-    let model = ModelFile::new(&plan, &schema, map.as_ref(), &fitted, evaluation, statement, log.digest.finish())?;
+    let maps = (map.as_ref(), waves);
+    let model = ModelFile::new(&plan, &schema, maps, &fitted, evaluation, statement, log.digest.finish())?;
     let seconds_per_step = step_seconds.max(1e-9) / plan.steps().max(1) as f64;
     let text = model.to_json();
     let trained = Trained {

@@ -271,8 +271,10 @@ fn curves_fit(model: &ModelFile) -> bool {
         _ => None,
     });
     match counted {
-        Some(counted) if facts.algorithm == Algorithm::Additive => counted == (curves, categories),
-        _ => curves == 0,
+        Some(counted) if facts.algorithm.cuts_columns() => {
+            counted == (curves, categories) && model.together.is_some() == (facts.algorithm == Algorithm::Rich)
+        }
+        _ => curves == 0 && model.together.is_none(),
     }
 }
 
@@ -281,7 +283,8 @@ fn coefficients(model: &ModelFile) -> impl Iterator<Item = f64> + '_ {
         Feature::Numeric { coefficient, .. } => std::slice::from_ref(coefficient),
         Feature::Steps { coefficients, .. } | Feature::Categorical { coefficients, .. } => coefficients.as_slice(),
     });
-    features.chain([&model.intercept]).flat_map(|coefficient| coefficient.values().iter().copied())
+    let together = model.together.iter().flat_map(|together| &together.coefficients);
+    features.chain(together).chain([&model.intercept]).flat_map(|coefficient| coefficient.values().iter().copied())
 }
 
 /// Where a statement as written differs from one that was computed.

@@ -16,18 +16,27 @@ fn folder() -> Folder {
 #[test]
 fn counts_and_steps_are_charged_logged_and_verified() {
     for adjacency in ["add-remove", "replace-one"] {
-        for more in ["", "--rows 3000", "--evaluate-budget 0.1", "--noise discrete-gaussian", "--model svm"] {
+        for (form, more) in [
+            ("additive", ""),
+            ("additive", "--rows 3000"),
+            ("additive", "--evaluate-budget 0.1"),
+            ("additive", "--noise discrete-gaussian"),
+            ("additive", "--model svm"),
+            ("rich", "--evaluate-budget 0.1"),
+        ] {
             if adjacency == "replace-one" && more.contains("--rows") {
                 continue;
             }
             let folder = folder();
             let flags = format!("--adjacency {adjacency} {more}");
-            folder.succeed(&format!("train trial.csv --epsilon 2 --features additive --out m.json {flags}"));
+            folder.succeed(&format!("train trial.csv --epsilon 2 --features {form} --out m.json {flags}"));
             let facts = folder.json("m.json")["statement"]["facts"].clone();
             let kinds: Vec<&str> =
                 facts["releases"].as_array().unwrap().iter().map(|it| it["query"]["kind"].as_str().unwrap()).collect();
             assert!(kinds.contains(&"marginals") && kinds.contains(&"clipped-sum"), "{flags}: {kinds:?}");
-            assert_eq!(facts["algorithm"], "additive");
+            assert_eq!(facts["algorithm"], form);
+            assert_eq!(kinds.contains(&"gram"), form == "rich", "{kinds:?}");
+            assert_eq!(folder.json("m.json")["together"].is_object(), form == "rich");
             // Two trees of five levels counted twice, and a category.
             let square = if adjacency == "add-remove" { 41.0 } else { 82.0f64 };
             let counts =
@@ -51,6 +60,7 @@ fn the_algorithm_and_the_form_of_effects_are_two_names_of_one_thing() {
     assert!(model("--features additive") == model("--algorithm additive"));
     assert!(model("--features linear") == model(""));
     assert!(model("--features additive --memory-limit 1MB") == model("--features additive --threads 1"));
+    assert!(model("--features rich --threads 2") == model("--algorithm rich --threads 1"));
 }
 
 #[test]
@@ -74,6 +84,41 @@ fn a_model_tells_intervals_apart_as_the_rows_were() {
     assert!(scores[0] != scores[1] && scores[2] == scores[3] && scores[4] == scores[5], "{scores:?}");
 }
 
+/// Labels that no sum of effects of single columns can tell apart.
+#[test]
+fn what_columns_do_together_is_learned_and_predicted() {
+    let folder = Folder::new();
+    folder.write("trial.schema.json", SCHEMA);
+    let line = |i: u32| {
+        let (x, z) = (f64::from(i * 7919 % 4001) / 400.1, f64::from(i * 104_729 % 3989) / 1994.5 - 1.0);
+        let label = if (x - 5.0) * z > 0.0 { "yes" } else { "no" };
+        format!("{x},{z},{},{label}\n", ["u", "v", "w"][i as usize % 3])
+    };
+    folder.write("trial.csv", format!("x,z,c,y\n{}", (1..=4000).map(line).collect::<String>()));
+    let accuracy = |form: &str| {
+        folder.succeed(&format!("train trial.csv --epsilon 20 --features {form} --out {form}.json"));
+        let table = folder.succeed(&format!("evaluate {form}.json trial.csv --json")).stdout;
+        serde_json::from_str::<serde_json::Value>(&table).unwrap()["accuracy"].as_f64().unwrap()
+    };
+    let [additive, rich] = ["additive", "rich"].map(accuracy);
+    assert!(additive < 0.6 && rich > 0.9, "{additive} {rich}");
+    folder.succeed("verify rich.json --ledger trial.ledger.sqlite");
+    let good = folder.json("rich.json");
+    for (place, value) in [
+        ("/together/waves/offsets", json!([1, 2])),
+        ("/together/waves/scores/levels", json!([4])),
+        ("/together/waves/frequencies", json!([])),
+        ("/together/coefficients", json!([])),
+        ("/together", json!(null)),
+    ] {
+        let mut model = good.clone();
+        *model.pointer_mut(place).unwrap() = value;
+        folder.write("edited.json", model.to_string());
+        assert_eq!(folder.run("predict edited.json trial.csv").code, Some(2), "{place}");
+        assert_ne!(folder.run("verify edited.json").code, Some(0), "{place}");
+    }
+}
+
 #[test]
 fn an_edited_curve_is_neither_stated_nor_used() {
     let folder = folder();
@@ -95,10 +140,15 @@ fn an_edited_curve_is_neither_stated_nor_used() {
 fn what_does_not_fit_is_refused_before_a_charge() {
     let folder = folder();
     let outcome = folder.run("audit --features additive --epsilon 1 --trials 100");
-    assert!(outcome.code == Some(2) && outcome.stderr.contains("additive has no crafted neighbours"), "{outcome:?}");
+    assert!(outcome.code == Some(2) && outcome.stderr.contains("has no crafted neighbours"), "{outcome:?}");
     for (flags, named) in [
         ("--features additive --algorithm dp-gd", "--features"),
         ("--features linear --algorithm additive", "--features"),
+        ("--features additive --algorithm rich", "--features"),
+        ("--features rich --algorithm whitened", "--features"),
+        ("--features rich --tune=steps=8,16", "--tune"),
+        ("--features rich --unit note", "--unit"),
+        ("--features rich --memory-limit 1MB", "--memory-limit"),
         ("--tune=algorithm=additive,dp-gd", "--tune"),
         ("--features additive --tune=steps=8,16", "--tune"),
         ("--features additive --tune", "--tune"),

@@ -105,6 +105,9 @@ fn layout(value: &mut Value) {
                     items.insert(name.into(), Value::Null);
                 }
             }
+            if let Some(scores) = items.get_mut("scores") {
+                scores["numeric"] = Value::Null;
+            }
             items.values_mut().for_each(layout);
         }
         Value::Null | Value::Bool(_) | Value::String(_) => {}
@@ -217,7 +220,8 @@ macro_rules! each {
         #[test]
         fn every_algorithm_has_a_test() {
             let tested = [$(Algorithm::$algorithm),*];
-            let missing = |it: &Algorithm| *it != Algorithm::DpSgd && !tested.contains(it);
+            let apart = [Algorithm::DpSgd, Algorithm::Rich];
+            let missing = |it: &Algorithm| !apart.contains(it) && !tested.contains(it);
             assert_eq!(Algorithm::ALL.into_iter().find(missing), None);
         }
     };
@@ -228,6 +232,17 @@ each! {
     boosted_adassp = BoostedAdaSsp, newton = Newton, additive = Additive, newton_double_noise = NewtonDoubleNoise, dp_ftrl = DpFtrl,
     localization = Localization, one_pass = OnePass, output_perturbation = OutputPerturbation, amp = Amp,
     objective_perturbation = ObjectivePerturbation, exponential_mechanism = ExponentialMechanism, frank_wolfe = FrankWolfe,
+}
+
+/// It makes 400 waves for however few rows, so it meets fewer families.
+#[test]
+fn rich() {
+    let cases = [(Adjacency::AddRemove, "logistic", 1e4, Some(0.2)), (Adjacency::ReplaceOne, "linear", 2.0, None)];
+    for ((adjacency, model, epsilon, evaluate_budget), shapes) in cases.into_iter().zip([&SHAPES[..], &SHAPES[4..]]) {
+        let config = TrainConfig { evaluate_budget, ..config(Algorithm::Rich, model, adjacency, epsilon) };
+        let expected: Vec<_> = shapes.iter().map(|(shape, ..)| *shape).collect();
+        assert_eq!(survey(&config, model, shapes, &CONTENTS), expected);
+    }
 }
 
 /// Its calibration takes a while, so it meets the fewest rows only.

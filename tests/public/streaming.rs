@@ -434,8 +434,7 @@ mod program {
     const ROWS: u64 = 30_000;
 
     fn folder() -> Folder {
-        let folder = Folder::trial(SCHEMA, rows(ROWS));
-        folder
+        Folder::trial(SCHEMA, rows(ROWS))
     }
 
     #[test]

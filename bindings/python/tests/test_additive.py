@@ -80,3 +80,27 @@ def test_numbers_are_fitted_as_well():
     target = np.sin(X["x"]) + 0.2 * X["z"]
     model = DPLinearRegression(epsilon=2, seed=3, bounds=BOUNDS, target_bounds=(-2, 2), rows=ROWS, features="additive")
     assert model.fit(X, target).score(X, target) > 0.9
+
+
+def test_what_columns_do_together_is_learned_and_predicted_alike(tmp_path):
+    X, _ = data()
+    # No sum of effects of single columns tells these apart.
+    y = ((X["x"] - 5) * X["z"] > 0).astype(int)
+    model = estimator(features="rich", epsilon=8).fit(X, y)
+    assert model.score(X, y) > 0.9 > 0.6 > estimator(features="additive", epsilon=8).fit(X, y).score(X, y)
+    assert [release["query"]["kind"] for release in model.privacy_statement_["facts"]["releases"]][:2] == ["marginals", "gram"]
+    assert all(held for _, held in model.verify())
+    # The same numbers from the model file alone, in another language.
+    file = json.loads(model.model_.text)
+    together = file["together"]
+    phases = np.tile(np.array(together["waves"]["offsets"], dtype=np.int64), (ROWS, 1))
+    scores = np.full(ROWS, float(file["intercept"]))
+    for column, feature in enumerate(file["features"]):
+        interval = np.searchsorted(feature["edges"], X[feature["name"]], side="right")
+        scores += np.array(feature["coefficients"])[interval]
+        own = np.array(together["waves"]["scores"]["numeric"][column])[interval]
+        frequencies = np.array(together["waves"]["frequencies"][column], dtype=np.int64)
+        phases += (own[:, None] * frequencies[None, :] + 2**15) >> 16
+    waves = np.round(32766 * np.cos(2 * np.pi * (phases % 2**16) / 2**16)) / 23169
+    scores += waves @ np.array(together["coefficients"])
+    assert np.allclose(1 / (1 + np.exp(-scores)), model.predict_proba(X)[:, 1], atol=1e-9)

@@ -101,7 +101,7 @@ impl PersonClips {
         typical_rows: Option<NonZeroU32>,
     ) -> Self {
         let (map, clip_steps) = match map {
-            Some(map) if map.tables().is_some() => (None, 0),
+            Some(map) if map.blocks().is_some() => (None, 0),
             map => (map, clip_steps),
         };
         PersonClips { clip_steps, typical_rows, map: map.map(Seen::new), groups: Vec::new() }.anew(persons)

@@ -8,6 +8,7 @@ use crate::privacy::{Adjacency, NoiseLaw, Rho};
 use crate::private::{LoggedRun, PrivateDataset, Query, query};
 
 use super::tree::{Leaf, leaves, quantile};
+use super::wave_law::WaveLaw;
 
 /// Size of the grid: the vector of a row is near `2^31` grid steps.
 const REACH: f64 = (1u64 << 31) as f64;
@@ -104,6 +105,7 @@ impl BinPlan {
             numeric: features.iter().map(|levels| Pieces::of(levels, rows, of_feature, self.leaves)).collect(),
             categorical: categories.into_iter().map(|counts| masses(&counts, of_feature)).collect(),
             target,
+            waves: None,
         })
     }
 }
@@ -133,9 +135,16 @@ pub struct Bins {
     /// The share of each declared value.
     pub(in crate::optim) categorical: Vec<Vec<f64>>,
     target: Option<TargetLaw>,
+    /// What waves of all columns look like, where their covariance was released besides.
+    pub(in crate::optim) waves: Option<WaveLaw>,
 }
 
 impl Bins {
+    /// These intervals, with waves beside them.
+    pub(crate) fn with_waves(self, waves: WaveLaw) -> Self {
+        Bins { waves: Some(waves), ..self }
+    }
+
     /// Where the target lies, in encoded units.
     pub(crate) fn target(&self) -> Option<&TargetLaw> {
         self.target.as_ref()

@@ -7,6 +7,7 @@ use crate::grid::{DIAGONAL, GRAM_MULTIPLIER, OFF_DIAGONAL, PERSON_WEIGHT, each_e
 use crate::loss::Curved;
 use crate::num::dense;
 use crate::optim::{Fineness, GaussianRelease, GaussianRule, Problem};
+use crate::preprocess::Scores;
 use crate::privacy::Rho;
 use crate::private::{LoggedRun, PrivateDataset, Query, Released, query};
 
@@ -37,7 +38,16 @@ impl GramPlan {
     /// # Errors
     /// When the share of the budget is too small for the integer grid.
     pub fn new(problem: &Problem<'_>, rho: f64) -> Fallible<Self> {
-        Self::of(problem, rho, "Gram matrix", &|clip_steps| Query::from(query::Gram { clip_steps }))
+        Self::widened(problem, rho, 1.0)
+    }
+
+    /// Plans a release of which rows count whole up to `width` times the typical squared norm.
+    ///
+    /// # Errors
+    /// When the share of the budget is too small for the integer grid.
+    pub fn widened(problem: &Problem<'_>, rho: f64, width: f64) -> Fallible<Self> {
+        let square = width * problem.typical_square();
+        Self::of(problem, (rho, square), "Gram matrix", &|clip_steps| Query::from(query::Gram { clip_steps }))
     }
 
     /// Plans a release of the Hessian of a loss for at most `rho`, on the finest grid that it allows.
@@ -45,11 +55,17 @@ impl GramPlan {
     /// # Errors
     /// When the share of the budget is too small for the integer grid.
     pub fn hessian(problem: &Problem<'_>, rho: f64) -> Fallible<Self> {
-        Self::of(problem, rho, "Hessian", &|clip_steps| Query::from(query::Hessian { clip_steps }))
+        Self::of(problem, (rho, problem.typical_square()), "Hessian", &|clip_steps| {
+            Query::from(query::Hessian { clip_steps })
+        })
     }
 
-    fn of(problem: &Problem<'_>, rho: f64, what: &str, query: &dyn Fn(u64) -> Query) -> Fallible<Self> {
-        let square = problem.typical_square();
+    fn of(
+        problem: &Problem<'_>,
+        (rho, square): (f64, f64),
+        what: &str,
+        query: &dyn Fn(u64) -> Query,
+    ) -> Fallible<Self> {
         let unit = f64::from(gram_unit(problem.unit));
         let step = square * unit * unit;
         let Problem { adjacency, noise, .. } = *problem;
@@ -92,6 +108,16 @@ impl GramPlan {
     pub fn run(&self, data: &PrivateDataset, run: &mut LoggedRun<'_>) -> Fallible<Array2<f64>> {
         let released = run.release(&self.release.planned(), self.step(), || data.gram(self.clip_steps, self.most))?;
         Ok(self.read(&released, data.shape().dimension()))
+    }
+
+    /// Makes the release of scores and reads it off as [`GramPlan::run`] does.
+    ///
+    /// # Errors
+    /// When it is not the next release of the plan, or fails.
+    pub fn run_scores(&self, data: &PrivateDataset, scores: &Scores, run: &mut LoggedRun<'_>) -> Fallible<Array2<f64>> {
+        let gram = || data.gram_of_scores(scores, self.clip_steps, self.most);
+        let released = run.release(&self.release.planned(), self.step(), gram)?;
+        Ok(self.read(&released, scores.shape().dimension()))
     }
 
     /// Releases the planned Hessian `sum l''(t) x x^T / (R^2 b)`, `b` the largest curvature of the loss, at `weights` in feature

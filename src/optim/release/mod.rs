@@ -10,6 +10,8 @@ mod metrics;
 mod moments;
 pub(super) mod selected;
 mod tree;
+pub(super) mod wave_law;
+mod waves;
 
 pub use bins::{BinPlan, Bins};
 pub use clipped::{ClipRule, ClippedPlan};
@@ -20,3 +22,4 @@ pub(crate) use holdout::HELD_OUT;
 pub use holdout::HoldoutPlan;
 pub use metrics::{Estimate, Evaluation, Units};
 pub use moments::{MomentParts, MomentPlan, Moments, Sizes, Spread, Typical};
+pub(crate) use waves::WavePlan;

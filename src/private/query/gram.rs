@@ -6,6 +6,7 @@ use super::describe::acute_sum_sensitivity;
 use super::{DescribeQuery, Reads, Role, RowAccess};
 use crate::error::Fallible;
 use crate::grid::DIAGONAL;
+use crate::preprocess::Scores;
 use crate::privacy::{Adjacency, Charge, L2};
 use crate::private::rows::pass::Pass;
 use crate::private::{PrivateDataset, Sensitive};
@@ -45,6 +46,22 @@ impl PrivateDataset {
     /// # Errors
     /// When rows in a file cannot be read.
     pub fn gram(&self, clip_steps: u64, most: u64) -> Fallible<Sensitive<L2>> {
-        Ok(self.sensitive(self.store().sum(&Pass::Gram { clip_steps, most })?, Gram { clip_steps }))
+        self.gram_of(None, clip_steps, most)
+    }
+
+    /// The clipped Gram matrix of the scores of rows that were cut into intervals, as [`PrivateDataset::gram`] returns it.
+    ///
+    /// # Privacy
+    /// Scores are a function of the row and of released quantities, and the norm of a row's matrix is checked after they are looked up.
+    ///
+    /// # Errors
+    /// When rows in a file cannot be read.
+    pub fn gram_of_scores(&self, scores: &Scores, clip_steps: u64, most: u64) -> Fallible<Sensitive<L2>> {
+        self.gram_of(Some(scores.clone()), clip_steps, most)
+    }
+
+    fn gram_of(&self, scores: Option<Scores>, clip_steps: u64, most: u64) -> Fallible<Sensitive<L2>> {
+        let sums = self.store().sum(&Pass::Gram { clip_steps, most, scores })?;
+        Ok(self.sensitive(sums, Gram { clip_steps }))
     }
 }

@@ -16,6 +16,7 @@ use crate::kernel::{
     clipped_sum, gram_sum, hessian_sum, loss_sums, marginal_counts, moment_sum, score_sum,
 };
 use crate::loss::{Curved, Glm, Logistic, Loss, LossVisitor, Objective, Softmax};
+use crate::preprocess::Scores;
 
 /// Public candidate models, one in each row, in coefficients of features.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -44,8 +45,8 @@ pub(in crate::private) enum Pass {
     Moments(#[serde(with = "weights_on_a_wire")] MomentWeights),
     /// [`marginal_counts`], each times `step`.
     Marginals { target: bool, step: u64 },
-    /// [`gram_sum`].
-    Gram { clip_steps: u64, most: u64 },
+    /// [`gram_sum`], of scores where there are some.
+    Gram { clip_steps: u64, most: u64, scores: Option<Scores> },
     /// [`hessian_sum`].
     Hessian { loss: Curved, weights: Vec<f64>, clip_steps: u64, most: u64 },
     /// The clipped gradient sum with multipliers up to `most`, whatever the norms of the rows.
@@ -81,7 +82,10 @@ impl Pass {
             &Pass::Marginals { target, step } => {
                 marginal_counts(rows, target).into_iter().map(|count| i128::from(count) * i128::from(step)).collect()
             }
-            &Pass::Gram { clip_steps, most } => gram_sum(rows, clip_steps, most),
+            &Pass::Gram { clip_steps, most, ref scores } => match scores {
+                Some(scores) => gram_sum(&scores.recode(rows), clip_steps, most),
+                None => gram_sum(rows, clip_steps, most),
+            },
             &Pass::Hessian { loss, ref weights, clip_steps, most } => {
                 let largest = Logistic.smoothness() as f32;
                 match loss {
@@ -154,8 +158,9 @@ impl Pass {
         Ok(match self {
             Pass::Moments(weights) => (Pass::Moments(weights.shared_by(each)), 1),
             &Pass::Marginals { target, step } => (Pass::Marginals { target, step: step / rows }, 1),
-            &Pass::Gram { clip_steps, most } => {
-                (Pass::Gram { clip_steps: clip_steps / PERSON_WEIGHT, most }, PERSON_WEIGHT / rows)
+            &Pass::Gram { clip_steps, most, ref scores } => {
+                let clip_steps = clip_steps / PERSON_WEIGHT;
+                (Pass::Gram { clip_steps, most, scores: scores.clone() }, PERSON_WEIGHT / rows)
             }
             &Pass::Hessian { loss, ref weights, clip_steps, most } => {
                 let clip_steps = clip_steps / PERSON_WEIGHT;

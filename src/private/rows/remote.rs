@@ -17,10 +17,10 @@ use crate::data::Schema;
 use crate::error::{Error, Fallible};
 use crate::grid::{FULL_SCALE, Shape};
 use crate::kernel::{Persons, Rows, RowsBuilder};
-use crate::preprocess::{LoadReport, Recoding, shape_of};
+use crate::preprocess::{LoadReport, Recoding, Waves, shape_of};
 
 /// Workers and driver must agree to the bit on what a question means.
-const VERSION: &str = concat!("rhograd ", env!("CARGO_PKG_VERSION"), " sums 7");
+const VERSION: &str = concat!("rhograd ", env!("CARGO_PKG_VERSION"), " sums 8");
 
 const SAME_VERSION: &str = "install the same version of rhograd on all machines";
 
@@ -332,6 +332,7 @@ impl RemoteRows {
         match map {
             Recoding::Standardised(map) => self.unit = map.encoded_unit(),
             Recoding::Binned(bins) => self.shape = bins.shape(),
+            Recoding::Waves(waves) => (self.shape, self.unit) = (waves.shape(), Waves::UNIT),
         }
         self.recoding.push(map.clone());
         self

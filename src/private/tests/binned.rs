@@ -8,7 +8,7 @@ use super::{difference, pairs, row, square};
 use crate::grid::{FEATURE_TREE, FULL_SCALE, IntegerMap, TARGET_TREE};
 use crate::kernel::RawRow;
 use crate::loss::{Glm, Objective};
-use crate::preprocess::{Affine, Binner, Recoding};
+use crate::preprocess::{Affine, Binner, Recoding, Scores, Waves};
 use crate::privacy::{Adjacency, L2};
 
 /// Intervals of two numeric columns, and two values.
@@ -24,17 +24,38 @@ fn map() -> IntegerMap {
     IntegerMap::of_tables(vec![table(5, 3), table(2, 1), table(2, 2)], 6).unwrap()
 }
 
-/// The counts, and clipped sums of one margin and of three.
+fn scores() -> Scores {
+    Scores { numeric: vec![vec![-8191, -3000, 0, 4000, 32_767], vec![-5000, 5000]], levels: vec![2] }
+}
+
+/// Three waves of the five scores and values.
+fn waves() -> Recoding {
+    let frequencies = (0..4).map(|a| (0..3).map(|k| 90_000_000 * (a + 1) - 70_000_000 * k * k).collect()).collect();
+    Recoding::Waves(Waves::new(scores(), frequencies, vec![7, 20_000, 50_000]).unwrap())
+}
+
+fn blocks() -> IntegerMap {
+    let numbers = Array2::from_shape_fn((2, 4), |(i, j)| ((2 * i + 3 * j) as f64).cos() * 3.0);
+    let table = |rows: usize| Array2::from_shape_fn((rows, 2), |(i, j)| ((3 * i + 5 * j) as f64).sin());
+    IntegerMap::of_blocks(numbers, vec![table(5), table(2), table(2)], 6).unwrap()
+}
+
+/// The counts, clipped sums of one margin and of three, a clipped sum with waves, and the covariance of scores.
 fn asked(data: &PrivateDataset, weights: &Array1<f64>, clip_norm: f64) -> Vec<Sensitive<L2>> {
     let many: Array1<f64> = (0..21).map(|j| weights[j % 7] * (j as f64).cos()).collect();
     let binned = data.duplicate().unwrap().recoded(&bins()).unwrap();
     let gradient = |loss, weights| Gradient { loss, weights, label_scale: 1e-4, clip_norm };
     let rows = binned.clipped_through(map(), 1 << 33).unwrap();
+    let waved = binned.duplicate().unwrap().recoded(&waves()).unwrap();
+    let waved = waved.clipped_through(blocks(), 1 << 33).unwrap();
+    let of_waves: Array1<f64> = (0..13).map(|j| weights[j % 7]).collect();
     vec![
         data.marginals(true, 1 << 20).unwrap(),
         data.marginals(false, 1 << 20).unwrap(),
         rows.gradient_sum(&gradient(Glm::Squared.into(), weights)).unwrap(),
         rows.gradient_sum(&gradient(Objective::Softmax { classes: 3 }, &many)).unwrap(),
+        waved.gradient_sum(&gradient(Glm::Squared.into(), &of_waves)).unwrap(),
+        binned.gram_of_scores(&scores(), 1 << 26, 127).unwrap(),
     ]
 }
 
@@ -74,6 +95,8 @@ fn some_row_uses_the_whole_sensitivity() {
             "{used:?}"
         );
         assert!(used[..2].iter().all(|&used| used > 0.999_999), "{used:?}");
+        let of_waves = if one.scope().adjacency == Adjacency::AddRemove { 0.99 } else { 0.4 };
+        assert!(used[4] > of_waves && used[5] > 0.9 * of_waves, "{used:?}");
     }
 }
 

@@ -1,0 +1,266 @@
+//! Re-encoding by waves: cosines of directions through normal scores, from an integer phase and a table that is the same on every machine.
+
+use std::sync::LazyLock;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Fallible};
+use crate::grid::Shape;
+use crate::kernel::{LANES, Rows};
+
+/// Steps of a full turn, all phases that there are.
+const TURN: usize = 1 << 16;
+
+/// Frequencies are in turns of `2^-32` for each step of a score.
+const LOG2_FREQUENCY: u32 = 16;
+
+/// Most waves.
+const MAX_WAVES: usize = 512;
+
+/// Most intervals of a column: eight parts of each cell of the tree of a numeric feature.
+const MAX_INTERVALS: usize = 1 << 13;
+
+/// `sqrt(2) cos` of every phase, in steps of [`Waves::UNIT`].
+static COSINES: LazyLock<Vec<i16>> = LazyLock::new(|| {
+    // One quarter is computed, the others are its mirror images.
+    let quarter: Vec<i16> = (0..=TURN / 4).map(|phase| cosine(phase).round() as i16).collect();
+    let at = |phase: usize| match phase / (TURN / 4) {
+        0 => quarter[phase],
+        1 => -quarter[TURN / 2 - phase],
+        2 => -quarter[phase - TURN / 2],
+        _ => quarter[TURN - phase],
+    };
+    (0..TURN).map(at).collect()
+});
+
+/// The cosine of a phase of the first quarter, in steps, before it is rounded.
+fn cosine(phase: usize) -> f64 {
+    f64::from(Waves::AMPLITUDE) * (std::f64::consts::TAU * phase as f64 / TURN as f64).cos()
+}
+
+/// A normal score for every interval of every numeric column; released, and public from then on.
+///
+/// Rows re-encoded by it have a number for each column that intervals were cut of, and keep their other categories.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Scores {
+    /// For each column that was numeric the score of every interval, in steps of [`Scores::UNIT`].
+    pub numeric: Vec<Vec<i16>>,
+    /// Declared values of each categorical column.
+    pub levels: Vec<u16>,
+}
+
+impl Scores {
+    /// The integer that stands for 1.0: scores reach to 4.
+    pub const UNIT: i16 = 8191;
+
+    /// The columns of re-encoded rows.
+    pub fn shape(&self) -> Shape {
+        Shape::new(self.numeric.len(), &self.levels)
+    }
+
+    /// Re-encodes rows; each new row depends on its old self and on released quantities alone.
+    pub(crate) fn recode(&self, rows: &Rows) -> Rows {
+        rows.with_numbers((self.shape(), Self::UNIT), self.numeric.len(), |codes, numbers| {
+            for ((numbers, codes), scores) in numbers.iter_mut().zip(codes).zip(&self.numeric) {
+                numbers.iter_mut().zip(codes).for_each(|(q, &code)| *q = score(scores, code));
+            }
+        })
+    }
+
+    /// The columns of the rows that it re-encodes.
+    fn columns(&self) -> Vec<u16> {
+        self.numeric.iter().map(|scores| scores.len() as u16).chain(self.levels.iter().copied()).collect()
+    }
+
+    /// Scores, and values of categories.
+    fn coordinates(&self) -> usize {
+        self.numeric.len() + self.levels.iter().map(|&levels| usize::from(levels)).sum::<usize>()
+    }
+}
+
+/// Nothing for "none of them".
+fn score(scores: &[i16], code: u16) -> i16 {
+    scores.get(usize::from(code)).copied().unwrap_or(0)
+}
+
+/// Directions through the scores of all columns, each with an offset: `sqrt(2) cos(w . z + b)` is a feature.
+///
+/// Rows re-encoded by it have a number for each direction beside the categories that they had.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Parts", deny_unknown_fields)]
+pub struct Waves {
+    scores: Scores,
+    /// For each score, then for each value of each category, an entry a wave: turns of `2^-32` for each step of the score.
+    frequencies: Vec<Vec<i32>>,
+    /// Of each wave, in turns of `2^-16`.
+    offsets: Vec<u16>,
+}
+
+/// Waves that came from elsewhere; they are checked before they are some.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Parts {
+    scores: Scores,
+    frequencies: Vec<Vec<i32>>,
+    offsets: Vec<u16>,
+}
+
+impl TryFrom<Parts> for Waves {
+    type Error = Error;
+
+    fn try_from(Parts { scores, frequencies, offsets }: Parts) -> Fallible<Self> {
+        Waves::new(scores, frequencies, offsets)
+    }
+}
+
+impl Waves {
+    /// The integer that stands for 1.0.
+    pub const UNIT: i16 = 23_169;
+
+    /// The integer nearest to `sqrt(2)` times the unit.
+    const AMPLITUDE: i16 = 32_766;
+
+    /// What one step of a frequency is of a turn for a whole unit of the score.
+    pub(crate) const STEP: f64 = Scores::UNIT as f64 / (TURN as f64 * (1u64 << LOG2_FREQUENCY) as f64);
+
+    /// # Errors
+    /// When there are too many, or not one frequency for each score and value.
+    pub fn new(scores: Scores, frequencies: Vec<Vec<i32>>, offsets: Vec<u16>) -> Fallible<Self> {
+        let whole = frequencies.iter().all(|row| row.len() == offsets.len());
+        let few = scores.numeric.iter().all(|column| column.len() <= MAX_INTERVALS);
+        if !whole || !few || frequencies.len() != scores.coordinates() || offsets.len() > MAX_WAVES {
+            return Err(Error::numerical("waves", "are too many, or do not fit the columns"));
+        }
+        Ok(Waves { scores, frequencies, offsets })
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.offsets.len()
+    }
+
+    /// How many of the columns that they are made of were numeric; these come first.
+    pub(crate) fn numeric(&self) -> usize {
+        self.scores.numeric.len()
+    }
+
+    /// Values of each column that they are made of: intervals of numbers, then declared values.
+    pub(crate) fn columns(&self) -> Vec<u16> {
+        self.scores.columns()
+    }
+
+    /// The columns of re-encoded rows.
+    pub fn shape(&self) -> Shape {
+        Shape::new(self.count(), &self.columns())
+    }
+
+    /// Phases before any column is looked at.
+    pub(crate) fn start(&self) -> &[u16] {
+        &self.offsets
+    }
+
+    /// For each value of a column, an interval or a category, what it adds to the phase of every wave.
+    pub(crate) fn phases(&self, column: usize) -> Vec<Vec<u16>> {
+        // The conversion keeps the 16 lowest bits: whole turns mean nothing.
+        let turned = |score: i16, frequency: i32| {
+            ((i64::from(score) * i64::from(frequency) + (1 << (LOG2_FREQUENCY - 1))) >> LOG2_FREQUENCY) as u16
+        };
+        let row = |score: i16, row: &[i32]| row.iter().map(|&frequency| turned(score, frequency)).collect();
+        let numeric = self.scores.numeric.len();
+        match self.scores.numeric.get(column) {
+            Some(scores) => scores.iter().map(|&score| row(score, &self.frequencies[column])).collect(),
+            None => {
+                let before: usize = self.scores.levels.iter().take(column - numeric).map(|&n| usize::from(n)).sum();
+                let levels = self.scores.levels.get(column - numeric).map_or(0, |&levels| usize::from(levels));
+                let own = self.frequencies.iter().skip(numeric + before).take(levels);
+                own.map(|frequencies| row(Scores::UNIT, frequencies)).collect()
+            }
+        }
+    }
+
+    /// The feature of a wave at a phase, in steps of [`Waves::UNIT`].
+    #[inline]
+    pub(crate) fn at(phase: u16) -> i16 {
+        COSINES[usize::from(phase)]
+    }
+
+    /// Re-encodes rows; each new row depends on its old self and on released quantities alone.
+    ///
+    /// Rows of other columns than those that they were made for become null rows.
+    pub fn recode(&self, rows: &Rows) -> Rows {
+        let columns = self.columns();
+        let tables: Vec<Vec<Vec<u16>>> = (0..columns.len()).map(|column| self.phases(column)).collect();
+        let cosines = COSINES.as_slice();
+        rows.with_numbers((self.shape(), Self::UNIT), 0, |codes, numbers| {
+            let mut phases = vec![0u16; self.count()];
+            for lane in 0..LANES {
+                phases.copy_from_slice(&self.offsets);
+                for (table, codes) in tables.iter().zip(codes) {
+                    if let Some(turned) = table.get(usize::from(codes[lane])) {
+                        phases.iter_mut().zip(turned).for_each(|(phase, more)| *phase = phase.wrapping_add(*more));
+                    }
+                }
+                numbers.iter_mut().zip(&phases).for_each(|(column, &phase)| column[lane] = cosines[usize::from(phase)]);
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::{RawRow, RowsBuilder};
+
+    #[test]
+    fn every_machine_has_the_same_cosines() {
+        // No cosine is so near to the middle of two integers that a library that is off by a few last places could round it otherwise.
+        let nearest = (0..=TURN / 4).map(|phase| (cosine(phase).fract() - 0.5).abs()).fold(1.0, f64::min);
+        assert!(nearest > 1e-6, "{nearest:e}");
+        assert_eq!((Waves::at(0), Waves::at(1 << 14), Waves::at(1 << 15), Waves::at(3 << 14)), (32_766, 0, -32_766, 0));
+        for phase in 0..TURN {
+            let exact = 32_766.0 * (std::f64::consts::TAU * phase as f64 / TURN as f64).cos();
+            assert!((f64::from(Waves::at(phase as u16)) - exact).abs() <= 0.5 + 1e-9, "{phase}");
+        }
+    }
+
+    #[test]
+    fn rows_become_waves_of_their_scores_and_values() {
+        let scores = Scores { numeric: vec![vec![-8191, 0, 4000]], levels: vec![2] };
+        let frequencies = vec![vec![100_000, -3], vec![7_000_000, 5], vec![-900_000, 1 << 30]];
+        let waves = Waves::new(scores.clone(), frequencies.clone(), vec![12, 65_000]).unwrap();
+        let mut builder = RowsBuilder::new(Shape::new(0, &[3, 2]));
+        // Whole tiles: what pads one is of no interest.
+        let codes = [[0u16, 1], [2, 0], [1, 2], [2, 1]].repeat(LANES / 2);
+        for (row, codes) in codes.iter().enumerate() {
+            builder.push(&RawRow { numeric: vec![], codes: codes.to_vec(), label: row as i16, null: row == 3 });
+        }
+        let rows = builder.build();
+        let turned = |score: i64, frequency: i32| (score * i64::from(frequency) + (1 << 15)).div_euclid(1 << 16);
+        let recoded = waves.recode(&rows);
+        assert_eq!((recoded.shape(), recoded.unit()), (&Shape::new(2, &[3, 2]), Waves::UNIT));
+        let mut expected = RowsBuilder::new(Shape::new(2, &[3, 2]));
+        for (row, &[interval, value]) in codes.iter().enumerate() {
+            let score = i64::from(scores.numeric[0][usize::from(interval)]);
+            let feature = |wave: usize| {
+                let own = frequencies.get(1 + usize::from(value)).map_or(0, |row| turned(8191, row[wave]));
+                let own = if value == 2 { 0 } else { own };
+                let phase = i64::from([12u16, 65_000][wave]) + turned(score, frequencies[0][wave]) + own;
+                Waves::at(phase.rem_euclid(1 << 16) as u16)
+            };
+            let numeric = vec![feature(0), feature(1)];
+            expected.push(&RawRow { numeric, codes: vec![interval, value], label: row as i16, null: row == 3 });
+        }
+        let expected = expected.build().recode(Waves::UNIT, |_, q| q, |q| q);
+        assert!(recoded.same_as(&expected));
+        // Of other columns: nobody is left.
+        let foreign = Scores { levels: vec![3], ..scores };
+        let foreign = foreign.recode(&rows);
+        assert!(foreign.tile_bytes(0..1).present.iter().all(|&word| word == 0));
+        assert!(Waves::new(foreign_scores(), frequencies, vec![1, 2]).is_err());
+    }
+
+    fn foreign_scores() -> Scores {
+        Scores { numeric: vec![vec![0; 3]; 2], levels: vec![2] }
+    }
+}
