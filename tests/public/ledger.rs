@@ -2,9 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::Barrier;
-use std::time::Duration;
-use std::{env, fs, thread};
+use std::{env, fs, sync::Barrier, thread, time::Duration};
 
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
@@ -633,13 +631,10 @@ fn as_nobody(task: &str, folder: &Path) -> String {
         command.uid(65_534).gid(65_534).current_dir("/");
     }
     command.args(["ledger::child", "--exact", "--nocapture"]).env(TASK, task).env(FOLDER, folder);
-    let output = loop {
-        match command.output() {
-            // Another test that starts a program just now holds what was written here open for a moment.
-            Err(busy) if busy.kind() == std::io::ErrorKind::ExecutableFileBusy => std::thread::yield_now(),
-            started => break started.unwrap(),
-        }
-    };
+    // Another test that starts a program just now holds what was written here open for a moment.
+    let busy = |e: &std::io::Error| e.kind() == std::io::ErrorKind::ExecutableFileBusy;
+    let mut starts = std::iter::repeat_with(|| command.output());
+    let output = starts.find(|started| !started.as_ref().is_err_and(busy)).unwrap().unwrap();
     String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
 }
 
