@@ -29,7 +29,7 @@ pub struct Reference {
 /// # Errors
 /// When a file cannot be read or the fit does not converge.
 pub fn measure(schema: &Schema, train: &Path, test: &Path) -> Fallible<Reference> {
-    let (x, y, x_test, y_test) = standardised(schema, train, test)?;
+    let (x, y, x_test, y_test) = standardized(schema, train, test)?;
     let mean = y.mean();
     match schema.task {
         Task::Classification => {
@@ -52,10 +52,10 @@ pub fn measure(schema: &Schema, train: &Path, test: &Path) -> Fallible<Reference
 ///
 /// # Errors
 /// When a file cannot be read.
-pub fn standardised(schema: &Schema, train: &Path, test: &Path) -> Fallible<Split> {
+pub fn standardized(schema: &Schema, train: &Path, test: &Path) -> Fallible<Split> {
     let (mut x, y) = expanded(schema, train)?;
     let (mut x_test, y_test) = expanded(schema, test)?;
-    standardise(&mut x, &mut x_test);
+    standardize(&mut x, &mut x_test);
     Ok((x, y, x_test, y_test))
 }
 
@@ -157,7 +157,7 @@ fn target_of(schema: &Schema, fields: &Fields, at: usize) -> Option<f64> {
 }
 
 /// Centres and scales every column but the first by the training rows.
-fn standardise(train: &mut DMatrix<f64>, test: &mut DMatrix<f64>) {
+fn standardize(train: &mut DMatrix<f64>, test: &mut DMatrix<f64>) {
     for index in 1..train.ncols() {
         let column = train.column(index);
         let (mean, deviation) = (column.mean(), column.variance().sqrt());
@@ -196,7 +196,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_minimiser_has_no_gradient() {
+    fn the_minimizer_has_no_gradient() {
         let x = DMatrix::from_fn(200, 3, |i, j| if j == 0 { 1.0 } else { ((i * (7 + j)) % 23) as f64 / 11.0 - 1.0 });
         let y = DVector::from_fn(200, |i, _| f64::from(u8::from((i * 5) % 3 == 0)));
         let w = logistic(&x, &y).unwrap();

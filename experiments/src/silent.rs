@@ -38,7 +38,7 @@ impl Silent {
     /// The request with what makes its coefficients the sum of its gradients: one step size, no momentum, no moments, the
     /// last iterate, a clip that is given.
     pub fn request(&self, config: TrainConfig) -> TrainConfig {
-        let mut config = TrainConfig { standardise: Some(false), ..config };
+        let mut config = TrainConfig { standardize: Some(false), ..config };
         config.settings.clip = Some(CLIP);
         config.settings.learning_rate = Some(STEP);
         config.settings.momentum = Some(0.0);

@@ -117,12 +117,12 @@ pub fn objective_perturbation(
     gradient: f64,
     sigma: f64,
     smoothness: f64,
-    regularisation: f64,
+    regularization: f64,
     jacobian: Jacobian,
     epsilon: Epsilon,
 ) -> Fallible<f64> {
     let mu = up(positive("gradient sensitivity", gradient)? / positive("sigma", sigma)?, 1);
-    let ratio = up(positive("smoothness", smoothness)? / positive("regularisation", regularisation)?, 1);
+    let ratio = up(positive("smoothness", smoothness)? / positive("regularisation", regularization)?, 1);
     let j = match jacobian {
         Jacobian::RankOne => up(ratio.ln_1p(), 2),
         Jacobian::Published if ratio < 1.0 => up(-(-ratio).ln_1p(), 2),

@@ -42,7 +42,7 @@ impl Craft {
         let unit = unit.map(|unit| Unit { persons: unit.persons.or(public), ..unit.clone() });
         let config = TrainConfig {
             settings,
-            standardise: config.standardise.or(recipe.raw.then_some(false)),
+            standardize: config.standardize.or(recipe.raw.then_some(false)),
             rows: config.rows.or(public.filter(|_| unit.is_none())),
             // Nobody's rows are at stake.
             accept_large_delta: true,

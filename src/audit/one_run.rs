@@ -249,7 +249,7 @@ impl Claim {
         let one = match planned.as_slice() {
             [one] => one,
             // How many rows persons have, and nothing by which rows would be encoded anew.
-            [Planned { query: Query::Moments(_), charge }, one] if !plan.standardise && charge.is_gaussian() => one,
+            [Planned { query: Query::Moments(_), charge }, one] if !plan.standardize && charge.is_gaussian() => one,
             _ => return Err(mixed()),
         };
         match (&one.query, &one.charge) {

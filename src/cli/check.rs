@@ -7,9 +7,10 @@ use clap::Args;
 use serde_json::json;
 
 use super::history::left_under_cap;
-use super::output::{bar, print, print_json, seconds, warn};
+use super::output::{DIGITS, bar, counted, print, print_json, seconds, warn};
 use super::train::TrainArguments;
 use crate::error::{Error, Fallible};
+use crate::num::round::decimal_up;
 use crate::optim::Algorithm;
 use crate::preprocess::PersonsMet;
 use crate::privacy::DatasetId;
@@ -82,8 +83,9 @@ fn account(run: &TrainArguments, name: &str) -> Fallible<String> {
         Err(_) => format!("{}, where \"{dataset}\" has spent nothing yet", path.display()),
         Ok(summary) => {
             let cap = left_under_cap(&summary).unwrap_or("no cap set".into());
-            let spent = summary.spent.upper();
-            format!("{}, where \"{dataset}\" has spent rho {spent} in {} runs, {cap}", path.display(), summary.runs)
+            let spent = decimal_up(summary.spent.upper(), DIGITS);
+            let runs = counted(summary.runs, "run");
+            format!("{}, where \"{dataset}\" has spent rho {spent} in {runs}, {cap}", path.display())
         }
     })
 }

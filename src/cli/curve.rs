@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::{Args, ValueEnum};
 
 use super::arguments::as_flag;
-use super::output::{print_data, warn, write_file};
+use super::output::{counted, print_data, warn, write_file};
 use crate::calculator::curves::{self, Notion, Series};
 use crate::error::{Error, Fallible};
 use crate::plot::{self, Figure, Format, Panel, Scale};
@@ -97,7 +97,7 @@ fn drawn(arguments: &CurveArguments) -> Fallible<ExitCode> {
             let notions = arguments.notions(&repeated, adjacency, delta)?;
             let deltas = curves::logarithmic_grid(1e-12, 1e-2, arguments.points);
             let series = curves::epsilon_against_delta(&repeated, adjacency, &notions, &deltas)?;
-            (format!("{drawn}, {}, {adjacency}", counted(arguments.steps)), "delta", "epsilon", series)
+            (format!("{drawn}, {}, {adjacency}", counted(arguments.steps, "step")), "delta", "epsilon", series)
         }
         KindArgument::Steps => {
             let notions = arguments.notions(&repeated, adjacency, delta)?;
@@ -107,7 +107,7 @@ fn drawn(arguments: &CurveArguments) -> Fallible<ExitCode> {
         }
         KindArgument::TradeOff => {
             let series = curves::trade_offs(&repeated, adjacency, &[Delta::new(1e-2)?, delta], arguments.points)?;
-            let title = format!("{drawn}, {}, {adjacency}", counted(arguments.steps));
+            let title = format!("{drawn}, {}, {adjacency}", counted(arguments.steps, "step"));
             (title, "false positive rate", "false negative rate", series)
         }
     };
@@ -141,10 +141,6 @@ impl Chart<'_> {
         }
         text
     }
-}
-
-fn counted(steps: u64) -> String {
-    if steps == 1 { "1 step".into() } else { format!("{steps} steps") }
 }
 
 impl CurveArguments {

@@ -6,15 +6,12 @@ use std::process::ExitCode;
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::output::{print, print_json};
+use super::output::{DIGITS, counted, print, print_json};
 use crate::error::{Error, Fallible};
 use crate::ledger::{Cap, DatasetSummary, Entry, Ledger, Record};
 use crate::num::round::{decimal_down, decimal_up};
 use crate::privacy::PrivacyUnit;
 use crate::text::visible;
-
-/// Significant digits of numbers on the page.
-const DIGITS: u32 = 6;
 
 /// Seconds of a day.
 const DAY: u64 = 86_400;
@@ -82,7 +79,10 @@ fn in_words(record: &Record, after: &DatasetSummary) -> (Option<u64>, String) {
             let seeded = if *private { "" } else { ", NOT PRIVATE: its noise came from a fixed seed" };
             let (rho, spent) = (rho.rho().upper(), after.spent.upper());
             let (rho, spent) = (decimal_up(rho, DIGITS), decimal_up(spent, DIGITS));
-            (Some(*at), format!("run {run} charged rho {rho}; in all {spent}{delta} in {} runs{seeded}", after.runs))
+            (
+                Some(*at),
+                format!("run {run} charged rho {rho}; in all {spent}{delta} in {}{seeded}", counted(after.runs, "run")),
+            )
         }
         Record::Resume { run, releases } => {
             (None, format!("run {run} went on after {releases} releases, charged before"))
@@ -113,9 +113,9 @@ fn cap_words(cap: Option<&Cap>) -> String {
 
 /// What is left of an account, where it has a cap.
 pub(in crate::cli) fn left_under_cap(summary: &DatasetSummary) -> Option<String> {
-    let left = summary.left.as_ref()?.lower();
+    let left = decimal_down(summary.left.as_ref()?.lower(), DIGITS);
     Some(match summary.left_delta {
-        Some(delta) => format!("{left} left under its cap, and delta {delta:?} for claims"),
+        Some(delta) => format!("{left} left under its cap, and delta {} for claims", decimal_down(delta, DIGITS)),
         None => format!("{left} left under its cap, which bounds no delta"),
     })
 }

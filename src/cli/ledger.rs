@@ -8,16 +8,13 @@ use serde_json::{Value, json};
 
 use super::arguments::{as_flag, delta, epsilon, open_or_create, rho};
 use super::history::{LogArguments, by_unit, log};
-use super::output::{print, print_json};
+use super::output::{DIGITS, counted, print, print_json};
 use crate::accounting::Conversion;
 use crate::error::{Error, Fallible};
 use crate::ledger::{Cap, DatasetSummary, Ledger};
 use crate::num::round::{decimal_down, decimal_up};
 use crate::privacy::{Adjacency, DatasetId, Delta, PrivacyUnit, Rho, Scope, add_deltas};
 use crate::text::visible;
-
-/// Significant digits of numbers on the page.
-const DIGITS: u32 = 6;
 
 #[derive(Subcommand)]
 pub(super) enum LedgerCommand {
@@ -272,8 +269,8 @@ fn cap_page(summary: &DatasetSummary, cap: &Cap) -> Fallible<String> {
     });
     if summary.runs_before_cap > 0 {
         page.push_str(&format!(
-            "             set after {} runs: it holds if they did not decide it\n",
-            summary.runs_before_cap
+            "             set after {}: it holds if they did not decide it\n",
+            counted(summary.runs_before_cap, "run")
         ));
     }
     Ok(page)
@@ -309,10 +306,10 @@ fn show(summaries: &[DatasetSummary], delta: Delta) -> Fallible<ExitCode> {
         }
         page.push_str(&format!("  runs       {} charged, {} completed\n", summary.runs, summary.completed));
         if summary.seeded > 0 {
-            page.push_str(&format!("  seeded     {} runs with a fixed seed, NOT PRIVATE\n", summary.seeded));
+            page.push_str(&format!("  seeded     {} with a fixed seed, NOT PRIVATE\n", counted(summary.seeded, "run")));
         }
         if summary.cap_raised > 0 {
-            page.push_str(&format!("  cap raised {} times\n", summary.cap_raised));
+            page.push_str(&format!("  cap raised {}\n", counted(summary.cap_raised, "time")));
         }
     }
     print(&page)?;

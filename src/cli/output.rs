@@ -15,6 +15,9 @@ use crate::num::round::decimal_up;
 use crate::text::{visible_json, visible_page};
 use crate::train::StagedFile;
 
+/// Significant digits of numbers for people; files have all.
+pub(super) const DIGITS: u32 = 6;
+
 /// Columns of the name of the program before a message, and of what follows below it.
 const NAME: usize = 9;
 
@@ -113,6 +116,11 @@ pub(super) fn bar(length: u64, what: &'static str, unit: &str) -> ProgressBar {
     }
     bar.set_message(what);
     bar
+}
+
+/// How many of a thing, as in "1 run" and "2 runs".
+pub(super) fn counted(count: u64, thing: &str) -> String {
+    if count == 1 { format!("1 {thing}") } else { format!("{count} {thing}s") }
 }
 
 /// Seconds for people.

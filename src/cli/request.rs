@@ -109,8 +109,8 @@ pub(super) struct RequestArguments {
     #[arg(long, value_name = "GRID", num_args = 0..=1, require_equals = true, default_missing_value = DEFAULT_GRID, display_order = 7)]
     tune: Option<String>,
     /// Do not standardise features by privately released moments
-    #[arg(long, help_heading = MODEL, hide_short_help = true)]
-    no_standardise: bool,
+    #[arg(long = "no-standardise", visible_alias = "no-standardize", help_heading = MODEL, hide_short_help = true)]
+    no_standardize: bool,
     /// Public number of rows, known without counting the file [default: the schema's "rows"]
     #[arg(long, value_name = "N", help_heading = BUDGET, hide_short_help = true)]
     rows: Option<u64>,
@@ -156,7 +156,7 @@ impl RequestArguments {
             algorithm: Features::algorithm(self.features, self.algorithm)?,
             noise: self.noise,
             settings: self.settings.0.clone(),
-            standardise: self.no_standardise.then_some(false),
+            standardize: self.no_standardize.then_some(false),
             rows: self.rows,
             evaluate_budget: self.evaluate_budget,
             holdout: self.holdout,

@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn misspelt_names_are_recognised_and_others_are_not() {
+    fn misspelt_names_are_recognized_and_others_are_not() {
         let known = ["age", "hours_per_week", "Income", "x1"];
         for (name, expected) in [
             ("Age", Some("age")),

@@ -16,9 +16,9 @@ pub const DIAGONAL: u64 = 99;
 /// See [`DIAGONAL`]; `140^2 <= 2 * 99^2`.
 pub const OFF_DIAGONAL: u64 = 140;
 
-/// The integer that stands for 1.0 in the rounded rows of a Gram matrix, for rows of the given unit.
-pub fn gram_unit(unit: i16) -> i16 {
-    coarse(unit)
+/// The integer that stands for 1.0 in the rounded rows of a Gram matrix, for rows in which 1.0 stands as `one`.
+pub fn gram_one(one: i16) -> i16 {
+    coarse(one)
 }
 
 pub(crate) fn coarse(q: i16) -> i16 {

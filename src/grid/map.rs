@@ -176,22 +176,22 @@ impl IntegerMap {
     }
 
     /// The integer that stands for 1.0, `2^s`.
-    pub fn unit(&self) -> f64 {
+    pub fn one(&self) -> f64 {
         2f64.powi(self.log2_unit as i32)
     }
 
     /// `A v / 2^s`; `v` has one entry per feature, the result one per coordinate.
     pub fn apply(&self, v: &Array1<f64>) -> Array1<f64> {
         match &self.entries {
-            Entries::Square(matrix) => matrix.dot(v) / self.unit(),
+            Entries::Square(matrix) => matrix.dot(v) / self.one(),
             Entries::Blocks { numbers, tables } => {
                 let mut at = numbers.ncols() - 1;
                 let (inner, constant) = split(numbers);
                 let intercept = v.last().copied().unwrap_or(0.0);
                 let mut image = Vec::with_capacity(self.dimension());
-                image.extend((inner.dot(&part(v, 0, at)) + &constant * intercept) / self.unit());
+                image.extend((inner.dot(&part(v, 0, at)) + &constant * intercept) / self.one());
                 for table in tables {
-                    image.extend(part(v, at, table.nrows()).dot(table) / self.unit());
+                    image.extend(part(v, at, table.nrows()).dot(table) / self.one());
                     at += table.nrows();
                 }
                 image.push(intercept);
@@ -203,18 +203,18 @@ impl IntegerMap {
     /// `A^T v / 2^s`; `v` has one entry per coordinate, the result one per feature.
     pub fn transposed(&self, v: &Array1<f64>) -> Array1<f64> {
         match &self.entries {
-            Entries::Square(matrix) => matrix.t().dot(v) / self.unit(),
+            Entries::Square(matrix) => matrix.t().dot(v) / self.one(),
             Entries::Blocks { numbers, tables } => {
                 let mut at = numbers.nrows();
                 let (inner, constant) = split(numbers);
                 let own = part(v, 0, at);
                 let mut features = Vec::with_capacity(self.features());
-                features.extend(inner.t().dot(&own) / self.unit());
+                features.extend(inner.t().dot(&own) / self.one());
                 for table in tables {
-                    features.extend(table.dot(&part(v, at, table.ncols())) / self.unit());
+                    features.extend(table.dot(&part(v, at, table.ncols())) / self.one());
                     at += table.ncols();
                 }
-                features.push(v.last().copied().unwrap_or(0.0) + constant.dot(&own) / self.unit());
+                features.push(v.last().copied().unwrap_or(0.0) + constant.dot(&own) / self.one());
                 features.into()
             }
         }
@@ -246,7 +246,7 @@ impl IntegerMap {
                     image.extend(sums);
                     rest = others;
                 }
-                image.push(times(self.unit(), intercept));
+                image.push(times(self.one(), intercept));
                 image
             }
         }
@@ -290,7 +290,7 @@ mod tests {
         assert!(IntegerMap::nearest(&array![[f64::NAN]], 4).is_err());
         assert!(IntegerMap::nearest(&array![[1.0, 2.0]], 4).is_err());
         assert!(IntegerMap::nearest(&array![[1e9]], 4).is_err());
-        assert_eq!(IntegerMap::nearest(&array![[1e5]], 9).unwrap().unit(), 1.0);
+        assert_eq!(IntegerMap::nearest(&array![[1e5]], 9).unwrap().one(), 1.0);
         assert!(IntegerMap::of_tables(vec![array![[1.0], [f64::NAN]]], 4).is_err());
     }
 
@@ -320,7 +320,7 @@ mod tests {
     }
 
     fn assert_stands_for(map: &IntegerMap, matrix: &Array2<f64>) {
-        assert_eq!((map.dimension(), map.features(), map.unit()), (matrix.nrows(), matrix.ncols(), 4.0));
+        assert_eq!((map.dimension(), map.features(), map.one()), (matrix.nrows(), matrix.ncols(), 4.0));
         let v: Array1<f64> = (0..matrix.ncols() as i32).map(|j| f64::from(j * j - 5)).collect();
         assert_eq!(map.apply(&v), matrix.dot(&v) / 4.0);
         let w: Array1<f64> = (0..matrix.nrows() as i32).map(|j| f64::from(3 - j * j) / 2.0).collect();

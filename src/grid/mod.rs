@@ -10,7 +10,7 @@ mod shape;
 mod tree;
 
 pub(crate) use gram::coarse;
-pub use gram::{DIAGONAL, GRAM_MULTIPLIER, OFF_DIAGONAL, PERSON_WEIGHT, each_entry, gram_unit};
+pub use gram::{DIAGONAL, GRAM_MULTIPLIER, OFF_DIAGONAL, PERSON_WEIGHT, each_entry, gram_one};
 pub use map::IntegerMap;
 pub use moments::{MomentWeights, SIZE_CELLS, size_cell};
 pub(crate) use scoring::Outcome;

@@ -20,7 +20,7 @@ pub(crate) struct BulkBuilder {
 pub(crate) struct TilesMut<'a> {
     shape: &'a Shape,
     len: usize,
-    unit: i16,
+    one: i16,
     numeric: &'a mut [i16],
     codes: &'a mut [u16],
     labels: &'a mut [i16],
@@ -50,21 +50,21 @@ pub(crate) struct TileBytes<'a> {
 }
 
 impl BulkBuilder {
-    /// No rows; their unit will be [`FULL_SCALE`].
+    /// No rows; 1.0 will stand in them as [`FULL_SCALE`].
     pub fn new(shape: Shape) -> Self {
-        Self::with_unit(shape, FULL_SCALE)
+        Self::with_one(shape, FULL_SCALE)
     }
 
-    /// No rows; 1.0 will stand in them as `unit`.
-    pub fn with_unit(shape: Shape, unit: i16) -> Self {
-        BulkBuilder { rows: Rows::none(shape, unit), used: 0 }
+    /// No rows; 1.0 will stand in them as `one`.
+    pub fn with_one(shape: Shape, one: i16) -> Self {
+        BulkBuilder { rows: Rows::none(shape, one), used: 0 }
     }
 
     /// No rows, in the memory of rows that are not needed any more.
-    pub fn in_place_of(mut rows: Rows, unit: i16) -> Self {
+    pub fn in_place_of(mut rows: Rows, one: i16) -> Self {
         // What was sealed there before must not count as sealed.
         rows.norms.fill(0);
-        (rows.len, rows.unit) = (0, unit);
+        (rows.len, rows.one) = (0, one);
         BulkBuilder { rows, used: 0 }
     }
 
@@ -150,7 +150,7 @@ impl BulkBuilder {
 
 /// The tiles from `first` on, cut into parts of the given numbers of rows.
 fn split<'a>(rows: &'a mut Rows, first: usize, lens: &[usize]) -> Vec<TilesMut<'a>> {
-    let (shape, unit) = (&rows.shape, rows.unit);
+    let (shape, one) = (&rows.shape, rows.one);
     let (columns, codes) = (shape.numeric() * LANES, shape.categorical() * LANES);
     let mut numeric = &mut rows.numeric[first * columns..];
     let mut coded = &mut rows.codes[first * codes..];
@@ -162,7 +162,7 @@ fn split<'a>(rows: &'a mut Rows, first: usize, lens: &[usize]) -> Vec<TilesMut<'
         parts.push(TilesMut {
             shape,
             len,
-            unit,
+            one,
             numeric: take(&mut numeric, tiles * columns),
             codes: take(&mut coded, tiles * codes),
             labels: take(&mut labels, tiles * LANES),
@@ -231,7 +231,7 @@ impl TilesMut<'_> {
 
     #[inline(always)]
     fn seal_tile(&mut self, tile: usize, present: u32) {
-        let (shape, unit) = (self.shape, self.unit);
+        let (shape, one) = (self.shape, self.one);
         let view = self.tile(tile);
         // Lanes that pad the last tile are no records.
         let present = if view.len < LANES { present & ((1 << view.len) - 1) } else { present };
@@ -241,7 +241,7 @@ impl TilesMut<'_> {
             column.iter_mut().for_each(|code| *code = (*code).min(none));
         }
         view.labels.iter_mut().for_each(|label| *label = clamp_scale(*label));
-        let mut norms = squared_norms(shape, unit, view.numeric.as_chunks::<LANES>().0, view.codes);
+        let mut norms = squared_norms(shape, one, view.numeric.as_chunks::<LANES>().0, view.codes);
         for lane in (0..LANES).filter(|lane| present & (1 << lane) == 0) {
             norms[lane] = 0;
             view.labels[lane] = 0;
@@ -277,7 +277,7 @@ impl Rows {
     #[cfg(test)]
     pub(crate) fn same_as(&self, other: &Rows) -> bool {
         self.shape == other.shape
-            && (self.len, self.unit) == (other.len, other.unit)
+            && (self.len, self.one) == (other.len, other.one)
             && *self.numeric == *other.numeric
             && *self.codes == *other.codes
             && *self.labels == *other.labels

@@ -18,7 +18,7 @@ pub struct ClassStep<'a> {
     pub weights: &'a [f64],
     /// Number of labels, at most [`MAX_CLASSES`]; further ones are left out.
     pub classes: usize,
-    /// Integer multiplier per unit of slope, `clip_steps / (unit * clip_norm)`.
+    /// Integer multiplier per unit of slope, `clip_steps / (one * clip_norm)`.
     pub multiplier_scale: f64,
 }
 

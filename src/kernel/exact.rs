@@ -17,8 +17,8 @@ const PARTS: usize = 16;
 
 /// Rows shrunk to a clip norm: row `i` counts as `m_i q_i`, with `m_i = min(4095, floor(clip_steps / |q_i|))`.
 ///
-/// The multiplier 4095 leaves a row as it is; so in units of `4095 unit` no row is longer than
-/// `clip_steps / (4095 unit)`, which is checked in integers, see [`Caps`].
+/// The multiplier 4095 leaves a row as it is; so in units of `4095 one` no row is longer than
+/// `clip_steps / (4095 one)`, which is checked in integers, see [`Caps`].
 pub struct ScaledRows<'a> {
     rows: &'a Rows,
     caps: Caps,
@@ -125,10 +125,10 @@ impl<'a> ScaledRows<'a> {
         }
         for (column, codes) in self.rows.code_tile(tile).chunks_exact(LANES).enumerate() {
             if let Some(coefficient) = self.coefficients[shape.slot(column) + usize::from(codes[lane])] {
-                visit(coefficient, self.rows.unit);
+                visit(coefficient, self.rows.one);
             }
         }
-        visit(shape.dimension() - 1, self.rows.unit);
+        visit(shape.dimension() - 1, self.rows.one);
     }
 }
 
@@ -148,7 +148,7 @@ mod tests {
         }
         builder.push(&RawRow { numeric: vec![5, 5], codes: vec![0], label: 1, null: true });
         let rows = builder.build();
-        let u = i128::from(rows.unit());
+        let u = i128::from(rows.one());
         let dense = [[100, -7, u, 0, u], [32_767, -32_767, 0, u, u], [0, 0, 0, 0, u]];
         let clip_steps = 40_000 * 4095;
         let scaled = ScaledRows::new(&rows, clip_steps);

@@ -39,9 +39,9 @@ pub fn rounding(dimension: usize, shift: u32) -> u64 {
 /// Makes one step per row of `order` from `weights` on, and returns the sum of all iterates, the last included.
 ///
 /// `slope(margin, label)` must round down an exactly monotone function of the margin that grows by at most
-/// `2^(log2_slope - log2_smooth)` per unit; a margin of 1 stands as `2^40` times the unit of the rows. The slope is cut to
+/// `2^(log2_slope - log2_smooth)` per unit; a margin of 1 stands as `2^40` times the integer of 1.0. The slope is cut to
 /// `p^2 |q|^2 <= lipschitz^2`, checked in integers, and a row so long that its step would overshoot,
-/// `2^(40 + shift - log2_slope + log2_smooth + 1) unit < |q|^2`, gets a larger shift.
+/// `2^(40 + shift - log2_slope + log2_smooth + 1) one < |q|^2`, gets a larger shift.
 ///
 /// # Privacy
 /// Without rounding every step is a non-expansive map of the iterate: it moves along `q` only, by a monotone function of
@@ -123,7 +123,7 @@ fn cut_slope(
     let margin = row.iter().map(|&(j, q)| i128::from(weights[j]) * i128::from(q)).sum();
     let cap = cap(norm, step.lipschitz);
     let p = i128::from(slope(margin, rows.labels[index])).clamp(-cap, cap);
-    Some((p, overshoot(norm, rows.unit, step)))
+    Some((p, overshoot(norm, rows.one, step)))
 }
 
 /// The largest integer `p` with `p^2 norm <= clip_steps^2`.
@@ -134,12 +134,12 @@ fn cap(norm: u128, clip_steps: u64) -> i128 {
 }
 
 /// By how much a row's shift must grow for its step to stay non-expansive.
-fn overshoot(norm: u128, unit: i16, step: &FixedStep) -> u32 {
+fn overshoot(norm: u128, one: i16, step: &FixedStep) -> u32 {
     let free = LOG2_WEIGHT + step.shift + step.log2_smooth + 1;
     let mut extra = 0;
     while extra < 127 {
         let exponent = (free + extra).saturating_sub(step.log2_slope);
-        let room = u128::from(unit.unsigned_abs()).checked_mul(1u128.checked_shl(exponent).unwrap_or(u128::MAX));
+        let room = u128::from(one.unsigned_abs()).checked_mul(1u128.checked_shl(exponent).unwrap_or(u128::MAX));
         if room.is_none_or(|room| norm <= room) && free + extra >= step.log2_slope {
             return extra;
         }
@@ -158,11 +158,11 @@ fn sparse_row(rows: &Rows, index: usize, row: &mut Vec<(usize, i16)>) {
     for (column, codes) in rows.code_tile(tile).chunks_exact(LANES).enumerate() {
         let code = usize::from(codes[lane]);
         if code < shape.levels(column) {
-            row.push((first + code, rows.unit));
+            row.push((first + code, rows.one));
         }
         first += shape.levels(column);
     }
-    row.push((first, rows.unit));
+    row.push((first, rows.one));
 }
 
 #[cfg(test)]

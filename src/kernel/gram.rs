@@ -5,7 +5,7 @@ use rayon::prelude::*;
 
 use super::margins::Margins;
 use super::{LANES, Rows};
-use crate::grid::{DIAGONAL, GRAM_MULTIPLIER, OFF_DIAGONAL, coarse, each_entry, gram_unit};
+use crate::grid::{DIAGONAL, GRAM_MULTIPLIER, OFF_DIAGONAL, coarse, each_entry, gram_one};
 
 /// Tiles whose sums are exact in `f64`: `2^7 * 2^10 * 2^10 * 2^14 < 2^53`.
 const TILES_PER_FLUSH: usize = (1 << 14) / LANES;
@@ -79,14 +79,14 @@ fn multiplier(norm: u64, clip_steps: u64, most: u64) -> u64 {
 /// Squared norms of the rounded rows; zero for null rows.
 fn tile_norms(rows: &Rows, tile: usize) -> [u64; LANES] {
     let square = |q: i16| u64::from(q.unsigned_abs()) * u64::from(q.unsigned_abs());
-    let unit = square(gram_unit(rows.unit));
-    let mut norms = [unit; LANES];
+    let one = square(gram_one(rows.one));
+    let mut norms = [one; LANES];
     for column in rows.numeric_tile(tile).chunks_exact(LANES) {
         norms.iter_mut().zip(column).for_each(|(norm, &q)| *norm += square(coarse(q)));
     }
     for (index, column) in rows.code_tile(tile).chunks_exact(LANES).enumerate() {
         let none = rows.shape().levels(index);
-        norms.iter_mut().zip(column).filter(|(_, code)| usize::from(**code) < none).for_each(|(norm, _)| *norm += unit);
+        norms.iter_mut().zip(column).filter(|(_, code)| usize::from(**code) < none).for_each(|(norm, _)| *norm += one);
     }
     let present = &rows.norms[tile * LANES..(tile + 1) * LANES];
     norms.iter_mut().zip(present).filter(|(_, was)| **was == 0).for_each(|(norm, _)| *norm = 0);
@@ -97,7 +97,7 @@ fn tile_norms(rows: &Rows, tile: usize) -> [u64; LANES] {
 struct Block {
     /// Numeric columns and the intercept.
     dense: Array2<f64>,
-    /// Category slots against numeric columns and the intercept, multipliers not yet times the unit.
+    /// Category slots against numeric columns and the intercept, multipliers not yet times 1.0's integer.
     mixed: Array2<f64>,
     /// Category slots against category slots of later columns and themselves, in units squared.
     slots: Array2<f64>,
@@ -117,7 +117,7 @@ impl Block {
         let norms = tile_norms(rows, tile);
         let m: Vec<f64> = norms.iter().zip(wanted).map(|(&norm, &m)| multiplier(norm, clip_steps, m) as f64).collect();
         let mut columns: Vec<f64> = rows.numeric_tile(tile).iter().map(|&q| f64::from(coarse(q))).collect();
-        columns.extend([f64::from(gram_unit(rows.unit)); LANES]);
+        columns.extend([f64::from(gram_one(rows.one)); LANES]);
         let Ok(columns) = ArrayView2::from_shape((rows.shape().numeric() + 1, LANES), &columns) else { return };
         let scaled = &columns * &ndarray::ArrayView1::from(&m);
         ndarray::linalg::general_mat_mul(1.0, &scaled, &columns.t(), 1.0, &mut self.dense);
@@ -136,7 +136,7 @@ impl Block {
     /// The sums in the order of coefficients: numeric, categories, intercept.
     fn triangle(&self, rows: &Rows) -> Vec<i128> {
         let shape = rows.shape();
-        let unit = i128::from(gram_unit(rows.unit));
+        let one = i128::from(gram_one(rows.one));
         // Where a coefficient lives: a dense column, or a slot.
         let mut slot_of = vec![None; shape.dimension()];
         shape.each_slot(|coefficient, slot| slot_of[coefficient] = Some(slot));
@@ -146,9 +146,9 @@ impl Block {
         each_entry(shape.dimension(), |index, row, column| {
             out[index] = match (slot_of[row], slot_of[column]) {
                 (None, None) => exact(self.dense[(dense(row), dense(column))]),
-                (Some(slot), None) => unit * exact(self.mixed[(slot, dense(column))]),
-                (None, Some(slot)) => unit * exact(self.mixed[(slot, dense(row))]),
-                (Some(a), Some(b)) => unit * unit * exact(self.slots[(a, b)]),
+                (Some(slot), None) => one * exact(self.mixed[(slot, dense(column))]),
+                (None, Some(slot)) => one * exact(self.mixed[(slot, dense(row))]),
+                (Some(a), Some(b)) => one * one * exact(self.slots[(a, b)]),
             };
         });
         out
@@ -162,12 +162,12 @@ mod tests {
     use crate::kernel::{RawRow, RowsBuilder, naive};
     use proptest::prelude::*;
 
-    fn dense(row: &RawRow, levels: &[u16], unit: i16) -> Vec<i128> {
+    fn dense(row: &RawRow, levels: &[u16], one: i16) -> Vec<i128> {
         let mut q: Vec<i128> = row.numeric.iter().map(|&v| (i128::from(v) + 16).div_euclid(32)).collect();
         for (&code, &level) in row.codes.iter().zip(levels) {
-            q.extend((0..level).map(|l| if l == code { i128::from(unit) } else { 0 }));
+            q.extend((0..level).map(|l| if l == code { i128::from(one) } else { 0 }));
         }
-        q.push(i128::from(unit));
+        q.push(i128::from(one));
         q
     }
 

@@ -44,9 +44,9 @@ pub fn loss_sums(rows: &Rows, points: &Array2<f64>, most: u32, value: impl Fn(f6
 /// One row with a coordinate for every coefficient.
 fn features(rows: &Rows, tile: usize, lane: usize) -> Vec<f64> {
     let shape = rows.shape();
-    let unit = f64::from(rows.unit);
+    let one = f64::from(rows.one);
     let mut x: Vec<f64> =
-        rows.numeric_tile(tile).chunks_exact(LANES).map(|column| f64::from(column[lane]) / unit).collect();
+        rows.numeric_tile(tile).chunks_exact(LANES).map(|column| f64::from(column[lane]) / one).collect();
     x.resize(shape.dimension(), 0.0);
     let codes = rows.code_tile(tile);
     let active = |slot: usize| {

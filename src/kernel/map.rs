@@ -40,7 +40,7 @@ struct BlockNorms<'a> {
 impl<'a> BlockNorms<'a> {
     fn new(map: &IntegerMap, numbers: &'a Array2<f64>, tables: &[Array2<f64>], rows: &'a Rows) -> Self {
         let square = |entry: f64| {
-            let entry = u128::from((entry as i64).unsigned_abs()) * u128::from(rows.unit.unsigned_abs());
+            let entry = u128::from((entry as i64).unsigned_abs()) * u128::from(rows.one.unsigned_abs());
             entry * entry
         };
         let mut slots = vec![0; rows.shape().slots()];
@@ -53,9 +53,9 @@ impl<'a> BlockNorms<'a> {
         BlockNorms {
             rows,
             numbers: numbers.view().split_at(ndarray::Axis(1), columns).0,
-            constant: &numbers.column(columns) * f64::from(rows.unit),
+            constant: &numbers.column(columns) * f64::from(rows.one),
             slots,
-            intercept: square(map.unit()),
+            intercept: square(map.one()),
         }
     }
 
@@ -95,14 +95,14 @@ impl<'a> RowMap<'a> {
     pub(super) fn new(map: &'a IntegerMap, rows: &'a Rows) -> Self {
         let matrix = map.matrix();
         let shape = rows.shape();
-        let unit = f64::from(rows.unit);
+        let one = f64::from(rows.one);
         let mut slots = Array2::zeros((shape.slots(), map.dimension()));
-        shape.each_slot(|coefficient, slot| slots.row_mut(slot).assign(&(&matrix.column(coefficient) * unit)));
+        shape.each_slot(|coefficient, slot| slots.row_mut(slot).assign(&(&matrix.column(coefficient) * one)));
         RowMap {
             rows,
             numeric: matrix.split_at(ndarray::Axis(1), shape.numeric()).0,
             slots,
-            intercept: &matrix.column(shape.dimension() - 1) * unit,
+            intercept: &matrix.column(shape.dimension() - 1) * one,
         }
     }
 
@@ -172,7 +172,7 @@ mod tests {
         // Coordinates: x, first value, second value, intercept.
         let real = array![[1.0, 0.5, -2.0, 0.0], [0.0, 1.0, 1.0, 1.0], [0.25, 0.0, 0.0, -1.0], [0.0, 0.0, 0.0, 3.0]];
         let map = IntegerMap::nearest(&real, 2).unwrap();
-        let u = i128::from(rows.unit());
+        let u = i128::from(rows.one());
         let norm = |q: [i128; 4]| {
             let image = [4 * q[0] + 2 * q[1] - 8 * q[2], 4 * (q[1] + q[2] + q[3]), q[0] - 4 * q[3], 12 * q[3]];
             image.iter().map(|y| (y * y) as u128).sum::<u128>()
@@ -193,7 +193,7 @@ mod tests {
         let rows = builder.build();
         let tables = || vec![array![[3.0, 4.0], [1.0, 0.0]], array![[2.0], [0.0], [-5.0]]];
         let map = IntegerMap::of_tables(tables(), 1).unwrap();
-        let u = 4 * u128::from(rows.unit().unsigned_abs()).pow(2);
+        let u = 4 * u128::from(rows.one().unsigned_abs()).pow(2);
         let norms = map.norms(&rows);
         assert_eq!(norms[..4], [(25 + 25 + 1) * u, (1 + 4 + 1) * u, u, 0]);
         assert!(norms[4..].iter().all(|&norm| norm == 0));
@@ -207,8 +207,8 @@ mod tests {
         }
         let rows = builder.build();
         let map = IntegerMap::of_blocks(array![[1.0, 2.0, 0.5], [0.0, -3.0, 1.0]], tables(), 1).unwrap();
-        let unit = i128::from(rows.unit());
-        let image = |q: [i128; 2]| [2 * q[0] + 4 * q[1] + unit, -6 * q[1] + 2 * unit];
+        let one = i128::from(rows.one());
+        let image = |q: [i128; 2]| [2 * q[0] + 4 * q[1] + one, -6 * q[1] + 2 * one];
         let square = |q| image(q).iter().map(|y| (y * y) as u128).sum::<u128>();
         assert_eq!(map.norms(&rows)[..4], [(25 + 25 + 1) * u + square([5, -3]), u + square([9, 9]), 0, 0]);
     }

@@ -27,11 +27,11 @@ pub(super) struct Margins {
     /// Integer coefficients of numeric columns, two a pair, cut into an upper and a lower part.
     numeric: Vec<Pair>,
     /// What an integer of `numeric` stands for, for a row value of 1.
-    numeric_unit: f32,
+    numeric_step: f32,
     /// Integer coefficients of category slots.
     slots: Vec<i32>,
     /// What an integer of `slots` stands for.
-    slot_unit: f32,
+    slot_step: f32,
     intercept: f32,
 }
 
@@ -51,13 +51,13 @@ impl Margins {
         let mut categories = vec![0.0; shape.slots()];
         shape.each_slot(|coefficient, slot| categories[slot] = weight(coefficient));
         let by_column = (0..shape.categorical()).map(|column| largest(&categories[shape.slots_of(column)]));
-        let (slots, slot_unit) = integers(&categories, by_column.sum(), MAX_CATEGORIES);
-        let (numeric, numeric_unit) = integers(&numeric, largest(&numeric), MAX_COEFFICIENT);
+        let (slots, slot_step) = integers(&categories, by_column.sum(), MAX_CATEGORIES);
+        let (numeric, numeric_step) = integers(&numeric, largest(&numeric), MAX_COEFFICIENT);
         Margins {
             numeric: numeric.chunks(2).map(Pair::new).collect(),
-            numeric_unit: (numeric_unit / f64::from(rows.unit)) as f32,
+            numeric_step: (numeric_step / f64::from(rows.one)) as f32,
             slots,
-            slot_unit: slot_unit as f32,
+            slot_step: slot_step as f32,
             intercept: weight(shape.dimension() - 1) as f32,
         }
     }
@@ -152,8 +152,8 @@ impl Margins {
         const SHIFT: f32 = (1 << LOW_BITS) as f32;
         let mut margins = [0.0; LANES];
         for lane in 0..LANES {
-            let dense = (numeric.upper[lane] * SHIFT + numeric.lower[lane]) * self.numeric_unit;
-            margins[lane] = (self.intercept + dense) + categories[lane] as f32 * self.slot_unit;
+            let dense = (numeric.upper[lane] * SHIFT + numeric.lower[lane]) * self.numeric_step;
+            margins[lane] = (self.intercept + dense) + categories[lane] as f32 * self.slot_step;
         }
         margins
     }
@@ -237,13 +237,13 @@ pub(super) fn largest(weights: &[f64]) -> f64 {
 
 /// Nearest integers, and what an integer stands for: `size` becomes `most`.
 ///
-/// Where `size` is no finite number, neither is the unit; where it is too small to divide, everything is zero.
+/// Where `size` is no finite number, neither is the step; where it is too small to divide, everything is zero.
 pub(super) fn integers(weights: &[f64], size: f64, most: f64) -> (Vec<i32>, f64) {
-    let unit = size / most;
-    if !unit.is_normal() {
-        return (vec![0; weights.len()], if unit.is_finite() { 0.0 } else { f64::NAN });
+    let step = size / most;
+    if !step.is_normal() {
+        return (vec![0; weights.len()], if step.is_finite() { 0.0 } else { f64::NAN });
     }
-    (weights.iter().map(|w| (w / unit).round().clamp(-most, most) as i32).collect(), unit)
+    (weights.iter().map(|w| (w / step).round().clamp(-most, most) as i32).collect(), step)
 }
 
 #[cfg(test)]

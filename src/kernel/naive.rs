@@ -64,8 +64,8 @@ pub fn clipped_class_sum(
 pub(super) fn margin(rows: &Rows, q: &[i16], weights: &[f64]) -> f32 {
     let shape = rows.shape();
     let (numeric, categories) = weights[..q.len() - 1].split_at(shape.numeric());
-    let (w, unit) = integers(numeric, largest(numeric), MAX_COEFFICIENT);
-    let unit = (unit / f64::from(rows.unit())) as f32;
+    let (w, step) = integers(numeric, largest(numeric), MAX_COEFFICIENT);
+    let step = (step / f64::from(rows.one())) as f32;
     let (mut upper, mut lower) = (0f32, 0f32);
     for (w, q) in w.chunks(16).zip(q.chunks(16)) {
         let sum = |half: fn(i32) -> i32| w.iter().zip(q).map(|(&w, &q)| i64::from(half(w)) * i64::from(q)).sum::<i64>();
@@ -77,9 +77,9 @@ pub(super) fn margin(rows: &Rows, q: &[i16], weights: &[f64]) -> f32 {
         first += shape.levels(column);
         largest(&categories[first - shape.levels(column)..first])
     });
-    let (w, slot_unit) = integers(categories, sizes.sum(), MAX_CATEGORIES);
+    let (w, slot_step) = integers(categories, sizes.sum(), MAX_CATEGORIES);
     let chosen: i32 = w.iter().zip(&q[shape.numeric()..]).filter(|(_, q)| **q != 0).map(|(w, _)| w).sum();
-    (weights[q.len() - 1] as f32 + (upper * 4096.0 + lower) * unit) + chosen as f32 * slot_unit as f32
+    (weights[q.len() - 1] as f32 + (upper * 4096.0 + lower) * step) + chosen as f32 * slot_step as f32
 }
 
 /// The row as a dense integer vector; all zero for a null row.
@@ -97,12 +97,12 @@ pub(super) fn dense_row(rows: &Rows, row: usize) -> Vec<i16> {
     for column in 0..shape.categorical() {
         let code = usize::from(rows.code_tile(tile)[column * LANES + lane]);
         if code < shape.levels(column) {
-            q[first + code] = rows.unit();
+            q[first + code] = rows.one();
         }
         first += shape.levels(column);
     }
     if let Some(last) = q.last_mut() {
-        *last = rows.unit();
+        *last = rows.one();
     }
     q
 }

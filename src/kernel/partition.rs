@@ -11,7 +11,7 @@ impl Rows {
         let mut subset = Rows {
             shape: self.shape.clone(),
             len: chosen.len(),
-            unit: self.unit,
+            one: self.one,
             numeric: Lines::zeroed(tiles * numeric * LANES),
             codes: Lines::zeroed(tiles * categorical * LANES),
             labels: Lines::zeroed(tiles * LANES),
@@ -45,9 +45,9 @@ impl Rows {
 
     /// Splits the rows into `parts` parts; row `i` goes to part `part_of(i)`, and to the last if there is no such part.
     ///
-    /// Encoding and unit stay as they are, so a row contributes to a sum over its part what it contributed before.
+    /// The encoding stays as it is, so a row contributes to a sum over its part what it contributed before.
     pub fn partition(&self, parts: usize, mut part_of: impl FnMut(usize) -> usize) -> Vec<Rows> {
-        let empty = || RowsBuilder::with_unit(self.shape.clone(), self.unit);
+        let empty = || RowsBuilder::with_one(self.shape.clone(), self.one);
         let mut builders: Vec<RowsBuilder> = (0..parts).map(|_| empty()).collect();
         let mut row = RawRow::empty(&self.shape);
         for index in 0..self.len {
@@ -87,7 +87,7 @@ mod tests {
         let rows = builder.build().recode(20_000, |_, q| q, |y| y);
         let parts = rows.partition(3, |index| if index == 50 { 9 } else { index % 2 });
         assert_eq!(parts.iter().map(Rows::len).collect::<Vec<_>>(), [49, 50, 1]);
-        assert!(parts.iter().all(|part| part.unit() == 20_000));
+        assert!(parts.iter().all(|part| part.one() == 20_000));
         let mut sum = vec![0; 21];
         for part in &parts {
             sum.iter_mut().zip(gram_sum(part, 1 << 40, 90)).for_each(|(total, entry)| *total += entry);

@@ -152,7 +152,7 @@ impl Persons {
         Persons { groups, places }.or_none_of(rows)
     }
 
-    /// A group without persons where there is none, so that columns and unit are known.
+    /// A group without persons where there is none, so that columns and the integer of 1.0 are known.
     fn or_none_of(mut self, rows: &Rows) -> Self {
         if self.groups.is_empty() {
             self.groups.push(Group { layout: Layout::new(1, 0), rows: rows.subset(&[]) });
@@ -181,8 +181,8 @@ impl Persons {
     }
 
     /// The integer that stands for 1.0.
-    pub fn unit(&self) -> i16 {
-        self.first().unit()
+    pub fn one(&self) -> i16 {
+        self.first().one()
     }
 
     fn first(&self) -> &Rows {

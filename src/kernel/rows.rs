@@ -28,12 +28,12 @@ impl RawRow {
 /// Encoded rows with their exact squared norms. No accessor hands out a row.
 ///
 /// Layout: tile after tile; inside a tile column after column; inside a column the [`LANES`] rows.
-/// Norms count every numeric value squared plus `unit^2` for each present category and for the
+/// Norms count every numeric value squared plus `one^2` for each present category and for the
 /// intercept; null and padding rows have norm zero, which makes every sum skip them.
 pub struct Rows {
     pub(super) shape: Shape,
     pub(super) len: usize,
-    pub(super) unit: i16,
+    pub(super) one: i16,
     pub(super) numeric: Lines<i16>,
     pub(super) codes: Lines<u16>,
     pub(super) labels: Lines<i16>,
@@ -59,9 +59,9 @@ impl Rows {
         self.len == 0
     }
 
-    /// The integer that stands for 1.0: intercept, present category, and one unit of a numeric feature.
-    pub fn unit(&self) -> i16 {
-        self.unit
+    /// The integer that stands for 1.0: intercept, present category, and a numeric feature of 1.
+    pub fn one(&self) -> i16 {
+        self.one
     }
 
     /// Bytes read by one clipped sum, joint codes counted in place of those they stand for.
@@ -79,9 +79,9 @@ impl Rows {
     }
 
     /// No rows.
-    pub(super) fn none(shape: Shape, unit: i16) -> Rows {
+    pub(super) fn none(shape: Shape, one: i16) -> Rows {
         let (numeric, codes, labels, norms, packed) = Default::default();
-        Rows { groups: Groups::new(&shape), shape, len: 0, unit, numeric, codes, labels, norms, packed }
+        Rows { groups: Groups::new(&shape), shape, len: 0, one, numeric, codes, labels, norms, packed }
     }
 
     pub(super) fn tiles(&self) -> usize {
@@ -134,14 +134,14 @@ impl Rows {
         self.labels.len()
     }
 
-    /// Re-encodes numeric values and labels by a public map and changes the unit.
+    /// Re-encodes numeric values and labels by a public map and changes what stands for 1.0.
     ///
     /// `numeric(column, value)` and `label(value)` must be pure functions of public quantities and
     /// their arguments: each new row then depends on its old row alone, so neighbouring data sets
     /// stay neighbours.
     pub fn recode(
         mut self,
-        unit: i16,
+        one: i16,
         numeric: impl Fn(usize, i16) -> i16 + Sync,
         label: impl Fn(i16) -> i16 + Sync,
     ) -> Rows {
@@ -161,7 +161,7 @@ impl Rows {
             });
         }
         self.labels.par_iter_mut().for_each(|q| *q = clamp_scale(label(*q)));
-        self.unit = unit;
+        self.one = one;
         self.measure();
         self
     }
@@ -184,7 +184,7 @@ impl Rows {
             && numeric == columns
             && shape.categorical() == numeric + self.shape.categorical()
             && (0..self.shape.categorical()).all(same);
-        let mut rows = Rows { len: self.len, ..Rows::none(shape, self.unit) };
+        let mut rows = Rows { len: self.len, ..Rows::none(shape, self.one) };
         let width = rows.shape.categorical() * LANES;
         rows.codes.grow(self.tiles() * width);
         rows.labels.grow(self.labels.len());
@@ -215,7 +215,7 @@ impl Rows {
     /// come about, all rows become null rows.
     pub(crate) fn with_numbers(
         &self,
-        (shape, unit): (Shape, i16),
+        (shape, one): (Shape, i16),
         first: usize,
         fill: impl Fn(&[[u16; LANES]], &mut [[i16; LANES]]) + Sync,
     ) -> Rows {
@@ -223,7 +223,7 @@ impl Rows {
         let kept = self.shape.categorical().saturating_sub(first);
         let same = |column: usize| self.shape.levels(first + column) == shape.levels(column);
         let fits = self.shape.categorical() >= first && shape.categorical() == kept && (0..kept).all(same);
-        let mut rows = Rows { len: self.len, ..Rows::none(shape, unit) };
+        let mut rows = Rows { len: self.len, ..Rows::none(shape, one) };
         let columns = rows.shape.numeric();
         rows.numeric.grow(self.tiles() * columns * LANES);
         rows.codes.grow(self.tiles() * rows.shape.categorical() * LANES);
@@ -258,7 +258,7 @@ impl Rows {
         norms.par_chunks_mut(LANES).enumerate().for_each(|(tile, norms)| {
             let fresh = arch.dispatch(
                 #[inline(always)]
-                || squared_norms(&self.shape, self.unit, self.columns(tile), self.code_tile(tile)),
+                || squared_norms(&self.shape, self.one, self.columns(tile), self.code_tile(tile)),
             );
             norms.iter_mut().zip(fresh).for_each(|(norm, fresh)| *norm = if *norm == 0 { 0 } else { fresh });
         });
@@ -273,9 +273,9 @@ const COLUMNS_IN_32_BITS: usize = 4;
 ///
 /// Values must be in their legal ranges: numeric ones at most [`FULL_SCALE`] in size, codes at most that for "none of them".
 #[inline(always)]
-pub(super) fn squared_norms(shape: &Shape, unit: i16, numeric: &[Column], codes: &[u16]) -> [u64; LANES] {
-    let unit_square = square(unit);
-    let mut norms = [unit_square; LANES];
+pub(super) fn squared_norms(shape: &Shape, one: i16, numeric: &[Column], codes: &[u16]) -> [u64; LANES] {
+    let square_of_one = square(one);
+    let mut norms = [square_of_one; LANES];
     for columns in numeric.chunks(COLUMNS_IN_32_BITS) {
         let mut sums = [0u32; LANES];
         for column in columns {
@@ -288,7 +288,7 @@ pub(super) fn squared_norms(shape: &Shape, unit: i16, numeric: &[Column], codes:
         let none = shape.levels(index) as u16;
         declared.iter_mut().zip(column).for_each(|(count, &code)| *count += u32::from(code < none));
     }
-    norms.iter_mut().zip(declared).for_each(|(norm, count)| *norm += unit_square * u64::from(count));
+    norms.iter_mut().zip(declared).for_each(|(norm, count)| *norm += square_of_one * u64::from(count));
     norms
 }
 
@@ -308,14 +308,14 @@ pub struct RowsBuilder {
 }
 
 impl RowsBuilder {
-    /// An empty collection whose unit is [`FULL_SCALE`].
+    /// An empty collection in which 1.0 stands as [`FULL_SCALE`].
     pub fn new(shape: Shape) -> Self {
-        Self::with_unit(shape, FULL_SCALE)
+        Self::with_one(shape, FULL_SCALE)
     }
 
-    /// An empty collection of rows in which 1.0 stands as `unit`.
-    pub(crate) fn with_unit(shape: Shape, unit: i16) -> Self {
-        RowsBuilder { rows: Rows::none(shape, unit) }
+    /// An empty collection of rows in which 1.0 stands as `one`.
+    pub(crate) fn with_one(shape: Shape, one: i16) -> Self {
+        RowsBuilder { rows: Rows::none(shape, one) }
     }
 
     /// Appends a row; values outside the legal range are moved into it.

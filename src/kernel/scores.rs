@@ -50,7 +50,7 @@ fn margins(rows: &Rows, tile: usize, weights: &[f64]) -> [f64; LANES] {
     let weight = |index: usize| weights.get(index).copied().unwrap_or(0.0);
     let mut margins = [weight(shape.dimension() - 1); LANES];
     for (j, column) in rows.numeric_tile(tile).chunks_exact(LANES).enumerate() {
-        let per_unit = weight(j) / f64::from(rows.unit);
+        let per_unit = weight(j) / f64::from(rows.one);
         margins.iter_mut().zip(column).for_each(|(margin, &q)| *margin += f64::from(q) * per_unit);
     }
     let mut first = shape.numeric();

@@ -126,15 +126,15 @@ impl Totals {
         self
     }
 
-    /// One sum per coefficient; categories and intercept carry the unit here, once.
+    /// One sum per coefficient; categories and intercept are multiplied by 1.0's integer here, once.
     pub(super) fn coefficients(mut self, rows: &Rows) -> Vec<i64> {
         self.joint.settle(rows, &mut self.slots);
-        let unit = i64::from(rows.unit);
+        let one = i64::from(rows.one);
         let mut out = self.numeric;
         out.resize(rows.shape.dimension(), 0);
-        rows.shape.each_slot(|coefficient, slot| out[coefficient] = unit * self.slots[slot]);
+        rows.shape.each_slot(|coefficient, slot| out[coefficient] = one * self.slots[slot]);
         if let Some(last) = out.last_mut() {
-            *last = unit * self.intercept;
+            *last = one * self.intercept;
         }
         out
     }

@@ -109,9 +109,13 @@ impl Account {
                 format!(
                     "data set \"{dataset}\" is counted by the {counted}, and guarantees by the {unit} cannot be added"
                 ),
-                match counted {
-                    PrivacyUnit::Row => "leave the unit out (\"unit\" in the schema, --unit)".to_string(),
-                    PrivacyUnit::Person { column } => {
+                match (counted, unit) {
+                    (PrivacyUnit::Row, PrivacyUnit::Person { column }) => format!(
+                        "leave the unit out (\"unit\" in the schema, --unit), or give --ledger a file of its own, made by \
+                         `rhograd ledger init` with --unit {column}"
+                    ),
+                    (PrivacyUnit::Row, PrivacyUnit::Row) => "leave the unit out".to_string(),
+                    (PrivacyUnit::Person { column }, _) => {
                         format!("use \"unit\": {{\"column\": \"{column}\"}} in the schema, or --unit {column}")
                     }
                 },
@@ -170,7 +174,7 @@ impl Account {
         Some(most.saturating_minus(&self.spent.delta).to_f64_down())
     }
 
-    pub(super) fn summarise(&self, dataset: &DatasetId, head: &Position) -> DatasetSummary {
+    pub(super) fn summarize(&self, dataset: &DatasetId, head: &Position) -> DatasetSummary {
         DatasetSummary {
             dataset: dataset.clone(),
             adjacency: self.adjacency,

@@ -259,7 +259,7 @@ impl Book {
 
     /// The account of one data set.
     pub(super) fn summary(&self, dataset: &DatasetId) -> Fallible<DatasetSummary> {
-        self.account(dataset).map(|account| account.summarise(dataset, &self.head))
+        self.account(dataset).map(|account| account.summarize(dataset, &self.head))
     }
 
     /// The account of the data set that an entry, which has been read, is about.
@@ -279,7 +279,7 @@ impl Book {
 
     /// The accounts of all data sets, by name.
     pub(super) fn summaries(&self) -> Vec<DatasetSummary> {
-        self.accounts.iter().map(|(dataset, account)| account.summarise(dataset, &self.head)).collect()
+        self.accounts.iter().map(|(dataset, account)| account.summarize(dataset, &self.head)).collect()
     }
 }
 

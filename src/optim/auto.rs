@@ -55,7 +55,7 @@ pub(super) static DESCRIPTION: Description = Description {
 ///
 /// A budget too small for a Gram matrix, or an l1 penalty, is no reason to fail: the plain method has no map.
 pub(super) fn whitens(problem: &Problem<'_>) -> bool {
-    problem.standardised && WhitenedDpGd::plan(problem).is_ok_and(|plan| gram_pays(&plan, problem))
+    problem.standardized && WhitenedDpGd::plan(problem).is_ok_and(|plan| gram_pays(&plan, problem))
 }
 
 /// Whether the Gram matrix will tell more than noise: few enough coefficients, and, where the number of rows is

@@ -122,15 +122,15 @@ impl DpFtrl {
 /// The releases of the pass on the finest grid that the budget allows, and the bound on a row's gradient there.
 fn sums(problem: &Problem<'_>, batches: u32) -> Fallible<(GaussianRelease, u64)> {
     let Problem { adjacency, noise, .. } = *problem;
-    let unit = u64::from(problem.unit.unsigned_abs());
-    let largest = MAX_MULTIPLIER as u64 * unit;
+    let one = u64::from(problem.one.unsigned_abs());
+    let largest = MAX_MULTIPLIER as u64 * one;
     let what = "prefix sums of clipped gradients over one pass";
     let query = |clip_steps| Query::from(query::PrefixSums { clip_steps, batches });
     let rule = GaussianRule { what, query: &query, adjacency, noise, count: 1 };
     let sensitivity = column_norm(batches) * adjacency.sum_sensitivity(1) as f64;
     let wanted = Fineness { sensitivity, target: largest as f64 * sensitivity, largest, slack: 0.0 };
     let (release, clip_steps) = rule.finest(&problem.budget, &wanted);
-    if clip_steps < 16 * unit {
+    if clip_steps < 16 * one {
         return Err(Error::parameter(
             "budget",
             "is too small for this many batches",
@@ -172,7 +172,7 @@ impl Optimizer for DpFtrl {
     fn run(&self, data: &PrivateDataset, start: &Start<'_>, run: &mut LoggedRun<'_>) -> Fallible<Fitted> {
         let dimension = data.shape().dimension();
         let clip_norm = self.clip.clip_norm(self.row_norm, dimension as f64, start, self.mu());
-        let unit = clip_norm / self.clip_steps as f64;
+        let grid_step = clip_norm / self.clip_steps as f64;
         let per_batch = start.rows / f64::from(self.batches);
         let rows = data.clipped(self.clip_steps)?;
         let eta = self.descent.learning_rate;
@@ -183,13 +183,13 @@ impl Optimizer for DpFtrl {
         let mut direction = Array1::<f64>::zeros(dimension);
         let mut average = Average::new(self.descent.averaging, self.descent.steps, dimension);
         average.add(0, &weights);
-        run.release_by(&self.release.planned(), unit, |permit: Permit<GaussianCharge>| {
+        run.release_by(&self.release.planned(), grid_step, |permit: Permit<GaussianCharge>| {
             let mut pass = permit.prefix_sums(data, self.clip_steps, self.batches)?;
             for step in 1..=self.descent.steps {
                 let asked =
                     Gradient { loss: self.descent.loss, weights: &weights, label_scale: start.label_scale, clip_norm };
                 let part = pass.next(&asked)?.iter().map(|&v| v as f64).collect();
-                let gradient = unmixed.push(part) * (unit / per_batch);
+                let gradient = unmixed.push(part) * (grid_step / per_batch);
                 direction = &direction * self.descent.momentum + gradient;
                 let shrunk = penalties.shrink(&weights - &(&direction * eta));
                 if penalties.shrinks() {

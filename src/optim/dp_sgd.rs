@@ -108,7 +108,7 @@ impl DpSgd {
             return Err(Error::parameter("--sampling-rate", problem, "leave it out for the default"));
         }
         let steps = steps.unwrap_or(STEPS);
-        let grid = Grid { adjacency: problem.adjacency, unit: problem.unit.unsigned_abs().into(), steps, rate };
+        let grid = Grid { adjacency: problem.adjacency, one: problem.one.unsigned_abs().into(), steps, rate };
         let (event, clip_steps) = grid.calibrate(target)?;
         let square = problem.typical_square();
         let scale = problem.loss.tuning().step;
@@ -131,7 +131,7 @@ impl DpSgd {
 /// What fixes the releases but for their noise.
 struct Grid {
     adjacency: Adjacency,
-    unit: u64,
+    one: u64,
     steps: u64,
     rate: f64,
 }
@@ -139,7 +139,7 @@ struct Grid {
 impl Grid {
     /// The releases of noise multiplier about `z` on the finest grid that the kernel allows, with their clip.
     fn event(&self, z: f64) -> (PoissonGaussianCharge, u64) {
-        let largest = (MAX_MULTIPLIER as u64).saturating_mul(self.unit) as f64;
+        let largest = (MAX_MULTIPLIER as u64).saturating_mul(self.one) as f64;
         let log2_scale = (largest * z).log2().floor().clamp(0.0, f64::from(MAX_LOG2_SCALE)) as u32;
         let clip_steps = (2f64.powi(log2_scale as i32) / z).floor().min(largest) as u64;
         let (what, query) =
@@ -176,7 +176,7 @@ impl Grid {
             if keeps(middle) { high = middle } else { low = middle }
         }
         let (event, clip_steps) = self.event(high);
-        if clip_steps < 16 * self.unit {
+        if clip_steps < 16 * self.one {
             return Err(Error::parameter(
                 "budget",
                 "is too small for this many steps",

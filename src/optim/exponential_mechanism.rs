@@ -127,8 +127,8 @@ impl Optimizer for ExponentialMechanism {
         let most = u32::try_from(self.choice.steps)
             .map_err(|_| Error::numerical("exponential mechanism", "a score has too many steps"))?;
         let scoring = CutLoss { loss: self.loss, label_scale: start.label_scale, cap: self.cap, most };
-        let unit = self.cap / f64::from(most);
-        let released = run.choose(&self.choice.planned(), unit, || data.losses(&scoring, &self.candidates))?;
+        let grid_step = self.cap / f64::from(most);
+        let released = run.choose(&self.choice.planned(), grid_step, || data.losses(&scoring, &self.candidates))?;
         let chosen = released.values().first().and_then(|&index| usize::try_from(index).ok()).unwrap_or(0);
         let weights = self.candidates.points.row(chosen).to_vec();
         Ok(Fitted::of(weights).stating([

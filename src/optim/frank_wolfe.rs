@@ -112,7 +112,7 @@ impl Optimizer for FrankWolfe {
 
     fn run(&self, data: &PrivateDataset, start: &Start<'_>, run: &mut LoggedRun<'_>) -> Fallible<Fitted> {
         let dimension = data.shape().dimension();
-        let unit = self.clip / (self.choice.steps as f64 * f64::from(data.unit()));
+        let grid_step = self.clip / (self.choice.steps as f64 * f64::from(data.one()));
         let most = self.choice.steps.min(MAX_MULTIPLIER as u64) as i16;
         let planned = self.choice.planned();
         let mut weights = Array1::<f64>::zeros(dimension);
@@ -123,7 +123,7 @@ impl Optimizer for FrankWolfe {
                 label_scale: start.label_scale,
                 clip_norm: self.clip,
             };
-            let released = run.choose(&planned, unit, || data.vertices(&gradient, most))?;
+            let released = run.choose(&planned, grid_step, || data.vertices(&gradient, most))?;
             let chosen = released.values().first().and_then(|&index| usize::try_from(index).ok()).unwrap_or(0);
             let length = 2.0 / (step as f64 + 2.0);
             weights *= 1.0 - length;

@@ -127,16 +127,16 @@ impl Optimizer for Localization {
     }
 
     fn run(&self, data: &PrivateDataset, start: &Start<'_>, run: &mut LoggedRun<'_>) -> Fallible<Fitted> {
-        let unit = 2f64.powi(-(LOG2_WEIGHT as i32));
-        let (result, _) = run.release_by(&self.release.planned(), unit, |permit: Permit<GaussianCharge>| {
+        let grid_step = 2f64.powi(-(LOG2_WEIGHT as i32));
+        let (result, _) = run.release_by(&self.release.planned(), grid_step, |permit: Permit<GaussianCharge>| {
             let mut phases = permit.phases(data, self.phases, self.loss, start.label_scale)?;
             let mut weights = vec![0i64; self.phases.dimension];
             let mut result = vec![0.0; self.phases.dimension];
             for phase in 0..self.phases.phases() {
                 let finer = PhasePlan::log2_finer(phase);
                 let released = phases.next(&weights)?;
-                let unit = 2f64.powi(-((LOG2_WEIGHT + finer) as i32));
-                result = released.iter().map(|&v| v as f64 * unit).collect();
+                let grid_step = 2f64.powi(-((LOG2_WEIGHT + finer) as i32));
+                result = released.iter().map(|&v| v as f64 * grid_step).collect();
                 let bound = i128::from(MAX_WEIGHT);
                 weights = released.iter().map(|&v| (v >> finer).clamp(-bound, bound) as i64).collect();
             }

@@ -43,7 +43,7 @@
 //!     shape: &shape,
 //!     adjacency: Adjacency::ReplaceOne,
 //!     loss: Curved::Logistic.into(),
-//!     unit: FULL_SCALE,
+//!     one: FULL_SCALE,
 //!     standardised: true,
 //!     binned: false,
 //!     rows: Some(10_000),
@@ -106,7 +106,7 @@
 //! let (shape, settings, loss) = (data.shape(), Settings::default(), Curved::Logistic.into());
 //! let budget = Rho::from_f64(0.5)?;
 //! let problem = Problem {
-//!     shape, adjacency, loss, unit: FULL_SCALE, standardised: true, binned: false, rows: None, persons: false, noise,
+//!     shape, adjacency, loss, one: FULL_SCALE, standardised: true, binned: false, rows: None, persons: false, noise,
 //!     budget: budget.clone(), target: None, settings: &settings,
 //! };
 //! let parts = MomentParts { count: true, features: true, target: false, shares: false, sizes: false };
@@ -139,7 +139,7 @@
 //! };
 //! let weights = descent.run(&data.clipped(gradient.clip_steps)?, &gradient.release.planned(), clip_norm, &start, &mut run)?;
 //! let Fitted { weights, .. } = Fitted::of(weights);
-//! let units = Units { label_scale: 1.0, unit: 1.0, of_deviation: false };
+//! let units = Units { label_scale: 1.0, per_margin: 1.0, of_deviation: false };
 //! let Evaluation { metrics, .. } = holdout.run(&data, &weights, units, &mut run)?;
 //! let Estimate { value, .. } = metrics["accuracy"];
 //! assert!((value - 0.5).abs() < 0.1, "labels have nothing to do with the feature");

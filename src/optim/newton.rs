@@ -111,7 +111,7 @@ impl Optimizer for Newton {
             let bend = self.hessian.run_hessian(data, loss, slope.weights, run)?;
             let curvature = Curvature::new(bend * scale, sigma, RidgeRule::OperatorNorm(RIDGE), descent.l2)?;
             let values = slope.released.values().iter();
-            let mean: Array1<f64> = values.map(|&v| v as f64 * slope.unit / start.rows).collect();
+            let mean: Array1<f64> = values.map(|&v| v as f64 * slope.grid_step / start.rows).collect();
             Ok(curvature.solve(&(mean + descent.penalty(slope.weights))))
         })?;
         fitted.settings.insert("ridge_over_noise".into(), json!(RIDGE));

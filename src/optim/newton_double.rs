@@ -30,7 +30,7 @@ use super::description::{AUDIT_STILL, AuditRecipe, Description, Losses, Needs, R
 use super::step::newton::NewtonSteps;
 use super::{Fineness, Fitted, GaussianRelease, GaussianRule, Optimizer, Planned, Problem, Settings, Start, settings};
 use crate::error::{Error, Fallible};
-use crate::grid::{GRAM_MULTIPLIER, gram_unit};
+use crate::grid::{GRAM_MULTIPLIER, gram_one};
 use crate::privacy::Rho;
 use crate::private::{DirectionInputs, LoggedRun, PrivateDataset, Query, query};
 
@@ -105,7 +105,7 @@ pub struct NewtonDoubleNoise {
     /// `R^2`.
     square: f64,
     /// The integer that stands for 1.0 in the rows of a Hessian.
-    unit: f64,
+    one: f64,
 }
 
 impl NewtonDoubleNoise {
@@ -120,13 +120,13 @@ impl NewtonDoubleNoise {
         let share = DIRECTION_SHARE * problem.budget.lower() / steps as f64;
         let (directions, l2_sensitivity) = directions(problem, share)?;
         let steps = NewtonSteps::plan(problem, loss, steps, &directions.rho())?;
-        let (square, unit) = (problem.typical_square(), f64::from(gram_unit(problem.unit)));
-        Ok(NewtonDoubleNoise { steps, directions, l2_sensitivity, square, unit })
+        let (square, one) = (problem.typical_square(), f64::from(gram_one(problem.one)));
+        Ok(NewtonDoubleNoise { steps, directions, l2_sensitivity, square, one })
     }
 
     /// Largest Frobenius norm of a row in the Hessian, in its integers.
     fn clip_steps(&self) -> f64 {
-        (GRAM_MULTIPLIER as f64 * self.square * self.unit * self.unit).ceil()
+        (GRAM_MULTIPLIER as f64 * self.square * self.one * self.one).ceil()
     }
 
     fn ridge(&self, rows: f64, dimension: f64) -> u64 {
@@ -143,7 +143,7 @@ impl Optimizer for NewtonDoubleNoise {
     fn run(&self, data: &PrivateDataset, start: &Start<'_>, run: &mut LoggedRun<'_>) -> Fallible<Fitted> {
         let (loss, row_norm, l2_sensitivity) = (self.steps.loss, self.square.sqrt(), self.l2_sensitivity);
         // From the integers of the Hessian to the sum of second derivatives.
-        let curvature = loss.smoothness() / (GRAM_MULTIPLIER as f64 * self.unit * self.unit);
+        let curvature = loss.smoothness() / (GRAM_MULTIPLIER as f64 * self.one * self.one);
         let ridge = self.ridge(start.rows, data.shape().dimension() as f64);
         let planned = self.directions.planned();
         let mut fitted = self.steps.run(row_norm, (data, start), run, &mut |slope, run| {
@@ -153,9 +153,9 @@ impl Optimizer for NewtonDoubleNoise {
                 ridge,
                 l2_sensitivity,
             };
-            let unit = slope.unit / (curvature * asked.scale()? as f64);
-            let released = run.release(&planned, unit, || data.direction(loss, slope.weights, &asked))?;
-            Ok(released.values().iter().map(|&v| v as f64 * unit).collect())
+            let grid_step = slope.grid_step / (curvature * asked.scale()? as f64);
+            let released = run.release(&planned, grid_step, || data.direction(loss, slope.weights, &asked))?;
+            Ok(released.values().iter().map(|&v| v as f64 * grid_step).collect())
         })?;
         fitted.settings.insert("ridge".into(), json!(ridge as f64 * curvature / start.rows));
         Ok(fitted)

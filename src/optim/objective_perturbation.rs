@@ -48,7 +48,7 @@ use crate::grid::MAX_MULTIPLIER;
 use crate::loss::BoundedLoss;
 use crate::privacy::{Adjacency, Charge, Claim, NoiseLaw, ObjectiveCharge};
 use crate::private::{
-    Curvature, DescribeQuery, LOG2_REGULARISATION, LoggedRun, MAX_SOLVED, Minimisation, Permit, PrivateDataset, Query,
+    Curvature, DescribeQuery, LOG2_REGULARIZATION, LoggedRun, MAX_SOLVED, Minimization, Permit, PrivateDataset, Query,
     query,
 };
 
@@ -124,7 +124,7 @@ const AUDIT: fn(Adjacency) -> AuditRecipe = |adjacency| AuditRecipe {
 /// Kifer, Smith and Thakurta 2012; Iyengar et al. 2019, with `2 tau / Lambda`; Redberg, Koskela and Wang 2023.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ObjectivePerturbation {
-    problem: Minimisation,
+    problem: Minimization,
     /// Length of a step of the noise on the gradient over `2^62`.
     step: u64,
     objective: ObjectiveCharge,
@@ -157,11 +157,11 @@ impl ObjectivePerturbation {
         let grid = Grid {
             loss,
             adjacency: problem.adjacency,
-            row_bound: row_bound(row_norm(loss, problem), problem.unit)?,
+            row_bound: row_bound(row_norm(loss, problem), problem.one)?,
             ratio: (JACOBIAN * target.epsilon.value()).exp_m1().clamp(1e-6, 100.0),
             dimension,
             share,
-            unit: problem.unit,
+            one: problem.one,
         };
         grid.calibrate(target)
     }
@@ -176,7 +176,7 @@ struct Grid {
     ratio: f64,
     dimension: usize,
     share: f64,
-    unit: i16,
+    one: i16,
 }
 
 impl Grid {
@@ -191,14 +191,14 @@ impl Grid {
         let bound = self.row_bound as f64;
         let quarters = self.loss.smoothness_quarters() as f64;
         // lambda from the ratio at the scale of margins that leaves it room for the certificate.
-        let curved = quarters / 4.0 * bound * bound * 2f64.powi(LOG2_REGULARISATION as i32) / self.ratio;
+        let curved = quarters / 4.0 * bound * bound * 2f64.powi(LOG2_REGULARIZATION as i32) / self.ratio;
         let least = (bound * 1024.0 / tolerance).ceil() + 1.0;
         let log2_margin = (curved / least).log2().floor().clamp(30.0, 80.0) as u32;
-        let regularisation = (curved / 2f64.powi(log2_margin as i32)).ceil() as u64;
-        let curvature = Curvature { row_bound: self.row_bound, regularisation, tolerance: tolerance as u64 };
+        let regularization = (curved / 2f64.powi(log2_margin as i32)).ceil() as u64;
+        let curvature = Curvature { row_bound: self.row_bound, regularization, tolerance: tolerance as u64 };
         // Rounded up: longer steps of the noise are more noise.
         let step = (bound * 2f64.powi(62) / (mu * 2f64.powi(LOG2_GRADIENT as i32))).ceil() as u64;
-        let problem = Minimisation { loss: self.loss, label_scale: 1.0, log2_margin, curvature };
+        let problem = Minimization { loss: self.loss, label_scale: 1.0, log2_margin, curvature };
         let perturbation = problem.perturbation(step);
         perturbation.check()?;
         let release = |what, query: Query, log2_scale| {
@@ -207,7 +207,7 @@ impl Grid {
         };
         let ratio = perturbation.curvature_ratio();
         let perturbed = release("gradient of the regularised loss", Query::Perturbation(perturbation), LOG2_GRADIENT);
-        let query = Query::from(query::PerturbedMinimiser { curvature, dimension: self.dimension });
+        let query = Query::from(query::PerturbedMinimizer { curvature, dimension: self.dimension });
         Ok(ObjectivePerturbation {
             problem,
             step,
@@ -217,7 +217,7 @@ impl Grid {
                 claim: Claim { epsilon: 1.0, delta: 0.5, rho: 1.0 },
             },
             answer: release("minimiser of the perturbed loss", query, LOG2_ANSWER),
-            row_norm: bound / (f64::from(self.unit) * f64::from(MAX_MULTIPLIER)),
+            row_norm: bound / (f64::from(self.one) * f64::from(MAX_MULTIPLIER)),
         })
     }
 
@@ -263,16 +263,16 @@ impl Optimizer for ObjectivePerturbation {
     }
 
     fn run(&self, data: &PrivateDataset, start: &Start<'_>, run: &mut LoggedRun<'_>) -> Fallible<Fitted> {
-        let unit = data.unit();
-        let problem = Minimisation { label_scale: start.label_scale, ..self.problem };
-        let noise_step = self.step as f64 / 2f64.powi(62) / (f64::from(unit) * f64::from(MAX_MULTIPLIER));
+        let one = data.one();
+        let problem = Minimization { label_scale: start.label_scale, ..self.problem };
+        let noise_step = self.step as f64 / 2f64.powi(62) / (f64::from(one) * f64::from(MAX_MULTIPLIER));
         let [noise, answer] = self.releases();
         let solve = |permit: Permit<ObjectiveCharge>| permit.solve(data, &problem, self.step);
         let (solved, _) = run.release_by(&noise, noise_step, solve)?;
-        let released = run.release(&answer, problem.step(unit), || Ok(solved))?;
-        let weights: Vec<f64> = released.values().iter().map(|&v| v as f64 * problem.step(unit)).collect();
+        let released = run.release(&answer, problem.step(one), || Ok(solved))?;
+        let weights: Vec<f64> = released.values().iter().map(|&v| v as f64 * problem.step(one)).collect();
         Ok(Fitted::of(weights).stating([
-            ("penalty", json!(problem.penalty(unit))),
+            ("penalty", json!(problem.penalty(one))),
             ("row_norm", json!(self.row_norm)),
             ("loss", json!(loss_name(self.problem.loss))),
             ("curvature_ratio", json!(self.objective.curvature)),

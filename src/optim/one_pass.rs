@@ -155,11 +155,11 @@ impl Optimizer for OnePass {
     }
 
     fn run(&self, data: &PrivateDataset, start: &Start<'_>, run: &mut LoggedRun<'_>) -> Fallible<Fitted> {
-        let unit = 2f64.powi(-(LOG2_WEIGHT as i32));
+        let grid_step = 2f64.powi(-(LOG2_WEIGHT as i32));
         let open =
             |permit: Permit<GaussianCharge>| Ok(((), permit.one_pass(data, self.pass, self.loss, start.label_scale)?));
-        let (_, released) = run.release_by(&self.release.planned(), unit, open)?;
-        let weights: Vec<f64> = released.values().iter().map(|&v| v as f64 * unit).collect();
+        let (_, released) = run.release_by(&self.release.planned(), grid_step, open)?;
+        let weights: Vec<f64> = released.values().iter().map(|&v| v as f64 * grid_step).collect();
         Ok(Fitted::of(weights).stating([
             ("steps", json!(self.pass.steps)),
             ("last_batch", json!(self.pass.last)),

@@ -35,7 +35,7 @@ use crate::error::{Error, Fallible};
 use crate::grid::MAX_MULTIPLIER;
 use crate::loss::BoundedLoss;
 use crate::private::{
-    Curvature, LOG2_REGULARISATION, LoggedRun, MAX_SOLVED, Minimisation, PrivateDataset, Query, query,
+    Curvature, LOG2_REGULARIZATION, LoggedRun, MAX_SOLVED, Minimization, PrivateDataset, Query, query,
 };
 
 /// The noise has scale `2^36` grid steps, so that rounding the answer to whole steps is nothing beside it.
@@ -102,21 +102,21 @@ impl OutputPerturbation {
         let loss = DESCRIPTION.bounded_loss(problem)?;
         let dimension = problem.dimension();
         let row_norm = row_norm(loss, problem);
-        let row_bound = row_bound(row_norm, problem.unit)?;
+        let row_bound = row_bound(row_norm, problem.one)?;
         let mu = (2.0 * problem.budget.lower()).sqrt();
         let max_sensitivity = mu * 2f64.powi(LOG2_SCALE as i32);
         let factor = problem.adjacency.sum_sensitivity(1) as f64;
         let mut movement = (max_sensitivity / (factor + 2f64.powi(1 - LOG2_ACCURACY as i32))).floor();
         loop {
             let curvature = curvature(row_bound, movement);
-            let query = |_| Query::from(query::Minimiser { curvature, dimension });
+            let query = |_| Query::from(query::Minimizer { curvature, dimension });
             let (what, adjacency, noise) = ("minimiser of the regularised loss", problem.adjacency, problem.noise);
             let rule = GaussianRule { what, query: &query, adjacency, noise, count: 1 };
             let plan = OutputPerturbation {
                 loss,
                 curvature,
                 release: rule.at(0, LOG2_SCALE),
-                row_norm: row_bound as f64 / (f64::from(problem.unit) * f64::from(MAX_MULTIPLIER)),
+                row_norm: row_bound as f64 / (f64::from(problem.one) * f64::from(MAX_MULTIPLIER)),
                 mu: mu / factor,
                 l2: problem.settings.l2.unwrap_or(0.0),
             };
@@ -152,8 +152,8 @@ pub(super) fn row_norm(loss: BoundedLoss, problem: &Problem<'_>) -> f64 {
 }
 
 /// The largest row in grid steps, where [`MAX_MULTIPLIER`] leaves a row as it is.
-pub(super) fn row_bound(norm: f64, unit: i16) -> Fallible<u64> {
-    let bound = (norm * f64::from(unit) * f64::from(MAX_MULTIPLIER)).floor();
+pub(super) fn row_bound(norm: f64, one: i16) -> Fallible<u64> {
+    let bound = (norm * f64::from(one) * f64::from(MAX_MULTIPLIER)).floor();
     if (65_536.0..=2f64.powi(32)).contains(&bound) {
         return Ok(bound as u64);
     }
@@ -162,9 +162,9 @@ pub(super) fn row_bound(norm: f64, unit: i16) -> Fallible<u64> {
 
 /// The curvature for which one row moves the minimiser by at most `movement` grid steps.
 pub(super) fn curvature(row_bound: u64, movement: f64) -> Curvature {
-    let regularisation = (row_bound as f64 * 2f64.powi(LOG2_REGULARISATION as i32) / movement).ceil() as u64;
+    let regularization = (row_bound as f64 * 2f64.powi(LOG2_REGULARIZATION as i32) / movement).ceil() as u64;
     let tolerance = (movement * 2f64.powi(-(LOG2_ACCURACY as i32))).ceil() as u64 + 1;
-    Curvature { row_bound, regularisation, tolerance }
+    Curvature { row_bound, regularization, tolerance }
 }
 
 /// The loss that is really minimised.
@@ -185,16 +185,16 @@ impl Optimizer for OutputPerturbation {
     }
 
     fn run(&self, data: &PrivateDataset, start: &Start<'_>, run: &mut LoggedRun<'_>) -> Fallible<Fitted> {
-        let unit = data.unit();
-        let log2_margin = Minimisation::margin_for(self.penalty(start.rows), &self.curvature, unit);
+        let one = data.one();
+        let log2_margin = Minimization::margin_for(self.penalty(start.rows), &self.curvature, one);
         let problem =
-            Minimisation { loss: self.loss, label_scale: start.label_scale, log2_margin, curvature: self.curvature };
-        let step = problem.step(unit);
-        let released = run.release(&self.release.planned(), step, || data.minimiser(&problem))?;
+            Minimization { loss: self.loss, label_scale: start.label_scale, log2_margin, curvature: self.curvature };
+        let step = problem.step(one);
+        let released = run.release(&self.release.planned(), step, || data.minimizer(&problem))?;
         let weights: Vec<f64> = released.values().iter().map(|&v| v as f64 * step).collect();
         Ok(Fitted::of(weights).stating([
             ("loss", json!(loss_name(self.loss))),
-            ("penalty", json!(problem.penalty(unit))),
+            ("penalty", json!(problem.penalty(one))),
             ("row_norm", json!(self.row_norm)),
         ]))
     }
@@ -219,9 +219,9 @@ mod tests {
                     shape: &shape,
                     adjacency,
                     loss: Glm::Logistic.into(),
-                    standardised: true,
+                    standardized: true,
                     binned: false,
-                    unit: 16_383,
+                    one: 16_383,
                     rows: None,
                     persons: false,
                     noise: NoiseLaw::FlooredNormal,

@@ -22,9 +22,9 @@ pub struct Problem<'a> {
     /// The loss.
     pub loss: Objective,
     /// The integer that will stand for 1.0 in an encoded row.
-    pub unit: i16,
+    pub one: i16,
     /// Whether features are standardised by released moments.
-    pub standardised: bool,
+    pub standardized: bool,
     /// Whether every column is cut into intervals by released counts.
     pub binned: bool,
     /// The number of rows, or of persons where they are the unit, if it is public; it may be zero.

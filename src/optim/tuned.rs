@@ -125,7 +125,7 @@ impl Tuned {
         run: &mut LoggedRun<'_>,
     ) -> Fallible<(f64, Fitted)> {
         let fitted = self.candidates[index].run(data, start, run)?;
-        let units = Units { label_scale: start.label_scale, unit: 1.0, of_deviation: false };
+        let units = Units { label_scale: start.label_scale, per_margin: 1.0, of_deviation: false };
         let evaluation = self.score.run(data, &fitted.weights, units, run)?;
         Ok((evaluation.score(), fitted))
     }

@@ -124,8 +124,8 @@ impl WhitenedDpGd {
         let left = problem.budget.minus(&gram.release.rho());
         let averaging = if rule.averaged { Averaging::Tail } else { Averaging::Last };
         let descent = Descent::of(problem, rule.steps, rule.rate, rule.momentum, averaging);
-        let unit = u64::from(problem.unit.unsigned_abs()) << LOG2_MAP_UNIT;
-        let gradient = ClippedPlan::new(unit, problem.adjacency, &left, descent.steps, problem.noise)?;
+        let one = u64::from(problem.one.unsigned_abs()) << LOG2_MAP_UNIT;
+        let gradient = ClippedPlan::new(one, problem.adjacency, &left, descent.steps, problem.noise)?;
         let clip = clip.map_or_else(|| ClipRule::by_noise(rule.clip, problem.loss), ClipRule::Fixed);
         Ok(WhitenedDpGd { gram, gradient, clip, descent, ridge: rule.ridge })
     }
@@ -180,8 +180,8 @@ impl Optimizer for WhitenedDpGd {
         let weights = self.descent.run(&rows, &self.gradient.release.planned(), clip_norm, start, run)?;
         let mut settings = self.descent.settings();
         settings.insert("effective_dimension".into(), json!(whitening.effective_dimension));
-        let unit = clip_norm / self.gradient.clip_steps as f64;
-        let noise = unit * self.gradient.release.scale() / start.rows;
+        let grid_step = clip_norm / self.gradient.clip_steps as f64;
+        let noise = grid_step * self.gradient.release.scale() / start.rows;
         let standard_errors = self.standard_errors(&weights, &moments, &whitening, ridge, start.rows, noise);
         Ok(Fitted { weights, standard_errors, settings })
     }

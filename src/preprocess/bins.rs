@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::quantize::quantize;
-use super::standardise::encode_label;
+use super::standardize::encode_label;
 use super::{Affine, RowStream};
 use crate::error::{Error, Fallible};
 use crate::grid::{FULL_SCALE, Shape, Tree};

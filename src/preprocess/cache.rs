@@ -237,7 +237,7 @@ impl RowCache {
             Err(error) => return Ok(Found::Unusable(error.to_string())),
         };
         let as_asked = reader.is_of_persons() == encoder.unit.is_some();
-        if note.key != key || reader.shape() != encoder.shape() || reader.unit() != FULL_SCALE || !as_asked {
+        if note.key != key || reader.shape() != encoder.shape() || reader.one() != FULL_SCALE || !as_asked {
             return Ok(Found::Unusable("the schema, the header or the encoding rules are others".into()));
         }
         if note.stamp.size != stamp.size {

@@ -24,7 +24,8 @@ const END_BYTES: usize = 32;
 pub(super) struct Footer {
     pub numeric: usize,
     pub levels: Vec<u16>,
-    pub unit: i16,
+    #[serde(rename = "unit")]
+    pub one: i16,
     pub rows: u64,
     pub tiles_per_segment: usize,
     pub checksums: Vec<u64>,
@@ -112,7 +113,7 @@ pub(super) fn read_footer(file: &impl ReadAt, path: &Path, size: u64) -> Fallibl
     }
     let footer: Footer = serde_json::from_slice(&text).map_err(|_| foreign(path, "its footer cannot be read"))?;
     let fits = expected_size(&footer).and_then(|bytes| bytes.checked_add(least)?.checked_add(length));
-    if fits != Some(size) || !(1..=FULL_SCALE).contains(&footer.unit) {
+    if fits != Some(size) || !(1..=FULL_SCALE).contains(&footer.one) {
         return Err(foreign(path, "its size does not fit its footer"));
     }
     Ok(footer)

@@ -89,7 +89,7 @@
 //! let bins = Binner::new(vec![vec![128]], Vec::new(), None)?;
 //! assert_eq!(bins.pieces().collect::<Vec<_>>(), [2]);
 //! // One wave through their scores.
-//! let scores = Scores { numeric: vec![vec![-Scores::UNIT, Scores::UNIT]], levels: Vec::new() };
+//! let scores = Scores { numeric: vec![vec![-Scores::ONE, Scores::ONE]], levels: Vec::new() };
 //! let waves = Waves::new(scores, vec![vec![1 << 29]], vec![0])?;
 //! assert_eq!(waves.shape().numeric(), 1);
 //! # Ok::<(), rhograd::error::Error>(())
@@ -112,7 +112,7 @@ mod quantize;
 mod recoding;
 mod report;
 mod segments;
-mod standardise;
+mod standardize;
 mod stream;
 mod survey;
 mod tally;
@@ -136,7 +136,7 @@ pub use pieces::{EncodedTable, PiecesEncoder};
 pub use recoding::Recoding;
 pub use report::{Fault, LoadReport, Loss};
 pub use segments::{SegmentReader, SegmentWriter};
-pub use standardise::{Affine, Standardizer};
+pub use standardize::{Affine, Standardizer};
 pub use stream::{MemoryLimit, RowStream};
 pub use survey::{Survey, Whole, is_numbers_with_gaps};
 pub use tally::{Count, Met};

@@ -71,8 +71,8 @@ impl PersonStream {
     }
 
     /// The integer that stands for 1.0.
-    pub fn unit(&self) -> i16 {
-        self.reader.unit()
+    pub fn one(&self) -> i16 {
+        self.reader.one()
     }
 
     /// Number of persons, those included none of whose rows is a record. Private under add-remove.
@@ -124,11 +124,11 @@ impl PersonStream {
     ///
     /// # Errors
     /// When something cannot be read or does not pass its checks, and when the file cannot be written.
-    pub fn recoded(self, unit: i16, recode: impl Fn(Rows) -> Rows) -> Fallible<Self> {
+    pub fn recoded(self, one: i16, recode: impl Fn(Rows) -> Rows) -> Fallible<Self> {
         let scratch = Scratch::new(&self.folder)?;
         let out = BufWriter::with_capacity(WRITE_BYTES, &scratch.file);
         let size = self.limit.segment_bytes();
-        let mut writer = SegmentWriter::of_persons(out, &scratch.path, self.shape(), unit, size)?;
+        let mut writer = SegmentWriter::of_persons(out, &scratch.path, self.shape(), one, size)?;
         self.each_owned(|persons, firsts| {
             let recoded = persons.recoded(&recode);
             writer.append_persons(&recoded, firsts).map(|()| recoded)
@@ -151,12 +151,12 @@ impl PersonStream {
             false => Err(foreign(self.reader.path(), "two persons begin in one row, or one beyond all rows")),
         })?;
         held.keep(chosen);
-        let (unit, size) = (self.unit(), self.limit.segment_bytes());
+        let (one, size) = (self.one(), self.limit.segment_bytes());
         let scratch = [Scratch::new(&self.folder)?, Scratch::new(&self.folder)?];
         let writer = |Scratch { file, path }: &'_ Scratch| {
             let out =
                 BufWriter::with_capacity(WRITE_BYTES, file.try_clone().map_err(|e| Error::io(path, "write it", e))?);
-            SegmentWriter::of_persons(out, path, self.shape(), unit, size)
+            SegmentWriter::of_persons(out, path, self.shape(), one, size)
         };
         let mut writers = [writer(&scratch[0])?, writer(&scratch[1])?];
         self.each_owned(|persons, firsts| {
@@ -212,8 +212,8 @@ impl PersonStream {
         let mut old = old.into_iter();
         let fetch = |&segment: &usize| {
             let mut rows = match old.next() {
-                Some(rows) => BulkBuilder::in_place_of(rows, self.unit()),
-                None => BulkBuilder::with_unit(self.shape().clone(), self.unit()),
+                Some(rows) => BulkBuilder::in_place_of(rows, self.one()),
+                None => BulkBuilder::with_one(self.shape().clone(), self.one()),
             };
             let mut rooms = rows.grow(&[self.reader.lanes(segment)]);
             let marks = rooms.first_mut().map_or(Ok(Marks::default()), |room| self.reader.fetch(segment, room))?;

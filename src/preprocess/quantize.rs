@@ -6,8 +6,8 @@ use crate::grid::FULL_SCALE;
 #[inline(always)]
 pub(super) fn quantize(value: f64, lower: f64, upper: f64) -> i16 {
     let value = value.clamp(lower, upper);
-    let unit = (value - lower) / (upper - lower) * 2.0 - 1.0;
-    let scaled = unit * f64::from(FULL_SCALE);
+    let centred = (value - lower) / (upper - lower) * 2.0 - 1.0;
+    let scaled = centred * f64::from(FULL_SCALE);
     // `round` without a call: below 2^52, adding the largest number under a half carries exactly what is at least a half
     // over the next integer, and the conversion drops the rest.
     (scaled + 0.5f64.next_down().copysign(scaled)) as i32 as i16
@@ -20,7 +20,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn quantised_values_stay_in_range(bits in any::<u64>(), lower in -1e9f64..1e9, width in 1e-9f64..1e9) {
+        fn quantized_values_stay_in_range(bits in any::<u64>(), lower in -1e9f64..1e9, width in 1e-9f64..1e9) {
             let v = f64::from_bits(bits);
             prop_assume!(!v.is_nan() && lower + width > lower);
             let q = quantize(v, lower, lower + width);
@@ -34,9 +34,9 @@ mod tests {
                 (-65534i32..=65534).prop_map(|k| (f64::from(k) / 2.0).next_down()),
                 (-65534i32..=65534).prop_map(|k| (f64::from(k) / 2.0).next_up())],
         ) {
-            let unit = scaled / f64::from(FULL_SCALE);
-            let expected = ((unit.clamp(-1.0, 1.0) + 1.0) / 2.0 * 2.0 - 1.0) * f64::from(FULL_SCALE);
-            prop_assert_eq!(quantize(unit, -1.0, 1.0), expected.round() as i16);
+            let centred = scaled / f64::from(FULL_SCALE);
+            let expected = ((centred.clamp(-1.0, 1.0) + 1.0) / 2.0 * 2.0 - 1.0) * f64::from(FULL_SCALE);
+            prop_assert_eq!(quantize(centred, -1.0, 1.0), expected.round() as i16);
         }
     }
 

@@ -11,7 +11,8 @@ use crate::kernel::Rows;
 #[serde(rename_all = "kebab-case")]
 pub enum Recoding {
     /// By moments: numbers stay numbers, in deviations.
-    Standardised(Standardizer),
+    #[serde(rename = "standardised")]
+    Standardized(Standardizer),
     /// By counts: numbers become categories, the intervals that they lie in.
     Binned(Binner),
     /// By waves: numbers are made of the intervals and values that rows have.
@@ -22,7 +23,7 @@ impl Recoding {
     /// The rows in their new encoding.
     pub fn recode(&self, rows: Rows) -> Rows {
         match self {
-            Recoding::Standardised(map) => map.recode(rows),
+            Recoding::Standardized(map) => map.recode(rows),
             Recoding::Binned(bins) => bins.recode(&rows),
             Recoding::Waves(waves) => waves.recode(&rows),
         }
@@ -34,7 +35,7 @@ impl Recoding {
     /// When they cannot be read or written.
     pub fn recode_stream(&self, rows: RowStream) -> Fallible<RowStream> {
         match self {
-            Recoding::Standardised(map) => map.recode_stream(rows),
+            Recoding::Standardized(map) => map.recode_stream(rows),
             Recoding::Binned(bins) => bins.recode_stream(rows),
             // A part of the file would be many parts with its waves.
             Recoding::Waves(_) => Err(Error::refused("rows in a file get no waves", "leave out --memory-limit")),
@@ -47,7 +48,7 @@ impl Recoding {
     /// When they cannot be read or written, or have no such encoding: sums through tables have no proof for persons.
     pub fn recode_persons(&self, persons: PersonStream) -> Fallible<PersonStream> {
         match self {
-            Recoding::Standardised(map) => map.recode_persons(persons),
+            Recoding::Standardized(map) => map.recode_persons(persons),
             Recoding::Binned(_) | Recoding::Waves(_) => Err(Error::refused(
                 "persons in a file cannot be cut into intervals",
                 "leave out --memory-limit, or the unit",
@@ -58,7 +59,7 @@ impl Recoding {
     /// The map of the target.
     pub fn target(&self) -> Option<&Affine> {
         match self {
-            Recoding::Standardised(map) => map.target.as_ref(),
+            Recoding::Standardized(map) => map.target.as_ref(),
             Recoding::Binned(bins) => bins.target(),
             Recoding::Waves(_) => None,
         }

@@ -58,15 +58,15 @@ impl<W: Write> SegmentWriter<W> {
         Self::sized(out, path, shape, FULL_SCALE, SEGMENT_BYTES)
     }
 
-    /// A writer of rows in which 1.0 stands as `unit`, in segments of about so many bytes.
+    /// A writer of rows in which 1.0 stands as `one`, in segments of about so many bytes.
     ///
     /// # Errors
     /// When nothing can be written.
-    pub(super) fn sized(out: W, path: &Path, shape: &Shape, unit: i16, segment_bytes: usize) -> Fallible<Self> {
+    pub(super) fn sized(out: W, path: &Path, shape: &Shape, one: i16, segment_bytes: usize) -> Fallible<Self> {
         let footer = Footer {
             numeric: shape.numeric(),
             levels: levels(shape),
-            unit,
+            one,
             rows: 0,
             tiles_per_segment: (segment_bytes / tile_bytes(shape)).max(1),
             checksums: Vec::new(),
@@ -82,8 +82,8 @@ impl<W: Write> SegmentWriter<W> {
     ///
     /// # Errors
     /// When nothing can be written.
-    pub(crate) fn of_persons(out: W, path: &Path, shape: &Shape, unit: i16, segment_bytes: usize) -> Fallible<Self> {
-        let mut writer = Self::sized(out, path, shape, unit, segment_bytes)?;
+    pub(crate) fn of_persons(out: W, path: &Path, shape: &Shape, one: i16, segment_bytes: usize) -> Fallible<Self> {
+        let mut writer = Self::sized(out, path, shape, one, segment_bytes)?;
         writer.footer.persons = Some(Vec::new());
         Ok(writer)
     }
@@ -91,9 +91,9 @@ impl<W: Write> SegmentWriter<W> {
     /// Appends persons; `firsts` has the number of each one's first row, by which all persons of a file can be put in order.
     ///
     /// # Errors
-    /// When they have other columns or another unit, the file is of rows, or they cannot be written.
+    /// When they have other columns or another integer for 1.0, the file is of rows, or they cannot be written.
     pub(crate) fn append_persons(&mut self, persons: &Persons, firsts: &[u64]) -> Fallible<()> {
-        self.check_columns(persons.shape(), persons.unit(), true)?;
+        self.check_columns(persons.shape(), persons.one(), true)?;
         let most = self.footer.tiles_per_segment * tile_bytes(&self.shape);
         persons.cut(most, |each, members, rows| {
             if members.is_empty() {
@@ -113,8 +113,8 @@ impl<W: Write> SegmentWriter<W> {
     }
 
     /// Refuses rows or persons that are not what the file is of.
-    fn check_columns(&self, shape: &Shape, unit: i16, persons: bool) -> Fallible<()> {
-        let problem = if *shape != self.shape || unit != self.footer.unit {
+    fn check_columns(&self, shape: &Shape, one: i16, persons: bool) -> Fallible<()> {
+        let problem = if *shape != self.shape || one != self.footer.one {
             "rows of another encoding cannot be appended"
         } else if self.footer.persons.is_some() != persons {
             "rows and persons cannot stand in one file"
@@ -140,7 +140,7 @@ impl<W: Write> SegmentWriter<W> {
     /// Appends rows as they come from an encoder, cut into segments.
     ///
     /// # Errors
-    /// When they have other columns or another unit, when rows appended before did not fill their last segment, or
+    /// When they have other columns or another integer for 1.0, when rows appended before did not fill their last segment, or
     /// when they cannot be written.
     pub fn append(&mut self, rows: &Rows) -> Fallible<()> {
         self.append_tiles(rows, 0..rows.tile_count(), rows.len())
@@ -149,10 +149,10 @@ impl<W: Write> SegmentWriter<W> {
     /// Appends some tiles of rows, which hold `len` rows.
     ///
     /// # Errors
-    /// When they have other columns or another unit, when rows appended before did not fill their last segment, or when they cannot be
+    /// When they have other columns or another integer for 1.0, when rows appended before did not fill their last segment, or when they cannot be
     /// written.
     pub(super) fn append_tiles(&mut self, rows: &Rows, tiles: Range<usize>, len: usize) -> Fallible<()> {
-        self.check_columns(rows.shape(), rows.unit(), false)?;
+        self.check_columns(rows.shape(), rows.one(), false)?;
         if self.short && !tiles.is_empty() {
             let problem = "only the last segment may be short";
             return Err(Error::input(&self.path, problem, "append whole segments of one data set"));
@@ -267,8 +267,8 @@ impl<S: ReadAt> SegmentReader<S> {
     }
 
     /// The integer that stands for 1.0.
-    pub fn unit(&self) -> i16 {
-        self.footer.unit
+    pub fn one(&self) -> i16 {
+        self.footer.one
     }
 
     /// Number of rows, null rows included, or of persons in a file of them. Private under add-remove.
@@ -368,7 +368,7 @@ impl<S: ReadAt> SegmentReader<S> {
     }
 
     fn read_marked(&self, segments: Range<usize>) -> Fallible<(Rows, Vec<Marks>)> {
-        let mut rows = BulkBuilder::with_unit(self.shape.clone(), self.footer.unit);
+        let mut rows = BulkBuilder::with_one(self.shape.clone(), self.footer.one);
         let lens = self.lens(segments.clone());
         rows.reserve(lens.iter().map(|len| len.div_ceil(LANES)).sum());
         let mut rooms = rows.grow(&lens);

@@ -116,8 +116,8 @@ impl RowStream {
     }
 
     /// The integer that stands for 1.0.
-    pub fn unit(&self) -> i16 {
-        self.reader.unit()
+    pub fn one(&self) -> i16 {
+        self.reader.one()
     }
 
     /// Number of rows, null rows included. Private under add-remove.
@@ -164,11 +164,11 @@ impl RowStream {
     ///
     /// # Errors
     /// When something cannot be read or does not pass its checks, and when the file cannot be written.
-    pub fn recoded(self, unit: i16, recode: impl Fn(Rows) -> Rows) -> Fallible<Self> {
+    pub fn recoded(self, one: i16, recode: impl Fn(Rows) -> Rows) -> Fallible<Self> {
         let scratch = Scratch::new(&self.folder)?;
         let out = BufWriter::with_capacity(WRITE_BYTES, &scratch.file);
         let size = self.reader.segment_bytes();
-        let mut writer = SegmentWriter::sized(out, &scratch.path, self.shape(), unit, size)?;
+        let mut writer = SegmentWriter::sized(out, &scratch.path, self.shape(), one, size)?;
         self.each_owned(|rows| {
             let recoded = recode(rows);
             writer.append(&recoded).map(|()| recoded)
@@ -184,7 +184,7 @@ impl RowStream {
     pub fn rewritten(self, shape: &Shape, recode: impl Fn(&Rows) -> Rows) -> Fallible<Self> {
         let scratch = Scratch::new(&self.folder)?;
         let out = BufWriter::with_capacity(WRITE_BYTES, &scratch.file);
-        let mut writer = SegmentWriter::sized(out, &scratch.path, shape, self.unit(), self.limit.segment_bytes())?;
+        let mut writer = SegmentWriter::sized(out, &scratch.path, shape, self.one(), self.limit.segment_bytes())?;
         self.each_part(|rows| writer.append(&recode(rows)))?;
         writer.finish(&())?;
         scratch.into_stream(&self.folder, self.limit)
@@ -217,11 +217,11 @@ impl RowStream {
 
     fn portion<'a>(&self, scratch: &'a Scratch) -> Fallible<Portion<'a>> {
         let out = BufWriter::with_capacity(WRITE_BYTES, &scratch.file);
-        let (shape, unit) = (self.shape(), self.unit());
-        let writer = SegmentWriter::sized(out, &scratch.path, shape, unit, self.reader.segment_bytes())?;
+        let (shape, one) = (self.shape(), self.one());
+        let writer = SegmentWriter::sized(out, &scratch.path, shape, one, self.reader.segment_bytes())?;
         let row = RawRow::empty(shape);
-        let waiting = RowsBuilder::with_unit(shape.clone(), unit);
-        Ok(Portion { writer, waiting, packed: Vec::new(), null: row.clone(), row, unit })
+        let waiting = RowsBuilder::with_one(shape.clone(), one);
+        Ok(Portion { writer, waiting, packed: Vec::new(), null: row.clone(), row, one })
     }
 
     /// Hands out each part and takes its memory back.
@@ -232,7 +232,7 @@ impl RowStream {
             let (give_back, idle) = sync_channel(BUFFERS);
             for _ in 0..BUFFERS {
                 // The channel has room for all of them.
-                let _ = give_back.send(BulkBuilder::with_unit(self.shape().clone(), self.unit()));
+                let _ = give_back.send(BulkBuilder::with_one(self.shape().clone(), self.one()));
             }
             std::thread::Builder::new()
                 .name("rows".into())
@@ -241,7 +241,7 @@ impl RowStream {
             for part in fetched {
                 let rows = work(self.accept(part?)?)?;
                 // Nobody listens once everything is read.
-                let _ = give_back.send(BulkBuilder::in_place_of(rows, self.unit()));
+                let _ = give_back.send(BulkBuilder::in_place_of(rows, self.one()));
             }
             Ok(())
         })
@@ -290,7 +290,7 @@ struct Portion<'a> {
     packed: Vec<u8>,
     row: RawRow,
     null: RawRow,
-    unit: i16,
+    one: i16,
 }
 
 impl Portion<'_> {
@@ -304,7 +304,7 @@ impl Portion<'_> {
         if self.waiting.len() < self.writer.rows_per_segment() {
             return Ok(());
         }
-        let next = RowsBuilder::with_unit(rows.shape().clone(), self.unit);
+        let next = RowsBuilder::with_one(rows.shape().clone(), self.one);
         self.writer.append(&std::mem::replace(&mut self.waiting, next).build())
     }
 

@@ -20,7 +20,7 @@ const MAX_WAVES: usize = 512;
 /// Most intervals of a column: eight parts of each cell of the tree of a numeric feature.
 const MAX_INTERVALS: usize = 1 << 13;
 
-/// `sqrt(2) cos` of every phase, in steps of [`Waves::UNIT`].
+/// `sqrt(2) cos` of every phase, in steps of [`Waves::ONE`].
 static COSINES: LazyLock<Vec<i16>> = LazyLock::new(|| {
     // One quarter is computed, the others are its mirror images.
     let quarter: Vec<i16> = (0..=TURN / 4).map(|phase| cosine(phase).round() as i16).collect();
@@ -44,7 +44,7 @@ fn cosine(phase: usize) -> f64 {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Scores {
-    /// For each column that was numeric the score of every interval, in steps of [`Scores::UNIT`].
+    /// For each column that was numeric the score of every interval, in steps of [`Scores::ONE`].
     pub numeric: Vec<Vec<i16>>,
     /// Declared values of each categorical column.
     pub levels: Vec<u16>,
@@ -52,7 +52,7 @@ pub struct Scores {
 
 impl Scores {
     /// The integer that stands for 1.0: scores reach to 4.
-    pub const UNIT: i16 = 8191;
+    pub const ONE: i16 = 8191;
 
     /// The columns of re-encoded rows.
     pub fn shape(&self) -> Shape {
@@ -61,7 +61,7 @@ impl Scores {
 
     /// Re-encodes rows; each new row depends on its old self and on released quantities alone.
     pub(crate) fn recode(&self, rows: &Rows) -> Rows {
-        rows.with_numbers((self.shape(), Self::UNIT), self.numeric.len(), |codes, numbers| {
+        rows.with_numbers((self.shape(), Self::ONE), self.numeric.len(), |codes, numbers| {
             for ((numbers, codes), scores) in numbers.iter_mut().zip(codes).zip(&self.numeric) {
                 numbers.iter_mut().zip(codes).for_each(|(q, &code)| *q = score(scores, code));
             }
@@ -116,13 +116,13 @@ impl TryFrom<Parts> for Waves {
 
 impl Waves {
     /// The integer that stands for 1.0.
-    pub const UNIT: i16 = 23_169;
+    pub const ONE: i16 = 23_169;
 
-    /// The integer nearest to `sqrt(2)` times the unit.
+    /// The integer nearest to `sqrt(2)` times [`Waves::ONE`].
     const AMPLITUDE: i16 = 32_766;
 
-    /// What one step of a frequency is of a turn for a whole unit of the score.
-    pub(crate) const STEP: f64 = Scores::UNIT as f64 / (TURN as f64 * (1u64 << LOG2_FREQUENCY) as f64);
+    /// What one step of a frequency is of a turn for a score of 1.
+    pub(crate) const STEP: f64 = Scores::ONE as f64 / (TURN as f64 * (1u64 << LOG2_FREQUENCY) as f64);
 
     /// # Errors
     /// When there are too many, or not one frequency for each score and value.
@@ -174,12 +174,12 @@ impl Waves {
                 let before: usize = self.scores.levels.iter().take(column - numeric).map(|&n| usize::from(n)).sum();
                 let levels = self.scores.levels.get(column - numeric).map_or(0, |&levels| usize::from(levels));
                 let own = self.frequencies.iter().skip(numeric + before).take(levels);
-                own.map(|frequencies| row(Scores::UNIT, frequencies)).collect()
+                own.map(|frequencies| row(Scores::ONE, frequencies)).collect()
             }
         }
     }
 
-    /// The feature of a wave at a phase, in steps of [`Waves::UNIT`].
+    /// The feature of a wave at a phase, in steps of [`Waves::ONE`].
     #[inline]
     pub(crate) fn at(phase: u16) -> i16 {
         COSINES[usize::from(phase)]
@@ -192,7 +192,7 @@ impl Waves {
         let columns = self.columns();
         let tables: Vec<Vec<Vec<u16>>> = (0..columns.len()).map(|column| self.phases(column)).collect();
         let cosines = COSINES.as_slice();
-        rows.with_numbers((self.shape(), Self::UNIT), 0, |codes, numbers| {
+        rows.with_numbers((self.shape(), Self::ONE), 0, |codes, numbers| {
             let mut phases = vec![0u16; self.count()];
             for lane in 0..LANES {
                 phases.copy_from_slice(&self.offsets);
@@ -238,7 +238,7 @@ mod tests {
         let rows = builder.build();
         let turned = |score: i64, frequency: i32| (score * i64::from(frequency) + (1 << 15)).div_euclid(1 << 16);
         let recoded = waves.recode(&rows);
-        assert_eq!((recoded.shape(), recoded.unit()), (&Shape::new(2, &[3, 2]), Waves::UNIT));
+        assert_eq!((recoded.shape(), recoded.one()), (&Shape::new(2, &[3, 2]), Waves::ONE));
         let mut expected = RowsBuilder::new(Shape::new(2, &[3, 2]));
         for (row, &[interval, value]) in codes.iter().enumerate() {
             let score = i64::from(scores.numeric[0][usize::from(interval)]);
@@ -251,7 +251,7 @@ mod tests {
             let numeric = vec![feature(0), feature(1)];
             expected.push(&RawRow { numeric, codes: vec![interval, value], label: row as i16, null: row == 3 });
         }
-        let expected = expected.build().recode(Waves::UNIT, |_, q| q, |q| q);
+        let expected = expected.build().recode(Waves::ONE, |_, q| q, |q| q);
         assert!(recoded.same_as(&expected));
         // Of other columns: nobody is left.
         let foreign = Scores { levels: vec![3], ..scores };

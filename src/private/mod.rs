@@ -289,7 +289,7 @@ mod tests;
 
 pub use query::{
     ClippedRows, ColumnValues, Curvature, DescribeQuery, DirectionInputs, Gradient, Grid, GridPrice,
-    LOG2_REGULARISATION, MAX_BATCHES, MAX_SOLVED, Minimisation, PassPlan, Perturbation, PhasePlan, PhasedPass, Planned,
+    LOG2_REGULARIZATION, MAX_BATCHES, MAX_SOLVED, Minimization, PassPlan, Perturbation, PhasePlan, PhasedPass, Planned,
     PrefixPass, Query, Reads, Role, RowAccess, prefix_coefficients,
 };
 pub(crate) use query::{batch_of, order_of};

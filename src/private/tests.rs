@@ -9,7 +9,7 @@ use ndarray::{Array1, Array2};
 use proptest::prelude::*;
 
 use super::{
-    Candidates, Curvature, CutLoss, DescribeQuery, Gradient, Minimisation, Perturbation, PrivateDataset, Sensitive,
+    Candidates, Curvature, CutLoss, DescribeQuery, Gradient, Minimization, Perturbation, PrivateDataset, Sensitive,
     query,
 };
 use crate::grid::{MAX_MULTIPLIER, Shape};
@@ -52,14 +52,14 @@ fn square(v: &[i128]) -> f64 {
 }
 
 /// Rows of norm up to two of encoded units, one moving the minimiser by `2^36`.
-fn problem(loss: BoundedLoss, log2_margin: u32) -> Minimisation {
+fn problem(loss: BoundedLoss, log2_margin: u32) -> Minimization {
     let row_bound = 2 * 32_767 * 4095;
-    let regularisation = ((row_bound as f64) * 2f64.powi(30 - 36)).ceil() as u64;
-    Minimisation {
+    let regularization = ((row_bound as f64) * 2f64.powi(30 - 36)).ceil() as u64;
+    Minimization {
         loss,
         label_scale: 1.0 / 3.0,
         log2_margin,
-        curvature: Curvature { row_bound, regularisation, tolerance: 1 << 17 },
+        curvature: Curvature { row_bound, regularization, tolerance: 1 << 17 },
     }
 }
 
@@ -67,13 +67,13 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
 
     #[test]
-    fn minimisers_of_neighbours_are_no_further_apart_than_stated(
+    fn minimizers_of_neighbours_are_no_further_apart_than_stated(
         common in prop::collection::vec(row(), 0..40), first in row(), second in row(),
         squared in any::<bool>(), log2_margin in 55u32..75,
     ) {
         let problem = problem(if squared { BoundedLoss::Huber } else { BoundedLoss::Logistic }, log2_margin);
         for (one, other) in pairs(&common, &first, &second) {
-            let (a, b) = (one.minimiser(&problem).unwrap(), other.minimiser(&problem).unwrap());
+            let (a, b) = (one.minimizer(&problem).unwrap(), other.minimizer(&problem).unwrap());
             let bound = a.sensitivity.grid() as f64;
             prop_assert!(square(&difference(&a, &b)).sqrt() <= bound * (1.0 + 1e-12));
         }
@@ -111,7 +111,7 @@ fn extreme_rows_use_the_whole_bound() {
     // Labels so far away that Huber's slope is -1 or 1 wherever the minimiser lies.
     let problem = problem(BoundedLoss::Huber, 70);
     for (one, other) in pairs(&[], &plain(i16::MAX, i16::MAX), &plain(i16::MAX, i16::MIN)) {
-        let (a, b) = (one.minimiser(&problem).unwrap(), other.minimiser(&problem).unwrap());
+        let (a, b) = (one.minimizer(&problem).unwrap(), other.minimizer(&problem).unwrap());
         let used = square(&difference(&a, &b)).sqrt() / a.sensitivity.grid() as f64;
         assert!(used > 0.7 && used <= 1.0, "{used}: a row of norm 1.41 of 2");
     }
@@ -148,9 +148,9 @@ fn a_loss_from_outside_moves_sums_by_the_stated_sensitivity_and_no_more() {
 }
 
 #[test]
-fn a_perturbed_answer_is_within_the_spread_of_its_exact_minimiser() {
+fn a_perturbed_answer_is_within_the_spread_of_its_exact_minimizer() {
     // Without rows the minimiser is -b / lambda. One row more has the same one for b less the gradient there.
-    let problem = Minimisation { label_scale: 1.0, ..problem(BoundedLoss::Logistic, 68) };
+    let problem = Minimization { label_scale: 1.0, ..problem(BoundedLoss::Logistic, 68) };
     let step = 1u64 << 50;
     let perturbation: Perturbation = problem.perturbation(step);
     perturbation.check().unwrap();
@@ -158,7 +158,7 @@ fn a_perturbed_answer_is_within_the_spread_of_its_exact_minimiser() {
     let (none, one) = (dataset(&[], Adjacency::AddRemove), dataset(&[row], Adjacency::AddRemove));
     let m = f64::from(MAX_MULTIPLIER);
     let q = [20_000.0, 0.0, 0.0, 0.0, 32_767.0];
-    let lambda = problem.curvature.regularisation as f64 / 2f64.powi(30);
+    let lambda = problem.curvature.regularization as f64 / 2f64.powi(30);
     for seed in [-7i64, 1, 3, 1000] {
         let noise: Vec<i64> = (0..5).map(|j| seed * (j - 2) * (1 << 36)).collect();
         let length = step as f64 / 2f64.powi(62);
@@ -168,9 +168,9 @@ fn a_perturbed_answer_is_within_the_spread_of_its_exact_minimiser() {
             FixedSlope::new(BoundedLoss::Logistic, 1.0).at((margin * 2f64.powi(62)) as i128, 1) as f64 / 2f64.powi(62);
         let moved: Vec<i64> =
             noise.iter().zip(q).map(|(&b, q)| (b as f64 - slope * m * q / length).round() as i64).collect();
-        let a = none.perturbed_minimiser(&problem, &noise, &perturbation).unwrap();
-        let b = one.perturbed_minimiser(&problem, &moved, &perturbation).unwrap();
-        let spread = query::PerturbedMinimiser { curvature: problem.curvature, dimension: 5 };
+        let a = none.perturbed_minimizer(&problem, &noise, &perturbation).unwrap();
+        let b = one.perturbed_minimizer(&problem, &moved, &perturbation).unwrap();
+        let spread = query::PerturbedMinimizer { curvature: problem.curvature, dimension: 5 };
         let spread = spread.sensitivity(Adjacency::AddRemove) as f64;
         assert!(square(&difference(&a, &b)).sqrt() <= spread, "{seed}");
         assert!(square(&difference(&a, &a)) == 0.0 && square(&a.values) > 0.0);
@@ -183,15 +183,15 @@ fn certificates_that_could_fail_are_refused() {
     let good = problem(BoundedLoss::Logistic, 70);
     for curvature in [
         Curvature { tolerance: 1, ..good.curvature },
-        Curvature { regularisation: 0, ..good.curvature },
+        Curvature { regularization: 0, ..good.curvature },
         Curvature { row_bound: 0, ..good.curvature },
         Curvature { row_bound: u64::MAX, ..good.curvature },
-        Curvature { regularisation: u64::MAX, tolerance: u64::MAX, ..good.curvature },
+        Curvature { regularization: u64::MAX, tolerance: u64::MAX, ..good.curvature },
     ] {
-        assert!(data.minimiser(&Minimisation { curvature, ..good }).is_err(), "{curvature:?}");
+        assert!(data.minimizer(&Minimization { curvature, ..good }).is_err(), "{curvature:?}");
     }
     for log2_margin in [0, 29, 81, u32::MAX] {
-        assert!(data.minimiser(&Minimisation { log2_margin, ..good }).is_err());
+        assert!(data.minimizer(&Minimization { log2_margin, ..good }).is_err());
     }
     assert!(good.perturbation(0).check().is_err());
     assert!(good.perturbation(u64::MAX).check().is_err());

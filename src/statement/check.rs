@@ -123,7 +123,7 @@ pub(super) fn check_releases(facts: &Facts) -> Fallible<()> {
     }
     if moments.is_some_and(|(_, columns)| columns != facts.numeric_columns)
         || counted == facts.rows.is_some()
-        || (facts.standardised && !featured)
+        || (facts.standardized && !featured)
     {
         return Err(damaged("moments or a row count were used that no release records"));
     }

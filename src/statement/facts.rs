@@ -36,7 +36,8 @@ pub struct Facts {
     /// Number of numeric columns.
     pub numeric_columns: usize,
     /// Whether features were standardised by released moments.
-    pub standardised: bool,
+    #[serde(rename = "standardised")]
+    pub standardized: bool,
     /// The budget that the run was allowed.
     pub budget_rho: ExactRho,
     /// Delta of the report, as decimal text.

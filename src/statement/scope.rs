@@ -58,7 +58,7 @@ impl ScopeOfUse {
             preprocessing: {
                 let schema = if facts.released_schema.is_some() { "a privately released" } else { "the public" };
                 let counted = facts.releases.iter().any(|release| matches!(release.query, Query::Marginals(_)));
-                let released = match (facts.standardised, counted) {
+                let released = match (facts.standardized, counted) {
                     (true, _) => " and by released moments",
                     (false, true) => " and by released counts",
                     (false, false) => "",

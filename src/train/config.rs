@@ -88,8 +88,8 @@ pub struct TrainConfig {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tune: Vec<Candidate>,
     /// Whether features are standardised by privately released moments.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub standardise: Option<bool>,
+    #[serde(rename = "standardise", skip_serializing_if = "Option::is_none")]
+    pub standardize: Option<bool>,
     /// Share of rho for a release of metrics on a private hold-out; `None` for none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub evaluate_budget: Option<f64>,
@@ -113,7 +113,7 @@ impl TrainConfig {
             noise: NoiseLaw::FlooredNormal,
             settings: Settings::default(),
             tune: Vec::new(),
-            standardise: None,
+            standardize: None,
             evaluate_budget: None,
             holdout: 0.2,
             rows: None,
@@ -154,7 +154,7 @@ impl TrainConfig {
                 "leave out --tune, or --features",
             ));
         }
-        if self.algorithm.cuts_columns() && self.standardise == Some(true) {
+        if self.algorithm.cuts_columns() && self.standardize == Some(true) {
             return Err(Error::parameter(
                 "standardise",
                 "means nothing to additive effects, whose intervals follow from released counts",

@@ -226,7 +226,7 @@ impl ModelFile {
                     let coefficients = (0..=edges.len()).map(|_| next()).collect::<Fallible<_>>()?;
                     Feature::Steps { name, lower, upper, edges, coefficients }
                 }
-                Some(Recoding::Standardised(maps)) => {
+                Some(Recoding::Standardized(maps)) => {
                     let map = maps.features.get(index).unwrap_or(&by_bounds).in_units(lower, upper);
                     Feature::Numeric { name, lower, upper, map, coefficient: next()? }
                 }

@@ -84,7 +84,7 @@ pub struct Plan {
     /// The public row count, and where it came from, if there is one.
     pub rows: Option<(u64, &'static str)>,
     /// Whether features are standardised by released moments.
-    pub standardise: bool,
+    pub standardize: bool,
     /// Release of moments, if any.
     pub moments: Option<MomentPlan>,
     /// Release of the counts of every column, if any.
@@ -160,11 +160,11 @@ impl Plan {
         // Categories alone leave nothing to standardise.
         let anything = shape.numeric() > 0 || model.response().is_number();
         let additive = config.algorithm.cuts_columns();
-        let standardise = anything
+        let standardize = anything
             && !additive
-            && config.standardise.unwrap_or(config.algorithm != Algorithm::DpGdTheory || !config.tune.is_empty());
+            && config.standardize.unwrap_or(config.algorithm != Algorithm::DpGdTheory || !config.tune.is_empty());
         let estimand = schema.unit.as_ref().map(Unit::estimand);
-        let moments = plan_moments(config, &shape, model, &rho, (standardise, rows.is_some(), estimand))?;
+        let moments = plan_moments(config, &shape, model, &rho, (standardize, rows.is_some(), estimand))?;
         let loss = model.loss(schema);
         let bins = additive.then(|| plan_bins(config, &shape, model, &rho)).transpose()?;
         let holdout = Holdout::new(config, loss, &rho)?;
@@ -175,8 +175,8 @@ impl Plan {
             shape: &shape,
             adjacency: config.adjacency,
             loss,
-            unit: if rich { Waves::UNIT } else { unit_of(standardise, model) },
-            standardised: standardise,
+            one: if rich { Waves::ONE } else { one_of(standardize, model) },
+            standardized: standardize,
             binned: bins.is_some(),
             rows: rows.map(|(n, _)| training_rows(n, holdout.as_ref().map(|part| part.share))),
             persons: !scope.unit.is_row(),
@@ -228,7 +228,7 @@ impl Plan {
             rho,
             epsilon: target,
             rows,
-            standardise,
+            standardize,
             moments,
             bins,
             waves,
@@ -305,8 +305,8 @@ fn index(model: ModelKind) -> usize {
     usize::from(model.response().is_number())
 }
 
-fn unit_of(standardise: bool, model: ModelKind) -> i16 {
-    if standardise { (f64::from(FULL_SCALE) / FEATURE_LIMIT[index(model)]).floor() as i16 } else { FULL_SCALE }
+fn one_of(standardize: bool, model: ModelKind) -> i16 {
+    if standardize { (f64::from(FULL_SCALE) / FEATURE_LIMIT[index(model)]).floor() as i16 } else { FULL_SCALE }
 }
 
 /// Refuses algorithms whose solution is not where the clipped sum of gradients is nothing: their other sums weigh persons.
@@ -362,10 +362,10 @@ fn plan_moments(
     shape: &Shape,
     model: ModelKind,
     rho: &Rho,
-    (standardise, rows_are_public, persons): (bool, bool, Option<Estimand>),
+    (standardize, rows_are_public, persons): (bool, bool, Option<Estimand>),
 ) -> Fallible<Option<MomentPlan>> {
-    let target = standardise && model.response().is_number();
-    let share = match (standardise, rows_are_public) {
+    let target = standardize && model.response().is_number();
+    let share = match (standardize, rows_are_public) {
         (true, _) => MOMENT_SHARE[index(model)],
         (false, false) => COUNT_SHARE,
         (false, true) if persons.is_some() => COUNT_SHARE,
@@ -374,7 +374,7 @@ fn plan_moments(
     let estimand = |wanted| persons.is_some_and(|estimand| estimand == wanted);
     let parts = MomentParts {
         count: !rows_are_public,
-        features: standardise,
+        features: standardize,
         target,
         shares: estimand(Estimand::Persons),
         sizes: estimand(Estimand::Rows),

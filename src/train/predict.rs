@@ -181,7 +181,7 @@ impl<'a> Joint<'a> {
     /// Adds what phases contribute to the margins.
     pub(super) fn add_to(&self, margins: &mut [f64], phases: &[u16]) {
         for (coefficient, &phase) in self.together.coefficients.iter().zip(phases) {
-            add(margins, coefficient.values(), f64::from(Waves::at(phase)) / f64::from(Waves::UNIT));
+            add(margins, coefficient.values(), f64::from(Waves::at(phase)) / f64::from(Waves::ONE));
         }
     }
 }

@@ -25,7 +25,7 @@ pub(super) fn recoding(
     moments: Option<&Moments>,
     bins: Option<&Bins>,
 ) -> Fallible<Option<Recoding>> {
-    let Some(bins) = bins else { return Ok(standardiser(plan, schema, moments).map(Recoding::Standardised)) };
+    let Some(bins) = bins else { return Ok(standardizer(plan, schema, moments).map(Recoding::Standardized)) };
     let target = match (plan.model.response(), bins.target()) {
         // By quantiles: a few far values move them by little.
         (Response::Centred, Some(law)) => Some(Affine { centre: law.median, scale: law.scale, limit: TARGET_LIMIT }),
@@ -34,8 +34,8 @@ pub(super) fn recoding(
     Ok(Some(Recoding::Binned(bins.binner(target)?)))
 }
 
-fn standardiser(plan: &Plan, schema: &Schema, moments: Option<&Moments>) -> Option<Standardizer> {
-    let moments = moments.filter(|_| plan.standardise);
+fn standardizer(plan: &Plan, schema: &Schema, moments: Option<&Moments>) -> Option<Standardizer> {
+    let moments = moments.filter(|_| plan.standardize);
     let target = target_map(plan.model, schema.target_bounds(), moments.and_then(|m| m.target));
     let by_bounds = Affine { centre: 0.0, scale: 1.0, limit: 1.0 };
     match (moments, target) {
@@ -85,7 +85,7 @@ pub(super) fn units(plan: &Plan, schema: &Schema, map: Option<&Recoding>) -> Uni
     let half = schema.target_bounds().map_or(1.0, |(lower, upper)| (upper - lower) / 2.0);
     Units {
         label_scale: label_scale(plan.model, map),
-        unit: half * target.map_or(1.0, |target| target.scale),
+        per_margin: half * target.map_or(1.0, |target| target.scale),
         of_deviation: plan.model.response() == Response::Centred && target.is_some(),
     }
 }

@@ -209,7 +209,7 @@ fn facts(plan: &Plan, schema: &Schema, records: Vec<ReleaseRecord>, fitted: &Fit
         estimand: plan.estimand,
         releases: records.into_iter().map(release).collect(),
         numeric_columns: plan.numeric_columns,
-        standardised: plan.standardise,
+        standardized: plan.standardize,
         budget_rho: ExactRho::new(&plan.rho)?,
         delta: format!("{:e}", plan.delta.value()),
         delta_origin: if plan.delta_by_rule { rule } else { "given by the user".into() },

@@ -186,7 +186,7 @@ fn a_ledger_is_read_and_left_as_it_is() {
     folder.succeed("train trial.csv --epsilon 1");
     let before = folder.contents();
     let checked = folder.succeed("check trial.csv");
-    assert!(checked.stdout.contains("has spent rho") && checked.stdout.contains("in 1 runs"), "{checked:?}");
+    assert!(checked.stdout.contains("has spent rho") && checked.stdout.contains("in 1 run,"), "{checked:?}");
     assert_eq!(folder.contents(), before);
 }
 

@@ -365,7 +365,7 @@ fn the_log_tells_every_entry_with_what_was_spent_then() {
     let lines: Vec<&str> = page.lines().collect();
     assert_eq!(lines.len(), 7, "{page}");
     assert!(lines[0].starts_with("1 ") && lines[0].contains("fair: opened for add-remove, cap rho 2"), "{page}");
-    assert!(lines[2].contains("charged rho 0.5; in all 0.5 in 1 runs") && lines[2].contains(" 20"), "{page}");
+    assert!(lines[2].contains("charged rho 0.5; in all 0.5 in 1 run") && lines[2].contains(" 20"), "{page}");
     assert!(lines[4].contains("in all 0.75 in 2 runs, NOT PRIVATE"), "{page}");
     assert!(lines[6].contains("cap epsilon 9 at delta 1e-6"), "{page}");
     assert_eq!(folder.succeed("ledger log fair.ledger.sqlite --dataset other").stdout.lines().count(), 1);

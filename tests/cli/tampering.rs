@@ -264,7 +264,7 @@ fn a_consistent_omission_of_the_moments_is_found_with_the_ledger() {
     the_ledger_finds(|model| {
         let facts = &mut model.statement.facts;
         facts.releases.remove(0);
-        (facts.standardised, facts.rows) = (false, Some(9));
+        (facts.standardized, facts.rows) = (false, Some(9));
     });
 }
 

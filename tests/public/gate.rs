@@ -12,7 +12,7 @@ use rhograd::privacy::{
     PoissonGaussianCharge, PrivateSelectionCharge, Rho, Scope, ThresholdCharge, total_rho,
 };
 use rhograd::private::{
-    ChargedRun, Curvature, DescribeQuery, Gradient, LoggedRun, Minimisation, Permit, Planned, PrivateDataset, Query,
+    ChargedRun, Curvature, DescribeQuery, Gradient, LoggedRun, Minimization, Permit, Planned, PrivateDataset, Query,
     Release, ReleaseRecord, Released, Sensitive, Stopped, charge_run, query, resume,
 };
 
@@ -570,8 +570,8 @@ fn an_objective_that_is_more_curved_than_paid_for_is_refused() {
     let scope = scope("a", Adjacency::AddRemove);
     let data = PrivateDataset::new(rows(30), scope.clone());
     let row_bound = 2 * 32_767 * 4095;
-    let curvature = Curvature { row_bound, regularisation: row_bound >> 4, tolerance: 1 << 20 };
-    let problem = Minimisation { loss: BoundedLoss::Logistic, label_scale: 1.0, log2_margin: 64, curvature };
+    let curvature = Curvature { row_bound, regularization: row_bound >> 4, tolerance: 1 << 20 };
+    let problem = Minimization { loss: BoundedLoss::Logistic, label_scale: 1.0, log2_margin: 64, curvature };
     let step = 1 << 50;
     let noise = problem.perturbation(step);
     let sensitivity = noise.sensitivity(Adjacency::AddRemove);
@@ -586,8 +586,8 @@ fn an_objective_that_is_more_curved_than_paid_for_is_refused() {
         (charge(sensitivity, ratio), problem, true),
         (charge(sensitivity - 1, ratio), problem, false),
         (charge(sensitivity, ratio * 0.999), problem, false),
-        (charge(sensitivity, ratio), Minimisation { loss: BoundedLoss::Huber, ..problem }, false),
-        (charge(sensitivity, ratio), Minimisation { log2_margin: 63, ..problem }, false),
+        (charge(sensitivity, ratio), Minimization { loss: BoundedLoss::Huber, ..problem }, false),
+        (charge(sensitivity, ratio), Minimization { log2_margin: 63, ..problem }, false),
     ] {
         let permit = paid_for(&scope, &[charge]).permit::<ObjectiveCharge>().unwrap();
         assert_eq!(permit.solve(&data, &problem, step).is_ok(), fits);

@@ -174,7 +174,7 @@ fn cases() -> Vec<(String, &'static str, TrainConfig)> {
         ),
         ("discrete", "numbers", TrainConfig { noise: NoiseLaw::DiscreteGaussian, ..base() }),
         ("declared rows", "numbers", TrainConfig { rows: Some(240), ..base() }),
-        ("not standardised", "numbers", TrainConfig { standardise: Some(false), ..base() }),
+        ("not standardised", "numbers", TrainConfig { standardize: Some(false), ..base() }),
         (
             "sparse",
             "labels",

@@ -377,7 +377,7 @@ fn random_fixed_step(rng: &mut ChaCha8Rng, case: usize) -> (Shape, Rows, FixedSt
     let loss = [Curved::Logistic, Curved::Squared][case % 2];
     let lipschitz = 1 << rng.random_range(30..50);
     let step = FixedStep { lipschitz, shift, log2_slope: LOG2_SLOPE, log2_smooth: loss.log2_smooth() };
-    let slope = MonotoneSlope::new(loss, i128::from(rows.unit()) << LOG2_WEIGHT, 1e-4);
+    let slope = MonotoneSlope::new(loss, i128::from(rows.one()) << LOG2_WEIGHT, 1e-4);
     (shape, rows, step, slope)
 }
 
@@ -446,7 +446,7 @@ fn a_batch_of_one_steps_as_a_single_row_and_threads_change_no_bit() {
     let rows = build(&shape, &raw);
     // Long shifts, so that no row is too long for its step.
     let step = FixedStep { lipschitz: 1 << 44, shift: 20, log2_slope: LOG2_SLOPE, log2_smooth: 0 };
-    let slope = MonotoneSlope::new(Curved::Squared, i128::from(rows.unit()) << LOG2_WEIGHT, 1e-4);
+    let slope = MonotoneSlope::new(Curved::Squared, i128::from(rows.one()) << LOG2_WEIGHT, 1e-4);
     let [from, _] = random_points(&mut rng, &shape);
     for index in 0..200 {
         let mut single = from.clone();

@@ -146,8 +146,8 @@ fn every_family_trains_on_degenerate_inputs() {
             }
             for algorithm in [Algorithm::Auto, Algorithm::DpGd] {
                 for adjacency in [Adjacency::AddRemove, Adjacency::ReplaceOne] {
-                    for standardise in [None, Some(false)] {
-                        let config = TrainConfig { algorithm, adjacency, standardise, ..config(model, 1.0) };
+                    for standardize in [None, Some(false)] {
+                        let config = TrainConfig { algorithm, adjacency, standardize, ..config(model, 1.0) };
                         let (trained, _) = run(&config, &schema(model, features), &csv, 3);
                         let finite = coefficients(&trained).iter().all(|w| w.is_finite());
                         assert!(finite, "{model:?} {what} {config:?}");

@@ -186,7 +186,7 @@ fn delta_of_the_worst_tail(c: f64, jacobian: f64, epsilon: f64) -> f64 {
 }
 
 #[test]
-fn a_replaced_row_may_move_the_minimiser_in_two_directions() {
+fn a_replaced_row_may_move_the_minimizer_in_two_directions() {
     let mut tightest = f64::INFINITY;
     for c in [0.05, 0.3, 1.0, 2.0, 4.0] {
         let gradient = Rho::from_f64(c * c / 2.0).unwrap();

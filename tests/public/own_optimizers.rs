@@ -14,7 +14,7 @@ use rhograd::privacy::{
     PrivateSelectionCharge, Scope,
 };
 use rhograd::private::{
-    ChargedRun, Curvature, DescribeQuery, Minimisation, Permit, PhasePlan, Query, Release, Released, charge_run, query,
+    ChargedRun, Curvature, DescribeQuery, Minimization, Permit, PhasePlan, Query, Release, Released, charge_run, query,
 };
 
 /// What an optimizer asks under the name of a clipped sum.
@@ -82,7 +82,7 @@ fn trained(made: u64, asked: Asked, change: &dyn Fn(&mut Planned)) -> (Fallible<
     let account = DatasetId::new(schema.name.clone()).unwrap();
     let mut ledger = Ledger::in_memory().unwrap();
     let plan = |problem: &Problem<'_>| {
-        let unit = problem.unit.unsigned_abs().into();
+        let unit = problem.one.unsigned_abs().into();
         let gradient = ClippedPlan::new(unit, problem.adjacency, &problem.budget, STEPS, problem.noise)?;
         let mut planned = gradient.release.planned();
         change(&mut planned);
@@ -249,8 +249,8 @@ fn every_mechanism_opens_the_query_that_is_recorded() {
     only(phases(plan), phases(PhasePlan { lipschitz: plan.lipschitz / 2, ..plan }));
 
     let row_bound = 2 * 32_767 * 4095;
-    let curvature = Curvature { row_bound, regularisation: row_bound >> 4, tolerance: 1 << 20 };
-    let problem = Minimisation { loss: BoundedLoss::Logistic, label_scale: 1.0, log2_margin: 64, curvature };
+    let curvature = Curvature { row_bound, regularization: row_bound >> 4, tolerance: 1 << 20 };
+    let problem = Minimization { loss: BoundedLoss::Logistic, label_scale: 1.0, log2_margin: 64, curvature };
     let noise = problem.perturbation(1 << 50);
     let perturbed = event(noise.sensitivity(Adjacency::AddRemove));
     let objective = ObjectiveCharge { perturbed, curvature: noise.curvature_ratio(), claim: CLAIM };

@@ -182,7 +182,7 @@ fn other_sums_stream_as_well() {
     let few = config(Algorithm::Auto, Adjacency::AddRemove);
     let few = TrainConfig { tune: Candidate::grid("algorithm=whitened,dp-gd", &few).unwrap(), ..few };
     same(&label, &few, 500, 2);
-    let raw = TrainConfig { standardise: Some(false), ..config(Algorithm::DpGd, Adjacency::AddRemove) };
+    let raw = TrainConfig { standardize: Some(false), ..config(Algorithm::DpGd, Adjacency::AddRemove) };
     same(&label, &raw, 500, 2);
 }
 
@@ -207,7 +207,7 @@ fn persons_who_stay_in_a_file_give_the_bits_of_persons_in_memory() {
     let few = config(Algorithm::Auto, Adjacency::AddRemove);
     let few = TrainConfig { tune: Candidate::grid("algorithm=whitened,dp-gd", &few).unwrap(), ..few };
     same(&label, &few, 500, 2);
-    let raw = TrainConfig { standardise: Some(false), ..config(Algorithm::DpGd, Adjacency::AddRemove) };
+    let raw = TrainConfig { standardize: Some(false), ..config(Algorithm::DpGd, Adjacency::AddRemove) };
     same(&label, &raw, 500, 2);
     for rows in [0, 1, 40] {
         same(&Trial::of_persons(Target::Number, rows), &config(Algorithm::DpGd, Adjacency::AddRemove), 1, 2);
@@ -330,12 +330,12 @@ fn a_segment_that_is_damaged_in_mid_run_ends_it() {
 }
 
 fn damaged_in_mid_run(persons: bool) {
-    for standardise in [true, false] {
+    for standardize in [true, false] {
         for cut in [false, true] {
             for after in [0, 1, 3] {
                 let trial = Trial::made(Target::Label, ROWS, persons);
                 let config =
-                    TrainConfig { standardise: Some(standardise), ..config(Algorithm::DpGd, Adjacency::AddRemove) };
+                    TrainConfig { standardize: Some(standardize), ..config(Algorithm::DpGd, Adjacency::AddRemove) };
                 let loaded = trial.streamed(&config, 100, true).unwrap();
                 let path = trial.cache_path();
                 if after == 0 {
@@ -347,7 +347,7 @@ fn damaged_in_mid_run(persons: bool) {
                     }
                 };
                 let (model, log) = bits(loaded, 2, &mut hear);
-                if standardise && after == 3 {
+                if standardize && after == 3 {
                     // Standardised rows are in a file of their own by then.
                     assert!(model.is_ok());
                     continue;

@@ -92,9 +92,9 @@ broken
                 )
                 .unwrap();
                 for rows in [None, Some(100)] {
-                    for standardise in [None, Some(false)] {
+                    for standardize in [None, Some(false)] {
                         for adjacency in [Adjacency::AddRemove, Adjacency::ReplaceOne] {
-                            let config = TrainConfig { rows, standardise, adjacency, ..config(1.0, 1e-6) };
+                            let config = TrainConfig { rows, standardize, adjacency, ..config(1.0, 1e-6) };
                             let file = CsvFile::open(&path).unwrap();
                             let loaded = load(&config, schema.clone(), &file, &|_, _| Ok(())).unwrap();
                             let noise = NoiseSource::insecure_from_seed(3);

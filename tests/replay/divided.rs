@@ -7,7 +7,7 @@ use ndarray::Array1;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rhograd::data::{CsvFile, Schema};
-use rhograd::grid::{FULL_SCALE, MomentWeights, PERSON_WEIGHT, ScoreStep, Scoring, gram_unit};
+use rhograd::grid::{FULL_SCALE, MomentWeights, PERSON_WEIGHT, ScoreStep, Scoring, gram_one};
 use rhograd::kernel::Persons;
 use rhograd::ledger::Ledger;
 use rhograd::loss::Glm;
@@ -43,7 +43,7 @@ const SCORING: Scoring = Scoring::Label;
 const WEIGHT: u32 = 1 << 16;
 
 fn gram_bound() -> u64 {
-    PERSON_WEIGHT * 127 * 3 * u64::from(gram_unit(FULL_SCALE).unsigned_abs()).pow(2)
+    PERSON_WEIGHT * 127 * 3 * u64::from(gram_one(FULL_SCALE).unsigned_abs()).pow(2)
 }
 
 fn dataset(people: &People, adjacency: Adjacency) -> PrivateDataset {

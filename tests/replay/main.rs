@@ -53,7 +53,7 @@ fn modelled(name: &str, schema: &str, model: ModelKind) -> Case {
 /// Algorithms whose every release is kept in a checkpoint, so that it can be replayed.
 fn replayed() -> Vec<Case> {
     let raw = case("dp-gd, nothing standardised", LABELS, Algorithm::DpGd);
-    let raw = Case { config: TrainConfig { standardise: Some(false), ..raw.config }, ..raw };
+    let raw = Case { config: TrainConfig { standardize: Some(false), ..raw.config }, ..raw };
     let counted = case("dp-gd, private count", &LABELS.replace("\"rows\":60,", ""), Algorithm::DpGd);
     let absurd = OwnLoss::of_residual("absurd", |r| 5e24 * r * r, |r| 1e25 * r).unwrap();
     vec![
@@ -83,7 +83,7 @@ fn replayed() -> Vec<Case> {
 fn floor(query: &Query, change: Change) -> f64 {
     match query {
         Query::Vertices(_) => 0.0,
-        Query::Direction(_) | Query::Minimiser(_) => 0.1,
+        Query::Direction(_) | Query::Minimizer(_) => 0.1,
         _ if change == Change::Replace => 0.4,
         _ => 0.7,
     }

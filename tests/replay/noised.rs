@@ -12,7 +12,7 @@ use rhograd::privacy::{
     Scope,
 };
 use rhograd::private::{
-    Curvature, DescribeQuery, Gradient, Minimisation, PassPlan, PhasePlan, PrivateDataset, Sensitive, charge_run,
+    Curvature, DescribeQuery, Gradient, Minimization, PassPlan, PhasePlan, PrivateDataset, Sensitive, charge_run,
     prefix_coefficients, query,
 };
 
@@ -166,8 +166,8 @@ fn the_last_iterate_of_a_pass_is_all_of_its_noise() {
 #[test]
 fn a_perturbed_objective_has_its_noise_in_every_coordinate() {
     let row_bound = 2 * 32_767 * 4095;
-    let curvature = Curvature { row_bound, regularisation: row_bound >> 4, tolerance: 1 << 20 };
-    let problem = Minimisation { loss: BoundedLoss::Logistic, label_scale: 1.0, log2_margin: 64, curvature };
+    let curvature = Curvature { row_bound, regularization: row_bound >> 4, tolerance: 1 << 20 };
+    let problem = Minimization { loss: BoundedLoss::Logistic, label_scale: 1.0, log2_margin: 64, curvature };
     let data = nothing(Adjacency::AddRemove);
     let step = 1u64 << 50;
     let sensitivity = problem.perturbation(step).sensitivity(Adjacency::AddRemove);
@@ -176,7 +176,7 @@ fn a_perturbed_objective_has_its_noise_in_every_coordinate() {
     let blank = ObjectiveCharge { perturbed, curvature: ratio, claim: Claim { epsilon: 1.0, delta: 1e-6, rho: 1.0 } };
     let delta = Delta::new(1e-6).unwrap();
     let event = rhograd::accounting::claim::make_objective(blank, Adjacency::AddRemove, delta).unwrap();
-    let spread = query::PerturbedMinimiser { curvature, dimension: DIMENSION };
+    let spread = query::PerturbedMinimizer { curvature, dimension: DIMENSION };
     let after = GaussianCharge {
         what: "answer".into(),
         sensitivity: spread.sensitivity(Adjacency::AddRemove),

@@ -40,7 +40,7 @@ fn cases() -> Vec<(Case, bool)> {
     let all = [
         case("dp-gd", LABELS, Algorithm::DpGd),
         with(case("dp-gd, nothing standardised", LABELS, Algorithm::DpGd), |config| TrainConfig {
-            standardise: Some(false),
+            standardize: Some(false),
             ..config
         }),
         super::case("dp-gd, private count", &counted, Algorithm::DpGd),

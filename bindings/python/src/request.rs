@@ -24,7 +24,8 @@ struct Request {
     features: Option<String>,
     noise: Option<String>,
     tune: Option<String>,
-    standardise: Option<bool>,
+    #[serde(rename = "standardise")]
+    standardize: Option<bool>,
     rows: Option<u64>,
     evaluate_budget: Option<f64>,
     holdout: Option<f64>,
@@ -57,7 +58,7 @@ pub fn config(text: &str) -> Fallible<TrainConfig> {
             }
         },
         settings: settings(&asked)?,
-        standardise: asked.standardise.filter(|wanted| !wanted),
+        standardize: asked.standardize.filter(|wanted| !wanted),
         evaluate_budget: asked.evaluate_budget,
         holdout: asked.holdout.unwrap_or(bare.holdout),
         rows: asked.rows,

@@ -37,7 +37,7 @@ fn worlds(mu: f64) -> Fallible<Worlds> {
     let budget = Budget::Rho(Rho::from_f64(mu * mu / 2.0)?, Some(Delta::new(1e-6)?));
     let (algorithm, adjacency) = (Algorithm::DpGd, Adjacency::AddRemove);
     let mut config = TrainConfig { algorithm, adjacency, rows: Some(ROWS), ..TrainConfig::new(budget) };
-    config.standardise = Some(false);
+    config.standardize = Some(false);
     config.settings = Settings { learning_rate: Some(1e-7), clip: Some(0.05), steps: Some(4), ..Settings::default() };
     Worlds::load(&config, &Instance::Labels.neighbours(PAIRS, 0, false))
 }

@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_solved_block_is_near_its_minimiser() {
+    fn a_solved_block_is_near_its_minimizer() {
         // The minimiser is a step of `1 / lambda` along the mean row, inside the ball.
         let corners = Corners::new(2, 0.9).unwrap();
         let (mut x, eta) = (vec![0.0; 2], 0.02);

@@ -13,7 +13,7 @@ use rhograd::data::CsvFile;
 use rhograd::error::{Error, Fallible};
 
 use super::data::DataSet;
-use crate::reference::{area, standardised};
+use crate::reference::{area, standardized};
 
 const STEPS: usize = 20;
 
@@ -37,7 +37,7 @@ pub(super) struct Descent {
 
 impl Descent {
     pub(super) fn new(data: &DataSet, train: &Path, joint: bool) -> Fallible<Self> {
-        let (x, y, x_test, y_test) = standardised(&data.schema, train, &data.test)?;
+        let (x, y, x_test, y_test) = standardized(&data.schema, train, &data.test)?;
         let person =
             data.persons.iter().enumerate().flat_map(|(person, own)| own.iter().map(move |_| person)).collect();
         let person: Vec<usize> = person;

@@ -33,7 +33,7 @@ pub(super) fn run(point: &Point, seed: u64, plant: Option<Plant>) -> Fallible<f6
     let budget = Budget::Rho(Rho::from_f64(rho)?, Some(Delta::new(DELTA)?));
     let (algorithm, adjacency) = (Algorithm::Localization, Adjacency::ReplaceOne);
     let mut config = TrainConfig { algorithm, adjacency, ..TrainConfig::new(budget) };
-    config.standardise = Some(false);
+    config.standardize = Some(false);
     config.settings.clip = Some(clip);
     config.settings.radius = Some(radius);
     if plant == Some(Plant::WrongStep) {

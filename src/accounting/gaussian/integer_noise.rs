@@ -61,7 +61,7 @@ pub fn ln_delta(sigma: f64, sensitivity: u64, epsilon: Epsilon) -> Fallible<f64>
     if from > start {
         sum.add(-760.0);
     }
-    let value = sum.value() - ln_normaliser(sigma);
+    let value = sum.value() - ln_normalizer(sigma);
     if value.is_nan() || value == f64::NEG_INFINITY {
         return Ok(general);
     }
@@ -73,7 +73,7 @@ pub fn ln_delta(sigma: f64, sensitivity: u64, epsilon: Epsilon) -> Fallible<f64>
 ///
 /// For `sigma >= 1` by Poisson summation, `sigma sqrt(2 pi) (1 + 2 e^{-2 pi^2 sigma^2} + ...)`; below it
 /// directly.
-pub(super) fn ln_normaliser(sigma: f64) -> f64 {
+pub(super) fn ln_normalizer(sigma: f64) -> f64 {
     if sigma >= 1.0 {
         let exponent = 2.0 * (std::f64::consts::PI * sigma).powi(2);
         return sigma.ln() + crate::num::special::LN_SQRT_TAU + (2.0 * (-exponent).exp()).ln_1p();
@@ -98,7 +98,7 @@ pub fn variance(sigma: f64) -> Fallible<f64> {
     if sigma > 100.0 {
         return Ok(sigma * sigma);
     }
-    let ln_z = ln_normaliser(sigma);
+    let ln_z = ln_normalizer(sigma);
     let end = (40.0 * sigma).ceil() as u32 + 2;
     let term = |x: u32| 2.0 * f64::from(x).powi(2) * (-f64::from(x) * f64::from(x) / sigma / sigma / 2.0 - ln_z).exp();
     Ok((1..end).map(term).sum::<f64>().min(sigma * sigma))

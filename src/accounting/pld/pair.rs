@@ -129,7 +129,7 @@ const WIDE: f64 = 1000.0;
 const FEW: f64 = 64.0;
 
 /// `ln sum_x e^(-x^2 / (2 sigma^2))` over all integers (Poisson summation for large sigma).
-fn ln_normaliser(sigma: f64) -> f64 {
+fn ln_normalizer(sigma: f64) -> f64 {
     if sigma >= 1.0 {
         let correction = 2.0 * (-2.0 * (std::f64::consts::PI * sigma).powi(2)).exp();
         return sigma.ln() + LN_SQRT_TAU + correction.ln_1p();
@@ -158,7 +158,7 @@ fn integers(sigma: f64, shift: f64, from: f64, to: f64) -> Plain {
             moved += if small { density * loss(x).exp_m1() } else { (exponent(x) + loss(x) - top).exp() };
         }
         let mean = if small { (moved / mass).ln_1p() } else { (moved / mass).ln() + top };
-        let ln_mass = f64::ln(mass) - 0.5 * (nearest / sigma).powi(2) - ln_normaliser(sigma);
+        let ln_mass = f64::ln(mass) - 0.5 * (nearest / sigma).powi(2) - ln_normalizer(sigma);
         return Plain { ln_mass, low, mean, high };
     }
     let (a, b, mu) = ((from - 0.5) / sigma, (to - 0.5) / sigma, shift / sigma);
@@ -380,7 +380,7 @@ mod tests {
                 (0..(to - from) as i64).map(|i| (-0.5 * ((from + i as f64 - shift) / sigma).powi(2)).exp()).sum()
             };
             let it = integers(sigma, 3.0, from, to);
-            assert!((it.ln_mass - (sum(0.0).ln() - ln_normaliser(sigma))).abs() < 1e-12);
+            assert!((it.ln_mass - (sum(0.0).ln() - ln_normalizer(sigma))).abs() < 1e-12);
             assert!((it.mean - (sum(3.0) / sum(0.0)).ln()).abs() < 1e-12);
         }
     }

@@ -7,10 +7,11 @@ use serde_json::json;
 
 use crate::cli::history::left_under_cap;
 use crate::cli::model::most_telling;
-use crate::cli::output::{seconds, tell, warn};
+use crate::cli::output::{DIGITS, counted, seconds, tell, warn};
 use crate::cli::statement::{evaluated, plain_statement};
 use crate::error::{Error, Fallible};
 use crate::ledger::Ledger;
+use crate::num::round::decimal_up;
 use crate::preprocess::{CacheUse, RowCache};
 use crate::privacy::Charge;
 use crate::text::visible;
@@ -97,10 +98,10 @@ pub(super) fn report_spending(ledger: &mut Ledger, trained: &Trained) -> Fallibl
     let summary = ledger.summary(&dataset)?;
     let cap = left_under_cap(&summary).unwrap_or("no cap set; `rhograd ledger cap` sets one".into());
     warn(&format!(
-        "ledger {}: \"{dataset}\" has spent rho {} in {} runs, {cap}",
+        "ledger {}: \"{dataset}\" has spent rho {} in {}, {cap}",
         path.display(),
-        summary.spent.upper(),
-        summary.runs
+        decimal_up(summary.spent.upper(), DIGITS),
+        counted(summary.runs, "run")
     ));
     Ok(())
 }

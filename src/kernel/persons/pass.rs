@@ -382,7 +382,7 @@ impl<'a> Joint<'a> {
             let tile = first + chunk * 2 * PAIRS_IN_32_BITS;
             add_lanes(words, rows.columns_of(tile..tile + m.len()), m, &mut out[..width]);
         }
-        let (unit, last) = (i64::from(rows.unit), rows.shape.dimension() - 1);
+        let (one, last) = (i64::from(rows.one), rows.shape.dimension() - 1);
         for (offset, m) in multipliers.iter().enumerate() {
             let codes = rows.code_tile(first + offset).as_chunks::<LANES>().0;
             for (column, codes) in codes.iter().enumerate() {
@@ -394,7 +394,7 @@ impl<'a> Joint<'a> {
             out[last].iter_mut().zip(m).for_each(|(sum, &m)| *sum += i64::from(m));
         }
         for entry in &mut out[width..=last] {
-            entry.iter_mut().for_each(|sum| *sum *= unit);
+            entry.iter_mut().for_each(|sum| *sum *= one);
         }
         if self.layout.lanes > 1 {
             out.iter_mut().for_each(|entry| self.gather_lanes(entry));

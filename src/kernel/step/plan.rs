@@ -30,7 +30,7 @@ pub struct Step<'a> {
     pub weights: &'a [f64],
     /// What an encoded label of 1 stands for.
     pub label_scale: f64,
-    /// Integer multiplier per unit of slope, `bound / (unit * clip_norm)`.
+    /// Integer multiplier per unit of slope, `clip_steps / (one * clip_norm)`.
     pub multiplier_scale: f64,
 }
 

@@ -233,11 +233,11 @@ impl TargetLaw {
     fn of(levels: &[Vec<f64>], rows: f64, noise: f64) -> Self {
         let split = (rows / TARGET_LEAVES).max(2.0 * noise);
         let leaves = leaves(levels, rows, noise, split, noise);
-        let unit = |cell: f64| 2.0 * cell / TARGET_TREE.cells() as f64 - 1.0;
-        let at = |share: f64| unit(quantile(&leaves, share));
+        let centred = |cell: f64| 2.0 * cell / TARGET_TREE.cells() as f64 - 1.0;
+        let at = |share: f64| centred(quantile(&leaves, share));
         let scale = ((at(0.9) - at(0.1)) / DEVIATIONS_BETWEEN_TENTHS).max(MIN_SCALE);
         let total: f64 = leaves.iter().map(|leaf| leaf.mass).sum();
-        let weighted = |leaf: &Leaf| leaf.mass * unit((leaf.cells.start + leaf.cells.end) as f64 / 2.0);
+        let weighted = |leaf: &Leaf| leaf.mass * centred((leaf.cells.start + leaf.cells.end) as f64 / 2.0);
         let mean = leaves.iter().map(weighted).sum::<f64>() / total.max(f64::MIN_POSITIVE);
         TargetLaw { median: at(0.5), scale, mean: Spread { mean, deviation: scale } }
     }

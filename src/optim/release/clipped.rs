@@ -21,17 +21,17 @@ pub struct ClippedPlan {
 
 impl ClippedPlan {
     /// The finest grid on which `steps` releases cost at most `budget` and multipliers stay small enough
-    /// for the kernel; `unit` is the norm of one feature unit in grid steps of a multiplier of 1.
+    /// for the kernel; `one` is the norm of a feature of 1.0 in grid steps of a multiplier of 1.
     ///
     /// # Errors
     /// When the budget is so small that a row would round to nothing.
-    pub fn new(unit: u64, adjacency: Adjacency, budget: &Rho, steps: u64, noise: NoiseLaw) -> Fallible<Self> {
-        let (factor, largest) = (adjacency.sum_sensitivity(1) as f64, (MAX_MULTIPLIER as u64).saturating_mul(unit));
+    pub fn new(one: u64, adjacency: Adjacency, budget: &Rho, steps: u64, noise: NoiseLaw) -> Fallible<Self> {
+        let (factor, largest) = (adjacency.sum_sensitivity(1) as f64, (MAX_MULTIPLIER as u64).saturating_mul(one));
         let query = |clip_steps| Query::from(query::ClippedSum { clip_steps });
         let rule = GaussianRule { what: "clipped gradient sum", query: &query, adjacency, noise, count: steps };
         let wanted = Fineness { sensitivity: factor, target: largest as f64 * factor, largest, slack: 0.0 };
         let (release, clip_steps) = rule.finest(budget, &wanted);
-        if clip_steps < 16 * unit {
+        if clip_steps < 16 * one {
             return Err(Error::parameter(
                 "budget",
                 "is too small for this many steps",
@@ -46,7 +46,7 @@ impl ClippedPlan {
     /// # Errors
     /// When the budget is so small that a row would round to nothing.
     pub(in crate::optim) fn of(problem: &Problem<'_>, budget: &Rho, steps: u64) -> Fallible<Self> {
-        Self::new(problem.unit.unsigned_abs().into(), problem.adjacency, budget, steps, problem.noise)
+        Self::new(problem.one.unsigned_abs().into(), problem.adjacency, budget, steps, problem.noise)
     }
 
     /// Clip norm over the noise of all releases together: `sqrt(2 rho)` under add-remove, half of it under replace-one.
@@ -115,14 +115,14 @@ mod tests {
             log_rho in -18.0f64..9.0,
             steps in 1u64..100_000,
             replace in any::<bool>(),
-            unit in prop::sample::select(vec![10_922u64, 16_383, 32_767, 16_383 << 10]),
+            one in prop::sample::select(vec![10_922u64, 16_383, 32_767, 16_383 << 10]),
         ) {
             let adjacency = if replace { Adjacency::ReplaceOne } else { Adjacency::AddRemove };
             let budget = Rho::from_f64(log_rho.exp()).unwrap();
-            if let Ok(plan) = ClippedPlan::new(unit, adjacency, &budget, steps, NoiseLaw::FlooredNormal) {
+            if let Ok(plan) = ClippedPlan::new(one, adjacency, &budget, steps, NoiseLaw::FlooredNormal) {
                 let event = plan.release.event();
                 prop_assert!(event.rho() <= budget);
-                prop_assert!(plan.clip_steps <= MAX_MULTIPLIER as u64 * unit);
+                prop_assert!(plan.clip_steps <= MAX_MULTIPLIER as u64 * one);
                 prop_assert_eq!(event.sensitivity, adjacency.sum_sensitivity(plan.clip_steps));
                 // Nothing is wasted either, unless the grid or the kernel sets the limit.
                 if event.log2_scale > 0 && event.log2_scale < 50 {

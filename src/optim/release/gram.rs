@@ -3,7 +3,7 @@
 use ndarray::{Array1, Array2};
 
 use crate::error::{Error, Fallible};
-use crate::grid::{DIAGONAL, GRAM_MULTIPLIER, OFF_DIAGONAL, PERSON_WEIGHT, each_entry, gram_unit};
+use crate::grid::{DIAGONAL, GRAM_MULTIPLIER, OFF_DIAGONAL, PERSON_WEIGHT, each_entry, gram_one};
 use crate::loss::Curved;
 use crate::num::dense;
 use crate::optim::{Fineness, GaussianRelease, GaussianRule, Problem};
@@ -27,7 +27,7 @@ pub struct GramPlan {
     /// `R^2`.
     square: f64,
     /// The integer that a diagonal entry of `R^2` is released as, per row.
-    unit: f64,
+    one: f64,
     /// How often a row counts, or all rows of a person together.
     weight: u64,
 }
@@ -66,8 +66,8 @@ impl GramPlan {
         what: &str,
         query: &dyn Fn(u64) -> Query,
     ) -> Fallible<Self> {
-        let unit = f64::from(gram_unit(problem.unit));
-        let step = square * unit * unit;
+        let one = f64::from(gram_one(problem.one));
+        let step = square * one * one;
         let Problem { adjacency, noise, .. } = *problem;
         let rule = GaussianRule { what, query, adjacency, noise, count: 1 };
         let sensitivity = query(1 << 20).sensitivity(adjacency) as f64 / f64::from(1 << 20);
@@ -83,12 +83,12 @@ impl GramPlan {
                 "use another epsilon, or --algorithm dp-gd",
             ));
         }
-        Ok(GramPlan { clip_steps, most: (most as u64).min(GRAM_MULTIPLIER), release, square, unit, weight })
+        Ok(GramPlan { clip_steps, most: (most as u64).min(GRAM_MULTIPLIER), release, square, one, weight })
     }
 
     /// What one grid step stands for when rows have norm at most 1.
     pub fn step(&self) -> f64 {
-        1.0 / (self.square * self.unit * self.unit * (self.most * self.weight) as f64 * DIAGONAL as f64)
+        1.0 / (self.square * self.one * self.one * (self.most * self.weight) as f64 * DIAGONAL as f64)
     }
 
     /// Frobenius bound of a row over the noise, `1 / sigma` of a diagonal entry in units where rows have norm 1.

@@ -44,8 +44,8 @@ impl Evaluation {
 pub struct Units {
     /// What an encoded label of 1 stands for, in units of the margin.
     pub label_scale: f64,
-    /// What one unit of the margin stands for in the target's units; 1 for labels.
-    pub unit: f64,
+    /// What a margin of 1 stands for in the target's units; 1 for labels.
+    pub per_margin: f64,
     /// Whether that is the target's released standard deviation, in which r2 is defined.
     pub of_deviation: bool,
 }
@@ -69,9 +69,9 @@ impl Sums<'_> {
             Scoring::Number => self.of_numbers(scoring),
             Scoring::Quantile => self.of_quantiles(scoring, loss),
             Scoring::Count => {
-                let unit = self.units.unit;
-                let deviance = self.cut(2, scoring.loss_limit() * unit);
-                vec![("mae", self.cut(1, scoring.error_limit() * unit)), ("deviance", deviance)]
+                let per_margin = self.units.per_margin;
+                let deviance = self.cut(2, scoring.loss_limit() * per_margin);
+                vec![("mae", self.cut(1, scoring.error_limit() * per_margin)), ("deviance", deviance)]
             }
         };
         Evaluation { rows: self.rows(), metrics: metrics.into_iter().map(|(name, it)| (name.to_owned(), it)).collect() }
@@ -115,22 +115,27 @@ impl Sums<'_> {
     }
 
     fn of_numbers(&self, scoring: Scoring) -> Vec<(&'static str, Estimate)> {
-        let (limit, unit) = (scoring.error_limit(), self.units.unit);
+        let (limit, per_margin) = (scoring.error_limit(), self.units.per_margin);
         let mse = self.mean(&[(2, 1.0)], limit * limit);
         let root = mse.value.sqrt().max(1e-9);
-        let rmse = Estimate { value: root * unit, noise: mse.noise / (2.0 * root) * unit, limit: Some(limit * unit) };
-        let mut metrics = vec![("mae", self.cut(1, limit * unit)), ("rmse", rmse)];
+        let rmse = Estimate {
+            value: root * per_margin,
+            noise: mse.noise / (2.0 * root) * per_margin,
+            limit: Some(limit * per_margin),
+        };
+        let mut metrics = vec![("mae", self.cut(1, limit * per_margin)), ("rmse", rmse)];
         // In units of the target's variance, as it was released in training; without that there is none to compare with.
         if self.units.of_deviation {
-            metrics.push(("r2", Estimate { value: 1.0 - mse.value, noise: mse.noise, limit: Some(limit * unit) }));
+            metrics
+                .push(("r2", Estimate { value: 1.0 - mse.value, noise: mse.noise, limit: Some(limit * per_margin) }));
         }
         metrics
     }
 
     /// Of how far targets lie above and below what is predicted, by the level of the quantile.
     fn of_quantiles(&self, scoring: Scoring, loss: Objective) -> Vec<(&'static str, Estimate)> {
-        let limit = scoring.error_limit() * self.units.unit;
-        // What a target costs that lies one unit to a side of the prediction.
+        let limit = scoring.error_limit() * self.units.per_margin;
+        // What a target costs that lies 1 to a side of the prediction.
         let side = |toward: f64| loss.reported(&[0.0], toward);
         let pinball = self.mean(&[(1, side(1.0)), (2, side(-1.0))], limit);
         let mae = self.mean(&[(1, 1.0), (2, 1.0)], limit);
@@ -175,7 +180,7 @@ mod tests {
 
     #[test]
     fn means_are_read_in_the_units_of_the_target() {
-        let units = Units { label_scale: 1.0, unit: 10.0, of_deviation: false };
+        let units = Units { label_scale: 1.0, per_margin: 10.0, of_deviation: false };
         let read = |values: &[f64], scoring, loss| Sums { values, sigma: 0.0, units }.evaluation(scoring, loss);
         let pinball = Objective::from(Glm::Pinball(Pinball { level: 0.75, width: 0.1 }));
         let metrics = read(&[100.0, 10.0, 20.0, 60.0], Scoring::Quantile, pinball).metrics;

@@ -68,7 +68,7 @@ impl MomentParts {
 pub struct MomentPlan {
     weights: MomentWeights,
     /// The integer that stands for 1.0 on every coordinate.
-    unit: f64,
+    one: f64,
     /// The release.
     pub release: GaussianRelease,
 }
@@ -106,7 +106,7 @@ impl MomentPlan {
                 "use another epsilon, or --no-standardise with a public row count",
             ));
         }
-        Ok(MomentPlan { weights: weights_of(step), unit: step as f64 * full, release })
+        Ok(MomentPlan { weights: weights_of(step), one: step as f64 * full, release })
     }
 
     /// What one grid step stands for when the whole vector is scaled to l2 sensitivity 1.
@@ -127,12 +127,12 @@ impl MomentPlan {
 
     fn read(&self, released: &Released, shape: &Shape, public_rows: Option<u64>) -> Moments {
         let values = released.values();
-        let unit = self.unit;
-        let sigma = self.release.scale() / unit;
+        let one = self.one;
+        let sigma = self.release.scale() / one;
         // Public, or what was just released; at least one row, lest noise make it negative.
-        let counted = values.first().map_or(1.0, |&count| count as f64 / unit);
+        let counted = values.first().map_or(1.0, |&count| count as f64 / one);
         let rows = public_rows.map_or(counted, |n| n as f64).max(1.0);
-        let mean = |index: usize| (values[index] as f64 / unit / rows).clamp(-1.0, 1.0);
+        let mean = |index: usize| (values[index] as f64 / one / rows).clamp(-1.0, 1.0);
         let columns = shape.numeric();
         let pair = |first: usize, second: usize| Spread::new(mean(first), mean(second), sigma / rows);
         let features = match self.weights.features {
@@ -144,12 +144,12 @@ impl MomentPlan {
         let least = (2.0 * sigma / rows).clamp(MIN_SHARE, 1.0);
         let rest = values.get(3 + 2 * columns..).unwrap_or_default();
         let share = match (self.weights.shares, rest.first()) {
-            (1.., Some(&sum)) => Some((sum as f64 / unit / rows).clamp(least, 1.0)),
+            (1.., Some(&sum)) => Some((sum as f64 / one / rows).clamp(least, 1.0)),
             _ => None,
         };
         let finer = f64::from(SIZES_FINER);
         let sizes = (self.weights.sizes > 0).then(|| Sizes {
-            persons: rest.iter().rev().take(SIZE_CELLS).rev().map(|&count| count as f64 / (unit * finer)).collect(),
+            persons: rest.iter().rev().take(SIZE_CELLS).rev().map(|&count| count as f64 / (one * finer)).collect(),
             noise: sigma / finer,
         });
         Moments { rows, features, target, share, sizes }

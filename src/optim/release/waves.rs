@@ -44,7 +44,7 @@ impl WavePlan {
     /// # Errors
     /// When the share of the budget is too small for the integer grid.
     pub fn new(problem: &Problem<'_>, rho: f64) -> Fallible<Self> {
-        let scored = Problem { unit: Scores::UNIT, ..problem.clone() };
+        let scored = Problem { one: Scores::ONE, ..problem.clone() };
         Ok(WavePlan { gram: GramPlan::widened(&scored, rho, WIDTH)? })
     }
 
@@ -60,7 +60,7 @@ impl WavePlan {
         run: &mut LoggedRun<'_>,
     ) -> Fallible<(Waves, WaveLaw)> {
         let numeric: Vec<Vec<f64>> = bins.numeric.iter().map(normal_scores).collect();
-        let step = |score: &f64| (score.clamp(-LARGEST, LARGEST) * f64::from(Scores::UNIT)).round() as i16;
+        let step = |score: &f64| (score.clamp(-LARGEST, LARGEST) * f64::from(Scores::ONE)).round() as i16;
         let scores = Scores {
             numeric: numeric.iter().map(|column| column.iter().map(step).collect()).collect(),
             levels: bins.categorical.iter().map(|shares| shares.len() as u16).collect(),

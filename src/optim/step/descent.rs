@@ -113,7 +113,7 @@ impl Descent {
     ) -> Fallible<Vec<f64>> {
         let Pass { planned, clip_norm, metric } = *pass;
         let dimension = rows.coordinates() * self.loss.outputs();
-        let unit = clip_norm / rows.clip_steps() as f64;
+        let grid_step = clip_norm / rows.clip_steps() as f64;
         let rate = match &planned.charge {
             Charge::PoissonGaussian(event) => Some(event.rate()),
             Charge::Gaussian(_) => None,
@@ -136,10 +136,10 @@ impl Descent {
             let gradient = Gradient { loss: self.loss, weights: &weights, label_scale: start.label_scale, clip_norm };
             let sampled = |permit: Permit<PoissonGaussianCharge>| Ok(((), permit.release(rows, &gradient)?));
             let released = match rate {
-                None => run.release(planned, unit, || rows.gradient_sum(&gradient))?,
-                Some(_) => run.release_by(planned, unit, sampled)?.1,
+                None => run.release(planned, grid_step, || rows.gradient_sum(&gradient))?,
+                Some(_) => run.release_by(planned, grid_step, sampled)?.1,
             };
-            let gradient: Array1<f64> = released.values().iter().map(|&v| v as f64 * unit / expected).collect();
+            let gradient: Array1<f64> = released.values().iter().map(|&v| v as f64 * grid_step / expected).collect();
             let moved = match metric {
                 None => gradient,
                 Some(metric) => metric.solve(&(gradient + self.penalty(&weights))),

@@ -35,7 +35,7 @@ pub(in crate::optim) struct FixedUnits {
 
 impl FixedUnits {
     pub(in crate::optim) fn of(problem: &Problem<'_>) -> Self {
-        let gradient = f64::from(problem.unit) * 2f64.powi(LOG2_SLOPE as i32);
+        let gradient = f64::from(problem.one) * 2f64.powi(LOG2_SLOPE as i32);
         FixedUnits { gradient, step: gradient * 2f64.powi(-(LOG2_WEIGHT as i32)) }
     }
 

@@ -16,7 +16,7 @@ const MAX_STEPS: u64 = 1000;
 /// A noised gradient, what one grid step of it stands for, and where it was taken.
 pub(in crate::optim) struct Slope<'a> {
     pub released: &'a Released,
-    pub unit: f64,
+    pub grid_step: f64,
     pub weights: &'a Array1<f64>,
 }
 
@@ -72,15 +72,15 @@ impl NewtonSteps {
         let clip_norm = self.clip.clip_norm(row_norm, dimension as f64, start, self.gradient.mu());
         let rows = data.clipped(clip_steps)?;
         let ball = Penalties::new(&rows, 0.0, 0.0, self.descent.radius)?;
-        let (planned, unit) = (self.planned_gradient(), clip_norm / clip_steps as f64);
+        let (planned, grid_step) = (self.planned_gradient(), clip_norm / clip_steps as f64);
         let mut weights = Array1::<f64>::zeros(dimension);
         let mut average = Average::new(self.descent.averaging, self.descent.steps, dimension);
         average.add(0, &weights);
         for step in 1..=self.descent.steps {
             let (loss, label_scale) = (self.loss.into(), start.label_scale);
             let asked = Gradient { loss, weights: &weights, label_scale, clip_norm };
-            let slope = run.release(&planned, unit, || rows.gradient_sum(&asked))?;
-            let direction = turn(&Slope { released: &slope, unit, weights: &weights }, run)?;
+            let slope = run.release(&planned, grid_step, || rows.gradient_sum(&asked))?;
+            let direction = turn(&Slope { released: &slope, grid_step, weights: &weights }, run)?;
             weights.scaled_add(-self.descent.learning_rate, &direction);
             weights = ball.project(&rows, weights);
             average.add(step, &weights);

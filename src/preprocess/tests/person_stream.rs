@@ -147,7 +147,7 @@ fn persons_in_a_file_are_recoded_as_those_in_memory() {
     let whole = in_memory(&path).recoded(|rows| map.recode(rows));
     for segment_bytes in [1, 5_000] {
         let recoded = map.recode_persons(streamed(&path, segment_bytes)).unwrap();
-        assert_eq!((recoded.unit(), recoded.persons()), (16_383, whole.len() as u64));
+        assert_eq!((recoded.one(), recoded.persons()), (16_383, whole.len() as u64));
         assert_eq!(total(&recoded), sums(&whole));
         // Once more: lanes of nobody stay so.
         let again = map.recode_persons(recoded).unwrap();

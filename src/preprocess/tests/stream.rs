@@ -68,7 +68,7 @@ fn streamed_rows_are_recoded_as_those_in_memory() {
     for segment_bytes in [1, 10_000] {
         let (whole, streamed) = trial(folder.path(), 3000, segment_bytes);
         let recoded = map.recode_stream(streamed).unwrap();
-        assert_eq!(recoded.unit(), 16_383);
+        assert_eq!(recoded.one(), 16_383);
         // What stands in null rows is not kept, and nothing sees it.
         let weights =
             MomentWeights { count: 1, features: 1, squares: 1, label: 1, label_square: 1, shares: 0, sizes: 0 };

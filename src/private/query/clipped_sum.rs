@@ -137,12 +137,12 @@ impl ClippedRows<'_> {
 
     /// What a pass of the kernel takes in the place of an iterate.
     fn in_features(&self, gradient: &Gradient<'_>) -> FeatureGradient {
-        let unit = f64::from(self.data.unit()) * self.clips.map().map_or(1.0, IntegerMap::unit);
+        let one = f64::from(self.data.one()) * self.clips.map().map_or(1.0, IntegerMap::one);
         FeatureGradient {
             loss: gradient.loss,
             weights: self.to_features(gradient.weights).to_vec(),
             label_scale: gradient.label_scale,
-            multiplier_scale: self.clip_steps() as f64 / (unit * gradient.clip_norm),
+            multiplier_scale: self.clip_steps() as f64 / (one * gradient.clip_norm),
         }
     }
 }

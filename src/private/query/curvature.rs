@@ -6,7 +6,7 @@ use crate::error::{Error, Fallible};
 use crate::solve::LOG2_POINT;
 
 /// Regularisation is an integer over `2^30`; times a point over `2^32` it is a gradient over `2^62`.
-pub const LOG2_REGULARISATION: u32 = 30;
+pub const LOG2_REGULARIZATION: u32 = 30;
 
 /// A row longer than `2^32` grid steps would let sums overflow.
 const MAX_ROW: u64 = 1 << 32;
@@ -27,7 +27,8 @@ pub struct Curvature {
     /// Largest norm of a row's gradient.
     pub row_bound: u64,
     /// `lambda` over `2^30`, which every curvature of the objective exceeds.
-    pub regularisation: u64,
+    #[serde(rename = "regularisation")]
+    pub regularization: u64,
     /// The answer is at most this far from the exact minimiser, before it is rounded to whole steps.
     pub tolerance: u64,
 }
@@ -38,8 +39,8 @@ impl Curvature {
     /// With the row the gradient at the old minimiser is at most `row_bound`, and a gradient of that size is at most
     /// `row_bound / lambda` away from where it vanishes.
     pub fn movement(&self) -> u64 {
-        let scaled = u128::from(self.row_bound) << LOG2_REGULARISATION;
-        let quotient = scaled.div_ceil(u128::from(self.regularisation.max(1)));
+        let scaled = u128::from(self.row_bound) << LOG2_REGULARIZATION;
+        let quotient = scaled.div_ceil(u128::from(self.regularization.max(1)));
         u64::try_from(quotient).unwrap_or(u64::MAX)
     }
 
@@ -53,7 +54,7 @@ impl Curvature {
 
     /// The norm of a gradient whose point is certainly within the tolerance, `lambda tolerance` over `2^62`.
     pub(super) fn allowed(&self) -> u128 {
-        (u128::from(self.regularisation) * u128::from(self.tolerance)) << LOG2_POINT
+        (u128::from(self.regularization) * u128::from(self.tolerance)) << LOG2_POINT
     }
 
     /// Refuses numbers for which the certificate could fail on some data: slopes that err by `2^-58` on `2^36` rows
@@ -62,8 +63,8 @@ impl Curvature {
     /// # Errors
     /// When a number is out of range; all are public.
     pub fn check(&self) -> Fallible<()> {
-        let allowed = u128::from(self.regularisation) * u128::from(self.tolerance);
-        let least = u128::from(self.row_bound) << (LOG2_REGULARISATION - 20);
+        let allowed = u128::from(self.regularization) * u128::from(self.tolerance);
+        let least = u128::from(self.row_bound) << (LOG2_REGULARIZATION - 20);
         if self.row_bound > 0 && self.row_bound <= MAX_ROW && allowed >= least && allowed < 1 << 90 {
             return Ok(());
         }

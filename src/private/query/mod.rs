@@ -56,11 +56,11 @@ mod intervals;
 mod kinds;
 mod losses;
 mod marginals;
-mod minimiser;
+mod minimizer;
 mod moments;
 mod one_pass;
 mod perturbation;
-mod perturbed_minimiser;
+mod perturbed_minimizer;
 mod phases;
 mod prefix_sums;
 mod scores;
@@ -70,7 +70,7 @@ mod vocabulary;
 use serde::{Deserialize, Serialize};
 
 pub use clipped_sum::{ClippedRows, ClippedSum, Gradient};
-pub use curvature::{Curvature, LOG2_REGULARISATION, MAX_SOLVED};
+pub use curvature::{Curvature, LOG2_REGULARIZATION, MAX_SOLVED};
 use describe::sealed;
 pub use describe::{DescribeQuery, Reads, Role, RowAccess};
 pub use direction::{Direction, DirectionInputs};
@@ -81,11 +81,11 @@ pub use intervals::{Grid, GridPrice, Intervals};
 pub use kinds::Kinds;
 pub use losses::Losses;
 pub use marginals::Marginals;
-pub use minimiser::{Minimisation, Minimiser};
+pub use minimizer::{Minimization, Minimizer};
 pub use moments::Moments;
 pub use one_pass::{OnePass, PassPlan};
 pub use perturbation::Perturbation;
-pub use perturbed_minimiser::PerturbedMinimiser;
+pub use perturbed_minimizer::PerturbedMinimizer;
 pub(crate) use phases::order_of;
 pub(in crate::private) use phases::shuffled;
 pub use phases::{PhasePlan, PhasedPass, Phases};
@@ -99,7 +99,7 @@ use crate::error::{Error, Fallible};
 use crate::privacy::{Adjacency, Charge, L2, PrivateSelectionCharge, total_rho};
 
 macro_rules! queries {
-    ($($kind:ident),* $(,)?) => {
+    ($($(#[$attribute:meta])* $kind:ident),* $(,)?) => {
         /// What a release asked of the rows; its sensitivity is a function of these public integers alone.
         ///
         /// A statement records it beside the event that was paid for, so that whoever verifies can see that the
@@ -107,7 +107,7 @@ macro_rules! queries {
         #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
         #[serde(tag = "kind", rename_all = "kebab-case")]
         pub enum Query {
-            $(#[allow(missing_docs, reason = "the struct of the same name has them")] $kind($kind),)*
+            $(#[allow(missing_docs, reason = "the struct of the same name has them")] $(#[$attribute])* $kind($kind),)*
         }
 
         impl Query {
@@ -147,8 +147,11 @@ macro_rules! queries {
 }
 
 queries! {
-    Moments, Gram, Scores, Hessian, ClippedSum, Direction, PrefixSums, Phases, OnePass, Minimiser, Perturbation,
-    PerturbedMinimiser, Losses, Vertices, BestRun, Kinds, Intervals, Vocabulary, Distance, Marginals,
+    Moments, Gram, Scores, Hessian, ClippedSum, Direction, PrefixSums, Phases, OnePass,
+    #[serde(rename = "minimiser")] Minimizer,
+    Perturbation,
+    #[serde(rename = "perturbed-minimiser")] PerturbedMinimizer,
+    Losses, Vertices, BestRun, Kinds, Intervals, Vocabulary, Distance, Marginals,
 }
 
 impl Query {

@@ -209,7 +209,7 @@ impl Permit<GaussianCharge> {
         loss: Curved,
         label_scale: f64,
     ) -> Fallible<Vec<i128>> {
-        let slope = MonotoneSlope::new(loss, i128::from(data.unit()) << LOG2_WEIGHT, label_scale);
+        let slope = MonotoneSlope::new(loss, i128::from(data.one()) << LOG2_WEIGHT, label_scale);
         let step = FixedStep {
             lipschitz: plan.lipschitz,
             shift: plan.shift,

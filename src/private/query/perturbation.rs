@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::curvature::{Curvature, LOG2_MARGINS, LOG2_REGULARISATION, MAX_SOLVED};
+use super::curvature::{Curvature, LOG2_MARGINS, LOG2_REGULARIZATION, MAX_SOLVED};
 use super::{DescribeQuery, Reads, Role, RowAccess};
 use crate::error::{Error, Fallible};
 use crate::loss::FRACTION_BITS;
@@ -17,7 +17,7 @@ use crate::privacy::{Adjacency, Charge, L2};
 pub struct Perturbation {
     /// Rows, penalty and tolerance.
     pub curvature: Curvature,
-    /// `e`, see [`super::Minimisation`].
+    /// `e`, see [`super::Minimization`].
     pub log2_margin: u32,
     /// The loss is at most `quarters / 4` smooth in the margin.
     pub quarters: u64,
@@ -37,8 +37,8 @@ impl Perturbation {
     pub fn curvature_ratio(&self) -> f64 {
         let bound = self.curvature.row_bound as f64;
         let square = up(up(bound, 1) * up(bound, 1), 1) * self.quarters as f64;
-        let power = LOG2_REGULARISATION as i32 - 2 - self.log2_margin as i32;
-        up(square / down(self.curvature.regularisation as f64, 1), 2) * 2f64.powi(power)
+        let power = LOG2_REGULARIZATION as i32 - 2 - self.log2_margin as i32;
+        up(square / down(self.curvature.regularization as f64, 1), 2) * 2f64.powi(power)
     }
 }
 

@@ -145,12 +145,12 @@ impl Permit<GaussianCharge> {
         let noise = self.draw(len)?;
         let mut order = order_of(plan.rows as usize, &self.noise).into_iter();
         let blocks = (0..plan.phases()).map(|phase| order.by_ref().take(plan.block(phase) as usize).collect());
-        let unit = i128::from(data.unit()) << LOG2_WEIGHT;
+        let one = i128::from(data.one()) << LOG2_WEIGHT;
         Ok(PhasedPass {
             blocks: blocks.collect(),
             rows: data,
             plan,
-            slope: MonotoneSlope::new(loss, unit, label_scale),
+            slope: MonotoneSlope::new(loss, one, label_scale),
             smooth: loss.log2_smooth(),
             noise: noise.into(),
             values: Vec::new(),

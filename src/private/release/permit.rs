@@ -11,7 +11,7 @@ use crate::privacy::{
     Sensitivity,
 };
 use crate::private::sensitive::Origin;
-use crate::private::{ClippedRows, DescribeQuery, Gradient, Minimisation, PrivateDataset, Sensitive};
+use crate::private::{ClippedRows, DescribeQuery, Gradient, Minimization, PrivateDataset, Sensitive};
 
 /// The right to one release by the mechanism that was paid for; using it consumes it.
 ///
@@ -216,7 +216,7 @@ impl Permit<ObjectiveCharge> {
     pub fn solve(
         self,
         data: &PrivateDataset,
-        problem: &Minimisation,
+        problem: &Minimization,
         step: u64,
     ) -> Fallible<(Sensitive<L2>, Released)> {
         let perturbation = problem.perturbation(step);
@@ -231,7 +231,7 @@ impl Permit<ObjectiveCharge> {
         let paid = &self.event.perturbed;
         let dimension = data.shape().dimension();
         let noise = integer_noise(paid.noise, paid.log2_scale, dimension, &self.noise, self.release)?;
-        let answer = data.perturbed_minimiser(problem, &noise, &perturbation)?;
+        let answer = data.perturbed_minimizer(problem, &noise, &perturbation)?;
         Ok((answer, self.opened(Vec::new())))
     }
 }

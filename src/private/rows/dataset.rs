@@ -81,8 +81,8 @@ impl PrivateDataset {
     }
 
     /// The integer that stands for 1.0 in an encoded row; public.
-    pub fn unit(&self) -> i16 {
-        self.rows.unit()
+    pub fn one(&self) -> i16 {
+        self.rows.one()
     }
 
     /// The number of rows, or of persons where they are the unit, if the adjacency makes it public; `None` under add-remove.

@@ -190,7 +190,7 @@ fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Fallible<T> {
 pub struct RemoteRows {
     cluster: Arc<dyn Cluster>,
     shape: Shape,
-    unit: i16,
+    one: i16,
     recoding: Vec<Recoding>,
     run: u64,
     /// Questions asked so far.
@@ -214,7 +214,7 @@ impl RemoteRows {
         let mut rows = RemoteRows {
             cluster: cluster.into(),
             shape,
-            unit: FULL_SCALE,
+            one: FULL_SCALE,
             recoding: Vec::new(),
             run: some_run(),
             asked: AtomicU64::new(0),
@@ -272,8 +272,8 @@ impl RemoteRows {
         &self.shape
     }
 
-    pub(super) fn unit(&self) -> i16 {
-        self.unit
+    pub(super) fn one(&self) -> i16 {
+        self.one
     }
 
     /// The column that tells persons apart, where they are the unit.
@@ -310,7 +310,7 @@ impl RemoteRows {
         let portion = |held_out: bool, len: u64| RemoteRows {
             cluster: Arc::clone(&self.cluster),
             shape: self.shape.clone(),
-            unit: self.unit,
+            one: self.one,
             recoding: self.recoding.clone(),
             // Numbers of questions begin again.
             run: some_run(),
@@ -330,9 +330,9 @@ impl RemoteRows {
     /// These rows, re-encoded wherever they are.
     pub(super) fn recoded(mut self, map: &Recoding) -> Self {
         match map {
-            Recoding::Standardised(map) => self.unit = map.encoded_unit(),
+            Recoding::Standardized(map) => self.one = map.encoded_one(),
             Recoding::Binned(bins) => self.shape = bins.shape(),
-            Recoding::Waves(waves) => (self.shape, self.unit) = (waves.shape(), Waves::UNIT),
+            Recoding::Waves(waves) => (self.shape, self.one) = (waves.shape(), Waves::ONE),
         }
         self.recoding.push(map.clone());
         self

@@ -71,13 +71,13 @@ impl Store {
         }
     }
 
-    pub(in crate::private) fn unit(&self) -> i16 {
+    pub(in crate::private) fn one(&self) -> i16 {
         match self {
-            Store::Whole(rows) => rows.unit(),
-            Store::Streamed(rows) => rows.unit(),
-            Store::Remote(rows) => rows.unit(),
-            Store::Persons(persons) => persons.unit(),
-            Store::StreamedPersons(persons) => persons.unit(),
+            Store::Whole(rows) => rows.one(),
+            Store::Streamed(rows) => rows.one(),
+            Store::Remote(rows) => rows.one(),
+            Store::Persons(persons) => persons.one(),
+            Store::StreamedPersons(persons) => persons.one(),
         }
     }
 

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use super::super::{DescribeQuery, Gradient, PrivateDataset, Query, Sensitive, query};
 use super::{difference, row};
 use crate::grid::{
-    FULL_SCALE, IntegerMap, MomentWeights, PERSON_WEIGHT, SIZE_CELLS, ScoreStep, Scoring, Shape, gram_unit,
+    FULL_SCALE, IntegerMap, MomentWeights, PERSON_WEIGHT, SIZE_CELLS, ScoreStep, Scoring, Shape, gram_one,
 };
 use crate::kernel::{Persons, RawRow, RowsBuilder};
 use crate::loss::{Curved, Glm, Objective};
@@ -48,7 +48,7 @@ fn pairs(common: &People, first: &[RawRow], second: &[RawRow]) -> [(PrivateDatas
     [(add(common), add(&with(first))), (replace(&with(first)), replace(&with(second)))]
 }
 
-const GRAM_BOUND: fn() -> u64 = || PERSON_WEIGHT * 127 * 3 * u64::from(gram_unit(FULL_SCALE).unsigned_abs()).pow(2);
+const GRAM_BOUND: fn() -> u64 = || PERSON_WEIGHT * 127 * 3 * u64::from(gram_one(FULL_SCALE).unsigned_abs()).pow(2);
 
 const MOMENTS: MomentWeights = MomentWeights {
     count: 1000 * FULL_SCALE as u32,

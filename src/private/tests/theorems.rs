@@ -6,7 +6,7 @@
 use ndarray::{Array1, Array2};
 
 use super::super::{
-    Candidates, Curvature, CutLoss, DirectionInputs, Gradient, Minimisation, PassPlan, Perturbation, PhasePlan,
+    Candidates, Curvature, CutLoss, DirectionInputs, Gradient, Minimization, PassPlan, Perturbation, PhasePlan,
     PrivateDataset, Query, Sensitive, query,
 };
 use crate::grid::{IntegerMap, MomentWeights, ScoreStep, Scoring, Shape};
@@ -103,19 +103,19 @@ fn sensitivities_are_those_of_the_theorems() {
         }
         // So few steps that rounding down would show: five over two, and over four.
         for step in [1u64 << 63, 1 << 62] {
-            let curvature = Curvature { row_bound: 5, regularisation: 2 << 30, tolerance: 0 };
+            let curvature = Curvature { row_bound: 5, regularization: 2 << 30, tolerance: 0 };
             let noise = Perturbation { curvature, log2_margin: 64, quarters: 1, step };
             let steps = 5.0 * 2f64.powi(62) / step as f64;
             meets(noise, adjacency, factor * steps);
-            meets(query::Minimiser { curvature, dimension: 1 }, adjacency, factor * 2.5 + 1.0);
+            meets(query::Minimizer { curvature, dimension: 1 }, adjacency, factor * 2.5 + 1.0);
         }
         for dimension in [1usize, 9, 10, 300] {
-            let curvature = Curvature { row_bound: 123_456_789, regularisation: 1 << 22, tolerance: 1 << 17 };
+            let curvature = Curvature { row_bound: 123_456_789, regularization: 1 << 22, tolerance: 1 << 17 };
             let (bound, lambda) = (123_456_789.0, 2f64.powi(22 - 30));
             // Each answer is within the tolerance and half a step in each coordinate of its minimiser.
             let answers = 2.0 * (2f64.powi(17) + (dimension as f64).sqrt() / 2.0);
-            meets(query::Minimiser { curvature, dimension }, adjacency, factor * bound / lambda + answers);
-            meets(query::PerturbedMinimiser { curvature, dimension }, adjacency, answers);
+            meets(query::Minimizer { curvature, dimension }, adjacency, factor * bound / lambda + answers);
+            meets(query::PerturbedMinimizer { curvature, dimension }, adjacency, answers);
         }
     }
 }
@@ -187,8 +187,8 @@ fn a_direction_leaves_room_for_what_both_answers_are_off() {
 #[test]
 fn the_curvature_that_is_paid_for_is_that_of_the_objective() {
     let row_bound = 2 * 32_767 * 4095;
-    let regularisation = ((row_bound as f64) * 2f64.powi(30 - 36)).ceil() as u64;
-    let curvature = Curvature { row_bound, regularisation, tolerance: 1 << 17 };
+    let regularization = ((row_bound as f64) * 2f64.powi(30 - 36)).ceil() as u64;
+    let curvature = Curvature { row_bound, regularization, tolerance: 1 << 17 };
     // A row of that norm at the largest multiplier: all four entries at their bound.
     let row = RawRow { numeric: vec![i16::MAX; 2], codes: vec![0], label: 1, null: false };
     let along = [1.0, 1.0, 1.0, 0.0, 1.0].map(|x| x * 32_767.0);
@@ -200,7 +200,7 @@ fn the_curvature_that_is_paid_for_is_that_of_the_objective() {
         (BoundedLoss::Logistic, 0, 0.5, 66),
         (BoundedLoss::Huber, 0, 0.0, 64),
     ] {
-        let problem = Minimisation { loss, label_scale: 1.0, log2_margin, curvature };
+        let problem = Minimization { loss, label_scale: 1.0, log2_margin, curvature };
         let perturbation = problem.perturbation(step);
         let row = RawRow { label, ..row.clone() };
         let at = |rows: &[RawRow], share: f64| {
@@ -208,7 +208,7 @@ fn the_curvature_that_is_paid_for_is_that_of_the_objective() {
             let noise: Vec<i64> =
                 along.iter().map(|q| ((share - slope) * 4095.0 * q * 2f64.powi(62 - 50)).round() as i64).collect();
             let data = dataset(rows, Adjacency::AddRemove);
-            data.perturbed_minimiser(&problem, &noise, &perturbation).unwrap().values
+            data.perturbed_minimizer(&problem, &noise, &perturbation).unwrap().values
         };
         let moved = |rows: &[RawRow]| {
             let (a, b) = (at(rows, 2f64.powi(-9)), at(rows, -2f64.powi(-9)));
@@ -249,8 +249,8 @@ fn every_answer(rows: &[RawRow]) -> Vec<(&'static str, Vec<i128>)> {
     let cut = CutLoss { loss: Glm::Logistic, label_scale: 1.0, cap: 1.5, most: 1000 };
     let points = Array2::from_shape_fn((4, 5), |(i, j)| weights[j] * (i as f64 - 1.0));
     let row_bound = 2 * 32_767 * 4095;
-    let curvature = Curvature { row_bound, regularisation: row_bound >> 6, tolerance: 1 << 17 };
-    let problem = Minimisation { loss: BoundedLoss::Logistic, label_scale: 1.0, log2_margin: 64, curvature };
+    let curvature = Curvature { row_bound, regularization: row_bound >> 6, tolerance: 1 << 17 };
+    let problem = Minimization { loss: BoundedLoss::Logistic, label_scale: 1.0, log2_margin: 64, curvature };
     let asked = DirectionInputs {
         gradient: &[1 << 30, 5, -(1 << 28), 0, 9],
         clip_steps: 1 << 27,
@@ -265,7 +265,7 @@ fn every_answer(rows: &[RawRow]) -> Vec<(&'static str, Vec<i128>)> {
         ("a loss from outside", sum(Glm::Own(outside).into())),
         ("two margins", sum(Objective::Softmax { classes: 2 })),
         ("through a map", mapped.gradient_sum(&gradient(Glm::Squared.into())).unwrap()),
-        ("minimiser", data.minimiser(&problem).unwrap()),
+        ("minimiser", data.minimizer(&problem).unwrap()),
         ("direction", data.direction(Curved::Logistic, &weights, &asked).unwrap()),
     ];
     let mut all: Vec<_> = sensitive.into_iter().map(|(name, answer)| (name, plain(answer))).collect();

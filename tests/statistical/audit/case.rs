@@ -64,7 +64,7 @@ impl Case {
     }
 
     pub fn raw(mut self) -> Self {
-        self.config.standardise = Some(false);
+        self.config.standardize = Some(false);
         self
     }
 

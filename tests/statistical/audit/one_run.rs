@@ -88,7 +88,7 @@ fn algorithms_in_which_canaries_meet_are_refused() {
         }
     }
     let mut moments = audit(Adjacency::AddRemove, Algorithm::DpGd, ModelKind::Logistic);
-    moments.config.standardise = Some(true);
+    moments.config.standardize = Some(true);
     let text = moments.run(|_| ()).unwrap_err().to_string();
     assert!(text.contains("clipped sums over all rows"), "{text}");
 }

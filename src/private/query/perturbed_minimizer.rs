@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::minimiser::Offset;
-use super::{Curvature, DescribeQuery, Minimisation, Perturbation, Reads, Role, RowAccess};
+use super::minimizer::Offset;
+use super::{Curvature, DescribeQuery, Minimization, Perturbation, Reads, Role, RowAccess};
 use crate::error::Fallible;
 use crate::privacy::{Adjacency, Charge, L2};
 use crate::private::{PrivateDataset, Sensitive};
@@ -11,14 +11,14 @@ use crate::private::{PrivateDataset, Sensitive};
 /// The answer of [`crate::private::Permit::solve`], given the exact minimiser.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct PerturbedMinimiser {
+pub struct PerturbedMinimizer {
     /// What fixes how far the answer is from the exact minimiser.
     pub curvature: Curvature,
     /// Number of coefficients.
     pub dimension: usize,
 }
 
-impl DescribeQuery for PerturbedMinimiser {
+impl DescribeQuery for PerturbedMinimizer {
     type Norm = L2;
 
     fn sensitivity(&self, _adjacency: Adjacency) -> u64 {
@@ -45,9 +45,9 @@ impl PrivateDataset {
     /// # Privacy
     /// Given the exact minimiser for the noise before it was rounded, the answer is within the tolerance and half a step
     /// in each coordinate, on either of two neighbours: [`Curvature::spread`]. Whoever calls has paid for the minimiser.
-    pub(in crate::private) fn perturbed_minimiser(
+    pub(in crate::private) fn perturbed_minimizer(
         &self,
-        problem: &Minimisation,
+        problem: &Minimization,
         noise: &[i64],
         perturbation: &Perturbation,
     ) -> Fallible<Sensitive<L2>> {
@@ -58,6 +58,6 @@ impl PrivateDataset {
         let values = noise.iter().map(|&b| i128::from(b) * i128::from(perturbation.step)).collect();
         let offset = Offset { values, error: root * u128::from(perturbation.step) };
         let values = self.solve(problem, Some(offset))?;
-        Ok(self.sensitive(values, PerturbedMinimiser { curvature: problem.curvature, dimension }))
+        Ok(self.sensitive(values, PerturbedMinimizer { curvature: problem.curvature, dimension }))
     }
 }

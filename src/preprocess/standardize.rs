@@ -60,15 +60,15 @@ pub struct Standardizer {
 }
 
 impl Standardizer {
-    /// Re-encodes rows so that one unit is one deviation and the full scale is `limit` deviations.
+    /// Re-encodes rows so that 1.0 is one deviation and the full scale is `limit` deviations.
     ///
     /// Each new value depends on the old value and on released quantities alone.
     pub fn recode(&self, rows: Rows) -> Rows {
         let full = f64::from(FULL_SCALE);
-        let unit = self.unit();
-        let encode = |map: &Affine, q: i16| (map.apply(f64::from(q) / full) * unit).round() as i16;
+        let one = self.one();
+        let encode = |map: &Affine, q: i16| (map.apply(f64::from(q) / full) * one).round() as i16;
         rows.recode(
-            self.encoded_unit(),
+            self.encoded_one(),
             |column, q| encode(&self.features[column], q),
             |q| match &self.target {
                 Some(map) => encode_label(map, q),
@@ -82,7 +82,7 @@ impl Standardizer {
     /// # Errors
     /// When they cannot be read or written.
     pub fn recode_stream(&self, rows: RowStream) -> Fallible<RowStream> {
-        rows.recoded(self.encoded_unit(), |part| self.recode(part))
+        rows.recoded(self.encoded_one(), |part| self.recode(part))
     }
 
     /// Re-encodes persons in a file, who are written to another one.
@@ -90,15 +90,15 @@ impl Standardizer {
     /// # Errors
     /// When they cannot be read or written.
     pub fn recode_persons(&self, persons: PersonStream) -> Fallible<PersonStream> {
-        persons.recoded(self.encoded_unit(), |rows| self.recode(rows))
+        persons.recoded(self.encoded_one(), |rows| self.recode(rows))
     }
 
     /// The integer that stands for 1.0 in rows that were re-encoded.
-    pub fn encoded_unit(&self) -> i16 {
-        self.unit() as i16
+    pub fn encoded_one(&self) -> i16 {
+        self.one() as i16
     }
 
-    fn unit(&self) -> f64 {
+    fn one(&self) -> f64 {
         (f64::from(FULL_SCALE) / self.limit).floor()
     }
 

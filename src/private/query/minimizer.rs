@@ -3,7 +3,7 @@
 use ndarray::Array2;
 use serde::{Deserialize, Serialize};
 
-use super::curvature::{Curvature, LOG2_MARGINS, LOG2_REGULARISATION, MAX_SOLVED};
+use super::curvature::{Curvature, LOG2_MARGINS, LOG2_REGULARIZATION, MAX_SOLVED};
 use super::{DescribeQuery, Perturbation, Reads, Role, RowAccess};
 use crate::error::{Error, Fallible};
 use crate::grid::MAX_MULTIPLIER;
@@ -13,17 +13,17 @@ use crate::privacy::{Adjacency, Charge, L2};
 use crate::private::{PrivateDataset, Sensitive};
 use crate::solve::{Convex, LOG2_POINT, minimize};
 
-/// The minimiser of a regularised sum of losses, see [`PrivateDataset::minimiser`].
+/// The minimiser of a regularised sum of losses, see [`PrivateDataset::minimizer`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Minimiser {
+pub struct Minimizer {
     /// What fixes how far it moves.
     pub curvature: Curvature,
     /// Number of coefficients.
     pub dimension: usize,
 }
 
-impl DescribeQuery for Minimiser {
+impl DescribeQuery for Minimizer {
     type Norm = L2;
 
     fn sensitivity(&self, adjacency: Adjacency) -> u64 {
@@ -51,7 +51,7 @@ impl DescribeQuery for Minimiser {
 
 /// A convex problem on the rows, all of it public but the rows.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Minimisation {
+pub struct Minimization {
     /// The loss.
     pub loss: BoundedLoss,
     /// What an encoded label of 1 stands for.
@@ -62,24 +62,24 @@ pub struct Minimisation {
     pub curvature: Curvature,
 }
 
-impl Minimisation {
-    /// What one grid step of the answer stands for, in coefficients of features; `unit` is that of the rows.
-    pub fn step(&self, unit: i16) -> f64 {
-        f64::from(unit) * f64::from(MAX_MULTIPLIER) * 2f64.powi(-(self.log2_margin as i32))
+impl Minimization {
+    /// What one grid step of the answer stands for, in coefficients of features; 1.0 stands as `one` in the rows.
+    pub fn step(&self, one: i16) -> f64 {
+        f64::from(one) * f64::from(MAX_MULTIPLIER) * 2f64.powi(-(self.log2_margin as i32))
     }
 
     /// The scale of margins for which the penalty on the sum of losses is about `wanted / 2 |w|^2`.
-    pub fn margin_for(wanted: f64, curvature: &Curvature, unit: i16) -> u32 {
-        let length = f64::from(unit) * f64::from(MAX_MULTIPLIER);
-        let lambda = curvature.regularisation as f64 / 2f64.powi(LOG2_REGULARISATION as i32);
+    pub fn margin_for(wanted: f64, curvature: &Curvature, one: i16) -> u32 {
+        let length = f64::from(one) * f64::from(MAX_MULTIPLIER);
+        let lambda = curvature.regularization as f64 / 2f64.powi(LOG2_REGULARIZATION as i32);
         let exponent = (wanted * length * length / lambda).log2().round();
         exponent.clamp(f64::from(*LOG2_MARGINS.start()), f64::from(*LOG2_MARGINS.end())) as u32
     }
 
     /// `Lambda` of the penalty `Lambda/2 |w|^2` on the sum of losses, for display.
-    pub fn penalty(&self, unit: i16) -> f64 {
-        let lambda = self.curvature.regularisation as f64 / 2f64.powi(LOG2_REGULARISATION as i32);
-        let length = f64::from(unit) * f64::from(MAX_MULTIPLIER);
+    pub fn penalty(&self, one: i16) -> f64 {
+        let lambda = self.curvature.regularization as f64 / 2f64.powi(LOG2_REGULARIZATION as i32);
+        let length = f64::from(one) * f64::from(MAX_MULTIPLIER);
         lambda * 2f64.powi(self.log2_margin as i32) / (length * length)
     }
 
@@ -118,7 +118,7 @@ pub(super) struct Offset {
 struct Problem<'a> {
     rows: ScaledRows<'a>,
     slope: FixedSlope,
-    problem: Minimisation,
+    problem: Minimization,
     offset: Option<Offset>,
 }
 
@@ -132,7 +132,7 @@ impl<'a> Problem<'a> {
 impl Convex for Problem<'_> {
     fn gradient(&self, point: &[i128]) -> Vec<i128> {
         let mut sum = self.rows.weighted_sum(point, |product, label| self.slope.at(self.scaled(product), label));
-        let lambda = i128::from(self.problem.curvature.regularisation);
+        let lambda = i128::from(self.problem.curvature.regularization);
         // Saturation can only make a gradient look large, never small.
         sum.iter_mut().zip(point).for_each(|(g, &z)| *g = g.saturating_add(lambda.saturating_mul(z)));
         if let Some(offset) = &self.offset {
@@ -160,7 +160,7 @@ impl Convex for Problem<'_> {
         let scale = 2f64.powi(-(self.problem.log2_margin as i32));
         let curvature = |product: i128, label: i16| scale * self.slope.curvature(self.scaled(product), label);
         let mut sum = self.rows.weighted_gram(point, curvature);
-        let lambda = self.problem.curvature.regularisation as f64 / 2f64.powi(LOG2_REGULARISATION as i32);
+        let lambda = self.problem.curvature.regularization as f64 / 2f64.powi(LOG2_REGULARIZATION as i32);
         sum.diag_mut().iter_mut().for_each(|x| *x += lambda);
         sum
     }
@@ -168,7 +168,7 @@ impl Convex for Problem<'_> {
     fn smoothness(&self) -> f64 {
         let row = self.problem.curvature.row_bound as f64;
         let each = self.problem.loss.smoothness_quarters() as f64 / 4.0 * row * row;
-        let lambda = self.problem.curvature.regularisation as f64 / 2f64.powi(LOG2_REGULARISATION as i32);
+        let lambda = self.problem.curvature.regularization as f64 / 2f64.powi(LOG2_REGULARIZATION as i32);
         (lambda + self.rows.len() as f64 * each * 2f64.powi(-(self.problem.log2_margin as i32))) * (1.0 + 1e-6)
     }
 
@@ -193,15 +193,15 @@ impl PrivateDataset {
     ///
     /// # Reference
     /// Chaudhuri, Monteleoni and Sarwate 2011, Lemma 7; Bousquet and Elisseeff 2002.
-    pub fn minimiser(&self, problem: &Minimisation) -> Fallible<Sensitive<L2>> {
+    pub fn minimizer(&self, problem: &Minimization) -> Fallible<Sensitive<L2>> {
         let dimension = self.shape().dimension();
         problem.check(dimension)?;
         let values = self.solve(problem, None)?;
-        Ok(self.sensitive(values, Minimiser { curvature: problem.curvature, dimension }))
+        Ok(self.sensitive(values, Minimizer { curvature: problem.curvature, dimension }))
     }
 
     /// The certified answer, rounded to the nearest whole steps.
-    pub(super) fn solve(&self, problem: &Minimisation, offset: Option<Offset>) -> Fallible<Vec<i128>> {
+    pub(super) fn solve(&self, problem: &Minimization, offset: Option<Offset>) -> Fallible<Vec<i128>> {
         let objective = Problem {
             rows: ScaledRows::new(self.rows()?, problem.curvature.row_bound),
             slope: FixedSlope::new(problem.loss, problem.label_scale),
@@ -236,10 +236,10 @@ mod tests {
         let rows = rows();
         let row_bound = 1u64 << 28;
         let slopes = ROWS * (1 << 62 >> 58) * u128::from(row_bound);
-        for (regularisation, tolerance) in [(1u64, 1u64), (1 << 10, 1), (1 << 22, 1 << 17)] {
-            let curvature = Curvature { row_bound, regularisation, tolerance };
-            let problem = Minimisation { loss: BoundedLoss::Logistic, label_scale: 1.0, log2_margin: 64, curvature };
-            let allowed = (u128::from(regularisation) * u128::from(tolerance)) << 32;
+        for (regularization, tolerance) in [(1u64, 1u64), (1 << 10, 1), (1 << 22, 1 << 17)] {
+            let curvature = Curvature { row_bound, regularization, tolerance };
+            let problem = Minimization { loss: BoundedLoss::Logistic, label_scale: 1.0, log2_margin: 64, curvature };
+            let allowed = (u128::from(regularization) * u128::from(tolerance)) << 32;
             for rounded in [None, Some(0), Some(allowed / 4), Some(allowed / 10 * 9), Some(allowed), Some(2 * allowed)]
             {
                 let objective = Problem {
