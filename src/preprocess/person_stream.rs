@@ -2,6 +2,7 @@
 //!
 //! A part is a few consecutive segments; each of them is a group of persons with as many rows, laid out as in memory.
 
+use std::collections::BTreeMap;
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -140,7 +141,7 @@ impl PersonStream {
     /// The persons of the chosen numbers, which are ascending, and the rest, each in a file without a name. Persons are numbered by their
     /// first rows, as in memory.
     ///
-    /// A bit for each row of the data is held meanwhile: it says whether the first row of a person stands there.
+    /// A bit for each row of the data near one that a person begins with is held meanwhile: it says whether one begins there.
     ///
     /// # Errors
     /// When something cannot be read or does not pass its checks, and when a file cannot be written.
@@ -237,9 +238,15 @@ impl PersonStream {
     }
 }
 
-/// A bit for each row: whether it is the first of a person.
+/// Rows of a page of [`FirstRows`].
+const PAGE_ROWS: u64 = 8 * 64;
+
+/// The rows that are first ones of persons: a bit for each row of a page, and a page where there is one.
+///
+/// A file says where its persons begin, and rows between them stand in no file. So no more pages are held than persons have bytes in it, however
+/// far apart a forged file puts them.
 #[derive(Default)]
-struct FirstRows(Vec<u64>);
+struct FirstRows(BTreeMap<u64, [u64; 8]>);
 
 impl FirstRows {
     /// Notes a first row; `false` where it was noted before, or no file has so many rows.
@@ -247,23 +254,22 @@ impl FirstRows {
         if first >= MAX_ROWS {
             return false;
         }
-        let (word, bit) = ((first / 64) as usize, 1 << (first % 64));
-        if self.0.len() <= word {
-            self.0.resize(word + 1, 0);
-        }
-        let is_new = self.0[word] & bit == 0;
-        self.0[word] |= bit;
+        let (page, word, bit) = place(first);
+        let words = self.0.entry(page).or_default();
+        let is_new = words[word] & bit == 0;
+        words[word] |= bit;
         is_new
     }
 
     fn contains(&self, first: u64) -> bool {
-        self.0.get((first / 64) as usize).is_some_and(|word| word >> (first % 64) & 1 == 1)
+        let (page, word, bit) = place(first);
+        self.0.get(&page).is_some_and(|words| words[word] & bit != 0)
     }
 
     /// Forgets all but those of the chosen numbers, which are ascending: the first that was noted has number 0.
     fn keep(&mut self, mut chosen: impl Iterator<Item = u64>) {
         let (mut number, mut next) = (0, chosen.next());
-        for word in &mut self.0 {
+        for word in self.0.values_mut().flatten() {
             let mut left = *word;
             while left != 0 {
                 let bit = left & left.wrapping_neg();
@@ -279,7 +285,41 @@ impl FirstRows {
     }
 }
 
+/// The page of a row, and its word and bit there.
+fn place(row: u64) -> (u64, usize, u64) {
+    (row / PAGE_ROWS, (row % PAGE_ROWS / 64) as usize, 1 << (row % 64))
+}
+
 /// Lanes in all, empty ones included.
 fn lanes(reader: &SegmentReader) -> u64 {
     (0..reader.segments()).map(|segment| reader.lanes(segment) as u64).fold(0, u64::saturating_add)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn first_rows_are_noted_once_and_kept_by_number() {
+        let rows = [0, 63, 64, 511, 512, 700_000, 1 << 35, MAX_ROWS - 1];
+        let mut noted = FirstRows::default();
+        // In no order.
+        assert!([5, 0, 7, 2, 1, 6, 4, 3].map(|index| rows[index]).into_iter().all(|row| noted.insert(row)));
+        assert!(!rows.iter().any(|&row| noted.insert(row)), "a second time");
+        assert!(![MAX_ROWS, u64::MAX].iter().any(|&row| noted.insert(row)), "no file has so many");
+        assert!(!noted.contains(1) && !noted.contains(u64::MAX));
+        noted.keep([1, 2, 6].into_iter());
+        let kept: Vec<u64> = rows.into_iter().filter(|&row| noted.contains(row)).collect();
+        assert_eq!(kept, [63, 64, 1 << 35]);
+    }
+
+    /// A forged file of few persons may say that they begin anywhere below 2^36: a bit for each row before would be 8 GiB.
+    #[test]
+    fn memory_for_first_rows_follows_from_how_many_there_are() {
+        let mut noted = FirstRows::default();
+        let rows = || (1..=1000).map(|person| MAX_ROWS / 1000 * person - 1);
+        assert!(rows().all(|row| noted.insert(row)));
+        assert_eq!(noted.0.len(), 1000, "a page of 64 bytes each");
+        assert!(rows().all(|row| noted.contains(row)));
+    }
 }

@@ -10,7 +10,9 @@ use crate::error::{Error, Fallible};
 use crate::grid::MomentWeights;
 use crate::kernel::{PersonClips, Persons, Rows, Step, clipped_person_sum, gram_sum, moment_sum};
 use crate::loss::{Logistic, Loss};
-use crate::preprocess::{Affine, CacheUse, Encoder, MemoryLimit, PersonStream, RowCache, Standardizer};
+use crate::preprocess::{
+    Affine, CacheUse, Encoder, MemoryLimit, PersonStream, RowCache, SegmentReader, SegmentWriter, Standardizer,
+};
 
 const MAX_ROWS: u32 = 5;
 
@@ -324,5 +326,34 @@ fn a_cache_of_persons_has_no_identifier() {
         let bytes = fs::read(folder.path().join("a.rows")).unwrap();
         assert!(memchr::memmem::find(&bytes, b"7f3a9c51e08d46b2").is_none());
         fs::remove_file(folder.path().join("a.rows")).unwrap();
+    }
+}
+
+/// A forged cache may say that its persons begin anywhere: what is held of that follows from how many they are.
+#[test]
+fn persons_are_divided_wherever_a_file_says_that_they_begin() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = write(folder.path(), ["a,1,u,0\n", "b,2,v,1\n", "c,3,u,1\n", "c,4,u,0\n"].map(String::from).into_iter());
+    let (whole, forged) = (in_memory(&path), folder.path().join("forged"));
+    let divided = |firsts: [u64; 3]| {
+        let file = fs::File::create(&forged).unwrap();
+        let mut writer = SegmentWriter::of_persons(file, &forged, whole.shape(), whole.one(), 1000).unwrap();
+        writer.append_persons(&whole, &firsts).unwrap();
+        writer.finish(&()).unwrap();
+        let reader = SegmentReader::open(&forged).unwrap();
+        PersonStream::new(reader, folder.path(), MemoryLimit::always_streaming(1000)).unwrap().divided([1].into_iter())
+    };
+    let last = (1 << 36) - 1;
+    for firsts in [[0, 1, 2], [last - 2, last - 1, last], [last, 7, 1 << 30]] {
+        let mut order = [0, 1, 2];
+        order.sort_unstable_by_key(|&person| firsts[person]);
+        let (held, rest) = divided(firsts).unwrap();
+        same(&held.read_all().unwrap(), &whole.subset(&[order[1]]));
+        let others: Vec<i128> = sums(&whole).iter().zip(total(&held)).map(|(all, held)| all - held).collect();
+        assert_eq!((total(&rest), rest.persons()), (others, 2), "{firsts:?}");
+    }
+    for firsts in [[7, 8, 7], [0, 1, last + 1], [0, 1, u64::MAX]] {
+        let refused = divided(firsts).err().unwrap().to_string();
+        assert!(refused.contains("two persons begin in one row, or one beyond all rows"), "{refused}");
     }
 }
