@@ -4,10 +4,12 @@ use ndarray::Array2;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
+use super::clips::{GroupClip, root_up};
 use super::*;
 use crate::grid::{FULL_SCALE, IntegerMap};
+use crate::kernel::map::RowMap;
 use crate::kernel::persons::pass::{clipped_person_class_sum, clipped_person_sum};
-use crate::kernel::{Caps, ClassStep, PersonClips, RowsBuilder, Step, clipped_sum};
+use crate::kernel::{Caps, ClassStep, LANES, PersonClips, RowsBuilder, Step, clipped_sum};
 use crate::loss::{Logistic, Loss, Softmax, Squared};
 
 const BOUND: u64 = 60_000_000;
@@ -388,4 +390,88 @@ fn few_persons_with_many_rows_are_not_mostly_padding() {
     let room: usize = (1..=544).map(|each| Layout::new(each, 1 + each % 3).room()).sum();
     let rows: usize = (1..=544).map(|each| each * (1 + each % 3)).sum();
     assert!((room as f64) < 1.3 * rows as f64, "{}", room as f64 / rows as f64);
+}
+
+/// What settles whether a person is shortened is no less than the norm, whatever was rounded on the way.
+#[test]
+fn what_bounds_a_norm_is_never_below_it() {
+    let dimension = shape().dimension();
+    let random = &mut StdRng::seed_from_u64(3);
+    let real = Array2::from_shape_fn((dimension, dimension), |_| random.random_range(-131_072.0..131_072.0));
+    let map = IntegerMap::nearest(&real, 0).unwrap();
+    let (mut asked, mut rounded) = (0, 0);
+    for own in table(3, 5) {
+        let person = gathered(&[own], |place| place);
+        let clips = PersonClips::new(&person, Some(&map), 1 << 40);
+        let joint = person.groups.iter().zip(&clips.groups).filter(|(group, _)| group.layout.each > 0);
+        for (group, clip) in joint {
+            let GroupClip::Joint(clip) = clip else { continue };
+            let units = clip.reach_units(0);
+            for (place, norm) in map.norms(&group.rows).into_iter().enumerate() {
+                let unit = units[place % LANES];
+                assert!(u128::from(clip.reaches[place]) << unit >= root_up(norm), "{norm}");
+                rounded += usize::from(!root_up(norm).is_multiple_of(1 << unit));
+            }
+            let (each, Some(pairs)) = (group.layout.each, &clip.pairs) else { continue };
+            let seen = RowMap::new(&map, &group.rows);
+            let images: Vec<Array2<f64>> = (0..each).map(|tile| seen.images(tile)).collect();
+            for _ in 0..20 {
+                let multipliers: Vec<i16> = (0..each).map(|_| random.random_range(-4095..=4095)).collect();
+                let entry = |j: usize| -> i128 {
+                    images.iter().zip(&multipliers).map(|(image, &m)| image[(j, 0)] as i128 * i128::from(m)).sum()
+                };
+                let exact: u128 = (0..dimension).map(|j| entry(j).unsigned_abs().pow(2)).sum();
+                let lanes: Vec<[i16; LANES]> = multipliers.iter().map(|&m| [m; LANES]).collect();
+                let square = clip.squares(pairs, each, 0, &lanes)[0];
+                assert!(square << (2 * clip.root_units(pairs, 0)[0]) >= exact, "{exact}");
+                assert!(clip.norm(pairs, 0, 0, square) >= root_up(exact));
+                asked += 1;
+            }
+        }
+    }
+    assert!(asked > 500 && rounded > 100, "{asked} sums, {rounded} norms that are rounded");
+}
+
+/// Cutting to whole numbers may lengthen what is seen through a map, once where a norm is found and once where a vector is shortened.
+///
+/// Here it does so as far as it can: the map adds up all numbers, of which one is large and the others are a little below zero. Rows are all
+/// alike, so that every bound of their norm is all but the norm. Clip norms are tried from far below it to above.
+#[test]
+fn what_is_cut_off_before_a_map_keeps_persons_within_the_clip_norm() {
+    const COLUMNS: usize = 40;
+    const ENTRY: f64 = 131_071.0;
+    let shape = Shape::new(COLUMNS, &[]);
+    let sum_of_all = |(row, column): (usize, usize)| if row == 0 && column < COLUMNS { ENTRY } else { 0.0 };
+    let map = IntegerMap::nearest(&Array2::from_shape_fn((COLUMNS + 1, COLUMNS + 1), sum_of_all), 0).unwrap();
+    let weights = vec![0.0; COLUMNS + 1];
+    // Persons of many rows, whose norm is found from the vector, and of a few rows, found from products; all are finer than the grid.
+    for (rows, typical) in [(33, None), (27, NonZeroU32::new(33)), (30, NonZeroU32::new(47)), (100, None)] {
+        for (large, small) in [(32_767, -1), (32_767, -3), (-32_767, 1), (20_000, -2)] {
+            let mut numeric = vec![small; COLUMNS];
+            numeric[0] = large;
+            let own = vec![RawRow { numeric, codes: Vec::new(), label: 1, null: false }; rows];
+            let mut builder = RowsBuilder::new(shape.clone());
+            own.iter().for_each(|row| builder.push(row));
+            let person = Persons::gather(builder.build(), &vec![0; rows], u32::MAX);
+            // In units of the grid over 2^finer each row counts once.
+            let divisor = typical.map_or(rows, |typical| typical.get() as usize);
+            let finer = divisor.ilog2() - 2;
+            let scale = divisor as f64 / f64::from(1u32 << finer);
+            let step = Step { weights: &weights, label_scale: 1.0, multiplier_scale: scale };
+            let whole = (i64::from(large) + (COLUMNS as i64 - 1) * i64::from(small)).unsigned_abs() as f64;
+            let norm = whole * ENTRY * rows as f64 / f64::from(1u32 << finer);
+            let slack = ENTRY * ((COLUMNS * (COLUMNS + 1)) as f64).sqrt();
+            let clip_norms = (0..200).map(|near| (norm + slack * (1.5 - f64::from(near) / 40.0)) as u64);
+            let mut shortened = 0;
+            for clip_steps in clip_norms.chain((80..100).map(|percent| (norm * f64::from(percent) / 100.0) as u64)) {
+                let clips = PersonClips::weighing(&person, Some(&map), clip_steps, typical);
+                let sum = clipped_person_sum(&person, &clips, &step, |_, label| label);
+                assert!(is_within(&sum, clip_steps), "{rows} rows, {large} and {small}: {} of {clip_steps}", sum[0]);
+                // Not to nothing.
+                assert!(sum[0].unsigned_abs() as f64 > 0.9 * (clip_steps as f64).min(norm) - 3.0 * slack);
+                shortened += usize::from((sum[0].unsigned_abs() as f64) < norm - slack);
+            }
+            assert!((20..220).contains(&shortened), "{shortened}");
+        }
+    }
 }
