@@ -318,6 +318,10 @@ fn weighs_rows(algorithm: Algorithm) -> Fallible<()> {
             "is rows, and --tune compares candidates by scores that weigh persons".into(),
             "train one of them with --algorithm, or leave --estimand out",
         ),
+        Algorithm::Custom => refused(
+            "is rows, and nothing says where an optimizer from outside ends: answers to all queries but clipped gradients weigh persons".into(),
+            "train with Algorithm::Auto, Whitened, DpGd or DpSgd, or take Estimand::Persons",
+        ),
         other => refused(
             format!(
                 "is rows, and --algorithm {} adds up more than clipped gradients, which weighs persons",

@@ -49,10 +49,16 @@ impl MomentParts {
     }
 
     fn words(self) -> &'static str {
-        match (self.count, self.features || self.target) {
-            (true, true) => "count, means and squares",
-            (true, false) => "count",
-            (false, _) => "means and squares",
+        match (self.count, self.features || self.target, self.shares, self.sizes) {
+            // Beside columns, what is released of persons is a detail.
+            (true, true, ..) => "count, means and squares",
+            (false, true, ..) => "means and squares",
+            (true, false, _, true) => "count, and counts by numbers of rows",
+            (false, false, _, true) => "counts by numbers of rows",
+            (true, false, true, false) => "count and mean share of a row",
+            (false, false, true, false) => "mean share of a row",
+            (true, false, false, false) => "count",
+            (false, false, false, false) => "nothing",
         }
     }
 }
@@ -265,6 +271,25 @@ mod tests {
                     }
                 }
             }
+        }
+    }
+
+    #[test]
+    fn a_release_is_called_by_what_is_in_it() {
+        let words =
+            |count, features, shares, sizes| MomentParts { count, features, target: false, shares, sizes }.words();
+        assert_eq!(words(false, true, true, false), "means and squares");
+        assert_eq!(words(true, true, false, true), "count, means and squares");
+        for (count, shares, sizes) in [(true, false, false), (true, true, false), (true, false, true)] {
+            assert!(words(count, false, shares, sizes).starts_with("count"));
+        }
+        for (shares, sizes) in [(true, false), (false, true)] {
+            let without = words(false, false, shares, sizes);
+            assert!(
+                without.contains("row")
+                    && !without.contains("square")
+                    && words(true, false, shares, sizes).contains("row")
+            );
         }
     }
 
