@@ -42,14 +42,15 @@ impl Method {
     ];
 
     /// The first of each pair is to be no worse than the second.
-    pub(super) const CLAIMS: [(Method, Method); 6] = [
+    pub(super) const CLAIMS: [(Method, Method); 4] = [
         (Method::Default, Method::OneRow),
         (Method::Default, Method::Group(5)),
         (Method::Default, Method::Group(20)),
-        (Method::OneRowPerson, Method::OneRow),
-        (Method::OneRow, Method::OneRowPerson),
         (Method::Joint, Method::Apart),
     ];
+
+    /// To be the same: of one row a person, the model of persons and that of rows.
+    pub(super) const SAME: [Method; 2] = [Method::OneRowPerson, Method::OneRow];
 
     pub(super) fn name(self) -> &'static str {
         match self {
