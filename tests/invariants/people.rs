@@ -102,6 +102,16 @@ impl People {
         People { lines: (0..persons * rows).map(line).collect(), next: persons }
     }
 
+    /// Tables of one person each, who pulls as hard as a person can, in groups of four: all numbers at a bound and either label, with one row, which is all
+    /// that moments can hold of a person; with several, of whom a joint clip leaves no less than its clip norm; and one row of another length, for
+    /// weights in matrices are whole numbers, and one of these lengths comes near to what they are cut from.
+    pub fn extreme() -> Vec<Self> {
+        let extreme = ["10,1,u,no", "10,1,u,yes", "0,-1,w,no", "0,-1,w,yes"];
+        let others = ["9,0.8,v,no", "1,0.7,u,yes", "10,-0.4,w,yes", "3,-0.9,v,no"];
+        let of = |lines: [&str; 4], rows| lines.map(|cells| People::of(cells, 1, rows));
+        [of(extreme, 1), of(extreme, 7), of(others, 1)].concat()
+    }
+
     /// The file, header included.
     pub fn bytes(&self) -> Vec<u8> {
         let mut bytes = format!("{WHO},{HEADER}").into_bytes();
