@@ -28,9 +28,10 @@
 //! Rows kept in a cache, held in memory or streamed from there, alone or by person:
 //!
 //! ```
-//! use rhograd::data::{CsvFile, SchemaBuilder, Unit};
+//! use rhograd::data::{Cells, CsvFile, Numbers, SchemaBuilder, Unit};
 //! use rhograd::preprocess::{
-//!     CacheUse, Encoder, LoadReport, MemoryLimit, PersonStream, PersonsMet, Progress, RowCache, RowStream, SegmentReader, SegmentWriter,
+//!     CacheUse, Encoder, LoadReport, MemoryLimit, PersonSizes, PersonStream, PersonsMet, Progress, RowCache, RowStream, SegmentReader,
+//!     SegmentWriter,
 //! };
 //!
 //! let folder = tempfile::tempdir().unwrap();
@@ -54,6 +55,11 @@
 //! assert_eq!(persons.persons(), 2);
 //! let met: Option<PersonsMet> = encoder.survey(&file, hear)?.0.persons;
 //! assert_eq!(met.map(|met| (met.persons, met.most)), Some((2, 2)));
+//! // Of rows in parts, each of whose persons are in one of them, the same is found part by part.
+//! let column = |places: &'static [f64]| Cells::Texts { list: vec!["a".into(), "b".into()], places: Numbers::F64(places.into()) };
+//! let mut sizes = PersonSizes::of(&column(&[0.0, 0.0]));
+//! sizes.merge(&PersonSizes::of(&column(&[1.0])))?;
+//! assert_eq!(Some(sizes.met(1000)), met);
 //!
 //! // The form in which rows lie in such a file.
 //! let mut writer = SegmentWriter::new(Vec::new(), "rows".as_ref(), rows.shape())?;
@@ -131,7 +137,7 @@ pub use encode::{Encoder, shape_of};
 pub use load::Progress;
 pub use person_stream::PersonStream;
 pub(crate) use persons::identifier;
-pub use persons::{EncodedRows, PersonsMet, person_places};
+pub use persons::{EncodedRows, PersonSizes, PersonsMet, person_places};
 pub use pieces::{EncodedTable, PiecesEncoder};
 pub use recoding::Recoding;
 pub use report::{Fault, LoadReport, Loss};

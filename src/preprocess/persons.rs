@@ -3,7 +3,7 @@
 //! Parts of the rows are numbered by themselves, in parallel, and joined in their order, so that persons are numbered by their
 //! first row whatever the parts are. No hash stands for an identifier: texts that collide are compared.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
@@ -216,15 +216,82 @@ impl PersonsMet {
     /// Counts the rows of each person.
     pub(super) fn of(persons: &[u32], max_rows: u32) -> Self {
         let all = persons.iter().filter(|&&person| person != NOBODY).max().map_or(0, |&last| last as usize + 1);
+        PersonSizes::counted(all, persons).met(max_rows)
+    }
+}
+
+/// How many persons of a part have how many rows; computed from rows, never released.
+///
+/// Those of several parts add up where no person is in two of them, which [`PersonSizes::merge`] checks.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PersonSizes {
+    /// For each number of rows how many persons have it.
+    persons: BTreeMap<u64, u64>,
+    /// The places of their identifiers, see [`person_places`].
+    places: BTreeSet<u16>,
+}
+
+impl PersonSizes {
+    /// Counts the rows of each identifier of a part.
+    pub fn of(cells: &Cells<'_>) -> Self {
+        let column = IdentifierColumn::new(cells);
+        let mut interner = CellInterner::new(&column);
+        (0..cells.len()).for_each(|row| {
+            interner.add(row);
+        });
+        let PersonPart { texts, of } = interner.take();
+        let places = texts.iter().map(|text| place_of(text)).collect();
+        PersonSizes { places, ..PersonSizes::counted(texts.len(), &of) }
+    }
+
+    fn counted(all: usize, of: &[u32]) -> Self {
         let mut rows = vec![0u64; all];
-        persons.iter().filter(|&&person| person != NOBODY).for_each(|&person| rows[person as usize] += 1);
-        rows.sort_unstable();
+        for &person in of {
+            if let Some(own) = rows.get_mut(person as usize) {
+                *own += 1;
+            }
+        }
+        let mut persons = BTreeMap::new();
+        rows.into_iter().for_each(|own| *persons.entry(own).or_default() += 1);
+        PersonSizes { persons, places: BTreeSet::new() }
+    }
+
+    /// Adds the persons of another part.
+    ///
+    /// # Errors
+    /// When both may have rows of one person.
+    pub fn merge(&mut self, other: &PersonSizes) -> Fallible<()> {
+        if !self.places.is_disjoint(&other.places) {
+            let problem = "hold rows of one person in two of them, or may";
+            let cure = "divide the rows by their places, so that each place is in one part";
+            return Err(Error::parameter("persons", problem, cure));
+        }
+        self.places.extend(&other.places);
+        for (rows, persons) in &other.persons {
+            let own = self.persons.entry(*rows).or_default();
+            *own = own.saturating_add(*persons);
+        }
+        Ok(())
+    }
+
+    /// What they say together, where `max_rows` of a person count.
+    pub fn met(&self, max_rows: u32) -> PersonsMet {
+        // What other machines sent may say anything.
+        let sum = |counts: &mut dyn Iterator<Item = u64>| counts.fold(0, u64::saturating_add);
+        let all = sum(&mut self.persons.values().copied());
+        let mut before = 0u64;
+        let median = self.persons.iter().find(|(_, persons)| {
+            before = before.saturating_add(**persons);
+            before > all.saturating_sub(1) / 2
+        });
+        let above = self.persons.range(u64::from(max_rows).saturating_add(1)..);
         PersonsMet {
-            persons: all as u64,
-            rows: rows.iter().sum(),
-            median: rows.get(all.saturating_sub(1) / 2).copied().unwrap_or(0),
-            most: rows.last().copied().unwrap_or(0),
-            above: rows.iter().filter(|&&count| count > u64::from(max_rows)).count() as u64,
+            persons: all,
+            rows: sum(&mut self.persons.iter().map(|(rows, persons)| rows.saturating_mul(*persons))),
+            median: median.map_or(0, |(rows, _)| *rows),
+            most: self.persons.keys().last().copied().unwrap_or(0),
+            above: sum(&mut above.map(|(_, persons)| *persons)),
         }
     }
 }

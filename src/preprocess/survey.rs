@@ -37,7 +37,7 @@ pub struct Survey {
     pub whole: Vec<Whole>,
     /// Undeclared values of each categorical column.
     pub undeclared: Vec<Met>,
-    /// How many rows persons have, where the schema has a unit; not of parts, whose persons may be the same.
+    /// How many rows persons have, where the schema has a unit; of parts, whose persons may be the same, [`super::PersonSizes`] add up.
     #[serde(default)]
     pub persons: Option<PersonsMet>,
 }

@@ -13,7 +13,7 @@ use super::plan::Plan;
 use crate::data::{CsvFile, Schema, Table, Unit};
 use crate::error::{Error, Fallible};
 use crate::preprocess::{
-    EncodedRows, Encoder, LoadReport, Met, PersonsMet, Survey, TableEncoder, Whole, is_numbers_with_gaps,
+    EncodedRows, Encoder, LoadReport, Met, PersonSizes, PersonsMet, Survey, TableEncoder, Whole, is_numbers_with_gaps,
 };
 use crate::privacy::total_rho;
 use crate::private::{Gradient, PrivateDataset};
@@ -108,34 +108,38 @@ pub fn check_table(config: Option<&TrainConfig>, schema: &Schema, table: &Table<
     finish(config, schema, survey, ignored, Some(rows), "row")
 }
 
-/// Adds up what other machines found in the rows that they hold: what each of them found, in the order of the rows, and the
-/// columns that they were given.
+/// Adds up what other machines found in the rows that they hold: what each of them found, in the order of the rows, how many rows
+/// persons have where the schema has a unit, and the columns that they were given.
 ///
+/// `persons` are those of parts in which all rows of a person are together; they need not be the parts that were looked at.
 /// A run is refused that they could not serve. No time is told: it is that of the other machines.
 ///
 /// # Errors
-/// When the configuration cannot be used, or the algorithm needs all rows at hand.
+/// When the configuration cannot be used, the algorithm needs all rows at hand, or nothing says how many rows persons have.
 pub fn check_parts(
     config: Option<&TrainConfig>,
     schema: &Schema,
     parts: &[Survey],
+    persons: &[PersonSizes],
     columns: &[String],
 ) -> Fallible<DataCheck> {
-    if let Some(unit) = &schema.unit {
-        let problem = format!(
-            "is {:?}, and parts do not say how many rows persons have, who may be in several of them",
-            unit.column
-        );
-        return Err(Error::parameter(
-            "unit",
-            problem,
-            "check on one machine, or take the unit out of the schema for the check",
-        ));
-    }
     let mut survey = Survey::default();
     parts.iter().for_each(|part| survey.merge(part));
+    let mut units = survey.report.lines;
+    if let Some(unit) = &schema.unit {
+        if persons.is_empty() && survey.report.lines > 0 {
+            let problem = format!("is {:?}, and nothing says how many rows persons have", unit.column);
+            let cure = "count the rows of persons where all rows of each are together";
+            return Err(Error::parameter("unit", problem, cure));
+        }
+        let mut all = PersonSizes::default();
+        persons.iter().try_for_each(|part| all.merge(part))?;
+        let met = all.met(unit.max_rows());
+        units = met.persons;
+        survey.persons = Some(met);
+    }
     if let Some(config) = config {
-        plan_of_sums(config, schema, config.adjacency.row_count_is_public().then_some(survey.report.lines))?;
+        plan_of_sums(config, schema, config.adjacency.row_count_is_public().then_some(units))?;
     }
     let ignored = ignored(schema, columns.iter().map(String::as_str));
     finish(config, schema, survey, ignored, None, "row")

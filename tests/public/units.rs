@@ -4,13 +4,16 @@ use std::path::Path;
 
 use rhograd::accounting::notion::ApproximateDp;
 use rhograd::accounting::{gaussian, pld};
-use rhograd::data::{CsvFile, Schema, Unit};
+use rhograd::data::{Cells, CsvFile, Estimand, Numbers, Schema, SchemaBuilder, Table, Unit};
 use rhograd::ledger::{ExactRho, Ledger, Record};
 use rhograd::noise::NoiseSource;
 use rhograd::optim::{Problem, Settings};
+use rhograd::preprocess::{PersonSizes, Survey, TableEncoder, person_places};
 use rhograd::privacy::{Adjacency, Delta, DpEvent, Epsilon, NoiseLaw, PrivacyUnit, Scope};
 use rhograd::statement::{Facts, LedgerFacts, Statement, WhatIf};
-use rhograd::train::{Algorithm, Budget, Evidence, ModelFile, TrainConfig, load, load_with, train, verify};
+use rhograd::train::{
+    Algorithm, Budget, Evidence, ModelFile, TrainConfig, check_parts, check_table, load, load_with, train, verify,
+};
 use statrs::function::erf::erfc;
 
 fn config(epsilon: f64) -> TrainConfig {
@@ -369,4 +372,78 @@ fn an_optimizer_of_one_s_own_is_told_which_queries_serve_persons() {
     let refused = load(Algorithm::ObjectivePerturbation).err().unwrap().to_string();
     assert!(refused.contains("--unit") && refused.contains("`Reads::persons`"), "{refused}");
     assert!(load(Algorithm::DpGd).is_ok());
+    // Nor can it say whose mean it estimates.
+    let unit = schema.unit.clone().map(|unit| Unit { estimand: Some(Estimand::Rows), ..unit });
+    let of_rows = Schema { unit, ..schema.clone() };
+    let planner = planner(Algorithm::DpGd);
+    let refused = load_with(&config, of_rows, &file, &|_, _| Ok(()), &planner).err().unwrap().to_string();
+    assert!(refused.contains("an optimizer from outside") && !refused.contains("--algorithm custom"), "{refused}");
+}
+
+/// Rows of persons: whose each is, a number and a label.
+struct Visits {
+    who: Vec<f64>,
+    age: Vec<f64>,
+    ill: Vec<f64>,
+}
+
+impl Visits {
+    /// Those of the rows for which it holds.
+    fn some(&self, chosen: impl Fn(usize) -> bool) -> Self {
+        let of = |all: &[f64]| (0..all.len()).filter(|&row| chosen(row)).map(|row| all[row]).collect();
+        Visits { who: of(&self.who), age: of(&self.age), ill: of(&self.ill) }
+    }
+
+    /// Fifty persons; a place beyond them is a missing cell.
+    fn persons(&self) -> Cells<'_> {
+        let list = (0..50).map(|person| format!("p{person}")).collect();
+        Cells::Texts { list, places: Numbers::F64(self.who.as_slice().into()) }
+    }
+
+    fn table(&self) -> Table<'_> {
+        let ill =
+            Cells::Texts { list: vec!["no".into(), "yes".into()], places: Numbers::F64(self.ill.as_slice().into()) };
+        let age = Cells::Numbers(Numbers::F64(self.age.as_slice().into()));
+        Table::new(vec![("who".into(), self.persons()), ("age".into(), age), ("ill".into(), ill)]).unwrap()
+    }
+}
+
+/// What a check of parts says is what a check of all rows says, persons included, whoever looked at which rows.
+#[test]
+fn a_check_of_parts_counts_persons_wherever_their_rows_are() {
+    let schema =
+        SchemaBuilder::classification("visits", "ill").numeric("age", 0.0, 100.0).positive("yes").negative("no");
+    let schema = schema.unit(Unit { max_rows: Some(9), ..Unit::new("who") }).build().unwrap();
+    let columns = ["who", "age", "ill"].map(String::from);
+    let all = Visits {
+        who: (0..900).map(|row| f64::from(row * row % 53)).collect(),
+        age: (0..900).map(|row| f64::from(row * 7 % 113)).collect(),
+        ill: (0..900).map(|row| f64::from(row % 11 % 2)).collect(),
+    };
+    let places = person_places(&all.persons());
+    let survey = |part: &Visits| -> Survey { TableEncoder::new(&schema, &part.table()).unwrap().survey().unwrap().1 };
+    for adjacency in [Adjacency::AddRemove, Adjacency::ReplaceOne] {
+        let config = TrainConfig { adjacency, algorithm: Algorithm::DpGd, ..config(8.0) };
+        let mut whole = check_table(Some(&config), &schema, &all.table()).unwrap();
+        whole.outlook.as_mut().unwrap().seconds = None;
+        let of_parts = |persons: &[PersonSizes], parts: usize| {
+            let looked: Vec<Survey> =
+                (0..parts).map(|part| survey(&all.some(|row| row * parts / 900 == part))).collect();
+            check_parts(Some(&config), &schema, &looked, persons, &columns)
+        };
+        for parts in [1, 4] {
+            let own = |part: usize| all.some(|row| usize::from(places[row]) % parts == part);
+            let persons: Vec<PersonSizes> = (0..parts).map(|part| PersonSizes::of(&own(part).persons())).collect();
+            // However many parts were looked at.
+            let checked = of_parts(&persons, 5 - parts).unwrap();
+            assert_eq!(serde_json::to_value(&checked).unwrap(), serde_json::to_value(&whole).unwrap(), "{adjacency}");
+            assert!(checked.persons.unwrap().above > 0 && !checked.findings.is_empty());
+        }
+        let refused = |persons: &[PersonSizes]| of_parts(persons, 3).err().unwrap().to_string();
+        assert!(refused(&[]).contains("nothing says how many rows persons have"));
+        let twice = PersonSizes::of(&all.persons());
+        assert!(refused(&[twice.clone(), twice]).contains("one person in two of them"));
+        // No rows at all: what is refused without a row is refused so.
+        assert_eq!(check_parts(Some(&config), &schema, &[], &[], &columns).unwrap().rows, 0);
+    }
 }

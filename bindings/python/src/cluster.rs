@@ -8,10 +8,10 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use rhograd::data::{CsvFile, Schema};
 use rhograd::error::{Error, Fallible};
-use rhograd::preprocess::{self, Encoder, Survey, TableEncoder};
+use rhograd::preprocess::{self, Encoder, PersonSizes, Survey, TableEncoder};
 use rhograd::private::{Cluster, Worker};
 use rhograd::train;
-use serde::Serialize;
+use serde::{Serialize, de::DeserializeOwned};
 
 use crate::columns::{Columns, GivenColumn};
 use crate::errors::{detached, raised};
@@ -25,6 +25,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(pack_part, module)?)?;
     module.add_function(wrap_pyfunction!(survey_part, module)?)?;
     module.add_function(wrap_pyfunction!(person_places, module)?)?;
+    module.add_function(wrap_pyfunction!(person_sizes, module)?)?;
     module.add_function(wrap_pyfunction!(check_parts, module)?)?;
     module.add_function(wrap_pyfunction!(pack_file, module)?)
 }
@@ -74,29 +75,49 @@ fn survey_part(py: Python<'_>, schema: &str, columns: Vec<GivenColumn<'_>>) -> P
     as_json(&found)
 }
 
-/// What a check says of parts that were looked at, in the order of their rows, as JSON; `columns` are those that were given.
+/// How many persons of one part have how many rows, as JSON, for the custodian alone; `column` tells persons apart.
 #[pyfunction]
-#[pyo3(signature = (request, schema, parts, columns))]
+#[pyo3(signature = (column))]
+fn person_sizes(py: Python<'_>, column: GivenColumn<'_>) -> PyResult<String> {
+    let mut sizes = PersonSizes::default();
+    Columns::new(vec![column])?.whole(py, None, |table| {
+        for name in table.names() {
+            sizes = PersonSizes::of(table.column(name)?);
+        }
+        Ok(())
+    })?;
+    as_json(&sizes)
+}
+
+/// What a check says of parts that were looked at, in the order of their rows, as JSON; `persons` are the sizes of parts in which persons
+/// are together, and `columns` those that were given.
+#[pyfunction]
+#[pyo3(signature = (request, schema, parts, persons, columns))]
 fn check_parts(
     py: Python<'_>,
     request: &str,
     schema: &str,
     parts: Vec<String>,
+    persons: Vec<String>,
     columns: Vec<String>,
 ) -> PyResult<String> {
     let schema = raised(py, Schema::parse(schema, Path::new("schema")))?;
     let config = raised(py, request::config(request))?;
-    // The text may hold cells, so the message does not show it.
-    let read = |part: &String| {
-        serde_json::from_str::<Survey>(part).map_err(|_| {
-            Error::parameter("parts", "hold what no look at a part has found", "pass what survey_batch returned")
-        })
-    };
     let checked = detached(py, || {
-        let parts = parts.iter().map(read).collect::<Fallible<Vec<_>>>()?;
-        train::check_parts(Some(&config), &schema, &parts, &columns)
+        let parts: Vec<Survey> = found(&parts, "parts", "survey_batch")?;
+        let persons: Vec<PersonSizes> = found(&persons, "persons", "sizes_batch")?;
+        train::check_parts(Some(&config), &schema, &parts, &persons, &columns)
     })?;
     as_json(&checked)
+}
+
+/// What looks at parts said, one text for each. The texts may hold cells, so the message shows none.
+fn found<T: DeserializeOwned>(texts: &[String], argument: &str, maker: &str) -> Fallible<Vec<T>> {
+    let unknown = || {
+        let problem = "hold what no look at a part has found";
+        Error::parameter(argument, problem, format!("pass what {maker} returned"))
+    };
+    texts.iter().map(|text| serde_json::from_str(text).map_err(|_| unknown())).collect()
 }
 
 fn as_json(value: &impl Serialize) -> PyResult<String> {

@@ -88,6 +88,18 @@ def test_the_bits_are_those_of_one_machine(local, parts):
     print(json.dumps(report))
 
 
+def test_rows_are_held_out_as_on_one_machine(local):
+    frame = table()
+    data = local.createDataFrame(frame).coalesce(1)
+    for more in ({"evaluate_budget": 0.2}, {"evaluate_budget": 0.2, "adjacency": "replace-one", "algorithm": "dp-gd"}):
+        fitted = spark.fit(logistic(**more), data.select("a", "b", "c", "y"), target="y")
+        assert fitted.model_.text == alone(logistic(**more), frame, "y")
+    # Parts in another order hold out other rows, by the same law.
+    several = data.repartition(4).select("a", "b", "c", "y")
+    fitted = spark.fit(logistic(evaluate_budget=0.2), several, target="y")
+    assert 0.5 < json.loads(fitted.model_.text)["evaluation"]["metrics"]["accuracy"]["value"] <= 1.0
+
+
 def test_regression_and_parts_without_rows(local):
     frame = table(1)
     data = local.createDataFrame(frame).coalesce(1)
@@ -255,6 +267,20 @@ def test_a_check_says_what_it_says_of_a_local_table(local, tmp_path):
         spark.check(logistic(), data, target="z")
 
 
+@pytest.mark.parametrize("unit", ["name", "who"])
+def test_a_check_counts_persons_wherever_their_rows_are(local, unit):
+    frame = people()
+    data = local.createDataFrame(frame).select("a", "b", "c", unit, "y")
+    assert data.rdd.getNumPartitions() > 1
+    for more in ({"persons": 90}, {"adjacency": "replace-one", "max_rows": 5, "algorithm": "dp-gd"}):
+        model = logistic(unit=unit, **more)
+        there = spark.check(model, data, target="y")
+        here = model.check(frame[["a", "b", "c", unit]].assign(y=frame["y"]), "y")
+        here["outlook"]["seconds"] = None
+        assert there == here and here["persons"]["most"] > 100, there
+    assert spark.check(logistic(unit=unit), data.filter("a > 5"), target="y")["persons"]["persons"] == 0
+
+
 def test_a_ledger_that_is_required_is_asked_for_before_a_worker_starts(local, tmp_path):
     model = logistic(ledger=tmp_path / "books.sqlite", dataset="t", require_ledger=True)
     with pytest.raises(rhograd.ParameterError, match="require_ledger: .*books.sqlite does not exist"):
@@ -317,6 +343,9 @@ def test_persons_have_the_bits_of_one_machine(local, parts, unit):
         assert fitted.privacy_statement_["facts"]["unit"] == {"person": {"column": unit}}
     assert counted(fitted) == counted(expected)
     assert fitted.load_report_["cluster"]["parts"] == parts
+    held = logistic(unit=unit, max_rows=9, persons=390, evaluate_budget=0.2)
+    fitted = spark.fit(held, data.select("a", "b", "c", unit, "y"), target="y")
+    assert 0.3 < json.loads(fitted.model_.text)["evaluation"]["metrics"]["accuracy"]["value"] <= 1.0
 
 
 def test_a_person_in_two_parts_is_refused_before_a_charge(tmp_path):

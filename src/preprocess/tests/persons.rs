@@ -8,7 +8,9 @@ use proptest::prelude::*;
 
 use crate::data::{Cells, CsvFile, Dialect, Fields, Numbers, Schema, Table};
 use crate::kernel::{NOBODY, RawRow, Rows, RowsBuilder};
-use crate::preprocess::{EncodedRows, Encoder, LoadReport, Loss, PersonsMet, PiecesEncoder, TableEncoder};
+use crate::preprocess::{
+    EncodedRows, Encoder, LoadReport, Loss, PersonSizes, PersonsMet, PiecesEncoder, TableEncoder, person_places,
+};
 
 const UNIT: &str = r#""unit":{"column":"id","max_rows":2},"#;
 
@@ -349,4 +351,71 @@ fn numbers_that_may_stand_for_several_identifiers_are_nobody_s() {
     assert_eq!(found(Cells::Numbers(Numbers::F32(aview1(&single)))), expected);
     let whole = [1i64 << 53, (1 << 53) + 1, 1 << 53, i64::MAX, i64::MIN, i64::MAX - 1];
     assert_eq!(found(Cells::Numbers(Numbers::I64(aview1(&whole)))), [0, 1, 0, 2, 3, 4]);
+}
+
+/// The identifiers of rows; `None` is a missing cell.
+fn identifiers<'a>(list: &[String], places: &'a [f64]) -> Cells<'a> {
+    Cells::Texts { list: list.to_vec(), places: Numbers::F64(aview1(places)) }
+}
+
+#[test]
+fn sizes_of_parts_are_those_of_all_rows() {
+    let list: Vec<String> =
+        (0..60).map(|id| if id % 9 == 4 { " NA ".into() } else { format!(" p{} ", id / 2) }).collect();
+    // Places beyond the list are missing cells.
+    let rows: Vec<f64> = (0..2000).map(|i| f64::from(i * i % 61 % (1 + i % 70))).collect();
+    let all = identifiers(&list, &rows);
+    let whole = PersonSizes::of(&all);
+    let mut numbers: HashMap<&str, u32> = HashMap::new();
+    let person_of: Vec<u32> = rows
+        .iter()
+        .map(|&place| match list.get(place as usize).map(|text| text.trim()) {
+            None | Some("NA") => NOBODY,
+            Some(text) => {
+                let next = numbers.len() as u32;
+                *numbers.entry(text).or_insert(next)
+            }
+        })
+        .collect();
+    let places = person_places(&all);
+    for (max_rows, parts) in [(1, 1), (30, 2), (60, 7)] {
+        let mut sum = PersonSizes::default();
+        for part in 0..parts {
+            let own = rows.iter().zip(&places).filter(|(_, place)| **place % parts == part);
+            let own: Vec<f64> = own.map(|(row, _)| *row).collect();
+            let found = PersonSizes::of(&identifiers(&list, &own));
+            // As it comes from another machine.
+            let sent: PersonSizes = serde_json::from_str(&serde_json::to_string(&found).unwrap()).unwrap();
+            sum.merge(&sent).unwrap();
+        }
+        assert_eq!(sum, whole, "{parts}");
+        assert_eq!(sum.met(max_rows), PersonsMet::of(&person_of, max_rows));
+        assert!(sum.met(max_rows).above > 0 && sum.met(max_rows).persons == numbers.len() as u64);
+    }
+    // Cut anywhere, a person is in two parts.
+    let [first, second] = [&rows[..1000], &rows[1000..]].map(|own| PersonSizes::of(&identifiers(&list, own)));
+    let mut sum = first.clone();
+    let refused = sum.merge(&second).unwrap_err().to_string();
+    assert!(refused.contains("each place is in one part") && sum == first, "{refused}");
+    // Rows of nobody have no place.
+    let nobody = PersonSizes::of(&identifiers(&list, &[4.0, 100.0]));
+    assert_eq!(
+        (nobody.met(1), {
+            sum.merge(&nobody).unwrap();
+            sum
+        }),
+        (PersonsMet::default(), first)
+    );
+}
+
+/// What is said of parts may be forged: it is added up without an overflow.
+#[test]
+fn forged_sizes_add_up_to_something() {
+    let forged = format!("{{\"persons\":{{\"{max}\":{max},\"1\":{max}}},\"places\":[]}}", max = u64::MAX);
+    let forged: PersonSizes = serde_json::from_str(&forged).unwrap();
+    let mut sum = forged.clone();
+    sum.merge(&forged).unwrap();
+    let met = sum.met(u32::MAX);
+    assert_eq!([met.persons, met.rows, met.most, met.above], [u64::MAX; 4]);
+    assert!(serde_json::from_str::<PersonSizes>(r#"{"persons":{"a":1},"places":[]}"#).is_err());
 }

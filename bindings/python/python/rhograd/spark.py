@@ -134,12 +134,12 @@ def check(estimator: Estimator, dataframe: DataFrame, *, target: str) -> dict[st
 
     The report of :meth:`rhograd.DPLogisticRegression.check`, made where the rows are in one pass over them: it is for the
     custodian alone. Rows count from 1 in the order of the partitions. The outlook has no time, which is that of the cluster.
+    With a unit their identifiers are brought together in a shuffle of their own, and counted.
     """
     schema, chosen = _chosen(estimator, dataframe, target)
     text = json.dumps(schema)
-    if _units(schema):
-        # Refused before a worker starts.
-        return check_cluster(estimator, schema, [], columns=dataframe.columns, target=target)
+    # What is refused without a row is refused before a worker starts.
+    check_cluster(estimator, schema, [], columns=dataframe.columns, target=target)
 
     def look(batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
         import pyarrow as pa
@@ -157,23 +157,47 @@ def check(estimator: Estimator, dataframe: DataFrame, *, target: str) -> dict[st
     columns = [types.StructField("number", types.IntegerType()), types.StructField("found", types.StringType())]
     parts = chosen.mapInArrow(look, types.StructType(columns)).collect()
     found = [part["found"] for part in sorted(parts, key=lambda part: part["number"])]
-    return check_cluster(estimator, schema, found, columns=dataframe.columns, target=target)
+    persons = [sizes for unit in _units(schema) for sizes in _sizes(chosen, unit)]
+    return check_cluster(estimator, schema, found, persons=persons, columns=dataframe.columns, target=target)
+
+
+def _sizes(frame: DataFrame, unit: str) -> list[str]:
+    """How many persons have how many rows, part by part, once the identifiers of each are in one."""
+    import pyspark.sql.types as types
+
+    def count(batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
+        import pyarrow as pa
+
+        tables = [pa.Table.from_batches([batch]) for batch in batches]
+        if tables:
+            yield pa.RecordBatch.from_arrays([pa.array([sizes_batch(pa.concat_tables(tables), unit)])], names=["sizes"])
+
+    alone = frame.select("`" + unit.replace("`", "``") + "`")
+    counted = _by_person(alone, unit).mapInArrow(count, types.StructType([types.StructField("sizes", types.StringType())]))
+    return [part["sizes"] for part in counted.collect()]
 
 
 def check_cluster(
-    estimator: Estimator, schema: dict[str, Any], found: Iterable[str], *, columns: Iterable[str], target: str
+    estimator: Estimator,
+    schema: dict[str, Any],
+    found: Iterable[str],
+    *,
+    persons: Iterable[str] = (),
+    columns: Iterable[str],
+    target: str,
 ) -> dict[str, Any]:
     """As :func:`check`, for parts that anything holds.
 
     ``schema`` comes from :func:`schema_for`, ``found`` is what :func:`survey_batch` said of each part, in the order of the rows,
-    and ``columns`` are the names of all columns.
+    and ``columns`` are the names of all columns. Where the schema has a unit, ``persons`` is what :func:`sizes_batch` said of parts in
+    which all rows of a person are together; :func:`place_batch` says how to divide the rows.
     """
     _parameters.check(estimator.get_params(deep=False))
     columns = [name for name in columns if name != target]
     # So that the answer for no part is that for no row.
     nothing = _rhograd.survey_part(json.dumps(schema), _nobody(schema))
     checked = _rhograd.check_parts(
-        json.dumps(estimator._request(schema)), json.dumps(schema), [nothing, *found], [*columns, schema["target"]]
+        json.dumps(estimator._request(schema)), json.dumps(schema), [nothing, *found], list(persons), [*columns, schema["target"]]
     )
     return json.loads(checked)
 
@@ -252,6 +276,14 @@ def pack_nothing(schema: str, number: int) -> bytes:
     """A part without rows."""
     packed, _ = _rhograd.pack_part(schema, _nobody(json.loads(schema)), number)
     return packed
+
+
+def sizes_batch(table: pyarrow.Table, unit: str) -> str:
+    """How many persons of one part have how many rows, for :func:`check_cluster`; for the custodian alone.
+
+    ``unit`` is the column that tells persons apart, and all rows of a person are in one part: see :func:`place_batch`.
+    """
+    return _rhograd.person_sizes(cells(unit, table.column(unit)))
 
 
 def _given(schema: str, table: pyarrow.Table, target: str) -> list[Column]:
