@@ -1,5 +1,7 @@
 //! Encoded rows, stored in tiles of [`LANES`] rows with columns contiguous inside a tile.
 
+use std::ops::Range;
+
 use super::groups::Groups;
 use super::lines::Lines;
 use super::simd::{Column, LANES};
@@ -102,7 +104,7 @@ impl Rows {
 
     /// The numeric columns of consecutive tiles.
     #[inline(always)]
-    pub(super) fn columns_of(&self, tiles: std::ops::Range<usize>) -> &[Column] {
+    pub(super) fn columns_of(&self, tiles: Range<usize>) -> &[Column] {
         let columns = self.shape.numeric();
         &self.all_columns()[tiles.start * columns..tiles.end * columns]
     }
@@ -208,13 +210,14 @@ impl Rows {
         rows
     }
 
-    /// The rows with other numeric columns, made of their codes: `fill(codes, numbers)` gets the codes of a tile, column after column, and
-    /// writes its numbers so. Categorical columns are kept from the `first` on.
+    /// The rows of some tiles with other numeric columns, made of their codes: `fill(codes, numbers)` gets the codes of a tile, column after
+    /// column, and writes its numbers so. Categorical columns are kept from the `first` on.
     ///
     /// `fill` must be a pure function of public quantities and of the codes, lane by lane. Where the columns of `shape` are not those that
     /// come about, all rows become null rows.
     pub(crate) fn with_numbers(
         &self,
+        tiles: Range<usize>,
         (shape, one): (Shape, i16),
         first: usize,
         fill: impl Fn(&[[u16; LANES]], &mut [[i16; LANES]]) + Sync,
@@ -223,27 +226,31 @@ impl Rows {
         let kept = self.shape.categorical().saturating_sub(first);
         let same = |column: usize| self.shape.levels(first + column) == shape.levels(column);
         let fits = self.shape.categorical() >= first && shape.categorical() == kept && (0..kept).all(same);
-        let mut rows = Rows { len: self.len, ..Rows::none(shape, one) };
+        let tiles = tiles.start.min(self.tiles())..tiles.end.min(self.tiles());
+        let lanes = tiles.start * LANES..tiles.end.max(tiles.start) * LANES;
+        // The last tile alone may be padded.
+        let len = self.len.min(lanes.end).saturating_sub(lanes.start);
+        let mut rows = Rows { len, ..Rows::none(shape, one) };
         let columns = rows.shape.numeric();
-        rows.numeric.grow(self.tiles() * columns * LANES);
-        rows.codes.grow(self.tiles() * rows.shape.categorical() * LANES);
-        rows.labels.grow(self.labels.len());
-        rows.norms.grow(self.norms.len());
-        rows.labels.copy_from_slice(&self.labels);
+        rows.numeric.grow(lanes.len() * columns);
+        rows.codes.grow(lanes.len() * rows.shape.categorical());
+        rows.labels.grow(lanes.len());
+        rows.norms.grow(lanes.len());
+        rows.labels.copy_from_slice(&self.labels[lanes.clone()]);
         if fits {
             if columns > 0 {
                 rows.numeric.par_chunks_mut(columns * LANES).enumerate().for_each(|(tile, numbers)| {
                     let numbers = numbers.as_chunks_mut::<LANES>().0;
-                    fill(self.code_tile(tile).as_chunks::<LANES>().0, numbers);
+                    fill(self.code_tile(tiles.start + tile).as_chunks::<LANES>().0, numbers);
                     numbers.as_flattened_mut().iter_mut().for_each(|q| *q = clamp_scale(*q));
                 });
             }
             if kept > 0 {
                 rows.codes.par_chunks_mut(kept * LANES).enumerate().for_each(|(tile, codes)| {
-                    codes.copy_from_slice(&self.code_tile(tile)[first * LANES..]);
+                    codes.copy_from_slice(&self.code_tile(tiles.start + tile)[first * LANES..]);
                 });
             }
-            rows.norms.copy_from_slice(&self.norms);
+            rows.norms.copy_from_slice(&self.norms[lanes]);
         }
         rows.measure();
         rows.pack();

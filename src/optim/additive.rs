@@ -167,11 +167,17 @@ impl Additive {
     /// # Errors
     /// When the budget is too small for the number of steps.
     pub fn plan(problem: &Problem<'_>) -> Fallible<Self> {
-        DESCRIPTION.fits(problem)?;
+        Self::plan_as(&DESCRIPTION, problem)
+    }
+
+    /// Plans it, or what does more under another name.
+    pub(super) fn plan_as(description: &Description, problem: &Problem<'_>) -> Fallible<Self> {
+        description.fits(problem)?;
+        let name = description.name;
         if !problem.binned {
             return Err(Error::parameter(
                 "algorithm",
-                "additive needs a release of counts before it, which nothing else makes",
+                format!("{name} needs a release of counts before it, which nothing else makes"),
                 "name it alone, without --tune, and not as a part of something else",
             ));
         }
@@ -179,7 +185,7 @@ impl Additive {
         if problem.persons {
             return Err(Error::parameter(
                 "--unit",
-                "has no proof for --algorithm additive, whose bound is about single rows",
+                format!("has no proof for --algorithm {name}, whose bound is about single rows"),
                 "use --algorithm auto, whitened, dp-gd, dp-sgd or newton",
             ));
         }

@@ -355,12 +355,13 @@ impl Algorithm {
         matches!(self, Algorithm::Additive | Algorithm::Rich)
     }
 
-    /// Bytes that a row of these columns takes beside its first encoding, where the algorithm has one of its own: a code for each column and as
-    /// many joint codes, norm and label.
+    /// Bytes that a row of these columns takes beside its first encoding, where the algorithm has others of its own: a code for each column
+    /// and as many joint codes, norm and label; these once more beside waves.
     pub(crate) fn bytes_beside(self, shape: &Shape) -> u64 {
-        let columns = (shape.numeric() + shape.categorical()) as u64;
+        let codes = 4 * (shape.numeric() + shape.categorical()) as u64 + 10;
         match self {
-            Algorithm::Additive => 4 * columns + 10,
+            Algorithm::Additive => codes,
+            Algorithm::Rich => 2 * codes + 2 * WavePlan::COUNT as u64,
             _ => 0,
         }
     }

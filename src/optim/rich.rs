@@ -27,13 +27,14 @@
 //!
 //! **Cost.** Three Gaussian charges, one for the number of rows where that is not public, and one for a hold-out; together they compose to one Gaussian mechanism. Counts take 10% of the
 //! budget for labels and 6% for numbers, the covariance 3%. Time: one pass for the counts, one for the covariance, one to make the features, and 800 bytes a
-//! row and step. Rows take 800 bytes more than those of [`additive`](additive.md).
+//! row and step. In memory rows take 800 bytes more than those of [`additive`](additive.md). Streamed and on a cluster they do not: features are made again in
+//! each pass from the intervals, and some ten megabytes of rows have them at a time.
 //!
 //! **Settings and defaults.** Those of [`additive`](additive.md): `--clip` (by the rule), `--steps` (24 for labels, 16 for numbers), `--learning-rate`, `--momentum`
 //! (0.6), `--l2` (the least `lambda` of both blocks; never below 0.003 and 0.01 for labels), `--averaging` (the mean of the second half).
 //!
-//! **Use it when** columns work together, above all for numbers: see [additive.md](../additive.md). It needs all rows in memory, and at most 2,048
-//! coefficients before columns are cut. Streaming, clusters, a unit of persons, `--tune` and standard errors it does not have.
+//! **Use it when** columns work together, above all for numbers: see [additive.md](../additive.md). It works streamed and on a cluster, and takes at most 2,048
+//! coefficients before columns are cut. A unit of persons, `--tune` and standard errors it does not have.
 //!
 //! **Source.** Features: Rahimi and Recht 2007, Yu, Suresh, Choromanski, Holtmann-Rice, Kumar 2016. Their whitening under a normal law of scores is this project's; the clipped steps are those of
 //! Bassily, Smith, Thakurta 2014. Both relations.
@@ -54,8 +55,8 @@ pub(super) static DESCRIPTION: Description = Description {
     relations: Relations::Both,
     losses: Losses::Any,
     settings: settings::OF_ADDITIVE,
-    // Of so many values a covariance is kept, and all rows are re-encoded with their waves at once.
-    needs: Needs { coefficients: Some(MAX_COEFFICIENTS), ..Needs::ROWS },
+    // Of so many values a covariance is kept.
+    needs: Needs { coefficients: Some(MAX_COEFFICIENTS), ..Needs::NOTHING },
     plan: |problem| Ok(Box::new(Rich::plan(problem)?)),
     audit: additive::DESCRIPTION.audit,
 };
@@ -77,8 +78,7 @@ impl Rich {
     /// # Errors
     /// When the budget is too small for the number of steps.
     pub fn plan(problem: &Problem<'_>) -> Fallible<Self> {
-        DESCRIPTION.fits(problem)?;
-        Additive::plan(problem).map(Rich)
+        Additive::plan_as(&DESCRIPTION, problem).map(Rich)
     }
 }
 

@@ -29,7 +29,7 @@ impl Recoding {
         }
     }
 
-    /// The rows of a file in their new encoding, in another file.
+    /// The rows of a file in their new encoding: in another file, or with waves that are made whenever they are read.
     ///
     /// # Errors
     /// When they cannot be read or written.
@@ -37,8 +37,7 @@ impl Recoding {
         match self {
             Recoding::Standardized(map) => map.recode_stream(rows),
             Recoding::Binned(bins) => bins.recode_stream(rows),
-            // A part of the file would be many parts with its waves.
-            Recoding::Waves(_) => Err(Error::refused("rows in a file get no waves", "leave out --memory-limit")),
+            Recoding::Waves(waves) => rows.with_waves(waves.clone()),
         }
     }
 

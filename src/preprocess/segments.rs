@@ -299,7 +299,12 @@ impl<S: ReadAt> SegmentReader<S> {
 
     /// Size of a full segment.
     pub(super) fn segment_bytes(&self) -> usize {
-        self.footer.tiles_per_segment * tile_bytes(&self.shape)
+        self.segment_bytes_of(&self.shape)
+    }
+
+    /// Size of a segment of as many rows with these columns.
+    pub(super) fn segment_bytes_of(&self, shape: &Shape) -> usize {
+        self.footer.tiles_per_segment.saturating_mul(tile_bytes(shape))
     }
 
     /// The writer's note.

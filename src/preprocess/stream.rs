@@ -13,6 +13,7 @@ use rayon::prelude::*;
 
 use super::footer::foreign;
 use super::segments::{Marks, SEGMENT_BYTES, SegmentReader, SegmentWriter};
+use super::waves::Waves;
 use crate::error::{Error, Fallible};
 use crate::grid::Shape;
 use crate::kernel::{BulkBuilder, RawRow, Rows, RowsBuilder};
@@ -86,6 +87,10 @@ pub struct RowStream {
     /// Where a file of the same rows in another encoding is put.
     folder: PathBuf,
     limit: MemoryLimit,
+    /// What the rows are of: the columns of the file, or with waves.
+    shape: Shape,
+    /// Made of each row whenever it is read: in the file it would be many times as long.
+    waves: Option<Waves>,
 }
 
 /// A part on its way from the file: the room, and for each segment what stands behind its values.
@@ -107,17 +112,18 @@ impl RowStream {
         if reader.rows() >= MAX_ROWS {
             return Err(Error::input(reader.path(), "has 2^36 rows or more", "train on fewer"));
         }
-        Ok(RowStream { reader, folder: folder.to_owned(), limit })
+        let shape = reader.shape().clone();
+        Ok(RowStream { reader, folder: folder.to_owned(), limit, shape, waves: None })
     }
 
     /// The columns.
     pub fn shape(&self) -> &Shape {
-        self.reader.shape()
+        &self.shape
     }
 
     /// The integer that stands for 1.0.
     pub fn one(&self) -> i16 {
-        self.reader.one()
+        if self.waves.is_some() { Waves::ONE } else { self.reader.one() }
     }
 
     /// Number of rows, null rows included. Private under add-remove.
@@ -141,7 +147,8 @@ impl RowStream {
     /// # Errors
     /// When they cannot be read or do not pass their checks.
     pub fn read_all(&self) -> Fallible<Rows> {
-        self.reader.read_all()
+        let rows = self.reader.read_all()?;
+        Ok(self.waves.as_ref().map(|waves| waves.recode(&rows)).unwrap_or(rows))
     }
 
     /// Reads everything once and checks it.
@@ -149,7 +156,7 @@ impl RowStream {
     /// # Errors
     /// When something cannot be read or does not pass its checks.
     pub fn check(&self) -> Fallible<()> {
-        self.each_part(|_| Ok(()))
+        self.each_owned(Ok)
     }
 
     /// Hands the rows to `work` part by part, in their order; the parts are the same every time.
@@ -157,7 +164,28 @@ impl RowStream {
     /// # Errors
     /// When a part cannot be read, is not what was written, or `work` fails; `work` sees no row of that part then.
     pub fn each_part(&self, mut work: impl FnMut(&Rows) -> Fallible<()>) -> Fallible<()> {
-        self.each_owned(|rows| work(&rows).map(|()| rows))
+        let bytes = SEGMENTS_PER_PART.saturating_mul(self.limit.segment_bytes);
+        self.each_owned(|rows| match &self.waves {
+            Some(waves) => waves.each_block(&rows, bytes, &mut work).map(|()| rows),
+            None => work(&rows).map(|()| rows),
+        })
+    }
+
+    /// These rows with waves, which are made of each part while it is in memory; the file stays as it is.
+    ///
+    /// # Errors
+    /// When they have some already.
+    pub fn with_waves(self, waves: Waves) -> Fallible<Self> {
+        self.check_plain()?;
+        Ok(RowStream { shape: waves.shape(), waves: Some(waves), ..self })
+    }
+
+    /// Refuses rows with waves: of these the file says less than they are.
+    fn check_plain(&self) -> Fallible<()> {
+        match self.waves {
+            None => Ok(()),
+            Some(_) => Err(Error::refused("rows with waves get no other encoding", "re-encode them before")),
+        }
     }
 
     /// These rows in another encoding, in a file without a name.
@@ -165,6 +193,7 @@ impl RowStream {
     /// # Errors
     /// When something cannot be read or does not pass its checks, and when the file cannot be written.
     pub fn recoded(self, one: i16, recode: impl Fn(Rows) -> Rows) -> Fallible<Self> {
+        self.check_plain()?;
         let scratch = Scratch::new(&self.folder)?;
         let out = BufWriter::with_capacity(WRITE_BYTES, &scratch.file);
         let size = self.reader.segment_bytes();
@@ -182,9 +211,12 @@ impl RowStream {
     /// # Errors
     /// When something cannot be read or does not pass its checks, and when the file cannot be written.
     pub fn rewritten(self, shape: &Shape, recode: impl Fn(&Rows) -> Rows) -> Fallible<Self> {
+        self.check_plain()?;
         let scratch = Scratch::new(&self.folder)?;
         let out = BufWriter::with_capacity(WRITE_BYTES, &scratch.file);
-        let mut writer = SegmentWriter::sized(out, &scratch.path, shape, self.one(), self.limit.segment_bytes())?;
+        // Segments of as many rows as before, whatever the limit would make them: a part is whole segments of both files then.
+        let size = self.reader.segment_bytes_of(shape);
+        let mut writer = SegmentWriter::sized(out, &scratch.path, shape, self.one(), size)?;
         self.each_part(|rows| writer.append(&recode(rows)))?;
         writer.finish(&())?;
         scratch.into_stream(&self.folder, self.limit)
@@ -195,6 +227,7 @@ impl RowStream {
     /// # Errors
     /// When something cannot be read or does not pass its checks, and when a file cannot be written.
     pub fn divided(self, mut chosen: impl Iterator<Item = u64>) -> Fallible<(Self, Self)> {
+        self.check_plain()?;
         let [held, rest] = [Scratch::new(&self.folder)?, Scratch::new(&self.folder)?];
         let [mut to_held, mut to_rest] = [self.portion(&held)?, self.portion(&rest)?];
         let (mut next, mut first) = (chosen.next(), 0u64);
@@ -224,7 +257,7 @@ impl RowStream {
         Ok(Portion { writer, waiting, packed: Vec::new(), null: row.clone(), row, one })
     }
 
-    /// Hands out each part and takes its memory back.
+    /// Hands out each part as the file has it and takes its memory back.
     fn each_owned(&self, mut work: impl FnMut(Rows) -> Fallible<Rows>) -> Fallible<()> {
         std::thread::scope(|scope| {
             // Made in here, so that both ends are gone, and the thread ends, before the scope waits for it.
@@ -232,7 +265,7 @@ impl RowStream {
             let (give_back, idle) = sync_channel(BUFFERS);
             for _ in 0..BUFFERS {
                 // The channel has room for all of them.
-                let _ = give_back.send(BulkBuilder::with_one(self.shape().clone(), self.one()));
+                let _ = give_back.send(BulkBuilder::with_one(self.reader.shape().clone(), self.reader.one()));
             }
             std::thread::Builder::new()
                 .name("rows".into())
@@ -241,7 +274,7 @@ impl RowStream {
             for part in fetched {
                 let rows = work(self.accept(part?)?)?;
                 // Nobody listens once everything is read.
-                let _ = give_back.send(BulkBuilder::in_place_of(rows, self.one()));
+                let _ = give_back.send(BulkBuilder::in_place_of(rows, self.reader.one()));
             }
             Ok(())
         })

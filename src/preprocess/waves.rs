@@ -1,5 +1,6 @@
 //! Re-encoding by waves: cosines of directions through normal scores, from an integer phase and a table that is the same on every machine.
 
+use std::ops::Range;
 use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
@@ -61,7 +62,7 @@ impl Scores {
 
     /// Re-encodes rows; each new row depends on its old self and on released quantities alone.
     pub(crate) fn recode(&self, rows: &Rows) -> Rows {
-        rows.with_numbers((self.shape(), Self::ONE), self.numeric.len(), |codes, numbers| {
+        rows.with_numbers(0..rows.tile_count(), (self.shape(), Self::ONE), self.numeric.len(), |codes, numbers| {
             for ((numbers, codes), scores) in numbers.iter_mut().zip(codes).zip(&self.numeric) {
                 numbers.iter_mut().zip(codes).for_each(|(q, &code)| *q = score(scores, code));
             }
@@ -162,21 +163,38 @@ impl Waves {
 
     /// For each value of a column, an interval or a category, what it adds to the phase of every wave.
     pub(crate) fn phases(&self, column: usize) -> Vec<Vec<u16>> {
-        // The conversion keeps the 16 lowest bits: whole turns mean nothing.
-        let turned = |score: i16, frequency: i32| {
-            ((i64::from(score) * i64::from(frequency) + (1 << (LOG2_FREQUENCY - 1))) >> LOG2_FREQUENCY) as u16
+        let of = |value: u16| {
+            let mut phases = vec![0; self.count()];
+            self.turn(&mut phases, column, self.before(column), value);
+            phases
         };
-        let row = |score: i16, row: &[i32]| row.iter().map(|&frequency| turned(score, frequency)).collect();
-        let numeric = self.scores.numeric.len();
-        match self.scores.numeric.get(column) {
-            Some(scores) => scores.iter().map(|&score| row(score, &self.frequencies[column])).collect(),
+        self.columns().get(column).map_or_else(Vec::new, |&values| (0..values).map(of).collect())
+    }
+
+    /// Adds to the phase of every wave what a value of a column adds; nothing for "none of them". `first` is where the frequencies of the
+    /// column begin.
+    #[inline(always)]
+    fn turn(&self, phases: &mut [u16], column: usize, first: usize, value: u16) {
+        let (score, own) = match self.scores.numeric.get(column) {
+            Some(scores) => (score(scores, value), Some(first)),
             None => {
-                let before: usize = self.scores.levels.iter().take(column - numeric).map(|&n| usize::from(n)).sum();
-                let levels = self.scores.levels.get(column - numeric).map_or(0, |&levels| usize::from(levels));
-                let own = self.frequencies.iter().skip(numeric + before).take(levels);
-                own.map(|frequencies| row(Scores::ONE, frequencies)).collect()
+                let levels = self.scores.levels.get(column - self.numeric()).copied().unwrap_or(0);
+                (Scores::ONE, (value < levels).then_some(first + usize::from(value)))
             }
+        };
+        let Some(frequencies) = own.and_then(|own| self.frequencies.get(own)) else { return };
+        for (phase, &frequency) in phases.iter_mut().zip(frequencies) {
+            // Whole turns mean nothing, so the 32 lowest bits of the product are enough.
+            let turned = i32::from(score).wrapping_mul(frequency).wrapping_add(1 << (LOG2_FREQUENCY - 1));
+            *phase = phase.wrapping_add((turned as u32 >> LOG2_FREQUENCY) as u16);
         }
+    }
+
+    /// Where the frequencies of a column begin.
+    fn before(&self, column: usize) -> usize {
+        let numeric = self.numeric();
+        let levels = self.scores.levels.iter().take(column.saturating_sub(numeric));
+        column.min(numeric) + levels.map(|&levels| usize::from(levels)).sum::<usize>()
     }
 
     /// The feature of a wave at a phase, in steps of [`Waves::ONE`].
@@ -189,18 +207,42 @@ impl Waves {
     ///
     /// Rows of other columns than those that they were made for become null rows.
     pub fn recode(&self, rows: &Rows) -> Rows {
-        let columns = self.columns();
-        let tables: Vec<Vec<Vec<u16>>> = (0..columns.len()).map(|column| self.phases(column)).collect();
-        let cosines = COSINES.as_slice();
-        rows.with_numbers((self.shape(), Self::ONE), 0, |codes, numbers| {
+        self.recode_tiles(rows, 0..rows.tile_count())
+    }
+
+    /// Hands out rows in their new encoding, so many at a time that they take about so many bytes with all that is kept for them; the blocks
+    /// are the same every time, and there is one for no rows, too.
+    ///
+    /// # Errors
+    /// When `work` fails.
+    pub(crate) fn each_block(
+        &self,
+        rows: &Rows,
+        bytes: usize,
+        mut work: impl FnMut(&Rows) -> Fallible<()>,
+    ) -> Fallible<()> {
+        let tile = Rows::footprint(&self.shape(), LANES as u64) as usize;
+        let (size, all) = ((bytes / tile).max(1), rows.tile_count());
+        let mut blocks = (0..all.max(1)).step_by(size);
+        blocks.try_for_each(|first| work(&self.recode_tiles(rows, first..(first + size).min(all))))
+    }
+
+    /// Re-encodes the rows of some tiles.
+    fn recode_tiles(&self, rows: &Rows, tiles: Range<usize>) -> Rows {
+        let firsts: Vec<usize> = (0..self.columns().len()).map(|column| self.before(column)).collect();
+        let (cosines, arch) = (COSINES.as_slice(), pulp::Arch::new());
+        rows.with_numbers(tiles, (self.shape(), Self::ONE), 0, |codes, numbers| {
             let mut phases = vec![0u16; self.count()];
             for lane in 0..LANES {
                 phases.copy_from_slice(&self.offsets);
-                for (table, codes) in tables.iter().zip(codes) {
-                    if let Some(turned) = table.get(usize::from(codes[lane])) {
-                        phases.iter_mut().zip(turned).for_each(|(phase, more)| *phase = phase.wrapping_add(*more));
-                    }
-                }
+                arch.dispatch(
+                    #[inline(always)]
+                    || {
+                        for (column, (&first, codes)) in firsts.iter().zip(codes).enumerate() {
+                            self.turn(&mut phases, column, first, codes[lane]);
+                        }
+                    },
+                );
                 numbers.iter_mut().zip(&phases).for_each(|(column, &phase)| column[lane] = cosines[usize::from(phase)]);
             }
         })

@@ -61,6 +61,7 @@ fn the_algorithm_and_the_form_of_effects_are_two_names_of_one_thing() {
     assert!(model("--features linear") == model(""));
     assert!(model("--features additive --memory-limit 1MB") == model("--features additive --threads 1"));
     assert!(model("--features rich --threads 2") == model("--algorithm rich --threads 1"));
+    assert!(model("--features rich --memory-limit 1MB") == model("--features rich"));
 }
 
 #[test]
@@ -139,21 +140,24 @@ fn an_edited_curve_is_neither_stated_nor_used() {
 #[test]
 fn what_does_not_fit_is_refused_before_a_charge() {
     let folder = folder();
-    let outcome = folder.run("audit --features additive --epsilon 1 --trials 100");
-    assert!(outcome.code == Some(2) && outcome.stderr.contains("has no crafted neighbours"), "{outcome:?}");
+    for (form, adjacency) in [("additive", "add-remove"), ("rich", "add-remove"), ("rich", "replace-one")] {
+        let outcome = folder.run(&format!("audit --features {form} --epsilon 1 --trials 100 --adjacency {adjacency}"));
+        assert!(outcome.code == Some(2) && outcome.stderr.contains("has no crafted neighbours"), "{outcome:?}");
+    }
     for (flags, named) in [
         ("--features additive --algorithm dp-gd", "--features"),
         ("--features linear --algorithm additive", "--features"),
         ("--features additive --algorithm rich", "--features"),
         ("--features rich --algorithm whitened", "--features"),
-        ("--features rich --tune=steps=8,16", "--tune"),
-        ("--features rich --unit note", "--unit"),
-        ("--features rich --memory-limit 1MB", "--memory-limit"),
+        ("--features rich --tune=steps=8,16", "candidates share one encoding of the rows"),
+        ("--features rich --tune", "candidates share one encoding of the rows"),
+        ("--tune=algorithm=rich,dp-gd", "candidates share one encoding of the rows"),
+        ("--features rich --unit note", "has no proof for --algorithm rich, whose bound is about single rows"),
         ("--tune=algorithm=additive,dp-gd", "--tune"),
         ("--features additive --tune=steps=8,16", "--tune"),
         ("--features additive --tune", "--tune"),
         ("--features additive --l1 0.1", "--l1"),
-        ("--features additive --unit note", "--unit"),
+        ("--features additive --unit note", "has no proof for --algorithm additive"),
     ] {
         let outcome = folder.run(&format!("train trial.csv --epsilon 1 --out m.json {flags}"));
         assert!(outcome.code == Some(1) || outcome.code == Some(2), "{flags}: {outcome:?}");

@@ -294,8 +294,7 @@ fn each_line_of_a_checkpoint_is_on_the_disk_before_the_next_call() {
 #[test]
 fn every_algorithm_whose_draws_may_be_kept_nowhere_is_stopped() {
     use rhograd::optim::Algorithm;
-    // The directions of `rich` are public: it draws noise alone, which is kept as that of any descent is.
-    let draws = |it: &Algorithm| it.description().needs.rows_at_hand && *it != Algorithm::Rich;
+    let draws = |it: &Algorithm| it.description().needs.rows_at_hand;
     for algorithm in Algorithm::ALL.into_iter().filter(draws) {
         let flag = format!("--algorithm {}", algorithm.name());
         let is_named = |case: &Case| case.command.split(" --").any(|part| format!("--{part}") == flag);

@@ -123,9 +123,7 @@ fn what_is_said_to_need_rows_at_hand_asks_for_more_than_sums() {
         let base = config(algorithm, relations(algorithm)[0], 1.0);
         let plan = Plan::new(&TrainConfig { rows: Some(6_000), ..base }, &one_column(), Some(6_000)).unwrap();
         let sums = plan.planned().iter().all(Planned::is_streamable);
-        // Rows with 400 waves would be many times as long in a file.
-        let longer = algorithm == Algorithm::Rich;
-        assert_eq!(algorithm.description().needs.rows_at_hand, longer || !sums, "{}", algorithm.name());
+        assert_eq!(algorithm.description().needs.rows_at_hand, !sums, "{}", algorithm.name());
     }
 }
 

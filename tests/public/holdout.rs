@@ -1,7 +1,10 @@
 //! A private hold-out: how far a row moves what is measured, how rows are held out, and that the run verifies.
 
+use std::path::Path;
+
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use rhograd::data::{CsvFile, Schema};
 use rhograd::error::ErrorKind;
 use rhograd::grid::{FULL_SCALE, MomentWeights, ScoreStep, Scoring, Shape};
 use rhograd::kernel::{RawRow, Rows, RowsBuilder, score_sum};
@@ -9,14 +12,18 @@ use rhograd::ledger::Ledger;
 use rhograd::loss::{Glm, Hinge, Objective, Pinball, Poisson};
 use rhograd::noise::NoiseSource;
 use rhograd::optim::Relations;
-use rhograd::privacy::{Adjacency, Charge, DatasetId, GaussianCharge, NoiseLaw, Scope};
+use rhograd::privacy::{Adjacency, Charge, DatasetId, Delta, Epsilon, GaussianCharge, NoiseLaw, Scope};
 use rhograd::private::{ChargedRun, DescribeQuery, HoldOut, PrivateDataset, Query, charge_run, query};
 use rhograd::statement::Statement;
-use rhograd::train::{Algorithm, ModelFile};
+use rhograd::train::{Algorithm, Budget, ModelFile, TrainConfig, load, train};
 
 use crate::support;
 
 use support::Folder;
+
+const LABELS: &str = r#"{"name":"t","task":"classification","target":"y","positive":"yes","negative":"no",
+    "columns":{"x":{"type":"numeric","lower":0,"upper":10},"z":{"type":"numeric","lower":-1,"upper":1},
+    "c":{"type":"categorical","values":["u","v","w"]}}}"#;
 
 const RELATIONS: [Adjacency; 2] = [Adjacency::AddRemove, Adjacency::ReplaceOne];
 
@@ -215,6 +222,36 @@ fn an_exact_hold_out_is_refused_where_it_would_tell_or_move_other_rows() {
     for (adjacency, held) in [(Adjacency::AddRemove, 2), (Adjacency::ReplaceOne, 6)] {
         let split = paid(adjacency, 1).hold_out(dataset(&rows, adjacency), HoldOut::Exactly { rows: held });
         assert!(split.is_err_and(|e| matches!(e.kind(), ErrorKind::Refused { .. })), "{adjacency}");
+    }
+}
+
+/// Counts, moments, matrices and steps are of the others: the same row in their place changes what is learned, in the place of a row that
+/// is held out it does not.
+#[test]
+fn a_row_that_is_held_out_moves_scores_alone() {
+    const ROWS: usize = 10;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.csv");
+    let schema = Schema::parse(LABELS, Path::new("s")).unwrap();
+    for algorithm in [Algorithm::Whitened, Algorithm::Newton, Algorithm::Additive, Algorithm::Rich] {
+        let budget = Budget::Epsilon(Epsilon::new(50.0).unwrap(), Some(Delta::new(1e-6).unwrap()));
+        let shared = TrainConfig { evaluate_budget: Some(0.2), holdout: 0.5, ..TrainConfig::new(budget) };
+        let config = TrainConfig { algorithm, adjacency: Adjacency::ReplaceOne, ..shared };
+        let learned = |odd: Option<usize>| {
+            let line = |i: usize| match odd == Some(i) {
+                true => "9.75,-0.9,w,no\n".into(),
+                false => format!("{},{},{},{}\n", i % 7, i as f64 / 10.0, ["u", "v"][i % 2], ["yes", "no"][i / 2 % 2]),
+            };
+            std::fs::write(&path, format!("x,z,c,y\n{}", (0..ROWS).map(line).collect::<String>())).unwrap();
+            let loaded = load(&config, schema.clone(), &CsvFile::open(&path).unwrap(), &|_, _| Ok(())).unwrap();
+            let noise = NoiseSource::insecure_from_seed(5);
+            let (trained, _) = train(loaded, &mut Ledger::in_memory().unwrap(), noise, &mut |_| Ok(())).unwrap();
+            let model: serde_json::Value = serde_json::from_str(&trained.model.to_json()).unwrap();
+            ["intercept", "features", "together"].map(|part| model[part].clone())
+        };
+        let usual = learned(None);
+        let unmoved = (0..ROWS).filter(|&row| learned(Some(row)) == usual).count();
+        assert_eq!(unmoved, ROWS / 2, "{algorithm:?}");
     }
 }
 

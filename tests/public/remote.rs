@@ -191,6 +191,22 @@ fn model_and_log_have_the_bits_of_one_machine_however_rows_are_divided_and_worke
     }
 }
 
+/// Waves are made by workers, of a block of rows at a time: one part has several.
+#[test]
+fn waves_have_the_bits_of_one_machine_however_rows_are_divided_and_workers_are_lost() {
+    for (number, adjacency, evaluate_budget, rows, cuts) in [
+        (false, Adjacency::AddRemove, None, 1500, &[0, 1, 700, 700, 1500][..]),
+        (true, Adjacency::ReplaceOne, Some(0.2), 1500, &[0, 40, 1500]),
+        (true, Adjacency::AddRemove, None, 24_000, &[0, 24_000]),
+    ] {
+        let config = TrainConfig { evaluate_budget, ..config(Algorithm::Rich, adjacency) };
+        let expected = here(&config, rows, number);
+        for fault in [Fault::Nothing, Fault::Lost] {
+            assert!(there(&config, number, cluster(cuts, number, fault)).unwrap() == expected, "{config:?} {cuts:?}");
+        }
+    }
+}
+
 /// Positions go through the parts one after the other, so parts of consecutive lines are held out as the whole is.
 #[test]
 fn rows_held_out_in_parts_are_those_of_one_machine_however_workers_are_lost() {

@@ -163,6 +163,35 @@ fn model_and_log_have_the_bits_of_training_in_memory() {
     }
 }
 
+/// It makes 400 waves for however few rows, so it meets fewer cases.
+#[test]
+fn waves_have_the_bits_of_training_in_memory() {
+    for (target, adjacency, evaluate_budget, segment_bytes, threads) in [
+        (Target::Label, Adjacency::AddRemove, None, 1, 3),
+        (Target::Class, Adjacency::ReplaceOne, Some(0.2), 1000, 1),
+        (Target::Number, Adjacency::ReplaceOne, None, 20_000, 2),
+        (Target::Number, Adjacency::AddRemove, Some(0.2), 1, 2),
+    ] {
+        let config = TrainConfig { evaluate_budget, ..config(Algorithm::Rich, adjacency) };
+        same(&Trial::new(target, ROWS), &config, segment_bytes, threads);
+    }
+    for rows in [0, 1, 33] {
+        same(&Trial::new(Target::Label, rows), &config(Algorithm::Rich, Adjacency::AddRemove), 1, 2);
+    }
+}
+
+/// Its rows are in memory where all of their encodings fit, waves among them.
+#[test]
+fn waves_count_where_rows_are_to_fit_the_limit() {
+    let trial = Trial::new(Target::Label, ROWS);
+    let streamed = |algorithm, bytes| {
+        let (config, limit) = (config(algorithm, Adjacency::AddRemove), MemoryLimit::new(bytes).unwrap());
+        load_within(&config, trial.schema.clone(), &trial.file(), None, limit, &|_, _| Ok(())).unwrap().streamed
+    };
+    assert!(!streamed(Algorithm::Additive, 1_000_000) && streamed(Algorithm::Rich, 800 * ROWS as u64));
+    assert!(!streamed(Algorithm::Rich, 1000 * ROWS as u64));
+}
+
 #[test]
 fn other_sums_stream_as_well() {
     let (label, number) = (Trial::new(Target::Label, ROWS), Trial::new(Target::Number, ROWS));
@@ -308,6 +337,24 @@ fn the_cache_is_made_once_and_streamed_from_then_on() {
     }
 }
 
+/// Segments of a cache are as long as they were made, whatever a later limit would make of them.
+#[test]
+fn a_cache_with_other_segments_is_cut_into_intervals_as_well() {
+    let trial = Trial::new(Target::Label, ROWS);
+    std::thread::sleep(std::time::Duration::from_millis(150));
+    for algorithm in [Algorithm::Additive, Algorithm::Rich] {
+        let config = config(algorithm, Adjacency::AddRemove);
+        let (expected, _) = bits(trial.in_memory(&config), 2, &mut |_| ());
+        let expected = expected.unwrap();
+        // 3 tiles a segment, then 20 such segments a part of which new segments would have 7 tiles.
+        for segment_bytes in [1000, 2000, 700] {
+            let loaded = trial.streamed(&config, segment_bytes, true).unwrap();
+            assert!(loaded.streamed && (segment_bytes == 1000 || loaded.cache == Some(CacheUse::Used)));
+            assert_eq!(bits(loaded, 2, &mut |_| ()).0.unwrap(), expected, "{segment_bytes}");
+        }
+    }
+}
+
 /// What happens to a file while it is read.
 fn damage(path: &Path, cut: bool) {
     if cut {
@@ -417,7 +464,9 @@ fn clips_that_are_kept_belong_to_their_parts() {
 fn clips_of_parts(persons: bool) {
     let trial = Trial::made(Target::Class, 20_000, persons);
     let limit = MemoryLimit::new(1_000_000).unwrap().in_segments_of(2_000);
-    for algorithm in [Algorithm::Whitened, Algorithm::DpGd] {
+    // Waves are for rows alone.
+    let algorithms = [Algorithm::Whitened, Algorithm::DpGd, Algorithm::Additive, Algorithm::Rich];
+    for algorithm in algorithms.into_iter().take(if persons { 2 } else { 4 }) {
         let config = config(algorithm, Adjacency::AddRemove);
         let (expected, _) = bits(trial.in_memory(&config), 2, &mut |_| ());
         let loaded = load_within(&config, trial.schema.clone(), &trial.file(), None, limit, &|_, _| Ok(())).unwrap();

@@ -16,8 +16,7 @@ use crate::optim::Problem;
 use crate::preprocess::{Scores, Waves};
 use crate::private::{LoggedRun, PrivateDataset};
 
-/// Waves that a model is made of.
-const COUNT: usize = 400;
+const COUNT: usize = WavePlan::COUNT;
 
 /// Frequencies are normal with this deviation over the root of the number of columns.
 const FREQUENCY: f64 = 1.3;
@@ -39,6 +38,9 @@ pub struct WavePlan {
 }
 
 impl WavePlan {
+    /// Waves that a model is made of.
+    pub(crate) const COUNT: usize = 400;
+
     /// Plans a release for at most `rho`; the columns of the problem are those before they are cut into intervals.
     ///
     /// # Errors

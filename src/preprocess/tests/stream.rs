@@ -8,7 +8,9 @@ use crate::error::{Error, Fallible};
 use crate::grid::MomentWeights;
 use crate::kernel::{Rows, gram_sum, moment_sum};
 use crate::preprocess::stream::Scratch;
-use crate::preprocess::{Affine, Encoder, MemoryLimit, RowCache, RowStream, Standardizer};
+use crate::preprocess::{
+    Affine, Binner, Encoder, MemoryLimit, Recoding, RowCache, RowStream, Scores, Standardizer, Waves,
+};
 
 const SCHEMA: &str = r#"{"name":"a","task":"classification","target":"y","positive":"1","negative":"0",
     "columns":{"x":{"type":"numeric","lower":0,"upper":10},"c":{"type":"categorical","values":["u","v"]}}}"#;
@@ -81,6 +83,37 @@ fn streamed_rows_are_recoded_as_those_in_memory() {
         recoded.each_part(add).unwrap();
         assert!(total.iter().any(|&entry| entry != 0));
         assert_eq!(total, sums(&map.recode(whole)));
+    }
+}
+
+/// In the file they are their intervals, and of these a block at a time has waves.
+#[test]
+fn streamed_rows_have_the_waves_of_those_in_memory_and_few_of_them_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let bins = Recoding::Binned(Binner::new(vec![vec![20_000, 40_000]], vec![2], None).unwrap());
+    let scores = Scores { numeric: vec![vec![-8000, 0, 9000]], levels: vec![2] };
+    let frequencies = (0..3).map(|a| (0..40).map(|k| 7_000_000 * (k + 3 * a) - 90_000_000).collect()).collect();
+    let waves = Waves::new(scores, frequencies, (0..40).map(|k| 1600 * k).collect()).unwrap();
+    let map = Recoding::Waves(waves.clone());
+    for (segment_bytes, limit) in [(1, 32), (2_000, 128), (1 << 20, 12_000)] {
+        let (whole, streamed) = trial(folder.path(), 12_000, segment_bytes);
+        let whole = map.recode(bins.recode(whole));
+        let streamed = map.recode_stream(bins.recode_stream(streamed).unwrap()).unwrap();
+        assert_eq!((streamed.shape(), streamed.one(), streamed.rows()), (whole.shape(), whole.one(), 12_000));
+        let weights =
+            MomentWeights { count: 1, features: 1, squares: 1, label: 1, label_square: 1, shares: 0, sizes: 0 };
+        let sums = |rows: &Rows| [moment_sum(rows, &weights), gram_sum(rows, 1 << 40, 100)].concat();
+        let (mut total, mut met) = (vec![0; sums(&whole).len()], 0);
+        let add = |part: &Rows| {
+            assert!(part.len() <= limit, "{} rows at once", part.len());
+            met += part.len();
+            total.iter_mut().zip(sums(part)).for_each(|(total, entry)| *total += entry);
+            Ok(())
+        };
+        streamed.each_part(add).unwrap();
+        assert_eq!((met, &total), (12_000, &sums(&whole)));
+        assert_eq!(sums(&streamed.read_all().unwrap()), total);
+        assert!(map.recode_stream(streamed).is_err(), "they have waves");
     }
 }
 

@@ -7,7 +7,12 @@ use super::remote::{Answer, Asked, Mark, Part, PersonsBy, Portion, Question, enc
 use crate::data::Schema;
 use crate::error::{Error, Fallible};
 use crate::kernel::{Caps, PersonClips, Persons, Rows};
-use crate::preprocess::{EncodedRows, EncodedTable, LoadReport, Recoding, SegmentReader, SegmentWriter, shape_of};
+use crate::preprocess::{
+    EncodedRows, EncodedTable, LoadReport, Recoding, SegmentReader, SegmentWriter, Waves, shape_of,
+};
+
+/// With waves a row is many times as long, so of a part as many rows have them at a time as take so many bytes.
+const BLOCK_BYTES: usize = 8 << 20;
 
 /// What error messages call the encoded rows of a part.
 const NAME: &str = "part of the rows";
@@ -28,15 +33,19 @@ struct Note {
 /// What a worker holds, with the clips that it decided last.
 enum Held {
     Rows(Rows, Option<(Clip, Caps)>),
+    /// Rows with waves, which are made block by block for each question; the clips are those of the blocks.
+    Waved(Rows, Waves, Option<(Clip, Vec<Caps>)>),
     Persons(Persons, Option<(Clip, PersonClips)>),
 }
 
 impl Held {
     /// These rows or persons in another encoding; clips are to be decided anew.
     fn recoded(self, map: &Recoding) -> Self {
-        match self {
-            Held::Rows(rows, _) => Held::Rows(map.recode(rows), None),
-            Held::Persons(persons, _) => Held::Persons(persons.recoded(|rows| map.recode(rows)), None),
+        match (self, map) {
+            (Held::Rows(rows, _), Recoding::Waves(waves)) => Held::Waved(rows, waves.clone(), None),
+            (Held::Rows(rows, _), map) => Held::Rows(map.recode(rows), None),
+            (Held::Waved(rows, waves, _), map) => Held::Rows(map.recode(waves.recode(&rows)), None),
+            (Held::Persons(persons, _), map) => Held::Persons(persons.recoded(|rows| map.recode(rows)), None),
         }
     }
 
@@ -46,6 +55,7 @@ impl Held {
         let of = |all: usize| (0..all).filter(|&at| held(at) == *held_out).collect::<Vec<usize>>();
         match self {
             Held::Rows(rows, _) => Held::Rows(rows.subset(&of(rows.len())), None),
+            Held::Waved(rows, waves, _) => Held::Waved(rows.subset(&of(rows.len())), waves, None),
             Held::Persons(persons, _) => Held::Persons(persons.subset(&of(persons.len())), None),
         }
     }
@@ -53,18 +63,38 @@ impl Held {
     fn sum(&self, pass: &Pass) -> Fallible<Vec<i128>> {
         match self {
             Held::Rows(rows, _) => Ok(pass.over(rows)),
+            Held::Waved(rows, waves, _) => over_blocks(rows, waves, |block| pass.over(block)),
             Held::Persons(persons, _) => pass.over_persons(persons),
         }
     }
 
-    fn clipped_sum(&mut self, clip: Clip, gradient: &FeatureGradient) -> Vec<i128> {
-        match self {
+    fn clipped_sum(&mut self, clip: Clip, gradient: &FeatureGradient) -> Fallible<Vec<i128>> {
+        Ok(match self {
             Held::Rows(rows, kept) => {
                 let known = kept.take().filter(|(known, _)| *known == clip);
                 let caps = known.map_or_else(|| clip.of(rows), |(_, caps)| caps);
                 let sums = gradient.over(rows, &caps);
                 *kept = Some((clip, caps));
                 sums.into_iter().map(i128::from).collect()
+            }
+            Held::Waved(rows, waves, kept) => {
+                let known = kept.take().filter(|(known, _)| *known == clip).map(|(_, caps)| caps);
+                let (mut caps, mut block) = (known.unwrap_or_default(), 0);
+                let sums = over_blocks(rows, waves, |rows| {
+                    let sums = match caps.get(block) {
+                        Some(caps) => gradient.over(rows, caps),
+                        None => {
+                            let own = clip.of(rows);
+                            let sums = gradient.over(rows, &own);
+                            caps.push(own);
+                            sums
+                        }
+                    };
+                    block += 1;
+                    sums.into_iter().map(i128::from).collect()
+                })?;
+                *kept = Some((clip, caps));
+                sums
             }
             Held::Persons(persons, kept) => {
                 let known = kept.take().filter(|(known, _)| *known == clip);
@@ -73,8 +103,22 @@ impl Held {
                 *kept = Some((clip, clips));
                 sums
             }
-        }
+        })
     }
+}
+
+/// Adds up the vectors that `partial` makes of blocks of rows with waves.
+fn over_blocks(rows: &Rows, waves: &Waves, mut partial: impl FnMut(&Rows) -> Vec<i128>) -> Fallible<Vec<i128>> {
+    let mut sum: Option<Vec<i128>> = None;
+    waves.each_block(rows, BLOCK_BYTES, |block| {
+        let more = partial(block);
+        match &mut sum {
+            None => sum = Some(more),
+            Some(sum) => sum.iter_mut().zip(more).for_each(|(total, entry)| *total += entry),
+        }
+        Ok(())
+    })?;
+    Ok(sum.unwrap_or_default())
 }
 
 /// One part of the rows, with what was made of it for the last question.
@@ -201,7 +245,7 @@ impl Worker {
         let sums = match asked {
             Asked::Presence => Vec::new(),
             Asked::Sum(pass) => self.held.sum(&pass)?,
-            Asked::ClippedSum(clip, gradient) => self.held.clipped_sum(clip.into_owned(), &gradient),
+            Asked::ClippedSum(clip, gradient) => self.held.clipped_sum(clip.into_owned(), &gradient)?,
         };
         let to = Mark::of(number, question);
         let answer = encode(&Answer { to, part: self.part.clone(), sums, report, places })?;
