@@ -4,6 +4,7 @@
 //! # Reference
 //! Cebere et al. 2026, "Re:cord-play" (arXiv 2602.17454).
 
+mod additive;
 mod divided;
 #[path = "../invariants/mod.rs"]
 mod invariants;
@@ -73,6 +74,8 @@ fn replayed() -> Vec<Case> {
         case("newton-double-noise", LABELS, Algorithm::NewtonDoubleNoise),
         case("output-perturbation", LABELS, Algorithm::OutputPerturbation),
         case("frank-wolfe", LABELS, Algorithm::FrankWolfe),
+        case("additive, labels", LABELS, Algorithm::Additive),
+        case("additive, numbers", NUMBERS, Algorithm::Additive),
     ]
 }
 

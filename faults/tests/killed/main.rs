@@ -3,6 +3,7 @@
 //! False alarms: the statistical checks here are two of noise and two audits at `1e-6` each, under fixed seeds.
 
 mod accounting;
+mod additive;
 mod auditor;
 mod books;
 mod clipping;
