@@ -44,7 +44,7 @@
 //!     adjacency: Adjacency::ReplaceOne,
 //!     loss: Curved::Logistic.into(),
 //!     one: FULL_SCALE,
-//!     standardised: true,
+//!     standardized: true,
 //!     binned: false,
 //!     rows: Some(10_000),
 //!     persons: false,
@@ -106,7 +106,7 @@
 //! let (shape, settings, loss) = (data.shape(), Settings::default(), Curved::Logistic.into());
 //! let budget = Rho::from_f64(0.5)?;
 //! let problem = Problem {
-//!     shape, adjacency, loss, one: FULL_SCALE, standardised: true, binned: false, rows: None, persons: false, noise,
+//!     shape, adjacency, loss, one: FULL_SCALE, standardized: true, binned: false, rows: None, persons: false, noise,
 //!     budget: budget.clone(), target: None, settings: &settings,
 //! };
 //! let parts = MomentParts { count: true, features: true, target: false, shares: false, sizes: false };

@@ -89,7 +89,7 @@
 //! // Ages between the bounds are at -1 to 1; a mean of 50 and a deviation of 20 years are at 0 and 0.4.
 //! let age = Affine { centre: 0.0, scale: 0.4, limit: 3.0 };
 //! assert_eq!(age.apply(0.8), 2.0);
-//! let maps = Recoding::Standardised(Standardizer { features: vec![age], target: None, limit: 3.0 });
+//! let maps = Recoding::Standardized(Standardizer { features: vec![age], target: None, limit: 3.0 });
 //! assert_eq!(maps.recode(encoded.rows).len(), 3);
 //! // Two intervals, which meet in the middle of the grid.
 //! let bins = Binner::new(vec![vec![128]], Vec::new(), None)?;

@@ -234,7 +234,7 @@
 //! use rhograd::noise::NoiseSource;
 //! use rhograd::privacy::{Adjacency, DatasetId, GaussianCharge, NoiseLaw, Scope};
 //! use rhograd::private::{
-//!     Curvature, DescribeQuery, DirectionInputs, Gradient, Minimisation, PassPlan, Perturbation, PhasePlan, PhasedPass, PrefixPass,
+//!     Curvature, DescribeQuery, DirectionInputs, Gradient, Minimization, PassPlan, Perturbation, PhasePlan, PhasedPass, PrefixPass,
 //!     PrivateDataset, Reads, Role, RowAccess, charge_run, query,
 //! };
 //! # fn main() -> rhograd::error::Fallible<()> {
@@ -245,15 +245,15 @@
 //!
 //! let scope = Scope::of_rows(DatasetId::new("example")?, Adjacency::ReplaceOne);
 //! let data = PrivateDataset::new(builder.build(), scope);
-//! let (loss, unit) = (Curved::Logistic, FULL_SCALE);
+//! let (loss, one) = (Curved::Logistic, FULL_SCALE);
 //! let phases = PhasePlan { lipschitz: 1 << 46, shift: 30, rows: 1000, dimension: 2 };
 //! let pass = PassPlan::largest(1 << 46, 30, 1000, 2, 10);
 //! let prefix = query::PrefixSums { clip_steps: 1 << 20, batches: 4 };
-//! let curvature = Curvature { row_bound: 2 * unit as u64 * MAX_MULTIPLIER as u64, regularisation: 1 << 33, tolerance: 1 << 32 };
-//! let minimiser = query::Minimiser { curvature, dimension: 2 };
+//! let curvature = Curvature { row_bound: 2 * one as u64 * MAX_MULTIPLIER as u64, regularization: 1 << 33, tolerance: 1 << 32 };
+//! let minimizer = query::Minimizer { curvature, dimension: 2 };
 //! let of = |sensitivity| GaussianCharge { what: "example".into(), sensitivity, log2_scale: 45, noise: NoiseLaw::FlooredNormal, count: 1 };
 //! let moves = [phases.sensitivity(), pass.sensitivity()];
-//! let others = [prefix.sensitivity(Adjacency::ReplaceOne), minimiser.sensitivity(Adjacency::ReplaceOne)];
+//! let others = [prefix.sensitivity(Adjacency::ReplaceOne), minimizer.sensitivity(Adjacency::ReplaceOne)];
 //! let charges = [moves, others].concat().into_iter().map(of).collect::<Vec<_>>();
 //! let mut run = charge_run(&mut Ledger::in_memory()?, data.scope(), &charges, NoiseSource::from_os()?)?;
 //!
@@ -265,16 +265,16 @@
 //! let weights = Array1::zeros(2);
 //! let gradient = Gradient { loss: Glm::Logistic.into(), weights: &weights, label_scale: 1.0, clip_norm: 0.5 };
 //! assert_eq!(batches.next(&gradient)?.len(), 2);
-//! let log2_margin = Minimisation::margin_for(10.0, &curvature, unit);
-//! let problem = Minimisation { loss: BoundedLoss::Logistic, label_scale: 1.0, log2_margin, curvature };
-//! let answer = run.permit::<GaussianCharge>()?.release(data.minimiser(&problem)?)?;
+//! let log2_margin = Minimization::margin_for(10.0, &curvature, one);
+//! let problem = Minimization { loss: BoundedLoss::Logistic, label_scale: 1.0, log2_margin, curvature };
+//! let answer = run.permit::<GaussianCharge>()?.release(data.minimizer(&problem)?)?;
 //! assert_eq!(answer.values().len(), 2);
 //! // Noise on the objective, and a Newton direction, as queries describe them.
 //! let noised: Perturbation = problem.perturbation(1 << 50);
 //! assert!(noised.movement() > 0);
 //! let inputs = DirectionInputs { gradient: &[1 << 30, 0], clip_steps: 1 << 27, ridge: 1 << 25, l2_sensitivity: 1 << 40 };
 //! assert!(inputs.scale()? > 0);
-//! let Reads { rows, role, .. } = minimiser.reads();
+//! let Reads { rows, role, .. } = minimizer.reads();
 //! assert_eq!((rows, role), (RowAccess::InMemory, Role::Steps(1)));
 //! # Ok(())
 //! # }

@@ -1,4 +1,4 @@
-//! Minimisers of regularised losses, solved inside the gate and certified in integers.
+//! Minimizers of regularised losses, solved inside the gate and certified in integers.
 
 use ndarray::Array2;
 use serde::{Deserialize, Serialize};

@@ -9,12 +9,12 @@
 //! use rhograd::grid::{MomentWeights, Scoring};
 //! use rhograd::privacy::Adjacency;
 //! use rhograd::private::query::{
-//!     BestRun, ClippedSum, Curvature, DescribeQuery, Direction, Distance, Gram, Hessian, Intervals, Kinds, Losses, Minimiser,
-//!     Moments, OnePass, PassPlan, Perturbation, PerturbedMinimiser, PhasePlan, Phases, PrefixSums, Query, Reads, Role, RowAccess,
+//!     BestRun, ClippedSum, Curvature, DescribeQuery, Direction, Distance, Gram, Hessian, Intervals, Kinds, Losses, Minimizer,
+//!     Moments, OnePass, PassPlan, Perturbation, PerturbedMinimizer, PhasePlan, Phases, PrefixSums, Query, Reads, Role, RowAccess,
 //!     Scores, Vertices, Vocabulary,
 //! };
-//! let curvature = Curvature { row_bound: 1 << 20, regularisation: 1 << 40, tolerance: 1 << 20 };
-//! let minimiser = Minimiser { curvature, dimension: 4 };
+//! let curvature = Curvature { row_bound: 1 << 20, regularization: 1 << 40, tolerance: 1 << 20 };
+//! let minimizer = Minimizer { curvature, dimension: 4 };
 //! let phases = PhasePlan { lipschitz: 1 << 40, shift: 20, rows: 1000, dimension: 4 };
 //! let weights = MomentWeights { count: 1, ..MomentWeights::default() };
 //! let queries: [Query; 19] = [
@@ -27,11 +27,11 @@
 //!     Intervals { weight: 1, candidates: 10 }.into(),
 //!     Kinds { weight: 1, columns: 3, counted: true }.into(),
 //!     Losses { most: 100, candidates: 10 }.into(),
-//!     minimiser.into(),
+//!     minimizer.into(),
 //!     Moments { weights, columns: 3 }.into(),
 //!     OnePass { plan: PassPlan::largest(1 << 40, 20, 1000, 4, 10) }.into(),
 //!     Perturbation { curvature, log2_margin: 40, quarters: 1, step: 1 << 62 }.into(),
-//!     PerturbedMinimiser { curvature, dimension: 4 }.into(),
+//!     PerturbedMinimizer { curvature, dimension: 4 }.into(),
 //!     Phases { plan: phases }.into(),
 //!     PrefixSums { clip_steps: 1000, batches: 8 }.into(),
 //!     Scores { scoring: Scoring::Label, weight: 1 }.into(),
