@@ -68,7 +68,7 @@ pub(super) fn of_persons(schema: Schema, unit: &Unit) -> Fallible<Schema> {
         let problem = format!("is {:?}, as another column of the made-up records is called", unit.column);
         return Err(Error::parameter("--unit", problem, "give the column another name, as in --unit person"));
     }
-    schema.with_one(unit.clone())
+    schema.with_unit(unit.clone())
 }
 
 /// What a crafted pair is about.

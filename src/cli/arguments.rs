@@ -121,7 +121,7 @@ impl UnitArguments {
             };
             Error::parameter(flag, "is given, and nothing says who is who", "name the column of identifiers by --unit")
         })?;
-        schema.with_one(Unit { column, persons: *persons, max_rows: *max_rows, estimand: *estimand })
+        schema.with_unit(Unit { column, persons: *persons, max_rows: *max_rows, estimand: *estimand })
     }
 }
 

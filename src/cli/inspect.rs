@@ -172,7 +172,7 @@ fn openly(arguments: &InspectArguments) -> Fallible<ExitCode> {
         file.column(unit)?;
         schema.columns.0.retain(|(name, _)| name != unit);
         schema.ignore.retain(|name| name != unit);
-        schema = schema.with_one(Unit::new(unit.as_str()))?;
+        schema = schema.with_unit(Unit::new(unit.as_str()))?;
     }
     warn(
         "NOT PRIVATE, custodian-only: this draft shows values of the rows. Replace bounds and values by public knowledge, then \

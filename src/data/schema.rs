@@ -207,7 +207,7 @@ impl Schema {
     ///
     /// # Errors
     /// When the schema has another unit, or the unit does not fit it.
-    pub fn with_one(mut self, unit: Unit) -> Fallible<Self> {
+    pub fn with_unit(mut self, unit: Unit) -> Fallible<Self> {
         fn joined<T: Copy + PartialEq + fmt::Display>(
             flag: &str,
             known: Option<T>,
@@ -542,9 +542,9 @@ mod tests {
     fn a_unit_that_is_given_beside_that_of_the_schema_must_agree() {
         let (with, without) = (parse(UNIT).unwrap(), parse(GOOD).unwrap());
         let unit = |column: &str, persons, max_rows| Unit { persons, max_rows, ..Unit::new(column) };
-        assert_eq!(with.clone().with_one(Unit::new("id")).unwrap(), with);
-        assert_eq!(with.clone().with_one(unit("id", Some(40), Some(5))).unwrap(), with);
-        assert_eq!(without.clone().with_one(unit("id", Some(3), None)).unwrap().unit, Some(unit("id", Some(3), None)));
+        assert_eq!(with.clone().with_unit(Unit::new("id")).unwrap(), with);
+        assert_eq!(with.clone().with_unit(unit("id", Some(40), Some(5))).unwrap(), with);
+        assert_eq!(without.clone().with_unit(unit("id", Some(3), None)).unwrap().unit, Some(unit("id", Some(3), None)));
         for (schema, given, needle) in [
             (&with, unit("x", None, None), "--unit"),
             (&with, unit("id", Some(41), None), "--persons"),
@@ -552,7 +552,7 @@ mod tests {
             (&without, unit("x", None, None), "is a feature"),
             (&without, unit("id", Some(0), None), "0 persons"),
         ] {
-            let message = schema.clone().with_one(given).unwrap_err().to_string();
+            let message = schema.clone().with_unit(given).unwrap_err().to_string();
             assert!(message.contains(needle), "{needle}: {message}");
         }
     }

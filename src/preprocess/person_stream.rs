@@ -38,7 +38,7 @@ impl PersonStream {
         if !reader.is_of_persons() {
             return Err(foreign(reader.path(), "it is of rows, and says nothing about persons"));
         }
-        if lanes(&reader) >= MAX_ROWS {
+        if lanes(&reader).max(reader.rows()) >= MAX_ROWS {
             return Err(Error::input(reader.path(), "has 2^36 rows or more", "train on fewer"));
         }
         let most = SEGMENTS_PER_PART.saturating_mul(limit.segment_bytes());
@@ -243,8 +243,8 @@ const PAGE_ROWS: u64 = 8 * 64;
 
 /// The rows that are first ones of persons: a bit for each row of a page, and a page where there is one.
 ///
-/// A file says where its persons begin, and rows between them stand in no file. So no more pages are held than persons have bytes in it, however
-/// far apart a forged file puts them.
+/// A file says where its persons begin, and rows between them stand in no file. So no more pages are held than there are persons, about a
+/// hundred bytes each, however far apart a forged file puts them.
 #[derive(Default)]
 struct FirstRows(BTreeMap<u64, [u64; 8]>);
 

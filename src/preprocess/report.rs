@@ -77,15 +77,15 @@ impl LoadReport {
     pub fn merge(&mut self, other: &LoadReport) {
         let before = self.lines;
         if self.first_unusable.is_none() {
-            self.first_unusable = other.first_unusable.map(|line| line + before);
+            self.first_unusable = other.first_unusable.map(|line| line.saturating_add(before));
         }
-        self.lines += other.lines;
-        self.unusable += other.unusable;
+        self.lines = self.lines.saturating_add(other.lines);
+        self.unusable = self.unusable.saturating_add(other.unusable);
         if let Some(more) = other.positives {
-            self.positives = Some(self.positives.unwrap_or(0) + more);
+            self.positives = Some(self.positives.unwrap_or(0).saturating_add(more));
         }
-        self.missing += other.missing;
-        self.undeclared += other.undeclared;
+        self.missing = self.missing.saturating_add(other.missing);
+        self.undeclared = self.undeclared.saturating_add(other.undeclared);
         for (loss, count) in &other.lost {
             self.lost.entry(*loss).or_default().add(count, before);
         }
@@ -243,6 +243,27 @@ mod tests {
             assert_eq!(no_number(cell.as_bytes()), fault, "{cell:?}");
         }
         assert_eq!(no_number(b"\xe9t\xe9"), Fault::NotUtf8);
+    }
+
+    #[test]
+    fn forged_reports_add_up_to_something() {
+        let most = Count { count: u64::MAX, line: u64::MAX, cell: "x".into() };
+        let forged = LoadReport {
+            lines: u64::MAX,
+            unusable: u64::MAX,
+            first_unusable: Some(u64::MAX),
+            positives: Some(u64::MAX),
+            missing: u64::MAX,
+            undeclared: u64::MAX,
+            labels: Met { texts: [("x".to_string(), u64::MAX)].into(), others: u64::MAX },
+            columns: vec![[(Fault::Missing, most)].into()],
+            ..LoadReport::default()
+        };
+        let mut sum = LoadReport { lines: 7, ..LoadReport::default() };
+        sum.merge(&forged);
+        assert_eq!((sum.lines, sum.first_unusable), (u64::MAX, Some(u64::MAX)));
+        sum.merge(&forged);
+        assert_eq!(sum, forged);
     }
 
     /// A report as encoders make them, and all of its parts.

@@ -85,9 +85,9 @@ impl Survey {
     /// Adds the survey of the lines that follow; grouping does not matter.
     pub fn merge(&mut self, other: &Survey) {
         if self.not_utf8.count == 0 {
-            self.not_utf8.line = other.not_utf8.line + self.report.lines;
+            self.not_utf8.line = other.not_utf8.line.saturating_add(self.report.lines);
         }
-        self.not_utf8.count += other.not_utf8.count;
+        self.not_utf8.count = self.not_utf8.count.saturating_add(other.not_utf8.count);
         self.report.merge(&other.report);
         self.met.merge(&other.met);
         self.whole.resize(self.whole.len().max(other.whole.len()), Whole::default());

@@ -25,12 +25,13 @@ pub struct Count {
 }
 
 impl Count {
+    /// Adds what was met in the lines that follow; counts end at the largest number, for a part may come from elsewhere.
     pub(super) fn add(&mut self, more: &Count, lines_before: u64) {
         if self.count == 0 {
-            self.line = more.line + lines_before;
+            self.line = more.line.saturating_add(lines_before);
             self.cell.clone_from(&more.cell);
         }
-        self.count += more.count;
+        self.count = self.count.saturating_add(more.count);
     }
 }
 
@@ -52,7 +53,7 @@ impl Met {
     pub fn add(&mut self, text: &[u8], times: u64) {
         let text = example(text);
         match self.texts.get_mut(&text) {
-            Some(count) => *count += times,
+            Some(count) => *count = count.saturating_add(times),
             None => {
                 self.texts.insert(text, times);
                 self.shorten();
@@ -62,9 +63,10 @@ impl Met {
 
     /// Adds what another part met.
     pub fn merge(&mut self, other: &Met) {
-        self.others += other.others;
+        self.others = self.others.saturating_add(other.others);
         for (text, count) in &other.texts {
-            *self.texts.entry(text.clone()).or_default() += count;
+            let mine = self.texts.entry(text.clone()).or_default();
+            *mine = mine.saturating_add(*count);
         }
         self.shorten();
     }
@@ -72,7 +74,7 @@ impl Met {
     fn shorten(&mut self) {
         while self.texts.len() > MAX_MET {
             let dropped = self.texts.pop_last().map_or(0, |(_, count)| count);
-            self.others += dropped;
+            self.others = self.others.saturating_add(dropped);
         }
     }
 }

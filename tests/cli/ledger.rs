@@ -88,7 +88,7 @@ fn raising_a_cap_stays_on_record_and_lowering_does_not_count() {
     folder.succeed("ledger cap l.sqlite fair --rho 0.25");
     assert_eq!(folder.spending("l.sqlite")["cap_raised"], 0);
     let page = folder.succeed("ledger cap l.sqlite fair --rho 0.75");
-    assert!(page.stdout.contains("cap raised 1 times"), "{page:?}");
+    assert!(page.stdout.contains("cap raised 1 time\n"), "{page:?}");
     assert_eq!(number(&folder.spending("l.sqlite"), "/cap_rho"), 0.75);
 }
 

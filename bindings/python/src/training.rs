@@ -195,7 +195,7 @@ fn unit_schema(
     let column = unit.or_else(|| schema.unit.as_ref().map(|unit| unit.column.clone())).ok_or_else(|| {
         Error::parameter(given, "is given, and nothing says who is who", "name the column of identifiers by unit=")
     });
-    let schema = column.and_then(|column| schema.with_one(Unit { column, persons, max_rows, estimand }));
+    let schema = column.and_then(|column| schema.with_unit(Unit { column, persons, max_rows, estimand }));
     serde_json::to_string(&raised(py, schema)?).map_err(|e| PyRuntimeError::new_err(e.to_string()))
 }
 
