@@ -372,8 +372,23 @@ def test_a_person_in_two_parts_is_refused_before_a_charge(tmp_path):
     assert ((0 <= places) & (places < 1 << 14)).all()
     train(parts_by(places), "by place")
     assert spent(books) > 0
-    with pytest.raises(rhograd.Error, match="unit"):
-        spark.check_cluster(model, schema, [], columns=frame.columns, target="y")
+
+
+def test_a_check_of_parts_does_not_take_persons_for_nobody():
+    pa = pytest.importorskip("pyarrow")
+    frame = people()
+    model = logistic(unit="name")
+    schema = spark.schema_for(model, list(frame.columns.drop(["who", "t"])), "y")
+    rows = pa.Table.from_pandas(frame, preserve_index=False)
+    found = [spark.survey_batch(json.dumps(schema), rows, "y")]
+
+    def check(found, persons):
+        return spark.check_cluster(model, schema, found, persons=persons, columns=frame.columns, target="y")
+
+    with pytest.raises(rhograd.Error, match="nothing says how many rows persons have"):
+        check(found, [])
+    assert check([], [])["persons"]["persons"] == 0
+    assert check(found, [spark.sizes_batch(rows, "name")])["persons"]["persons"] > 100
 
 
 def test_a_frame_without_the_unit_is_refused_by_name(local):
