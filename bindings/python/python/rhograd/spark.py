@@ -138,8 +138,6 @@ def check(estimator: Estimator, dataframe: DataFrame, *, target: str) -> dict[st
     """
     schema, chosen = _chosen(estimator, dataframe, target)
     text = json.dumps(schema)
-    # What is refused without a row is refused before a worker starts.
-    check_cluster(estimator, schema, [], columns=dataframe.columns, target=target)
 
     def look(batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
         import pyarrow as pa
