@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::simd::{Level, WithWords, Words};
+use super::slopes::JointSlopes;
 use super::step::{MAX_TILES, Plan, over_tiles, round_to_i32};
 use super::totals::Totals;
 use super::{Caps, LANES, Rows, Step};
@@ -67,6 +68,17 @@ pub fn clipped_class_sum_on(
     step: &ClassStep<'_>,
     slopes: impl Fn(&mut [[f32; LANES]], &[i16; LANES]) + Sync,
 ) -> Vec<i64> {
+    clipped_class_sum_by(level, rows, caps, step, JointSlopes::new(level, &slopes))
+}
+
+/// [`clipped_class_sum`] for slopes of any loss: compiled once for all of them.
+pub(super) fn clipped_class_sum_by(
+    level: Level,
+    rows: &Rows,
+    caps: &Caps,
+    step: &ClassStep<'_>,
+    slopes: JointSlopes<'_>,
+) -> Vec<i64> {
     let dimension = rows.shape().dimension();
     let plans: Vec<Plan<'_>> = (0..step.counted())
         .map(|class| {
@@ -80,7 +92,7 @@ pub fn clipped_class_sum_on(
     let new = || plans.iter().map(|_| Totals::new(rows, 0)).collect::<Vec<_>>();
     let run = |mut totals: Vec<Totals>, tiles: Range<usize>| {
         let slack = step.slack();
-        level.run(Task { plans: &plans, columns: &columns, tiles, slopes: &slopes, slack, totals: &mut totals });
+        level.run(Task { plans: &plans, columns: &columns, tiles, slopes, slack, totals: &mut totals });
         totals
     };
     let merge = |a: Vec<Totals>, b: Vec<Totals>| a.into_iter().zip(b).map(|(a, b)| a.merge(b, rows)).collect();
@@ -89,16 +101,16 @@ pub fn clipped_class_sum_on(
 }
 
 /// A run of tiles, compiled once per instruction set and chosen at run time.
-struct Task<'a, F> {
+struct Task<'a> {
     plans: &'a [Plan<'a>],
     columns: &'a [usize],
     tiles: Range<usize>,
-    slopes: &'a F,
+    slopes: JointSlopes<'a>,
     slack: f32,
     totals: &'a mut [Totals],
 }
 
-impl<F: Fn(&mut [[f32; LANES]], &[i16; LANES])> WithWords for Task<'_, F> {
+impl WithWords for Task<'_> {
     type Output = ();
 
     #[inline(always)]
@@ -113,7 +125,7 @@ impl<F: Fn(&mut [[f32; LANES]], &[i16; LANES])> WithWords for Task<'_, F> {
                 for (margin, plan) in margins.iter_mut().zip(self.plans) {
                     *margin = plan.margins(words, tile);
                 }
-                (self.slopes)(&mut margins, first.labels(tile));
+                self.slopes.replace(&mut margins, first.labels(tile));
                 shorten(&mut margins, first, tile, self.slack);
                 round(&margins, first.caps(tile), tile - start, &mut multipliers);
             }

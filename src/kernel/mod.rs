@@ -89,6 +89,7 @@ mod persons;
 mod rows;
 mod scores;
 mod simd;
+mod slopes;
 mod step;
 mod sums;
 mod totals;

@@ -2,12 +2,14 @@
 
 use rayon::prelude::*;
 
+use super::super::classes::clipped_class_sum_by;
 use super::super::joint::{Table, look_up, tables};
 use super::super::margins::Margins;
 use super::super::simd::{Column, Level, WithWords, Words};
-use super::super::step::{MAX_TILES, round_to_i32};
+use super::super::slopes::{JointSlopes, Slopes};
+use super::super::step::{MAX_TILES, clipped_sum_by, round_to_i32};
 use super::super::totals::Totals;
-use super::super::{ClassStep, LANES, Rows, Step, clipped_class_sum, clipped_sum};
+use super::super::{ClassStep, LANES, Rows, Step};
 use super::clips::{GroupClip, JointClip, PersonClips, root_up};
 use super::{FEW_ROWS, Layout, Persons};
 use crate::grid::{FULL_SCALE, MAX_MULTIPLIER};
@@ -53,8 +55,10 @@ pub fn clipped_person_sum(
 ) -> Vec<i128> {
     let margins = Margins::new(persons.first(), step.weights);
     let tables = tables(persons.first(), &margins);
-    let wanted = ByMargin { margins: &margins, tables: &tables, label_scale: step.label_scale as f32, slope: &slope };
-    let single = |rows: &Rows, caps: &_| clipped_sum(rows, caps, step, &slope);
+    let level = Level::best();
+    let slopes = Slopes::new(level, &slope);
+    let wanted = ByMargin { margins: &margins, tables: &tables, label_scale: step.label_scale as f32, slopes };
+    let single = |rows: &Rows, caps: &_| clipped_sum_by(level, rows, caps, step, slopes);
     sum(persons, clips, 1, step.multiplier_scale, &wanted, single)
 }
 
@@ -71,8 +75,10 @@ pub fn clipped_person_class_sum(
     let (outputs, rows) = (step.counted(), persons.first());
     let of_class = |class| Margins::new(rows, step.weights_of(class, rows.shape().dimension()));
     let margins: Vec<Margins> = (0..outputs).map(of_class).collect();
-    let wanted = ByClass { margins: &margins, slopes: &slopes };
-    let single = |rows: &Rows, caps: &_| clipped_class_sum(rows, caps, step, &slopes);
+    let level = Level::best();
+    let slopes = JointSlopes::new(level, &slopes);
+    let wanted = ByClass { margins: &margins, slopes };
+    let single = |rows: &Rows, caps: &_| clipped_class_sum_by(level, rows, caps, step, slopes);
     sum(persons, clips, outputs, step.multiplier_scale, &wanted, single)
 }
 
@@ -85,14 +91,14 @@ trait Wanted: Sync {
     fn fill<W: Words>(&self, words: W, rows: &Rows, first: usize, scale: f32, out: &mut [Column]);
 }
 
-struct ByMargin<'a, F> {
+struct ByMargin<'a> {
     margins: &'a Margins,
     tables: &'a [Table],
     label_scale: f32,
-    slope: &'a F,
+    slopes: Slopes<'a>,
 }
 
-impl<F: Fn(f32, f32) -> f32 + Sync> Wanted for ByMargin<'_, F> {
+impl Wanted for ByMargin<'_> {
     const JOINT: bool = true;
 
     #[inline(always)]
@@ -101,27 +107,31 @@ impl<F: Fn(f32, f32) -> f32 + Sync> Wanted for ByMargin<'_, F> {
             let first = first + chunk * MAX_TILES;
             let mut categories = [[0i32; LANES]; MAX_TILES];
             look_up(rows, self.tables, first, &mut categories[..out.len()]);
-            for (offset, (categories, out)) in categories.iter_mut().zip(out).enumerate() {
+            let mut margins = [[0f32; LANES]; MAX_TILES];
+            let margins = &mut margins[..out.len()];
+            for (offset, (categories, margins)) in categories.iter_mut().zip(&mut *margins).enumerate() {
                 let tile = first + offset;
                 self.margins.add_codes(rows, tile, rows.groups.alone().iter().copied(), categories);
                 let numeric = self.margins.numeric(words, rows.columns(tile), &[]);
-                let margins = self.margins.join(&numeric, categories);
-                let labels = &rows.labels.as_chunks::<LANES>().0[tile];
+                *margins = self.margins.join(&numeric, categories);
+            }
+            let labels = &rows.labels.as_chunks::<LANES>().0[first..first + out.len()];
+            self.slopes.replace(margins, labels, self.label_scale);
+            for (slopes, out) in margins.iter().zip(out) {
                 for lane in 0..LANES {
-                    let slope = (self.slope)(margins[lane], f32::from(labels[lane]) * self.label_scale);
-                    out[lane] = multiplier(slope * scale);
+                    out[lane] = multiplier(slopes[lane] * scale);
                 }
             }
         }
     }
 }
 
-struct ByClass<'a, F> {
+struct ByClass<'a> {
     margins: &'a [Margins],
-    slopes: &'a F,
+    slopes: JointSlopes<'a>,
 }
 
-impl<F: Fn(&mut [[f32; LANES]], &[i16; LANES]) + Sync> Wanted for ByClass<'_, F> {
+impl Wanted for ByClass<'_> {
     const JOINT: bool = false;
 
     #[inline(always)]
@@ -135,7 +145,7 @@ impl<F: Fn(&mut [[f32; LANES]], &[i16; LANES]) + Sync> Wanted for ByClass<'_, F>
                 margins.add_codes(rows, tile, 0..rows.shape.categorical(), &mut categories);
                 *values = margins.join(&margins.numeric(words, rows.columns(tile), &[]), &categories);
             }
-            (self.slopes)(&mut values, &rows.labels.as_chunks::<LANES>().0[tile]);
+            self.slopes.replace(&mut values, &rows.labels.as_chunks::<LANES>().0[tile]);
             for (class, values) in values.iter().enumerate() {
                 let out = &mut out[class * tiles + offset];
                 for lane in 0..LANES {

@@ -13,6 +13,7 @@ use wide::Wide;
 
 use super::joint::tables;
 use super::simd::Level;
+use super::slopes::Slopes;
 use super::totals::Totals;
 use super::{Caps, Rows};
 
@@ -42,11 +43,16 @@ pub fn clipped_sum_on(
     step: &Step<'_>,
     slope: impl Fn(f32, f32) -> f32 + Sync,
 ) -> Vec<i64> {
+    clipped_sum_by(level, rows, caps, step, Slopes::new(level, &slope))
+}
+
+/// [`clipped_sum`] for slopes of any loss: compiled once for all of them.
+pub(super) fn clipped_sum_by(level: Level, rows: &Rows, caps: &Caps, step: &Step<'_>, slopes: Slopes<'_>) -> Vec<i64> {
     let plan = Plan::new(rows, caps, step);
     let tables = tables(rows, &plan.margins);
     let new = || Totals::new(rows, rows.groups.len());
     let run = |mut totals: Totals, tiles: Range<usize>| {
-        let task = Task { plan: &plan, tables: &tables, tiles, slope: &slope, totals: &mut totals };
+        let task = Task { plan: &plan, tables: &tables, tiles, slopes, totals: &mut totals };
         // Apart, so that neither is compiled worse for the other.
         if plan.is_wide() {
             level.run(Wide(task))

@@ -7,6 +7,7 @@ use super::super::joint::{Table, look_up};
 use super::super::margins::Margins;
 use super::super::rows::Rows;
 use super::super::simd::{Column, LANES, WithWords, Words};
+use super::super::slopes::Slopes;
 use super::super::totals::Totals;
 
 /// Most tiles of a block.
@@ -39,15 +40,15 @@ pub(super) fn tile_bytes(rows: &Rows) -> usize {
 }
 
 /// A run of tiles, compiled once per instruction set and chosen at run time.
-pub(super) struct Task<'a, F> {
+pub(super) struct Task<'a> {
     pub(super) plan: &'a Plan<'a>,
     pub(super) tables: &'a [Table],
     pub(super) tiles: Range<usize>,
-    pub(super) slope: &'a F,
+    pub(super) slopes: Slopes<'a>,
     pub(super) totals: &'a mut Totals,
 }
 
-impl<F: Fn(f32, f32) -> f32> WithWords for Task<'_, F> {
+impl WithWords for Task<'_> {
     type Output = ();
 
     #[inline(always)]
@@ -55,7 +56,7 @@ impl<F: Fn(f32, f32) -> f32> WithWords for Task<'_, F> {
         let mut start = self.tiles.start;
         while start < self.tiles.end {
             let end = (start + self.plan.block).min(self.tiles.end);
-            self.plan.block(words, start..end, self.tables, self.slope, self.totals);
+            self.plan.block(words, start..end, self.tables, self.slopes, self.totals);
             start = end;
         }
     }
@@ -66,7 +67,7 @@ pub(in crate::kernel) struct Plan<'a> {
     pub(super) rows: &'a Rows,
     caps: &'a [i16],
     pub(super) margins: Margins,
-    label_scale: f32,
+    pub(super) label_scale: f32,
     pub(in crate::kernel) multiplier_scale: f32,
     pub(in crate::kernel) block: usize,
 }
@@ -92,7 +93,7 @@ impl<'a> Plan<'a> {
         words: W,
         tiles: Range<usize>,
         tables: &[Table],
-        slope: &impl Fn(f32, f32) -> f32,
+        slopes: Slopes<'_>,
         totals: &mut Totals,
     ) {
         let count = tiles.len();
@@ -109,8 +110,10 @@ impl<'a> Plan<'a> {
         }
         let mut multipliers = [[0i16; LANES]; MAX_TILES];
         // Margins of the whole block first: slopes of several tiles then overlap.
+        let slopes_of = &mut margins[..count];
+        slopes.replace(slopes_of, &self.all_labels()[tiles.clone()], self.label_scale);
         for (offset, m) in multipliers[..count].iter_mut().enumerate() {
-            *m = self.multipliers(tiles.start + offset, &margins[offset], slope);
+            *m = self.multipliers(tiles.start + offset, &slopes_of[offset]);
         }
         let multipliers = &multipliers[..count];
         totals.add_codes(self.rows, tiles.start, multipliers, self.rows.groups.alone());
@@ -147,7 +150,13 @@ impl<'a> Plan<'a> {
     /// Encoded labels of a tile.
     #[inline(always)]
     pub(in crate::kernel) fn labels(&self, tile: usize) -> &[i16; LANES] {
-        &self.rows.labels.as_chunks::<LANES>().0[tile]
+        &self.all_labels()[tile]
+    }
+
+    /// Encoded labels of all tiles.
+    #[inline(always)]
+    pub(super) fn all_labels(&self) -> &[[i16; LANES]] {
+        self.rows.labels.as_chunks::<LANES>().0
     }
 
     /// Largest multipliers of a tile.
@@ -164,19 +173,13 @@ impl<'a> Plan<'a> {
         self.margins.join(&self.margins.numeric(words, self.rows.columns(tile), &[]), &categories)
     }
 
+    /// What the rows of a tile with these slopes are multiplied by.
     #[inline(always)]
-    pub(super) fn multipliers(
-        &self,
-        tile: usize,
-        margins: &[f32; LANES],
-        slope: &impl Fn(f32, f32) -> f32,
-    ) -> [i16; LANES] {
-        let (labels, caps) = (self.labels(tile), self.caps(tile));
+    pub(super) fn multipliers(&self, tile: usize, slopes: &[f32; LANES]) -> [i16; LANES] {
+        let caps = self.caps(tile);
         let mut out = [0i16; LANES];
         for lane in 0..LANES {
-            let label = f32::from(labels[lane]) * self.label_scale;
-            let wanted = slope(margins[lane], label) * self.multiplier_scale;
-            let m = round_to_i32(wanted);
+            let m = round_to_i32(slopes[lane] * self.multiplier_scale);
             let cap = i32::from(caps[lane]);
             out[lane] = m.min(cap).max(-cap) as i16;
         }

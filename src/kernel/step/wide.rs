@@ -22,7 +22,7 @@ const TILES: usize = MAX_TILES_AT_ONCE;
 const AHEAD: usize = 4 * CHUNK;
 
 /// A run of wide tiles.
-pub(super) struct Wide<'a, F>(pub(super) Task<'a, F>);
+pub(super) struct Wide<'a>(pub(super) Task<'a>);
 
 /// Tiles whose margins are known and that are still to be added up.
 struct Pending<'a> {
@@ -46,12 +46,12 @@ impl Plan<'_> {
     }
 }
 
-impl<F: Fn(f32, f32) -> f32> WithWords for Wide<'_, F> {
+impl WithWords for Wide<'_> {
     type Output = ();
 
     #[inline(always)]
     fn run<W: Words>(self, words: W) {
-        let Task { plan, tables, tiles, slope, totals } = self.0;
+        let Task { plan, tables, tiles, slopes, totals } = self.0;
         let rest = tiles.end - tiles.len() % TILES;
         let mut pending: Option<Pending<'_>> = None;
         for tile in (tiles.start..rest).step_by(TILES) {
@@ -71,11 +71,13 @@ impl<F: Fn(f32, f32) -> f32> WithWords for Wide<'_, F> {
             }
             let mut categories = [[0i32; LANES]; TILES];
             look_up(plan.rows, tables, tile, &mut categories);
-            let multipliers = from_fn(|n| {
+            let mut margins: [_; TILES] = from_fn(|n| {
                 let alone = plan.rows.groups.alone().iter().copied();
                 plan.margins.add_codes(plan.rows, tile + n, alone, &mut categories[n]);
-                plan.multipliers(tile + n, &plan.margins.join(&numeric[n], &categories[n]), slope)
+                plan.margins.join(&numeric[n], &categories[n])
             });
+            slopes.replace(&mut margins, &plan.all_labels()[tile..tile + TILES], plan.label_scale);
+            let multipliers = from_fn(|n| plan.multipliers(tile + n, &margins[n]));
             totals.add_codes(plan.rows, tile, &multipliers, plan.rows.groups.alone());
             pending = Some(Pending { columns, multipliers });
         }
@@ -83,7 +85,7 @@ impl<F: Fn(f32, f32) -> f32> WithWords for Wide<'_, F> {
             totals.add_columns(words, 0, columns, [&one, &two], &mut std::iter::empty());
         }
         for tile in rest..tiles.end {
-            plan.block(words, tile..tile + 1, tables, slope, totals);
+            plan.block(words, tile..tile + 1, tables, slopes, totals);
         }
     }
 }
