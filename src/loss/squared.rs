@@ -26,7 +26,7 @@ impl Loss for Squared {
     }
 
     fn tuning(&self) -> Tuning {
-        let whitened = WhitenedTuning::numbers(1.0);
+        let whitened = WhitenedTuning { follows_labels: true, ..WhitenedTuning::numbers(1.0) };
         Tuning { step: 2.0, clip: [0.36, 0.15, 3.0], whitened, scoring: Scoring::Number, loss_cap: Some(2.0) }
     }
 

@@ -39,6 +39,8 @@ pub struct WhitenedTuning {
     pub momentum: f64,
     /// Factor, least and most of the clip rule.
     pub clip: [f64; 3],
+    /// Whether a clip moves the optimum where labels can lie far out, so that it is loosened there: where slopes grow without bound.
+    pub follows_labels: bool,
     /// Whether the mean of the second half of the iterates is returned, and not the last one.
     pub averaged: bool,
 }
@@ -46,13 +48,31 @@ pub struct WhitenedTuning {
 impl WhitenedTuning {
     /// For classification, with a step size of `rate`.
     pub(super) fn labels(rate: f64) -> Self {
-        let clip = [0.19, 0.15, 1.2];
-        WhitenedTuning { share: 0.12, ridge: 1.0, rate, momentum: 0.0, steps: 12, clip, averaged: false }
+        let (clip, follows_labels) = ([0.19, 0.15, 1.2], false);
+        WhitenedTuning {
+            share: 0.12,
+            ridge: 1.0,
+            rate,
+            momentum: 0.0,
+            steps: 12,
+            clip,
+            follows_labels,
+            averaged: false,
+        }
     }
 
     /// For regression, with a step size of `rate`.
     pub(super) fn numbers(rate: f64) -> Self {
-        let clip = [0.36, 0.15, 3.0];
-        WhitenedTuning { share: 0.25, ridge: 0.25, rate, momentum: 0.0, steps: 12, clip, averaged: true }
+        let (clip, follows_labels) = ([0.36, 0.15, 3.0], false);
+        WhitenedTuning {
+            share: 0.25,
+            ridge: 0.25,
+            rate,
+            momentum: 0.0,
+            steps: 12,
+            clip,
+            follows_labels,
+            averaged: true,
+        }
     }
 }

@@ -16,6 +16,7 @@
 //!    `sqrt(s / (s + lambda))`, `lambda = min(1, A d(lambda) / (n mu)^2)`, `d(lambda) = sum s / (s + lambda)`, and left out below 0.25.
 //! 4. From zero, `T` steps of gradient descent on these coordinates, each row's gradient clipped to `sqrt(t) clamp(k nu^-0.3, least, most)` with `t` the
 //!    mean squared norm of a row and `nu = sqrt(d t) / (n mu)`.
+//!    Least squares clip wider where the target can lie far out, as in [`whitened`](whitened.md).
 //! 5. The result is a number for every interval and value: what it adds to the margin.
 //!
 //! **What is released, and why the bound is exact.**
@@ -159,6 +160,7 @@ pub struct Additive {
     clip: ClipRule,
     descent: Descent,
     rule: Rule,
+    follows_labels: bool,
 }
 
 impl Additive {
@@ -201,7 +203,8 @@ impl Additive {
         let gradient = ClippedPlan::new(one, problem.adjacency, &problem.budget, descent.steps, problem.noise)?;
         let [factor, least, most] = whitened.clip;
         let measured = || ClipRule::by_noise([rule.clip * factor, least, most], problem.loss);
-        Ok(Additive { gradient, clip: clip.map_or_else(measured, ClipRule::Fixed), descent, rule })
+        let clip = clip.map_or_else(measured, ClipRule::Fixed);
+        Ok(Additive { gradient, clip, descent, rule, follows_labels: whitened.follows_labels })
     }
 
     /// The share of the budget for the release of counts, and the most intervals of a column, about: labels show single values, numbers hardly do.
@@ -226,7 +229,9 @@ impl Optimizer for Additive {
         let coordinates = effects.tables.iter().map(Array2::ncols).sum::<usize>() + numbers.nrows() + 1;
         let dimension = (coordinates * self.descent.loss.outputs()) as f64;
         let row_norm = (effects.square + square).sqrt();
-        let clip_norm = self.clip.clip_norm(row_norm, dimension, start, self.gradient.mu());
+        let mu = self.gradient.mu();
+        let loosening = if self.follows_labels { self.clip.loosening(row_norm, dimension, start, mu) } else { 1.0 };
+        let clip_norm = loosening * self.clip.clip_norm(row_norm, dimension, start, mu);
         let map = IntegerMap::of_blocks(numbers, effects.tables, LOG2_TABLE_UNIT)?;
         let rows = data.clipped_through(map, self.gradient.clip_steps)?;
         let weights = self.descent.run(&rows, &self.gradient.release.planned(), clip_norm, start, run)?;

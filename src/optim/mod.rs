@@ -132,7 +132,7 @@
 //! let Spread { mean, .. } = features[0];
 //! assert!((rows - 2000.0).abs() < 20.0 && (mean - 0.3).abs() < 0.02);
 //! assert_eq!(gram.run(&data, &mut run)?.shape(), [2, 2]);
-//! let start = Start { rows, share: 1.0, label_scale: 1.0, bins: None };
+//! let start = Start { rows, share: 1.0, label_scale: 1.0, farthest_label: None, bins: None };
 //! let clip_norm = ClipRule::by_noise([0.36, 0.15, 3.0], loss).clip_norm(2f64.sqrt(), 2.0, &start, gradient.mu());
 //! let descent = Descent {
 //!     loss, steps: 5, learning_rate: 1.0, momentum: 0.0, l1: 0.0, l2: 0.0, radius: None, averaging: Averaging::Last,

@@ -74,6 +74,8 @@ pub struct Start<'a> {
     pub share: f64,
     /// What an encoded label of 1 stands for.
     pub label_scale: f64,
+    /// How far from their centre labels can lie, in deviations, by their public bounds; `None` where they are not centred.
+    pub farthest_label: Option<f64>,
     /// The intervals that every column was cut into, where they were released.
     pub bins: Option<&'a Bins>,
 }

@@ -10,6 +10,8 @@
 //!    are cut at zero. `t = tr H (H + lambda)^(-1)` is the effective dimension.
 //! 3. From zero, `T` steps of gradient descent on the rows `P x`; a row's gradient is clipped to `sqrt(t) clamp(k nu^-0.3, least, most)` with `nu =
 //!    sqrt(d t) / (n mu)`.
+//!    Least squares with a target that can lie `r > 2.6` deviations from its mean, by its bounds and the released moments, clip `min((r / 2.6)^2,
+//!    1.05 nu^-0.2, 3)` times as wide, for cutting the residuals of far labels moves the optimum, and take steps of 0.8.
 //! 4. The coefficients are `P^T theta`.
 //!
 //! **What is released, and why the bound is exact.**
@@ -102,7 +104,13 @@ pub struct WhitenedDpGd {
     clip: ClipRule,
     descent: Descent,
     ridge: f64,
+    follows_labels: bool,
+    /// Whether the user chose the step size.
+    rate_chosen: bool,
 }
+
+/// With a loosened clip no slope is cut where the released matrix is too small along a direction, and the curvature above 1: steps are shortened by this.
+const LOOSENED_RATE: f64 = 0.8;
 
 impl WhitenedDpGd {
     /// Plans with the whole budget of the problem.
@@ -127,11 +135,22 @@ impl WhitenedDpGd {
         let one = u64::from(problem.one.unsigned_abs()) << LOG2_MAP_UNIT;
         let gradient = ClippedPlan::new(one, problem.adjacency, &left, descent.steps, problem.noise)?;
         let clip = clip.map_or_else(|| ClipRule::by_noise(rule.clip, problem.loss), ClipRule::Fixed);
-        Ok(WhitenedDpGd { gram, gradient, clip, descent, ridge: rule.ridge })
+        let rate_chosen = problem.settings.learning_rate.is_some();
+        Ok(WhitenedDpGd {
+            gram,
+            gradient,
+            clip,
+            descent,
+            ridge: rule.ridge,
+            follows_labels: rule.follows_labels,
+            rate_chosen,
+        })
     }
 
+    #[expect(clippy::too_many_arguments, reason = "what the recursion is made of")]
     fn standard_errors(
         &self,
+        descent: &Descent,
         weights: &[f64],
         moments: &Array2<f64>,
         whitening: &Whitening,
@@ -151,7 +170,7 @@ impl WhitenedDpGd {
             rows,
             noise,
         };
-        standard_errors(&self.descent, &weights.iter().copied().collect(), &directions)
+        standard_errors(descent, &weights.iter().copied().collect(), &directions)
     }
 
     /// [`GramPlan::mu`] of the Gram matrix.
@@ -175,14 +194,18 @@ impl Optimizer for WhitenedDpGd {
         let map = IntegerMap::nearest(&(&whitening.map / self.gram.row_norm()), LOG2_MAP_UNIT)?;
         let outputs = self.descent.loss.outputs() as f64;
         let row_norm = whitening.effective_dimension.max(1.0).sqrt();
-        let clip_norm = self.clip.clip_norm(row_norm, dimension * outputs, start, self.gradient.mu());
+        let (dimensions, mu) = (dimension * outputs, self.gradient.mu());
+        let loosening = if self.follows_labels { self.clip.loosening(row_norm, dimensions, start, mu) } else { 1.0 };
+        let clip_norm = loosening * self.clip.clip_norm(row_norm, dimensions, start, mu);
+        let shortened = if loosening > 1.0 && !self.rate_chosen { LOOSENED_RATE } else { 1.0 };
+        let descent = Descent { learning_rate: shortened * self.descent.learning_rate, ..self.descent.clone() };
         let rows = data.clipped_through(map, self.gradient.clip_steps)?;
-        let weights = self.descent.run(&rows, &self.gradient.release.planned(), clip_norm, start, run)?;
-        let mut settings = self.descent.settings();
+        let weights = descent.run(&rows, &self.gradient.release.planned(), clip_norm, start, run)?;
+        let mut settings = descent.settings();
         settings.insert("effective_dimension".into(), json!(whitening.effective_dimension));
         let grid_step = clip_norm / self.gradient.clip_steps as f64;
         let noise = grid_step * self.gradient.release.scale() / start.rows;
-        let standard_errors = self.standard_errors(&weights, &moments, &whitening, ridge, start.rows, noise);
+        let standard_errors = self.standard_errors(&descent, &weights, &moments, &whitening, ridge, start.rows, noise);
         Ok(Fitted { weights, standard_errors, settings })
     }
 }

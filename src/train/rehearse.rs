@@ -74,8 +74,9 @@ pub(super) fn make(
         None => dataset,
     };
     let label_scale = response::label_scale(plan.model, map.as_ref());
+    let farthest_label = response::farthest_label(plan.model, map.as_ref());
     stepping();
-    let start = Start { rows, share, label_scale, bins: bins.as_ref() };
+    let start = Start { rows, share, label_scale, farthest_label, bins: bins.as_ref() };
     let mut fitted = plan.optimizer.run(&dataset, &start, &mut run)?;
     if let Some(typical) = typical {
         fitted = fitted.stating([(TYPICAL_ROWS, json!(typical.rows))]);

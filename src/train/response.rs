@@ -79,6 +79,13 @@ pub(super) fn label_scale(model: ModelKind, map: Option<&Recoding>) -> f64 {
     }
 }
 
+/// How far from their centre labels can lie, in deviations.
+pub(super) fn farthest_label(model: ModelKind, map: Option<&Recoding>) -> Option<f64> {
+    let target = map.and_then(Recoding::target).filter(|_| model.response() == Response::Centred)?;
+    // In encoded units bounds lie at -1 and 1.
+    Some(((1.0 + target.centre.abs()) / target.scale).min(target.limit))
+}
+
 /// The units in which a hold-out is measured.
 pub(super) fn units(plan: &Plan, schema: &Schema, map: Option<&Recoding>) -> Units {
     let target = map.and_then(Recoding::target);

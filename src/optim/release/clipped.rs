@@ -97,17 +97,53 @@ impl ClipRule {
         match *self {
             ClipRule::Fixed(norm) => norm,
             ClipRule::ByNoise([factor, least, most]) => {
-                let relative_noise = row_norm * dimension.sqrt() / (start.rows * mu);
+                let relative_noise = relative_noise(row_norm, dimension, start, mu);
                 row_norm * start.share.sqrt() * (factor * relative_noise.powf(-0.3)).clamp(least, most)
             }
         }
     }
+
+    /// How many times wider than [`ClipRule::clip_norm`] the clip of a squared loss is where labels can lie far from their centre: 1 to 3.
+    ///
+    /// A clip cuts the slopes of labels far out, and so moves the optimum. How far out they can lie, `r` deviations, follows from public bounds and the released
+    /// moments: up to 2.6 nothing changes, beyond the clip grows as `(r / 2.6)^2`, as long as its noise is worth it, `1.05 nu^(-0.2)`.
+    pub fn loosening(&self, row_norm: f64, dimension: f64, start: &Start<'_>, mu: f64) -> f64 {
+        let (ClipRule::ByNoise(_), Some(farthest)) = (self, start.farthest_label) else { return 1.0 };
+        let worth = 1.05 * relative_noise(row_norm, dimension, start, mu).powf(-0.2);
+        let wanted = (farthest / 2.6).powi(2).min(worth);
+        if wanted.is_finite() { wanted.clamp(1.0, 3.0) } else { 1.0 }
+    }
+}
+
+/// The noise of a mean of clipped gradients over the norm of a row.
+fn relative_noise(row_norm: f64, dimension: f64, start: &Start<'_>, mu: f64) -> f64 {
+    row_norm * dimension.sqrt() / (start.rows * mu)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn a_clip_is_loosened_where_labels_can_lie_far_and_noise_allows_it() {
+        let loosening = |rule: ClipRule, rows, farthest_label| {
+            let start = Start { rows, share: 1.0, label_scale: 1.0, farthest_label, bins: None };
+            rule.loosening(3.0, 9.0, &start, 0.1)
+        };
+        let measured = || ClipRule::ByNoise([0.36, 0.15, 3.0]);
+        // nu = 0.0009: the noise allows more than 3.
+        assert_eq!(loosening(measured(), 1e5, Some(2.6)), 1.0);
+        assert!((loosening(measured(), 1e5, Some(3.9)) - 2.25).abs() < 1e-12);
+        assert_eq!(loosening(measured(), 1e5, Some(6.0)), 3.0);
+        // nu = 0.09: 1.05 nu^-0.2 = 1.7; at 9 it is below 1.
+        assert!((loosening(measured(), 1e3, Some(6.0)) - 1.05 * 0.09f64.powf(-0.2)).abs() < 1e-12);
+        assert_eq!(loosening(measured(), 10.0, Some(6.0)), 1.0);
+        // What the user said, unknown labels and numbers that are none change nothing.
+        assert_eq!(loosening(ClipRule::Fixed(2.0), 1e5, Some(6.0)), 1.0);
+        assert_eq!(loosening(measured(), 1e5, None), 1.0);
+        assert_eq!(loosening(measured(), 0.0, Some(f64::NAN)), 1.0);
+    }
 
     proptest! {
         #[test]
