@@ -169,7 +169,7 @@ impl CsvFile {
     #[cfg(not(feature = "libsvm"))]
     fn open_libsvm<'a>(path: &Path, _: &str, _: impl Iterator<Item = &'a str>) -> Fallible<Self> {
         let problem = "is a libsvm file by its name, and this build has no reader for it";
-        Err(Error::input(path, problem, "build with --features libsvm, or give a CSV file"))
+        Err(Error::input(path, problem, "build with the feature libsvm, as is the default, or give a CSV file"))
     }
 
     /// Cells of the lines of this file.

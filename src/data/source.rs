@@ -177,7 +177,7 @@ impl Source {
     #[cfg(not(feature = "parquet"))]
     fn parquet(&self, _: Raw, _: bool) -> Fallible<Unpacked> {
         let problem = "is a Parquet file, and this build has no reader for it";
-        Err(Error::input(&self.path, problem, "build with --features parquet, or give a CSV file"))
+        Err(Error::input(&self.path, problem, "build with the feature parquet, as is the default, or give a CSV file"))
     }
 
     fn raw(&self) -> Fallible<Raw> {

@@ -209,7 +209,7 @@ fn libsvm_data_need_the_feature() {
     let folder = Folder::new();
     folder.write("trial.schema.json", LIBSVM);
     folder.write("trial.libsvm", both().1);
-    refused(&folder, &format!("train trial.libsvm {TRAIN}"), &["trial.libsvm", "--features libsvm"]);
+    refused(&folder, &format!("train trial.libsvm {TRAIN}"), &["trial.libsvm", "feature libsvm"]);
 }
 
 /// 500 records, some with nulls, as CSV and as Parquet.
@@ -278,7 +278,7 @@ fn parquet_data_need_the_feature() {
     let folder = Folder::new();
     folder.write("trial.schema.json", LIBSVM);
     folder.write("trial.parquet", "PAR1 and much that nobody reads PAR1");
-    refused(&folder, &format!("train trial.parquet {TRAIN}"), &["trial.parquet", "--features parquet"]);
+    refused(&folder, &format!("train trial.parquet {TRAIN}"), &["trial.parquet", "feature parquet"]);
     // A column may be called so.
     folder.write("trial.csv", "PAR1,label,1,3,7\n1,+1,2,3,4\n");
     model(&folder, "trial.csv", "");

@@ -29,8 +29,8 @@ goes on when the same command is given again: it is charged once.";
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(in crate::cli) struct TrainArguments {
-    /// CSV file with a header, plain or packed by gzip or zstd; one line is one record; - for standard input
-    /// (builds with `--features libsvm,parquet` read those, too)
+    /// CSV file with a header, plain or packed by gzip or zstd; one line is one record; - for standard input.
+    /// Parquet and libsvm files are read, too
     #[arg(value_parser = data_path())]
     pub(in crate::cli) data: PathBuf,
     #[command(flatten)]
