@@ -8,6 +8,7 @@ use super::guarantee::{Guarantee, Shown};
 use super::neighbours::Worlds;
 use super::observe::{Seen, Watcher};
 use crate::error::{Error, Fallible};
+use crate::kernel::RawRow;
 use crate::ledger::Ledger;
 use crate::noise::NoiseSource;
 use crate::optim::Planned;
@@ -103,21 +104,24 @@ fn runs(worlds: &Worlds, world: usize, attack: &Attack) -> Fallible<Vec<(Vec<See
         let ledger = ledger.as_mut().map_err(|e| Error::numerical("ledger", e.to_string()))?;
         let count = together.min(all - index * together);
         let mut rehearsal = Rehearsal::charge(loaded, ledger, NoiseSource::insecure_from_seed(seed), count)?;
-        (0..count).map(|_| one(&mut rehearsal, attack.draws)).collect::<Fallible<Vec<_>>>()
+        (0..count).map(|_| one(&mut rehearsal, attack.draws, &worlds.canary)).collect::<Fallible<Vec<_>>>()
     };
     let seeds = seeds(attack.draws, loaded.plan(), worlds.position, first, all.div_ceil(together))?;
     let parts: Fallible<Vec<_>> = seeds.into_par_iter().enumerate().map_init(Ledger::in_memory, some).collect();
     Ok(parts?.into_iter().flatten().collect())
 }
 
-/// What one run shows, and its model.
-fn one(rehearsal: &mut Rehearsal<'_>, draws: Draws) -> Fallible<(Vec<Seen>, Vec<f64>)> {
+/// What one run shows, and its model: what it says of the record, where coefficients of different runs are of different things.
+fn one(rehearsal: &mut Rehearsal<'_>, draws: Draws, canary: &RawRow) -> Fallible<(Vec<Seen>, Vec<f64>)> {
     let mut watcher = Watcher::new(draws);
-    let model = rehearsal.run(&mut |release| {
+    let made = rehearsal.run(&mut |release| {
         watcher.hear(release);
         Ok(())
     })?;
-    Ok((watcher.seen, model))
+    match made.sight(canary) {
+        Some(sight) => Ok((watcher.along(&sight.image), sight.margins)),
+        None => Ok((watcher.seen, made.weights)),
+    }
 }
 
 /// How many runs are paid for together: a payment takes about as long as a short run, and one with a claim longer. But what

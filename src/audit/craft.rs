@@ -9,9 +9,6 @@ use crate::model_kind::Response;
 use crate::optim::{AuditRecipe, SETTINGS};
 use crate::train::{ModelKind, TrainConfig};
 
-/// A number of rows, or of persons, that is public under add-remove, so that nothing is spent on it.
-const ROWS: u64 = 1000;
-
 /// What is crafted around a configuration.
 #[derive(Clone, Debug)]
 pub(super) struct Craft {
@@ -38,7 +35,7 @@ impl Craft {
         let recipe = (config.algorithm.description().audit)(config.adjacency);
         let mut settings = config.settings.clone();
         SETTINGS.iter().for_each(|setting| setting.fill(&mut settings, &recipe.settings));
-        let public = (!config.adjacency.row_count_is_public()).then_some(ROWS);
+        let public = (!config.adjacency.row_count_is_public()).then_some(recipe.rows);
         let unit = unit.map(|unit| Unit { persons: unit.persons.or(public), ..unit.clone() });
         let config = TrainConfig {
             settings,
@@ -61,12 +58,12 @@ impl Craft {
 
     /// The pairs and views that suit the model and the algorithm.
     pub(super) fn attacks(&self) -> Fallible<Vec<(Instance, View)>> {
-        if self.config.algorithm.cuts_columns() {
+        if self.config.algorithm.cuts_columns() && !self.config.tune.is_empty() {
             return Err(Error::parameter(
-                "--algorithm",
-                "has no crafted neighbours where columns are cut into intervals: how many numbers its steps release follows from \
-                 released counts, and runs are compared number by number",
-                "audit whitened, whose clipped sums it makes",
+                "--tune",
+                "has no crafted neighbours where columns are cut into intervals: each candidate has coordinates of its own, and runs are \
+                 compared along them",
+                "audit one candidate, without --tune",
             ));
         }
         let numbers = (Instance::Numbers, Some(Instance::NumbersAlone));
@@ -82,6 +79,8 @@ impl Craft {
         };
         let views = [(whole, View::Releases), (whole, View::Model)];
         let whole = if self.alone && alone.is_some() { &views[..0] } else { &views[..] };
+        // Without columns there is nothing to cut.
+        let alone = alone.filter(|_| !self.config.algorithm.cuts_columns());
         Ok(whole.iter().copied().chain(alone.map(|alone| (alone, View::Releases))).collect())
     }
 }

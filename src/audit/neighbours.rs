@@ -6,6 +6,8 @@ use tempfile::NamedTempFile;
 
 use crate::data::{Column, Columns, CsvFile, Schema, Task, Unit};
 use crate::error::{Error, Fallible};
+use crate::kernel::RawRow;
+use crate::preprocess::Encoder;
 use crate::train::{Loaded, TrainConfig, load};
 
 /// Neighbouring data sets as lines of a CSV file.
@@ -176,6 +178,8 @@ pub struct Worlds {
     pub(super) each: [Loaded; 2],
     /// The place of the record among the rows, or of the person among the persons, the last.
     pub(super) position: usize,
+    /// The record that is only in the second, encoded.
+    pub(super) canary: RawRow,
 }
 
 impl Worlds {
@@ -196,7 +200,11 @@ impl Worlds {
             loaded(config, neighbours.schema.clone(), lines)
         };
         let each = [world(neighbours.absent.as_deref().unwrap_or_default())?, world(&neighbours.present)?];
-        Ok(Worlds { each, position: neighbours.units() })
+        let lines = file_of(std::iter::once(&neighbours.header).chain(&neighbours.present))?;
+        let file = CsvFile::open(lines.path())?;
+        let canary = Encoder::new(&neighbours.schema, &file, true)?.records(&file)?.into_iter().next();
+        let none = || Error::parameter("data", "have no record in which they differ", "add one to the second");
+        Ok(Worlds { each, position: neighbours.units(), canary: canary.ok_or_else(none)? })
     }
 
     /// The run without the record.

@@ -1,7 +1,9 @@
 //! What an adversary sees of one run, in units of the noise.
 
 use super::draws::Draws;
+use crate::grid::{FEATURE_TREE, TARGET_TREE, Tree};
 use crate::privacy::Charge;
+use crate::private::query::Marginals;
 use crate::private::{PhasePlan, Query, Release};
 
 /// How the numbers of one release hang together.
@@ -24,6 +26,8 @@ pub(super) enum Layout {
 pub(super) struct Seen {
     pub(super) layout: Layout,
     pub(super) values: Vec<f64>,
+    /// Whether it is one of the steps of an optimizer.
+    pub(super) step: bool,
 }
 
 /// Keeps what is released in one run.
@@ -58,12 +62,25 @@ impl Watcher {
         let values: Vec<f64> = match (layout, release.query) {
             (Layout::Phases(plan), _) => increments(&raw, plan.dimension).iter().map(|v| v / sigma).collect(),
             (_, Query::Direction(_)) => vec![along(&raw, &self.last) / sigma],
+            (_, Query::Marginals(counts)) => ends(&raw, counts).iter().map(|v| v / sigma).collect(),
             _ => raw.iter().map(|v| v / sigma).collect(),
         };
         // Whoever knows where the record is in a pass has nothing to mix over.
         let told = self.draws == Draws::Known && matches!(layout, Layout::Batches(_) | Layout::Phases(_));
-        self.seen.push(Seen { layout: if told { Layout::Plain } else { layout }, values });
+        let layout = if told { Layout::Plain } else { layout };
+        self.seen.push(Seen { layout, values, step: release.query.is_step() });
         self.last = raw;
+    }
+
+    /// What was seen, of each step only the part along what the record adds to it, a number for each output: coordinates differ from run to
+    /// run, and this is all of a step that the record moves, however many there are.
+    pub(super) fn along(self, image: &[f64]) -> Vec<Seen> {
+        let parts = |values: Vec<f64>| values.chunks(image.len().max(1)).map(|values| along(values, image)).collect();
+        let shown = |seen: Seen| match seen.step {
+            true => Seen { values: parts(seen.values), ..seen },
+            false => seen,
+        };
+        self.seen.into_iter().map(shown).collect()
     }
 }
 
@@ -83,9 +100,31 @@ fn increments(values: &[f64], dimension: usize) -> Vec<f64> {
     values.iter().enumerate().map(|(index, value)| value - before(index)).collect()
 }
 
-/// The part of a Newton direction along the gradient that was released before it. As directions are scaled, it is the same
-/// number in every run without the record, up to noise, and the record shortens it.
-fn along(direction: &[f64], gradient: &[f64]) -> f64 {
-    let norm = gradient.iter().map(|g| g * g).sum::<f64>().sqrt();
-    if norm > 0.0 { direction.iter().zip(gradient).map(|(v, g)| v * g).sum::<f64>() / norm } else { 0.0 }
+/// Counts in which crafted records differ: those of the outermost intervals of each level, for their numbers are at bounds, and of all values.
+fn ends(values: &[f64], counts: &Marginals) -> Vec<f64> {
+    let (mut ends, mut rest) = (Vec::new(), values);
+    let mut of_tree = |rest: &mut &[f64], tree: Tree| {
+        for size in tree.level_sizes() {
+            let (level, others) = rest.split_at(size.min(rest.len()));
+            ends.extend(level.first().into_iter().chain(level.last()));
+            *rest = others;
+        }
+    };
+    (0..counts.numeric).for_each(|_| of_tree(&mut rest, FEATURE_TREE));
+    let of_target = if counts.target { TARGET_TREE.nodes() } else { 0 };
+    let (categories, mut target) = rest.split_at(rest.len().saturating_sub(of_target));
+    if counts.target {
+        of_tree(&mut target, TARGET_TREE);
+    }
+    ends.extend(categories);
+    ends
+}
+
+/// The part of one vector along another.
+///
+/// Of a Newton direction it is that along the gradient that was released before it: as directions are scaled, the same number in every run
+/// without the record, up to noise, and the record shortens it.
+fn along(values: &[f64], direction: &[f64]) -> f64 {
+    let norm = direction.iter().map(|x| x * x).sum::<f64>().sqrt();
+    if norm > 0.0 { values.iter().zip(direction).map(|(v, x)| v * x).sum::<f64>() / norm } else { 0.0 }
 }

@@ -82,7 +82,9 @@ pub(super) static DESCRIPTION: Description = Description {
     audit: |_| {
         // The last iterate alone shows as much as all releases together.
         let last = Settings { averaging: Some(Averaging::Last), momentum: Some(0.0), ..AUDIT_STILL };
-        AuditRecipe { one_run: Some("releases counts, in which canaries meet"), ..AuditRecipe::with(last) }
+        // Of many rows there would be many intervals, and nothing in them.
+        let one_run = Some("releases counts, in which canaries meet");
+        AuditRecipe { rows: 20, one_run, ..AuditRecipe::with(last) }
     },
 };
 
@@ -180,7 +182,7 @@ impl Additive {
             return Err(Error::parameter(
                 "algorithm",
                 format!("{name} needs a release of counts before it, which nothing else makes"),
-                "name it alone, without --tune, and not as a part of something else",
+                "name it alone, or with --tune and settings alone, and not as a part of something else",
             ));
         }
         let Settings { clip, l2, .. } = *problem.settings;
@@ -211,6 +213,16 @@ impl Additive {
     pub(crate) fn counts(number: bool) -> (f64, f64) {
         if number { (0.06, 64.0) } else { (0.10, 1024.0) }
     }
+
+    /// The coordinates that follow from released intervals of so many rows.
+    fn seen_by(&self, bins: &Bins, rows: f64) -> Fallible<Coordinates> {
+        let signal = rows * self.gradient.mu();
+        let effects = Effects::new(bins, &self.rule, signal)?;
+        let waves = bins.waves.as_ref().map(|law| Block::new(law, &self.rule, (effects.square, signal)));
+        let Block { numbers, square, ridge } = waves.unwrap_or_else(Block::none);
+        let map = IntegerMap::of_blocks(numbers, effects.tables, LOG2_TABLE_UNIT)?;
+        Ok(Coordinates { map, square: effects.square + square, ridges: (effects.ridge, ridge) })
+    }
 }
 
 impl Optimizer for Additive {
@@ -218,32 +230,40 @@ impl Optimizer for Additive {
         vec![self.gradient.release.planned()]
     }
 
+    fn coordinates(&self, bins: &Bins, rows: f64) -> Fallible<Option<IntegerMap>> {
+        Ok(Some(self.seen_by(bins, rows)?.map))
+    }
+
     fn run(&self, data: &PrivateDataset, start: &Start<'_>, run: &mut LoggedRun<'_>) -> Fallible<Fitted> {
         let Some(bins) = start.bins else {
             return Err(Error::refused("additive effects need a release of counts", "train with `train`"));
         };
-        let signal = start.rows * self.gradient.mu();
-        let effects = Effects::new(bins, &self.rule, signal)?;
-        let waves = bins.waves.as_ref().map(|law| Block::new(law, &self.rule, (effects.square, signal)));
-        let Block { numbers, square, ridge } = waves.unwrap_or_else(Block::none);
-        let coordinates = effects.tables.iter().map(Array2::ncols).sum::<usize>() + numbers.nrows() + 1;
+        let Coordinates { map, square, ridges } = self.seen_by(bins, start.rows)?;
+        let coordinates = map.dimension();
         let dimension = (coordinates * self.descent.loss.outputs()) as f64;
-        let row_norm = (effects.square + square).sqrt();
-        let mu = self.gradient.mu();
+        let (row_norm, mu) = (square.sqrt(), self.gradient.mu());
         let loosening = if self.follows_labels { self.clip.loosening(row_norm, dimension, start, mu) } else { 1.0 };
         let clip_norm = loosening * self.clip.clip_norm(row_norm, dimension, start, mu);
-        let map = IntegerMap::of_blocks(numbers, effects.tables, LOG2_TABLE_UNIT)?;
         let rows = data.clipped_through(map, self.gradient.clip_steps)?;
         let weights = self.descent.run(&rows, &self.gradient.release.planned(), clip_norm, start, run)?;
         let mut settings = self.descent.settings();
         settings.insert("coordinates".into(), json!(coordinates));
         settings.insert("l2".into(), json!(self.rule.least));
-        settings.insert("ridge".into(), json!(effects.ridge));
+        settings.insert("ridge".into(), json!(ridges.0));
         if bins.waves.is_some() {
-            settings.insert("ridge_of_waves".into(), json!(ridge));
+            settings.insert("ridge_of_waves".into(), json!(ridges.1));
         }
         Ok(Fitted { weights, standard_errors: None, settings })
     }
+}
+
+/// The coordinates in which steps are made.
+struct Coordinates {
+    map: IntegerMap,
+    /// The mean squared norm of a row.
+    square: f64,
+    /// Those of columns and of waves.
+    ridges: (f64, f64),
 }
 
 /// Coordinates for the effects of all columns.

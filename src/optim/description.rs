@@ -136,6 +136,8 @@ pub struct AuditRecipe {
     pub pairs: usize,
     /// Lines that are no record.
     pub null: usize,
+    /// A number of rows, or of persons, that is public under add-remove, so that nothing is spent on it.
+    pub rows: u64,
     /// Whether the adversary may know which rows a step draws.
     pub known_draws: bool,
     /// Whether features stay as they are, so that nothing is spent on moments.
@@ -161,6 +163,7 @@ impl AuditRecipe {
             settings,
             pairs: 2,
             null: 0,
+            rows: 1000,
             known_draws: false,
             raw: true,
             numbers: false,

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::release::Bins;
 use super::settings::Settings;
 use crate::error::Fallible;
-use crate::grid::Shape;
+use crate::grid::{IntegerMap, Shape};
 use crate::loss::Objective;
 use crate::privacy::{Adjacency, Charge, Delta, Epsilon, NoiseLaw, Rho};
 use crate::private::{LoggedRun, Planned, PrivateDataset};
@@ -115,6 +115,15 @@ impl Fitted {
 pub trait Optimizer: std::fmt::Debug + Send + Sync {
     /// Every release that a run will make, in order.
     fn planned(&self) -> Vec<Planned>;
+
+    /// The map through which its steps see rows, where that follows from released intervals and so differs from run to run; `rows` is
+    /// their public or released number. An audit compares runs along it.
+    ///
+    /// # Errors
+    /// When no map follows from the intervals.
+    fn coordinates(&self, _bins: &Bins, _rows: f64) -> Fallible<Option<IntegerMap>> {
+        Ok(None)
+    }
 
     /// Makes the releases and returns the model.
     ///

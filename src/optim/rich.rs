@@ -40,8 +40,9 @@
 //! Bassily, Smith, Thakurta 2014. Both relations.
 
 use super::description::{Description, Losses, Needs, Relations};
-use super::{Additive, Fitted, Optimizer, Planned, Problem, Start, additive, settings};
+use super::{Additive, Bins, Fitted, Optimizer, Planned, Problem, Start, additive, settings};
 use crate::error::{Error, Fallible};
+use crate::grid::IntegerMap;
 use crate::private::{LoggedRun, PrivateDataset};
 
 /// With more, one eigenvalue problem takes minutes.
@@ -85,6 +86,10 @@ impl Rich {
 impl Optimizer for Rich {
     fn planned(&self) -> Vec<Planned> {
         self.0.planned()
+    }
+
+    fn coordinates(&self, bins: &Bins, rows: f64) -> Fallible<Option<IntegerMap>> {
+        self.0.coordinates(bins, rows)
     }
 
     fn run(&self, data: &PrivateDataset, start: &Start<'_>, run: &mut LoggedRun<'_>) -> Fallible<Fitted> {

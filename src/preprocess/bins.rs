@@ -7,7 +7,7 @@ use super::standardize::encode_label;
 use super::{Affine, RowStream};
 use crate::error::{Error, Fallible};
 use crate::grid::{FULL_SCALE, Shape, Tree};
-use crate::kernel::Rows;
+use crate::kernel::{RawRow, Rows};
 
 /// Largest number of intervals of a column: their codes are 16 bits, and one stands for "none of them".
 const MAX_PIECES: usize = u16::MAX as usize - 1;
@@ -84,6 +84,14 @@ impl Binner {
     pub fn shape(&self) -> Shape {
         let levels: Vec<u16> = self.pieces().map(|pieces| pieces as u16).chain(self.levels.iter().copied()).collect();
         Shape::new(0, &levels)
+    }
+
+    /// What a row becomes, alone: the interval of each of its numbers, then the codes that it had.
+    pub(crate) fn codes(&self, row: &RawRow) -> Vec<u16> {
+        let interval = |(starts, &q): (&Vec<u16>, &i16)| {
+            starts.partition_point(|&start| usize::from(start) <= Tree::place(q)) as u16
+        };
+        self.numeric.iter().zip(&row.numeric).map(interval).chain(row.codes.iter().copied()).collect()
     }
 
     /// For a numeric column with its bounds the least values in its own units that lie in each interval, but for the first: exactly those

@@ -101,6 +101,22 @@ impl Encoder {
         &self.shape
     }
 
+    /// Every record of a file, encoded one by one; for a few that are made up.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub(crate) fn records(&self, file: &CsvFile) -> Fallible<Vec<RawRow>> {
+        let mut records = Vec::new();
+        file.each_line(|fields| {
+            let mut row = RawRow::empty(&self.shape);
+            if self.encode_fields(fields, &mut row, &mut Vec::new()).is_ok() {
+                records.push(row);
+            }
+            Ok(())
+        })?;
+        Ok(records)
+    }
+
     /// Whether the file has the target; without it every label is 0.
     pub(super) fn has_target(&self) -> bool {
         self.target.is_some()

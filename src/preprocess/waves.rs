@@ -190,6 +190,14 @@ impl Waves {
         }
     }
 
+    /// The features of one row, by the interval or value of each of its columns.
+    pub(crate) fn of_codes(&self, codes: &[u16]) -> Vec<i16> {
+        let mut phases = self.offsets.clone();
+        let each = codes.iter().enumerate().take(self.columns().len());
+        each.for_each(|(column, &code)| self.turn(&mut phases, column, self.before(column), code));
+        phases.into_iter().map(Self::at).collect()
+    }
+
     /// Where the frequencies of a column begin.
     fn before(&self, column: usize) -> usize {
         let numeric = self.numeric();

@@ -98,7 +98,7 @@
 //!
 //! ```
 //! use rhograd::prelude::*;
-//! use rhograd::train::{Candidate, Planner, Rehearsal};
+//! use rhograd::train::{Candidate, Planner, Rehearsal, Rehearsed};
 //!
 //! let config = TrainConfig::new(Budget::Rho(Rho::from_f64(0.1)?, None));
 //! assert_eq!(Candidate::grid("algorithm=whitened,dp-gd;steps=8,16", &config)?.len(), 4);
@@ -108,8 +108,8 @@
 //! let file = CsvFile::open("datasets/fair.csv".as_ref())?;
 //! let loaded = load_with(&config, schema, &file, &|_, _| Ok(()), planner)?;
 //! let mut twice = Rehearsal::charge(&loaded, &mut Ledger::in_memory()?, NoiseSource::from_os()?, 2)?;
-//! let (first, second) = (twice.run(&mut |_| Ok(()))?, twice.run(&mut |_| Ok(()))?);
-//! assert!(first != second && twice.run(&mut |_| Ok(())).is_err());
+//! let (first, second): (Rehearsed, Rehearsed) = (twice.run(&mut |_| Ok(()))?, twice.run(&mut |_| Ok(()))?);
+//! assert!(first.weights != second.weights && twice.run(&mut |_| Ok(())).is_err());
 //! # Ok::<(), Error>(())
 //! ```
 
@@ -155,7 +155,7 @@ pub use plan::{Plan, Planner};
 pub use predict::{Predictions, predict, predict_keeping};
 pub use predict_table::predict_table;
 pub use publish::{check_unsigned, publish_with};
-pub use rehearse::Rehearsal;
+pub use rehearse::{Rehearsal, Rehearsed};
 pub use run::{Trained, finish, train, train_from};
 pub use sign::{PublicKey, SecretKey, Signature, SignedLedger};
 pub use tune::{Candidate, DEFAULT_GRID};

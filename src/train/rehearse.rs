@@ -7,10 +7,12 @@ use super::plan::{Holdout, Plan};
 use super::response;
 use crate::data::Schema;
 use crate::error::Fallible;
+use crate::grid::{FULL_SCALE, IntegerMap};
+use crate::kernel::RawRow;
 use crate::ledger::Ledger;
 use crate::noise::NoiseSource;
 use crate::optim::{Bins, Evaluation, Fitted, Moments, Start};
-use crate::preprocess::{Recoding, Waves};
+use crate::preprocess::{Binner, Recoding, Waves};
 use crate::privacy::Charge;
 use crate::private::{ChargedRun, Listener, LoggedRun, PrivateDataset, ReleaseRecord, charge_run};
 
@@ -29,6 +31,8 @@ pub(super) struct Releases {
     pub(super) waves: Option<Waves>,
     /// Metrics on the private hold-out.
     pub(super) evaluation: Option<Evaluation>,
+    /// The intervals that columns were cut into.
+    pub(super) bins: Option<Bins>,
     /// Number of rows that training used: public or released.
     pub(super) rows: f64,
 }
@@ -89,7 +93,7 @@ pub(super) fn make(
         }
         None => None,
     };
-    Ok(Releases { records: run.finish()?, fitted, map, waves, evaluation, rows })
+    Ok(Releases { records: run.finish()?, fitted, map, waves, evaluation, bins, rows })
 }
 
 /// The hold-out with its plan, if there is one, and the rows that train.
@@ -151,18 +155,67 @@ impl<'a> Rehearsal<'a> {
         Ok(Rehearsal { loaded, run: charge_run(ledger, &loaded.plan().scope, &charges, noise)? })
     }
 
-    /// Makes every release of one run on a copy of the rows; `listener` hears of each. Returned are the final coefficients,
-    /// in units of encoded rows.
+    /// Makes every release of one run on a copy of the rows; `listener` hears of each.
     ///
     /// # Privacy
     /// Nothing but released values comes out.
     ///
     /// # Errors
     /// When every run that was paid for was made, the listener fails, or training diverges.
-    pub fn run(&mut self, listener: &mut Listener<'_>) -> Fallible<Vec<f64>> {
+    pub fn run(&mut self, listener: &mut Listener<'_>) -> Fallible<Rehearsed> {
         let Loaded { schema, dataset, plan, .. } = self.loaded;
         let dataset = dataset.duplicate()?;
         let one = |run: &mut ChargedRun| make(plan, schema, dataset, run, listener, &mut || ());
-        Ok(self.run.part(plan.charges().len(), one)?.fitted.weights)
+        let Releases { fitted, map, waves, bins, rows, .. } = self.run.part(plan.charges().len(), one)?;
+        let of_bins = |bins: &Bins| plan.optimizer.coordinates(bins, rows);
+        let seen = bins.as_ref().map(of_bins).transpose()?.flatten();
+        let cut = match (map, seen) {
+            (Some(Recoding::Binned(binner)), Some(map)) => Some(Cut { binner, waves, map }),
+            _ => None,
+        };
+        Ok(Rehearsed { weights: fitted.weights, cut })
+    }
+}
+
+/// What a run led to that was made to be looked at.
+pub struct Rehearsed {
+    /// The final coefficients, in units of encoded rows.
+    pub weights: Vec<f64>,
+    cut: Option<Cut>,
+}
+
+/// How rows were encoded anew where columns were cut into intervals: a function of what was released.
+struct Cut {
+    binner: Binner,
+    waves: Option<Waves>,
+    map: IntegerMap,
+}
+
+/// A record as one run sees it, where that differs from run to run.
+pub(crate) struct Sight {
+    /// What it adds to a clipped sum, for each output, but for a factor.
+    pub(crate) image: Vec<f64>,
+    /// What the model says of it, for each output.
+    pub(crate) margins: Vec<f64>,
+}
+
+impl Rehearsed {
+    /// How the run sees a record that is known; `None` where all runs see it alike.
+    ///
+    /// Everything but the record follows from released values.
+    pub(crate) fn sight(&self, record: &RawRow) -> Option<Sight> {
+        let Cut { binner, waves, map } = self.cut.as_ref()?;
+        let codes = binner.codes(record);
+        let numbers = waves.as_ref().map_or_else(Vec::new, |waves| waves.of_codes(&codes));
+        let one = i64::from(if waves.is_some() { Waves::ONE } else { FULL_SCALE });
+        let mut features: Vec<i64> = numbers.into_iter().map(i64::from).collect();
+        let shape = binner.shape();
+        for (column, code) in codes.into_iter().enumerate().take(shape.categorical()) {
+            features.extend((0..shape.levels(column)).map(|level| if level == usize::from(code) { one } else { 0 }));
+        }
+        features.push(one);
+        let margin = |weights: &[f64]| weights.iter().zip(&features).map(|(w, &q)| w * q as f64 / one as f64).sum();
+        let image = map.image(&features).into_iter().map(|entry| entry as f64).collect();
+        Some(Sight { image, margins: self.weights.chunks(features.len()).map(margin).collect() })
     }
 }

@@ -168,7 +168,7 @@ fn follow(
     let mut marks = Vec::new();
     let stepping = &mut || marks.push(Instant::now());
     let made = rehearse::make(&plan, &schema, dataset, &mut run, &mut |release| log.release(release), stepping)?;
-    let Releases { records, fitted, map, waves, evaluation, rows } = made;
+    let Releases { records, fitted, map, waves, evaluation, rows, .. } = made;
     let step_seconds = match marks[..] {
         [from, to] => to.duration_since(from).as_secs_f64(),
         _ => 0.0,

@@ -5,7 +5,7 @@ use rhograd::optim::{Averaging, Settings};
 use rhograd::privacy::Adjacency;
 use rhograd::train::Algorithm;
 
-use super::case::{BOTH, Case, STILL};
+use super::case::{BOTH, Case, MISS, STILL};
 
 pub fn still() -> Settings {
     Settings { learning_rate: Some(STILL), clip: Some(0.05), steps: Some(4), ..Settings::default() }
@@ -45,6 +45,28 @@ pub fn whitened() -> Vec<Case> {
         cases.push(Case { trials: 2000, long: adjacency == Adjacency::ReplaceOne, ..classes });
         let classes = Case::new(Algorithm::DpGd, adjacency, Instance::Classes).raw().set(still());
         cases.push(classes.fault(fault_of(adjacency, 0.8, 0.75)));
+    }
+    cases
+}
+
+/// Columns cut into intervals by released counts; what steps release is looked at along the record that differs.
+pub fn additive() -> Vec<Case> {
+    let mut cases = Vec::new();
+    for adjacency in BOTH {
+        let additive = |instance| {
+            let mut case = Case::new(Algorithm::Additive, adjacency, instance).set(still());
+            // Of many rows there would be many intervals, and nothing in them.
+            case.config.rows = case.config.rows.map(|_| 20);
+            Case { miss: MISS / 10.0, ..case }
+        };
+        // A run takes some milliseconds: a column has more than a thousand counts.
+        let short = |case: Case| Case { trials: 1000, ..case.fault(0.65) };
+        cases.push(short(additive(Instance::Labels)));
+        let last = Settings { averaging: Some(Averaging::Last), momentum: Some(0.0), ..still() };
+        cases.push(short(additive(Instance::Labels).set(last).seen(View::Model)));
+        cases.push(Case { trials: 1000, ..additive(Instance::Labels).clipping(1.5) });
+        cases.push(Case { long: true, ..additive(Instance::Numbers) });
+        cases.push(Case { long: true, ..additive(Instance::Classes).fault(fault_of(adjacency, 0.65, 0.6)) });
     }
     cases
 }

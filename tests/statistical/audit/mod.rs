@@ -12,7 +12,7 @@ use rhograd::privacy::Adjacency;
 use rhograd::train::Algorithm;
 
 use case::{BOTH, Case, MISS};
-use descent::{by_rule, gradient_descent, whitened};
+use descent::{additive, by_rule, gradient_descent, whitened};
 use others::{choices, samples, second_order, solvers, tuned};
 
 fn all() -> Vec<Case> {
@@ -20,7 +20,7 @@ fn all() -> Vec<Case> {
 }
 
 fn of_rows() -> Vec<Case> {
-    [gradient_descent(), whitened(), by_rule(), second_order(), solvers(), samples(), tuned(), choices()]
+    [gradient_descent(), whitened(), additive(), by_rule(), second_order(), solvers(), samples(), tuned(), choices()]
         .into_iter()
         .flatten()
         .collect()
@@ -48,6 +48,11 @@ fn descent_keeps_its_claim() {
 #[test]
 fn whitened_descent_keeps_its_claim() {
     check(whitened());
+}
+
+#[test]
+fn curves_keep_their_claim() {
+    check(additive());
 }
 
 #[test]
@@ -83,15 +88,16 @@ fn choices_keep_their_claim() {
 #[test]
 fn every_algorithm_is_attacked_under_every_relation_it_has() {
     let cases = all();
-    let judged = cases.len() + 2 * (one_run::RUNS + persons::RUNS);
-    assert!(judged as f64 * MISS <= 1e-4, "{judged} verdicts");
+    let runs = 2 * (one_run::RUNS + persons::RUNS);
+    let wrong = runs as f64 * MISS + cases.iter().map(|case| case.miss).sum::<f64>();
+    assert!(wrong <= 1e-4, "{wrong:e} with {} attacks", cases.len());
     for algorithm in Algorithm::ALL {
         for adjacency in BOTH {
             let attacked =
                 cases.iter().any(|case| case.is_of(algorithm, adjacency) && case.unit.is_none() && !case.long);
-            // What it releases differs in length from run to run, so attacks on it are refused.
-            let comparable = !algorithm.cuts_columns();
-            let defined = algorithm.description().relations.all().contains(&adjacency) && comparable;
+            // A run of `rich` finds the eigenvectors of a covariance of 400 waves; what an audit sees of it is what it sees of `additive`.
+            let short = algorithm != Algorithm::Rich;
+            let defined = algorithm.description().relations.all().contains(&adjacency) && short;
             assert_eq!(attacked, defined, "{} {adjacency}", algorithm.name());
         }
     }
