@@ -82,7 +82,8 @@ pub(super) fn check_releases(facts: &Facts) -> Fallible<()> {
         return Err(damaged("a release is of another number of rows or coefficients"));
     }
     let counts: Vec<_> = facts.releases.iter().filter(|release| matches!(release.query, Query::Marginals(_))).collect();
-    let additive = facts.algorithm.cuts_columns();
+    // Candidates of one form share the counts, and no others have any.
+    let additive = facts.algorithm.cuts_columns() || (facts.algorithm == Algorithm::Tuned && !counts.is_empty());
     let fitting = |release: &&ReleaseFacts| match &release.query {
         Query::Marginals(query) => {
             query.numeric == facts.numeric_columns
@@ -96,7 +97,12 @@ pub(super) fn check_releases(facts: &Facts) -> Fallible<()> {
     }
     let covariances = facts.releases.iter().filter(|release| matches!(release.query, Query::Gram(_)));
     let covariances: Vec<u64> = covariances.map(|release| release.charge.count()).collect();
-    if additive && covariances.as_slice() != if facts.algorithm == Algorithm::Rich { &[1][..] } else { &[] } {
+    let fits = match facts.algorithm {
+        Algorithm::Additive => covariances.is_empty(),
+        Algorithm::Rich => covariances == [1],
+        _ => covariances.is_empty() || covariances == [1],
+    };
+    if additive && !fits {
         return Err(damaged("additive effects and a release of a covariance do not fit"));
     }
     if !counts.is_empty() && !additive && facts.algorithm != Algorithm::Custom {

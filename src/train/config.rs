@@ -146,12 +146,14 @@ impl TrainConfig {
         if !(self.holdout > 0.0 && self.holdout <= MAX_HOLDOUT) {
             return Err(out_of_range("--holdout", self.holdout, "in (0, 0.5]", "try 0.2"));
         }
-        let tried = self.tune.iter().any(|candidate| candidate.algorithm.cuts_columns());
-        if tried || (self.algorithm.cuts_columns() && !self.tune.is_empty()) {
+        let tried = self.tune.iter().map(|candidate| candidate.algorithm);
+        if tried.chain([self.algorithm]).any(Algorithm::cuts_columns)
+            && self.tune.iter().any(|candidate| candidate.algorithm != self.algorithm)
+        {
             return Err(Error::parameter(
                 "--tune",
-                "cannot choose among additive effects: candidates share one encoding of the rows, and these have another",
-                "leave out --tune, or --features",
+                "cannot compare additive effects with others: candidates share one encoding of the rows, which follows from released counts",
+                "name settings alone, as in --features additive --tune='steps=12,24'",
             ));
         }
         if self.algorithm.cuts_columns() && self.standardize == Some(true) {

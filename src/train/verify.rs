@@ -270,9 +270,11 @@ fn curves_fit(model: &ModelFile) -> bool {
         Query::Marginals(query) => Some((query.numeric, query.categorical)),
         _ => None,
     });
+    let rich = facts.releases.iter().any(|release| matches!(release.query, Query::Gram(_)));
     match counted {
-        Some(counted) if facts.algorithm.cuts_columns() => {
-            counted == (curves, categories) && model.together.is_some() == (facts.algorithm == Algorithm::Rich)
+        // A statement with counts and a covariance beside them is about `rich`, or a choice among such.
+        Some(counted) if facts.algorithm.cuts_columns() || facts.algorithm == Algorithm::Tuned => {
+            counted == (curves, categories) && model.together.is_some() == rich
         }
         _ => curves == 0 && model.together.is_none(),
     }

@@ -66,7 +66,7 @@ def test_what_does_not_fit_is_refused_before_a_charge(tmp_path):
     ledger = tmp_path / "a.sqlite"
     for more, message in [
         ({"algorithm": "dp-gd"}, "^features: is additive"),
-        ({"tune": "algorithm=additive,dp-gd", "features": None}, "^tune: cannot choose"),
+        ({"tune": "algorithm=additive,dp-gd", "features": None}, "^tune: cannot compare"),
         ({"l1": 0.1}, "l1"),
         ({"features": "curved"}, "features"),
     ]:
