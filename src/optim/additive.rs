@@ -27,6 +27,9 @@
 //! - *Clipped sums*: rows are re-encoded by the released intervals, each by itself. A row contributes `m_i A q_i`, `A` the tables of coordinates rounded to multiples of
 //!   2^-10, with `m_i^2 |A q_i|^2 <= bound^2` checked in exact integers: `|A q_i|^2` is a sum of one number of each column. Sensitivity: the bound under
 //!   add-remove, twice that under replace-one.
+//! - *Persons* ([`unit`](../units.md)): each of `k` rows of a person adds the `k`-th part of its counts, rounded down, which is no longer than that of one row. Gradients of
+//!   a person's rows are averaged and clipped as one vector `u`: `|A u|^2` is added up exactly, table by table, and beyond the bound `C` each entry becomes `u_j f`,
+//!   cut toward zero, with `f <= (C - s) / |A u|` and `s` a bound on what is cut off. Sensitivities are as above, with the person in the place of the row.
 //!
 //! **Cost.** Two Gaussian charges, and one for the number of rows where that is not public, which compose to one Gaussian mechanism; the counts take 10%
 //! of the budget for labels and 6% for numbers. Time: one pass for the
@@ -37,7 +40,8 @@
 //! labels, 2/5 for numbers), `--momentum` (0.6), `--l2` (the least `lambda`, 0 but 0.01 for `ridge`; never below 0.003 for labels), `--averaging` (the mean of the second half).
 //!
 //! **Use it when** effects are no straight lines and there are some 20,000 rows at epsilon 1 or more. With little data and little budget the linear
-//! default is better: see [additive.md](../additive.md). It works streamed and on a cluster; a unit of persons, `--tune` and standard errors it does not have.
+//! default is better: see [additive.md](../additive.md). It works streamed and on a cluster, and in the memory of one machine for persons; standard errors it
+//! does not have.
 //!
 //! **Source.** Counts: Hay, Rastogi, Miklau, Suciu 2010. The coordinates and their ridge are this project's; the clipped steps are those of
 //! Bassily, Smith, Thakurta 2014. Both relations.
@@ -186,13 +190,6 @@ impl Additive {
             ));
         }
         let Settings { clip, l2, .. } = *problem.settings;
-        if problem.persons {
-            return Err(Error::parameter(
-                "--unit",
-                format!("has no proof for --algorithm {name}, whose bound is about single rows"),
-                "use --algorithm auto, whitened, dp-gd, dp-sgd or newton",
-            ));
-        }
         let tuning = problem.loss.tuning();
         let whitened = tuning.whitened;
         let rule = Rule::of(&tuning);

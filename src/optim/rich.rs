@@ -34,7 +34,7 @@
 //! (0.6), `--l2` (the least `lambda` of both blocks; never below 0.003 and 0.01 for labels), `--averaging` (the mean of the second half).
 //!
 //! **Use it when** columns work together, above all for numbers: see [additive.md](../additive.md). It works streamed and on a cluster, and takes at most 2,048
-//! coefficients before columns are cut. A unit of persons, `--tune` and standard errors it does not have.
+//! coefficients before columns are cut. A unit of persons and standard errors it does not have.
 //!
 //! **Source.** Features: Rahimi and Recht 2007, Yu, Suresh, Choromanski, Holtmann-Rice, Kumar 2016. Their whitening under a normal law of scores is this project's; the clipped steps are those of
 //! Bassily, Smith, Thakurta 2014. Both relations.
@@ -79,6 +79,13 @@ impl Rich {
     /// # Errors
     /// When the budget is too small for the number of steps.
     pub fn plan(problem: &Problem<'_>) -> Fallible<Self> {
+        if problem.persons {
+            return Err(Error::parameter(
+                "--unit",
+                "has no proof for --algorithm rich: of a person with several rows the waves have no common clip",
+                "use --features additive, or --algorithm auto, whitened, dp-gd, dp-sgd or newton",
+            ));
+        }
         Additive::plan_as(&DESCRIPTION, problem).map(Rich)
     }
 }

@@ -44,7 +44,8 @@ impl Recoding {
     /// The persons of a file in their new encoding, in another file.
     ///
     /// # Errors
-    /// When they cannot be read or written, or have no such encoding: sums through tables have no proof for persons.
+    /// When they cannot be read or written, or are to be cut into intervals, which is done in memory alone; a run that asks for both is
+    /// refused before its charge.
     pub fn recode_persons(&self, persons: PersonStream) -> Fallible<PersonStream> {
         match self {
             Recoding::Standardized(map) => map.recode_persons(persons),

@@ -92,7 +92,7 @@ pub(super) fn check_releases(facts: &Facts) -> Fallible<()> {
         }
         _ => false,
     };
-    if additive && !(counts.len() == 1 && counts.iter().all(fitting) && facts.unit.is_row()) {
+    if additive && !(counts.len() == 1 && counts.iter().all(fitting)) {
         return Err(damaged("additive effects and their release of counts do not fit"));
     }
     let covariances = facts.releases.iter().filter(|release| matches!(release.query, Query::Gram(_)));
@@ -102,7 +102,8 @@ pub(super) fn check_releases(facts: &Facts) -> Fallible<()> {
         Algorithm::Rich => covariances == [1],
         _ => covariances.is_empty() || covariances == [1],
     };
-    if additive && !fits {
+    // Waves have no proof for persons.
+    if additive && !(fits && (facts.unit.is_row() || covariances.is_empty())) {
         return Err(damaged("additive effects and a release of a covariance do not fit"));
     }
     if !counts.is_empty() && !additive && facts.algorithm != Algorithm::Custom {

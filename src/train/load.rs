@@ -168,6 +168,10 @@ fn only_sums(plan: &Plan, who: &str, without: &str) -> Fallible<()> {
     let refused = |what: &str, cure: &str| {
         Err(Error::parameter(who, format!("cannot serve {what}"), format!("{without}, or {cure}")))
     };
+    if plan.bins.is_some() && !plan.scope.unit.is_row() {
+        let cure = "use --features linear, or protect rows";
+        return refused("additive effects of persons, whose columns are cut into intervals in memory alone", cure);
+    }
     if plan.optimizer.planned().iter().all(Planned::is_streamable) {
         return Ok(());
     }

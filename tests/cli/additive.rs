@@ -94,6 +94,28 @@ fn candidates_of_one_form_share_its_counts() {
 }
 
 #[test]
+fn curves_of_persons_are_released_and_verified() {
+    let folder = Folder::new();
+    folder.succeed("generate logistic --persons --rows 4000 --features 2 --categories 1 --out visits.csv");
+    for adjacency in ["add-remove", "replace-one"] {
+        for more in ["", "--evaluate-budget 0.1", "--tune=steps=8,16"] {
+            let out = format!("--out m.json --overwrite --ledger {adjacency}.sqlite --adjacency {adjacency}");
+            folder.succeed(&format!("train visits.csv --epsilon 2 --features additive {out} {more}"));
+            let facts = folder.json("m.json")["statement"]["facts"].clone();
+            assert_eq!(facts["unit"], json!({"person": {"column": "person"}}), "{facts}");
+            folder.succeed(&format!("verify m.json --ledger {adjacency}.sqlite"));
+        }
+    }
+    let model = |more: &str| {
+        folder.succeed(&format!(
+            "train visits.csv --epsilon 2 --features additive --seed 3 --no-ledger --out s.json --overwrite {more}"
+        ));
+        folder.bytes("s.json")
+    };
+    assert!(model("--threads 1") == model("--threads 2"));
+}
+
+#[test]
 fn an_audit_looks_at_steps_along_the_record_that_differs() {
     let folder = folder();
     let outcome = folder.run("audit --features additive --rho 4.5 --trials 400 --fault 0.4 --json");
@@ -188,11 +210,12 @@ fn what_does_not_fit_is_refused_before_a_charge() {
         ("--features rich --tune", "candidates share one encoding of the rows"),
         ("--features additive --tune=algorithm=additive,rich", "candidates share one encoding of the rows"),
         ("--tune=algorithm=rich,dp-gd", "candidates share one encoding of the rows"),
-        ("--features rich --unit note", "has no proof for --algorithm rich, whose bound is about single rows"),
+        ("--features rich --unit note", "has no proof for --algorithm rich"),
+        ("--features additive --unit note --memory-limit 1MB", "cut into intervals in memory alone"),
+        ("--features additive --unit note --estimand rows", "--estimand"),
         ("--tune=algorithm=additive,dp-gd", "--tune"),
         ("--features additive --tune", "--tune"),
         ("--features additive --l1 0.1", "--l1"),
-        ("--features additive --unit note", "has no proof for --algorithm additive"),
     ] {
         let outcome = folder.run(&format!("train trial.csv --epsilon 1 --out m.json {flags}"));
         assert!(outcome.code == Some(1) || outcome.code == Some(2), "{flags}: {outcome:?}");

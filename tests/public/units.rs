@@ -354,7 +354,7 @@ fn every_algorithm_trains_on_persons_or_refuses_before_a_charge() {
     served.dedup();
     assert_eq!(
         served,
-        ["auto", "whitened", "dp-gd", "dp-sgd", "dp-gd-theory", "adassp", "boosted-adassp", "newton"],
+        ["auto", "whitened", "dp-gd", "dp-sgd", "dp-gd-theory", "adassp", "boosted-adassp", "newton", "additive"],
         "{refused:#?}"
     );
     let without_proof: Vec<&String> = refused.iter().map(|(_, why)| why).filter(|why| why.contains("--unit")).collect();

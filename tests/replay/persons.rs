@@ -76,7 +76,14 @@ fn cases() -> Vec<(Case, bool)> {
     let of_both = with(super::case("rows weighed, dp-sgd", &weighing(LABELS), Algorithm::DpSgd), sampled);
     let whoever = |case| (case, false);
     let persons = all.into_iter().map(whoever).chain([(sampled_persons, true)]);
-    persons.chain(weighed.into_iter().map(whoever)).chain([(of_both, true), (tuned, false)]).collect()
+    let additive = [
+        case("additive, labels", LABELS, Algorithm::Additive),
+        case("additive, numbers", NUMBERS, Algorithm::Additive),
+        case("additive, classes", CLASSES, Algorithm::Additive),
+        super::case("additive, private count", &counted, Algorithm::Additive),
+    ];
+    let persons = persons.chain(weighed.into_iter().map(whoever)).chain([(of_both, true), (tuned, false)]);
+    persons.chain(additive.map(whoever)).collect()
 }
 
 /// How many neighbours each case has under each change: so many of each table, each table being recorded anew.

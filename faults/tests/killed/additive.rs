@@ -2,13 +2,16 @@
 
 use ndarray::Array2;
 use rhograd::grid::{DIAGONAL, FEATURE_TREE, GRAM_MULTIPLIER, IntegerMap, each_entry};
-use rhograd::kernel::{Caps, Step, clipped_sum, gram_sum, marginal_counts};
+use rhograd::kernel::{
+    Caps, PersonClips, Persons, Rows, Step, clipped_person_sum, clipped_sum, gram_sum, marginal_counts,
+};
 use rhograd::loss::{Logistic, Loss};
 use rhograd::preprocess::Binner;
 use rhograd::privacy::Adjacency;
 use rhograd::private::DescribeQuery;
 use rhograd::private::query::{Gram, Marginals};
-use rhograd_faults::{Parts, Sums, replays};
+use rhograd_faults::invariants::people::MAX_ROWS;
+use rhograd_faults::{Parts, Sums, encoded_persons, replays, replays_of_persons};
 
 use super::MOVES;
 
@@ -107,12 +110,20 @@ struct Tabled {
 /// The clip in grid steps of these tables.
 const WIDE_BOUND: u64 = 1 << 36;
 
+/// Rows cut into intervals.
+fn cut(rows: &Rows) -> Rows {
+    let starts = vec![vec![16_000, 33_000, 50_000], vec![20_000, 45_000]];
+    Binner::new(starts, vec![3], None).expect("ascending").recode(rows)
+}
+
+fn tables() -> Vec<Array2<f64>> {
+    let entry = |(row, column): (usize, usize)| 1.5 + ((row + column) % 3) as f64 / 16.0;
+    [4, 3, 3].map(|rows| Array2::from_shape_fn((rows, 2), entry)).to_vec()
+}
+
 impl Parts for Tabled {
     fn sums(&self, file: &[u8]) -> Sums {
-        let starts = vec![vec![16_000, 33_000, 50_000], vec![20_000, 45_000]];
-        let rows = Binner::new(starts, vec![3], None).expect("ascending").recode(&self.rows(file));
-        let entry = |(row, column): (usize, usize)| 1.5 + ((row + column) % 3) as f64 / 16.0;
-        let tables = || [4, 3, 3].map(|rows| Array2::from_shape_fn((rows, 2), entry)).to_vec();
+        let rows = cut(&self.rows(file));
         let exact = IntegerMap::of_tables(tables(), 10).expect("small entries");
         let coarse = tables().into_iter().map(|table| table.mapv_into(f64::round)).collect();
         let coarse = IntegerMap::of_tables(coarse, 10).expect("small entries");
@@ -132,4 +143,43 @@ impl Parts for Tabled {
 #[test]
 fn fault_44_a_table_is_rounded_after_its_norm_was_taken() {
     replay_finds(&Tabled { rounded_late: false }, &Tabled { rounded_late: true });
+}
+
+/// Such sums where the person is the unit.
+struct OfPersons {
+    /// Whether each row is clipped, and not the person.
+    by_rows: bool,
+}
+
+impl Parts for OfPersons {
+    fn rows(&self, file: &[u8]) -> Rows {
+        encoded_persons(file).0
+    }
+
+    fn sums(&self, file: &[u8]) -> Sums {
+        let (rows, mut person_of) = encoded_persons(file);
+        if self.by_rows {
+            person_of.iter_mut().zip(0..).for_each(|(person, row)| *person = row);
+        }
+        let persons = Persons::gather(cut(&rows), &person_of, MAX_ROWS as u32);
+        let map = IntegerMap::of_tables(tables(), 10).expect("small entries");
+        let clips = PersonClips::new(&persons, Some(&map), WIDE_BOUND);
+        Box::new(move |_| {
+            let weights = vec![0.0; persons.shape().dimension()];
+            let step = Step { weights: &weights, label_scale: 1.0, multiplier_scale: 1e5 };
+            integers(clipped_person_sum(&persons, &clips, &step, |margin, label| Logistic.slope(margin, label)))
+        })
+    }
+
+    fn sensitivity(&self, adjacency: Adjacency) -> u64 {
+        adjacency.sum_sensitivity(WIDE_BOUND)
+    }
+}
+
+#[test]
+fn fault_45_rows_are_clipped_through_tables_and_not_persons() {
+    let used = replays_of_persons(&OfPersons { by_rows: false }).unwrap();
+    assert!(used > 0.98, "{used}");
+    let found = replays_of_persons(&OfPersons { by_rows: true }).unwrap_err();
+    assert!(found.contains(MOVES), "{found}");
 }

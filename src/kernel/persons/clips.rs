@@ -61,25 +61,60 @@ pub(super) struct Pairs {
 #[derive(Clone)]
 pub(super) struct Seen {
     pub(super) map: IntegerMap,
-    /// Integer no less than the square of the Frobenius norm.
+    /// Its tables, where it is made of them.
+    pub(super) tables: Option<Vec<Table>>,
+    /// Integer no less than the square of `|A e|`, for errors `e` below 1.
     square: u128,
-    /// Bits of the largest sum of absolute entries in a row.
+    /// Bits of the largest sum of absolute entries in a row of a matrix.
     pub(super) row_bits: u32,
+}
+
+/// The integers of a table, a run of coordinates for each value.
+#[derive(Clone)]
+pub(super) struct Table {
+    pub(super) coordinates: usize,
+    entries: Vec<i32>,
+}
+
+impl Table {
+    fn new(table: &Array2<f64>) -> Self {
+        // Entries are integers of at most 2^17.
+        Table { coordinates: table.ncols(), entries: table.iter().map(|&entry| entry as i32).collect() }
+    }
+
+    /// The coordinates of a value; none of "none of them".
+    pub(super) fn row(&self, code: u16) -> &[i32] {
+        let first = usize::from(code) * self.coordinates;
+        self.entries.get(first..first + self.coordinates).unwrap_or_default()
+    }
+
+    /// The square of the Frobenius norm times the number of values: no less than the square of the image of errors below 1.
+    fn square(&self) -> u128 {
+        let square: u128 = self.entries.iter().map(|&entry| u128::from(entry.unsigned_abs()).pow(2)).sum();
+        square * (self.entries.len() / self.coordinates.max(1)) as u128
+    }
 }
 
 impl Seen {
     fn new(map: &IntegerMap) -> Self {
+        if let Some((_, tables)) = map.blocks() {
+            let tables: Vec<Table> = tables.iter().map(Table::new).collect();
+            // Tables share no coordinate, so squares of their images add up; the intercept is multiplied by 1.0.
+            let one = u128::from((map.one() as i64).unsigned_abs());
+            let square = tables.iter().map(Table::square).sum::<u128>() + one * one;
+            return Seen { map: map.clone(), tables: Some(tables), square, row_bits: 0 };
+        }
         // Entries are integers of at most 2^17.
         let entries = || map.matrix().into_iter().map(|&entry| (entry as i64).unsigned_abs());
         let row = |row: ndarray::ArrayView1<'_, f64>| row.iter().map(|&entry| (entry as i64).unsigned_abs()).sum();
         let largest: u64 = map.matrix().rows().into_iter().map(row).max().unwrap_or(0);
-        let square = entries().map(|entry| u128::from(entry) * u128::from(entry)).sum();
-        Seen { map: map.clone(), square, row_bits: bits(largest) }
+        let square: u128 = entries().map(|entry| u128::from(entry) * u128::from(entry)).sum();
+        Seen { map: map.clone(), tables: None, square: square * map.dimension() as u128, row_bits: bits(largest) }
     }
 
     /// By how much `A e` is longer than zero at most, for errors `e` below 1 in each of so many blocks of coordinates.
     pub(super) fn slack(&self, blocks: usize) -> u128 {
-        root_up(self.square * (blocks * self.map.dimension()) as u128)
+        root_up(self.square * blocks as u128)
     }
 }
 
@@ -87,7 +122,7 @@ impl PersonClips {
     /// Decides the clips for a clip norm in grid steps, of rows seen through a map if there is one.
     ///
     /// # Privacy
-    /// Through tables there is no proof for persons, so nobody contributes anything then.
+    /// Through numbers beside tables there is no proof for persons, so nobody contributes anything then; nor through tables of other columns.
     pub fn new(persons: &Persons, map: Option<&IntegerMap>, clip_steps: u64) -> Self {
         Self::weighing(persons, map, clip_steps, None)
     }
@@ -101,7 +136,9 @@ impl PersonClips {
         typical_rows: Option<NonZeroU32>,
     ) -> Self {
         let (map, clip_steps) = match map {
-            Some(map) if map.blocks().is_some() => (None, 0),
+            Some(map) if map.blocks().is_some_and(|(numbers, _)| numbers.nrows() > 0 || !map.fits(persons.shape())) => {
+                (None, 0)
+            }
             map => (map, clip_steps),
         };
         PersonClips { clip_steps, typical_rows, map: map.map(Seen::new), groups: Vec::new() }.anew(persons)
@@ -169,7 +206,7 @@ impl JointClip {
         let dimension = rows.shape().dimension();
         let paired = layout.each <= FEW_ROWS && layout.each.pow(2) * COORDINATES_A_PAIR <= dimension.pow(2) * 2;
         let (norms, images) = match map {
-            Some(map) if paired => (map.norms(rows), Some(map)),
+            Some(map) if paired && map.blocks().is_none() => (map.norms(rows), Some(map)),
             Some(map) => (map.norms(rows), None),
             None => (rows.norms.iter().map(|&norm| u128::from(norm)).collect(), None),
         };

@@ -10,7 +10,7 @@ use super::super::slopes::{JointSlopes, Slopes};
 use super::super::step::{MAX_TILES, clipped_sum_by, round_to_i32};
 use super::super::totals::Totals;
 use super::super::{ClassStep, LANES, Rows, Step};
-use super::clips::{GroupClip, JointClip, PersonClips, root_up};
+use super::clips::{GroupClip, JointClip, PersonClips, Seen, root_up};
 use super::{FEW_ROWS, Layout, Persons};
 use crate::grid::{FULL_SCALE, MAX_MULTIPLIER};
 
@@ -44,7 +44,8 @@ const FLOAT_BITS: u32 = 53;
 /// Each person contributes an integer vector of norm at most `clips.clip_steps()`, whatever floating point computed the multipliers. Without a
 /// map `|u_j f|` summed in squares is at most `C^2`, and cutting toward zero only shortens. Through a map `A` the entries are cut before it: `A` moves what is cut off
 /// by less than `s = |A|_F sqrt(d)`, so `f` is at most `(C - s) / r` with an integer `r >= |A u|`, found from the vector or from
-/// the products of the images of the person's rows. All of this is in integers, and every number that decides it is a function of the
+/// the products of the images of the person's rows. Tables share no coordinate, so there `s^2 = sum_b |A_b|_F^2 d_b + |A_0|^2` over the tables `A_b`
+/// of `d_b` values and the entry `A_0` of the intercept, and `|A u|^2` is added up exactly, table by table. All of this is in integers, and every number that decides it is a function of the
 /// person's rows and of public inputs. So the sum has exactly that l2 sensitivity if a person with all rows is added or removed,
 /// and twice that if one is replaced.
 pub fn clipped_person_sum(
@@ -218,6 +219,10 @@ fn sum(
     clips.image(&total, dimension)
 }
 
+fn is_of_tables(clips: &PersonClips) -> bool {
+    clips.map.as_ref().is_some_and(|seen| seen.tables.is_some())
+}
+
 fn joint_codes<M: Wanted>(_: &M) -> bool {
     M::JOINT
 }
@@ -337,8 +342,17 @@ impl<'a> Joint<'a> {
         let mut factors = [1u64 << self.factor_bits; LANES];
         let mut all = settled.iter().all(|&settled| settled);
         let mut there = false;
+        let tables = self.clips.map.as_ref().and_then(|seen| seen.tables.as_deref());
         if !all {
             let squares = match (&self.clip.pairs, &self.clips.map) {
+                (_, Some(seen)) if tables.is_some() => {
+                    for lane in (0..LANES).filter(|&lane| !settled[lane]) {
+                        let norm = self.norm_through(seen, first, lane, multipliers);
+                        // What is too long to be counted is nothing.
+                        factors[lane] = norm.map_or(0, |norm| self.factor(norm));
+                    }
+                    [0; LANES]
+                }
                 (Some(pairs), _) => self.clip.squares(pairs, self.layout.each, block, multipliers),
                 (None, map) => {
                     let mut squares = [0; LANES];
@@ -353,7 +367,7 @@ impl<'a> Joint<'a> {
                     squares
                 }
             };
-            for lane in (0..LANES).filter(|&lane| !settled[lane]) {
+            for lane in (0..LANES).filter(|&lane| !settled[lane] && tables.is_none()) {
                 let root = || root_up(squares[lane]);
                 let norm = match (&self.clip.pairs, &self.clips.map) {
                     (Some(pairs), _) => self.clip.norm(pairs, block, lane, squares[lane]),
@@ -373,12 +387,82 @@ impl<'a> Joint<'a> {
             return;
         }
         let dimension = rows.shape.dimension();
+        if tables.is_some() {
+            let outputs = scratch.multipliers.chunks_exact(tiles).zip(sums.shortened.chunks_exact_mut(dimension));
+            return outputs.for_each(|(output, shortened)| self.add_shortened(first, output, &factors, shortened));
+        }
         let outputs = scratch.multipliers.chunks_exact(tiles).zip(sums.shortened.chunks_exact_mut(dimension));
         for (output, shortened) in outputs {
             if !there {
                 self.vector(words, first, output, &mut scratch.vector);
             }
             add_scaled(&scratch.vector[..dimension], &factors, self.factor_bits + self.finer, shortened);
+        }
+    }
+
+    /// The rows of the person who begins at a lane, of those that count: tile, lane and multiplier.
+    fn rows_of<'b>(&'b self, lane: usize, multipliers: &'b [Column]) -> impl Iterator<Item = (usize, usize, i64)> + 'b {
+        let own = lane..lane + self.layout.lanes;
+        let of_tile = move |(tile, m): (usize, &'b Column)| {
+            own.clone().map(move |lane| (tile, lane, i64::from(m[lane]))).filter(|&(.., m)| m != 0)
+        };
+        multipliers.iter().enumerate().flat_map(of_tile)
+    }
+
+    /// An integer no less than the norm of the image of the vector `u` of the person who begins at a lane, all outputs together; `None` where it is
+    /// too long to be counted.
+    ///
+    /// The image is `u_0` times a sum of entries of tables, with `u_0` the integer that stands for 1.0. A sum has at most `2^32` rows, so
+    /// it is below `2^(32 + 12 + 17)`.
+    fn norm_through(&self, seen: &Seen, first: usize, lane: usize, multipliers: &[Column]) -> Option<u128> {
+        let mut square = 0u128;
+        let mut add = |entry: i64| {
+            let size = u128::from(entry.unsigned_abs());
+            square.checked_add(size * size).map(|more| square = more)
+        };
+        let mut image: Vec<i64> = Vec::new();
+        for output in multipliers.chunks_exact(self.layout.tiles()) {
+            for (column, table) in seen.tables.iter().flatten().enumerate() {
+                image.clear();
+                image.resize(table.coordinates, 0);
+                for (tile, lane, m) in self.rows_of(lane, output) {
+                    let row = table.row(self.rows.code_tile(first + tile)[column * LANES + lane]);
+                    image.iter_mut().zip(row).for_each(|(sum, &entry)| *sum += m * i64::from(entry));
+                }
+                image.iter().try_for_each(|&entry| add(entry))?;
+            }
+            let all: i64 = self.rows_of(lane, output).map(|(.., m)| m).sum();
+            add(all * seen.map.one() as i64)?;
+        }
+        root_up(square).checked_mul(u128::from(self.rows.one.unsigned_abs()))
+    }
+
+    /// Adds the vectors of all persons of a block for one output, times their factors and cut toward zero; numbers have no coordinates.
+    fn add_shortened(&self, first: usize, multipliers: &[Column], factors: &[u64; LANES], out: &mut [i64]) {
+        let (rows, bits) = (self.rows, self.factor_bits + self.finer);
+        let mut values: Vec<(u32, i64)> = Vec::new();
+        for lane in (0..LANES).step_by(self.layout.lanes) {
+            let mut add = |coefficient: u32, sum: i64| {
+                if let Some(out) = out.get_mut(coefficient as usize) {
+                    let entry = sum * i64::from(rows.one);
+                    let size = ((entry.unsigned_abs() * factors[lane]) >> bits) as i64;
+                    *out += if entry < 0 { -size } else { size };
+                }
+            };
+            for column in 0..rows.shape.categorical() {
+                let coefficients = &self.coefficients[rows.shape.slot(column)..];
+                values.clear();
+                values.extend(self.rows_of(lane, multipliers).map(|(tile, lane, m)| {
+                    let code = rows.code_tile(first + tile)[column * LANES + lane];
+                    (coefficients[usize::from(code)], m)
+                }));
+                // Rows of one value are one entry of the vector.
+                values.sort_unstable_by_key(|&(coefficient, _)| coefficient);
+                for own in values.chunk_by(|a, b| a.0 == b.0) {
+                    add(own[0].0, own.iter().map(|&(_, m)| m).sum());
+                }
+            }
+            add(rows.shape.dimension() as u32 - 1, self.rows_of(lane, multipliers).map(|(.., m)| m).sum());
         }
     }
 
@@ -454,7 +538,8 @@ impl<M: Wanted> WithWords for Task<'_, M> {
         let shape = &joint.rows.shape;
         let mut scratch = Scratch {
             multipliers: vec![[0; LANES]; joint.outputs * joint.layout.tiles()],
-            vector: vec![[0; LANES]; shape.dimension() + 1],
+            // Through tables nobody's vector is written out: a row has one entry of many.
+            vector: vec![[0; LANES]; if is_of_tables(joint.clips) { 0 } else { shape.dimension() + 1 }],
             columns: (0..shape.categorical()).collect(),
         };
         for block in blocks {

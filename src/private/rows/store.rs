@@ -259,7 +259,7 @@ impl Clips {
             if !map.fits(rows.shape()) {
                 return Err(Error::refused("the map is one of other columns", "make it for the columns of the rows"));
             }
-            if map.blocks().is_some() && rows.of_persons() {
+            if map.blocks().is_some_and(|(numbers, _)| numbers.nrows() > 0) && rows.of_persons() {
                 return Err(no_rows_alone());
             }
         }

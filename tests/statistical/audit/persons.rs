@@ -9,7 +9,7 @@ use super::case::{BOTH, Case, MISS};
 use super::{checked, of_rows};
 
 /// The algorithms that train on persons.
-const SERVED: [Algorithm; 8] = [
+const SERVED: [Algorithm; 9] = [
     Algorithm::Auto,
     Algorithm::Whitened,
     Algorithm::DpGd,
@@ -18,6 +18,7 @@ const SERVED: [Algorithm; 8] = [
     Algorithm::AdaSsp,
     Algorithm::BoostedAdaSsp,
     Algorithm::Newton,
+    Algorithm::Additive,
 ];
 
 /// Rows of the person who differs: no power of two, so that a third or a fifth of one has to be rounded.
@@ -33,8 +34,9 @@ pub fn of(cases: Vec<Case>) -> Vec<Case> {
         let (algorithm, adjacency) = (case.config.algorithm, case.config.adjacency);
         let plain = case.config.tune.is_empty() && SERVED.contains(&algorithm);
         if plain && !persons.iter().any(|known| known.is_of(algorithm, adjacency)) {
-            // A part of these budgets goes to how many rows persons have, and a sample shows little beside it.
-            let trials = if algorithm == Algorithm::DpSgd { 2 * case.trials } else { case.trials };
+            // A part of these budgets goes to how many rows persons have, and a sample shows little beside it; curves have fewer runs as rows.
+            let more = matches!(algorithm, Algorithm::DpSgd | Algorithm::Additive);
+            let trials = if more { 2 * case.trials } else { case.trials };
             persons.push(Case { trials, ..case.of_persons(ROWS) });
         }
     }
