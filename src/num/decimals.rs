@@ -59,6 +59,16 @@ impl Decimals {
     }
 }
 
+/// Numbers with so many significant digits, for files that need no more.
+///
+/// ```
+/// assert_eq!(rhograd::num::decimals::rounded(&[0.123456, -20.07], 3), [0.123, -20.1]);
+/// ```
+pub fn rounded(numbers: &[f64], digits: usize) -> Vec<f64> {
+    let short = |&number: &f64| format!("{number:.*e}", digits.saturating_sub(1)).parse().unwrap_or(number);
+    numbers.iter().map(short).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -233,7 +233,7 @@ pub use release::{
     GramPlan, HoldoutPlan, KindsPlan, KindsSeen, MomentParts, MomentPlan, Moments, RangesPlan, Sizes, Spread, Typical,
     Units, VocabularyPlan,
 };
-pub(crate) use release::{HELD_OUT, WavePlan};
+pub(crate) use release::{Given, HELD_OUT, NormalWaves, WavePlan};
 pub use rich::Rich;
 pub use settings::{Averaging, SETTINGS, Setting, Settings};
 pub use step::Descent;

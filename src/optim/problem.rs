@@ -87,6 +87,9 @@ pub struct Fitted {
     pub weights: Vec<f64>,
     /// Standard error of each coefficient, sampling and noise together, where a theory gives one.
     pub standard_errors: Option<Vec<f64>>,
+    /// For each column that was cut into intervals, or has values, the standard deviation that the noise of the steps gives each of its
+    /// coefficients; empty where no theory gives one.
+    pub deviations: Vec<Vec<f64>>,
     /// Settings that a reader of the statement may want; public or released.
     pub settings: BTreeMap<String, Value>,
 }
@@ -94,7 +97,7 @@ pub struct Fitted {
 impl Fitted {
     /// Coefficients alone.
     pub fn of(weights: impl Into<Vec<f64>>) -> Self {
-        Fitted { weights: weights.into(), standard_errors: None, settings: BTreeMap::new() }
+        Fitted { weights: weights.into(), standard_errors: None, deviations: Vec::new(), settings: BTreeMap::new() }
     }
 
     /// With settings stated besides.

@@ -156,6 +156,22 @@ impl Waves {
         Shape::new(self.count(), &self.columns())
     }
 
+    /// Scores, and values of categories: what frequencies belong to.
+    pub(crate) fn coordinates(&self) -> usize {
+        self.scores.coordinates()
+    }
+
+    /// For each column that was numeric the score of every interval.
+    pub(crate) fn scores(&self) -> impl Iterator<Item = Vec<f64>> + '_ {
+        let one = f64::from(Scores::ONE);
+        self.scores.numeric.iter().map(move |column| column.iter().map(|&score| f64::from(score) / one).collect())
+    }
+
+    /// For each score and value how fast every wave turns, in turns for a score of 1.
+    pub(crate) fn frequencies(&self) -> impl Iterator<Item = Vec<f64>> + '_ {
+        self.frequencies.iter().map(|row| row.iter().map(|&step| f64::from(step) * Waves::STEP).collect())
+    }
+
     /// Phases before any column is looked at.
     pub(crate) fn start(&self) -> &[u16] {
         &self.offsets

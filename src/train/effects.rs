@@ -35,6 +35,25 @@ fn short(x: f64, range: f64) -> String {
     }
 }
 
+/// What effects add up to: a linear model's target, or the log-odds, logarithm of the rate, score or margins of another one.
+pub fn effect_on(model: &ModelFile) -> String {
+    match (&model.target, model.model.link()) {
+        (Target::Classes { name, .. }, _) => format!("margins of the labels of {name}"),
+        (Target::Label { name, positive, .. }, Link::Score) => format!("score of {name} = {positive}"),
+        (Target::Label { name, positive, .. }, _) => format!("log-odds of {name} = {positive}"),
+        (Target::Number { name, .. }, Link::LogRate { .. }) => format!("logarithm of {name}"),
+        (Target::Number { name, .. }, _) => name.clone(),
+    }
+}
+
+/// One unit of a margin in the units of [`effect_on`], and what a margin of zero is there.
+pub(super) fn unit_of_margin(model: &ModelFile) -> (f64, f64) {
+    match (&model.target, model.model.link()) {
+        (_, Link::LogRate { .. }) | (Target::Label { .. } | Target::Classes { .. }, _) => (1.0, 0.0),
+        (Target::Number { scale, centre, .. }, _) => (*scale, *centre),
+    }
+}
+
 /// All effects, features in the model's order and the intercept last, for each label where a model has one margin per label.
 ///
 /// They are effects on the target of a linear model, on the log-odds, the logarithm of the rate or the score of another one.
@@ -43,11 +62,7 @@ fn short(x: f64, range: f64) -> String {
 /// Everything is a function of the released model.
 pub fn effects(model: &ModelFile) -> Vec<Effect> {
     let labels: &[String] = if let Target::Classes { labels, .. } = &model.target { labels } else { &[] };
-    // One unit of margin in the units of what is described.
-    let (unit, centre) = match (&model.target, model.model.link()) {
-        (_, Link::LogRate { .. }) | (Target::Label { .. } | Target::Classes { .. }, _) => (1.0, 0.0),
-        (Target::Number { scale, centre, .. }, _) => (*scale, *centre),
-    };
+    let (unit, centre) = unit_of_margin(model);
     let mut errors = model.standard_errors.iter().flatten().copied();
     let mut each = |name: String, coefficient: &Coefficient, per_unit: f64, centre: f64| -> Vec<Effect> {
         let at = |k: usize| labels.get(k).map_or(name.clone(), |label| format!("{name} -> {label}"));
@@ -63,7 +78,7 @@ pub fn effects(model: &ModelFile) -> Vec<Effect> {
             Feature::Numeric { name, map, coefficient, .. } => {
                 effects.extend(each(name.clone(), coefficient, unit / map.scale, 0.0));
             }
-            Feature::Steps { name, lower, upper, edges, coefficients } => {
+            Feature::Steps { name, lower, upper, edges, coefficients, .. } => {
                 let ends = [&[*lower], edges.as_slice(), &[*upper]].concat();
                 for (interval, c) in ends.windows(2).zip(coefficients) {
                     let (from, to) = (short(interval[0], upper - lower), short(interval[1], upper - lower));

@@ -116,8 +116,10 @@
 mod check;
 mod checkpoint;
 mod config;
+mod covariance;
 mod effects;
 mod evaluate;
+mod explain;
 mod files;
 mod findings;
 mod load;
@@ -143,8 +145,10 @@ pub(crate) use checkpoint::Asked;
 pub use checkpoint::{ChargeNotice, Checkpoint, Notice};
 pub(crate) use config::check_delta;
 pub use config::{Budget, TrainConfig, default_delta, is_large};
-pub use effects::{Effect, effects};
+pub use covariance::Covariance;
+pub use effects::{Effect, effect_on, effects};
 pub use evaluate::{LabelsMet, Metrics, Own, evaluate, labels_met};
+pub use explain::{Bands, Curve, Explanation, Pair, Shape};
 pub use files::{StagedFile, check_destination, sha256_hex, sha256_of_file};
 pub use findings::{Finding, MOSTLY, findings, summary};
 pub use load::{
@@ -152,8 +156,8 @@ pub use load::{
 };
 pub use model::{Coefficient, Feature, MAX_MODEL, ModelFile, Target};
 pub use plan::{Plan, Planner};
-pub use predict::{Predictions, predict, predict_keeping};
-pub use predict_table::predict_table;
+pub use predict::{Predictions, contributions, predict, predict_explaining, predict_keeping};
+pub use predict_table::{explain_table, predict_table};
 pub use publish::{check_unsigned, publish_with};
 pub use rehearse::{Rehearsal, Rehearsed};
 pub use run::{Trained, finish, train, train_from};

@@ -6,11 +6,13 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use super::covariance::Covariance;
 use super::files::sha256_hex;
 use super::plan::Plan;
 use crate::data::{CsvFile, Dialect, Schema};
 use crate::error::{Error, Fallible};
 use crate::model_kind::{Link, ModelKind};
+use crate::num::decimals::rounded;
 use crate::optim::{Evaluation, Fitted};
 use crate::preprocess::{Affine, Recoding, TargetRule, Waves};
 use crate::statement::Statement;
@@ -73,6 +75,13 @@ pub enum Feature {
         edges: Vec<f64>,
         /// One coefficient per interval.
         coefficients: Vec<Coefficient>,
+        /// Released share of the rows in each interval; empty where none was released, and in files of earlier versions.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        shares: Vec<f64>,
+        /// Standard deviation that the noise of the steps gives each coefficient, those of all labels alike; empty where nothing is known of
+        /// it, and in files of earlier versions.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        deviations: Vec<f64>,
     },
     /// Contributes the coefficient of its value, of `other`, or nothing.
     Categorical {
@@ -85,6 +94,13 @@ pub enum Feature {
         other: Option<String>,
         /// One coefficient per declared value.
         coefficients: Vec<Coefficient>,
+        /// Released share of the rows with each value; empty where none was released, and in files of earlier versions.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        shares: Vec<f64>,
+        /// Standard deviation that the noise of the steps gives each coefficient, those of all labels alike; empty where nothing is known of
+        /// it, and in files of earlier versions.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        deviations: Vec<f64>,
     },
 }
 
@@ -105,6 +121,10 @@ pub struct Together {
     pub waves: Waves,
     /// One coefficient per wave.
     pub coefficients: Vec<Coefficient>,
+    /// Released covariance of the scores, by which waves have means where one column is known; absent where there are more than 512, and in
+    /// files of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub covariance: Option<Covariance>,
 }
 
 /// The predicted column.
@@ -155,6 +175,18 @@ impl Target {
     }
 }
 
+/// What was released before the steps, as a model tells it.
+pub(super) struct Released<'a> {
+    /// How rows were re-encoded.
+    pub(super) map: Option<&'a Recoding>,
+    /// The waves that were made of them then.
+    pub(super) waves: Option<Waves>,
+    /// For each column that was counted the share of rows in each interval or with each value.
+    pub(super) shares: Vec<Vec<f64>>,
+    /// The covariance of the scores of waves, where a model tells it.
+    pub(super) covariance: Option<Covariance>,
+}
+
 /// A released model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -192,7 +224,7 @@ impl ModelFile {
     pub(super) fn new(
         plan: &Plan,
         schema: &Schema,
-        (map, waves): (Option<&Recoding>, Option<Waves>),
+        Released { map, waves, shares, covariance }: Released<'_>,
         fitted: &Fitted,
         evaluation: Option<Evaluation>,
         statement: Statement,
@@ -213,10 +245,17 @@ impl ModelFile {
         };
         let together = waves.map(|waves| -> Fallible<Together> {
             let coefficients = (0..waves.count()).map(|_| next()).collect::<Fallible<_>>()?;
-            Ok(Together { waves, coefficients })
+            Ok(Together { waves, coefficients, covariance })
         });
         let together = together.transpose()?;
         let mut features = Vec::new();
+        // Of a column that was counted, in the order of the features.
+        let mut told = shares.iter().zip(fitted.deviations.iter().map(Some).chain(std::iter::repeat(None)));
+        let mut told = || {
+            let (shares, deviations) = told.next()?;
+            let six = |numbers: &Vec<f64>| rounded(numbers, 6);
+            Some((six(shares), deviations.map_or_else(Vec::new, six)))
+        };
         for (index, (name, lower, upper)) in schema.numeric().enumerate() {
             let name = name.to_owned();
             let by_bounds = Affine { centre: 0.0, scale: 1.0, limit: 1.0 };
@@ -224,7 +263,8 @@ impl ModelFile {
                 Some(Recoding::Binned(bins)) => {
                     let edges = bins.edges(index, lower, upper);
                     let coefficients = (0..=edges.len()).map(|_| next()).collect::<Fallible<_>>()?;
-                    Feature::Steps { name, lower, upper, edges, coefficients }
+                    let (shares, deviations) = told().unwrap_or_default();
+                    Feature::Steps { name, lower, upper, edges, coefficients, shares, deviations }
                 }
                 Some(Recoding::Standardized(maps)) => {
                     let map = maps.features.get(index).unwrap_or(&by_bounds).in_units(lower, upper);
@@ -239,7 +279,8 @@ impl ModelFile {
         for (name, values, other) in schema.categorical() {
             let coefficients = values.iter().map(|_| next()).collect::<Fallible<_>>()?;
             let (values, other) = (values.to_vec(), other.map(String::from));
-            features.push(Feature::Categorical { name: name.into(), values, other, coefficients });
+            let (shares, deviations) = told().unwrap_or_default();
+            features.push(Feature::Categorical { name: name.into(), values, other, coefficients, shares, deviations });
         }
         let mut file = ModelFile {
             format: FORMAT.into(),
@@ -344,6 +385,12 @@ impl ModelFile {
             return Some("intercept");
         }
         let fits = |coefficient: &Coefficient| coefficient.values().len() == outputs;
+        // What is told beside coefficients belongs to each of them, or to none.
+        let told = |coefficients: &[Coefficient], shares: &[f64], deviations: &[f64]| {
+            let whole = |of: &[f64]| of.is_empty() || of.len() == coefficients.len();
+            let sizes = |of: &[f64]| of.iter().all(|size| *size >= 0.0 && size.is_finite());
+            [shares, deviations].into_iter().all(|of| whole(of) && sizes(of))
+        };
         let bounded = |lower: f64, upper: f64| lower < upper && (upper - lower).is_finite();
         for feature in &self.features {
             let (name, usable) = match feature {
@@ -351,20 +398,21 @@ impl ModelFile {
                     let mapped = map.centre.is_finite() && map.scale > 0.0 && map.limit > 0.0;
                     (name, bounded(*lower, *upper) && mapped && fits(coefficient))
                 }
-                Feature::Steps { name, lower, upper, edges, coefficients } => {
+                Feature::Steps { name, lower, upper, edges, coefficients, shares, deviations } => {
                     let ascending = edges.iter().all(|edge| edge.is_finite()) && edges.is_sorted();
                     let fitting = coefficients.len() == edges.len() + 1 && coefficients.iter().all(fits);
-                    (name, bounded(*lower, *upper) && ascending && fitting)
+                    (name, bounded(*lower, *upper) && ascending && fitting && told(coefficients, shares, deviations))
                 }
-                Feature::Categorical { name, values, coefficients, .. } => {
-                    (name, values.len() == coefficients.len() && coefficients.iter().all(fits))
+                Feature::Categorical { name, values, coefficients, shares, deviations, .. } => {
+                    let fitting = values.len() == coefficients.len() && coefficients.iter().all(fits);
+                    (name, fitting && told(coefficients, shares, deviations))
                 }
             };
             if !usable {
                 return Some(name);
             }
         }
-        if let Some(Together { waves, coefficients }) = &self.together {
+        if let Some(Together { waves, coefficients, covariance }) = &self.together {
             let levels = |feature: &Feature| match feature {
                 Feature::Numeric { .. } => None,
                 Feature::Steps { coefficients, .. } | Feature::Categorical { coefficients, .. } => {
@@ -379,7 +427,8 @@ impl ModelFile {
             let all = self.features.iter().filter(|feature| matches!(feature, Feature::Steps { .. })).count();
             let ordered =
                 curves.count() == waves.numeric() && all == waves.numeric() && columns == Some(waves.columns());
-            if !ordered || coefficients.len() != waves.count() || !coefficients.iter().all(fits) {
+            let told = covariance.as_ref().is_none_or(|covariance| covariance.is_of(waves.coordinates()));
+            if !ordered || !told || coefficients.len() != waves.count() || !coefficients.iter().all(fits) {
                 return Some("together");
             }
         }

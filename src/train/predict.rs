@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use rayon::prelude::*;
 
+use super::effects::unit_of_margin;
 use super::model::{Coefficient, Feature, ModelFile, Target, Together};
 use crate::data::{CsvFile, Fields, Spelled};
 use crate::error::Fallible;
@@ -17,6 +18,7 @@ pub struct Predictions {
     values: Vec<f64>,
     present: Vec<bool>,
     kept: Kept,
+    contributions: Vec<f64>,
 }
 
 /// Cells of columns that were copied, row by row, as one text with the end of each.
@@ -49,7 +51,8 @@ impl Kept {
 impl Predictions {
     /// Predictions of which every one is there.
     pub(super) fn whole(outputs: usize, values: Vec<f64>) -> Self {
-        Predictions { outputs, present: vec![true; values.len() / outputs], values, kept: Kept::default() }
+        let present = vec![true; values.len() / outputs];
+        Predictions { outputs, present, values, kept: Kept::default(), contributions: Vec::new() }
     }
 
     /// Numbers in an item.
@@ -68,6 +71,13 @@ impl Predictions {
     /// in the target's units, or the probabilities of all labels.
     pub fn rows(&self) -> impl Iterator<Item = Option<&[f64]>> {
         self.values.chunks_exact(self.outputs).zip(&self.present).map(|(values, &there)| there.then_some(values))
+    }
+
+    /// What adds up to the margins of a line, in the order of [`contributions`]; nothing where it was not asked for, zeros where the line
+    /// is no record.
+    pub fn contributions(&self, line: usize) -> &[f64] {
+        let width = self.contributions.len() / self.present.len().max(1);
+        self.contributions.get(line * width..(line + 1) * width).unwrap_or_default()
     }
 
     /// The cells of a line in the columns that were kept, in their order; empty where the line is no record.
@@ -89,34 +99,95 @@ pub fn predict(model: &ModelFile, file: &CsvFile) -> Fallible<Predictions> {
 /// # Errors
 /// When the file lacks a column.
 pub fn predict_keeping(model: &ModelFile, file: &CsvFile, columns: &[String]) -> Fallible<Predictions> {
+    predict_each(model, file, columns, false)
+}
+
+/// Applies a model as [`predict_keeping`] does, and tells what each column contributes to each prediction, see [`contributions`].
+///
+/// # Errors
+/// When the file lacks a column.
+pub fn predict_explaining(model: &ModelFile, file: &CsvFile, columns: &[String]) -> Fallible<Predictions> {
+    predict_each(model, file, columns, true)
+}
+
+/// The names of what adds up to a prediction: `(intercept)`, the features in the model's order, and `(together)` where columns do something
+/// together; one name for each label of several.
+///
+/// They add up to a linear model's prediction before it is moved into its bounds, and to the margin of another one: the log-odds, the
+/// logarithm of the rate, or the score. See [`predict_explaining`] and [`explain_table`](super::explain_table).
+///
+/// ```
+/// use rhograd::prelude::*;
+/// use rhograd::train::{contributions, predict_explaining};
+///
+/// let schema = Schema::read("datasets/fair.schema.json".as_ref())?;
+/// let file = CsvFile::open("datasets/fair.csv".as_ref())?;
+/// let loaded = load(&TrainConfig::new(Budget::Rho(Rho::from_f64(0.1)?, None)), schema, &file, &|_, _| Ok(()))?;
+/// let (trained, _) = train(loaded, &mut Ledger::in_memory()?, NoiseSource::from_os()?, &mut |_| Ok(()))?;
+///
+/// let predictions = predict_explaining(&trained.model, &file, &[])?;
+/// let parts = predictions.contributions(0);
+/// assert_eq!(parts.len(), contributions(&trained.model).len());
+/// let margin: f64 = parts.iter().sum();
+/// let probability = predictions.rows().next().unwrap().unwrap()[0];
+/// assert!((1.0 / (1.0 + (-margin).exp()) - probability).abs() < 1e-12);
+/// # Ok::<(), Error>(())
+/// ```
+pub fn contributions(model: &ModelFile) -> Vec<String> {
+    let labels: &[String] = if let Target::Classes { labels, .. } = &model.target { labels } else { &[] };
+    let together = model.together.iter().map(|_| "(together)");
+    let names = ["(intercept)"].into_iter().chain(model.features.iter().map(Feature::name)).chain(together);
+    names
+        .flat_map(|name| match labels {
+            [] => vec![name.to_owned()],
+            _ => labels.iter().map(|label| format!("{name} -> {label}")).collect(),
+        })
+        .collect()
+}
+
+/// Puts contributions to the margins of one row, those of the intercept first, into the units of what the model describes.
+pub(super) fn in_units(model: &ModelFile, parts: &mut [f64]) {
+    let ((unit, centre), outputs) = (unit_of_margin(model), model.target.outputs());
+    parts.iter_mut().for_each(|part| *part *= unit);
+    parts.iter_mut().take(outputs).for_each(|part| *part += centre);
+}
+
+fn predict_each(model: &ModelFile, file: &CsvFile, columns: &[String], explained: bool) -> Fallible<Predictions> {
     let predictor = Predictor::new(model, file)?;
     let places = columns.iter().map(|name| file.column(name)).collect::<Fallible<Vec<usize>>>()?;
-    let (mut values, mut present) = (Vec::new(), Vec::new());
-    let mut kept = Kept { columns: columns.len(), ..Kept::default() };
+    let mut all =
+        Predictions { kept: Kept { columns: columns.len(), ..Kept::default() }, ..Predictions::whole(1, Vec::new()) };
+    all.outputs = model.target.outputs();
     file.scan(1, |blocks, _| {
-        let parts: Vec<(Vec<f64>, Vec<bool>, Kept)> = blocks
+        let parts: Vec<Predictions> = blocks
             .par_iter()
             .map(|block| {
-                let (mut fields, mut values, mut present) = (file.fields(), Vec::new(), Vec::new());
-                let mut kept = Kept::default();
+                let (mut fields, mut part) = (file.fields(), Predictions::whole(1, Vec::new()));
                 for line in block.lines() {
                     fields.split(line);
-                    let there = predictor.predict(&fields, &mut values);
-                    present.push(there);
+                    let there = predictor.predict(&fields, &mut part.values);
+                    part.present.push(there);
+                    if explained {
+                        let start = part.contributions.len();
+                        if predictor.margins(&fields, &mut part.contributions, true) {
+                            in_units(model, &mut part.contributions[start..]);
+                        }
+                    }
                     let written = |place| file.dialect().as_written(fields.get(place)).into_owned();
-                    places.iter().for_each(|&place| kept.push(&if there { written(place) } else { Vec::new() }));
+                    places.iter().for_each(|&place| part.kept.push(&if there { written(place) } else { Vec::new() }));
                 }
-                (values, present, kept)
+                part
             })
             .collect();
-        for (more, there, cells) in parts {
-            values.extend(more);
-            present.extend(there);
-            kept.append(&cells);
+        for part in parts {
+            all.values.extend(part.values);
+            all.present.extend(part.present);
+            all.kept.append(&part.kept);
+            all.contributions.extend(part.contributions);
         }
         Ok(())
     })?;
-    Ok(Predictions { outputs: model.target.outputs(), values, present, kept })
+    Ok(all)
 }
 
 /// The values of one category by text, by the number that it spells, and of every other text.
@@ -265,12 +336,24 @@ impl<'a> Predictor<'a> {
     /// Appends the prediction of one record, zeros where the line is none; whether it is one.
     fn predict(&self, fields: &Fields, out: &mut Vec<f64>) -> bool {
         let start = out.len();
-        out.extend_from_slice(self.model.intercept.values());
-        let margins = &mut out[start..];
+        let there = self.margins(fields, out, false);
+        if there {
+            outcome(self.model, &mut out[start..]);
+        }
+        there
+    }
+
+    /// Appends the margins of one record, or `apart` what intercept, each feature and all together contribute to them; zeros where the line
+    /// is none. Whether it is one.
+    fn margins(&self, fields: &Fields, out: &mut Vec<f64>, apart: bool) -> bool {
+        let (start, outputs) = (out.len(), self.model.target.outputs());
+        out.resize(start + outputs * if apart { parts(self.model) } else { 1 }, 0.0);
         if fields.len() != self.width {
-            margins.fill(0.0);
             return false;
         }
+        let margins = &mut out[start..];
+        let of = |part: usize| if apart { part * outputs..(part + 1) * outputs } else { 0..outputs };
+        add(&mut margins[of(0)], self.model.intercept.values(), 1.0);
         let mut phases = self.joint.as_ref().map_or_else(Vec::new, |joint| joint.start().to_vec());
         let mut turn = |feature: usize, value: Option<usize>| {
             if let (Some(joint), Some(value)) = (&self.joint, value) {
@@ -278,19 +361,23 @@ impl<'a> Predictor<'a> {
             }
         };
         for (feature, (column, part)) in self.numeric.iter().enumerate() {
-            turn(feature, part.add_to(margins, fields.value(*column)));
+            turn(feature, part.add_to(&mut margins[of(1 + feature)], fields.value(*column)));
         }
-        for (feature, (column, effects)) in self.categorical.iter().enumerate() {
+        for (feature, (column, effects)) in (self.numeric.len()..).zip(&self.categorical) {
             let value = effects.get(fields.get(*column));
-            value.into_iter().for_each(|value| add(margins, effects.at(value), 1.0));
-            turn(self.numeric.len() + feature, value);
+            value.into_iter().for_each(|value| add(&mut margins[of(1 + feature)], effects.at(value), 1.0));
+            turn(feature, value);
         }
         if let Some(joint) = &self.joint {
-            joint.add_to(margins, &phases);
+            joint.add_to(&mut margins[of(1 + self.model.features.len())], &phases);
         }
-        outcome(self.model, margins);
         true
     }
+}
+
+/// What adds up to a margin: the intercept, each feature, and what columns do together.
+pub(super) fn parts(model: &ModelFile) -> usize {
+    1 + model.features.len() + usize::from(model.together.is_some())
 }
 
 /// Turns margins into the prediction that they stand for.

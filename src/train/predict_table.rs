@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use super::model::{Feature, ModelFile};
-use super::predict::{Effects, Joint, NumericPart, Predictions, add, outcome};
+use super::predict::{Effects, Joint, NumericPart, Predictions, add, in_units, outcome, parts};
 use crate::data::{NumberCells, Reading, Table};
 use crate::error::Fallible;
 
@@ -23,18 +23,50 @@ enum Part<'a> {
 /// # Errors
 /// When the table lacks a column, or a column of numbers is declared by texts of which two say the same number.
 pub fn predict_table(model: &ModelFile, table: &Table<'_>) -> Fallible<Predictions> {
-    let parts = model.features.iter().map(|feature| bind(feature, table)).collect::<Fallible<Vec<_>>>()?;
     let outputs = model.target.outputs();
+    let mut values = margins(model, table, false)?;
+    values.par_chunks_exact_mut(outputs).for_each(|row| outcome(model, row));
+    Ok(Predictions::whole(outputs, values))
+}
+
+/// What adds up to the prediction of each row of a table, one row after the other, each in the order of [`contributions`](super::contributions).
+///
+/// # Errors
+/// When the table lacks a column, or a column of numbers is declared by texts of which two say the same number.
+pub fn explain_table(model: &ModelFile, table: &Table<'_>) -> Fallible<Vec<f64>> {
+    let mut values = margins(model, table, true)?;
+    values.par_chunks_exact_mut(parts(model) * model.target.outputs()).for_each(|row| in_units(model, row));
+    Ok(values)
+}
+
+/// The margins of every row, or `apart` what intercept, each feature and all together contribute to them.
+fn margins(model: &ModelFile, table: &Table<'_>, apart: bool) -> Fallible<Vec<f64>> {
+    let bound = model.features.iter().map(|feature| bind(feature, table)).collect::<Fallible<Vec<_>>>()?;
+    let outputs = model.target.outputs();
+    let width = outputs * if apart { parts(model) } else { 1 };
     let joint = Joint::of(model);
-    let mut values = vec![0.0; table.rows() * outputs];
-    values.par_chunks_mut(ROWS_PER_PART * outputs).enumerate().for_each(|(part, margins)| {
-        let first = part * ROWS_PER_PART;
-        margins.chunks_exact_mut(outputs).for_each(|row| row.copy_from_slice(model.intercept.values()));
-        let rows = margins.len() / outputs;
+    let mut values = vec![0.0; table.rows() * width];
+    values.par_chunks_mut(ROWS_PER_PART * width).enumerate().for_each(|(part, values)| {
+        let (first, rows) = (part * ROWS_PER_PART, values.len() / width);
+        let mut margins = vec![0.0; rows * outputs];
+        // Hands a part of all margins over, and begins anew.
+        let mut done = 0;
+        let mut next = |margins: &mut [f64]| {
+            if apart {
+                for (row, own) in values.chunks_exact_mut(width).zip(margins.chunks_exact(outputs)) {
+                    row[done * outputs..(done + 1) * outputs].copy_from_slice(own);
+                }
+                done += 1;
+                margins.fill(0.0);
+            }
+        };
+        margins.chunks_exact_mut(outputs).for_each(|row| add(row, model.intercept.values(), 1.0));
+        next(&mut margins);
         let start = joint.as_ref().map_or(&[][..], Joint::start);
-        let mut phases = joint.as_ref().map_or_else(Vec::new, |joint| joint.start().repeat(rows));
-        for (feature, part) in parts.iter().enumerate() {
-            let found = part.add_to(margins, outputs, first);
+        let mut phases = start.repeat(rows);
+        for (feature, part) in bound.iter().enumerate() {
+            let found = part.add_to(&mut margins, outputs, first);
+            next(&mut margins);
             let Some(joint) = &joint else { continue };
             for (phases, value) in phases.chunks_exact_mut(start.len().max(1)).zip(found) {
                 value.into_iter().for_each(|value| joint.turn(phases, feature, value));
@@ -43,10 +75,13 @@ pub fn predict_table(model: &ModelFile, table: &Table<'_>) -> Fallible<Predictio
         if let Some(joint) = &joint {
             let rows = margins.chunks_exact_mut(outputs).zip(phases.chunks_exact(start.len().max(1)));
             rows.for_each(|(margins, phases)| joint.add_to(margins, phases));
+            next(&mut margins);
         }
-        margins.chunks_exact_mut(outputs).for_each(|row| outcome(model, row));
+        if !apart {
+            values.copy_from_slice(&margins);
+        }
     });
-    Ok(Predictions::whole(outputs, values))
+    Ok(values)
 }
 
 fn bind<'a>(feature: &'a Feature, table: &'a Table<'_>) -> Fallible<Part<'a>> {

@@ -7,16 +7,17 @@ use serde_json::json;
 
 use super::checkpoint::{Asked, Checkpoint};
 use super::config::{TrainConfig, is_large};
+use super::covariance::Covariance;
 use super::files::{RunningDigest, sha256_hex};
 use super::load::{Loaded, request_digest};
-use super::model::ModelFile;
+use super::model::{ModelFile, Released};
 use super::plan::Plan;
 use super::rehearse::{self, Releases};
 use crate::data::Schema;
 use crate::error::Fallible;
 use crate::ledger::{ExactRho, Ledger};
 use crate::noise::NoiseSource;
-use crate::optim::{Algorithm, Fitted};
+use crate::optim::{Algorithm, Bins, Fitted};
 use crate::private::{ChargedRun, Release, ReleaseRecord};
 use crate::statement::{Facts, LedgerFacts, LogEntry, LogWriter, ReleaseFacts, Statement};
 
@@ -168,15 +169,17 @@ fn follow(
     let mut marks = Vec::new();
     let stepping = &mut || marks.push(Instant::now());
     let made = rehearse::make(&plan, &schema, dataset, &mut run, &mut |release| log.release(release), stepping)?;
-    let Releases { records, fitted, map, waves, evaluation, rows, .. } = made;
+    let Releases { records, fitted, map, waves, evaluation, bins, rows } = made;
+    let covariance = bins.as_ref().and_then(Bins::covariance).map(|(full, noise)| Covariance::of(full, noise));
+    let shares = bins.map_or_else(Vec::new, |bins| bins.shares());
     let step_seconds = match marks[..] {
         [from, to] => to.duration_since(from).as_secs_f64(),
         _ => 0.0,
     };
     let facts = facts(&plan, &schema, records, &fitted)?;
     let statement = Statement::new(Facts { secret_noise, ledger: charge, ..facts })?;
-    let maps = (map.as_ref(), waves);
-    let model = ModelFile::new(&plan, &schema, maps, &fitted, evaluation, statement, log.digest.finish())?;
+    let released = Released { map: map.as_ref(), waves, shares, covariance };
+    let model = ModelFile::new(&plan, &schema, released, &fitted, evaluation, statement, log.digest.finish())?;
     let seconds_per_step = step_seconds.max(1e-9) / plan.steps().max(1) as f64;
     let text = model.to_json();
     let trained = Trained {

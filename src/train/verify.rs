@@ -276,7 +276,14 @@ fn curves_fit(model: &ModelFile) -> bool {
         Some(counted) if facts.algorithm.cuts_columns() || facts.algorithm == Algorithm::Tuned => {
             counted == (curves, categories) && model.together.is_some() == rich
         }
-        _ => curves == 0 && model.together.is_none(),
+        _ => curves == 0 && model.together.is_none() && !model.features.iter().any(tells_shares),
+    }
+}
+
+fn tells_shares(feature: &Feature) -> bool {
+    match feature {
+        Feature::Numeric { .. } => false,
+        Feature::Steps { shares, .. } | Feature::Categorical { shares, .. } => !shares.is_empty(),
     }
 }
 

@@ -8,6 +8,7 @@ mod coordinates;
 mod degenerate;
 mod docs;
 mod draft;
+mod explain;
 mod gate;
 mod golden_runs;
 mod holdout;

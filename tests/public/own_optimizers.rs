@@ -69,7 +69,7 @@ impl Optimizer for Own {
                 Asked::SmallerClip => data.clipped(self.gradient.clip_steps - 1)?.gradient_sum(&gradient),
             })?;
         }
-        Ok(Fitted { weights: weights.to_vec(), standard_errors: None, settings: Default::default() })
+        Ok(Fitted::of(weights.to_vec()))
     }
 }
 

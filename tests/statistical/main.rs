@@ -7,6 +7,7 @@ mod account_eval;
 mod accountant;
 mod accounting;
 mod audit;
+mod bands;
 mod pld;
 mod pld_edges;
 mod samplers;

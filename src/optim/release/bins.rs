@@ -1,5 +1,7 @@
 //! One release of the counts of every column, and the intervals and masses that follow from it.
 
+use ndarray::Array2;
+
 use crate::error::{Error, Fallible};
 use crate::grid::{FEATURE_TREE, Shape, TARGET_TREE, Tree};
 use crate::optim::{Fineness, GaussianRelease, GaussianRule, Spread};
@@ -143,6 +145,21 @@ impl Bins {
     /// These intervals, with waves beside them.
     pub(crate) fn with_waves(self, waves: WaveLaw) -> Self {
         Bins { waves: Some(waves), ..self }
+    }
+
+    /// For each column the share of rows in each part of its intervals, or with each of its values; rows spread evenly inside an interval.
+    pub(crate) fn shares(&self) -> Vec<Vec<f64>> {
+        let parts = |pieces: &Pieces| -> Vec<f64> {
+            let parts = pieces.parts();
+            pieces.shares.iter().flat_map(|share| std::iter::repeat_n(share / parts as f64, parts)).collect()
+        };
+        self.numeric.iter().map(parts).chain(self.categorical.iter().cloned()).collect()
+    }
+
+    /// The released covariance of scores and the deviation of its noise, where a model tells it.
+    pub(crate) fn covariance(&self) -> Option<(&Array2<f64>, f64)> {
+        let normal = self.waves.as_ref().map(|law| &law.normal).filter(|normal| normal.is_told())?;
+        Some((&normal.covariance, normal.noise))
     }
 
     /// Where the target lies, in encoded units.

@@ -1,9 +1,8 @@
 //! What waves look like where scores are jointly normal: means, covariance, and coordinates in which they are whitened.
 
-use std::f64::consts::{SQRT_2, TAU};
-
 use ndarray::{Array1, Array2, Axis};
 
+use super::normal_waves::NormalWaves;
 use crate::error::Fallible;
 use crate::num::dense;
 
@@ -13,6 +12,8 @@ const MIN_VARIANCE: f64 = 1e-6;
 /// What waves look like where scores are jointly normal with the released covariance.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WaveLaw {
+    /// The waves and the law of their scores.
+    pub(in crate::optim) normal: NormalWaves,
     /// The mean of each wave.
     pub(in crate::optim) means: Array1<f64>,
     /// Variances in the directions of the waves' own covariance, none of them negative.
@@ -22,28 +23,11 @@ pub struct WaveLaw {
 }
 
 impl WaveLaw {
-    /// `radians` has a row for each score and a column for each wave, `offsets` are in turns.
-    ///
-    /// With `A = W^T S W`, the mean of `sqrt(2) cos(w . z + b)` is `sqrt(2) cos(b) exp(-A_kk / 2)`, and that of the product of two
-    /// `cos(b - c) exp(-(A_kk + A_ll - 2 A_kl) / 2) + cos(b + c) exp(-(A_kk + A_ll + 2 A_kl) / 2)`.
-    pub(super) fn new(radians: &Array2<f64>, offsets: &[f64], covariance: &Array2<f64>) -> Fallible<Self> {
-        let inner = radians.t().dot(&covariance.dot(radians));
-        let own = inner.diag().to_owned();
-        let angle = |wave: usize| TAU * offsets[wave];
-        let means = Array1::from_shape_fn(offsets.len(), |k| SQRT_2 * angle(k).cos() * (-own[k] / 2.0).exp());
-        let product = |k: usize, l: usize| {
-            let (both, cross) = (own[k] + own[l], 2.0 * inner[(k, l)]);
-            (angle(k) - angle(l)).cos() * (-(both - cross) / 2.0).exp()
-                + (angle(k) + angle(l)).cos() * (-(both + cross) / 2.0).exp()
-        };
-        let gram = Array2::from_shape_fn((offsets.len(), offsets.len()), |(k, l)| {
-            // One formula for both halves, so that they agree to the bit.
-            let (k, l) = (k.min(l), k.max(l));
-            product(k, l) - means[k] * means[l]
-        });
+    pub(super) fn new(normal: NormalWaves) -> Fallible<Self> {
+        let (means, gram) = normal.law();
         let (values, directions) = dense::symmetric_eigen(gram)?;
         let of_size = |value: f64| if value > MIN_VARIANCE { value } else { 0.0 };
-        Ok(WaveLaw { means, variances: values.mapv(of_size), directions })
+        Ok(WaveLaw { normal, means, variances: values.mapv(of_size), directions })
     }
 
     /// The shares of the variance.
@@ -69,6 +53,8 @@ impl WaveLaw {
 
 #[cfg(test)]
 mod tests {
+    use std::f64::consts::SQRT_2;
+
     use super::*;
     use ndarray::array;
     use rand::{Rng, SeedableRng};
@@ -80,15 +66,18 @@ mod tests {
     fn waves_of_normal_scores_have_the_stated_law() {
         let covariance = array![[1.0, 0.6], [0.6, 1.0]];
         let radians = array![[0.9, -0.4, 1.7], [0.3, 1.1, -0.8]];
-        let offsets = [0.1, 0.45, 0.8];
-        let law = WaveLaw::new(&radians, &offsets, &covariance).unwrap();
+        let offsets = array![0.6, 2.8, 5.0];
+        let (scores, shares, noise) = (vec![vec![0.0]; 2], vec![], 0.0);
+        let normal =
+            NormalWaves { radians: radians.clone(), offsets: offsets.clone(), covariance, noise, scores, shares };
+        let law = WaveLaw::new(normal.clone()).unwrap();
         let mut draw = ChaCha20Rng::seed_from_u64(5);
         let draws = 400_000;
         let (mut sums, mut products) = (Array1::<f64>::zeros(3), Array2::<f64>::zeros((3, 3)));
         for _ in 0..draws {
             let [a, b]: [f64; 2] = std::array::from_fn(|_| draw.sample(StandardNormal));
             let z = array![a, 0.6 * a + 0.8 * b];
-            let wave = |k: usize| SQRT_2 * (z.dot(&radians.column(k)) + TAU * offsets[k]).cos();
+            let wave = |k: usize| SQRT_2 * (z.dot(&radians.column(k)) + offsets[k]).cos();
             let waves = Array1::from_shape_fn(3, wave);
             sums += &waves;
             products += &waves.view().insert_axis(Axis(1)).dot(&waves.view().insert_axis(Axis(0)));
@@ -100,7 +89,7 @@ mod tests {
         let stated = (&law.directions * &law.variances).dot(&law.directions.t());
         assert!((&seen - &stated).iter().all(|off| off.abs() < 0.012), "{seen} {stated}");
         // Where nothing varies there is no coordinate.
-        let still = WaveLaw::new(&radians, &offsets, &Array2::zeros((2, 2))).unwrap();
+        let still = WaveLaw::new(NormalWaves { covariance: Array2::zeros((2, 2)), ..normal }).unwrap();
         assert_eq!(still.shares().sum(), 0.0);
         assert_eq!(still.block(&still.shares()).dim(), (0, 4));
         // In whitened coordinates they have the mean 0 and the covariance 1.

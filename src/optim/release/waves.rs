@@ -1,6 +1,6 @@
 //! One release of the covariance of normal scores, and the waves that follow from it.
 
-use std::f64::consts::TAU;
+use std::f64::consts::{SQRT_2, TAU};
 
 use ndarray::{Array1, Array2};
 use rand::{Rng, SeedableRng};
@@ -9,6 +9,7 @@ use rand_distr::StandardNormal;
 
 use super::GramPlan;
 use super::bins::{Bins, Pieces};
+use super::normal_waves::NormalWaves;
 use super::wave_law::WaveLaw;
 use crate::error::Fallible;
 use crate::num::{dense, special};
@@ -89,7 +90,17 @@ impl WavePlan {
         let shift = Array1::from(means).dot(&radians) / TAU;
         let steps = |turns: f64| (turns.rem_euclid(1.0) * 65_536.0).round() as u32 as u16;
         let placed = offsets.iter().zip(&shift).map(|(offset, shift)| steps(offset - shift)).collect();
-        let law = WaveLaw::new(&radians, &offsets, &covariance)?;
+        let scored =
+            |column: &Vec<i16>| column.iter().map(|&score| f64::from(score) / f64::from(Scores::ONE)).collect();
+        let law = WaveLaw::new(NormalWaves {
+            radians,
+            offsets: offsets.iter().map(|turns| TAU * turns).collect(),
+            covariance,
+            // Off the diagonal; entries there have twice the variance.
+            noise: scale / self.gram.mu() / SQRT_2,
+            scores: scores.numeric.iter().map(scored).collect(),
+            shares: bins.categorical.clone(),
+        })?;
         Ok((Waves::new(scores, frequencies, placed)?, law))
     }
 }

@@ -4,6 +4,7 @@ pub(super) mod curvature;
 pub(super) mod descent;
 pub(super) mod fixed;
 pub(super) mod newton;
+pub(super) mod noise;
 pub(super) mod penalty;
 pub(super) mod standard_errors;
 

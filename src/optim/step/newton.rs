@@ -89,6 +89,6 @@ impl NewtonSteps {
         if !weights.iter().all(|w| w.is_finite()) {
             return Err(Error::numerical("training", "the iterates diverged; use a smaller learning rate"));
         }
-        Ok(Fitted { weights: weights.to_vec(), standard_errors: None, settings: self.descent.settings() })
+        Ok(Fitted::of(weights.to_vec()).stating(self.descent.settings()))
     }
 }

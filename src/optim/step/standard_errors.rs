@@ -68,7 +68,7 @@ pub(in crate::optim) fn standard_errors(
 /// How far the returned iterate moves per unit error in the gradient of each step, last step first.
 ///
 /// The recursion `v <- momentum v + a theta + error`, `theta <- theta - eta v`, read backward.
-fn gains(descent: &Descent, curvature: f64) -> Vec<f64> {
+pub(super) fn gains(descent: &Descent, curvature: f64) -> Vec<f64> {
     let steps = descent.steps;
     let from = match descent.averaging {
         Averaging::Last => steps,
@@ -91,9 +91,9 @@ fn gains(descent: &Descent, curvature: f64) -> Vec<f64> {
 }
 
 /// The fitted margin, taken as normal.
-struct Margin {
-    mean: f64,
-    variance: f64,
+pub(in crate::optim) struct Margin {
+    pub(in crate::optim) mean: f64,
+    pub(in crate::optim) variance: f64,
 }
 
 impl Margin {
@@ -104,7 +104,7 @@ impl Margin {
         Margin { mean, variance: (weights.dot(&image) - mean * mean).max(0.0) }
     }
 
-    fn mean_of(&self, f: impl Fn(f64) -> f64) -> f64 {
+    pub(super) fn mean_of(&self, f: impl Fn(f64) -> f64) -> f64 {
         let deviation = self.variance.sqrt();
         let point = |i: i32| f64::from(i) / f64::from(POINTS) * 5.0;
         let weight = |z: f64| (-0.5 * z * z).exp();
