@@ -1,9 +1,7 @@
 //! The coefficients of a model in the user's units, with their intervals.
 
-use super::model::effect_on;
-use crate::model_kind::Link;
 use crate::text::visible;
-use crate::train::{ModelFile, Target, effects};
+use crate::train::{ModelFile, effect_on, effects};
 
 /// A table of all coefficients per unit of the features, with standard errors and intervals where the model has them.
 ///
@@ -11,10 +9,7 @@ use crate::train::{ModelFile, Target, effects};
 pub(super) fn table(model: &ModelFile) -> String {
     let mut effects = effects(model);
     effects.iter_mut().for_each(|effect| effect.name = visible(&effect.name).into_owned());
-    let what = match (&model.target, model.model.link()) {
-        (_, Link::LogRate { .. }) | (Target::Label { .. } | Target::Classes { .. }, _) => effect_on(model),
-        (Target::Number { name, .. }, _) => visible(name).into_owned(),
-    };
+    let what = visible(&effect_on(model)).into_owned();
     let known = effects.iter().any(|effect| effect.error.is_some());
     let width = effects.iter().map(|effect| effect.name.chars().count()).max().unwrap_or(0).max(7);
     let mut page =
@@ -39,7 +34,7 @@ pub(super) fn table(model: &ModelFile) -> String {
 }
 
 /// Five significant digits, in plain or scientific notation, whichever is readable.
-fn number(x: f64) -> String {
+pub(super) fn number(x: f64) -> String {
     match x.abs() {
         0.0 => "0".into(),
         size if (1e-4..1e7).contains(&size) => {

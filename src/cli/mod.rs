@@ -13,6 +13,7 @@ mod coefficients;
 mod curve;
 mod data;
 mod eval;
+mod explain;
 mod family;
 mod help;
 mod history;
@@ -69,6 +70,8 @@ enum Command {
     Predict(predict::PredictArguments),
     /// Measure a model on a CSV (custodian-only: exact functions of the rows)
     Evaluate(model::EvaluateArguments),
+    /// Show what a model says of each column: a table, JSON, and pictures of all shapes
+    Explain(explain::ExplainArguments),
     /// Print a model's privacy statement in plain words
     Statement(statement::StatementArguments),
     /// Recompute every number of a model's statement; exit 1 on any mismatch
@@ -155,6 +158,7 @@ fn run(command: Command) -> Fallible<ExitCode> {
         Command::Check(arguments) => check::run(&arguments),
         Command::Predict(arguments) => predict::predict(&arguments),
         Command::Evaluate(arguments) => model::evaluate(&arguments),
+        Command::Explain(arguments) => explain::explain(&arguments),
         Command::Statement(arguments) => statement::statement(&arguments),
         Command::Verify(arguments) => verify::verify(&arguments),
         Command::Sign(arguments) => sign::sign(&arguments),

@@ -112,12 +112,10 @@ pub(super) fn most_telling(model: &ModelFile, count: usize) -> String {
 
 /// What the coefficients of a model have an effect on, with its units.
 pub(super) fn effect_on(model: &ModelFile) -> String {
+    let what = train::effect_on(model);
     let what = match (&model.target, model.model.link()) {
-        (Target::Classes { name, .. }, _) => format!("margins of the labels of {name}"),
-        (Target::Label { name, positive, .. }, Link::Score) => format!("score of {name} = {positive}"),
-        (Target::Label { name, positive, .. }, _) => format!("log-odds of {name} = {positive}"),
-        (Target::Number { name, .. }, Link::LogRate { .. }) => format!("logarithm of {name}"),
-        (Target::Number { name, scale, .. }, _) => format!("{name}, in units of {scale:.4}"),
+        (_, Link::LogRate { .. }) | (Target::Label { .. } | Target::Classes { .. }, _) => what,
+        (Target::Number { scale, .. }, _) => format!("{what}, in units of {scale:.4}"),
     };
     visible(&what).into_owned()
 }

@@ -14,7 +14,7 @@ use crate::train::{self, ModelFile, Predictions, StagedFile, Target};
 
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  rhograd predict fair.model.json new.csv --out predictions.csv\n  rhograd predict fair.model.json new.csv --columns id,name --label-column risk\n  cat new.csv | rhograd predict fair.model.json - > predictions.csv\n\nOne line per record, in order, with the more probable label and its probability (for several labels those of all, for a\nsupport vector machine the score), or a predicted number; empty cells for a line that is no record. Predictions are functions of the\nreleased model and of the file's own rows: they say nothing more about the training rows."
+    after_help = "Examples:\n  rhograd predict fair.model.json new.csv --out predictions.csv\n  rhograd predict fair.model.json new.csv --columns id,name --label-column risk\n  rhograd predict fair.model.json new.csv --explain --out why.csv\n  cat new.csv | rhograd predict fair.model.json - > predictions.csv\n\nOne line per record, in order, with the more probable label and its probability (for several labels those of all, for a\nsupport vector machine the score), or a predicted number; empty cells for a line that is no record. Predictions are functions of the\nreleased model and of the file's own rows: they say nothing more about the training rows."
 )]
 pub(super) struct PredictArguments {
     /// Model file written by `rhograd train`
@@ -33,6 +33,10 @@ pub(super) struct PredictArguments {
     /// Name of the column of predicted labels or numbers [default: label, or prediction for numbers]
     #[arg(long, value_name = "NAME")]
     label_column: Option<String>,
+    /// Also what each column contributes, in one more column for each, and their sum: the log-odds of a label, the logarithm of a
+    /// rate, a score, or a number before it is moved into its bounds
+    #[arg(long)]
+    explain: bool,
     /// Output file, readable by its owner only: predictions are as private as the rows; - for standard output [default]
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
@@ -54,7 +58,8 @@ pub(super) fn predict(arguments: &PredictArguments) -> Fallible<ExitCode> {
     let columns = [arguments.columns.as_slice(), &arguments.keep].concat();
     file.require(columns.iter().map(String::as_str))?;
     let heading = arguments.heading(&model, &columns)?;
-    let predictions = train::predict_keeping(&model, &file, &columns)?;
+    let predict = if arguments.explain { train::predict_explaining } else { train::predict_keeping };
+    let predictions = predict(&model, &file, &columns)?;
     let text = prediction_page(&model, &predictions, &columns, heading)?;
     match staged {
         None => print_data(&text)?,
@@ -70,6 +75,9 @@ impl PredictArguments {
     /// The names of the columns of predictions; each name of the output is there once.
     fn heading(&self, model: &ModelFile, columns: &[String]) -> Fallible<Vec<String>> {
         let mut heading = heading(model);
+        if self.explain {
+            heading.extend(explained(model));
+        }
         if let (Some(name), Some(first)) = (&self.label_column, heading.first_mut()) {
             first.clone_from(name);
         }
@@ -104,7 +112,7 @@ fn prediction_page(
 ) -> Fallible<String> {
     let failed = |e: &dyn std::fmt::Display| Error::numerical("predictions", e.to_string());
     let labelled = !matches!(model.target, Target::Number { .. });
-    let numbers = heading.len() - usize::from(labelled);
+    let (outputs, apart) = (predictions.outputs(), heading.len() > usize::from(labelled) + predictions.outputs());
     let mut writer = csv::Writer::from_writer(Vec::new());
     if keep.is_empty() && heading.len() == 1 {
         // A writer of tables puts quotes around a cell that is empty and alone.
@@ -114,12 +122,24 @@ fn prediction_page(
     writer.write_record(keep.iter().chain(&heading)).map_err(|e| failed(&e))?;
     for (line, row) in predictions.rows().enumerate() {
         let label = labelled.then(|| row.map_or(String::new(), |values| label(model, values)));
-        let cells = (0..numbers).map(|k| row.map_or(String::new(), |values| values[k].to_string()));
+        let cells = (0..outputs).map(|k| row.map_or(String::new(), |values| values[k].to_string()));
+        let parts = if apart { predictions.contributions(line) } else { &[] };
+        let sums = (0..if apart { outputs } else { 0 }).map(|k| parts.iter().skip(k).step_by(outputs).sum::<f64>());
+        let why = parts.iter().copied().chain(sums).map(|part| row.map_or(String::new(), |_| part.to_string()));
         let kept = predictions.kept(line).map(String::from);
-        writer.write_record(kept.chain(label).chain(cells)).map_err(|e| failed(&e))?;
+        writer.write_record(kept.chain(label).chain(cells).chain(why)).map_err(|e| failed(&e))?;
     }
     let bytes = writer.into_inner().map_err(|e| failed(&e))?;
     String::from_utf8(bytes).map_err(|e| failed(&e))
+}
+
+/// The names of the columns of contributions, and of their sums.
+fn explained(model: &ModelFile) -> Vec<String> {
+    let sums = match &model.target {
+        Target::Classes { labels, .. } => labels.iter().map(|label| format!("margin -> {label}")).collect(),
+        Target::Label { .. } | Target::Number { .. } => vec!["margin".into()],
+    };
+    train::contributions(model).into_iter().map(|name| format!("contribution {name}")).chain(sums).collect()
 }
 
 /// The names of the columns of predictions.

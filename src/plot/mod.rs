@@ -1,8 +1,9 @@
 //! Figures of panels: lines for theory, points with error bars for measurements, curves that may coincide; one legend beside
-//! them, and all told apart without colour.
+//! them, and all told apart without colour. Tiles of shapes: curves with bands, bars, heat maps.
 
 mod axis;
 mod picture;
+mod shapes;
 
 use plotters::coord::Shift;
 use plotters::element::DashedPathElement;
@@ -13,6 +14,7 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 use axis::Axis;
 pub use axis::Scale;
 pub use picture::{Figure, Format};
+pub use shapes::{Bar, Body, Side, Tile, Tiles};
 
 /// What is drawn of a series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

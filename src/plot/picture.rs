@@ -6,7 +6,7 @@ use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::register_font;
 
-use super::{Panel, Pen, SAMPLE, legend};
+use super::{Drawn, Panel, Pen, SAMPLE, legend};
 use crate::error::{Error, Fallible};
 
 /// Pixels of a PNG per point, in each direction.
@@ -49,6 +49,58 @@ impl Format {
     }
 }
 
+/// What is drawn on a surface of a size in points.
+pub(super) trait Sheet {
+    /// Width and height.
+    fn size(&self) -> (u32, u32);
+
+    /// Draws on any surface with so many `units` a point.
+    fn draw<B>(&self, root: &DrawingArea<B, Shift>, units: u32) -> Drawn
+    where
+        B: DrawingBackend,
+        B::ErrorType: 'static;
+}
+
+/// A sheet as the content of a file.
+pub(super) fn to_bytes(sheet: &impl Sheet, format: Format) -> Fallible<Vec<u8>> {
+    // Text is measured, and in a PNG drawn, with the font that comes along; none is looked for.
+    register_font("sans-serif", FontStyle::Normal, epaint_default_fonts::UBUNTU_LIGHT)
+        .map_err(|_| Error::numerical("picture", "the font that comes with the program cannot be read"))?;
+    let drawn = match format {
+        Format::Svg => to_svg(sheet).map(String::into_bytes),
+        Format::Png => to_png(sheet),
+    };
+    drawn.map_err(|e| Error::numerical("picture", e.to_string()))
+}
+
+fn to_svg(sheet: &impl Sheet) -> Result<String, Box<dyn std::error::Error>> {
+    let (mut text, (width, height)) = (String::new(), sheet.size());
+    let fine = (width * UNITS, height * UNITS);
+    draw(sheet, &SVGBackend::with_string(&mut text, fine).into_drawing_area(), UNITS)?;
+    // Shown at its size in points.
+    let fine = format!("width=\"{}\" height=\"{}\"", fine.0, fine.1);
+    Ok(text.replacen(&fine, &format!("width=\"{width}\" height=\"{height}\""), 1))
+}
+
+fn to_png(sheet: &impl Sheet) -> Result<Vec<u8>, Box<dyn std::error::Error>> {
+    let (width, height) = (sheet.size().0 * SCALE, sheet.size().1 * SCALE);
+    let drawn = (width * FINER, height * FINER);
+    let mut pixels = vec![0; 3 * drawn.0 as usize * drawn.1 as usize];
+    draw(sheet, &BitMapBackend::with_buffer(&mut pixels, drawn).into_drawing_area(), SCALE * FINER)?;
+    Ok(encode(&shrink(&pixels, width as usize), width, height)?)
+}
+
+/// Draws on white paper.
+fn draw<B>(sheet: &impl Sheet, root: &DrawingArea<B, Shift>, units: u32) -> Drawn
+where
+    B: DrawingBackend,
+    B::ErrorType: 'static,
+{
+    root.fill(&WHITE)?;
+    sheet.draw(root, units)?;
+    Ok(root.present()?)
+}
+
 /// Panels and their legend on one sheet; sizes are in points.
 pub struct Figure<'a> {
     panels: &'a [Panel],
@@ -74,13 +126,7 @@ impl<'a> Figure<'a> {
     /// # Errors
     /// When it cannot be drawn.
     pub fn to_bytes(&self, format: Format) -> Fallible<Vec<u8>> {
-        // Text is measured, and in a PNG drawn, with the font that comes along; none is looked for.
-        register_font("sans-serif", FontStyle::Normal, epaint_default_fonts::UBUNTU_LIGHT)
-            .map_err(|_| Error::numerical("picture", "the font that comes with the program cannot be read"))?;
-        match format {
-            Format::Svg => self.to_svg().map(String::into_bytes),
-            Format::Png => self.to_png(),
-        }
+        to_bytes(self, format)
     }
 
     /// Panels beside and below each other.
@@ -88,55 +134,33 @@ impl<'a> Figure<'a> {
         let across = self.panels.len().clamp(1, ACROSS);
         (across, self.panels.len().div_ceil(across).max(1))
     }
+}
 
-    /// Width and height.
+impl Sheet for Figure<'_> {
     fn size(&self) -> (u32, u32) {
         let (across, down) = self.grid();
         (self.panel.0 * across as u32 + self.legend.unwrap_or(0), self.panel.1 * down as u32)
     }
 
-    fn to_svg(&self) -> Fallible<String> {
-        let (mut text, (width, height)) = (String::new(), self.size());
-        let fine = (width * UNITS, height * UNITS);
-        self.draw(&SVGBackend::with_string(&mut text, fine).into_drawing_area(), UNITS)?;
-        // Shown at its size in points.
-        let fine = format!("width=\"{}\" height=\"{}\"", fine.0, fine.1);
-        Ok(text.replacen(&fine, &format!("width=\"{width}\" height=\"{height}\""), 1))
-    }
-
-    fn to_png(&self) -> Fallible<Vec<u8>> {
-        let (width, height) = (self.size().0 * SCALE, self.size().1 * SCALE);
-        let drawn = (width * FINER, height * FINER);
-        let mut pixels = vec![0; 3 * drawn.0 as usize * drawn.1 as usize];
-        self.draw(&BitMapBackend::with_buffer(&mut pixels, drawn).into_drawing_area(), SCALE * FINER)?;
-        encode(&shrink(&pixels, width as usize), width, height).map_err(|e| Error::numerical("picture", e.to_string()))
-    }
-
-    /// Draws on any surface with so many `units` a point.
-    fn draw<B>(&self, root: &DrawingArea<B, Shift>, units: u32) -> Fallible<()>
+    fn draw<B>(&self, root: &DrawingArea<B, Shift>, units: u32) -> Drawn
     where
         B: DrawingBackend,
         B::ErrorType: 'static,
     {
-        let parts = || -> Result<(), Box<dyn std::error::Error>> {
-            root.fill(&WHITE)?;
-            let (pen, legend) = (Pen { text: self.text, units }, legend(self.panels));
-            let text = ("sans-serif", self.text * units).into_text_style(root);
-            let mut names = 0;
-            for name in legend.iter().flat_map(|(_, names)| names) {
-                names = names.max(root.estimate_text_size(name, &text)?.0);
-            }
-            // The legend stands beside the curves, so that it cannot cover one.
-            let width = self.legend.map_or(names + (SAMPLE.1 + 24) * units, |points| points * units);
-            let (left, right) = root.split_horizontally(root.dim_in_pixel().0.saturating_sub(width));
-            let (across, down) = self.grid();
-            for (area, panel) in left.split_evenly((down, across)).iter().zip(self.panels) {
-                pen.panel(area, panel, &legend)?;
-            }
-            pen.legend(&right, &legend)?;
-            Ok(root.present()?)
-        };
-        parts().map_err(|e| Error::numerical("picture", e.to_string()))
+        let (pen, legend) = (Pen { text: self.text, units }, legend(self.panels));
+        let text = ("sans-serif", self.text * units).into_text_style(root);
+        let mut names = 0;
+        for name in legend.iter().flat_map(|(_, names)| names) {
+            names = names.max(root.estimate_text_size(name, &text)?.0);
+        }
+        // The legend stands beside the curves, so that it cannot cover one.
+        let width = self.legend.map_or(names + (SAMPLE.1 + 24) * units, |points| points * units);
+        let (left, right) = root.split_horizontally(root.dim_in_pixel().0.saturating_sub(width));
+        let (across, down) = self.grid();
+        for (area, panel) in left.split_evenly((down, across)).iter().zip(self.panels) {
+            pen.panel(area, panel, &legend)?;
+        }
+        pen.legend(&right, &legend)
     }
 }
 

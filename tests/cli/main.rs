@@ -11,6 +11,7 @@ mod check;
 mod curves;
 mod dialects;
 mod draft;
+mod explain;
 mod files;
 mod ingest;
 mod ledger;

@@ -4,12 +4,13 @@ use std::process::Stdio;
 
 use super::support::Folder;
 
-pub(super) const COMMANDS: [&str; 24] = [
+pub(super) const COMMANDS: [&str; 25] = [
     "",
     "train",
     "check",
     "predict",
     "evaluate",
+    "explain",
     "statement",
     "verify",
     "sign",
