@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyType;
-use rhograd::error::Fallible;
+use rhograd::error::{Error, Fallible};
 use rhograd::ledger::Ledger;
 use rhograd::statement::{Answer, WhatIf};
 use rhograd::text::visible;
 use rhograd::train::{
-    Evidence, MAX_CLAIMS, ModelFile, PublicKey, SecretKey, Signature, StagedFile, effects, predict, predict_table,
-    publish_with, verify,
+    Evidence, Explanation, MAX_CLAIMS, ModelFile, PublicKey, SecretKey, Signature, StagedFile, contributions, effects,
+    explain_table, predict, predict_table, publish_with, verify,
 };
 use serde_json::json;
 
@@ -80,6 +80,37 @@ impl Model {
         })?;
         let rows = values.len() / outputs;
         PyArray1::from_vec(py, values).reshape([rows, outputs])
+    }
+
+    /// What the model says of each column, as JSON.
+    #[pyo3(signature = (pairs=4))]
+    fn explain(&self, py: Python<'_>, pairs: usize) -> PyResult<String> {
+        detached(py, || {
+            let explanation = Explanation::of(&self.file, pairs)?;
+            serde_json::to_string(&explanation).map_err(|e| Error::numerical("effects", e.to_string()))
+        })
+    }
+
+    /// The names of what adds up to a prediction, in the order of the columns of `contributions`.
+    fn contribution_names(&self) -> Vec<String> {
+        contributions(&self.file)
+    }
+
+    /// What adds up to each prediction, one line a row.
+    fn contributions<'py>(
+        &self,
+        py: Python<'py>,
+        columns: Vec<GivenColumn<'py>>,
+    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let columns = Columns::new(columns)?;
+        let mut values = Vec::new();
+        columns.each_piece(py, None, |piece| {
+            values.extend(explain_table(&self.file, piece)?);
+            Ok(())
+        })?;
+        let width = contributions(&self.file).len();
+        let rows = values.len() / width;
+        PyArray1::from_vec(py, values).reshape([rows, width])
     }
 
     /// Predictions for the lines of a file; zeros where a line is no record.

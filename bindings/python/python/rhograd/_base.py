@@ -7,12 +7,13 @@ import json
 import os
 import sys
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 
-from . import _custody, _parameters, _rhograd, _schema
+from . import _custody, _parameters, _rhograd, _schema, _shapes
 from ._columns import Column, Frame, cells, frame_of, is_of_spark
 from ._errors import DataError, LedgerWarning, NotFittedError, ParameterError
 from .ledger import Ledger
@@ -521,9 +522,22 @@ class Estimator:
     def _set_coefficients(self, coefficients: np.ndarray, intercept: np.ndarray) -> None:
         self.coef_, self.intercept_ = coefficients, intercept
 
+    def _oriented(self, margins: np.ndarray) -> np.ndarray:
+        """Numbers for each margin of the model, as those of this estimator's classes."""
+        return margins
+
     # -- predicting --
 
     def _predictions(self, X: Any) -> np.ndarray:
+        return self._model().predict(self._columns_of(X))
+
+    def _model(self) -> _rhograd.Model:
+        if not hasattr(self, "model_"):
+            raise _not_fitted(self)
+        return self.model_
+
+    def _columns_of(self, X: Any) -> list[Column]:
+        """The columns that the model was fitted with, of rows to predict."""
         if not hasattr(self, "model_"):
             raise _not_fitted(self)
         frame = frame_of(_table(X), lambda: self.n_features_in_)
@@ -535,7 +549,42 @@ class Estimator:
                     f"{self.n_features_in_} features as input"
                 )
             frame = Frame(dict(zip(self._columns_in, frame.columns.values())), named=True)
-        return self.model_.predict(self._columns(frame, self._schema))
+        return self._columns(frame, self._schema)
+
+    # -- explaining --
+
+    def explain(self, *, pairs: int = 4) -> dict[str, Any]:
+        """What the model says of each column, in tables; a function of the released model, so it costs nothing.
+
+        ``columns`` is a list, the most important first: each has a ``name`` (and a ``label`` where there are several), its
+        ``importance`` (standard deviation of its effect under the released shares of rows), ``effects`` with where they are (``ends``
+        of intervals, ``places`` of a line, ``values`` of a category), their ``deviations`` and the ``shares`` of rows. ``bands`` says what
+        deviations cover: the noise of the steps alone (``"step-noise"``), or sampling and noise (``"standard-errors"``). With ``features="rich"`` shapes hold what columns do together,
+        too, in the mean where one is known; ``pairs`` are the strongest ``pairs`` of columns, and ``beyond`` is the share of the score's
+        variance that no sum of functions of single columns has.
+        """
+        if isinstance(pairs, bool) or not isinstance(pairs, (int, np.integer)) or pairs < 0:
+            raise ParameterError(f"pairs: is {pairs!r}; give a number of pairs, at least 0")
+        return json.loads(self._model().explain(int(pairs)))
+
+    def plot_shapes(self, ax: Any = None, *, columns: Sequence[str] | None = None) -> Any:
+        """Draws the shape of each column with its band and the shares of rows, by matplotlib; returns an array of axes.
+
+        ``columns`` chooses, in its order; ``ax`` is one axes for each shape, or one axes for one shape. Without it a figure is made.
+        """
+        return _shapes.plot(self.explain(), ax, columns)
+
+    def predict_contributions(self, X: Any) -> dict[str, np.ndarray]:
+        """What each column adds to the prediction of each row: arrays by name of the column, ``"(intercept)"`` and ``"(together)"``.
+
+        They add up to the log-odds, the logarithm of the rate or the score, and for regression to the prediction before it is moved into
+        its bounds. With several labels an array has one column for each, in the order of ``classes_``.
+        """
+        parts = self._model().contributions(self._columns_of(X))
+        outputs = self._outputs()
+        names = [name.rsplit(" -> ", 1)[0] if outputs > 1 else name for name in self._model().contribution_names()[::outputs]]
+        blocks = (self._oriented(parts[:, at * outputs : (at + 1) * outputs]) for at in range(len(names)))
+        return {name: block[:, 0] if outputs == 1 else block for name, block in zip(names, blocks)}
 
     def save(
         self, path: str | os.PathLike[str], *, overwrite: bool = False, sign: str | os.PathLike[str] | None = None

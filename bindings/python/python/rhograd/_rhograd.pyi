@@ -27,6 +27,12 @@ class Model:
         """Name, value, standard error and 95% interval of each coefficient in the user's units, the intercept last."""
     def predict(self, columns: Sequence[Column]) -> NDArray[np.float64]:
         """One line a row: a probability, a score, a value, or the probabilities of all labels."""
+    def explain(self, pairs: int = 4) -> str:
+        """What the model says of each column, as JSON."""
+    def contribution_names(self) -> list[str]:
+        """The names of what adds up to a prediction, in the order of the columns of ``contributions``."""
+    def contributions(self, columns: Sequence[Column]) -> NDArray[np.float64]:
+        """What adds up to each prediction, one line a row."""
     def predict_file(self, path: str | PathLike[str]) -> NDArray[np.float64]:
         """Predictions for the lines of a file; zeros where a line is no record."""
     def verify(

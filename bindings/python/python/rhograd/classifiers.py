@@ -102,6 +102,11 @@ class _Classifier(Estimator):
             coefficients, intercept = -coefficients, -intercept
         self.coef_, self.intercept_ = coefficients, intercept
 
+    def _oriented(self, margins: np.ndarray) -> np.ndarray:
+        if len(self.classes_) > 2:
+            return margins[:, self._places]
+        return -margins if self._places[0] == 1 else margins
+
     def _scores(self, X: Any) -> np.ndarray:
         """One score for the second of two labels, or one for each label."""
         raise NotImplementedError
