@@ -194,7 +194,13 @@ fn outcome(table: &str, config: &TrainConfig) -> String {
         Ok((trained, _)) => trained.model,
         Err(_) => return "failed".into(),
     };
-    let text: Value = serde_json::from_str(&model.to_json()).unwrap();
+    let mut text: Value = serde_json::from_str(&model.to_json()).unwrap();
+    // What explains coefficients came later than they did, and stands last.
+    for feature in text["features"].as_array_mut().into_iter().flatten().filter_map(Value::as_object_mut) {
+        for later in ["deviations", "shares"] {
+            feature.shift_remove(later);
+        }
+    }
     let released = ["intercept", "features", "evaluation"].map(|key| text.get(key).map(Value::to_string));
     format!("{} {}", &sha256_hex(format!("{released:?}").as_bytes())[..16], &model.log_sha256[..16])
 }
