@@ -11,7 +11,7 @@ pub(super) fn table(model: &ModelFile) -> String {
     effects.iter_mut().for_each(|effect| effect.name = visible(&effect.name).into_owned());
     let what = visible(&effect_on(model)).into_owned();
     let known = effects.iter().any(|effect| effect.error.is_some());
-    let width = effects.iter().map(|effect| effect.name.chars().count()).max().unwrap_or(0).max(7);
+    let width = effects.iter().map(|effect| effect.name.chars().count()).max().unwrap_or(0).clamp(7, 200);
     let mut page =
         format!("Effects on {what}, per unit of the feature as in the data (within its winsorised range):\n\n");
     page.push_str(&format!("  {:width$} {:>12}", "feature", "coefficient"));

@@ -95,9 +95,14 @@ impl PredictArguments {
         }
         let twice = |(at, name): (usize, &String)| heading[..at].contains(name).then(|| name.clone());
         match heading.iter().enumerate().find_map(twice) {
-            Some(name) => {
+            Some(name) if self.label_column.as_ref() == Some(&name) => {
                 Err(Error::parameter("--label-column", format!("{name:?} is a name of another column"), "give another"))
             }
+            Some(name) => Err(Error::parameter(
+                "--explain",
+                format!("would write two columns named {name:?}, for names of columns and labels hold each other"),
+                "use `predict_contributions` in Python, where labels stand apart",
+            )),
             None => Ok(heading),
         }
     }

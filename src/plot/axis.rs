@@ -118,7 +118,7 @@ impl Ranged for Axis {
     fn map(&self, value: &f64, limit: (i32, i32)) -> i32 {
         let along = if self.logarithmic { value.log10() } else { *value };
         let share = (along - self.ends.0) / (self.ends.1 - self.ends.0);
-        limit.0 + (f64::from(limit.1 - limit.0) * share).round() as i32
+        limit.0.saturating_add((f64::from(limit.1 - limit.0) * share).round() as i32)
     }
 
     fn key_points<Hint: KeyPointHint>(&self, _hint: Hint) -> Vec<f64> {

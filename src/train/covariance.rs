@@ -4,6 +4,7 @@ use ndarray::Array2;
 use serde::{Deserialize, Serialize};
 
 use crate::num::decimals::rounded;
+use crate::optim::NormalWaves;
 
 /// The released covariance of the scores that waves are made of, with the noise that it has.
 ///
@@ -31,10 +32,10 @@ impl Covariance {
         Covariance { lower: rounded(&lower, 4), noise: rounded(&[noise], 4).into_iter().sum() }
     }
 
-    /// Whether it is one of so many scores.
-    pub(super) fn is_of(&self, scores: usize) -> bool {
+    /// Whether it is one of so many scores, and of no more than a run tells: more would keep a reader of a forged file busy.
+    pub fn is_of(&self, scores: usize) -> bool {
         let finite = self.lower.iter().all(|entry| entry.is_finite()) && self.noise >= 0.0 && self.noise.is_finite();
-        finite && self.lower.len() == scores * (scores + 1) / 2
+        scores <= NormalWaves::MOST_TOLD && finite && self.lower.len() == scores * (scores + 1) / 2
     }
 
     /// Standard deviation of the noise of an entry off the diagonal.

@@ -49,7 +49,9 @@ pub fn effect_on(model: &ModelFile) -> String {
 /// One unit of a margin in the units of [`effect_on`], and what a margin of zero is there.
 pub(super) fn unit_of_margin(model: &ModelFile) -> (f64, f64) {
     match (&model.target, model.model.link()) {
-        (_, Link::LogRate { .. }) | (Target::Label { .. } | Target::Classes { .. }, _) => (1.0, 0.0),
+        // A rate is `scale exp(margin)`.
+        (Target::Number { scale, .. }, Link::LogRate { .. }) => (1.0, scale.ln()),
+        (Target::Label { .. } | Target::Classes { .. }, _) => (1.0, 0.0),
         (Target::Number { scale, centre, .. }, _) => (*scale, *centre),
     }
 }

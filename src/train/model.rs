@@ -20,6 +20,9 @@ use crate::statement::Statement;
 /// Name and version of the file format.
 const FORMAT: &str = "rhograd-model/1";
 
+/// Twice as wide a band around any effect that a file may hold is still a number.
+const MOST_DEVIATION: f64 = 1e300;
+
 /// Largest model file that is read, in bytes: several million coefficients. What is larger is no model, or made to tire a
 /// reader.
 pub const MAX_MODEL: u64 = 1 << 30;
@@ -381,6 +384,9 @@ impl ModelFile {
         if (self.model.link() == Link::Softmax) != matches!(self.target, Target::Classes { .. }) {
             return Some("target");
         }
+        if outputs == 0 {
+            return Some("target");
+        }
         if self.intercept.values().len() != outputs {
             return Some("intercept");
         }
@@ -388,8 +394,9 @@ impl ModelFile {
         // What is told beside coefficients belongs to each of them, or to none.
         let told = |coefficients: &[Coefficient], shares: &[f64], deviations: &[f64]| {
             let whole = |of: &[f64]| of.is_empty() || of.len() == coefficients.len();
-            let sizes = |of: &[f64]| of.iter().all(|size| *size >= 0.0 && size.is_finite());
-            [shares, deviations].into_iter().all(|of| whole(of) && sizes(of))
+            let sizes = |of: &[f64]| of.iter().all(|size| (0.0..MOST_DEVIATION).contains(size));
+            let some = shares.is_empty() || shares.iter().any(|share| *share > 0.0);
+            some && [shares, deviations].into_iter().all(|of| whole(of) && sizes(of))
         };
         let bounded = |lower: f64, upper: f64| lower < upper && (upper - lower).is_finite();
         for feature in &self.features {

@@ -135,14 +135,35 @@ pub fn predict_explaining(model: &ModelFile, file: &CsvFile, columns: &[String])
 /// ```
 pub fn contributions(model: &ModelFile) -> Vec<String> {
     let labels: &[String] = if let Target::Classes { labels, .. } = &model.target { labels } else { &[] };
-    let together = model.together.iter().map(|_| "(together)");
-    let names = ["(intercept)"].into_iter().chain(model.features.iter().map(Feature::name)).chain(together);
+    let names = contributors(model).into_iter();
     names
         .flat_map(|name| match labels {
-            [] => vec![name.to_owned()],
+            [] => vec![name],
             _ => labels.iter().map(|label| format!("{name} -> {label}")).collect(),
         })
         .collect()
+}
+
+/// The names of [`contributions`] without labels: where a feature is called so, `(intercept)` and `(together)` get brackets more.
+///
+/// ```
+/// # use rhograd::{error::Error, train::{ModelFile, contributors}};
+/// # fn shown(model: &ModelFile) -> Result<(), Error> {
+/// assert_eq!(contributors(model).first().map(String::as_str), Some("(intercept)"));
+/// # Ok(())
+/// # }
+/// ```
+pub fn contributors(model: &ModelFile) -> Vec<String> {
+    let features = || model.features.iter().map(Feature::name);
+    let apart = |name: &str| {
+        let mut name = name.to_owned();
+        while features().any(|feature| feature == name) {
+            name = format!("({name})");
+        }
+        name
+    };
+    let together = model.together.iter().map(|_| apart("(together)"));
+    [apart("(intercept)")].into_iter().chain(features().map(String::from)).chain(together).collect()
 }
 
 /// Puts contributions to the margins of one row, those of the intercept first, into the units of what the model describes.

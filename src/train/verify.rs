@@ -283,7 +283,9 @@ fn curves_fit(model: &ModelFile) -> bool {
 fn tells_shares(feature: &Feature) -> bool {
     match feature {
         Feature::Numeric { .. } => false,
-        Feature::Steps { shares, .. } | Feature::Categorical { shares, .. } => !shares.is_empty(),
+        Feature::Steps { shares, deviations, .. } | Feature::Categorical { shares, deviations, .. } => {
+            !shares.is_empty() || !deviations.is_empty()
+        }
     }
 }
 

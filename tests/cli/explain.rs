@@ -98,3 +98,21 @@ fn contributions_stand_beside_predictions_and_add_up() {
     let page = folder.succeed("predict m.json own.csv --explain").stdout;
     assert!(page.lines().last().unwrap().chars().all(|c| c == ','), "{page}");
 }
+
+#[test]
+fn names_of_any_length_and_kind_are_told_apart() {
+    let long = "n".repeat(70_000);
+    let schema = format!(
+        r#"{{"name":"trial","task":"classification","target":"y","positive":"yes","negative":"no","columns":{{
+        "(intercept)":{{"type":"numeric","lower":0,"upper":10}},"{long}":{{"type":"numeric","lower":-1,"upper":1}}}}}}"#
+    );
+    let data = rows(500).replacen("x,", "(intercept),", 1).replacen(",z,", &format!(",{long},"), 1);
+    let folder = Folder::trial(&schema, data);
+    folder.succeed("train trial.csv --epsilon 8 --no-ledger --out m.json");
+    let page = folder.succeed("explain m.json").stdout;
+    assert!(page.lines().any(|line| line.starts_with("  (intercept) ")), "{}", &page[..500]);
+    let page = folder.succeed("predict m.json trial.csv --explain").stdout;
+    let heading = page.lines().next().unwrap();
+    assert!(heading.contains(",contribution ((intercept)),contribution (intercept),"), "{}", &heading[..200]);
+    folder.succeed("statement m.json --coefficients");
+}

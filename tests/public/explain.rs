@@ -79,7 +79,8 @@ fn contributions_add_up_to_predictions() {
                 (_, ModelKind::Svm { .. }) => sums,
                 (Target::Label { .. }, _) => vec![1.0 / (1.0 + (-sums[0]).exp())],
                 (Target::Number { lower, upper, centre, scale, .. }, ModelKind::Poisson { .. }) => {
-                    vec![(centre + scale * sums[0].clamp(-3.0, 3.0).exp()).clamp(*lower, *upper)]
+                    // The logarithm of the rate, of which a margin is that over the scale.
+                    vec![(centre + scale * (sums[0] - scale.ln()).clamp(-3.0, 3.0).exp()).clamp(*lower, *upper)]
                 }
                 (Target::Number { lower, upper, .. }, _) => vec![sums[0].clamp(*lower, *upper)],
             };
@@ -164,11 +165,38 @@ fn files_of_earlier_versions_are_explained_as_far_as_they_tell() {
     edited.digest = edited.expected_digest();
     let found = verify(&edited, &edited.to_json(), Evidence::default()).unwrap();
     assert!(!found.held());
-    for wrong in [vec![1.0], vec![0.5, -0.5, 1.0], vec![f64::NAN; 3]] {
+    for wrong in [vec![1.0], vec![0.5, -0.5, 1.0], vec![0.0; 3], vec![f64::NAN; 3]] {
         let mut edited = model.clone();
         let Some(Feature::Categorical { shares, .. }) = edited.features.last_mut() else { unreachable!("a category") };
         *shares = wrong;
         edited.digest = edited.expected_digest();
         assert!(ModelFile::parse(&edited.to_json(), Path::new("m")).is_err());
     }
+    let refused = |forged: &ModelFile| {
+        let mut forged = forged.clone();
+        forged.digest = forged.expected_digest();
+        ModelFile::parse(&forged.to_json(), Path::new("m")).is_err()
+    };
+    // A band that is no number where it begins at the largest effect.
+    let mut edited = model.clone();
+    let Some(Feature::Categorical { deviations, .. }) = edited.features.last_mut() else { unreachable!("a category") };
+    deviations.iter_mut().for_each(|deviation| *deviation = 1e308);
+    assert!(refused(&edited));
+    // No label at all.
+    let (classes, _) = trained(ModelKind::Multinomial, Algorithm::DpGd, folder.path());
+    let mut edited = classes.clone();
+    let Target::Classes { labels, .. } = &mut edited.target else { unreachable!("labels") };
+    labels.clear();
+    assert!(refused(&edited));
+    assert!(!refused(&model) && !refused(&classes));
+}
+
+#[test]
+fn a_covariance_that_no_run_tells_is_refused() {
+    let told = |scores: usize| {
+        let lower = vec![0.0; scores * (scores + 1) / 2];
+        let text = serde_json::json!({"lower": lower, "noise": 0.1}).to_string();
+        serde_json::from_str::<rhograd::train::Covariance>(&text).unwrap().is_of(scores)
+    };
+    assert!(told(0) && told(3) && told(512) && !told(513));
 }

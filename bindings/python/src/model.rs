@@ -10,8 +10,8 @@ use rhograd::ledger::Ledger;
 use rhograd::statement::{Answer, WhatIf};
 use rhograd::text::visible;
 use rhograd::train::{
-    Evidence, Explanation, MAX_CLAIMS, ModelFile, PublicKey, SecretKey, Signature, StagedFile, contributions, effects,
-    explain_table, predict, predict_table, publish_with, verify,
+    Evidence, Explanation, MAX_CLAIMS, ModelFile, PublicKey, SecretKey, Signature, StagedFile, contributions,
+    contributors, effects, explain_table, predict, predict_table, publish_with, verify,
 };
 use serde_json::json;
 
@@ -91,9 +91,9 @@ impl Model {
         })
     }
 
-    /// The names of what adds up to a prediction, in the order of the columns of `contributions`.
+    /// The names of what adds up to a prediction, in the order of the columns of `contributions`, each of which has one a label.
     fn contribution_names(&self) -> Vec<String> {
-        contributions(&self.file)
+        contributors(&self.file)
     }
 
     /// What adds up to each prediction, one line a row.

@@ -21,6 +21,9 @@ use words::{bands, pair_title, title, together};
 /// Tiles of a PNG: with more its pixels take too much memory.
 const MOST_IN_PIXELS: usize = 60;
 
+/// Characters of the widest column of names.
+const MOST_WIDTH: usize = 200;
+
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  rhograd explain fair.model.json\n  rhograd explain fair.model.json --out shapes.html\n  \
@@ -110,11 +113,16 @@ fn shown(format: Format, tiles: &[Tile]) -> &[Tile] {
     &tiles[..MOST_IN_PIXELS]
 }
 
+/// The width of a column of names; one longer than most screens is wide moves only its own line.
+fn width_of(names: &[String]) -> usize {
+    names.iter().map(|name| name.chars().count()).max().unwrap_or(0).clamp(6, MOST_WIDTH)
+}
+
 /// A table of the columns, the most important first.
 fn table(explanation: &Explanation) -> String {
     let mut page = format!("Effects on {}, the most important column first:\n\n", visible(&explanation.effect_on));
     let names: Vec<String> = explanation.columns.iter().map(title).collect();
-    let width = names.iter().map(|name| name.chars().count()).max().unwrap_or(0).max(6);
+    let width = width_of(&names);
     page.push_str(&format!("  {:width$} {:>12} {:>12} {:>12}\n", "column", "importance", "lowest", "highest"));
     for (name, shape) in names.iter().zip(&explanation.columns) {
         let [importance, lowest, highest] = [shape.importance, shape.lowest, shape.highest].map(number);
@@ -124,7 +132,7 @@ fn table(explanation: &Explanation) -> String {
         page.push_str(&format!("\n{beyond}\n"));
     }
     let names: Vec<String> = explanation.pairs.iter().map(pair_title).collect();
-    let width = names.iter().map(|name| name.chars().count()).max().unwrap_or(0).max(6);
+    let width = width_of(&names);
     if !names.is_empty() {
         page.push_str(&format!("\n  {:width$} {:>12}\n", "pair", "importance"));
     }

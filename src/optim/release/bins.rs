@@ -118,7 +118,7 @@ fn tree(values: &mut impl Iterator<Item = f64>, tree: Tree, weight: u64) -> Vec<
     tree.level_sizes().map(&mut level).collect()
 }
 
-/// The intervals that values of every column are told apart by, with the released share of rows in each.
+/// The intervals that values of every column are told apart by, with the released share of rows in each: where persons are the unit, the mean over persons of that of their own rows.
 ///
 /// An optimizer finds them where the plan of its run released them:
 ///

@@ -40,9 +40,6 @@ pub(crate) struct KnownWaves<'a> {
     variances: Array1<f64>,
 }
 
-/// With more scores a model does not tell their covariance.
-const MOST_TOLD: usize = 512;
-
 /// Waves where some columns are known, for any values of them.
 pub(crate) struct Given {
     /// How phases turn with the known coordinates: a row for each of them.
@@ -53,6 +50,9 @@ pub(crate) struct Given {
 }
 
 impl NormalWaves {
+    /// With more scores a model does not tell their covariance.
+    pub(crate) const MOST_TOLD: usize = 512;
+
     /// Number of columns.
     pub(crate) fn columns(&self) -> usize {
         self.scores.len() + self.shares.len()
@@ -60,7 +60,7 @@ impl NormalWaves {
 
     /// Whether a model tells the covariance.
     pub(crate) fn is_told(&self) -> bool {
-        self.covariance.nrows() <= MOST_TOLD
+        self.covariance.nrows() <= Self::MOST_TOLD
     }
 
     /// The coordinates of a column.

@@ -575,14 +575,15 @@ class Estimator:
         return _shapes.plot(self.explain(), ax, columns)
 
     def predict_contributions(self, X: Any) -> dict[str, np.ndarray]:
-        """What each column adds to the prediction of each row: arrays by name of the column, ``"(intercept)"`` and ``"(together)"``.
+        """What each column adds to the prediction of each row: arrays by name of the column, ``"(intercept)"`` and ``"(together)"``,
+        with brackets more where a column is called so.
 
         They add up to the log-odds, the logarithm of the rate or the score, and for regression to the prediction before it is moved into
         its bounds. With several labels an array has one column for each, in the order of ``classes_``.
         """
         parts = self._model().contributions(self._columns_of(X))
         outputs = self._outputs()
-        names = [name.rsplit(" -> ", 1)[0] if outputs > 1 else name for name in self._model().contribution_names()[::outputs]]
+        names = self._model().contribution_names()
         blocks = (self._oriented(parts[:, at * outputs : (at + 1) * outputs]) for at in range(len(names)))
         return {name: block[:, 0] if outputs == 1 else block for name, block in zip(names, blocks)}
 

@@ -30,7 +30,7 @@ class Model:
     def explain(self, pairs: int = 4) -> str:
         """What the model says of each column, as JSON."""
     def contribution_names(self) -> list[str]:
-        """The names of what adds up to a prediction, in the order of the columns of ``contributions``."""
+        """The names of what adds up to a prediction, in the order of the columns of ``contributions``, one for each label."""
     def contributions(self, columns: Sequence[Column]) -> NDArray[np.float64]:
         """What adds up to each prediction, one line a row."""
     def predict_file(self, path: str | PathLike[str]) -> NDArray[np.float64]:
