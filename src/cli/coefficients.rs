@@ -1,5 +1,6 @@
 //! The coefficients of a model in the user's units, with their intervals.
 
+use super::screen::width_of;
 use crate::text::visible;
 use crate::train::{ModelFile, effect_on, effects};
 
@@ -11,7 +12,7 @@ pub(super) fn table(model: &ModelFile) -> String {
     effects.iter_mut().for_each(|effect| effect.name = visible(&effect.name).into_owned());
     let what = visible(&effect_on(model)).into_owned();
     let known = effects.iter().any(|effect| effect.error.is_some());
-    let width = effects.iter().map(|effect| effect.name.chars().count()).max().unwrap_or(0).clamp(7, 200);
+    let width = width_of(effects.iter().map(|effect| effect.name.as_str()), 7);
     let mut page =
         format!("Effects on {what}, per unit of the feature as in the data (within its winsorised range):\n\n");
     page.push_str(&format!("  {:width$} {:>12}", "feature", "coefficient"));

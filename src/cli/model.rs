@@ -8,6 +8,7 @@ use serde_json::json;
 
 use super::input::{DialectArguments, data_path};
 use super::output::{print, print_json, warn};
+use super::screen::width_of;
 use crate::error::{Error, Fallible};
 use crate::model_kind::Link;
 use crate::text::visible;
@@ -101,7 +102,7 @@ pub(super) fn most_telling(model: &ModelFile, count: usize) -> String {
     let shown = effects.len().min(count);
     let what = effect_on(model);
     let mut page = format!("Largest {shown} of {} effects on the {what} (noised):\n", effects.len());
-    let width = effects.iter().take(shown).map(|(name, _)| name.chars().count()).max().unwrap_or(0);
+    let width = width_of(effects.iter().take(shown).map(|(name, _)| name.as_str()), 0);
     effects.truncate(shown);
     effects.extend(each("(intercept)".into(), &model.intercept));
     for (name, effect) in effects {

@@ -23,6 +23,14 @@ const WIDEST: usize = 120;
 /// Values that begin further to the right do not indent the lines below them.
 const DEEPEST: usize = 30;
 
+/// Characters of the widest column of names; a format takes 65,535 at most.
+const MOST_WIDTH: usize = 200;
+
+/// How wide a column of names is; a very long one moves only its own line.
+pub(super) fn width_of<'a>(names: impl Iterator<Item = &'a str>, least: usize) -> usize {
+    names.map(|name| name.chars().count()).max().unwrap_or(0).clamp(least, MOST_WIDTH)
+}
+
 static QUIET: AtomicBool = AtomicBool::new(false);
 
 /// How results and messages are shown.

@@ -46,7 +46,7 @@
 //! **Source.** Counts: Hay, Rastogi, Miklau, Suciu 2010. The coordinates and their ridge are this project's; the clipped steps are those of
 //! Bassily, Smith, Thakurta 2014. Both relations.
 
-use ndarray::{Array1, Array2, Axis, Slice};
+use ndarray::{Array1, Array2, Axis};
 use serde_json::json;
 
 use super::description::{AUDIT_STILL, AuditRecipe, Description, Losses, Needs, Relations};
@@ -218,10 +218,10 @@ impl Additive {
         let signal = rows * self.gradient.mu();
         let Effects { tables, square: of_effects, ridge: of_columns } = Effects::new(bins, &self.rule, signal)?;
         let waves = bins.waves.as_ref().map(|law| Block::new(law, &self.rule, (of_effects, signal)));
-        let Block { numbers, square, squares, ridge } = waves.unwrap_or_else(Block::none);
-        let map = IntegerMap::of_blocks(numbers.clone(), tables.clone(), LOG2_TABLE_UNIT)?;
+        let Block { numbers, square, ridge } = waves.unwrap_or_else(Block::none);
+        let map = IntegerMap::of_blocks(numbers, tables.clone(), LOG2_TABLE_UNIT)?;
         let (square, ridges) = (of_effects + square, (of_columns, ridge));
-        Ok(Coordinates { map, square, ridges, tables, numbers: (numbers, squares) })
+        Ok(Coordinates { map, square, ridges, tables })
     }
 }
 
@@ -238,7 +238,7 @@ impl Optimizer for Additive {
         let Some(bins) = start.bins else {
             return Err(Error::refused("additive effects need a release of counts", "train with `train`"));
         };
-        let Coordinates { map, square, ridges, tables, numbers } = self.seen_by(bins, start.rows)?;
+        let Coordinates { map, square, ridges, tables } = self.seen_by(bins, start.rows)?;
         let coordinates = map.dimension();
         let dimension = (coordinates * self.descent.loss.outputs()) as f64;
         let (row_norm, mu) = (square.sqrt(), self.gradient.mu());
@@ -255,14 +255,12 @@ impl Optimizer for Additive {
         }
         let noise = clip_norm / self.gradient.clip_steps as f64 * self.gradient.release.scale() / start.rows;
         let noise = StepNoise::new(&self.descent, &margin(bins, &weights), clip_norm / row_norm, noise);
-        let of_columns = tables.iter().zip(bins.shares()).map(|(table, shares)| noise.variances(table, &shares));
-        let mut variances: Vec<Vec<f64>> = of_columns.collect();
-        if let Some(law) = bins.waves.as_ref().filter(|law| law.normal.is_told()) {
-            add_variances(&mut variances, law, (&numbers.0, &numbers.1), &noise)?;
-        }
-        // Where persons have several rows their gradients are shorter and cut in another way: nobody has looked at bands there.
-        let looked_at = if start.share < 1.0 { Vec::new() } else { variances };
-        let deviations = looked_at.into_iter().map(|of| of.into_iter().map(f64::sqrt).collect()).collect();
+        let of_column = |(table, shares): (&Array2<f64>, Vec<f64>)| {
+            noise.variances(table, &shares).into_iter().map(f64::sqrt).collect()
+        };
+        // With waves the noise of their covariance is as large; where persons have several rows gradients are shorter, and cut in another way.
+        let derived = bins.waves.is_none() && start.share == 1.0;
+        let deviations = if derived { tables.iter().zip(bins.shares()).map(of_column).collect() } else { Vec::new() };
         Ok(Fitted { weights, standard_errors: None, deviations, settings })
     }
 }
@@ -276,8 +274,6 @@ struct Coordinates {
     ridges: (f64, f64),
     /// A table a column, before the map is rounded.
     tables: Vec<Array2<f64>>,
-    /// From waves to coordinates, with the mean square of each.
-    numbers: (Array2<f64>, Vec<f64>),
 }
 
 /// The law of the margin of a model of one margin, where columns do not depend on each other.
@@ -299,28 +295,6 @@ fn margin(bins: &Bins, weights: &[f64]) -> Margin {
         rest = others;
     }
     Margin { mean, variance }
-}
-
-/// Adds the variance of what waves contribute in the mean where the value of one column is known; `numbers` takes waves to coordinates of
-/// these mean squares.
-fn add_variances(
-    variances: &mut [Vec<f64>],
-    law: &WaveLaw,
-    (numbers, squares): (&Array2<f64>, &[f64]),
-    noise: &StepNoise<'_>,
-) -> Fallible<()> {
-    let waves = law.means.len();
-    let (inner, constant) = (numbers.slice_axis(Axis(1), Slice::from(..waves)), numbers.column(waves));
-    let own: Array1<f64> = squares.iter().map(|&square| noise.variance(square)).collect();
-    let known = law.normal.known();
-    for (column, variances) in variances.iter_mut().enumerate() {
-        let given = known.given(&[column])?;
-        for (variance, at) in variances.iter_mut().zip(law.normal.coordinates(column)) {
-            let image = inner.dot(&given.means(&at)) + constant;
-            *variance += (&image * &image).dot(&own);
-        }
-    }
-    Ok(())
 }
 
 /// Coordinates for the effects of all columns.
@@ -373,15 +347,13 @@ struct Block {
     numbers: Array2<f64>,
     /// Their mean squared norm.
     square: f64,
-    /// The mean square of each.
-    squares: Vec<f64>,
     ridge: f64,
 }
 
 impl Block {
     /// Where there are no waves.
     fn none() -> Self {
-        Block { numbers: Array2::zeros((0, 1)), square: 0.0, squares: Vec::new(), ridge: 0.0 }
+        Block { numbers: Array2::zeros((0, 1)), square: 0.0, ridge: 0.0 }
     }
 
     /// Waves in whitened coordinates; `effects` is the mean squared norm of those of single columns.
@@ -394,8 +366,7 @@ impl Block {
         });
         let weight = |share: f64| Some((share / (share + ridge)).sqrt()).filter(|&weight| weight > MIN_WEIGHT);
         let weights = shares.mapv(|share| weight(share).unwrap_or(0.0));
-        let squares = weights.iter().filter(|weight| **weight > 0.0).map(|weight| weight * weight).collect();
-        Block { numbers: law.block(&weights), square: weights.dot(&weights), squares, ridge }
+        Block { numbers: law.block(&weights), square: weights.dot(&weights), ridge }
     }
 }
 

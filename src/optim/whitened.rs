@@ -11,7 +11,7 @@
 //! 3. From zero, `T` steps of gradient descent on the rows `P x`; a row's gradient is clipped to `sqrt(t) clamp(k nu^-0.3, least, most)` with `nu =
 //!    sqrt(d t) / (n mu)`.
 //!    Least squares with a target that can lie `r > 2.6` deviations from its mean, by its bounds and the released moments, clip `min((r / 2.6)^2,
-//!    1.05 nu^-0.2, 3)` times as wide, for cutting the residuals of far labels moves the optimum, and take steps of 0.8.
+//!    1.05 nu^-0.2, 3)` times as wide, for cutting the residuals of far labels moves the optimum, and take steps of 0.8 of the stated size.
 //! 4. The coefficients are `P^T theta`.
 //!
 //! **What is released, and why the bound is exact.**
@@ -201,7 +201,10 @@ impl Optimizer for WhitenedDpGd {
         let descent = Descent { learning_rate: shortened * self.descent.learning_rate, ..self.descent.clone() };
         let rows = data.clipped_through(map, self.gradient.clip_steps)?;
         let weights = descent.run(&rows, &self.gradient.release.planned(), clip_norm, start, run)?;
-        let mut settings = descent.settings();
+        let mut settings = self.descent.settings();
+        if self.follows_labels {
+            settings.insert("clip_loosening".into(), json!(loosening));
+        }
         settings.insert("effective_dimension".into(), json!(whitening.effective_dimension));
         let grid_step = clip_norm / self.gradient.clip_steps as f64;
         let noise = grid_step * self.gradient.release.scale() / start.rows;

@@ -101,9 +101,12 @@ fn layout(value: &mut Value) {
         Value::Object(items) => {
             // How many intervals there are follows from released counts.
             if items.get("type").is_some_and(|kind| kind == "steps") {
-                for name in ["edges", "coefficients"] {
+                for name in ["edges", "coefficients", "shares", "deviations"] {
                     items.insert(name.into(), Value::Null);
                 }
+            }
+            if items.contains_key("lower") && items.contains_key("noise") {
+                items.insert("lower".into(), Value::Null);
             }
             if let Some(scores) = items.get_mut("scores") {
                 scores["numeric"] = Value::Null;

@@ -96,7 +96,7 @@ fn shapes_are_the_coefficients_and_cover_the_columns() {
     for (family, algorithm, bands) in [
         (ModelKind::Logistic, Algorithm::Additive, Some(Bands::StepNoise)),
         (ModelKind::Multinomial, Algorithm::Additive, Some(Bands::StepNoise)),
-        (ModelKind::Linear, Algorithm::Rich, Some(Bands::StepNoise)),
+        (ModelKind::Linear, Algorithm::Rich, None),
         (ModelKind::Linear, Algorithm::Whitened, Some(Bands::StandardErrors)),
         (ModelKind::Multinomial, Algorithm::DpGd, None),
     ] {

@@ -47,7 +47,8 @@ fn layout(page: &str) -> Vec<String> {
 
 /// Removes from a value what noise decides; `clip_follows` says that the clip follows from a release.
 fn without_noise(value: &mut Value, clip_follows: bool) {
-    const NOISY: [&str; 10] = [
+    const NOISY: [&str; 11] = [
+        "clip_loosening",
         "intercept",
         "coefficient",
         "coefficients",

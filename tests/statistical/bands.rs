@@ -92,7 +92,6 @@ fn runs_differ_by_what_their_bands_say() {
         (true, Algorithm::Additive, 1.0),
         (true, Algorithm::Additive, 8.0),
         (false, Algorithm::Additive, 1.0),
-        // Of `rich` they leave out the noise of the covariance, and are too narrow: see docs/additive.md.
         (false, Algorithm::Additive, 4.0),
     ] {
         let found = ratio(&runs(label, algorithm, epsilon));

@@ -56,10 +56,14 @@ def test_several_labels_have_a_column_each():
 def test_shapes_are_told_with_bands_and_shares():
     X, y = data()
     told = estimator(features="rich").fit(X, y).explain(pairs=1)
-    assert told["bands"] == "step-noise" and 0.5 < told["beyond"] <= 1
+    assert told["bands"] is None and 0.5 < told["beyond"] <= 1
     assert {told["pairs"][0]["first"], told["pairs"][0]["second"]} == {"x", "z"}
-    for shape in told["columns"]:
-        assert len(shape["effects"]) == len(shape["deviations"]) == len(shape["shares"]) == len(shape["ends"]) - 1
+    curves = estimator(features="additive").fit(X, y).explain()
+    assert curves["bands"] == "step-noise" and curves["pairs"] == []
+    for shape in [*told["columns"], *curves["columns"]]:
+        assert len(shape["effects"]) == len(shape["shares"]) == len(shape["ends"]) - 1
+    assert all(shape["deviations"] == [] for shape in told["columns"])
+    assert all(len(shape["deviations"]) == len(shape["effects"]) for shape in curves["columns"])
     lines = estimator().fit(X, y).explain()
     assert lines["bands"] == "standard-errors" and lines["columns"][0]["type"] == "line" and lines["beyond"] is None
     with pytest.raises(ParameterError, match="pairs"):

@@ -4,6 +4,7 @@ use rhograd_experiments::audit_power;
 use rhograd_experiments::setup::{Plant, Setup};
 
 #[test]
+#[cfg_attr(debug_assertions, ignore = "computes much: cargo test --release -p rhograd-experiments")]
 fn half_the_noise_is_noticed() {
     let folder = tempfile::tempdir().unwrap();
     let setup = |plant| Setup { plant, ..Setup::of("audit-power", true, Some(folder.path())) };

@@ -4,6 +4,7 @@ use rhograd_experiments::gradient_complexity;
 use rhograd_experiments::setup::{Plant, Setup};
 
 #[test]
+#[cfg_attr(debug_assertions, ignore = "computes much: cargo test --release -p rhograd-experiments")]
 fn half_the_noise_and_a_wrong_step_are_noticed() {
     let folder = tempfile::tempdir().unwrap();
     let setup = |plant| Setup { plant, ..Setup::of("gradient-complexity", true, Some(folder.path())) };

@@ -4,6 +4,7 @@ use rhograd_experiments::persons;
 use rhograd_experiments::setup::{Plant, Setup};
 
 #[test]
+#[cfg_attr(debug_assertions, ignore = "computes much: cargo test --release -p rhograd-experiments")]
 fn a_step_of_the_wrong_sign_is_noticed() {
     let folder = tempfile::tempdir().unwrap();
     let setup = |plant| Setup { plant, ..Setup::of("persons", true, Some(folder.path())) };

@@ -11,6 +11,7 @@ fn setup(folder: &std::path::Path, plant: Option<Plant>) -> Setup {
 }
 
 #[test]
+#[cfg_attr(debug_assertions, ignore = "computes much: cargo test --release -p rhograd-experiments")]
 fn a_wrong_step_is_noticed() {
     let folder = tempfile::tempdir().unwrap();
     let verdict = utility::run(&setup(folder.path(), None)).unwrap();
@@ -24,6 +25,7 @@ fn a_wrong_step_is_noticed() {
 }
 
 #[test]
+#[cfg_attr(debug_assertions, ignore = "computes much: cargo test --release -p rhograd-experiments")]
 fn an_error_that_cannot_be_noticed_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     assert!(utility::run(&setup(folder.path(), Some(Plant::HalfNoise))).is_err());

@@ -12,6 +12,7 @@ use clap::Args;
 use super::arguments::same_file;
 use super::coefficients::number;
 use super::output::{print, print_json, warn, write_file};
+use super::screen::width_of;
 use crate::error::{Error, Fallible};
 use crate::plot::{Format, Tile, Tiles};
 use crate::text::visible;
@@ -20,9 +21,6 @@ use words::{bands, pair_title, title, together};
 
 /// Tiles of a PNG: with more its pixels take too much memory.
 const MOST_IN_PIXELS: usize = 60;
-
-/// Characters of the widest column of names.
-const MOST_WIDTH: usize = 200;
 
 #[derive(Args)]
 #[command(
@@ -113,16 +111,11 @@ fn shown(format: Format, tiles: &[Tile]) -> &[Tile] {
     &tiles[..MOST_IN_PIXELS]
 }
 
-/// The width of a column of names; one longer than most screens is wide moves only its own line.
-fn width_of(names: &[String]) -> usize {
-    names.iter().map(|name| name.chars().count()).max().unwrap_or(0).clamp(6, MOST_WIDTH)
-}
-
 /// A table of the columns, the most important first.
 fn table(explanation: &Explanation) -> String {
     let mut page = format!("Effects on {}, the most important column first:\n\n", visible(&explanation.effect_on));
     let names: Vec<String> = explanation.columns.iter().map(title).collect();
-    let width = width_of(&names);
+    let width = width_of(names.iter().map(String::as_str), 6);
     page.push_str(&format!("  {:width$} {:>12} {:>12} {:>12}\n", "column", "importance", "lowest", "highest"));
     for (name, shape) in names.iter().zip(&explanation.columns) {
         let [importance, lowest, highest] = [shape.importance, shape.lowest, shape.highest].map(number);
@@ -132,7 +125,7 @@ fn table(explanation: &Explanation) -> String {
         page.push_str(&format!("\n{beyond}\n"));
     }
     let names: Vec<String> = explanation.pairs.iter().map(pair_title).collect();
-    let width = width_of(&names);
+    let width = width_of(names.iter().map(String::as_str), 6);
     if !names.is_empty() {
         page.push_str(&format!("\n  {:width$} {:>12}\n", "pair", "importance"));
     }
