@@ -180,7 +180,7 @@ fn files_of_earlier_versions_are_explained_as_far_as_they_tell() {
     // A band that is no number where it begins at the largest effect.
     let mut edited = model.clone();
     let Some(Feature::Categorical { deviations, .. }) = edited.features.last_mut() else { unreachable!("a category") };
-    deviations.iter_mut().for_each(|deviation| *deviation = 1e308);
+    *deviations = vec![1e308; 3];
     assert!(refused(&edited));
     // No label at all.
     let (classes, _) = trained(ModelKind::Multinomial, Algorithm::DpGd, folder.path());
