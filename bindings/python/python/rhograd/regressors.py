@@ -115,7 +115,3 @@ class DPPoissonRegressor(_Regressor):
         tags = super().__sklearn_tags__()
         tags.target_tags.positive_only = True
         return tags
-
-    def _set_coefficients(self, coefficients: np.ndarray, intercept: np.ndarray) -> None:
-        # Rates are in units of the released mean.
-        super()._set_coefficients(coefficients, intercept + np.log(self._file["target"]["scale"]))
