@@ -169,6 +169,9 @@ pub struct Additive {
     descent: Descent,
     rule: Rule,
     follows_labels: bool,
+    /// Whether bands are known: gradients of a person's rows are shorter, and cut in another way. With waves the noise of their covariance is as large
+    /// as that of the steps.
+    rows_alone: bool,
 }
 
 impl Additive {
@@ -205,7 +208,8 @@ impl Additive {
         let [factor, least, most] = whitened.clip;
         let measured = || ClipRule::by_noise([rule.clip * factor, least, most], problem.loss);
         let clip = clip.map_or_else(measured, ClipRule::Fixed);
-        Ok(Additive { gradient, clip, descent, rule, follows_labels: whitened.follows_labels })
+        let (follows_labels, rows_alone) = (whitened.follows_labels, !problem.persons);
+        Ok(Additive { gradient, clip, descent, rule, follows_labels, rows_alone })
     }
 
     /// The share of the budget for the release of counts, and the most intervals of a column, about: labels show single values, numbers hardly do.
@@ -253,14 +257,16 @@ impl Optimizer for Additive {
         if bins.waves.is_some() {
             settings.insert("ridge_of_waves".into(), json!(ridges.1));
         }
-        let noise = clip_norm / self.gradient.clip_steps as f64 * self.gradient.release.scale() / start.rows;
-        let noise = StepNoise::new(&self.descent, &margin(bins, &weights), clip_norm / row_norm, noise);
-        let of_column = |(table, shares): (&Array2<f64>, Vec<f64>)| {
-            noise.variances(table, &shares).into_iter().map(f64::sqrt).collect()
+        let deviations = if self.rows_alone && bins.waves.is_none() {
+            let noise = clip_norm / self.gradient.clip_steps as f64 * self.gradient.release.scale() / start.rows;
+            let noise = StepNoise::new(&self.descent, &margin(bins, &weights), clip_norm / row_norm, noise);
+            let of_column = |(table, shares): (&Array2<f64>, Vec<f64>)| {
+                noise.variances(table, &shares).into_iter().map(f64::sqrt).collect()
+            };
+            tables.iter().zip(bins.shares()).map(of_column).collect()
+        } else {
+            Vec::new()
         };
-        // With waves the noise of their covariance is as large; where persons have several rows gradients are shorter, and cut in another way.
-        let derived = bins.waves.is_none() && start.share == 1.0;
-        let deviations = if derived { tables.iter().zip(bins.shares()).map(of_column).collect() } else { Vec::new() };
         Ok(Fitted { weights, standard_errors: None, deviations, settings })
     }
 }
@@ -280,13 +286,6 @@ struct Coordinates {
 fn margin(bins: &Bins, weights: &[f64]) -> Margin {
     let (mut mean, mut variance) = (weights.last().copied().unwrap_or(0.0), 0.0);
     let mut rest = weights;
-    if let Some(law) = &bins.waves {
-        let (own, others) = weights.split_at(law.means.len().min(weights.len()));
-        let own = Array1::from(own.to_vec());
-        mean += own.dot(&law.means);
-        variance += law.directions.t().dot(&own).mapv(|along| along * along).dot(&law.variances);
-        rest = others;
-    }
     for shares in bins.shares() {
         let (own, others) = rest.split_at(shares.len().min(rest.len()));
         let centre: f64 = own.iter().zip(&shares).map(|(effect, share)| share * effect).sum();
