@@ -90,6 +90,51 @@ fn what_is_said_to_be_in_a_file_is_in_it() {
     }
 }
 
+/// Names of the experiments that a line links to.
+fn experiments(line: &str) -> Vec<&str> {
+    let pages = line.split("](").skip(1).filter_map(|rest| rest.split_once("/README.md)"));
+    pages.map(|(path, _)| path.rsplit('/').next().unwrap_or(path)).collect()
+}
+
+/// Numbers with two decimals or more.
+fn decimals(line: &str) -> Vec<&str> {
+    let words = line.split(|c: char| !c.is_ascii_digit() && c != '.' && c != '-');
+    let long = |word: &&str| word.split_once('.').is_some_and(|(_, after)| after.len() > 1);
+    words.map(|word| word.trim_matches('.')).filter(|word| word.parse::<f64>().is_ok()).filter(long).collect()
+}
+
+/// Estimates and ends of intervals in `fits.csv` of an experiment.
+fn measured(experiment: &str) -> Vec<f64> {
+    let path = root().join("experiments").join(experiment).join("fits.csv");
+    let text = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    let numbers = text.lines().skip(1).flat_map(|line| line.rsplit(',').skip(3).take(3));
+    numbers.map(|number| number.parse().unwrap()).collect()
+}
+
+#[test]
+fn what_pages_say_was_measured_is_what_the_experiments_wrote() {
+    let (mut wrong, mut seen) = (Vec::new(), 0);
+    for page in ["docs/bounds.md", "experiments/README.md"] {
+        let text = std::fs::read_to_string(root().join(page)).unwrap();
+        for line in text.lines().filter(|line| line.starts_with('|')) {
+            let experiments = experiments(line);
+            let values: Vec<f64> = experiments.iter().flat_map(|it| measured(it)).collect();
+            for number in decimals(line).into_iter().filter(|_| !experiments.is_empty()) {
+                seen += 1;
+                let places = number.len() - number.find('.').unwrap() - 1;
+                if !values.iter().any(|value| format!("{value:.places$}") == number) {
+                    wrong.push(format!("{page}: {number} is not in fits.csv of {experiments:?}"));
+                }
+            }
+        }
+    }
+    assert!(seen > 60, "{seen}");
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    let line = "| [a](../experiments/erm-rate/README.md) | n -0.959 [-0.999, -0.920], d^(1/2), 0.1 and 1.25. |";
+    assert_eq!(experiments(line), ["erm-rate"]);
+    assert_eq!(decimals(line), ["-0.959", "-0.999", "-0.920", "1.25"]);
+}
+
 /// Words of privacy that pages for readers use, and where the glossary explains them.
 const TERMS: [(&str, &str); 17] = [
     ("epsilon", "epsilon"),
@@ -112,12 +157,13 @@ const TERMS: [(&str, &str); 17] = [
 ];
 
 /// The pages that readers meet first.
-const READ: [&str; 16] = [
+const READ: [&str; 17] = [
     "README.md",
     "docs/additive.md",
     "docs/algorithms.md",
     "docs/audit.md",
     "docs/benchmarks.md",
+    "docs/bounds.md",
     "docs/cells.md",
     "docs/choosing.md",
     "docs/defaults.md",
