@@ -117,9 +117,12 @@ fn what_pages_say_was_measured_is_what_the_experiments_wrote() {
     for page in ["docs/bounds.md", "experiments/README.md"] {
         let text = std::fs::read_to_string(root().join(page)).unwrap();
         for line in text.lines().filter(|line| line.starts_with('|')) {
-            let experiments = experiments(line);
+            let (experiments, numbers) = (experiments(line), decimals(line));
+            if experiments.is_empty() || numbers.is_empty() {
+                continue;
+            }
             let values: Vec<f64> = experiments.iter().flat_map(|it| measured(it)).collect();
-            for number in decimals(line).into_iter().filter(|_| !experiments.is_empty()) {
+            for number in numbers {
                 seen += 1;
                 let places = number.len() - number.find('.').unwrap() - 1;
                 if !values.iter().any(|value| format!("{value:.places$}") == number) {
