@@ -10,5 +10,6 @@ pub mod minimize;
 pub mod root;
 pub mod round;
 pub mod special;
+pub mod tridiagonal;
 
 pub use dyadic::Dyadic;

@@ -46,7 +46,8 @@
 //! **Source.** Counts: Hay, Rastogi, Miklau, Suciu 2010. The coordinates and their ridge are this project's; the clipped steps are those of
 //! Bassily, Smith, Thakurta 2014. Both relations.
 
-use ndarray::{Array1, Array2, Axis};
+use ndarray::{Array1, Array2, Axis, Slice};
+use rayon::prelude::*;
 use serde_json::json;
 
 use super::description::{AUDIT_STILL, AuditRecipe, Description, Losses, Needs, Relations};
@@ -61,13 +62,20 @@ use crate::error::{Error, Fallible};
 use crate::grid::{IntegerMap, Scoring};
 use crate::loss::{Tuning, WhitenedTuning};
 use crate::num::dense;
+use crate::num::tridiagonal::Tridiagonal;
 use crate::private::{LoggedRun, PrivateDataset};
+
+/// Name of the setting that says in how many coordinates steps were made.
+pub(crate) const COORDINATES: &str = "coordinates";
 
 /// Tables are rounded to multiples of `2^-10`.
 const LOG2_TABLE_UNIT: u32 = 10;
 
 /// Directions of a column with a smaller share of its variance are rounding errors.
 const MIN_VARIANCE: f64 = 1e-7;
+
+/// Intervals with a smaller share of the rows are taken to have this one: no noise tells them apart.
+const MIN_SHARE: f64 = 1e-10;
 
 /// Coordinates that are shrunk to less than this are left out, but for the first of a column.
 const MIN_WEIGHT: f64 = 0.25;
@@ -251,7 +259,7 @@ impl Optimizer for Additive {
         let rows = data.clipped_through(map, self.gradient.clip_steps)?;
         let weights = self.descent.run(&rows, &self.gradient.release.planned(), clip_norm, start, run)?;
         let mut settings = self.descent.settings();
-        settings.insert("coordinates".into(), json!(coordinates));
+        settings.insert(COORDINATES.into(), json!(coordinates));
         settings.insert("l2".into(), json!(self.rule.least));
         settings.insert("ridge".into(), json!(ridges.0));
         if bins.waves.is_some() {
@@ -308,36 +316,44 @@ struct Effects {
 impl Effects {
     /// `signal` is `n mu`, the number of rows over the noise of all steps together.
     fn new(bins: &Bins, rule: &Rule, signal: f64) -> Fallible<Self> {
-        let of_pieces = |pieces: &Pieces| Column::along(&pieces.shares, rule.decay);
-        let mut columns = bins.numeric.iter().map(of_pieces).collect::<Fallible<Vec<_>>>()?;
-        columns.extend(
-            bins.categorical.iter().map(|shares| Column::apart(shares, rule.decay)).collect::<Fallible<Vec<_>>>()?,
-        );
+        let along = bins.numeric.par_iter().map(|pieces| Column::along(&pieces.shares, rule.decay));
+        let apart = bins.categorical.par_iter().map(|shares| Column::apart(shares, rule.decay));
+        let columns = along.chain(apart).collect::<Fallible<Vec<_>>>()?;
         let ridge = settled(rule.least, |ridge| {
             let shrunk = |variance: &f64| if *variance > 0.0 { variance / (variance + ridge) } else { 0.0 };
             let effective: f64 = columns.iter().flat_map(|column| &column.variances).map(shrunk).sum();
             rule.strength * effective / (signal * signal)
         });
-        let mut square = 1.0;
-        let mut tables: Vec<Array2<f64>> = Vec::with_capacity(columns.len());
-        for column in &columns {
-            let weights: Vec<f64> = column.variances.iter().map(|s| (s / (s + ridge)).sqrt()).collect();
-            let kept = (0..weights.len()).filter(|&index| index == 0 || weights[index] > MIN_WEIGHT);
-            let kept: Vec<usize> = kept.collect();
-            square += kept.iter().map(|&index| weights[index] * weights[index]).sum::<f64>();
-            let weights: Array1<f64> = kept.iter().map(|&index| weights[index]).collect();
-            tables.push(&column.coordinates.select(Axis(1), &kept) * &weights);
-        }
-        for (table, pieces) in tables.iter_mut().zip(&bins.numeric).filter(|(_, pieces)| pieces.linear) {
-            let between = pieces.between();
-            let mut finer = Array2::zeros((between.len(), table.ncols()));
-            for (mut row, (from, to, weight)) in finer.rows_mut().into_iter().zip(between) {
-                row.assign(&(&table.row(from) * (1.0 - weight) + &table.row(to) * weight));
-            }
-            *table = finer;
-        }
+        let weight = |variance: &f64| (variance / (variance + ridge)).sqrt();
+        // They descend, and so do the weights.
+        let kept = |column: &Column| -> Vec<f64> {
+            let all = column.variances.iter().map(weight).enumerate();
+            all.take_while(|(index, weight)| *index == 0 || *weight > MIN_WEIGHT).map(|(_, weight)| weight).collect()
+        };
+        let kept: Vec<Vec<f64>> = columns.iter().map(kept).collect();
+        let square = 1.0 + kept.iter().flatten().map(|weight| weight * weight).sum::<f64>();
+        let pieces = bins.numeric.iter().map(Some).chain(std::iter::repeat(None));
+        let all: Vec<_> = columns.iter().zip(kept).zip(pieces).collect();
+        let table = |((column, weights), pieces): ((&Column, Vec<f64>), Option<&Pieces>)| -> Fallible<Array2<f64>> {
+            let table = column.leading(weights.len())? * &Array1::from(weights);
+            Ok(match pieces.filter(|pieces| pieces.linear) {
+                Some(pieces) => in_parts(&table, pieces),
+                None => table,
+            })
+        };
+        let tables = all.into_par_iter().map(table).collect::<Fallible<_>>()?;
         Ok(Effects { tables, square, ridge })
     }
+}
+
+/// The coordinates of the parts of intervals, given those of intervals: they run linearly from middle to middle.
+fn in_parts(table: &Array2<f64>, pieces: &Pieces) -> Array2<f64> {
+    let between = pieces.between();
+    let mut finer = Array2::zeros((between.len(), table.ncols()));
+    for (mut row, (from, to, weight)) in finer.rows_mut().into_iter().zip(between) {
+        row.assign(&(&table.row(from) * (1.0 - weight) + &table.row(to) * weight));
+    }
+    finer
 }
 
 /// Coordinates for what columns do together.
@@ -377,43 +393,80 @@ fn settled(least: f64, rule: impl Fn(f64) -> f64) -> f64 {
 
 /// Coordinates of a column that are orthonormal under its masses, with the share of the variance that each is believed to have.
 struct Column {
-    coordinates: Array2<f64>,
     /// Descending.
     variances: Vec<f64>,
+    basis: Basis,
+}
+
+/// What coordinates follow from.
+enum Basis {
+    /// All of them.
+    Known(Array2<f64>),
+    /// A matrix, the first of its eigenvalues in ascending order, and the roots of the masses, which it takes to zero.
+    Inverse(Tridiagonal, Vec<f64>, Array1<f64>),
 }
 
 impl Column {
     /// For intervals in their order: neighbours have similar effects.
+    ///
+    /// The kernel `-|a - b| / 2` undoes the second difference `L` of the path over the intervals: `L K f = f` where `f` adds up to zero. So
+    /// `K P phi = e phi` (centred, `P` the masses) is `L phi = P phi / e`: coordinates are eigenvectors of the tridiagonal `P^(-1/2) L P^(-1/2)`, and
+    /// their variances one over its eigenvalues, but for a factor that all share.
     fn along(shares: &[f64], decay: f64) -> Fallible<Self> {
-        let last = shares.len().saturating_sub(1).max(1) as f64;
-        Self::of_kernel(shares, decay, |a, b| -(a as f64 - b as f64).abs() / (2.0 * last))
+        let root: Array1<f64> = shares.iter().map(|share| share.max(MIN_SHARE).sqrt()).collect();
+        let last = shares.len().saturating_sub(1);
+        let neighbours = |at: usize| f64::from(u8::from(at > 0) + u8::from(at < last));
+        let diagonal = root.iter().enumerate().map(|(at, root)| neighbours(at) / (root * root)).collect();
+        let beside = root.windows(2).into_iter().map(|pair| -1.0 / (pair[0] * pair[1])).collect();
+        let inverse = Tridiagonal::new(diagonal, beside)?;
+        let mut values = inverse.eigenvalues()?;
+        // That of the constant.
+        values.remove(0);
+        if values.first().is_some_and(|&smallest| smallest <= 0.0) {
+            return Err(Error::numerical("coordinates", "of a column do not follow from its counts"));
+        }
+        let smallest = values.first().copied().unwrap_or(0.0);
+        values.retain(|value| MIN_VARIANCE * value < smallest);
+        let variances = shares_of(values.iter().map(|value| value.powf(-decay)));
+        let root = &root / root.dot(&root).sqrt();
+        Ok(Column { variances, basis: Basis::Inverse(inverse, values, root) })
     }
 
-    /// For values without an order.
+    /// For values without an order: eigenvectors of the centred identity.
     fn apart(shares: &[f64], decay: f64) -> Fallible<Self> {
-        Self::of_kernel(shares, decay, |a, b| if a == b { 1.0 } else { 0.0 })
-    }
-
-    fn of_kernel(shares: &[f64], decay: f64, kernel: impl Fn(usize, usize) -> f64) -> Fallible<Self> {
         let n = shares.len();
-        let p = Array1::from(shares.to_vec());
-        let kernel = Array2::from_shape_fn((n, n), |(a, b)| kernel(a, b));
-        let means = kernel.dot(&p);
-        let mean = p.dot(&means);
-        let root = p.mapv(f64::sqrt);
-        let centred =
-            Array2::from_shape_fn((n, n), |(a, b)| root[a] * root[b] * (kernel[(a, b)] - means[a] - means[b] + mean));
+        let root: Vec<f64> = shares.iter().map(|share| share.sqrt()).collect();
+        let square: f64 = shares.iter().map(|share| share * share).sum();
+        let centred = Array2::from_shape_fn((n, n), |(a, b)| {
+            root[a] * root[b] * (f64::from(u8::from(a == b)) - shares[a] - shares[b] + square)
+        });
         let (values, vectors) = dense::symmetric_eigen(centred)?;
         let mut order: Vec<usize> = (0..n).collect();
         order.sort_unstable_by(|&a, &b| values[b].total_cmp(&values[a]));
         let largest = order.first().map_or(0.0, |&first| values[first]);
         order.retain(|&index| values[index] > MIN_VARIANCE * largest);
-        let raised: Vec<f64> = order.iter().map(|&index| values[index].powf(decay)).collect();
-        let total: f64 = raised.iter().sum();
         let coordinates =
             Array2::from_shape_fn((n, order.len()), |(row, column)| vectors[(row, order[column])] / root[row]);
-        Ok(Column { coordinates, variances: raised.iter().map(|value| value / total).collect() })
+        let variances = shares_of(order.iter().map(|&index| values[index].powf(decay)));
+        Ok(Column { variances, basis: Basis::Known(coordinates) })
     }
+
+    /// The first coordinates, as columns.
+    fn leading(&self, count: usize) -> Fallible<Array2<f64>> {
+        match &self.basis {
+            Basis::Known(coordinates) => Ok(coordinates.slice_axis(Axis(1), Slice::from(..count)).to_owned()),
+            Basis::Inverse(inverse, values, root) => {
+                Ok((inverse.eigenvectors(&values[..count], Some(root))? / root).reversed_axes())
+            }
+        }
+    }
+}
+
+/// Numbers over their sum.
+fn shares_of(numbers: impl Iterator<Item = f64>) -> Vec<f64> {
+    let numbers: Vec<f64> = numbers.collect();
+    let total: f64 = numbers.iter().sum();
+    numbers.into_iter().map(|number| number / total).collect()
 }
 
 #[cfg(test)]
@@ -424,8 +477,9 @@ mod tests {
     fn coordinates_are_orthonormal_under_the_masses() {
         let shares = [0.1, 0.3, 0.2, 0.25, 0.15];
         for column in [Column::along(&shares, 0.7).unwrap(), Column::apart(&shares, 1.0).unwrap()] {
-            let weighted = &column.coordinates * &Array1::from(shares.to_vec()).insert_axis(Axis(1));
-            let gram = column.coordinates.t().dot(&weighted);
+            let coordinates = column.leading(column.variances.len()).unwrap();
+            let weighted = &coordinates * &Array1::from(shares.to_vec()).insert_axis(Axis(1));
+            let gram = coordinates.t().dot(&weighted);
             assert!((&gram - &Array2::<f64>::eye(gram.nrows())).iter().all(|e| e.abs() < 1e-9));
             // Nothing is left for the intercept, and all else is there.
             assert!(weighted.sum_axis(Axis(0)).iter().all(|mean| mean.abs() < 1e-9));
@@ -433,6 +487,31 @@ mod tests {
             assert!((column.variances.iter().sum::<f64>() - 1.0).abs() < 1e-12);
             assert!(column.variances.windows(2).all(|pair| pair[0] >= pair[1]));
         }
-        assert_eq!(Column::along(&[1.0], 0.7).unwrap().variances.len(), 0);
+        for column in [Column::along(&[1.0], 0.7).unwrap(), Column::apart(&[1.0], 0.7).unwrap()] {
+            assert_eq!((column.variances.len(), column.leading(0).unwrap().dim()), (0, (1, 0)));
+        }
+    }
+
+    #[test]
+    fn coordinates_of_intervals_are_those_of_a_random_walk_over_them() {
+        // Spikes between intervals with hardly a row, alike on both sides, so that some variances agree nearly.
+        let half: Vec<f64> = (0..60).map(|at| if at % 13 == 5 { 1.0 } else { 1e-4 }).collect();
+        let mirrored = half.iter().chain(half.iter().rev()).copied();
+        for shares in [shares_of(mirrored), shares_of((1..90).map(f64::from)), shares_of([1.0, 1e-30, 2.0].into_iter())]
+        {
+            let column = Column::along(&shares, 1.0).unwrap();
+            let coordinates = column.leading(column.variances.len()).unwrap();
+            let n = shares.len();
+            let p = Array1::from(shares);
+            let kernel = Array2::from_shape_fn((n, n), |(a, b)| -((a as f64 - b as f64).abs()) / 2.0);
+            let centre = Array2::<f64>::eye(n) - Array2::from_shape_fn((n, n), |(_, b)| p[b]);
+            let covariance = centre.dot(&kernel).dot(&centre.t());
+            let total = covariance.diag().dot(&p);
+            // The covariance of a walk, whatever coordinates it is told in.
+            let told = (&coordinates * &Array1::from(column.variances)).dot(&coordinates.t()) * total;
+            let weighted = |matrix: &Array2<f64>| matrix * &p.mapv(f64::sqrt) * &p.mapv(f64::sqrt).insert_axis(Axis(1));
+            let off = weighted(&(told - &covariance)).iter().fold(0.0f64, |most, off| most.max(off.abs()));
+            assert!(off < 1e-4 * total, "{off} of {total}");
+        }
     }
 }
