@@ -2,7 +2,7 @@
 
 use super::attack::View;
 use super::draws::Draws;
-use super::neighbours::Instance;
+use super::neighbours::{Instance, comparable};
 use crate::data::Unit;
 use crate::error::{Error, Fallible};
 use crate::model_kind::Response;
@@ -58,14 +58,7 @@ impl Craft {
 
     /// The pairs and views that suit the model and the algorithm.
     pub(super) fn attacks(&self) -> Fallible<Vec<(Instance, View)>> {
-        if self.config.algorithm.cuts_columns() && !self.config.tune.is_empty() {
-            return Err(Error::parameter(
-                "--tune",
-                "has no crafted neighbours where columns are cut into intervals: each candidate has coordinates of its own, and runs are \
-                 compared along them",
-                "audit one candidate, without --tune",
-            ));
-        }
+        comparable(&self.config)?;
         let numbers = (Instance::Numbers, Some(Instance::NumbersAlone));
         let (whole, alone) = match (self.config.model.map(ModelKind::response), self.numbers) {
             (None, true) | (Some(Response::Centred), _) => numbers,

@@ -186,8 +186,9 @@ impl Worlds {
     /// Reads and plans both; nothing is charged or trained yet.
     ///
     /// # Errors
-    /// When the neighbours do not fit the relation of the request, or the request cannot be planned.
+    /// When the neighbours do not fit the relation of the request, runs of it could not be compared, or it cannot be planned.
     pub fn load(config: &TrainConfig, neighbours: &Neighbours) -> Fallible<Self> {
+        comparable(config)?;
         if neighbours.absent.is_some() != config.adjacency.row_count_is_public() {
             return Err(Error::parameter(
                 "--adjacency",
@@ -216,6 +217,22 @@ impl Worlds {
     pub fn present(&self) -> &Loaded {
         &self.each[1]
     }
+}
+
+/// Refuses requests whose runs have numbers of different lengths and meanings.
+///
+/// # Errors
+/// When candidates are tried where columns are cut into intervals.
+pub(super) fn comparable(config: &TrainConfig) -> Fallible<()> {
+    if config.algorithm.cuts_columns() && !config.tune.is_empty() {
+        return Err(Error::parameter(
+            "--tune",
+            "has no crafted neighbours where columns are cut into intervals: each candidate has coordinates of its own, and runs are \
+             compared along them",
+            "audit one candidate, without --tune",
+        ));
+    }
+    Ok(())
 }
 
 /// Lines read as the trainer reads any others, and the run planned on them.

@@ -213,6 +213,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 pub use crate::private::Planned;
 pub use adassp::AdaSsp;
 pub use additive::Additive;
+pub(crate) use additive::COORDINATES;
 pub use boosted_adassp::BoostedAdaSsp;
 pub use description::{AuditRecipe, Description, Losses, Needs, Relations};
 pub use dp_ftrl::DpFtrl;

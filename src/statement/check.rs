@@ -5,7 +5,7 @@ use super::schema_release::states_its_cost;
 use crate::accounting::claim;
 use crate::data::Estimand;
 use crate::error::Fallible;
-use crate::optim::{Algorithm, HELD_OUT};
+use crate::optim::{Algorithm, COORDINATES, HELD_OUT};
 use crate::privacy::{Charge, PrivacyUnit};
 use crate::private::{MAX_HOLDOUT, Planned, Query, RowAccess, training_rows};
 
@@ -105,6 +105,10 @@ pub(super) fn check_releases(facts: &Facts) -> Fallible<()> {
     // Waves have no proof for persons.
     if additive && !(fits && (facts.unit.is_row() || covariances.is_empty())) {
         return Err(damaged("additive effects and a release of a covariance do not fit"));
+    }
+    // The setting is of additive effects alone, so a statement that left out their counts is found by it.
+    if counts.is_empty() && facts.settings.contains_key(COORDINATES) && facts.algorithm != Algorithm::Custom {
+        return Err(damaged("steps were made in coordinates that follow from no release of counts"));
     }
     if !counts.is_empty() && !additive && facts.algorithm != Algorithm::Custom {
         return Err(damaged("records a release of counts that its algorithm does not make"));

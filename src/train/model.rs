@@ -114,6 +114,14 @@ impl Feature {
             Feature::Numeric { name, .. } | Feature::Steps { name, .. } | Feature::Categorical { name, .. } => name,
         }
     }
+
+    /// Its coefficients: one of a number that has a slope, else one for each interval or value.
+    pub(super) fn coefficients(&self) -> &[Coefficient] {
+        match self {
+            Feature::Numeric { coefficient, .. } => std::slice::from_ref(coefficient),
+            Feature::Steps { coefficients, .. } | Feature::Categorical { coefficients, .. } => coefficients,
+        }
+    }
 }
 
 /// What columns do together: `sum_k coefficient_k sqrt(2) cos(phase_k)`, each phase a sum of one integer for each column.
@@ -438,6 +446,13 @@ impl ModelFile {
             if !ordered || !told || coefficients.len() != waves.count() || !coefficients.iter().all(fits) {
                 return Some("together");
             }
+        }
+        let errors = |errors: &Vec<f64>| {
+            let all: usize = self.features.iter().map(|feature| feature.coefficients().len()).sum();
+            errors.len() == (all + 1) * outputs && errors.iter().all(|error| (0.0..MOST_DEVIATION).contains(error))
+        };
+        if self.standard_errors.as_ref().is_some_and(|given| !errors(given)) {
+            return Some("standard_errors");
         }
         match &self.target {
             Target::Number { name, lower, upper, .. } if !bounded(*lower, *upper) => Some(name),

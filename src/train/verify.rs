@@ -290,10 +290,7 @@ fn tells_shares(feature: &Feature) -> bool {
 }
 
 fn coefficients(model: &ModelFile) -> impl Iterator<Item = f64> + '_ {
-    let features = model.features.iter().flat_map(|feature| match feature {
-        Feature::Numeric { coefficient, .. } => std::slice::from_ref(coefficient),
-        Feature::Steps { coefficients, .. } | Feature::Categorical { coefficients, .. } => coefficients.as_slice(),
-    });
+    let features = model.features.iter().flat_map(Feature::coefficients);
     let together = model.together.iter().flat_map(|together| &together.coefficients);
     features.chain(together).chain([&model.intercept]).flat_map(|coefficient| coefficient.values().iter().copied())
 }

@@ -1,5 +1,8 @@
 //! Additive effects from the command line: what is released, what a model says, and what is refused before a charge.
 
+use rhograd::private::Query;
+use rhograd::statement::Statement;
+use rhograd::train::{Feature, ModelFile};
 use serde_json::json;
 
 use super::support::{Folder, rows};
@@ -90,6 +93,34 @@ fn candidates_of_one_form_share_its_counts() {
         edited["together"] = if form == "rich" { json!(null) } else { json!({}) };
         folder.write("edited.json", edited.to_string());
         assert_ne!(folder.run("verify edited.json").code, Some(0), "{form}");
+    }
+}
+
+/// Of categories alone there are no curves by which a file would tell that something was counted.
+#[test]
+fn a_statement_that_leaves_out_the_counts_of_categories_does_not_verify() {
+    let numbers =
+        r#""columns":{"x":{"type":"numeric","lower":0,"upper":10},"z":{"type":"numeric","lower":-1,"upper":1},"#;
+    let folder = Folder::trial(&SCHEMA.replace(numbers, r#""ignore":["x","z"],"columns":{"#), rows(3000));
+    for (name, more) in [("additive", ""), ("tuned", "--tune=steps=8,16")] {
+        folder.succeed(&format!(
+            "train trial.csv --epsilon 2 --features additive --no-ledger --out m.json --overwrite {more}"
+        ));
+        let mut model: ModelFile = serde_json::from_value(folder.json("m.json")).unwrap();
+        let mut facts = model.statement.facts.clone();
+        assert_eq!(facts.algorithm.name(), name);
+        facts.releases.retain(|release| !matches!(release.query, Query::Marginals(_)));
+        assert!(Statement::new(facts.clone()).is_err(), "{name}");
+        // An edit of the file itself, under a digest that fits.
+        for feature in &mut model.features {
+            if let Feature::Categorical { shares, deviations, .. } = feature {
+                (*shares, *deviations) = (Vec::new(), Vec::new());
+            }
+        }
+        model.statement.facts = facts;
+        model.digest = model.expected_digest();
+        folder.write("forged.json", model.to_json());
+        assert_ne!(folder.run("verify forged.json").code, Some(0), "{name}");
     }
 }
 

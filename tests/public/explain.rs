@@ -188,7 +188,11 @@ fn files_of_earlier_versions_are_explained_as_far_as_they_tell() {
     let Target::Classes { labels, .. } = &mut edited.target else { unreachable!("labels") };
     labels.clear();
     assert!(refused(&edited));
-    assert!(!refused(&model) && !refused(&classes));
+    // Errors that belong to no coefficient, or coefficients without one.
+    for wrong in [vec![], vec![0.1; 3], vec![0.1; 100], vec![-0.1; 6]] {
+        assert!(refused(&ModelFile { standard_errors: Some(wrong), ..linear.clone() }));
+    }
+    assert!(![&model, &classes, &linear].into_iter().any(refused));
 }
 
 #[test]

@@ -8,8 +8,9 @@ mod others;
 mod persons;
 
 use rhograd::audit::{Instance, Verdict, Worlds};
+use rhograd::optim::Settings;
 use rhograd::privacy::Adjacency;
-use rhograd::train::Algorithm;
+use rhograd::train::{Algorithm, Candidate, TrainConfig};
 
 use case::{BOTH, Case, MISS};
 use descent::{additive, by_rule, gradient_descent, whitened};
@@ -111,6 +112,19 @@ fn neighbours_of_the_wrong_relation_are_refused() {
         Err(error) => error.to_string(),
     };
     assert!(text.contains("--adjacency"), "{text}");
+}
+
+#[test]
+fn candidates_with_coordinates_of_their_own_are_refused() {
+    let case = Case::new(Algorithm::Additive, Adjacency::AddRemove, Instance::Labels);
+    let candidate = |steps: u64| Candidate {
+        name: format!("steps={steps}"),
+        algorithm: Algorithm::Additive,
+        settings: Settings { steps: Some(steps), ..Settings::default() },
+    };
+    let config = TrainConfig { tune: vec![candidate(2), candidate(4)], ..case.config };
+    let refused = Worlds::load(&config, &Instance::Labels.neighbours(1, 0, false)).err().expect("a refusal");
+    assert!(refused.to_string().contains("--tune"), "{refused}");
 }
 
 #[test]
