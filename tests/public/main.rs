@@ -5,6 +5,7 @@ mod architecture;
 mod assurance;
 mod checkpoint;
 mod coordinates;
+mod curves;
 mod degenerate;
 mod docs;
 mod draft;

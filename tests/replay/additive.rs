@@ -57,7 +57,8 @@ fn alike(algorithm: Algorithm, schema: &str, adjacency: Adjacency) -> (Case, Tab
 
 #[test]
 fn rows_move_counts_covariances_and_steps_by_all_of_what_is_stated_and_no_more() {
-    for (algorithm, schema) in [(Algorithm::Additive, LABELS), (Algorithm::Rich, LABELS), (Algorithm::Rich, NUMBERS)] {
+    let forms = [Algorithm::Additive, Algorithm::Rich];
+    for (algorithm, schema) in forms.into_iter().flat_map(|form| [LABELS, NUMBERS].map(|schema| (form, schema))) {
         let lines = far(schema == NUMBERS);
         let (add, common) = alike(algorithm, schema, Adjacency::AddRemove);
         let added: Vec<Table> = lines.iter().map(|line| with(&common, line)).collect();
@@ -71,14 +72,21 @@ fn rows_move_counts_covariances_and_steps_by_all_of_what_is_stated_and_no_more()
         assert_eq!(found.iter().any(|(query, _)| matches!(query, Query::Gram(_))), algorithm == Algorithm::Rich);
         // The same row but for its label, and a row without an interval in common.
         let (replace, common) = alike(algorithm, schema, Adjacency::ReplaceOne);
-        let replaced: Vec<Table> = ["0,-1,u,no", "10,1,v,yes", "10,1,v,no"].map(|line| with(&common, line)).to_vec();
+        let lines = ["0,-1,u,no", "0,1,u,no", "10,-1,v,no", "10,1,v,yes", "10,1,v,no"];
+        let replaced: Vec<Table> = lines.map(|line| with(&common, line)).to_vec();
         let found = largest(&replace, &with(&common, "0,-1,u,yes"), &replaced);
         println!("{}: {:.3?}", replace.name, found.iter().map(|(_, share)| *share).collect::<Vec<_>>());
         // A row that later iterates fit pulls less hard one way than the other: some step shows the whole.
         let steps = found.iter().filter(|(query, _)| matches!(query, Query::ClippedSum(_)));
-        assert!(schema == NUMBERS || steps.map(|(_, share)| *share).fold(0.0, f64::max) > 0.99, "{}", replace.name);
+        assert!(steps.map(|(_, share)| *share).fold(0.0, f64::max) > 0.99, "{}", replace.name);
         for (query, share) in found {
-            let least = if matches!(query, Query::Marginals(_)) { 0.99 } else { 0.4 };
+            let least = match query {
+                Query::Marginals(_) => 0.99,
+                // Two rows at a right angle, of which a number and a category alone have none.
+                Query::Gram(_) if schema == LABELS => 0.98,
+                Query::Gram(_) => 0.7,
+                _ => 0.4,
+            };
             assert!(share > least, "{}: {share} of {query:?}", replace.name);
         }
     }
