@@ -3,8 +3,10 @@
 //! Prints ratios for each shape, instruction set and number of threads, then comparisons with two-pass code, with one-hot
 //! rows and with the noise that a release draws. Times of one ratio are taken alternately, so that a change of clock or
 //! neighbour hits both; the shortest is reported, since others may use the machine.
-//! `cargo bench --bench kernel` for the full tables, `-- --quick` for a smoke run, `-- --persons` for the steps over persons alone.
+//! `cargo bench --bench kernel` for the full tables, `-- --quick` for a smoke run, `-- --persons` or
+//! `-- --curves` for the steps over persons or over curves and waves alone.
 
+mod curves;
 mod persons;
 mod rivals;
 
@@ -40,6 +42,7 @@ const CASES: &[Case] = &[
 ];
 
 /// How long to measure.
+#[derive(Clone, Copy)]
 struct Effort {
     /// Part of the rows that is used.
     share: usize,
@@ -53,12 +56,16 @@ fn main() {
     if std::env::args().any(|a| a == "--persons") {
         return persons::against_rows(&effort);
     }
+    if std::env::args().any(|a| a == "--curves") {
+        return curves::against_linear(&effort);
+    }
     against_reading(&effort);
     against_two_passes(&effort);
     against_one_hot(&effort);
     against_noise(&effort);
     own_against_built_in(&effort);
     persons::against_rows(&effort);
+    curves::against_linear(&effort);
 }
 
 fn against_reading(effort: &Effort) {

@@ -10,6 +10,7 @@ pub mod corners;
 pub mod erm_rate;
 pub mod fit;
 pub mod gradient_complexity;
+pub mod losses;
 pub mod marginals;
 pub mod persons;
 pub mod progress;
@@ -38,13 +39,14 @@ pub struct Experiment {
 }
 
 /// Every experiment, in the order of `all`.
-pub const EXPERIMENTS: [Experiment; 10] = [
+pub const EXPERIMENTS: [Experiment; 11] = [
     Experiment { name: "adjacency", claim: adjacency::CLAIM, run: adjacency::run },
     Experiment { name: "amplification", claim: amplification::CLAIM, run: amplification::run },
     Experiment { name: "audit-power", claim: audit_power::CLAIM, run: audit_power::run },
     Experiment { name: "composition", claim: composition::CLAIM, run: composition::run },
     Experiment { name: "erm-rate", claim: erm_rate::CLAIM, run: erm_rate::run },
     Experiment { name: "gradient-complexity", claim: gradient_complexity::CLAIM, run: gradient_complexity::run },
+    Experiment { name: "losses", claim: losses::CLAIM, run: losses::run },
     Experiment { name: "marginals", claim: marginals::CLAIM, run: marginals::run },
     Experiment { name: "persons", claim: persons::CLAIM, run: persons::run },
     Experiment { name: "sco-rate", claim: sco_rate::CLAIM, run: sco_rate::run },

@@ -27,7 +27,7 @@ pub struct Setup {
     pub fresh: bool,
     /// The planted error, if any.
     pub plant: Option<Plant>,
-    /// What only `utility` wants to know, and of it the data `persons`, too.
+    /// What only `utility` wants to know, and of it the data `losses` and `persons`, too.
     pub utility: UtilityChoice,
 }
 

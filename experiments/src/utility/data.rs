@@ -9,17 +9,17 @@ use rhograd::train::sha256_hex;
 use crate::rows::write;
 
 /// A training and a test file with their schema.
-pub(super) struct DataSet {
-    pub(super) name: String,
-    pub(super) train: PathBuf,
-    pub(super) test: PathBuf,
-    pub(super) schema: Schema,
+pub(crate) struct DataSet {
+    pub(crate) name: String,
+    pub(crate) train: PathBuf,
+    pub(crate) test: PathBuf,
+    pub(crate) schema: Schema,
     /// Lines of the training file; used where the relation makes them public.
-    pub(super) rows: u64,
+    pub(crate) rows: u64,
     /// Names of what is measured.
-    pub(super) metrics: &'static [&'static str],
+    pub(crate) metrics: &'static [&'static str],
     /// Changes with every byte of the files and the schema.
-    pub(super) fingerprint: String,
+    pub(crate) fingerprint: String,
 }
 
 impl DataSet {
@@ -53,7 +53,7 @@ impl DataSet {
 const OWN: [&str; 2] = ["fair", "randhie"];
 
 /// What was asked for: names of data sets of the repository, and pairs of files; without any the former.
-pub(super) fn sets(asked: &[PathBuf], scratch: &Path) -> Fallible<Vec<DataSet>> {
+pub(crate) fn sets(asked: &[PathBuf], scratch: &Path) -> Fallible<Vec<DataSet>> {
     let usual = OWN.map(PathBuf::from);
     let asked = if asked.is_empty() { &usual } else { asked };
     let mut sets = Vec::new();

@@ -1,7 +1,7 @@
 //! Real data: accuracy or R^2 of every algorithm against epsilon, beside the non-private optimum.
 
 mod cell;
-mod data;
+pub(crate) mod data;
 mod picture;
 mod table;
 

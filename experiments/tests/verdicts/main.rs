@@ -6,6 +6,7 @@ mod audit_power;
 mod composition;
 mod erm_rate;
 mod gradient_complexity;
+mod losses;
 mod marginals;
 mod persons;
 mod sco_rate;
