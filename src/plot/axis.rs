@@ -15,6 +15,95 @@ pub enum Scale {
     Fitting,
 }
 
+/// How much of an axis what lies between places takes, where equal differences are not equally long.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Spread {
+    /// Ascending places, and the share of the axis before each.
+    knots: Vec<(f64, f64)>,
+}
+
+impl Spread {
+    /// An axis from the first of these ends to the last, on which what lies between two ends takes so much; `None` where ends do not ascend, or
+    /// nothing takes anything.
+    pub fn new(ends: &[f64], lengths: &[f64]) -> Option<Self> {
+        let total: f64 = lengths.iter().sum();
+        let ascending = ends.len() == lengths.len() + 1 && ends.windows(2).all(|pair| pair[0] < pair[1]);
+        if !ascending || total <= 0.0 || !lengths.iter().all(|length| *length >= 0.0 && length.is_finite()) {
+            return None;
+        }
+        let mut before = 0.0;
+        let after = lengths.iter().map(|length| {
+            before += length / total;
+            before
+        });
+        Some(Spread { knots: ends.iter().copied().zip([0.0].into_iter().chain(after)).collect() })
+    }
+
+    fn ends(&self) -> (f64, f64) {
+        let at = |knot: Option<&(f64, f64)>| knot.map_or(0.0, |knot| knot.0);
+        (at(self.knots.first()), at(self.knots.last()))
+    }
+
+    /// The share of the axis before a value.
+    fn along(&self, value: f64) -> f64 {
+        let (first, last) = self.ends();
+        if value <= first || value >= last {
+            return (value - first) / (last - first);
+        }
+        let after = self.knots.partition_point(|knot| knot.0 <= value);
+        between(&self.knots, after, |&knot| knot, value)
+    }
+
+    /// The value before which this share of the axis lies.
+    fn value(&self, along: f64) -> f64 {
+        let (first, last) = self.ends();
+        if along <= 0.0 || along >= 1.0 {
+            return first + along * (last - first);
+        }
+        let after = self.knots.partition_point(|knot| knot.1 <= along);
+        between(&self.knots, after, |&(place, share)| (share, place), along)
+    }
+
+    /// Round numbers, about evenly spread over the axis.
+    fn ticks(&self) -> Vec<f64> {
+        let (slack, mut ticks): (f64, Vec<f64>) = (0.25 / PARTS, Vec::new());
+        for part in 0..=PARTS as u32 {
+            let middle = f64::from(part) / PARTS;
+            // Far enough from the last one that their names do not touch.
+            let least = ticks.last().map_or(0.0, |last| self.along(*last) + APART);
+            let (low, high) = ((middle - slack).max(least), (middle + slack).min(1.0));
+            if low <= high {
+                ticks.push(roundest(self.value(low), self.value(high)));
+            }
+        }
+        ticks
+    }
+}
+
+/// The line through two neighbouring points, at `x`.
+fn between(knots: &[(f64, f64)], after: usize, point: impl Fn(&(f64, f64)) -> (f64, f64), x: f64) -> f64 {
+    let point = |at: usize| knots.get(at).map_or((0.0, 0.0), &point);
+    let (a, b) = (point(after.saturating_sub(1)), point(after));
+    if b.0 > a.0 { a.1 + (b.1 - a.1) * (x - a.0) / (b.0 - a.0) } else { a.1 }
+}
+
+/// The number with the fewest digits in a range.
+fn roundest(low: f64, high: f64) -> f64 {
+    if low <= 0.0 && high >= 0.0 {
+        return 0.0;
+    }
+    let largest = low.abs().max(high.abs()).log10().ceil() as i32;
+    let steps = (0..16).flat_map(|down| [5, 2, 1].map(|digit| (digit, largest - 1 - down)));
+    for (digit, power) in [(1, largest)].into_iter().chain(steps) {
+        let step: f64 = format!("{digit}e{power}").parse().unwrap_or(1.0);
+        let count = (low / step).ceil();
+        if count * step <= high {
+            return format!("{}e{power}", count * f64::from(digit)).parse().unwrap_or(low);
+        }
+    }
+    low
+}
+
 /// Positive values whose largest is this many times the smallest are far apart.
 const SPREAD: f64 = 30.0;
 
@@ -28,11 +117,15 @@ const HEADROOM: f64 = 0.04;
 const PARTS: f64 = 6.0;
 const PARTS_FROM_ZERO: f64 = 7.0;
 
+/// Least share of a spread axis between ticks.
+const APART: f64 = 0.14;
+
 /// One axis.
 #[derive(Clone, Debug)]
 pub(super) struct Axis {
     logarithmic: bool,
-    /// The ends, as logarithms where it is logarithmic.
+    spread: Option<Spread>,
+    /// The ends, as logarithms where it is logarithmic, and as shares of the length where it is spread.
     ends: (f64, f64),
     ticks: Vec<f64>,
     /// Whether all ticks but 0 have an exponent; else those that are short with one.
@@ -57,14 +150,29 @@ impl Axis {
 
     fn between(logarithmic: bool, ends: (f64, f64), scientific: Option<bool>) -> Self {
         let ticks = if logarithmic { log_ticks(ends) } else { linear_ticks(ends, (ends.1 - ends.0) / PARTS) };
-        Axis { logarithmic, ends, ticks, scientific }
+        Axis { logarithmic, spread: None, ends, ticks, scientific }
+    }
+
+    /// An axis that shows all values it can, as a spread has it where there is one.
+    pub(super) fn spread(spread: Option<&Spread>, values: impl Iterator<Item = f64>) -> Self {
+        spread.map_or_else(|| Axis::of(Scale::Linear, values), |spread| Axis::by(spread, free(0.0, 1.0)))
+    }
+
+    /// An axis from one end to the other with no room beside.
+    pub(super) fn whole((low, high): (f64, f64), spread: Option<&Spread>) -> Self {
+        let plain = || Axis::between(false, if low < high { (low, high) } else { (low - 0.5, low + 0.5) }, None);
+        spread.map_or_else(plain, |spread| Axis::by(spread, (0.0, 1.0)))
+    }
+
+    fn by(spread: &Spread, ends: (f64, f64)) -> Self {
+        Axis { logarithmic: false, ticks: spread.ticks(), spread: Some(spread.clone()), ends, scientific: None }
     }
 
     fn from_zero(high: f64) -> Self {
         // A probability ends at 1, where its curve ends.
         let ends = (0.0, if high == 1.0 { 1.0 } else { high * (1.0 + HEADROOM) });
         let ticks = linear_ticks(ends, high / PARTS_FROM_ZERO);
-        Axis { logarithmic: false, ends, ticks, scientific: Some(!(1e-3..1e6).contains(&high)) }
+        Axis { logarithmic: false, spread: None, ends, ticks, scientific: Some(!(1e-3..1e6).contains(&high)) }
     }
 
     /// Whether a value has a place on the axis.
@@ -116,7 +224,11 @@ impl Ranged for Axis {
     type ValueType = f64;
 
     fn map(&self, value: &f64, limit: (i32, i32)) -> i32 {
-        let along = if self.logarithmic { value.log10() } else { *value };
+        let along = match &self.spread {
+            Some(spread) => spread.along(*value),
+            None if self.logarithmic => value.log10(),
+            None => *value,
+        };
         let share = (along - self.ends.0) / (self.ends.1 - self.ends.0);
         limit.0.saturating_add((f64::from(limit.1 - limit.0) * share).round() as i32)
     }
@@ -126,7 +238,11 @@ impl Ranged for Axis {
     }
 
     fn range(&self) -> Range<f64> {
-        let value = |v: f64| if self.logarithmic { 10f64.powf(v) } else { v };
+        let value = |v: f64| match &self.spread {
+            Some(spread) => spread.value(v),
+            None if self.logarithmic => 10f64.powf(v),
+            None => v,
+        };
         value(self.ends.0)..value(self.ends.1)
     }
 }
@@ -169,6 +285,33 @@ mod tests {
         assert_eq!(labels(&[0.999_999_9]).last().map(String::as_str), Some("1"));
         assert_eq!(labels(&[3.0, 14.0]), ["0", "2", "4", "6", "8", "10", "12", "14"]);
         assert_eq!(labels(&[3e-9, 4e-9]), ["0", "1e-9", "2e-9", "3e-9", "4e-9"]);
+    }
+
+    #[test]
+    fn a_spread_axis_is_longer_where_it_is_told_to_be() {
+        let spread = Spread::new(&[0.0, 1.0, 5000.0, 99_999.0], &[2.0, 1.0, 1.0]).unwrap();
+        for (value, along) in [(0.0, 0.0), (0.5, 0.25), (1.0, 0.5), (5000.0, 0.75), (99_999.0, 1.0)] {
+            assert!(
+                (spread.along(value) - along).abs() < 1e-12 && (spread.value(along) - value).abs() < 1e-6,
+                "{value}"
+            );
+        }
+        let axis = Axis::whole((0.0, 99_999.0), Some(&spread));
+        assert_eq!([0.0, 1.0, 99_999.0].map(|value| axis.map(&value, (0, 400))), [0, 200, 400]);
+        let shown: Vec<String> = axis.ticks.iter().map(|tick| axis.format_ext(tick)).collect();
+        assert_eq!(shown, ["0", "0.4", "0.7", "500", "4000", "50000"]);
+        let room = Axis::spread(Some(&spread), std::iter::empty());
+        assert!(room.map(&0.0, (0, 400)) > 10 && room.map(&99_999.0, (0, 400)) < 390 && room.range().start < 0.0);
+        assert!(Spread::new(&[0.0, 0.0], &[1.0]).is_none() && Spread::new(&[0.0, 1.0], &[0.0]).is_none());
+    }
+
+    #[test]
+    fn the_roundest_number_of_a_range_is_found() {
+        for (low, high, round) in
+            [(-1.0, 2.0, 0.0), (0.21, 0.34, 0.3), (97.0, 103.0, 100.0), (-7300.0, -6100.0, -7000.0)]
+        {
+            assert_eq!(roundest(low, high), round, "{low} {high}");
+        }
     }
 
     #[test]

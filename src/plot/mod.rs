@@ -12,7 +12,7 @@ use plotters::style::ShapeStyle;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use axis::Axis;
-pub use axis::Scale;
+pub use axis::{Scale, Spread};
 pub use picture::{Figure, Format};
 pub use shapes::{Bar, Body, Side, Tile, Tiles};
 

@@ -4,7 +4,7 @@ use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-use super::axis::Axis;
+use super::axis::{Axis, Spread};
 use super::picture::{Sheet, to_bytes};
 use super::{Drawn, Format, Pen, Scale};
 use crate::error::Fallible;
@@ -48,6 +48,8 @@ pub enum Body {
         band: Vec<(f64, f64, f64)>,
         /// Intervals with the share of rows in each; empty for none.
         rug: Vec<(f64, f64, f64)>,
+        /// The horizontal axis, where equal differences are not equally long.
+        spread: Option<Spread>,
     },
     /// Bars from zero, the first above.
     Bars(Vec<Bar>),
@@ -76,8 +78,8 @@ pub struct Bar {
 /// The parts of a side of a [`Body::Heat`], with what the side stands for.
 #[derive(Clone, Debug)]
 pub enum Side {
-    /// Between these ends.
-    Ends(String, Vec<f64>),
+    /// Between these ends, on an axis of its own where equal differences are not equally long.
+    Ends(String, Vec<f64>, Option<Spread>),
     /// Named parts of equal length.
     Names(String, Vec<String>),
 }
@@ -85,16 +87,22 @@ pub enum Side {
 impl Side {
     fn label(&self) -> &str {
         match self {
-            Side::Ends(label, _) | Side::Names(label, _) => label,
+            Side::Ends(label, ..) | Side::Names(label, _) => label,
         }
     }
 
     /// Where parts end.
     fn ends(&self) -> Vec<f64> {
         match self {
-            Side::Ends(_, ends) => ends.clone(),
+            Side::Ends(_, ends, _) => ends.clone(),
             Side::Names(_, names) => (0..=names.len()).map(|at| at as f64).collect(),
         }
+    }
+
+    /// The axis along it.
+    fn axis(&self, ends: (f64, f64)) -> Axis {
+        let spread = if let Side::Ends(_, _, spread) = self { spread.as_ref() } else { None };
+        Axis::whole(ends, spread)
     }
 
     fn names(&self) -> &[String] {
@@ -104,6 +112,9 @@ impl Side {
         }
     }
 }
+
+/// A place with the ends of a band, or an interval with its share.
+type Piece = (f64, f64, f64);
 
 /// Several tiles on one sheet, three beside each other.
 pub struct Tiles<'a>(pub &'a [Tile]);
@@ -138,7 +149,9 @@ impl Sheet for Tiles<'_> {
         let (across, down) = self.grid();
         for (area, tile) in root.split_evenly((down, across)).iter().zip(self.0) {
             match &tile.body {
-                Body::Curve { line, band, rug } => pen.curve(area, &tile.title, line, band, rug)?,
+                Body::Curve { line, band, rug, spread } => {
+                    pen.curve(area, &tile.title, line, (band, rug), spread.as_ref())?;
+                }
                 Body::Bars(bars) => pen.bars(area, &tile.title, bars)?,
                 Body::Heat { x, y, values } => pen.heat(area, &tile.title, (x, y), values)?,
             }
@@ -187,8 +200,8 @@ impl Pen {
         area: &DrawingArea<B, Shift>,
         title: &str,
         line: &[(f64, f64)],
-        band: &[(f64, f64, f64)],
-        rug: &[(f64, f64, f64)],
+        (band, rug): (&[Piece], &[Piece]),
+        spread: Option<&Spread>,
     ) -> Drawn
     where
         B: DrawingBackend,
@@ -198,7 +211,7 @@ impl Pen {
         let shown = || shown().filter(|value| value.is_finite()).chain([0.0]);
         let (low, high) = (shown().fold(0.0, f64::min), shown().fold(0.0, f64::max));
         let below = if rug.is_empty() { low } else { low - RUG * (high - low).max(f64::MIN_POSITIVE) };
-        let x = Axis::of(Scale::Linear, line.iter().map(|point| point.0));
+        let x = Axis::spread(spread, line.iter().map(|point| point.0));
         let y = Axis::of(Scale::Linear, shown().chain([below]));
         let bottom = y.range().start;
         let mut chart =
@@ -296,10 +309,10 @@ impl Pen {
             .frame(area, title)
             .x_label_area_size(below)
             .y_label_area_size(room)
-            .build_cartesian_2d(left..right, low..high)?;
+            .build_cartesian_2d(x.axis((left, right)), y.axis((low, high)))?;
         let mut mesh = chart.configure_mesh();
         let mesh = mesh.disable_mesh().axis_style(self.style(BLACK, 4)).label_style(text).axis_desc_style(text);
-        let mesh = mesh.set_all_tick_mark_size(4 * self.units).x_labels(5).y_labels(5).x_desc(x.label());
+        let mesh = mesh.set_all_tick_mark_size(4 * self.units).x_desc(x.label());
         let mesh = if upright.is_empty() { mesh } else { mesh.x_label_formatter(&|_| String::new()) };
         if names.is_empty() { mesh.y_desc(y.label()) } else { mesh.disable_y_axis() }.draw()?;
         let largest = values
@@ -386,6 +399,7 @@ mod tests {
         let curve = |line: Vec<(f64, f64)>| Body::Curve {
             band: line.iter().map(|&(x, y)| (x, y - 1.0, y + 1.0)).collect(),
             rug: vec![(0.0, 1.0, 0.5), (1.0, 1.0, 0.5)],
+            spread: Spread::new(&[0.0, 0.1, 1.0], &[1.0, 1.0]),
             line,
         };
         let bar = |effect| Bar { name: "x<y & \"z\"".repeat(9), effect, deviation: 0.1 };
@@ -398,12 +412,12 @@ mod tests {
             Body::Bars(vec![bar(0.0); 40]),
             Body::Bars(vec![]),
             Body::Heat {
-                x: Side::Ends("<x>".into(), vec![0.0, 1.0, 5.0]),
+                x: Side::Ends("<x>".into(), vec![0.0, 1.0, 5.0], Spread::new(&[0.0, 1.0, 5.0], &[1.0, 1.0])),
                 y: side(2),
                 values: vec![vec![0.0, 1.0]; 2],
             },
             Body::Heat { x: side(1), y: side(1), values: vec![vec![0.0]] },
-            Body::Heat { x: Side::Ends("x".into(), vec![]), y: side(0), values: vec![] },
+            Body::Heat { x: Side::Ends("x".into(), vec![], None), y: side(0), values: vec![] },
         ];
         let tiles: Vec<Tile> = bodies.map(|body| Tile { title: "a<b & c".into(), body }).into();
         let svg = String::from_utf8(Tiles(&tiles).to_bytes(Format::Svg).unwrap()).unwrap();

@@ -20,7 +20,8 @@ pub(super) fn page(explanation: &Explanation, tiles: &[Tile]) -> Fallible<String
     );
     page.push_str(
         "<p>Importance is the standard deviation of an effect under the released shares of rows. Effects of columns add up; compare \
-         differences inside a column, not its level. Grey at the foot of a curve is where rows are.</p>\n",
+         differences inside a column, not its level. Grey at the foot of a curve is where rows are. \
+         Where nearly all rows lie in a small part of a column, its axis is longer there: numbers at ticks are those of the column.</p>\n",
     );
     page.push_str(&format!("<p>{}</p>\n", bands(explanation)));
     for what in &explanation.missing {

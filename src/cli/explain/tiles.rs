@@ -2,7 +2,7 @@
 
 use super::words::{pair_title, title};
 use crate::cli::coefficients::number;
-use crate::plot::{Bar, Body, Side, Tile};
+use crate::plot::{Bar, Body, Side, Spread, Tile};
 use crate::text::visible;
 use crate::train::{Curve, Explanation, Pair, Shape};
 
@@ -15,6 +15,10 @@ const MOST_BARS: usize = 24;
 /// Cells of a heat map with fewer rows than this share of what two independent columns would have are not coloured.
 const RARE: f64 = 0.1;
 
+/// A numeric axis is not linear where this share of the rows lies in less than that share of its length.
+const MOST_ROWS: f64 = 0.9;
+const SHORT: f64 = 0.25;
+
 /// A tile for each column, and for each pair.
 pub(super) fn of(explanation: &Explanation) -> Vec<Tile> {
     let tile =
@@ -23,8 +27,10 @@ pub(super) fn of(explanation: &Explanation) -> Vec<Tile> {
 }
 
 fn heat(pair: &Pair) -> Tile {
-    let side = |name: &str, at: &Curve| match at {
-        Curve::Line { places: ends } | Curve::Steps { ends } => Side::Ends(visible(name).into_owned(), ends.clone()),
+    let side = |name: &str, at: &Curve, shares: &[f64]| match at {
+        Curve::Line { places: ends } | Curve::Steps { ends } => {
+            Side::Ends(visible(name).into_owned(), ends.clone(), spread(ends, shares))
+        }
         Curve::Values { values } => {
             Side::Names(visible(name).into_owned(), values.iter().map(|value| visible(value).into_owned()).collect())
         }
@@ -37,12 +43,17 @@ fn heat(pair: &Pair) -> Tile {
         let shown = |(column, effect): (usize, &f64)| if seen(row, column) { *effect } else { f64::NAN };
         effects.iter().enumerate().map(shown).collect::<Vec<f64>>()
     };
+    let others: Vec<f64> = (0..pair.shares.first().map_or(0, Vec::len)).map(other).collect();
     let values: Vec<Vec<f64>> = pair.effects.iter().enumerate().map(cells).collect();
     let all = || values.iter().flatten().copied().filter(|value| value.is_finite());
     let (low, high) = (all().fold(0.0, f64::min), all().fold(0.0, f64::max));
     Tile {
         title: format!("{} ({} to {})", pair_title(pair), number(low), number(high)),
-        body: Body::Heat { x: side(&pair.first, &pair.first_at), y: side(&pair.second, &pair.second_at), values },
+        body: Body::Heat {
+            x: side(&pair.first, &pair.first_at, &alone),
+            y: side(&pair.second, &pair.second_at, &others),
+            values,
+        },
     }
 }
 
@@ -55,7 +66,7 @@ fn body(shape: &Shape) -> Body {
             let line = places.iter().copied().zip(shape.effects.iter().copied()).collect();
             let banded = numbered().zip(places).map(|((at, effect), &x)| (x, effect - half(at), effect + half(at)));
             let band = if shape.deviations.is_empty() { Vec::new() } else { banded.collect() };
-            Body::Curve { line, band, rug: Vec::new() }
+            Body::Curve { line, band, rug: Vec::new(), spread: None }
         }
         Curve::Steps { ends } => {
             let sides = |at: usize| ends.get(at).copied().into_iter().chain(ends.get(at + 1).copied());
@@ -65,9 +76,30 @@ fn body(shape: &Shape) -> Body {
             let band = if shape.deviations.is_empty() { Vec::new() } else { banded.collect() };
             let between = ends.windows(2).map(|pair| (pair[0], pair[1]));
             let rug = between.zip(&shape.shares).map(|((from, to), &share)| (from, to, share)).collect();
-            Body::Curve { line, band, rug }
+            Body::Curve { line, band, rug, spread: spread(ends, &shape.shares) }
         }
     }
+}
+
+/// The axis of a column whose rows lie close together: each interval is as long as the root of its share, so that neither few rows nor a value
+/// that nearly all have take all of it; `None` where a linear axis does.
+fn spread(ends: &[f64], shares: &[f64]) -> Option<Spread> {
+    let wanted = MOST_ROWS * shares.iter().sum::<f64>();
+    // The shortest stretch with so many rows.
+    let (mut from, mut rows, mut width) = (0, 0.0, f64::INFINITY);
+    for (to, share) in shares.iter().enumerate() {
+        rows += share;
+        while rows - shares.get(from)? >= wanted {
+            rows -= shares.get(from)?;
+            from += 1;
+        }
+        if rows >= wanted {
+            width = width.min(ends.get(to + 1)? - ends.get(from)?);
+        }
+    }
+    let whole = ends.last()? - ends.first()?;
+    let roots: Vec<f64> = shares.iter().map(|share| share.max(0.0).sqrt()).collect();
+    if width < SHORT * whole { Spread::new(ends, &roots) } else { None }
 }
 
 /// Bars by size, each with the share of rows that have the value.
