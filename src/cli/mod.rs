@@ -25,6 +25,7 @@ mod output;
 mod predict;
 mod reference;
 mod request;
+mod reshape;
 mod screen;
 mod sign;
 mod signals;
@@ -72,6 +73,8 @@ enum Command {
     Evaluate(model::EvaluateArguments),
     /// Show what a model says of each column: a table, JSON, and pictures of all shapes
     Explain(explain::ExplainArguments),
+    /// Make shapes of a model increasing, convex, or set by hand: free, after release
+    Reshape(reshape::ReshapeArguments),
     /// Print a model's privacy statement in plain words
     Statement(statement::StatementArguments),
     /// Recompute every number of a model's statement; exit 1 on any mismatch
@@ -159,6 +162,7 @@ fn run(command: Command) -> Fallible<ExitCode> {
         Command::Predict(arguments) => predict::predict(&arguments),
         Command::Evaluate(arguments) => model::evaluate(&arguments),
         Command::Explain(arguments) => explain::explain(&arguments),
+        Command::Reshape(arguments) => reshape::reshape(&arguments),
         Command::Statement(arguments) => statement::statement(&arguments),
         Command::Verify(arguments) => verify::verify(&arguments),
         Command::Sign(arguments) => sign::sign(&arguments),

@@ -39,7 +39,11 @@ pub(super) fn statement(arguments: &StatementArguments) -> Fallible<ExitCode> {
     let answers = arguments.what_if.iter().map(|question| model.statement.what_if(*question));
     let answers = answers.collect::<Fallible<Vec<Answer>>>()?;
     if arguments.json {
-        let value = serde_json::to_value(&model.statement).map_err(|e| Error::numerical("statement", e.to_string()))?;
+        let written = |e: serde_json::Error| Error::numerical("statement", e.to_string());
+        let mut value = serde_json::to_value(&model.statement).map_err(written)?;
+        if let Some(reshaped) = &model.reshaped {
+            value["reshaped"] = serde_json::to_value(reshaped).map_err(written)?;
+        }
         if answers.is_empty() {
             print_json(&value)?;
         } else {
@@ -47,7 +51,8 @@ pub(super) fn statement(arguments: &StatementArguments) -> Fallible<ExitCode> {
         }
         return Ok(ExitCode::SUCCESS);
     }
-    let mut text = plain_statement(&model.statement);
+    let mut text = edited(&model);
+    text.push_str(&plain_statement(&model.statement));
     text.push_str(&evaluated(&model));
     if !answers.is_empty() {
         text.push_str("\nWhat if:\n");
@@ -61,6 +66,21 @@ pub(super) fn statement(arguments: &StatementArguments) -> Fallible<ExitCode> {
     }
     print(&text)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// What was done to a model after its release, for people; empty of one as it was released.
+fn edited(model: &ModelFile) -> String {
+    let Some(reshaped) = &model.reshaped else { return String::new() };
+    let together = match model.together {
+        Some(_) => " What columns do together was left as it was.",
+        None => "",
+    };
+    format!(
+        "Edited after release: {}.{together} This is post-processing of the released model with SHA-256 {}: the statement below is that of \
+         its release, covers this file as well, and nothing more was charged.\n\n",
+        visible(&reshaped.words()),
+        visible(&reshaped.source_sha256)
+    )
 }
 
 /// The privacy statement for people.

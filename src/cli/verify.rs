@@ -19,11 +19,13 @@ Examples:
   rhograd verify fair.model.json
   rhograd verify fair.model.json --ledger datasets/fair.ledger.sqlite --log fair.log.jsonl
   rhograd verify fair.model.json --key custodian.key.pub
+  rhograd verify edited.model.json --source fair.model.json --ledger datasets/fair.ledger.sqlite
 
 Recomputes rho, epsilon and every other number from the recorded releases. Exit code 1 if any differs.
 The first line says whether the coefficients are authenticated. A model alone cannot show that its coefficients
 came from the run that its statement is of: a ledger that notes its digest can, and a signature by a key that
-you have from the custodian.";
+you have from the custodian. Of a file that `rhograd reshape` wrote, --source makes the edits again; ledger, log and
+signature are then those of the source.";
 
 #[derive(Args)]
 #[command(after_help = VERIFY)]
@@ -39,7 +41,10 @@ pub(super) struct VerifyArguments {
     /// Also check a signature, with this public key of the custodian's
     #[arg(long, value_name = "FILE")]
     key: Option<PathBuf>,
-    /// The signature [default: MODEL.sig]
+    /// Of an edited model: the released one that it was made from
+    #[arg(long, value_name = "FILE")]
+    source: Option<PathBuf>,
+    /// The signature [default: MODEL.sig, of an edited model that of its source]
     #[arg(long, value_name = "FILE", requires = "key")]
     signature: Option<PathBuf>,
     /// Recompute logs of at most so many lines; a longer one is not verified
@@ -62,12 +67,18 @@ pub(super) fn verify(arguments: &VerifyArguments) -> Fallible<ExitCode> {
     let key = arguments.key.as_deref().map(PublicKey::read).transpose()?;
     let signature = match &key {
         Some(_) => {
-            let beside = || Signature::beside(&arguments.model);
+            let beside = || Signature::beside(arguments.source.as_ref().unwrap_or(&arguments.model));
             Some(Signature::read(&arguments.signature.clone().unwrap_or_else(beside))?)
         }
         None => None,
     };
+    let source = arguments.source.as_deref().map(|path| {
+        let text = ModelFile::read_text(path)?;
+        Fallible::Ok((ModelFile::parse_unchecked(&text, path)?, text))
+    });
+    let source = source.transpose()?;
     let evidence = Evidence {
+        source: source.as_ref().map(|(source, text)| (source, text.as_str())),
         signature: signature.as_ref().zip(key.as_ref()),
         log: log.as_mut().map(|log| log as &mut dyn BufRead),
         ledger: ledger.as_mut(),
@@ -76,16 +87,17 @@ pub(super) fn verify(arguments: &VerifyArguments) -> Fallible<ExitCode> {
     };
     let verified = train::verify(&model, &text, evidence)?;
     let held = verified.held();
+    let is_alone = model.reshaped.is_some() && source.is_none();
     if arguments.json {
         let list: Vec<_> = verified.checks.iter().map(|c| json!({"check": c.what, "held": c.held})).collect();
         print_json(&json!({
-            "coefficients": authentication(&verified).0,
+            "coefficients": authentication(&verified, is_alone).0,
             "verified": held,
             "dp": model.statement.dp,
             "checks": list,
         }))?;
     } else {
-        let (who, why) = authentication(&verified);
+        let (who, why) = authentication(&verified, is_alone);
         let mut page = format!("coefficients {who}: {why}\n\n");
         for check in &verified.checks {
             page.push_str(if check.held { "ok      " } else { "FAILED  " });
@@ -104,10 +116,15 @@ pub(super) fn verify(arguments: &VerifyArguments) -> Fallible<ExitCode> {
     Ok(if held { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Who vouches for the coefficients, and what that means.
-fn authentication(verified: &Verified) -> (&'static str, &'static str) {
+/// Who vouches for the coefficients, and what that means; of an edited model, whether it `is_alone`, without its source.
+fn authentication(verified: &Verified, is_alone: bool) -> (&'static str, &'static str) {
     match verified {
         _ if !verified.held() => ("not authenticated", "a check failed, so nothing in this file can be relied on"),
+        _ if is_alone => (
+            "not authenticated",
+            "the file was edited after its release, and what is checked below is what it says of itself. What edits make of a released model is as \
+             private as that; --source FILE, the released model, shows whether this one is made so",
+        ),
         Verified { by_ledger: true, by_signature: true, .. } => (
             "authenticated by the ledger and a signature",
             "it notes the digest of this very file as the result of the run, and the owner of the key signed it",

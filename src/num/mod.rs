@@ -9,6 +9,7 @@ pub mod logs;
 pub mod minimize;
 pub mod root;
 pub mod round;
+pub mod shapes;
 pub mod special;
 pub mod tridiagonal;
 

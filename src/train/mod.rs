@@ -86,6 +86,7 @@
 //!     log: None,
 //!     ledger: Some(&mut ledger),
 //!     signature: Some((&signature, &public)),
+//!     source: None,
 //!     most_log_lines: MAX_LOG_LINES,
 //!     most_claims: MAX_CLAIMS,
 //! };
@@ -117,6 +118,7 @@ mod check;
 mod checkpoint;
 mod config;
 mod covariance;
+mod edits;
 mod effects;
 mod evaluate;
 mod explain;
@@ -129,6 +131,7 @@ mod predict;
 mod predict_table;
 mod publish;
 mod rehearse;
+mod reshape;
 mod response;
 mod run;
 mod schema_account;
@@ -146,6 +149,7 @@ pub use checkpoint::{ChargeNotice, Checkpoint, Notice};
 pub(crate) use config::check_delta;
 pub use config::{Budget, TrainConfig, default_delta, is_large};
 pub use covariance::Covariance;
+pub use edits::{Edit, Reshaped};
 pub use effects::{Effect, effect_on, effects};
 pub use evaluate::{LabelsMet, Metrics, Own, evaluate, labels_met};
 pub use explain::{Bands, Curve, Explanation, Pair, Shape};
@@ -160,6 +164,7 @@ pub use predict::{Predictions, contributions, contributors, predict, predict_exp
 pub use predict_table::{explain_table, predict_table};
 pub use publish::{check_unsigned, publish_with};
 pub use rehearse::{Rehearsal, Rehearsed};
+pub use reshape::{Moved, reshape};
 pub use run::{Trained, finish, train, train_from};
 pub use sign::{PublicKey, SecretKey, Signature, SignedLedger};
 pub use tune::{Candidate, DEFAULT_GRID};

@@ -7,6 +7,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::covariance::Covariance;
+use super::edits::Reshaped;
 use super::files::sha256_hex;
 use super::plan::Plan;
 use crate::data::{CsvFile, Dialect, Schema};
@@ -222,6 +223,9 @@ pub struct ModelFile {
     /// Metrics on a private hold-out, if the run paid for them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub evaluation: Option<Evaluation>,
+    /// What was done to shapes after release; absent in a file as it was released.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reshaped: Option<Reshaped>,
     /// The privacy statement.
     pub statement: Statement,
     /// SHA-256 of the log of the same run.
@@ -303,6 +307,7 @@ impl ModelFile {
             // Their theory is about independent rows, and those of one person are not.
             standard_errors: fitted.standard_errors.clone().filter(|_| plan.scope.unit.is_row()),
             evaluation,
+            reshaped: None,
             statement,
             log_sha256,
             digest: String::new(),

@@ -138,8 +138,12 @@ impl Signature {
     /// `ledger` is the one that the run was charged to, `None` where none keeps it.
     ///
     /// # Errors
-    /// When the model names an entry that the ledger lacks, or names one and no ledger is given.
+    /// When the model names an entry that the ledger lacks, or names one and no ledger is given, or was edited after its release.
     pub fn of_own(model: &ModelFile, text: &str, ledger: Option<&mut Ledger>, key: &SecretKey) -> Fallible<Self> {
+        if model.reshaped.is_some() {
+            let cure = "sign the file that was released: `verify --source` shows that the edited one follows from it";
+            return Err(Error::refused("the model was edited after its release, and is not signed", cure));
+        }
         let Some(stated) = &model.statement.facts.ledger else { return Self::made(model, text, None, key) };
         let other = || Error::refused("the model names an entry of another ledger", "sign it with that ledger");
         let ledger = ledger.ok_or_else(other)?;

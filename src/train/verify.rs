@@ -5,8 +5,10 @@ use std::path::Path;
 
 use serde_json::Value;
 
+use super::edits::Reshaped;
 use super::files::{RunningDigest, sha256_hex};
 use super::model::{Feature, ModelFile};
+use super::reshape::{reshape, shapes_hold};
 use super::schema_account;
 use super::sign::{PublicKey, SecretKey, Signature, statement_digest};
 use crate::error::{Error, Fallible};
@@ -45,6 +47,8 @@ pub struct Evidence<'a> {
     pub ledger: Option<&'a mut Ledger>,
     /// A signature, and the key that the custodian is known by.
     pub signature: Option<(&'a Signature, &'a PublicKey)>,
+    /// The released model with its text, of one that was edited after release: edits are made again, and all else is checked of the source.
+    pub source: Option<(&'a ModelFile, &'a str)>,
     /// Logs of more lines are not recomputed, and the check fails; a file could make its log as long as it likes.
     pub most_log_lines: u64,
     /// Statements of more different claims and choices are not recomputed, and the check fails.
@@ -53,7 +57,14 @@ pub struct Evidence<'a> {
 
 impl Default for Evidence<'_> {
     fn default() -> Self {
-        Evidence { log: None, ledger: None, signature: None, most_log_lines: MAX_LOG_LINES, most_claims: MAX_CLAIMS }
+        Evidence {
+            log: None,
+            ledger: None,
+            signature: None,
+            source: None,
+            most_log_lines: MAX_LOG_LINES,
+            most_claims: MAX_CLAIMS,
+        }
     }
 }
 
@@ -62,9 +73,9 @@ impl Default for Evidence<'_> {
 pub struct Verified {
     /// Everything that was checked, in order.
     pub checks: Vec<Check>,
-    /// Whether the ledger noted this very file as the result of the run.
+    /// Whether the ledger noted this very file, or the source that its edits make it of, as the result of the run.
     pub by_ledger: bool,
-    /// Whether the owner of the given key signed this very file.
+    /// Whether the owner of the given key signed this very file, or that source.
     pub by_signature: bool,
 }
 
@@ -91,12 +102,27 @@ impl Verified {
 /// else is looked at. Work is bounded: it is linear in the length of the file, but for the different claims and choices, which
 /// are confirmed up to the number that the evidence allows, and the log is recomputed up to the lines that it allows.
 ///
+/// A file that was edited after release ([`reshape`](super::reshape())) is authenticated with its source only: the edits are made again, and
+/// ledger, log and signature are those of the source. Without it the file is checked for what it says of itself.
+///
 /// # Errors
 /// When the ledger or the log cannot be read.
 pub fn verify(model: &ModelFile, text: &str, evidence: Evidence<'_>) -> Fallible<Verified> {
     let digest = Check::new("the digest belongs to the content", model.expected_digest() == model.digest);
     if !digest.held {
         return Ok(Verified { checks: vec![digest], by_ledger: false, by_signature: false });
+    }
+    if let Some((source, source_text)) = evidence.source {
+        let mut checks = vec![digest];
+        checks.extend(of_source(model, source, source_text));
+        let alone = Evidence { source: None, ..evidence };
+        // Only for a source that this file is made of.
+        let made = checks.iter().all(|check| check.held);
+        let rest = if made { Some(verify(source, source_text, alone)?) } else { None };
+        let vouched = |of: fn(&Verified) -> bool| rest.as_ref().is_some_and(of);
+        let (by_ledger, by_signature) = (vouched(|rest| rest.by_ledger), vouched(|rest| rest.by_signature));
+        checks.extend(rest.into_iter().flat_map(|rest| rest.checks));
+        return Ok(Verified { checks, by_ledger, by_signature });
     }
     let mut checks = vec![
         digest,
@@ -107,6 +133,10 @@ pub fn verify(model: &ModelFile, text: &str, evidence: Evidence<'_>) -> Fallible
         }),
         Check::new("curves are those of the columns that were counted", curves_fit(model)),
     ];
+    if let Some(reshaped) = &model.reshaped {
+        let what = format!("edited after release, and the curves have the shapes that are told: {}", reshaped.words());
+        checks.push(Check::new(what, shapes_hold(model)));
+    }
     let claims = costly_releases(&model.statement.facts);
     if claims > evidence.most_claims {
         let most = evidence.most_claims;
@@ -133,6 +163,18 @@ pub fn verify(model: &ModelFile, text: &str, evidence: Evidence<'_>) -> Fallible
         checks.extend(found);
     }
     Ok(Verified { checks, by_ledger, by_signature })
+}
+
+/// Whether a file is what its edits make of its source, whole.
+fn of_source(model: &ModelFile, source: &ModelFile, text: &str) -> Vec<Check> {
+    let Some(Reshaped { source_sha256, edits }) = &model.reshaped else {
+        return vec![Check::new("the file says that it was edited after release", false)];
+    };
+    let again = reshape(source, text, edits);
+    vec![
+        Check::new("the source is the file that this one names", *source_sha256 == sha256_hex(text.as_bytes())),
+        Check::new("the edits, made again, give this file", again.is_ok_and(|(again, _)| again.digest == model.digest)),
+    ]
 }
 
 /// The statement is a function of the recorded facts, so it is recomputed whole.
@@ -371,7 +413,8 @@ fn in_ledger(model: &ModelFile, text: &str, ledger: &mut Ledger) -> Fallible<(Ve
             schema_account::is_charged(release, facts, ledger)?
         }));
     }
-    let digest = sha256_hex(text.as_bytes());
+    // Of an edited file the source, which nothing binds to its effects but the source itself.
+    let digest = model.reshaped.as_ref().map_or_else(|| sha256_hex(text.as_bytes()), |it| it.source_sha256.clone());
     let mut noted = false;
     for sequence in stated.position.sequence + 1..=report.head.sequence {
         if let Some(Record::Complete { run, artefact_sha256 }) = ledger.entry(sequence)?.map(|entry| entry.record)
@@ -380,6 +423,12 @@ fn in_ledger(model: &ModelFile, text: &str, ledger: &mut Ledger) -> Fallible<(Ve
             noted = artefact_sha256 == digest;
         }
     }
-    checks.push(Check::new("the file is the one that the ledger noted when the run was complete", noted));
-    Ok((checks, noted))
+    let what = match model.reshaped {
+        None => "the file is the one that the ledger noted when the run was complete",
+        Some(_) => {
+            "the file that this one says it was made from is the one that the ledger noted when the run was complete"
+        }
+    };
+    checks.push(Check::new(what, noted));
+    Ok((checks, noted && model.reshaped.is_none()))
 }

@@ -20,6 +20,7 @@ mod pages;
 mod persons;
 mod piping;
 mod process;
+mod reshape;
 mod sign;
 mod solvers;
 mod support;

@@ -4,13 +4,14 @@ use std::process::Stdio;
 
 use super::support::Folder;
 
-pub(super) const COMMANDS: [&str; 25] = [
+pub(super) const COMMANDS: [&str; 26] = [
     "",
     "train",
     "check",
     "predict",
     "evaluate",
     "explain",
+    "reshape",
     "statement",
     "verify",
     "sign",

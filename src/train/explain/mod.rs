@@ -133,6 +133,9 @@ fn missing(model: &ModelFile, joint: bool) -> Vec<String> {
         let why = if curves { "the file is of an earlier version" } else { "counts were not released" };
         missing.push(format!("shares of rows ({why}): all values of a column are taken as equally frequent"));
     }
+    if let Some(reshaped) = &model.reshaped {
+        missing.push(format!("bands and standard errors of what was edited after release ({})", reshaped.words()));
+    }
     if model.together.is_some() && !joint {
         let why = "the file is of an earlier version, or scores are more than 512";
         missing.push(format!(

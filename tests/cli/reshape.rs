@@ -1,0 +1,166 @@
+//! Shapes that are changed after release, from the command line: free, said in the file, and made again by `verify`.
+
+use serde_json::json;
+
+use super::support::{Folder, SCHEMA, number, rows};
+
+fn folder(flags: &str) -> Folder {
+    let folder = Folder::trial(SCHEMA, rows(3000));
+    folder.succeed(&format!("train trial.csv --epsilon 8 --out m.json {flags}"));
+    folder
+}
+
+/// The effects of a column as `explain` tells them.
+fn effects(folder: &Folder, model: &str, column: &str) -> Vec<f64> {
+    let told = folder.succeed(&format!("explain {model} --columns {column} --json")).json();
+    told["columns"][0]["effects"].as_array().unwrap().iter().map(|effect| effect.as_f64().unwrap()).collect()
+}
+
+#[test]
+fn a_curve_gets_its_shape_and_everything_works_on_the_edited_file() {
+    for flags in ["--features additive", "--features rich"] {
+        let folder = folder(flags);
+        let spent = folder.spending("trial.ledger.sqlite");
+        let page =
+            folder.succeed("reshape m.json --increasing x --concave x --convex z --set c:u=0.25 --out e.json").stdout;
+        assert!(
+            page.contains("x made increasing; z made convex; x made concave") && page.contains("Nothing was charged")
+        );
+        assert_eq!(page.contains("what columns do together is as it was released"), flags.contains("rich"), "{page}");
+        assert_eq!(folder.spending("trial.ledger.sqlite"), spent);
+        // The file itself, for with `rich` a shape holds what columns do together, too.
+        let model = folder.json("e.json");
+        let of = |column: usize| -> Vec<f64> {
+            let all = model["features"][column]["coefficients"].as_array().unwrap();
+            all.iter().map(|c| c.as_f64().unwrap()).collect()
+        };
+        assert!(of(0).windows(2).all(|pair| pair[0] <= pair[1]) && of(0)[0] < of(0)[of(0).len() - 1]);
+        assert_eq!(of(2)[0], 0.25);
+        assert!(model["features"].as_array().unwrap().iter().all(|feature| feature["deviations"].is_null()));
+        let mean = |model: &serde_json::Value, column: usize| -> f64 {
+            let feature = &model["features"][column];
+            let pairs = feature["coefficients"].as_array().unwrap().iter().zip(feature["shares"].as_array().unwrap());
+            pairs.map(|(c, share)| c.as_f64().unwrap() * share.as_f64().unwrap()).sum()
+        };
+        let source = folder.json("m.json");
+        for column in [0, 1] {
+            assert!((mean(&model, column) - mean(&source, column)).abs() < 1e-12);
+        }
+        assert_eq!((&model["intercept"], &model["statement"]), (&source["intercept"], &source["statement"]));
+        let page = folder.succeed("statement e.json").stdout;
+        assert!(
+            page.starts_with("Edited after release: x made increasing") && page.contains("nothing more was charged")
+        );
+        assert_eq!(page.contains("What columns do together was left"), flags.contains("rich"));
+        let told = folder.succeed("statement e.json --json").json();
+        assert_eq!(told["reshaped"]["edits"][0], json!({"edit": "increasing", "column": "x"}));
+        assert!(folder.succeed("explain e.json").stdout.contains("edited after release (x made increasing"));
+        let [before, after] =
+            ["m.json", "e.json"].map(|model| folder.succeed(&format!("predict {model} trial.csv")).stdout);
+        assert!(before != after && before.lines().count() == after.lines().count());
+        assert!(number(&folder.succeed("evaluate e.json trial.csv --json").json(), "/accuracy") > 0.6);
+    }
+}
+
+#[test]
+fn verify_makes_the_edits_again_from_the_source() {
+    let folder = folder("--features additive --evaluate-budget 0.2");
+    folder.succeed("reshape m.json --decreasing x --set z:0.5=0.125 --out e.json");
+    assert!(folder.json("m.json")["evaluation"].is_object() && folder.json("e.json")["evaluation"].is_null());
+    let alone = folder.succeed("verify e.json").stdout;
+    assert!(alone.starts_with("coefficients not authenticated: the file was edited after its release"), "{alone}");
+    let ledger = folder.succeed("verify e.json --ledger trial.ledger.sqlite").stdout;
+    assert!(
+        ledger.starts_with("coefficients not authenticated") && ledger.contains("says it was made from"),
+        "{ledger}"
+    );
+    let whole = "verify e.json --source m.json --ledger trial.ledger.sqlite";
+    let whole = folder.succeed(whole).stdout;
+    assert!(whole.starts_with("coefficients authenticated by the ledger"), "{whole}");
+    assert!(whole.contains("ok      the edits, made again, give this file"), "{whole}");
+    // Keys: the source is signed, never what became of it.
+    folder.succeed("key new k");
+    folder.refuse("sign e.json --key k --ledger trial.ledger.sqlite", 1, &["edited after its release"]);
+    folder.succeed("sign m.json --key k --ledger trial.ledger.sqlite");
+    let signed = folder.succeed("verify e.json --source m.json --key k.pub").stdout;
+    assert!(signed.starts_with("coefficients authenticated by a signature"), "{signed}");
+    // Other effects, under a digest that fits, are found with the source; without it where a shape is broken.
+    let mut forged: rhograd::train::ModelFile = serde_json::from_value(folder.json("e.json")).unwrap();
+    let rhograd::train::Feature::Steps { coefficients, .. } = &mut forged.features[0] else { panic!() };
+    *coefficients.last_mut().unwrap() = rhograd::train::Coefficient::One(-50.0);
+    forged.digest = forged.expected_digest();
+    folder.write("f.json", forged.to_json());
+    assert!(folder.succeed("verify f.json").stdout.contains("not authenticated"));
+    let found = folder.run("verify f.json --source m.json");
+    assert!(found.code == Some(1) && found.stdout.contains("FAILED  the edits, made again"), "{found:?}");
+    let rhograd::train::Feature::Steps { coefficients, .. } = &mut forged.features[0] else { panic!() };
+    *coefficients.last_mut().unwrap() = rhograd::train::Coefficient::One(50.0);
+    forged.digest = forged.expected_digest();
+    folder.write("f.json", forged.to_json());
+    let found = folder.run("verify f.json");
+    assert!(found.code == Some(1) && found.stdout.contains("FAILED  edited after release"), "{found:?}");
+    // Another source, and a file that was never edited.
+    folder.succeed("train trial.csv --epsilon 8 --features additive --out other.json");
+    assert_eq!(folder.run("verify e.json --source other.json").code, Some(1));
+    assert_eq!(folder.run("verify m.json --source m.json").code, Some(1));
+}
+
+#[test]
+fn edits_come_from_a_file_and_categories_take_an_order() {
+    let folder = folder("--features additive");
+    folder.write("edits.json", r#"[{"edit":"increasing","column":"c","order":["w","v","u"]},{"edit":"set","column":"x","at":"0","effect":-3}]"#);
+    let moved = folder.succeed("reshape m.json --edits edits.json --out e.json --json").json();
+    assert_eq!(moved["moved"][0]["column"], "x");
+    let of_c = effects(&folder, "e.json", "c");
+    assert!(of_c[2] <= of_c[1] && of_c[1] <= of_c[0]);
+    assert_eq!(effects(&folder, "e.json", "x")[0], -3.0);
+    folder.succeed("reshape m.json --increasing c:w<v<u --set x:0=-3 --out same.json");
+    assert_eq!(folder.json("same.json")["features"], folder.json("e.json")["features"]);
+    folder.refuse("reshape m.json --edits m.json --out f.json", 2, &["is no list of edits"]);
+}
+
+#[test]
+fn a_slope_is_cut_at_zero() {
+    let folder = folder("");
+    let slope = |model: &str| number(&folder.json(model), "/features/0/coefficient");
+    let wrong = if slope("m.json") > 0.0 { "decreasing" } else { "increasing" };
+    folder.succeed(&format!("reshape m.json --{wrong} x --out e.json"));
+    assert_eq!(slope("e.json"), 0.0);
+    assert!(folder.json("m.json")["standard_errors"].is_array() && folder.json("e.json")["standard_errors"].is_null());
+    folder.succeed("verify e.json --source m.json --ledger trial.ledger.sqlite");
+    folder.refuse("reshape m.json --convex x --out f.json", 2, &["straight line"]);
+    folder.refuse("reshape m.json --set x:3=1 --out f.json", 2, &["straight line"]);
+}
+
+#[test]
+fn what_cannot_have_a_shape_is_refused_and_nothing_is_written() {
+    let folder = folder("--features additive");
+    for (flags, words) in [
+        ("", ["edits", "are none"]),
+        ("--increasing nothing", ["\"nothing\"", "no column"]),
+        ("--increasing c", ["category", "no order"]),
+        ("--increasing c:u<u", ["twice", "order"]),
+        ("--increasing c:u<q", ["\"q\"", "no value"]),
+        ("--increasing x:1<2", ["number", "order of its own"]),
+        ("--convex c", ["category", "distances"]),
+        ("--increasing x --decreasing x", ["two directions", "\"x\""]),
+        ("--convex x --concave x", ["two bends", "\"x\""]),
+        ("--set x:99=1", ["no place", "from 0 to 10"]),
+        ("--set x:1=much", ["--set", "COLUMN:AT=EFFECT"]),
+        ("--set x:1=1 --set x:1=2", ["set twice", "\"x\""]),
+        ("--decreasing x --set x:10=100", ["contradict", "edits"]),
+    ] {
+        folder.refuse(&format!("reshape m.json {flags} --out e.json"), 2, &words);
+        assert!(!folder.path("e.json").exists(), "{flags}");
+    }
+    folder.refuse("reshape m.json --decreasing x --out m.json --overwrite", 2, &["would overwrite the model"]);
+    folder.succeed("reshape m.json --decreasing x --out e.json");
+    folder.refuse("reshape m.json --decreasing x --out e.json", 2, &["exists already"]);
+    folder.refuse("reshape e.json --decreasing z --out f.json", 2, &["edited after its release already"]);
+    let classes = Folder::trial(
+        &SCHEMA.replace(r#""positive":"yes","negative":"no","#, "").replace(r#""target":"y""#, r#""target":"c""#),
+        rows(500),
+    );
+    classes.succeed("train trial.csv --epsilon 8 --no-ledger --features additive --out m.json");
+    classes.refuse("reshape m.json --increasing x --out e.json", 2, &["a curve for each label"]);
+}
