@@ -10,8 +10,8 @@ use rhograd::ledger::Ledger;
 use rhograd::statement::{Answer, WhatIf};
 use rhograd::text::visible;
 use rhograd::train::{
-    Evidence, Explanation, MAX_CLAIMS, ModelFile, PublicKey, SecretKey, Signature, StagedFile, contributions,
-    contributors, effects, explain_table, predict, predict_table, publish_with, verify,
+    Edit, Evidence, Explanation, MAX_CLAIMS, ModelFile, PublicKey, SecretKey, Signature, StagedFile, contributions,
+    contributors, effects, explain_table, predict, predict_table, publish_with, reshape, verify,
 };
 use serde_json::json;
 
@@ -123,21 +123,36 @@ impl Model {
         PyArray1::from_vec(py, values).reshape([rows, outputs])
     }
 
+    /// The model with other shapes, by edits as JSON, and how far each column was moved, as JSON.
+    fn reshape(&self, py: Python<'_>, edits: &str) -> PyResult<(Self, String)> {
+        detached(py, || {
+            let edits = serde_json::from_str::<Vec<Edit>>(edits).map_err(|e| {
+                Error::parameter("edits", format!("are none that are known: {e}"), "give edits as documented")
+            })?;
+            let (file, moved) = reshape(&self.file, &self.text, &edits)?;
+            let text = file.to_json();
+            Ok((Model { file, text }, json!(moved).to_string()))
+        })
+    }
+
     /// What was checked of the statement, of the log and in the ledger, and whether it held; at most `claims` different claims and
-    /// choices are confirmed.
-    #[pyo3(signature = (log=None, ledger=None, claims=MAX_CLAIMS))]
+    /// choices are confirmed. Of an edited model `source` is the released one.
+    #[pyo3(signature = (log=None, ledger=None, claims=MAX_CLAIMS, source=None))]
     fn verify(
         &self,
         py: Python<'_>,
         log: Option<&str>,
         ledger: Option<PathBuf>,
         claims: usize,
+        source: Option<Py<Model>>,
     ) -> PyResult<Vec<(String, bool)>> {
+        let source = source.as_ref().map(|source| (&source.get().file, source.get().text.as_str()));
         let check = || {
             let mut ledger = ledger.map(Ledger::open_to_read).transpose()?;
             let mut log = log.map(str::as_bytes);
             let log = log.as_mut().map(|log| log as &mut dyn std::io::BufRead);
-            let evidence = Evidence { log, ledger: ledger.as_mut(), most_claims: claims, ..Evidence::default() };
+            let evidence =
+                Evidence { log, ledger: ledger.as_mut(), source, most_claims: claims, ..Evidence::default() };
             verify(&self.file, &self.text, evidence)
         };
         let verified = detached(py, check)?;

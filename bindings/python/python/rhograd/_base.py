@@ -7,7 +7,7 @@ import json
 import os
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
@@ -37,7 +37,7 @@ _NO_ACCOUNT = "data"
 #: What a fit leaves behind; a new fit replaces all of it at once.
 _FITTED = frozenset(
     "model_ coef_ intercept_ coef_interval_ coef_names_ privacy_statement_ privacy_log_ n_features_in_ feature_names_in_ "
-    "classes_ _places _rest _file _log _schema _columns_in".split()
+    "classes_ _places _rest _file _log _schema _columns_in reshaped_ _source".split()
 )
 
 
@@ -587,6 +587,42 @@ class Estimator:
         blocks = (self._oriented(parts[:, at * outputs : (at + 1) * outputs]) for at in range(len(names)))
         return {name: block[:, 0] if outputs == 1 else block for name, block in zip(names, blocks)}
 
+    def reshape(
+        self,
+        *,
+        increasing: Sequence[str] | Mapping[str, Sequence[str]] = (),
+        decreasing: Sequence[str] | Mapping[str, Sequence[str]] = (),
+        convex: Sequence[str] = (),
+        concave: Sequence[str] = (),
+        effects: Mapping[str, Mapping[Any, float]] | None = None,
+    ) -> Self:
+        """A fitted estimator whose shapes have the forms that are asked for; free, for it follows from what was released.
+
+        Arguments are names of columns. The curve of each becomes the nearest one of the form under the released shares of rows, so its mean
+        stays; what columns do together (``features="rich"``) stays as it is. A category needs an order of its values, as in
+        ``increasing={"size": ["small", "middle", "large"]}``; the slope of a linear model is cut at zero. ``effects`` are set by hand, by
+        column and then by value or by a number in the interval, in the units of :meth:`explain`: ``effects={"age": {90: 0.2}}``.
+
+        This estimator stays as it is. The new one says in ``reshaped_`` and ``privacy_statement_["reshaped"]`` what was done and how far each column was
+        moved; :meth:`verify` makes the edits again, and :meth:`save` writes a file that ``rhograd verify --source`` checks.
+
+            model = DPLogisticRegression(epsilon=1, features="additive", schema="fair.schema.json").fit(X, y)
+            model.reshape(decreasing=["rate_marriage"], concave=["age"]).save("edited.model.json")
+        """
+        edits = _shapes.edits(increasing, decreasing, convex, concave, effects or {})
+        model, moved = self._model().reshape(json.dumps(edits))
+        file = json.loads(model.text)
+        fresh = object.__new__(type(self))
+        fresh.__dict__ = vars(self) | {
+            "model_": model,
+            "_file": file,
+            "_source": self.model_,
+            "privacy_statement_": file["statement"] | {"reshaped": file["reshaped"]},
+            "reshaped_": file["reshaped"] | {"moved": json.loads(moved)},
+        }
+        fresh._take_effects()
+        return fresh
+
     def save(
         self, path: str | os.PathLike[str], *, overwrite: bool = False, sign: str | os.PathLike[str] | None = None
     ) -> None:
@@ -614,7 +650,8 @@ class Estimator:
             raise _not_fitted(self)
         if isinstance(claims, bool) or not isinstance(claims, (int, np.integer)) or claims < 0:
             raise ParameterError(f"claims: is {claims!r}; give a number of claims, at least 0")
-        return self.model_.verify(self._log, _parameters.ledger_path(self.ledger), int(claims))
+        source = getattr(self, "_source", None)
+        return self.model_.verify(self._log, _parameters.ledger_path(self.ledger), int(claims), source)
 
     def what_if(self, *questions: str) -> list[dict[str, Any]]:
         """What the same release means for others, one answer a question, with its numbers and in ``words``.

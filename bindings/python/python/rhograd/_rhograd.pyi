@@ -35,12 +35,19 @@ class Model:
         """What adds up to each prediction, one line a row."""
     def predict_file(self, path: str | PathLike[str]) -> NDArray[np.float64]:
         """Predictions for the lines of a file; zeros where a line is no record."""
+    def reshape(self, edits: str) -> tuple[Model, str]:
+        """The model with other shapes, by edits as JSON, and how far each column was moved, as JSON."""
     def verify(
-        self, log: str | None = None, ledger: str | PathLike[str] | None = None, claims: int = 8
+        self,
+        log: str | None = None,
+        ledger: str | PathLike[str] | None = None,
+        claims: int = 8,
+        source: Model | None = None,
     ) -> list[tuple[str, bool]]:
         """What was checked of the statement, of the log and in the ledger, and whether it held.
 
-        A statement of more than ``claims`` different claims and choices is not verified: each may take seconds to confirm.
+        A statement of more than ``claims`` different claims and choices is not verified: each may take seconds to confirm. Of an
+        edited model ``source`` is the released one.
         """
     def what_if(self, questions: Sequence[str]) -> str:
         """The answers of the statement to questions such as "group:5", as JSON."""

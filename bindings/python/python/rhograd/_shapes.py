@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -46,6 +46,46 @@ def plot(explanation: dict[str, Any], ax: Any, columns: Sequence[str] | None) ->
     return axes[: len(shapes)]
 
 
+def _stretch(ax: Any, ends: np.ndarray, shares: np.ndarray) -> None:
+    """Makes the axis longer where rows are, if nine in ten of them lie in less than a quarter of it: by the roots of their shares."""
+    # Of each start the first end behind nine in ten rows.
+    rows = np.concatenate([[0], np.cumsum(shares)]) / shares.sum()
+    behind = np.searchsorted(rows, rows + 0.9)
+    starts = np.flatnonzero(behind < len(ends))
+    if not len(starts) or (ends[behind[starts]] - ends[starts]).min() >= 0.25 * (ends[-1] - ends[0]):
+        return
+    along = np.concatenate([[0], np.cumsum(np.sqrt(shares))]) / np.sqrt(shares).sum()
+    ax.set_xscale("function", functions=(lambda x: np.interp(x, ends, along), lambda a: np.interp(a, along, ends)))
+    ax.set_xlim(ends[0], ends[-1])
+    places = np.interp(np.linspace(0, 1, 6), along, ends)
+    digits = [max(0, int(np.ceil(-np.log10(gap))) + 1) if gap > 0 else 0 for gap in np.diff(places, append=2 * places[-1] - places[-2])]
+    ax.set_xticks(places, [f"{place:.{few}f}" for place, few in zip(places, digits)])
+
+
+def edits(
+    increasing: Sequence[str] | Mapping[str, Sequence[str]],
+    decreasing: Sequence[str] | Mapping[str, Sequence[str]],
+    convex: Sequence[str],
+    concave: Sequence[str],
+    effects: Mapping[str, Mapping[Any, float]],
+) -> list[dict[str, Any]]:
+    """What is asked of shapes, as the model takes it."""
+    asked: list[dict[str, Any]] = []
+    for edit, names in [("increasing", increasing), ("decreasing", decreasing), ("convex", convex), ("concave", concave)]:
+        if isinstance(names, str):
+            raise ParameterError(f"{edit}: is {names!r}; give a list of columns, as in {edit}=[{names!r}]")
+        orders = names if isinstance(names, Mapping) else {}
+        asked += [
+            {"edit": edit, "column": name} | ({"order": [str(value) for value in orders[name]]} if name in orders else {})
+            for name in names
+        ]
+    for name, places in effects.items():
+        if not isinstance(places, Mapping):
+            raise ParameterError(f"effects: has {places!r} for {name!r}; give a number for each place, as in {{{name!r}: {{90: 0.2}}}}")
+        asked += [{"edit": "set", "column": name, "at": str(at), "effect": float(effect)} for at, effect in places.items()]
+    return asked
+
+
 def _draw(shape: dict[str, Any], ax: Any) -> None:
     effects = np.array(shape["effects"])
     half = _TWO_SIDED * np.array(shape["deviations"] or np.zeros(len(effects)))
@@ -70,6 +110,7 @@ def _draw(shape: dict[str, Any], ax: Any) -> None:
     if half.any():
         ax.fill_between(x, (effects - half)[at], (effects + half)[at], alpha=0.25, linewidth=0)
     if len(shares):
+        _stretch(ax, ends, shares)
         # By the root, so that few rows are seen beside many.
         root = np.sqrt(shares / shares.max())
         low, high = ax.get_ylim()
