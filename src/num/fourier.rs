@@ -5,8 +5,10 @@
 
 use num_complex::Complex64;
 
-/// Terms advanced side by side, so that the compiler can use vector instructions.
+/// Terms advanced side by side: a register of the widest instruction set.
 const LANES: usize = 8;
+/// Chunks of terms whose rotations take turns.
+const TOGETHER: usize = 4;
 /// Steps between recomputed phases.
 const BLOCK: usize = 64;
 
@@ -43,21 +45,66 @@ impl Chunk {
         it
     }
 
-    /// Adds the values at as many steps from `start` on as there is room for.
-    fn add_to(&self, start: f64, re: &mut [[f64; LANES]], im: &mut [[f64; LANES]]) {
+    /// `e^(i start angle) - 1` of each term.
+    fn at(&self, start: f64) -> [[f64; LANES]; 2] {
         let (mut x, mut y) = ([0.0; LANES], [0.0; LANES]);
         for lane in 0..LANES {
             let first = turn(self.angle[lane] * start);
             (x[lane], y[lane]) = (first.re, first.im);
         }
-        for (re, im) in re.iter_mut().zip(im.iter_mut()) {
-            for lane in 0..LANES {
-                re[lane] += self.weight[lane] * x[lane];
-                im[lane] += self.weight[lane] * y[lane];
-                // With u = z - 1 and d the turn, (1 + u)(1 + d) - 1 = u + d + u d.
-                let (u, v, d, e) = (x[lane], y[lane], self.turn_re[lane], self.turn_im[lane]);
-                x[lane] = u + (d + (u * d - v * e));
-                y[lane] = v + (e + (u * e + v * d));
+        [x, y]
+    }
+}
+
+/// Adds the values of terms at as many steps from `start` on as there is room for.
+///
+/// Every instruction set rounds as any other: products and sums are of their own, and in the same order.
+struct AddTo<'a> {
+    chunks: &'a [Chunk],
+    start: f64,
+    re: &'a mut [[f64; LANES]],
+    im: &'a mut [[f64; LANES]],
+}
+
+impl pulp::WithSimd for AddTo<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(mut self, simd: S) {
+        let (together, rest) = self.chunks.as_chunks::<TOGETHER>();
+        for chunks in together {
+            self.advance(simd, chunks);
+        }
+        for chunk in rest {
+            self.advance(simd, std::array::from_ref(chunk));
+        }
+    }
+}
+
+impl AddTo<'_> {
+    /// Rotations wait for each other, so those of several chunks take turns.
+    #[inline(always)]
+    fn advance<S: pulp::Simd, const CHUNKS: usize>(&mut self, simd: S, chunks: &[Chunk; CHUNKS]) {
+        let first = chunks.each_ref().map(|chunk| chunk.at(self.start));
+        for part in 0..LANES / S::F64_LANES {
+            let register = |lanes: &[f64; LANES]| S::as_simd_f64s(lanes).0[part];
+            let weight = chunks.each_ref().map(|chunk| register(&chunk.weight));
+            let turn = chunks.each_ref().map(|chunk| [register(&chunk.turn_re), register(&chunk.turn_im)]);
+            let mut at = first.each_ref().map(|[x, y]| [register(x), register(y)]);
+            for (re, im) in self.re.iter_mut().zip(self.im.iter_mut()) {
+                let (re, im) = (&mut S::as_mut_simd_f64s(re).0[part], &mut S::as_mut_simd_f64s(im).0[part]);
+                for chunk in 0..CHUNKS {
+                    let ([u, v], [d, e]) = (at[chunk], turn[chunk]);
+                    *re = simd.add_f64s(*re, simd.mul_f64s(weight[chunk], u));
+                    *im = simd.add_f64s(*im, simd.mul_f64s(weight[chunk], v));
+                    // With u = z - 1 and d the turn, (1 + u)(1 + d) - 1 = u + d + u d.
+                    let real = simd.sub_f64s(simd.mul_f64s(u, d), simd.mul_f64s(v, e));
+                    let imaginary = simd.add_f64s(simd.mul_f64s(u, e), simd.mul_f64s(v, d));
+                    at[chunk] = [
+                        simd.add_f64s(u, simd.add_f64s(d, real)),
+                        simd.add_f64s(v, simd.add_f64s(e, imaginary)),
+                    ];
+                }
             }
         }
     }
@@ -75,15 +122,15 @@ impl Chunk {
 /// ```
 pub fn exponential_sums(terms: &[(f64, f64)], start: f64, count: usize) -> Vec<Complex64> {
     let chunks: Vec<Chunk> = terms.chunks(LANES).map(Chunk::new).collect();
+    let arch = pulp::Arch::new();
     let mut sums = Vec::with_capacity(count);
     while sums.len() < count {
         let first = start + sums.len() as f64;
         let (mut re, mut im) = ([[0.0; LANES]; BLOCK], [[0.0; LANES]; BLOCK]);
         let keep = BLOCK.min(count - sums.len());
-        for chunk in &chunks {
-            chunk.add_to(first, &mut re[..keep], &mut im[..keep]);
-        }
-        sums.extend(re.iter().zip(&im).take(keep).map(|(x, y)| Complex64::new(x.iter().sum(), y.iter().sum())));
+        let (re, im) = (&mut re[..keep], &mut im[..keep]);
+        arch.dispatch(AddTo { chunks: &chunks, start: first, re, im });
+        sums.extend(re.iter().zip(im).map(|(x, y)| Complex64::new(x.iter().sum(), y.iter().sum())));
     }
     sums
 }
