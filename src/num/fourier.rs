@@ -100,10 +100,8 @@ impl AddTo<'_> {
                     // With u = z - 1 and d the turn, (1 + u)(1 + d) - 1 = u + d + u d.
                     let real = simd.sub_f64s(simd.mul_f64s(u, d), simd.mul_f64s(v, e));
                     let imaginary = simd.add_f64s(simd.mul_f64s(u, e), simd.mul_f64s(v, d));
-                    at[chunk] = [
-                        simd.add_f64s(u, simd.add_f64s(d, real)),
-                        simd.add_f64s(v, simd.add_f64s(e, imaginary)),
-                    ];
+                    at[chunk] =
+                        [simd.add_f64s(u, simd.add_f64s(d, real)), simd.add_f64s(v, simd.add_f64s(e, imaginary))];
                 }
             }
         }
