@@ -19,7 +19,8 @@ use crate::train::{self, Edit, Feature, ModelFile, Moved, StagedFile, publish_wi
                   rhograd reshape fair.model.json --decreasing age --convex age --set 'educ:20=0.1' --out edited.model.json\n  \
                   rhograd reshape fair.model.json --edits edits.json --out edited.model.json\n\nThe nearest curve under the released shares of \
                   rows takes the place of the released one, so the mean effect of a column\nstays. It is post-processing: nothing is charged, and \
-                  the privacy is that of MODEL. The new file says what was done;\n`rhograd verify --source` does it again.")]
+                  the privacy is that of MODEL. That holds of edits chosen by what you know and\nwhat was released, not by a look at private rows or at \
+                  what `rhograd evaluate` says of them. The new file says what was done;\n`rhograd verify --source` does it again.")]
 pub(super) struct ReshapeArguments {
     /// Model file written by `rhograd train`
     model: PathBuf,
@@ -57,6 +58,9 @@ pub(super) fn reshape(arguments: &ReshapeArguments) -> Fallible<ExitCode> {
     if same_file(&arguments.out, &arguments.model) {
         let cure = "name another file: the released one is what the ledger noted";
         return Err(Error::parameter("--out", "would overwrite the model", cure));
+    }
+    if arguments.edits.as_ref().is_some_and(|edits| same_file(&arguments.out, edits)) {
+        return Err(Error::parameter("--out", "would overwrite the edits", "name another file"));
     }
     let mut file = StagedFile::new(&arguments.out, arguments.overwrite)?;
     let text = ModelFile::read_text(&arguments.model)?;

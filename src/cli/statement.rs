@@ -76,8 +76,9 @@ fn edited(model: &ModelFile) -> String {
         None => "",
     };
     format!(
-        "Edited after release: {}.{together} This is post-processing of the released model with SHA-256 {}: the statement below is that of \
-         its release, covers this file as well, and nothing more was charged.\n\n",
+        "Edited after release: {}.{together} The file says that it was made from the released model with SHA-256 {}; `rhograd verify --source` \
+         shows it. Edits that were chosen without a look at private rows are post-processing: the statement below is that of the release, covers \
+         this file as well, and nothing more was charged.\n\n",
         visible(&reshaped.words()),
         visible(&reshaped.source_sha256)
     )

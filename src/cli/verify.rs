@@ -87,17 +87,16 @@ pub(super) fn verify(arguments: &VerifyArguments) -> Fallible<ExitCode> {
     };
     let verified = train::verify(&model, &text, evidence)?;
     let held = verified.held();
-    let is_alone = model.reshaped.is_some() && source.is_none();
     if arguments.json {
         let list: Vec<_> = verified.checks.iter().map(|c| json!({"check": c.what, "held": c.held})).collect();
         print_json(&json!({
-            "coefficients": authentication(&verified, is_alone).0,
+            "coefficients": authentication(&verified, &model, source.is_some()).0,
             "verified": held,
             "dp": model.statement.dp,
             "checks": list,
         }))?;
     } else {
-        let (who, why) = authentication(&verified, is_alone);
+        let (who, why) = authentication(&verified, &model, source.is_some());
         let mut page = format!("coefficients {who}: {why}\n\n");
         for check in &verified.checks {
             page.push_str(if check.held { "ok      " } else { "FAILED  " });
@@ -116,14 +115,26 @@ pub(super) fn verify(arguments: &VerifyArguments) -> Fallible<ExitCode> {
     Ok(if held { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Who vouches for the coefficients, and what that means; of an edited model, whether it `is_alone`, without its source.
-fn authentication(verified: &Verified, is_alone: bool) -> (&'static str, &'static str) {
+/// Who vouches for the coefficients, and what that means; of an edited model, with its source or without.
+fn authentication(verified: &Verified, model: &ModelFile, sourced: bool) -> (&'static str, &'static str) {
     match verified {
         _ if !verified.held() => ("not authenticated", "a check failed, so nothing in this file can be relied on"),
-        _ if is_alone => (
+        _ if model.reshaped.is_some() && !sourced => (
             "not authenticated",
             "the file was edited after its release, and what is checked below is what it says of itself. What edits make of a released model is as \
              private as that; --source FILE, the released model, shows whether this one is made so",
+        ),
+        Verified { by_ledger: true, by_signature: true, .. } if sourced => (
+            "authenticated by the ledger and a signature",
+            "both are of the source, and the edits made again give this file; effects that were set by hand are their author's",
+        ),
+        Verified { by_signature: true, .. } if sourced => (
+            "authenticated by a signature",
+            "it is of the source, and the edits made again give this file; effects that were set by hand are their author's",
+        ),
+        Verified { by_ledger: true, .. } if sourced => (
+            "authenticated by the ledger",
+            "it notes the digest of the source, and the edits made again give this file; effects that were set by hand are their author's",
         ),
         Verified { by_ledger: true, by_signature: true, .. } => (
             "authenticated by the ledger and a signature",

@@ -2,6 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+/// Edits, and values of their orders, that a file may have: what a hand writes, and little for `verify` to look through.
+pub(super) const MOST_EDITS: usize = 4096;
+
 /// One thing that is done to the shape of a column after release, see [`reshape`](super::reshape()).
 ///
 /// ```

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::edits::{Edit, Reshaped};
+use super::edits::{Edit, MOST_EDITS, Reshaped};
 use super::effects::unit_of_margin;
 use super::files::sha256_hex;
 use super::model::{Coefficient, Feature, ModelFile, Target};
@@ -13,6 +13,9 @@ use crate::num::shapes;
 
 /// Shares of rows below this are taken as this: effects without rows follow their neighbours.
 const LEAST_SHARE: f64 = 1e-6;
+
+/// Intervals that a bend is fitted to: more than any column is cut into, so few that the fit ends soon.
+const MOST_BENT: usize = 8192;
 
 /// What rounding does to a shape, of the size of its effects.
 const ROUNDING: f64 = 1e-9;
@@ -68,7 +71,9 @@ pub struct Moved {
 /// column cannot have the form.
 ///
 /// # Privacy
-/// Post-processing of released values: nothing is charged, and the statement of the source covers the result.
+/// Post-processing of released values: nothing is charged, and the statement of the source covers the result. That holds of edits that were
+/// chosen by what is known and what was released. Edits chosen by looking at private rows, or at what `evaluate` says of them, are a release
+/// of their own that nobody has paid for.
 pub fn reshape(model: &ModelFile, text: &str, edits: &[Edit]) -> Fallible<(ModelFile, Vec<Moved>)> {
     if model.reshaped.is_some() {
         let cure = "reshape the file that was released, with all edits at once";
@@ -80,6 +85,14 @@ pub fn reshape(model: &ModelFile, text: &str, edits: &[Edit]) -> Fallible<(Model
     }
     if edits.is_empty() {
         return Err(Error::parameter("edits", "are none", "say which shape which column is to have"));
+    }
+    if told(edits) > MOST_EDITS {
+        let cure = "edit fewer values by hand";
+        return Err(Error::parameter(
+            "edits",
+            format!("are more than {MOST_EDITS} with the values of their orders"),
+            cure,
+        ));
     }
     let mut asked: BTreeMap<usize, Wish<'_>> = BTreeMap::new();
     for edit in edits {
@@ -106,15 +119,21 @@ pub fn reshape(model: &ModelFile, text: &str, edits: &[Edit]) -> Fallible<(Model
     Ok((new, moved))
 }
 
+/// Edits and values of their orders.
+fn told(edits: &[Edit]) -> usize {
+    edits.iter().map(|edit| 1 + edit.order().len()).sum()
+}
+
 /// Whether the curves of an edited file have the shapes that it tells, and nothing beside them that is its source's.
 pub(super) fn shapes_hold(model: &ModelFile) -> bool {
     let Some(Reshaped { edits, .. }) = &model.reshaped else { return true };
+    let possible = !edits.is_empty() && told(edits) <= MOST_EDITS && !matches!(model.target, Target::Classes { .. });
     let unit = unit_of_margin(model).0;
     let holds = |edit: &Edit| {
         let feature = model.features.iter().find(|feature| feature.name() == edit.column());
         feature.is_some_and(|feature| holds(feature, edit, unit))
     };
-    model.evaluation.is_none() && model.standard_errors.is_none() && edits.iter().all(holds)
+    possible && model.evaluation.is_none() && model.standard_errors.is_none() && edits.iter().all(holds)
 }
 
 fn holds(feature: &Feature, edit: &Edit, unit: f64) -> bool {
@@ -217,6 +236,13 @@ fn place_of(feature: &Feature, at: &str) -> Fallible<usize> {
     }
 }
 
+/// Whether an order has a value twice, however it is written.
+fn repeats(feature: &Feature, order: &[String]) -> Fallible<bool> {
+    let mut places = order.iter().map(|value| place_of(feature, value)).collect::<Fallible<Vec<usize>>>()?;
+    places.sort_unstable();
+    Ok(places.windows(2).any(|pair| pair[0] == pair[1]))
+}
+
 /// What is asked of one column.
 #[derive(Default)]
 struct Wish<'a> {
@@ -296,11 +322,15 @@ impl<'a> Wish<'a> {
                 let cure = "give one, as in --increasing 'size:small<middle<large'";
                 Err(refused(name, "is a category, whose values have no order", cure))
             }
-            Feature::Categorical { .. } if (1..order.len()).any(|at| order[..at].contains(&order[at])) => {
+            Feature::Categorical { .. } if repeats(feature, order)? => {
                 Err(refused(name, "has a value twice in its order", "give each value once"))
             }
             Feature::Steps { .. } | Feature::Numeric { .. } if !order.is_empty() => {
                 Err(refused(name, "is a number, which has an order of its own", "leave the order out"))
+            }
+            Feature::Steps { coefficients, .. } if self.convex.is_some() && coefficients.len() > MOST_BENT => {
+                let problem = format!("has more than {MOST_BENT} intervals, to which no bend is fitted");
+                Err(refused(name, problem, "ask for a direction"))
             }
             Feature::Numeric { .. } if self.convex.is_some() => {
                 let cure = "ask for a direction, or reshape an additive model";

@@ -103,7 +103,8 @@ impl Verified {
 /// are confirmed up to the number that the evidence allows, and the log is recomputed up to the lines that it allows.
 ///
 /// A file that was edited after release ([`reshape`](super::reshape())) is authenticated with its source only: the edits are made again, and
-/// ledger, log and signature are those of the source. Without it the file is checked for what it says of itself.
+/// ledger, log and signature are those of the source. Without it the file is checked for what it says of itself, and it is not the one that
+/// a ledger noted or a key signed.
 ///
 /// # Errors
 /// When the ledger or the log cannot be read.
@@ -121,7 +122,8 @@ pub fn verify(model: &ModelFile, text: &str, evidence: Evidence<'_>) -> Fallible
         let rest = if made { Some(verify(source, source_text, alone)?) } else { None };
         let vouched = |of: fn(&Verified) -> bool| rest.as_ref().is_some_and(of);
         let (by_ledger, by_signature) = (vouched(|rest| rest.by_ledger), vouched(|rest| rest.by_signature));
-        checks.extend(rest.into_iter().flat_map(|rest| rest.checks));
+        let of_source = |check: Check| Check::new(format!("of the source: {}", check.what), check.held);
+        checks.extend(rest.into_iter().flat_map(|rest| rest.checks).map(of_source));
         return Ok(Verified { checks, by_ledger, by_signature });
     }
     let mut checks = vec![
@@ -170,9 +172,13 @@ fn of_source(model: &ModelFile, source: &ModelFile, text: &str) -> Vec<Check> {
     let Some(Reshaped { source_sha256, edits }) = &model.reshaped else {
         return vec![Check::new("the file says that it was edited after release", false)];
     };
+    let named = Check::new("the source is the file that this one names", *source_sha256 == sha256_hex(text.as_bytes()));
+    if !named.held {
+        return vec![named];
+    }
     let again = reshape(source, text, edits);
     vec![
-        Check::new("the source is the file that this one names", *source_sha256 == sha256_hex(text.as_bytes())),
+        named,
         Check::new("the edits, made again, give this file", again.is_ok_and(|(again, _)| again.digest == model.digest)),
     ]
 }
@@ -413,8 +419,7 @@ fn in_ledger(model: &ModelFile, text: &str, ledger: &mut Ledger) -> Fallible<(Ve
             schema_account::is_charged(release, facts, ledger)?
         }));
     }
-    // Of an edited file the source, which nothing binds to its effects but the source itself.
-    let digest = model.reshaped.as_ref().map_or_else(|| sha256_hex(text.as_bytes()), |it| it.source_sha256.clone());
+    let digest = sha256_hex(text.as_bytes());
     let mut noted = false;
     for sequence in stated.position.sequence + 1..=report.head.sequence {
         if let Some(Record::Complete { run, artefact_sha256 }) = ledger.entry(sequence)?.map(|entry| entry.record)
@@ -425,10 +430,12 @@ fn in_ledger(model: &ModelFile, text: &str, ledger: &mut Ledger) -> Fallible<(Ve
     }
     let what = match model.reshaped {
         None => "the file is the one that the ledger noted when the run was complete",
+        // Anybody can name the noted file as the source of any effects.
         Some(_) => {
-            "the file that this one says it was made from is the one that the ledger noted when the run was complete"
+            "the file is the one that the ledger noted when the run was complete: it was edited later, and only with the released one \
+             (--source, in Python the source that it was reshaped from) is it shown to follow"
         }
     };
     checks.push(Check::new(what, noted));
-    Ok((checks, noted && model.reshaped.is_none()))
+    Ok((checks, noted))
 }

@@ -69,18 +69,20 @@ fn verify_makes_the_edits_again_from_the_source() {
     assert!(folder.json("m.json")["evaluation"].is_object() && folder.json("e.json")["evaluation"].is_null());
     let alone = folder.succeed("verify e.json").stdout;
     assert!(alone.starts_with("coefficients not authenticated: the file was edited after its release"), "{alone}");
-    let ledger = folder.succeed("verify e.json --ledger trial.ledger.sqlite").stdout;
+    // Anybody can name the noted file as the source of anything.
+    let ledger = folder.run("verify e.json --ledger trial.ledger.sqlite");
     assert!(
-        ledger.starts_with("coefficients not authenticated") && ledger.contains("says it was made from"),
-        "{ledger}"
+        ledger.code == Some(1) && ledger.stdout.contains("FAILED  the file is the one that the ledger noted"),
+        "{ledger:?}"
     );
     let whole = "verify e.json --source m.json --ledger trial.ledger.sqlite";
     let whole = folder.succeed(whole).stdout;
     assert!(whole.starts_with("coefficients authenticated by the ledger"), "{whole}");
     assert!(whole.contains("ok      the edits, made again, give this file"), "{whole}");
+    assert!(whole.contains("notes the digest of the source") && whole.contains("ok      of the source: "), "{whole}");
     // Keys: the source is signed, never what became of it.
     folder.succeed("key new k");
-    folder.refuse("sign e.json --key k --ledger trial.ledger.sqlite", 1, &["edited after its release"]);
+    folder.refuse("sign e.json --key k --ledger trial.ledger.sqlite", 1, &["not signed", "edited later"]);
     folder.succeed("sign m.json --key k --ledger trial.ledger.sqlite");
     let signed = folder.succeed("verify e.json --source m.json --key k.pub").stdout;
     assert!(signed.starts_with("coefficients authenticated by a signature"), "{signed}");
@@ -99,6 +101,11 @@ fn verify_makes_the_edits_again_from_the_source() {
     folder.write("f.json", forged.to_json());
     let found = folder.run("verify f.json");
     assert!(found.code == Some(1) && found.stdout.contains("FAILED  edited after release"), "{found:?}");
+    // Effects under no edit at all.
+    forged.reshaped.as_mut().unwrap().edits.clear();
+    forged.digest = forged.expected_digest();
+    folder.write("f.json", forged.to_json());
+    assert_eq!(folder.run("verify f.json").code, Some(1));
     // Another source, and a file that was never edited.
     folder.succeed("train trial.csv --epsilon 8 --features additive --out other.json");
     assert_eq!(folder.run("verify e.json --source other.json").code, Some(1));
@@ -135,11 +142,15 @@ fn a_slope_is_cut_at_zero() {
 #[test]
 fn what_cannot_have_a_shape_is_refused_and_nothing_is_written() {
     let folder = folder("--features additive");
+    folder.write("spaced.json", r#"[{"edit":"increasing","column":"c","order":["u","u ","v"]}]"#);
+    folder.write("many.json", format!("[{}]", vec![r#"{"edit":"convex","column":"x"}"#; 4097].join(",")));
     for (flags, words) in [
         ("", ["edits", "are none"]),
         ("--increasing nothing", ["\"nothing\"", "no column"]),
         ("--increasing c", ["category", "no order"]),
         ("--increasing c:u<u", ["twice", "order"]),
+        ("--edits spaced.json", ["twice", "order"]),
+        ("--edits many.json", ["4096", "edits"]),
         ("--increasing c:u<q", ["\"q\"", "no value"]),
         ("--increasing x:1<2", ["number", "order of its own"]),
         ("--convex c", ["category", "distances"]),
@@ -154,6 +165,7 @@ fn what_cannot_have_a_shape_is_refused_and_nothing_is_written() {
         assert!(!folder.path("e.json").exists(), "{flags}");
     }
     folder.refuse("reshape m.json --decreasing x --out m.json --overwrite", 2, &["would overwrite the model"]);
+    folder.refuse("reshape m.json --edits many.json --out many.json --overwrite", 2, &["would overwrite the edits"]);
     folder.succeed("reshape m.json --decreasing x --out e.json");
     folder.refuse("reshape m.json --decreasing x --out e.json", 2, &["exists already"]);
     folder.refuse("reshape e.json --decreasing z --out f.json", 2, &["edited after its release already"]);

@@ -603,8 +603,11 @@ class Estimator:
         ``increasing={"size": ["small", "middle", "large"]}``; the slope of a linear model is cut at zero. ``effects`` are set by hand, by
         column and then by value or by a number in the interval, in the units of :meth:`explain`: ``effects={"age": {90: 0.2}}``.
 
-        This estimator stays as it is. The new one says in ``reshaped_`` and ``privacy_statement_["reshaped"]`` what was done and how far each column was
-        moved; :meth:`verify` makes the edits again, and :meth:`save` writes a file that ``rhograd verify --source`` checks.
+        Free holds of edits that are chosen by what is known and what was released, not by a look at private rows or at a score on them.
+
+        This estimator stays as it is. The new one says in ``reshaped_`` what was done and how far each column was moved, and in
+        ``privacy_statement_["reshaped"]`` what was done; :meth:`verify` makes the edits again, and :meth:`save` writes a file that
+        ``rhograd verify --source`` checks with that of this estimator.
 
             model = DPLogisticRegression(epsilon=1, features="additive", schema="fair.schema.json").fit(X, y)
             model.reshape(decreasing=["rate_marriage"], concave=["age"]).save("edited.model.json")
