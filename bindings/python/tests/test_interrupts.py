@@ -10,6 +10,14 @@ import pytest
 from rhograd import DPLogisticRegression, Ledger, LedgerError
 
 
+@pytest.fixture(autouse=True)
+def ctrl_c_is_heard():
+    """What a shell starts in the background ignores Ctrl-C; these tests would wait for ever."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 def test_an_interrupted_run_is_charged_once_and_releases_nothing(points, tmp_path):
     X, y = points
     ledger = Ledger(tmp_path / "a.sqlite")
