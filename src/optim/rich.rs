@@ -11,10 +11,12 @@
 //! 3. Release the covariance `S` of scores and values: the sum of `z z^T` over rows, each clipped to 1.5 times the typical norm.
 //! 4. Draw 400 directions `w ~ N(0, 1.3^2 / columns)`, orthogonal in blocks (Yu et al. 2016), and offsets `b`, from a seed that is public and the same in every
 //!    run. A feature is `sqrt(2) cos(w . z + b)` (Rahimi and Recht 2007).
-//! 5. If scores were jointly normal with the covariance `S`, the means and the covariance of these features would have a closed form. Its eigenvectors are
-//!    coordinates; one with a share `q` of the variance is weighted by `sqrt(q / (q + lambda))`, with `lambda` settled by the noise as for single columns,
-//!    and left out below 0.25. No covariance of the 400 features is released.
-//! 6. From zero, `T` steps of gradient descent on all coordinates together, clipped as in [`additive`](additive.md).
+//! 5. Draw 8,192 rows, from a seed that is public, too: scores normal with the covariance `S` (plus the noise of an entry on its diagonal), and then each column with its released shares, in the order of
+//!    its scores. Their features have a mean and a covariance, whose eigenvectors are coordinates; one with a share `q` of the variance is weighted by
+//!    `sqrt(q / (q + lambda))`, with `lambda` settled by the noise as for single columns, and left out below 0.25. No covariance of the 400 features of the true rows is released. A
+//!    normal law alone is wrong where columns have few values, and steps were too long then.
+//! 6. From zero, `T` steps of gradient descent on all coordinates together, clipped as in [`additive`](additive.md). For counts they are a quarter as long as there: what curves and waves both
+//!    can say is steeper, and the slope of a count grows with the count.
 //!
 //! **What is released, and why the bound is exact.**
 //!
@@ -22,8 +24,8 @@
 //! - *Covariance*: a clipped Gram matrix, as in [`whitened`](whitened.md). A row adds an integer weight times `z z^T`, its Frobenius norm at most the clip,
 //!   checked in integers. Sensitivity: the clip under add-remove, `sqrt(2)` times that under replace-one.
 //! - *Clipped sums*: a row is its intervals, its values, and 400 integers that follow from these alone: a phase is a sum of integers modulo 2^16, its cosine
-//!   stands in a table. A row contributes `m_i A q_i` with `m_i^2 |A q_i|^2 <= bound^2` checked in exact integers, whatever the cosines are. That scores are normal
-//!   is used for the choice of coordinates alone. Sensitivity: the bound under add-remove, twice that under replace-one.
+//!   stands in a table. A row contributes `m_i A q_i` with `m_i^2 |A q_i|^2 <= bound^2` checked in exact integers, whatever the cosines are. The drawn
+//!   rows are used for the choice of coordinates alone. Sensitivity: the bound under add-remove, twice that under replace-one.
 //!
 //! **Cost.** Three Gaussian charges, one for the number of rows where that is not public, and one for a hold-out; together they compose to one Gaussian mechanism. Counts take 10% of the
 //! budget for labels and 6% for numbers, the covariance 3%. Time: one pass for the counts, one for the covariance, one to make the features, and 800 bytes a
@@ -36,7 +38,7 @@
 //! **Use it when** columns work together, above all for numbers: see [additive.md](../additive.md). It works streamed and on a cluster, and takes at most 2,048
 //! coefficients before columns are cut. A unit of persons and standard errors it does not have.
 //!
-//! **Source.** Features: Rahimi and Recht 2007, Yu, Suresh, Choromanski, Holtmann-Rice, Kumar 2016. Their whitening under a normal law of scores is this project's; the clipped steps are those of
+//! **Source.** Features: Rahimi and Recht 2007, Yu, Suresh, Choromanski, Holtmann-Rice, Kumar 2016. Their whitening by drawn rows is this project's; the clipped steps are those of
 //! Bassily, Smith, Thakurta 2014. Both relations.
 
 use super::description::{Description, Losses, Needs, Relations};

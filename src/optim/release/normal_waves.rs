@@ -88,7 +88,7 @@ impl NormalWaves {
         }
     }
 
-    /// The mean of each wave, and the covariance of all.
+    /// The mean of each wave, and the covariance of all, where scores are normal.
     ///
     /// With `A = W^T S W`, the mean of `sqrt(2) cos(w . z + b)` is `sqrt(2) cos(b) exp(-A_kk / 2)`, and that of the product of two
     /// `cos(b - c) exp(-(A_kk + A_ll - 2 A_kl) / 2) + cos(b + c) exp(-(A_kk + A_ll + 2 A_kl) / 2)`.
@@ -107,6 +107,23 @@ impl NormalWaves {
             product(k, l) - means[k] * means[l]
         });
         (means, gram)
+    }
+
+    /// Whether a column is one of numbers.
+    pub(crate) fn is_numeric(&self, column: usize) -> bool {
+        column < self.scores.len()
+    }
+
+    /// The deviation of the noise of an entry of `S`, for what depends on columns by less says nothing.
+    pub(crate) fn ridge(&self) -> f64 {
+        self.noise.max(LEAST_RIDGE)
+    }
+
+    /// The waves of rows with these coordinates.
+    pub(crate) fn waves(&self, coordinates: &Array2<f64>) -> Array2<f64> {
+        let mut waves = coordinates.dot(&self.radians) + &self.offsets;
+        waves.mapv_inplace(|phase| SQRT_2 * phase.cos());
+        waves
     }
 
     /// These waves, prepared for columns that are known.
@@ -137,7 +154,7 @@ impl KnownWaves<'_> {
         // What known coordinates share with the others, along each wave.
         let within = inner.dot(&own);
         let shared = &image - &within;
-        let ridge = waves.noise.max(LEAST_RIDGE);
+        let ridge = waves.ridge();
         let (values, vectors) = dense::symmetric_eigen(inner)?;
         let inverse = (&vectors * &values.mapv(|value| 1.0 / (value.max(0.0) + ridge))).dot(&vectors.t());
         let explained = inverse.dot(&shared);

@@ -92,7 +92,7 @@ impl WavePlan {
         let placed = offsets.iter().zip(&shift).map(|(offset, shift)| steps(offset - shift)).collect();
         let scored =
             |column: &Vec<i16>| column.iter().map(|&score| f64::from(score) / f64::from(Scores::ONE)).collect();
-        let law = WaveLaw::new(NormalWaves {
+        let normal = NormalWaves {
             radians,
             offsets: offsets.iter().map(|turns| TAU * turns).collect(),
             covariance,
@@ -100,7 +100,8 @@ impl WavePlan {
             noise: scale / self.gram.mu() / SQRT_2,
             scores: scores.numeric.iter().map(scored).collect(),
             shares: bins.categorical.clone(),
-        })?;
+        };
+        let law = WaveLaw::new(normal, &bins.shares())?;
         Ok((Waves::new(scores, frequencies, placed)?, law))
     }
 }
