@@ -85,10 +85,14 @@ impl std::fmt::Display for Met {
         let mut texts: Vec<(&String, &u64)> = self.texts.iter().collect();
         texts.sort_by(|a, b| b.1.cmp(a.1));
         for (index, (text, count)) in texts.into_iter().enumerate() {
-            write!(f, "{}{text:?} {count} times", if index > 0 { ", " } else { "" })?;
+            write!(f, "{}{text:?} {}", if index > 0 { ", " } else { "" }, often(*count))?;
         }
-        if self.others > 0 { write!(f, ", others {} times", self.others) } else { Ok(()) }
+        if self.others > 0 { write!(f, ", others {}", often(self.others)) } else { Ok(()) }
     }
+}
+
+fn often(count: u64) -> String {
+    if count == 1 { "once".into() } else { format!("{count} times") }
 }
 
 /// A cell as an example.

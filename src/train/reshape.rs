@@ -273,6 +273,11 @@ impl<'a> Wish<'a> {
         let before = Line::of(feature, &[])?;
         let Line { at, values, shares, places } = Line::of(feature, order)?;
         let slope = matches!(feature, Feature::Numeric { .. });
+        if (self.rising.is_some() || self.convex.is_some()) && shares.iter().sum::<f64>() <= 0.0 {
+            let problem = "has no released share of rows with any value of that order, so that no curve is the nearest";
+            let cure = "order a value that rows have, too, or set these effects by hand (--set, in Python effects=)";
+            return Err(refused(feature.name(), problem, cure));
+        }
         let found = if slope { self.cut(&values) } else { self.project(&places, &values, &shares)? };
         let (mut set, mut chosen) = (at.into_iter().zip(found).collect::<Vec<_>>(), Vec::new());
         for &(text, effect) in &self.set {

@@ -7,15 +7,19 @@ use serde_json::Value;
 
 use super::edits::Reshaped;
 use super::files::{RunningDigest, sha256_hex};
-use super::model::{Feature, ModelFile};
+use super::model::{Feature, ModelFile, Target};
 use super::reshape::{reshape, shapes_hold};
 use super::schema_account;
 use super::sign::{PublicKey, SecretKey, Signature, statement_digest};
 use crate::error::{Error, Fallible};
 use crate::ledger::{Cap, ExactRho, Ledger, Record};
+use crate::model_kind::Link;
 use crate::optim::Algorithm;
 use crate::private::Query;
 use crate::statement::{Statement, costly_releases, replay};
+
+/// What rounding does to the centre and the unit of a target, of the size of its bounds.
+const UNIT_ROUNDING: f64 = 1e-9;
 
 /// One thing that was checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -134,6 +138,7 @@ pub fn verify(model: &ModelFile, text: &str, evidence: Evidence<'_>) -> Fallible
             coefficients(model).count() == model.statement.facts.dimension
         }),
         Check::new("curves are those of the columns that were counted", curves_fit(model)),
+        Check::new("the unit of the target is one that a run can find", target_fits(model)),
     ];
     if let Some(reshaped) = &model.reshaped {
         let what = format!("edited after release, and the curves have the shapes that are told: {}", reshaped.words());
@@ -307,6 +312,18 @@ impl Signature {
         }
         Ok(checks)
     }
+}
+
+/// Whether predictions lie where a run could place them: the released centre within the bounds, one unit no more than half of what is between
+/// them; of counts zero stays zero, and one unit is a released mean.
+fn target_fits(model: &ModelFile) -> bool {
+    let Target::Number { lower, upper, centre, scale, .. } = &model.target else { return true };
+    let slack = UNIT_ROUNDING * lower.abs().max(upper.abs());
+    let (place, most) = match model.model.link() {
+        Link::LogRate { .. } => (0.0..=0.0, *upper),
+        Link::Identity | Link::LogOdds | Link::Score | Link::Softmax => (*lower..=*upper, (upper - lower) / 2.0),
+    };
+    (place.start() - slack..=place.end() + slack).contains(centre) && *scale > 0.0 && *scale <= most + slack
 }
 
 /// Whether a model has curves for all numeric columns that were counted, and for none otherwise.

@@ -35,7 +35,7 @@ const SAID: [&str; 10] = [
     "\"x\": 1 of 66 cells (1.52%) hold a number above the upper bound; the first is line 65: \"11\"",
     "\"x\": 1 of 66 cells (1.52%) hold a number below the lower bound; the first is line 66: \"-1\"",
     "\"c\": 1 of 66 cells (1.52%) hold a value that the schema does not declare; the first is line 67: \"green\"",
-    "\"y\": 1 of 72 cells (1.39%) hold a label that the schema does not declare, so their rows contribute nothing; the first is line 68: \"maybe\"; met: \"maybe\" 1 times",
+    "\"y\": 1 of 72 cells (1.39%) hold a label that the schema does not declare, so their rows contribute nothing; the first is line 68: \"maybe\"; met: \"maybe\" once",
     "1 of 72 lines (1.39%) are no records and contribute nothing: fewer cells than the header; the first is line 69",
     "1 of 72 lines (1.39%) are no records and contribute nothing: more cells than the header",
     "2 of 72 lines (2.78%) are no records and contribute nothing: a quote that is not closed on its line: a line break inside quotes, for instance; the first is line 71",
@@ -52,10 +52,10 @@ fn what_does_not_fit_is_named_by_column_with_a_line_and_a_cell() {
     for said in [
         "72 lines, of which 6 are lost",
         "labels met: \"yes\"",
-        "\"maybe\" 1 times",
+        "\"maybe\" once",
         "columns that no model would see: \"note\"",
         "1000 rows are declared, and there are 72",
-        "undeclared values that were met: \"green\" 1 times",
+        "undeclared values that were met: \"green\" once",
         "algorithm  ",
         "noise      multiplier ",
         "epsilon 1 at delta ",
@@ -265,7 +265,7 @@ fn labels_that_a_model_does_not_know_are_named_when_it_is_evaluated() {
     let evaluated = folder.succeed("evaluate trial.model.json new.csv");
     assert!(
         evaluated.stderr.contains("several labels count as not the positive one")
-            && evaluated.stderr.contains("\"Yes\" 1 times")
+            && evaluated.stderr.contains("\"Yes\" once")
     );
 }
 

@@ -54,7 +54,10 @@ fn a_curve_gets_its_shape_and_everything_works_on_the_edited_file() {
         assert_eq!(page.contains("What columns do together was left"), flags.contains("rich"));
         let told = folder.succeed("statement e.json --json").json();
         assert_eq!(told["reshaped"]["edits"][0], json!({"edit": "increasing", "column": "x"}));
-        assert!(folder.succeed("explain e.json").stdout.contains("edited after release (x made increasing"));
+        let told = folder.succeed("explain e.json").stdout;
+        assert!(told.contains("edited after release (x made increasing"), "{told}");
+        // There are no bands of `rich` that an edit could take away.
+        assert_eq!(told.contains("bands and standard errors of what was edited"), flags.contains("additive"), "{told}");
         let [before, after] =
             ["m.json", "e.json"].map(|model| folder.succeed(&format!("predict {model} trial.csv")).stdout);
         assert!(before != after && before.lines().count() == after.lines().count());
@@ -175,4 +178,20 @@ fn what_cannot_have_a_shape_is_refused_and_nothing_is_written() {
     );
     classes.succeed("train trial.csv --epsilon 8 --no-ledger --features additive --out m.json");
     classes.refuse("reshape m.json --increasing x --out e.json", 2, &["a curve for each label"]);
+}
+
+#[test]
+fn an_order_of_values_that_no_row_has_is_refused_with_the_cure() {
+    let folder = folder("--features additive");
+    let mut model: rhograd::train::ModelFile = serde_json::from_value(folder.json("m.json")).unwrap();
+    let rhograd::train::Feature::Categorical { shares, .. } = &mut model.features[2] else { panic!() };
+    shares[..2].fill(0.0);
+    model.digest = model.expected_digest();
+    folder.write("z.json", model.to_json());
+    folder.refuse(
+        "reshape z.json --increasing c:u<v --out e.json",
+        2,
+        &["no released share of rows", "by hand (--set"],
+    );
+    folder.succeed("reshape z.json --increasing c:u<v<w --out e.json");
 }

@@ -5,9 +5,9 @@ use std::process::Stdio;
 
 use rhograd::privacy::{Charge, Claim, PoissonGaussianCharge};
 use rhograd::statement::{Facts, MAX_COSTLY, Statement};
-use rhograd::train::{MAX_CLAIMS, MAX_MODEL, ModelFile};
+use rhograd::train::{MAX_CLAIMS, MAX_MODEL, ModelFile, Target};
 
-use super::support::{Folder, Outcome};
+use super::support::{Folder, Outcome, REGRESSION, rows};
 
 fn trained(more: &str) -> (Folder, ModelFile) {
     let folder = Folder::with("fair");
@@ -249,4 +249,30 @@ fn a_statement_says_what_the_release_means_for_others() {
     }
     let (folder, _) = trained("--no-ledger --seed 1");
     assert_eq!(folder.run("statement fair.model.json --what-if group:2").code, Some(1));
+}
+
+/// Predictions are `centre + scale * link`: numbers there that no run can find make a model of another target.
+#[test]
+fn the_unit_of_a_target_is_one_that_a_run_can_find() {
+    for (family, features) in
+        [("linear", "linear"), ("linear", "additive"), ("poisson", "linear"), ("poisson", "additive")]
+    {
+        let schema = REGRESSION.replace(r#""target_lower":-1"#, r#""target_lower":0"#);
+        let folder = Folder::trial(&schema, rows(600));
+        folder.succeed(&format!("train trial.csv --epsilon 4 --model {family} --features {features} --out m.json"));
+        let honest = ModelFile::read(&folder.path("m.json")).unwrap();
+        let forge = |by: f64, to: Option<f64>| {
+            let mut forged = honest.clone();
+            let Target::Number { centre, scale, .. } = &mut forged.target else { panic!() };
+            (*scale, *centre) = (*scale * by, to.unwrap_or(*centre));
+            write(&folder, "f.json", forged);
+            folder.run("verify f.json")
+        };
+        assert_eq!(forge(1.0, None).code, Some(0), "{family} {features}");
+        for lie in [(1e3, None), (-1.0, None), (0.0, None), (1.0, Some(1.5))] {
+            let found = forge(lie.0, lie.1);
+            let told = found.stdout.contains("FAILED  the unit of the target");
+            assert!(found.code == Some(1) && told, "{family} {lie:?}: {found:?}");
+        }
+    }
 }

@@ -168,8 +168,9 @@ impl Model {
         Ok(json!(detached(py, answer)?).to_string())
     }
 
-    /// Who says that the coefficients are those of the run: "ledger", "signature", both, or nobody; nobody where a check fails.
-    #[pyo3(signature = (ledger=None, key=None, signature=None, claims=MAX_CLAIMS))]
+    /// Who says that the coefficients are those of the run: "ledger", "signature", both, or nobody; nobody where a check fails. Of an edited
+    /// model they are those of `source`, the released one, and the edits are made again.
+    #[pyo3(signature = (ledger=None, key=None, signature=None, claims=MAX_CLAIMS, source=None))]
     fn authenticated_by(
         &self,
         py: Python<'_>,
@@ -177,14 +178,16 @@ impl Model {
         key: Option<PathBuf>,
         signature: Option<&str>,
         claims: usize,
+        source: Option<Py<Model>>,
     ) -> PyResult<Vec<&'static str>> {
+        let source = source.as_ref().map(|source| (&source.get().file, source.get().text.as_str()));
         let check = || {
             let mut ledger = ledger.map(Ledger::open_to_read).transpose()?;
             let key = key.as_deref().map(PublicKey::read).transpose()?;
             let signature = signature.map(|text| Signature::parse(text, Path::new("signature"))).transpose()?;
             let signature = signature.as_ref().zip(key.as_ref());
             let ledger = ledger.as_mut();
-            let evidence = Evidence { ledger, signature, most_claims: claims, ..Evidence::default() };
+            let evidence = Evidence { ledger, signature, source, most_claims: claims, ..Evidence::default() };
             verify(&self.file, &self.text, evidence)
         };
         let found = detached(py, check)?;

@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pytest
 
+import rhograd
 from rhograd import DPLinearRegression, DPLogisticRegression, NotFittedError, ParameterError
 
 BOUNDS = {"x": (0, 10), "size": ["s", "m", "l"]}
@@ -41,6 +42,21 @@ def test_a_reshaped_estimator_is_another_one_and_verifies(tmp_path):
     # A new fit is a released model again.
     edited.fit(X, np.arange(ROWS) % 2)
     assert not hasattr(edited, "reshaped_") and not any("made again" in what for what, _ in edited.verify())
+
+
+def test_an_edited_model_is_authenticated_with_its_source_alone(tmp_path):
+    model, _ = fitted(ledger=tmp_path / "l.sqlite", dataset="trial")
+    public = rhograd.new_key(tmp_path / "k")
+    signature = model.model_.sign(tmp_path / "k", ledger=tmp_path / "l.sqlite")
+    edited = model.reshape(decreasing=["x"]).model_
+    evidence = {"ledger": tmp_path / "l.sqlite", "key": public, "signature": signature}
+    assert edited.authenticated_by(**evidence) == []
+    assert edited.authenticated_by(**evidence, source=model.model_) == ["ledger", "signature"]
+    assert edited.authenticated_by(source=model.model_) == []
+    # Not of another source, nor where nothing was edited.
+    other = model.reshape(increasing=["x"]).model_
+    assert edited.authenticated_by(**evidence, source=other) == []
+    assert model.model_.authenticated_by(**evidence, source=model.model_) == []
 
 
 def test_effects_are_set_by_hand_in_the_units_of_the_target():

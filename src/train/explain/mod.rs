@@ -134,7 +134,12 @@ fn missing(model: &ModelFile, joint: bool) -> Vec<String> {
         missing.push(format!("shares of rows ({why}): all values of a column are taken as equally frequent"));
     }
     if let Some(reshaped) = &model.reshaped {
-        missing.push(format!("bands and standard errors of what was edited after release ({})", reshaped.words()));
+        let words = reshaped.words();
+        missing.push(match model.together {
+            None => format!("bands and standard errors of what was edited after release ({words})"),
+            // There were none before, either.
+            Some(_) => format!("curves as they were before they were edited after release ({words}); what columns do together is as it was"),
+        });
     }
     if model.together.is_some() && !joint {
         let why = "the file is of an earlier version, or scores are more than 512";

@@ -57,8 +57,12 @@ class Model:
         key: str | PathLike[str] | None = None,
         signature: str | None = None,
         claims: int = 8,
+        source: Model | None = None,
     ) -> list[str]:
-        """Who says that the coefficients are those of the run: "ledger", "signature", both, or nobody."""
+        """Who says that the coefficients are those of the run: "ledger", "signature", both, or nobody.
+
+        Of an edited model they are those of ``source``, the released one, and the edits are made again.
+        """
     def save(
         self,
         path: str | PathLike[str],
