@@ -109,8 +109,19 @@ const CURVES: [Look; 6] = [
 const DASHES: [Option<(u32, u32)>; 5] = [None, Some((9, 5)), Some((3, 4)), Some((16, 5)), Some((6, 2))];
 
 /// Colours of measurements, dark to light, so that they differ in grey; with the marks they differ anyway.
-const COLOURS: [(u8, u8, u8); 6] =
-    [(0, 0, 0), (0, 90, 170), (190, 70, 0), (0, 130, 90), (150, 60, 140), (110, 110, 110)];
+const COLOURS: [(u8, u8, u8); MARKS] = [
+    (0, 0, 0),
+    (0, 90, 170),
+    (190, 70, 0),
+    (0, 130, 90),
+    (150, 60, 140),
+    (110, 110, 110),
+    (60, 150, 210),
+    (160, 130, 0),
+];
+
+/// Marks of measurements, each with its colour.
+const MARKS: usize = 8;
 
 impl Look {
     fn of(kind: Kind, index: usize) -> Look {
@@ -212,7 +223,7 @@ impl Pen {
         Ok(())
     }
 
-    /// The strokes of a mark around the origin: circle, square, triangle, cross, diamond, plus.
+    /// The strokes of a mark around the origin: circle, square, triangle, cross, diamond, plus, star, triangle on its head.
     fn mark(&self, index: usize) -> Vec<Vec<(i32, i32)>> {
         let r = self.length(4);
         let round = |corners: usize, turn: f64| -> Vec<(i32, i32)> {
@@ -220,13 +231,15 @@ impl Pen {
             let at = |i: usize| ((f64::from(r) * angle(i).cos()) as i32, (f64::from(r) * angle(i).sin()) as i32);
             (0..=corners).map(at).collect()
         };
-        match index % 6 {
+        match index % MARKS {
             0 => vec![round(24, 0.0)],
             1 => vec![round(4, 0.125)],
             2 => vec![round(3, 0.75)],
             3 => vec![vec![(-r, -r), (r, r)], vec![(-r, r), (r, -r)]],
             4 => vec![round(4, 0.0)],
-            _ => vec![vec![(-r, 0), (r, 0)], vec![(0, -r), (0, r)]],
+            5 => vec![vec![(-r, 0), (r, 0)], vec![(0, -r), (0, r)]],
+            6 => vec![vec![(-r, -r), (r, r)], vec![(-r, r), (r, -r)], vec![(-r, 0), (r, 0)], vec![(0, -r), (0, r)]],
+            _ => vec![round(3, 0.25)],
         }
     }
 

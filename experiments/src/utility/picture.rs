@@ -6,7 +6,7 @@ use crate::results::Results;
 use rhograd::plot::{Panel, Scale, Series};
 
 /// As many as can be told apart, of those that share a scale; the tables have all.
-const DRAWN: [&str; 6] = ["auto", "dp-gd", "dp-sgd", "objective-perturbation", "newton", "adassp"];
+const DRAWN: [&str; 8] = ["auto", "additive", "rich", "dp-gd", "dp-sgd", "objective-perturbation", "newton", "adassp"];
 
 pub(super) fn panel(data: &DataSet, results: &Results) -> Panel {
     let metric = data.metrics[0];
