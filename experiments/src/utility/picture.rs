@@ -15,7 +15,7 @@ pub(super) fn panel(data: &DataSet, results: &Results) -> Panel {
         let mean = summary(results, metric, name, f64::INFINITY).map_or(f64::NAN, |s| s.mean);
         Series::theory(shown, EPSILONS.iter().map(|epsilon| (*epsilon, mean)).collect())
     };
-    series.push(reference(OPTIMUM, "non-private optimum"));
+    series.push(reference(OPTIMUM, "linear optimum, no privacy"));
     series.push(reference(BASELINE, "best constant"));
     for algorithm in DRAWN {
         let at = |epsilon: &f64| summary(results, metric, algorithm, *epsilon).map(|s| (*epsilon, s.mean, s.deviation));
