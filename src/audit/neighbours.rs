@@ -7,6 +7,7 @@ use tempfile::NamedTempFile;
 use crate::data::{Column, Columns, CsvFile, Schema, Task, Unit};
 use crate::error::{Error, Fallible};
 use crate::kernel::RawRow;
+use crate::optim::Algorithm;
 use crate::preprocess::Encoder;
 use crate::train::{Loaded, TrainConfig, load};
 
@@ -222,7 +223,7 @@ impl Worlds {
 /// Refuses requests whose runs have numbers of different lengths and meanings.
 ///
 /// # Errors
-/// When candidates are tried where columns are cut into intervals.
+/// When candidates are tried where columns are cut into intervals, or coordinates of later steps follow from earlier ones.
 pub(super) fn comparable(config: &TrainConfig) -> Fallible<()> {
     if config.algorithm.cuts_columns() && !config.tune.is_empty() {
         return Err(Error::parameter(
@@ -230,6 +231,13 @@ pub(super) fn comparable(config: &TrainConfig) -> Fallible<()> {
             "has no crafted neighbours where columns are cut into intervals: each candidate has coordinates of its own, and runs are \
              compared along them",
             "audit one candidate, without --tune",
+        ));
+    }
+    if config.algorithm == Algorithm::Adaptive {
+        return Err(Error::parameter(
+            "--algorithm",
+            "adaptive has no crafted neighbours: coordinates of its later steps follow from earlier ones, and runs are compared along them",
+            "audit rich, which makes the same releases: counts, a covariance and clipped sums",
         ));
     }
     Ok(())

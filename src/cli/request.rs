@@ -79,7 +79,8 @@ pub(super) struct RequestArguments {
     /// Training algorithm
     #[arg(long, value_enum, default_value = "auto", display_order = 5)]
     algorithm: Algorithm,
-    /// Form of the effects: linear; additive, a curve for every column; rich, curves and what columns do together
+    /// Form of the effects: linear; additive, a curve for every column; rich, curves and what columns do together; auto, lines
+    /// and the curves that show
     #[arg(long, value_enum, help_heading = MODEL, hide_short_help = true)]
     features: Option<Features>,
     /// Privacy budget epsilon

@@ -69,10 +69,16 @@ use crate::private::{LoggedRun, PrivateDataset};
 pub(crate) const COORDINATES: &str = "coordinates";
 
 /// Tables are rounded to multiples of `2^-10`.
-const LOG2_TABLE_UNIT: u32 = 10;
+pub(super) const LOG2_TABLE_UNIT: u32 = 10;
 
 /// Directions of a column with a smaller share of its variance are rounding errors.
 const MIN_VARIANCE: f64 = 1e-7;
+
+/// Most coordinates of a column beside its straight line.
+const MAX_BENDS: usize = 256;
+
+/// A line whose deviation is this over its root mean square is flat but for rounding.
+const FLAT: f64 = 1e-9;
 
 /// Intervals with a smaller share of the rows are taken to have this one, which is below a row in ten million.
 ///
@@ -81,7 +87,7 @@ const MIN_VARIANCE: f64 = 1e-7;
 const MIN_SHARE: f64 = 1e-7;
 
 /// Coordinates that are shrunk to less than this are left out, but for the first of a column.
-const MIN_WEIGHT: f64 = 0.25;
+pub(super) const MIN_WEIGHT: f64 = 0.25;
 
 /// Rounds in which the ridge settles.
 const ROUNDS: usize = 40;
@@ -108,23 +114,23 @@ pub(super) static DESCRIPTION: Description = Description {
 /// What is believed of effects before a row is read, and how steps are taken; measured on Adult, BRFSS diabetes, California housing and
 /// protein structure.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Rule {
+pub(super) struct Rule {
     /// The ridge is this times the effective number of coordinates over `(n mu)^2`, at most 1.
-    strength: f64,
+    pub(super) strength: f64,
     /// The least ridge.
-    least: f64,
+    pub(super) least: f64,
     /// Variances of directions are raised to this.
-    decay: f64,
+    pub(super) decay: f64,
     /// Steps.
-    steps: u64,
+    pub(super) steps: u64,
     /// Weight of the previous direction.
-    momentum: f64,
+    pub(super) momentum: f64,
     /// The step size over that in whitened coordinates.
-    rate: f64,
+    pub(super) rate: f64,
     /// The factor of the clip rule over that in whitened coordinates.
-    clip: f64,
+    pub(super) clip: f64,
     /// `strength` and `least` of waves.
-    waves: (f64, f64),
+    pub(super) waves: (f64, f64),
 }
 
 impl Rule {
@@ -153,7 +159,7 @@ impl Rule {
     };
 
     /// With waves (`waved`) beside curves both can say the same, so that directions are steeper.
-    fn of(tuning: &Tuning, waved: bool) -> Self {
+    pub(super) fn of(tuning: &Tuning, waved: bool) -> Self {
         let WhitenedTuning { steps, momentum, .. } = tuning.whitened;
         match tuning.scoring {
             Scoring::Label | Scoring::Score | Scoring::Class { .. } => Self::LABELS,
@@ -297,7 +303,7 @@ struct Coordinates {
 }
 
 /// The law of the margin of a model of one margin, where columns do not depend on each other.
-fn margin(bins: &Bins, weights: &[f64]) -> Margin {
+pub(super) fn margin(bins: &Bins, weights: &[f64]) -> Margin {
     let (mut mean, mut variance) = (weights.last().copied().unwrap_or(0.0), 0.0);
     let mut rest = weights;
     for shares in bins.shares() {
@@ -353,7 +359,7 @@ impl Effects {
 }
 
 /// The coordinates of the parts of intervals, given those of intervals: they run linearly from middle to middle.
-fn in_parts(table: &Array2<f64>, pieces: &Pieces) -> Array2<f64> {
+pub(super) fn in_parts(table: &Array2<f64>, pieces: &Pieces) -> Array2<f64> {
     let between = pieces.between();
     let mut finer = Array2::zeros((between.len(), table.ncols()));
     for (mut row, (from, to, weight)) in finer.rows_mut().into_iter().zip(between) {
@@ -392,15 +398,15 @@ impl Block {
 }
 
 /// The ridge that a rule for it settles at, at least `least` and at most 1.
-fn settled(least: f64, rule: impl Fn(f64) -> f64) -> f64 {
+pub(super) fn settled(least: f64, rule: impl Fn(f64) -> f64) -> f64 {
     let settled = (0..ROUNDS).fold(1e-4, |ridge, _| rule(ridge).clamp(f64::MIN_POSITIVE, 1.0));
     settled.max(least)
 }
 
 /// Coordinates of a column that are orthonormal under its masses, with the share of the variance that each is believed to have.
-struct Column {
+pub(super) struct Column {
     /// Descending.
-    variances: Vec<f64>,
+    pub(super) variances: Vec<f64>,
     basis: Basis,
 }
 
@@ -438,6 +444,36 @@ impl Column {
         Ok(Column { variances, basis: Basis::Inverse(inverse, values, root) })
     }
 
+    /// For intervals in their order beside a straight line, by its mean over each: what is uncorrelated with it.
+    ///
+    /// With `c` the line in the first coordinates of [`Column::along`], of length 1, and `V` their variances, these are the eigenvectors of
+    /// `(I - c c^T) V (I - c c^T)`.
+    pub(super) fn beside(shares: &[f64], line: &[f64], decay: f64) -> Fallible<Self> {
+        let walk = Self::along(shares, decay)?;
+        let count = walk.variances.len().min(MAX_BENDS);
+        let coordinates = walk.leading(count)?;
+        let weighted: Array1<f64> = shares.iter().zip(line).map(|(p, z)| p * z).collect();
+        let mut along = coordinates.t().dot(&weighted);
+        let (length, all) = (along.dot(&along).sqrt(), weighted.iter().zip(line).map(|(pz, z)| pz * z).sum::<f64>());
+        // A line that is flat where rows are is no line.
+        if length <= FLAT * all.sqrt() {
+            return Ok(walk);
+        }
+        along /= length;
+        let bent = along.iter().zip(&walk.variances).map(|(c, v)| c * c * v).sum::<f64>();
+        let kernel = Array2::from_shape_fn((count, count), |(a, b)| {
+            let own = if a == b { walk.variances[a] } else { 0.0 };
+            own + along[a] * along[b] * (bent - walk.variances[a] - walk.variances[b])
+        });
+        let (values, vectors) = dense::symmetric_eigen(kernel)?;
+        let mut order: Vec<usize> = (0..count).collect();
+        order.sort_unstable_by(|&a, &b| values[b].total_cmp(&values[a]));
+        let largest = order.first().map_or(0.0, |&first| values[first]);
+        order.retain(|&index| values[index] > MIN_VARIANCE * largest);
+        let variances = shares_of(order.iter().map(|&index| values[index]));
+        Ok(Column { variances, basis: Basis::Known(coordinates.dot(&vectors.select(Axis(1), &order))) })
+    }
+
     /// For values without an order: eigenvectors of the centred identity.
     fn apart(shares: &[f64], decay: f64) -> Fallible<Self> {
         let n = shares.len();
@@ -458,7 +494,7 @@ impl Column {
     }
 
     /// The first coordinates, as columns.
-    fn leading(&self, count: usize) -> Fallible<Array2<f64>> {
+    pub(super) fn leading(&self, count: usize) -> Fallible<Array2<f64>> {
         match &self.basis {
             Basis::Known(coordinates) => Ok(coordinates.slice_axis(Axis(1), Slice::from(..count)).to_owned()),
             Basis::Inverse(inverse, values, root) => {

@@ -10,6 +10,7 @@ use crate::error::{Error, Fallible};
 /// let chosen = Features::algorithm(Some(Features::Additive), Algorithm::Auto)?;
 /// assert_eq!(chosen, Algorithm::Additive);
 /// assert_eq!(Features::algorithm(Some(Features::Rich), Algorithm::Auto)?, Algorithm::Rich);
+/// assert_eq!(Features::algorithm(Some(Features::Auto), Algorithm::Auto)?, Algorithm::Adaptive);
 /// assert!(Features::algorithm(Some(Features::Additive), Algorithm::DpGd).is_err());
 /// # Ok::<(), rhograd::error::Error>(())
 /// ```
@@ -22,12 +23,18 @@ pub enum Features {
     Additive,
     /// That, and what columns do together
     Rich,
+    /// Straight lines, and curves of columns where released sums show them
+    Auto,
 }
 
 impl Features {
     /// All of them.
-    pub const NAMED: [(&'static str, Features); 3] =
-        [("linear", Features::Linear), ("additive", Features::Additive), ("rich", Features::Rich)];
+    pub const NAMED: [(&'static str, Features); 4] = [
+        ("linear", Features::Linear),
+        ("additive", Features::Additive),
+        ("rich", Features::Rich),
+        ("auto", Features::Auto),
+    ];
 
     /// Its name, and the algorithm that makes it and no other; `None` where many do.
     fn of(self) -> (&'static str, Option<Algorithm>) {
@@ -35,6 +42,7 @@ impl Features {
             Features::Linear => ("linear", None),
             Features::Additive => ("additive", Some(Algorithm::Additive)),
             Features::Rich => ("rich", Some(Algorithm::Rich)),
+            Features::Auto => ("auto", Some(Algorithm::Adaptive)),
         }
     }
 

@@ -182,6 +182,7 @@
 //! # }
 //! ```
 
+mod adaptive;
 mod adassp;
 mod additive;
 mod auto;
@@ -211,6 +212,7 @@ mod whitened;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 pub use crate::private::Planned;
+pub use adaptive::Adaptive;
 pub use adassp::AdaSsp;
 pub use additive::Additive;
 pub(crate) use additive::COORDINATES;
@@ -234,7 +236,7 @@ pub use release::{
     GramPlan, HoldoutPlan, KindsPlan, KindsSeen, MomentParts, MomentPlan, Moments, RangesPlan, Sizes, Spread, Typical,
     Units, VocabularyPlan,
 };
-pub(crate) use release::{Given, HELD_OUT, NormalWaves, WavePlan};
+pub(crate) use release::{Given, HELD_OUT, NormalWaves, StraightPlan, WavePlan};
 pub use rich::Rich;
 pub use settings::{Averaging, SETTINGS, Setting, Settings};
 pub use step::Descent;
@@ -297,6 +299,7 @@ algorithms! {
     Newton: newton::DESCRIPTION,
     Additive: additive::DESCRIPTION,
     Rich: rich::DESCRIPTION,
+    Adaptive: adaptive::DESCRIPTION,
     DpFtrl: dp_ftrl::DESCRIPTION,
     Localization: localization::DESCRIPTION,
     OnePass: one_pass::DESCRIPTION,
@@ -353,7 +356,7 @@ impl Algorithm {
 
     /// Whether it works on rows of which every column is cut into intervals by released counts.
     pub fn cuts_columns(self) -> bool {
-        matches!(self, Algorithm::Additive | Algorithm::Rich)
+        matches!(self, Algorithm::Additive | Algorithm::Rich | Algorithm::Adaptive)
     }
 
     /// Bytes that a row of these columns takes beside its first encoding, where the algorithm has others of its own: a code for each column
@@ -363,6 +366,8 @@ impl Algorithm {
         match self {
             Algorithm::Additive => codes,
             Algorithm::Rich => 2 * codes + 2 * WavePlan::COUNT as u64,
+            // A number for each direction of lines, of which there are no more than columns and values.
+            Algorithm::Adaptive => 2 * codes + 2 * shape.dimension() as u64,
             _ => 0,
         }
     }

@@ -17,6 +17,8 @@ pub enum Recoding {
     Binned(Binner),
     /// By waves: numbers are made of the intervals and values that rows have.
     Waves(Waves),
+    /// By the phases of waves themselves: numbers are linear functions of the scores.
+    Straight(Waves),
 }
 
 impl Recoding {
@@ -26,6 +28,7 @@ impl Recoding {
             Recoding::Standardized(map) => map.recode(rows),
             Recoding::Binned(bins) => bins.recode(&rows),
             Recoding::Waves(waves) => waves.recode(&rows),
+            Recoding::Straight(waves) => waves.clone().straight().recode(&rows),
         }
     }
 
@@ -38,6 +41,7 @@ impl Recoding {
             Recoding::Standardized(map) => map.recode_stream(rows),
             Recoding::Binned(bins) => bins.recode_stream(rows),
             Recoding::Waves(waves) => rows.with_waves(waves.clone()),
+            Recoding::Straight(waves) => rows.with_waves(waves.clone().straight()),
         }
     }
 
@@ -49,7 +53,7 @@ impl Recoding {
     pub fn recode_persons(&self, persons: PersonStream) -> Fallible<PersonStream> {
         match self {
             Recoding::Standardized(map) => map.recode_persons(persons),
-            Recoding::Binned(_) | Recoding::Waves(_) => Err(Error::refused(
+            Recoding::Binned(_) | Recoding::Waves(_) | Recoding::Straight(_) => Err(Error::refused(
                 "persons in a file cannot be cut into intervals",
                 "leave out --memory-limit, or the unit",
             )),
@@ -61,7 +65,7 @@ impl Recoding {
         match self {
             Recoding::Standardized(map) => map.target.as_ref(),
             Recoding::Binned(bins) => bins.target(),
-            Recoding::Waves(_) => None,
+            Recoding::Waves(_) | Recoding::Straight(_) => None,
         }
     }
 

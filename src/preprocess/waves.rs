@@ -16,7 +16,7 @@ const TURN: usize = 1 << 16;
 const LOG2_FREQUENCY: u32 = 16;
 
 /// Most waves.
-const MAX_WAVES: usize = 512;
+const MAX_WAVES: usize = 2048;
 
 /// Most intervals of a column: eight parts of each cell of the tree of a numeric feature.
 const MAX_INTERVALS: usize = 1 << 13;
@@ -96,6 +96,9 @@ pub struct Waves {
     frequencies: Vec<Vec<i32>>,
     /// Of each wave, in turns of `2^-16`.
     offsets: Vec<u16>,
+    /// Whether a feature is the phase itself, as a signed number, and not its cosine; told by [`super::Recoding::Straight`].
+    #[serde(skip)]
+    straight: bool,
 }
 
 /// Waves that came from elsewhere; they are checked before they are some.
@@ -133,7 +136,15 @@ impl Waves {
         if !whole || !few || frequencies.len() != scores.coordinates() || offsets.len() > MAX_WAVES {
             return Err(Error::numerical("waves", "are too many, or do not fit the columns"));
         }
-        Ok(Waves { scores, frequencies, offsets })
+        Ok(Waves { scores, frequencies, offsets, straight: false })
+    }
+
+    /// Lines along these directions: a feature is the phase itself, a linear function of the scores, in steps of [`Waves::ONE`].
+    ///
+    /// Phases go round at half a turn, so slopes are to be chosen such that none gets so far.
+    #[must_use]
+    pub(crate) fn straight(self) -> Self {
+        Waves { straight: true, ..self }
     }
 
     /// How many there are.
@@ -211,7 +222,7 @@ impl Waves {
         let mut phases = self.offsets.clone();
         let each = codes.iter().enumerate().take(self.columns().len());
         each.for_each(|(column, &code)| self.turn(&mut phases, column, self.before(column), code));
-        phases.into_iter().map(Self::at).collect()
+        phases.into_iter().map(|phase| self.feature(phase)).collect()
     }
 
     /// Where the frequencies of a column begin.
@@ -225,6 +236,13 @@ impl Waves {
     #[inline]
     pub(crate) fn at(phase: u16) -> i16 {
         COSINES[usize::from(phase)]
+    }
+
+    /// The feature at a phase.
+    #[inline(always)]
+    fn feature(&self, phase: u16) -> i16 {
+        // The one phase that has no opposite is not used.
+        if self.straight { (phase as i16).max(-i16::MAX) } else { Self::at(phase) }
     }
 
     /// Re-encodes rows; each new row depends on its old self and on released quantities alone.
@@ -254,7 +272,7 @@ impl Waves {
     /// Re-encodes the rows of some tiles.
     fn recode_tiles(&self, rows: &Rows, tiles: Range<usize>) -> Rows {
         let firsts: Vec<usize> = (0..self.columns().len()).map(|column| self.before(column)).collect();
-        let (cosines, arch) = (COSINES.as_slice(), pulp::Arch::new());
+        let arch = pulp::Arch::new();
         rows.with_numbers(tiles, (self.shape(), Self::ONE), 0, |codes, numbers| {
             let mut phases = vec![0u16; self.count()];
             for lane in 0..LANES {
@@ -267,7 +285,7 @@ impl Waves {
                         }
                     },
                 );
-                numbers.iter_mut().zip(&phases).for_each(|(column, &phase)| column[lane] = cosines[usize::from(phase)]);
+                numbers.iter_mut().zip(&phases).for_each(|(column, &phase)| column[lane] = self.feature(phase));
             }
         })
     }

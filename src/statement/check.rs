@@ -99,9 +99,20 @@ pub(super) fn check_releases(facts: &Facts) -> Fallible<()> {
     let covariances: Vec<u64> = covariances.map(|release| release.charge.count()).collect();
     let fits = match facts.algorithm {
         Algorithm::Additive => covariances.is_empty(),
-        Algorithm::Rich => covariances == [1],
+        Algorithm::Rich | Algorithm::Adaptive => covariances == [1],
         _ => covariances.is_empty() || covariances == [1],
     };
+    let sums = facts.releases.iter().filter(|release| matches!(release.query, Query::ClippedSum(_)));
+    let sums: Vec<u64> = sums.map(|release| release.charge.count()).collect();
+    let whole = match (facts.algorithm, &sums[..]) {
+        (Algorithm::Additive | Algorithm::Rich, [_]) => true,
+        // A third of the steps explores.
+        (Algorithm::Adaptive, [first, second]) => *first == first.saturating_add(*second) / 3,
+        (algorithm, _) => !algorithm.cuts_columns(),
+    };
+    if !whole {
+        return Err(damaged("additive effects and their releases of steps do not fit"));
+    }
     // Waves have no proof for persons.
     if additive && !(fits && (facts.unit.is_row() || covariances.is_empty())) {
         return Err(damaged("additive effects and a release of a covariance do not fit"));

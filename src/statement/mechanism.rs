@@ -6,6 +6,7 @@ use super::facts::{DIGITS, Facts, ReleaseFacts};
 use crate::error::Fallible;
 use crate::model_kind::Link;
 use crate::num::round::decimal_up;
+use crate::optim::Algorithm;
 use crate::privacy::{Charge, PrivacyUnit};
 
 part! {
@@ -46,7 +47,8 @@ impl MechanismPart {
                 (_, Link::Softmax) => "l2 over all labels together, intercepts included".into(),
                 _ => "l2, intercept included".into(),
             },
-            steps: facts.steps(),
+            // Of two parts with multipliers of their own, the one that the others here are of.
+            steps: if facts.algorithm == Algorithm::Adaptive { main.charge.count() } else { facts.steps() },
             noise_multiplier: multiplier,
             sigma: main.charge.sensitivity() as f64 * main.unit * multiplier,
             arithmetic: "exact integers".into(),

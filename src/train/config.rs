@@ -156,6 +156,13 @@ impl TrainConfig {
                 "name settings alone, as in --features additive --tune='steps=12,24'",
             ));
         }
+        if self.algorithm == Algorithm::Adaptive && !self.tune.is_empty() {
+            return Err(Error::parameter(
+                "--tune",
+                "has nothing to choose for adaptive, which divides its steps' budget by what the first of them show",
+                "leave it out, or use --features additive",
+            ));
+        }
         if self.algorithm.cuts_columns() && self.standardize == Some(true) {
             return Err(Error::parameter(
                 "standardise",

@@ -286,7 +286,7 @@ impl ModelFile {
                     Feature::Numeric { name, lower, upper, map, coefficient: next()? }
                 }
                 // Waves are made of other encodings, and stand beside the features.
-                Some(Recoding::Waves(_)) | None => {
+                Some(Recoding::Waves(_) | Recoding::Straight(_)) | None => {
                     Feature::Numeric { name, lower, upper, map: by_bounds.in_units(lower, upper), coefficient: next()? }
                 }
             });

@@ -9,8 +9,8 @@ use crate::grid::{FULL_SCALE, Shape};
 use crate::loss::Objective;
 use crate::model_kind::ModelKind;
 use crate::optim::{
-    Additive, Algorithm, BinPlan, HoldoutPlan, MomentParts, MomentPlan, Optimizer, Planned, Problem, Rich, Settings,
-    Target, Tuned, WavePlan,
+    Adaptive, Additive, Algorithm, BinPlan, HoldoutPlan, MomentParts, MomentPlan, Optimizer, Planned, Problem, Rich,
+    Settings, StraightPlan, Target, Tuned, WavePlan,
 };
 use crate::preprocess::{Waves, shape_of};
 use crate::privacy::{Charge, DatasetId, Delta, Epsilon, NoiseLaw, Rho, Scope, total_rho};
@@ -91,6 +91,8 @@ pub struct Plan {
     pub bins: Option<BinPlan>,
     /// Release of what columns do together, if any.
     pub(super) waves: Option<WavePlan>,
+    /// Release of the covariance that straight lines are whitened by, if any.
+    pub(super) straight: Option<StraightPlan>,
     /// Rows held out, and the release of metrics on them, if any.
     pub holdout: Option<Holdout>,
     /// The optimizer.
@@ -171,11 +173,12 @@ impl Plan {
         let l2 = Some(config.settings.l2.unwrap_or(model.default_l2()));
         let settings = Settings { l2, ..config.settings.clone() };
         let rich = config.algorithm == Algorithm::Rich;
+        let lines = config.algorithm == Algorithm::Adaptive;
         let problem = Problem {
             shape: &shape,
             adjacency: config.adjacency,
             loss,
-            one: if rich { Waves::ONE } else { one_of(standardize, model) },
+            one: if rich || lines { Waves::ONE } else { one_of(standardize, model) },
             standardized: standardize,
             binned: bins.is_some(),
             rows: rows.map(|(n, _)| training_rows(n, holdout.as_ref().map(|part| part.share))),
@@ -186,11 +189,14 @@ impl Plan {
             settings: &settings,
         };
         let waves = rich.then(|| WavePlan::new(&problem, rho.lower() * Rich::COVARIANCE_SHARE)).transpose()?;
+        let share = Adaptive::covariance(model.response().is_number());
+        let straight = lines.then(|| StraightPlan::new(&problem, &Rho::from_f64(rho.lower() * share)?)).transpose()?;
         let releases = moments
             .iter()
             .map(|moments| &moments.release)
             .chain(bins.iter().map(|bins| &bins.release))
             .chain(waves.iter().map(|waves| &waves.gram.release))
+            .chain(straight.iter().map(|straight| &straight.gram.release))
             .chain(holdout.iter().map(|part| &part.scores.release));
         let before: Vec<Charge> = releases.map(|release| release.planned().charge).collect();
         let spent = total_rho(&before)?;
@@ -232,6 +238,7 @@ impl Plan {
             moments,
             bins,
             waves,
+            straight,
             holdout,
             optimizer,
             noise: config.noise,
@@ -269,9 +276,10 @@ impl Plan {
     pub fn planned(&self) -> Vec<Planned> {
         let moments = self.moments.iter().map(|moments| moments.release.planned());
         let waves = self.waves.iter().map(|waves| waves.gram.release.planned());
+        let straight = self.straight.iter().map(|straight| straight.gram.release.planned());
         let scores = self.holdout.iter().map(|part| part.scores.release.planned());
         let bins = self.bins.iter().map(|bins| bins.release.planned());
-        moments.chain(bins).chain(waves).chain(self.optimizer.planned()).chain(scores).collect()
+        moments.chain(bins).chain(waves).chain(straight).chain(self.optimizer.planned()).chain(scores).collect()
     }
 
     /// What to pay for, in order.
@@ -389,7 +397,8 @@ fn plan_moments(
 fn plan_bins(config: &TrainConfig, shape: &Shape, model: ModelKind, rho: &Rho) -> Fallible<BinPlan> {
     let number = model.response().is_number();
     let (share, leaves) = Additive::counts(number);
-    BinPlan::new(shape, config.adjacency, rho.lower() * share, (number, leaves), config.noise)
+    let plan = BinPlan::new(shape, config.adjacency, rho.lower() * share, (number, leaves), config.noise)?;
+    Ok(if config.algorithm == Algorithm::Adaptive { plan.fine(FEATURE_LIMIT[index(model)]) } else { plan })
 }
 
 /// The choice among the candidates of a request.

@@ -68,6 +68,7 @@ pub(super) fn make(
     };
     let dataset = mapped(dataset)?;
     let (bins, waves) = waves(plan, &dataset, bins, rows, &mut run)?;
+    let (dataset, bins) = straight(plan, dataset, bins, rows, &mut run)?;
     let waved = |data: PrivateDataset| match &waves {
         Some(waves) => data.recoded(&Recoding::Waves(waves.clone())),
         None => Ok(data),
@@ -130,6 +131,20 @@ fn waves(
     let (Some(planned), Some(bins)) = (&plan.waves, &bins) else { return Ok((bins, None)) };
     let (waves, law) = planned.run(dataset, bins, rows, run)?;
     Ok((Some(bins.clone().with_waves(law)), Some(waves)))
+}
+
+/// The release that straight lines are whitened by, where one was planned, and rows with these lines.
+fn straight(
+    plan: &Plan,
+    dataset: PrivateDataset,
+    bins: Option<Bins>,
+    rows: f64,
+    run: &mut LoggedRun<'_>,
+) -> Fallible<(PrivateDataset, Option<Bins>)> {
+    let (Some(planned), Some(bins)) = (&plan.straight, &bins) else { return Ok((dataset, bins)) };
+    let straight = planned.run(&dataset, bins, rows, run)?;
+    let dataset = dataset.recoded(&Recoding::Straight(straight.waves.clone()))?;
+    Ok((dataset, Some(bins.clone().with_straight(straight))))
 }
 
 /// A run that is paid for several times and made as often, without a model, a log or a statement; an audit does that.

@@ -5,7 +5,7 @@ use crate::data::Schema;
 use crate::error::Fallible;
 use crate::grid::FULL_SCALE;
 use crate::model_kind::{Link, ModelKind, Response};
-use crate::optim::{Bins, Moments, Spread, Units};
+use crate::optim::{Algorithm, Bins, Moments, Spread, Units};
 use crate::preprocess::{Affine, Recoding, Standardizer};
 
 /// Deviations at which a standardised regression target is cut.
@@ -28,7 +28,11 @@ pub(super) fn recoding(
     let Some(bins) = bins else { return Ok(standardizer(plan, schema, moments).map(Recoding::Standardized)) };
     let target = match (plan.model.response(), bins.target()) {
         // By quantiles: a few far values move them by little.
-        (Response::Centred, Some(law)) => Some(Affine { centre: law.median, scale: law.scale, limit: TARGET_LIMIT }),
+        (Response::Centred, Some(law)) => {
+            // Where straight lines are learned as well: no tighter than they are by themselves.
+            let scale = if plan.algorithm == Algorithm::Adaptive { law.wide } else { law.scale };
+            Some(Affine { centre: law.median, scale, limit: TARGET_LIMIT })
+        }
         (_, law) => target_map(plan.model, schema.target_bounds(), law.map(|law| law.mean)),
     };
     Ok(Some(Recoding::Binned(bins.binner(target)?)))

@@ -335,13 +335,24 @@ fn curves_fit(model: &ModelFile) -> bool {
         Query::Marginals(query) => Some((query.numeric, query.categorical)),
         _ => None,
     });
-    let rich = facts.releases.iter().any(|release| matches!(release.query, Query::Gram(_)));
+    // Of straight lines the covariance leaves nothing beside the effects of single columns.
+    let lines = facts.algorithm == Algorithm::Adaptive;
+    let rich = !lines && facts.releases.iter().any(|release| matches!(release.query, Query::Gram(_)));
     match counted {
         // A statement with counts and a covariance beside them is about `rich`, or a choice among such.
         Some(counted) if facts.algorithm.cuts_columns() || facts.algorithm == Algorithm::Tuned => {
-            counted == (curves, categories) && model.together.is_some() == rich
+            // Of what follows from a covariance, too, bands are not known.
+            let bands = !lines || !model.features.iter().any(tells_deviations);
+            counted == (curves, categories) && model.together.is_some() == rich && bands
         }
         _ => curves == 0 && model.together.is_none() && !model.features.iter().any(tells_shares),
+    }
+}
+
+fn tells_deviations(feature: &Feature) -> bool {
+    match feature {
+        Feature::Numeric { .. } => false,
+        Feature::Steps { deviations, .. } | Feature::Categorical { deviations, .. } => !deviations.is_empty(),
     }
 }
 

@@ -26,6 +26,9 @@ fn counts_and_steps_are_charged_logged_and_verified() {
             ("additive", "--noise discrete-gaussian"),
             ("additive", "--model svm"),
             ("rich", "--evaluate-budget 0.1"),
+            ("auto", "--evaluate-budget 0.1"),
+            ("auto", "--steps 9"),
+            ("auto", "--model svm --noise discrete-gaussian"),
         ] {
             if adjacency == "replace-one" && more.contains("--rows") {
                 continue;
@@ -37,8 +40,8 @@ fn counts_and_steps_are_charged_logged_and_verified() {
             let kinds: Vec<&str> =
                 facts["releases"].as_array().unwrap().iter().map(|it| it["query"]["kind"].as_str().unwrap()).collect();
             assert!(kinds.contains(&"marginals") && kinds.contains(&"clipped-sum"), "{flags}: {kinds:?}");
-            assert_eq!(facts["algorithm"], form);
-            assert_eq!(kinds.contains(&"gram"), form == "rich", "{kinds:?}");
+            assert_eq!(facts["algorithm"], if form == "auto" { "adaptive" } else { form });
+            assert_eq!(kinds.contains(&"gram"), form != "additive", "{kinds:?}");
             assert_eq!(folder.json("m.json")["together"].is_object(), form == "rich");
             // Two trees of five levels counted twice, and a category.
             let square = if adjacency == "add-remove" { 41.0 } else { 82.0f64 };
@@ -65,6 +68,8 @@ fn the_algorithm_and_the_form_of_effects_are_two_names_of_one_thing() {
     assert!(model("--features additive --memory-limit 1MB") == model("--features additive --threads 1"));
     assert!(model("--features rich --threads 2") == model("--algorithm rich --threads 1"));
     assert!(model("--features rich --memory-limit 1MB") == model("--features rich"));
+    assert!(model("--features auto --threads 2") == model("--algorithm adaptive --threads 1"));
+    assert!(model("--features auto --memory-limit 1MB") == model("--features auto"));
 }
 
 #[test]
@@ -242,6 +247,10 @@ fn what_does_not_fit_is_refused_before_a_charge() {
         ("--features additive --tune=algorithm=additive,rich", "candidates share one encoding of the rows"),
         ("--tune=algorithm=rich,dp-gd", "candidates share one encoding of the rows"),
         ("--features rich --unit note", "has no proof for --algorithm rich"),
+        ("--features auto --unit note", "has no proof for --algorithm adaptive"),
+        ("--features auto --steps 2", "are 3 at least"),
+        ("--tune=algorithm=additive,adaptive", "candidates share one encoding of the rows"),
+        ("--features auto --tune=steps=12,24", "has nothing to choose for adaptive"),
         ("--features additive --unit note --memory-limit 1MB", "cut into intervals in memory alone"),
         ("--features additive --unit note --estimand rows", "--estimand"),
         ("--tune=algorithm=additive,dp-gd", "--tune"),

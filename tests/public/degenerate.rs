@@ -232,7 +232,7 @@ macro_rules! each {
 
 each! {
     auto = Auto, whitened = Whitened, dp_gd = DpGd, dp_gd_theory = DpGdTheory, adassp = AdaSsp,
-    boosted_adassp = BoostedAdaSsp, newton = Newton, additive = Additive, newton_double_noise = NewtonDoubleNoise, dp_ftrl = DpFtrl,
+    boosted_adassp = BoostedAdaSsp, newton = Newton, additive = Additive, adaptive = Adaptive, newton_double_noise = NewtonDoubleNoise, dp_ftrl = DpFtrl,
     localization = Localization, one_pass = OnePass, output_perturbation = OutputPerturbation, amp = Amp,
     objective_perturbation = ObjectivePerturbation, exponential_mechanism = ExponentialMechanism, frank_wolfe = FrankWolfe,
 }

@@ -55,7 +55,8 @@ fn contributions_add_up_to_predictions() {
     let folder = tempfile::tempdir().unwrap();
     let given = FamilyParameters::default();
     for (family, algorithm) in FAMILIES.iter().flat_map(|family| {
-        [Algorithm::Auto, Algorithm::Additive, Algorithm::Rich].map(|algorithm| ((family.model)(&given), algorithm))
+        [Algorithm::Auto, Algorithm::Additive, Algorithm::Rich, Algorithm::Adaptive]
+            .map(|algorithm| ((family.model)(&given), algorithm))
     }) {
         let (model, file) = trained(family, algorithm, folder.path());
         let outputs = model.intercept.values().len();
@@ -97,6 +98,7 @@ fn shapes_are_the_coefficients_and_cover_the_columns() {
         (ModelKind::Logistic, Algorithm::Additive, Some(Bands::StepNoise)),
         (ModelKind::Multinomial, Algorithm::Additive, Some(Bands::StepNoise)),
         (ModelKind::Linear, Algorithm::Rich, None),
+        (ModelKind::Logistic, Algorithm::Adaptive, None),
         (ModelKind::Linear, Algorithm::Whitened, Some(Bands::StandardErrors)),
         (ModelKind::Multinomial, Algorithm::DpGd, None),
     ] {

@@ -233,7 +233,8 @@ fn a_row_that_is_held_out_moves_scores_alone() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("t.csv");
     let schema = Schema::parse(LABELS, Path::new("s")).unwrap();
-    for algorithm in [Algorithm::Whitened, Algorithm::Newton, Algorithm::Additive, Algorithm::Rich] {
+    for algorithm in [Algorithm::Whitened, Algorithm::Newton, Algorithm::Additive, Algorithm::Rich, Algorithm::Adaptive]
+    {
         let budget = Budget::Epsilon(Epsilon::new(50.0).unwrap(), Some(Delta::new(1e-6).unwrap()));
         let shared = TrainConfig { evaluate_budget: Some(0.2), holdout: 0.5, ..TrainConfig::new(budget) };
         let config = TrainConfig { algorithm, adjacency: Adjacency::ReplaceOne, ..shared };

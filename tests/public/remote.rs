@@ -193,16 +193,19 @@ fn model_and_log_have_the_bits_of_one_machine_however_rows_are_divided_and_worke
 
 /// Waves are made by workers, of a block of rows at a time: one part has several.
 #[test]
-fn waves_have_the_bits_of_one_machine_however_rows_are_divided_and_workers_are_lost() {
+fn waves_and_lines_have_the_bits_of_one_machine_however_rows_are_divided_and_workers_are_lost() {
     for (number, adjacency, evaluate_budget, rows, cuts) in [
         (false, Adjacency::AddRemove, None, 1500, &[0, 1, 700, 700, 1500][..]),
         (true, Adjacency::ReplaceOne, Some(0.2), 1500, &[0, 40, 1500]),
         (true, Adjacency::AddRemove, None, 24_000, &[0, 24_000]),
     ] {
-        let config = TrainConfig { evaluate_budget, ..config(Algorithm::Rich, adjacency) };
-        let expected = here(&config, rows, number);
-        for fault in [Fault::Nothing, Fault::Lost] {
-            assert!(there(&config, number, cluster(cuts, number, fault)).unwrap() == expected, "{config:?} {cuts:?}");
+        for algorithm in [Algorithm::Rich, Algorithm::Adaptive] {
+            let config = TrainConfig { evaluate_budget, ..config(algorithm, adjacency) };
+            let expected = here(&config, rows, number);
+            for fault in [Fault::Nothing, Fault::Lost] {
+                let got = there(&config, number, cluster(cuts, number, fault)).unwrap();
+                assert!(got == expected, "{config:?} {cuts:?}");
+            }
         }
     }
 }

@@ -165,18 +165,20 @@ fn model_and_log_have_the_bits_of_training_in_memory() {
 
 /// It makes 400 waves for however few rows, so it meets fewer cases.
 #[test]
-fn waves_have_the_bits_of_training_in_memory() {
-    for (target, adjacency, evaluate_budget, segment_bytes, threads) in [
-        (Target::Label, Adjacency::AddRemove, None, 1, 3),
-        (Target::Class, Adjacency::ReplaceOne, Some(0.2), 1000, 1),
-        (Target::Number, Adjacency::ReplaceOne, None, 20_000, 2),
-        (Target::Number, Adjacency::AddRemove, Some(0.2), 1, 2),
-    ] {
-        let config = TrainConfig { evaluate_budget, ..config(Algorithm::Rich, adjacency) };
-        same(&Trial::new(target, ROWS), &config, segment_bytes, threads);
-    }
-    for rows in [0, 1, 33] {
-        same(&Trial::new(Target::Label, rows), &config(Algorithm::Rich, Adjacency::AddRemove), 1, 2);
+fn waves_and_lines_have_the_bits_of_training_in_memory() {
+    for algorithm in [Algorithm::Rich, Algorithm::Adaptive] {
+        for (target, adjacency, evaluate_budget, segment_bytes, threads) in [
+            (Target::Label, Adjacency::AddRemove, None, 1, 3),
+            (Target::Class, Adjacency::ReplaceOne, Some(0.2), 1000, 1),
+            (Target::Number, Adjacency::ReplaceOne, None, 20_000, 2),
+            (Target::Number, Adjacency::AddRemove, Some(0.2), 1, 2),
+        ] {
+            let config = TrainConfig { evaluate_budget, ..config(algorithm, adjacency) };
+            same(&Trial::new(target, ROWS), &config, segment_bytes, threads);
+        }
+        for rows in [0, 1, 33] {
+            same(&Trial::new(Target::Label, rows), &config(algorithm, Adjacency::AddRemove), 1, 2);
+        }
     }
 }
 
@@ -342,7 +344,7 @@ fn the_cache_is_made_once_and_streamed_from_then_on() {
 fn a_cache_with_other_segments_is_cut_into_intervals_as_well() {
     let trial = Trial::new(Target::Label, ROWS);
     std::thread::sleep(std::time::Duration::from_millis(150));
-    for algorithm in [Algorithm::Additive, Algorithm::Rich] {
+    for algorithm in [Algorithm::Additive, Algorithm::Rich, Algorithm::Adaptive] {
         let config = config(algorithm, Adjacency::AddRemove);
         let (expected, _) = bits(trial.in_memory(&config), 2, &mut |_| ());
         let expected = expected.unwrap();
@@ -464,9 +466,10 @@ fn clips_that_are_kept_belong_to_their_parts() {
 fn clips_of_parts(persons: bool) {
     let trial = Trial::made(Target::Class, 20_000, persons);
     let limit = MemoryLimit::new(1_000_000).unwrap().in_segments_of(2_000);
-    // Waves are for rows alone.
-    let algorithms = [Algorithm::Whitened, Algorithm::DpGd, Algorithm::Additive, Algorithm::Rich];
-    for algorithm in algorithms.into_iter().take(if persons { 2 } else { 4 }) {
+    // Intervals are for rows alone.
+    let linear = [Algorithm::Whitened, Algorithm::DpGd];
+    let curved = [Algorithm::Additive, Algorithm::Rich, Algorithm::Adaptive];
+    for algorithm in linear.into_iter().chain(curved.into_iter().filter(|_| !persons)) {
         let config = config(algorithm, Adjacency::AddRemove);
         let (expected, _) = bits(trial.in_memory(&config), 2, &mut |_| ());
         let loaded = load_within(&config, trial.schema.clone(), &trial.file(), None, limit, &|_, _| Ok(())).unwrap();

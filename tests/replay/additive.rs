@@ -57,7 +57,7 @@ fn alike(algorithm: Algorithm, schema: &str, adjacency: Adjacency) -> (Case, Tab
 
 #[test]
 fn rows_move_counts_covariances_and_steps_by_all_of_what_is_stated_and_no_more() {
-    let forms = [Algorithm::Additive, Algorithm::Rich];
+    let forms = [Algorithm::Additive, Algorithm::Rich, Algorithm::Adaptive];
     for (algorithm, schema) in forms.into_iter().flat_map(|form| [LABELS, NUMBERS].map(|schema| (form, schema))) {
         let lines = far(schema == NUMBERS);
         let (add, common) = alike(algorithm, schema, Adjacency::AddRemove);
@@ -66,10 +66,10 @@ fn rows_move_counts_covariances_and_steps_by_all_of_what_is_stated_and_no_more()
         println!("{}: {:.3?}", add.name, found.iter().map(|(_, share)| *share).collect::<Vec<_>>());
         for (query, share) in &found {
             // How often a row counts is a whole number there, and a small one for a row that is so far from the others.
-            let few = matches!(query, Query::Gram(_)) && schema == NUMBERS;
+            let few = matches!(query, Query::Gram(_)) && (schema == NUMBERS || algorithm == Algorithm::Adaptive);
             assert!(*share > if few { 0.9 } else { 0.99 }, "{}: {share} of {query:?}", add.name);
         }
-        assert_eq!(found.iter().any(|(query, _)| matches!(query, Query::Gram(_))), algorithm == Algorithm::Rich);
+        assert_eq!(found.iter().any(|(query, _)| matches!(query, Query::Gram(_))), algorithm != Algorithm::Additive);
         // The same row but for its label, and a row without an interval in common.
         let (replace, common) = alike(algorithm, schema, Adjacency::ReplaceOne);
         let lines = ["0,-1,u,no", "0,1,u,no", "10,-1,v,no", "10,1,v,yes", "10,1,v,no"];
@@ -84,7 +84,7 @@ fn rows_move_counts_covariances_and_steps_by_all_of_what_is_stated_and_no_more()
                 Query::Marginals(_) => 0.99,
                 // Two rows at a right angle, of which a number and a category alone have none.
                 Query::Gram(_) if schema == LABELS => 0.98,
-                Query::Gram(_) => 0.7,
+                Query::Gram(_) => 0.65,
                 _ => 0.4,
             };
             assert!(share > least, "{}: {share} of {query:?}", replace.name);
@@ -97,8 +97,9 @@ fn rows_of_every_kind_move_nothing_else() {
     let mut rng = ChaCha8Rng::seed_from_u64(11);
     let table = Table::ending_in(Kind::Ordinary, &mut rng);
     for schema in [LABELS, NUMBERS] {
-        for change in crate::CHANGES {
-            let case = under(case("rich", schema, Algorithm::Rich), crate::adjacency(change));
+        let forms = [Algorithm::Rich, Algorithm::Adaptive];
+        for (change, algorithm) in crate::CHANGES.into_iter().flat_map(|change| forms.map(|form| (change, form))) {
+            let case = under(case(algorithm.name(), schema, algorithm), crate::adjacency(change));
             let neighbours = KINDS.map(|kind| table.neighbour(change, kind, false, &mut rng));
             // Each in one release and in all else that leaves.
             let recorded = Recording::of(&case, &table.bytes());

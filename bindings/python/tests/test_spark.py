@@ -80,7 +80,7 @@ def alone(model, frame, target):
 def test_the_bits_are_those_of_one_machine(local, parts):
     frame = table()
     data = local.createDataFrame(frame).coalesce(1).repartition(parts)
-    forms = ({"features": "additive"}, {"features": "rich"})
+    forms = ({"features": "additive"}, {"features": "rich"}, {"features": "auto"})
     for more in ({}, {"algorithm": "dp-gd", "steps": 5}, *forms, {"adjacency": "replace-one"}):
         fitted = spark.fit(logistic(**more), data.select("a", "b", "c", "y"), target="y")
         assert fitted.model_.text == alone(logistic(**more), frame, "y")

@@ -9,7 +9,8 @@ use crate::preprocess::{Affine, Binner};
 use crate::privacy::{Adjacency, NoiseLaw, Rho};
 use crate::private::{LoggedRun, PrivateDataset, Query, query};
 
-use super::tree::{Leaf, leaves, quantile};
+use super::lines::Straight;
+use super::tree::{Leaf, leaves, quantile, spread};
 use super::wave_law::WaveLaw;
 
 /// Size of the grid: the vector of a row is near `2^31` grid steps.
@@ -49,6 +50,8 @@ pub struct BinPlan {
     target: bool,
     /// Intervals of a numeric column, at most about.
     leaves: f64,
+    /// Deviations at which numbers that have a slope of their own are cut, where they have.
+    limit: Option<f64>,
     /// The release.
     pub release: GaussianRelease,
 }
@@ -82,7 +85,13 @@ impl BinPlan {
                 "use another epsilon, or --features linear",
             ));
         }
-        Ok(BinPlan { step, target, leaves, release })
+        Ok(BinPlan { step, target, leaves, limit: None, release })
+    }
+
+    /// With intervals cut so finely that a straight line, cut at `limit` deviations from the mean, is told by its value in each.
+    #[must_use]
+    pub(crate) fn fine(self, limit: f64) -> Self {
+        BinPlan { limit: Some(limit), ..self }
     }
 
     /// Makes the release, and intervals of it; `rows` is the public or released number of rows, or of persons where they are the unit.
@@ -103,11 +112,19 @@ impl BinPlan {
         let target =
             self.target.then(|| TargetLaw::of(&of_target(&mut values), rows, noise / query::Marginals::TARGET as f64));
         let of_feature = noise / query::Marginals::FEATURE as f64;
+        let pieces = |levels: &Vec<Vec<f64>>| {
+            let pieces = Pieces::of(levels, rows, of_feature, self.leaves);
+            match self.limit {
+                None => pieces,
+                Some(limit) => pieces.with_line(levels, rows, of_feature, limit),
+            }
+        };
         Ok(Bins {
-            numeric: features.iter().map(|levels| Pieces::of(levels, rows, of_feature, self.leaves)).collect(),
+            numeric: features.iter().map(pieces).collect(),
             categorical: categories.into_iter().map(|counts| masses(&counts, of_feature)).collect(),
             target,
             waves: None,
+            straight: None,
         })
     }
 }
@@ -139,6 +156,8 @@ pub struct Bins {
     target: Option<TargetLaw>,
     /// What waves of all columns look like, where their covariance was released besides.
     pub(in crate::optim) waves: Option<WaveLaw>,
+    /// Straight lines in coordinates of all columns, where their covariance was released besides.
+    pub(in crate::optim) straight: Option<Straight>,
 }
 
 impl Bins {
@@ -147,9 +166,17 @@ impl Bins {
         Bins { waves: Some(waves), ..self }
     }
 
+    /// These intervals, with straight lines beside them.
+    pub(crate) fn with_straight(self, straight: Straight) -> Self {
+        Bins { straight: Some(straight), ..self }
+    }
+
     /// For each column the share of rows in each part of its intervals, or with each of its values; rows spread evenly inside an interval.
     pub(crate) fn shares(&self) -> Vec<Vec<f64>> {
         let parts = |pieces: &Pieces| -> Vec<f64> {
+            if let Some(line) = &pieces.line {
+                return line.shares(pieces);
+            }
             let parts = pieces.parts();
             pieces.shares.iter().flat_map(|share| std::iter::repeat_n(share / parts as f64, parts)).collect()
         };
@@ -187,7 +214,40 @@ pub(in crate::optim) struct Pieces {
     pub(in crate::optim) shares: Vec<f64>,
     /// Whether effects run linearly between the middles of intervals; else each interval has one, for single values stand out.
     pub(in crate::optim) linear: bool,
+    /// A finer cut, and a straight line along it, where the column has one.
+    line: Option<Line>,
 }
+
+/// Parts of intervals that are so short that a straight line is told by its value in each.
+#[derive(Clone, Debug, PartialEq)]
+struct Line {
+    /// Where each part begins, in eighths of cells; the first at 0.
+    starts: Vec<usize>,
+    /// The interval that each part belongs to.
+    leaf: Vec<usize>,
+    /// Deviations from the mean in the middle of each part.
+    scores: Vec<f64>,
+}
+
+impl Line {
+    /// The middle of each part, in cells.
+    fn middles(&self) -> Vec<f64> {
+        let ends = self.starts.iter().skip(1).copied().chain([PARTS * FEATURE_TREE.cells()]);
+        self.starts.iter().zip(ends).map(|(&start, end)| (start + end) as f64 / (2 * PARTS) as f64).collect()
+    }
+
+    /// The share of rows in each part; rows spread evenly inside an interval.
+    fn shares(&self, pieces: &Pieces) -> Vec<f64> {
+        let ends = self.starts.iter().skip(1).copied().chain([PARTS * FEATURE_TREE.cells()]);
+        let share = |((&start, end), &leaf): ((&usize, usize), &usize)| {
+            pieces.shares[leaf] * (end - start) as f64 / (PARTS * pieces.leaves[leaf].cells.len()) as f64
+        };
+        self.starts.iter().zip(ends).zip(&self.leaf).map(share).collect()
+    }
+}
+
+/// Parts of a deviation that a straight line is told apart by.
+const FINENESS: f64 = 8.0;
 
 impl Pieces {
     fn of(levels: &[Vec<f64>], rows: f64, noise: f64, most: f64) -> Self {
@@ -196,7 +256,52 @@ impl Pieces {
         let stands_out = |leaf: &Leaf| leaf.cells.len() == 1 && leaf.mass > split;
         let linear = leaves.len() > 1 && !leaves.iter().any(stands_out);
         let counts: Vec<f64> = leaves.iter().map(|leaf| leaf.mass).collect();
-        Pieces { shares: masses(&counts, 0.5 * noise), leaves, linear }
+        Pieces { shares: masses(&counts, 0.5 * noise), leaves, linear, line: None }
+    }
+
+    /// Cut more finely within `limit` deviations of the mean, by released counts.
+    fn with_line(self, levels: &[Vec<f64>], rows: f64, noise: f64, limit: f64) -> Self {
+        let (mean, variance) = spread(levels, rows, noise);
+        let cells = FEATURE_TREE.cells();
+        // No less than noise can tell, and a cell.
+        let half = cells as f64 / 2.0;
+        let least = 0.5 * noise / rows.max(1.0) * half * half;
+        let deviation = variance.max(least).max(1.0 / 12.0).sqrt();
+        let mut starts: Vec<usize> = vec![0];
+        for leaf in &self.leaves {
+            let parts = self.parts();
+            starts.extend((0..parts).map(|part| PARTS * leaf.cells.start + part * leaf.cells.len() * (PARTS / parts)));
+        }
+        let reach = (limit * FINENESS) as i32;
+        let cuts = (-reach..=reach).map(|step| (mean + f64::from(step) * deviation / FINENESS) * PARTS as f64);
+        starts.extend(cuts.filter(|&cut| cut > 0.0 && cut < (PARTS * cells) as f64).map(|cut| cut.round() as usize));
+        starts.retain(|&start| start < PARTS * cells);
+        starts.sort_unstable();
+        starts.dedup();
+        let leaf_of = |start: &usize| {
+            let after = self.leaves.partition_point(|leaf| PARTS * leaf.cells.start <= *start);
+            after.saturating_sub(1)
+        };
+        let leaf = starts.iter().map(leaf_of).collect();
+        let mut line = Line { starts, leaf, scores: Vec::new() };
+        line.scores = line.middles().into_iter().map(|at| ((at - mean) / deviation).clamp(-limit, limit)).collect();
+        Pieces { line: Some(line), ..self }
+    }
+
+    /// Deviations from the mean in each part; nothing where the column has no line.
+    pub(in crate::optim) fn scores(&self) -> &[f64] {
+        self.line.as_ref().map_or(&[], |line| &line.scores)
+    }
+
+    /// The mean of the line over each interval; nothing where the column has none.
+    pub(in crate::optim) fn line_by_interval(&self) -> Vec<f64> {
+        let Some(line) = &self.line else { return Vec::new() };
+        let mut sums = vec![(0.0, 0.0); self.leaves.len()];
+        for ((&leaf, score), share) in line.leaf.iter().zip(&line.scores).zip(line.shares(self)) {
+            sums[leaf].0 += share * score;
+            sums[leaf].1 += share;
+        }
+        sums.into_iter().map(|(sum, share)| sum / share.max(f64::MIN_POSITIVE)).collect()
     }
 
     /// Parts of an interval that have an effect of their own.
@@ -206,6 +311,9 @@ impl Pieces {
 
     /// Where each part but the first begins, in places of the grid.
     fn starts(&self) -> Vec<u16> {
+        if let Some(line) = &self.line {
+            return line.starts.iter().skip(1).map(|&start| FEATURE_TREE.first_step(start) as u16).collect();
+        }
         let parts = self.parts();
         let start = |leaf: &Leaf, part: usize| {
             let eighths = PARTS * leaf.cells.start + part * leaf.cells.len() * (PARTS / parts);
@@ -216,22 +324,32 @@ impl Pieces {
 
     /// For each part the two intervals whose effects it lies between, and the weight of the second.
     pub(in crate::optim) fn between(&self) -> Vec<(usize, usize, f64)> {
+        if let Some(line) = &self.line {
+            let place = |(&leaf, at): (&usize, f64)| self.place(leaf, at);
+            return line.leaf.iter().zip(line.middles()).map(place).collect();
+        }
+        let parts = self.parts();
+        let place = |leaf: usize, part: usize| {
+            let cells = &self.leaves[leaf].cells;
+            self.place(leaf, cells.start as f64 + (part as f64 + 0.5) * cells.len() as f64 / parts as f64)
+        };
+        (0..self.leaves.len())
+            .flat_map(|leaf| (0..parts).map(move |part| (leaf, part)))
+            .map(|(leaf, part)| place(leaf, part))
+            .collect()
+    }
+
+    /// The intervals whose effects a place in cells lies between, and the weight of the second.
+    fn place(&self, leaf: usize, at: f64) -> (usize, usize, f64) {
         let last = self.leaves.len().saturating_sub(1);
         let middle = |leaf: usize| (self.leaves[leaf].cells.start + self.leaves[leaf].cells.end) as f64 / 2.0;
-        let parts = self.parts();
-        let mut between = Vec::with_capacity(parts * self.leaves.len());
-        for (index, leaf) in self.leaves.iter().enumerate() {
-            for part in 0..parts {
-                let at = leaf.cells.start as f64 + (part as f64 + 0.5) * leaf.cells.len() as f64 / parts as f64;
-                let (from, to) = match at < middle(index) {
-                    true => (index.saturating_sub(1), index),
-                    false => (index, (index + 1).min(last)),
-                };
-                let weight = if from == to { 0.0 } else { (at - middle(from)) / (middle(to) - middle(from)) };
-                between.push((from, to, weight));
-            }
-        }
-        between
+        let (from, to) = match (self.linear, at < middle(leaf)) {
+            (false, _) => (leaf, leaf),
+            (true, true) => (leaf.saturating_sub(1), leaf),
+            (true, false) => (leaf, (leaf + 1).min(last)),
+        };
+        let weight = if from == to { 0.0 } else { (at - middle(from)) / (middle(to) - middle(from)) };
+        (from, to, weight)
     }
 }
 
@@ -242,6 +360,8 @@ pub(crate) struct TargetLaw {
     pub(crate) median: f64,
     /// The deviation of a normal law with the same tenths.
     pub(crate) scale: f64,
+    /// The deviation by released counts, no less than the scale and no more than twice that.
+    pub(crate) wide: f64,
     /// The mean, as the smallest spread that is told apart.
     pub(crate) mean: Spread,
 }
@@ -256,7 +376,9 @@ impl TargetLaw {
         let total: f64 = leaves.iter().map(|leaf| leaf.mass).sum();
         let weighted = |leaf: &Leaf| leaf.mass * centred((leaf.cells.start + leaf.cells.end) as f64 / 2.0);
         let mean = leaves.iter().map(weighted).sum::<f64>() / total.max(f64::MIN_POSITIVE);
-        TargetLaw { median: at(0.5), scale, mean: Spread { mean, deviation: scale } }
+        let (_, variance) = spread(levels, rows, noise);
+        let wide = (variance.max(0.0).sqrt() * 2.0 / TARGET_TREE.cells() as f64).clamp(scale, 2.0 * scale);
+        TargetLaw { median: at(0.5), scale, wide, mean: Spread { mean, deviation: scale } }
     }
 }
 
@@ -292,7 +414,8 @@ mod tests {
     #[test]
     fn parts_begin_where_their_interval_is_cut_and_effects_run_through_the_middles() {
         let leaf = |start, end| Leaf { cells: start..end, mass: 10.0 };
-        let pieces = Pieces { leaves: vec![leaf(0, 512), leaf(512, 1024)], shares: vec![0.5; 2], linear: true };
+        let pieces =
+            Pieces { leaves: vec![leaf(0, 512), leaf(512, 1024)], shares: vec![0.5; 2], linear: true, line: None };
         let (starts, between) = (pieces.starts(), pieces.between());
         assert_eq!((starts.len(), between.len()), (15, 16));
         assert_eq!(usize::from(starts[7]), FEATURE_TREE.first_step(8 * 512));
@@ -301,6 +424,6 @@ mod tests {
         assert_eq!((between[4].0, between[4].1, between[4].2), (0, 1, 1.0 / 16.0));
         assert_eq!((between[11].0, between[11].1, between[11].2), (0, 1, 15.0 / 16.0));
         let steps = Pieces { linear: false, ..pieces };
-        assert_eq!((steps.starts().len(), steps.between()), (1, vec![(0, 1, 0.0), (1, 1, 0.0)]));
+        assert_eq!((steps.starts().len(), steps.between()), (1, vec![(0, 0, 0.0), (1, 1, 0.0)]));
     }
 }

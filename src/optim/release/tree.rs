@@ -44,6 +44,11 @@ pub(super) fn leaves(levels: &[Vec<f64>], total: f64, noise: f64, split: f64, jo
 /// # Reference
 /// Hay, Rastogi, Miklau and Suciu 2010, Section 4, for any number of branches.
 fn consistent(levels: &[Vec<f64>], total: f64, noise: f64) -> Vec<Vec<f64>> {
+    fitted(levels, total, noise, share_out)
+}
+
+/// Counts that add up, by what moves the parts of an interval so that they add up to it.
+fn fitted(levels: &[Vec<f64>], total: f64, noise: f64, share_out: impl Fn(&mut [f64], f64)) -> Vec<Vec<f64>> {
     let mut counts = levels.to_vec();
     let own = noise * noise;
     let mut variance = own;
@@ -65,6 +70,22 @@ fn consistent(levels: &[Vec<f64>], total: f64, noise: f64) -> Vec<Vec<f64>> {
         parents.clone_from(level);
     }
     counts
+}
+
+/// Mean and variance of where rows lie, in cells, by the counts of the finest level made to fit the others.
+pub(super) fn spread(levels: &[Vec<f64>], total: f64, noise: f64) -> (f64, f64) {
+    // Counts below zero stay: where noise is large, to move them would put rows at both ends.
+    let cells = fitted(levels, total, noise, |values, total| {
+        let more = (total - values.iter().sum::<f64>()) / values.len() as f64;
+        values.iter_mut().for_each(|value| *value += more);
+    });
+    let cells = cells.last().map_or(&[][..], Vec::as_slice);
+    let rows = cells.iter().sum::<f64>().max(f64::MIN_POSITIVE);
+    let mean_of = |value: &dyn Fn(f64) -> f64| {
+        cells.iter().enumerate().map(|(cell, mass)| mass * value(cell as f64 + 0.5)).sum::<f64>() / rows
+    };
+    let mean = mean_of(&|at| at);
+    (mean, mean_of(&|at| (at - mean).powi(2)))
 }
 
 /// Moves numbers to the nearest ones that are not negative and add up to `total`.

@@ -111,8 +111,24 @@ impl Descent {
         start: &Start<'_>,
         run: &mut LoggedRun<'_>,
     ) -> Fallible<Vec<f64>> {
+        let zero = Array1::zeros(rows.coordinates() * self.loss.outputs());
+        Ok(rows.to_features(&self.run_from(zero, rows, pass, start, run)?).to_vec())
+    }
+
+    /// Takes the steps of the plan from this point on, and returns a point in the same coordinates, those of the rows.
+    ///
+    /// # Errors
+    /// When a release is not the next one of the plan or fails, or the iterates diverge (seen on released values alone).
+    pub(in crate::optim) fn run_from(
+        &self,
+        mut weights: Array1<f64>,
+        rows: &ClippedRows<'_>,
+        pass: &Pass<'_>,
+        start: &Start<'_>,
+        run: &mut LoggedRun<'_>,
+    ) -> Fallible<Array1<f64>> {
         let Pass { planned, clip_norm, metric } = *pass;
-        let dimension = rows.coordinates() * self.loss.outputs();
+        let dimension = weights.len();
         let grid_step = clip_norm / rows.clip_steps() as f64;
         let rate = match &planned.charge {
             Charge::PoissonGaussian(event) => Some(event.rate()),
@@ -122,14 +138,13 @@ impl Descent {
             }
         };
         let expected = rate.map_or(start.rows, |rate| rate * start.rows);
-        let mut weights = Array1::<f64>::zeros(dimension);
         let mut direction = Array1::<f64>::zeros(dimension);
         let eta = self.learning_rate;
         // A metric holds the l2 penalty already, and a step in it is the proximal one.
         let l2 = if metric.is_some() { 0.0 } else { self.l2 };
         let penalties = Penalties::new(rows, eta * self.l1, eta * l2, self.radius)?;
         // The point before shrinking where there is an l1 penalty, else the iterate itself.
-        let mut reached = Array1::<f64>::zeros(dimension);
+        let mut reached = weights.clone();
         let mut average = Average::new(self.averaging, self.steps, dimension);
         average.add(0, &weights);
         for step in 1..=self.steps {
@@ -160,9 +175,8 @@ impl Descent {
         if self.l1 > 0.0 {
             result = penalties.project(rows, penalties.shrink(result));
         }
-        let result = rows.to_features(&result);
-        if result.iter().all(|w| w.is_finite()) {
-            return Ok(result.to_vec());
+        if rows.to_features(&result).iter().all(|w| w.is_finite()) {
+            return Ok(result);
         }
         Err(Error::numerical("training", "the iterates diverged; use a smaller learning rate"))
     }

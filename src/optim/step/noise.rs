@@ -37,6 +37,16 @@ impl<'a> StepNoise<'a> {
         StepNoise { descent, curvature, noise }
     }
 
+    /// The share of the way to its optimum that a coordinate with this mean square has gone.
+    pub(in crate::optim) fn reached(&self, square: f64) -> f64 {
+        -self.curvature * square * gains(self.descent, self.curvature * square).iter().sum::<f64>()
+    }
+
+    /// The mean derivative of the clipped slope.
+    pub(in crate::optim) fn curvature(&self) -> f64 {
+        self.curvature
+    }
+
     /// The variance of a coordinate with this mean square.
     pub(in crate::optim) fn variance(&self, square: f64) -> f64 {
         let gains = gains(self.descent, self.curvature * square);

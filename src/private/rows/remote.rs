@@ -20,7 +20,7 @@ use crate::kernel::{Persons, Rows, RowsBuilder};
 use crate::preprocess::{LoadReport, Recoding, Waves, shape_of};
 
 /// Workers and driver must agree to the bit on what a question means.
-const VERSION: &str = concat!("rhograd ", env!("CARGO_PKG_VERSION"), " sums 8");
+const VERSION: &str = concat!("rhograd ", env!("CARGO_PKG_VERSION"), " sums 9");
 
 const SAME_VERSION: &str = "install the same version of rhograd on all machines";
 
@@ -332,7 +332,7 @@ impl RemoteRows {
         match map {
             Recoding::Standardized(map) => self.one = map.encoded_one(),
             Recoding::Binned(bins) => self.shape = bins.shape(),
-            Recoding::Waves(waves) => (self.shape, self.one) = (waves.shape(), Waves::ONE),
+            Recoding::Waves(waves) | Recoding::Straight(waves) => (self.shape, self.one) = (waves.shape(), Waves::ONE),
         }
         self.recoding.push(map.clone());
         self

@@ -43,6 +43,7 @@ impl Held {
     fn recoded(self, map: &Recoding) -> Self {
         match (self, map) {
             (Held::Rows(rows, _), Recoding::Waves(waves)) => Held::Waved(rows, waves.clone(), None),
+            (Held::Rows(rows, _), Recoding::Straight(waves)) => Held::Waved(rows, waves.clone().straight(), None),
             (Held::Rows(rows, _), map) => Held::Rows(map.recode(rows), None),
             (Held::Waved(rows, waves, _), map) => Held::Rows(map.recode(waves.recode(&rows)), None),
             (Held::Persons(persons, _), map) => Held::Persons(persons.recoded(|rows| map.recode(rows)), None),

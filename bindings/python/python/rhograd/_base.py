@@ -103,8 +103,8 @@ class Estimator:
     require_ledger : whether a fit is refused, before a row is read, where the ledger is not named or does not exist yet: a lost
         one is then not replaced by an empty one. :meth:`rhograd.Ledger.set_cap` makes it.
     algorithm : ``"auto"`` or any other key of ``rhograd.ALGORITHMS``, which says what it does and takes; its ``"page"`` says all.
-    features : ``"linear"``, a coefficient for each number, ``"additive"``, a curve for each, as a number for every interval, or
-        ``"rich"``, curves and what columns do together.
+    features : ``"linear"``, a coefficient for each number, ``"additive"``, a curve for each, as a number for every interval,
+        ``"rich"``, curves and what columns do together, or ``"auto"``, lines, and curves of columns where released sums show them.
     steps, clip, learning_rate, momentum, sampling_rate, l1, l2, radius, averaging : choices that the algorithm
         otherwise makes by its own rule.
     noise : ``"normal"`` or ``"discrete-gaussian"``.
@@ -121,7 +121,7 @@ class Estimator:
     privacy_statement_ : dict, the statement that anyone can recompute.
     privacy_log_ : list of dict, one a release.
     coef_, intercept_ : in the units of the data; they predict as the model does while features are within their bounds
-        (with standardisation: within four released deviations of their mean). With ``features="additive"`` there is one for each interval,
+        (with standardisation: within four released deviations of their mean). With ``features="additive"`` or ``"auto"`` there is one for each interval,
         and ``features="rich"`` predicts with waves besides, which no coefficient tells.
     coef_interval_ : ends of 95% intervals, one line a coefficient, or None where no theory gives them.
     coef_names_ : what each coefficient belongs to; a category has one for each value, a curve one for each interval.
