@@ -129,12 +129,13 @@ fn products(waves: &Array2<f64>) -> Array2<f64> {
     let starts: Vec<usize> = (0..waves.ncols()).step_by(BLOCK).collect();
     let of = |start: usize| {
         let block = waves.slice_axis(Axis(1), Slice::from(start..(start + BLOCK).min(waves.ncols())));
-        block.t().dot(waves)
+        // The upper half alone.
+        block.t().dot(&waves.slice_axis(Axis(1), Slice::from(start..)))
     };
     let blocks: Vec<Array2<f64>> = starts.into_par_iter().map(of).collect();
     Array2::from_shape_fn((waves.ncols(), waves.ncols()), |(a, b)| {
         let (a, b) = (a.min(b), a.max(b));
-        blocks[a / BLOCK][(a % BLOCK, b)]
+        blocks[a / BLOCK][(a % BLOCK, b - (a - a % BLOCK))]
     })
 }
 
