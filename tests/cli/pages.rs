@@ -94,7 +94,7 @@ fn the_pages_about_schemas_can_be_followed() {
 #[test]
 fn the_page_about_units_can_be_followed() {
     assert_eq!(run_all("docs/units.md"), 5);
-    assert_eq!(run_all("docs/additive.md"), 11);
+    assert_eq!(run_all("docs/additive.md"), 13);
 }
 
 #[test]

@@ -377,7 +377,8 @@ impl TargetLaw {
         let weighted = |leaf: &Leaf| leaf.mass * centred((leaf.cells.start + leaf.cells.end) as f64 / 2.0);
         let mean = leaves.iter().map(weighted).sum::<f64>() / total.max(f64::MIN_POSITIVE);
         let (_, variance) = spread(levels, rows, noise);
-        let wide = (variance.max(0.0).sqrt() * 2.0 / TARGET_TREE.cells() as f64).clamp(scale, 2.0 * scale);
+        // Within the bounds no deviation is more than half of what is between them.
+        let wide = (variance.max(0.0).sqrt() * 2.0 / TARGET_TREE.cells() as f64).clamp(scale, (2.0 * scale).min(1.0));
         TargetLaw { median: at(0.5), scale, wide, mean: Spread { mean, deviation: scale } }
     }
 }
