@@ -237,7 +237,7 @@ pub(super) fn comparable(config: &TrainConfig) -> Fallible<()> {
         return Err(Error::parameter(
             "--algorithm",
             "adaptive has no crafted neighbours: coordinates of its later steps follow from earlier ones, and runs are compared along them",
-            "audit rich, which makes the same releases: counts, a covariance and clipped sums",
+            "audit rich, which makes releases of the same kinds: counts, a covariance and clipped sums",
         ));
     }
     Ok(())

@@ -35,9 +35,9 @@
 //! **Settings and defaults.** `--clip` (by the rule), `--steps` (24: 8 explore and 16 settle), `--learning-rate` and `--momentum` (those of `additive`), `--l2` (the least ridge of
 //! lines, and of bends before they are known; 0 but 0.01 for `ridge`; of bends never below 0.003 for labels), `--averaging` (the mean of all that settle). `--tune` is refused: what it would choose is found on the way.
 //!
-//! **Use it when** you do not know whether effects are straight. It is near the better of `linear` and `additive` wherever it was measured, and above both from
+//! **Use it when** you do not know whether effects are straight. It is near the better of `linear` and `additive` wherever it was measured, and mostly above both from
 //! epsilon 0.5 or 1 on: see [additive.md](../additive.md). Standard errors, bands and a proof for persons it does not have, and
-//! an audit has no crafted neighbours for it: audit `rich`, which makes the same releases.
+//! an audit has no crafted neighbours for it: audit `rich`, which makes releases of the same kinds.
 //!
 //! **Source.** Counts: Hay, Rastogi, Miklau, Suciu 2010. Empirical Bayes: Efron and Morris 1973. The clipped steps are those of Bassily, Smith, Thakurta 2014. Lines beside
 //! bends, and budget by what was found, are this project's. Both relations.
@@ -148,7 +148,7 @@ impl Adaptive {
             return Err(Error::parameter(
                 "algorithm",
                 "adaptive needs releases of counts and of a covariance before it, which nothing else makes",
-                "name it alone, or with --tune and settings alone, and not as a part of something else",
+                "name it alone, and not as a part of something else",
             ));
         }
         if problem.persons {

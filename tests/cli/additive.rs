@@ -129,6 +129,30 @@ fn a_statement_that_leaves_out_the_counts_of_categories_does_not_verify() {
     }
 }
 
+/// Without a ledger nothing else would tell that steps were paid for and left out.
+#[test]
+fn a_statement_that_leaves_out_steps_or_tells_them_twice_is_refused() {
+    let folder = folder();
+    for form in ["additive", "rich", "auto"] {
+        folder.succeed(&format!("train trial.csv --epsilon 2 --features {form} --no-ledger --out m.json --overwrite"));
+        let model: ModelFile = serde_json::from_value(folder.json("m.json")).unwrap();
+        let facts = &model.statement.facts;
+        assert!(Statement::new(facts.clone()).is_ok(), "{form}");
+        let of_steps = |at: &usize| matches!(facts.releases[*at].query, Query::ClippedSum(_));
+        let steps: Vec<usize> = (0..facts.releases.len()).filter(of_steps).collect();
+        assert_eq!(steps.len(), if form == "auto" { 2 } else { 1 });
+        for at in steps {
+            let (mut less, mut more) = (facts.clone(), facts.clone());
+            less.releases.remove(at);
+            more.releases.insert(at, facts.releases[at].clone());
+            for (forged, what) in [(less, "less"), (more, "more")] {
+                let refused = Statement::new(forged).err().map(|error| error.to_string()).unwrap_or_default();
+                assert!(refused.contains("releases of steps do not fit"), "{form} {what}: {refused}");
+            }
+        }
+    }
+}
+
 #[test]
 fn curves_of_persons_are_released_and_verified() {
     let folder = Folder::new();
