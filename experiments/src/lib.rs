@@ -7,19 +7,25 @@ pub mod amplification;
 pub mod audit_power;
 pub mod composition;
 pub mod corners;
+pub mod document;
 pub mod erm_rate;
 pub mod fit;
+pub mod generalization;
 pub mod gradient_complexity;
 pub mod losses;
 pub mod marginals;
+pub mod mean_concentrated;
 pub mod persons;
 pub mod progress;
+pub mod reconstruction;
 pub mod reference;
 pub mod results;
 pub mod rows;
 pub mod sco_rate;
 pub mod setup;
 pub mod silent;
+pub mod sparse_vector;
+pub mod tcdp_sampling;
 pub mod utility;
 pub mod verdict;
 
@@ -39,16 +45,21 @@ pub struct Experiment {
 }
 
 /// Every experiment, in the order of `all`.
-pub const EXPERIMENTS: [Experiment; 11] = [
+pub const EXPERIMENTS: [Experiment; 16] = [
     Experiment { name: "adjacency", claim: adjacency::CLAIM, run: adjacency::run },
     Experiment { name: "amplification", claim: amplification::CLAIM, run: amplification::run },
     Experiment { name: "audit-power", claim: audit_power::CLAIM, run: audit_power::run },
     Experiment { name: "composition", claim: composition::CLAIM, run: composition::run },
     Experiment { name: "erm-rate", claim: erm_rate::CLAIM, run: erm_rate::run },
+    Experiment { name: "generalization", claim: generalization::CLAIM, run: generalization::run },
     Experiment { name: "gradient-complexity", claim: gradient_complexity::CLAIM, run: gradient_complexity::run },
     Experiment { name: "losses", claim: losses::CLAIM, run: losses::run },
     Experiment { name: "marginals", claim: marginals::CLAIM, run: marginals::run },
+    Experiment { name: "mean-concentrated", claim: mean_concentrated::CLAIM, run: mean_concentrated::run },
     Experiment { name: "persons", claim: persons::CLAIM, run: persons::run },
+    Experiment { name: "reconstruction", claim: reconstruction::CLAIM, run: reconstruction::run },
     Experiment { name: "sco-rate", claim: sco_rate::CLAIM, run: sco_rate::run },
+    Experiment { name: "sparse-vector", claim: sparse_vector::CLAIM, run: sparse_vector::run },
+    Experiment { name: "tcdp-sampling", claim: tcdp_sampling::CLAIM, run: tcdp_sampling::run },
     Experiment { name: "utility", claim: utility::CLAIM, run: utility::run },
 ];

@@ -1,6 +1,6 @@
 //! The command line of the experiments.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -8,7 +8,7 @@ use rhograd::error::{Error, Fallible};
 use rhograd::train::Algorithm;
 use rhograd_experiments::setup::{Plant, Setup, UtilityChoice};
 use rhograd_experiments::verdict::Outcome;
-use rhograd_experiments::{EXPERIMENTS, Experiment};
+use rhograd_experiments::{EXPERIMENTS, Experiment, document};
 
 /// Experiments on rhograd: each states a claim, measures it, and says whether it held
 ///
@@ -16,12 +16,12 @@ use rhograd_experiments::{EXPERIMENTS, Experiment};
 #[derive(Parser)]
 #[command(name = "rhograd-experiments", version)]
 struct Cli {
-    /// `list`, `all`, or the name of an experiment
+    /// `list`, `all`, the name of an experiment, or `figures`: one page with all of them from their full runs, for a browser or the printer
     name: String,
     /// Measure less, into the folder `quick` beside the committed results
     #[arg(long)]
     quick: bool,
-    /// Write to DIR/NAME instead of the experiment's own folder; a stopped run resumes there
+    /// Write to DIR/NAME instead of the experiment's own folder; a stopped run resumes there. figures: the file, figures.html without it
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Measure again what is there already
@@ -62,6 +62,12 @@ fn run(cli: &Cli) -> Fallible<bool> {
             EXPERIMENTS.iter().for_each(|experiment| println!("{:20} {}", experiment.name, experiment.claim));
             Ok(true)
         }
+        "figures" => {
+            let out = cli.out.clone().unwrap_or_else(|| PathBuf::from("figures.html"));
+            let found = document::write(Path::new(env!("CARGO_MANIFEST_DIR")), &out)?;
+            println!("{found} figures with their claims: {}", out.display());
+            Ok(true)
+        }
         "all" => EXPERIMENTS.iter().try_fold(true, |held, experiment| Ok(one(cli, experiment)? && held)),
         name => match EXPERIMENTS.iter().find(|experiment| experiment.name == name) {
             Some(experiment) => one(cli, experiment),
@@ -81,9 +87,15 @@ fn one(cli: &Cli, experiment: &Experiment) -> Fallible<bool> {
     setup.utility =
         UtilityChoice { algorithm: algorithm(cli.algorithm.as_deref(), cli.quick)?, data: cli.data.clone() };
     println!("== {}: {}", experiment.name, experiment.claim);
+    let before = if setup.fresh { 0 } else { setup.measured() };
     let verdict = (experiment.run)(&setup)?;
     let fits = setup.file("fits.csv");
     verdict.write(&fits)?;
+    // What was there already keeps the line of the run that measured it.
+    match setup.measured().saturating_sub(before) {
+        0 => (),
+        measured => setup.note(measured)?,
+    }
     print!("{}", verdict.text());
     println!("results, plot and fits are in {}\n", setup.out.display());
     Ok(verdict.outcome() != Outcome::Failed)

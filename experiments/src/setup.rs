@@ -1,5 +1,6 @@
 //! What every experiment is told: how much to measure, where to write, and which error to plant.
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use rhograd::error::{Error, Fallible};
@@ -69,6 +70,41 @@ impl Setup {
             None => own.to_owned(),
             Some(plant) => format!("{own} planted {plant:?}"),
         }
+    }
+
+    /// How many lines of measurements there are.
+    pub fn measured(&self) -> usize {
+        let files = std::fs::read_dir(&self.out).into_iter().flatten().flatten().map(|entry| entry.path());
+        let results =
+            files.filter(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("results")));
+        results.map(|path| std::fs::read_to_string(path).unwrap_or_default().lines().count().saturating_sub(1)).sum()
+    }
+
+    /// Adds a line of JSON to `runs.jsonl`: the machine, the commit, and how many lines of measurements this run made.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn note(&self, measured: usize) -> Fallible<()> {
+        let git = std::process::Command::new("git")
+            .args(["describe", "--always", "--dirty", "--abbrev=12"])
+            .current_dir(env!("CARGO_MANIFEST_DIR"))
+            .output();
+        let commit = git.ok().filter(|output| output.status.success()).map(|output| output.stdout);
+        let commit = commit.and_then(|text| String::from_utf8(text).ok());
+        let processors = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+        let processor = processors.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
+        let note = serde_json::json!({
+            "measured": measured,
+            "commit": commit.as_deref().map_or("unknown", str::trim),
+            "optimized": !cfg!(debug_assertions),
+            "system": format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
+            "processor": processor.map_or("unknown", |(_, name)| name),
+            "cores": std::thread::available_parallelism().map_or(0, std::num::NonZero::get),
+        });
+        let path = self.file("runs.jsonl");
+        let failed = |e| Error::io(&path, "append to it", e);
+        let mut file = std::fs::OpenOptions::new().create(true).append(true).open(&path).map_err(failed)?;
+        file.write_all(format!("{note}\n").as_bytes()).map_err(failed)
     }
 
     /// Refuses a planted error that an experiment cannot take.

@@ -19,18 +19,25 @@ pub struct Finding {
     pub interval: (f64, f64),
     /// Where the claim says that the estimate lies.
     pub claimed: (f64, f64),
+    /// Whether nothing was drawn for it: a formula was computed.
+    pub exact: bool,
 }
 
 impl Finding {
     /// An estimate and half the width of its confidence interval.
     pub fn new(quantity: impl Into<String>, estimate: f64, half_width: f64, claimed: (f64, f64)) -> Self {
         let interval = (estimate - half_width, estimate + half_width);
-        Finding { quantity: quantity.into(), estimate, interval, claimed }
+        Finding { quantity: quantity.into(), estimate, interval, claimed, exact: false }
+    }
+
+    /// A number without randomness, which may be infinite.
+    pub fn exact(quantity: impl Into<String>, value: f64, claimed: (f64, f64)) -> Self {
+        Finding { quantity: quantity.into(), estimate: value, interval: (value, value), claimed, exact: true }
     }
 
     /// A fitted exponent.
     pub fn slope(quantity: impl Into<String>, law: &PowerLaw, claimed: (f64, f64)) -> Self {
-        Finding { quantity: quantity.into(), estimate: law.slope, interval: law.interval, claimed }
+        Finding { quantity: quantity.into(), estimate: law.slope, interval: law.interval, claimed, exact: false }
     }
 
     /// What the whole interval says about the claim; what could not be measured fails, and an interval that is not known
@@ -44,6 +51,15 @@ impl Finding {
         } else {
             Outcome::Undecided
         }
+    }
+
+    /// How many times as many independent measurements an undecided finding wants, if its estimate stays where it is: an
+    /// interval shrinks with the root of their number, until it ends where the claim does.
+    pub fn more(&self) -> Option<f64> {
+        let ((low, high), (from, to)) = (self.interval, self.claimed);
+        let room = (self.estimate - from).abs().min((to - self.estimate).abs());
+        let factor = ((high - low) / 2.0 / room).powi(2);
+        (self.outcome() == Outcome::Undecided && factor.is_finite()).then_some(factor)
     }
 
     /// Whether the estimate alone lies where the claim says; decides nothing, but an error that was planted must move it.
@@ -93,13 +109,19 @@ impl Verdict {
     pub fn text(&self) -> String {
         let mut text = String::new();
         for finding in &self.0 {
-            let Finding { quantity, estimate, interval, claimed } = finding;
+            let Finding { quantity, estimate, interval, claimed, exact } = finding;
             let word = finding.outcome().word();
-            let _ = writeln!(
-                text,
-                "{word:9}  {quantity}: {estimate:.4} [{:.4}, {:.4}], claimed in [{}, {}]",
-                interval.0, interval.1, claimed.0, claimed.1
-            );
+            let measured = match interval {
+                _ if *exact => "exact".to_owned(),
+                (low, high) if low == high => "without an interval".to_owned(),
+                (low, high) => format!("[{low:.4}, {high:.4}]"),
+            };
+            let more = match finding.more() {
+                Some(factor) => format!("; about {factor:.1} times as many measurements would decide"),
+                None => String::new(),
+            };
+            let (from, to) = claimed;
+            let _ = writeln!(text, "{word:9}  {quantity}: {estimate:.4} {measured}, claimed in [{from}, {to}]{more}");
         }
         let _ = writeln!(text, "claim: {}", self.outcome().word());
         text
@@ -145,6 +167,20 @@ mod tests {
         assert_eq!(Finding::new("x", 1.0, 0.0, (-1.0, 1.0)).outcome(), Outcome::Held);
         assert_eq!(Finding::new("x", 0.0, f64::NAN, (-1.0, 1.0)).outcome(), Outcome::Undecided);
         assert_eq!(Finding::new("x", 5.0, 1.0, (1.0, f64::INFINITY)).outcome(), Outcome::Held);
+    }
+
+    #[test]
+    fn what_is_undecided_says_how_much_more_would_decide() {
+        // An interval of 0.1 on either side with 0.05 of room: half as wide, with four times the measurements.
+        assert!(
+            (finding(0.95).more().unwrap() - 4.0).abs() < 1e-9 && (finding(1.05).more().unwrap() - 4.0).abs() < 1e-9
+        );
+        assert!([0.5, 1.0, 2.0, f64::NAN].iter().all(|&estimate| finding(estimate).more().is_none()));
+        let text = Verdict(vec![finding(0.95), Finding::exact("y", 0.5, (0.0, 1.0))]).text();
+        assert!(
+            text.contains("about 4.0 times as many measurements") && text.contains("y: 0.5000 exact, claimed"),
+            "{text}"
+        );
     }
 
     #[test]

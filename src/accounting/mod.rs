@@ -25,6 +25,8 @@
 //! | [`compose`] | composition theorems, filters and an odometer |
 //! | [`subsample`], [`selection`], [`erm`], [`perturbed_objective`] | single theorems |
 //! | [`belief`] | what an attacker with a belief beforehand comes to believe and guess |
+//! | [`generalization`] | how far rows that were trained on can differ from new ones |
+//! | [`mean_concentrated`] | the notion that is not closed under post-processing |
 //! | [`stable`] | thresholds that hide what one row holds |
 //! | [`finite`] | small laws exactly |
 
@@ -38,6 +40,8 @@ pub mod erm;
 mod event;
 pub mod finite;
 pub mod gaussian;
+pub mod generalization;
+pub mod mean_concentrated;
 pub mod notion;
 pub mod perturbed_objective;
 pub mod pld;

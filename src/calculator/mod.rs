@@ -31,6 +31,7 @@ pub mod curves;
 mod distribution;
 mod input;
 mod kind;
+mod lemmas;
 mod params;
 mod renyi;
 mod tools;
@@ -43,7 +44,8 @@ use kind::Kind;
 use params::Params;
 
 /// Every kind, by topic.
-const KINDS: [&[Kind]; 5] = [conversion::KINDS, renyi::KINDS, distribution::KINDS, composition::KINDS, tools::KINDS];
+const KINDS: [&[Kind]; 6] =
+    [conversion::KINDS, renyi::KINDS, distribution::KINDS, composition::KINDS, tools::KINDS, lemmas::KINDS];
 
 /// Number of kinds.
 const COUNT: usize = {

@@ -446,8 +446,69 @@ def tool_rows():
             bound_exact_second_moment=("near", lambda: mpf(r) * mp.sqrt(second() / T())))
 
 
+def total_variation(density, other, cut):
+    """Half the l1 distance of two densities that cross once."""
+    return mp.quad(lambda x: other(x) - density(x), [cut, cut + 5, cut + 20, mp.inf])
+
+
+def lemma_rows():
+    # The least rho of a chain of two, over the orders of the weak triangle inequality, not by its closed form.
+    for rhos in [(0.1, 0.2), (0.5, 0.5), (1e-6, 2.0), (0.03, 4.0), (1e-12, 3e-12), (10.0, 0.7)]:
+        def chain():
+            a, b = map(mpf, rhos)
+            return least(lambda k: (1 + 1 / k) * a + (1 + k) * b, 1e-12, 1e12)
+        add("zcdp_chained", dict(rhos=list(rhos)), 1e-14, rho=chain)
+    for rhos in [(0.1, 0.1, 0.1), (0.25, 1.0, 2.25, 4.0), (1e-4, 1e-2, 1.0), (2.0, 2.0, 2.0, 2.0, 2.0)]:
+        # Normal laws on a line: distances of means add up.
+        add("zcdp_chained", dict(rhos=list(rhos)), 1e-14, rho=lambda: sum(mp.sqrt(2 * mpf(r)) for r in rhos) ** 2 / 2)
+    for mean, spread in [(0.5, 1.0), (0.5, 0.9), (0.02, 0.3), (1e-9, 1e-6), (3.0, 1.0), (0.1, 2.0)]:
+        # The two ends of the line that bounds (mean + (a - 1) spread^2 / 2): its slope, and where it meets order 0.
+        at = lambda a: mpf(mean) + (a - 1) * mpf(spread) ** 2 / 2
+        add("mcdp_to_zcdp", dict(mean=mean, spread=spread), 1e-13,
+            xi=("above" if mpf(mean) >= mpf(spread) ** 2 / 2 else "near", lambda: max(at(0), mpf(0))), rho=lambda: at(1) - at(0))
+    for p, q in [(0.3, 0.2), (0.5, 0.4), (0.01, 0.2), (0.9, 0.5), (1e-6, 1e-9), (0.999, 0.9), (2.867e-7, 9.866e-10), (0.51, 0.02)]:
+        def spread_of(p, q):
+            a, b = mp.log(mpf(p) / mpf(q)), mp.log((1 - mpf(p)) / (1 - mpf(q)))
+            mean = p * a + (1 - mpf(p)) * b
+            def needed(t):
+                return 2 * mp.log(mpf(p) * mp.exp(t * (a - mean)) + (1 - mpf(p)) * mp.exp(t * (b - mean))) / t ** 2
+            # The moment of the largest order needed, on the side where the rarer value lies.
+            side = 1 if (a > b) == (p < 0.5) else -1
+            if p == 0.5:
+                return abs(a - b) / 2
+            return mp.sqrt(-least(lambda t: -needed(side * t), mpf(10) ** -6, mpf(10) ** 6))
+        mean_of = lambda p, q: mpf(p) * mp.log(mpf(p) / mpf(q)) + (1 - mpf(p)) * mp.log((1 - mpf(p)) / (1 - mpf(q)))
+        add("mcdp_two_outcomes", dict(p=p, q=q), 1e-9, spread=lambda: max(spread_of(p, q), spread_of(q, p)),
+            mean=lambda: max(mean_of(p, q), mean_of(q, p)))
+    for mu, width in [(0.1, 1.0), (1.0, 1.0), (1e-6, 2.0), (0.0099, 1.0), (0.0101, 0.5), (3.0, 1.0), (8.0, 10.0)]:
+        def gap():
+            density = lambda x: mp.exp(-x ** 2 / 2) / mp.sqrt(2 * mp.pi)
+            return mpf(width) * total_variation(density, lambda x: density(x - mpf(mu)), mpf(mu) / 2)
+        add("generalization_gap_gaussian", dict(mu=mu, width=width), 2e-12, gap=gap)
+    for rho, width in [(0.005, 1.0), (0.5, 1.0), (2.0, 1.0), (6.0, 3.0), (1e-10, 1.0)]:
+        def by_divergence():
+            # The largest distance that either inequality allows, found as the root of the inequality.
+            pinsker = root(lambda v: 2 * v * v - mpf(rho), 0, 10)
+            huber = root(lambda v: -mp.log(1 - v * v) - mpf(rho), 0, 1 - mpf(10) ** -40)
+            return mpf(width) * min(pinsker, huber)
+        add("generalization_gap_zcdp", dict(rho=rho, width=width), 1e-13, gap=by_divergence)
+    for e, d, width in [(0.5, 1e-6, 1.0), (0.0, 0.1, 1.0), (3.0, 0.0, 2.0), (1e-8, 1e-9, 1.0), (10.0, 0.3, 1.0)]:
+        def worst():
+            law = [mpf(d), (1 - mpf(d)) * mp.exp(mpf(e)) / (1 + mp.exp(mpf(e))), (1 - mpf(d)) / (1 + mp.exp(mpf(e))), mpf(0)]
+            return mpf(width) * sum(max(p - q, mpf(0)) for p, q in zip(law, law[::-1]))
+        add("generalization_gap_approximate_dp", dict(epsilon=e, delta=d, width=width), 1e-12, gap=worst)
+    for e, d, plus, minus, low, high in [(0.5, 1e-6, 0.3, 0.1, 1.0, 2.0), (1.0, 0.0, 0.2, 0.0, 0.0, 1.0), (0.01, 1e-3, 0.0, 0.4, 1.0, 1.0),
+                                         (0.0, 0.1, 0.5, 0.5, 3.0, 1.0), (2.0, 0.05, 0.1, 0.02, 0.5, 4.0)]:
+        def largest():
+            # Each part moves as far as the inequality for its level sets lets it, level by level.
+            up_to = lambda mean, top: (mp.exp(mpf(e)) * mpf(mean) + mpf(d) * mpf(top)) - mpf(mean)
+            down_to = lambda mean, top: mpf(mean) - (mpf(mean) - mpf(d) * mpf(top)) / mp.exp(mpf(e))
+            return max(up_to(plus, high) + down_to(minus, low), up_to(minus, low) + down_to(plus, high))
+        add("moment_gap", dict(epsilon=e, delta=d, positive=plus, negative=minus, low=low, high=high), 1e-12, gap=largest)
+
+
 if __name__ == "__main__":
-    for make in (conversion_rows, composition_rows, tool_rows, selection_rows, without_replacement_rows, renyi_rows):
+    for make in (conversion_rows, composition_rows, tool_rows, selection_rows, without_replacement_rows, renyi_rows, lemma_rows):
         make()
         print(make.__name__, len(ROWS))
     with open(os.path.join(HERE, "theorems.csv"), "w", newline="") as file:

@@ -140,7 +140,7 @@ fn findings(results: &Results, runs: &Runs, plant: Option<Plant>) -> Fallible<Ve
 }
 
 fn at(what: impl Into<String>, value: f64, claimed: (f64, f64)) -> Finding {
-    Finding::new(what, value, 0.0, claimed)
+    Finding::exact(what, value, claimed)
 }
 
 /// Costs of the same noise under both relations.

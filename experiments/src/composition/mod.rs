@@ -174,14 +174,14 @@ fn order(results: &Results, steps: &Steps) -> Vec<Finding> {
         let ratios = everywhere().map(|(z, k)| epsilon(results, less, z, k) / epsilon(results, more, z, k));
         let what = format!("largest epsilon of {} over {}", less.name(), more.name());
         // Both may be the same number, up to rounding and the rows that samples of nearly all leave out.
-        findings.push(Finding::new(what, range(ratios).1, 0.0, (0.0, 1.0 + 1e-6)));
+        findings.push(Finding::exact(what, range(ratios).1, (0.0, 1.0 + 1e-6)));
     }
     let width = |(z, k)| column(results, "value", Method::Pld, z, k) - column(results, "lower", Method::Pld, z, k);
     let relative = everywhere().map(|at| width(at) / epsilon(results, Method::Exact, at.0, at.1));
-    findings.push(Finding::new("largest width of the PLD interval over epsilon", range(relative).1, 0.0, (0.0, 2e-3)));
+    findings.push(Finding::exact("largest width of the PLD interval over epsilon", range(relative).1, (0.0, 2e-3)));
     let below = |at: (f64, u64)| column(results, "lower", Method::Pld, at.0, at.1);
     let under = everywhere().map(|at| below(at) / epsilon(results, Method::Exact, at.0, at.1));
-    findings.push(Finding::new("largest lower end of PLD over exact", range(under).1, 0.0, (0.0, 1.0 + 1e-6)));
+    findings.push(Finding::exact("largest lower end of PLD over exact", range(under).1, (0.0, 1.0 + 1e-6)));
     findings
 }
 
@@ -196,7 +196,7 @@ fn tight(results: &Results, steps: &Steps) -> Vec<Finding> {
         let loose = grid.iter().position(|k| !holds(method, z, *k)).unwrap_or(grid.len());
         let quantity = format!("{}: most steps within 10% of exact, noise multiplier {z}", method.name());
         let (last, next) = (number(loose.saturating_sub(1)), number(loose));
-        findings.push(Finding { quantity, estimate: last, interval: (last, next), claimed });
+        findings.push(Finding { quantity, estimate: last, interval: (last, next), claimed, exact: false });
     }
     for (method, z, claimed) in [
         (Method::Rdp, fine, (2.0, 10.0)),
@@ -206,7 +206,7 @@ fn tight(results: &Results, steps: &Steps) -> Vec<Finding> {
         let first = grid.iter().position(|k| holds(method, z, *k)).unwrap_or(grid.len());
         let quantity = format!("{}: fewest steps within 10% of exact, noise multiplier {z}", method.name());
         let (before, found) = (number(first.saturating_sub(1)), number(first));
-        findings.push(Finding { quantity, estimate: found, interval: (before, found), claimed });
+        findings.push(Finding { quantity, estimate: found, interval: (before, found), claimed, exact: false });
     }
     findings
 }

@@ -17,8 +17,8 @@ mod truncated;
 pub use approximate::ApproximateZcdp;
 pub(crate) use formulas::outward;
 pub use formulas::{
-    epsilon_classical, epsilon_optimal, ln_delta_classical, ln_delta_optimal, max_rho_classical, max_rho_optimal,
-    order_for_delta, order_for_epsilon, renyi,
+    chained, epsilon_classical, epsilon_optimal, ln_delta_classical, ln_delta_optimal, max_rho_classical,
+    max_rho_optimal, order_for_delta, order_for_epsilon, renyi,
 };
 pub use guarantee::Zcdp;
 pub use of_event::of_event;
