@@ -1,7 +1,7 @@
 //! The picture of a data set: the first metric against epsilon for some algorithms, between the references.
 
 use super::data::DataSet;
-use super::{BASELINE, EPSILONS, OPTIMUM, summary};
+use super::{BASELINE, CLIPPED, EPSILONS, OPTIMUM, summary};
 use crate::results::Results;
 use rhograd::plot::{Panel, Scale, Series};
 
@@ -16,6 +16,7 @@ pub(super) fn panel(data: &DataSet, results: &Results) -> Panel {
         Series::theory(shown, EPSILONS.iter().map(|epsilon| (*epsilon, mean)).collect())
     };
     series.push(reference(OPTIMUM, "linear optimum, no privacy"));
+    series.push(reference(CLIPPED, "the same on cut rows"));
     series.push(reference(BASELINE, "best constant"));
     for algorithm in DRAWN {
         let at = |epsilon: &f64| summary(results, metric, algorithm, *epsilon).map(|s| (*epsilon, s.mean, s.deviation));
