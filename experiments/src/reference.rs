@@ -29,7 +29,7 @@ const MEDIAN_DISTANCE: f64 = 0.674_489_750_196_081_7;
 pub struct Reference {
     /// Of the minimiser of the loss on the training file.
     pub optimum: Vec<f64>,
-    /// Of the minimiser on rows as private models see them: every column is cut at [`CUT`] deviations, and for targets that are numbers
+    /// Of the minimiser on rows as private models see them: every column is cut at 2 deviations for labels and 3 for numbers, and for targets that are numbers
     /// slopes are clipped as by Huber's loss.
     pub clipped: Vec<f64>,
     /// Of the more frequent label, or of the mean, of the training file.
@@ -119,7 +119,7 @@ pub fn logistic(x: &DMatrix<f64>, y: &DVector<f64>) -> Fallible<DVector<f64>> {
 }
 
 /// The minimiser of Huber's loss from that of squares, by reweighted least squares; the loss turns linear beyond
-/// [`HUBER`] deviations of the residuals of the latter, by their median.
+/// 1.345 deviations of the residuals of the latter, by their median.
 ///
 /// # Errors
 /// When the steps do not end.
