@@ -1,5 +1,6 @@
 //! The command line of the experiments.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -87,12 +88,12 @@ fn one(cli: &Cli, experiment: &Experiment) -> Fallible<bool> {
     setup.utility =
         UtilityChoice { algorithm: algorithm(cli.algorithm.as_deref(), cli.quick)?, data: cli.data.clone() };
     println!("== {}: {}", experiment.name, experiment.claim);
-    let before = if setup.fresh { 0 } else { setup.measured() };
+    let before = if setup.fresh { HashSet::new() } else { setup.measured() };
     let verdict = (experiment.run)(&setup)?;
     let fits = setup.file("fits.csv");
     verdict.write(&fits)?;
     // What was there already keeps the line of the run that measured it.
-    match setup.measured().saturating_sub(before) {
+    match setup.measured().difference(&before).count() {
         0 => (),
         measured => setup.note(measured)?,
     }

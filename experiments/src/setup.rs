@@ -1,5 +1,6 @@
 //! What every experiment is told: how much to measure, where to write, and which error to plant.
 
+use std::collections::HashSet;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -72,12 +73,13 @@ impl Setup {
         }
     }
 
-    /// How many lines of measurements there are.
-    pub fn measured(&self) -> usize {
+    /// The lines of measurements that there are.
+    pub fn measured(&self) -> HashSet<String> {
         let files = std::fs::read_dir(&self.out).into_iter().flatten().flatten().map(|entry| entry.path());
         let results =
             files.filter(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("results")));
-        results.map(|path| std::fs::read_to_string(path).unwrap_or_default().lines().count().saturating_sub(1)).sum()
+        let texts = results.map(|path| std::fs::read_to_string(path).unwrap_or_default());
+        texts.flat_map(|text| text.lines().skip(1).map(str::to_owned).collect::<Vec<_>>()).collect()
     }
 
     /// Adds a line of JSON to `runs.jsonl`: the machine, the commit, and how many lines of measurements this run made.
