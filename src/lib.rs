@@ -103,6 +103,7 @@ pub mod schema_draft;
 pub mod solve;
 pub mod statement;
 pub mod statistics;
+pub mod summary;
 pub mod text;
 pub mod train;
 

@@ -56,7 +56,7 @@ impl Watcher {
             // The noise was used inside the gate; the answer follows as a release of its own.
             Charge::Objective(_) => return,
             // No trainer makes one.
-            Charge::Threshold(_) => return,
+            Charge::Threshold(_) | Charge::Laplace(_) | Charge::SparseVector(_) => return,
         };
         let sigma = 2f64.powi(scale as i32);
         let values: Vec<f64> = match (layout, release.query) {

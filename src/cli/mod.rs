@@ -30,6 +30,7 @@ mod screen;
 mod sign;
 mod signals;
 mod statement;
+mod summarize;
 mod train;
 mod verify;
 
@@ -96,6 +97,8 @@ enum Command {
     Ledger(ledger::LedgerCommand),
     /// Draft a schema from the rows: privately for a part of the budget, or for the custodian's eyes only
     Inspect(Box<inspect::InspectArguments>),
+    /// Release counts, means, medians and histograms of columns
+    Summarize(Box<summarize::SummarizeArguments>),
     /// Generate synthetic data with its schema
     Generate(data::GenerateArguments),
     /// Print what completes command lines in a shell
@@ -172,6 +175,7 @@ fn run(command: Command) -> Fallible<ExitCode> {
         Command::Account(command) => account::run(&command),
         Command::Ledger(command) => ledger::run(&command),
         Command::Inspect(arguments) => inspect::run(&arguments),
+        Command::Summarize(arguments) => summarize::run(&arguments),
         Command::Generate(arguments) => data::generate(&arguments),
         Command::Completions(arguments) => reference::completions(&arguments, program()),
         Command::Man(arguments) => reference::man(&arguments, program()),

@@ -9,8 +9,10 @@ use clap::Args;
 use serde_json::json;
 
 use super::output::{print, print_json};
+use super::summarize;
 use crate::error::{Error, Fallible};
 use crate::ledger::Ledger;
+use crate::summary::SummaryFile;
 use crate::text::visible;
 use crate::train::{self, Evidence, ModelFile, PublicKey, Signature, Verified};
 
@@ -19,6 +21,7 @@ Examples:
   rhograd verify fair.model.json
   rhograd verify fair.model.json --ledger datasets/fair.ledger.sqlite --log fair.log.jsonl
   rhograd verify fair.model.json --key custodian.key.pub
+  rhograd verify fair.summary.json --ledger datasets/fair.ledger.sqlite
   rhograd verify edited.model.json --source fair.model.json --ledger datasets/fair.ledger.sqlite
 
 Recomputes rho, epsilon and every other number from the recorded releases. Exit code 1 if any differs.
@@ -30,7 +33,7 @@ signature are then those of the source.";
 #[derive(Args)]
 #[command(after_help = VERIFY)]
 pub(super) struct VerifyArguments {
-    /// Model file written by `rhograd train`; read once, so it may be a pipe
+    /// Model written by `rhograd train`, or summary by `rhograd summarize`; read once, so it may be a pipe
     model: PathBuf,
     /// Also look the charge up in this ledger
     #[arg(long, value_name = "FILE")]
@@ -60,6 +63,9 @@ pub(super) struct VerifyArguments {
 
 pub(super) fn verify(arguments: &VerifyArguments) -> Fallible<ExitCode> {
     let text = ModelFile::read_text(&arguments.model)?;
+    if SummaryFile::is_named_in(&text) {
+        return summary(arguments, &text);
+    }
     let model = ModelFile::parse_unchecked(&text, &arguments.model)?;
     let open = |path: &PathBuf| File::open(path).map_err(|e| Error::io(path, "read the log", e));
     let mut log = arguments.log.as_ref().map(open).transpose()?.map(BufReader::new);
@@ -113,6 +119,20 @@ pub(super) fn verify(arguments: &VerifyArguments) -> Fallible<ExitCode> {
         print(&page)?;
     }
     Ok(if held { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// A summary has no log, no signature and no source.
+fn summary(arguments: &VerifyArguments, text: &str) -> Fallible<ExitCode> {
+    let given = [("--log", &arguments.log), ("--key", &arguments.key), ("--source", &arguments.source)];
+    if let Some((flag, _)) = given.iter().find(|(_, given)| given.is_some()) {
+        return Err(Error::parameter(
+            *flag,
+            "has no meaning for a summary",
+            "give --ledger, or no evidence beside the file",
+        ));
+    }
+    let mut ledger = arguments.ledger.as_deref().map(Ledger::open_to_read).transpose()?;
+    summarize::verify(&arguments.model, text, ledger.as_mut(), arguments.json)
 }
 
 /// Who vouches for the coefficients, and what that means; of an edited model, with its source or without.

@@ -70,7 +70,7 @@ pub(super) fn gaussian_coin<S: BitSource>(u: u64, v: u64, log2_scale: u32, sourc
 
 /// The exponent `numerator / 2^log2_denominator`, which must be below 1.
 #[inline]
-fn dyadic(numerator: u128, log2_denominator: u32) -> Exponent {
+pub(super) fn dyadic(numerator: u128, log2_denominator: u32) -> Exponent {
     // Over 2^0 only zero is below 1, and a shift by 128 does not exist.
     Exponent::Dyadic(numerator.checked_shl(128 - log2_denominator).unwrap_or(0))
 }

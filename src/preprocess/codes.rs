@@ -16,7 +16,7 @@ const FREE: u64 = u64::MAX;
 /// the only one that spells the same number, see [`Spelled`].
 ///
 /// The declared texts are public, so nobody can choose cells that collide more than these few do.
-pub(super) struct Codes {
+pub(crate) struct Codes {
     /// Short texts by open addressing, at most half of the slots taken, so every search ends.
     short: Vec<(u64, u16)>,
     /// The other ones.
@@ -27,7 +27,7 @@ pub(super) struct Codes {
 
 impl Codes {
     /// Of equal texts the last one counts.
-    pub(super) fn new<'a>(texts: impl IntoIterator<Item = (&'a str, u16)>) -> Self {
+    pub(crate) fn new<'a>(texts: impl IntoIterator<Item = (&'a str, u16)>) -> Self {
         let all: HashMap<Box<[u8]>, u16, FixedState> =
             texts.into_iter().map(|(text, code)| (text.trim_ascii().as_bytes().into(), code)).collect();
         let numbers = Spelled::new(all.iter().map(|(text, &code)| (&**text, code)));
@@ -42,7 +42,7 @@ impl Codes {
     }
 
     /// The code of a text without surrounding blanks.
-    pub(super) fn get(&self, text: &[u8]) -> Option<u16> {
+    pub(crate) fn get(&self, text: &[u8]) -> Option<u16> {
         let same = if text.len() <= SHORT { self.get_short(short_key(text)) } else { self.long.get(text).copied() };
         same.or_else(|| self.by_number(text))
     }

@@ -127,7 +127,7 @@ mod target;
 mod tests;
 mod waves;
 
-use codes::Codes;
+pub(crate) use codes::Codes;
 
 pub use bins::Binner;
 pub use cache::{CacheUse, RowCache};
@@ -139,6 +139,7 @@ pub use person_stream::PersonStream;
 pub(crate) use persons::identifier;
 pub use persons::{EncodedRows, PersonSizes, PersonsMet, person_places};
 pub use pieces::{EncodedTable, PiecesEncoder};
+pub(crate) use quantize::quantize;
 pub use recoding::Recoding;
 pub use report::{Fault, LoadReport, Loss};
 pub use segments::{SegmentReader, SegmentWriter};

@@ -4,7 +4,7 @@ use crate::grid::FULL_SCALE;
 
 /// Maps `lower..=upper` to `-FULL_SCALE..=FULL_SCALE`, clamping, and NaN to the middle; halves go away from zero.
 #[inline(always)]
-pub(super) fn quantize(value: f64, lower: f64, upper: f64) -> i16 {
+pub(crate) fn quantize(value: f64, lower: f64, upper: f64) -> i16 {
     let value = value.clamp(lower, upper);
     let centred = (value - lower) / (upper - lower) * 2.0 - 1.0;
     let scaled = centred * f64::from(FULL_SCALE);

@@ -22,7 +22,8 @@
 //!
 //! ```
 //! use rhograd::privacy::{
-//!     PrivateSelectionCharge, Claim, GaussianCharge, NoiseLaw, ObjectiveCharge, PoissonGaussianCharge, ExponentialCharge, ThresholdCharge,
+//!     Charge, PrivateSelectionCharge, Claim, GaussianCharge, LaplaceCharge, NoiseLaw, ObjectiveCharge, PoissonGaussianCharge,
+//!     ExponentialCharge, SparseVectorCharge, ThresholdCharge, total_pure_epsilon,
 //! };
 //!
 //! let (claim, noise) = (Claim { epsilon: 1.0, delta: 1e-6, rho: 0.5 }, NoiseLaw::FlooredNormal);
@@ -39,6 +40,11 @@
 //! assert!(choice.epsilon_up() > 0.0);
 //! let opened = ThresholdCharge { noised: gaussian, row: 1, threshold: 100, delta: 1e-8 };
 //! assert!(opened.total_delta() >= 1e-7);
+//! // Laplace noise on counts, and the first of a million counts that reaches a bar: 1/2 and 1/4 of pure epsilon, exactly.
+//! let counts = LaplaceCharge { what: "counts".into(), l1_sensitivity: 1, rate: 1, log2_scale: 1, count: 1 };
+//! let first = SparseVectorCharge { what: "large".into(), sensitivity: 1, log2_scale: 3, questions: 1_000_000, count: 1 };
+//! let both: [Charge; 2] = [counts.into(), first.into()];
+//! assert_eq!(total_pure_epsilon(&both).map(|epsilon| epsilon.to_f64_up()), Some(0.75));
 //! ```
 //!
 //! Mechanisms for the accountant alone, and bounds that know their norm:
@@ -67,8 +73,9 @@ mod sensitivity;
 pub use adjacency::{Adjacency, PrivacyUnit, Scope};
 pub use budget::{Delta, Epsilon, Rho};
 pub use charge::{
-    Charge, Claim, ExponentialCharge, GaussianCharge, MAX_LOG2_SCALE, NoiseLaw, ObjectiveCharge, PoissonGaussianCharge,
-    PrivateSelectionCharge, ThresholdCharge, add_deltas, total_delta, total_rho,
+    Charge, Claim, ExponentialCharge, GaussianCharge, LaplaceCharge, MAX_LOG2_SCALE, NoiseLaw, ObjectiveCharge,
+    PoissonGaussianCharge, PrivateSelectionCharge, SparseVectorCharge, ThresholdCharge, add_deltas, total_delta,
+    total_pure_epsilon, total_rho,
 };
 pub use dataset::DatasetId;
 pub use dp_event::{DpEvent, Mechanism, RunCount};

@@ -187,6 +187,35 @@
 //! # }
 //! ```
 //!
+//! Columns that a schema describes, one by one:
+//!
+//! ```
+//! use std::path::Path;
+//!
+//! use rhograd::data::CsvFile;
+//! use rhograd::ledger::Ledger;
+//! use rhograd::noise::NoiseSource;
+//! use rhograd::privacy::{Adjacency, Charge, DatasetId, LaplaceCharge, Scope, SparseVectorCharge};
+//! use rhograd::private::{CellColumn, CellCounts, CountsAbove, PrivateCells, StableMedian, charge_run, query};
+//! # fn main() -> rhograd::error::Fallible<()> {
+//! let file = CsvFile::open(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/datasets/fair.csv")))?;
+//! let cells = PrivateCells::new(file, Scope::of_rows(DatasetId::new("fair")?, Adjacency::AddRemove));
+//! let counts: Vec<CellCounts> = cells.cell_counts(&[CellColumn::line(), CellColumn::number(1, 17.5, 42.0)?])?;
+//! // A count with epsilon 1/2 by two-sided geometric noise, and whether it reaches 5,000 by sparse vector.
+//! let noised = LaplaceCharge { what: "rows".into(), l1_sensitivity: 1, rate: 1, log2_scale: 1, count: 1 };
+//! let above = SparseVectorCharge { what: "many".into(), sensitivity: 1, log2_scale: 2, questions: 1, count: 1 };
+//! let plan: [Charge; 2] = [noised.into(), above.into()];
+//! let mut run = charge_run(&mut Ledger::in_memory()?, cells.scope(), &plan, NoiseSource::from_os()?)?;
+//! let rows = run.permit::<LaplaceCharge>()?.release_laplace(|| counts[0].histogram_l1(1, 1))?;
+//! assert!((6000..6700).contains(&rows.values()[0]));
+//! let many: CountsAbove = counts[0].above(5000, 1);
+//! assert_eq!(run.permit::<SparseVectorCharge>()?.first_above(|| Ok(many))?.values(), [0]);
+//! // A median that is opened if no few rows can make it jump by more than ten codes.
+//! let _: StableMedian = counts[1].stable_median(1, query::NearMedian { step: 1, bound: 10 })?;
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! Rows that workers hold:
 //!
 //! ```
@@ -288,9 +317,9 @@ mod sensitive;
 mod tests;
 
 pub use query::{
-    ClippedRows, ColumnValues, Curvature, DescribeQuery, DirectionInputs, Gradient, Grid, GridPrice,
-    LOG2_REGULARIZATION, MAX_BATCHES, MAX_SOLVED, Minimization, PassPlan, Perturbation, PhasePlan, PhasedPass, Planned,
-    PrefixPass, Query, Reads, Role, RowAccess, prefix_coefficients,
+    CellColumn, CellCounts, ClippedRows, ColumnValues, CountsAbove, Curvature, DescribeQuery, DirectionInputs,
+    Gradient, Grid, GridPrice, LOG2_REGULARIZATION, MAX_BATCHES, MAX_SOLVED, Minimization, PassPlan, Perturbation,
+    PhasePlan, PhasedPass, Planned, PrefixPass, Query, Reads, Role, RowAccess, StableMedian, prefix_coefficients,
 };
 pub(crate) use query::{batch_of, order_of};
 pub use release::{

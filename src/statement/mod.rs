@@ -78,6 +78,7 @@ use schema_release::with_schema;
 use scope::ScopeOfUse;
 use setting::{Definition, Setting};
 pub use what_if::{Answer, WhatIf};
+pub(crate) use words::plain_words;
 
 /// Name and version of the statement format.
 const SCHEMA: &str = "rhograd-statement/1";

@@ -31,7 +31,7 @@ impl Statement {
         let number = |text: &str| text.parse().unwrap_or(f64::INFINITY);
         let guarantee = &self.guarantee;
         self.dp.then(|| {
-            words(&self.facts.unit, self.facts.adjacency, number(&guarantee.epsilon), number(&guarantee.delta))
+            plain_words(&self.facts.unit, self.facts.adjacency, number(&guarantee.epsilon), number(&guarantee.delta))
         })
     }
 }
@@ -54,7 +54,8 @@ pub(super) fn times(epsilon: f64) -> String {
     }
 }
 
-fn words(unit: &PrivacyUnit, adjacency: Adjacency, epsilon: f64, delta: f64) -> String {
+/// What epsilon and delta mean to somebody who knows no formula.
+pub(crate) fn plain_words(unit: &PrivacyUnit, adjacency: Adjacency, epsilon: f64, delta: f64) -> String {
     let (change, question) = match (unit, adjacency) {
         (PrivacyUnit::Row, Adjacency::AddRemove) => {
             ("with any single row as without it", "whether some row is among the data")
@@ -82,11 +83,11 @@ fn words(unit: &PrivacyUnit, adjacency: Adjacency, epsilon: f64, delta: f64) -> 
     };
     let shown = |delta: f64| if delta < LARGE_DELTA { format!("{delta:e}") } else { delta.to_string() };
     let right = decimal_up(100.0 * right_at_most(epsilon, delta), DIGITS);
+    // Pure differential privacy adds nothing.
+    let besides = if delta > 0.0 { format!(", plus a probability of {}", shown(delta)) } else { String::new() };
     let mut text = format!(
-        "whatever someone looks for in what was released, even knowing {others}, they find it {nearly}, plus a \
-         probability of {}. Who guesses {question}, both being equally likely before, is right in at most {right}% of \
-         cases; a coin is in 50%.",
-        shown(delta)
+        "whatever someone looks for in what was released, even knowing {others}, they find it {nearly}{besides}. Who \
+         guesses {question}, both being equally likely before, is right in at most {right}% of cases; a coin is in 50%."
     );
     if epsilon >= NEXT_TO_NOTHING {
         text.push_str(&format!(
@@ -113,7 +114,7 @@ mod tests {
 
     #[test]
     fn words_follow_the_number() {
-        let said = |epsilon: f64| words(&PrivacyUnit::Row, Adjacency::AddRemove, epsilon, 1e-6);
+        let said = |epsilon: f64| plain_words(&PrivacyUnit::Row, Adjacency::AddRemove, epsilon, 1e-6);
         let judged =
             |text: &str| ["nearly", "weak protection", "next to none"].map(|judgement| text.contains(judgement));
         for (epsilons, expected) in [
@@ -138,7 +139,7 @@ mod tests {
             (Adjacency::ReplaceOne, "as with another's in their place"),
         ] {
             for epsilon in [0.1, 1.0, 4.0, 9.0] {
-                let text = words(&patient, adjacency, epsilon, 0.01);
+                let text = plain_words(&patient, adjacency, epsilon, 0.01);
                 assert!(text.contains(change) && text.contains("all rows of everybody else"), "{text}");
                 assert!(text.ends_with("A person is all rows with the same \"patient\"."), "{text}");
                 assert!(
@@ -151,7 +152,7 @@ mod tests {
 
     #[test]
     fn factors_and_guesses_are_those_of_the_number() {
-        let said = |epsilon: f64, delta: f64| words(&PrivacyUnit::Row, Adjacency::ReplaceOne, epsilon, delta);
+        let said = |epsilon: f64, delta: f64| plain_words(&PrivacyUnit::Row, Adjacency::ReplaceOne, epsilon, delta);
         let one = said(1.0, 1e-5);
         assert!(one.contains("at most 2.719 times as often") && one.contains("at most 73.11%"), "{one}");
         assert!(
@@ -167,11 +168,11 @@ mod tests {
 
     #[test]
     fn a_large_delta_is_never_called_nearly_nothing() {
-        let text = words(&PrivacyUnit::Row, Adjacency::AddRemove, 0.001, 0.5);
+        let text = plain_words(&PrivacyUnit::Row, Adjacency::AddRemove, 0.001, 0.5);
         assert!(!text.contains("nearly") && text.contains("Delta is large"), "{text}");
         // Three in four: half of the time all is told, else a coin decides.
         assert!(text.contains("at most 75.02%"), "{text}");
-        assert!(!words(&PrivacyUnit::Row, Adjacency::AddRemove, 0.001, 9e-4).contains("Delta is large"));
+        assert!(!plain_words(&PrivacyUnit::Row, Adjacency::AddRemove, 0.001, 9e-4).contains("Delta is large"));
     }
 
     #[test]

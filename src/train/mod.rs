@@ -166,6 +166,7 @@ pub use publish::{check_unsigned, publish_with};
 pub use rehearse::{Rehearsal, Rehearsed};
 pub use reshape::{Moved, reshape};
 pub use run::{Trained, finish, train, train_from};
+pub(crate) use schema_account::is_counted;
 pub use sign::{PublicKey, SecretKey, Signature, SignedLedger};
 pub use tune::{Candidate, DEFAULT_GRID};
 pub use verify::{Check, Evidence, MAX_CLAIMS, MAX_LOG_LINES, Verified, verify};

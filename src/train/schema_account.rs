@@ -25,7 +25,8 @@ impl Loaded {
     }
 }
 
-fn is_counted(release: &SchemaRelease, dataset: &DatasetId, ledger: &mut Ledger) -> Fallible<bool> {
+/// Whether the ledger holds the release of a schema; an error where it was charged to another data set.
+pub(crate) fn is_counted(release: &SchemaRelease, dataset: &DatasetId, ledger: &mut Ledger) -> Fallible<bool> {
     let mut counted = !release.ledger.is_empty();
     // All places are looked at: one that is not known must not hide another account behind it.
     for place in &release.ledger {

@@ -31,7 +31,7 @@ pub struct Check {
 }
 
 impl Check {
-    pub(super) fn new(what: impl Into<String>, held: bool) -> Self {
+    pub(crate) fn new(what: impl Into<String>, held: bool) -> Self {
         Check { what: what.into(), held }
     }
 }

@@ -23,6 +23,7 @@ mod process;
 mod reshape;
 mod sign;
 mod solvers;
+mod summarize;
 mod support;
 mod tampering;
 mod terminal;

@@ -95,6 +95,7 @@ fn the_pages_about_schemas_can_be_followed() {
 fn the_page_about_units_can_be_followed() {
     assert_eq!(run_all("docs/units.md"), 5);
     assert_eq!(run_all("docs/additive.md"), 13);
+    assert_eq!(run_all("docs/summaries.md"), 2);
 }
 
 #[test]
@@ -207,6 +208,7 @@ fn no_page_with_commands_is_left_out() {
         "docs/additive.md",
         "docs/audit.md",
         "docs/private-schema.md",
+        "docs/summaries.md",
         "docs/tutorial.md",
         "docs/units.md",
     ];

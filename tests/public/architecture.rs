@@ -35,6 +35,7 @@ const FLOORS: &[(&str, u32)] = &[
     ("train", 7),
     ("audit", 8),
     ("schema_draft", 8),
+    ("summary", 8),
     ("cli", 9),
 ];
 
@@ -42,7 +43,8 @@ const FLOORS: &[(&str, u32)] = &[
 const ALLOWED_SIDEWAYS: &[(&str, &str)] = &[("num", "error"), ("error", "text")];
 
 /// Lower floors that a module does not see all the same: whoever plans and runs an optimizer asks the gate, never the rows.
-const NEVER: &[(&str, &str)] = &[("optim", "kernel"), ("statement", "kernel"), ("schema_draft", "kernel")];
+const NEVER: &[(&str, &str)] =
+    &[("optim", "kernel"), ("statement", "kernel"), ("schema_draft", "kernel"), ("summary", "kernel")];
 
 /// Code whose errors would be privacy errors.
 const TRUSTED: &[&str] = &["grid", "private", "kernel", "noise", "accounting", "solve", "ledger"];

@@ -28,6 +28,7 @@ mod remote;
 #[cfg(feature = "cli")]
 mod side_channels;
 mod streaming;
+mod summary;
 mod supply_chain;
 #[path = "../cli/support.rs"]
 mod support;

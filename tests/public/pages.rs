@@ -160,7 +160,7 @@ const TERMS: [(&str, &str); 17] = [
 ];
 
 /// The pages that readers meet first.
-const READ: [&str; 17] = [
+const READ: [&str; 18] = [
     "README.md",
     "docs/additive.md",
     "docs/algorithms.md",
@@ -175,6 +175,7 @@ const READ: [&str; 17] = [
     "docs/improving.md",
     "docs/private-schema.md",
     "docs/schema.md",
+    "docs/summaries.md",
     "docs/threat-model.md",
     "docs/tutorial.md",
     "docs/units.md",

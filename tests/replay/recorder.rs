@@ -71,9 +71,11 @@ fn input(charge: &Charge, release: usize, line: &str, seed: u64) -> Option<Vec<i
         Charge::Gaussian(event) => event,
         Charge::PoissonGaussian(event) => &event.sampled,
         Charge::Exponential(_) => return None,
-        Charge::Objective(_) | Charge::PrivateSelection(_) | Charge::Threshold(_) => {
-            panic!("no case has one of these")
-        }
+        Charge::Objective(_)
+        | Charge::PrivateSelection(_)
+        | Charge::Threshold(_)
+        | Charge::Laplace(_)
+        | Charge::SparseVector(_) => panic!("no case has one of these"),
     };
     let source = NoiseSource::insecure_from_seed(seed);
     let values = values(line);

@@ -12,6 +12,7 @@ mod model;
 mod pool;
 mod registry;
 mod request;
+mod summary;
 mod supervise;
 mod training;
 
@@ -23,6 +24,7 @@ fn _rhograd(module: &Bound<'_, PyModule>) -> PyResult<()> {
     registry::register(module)?;
     model::register(module)?;
     training::register(module)?;
+    summary::register(module)?;
     cluster::register(module)?;
     columns::register(module)?;
     accounting::register(module)?;

@@ -2,6 +2,7 @@
 
 mod choices;
 mod coins;
+mod laplace;
 mod laws;
 mod samples;
 mod streams;

@@ -133,7 +133,12 @@ impl Descent {
         let rate = match &planned.charge {
             Charge::PoissonGaussian(event) => Some(event.rate()),
             Charge::Gaussian(_) => None,
-            Charge::Objective(_) | Charge::Exponential(_) | Charge::PrivateSelection(_) | Charge::Threshold(_) => {
+            Charge::Objective(_)
+            | Charge::Exponential(_)
+            | Charge::PrivateSelection(_)
+            | Charge::Threshold(_)
+            | Charge::Laplace(_)
+            | Charge::SparseVector(_) => {
                 return Err(Error::refused("a descent steps along noised sums", "plan clipped sums"));
             }
         };

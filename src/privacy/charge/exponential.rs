@@ -99,6 +99,10 @@ impl ChargeKind for ExponentialCharge {
         true
     }
 
+    fn pure_epsilon(&self) -> Option<Dyadic> {
+        Some(Dyadic::new(BigUint::from(self.sensitivity), self.log2_scale).times(self.count))
+    }
+
     fn check(&self) -> Fallible<()> {
         ExponentialCharge::check(self)
     }

@@ -107,6 +107,10 @@ impl ChargeKind for GaussianCharge {
         true
     }
 
+    fn pure_epsilon(&self) -> Option<Dyadic> {
+        None
+    }
+
     fn check(&self) -> Fallible<()> {
         GaussianCharge::check(self)
     }

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Fallible};
+use crate::num::Dyadic;
 use crate::privacy::{Adjacency, DpEvent, Rho};
 
 /// The law of the integer noise added to each coordinate.
@@ -79,6 +80,9 @@ pub(super) trait ChargeKind {
 
     /// Whether a privacy-loss distribution is known that dominates the event; Renyi divergences always are.
     fn has_loss_distribution(&self) -> bool;
+
+    /// The epsilon of pure differential privacy of all releases together, exactly; `None` where they keep none.
+    fn pure_epsilon(&self) -> Option<Dyadic>;
 
     /// Refuses values no planner produces.
     fn check(&self) -> Fallible<()>;

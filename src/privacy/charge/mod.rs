@@ -6,6 +6,7 @@
 mod exponential;
 mod gaussian;
 mod kind;
+mod laplace;
 mod objective;
 mod poisson_gaussian;
 mod private_selection;
@@ -17,6 +18,7 @@ pub use exponential::ExponentialCharge;
 pub use gaussian::{GaussianCharge, MAX_LOG2_SCALE};
 use kind::{ChargeKind, Cost};
 pub use kind::{Claim, NoiseLaw};
+pub use laplace::{LaplaceCharge, SparseVectorCharge};
 pub use objective::ObjectiveCharge;
 pub use poisson_gaussian::PoissonGaussianCharge;
 pub use private_selection::PrivateSelectionCharge;
@@ -24,6 +26,7 @@ pub use threshold::ThresholdCharge;
 
 use super::{Adjacency, DpEvent, Rho};
 use crate::error::Fallible;
+use crate::num::Dyadic;
 use crate::num::round::up;
 
 macro_rules! charges {
@@ -75,6 +78,10 @@ charges! {
     PrivateSelection(PrivateSelectionCharge),
     /// Something that is opened only where a noised integer reaches a threshold.
     Threshold(ThresholdCharge),
+    /// Discrete Laplace noise on a query of all rows.
+    Laplace(LaplaceCharge),
+    /// The first of several questions that reaches a bar.
+    SparseVector(SparseVectorCharge),
 }
 
 impl Charge {
@@ -151,6 +158,11 @@ impl Charge {
         }
     }
 
+    /// The epsilon of pure differential privacy of all releases together, exactly; `None` where they keep none.
+    pub fn pure_epsilon(&self) -> Option<Dyadic> {
+        self.kind().pure_epsilon()
+    }
+
     /// How it is paid for: "the next release was paid for ...".
     pub(crate) fn manner(&self) -> &'static str {
         self.kind().manner()
@@ -176,6 +188,13 @@ impl Charge {
 /// When a claim is no number.
 pub fn total_rho(charges: &[Charge]) -> Fallible<Rho> {
     charges.iter().try_fold(Rho::zero(), |sum, charge| Ok(sum.plus(&charge.rho()?)))
+}
+
+/// Total epsilon of a list of charges that all keep pure differential privacy, exactly; `None` where one does not.
+///
+/// Reference: Dwork, McSherry, Nissim and Smith 2006 (basic composition, also of what is chosen in view of earlier answers).
+pub fn total_pure_epsilon(charges: &[Charge]) -> Option<Dyadic> {
+    charges.iter().try_fold(Dyadic::zero(), |sum, charge| Some(sum.plus(&charge.pure_epsilon()?)))
 }
 
 /// Total delta of a list of charges, rounded upward.

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::gaussian::GaussianCharge;
 use super::kind::{ChargeKind, Claim, Cost, NoiseLaw, Releases, possible};
 use crate::error::Fallible;
+use crate::num::Dyadic;
 use crate::privacy::{Adjacency, DpEvent, Mechanism};
 
 /// Gaussian noise on the gradient of an objective whose exact minimiser is then opened, alone or with more noise.
@@ -40,6 +41,10 @@ impl ChargeKind for ObjectiveCharge {
 
     fn has_loss_distribution(&self) -> bool {
         false
+    }
+
+    fn pure_epsilon(&self) -> Option<Dyadic> {
+        None
     }
 
     fn check(&self) -> Fallible<()> {

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::gaussian::GaussianCharge;
 use super::kind::{ChargeKind, Claim, Cost, Releases, possible};
 use crate::error::Fallible;
+use crate::num::Dyadic;
 use crate::num::round::up;
 use crate::privacy::{Adjacency, DpEvent};
 
@@ -47,6 +48,10 @@ impl ChargeKind for PoissonGaussianCharge {
 
     fn has_loss_distribution(&self) -> bool {
         true
+    }
+
+    fn pure_epsilon(&self) -> Option<Dyadic> {
+        None
     }
 
     fn check(&self) -> Fallible<()> {

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::kind::{ChargeKind, Claim, Cost, Releases, possible};
 use crate::error::Fallible;
+use crate::num::Dyadic;
 use crate::num::round::{down, up};
 use crate::privacy::{Adjacency, DpEvent, Mechanism, Rho, RunCount};
 
@@ -74,6 +75,10 @@ impl ChargeKind for PrivateSelectionCharge {
 
     fn has_loss_distribution(&self) -> bool {
         false
+    }
+
+    fn pure_epsilon(&self) -> Option<Dyadic> {
+        None
     }
 
     fn check(&self) -> Fallible<()> {

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::gaussian::GaussianCharge;
 use super::kind::{ChargeKind, Cost, NoiseLaw, Releases, possible};
 use crate::error::Fallible;
+use crate::num::Dyadic;
 use crate::privacy::{Adjacency, DpEvent, Mechanism};
 
 /// Something that is opened only where a noised integer reaches a threshold, made `noised.count` times.
@@ -62,6 +63,10 @@ impl ChargeKind for ThresholdCharge {
 
     fn has_loss_distribution(&self) -> bool {
         true
+    }
+
+    fn pure_epsilon(&self) -> Option<Dyadic> {
+        None
     }
 
     fn check(&self) -> Fallible<()> {

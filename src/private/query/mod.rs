@@ -9,15 +9,15 @@
 //! use rhograd::grid::{MomentWeights, Scoring};
 //! use rhograd::privacy::Adjacency;
 //! use rhograd::private::query::{
-//!     BestRun, ClippedSum, Curvature, DescribeQuery, Direction, Distance, Gram, Hessian, Intervals, Kinds, Losses, Minimizer,
-//!     Moments, OnePass, PassPlan, Perturbation, PerturbedMinimizer, PhasePlan, Phases, PrefixSums, Query, Reads, Role, RowAccess,
-//!     Scores, Vertices, Vocabulary,
+//!     BestRun, ClippedSum, Curvature, DescribeQuery, Direction, Distance, FirstAbove, Gram, Hessian, Histogram, HistogramL1, Intervals,
+//!     Kinds, Losses, Mean, MeanL1, MedianDistance, Minimizer, Moments, NearMedian, OnePass, PassPlan, Perturbation, PerturbedMinimizer,
+//!     PhasePlan, Phases, PrefixSums, Query, Ranks, Reads, Role, RowAccess, Scores, Vertices, Vocabulary,
 //! };
 //! let curvature = Curvature { row_bound: 1 << 20, regularization: 1 << 40, tolerance: 1 << 20 };
 //! let minimizer = Minimizer { curvature, dimension: 4 };
 //! let phases = PhasePlan { lipschitz: 1 << 40, shift: 20, rows: 1000, dimension: 4 };
 //! let weights = MomentWeights { count: 1, ..MomentWeights::default() };
-//! let queries: [Query; 19] = [
+//! let queries: [Query; 27] = [
 //!     BestRun { candidates: vec![] }.into(),
 //!     ClippedSum { clip_steps: 1000 }.into(),
 //!     Direction { l2_sensitivity: 1000 }.into(),
@@ -37,6 +37,14 @@
 //!     Scores { scoring: Scoring::Label, weight: 1 }.into(),
 //!     Vertices { clip_steps: 1000, candidates: 10 }.into(),
 //!     Vocabulary { weight: 1 }.into(),
+//!     Histogram { step: 1, bins: 4 }.into(),
+//!     HistogramL1 { step: 1, bins: 4 }.into(),
+//!     Mean { step: 1 }.into(),
+//!     MeanL1 { step: 1 }.into(),
+//!     Ranks { weight: 1, candidates: 9, numerator: 1, denominator: 2 }.into(),
+//!     FirstAbove { weight: 1, questions: 4 }.into(),
+//!     MedianDistance { weight: 1, bound: 100 }.into(),
+//!     NearMedian { step: 1, bound: 100 }.into(),
 //! ];
 //! assert!(queries.iter().all(|query| query.sensitivity(Adjacency::ReplaceOne) > 0));
 //! // A pass over blocks of public sizes says nothing about rows that come or go.
@@ -64,6 +72,8 @@ mod perturbed_minimizer;
 mod phases;
 mod prefix_sums;
 mod scores;
+mod stable_median;
+mod summary;
 mod vertices;
 mod vocabulary;
 
@@ -92,6 +102,8 @@ pub use phases::{PhasePlan, PhasedPass, Phases};
 pub(crate) use prefix_sums::batch_of;
 pub use prefix_sums::{MAX_BATCHES, PrefixPass, PrefixSums, prefix_coefficients};
 pub use scores::Scores;
+pub use stable_median::{MedianDistance, NearMedian, StableMedian};
+pub use summary::{CellColumn, CellCounts, CountsAbove, FirstAbove, Histogram, HistogramL1, Mean, MeanL1, Ranks};
 pub use vertices::Vertices;
 pub use vocabulary::{ColumnValues, Vocabulary};
 
@@ -152,6 +164,7 @@ queries! {
     Perturbation,
     #[serde(rename = "perturbed-minimiser")] PerturbedMinimizer,
     Losses, Vertices, BestRun, Kinds, Intervals, Vocabulary, Distance, Marginals,
+    Histogram, HistogramL1, Mean, MeanL1, Ranks, FirstAbove, MedianDistance, NearMedian,
 }
 
 impl Query {

@@ -28,6 +28,14 @@ const STORED: &[&str] = &[
     r#"{"kind":"vocabulary","weight":3}"#,
     r#"{"kind":"distance","weight":3}"#,
     r#"{"kind":"marginals","numeric":3,"categorical":4,"target":true,"step":5}"#,
+    r#"{"kind":"histogram","step":3,"bins":4}"#,
+    r#"{"kind":"histogram-l1","step":3,"bins":4}"#,
+    r#"{"kind":"mean","step":3}"#,
+    r#"{"kind":"mean-l1","step":3}"#,
+    r#"{"kind":"ranks","weight":3,"candidates":4,"numerator":1,"denominator":2}"#,
+    r#"{"kind":"first-above","weight":3,"questions":4}"#,
+    r#"{"kind":"median-distance","weight":3,"bound":4}"#,
+    r#"{"kind":"near-median","step":3,"bound":4}"#,
 ];
 
 fn stored() -> Vec<Query> {
@@ -70,7 +78,20 @@ fn all_but_a_few_are_paid_for_as_gaussian_noise() {
         .collect();
     assert_eq!(
         others,
-        ["perturbation", "losses", "vertices", "best-run", "intervals", "vocabulary", "distance"],
+        [
+            "perturbation",
+            "losses",
+            "vertices",
+            "best-run",
+            "intervals",
+            "vocabulary",
+            "distance",
+            "histogram-l1",
+            "mean-l1",
+            "ranks",
+            "first-above",
+            "median-distance"
+        ],
         "these alone are paid for in another way"
     );
 }
@@ -85,7 +106,10 @@ fn rows_in_a_file_answer_sums_over_all_rows_alone() {
     assert_eq!(of(|access| access == RowAccess::StreamedSum), sums);
     assert_eq!(of(|access| matches!(access, RowAccess::Order { .. })), ["phases", "one-pass"]);
     assert_eq!(of(|access| matches!(access, RowAccess::Batches(_))), ["prefix-sums"]);
-    assert_eq!(of(|access| access == RowAccess::Cells), ["kinds", "intervals", "vocabulary", "distance"]);
+    let drafts = ["kinds", "intervals", "vocabulary", "distance"];
+    let summaries =
+        ["histogram", "histogram-l1", "mean", "mean-l1", "ranks", "first-above", "median-distance", "near-median"];
+    assert_eq!(of(|access| access == RowAccess::Cells), [&drafts[..], &summaries[..]].concat());
 }
 
 #[test]

@@ -2,9 +2,11 @@
 
 use super::{ChargedRun, Mechanism, Permit, Released};
 use crate::error::{Error, Fallible};
-use crate::privacy::{ExponentialCharge, GaussianCharge, L2, Range, ThresholdCharge};
+use crate::privacy::{
+    ExponentialCharge, GaussianCharge, L1, L2, LaplaceCharge, Range, SparseVectorCharge, ThresholdCharge,
+};
 use crate::private::query::BestRun;
-use crate::private::{ColumnValues, Planned, Query, Sensitive};
+use crate::private::{ColumnValues, CountsAbove, Planned, Query, Sensitive, StableMedian};
 
 /// What a listener hears of a release: public and released values only.
 #[derive(Debug)]
@@ -73,6 +75,59 @@ impl LoggedRun<'_> {
     ) -> Fallible<Released> {
         let open = |permit: Permit<GaussianCharge>| Ok(((), permit.release_of(value)?));
         Ok(self.release_by(planned, grid_step, open)?.1)
+    }
+
+    /// Releases a value of all rows with Laplace noise; it is computed only if the run had not released it before it was stopped.
+    ///
+    /// # Privacy
+    /// See [`Permit<LaplaceCharge>::release`](Permit::release_laplace).
+    ///
+    /// # Errors
+    /// When this is not the next release of the plan, its charge pays for another sensitivity than its query's, the value answers
+    /// another query, or the listener fails.
+    pub fn release_laplace(
+        &mut self,
+        planned: &Planned,
+        grid_step: f64,
+        value: impl FnOnce() -> Fallible<Sensitive<L1>>,
+    ) -> Fallible<Released> {
+        let open = |permit: Permit<LaplaceCharge>| Ok(((), permit.release_laplace(value)?));
+        Ok(self.release_by(planned, grid_step, open)?.1)
+    }
+
+    /// Tells which of several counts is the first that reaches a bar, if one does.
+    ///
+    /// # Privacy
+    /// See [`Permit::first_above`].
+    ///
+    /// # Errors
+    /// When this is not the next release of the plan, the counts answer another query or are not as many, or the listener fails.
+    pub fn first_above(
+        &mut self,
+        planned: &Planned,
+        grid_step: f64,
+        counts: impl FnOnce() -> Fallible<CountsAbove>,
+    ) -> Fallible<Released> {
+        let open = |permit: Permit<SparseVectorCharge>| Ok(((), permit.first_above(counts)?));
+        Ok(self.release_by(planned, grid_step, open)?.1)
+    }
+
+    /// Tests whether few rows could make a median jump; the released value is the noised distance, in grid steps, and what comes with it the
+    /// median, still secret, or zero in its place where the test failed.
+    ///
+    /// # Privacy
+    /// See [`Permit::test_median`].
+    ///
+    /// # Errors
+    /// When this is not the next release of the plan, the median belongs to another query, or the listener fails.
+    pub fn test_median(
+        &mut self,
+        planned: &Planned,
+        grid_step: f64,
+        median: StableMedian,
+    ) -> Fallible<(Sensitive<L2>, Released)> {
+        let open = |permit: Permit<ThresholdCharge>| permit.test_median(median);
+        self.release_by(planned, grid_step, open)
     }
 
     /// Chooses a candidate by its noised score.

@@ -2,8 +2,8 @@
 
 use crate::error::{Error, Fallible};
 use crate::privacy::{
-    Charge, ExponentialCharge, GaussianCharge, ObjectiveCharge, PoissonGaussianCharge, PrivateSelectionCharge,
-    ThresholdCharge,
+    Charge, ExponentialCharge, GaussianCharge, LaplaceCharge, ObjectiveCharge, PoissonGaussianCharge,
+    PrivateSelectionCharge, SparseVectorCharge, ThresholdCharge,
 };
 
 mod sealed {
@@ -43,7 +43,8 @@ macro_rules! mechanisms {
 
 mechanisms!(
     GaussianCharge of Gaussian, PoissonGaussianCharge of PoissonGaussian, ObjectiveCharge of Objective, ExponentialCharge of Exponential,
-    PrivateSelectionCharge of PrivateSelection, ThresholdCharge of Threshold
+    PrivateSelectionCharge of PrivateSelection, ThresholdCharge of Threshold, LaplaceCharge of Laplace,
+    SparseVectorCharge of SparseVector
 );
 
 /// Refuses a permit of another kind than was paid for.

@@ -4,6 +4,7 @@ mod best_run;
 mod charged_run;
 mod holdout;
 mod journal;
+mod laplace;
 mod logged_run;
 mod mechanism;
 mod permit;

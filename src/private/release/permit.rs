@@ -93,7 +93,7 @@ impl<M: Mechanism> Permit<M> {
     }
 
     /// Refuses a value that was not paid for: the answer to another query, or one that moves further.
-    fn covers<N: Norm>(&self, paid: u64, value: &Sensitive<N>) -> Fallible<()> {
+    pub(super) fn covers<N: Norm>(&self, paid: u64, value: &Sensitive<N>) -> Fallible<()> {
         self.check_query(&value.origin, value.query.as_ref())?;
         if !Sensitivity::new(paid).covers(&value.sensitivity) {
             return Err(Error::refused(

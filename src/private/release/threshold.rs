@@ -74,7 +74,7 @@ impl Permit<ThresholdCharge> {
     }
 
     /// Refuses what was not paid for; both sides are public.
-    fn pays_for(&self, scope: &Scope, weight: u64, sensitivity: u64) -> Fallible<()> {
+    pub(super) fn pays_for(&self, scope: &Scope, weight: u64, sensitivity: u64) -> Fallible<()> {
         // Whoever paid may come without a ledger that checks.
         self.charge().check()?;
         self.check_origin(&scope.clone().into())?;

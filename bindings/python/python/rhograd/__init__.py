@@ -26,6 +26,7 @@ from ._errors import (
 )
 from ._rhograd import ALGORITHMS, Model, __version__, hide_memory, new_key
 from ._schema import Categories, draft_schema
+from ._summary import Summary, summarize
 from .classifiers import DPLinearSVC, DPLogisticRegression
 from .ledger import Ledger
 from .pipelines import check_pipeline
@@ -57,10 +58,12 @@ __all__ = [
     "NumericalError",
     "ParameterError",
     "RefusedError",
+    "Summary",
     "__version__",
     "accounting",
     "check_pipeline",
     "draft_schema",
     "hide_memory",
     "new_key",
+    "summarize",
 ]

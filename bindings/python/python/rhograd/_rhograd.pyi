@@ -142,6 +142,21 @@ def check_schema(
     name: str = "data",
     target: str | None = None,
 ) -> str: ...
+def summarize_file(
+    path: str | PathLike[str],
+    schema: str,
+    statistics: list[str],
+    *,
+    epsilon: float | None = None,
+    rho: float | None = None,
+    delta: float | None = None,
+    accept_large_delta: bool = False,
+    relation: str = "add-remove",
+    noise: str = "normal",
+    ledger: str | PathLike[str] | None = None,
+    seed: int | None = None,
+) -> tuple[str, bool]: ...
+def verify_summary(text: str, *, ledger: str | PathLike[str] | None = None) -> str: ...
 def unit_schema(
     text: str,
     *,
