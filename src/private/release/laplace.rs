@@ -76,14 +76,21 @@ impl Permit<ThresholdCharge> {
     pub fn test_median(self, median: StableMedian) -> Fallible<(Sensitive<L2>, Released)> {
         self.check_query(&median.scope.clone().into(), &median.query)?;
         self.pays_for(&median.scope, median.query.weight, median.query.sensitivity(self.scope.adjacency))?;
-        let paid = &self.event.noised;
-        let [noise] = integer_noise(paid.noise, paid.log2_scale, 1, &self.noise, self.release)?[..] else {
-            return Err(Error::numerical("propose-test-release", "no noise was drawn"));
+        let threshold = i128::from(self.event.threshold);
+        // A run that goes on has the outcome of the first test, whatever was released after it.
+        let released = self.kept_or(|permit| {
+            let paid = &permit.event.noised;
+            let [noise] = integer_noise(paid.noise, paid.log2_scale, 1, &permit.noise, permit.release)?[..] else {
+                return Err(Error::numerical("propose-test-release", "no noise was drawn"));
+            };
+            Ok(vec![i128::from(median.distance) * i128::from(median.query.weight) + i128::from(noise)])
+        })?;
+        let [distance] = released.values()[..] else {
+            return Err(Error::numerical("propose-test-release", "its release is no single distance"));
         };
-        let distance = i128::from(median.distance) * i128::from(median.query.weight) + i128::from(noise);
-        let passed = distance >= i128::from(self.event.threshold);
+        let passed = distance >= threshold;
         let answer = if passed { median.answer } else { 0 };
         let answer = Sensitive::of(vec![answer], median.near, &median.scope.into());
-        Ok((answer, self.opened(vec![distance])))
+        Ok((answer, released))
     }
 }
