@@ -7,7 +7,8 @@ use clap::{ArgGroup, Args};
 use serde_json::json;
 
 use super::arguments::{
-    SchemaArgument, UnitArguments, check_ledger_named, delta, epsilon, ledger_beside, open_or_create, rho, stem,
+    SchemaArgument, UnitArguments, check_ledger_named, delta, epsilon, ledger_beside, open_or_create, rho, same_file,
+    stem,
 };
 use super::input::{DialectArguments, data_path, identity};
 use super::output::{print, print_json, tell, warn};
@@ -114,16 +115,35 @@ impl SummarizeArguments {
         (!self.no_ledger).then(|| self.ledger.clone().unwrap_or_else(|| ledger_beside(&self.data)))
     }
 
-    fn checkpoint(&self) -> Fallible<Checkpoint> {
+    fn checkpoint_path(&self) -> Option<PathBuf> {
         let beside = || {
             let mut path = self.out().into_os_string();
             path.push(".checkpoint");
             self.ledger_path().map(|_| PathBuf::from(path))
         };
-        match self.checkpoint.clone().or_else(beside).filter(|_| !self.no_checkpoint) {
-            Some(path) => Checkpoint::open(&path),
-            None => Ok(Checkpoint::none()),
+        self.checkpoint.clone().or_else(beside).filter(|_| !self.no_checkpoint)
+    }
+
+    /// A result must not take the place of an input or of the ledger, nor a checkpoint that of the result.
+    fn refuse_overwriting(&self) -> Fallible<()> {
+        let mut kept = vec![("the data", self.data.clone()), ("the schema", self.schema.path(&self.data)?)];
+        for suffix in ["", "-journal", "-wal", ".note"] {
+            let ledger = self.ledger_path().map(|path| {
+                let mut name = path.into_os_string();
+                name.push(suffix);
+                PathBuf::from(name)
+            });
+            kept.extend(ledger.map(|path| ("the ledger", path)));
         }
+        let out = self.out();
+        let results = [("--checkpoint", self.checkpoint_path()), ("--out", Some(out))];
+        for (flag, output) in results.into_iter().filter_map(|(flag, path)| Some((flag, path?))) {
+            if let Some((what, _)) = kept.iter().find(|(_, path)| same_file(path, &output)) {
+                return Err(Error::parameter(flag, format!("would overwrite {what}"), "name another file"));
+            }
+            kept.push(("the checkpoint", output));
+        }
+        Ok(())
     }
 
     fn request(&self) -> Fallible<SummaryRequest> {
@@ -153,7 +173,9 @@ fn interruptibly(arguments: &SummarizeArguments, interrupts: &Interrupts) -> Fal
     let request = arguments.request()?;
     request.check()?;
     check_ledger_named(&arguments.data, arguments.ledger.is_some() || arguments.no_ledger)?;
-    let checkpoint = arguments.checkpoint()?;
+    arguments.refuse_overwriting()?;
+    let checkpoint =
+        arguments.checkpoint_path().map_or_else(|| Ok(Checkpoint::none()), |path| Checkpoint::open(&path))?;
     checkpoint.about(format!("seed {:?}", arguments.seed));
     interrupts.follow(&checkpoint);
     let finished = checkpoint.is_finished();
@@ -246,7 +268,7 @@ fn page(file: &SummaryFile) -> String {
                 ));
             }
             Answer::Quantile { quantile, rows_off } => page.push_str(&format!(
-                "{name}: {}, at most {rows_off:.0} rows off in 19 of 20 runs\n",
+                "{name}: {}, at most {rows_off:.0} rows off in 19 of 20 runs, of numbers rounded to 2,185 points\n",
                 shown(*quantile)
             )),
             Answer::Counts { counts, deviation } => {

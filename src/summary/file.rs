@@ -15,6 +15,7 @@ use crate::num::round::decimal_up;
 use crate::privacy::{Adjacency, Charge, Delta, PrivacyUnit, total_delta, total_rho};
 use crate::private::RowAccess;
 use crate::statement::plain_words;
+use crate::statement::states_its_cost;
 use crate::train::{Check, sha256_hex};
 
 /// Name and version of the format.
@@ -121,6 +122,11 @@ impl SummaryFacts {
     fn check(&self) -> Fallible<()> {
         if self.parts.is_empty() || self.parts.len() > MAX_STATISTICS {
             return Err(damaged("records no statistic, or more than a run answers"));
+        }
+        if let Some(release) = &self.released_schema
+            && (!states_its_cost(release)? || release.adjacency != self.adjacency || release.unit != self.unit)
+        {
+            return Err(damaged("the release of the schema states no cost, or one under another relation or unit"));
         }
         for part in &self.parts {
             part.declared.fits(&part.statistic)?;

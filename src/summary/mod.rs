@@ -40,13 +40,14 @@ use crate::error::{Error, Fallible};
 use crate::ledger::Ledger;
 use crate::noise::NoiseSource;
 use crate::privacy::{Adjacency, Charge, DatasetId, Delta, Scope};
-use crate::private::{CellColumn, ChargedRun, LoggedRun, PrivateCells, Query, Release, Released};
+use crate::private::{CellColumn, CellCounts, ChargedRun, LoggedRun, PrivateCells, Query, Release, Released};
+use crate::statement::states_its_cost;
 use crate::train::{Asked, Budget, Checkpoint, check_delta, default_delta, is_counted, sha256_hex};
 
 pub use answer::{Answer, PartFacts, ReleasedFacts};
 pub use file::{Answered, SummaryCharge, SummaryFacts, SummaryFile};
 pub use plan::SummaryNoise;
-use plan::{Part, Share};
+use plan::{Part, Share, Total};
 pub use statistic::{Declared, FORMS, Statistic};
 
 /// Share of delta for the tests of stable medians.
@@ -121,6 +122,12 @@ impl SummaryRequest {
             check_delta(*delta, self.public_units(), self.accept_large_delta)?;
         }
         if let Some(release) = &self.schema.released
+            && !states_its_cost(release)?
+        {
+            let cure = "use the file that `rhograd inspect` wrote";
+            return Err(Error::parameter("schema", "states a smaller epsilon than its release has", cure));
+        }
+        if let Some(release) = &self.schema.released
             && release.adjacency != self.adjacency
         {
             let problem = format!("is {}, and the schema was released under {}", self.adjacency, release.adjacency);
@@ -150,6 +157,7 @@ impl SummaryRequest {
         let tests = self.statistics.iter().filter(|asked| matches!(asked, Statistic::StableMedian { .. })).count();
         let delta = self.delta()?;
         let fails = if tests == 0 { 0.0 } else { delta.value() * TEST_SHARE };
+        let of = |rho: f64| planned(&Share::Concentrated(each(rho), fails / (tests.max(1) as f64) * (1.0 - 1e-12)));
         let rho = match &self.budget {
             Budget::Rho(rho, _) => rho.lower(),
             Budget::Epsilon(epsilon, _) => {
@@ -164,14 +172,21 @@ impl SummaryRequest {
                 let left = left.ok_or_else(|| Error::numerical("delta", "tests leave nothing of it"))?;
                 match gaussian {
                     true => Conversion::Exact.max_rho(*epsilon, left)?,
-                    false => zcdp::max_rho_optimal(0.0, *epsilon, left)?,
+                    false => {
+                        let within = |rho: f64| -> Fallible<bool> {
+                            let charges: Vec<Charge> = of(rho)?.iter().flat_map(Part::charges).collect();
+                            let Total::At(total) = Total::of(&charges, false, self.adjacency, delta)? else {
+                                return Ok(false);
+                            };
+                            Ok(total <= epsilon.value())
+                        };
+                        largest(zcdp::max_rho_optimal(0.0, *epsilon, left)?, within)?
+                    }
                 }
             }
         };
         match self.noise {
-            SummaryNoise::Normal => {
-                planned(&Share::Concentrated(each(rho), fails / (tests.max(1) as f64) * (1.0 - 1e-12)))
-            }
+            SummaryNoise::Normal => of(rho),
             // Each costs half the square of its epsilon.
             SummaryNoise::Laplace => planned(&Share::Pure((2.0 * each(rho)).sqrt() * (1.0 - 1e-12))),
         }
@@ -190,6 +205,22 @@ impl SummaryRequest {
         });
         sha256_hex(asked.to_string().as_bytes())
     }
+}
+
+/// The largest rho that is found to be within the budget, from one that zCDP alone allows: privacy-loss distributions often know that more is.
+///
+/// Public numbers alone decide.
+fn largest(allowed: f64, within: impl Fn(f64) -> Fallible<bool>) -> Fallible<f64> {
+    let (mut low, mut step) = (allowed, 2.0);
+    for _ in 0..10 {
+        // What fits no grid costs too much.
+        let fits = within(low * step).unwrap_or(false);
+        match fits {
+            true => low *= step,
+            false => step = f64::sqrt(step),
+        }
+    }
+    Ok(low)
 }
 
 /// Answers all statistics, and notes the summary in the ledger.
@@ -236,22 +267,19 @@ pub fn summarize_from(
             part.declared.cells(index)
         })
         .collect::<Fallible<_>>()?;
+    // The test of a stable median and what follows from it are of the same rows, also where a run goes on.
+    let tests = request.statistics.iter().any(|asked| matches!(asked, Statistic::StableMedian { .. }));
+    let digest = if tests { format!(" {:032x}", file.digest()?) } else { String::new() };
     let cells = PrivateCells::by_unit(file, scope)?;
     if let Some(rows) = cells.public_len()? {
         check_delta(request.delta()?, Some(rows), request.accept_large_delta || request.is_pure())?;
     }
     let schema_counted = schema_counted(request, ledger)?;
-    let charges: Vec<Charge> = parts.iter().flat_map(Part::charges).collect();
     let secret = noise.is_secure();
-    let asked = Asked {
-        request: request.digest(),
-        work: sha256_hex(format!("{} {data}", env!("CARGO_PKG_VERSION")).as_bytes()),
-        budget: request.budget.in_words(),
-        scope: cells.scope(),
-        keeps: true,
-    };
-    let mut run = checkpoint.pay(0, &asked, &charges, ledger, noise)?;
-    let released = answer_all(&parts, &cells, &cell_columns, &mut run)?;
+    // Before the charge: a file that cannot be read costs nothing.
+    let counts = cells.cell_counts(&cell_columns)?;
+    let mut run = charged(checkpoint, &parts, request, cells.scope(), &format!("{data}{digest}"), ledger, noise)?;
+    let released = answer_all(&parts, &counts, &mut run)?;
     let place = |run: &ChargedRun| {
         let position = run.reservation().position().filter(|_| ledger.path().is_some())?;
         Some(SummaryCharge { position: position.clone(), run: run.reservation().run().to_owned() })
@@ -306,18 +334,33 @@ pub fn finish_summary(
     Ok(Some(Summarized { file, text, schema_counted: schema_counted(request, ledger)? }))
 }
 
-/// Makes the releases of all statistics, in order.
-fn answer_all(
+/// Charges all releases, or finds the charge of the run that was stopped.
+fn charged(
+    checkpoint: &Checkpoint,
     parts: &[Part],
-    cells: &PrivateCells,
-    columns: &[CellColumn],
-    run: &mut ChargedRun,
-) -> Fallible<Vec<PartFacts>> {
+    request: &SummaryRequest,
+    scope: &Scope,
+    data: &str,
+    ledger: &mut Ledger,
+    noise: NoiseSource,
+) -> Fallible<ChargedRun> {
+    let charges: Vec<Charge> = parts.iter().flat_map(Part::charges).collect();
+    let asked = Asked {
+        request: request.digest(),
+        work: sha256_hex(format!("{} {data}", env!("CARGO_PKG_VERSION")).as_bytes()),
+        budget: request.budget.in_words(),
+        scope,
+        keeps: true,
+    };
+    checkpoint.pay(0, &asked, &charges, ledger, noise)
+}
+
+/// Makes the releases of all statistics, in order.
+fn answer_all(parts: &[Part], counts: &[CellCounts], run: &mut ChargedRun) -> Fallible<Vec<PartFacts>> {
     let mut nobody = |_: &Release<'_>| Ok(());
     let mut logged = run.logged(&mut nobody);
-    let counts = cells.cell_counts(columns)?;
     let mut answered = Vec::new();
-    for (part, counts) in parts.iter().zip(&counts) {
+    for (part, counts) in parts.iter().zip(counts) {
         let mut median = None;
         let mut releases = Vec::new();
         for planned in &part.planned {
@@ -362,4 +405,89 @@ fn answer_all(
 
 fn unknown() -> Error {
     Error::refused("a summary asks no such query", "plan with the statistics of a summary")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Stopped after any of its releases, a run goes on with those that were made, and draws the others: the test of a stable median, too.
+    #[test]
+    fn a_run_that_was_stopped_amid_its_releases_keeps_those_that_were_made() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        let statistics = [
+            "count",
+            "mean:age",
+            "stable-median:age:0.01",
+            "median:age",
+            "first-above:occupation:500",
+            "stable-median:age:5",
+            "histogram:occupation",
+        ];
+        let request = SummaryRequest {
+            schema: Schema::read("datasets/fair.schema.json".as_ref()).unwrap(),
+            adjacency: Adjacency::AddRemove,
+            budget: Budget::Rho(crate::privacy::Rho::from_f64(0.1).unwrap(), None),
+            noise: SummaryNoise::Normal,
+            statistics: statistics.map(|text| text.parse().unwrap()).to_vec(),
+            accept_large_delta: false,
+        };
+        let open = || CsvFile::open("datasets/fair.csv".as_ref()).unwrap();
+        let noise = || NoiseSource::from_os().unwrap();
+        let parts = request.parts().unwrap();
+        // Charged, and then it was stopped.
+        let (checkpoint, mut ledger) =
+            (Checkpoint::open(&at("kept")).unwrap(), Ledger::open_or_create(at("ledger")).unwrap());
+        let data = format!("same {:032x}", open().digest().unwrap());
+        let scope = request.scope().unwrap();
+        drop(charged(&checkpoint, &parts, &request, &scope, &data, &mut ledger, noise()).unwrap());
+        drop((checkpoint, ledger));
+        for (from, to) in [("ledger", "other"), ("kept", "all")] {
+            std::fs::copy(at(from), at(to)).unwrap();
+        }
+        let run = |ledger: &str, kept: &str| {
+            let (checkpoint, mut ledger) =
+                (Checkpoint::open(&at(kept)).unwrap(), Ledger::open_or_create(at(ledger)).unwrap());
+            let made = summarize_from(&checkpoint, "same", open(), &request, &mut ledger, noise()).unwrap();
+            let account = ledger.summaries().unwrap().remove(0);
+            assert_eq!((account.runs, account.completed), (1, 1));
+            let releases = made.file.facts.parts.iter().flat_map(|part| &part.releases);
+            (releases.map(|release| release.values.clone()).collect::<Vec<_>>(), made.text)
+        };
+        let (made, whole) = run("other", "all");
+        assert_eq!(made.len(), statistics.len() + 2, "a stable median makes two");
+        let kept = std::fs::read_to_string(at("all")).unwrap();
+        let kept: Vec<&str> = kept.lines().collect();
+        for stopped in 0..=made.len() {
+            std::fs::copy(at("ledger"), at("again")).unwrap();
+            std::fs::write(at("part"), kept[..2 + stopped].join("\n") + "\n").unwrap();
+            let (again, text) = run("again", "part");
+            assert_eq!(again[..stopped], made[..stopped]);
+            assert_eq!(text == whole, stopped == made.len(), "{stopped}");
+        }
+    }
+
+    /// What is asked for by epsilon is used up, also where zCDP alone would allow less.
+    #[test]
+    fn epsilon_is_used_up() {
+        for statistics in
+            [&["median:age"][..], &["first-above:occupation:500"], &["count", "median:age", "stable-median:age:0.01"]]
+        {
+            for epsilon in [0.1, 1.0, 5.0] {
+                let request = SummaryRequest {
+                    schema: Schema::read("datasets/fair.schema.json".as_ref()).unwrap(),
+                    adjacency: Adjacency::AddRemove,
+                    budget: Budget::Epsilon(crate::privacy::Epsilon::new(epsilon).unwrap(), None),
+                    noise: SummaryNoise::Normal,
+                    statistics: statistics.iter().map(|text| text.parse().unwrap()).collect(),
+                    accept_large_delta: false,
+                };
+                let charges: Vec<Charge> = request.parts().unwrap().iter().flat_map(Part::charges).collect();
+                let total = Total::of(&charges, false, Adjacency::AddRemove, request.delta().unwrap()).unwrap();
+                let Total::At(total) = total else { panic!("no delta") };
+                assert!(total <= epsilon && total > 0.9 * epsilon, "{statistics:?} {epsilon}: {total}");
+            }
+        }
+    }
 }

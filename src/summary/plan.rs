@@ -3,6 +3,7 @@
 use super::statistic::{Declared, Statistic};
 use crate::accounting::{claim, stable};
 use crate::error::{Error, Fallible};
+use crate::grid::FULL_SCALE;
 use crate::optim::{Fineness, GaussianRule, Planned};
 use crate::privacy::{
     Adjacency, Charge, Delta, ExponentialCharge, LaplaceCharge, NoiseLaw, Rho, SparseVectorCharge, ThresholdCharge,
@@ -68,10 +69,13 @@ impl Part {
             Statistic::Quantile { thousandths, .. } => vec![budget.choice(*thousandths)?],
             Statistic::FirstAbove { .. } => vec![budget.first_above(bins)?],
             Statistic::StableMedian { within, .. } => {
-                let bound = declared.codes(*within).ok_or_else(|| {
-                    let problem = format!("{statistic} proposes a bound that no two numbers of the column differ by");
-                    Error::parameter("statistic", problem, "propose a smaller one")
-                })?;
+                let bound =
+                    declared.codes(*within).filter(|codes| *codes < 2 * FULL_SCALE as u64).ok_or_else(|| {
+                        let problem = format!(
+                            "{statistic} proposes a bound that no two numbers of the column differ by more than"
+                        );
+                        Error::parameter("statistic", problem, "propose a smaller one")
+                    })?;
                 budget.stable_median(bound)?
             }
         };

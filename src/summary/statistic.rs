@@ -85,6 +85,9 @@ impl FromStr for Statistic {
             "quantile" => match parameter().and_then(|(column, share)| Some((column, number(share)?))) {
                 Some((column, share)) if (0.0..=1.0).contains(&share) => {
                     let thousandths = (share * THOUSAND as f64).round() as u64;
+                    if (thousandths as f64 / THOUSAND as f64 - share).abs() > 1e-12 {
+                        return wrong("needs a share in thousandths, as in quantile:age:0.975");
+                    }
                     Ok(Statistic::Quantile { column: column.into(), thousandths })
                 }
                 _ => wrong("needs a share between 0 and 1, as in quantile:age:0.9"),

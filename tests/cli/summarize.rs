@@ -56,6 +56,14 @@ fn what_is_wrong_is_named_and_costs_nothing() {
         ("summarize fair.csv count --epsilon -1", &["--epsilon"]),
         ("summarize fair.csv count --epsilon 1 --out no/such/folder.json", &["no/such"]),
         ("summarize missing.csv count --epsilon 1", &["--schema"]),
+        ("summarize fair.csv quantile:age:0.00001 --epsilon 1", &["thousandths"]),
+        ("summarize fair.csv stable-median:age:1e6 --epsilon 1", &["no two numbers"]),
+        ("summarize fair.csv count --epsilon 1 --overwrite --out fair.csv", &["--out", "the data"]),
+        ("summarize fair.csv count --epsilon 1 --overwrite --out fair.schema.json", &["--out", "the schema"]),
+        ("summarize fair.csv count --epsilon 1 --overwrite --ledger l --out l", &["--out", "the ledger"]),
+        ("summarize fair.csv count --epsilon 1 --overwrite --ledger l --out l-wal", &["--out", "the ledger"]),
+        ("summarize fair.csv count --epsilon 1 --overwrite --out o --checkpoint o", &["--out", "the checkpoint"]),
+        ("summarize fair.csv count --epsilon 1 --checkpoint fair.csv", &["--checkpoint", "the data"]),
     ] {
         folder.refuse(arguments, 2, words);
     }
@@ -64,7 +72,27 @@ fn what_is_wrong_is_named_and_costs_nothing() {
         "{:?}",
         folder.names()
     );
-    // A column that the file lacks.
+    // A file that cannot be read, and a column that the file lacks.
+    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    std::io::Write::write_all(&mut packed, folder.text("fair.csv").as_bytes()).unwrap();
+    let packed = packed.finish().unwrap();
+    folder.write("packed.csv.gz", &packed[..packed.len() / 2]);
+    let asked = "summarize packed.csv.gz count --epsilon 1 --schema fair.schema.json --ledger g.sqlite --out g.json";
+    folder.refuse(asked, 2, &["packed.csv.gz"]);
+    folder.write("packed.csv.gz", &packed);
+    folder.succeed(asked);
+    assert_eq!(folder.spending("g.sqlite")["runs"], 1);
+    // A median lies where most numbers are, however wide the bounds.
+    let text =
+        "income,y\n".to_owned() + &(0..5000).map(|i| format!("{},{}\n", 20_000 + 16 * i, i % 2)).collect::<String>();
+    folder.write("wide.csv", text);
+    folder.write(
+        "wide.schema.json",
+        r#"{"name": "wide", "task": "classification", "target": "y", "positive": "1",
+            "columns": {"income": {"type": "numeric", "lower": 0, "upper": 1e9}}}"#,
+    );
+    let made = folder.succeed("summarize wide.csv median:income --epsilon 1 --seed 1 --no-ledger --json").json();
+    assert!(number(&made, "/answers/0/answer/quantile") < 500_000.0, "{made}");
     folder.edit("fair.csv", "age,", "years,");
     folder.refuse("summarize fair.csv mean:age --epsilon 1", 2, &["age"]);
 }

@@ -245,53 +245,6 @@ fn a_run_that_was_stopped_publishes_one_summary_for_one_charge() {
     assert_eq!(ledger.summaries().unwrap()[0].runs, 1);
 }
 
-/// Stopped after any of its releases, a run goes on with those that were made, and draws the others: the test of a stable median, too.
-#[test]
-fn a_run_that_was_stopped_amid_its_releases_keeps_those_that_were_made() {
-    let folder = tempfile::tempdir().unwrap();
-    let at = |name: &str| folder.path().join(name);
-    let data = written(folder.path(), &lines());
-    let mut asked = request(&ALL, epsilon(1.0));
-    asked.statistics.push("stable-median:wage:5".parse().unwrap());
-    let run = |ledger: &str, kept: &str, file: CsvFile| {
-        let (checkpoint, mut ledger) =
-            (Checkpoint::open(&at(kept)).unwrap(), Ledger::open_or_create(at(ledger)).unwrap());
-        let noise = NoiseSource::from_os().unwrap();
-        summarize_from(&checkpoint, "same", file, &asked, &mut ledger, noise).map(|summarized| summarized.text)
-    };
-    // Charged, and no row could be read: the file was cut off after it was opened.
-    let open = CsvFile::open(&data).unwrap();
-    std::fs::write(&data, "").unwrap();
-    assert!(run("ledger", "kept", open).is_err());
-    written(folder.path(), &lines());
-    let charged = Ledger::open_or_create(at("ledger")).unwrap().summaries().unwrap().remove(0);
-    assert_eq!((charged.runs, charged.completed), (1, 0));
-
-    for (from, to) in [("ledger", "other"), ("kept", "all")] {
-        std::fs::copy(at(from), at(to)).unwrap();
-    }
-    let whole = run("other", "all", CsvFile::open(&data).unwrap()).unwrap();
-    let releases = |text: &str| -> Vec<String> {
-        let value: serde_json::Value = serde_json::from_str(text).unwrap();
-        let parts = value["facts"]["parts"].as_array().unwrap();
-        parts.iter().flat_map(|part| part["releases"].as_array().unwrap()).map(|r| r["values"].to_string()).collect()
-    };
-    let made = releases(&whole);
-    assert_eq!(made.len(), ALL.len() + 3, "a stable median makes two");
-    let kept = std::fs::read_to_string(at("all")).unwrap();
-    let kept: Vec<&str> = kept.lines().collect();
-    for stopped in 0..=made.len() {
-        std::fs::copy(at("ledger"), at("again")).unwrap();
-        std::fs::write(at("part"), kept[..2 + stopped].join("\n") + "\n").unwrap();
-        let text = run("again", "part", CsvFile::open(&data).unwrap()).unwrap();
-        let again = releases(&text);
-        assert_eq!(again[..stopped], made[..stopped]);
-        assert_eq!(text == whole, stopped == made.len(), "{stopped}");
-        let account = Ledger::open_or_create(at("again")).unwrap().summaries().unwrap().remove(0);
-        assert_eq!((account.runs, account.completed), (1, 1));
-    }
-}
-
 #[test]
 fn persons_count_once_and_what_does_not_fit_is_refused_before_a_charge() {
     let unit = Unit { column: "person".into(), persons: None, max_rows: None, estimand: None };

@@ -61,7 +61,7 @@ fn summarize_file(
     supervise(py, None, None, |caller| {
         let source = seed.map_or_else(NoiseSource::from_os, |seed| Ok(NoiseSource::insecure_from_seed(seed)))?;
         let facts = std::fs::metadata(&path).map_err(|e| Error::io(&path, "read the data", e))?;
-        let data = format!("{} {:?}", facts.len(), facts.modified().ok());
+        let data = format!("{} {} {:?}", path.display(), facts.len(), facts.modified().ok());
         let file = CsvFile::open(&path)?;
         caller.settle("before anything was charged")?;
         let mut kept = match &ledger {
