@@ -64,11 +64,15 @@ impl<'a> Legend<'a> {
         fits.map(|series| (self.look(series), series.name.as_str())).collect()
     }
 
-    /// All that is in one panel.
+    /// All that is in one panel; measurements that a line was fitted to are named with it.
     pub(super) fn within<'b>(&self, panel: &'b Panel) -> Vec<(Look, &'b str)> {
         let mut found: Vec<(Look, &'b str)> = Vec::new();
         for kind in KINDS {
             for series in panel.series.iter().filter(|series| series.kind == kind) {
+                let fitted = |fit: &Series| fit.kind == Kind::Fit && kind == Kind::Measured && fit.of == series.name;
+                if panel.series.iter().any(fitted) {
+                    continue;
+                }
                 let entry = (self.look(series), series.name.as_str());
                 if !found.contains(&entry) {
                     found.push(entry);
@@ -149,6 +153,6 @@ mod tests {
         let names =
             |entries: Vec<(Look, &str)>| entries.into_iter().map(|(_, name)| name.to_owned()).collect::<Vec<_>>();
         assert_eq!(names(legend.shared()), ["a", "a", "b", "c", "d"]);
-        assert_eq!(names(legend.within(&panels[1])), ["b", "d", "slope"]);
+        assert_eq!(names(legend.within(&panels[1])), ["d", "slope"]);
     }
 }

@@ -81,6 +81,11 @@ impl Series {
         &self.name
     }
 
+    /// The series under another name, and fitted to another name.
+    pub fn renamed(self, name: impl Fn(&str) -> String) -> Self {
+        Series { name: name(&self.name), of: name(&self.of), ..self }
+    }
+
     /// Whether these are measurements: points with marks.
     pub fn is_measured(&self) -> bool {
         self.kind == Kind::Measured
