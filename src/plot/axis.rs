@@ -174,7 +174,7 @@ const PARTS_FROM_ZERO: f64 = 7.0;
 /// Least share of a spread axis between ticks.
 const APART: f64 = 0.14;
 
-/// The same for an axis of quantiles.
+/// Least share of an axis of quantiles between ticks.
 const QUANTILES_APART: f64 = 0.1;
 
 /// One axis.

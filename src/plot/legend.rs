@@ -4,7 +4,8 @@ use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-use super::{Drawn, Kind, Look, Panel, Pen, Series};
+use super::look::Look;
+use super::{Drawn, Kind, Panel, Pen, Series};
 
 /// Length of a sample in the legend, and where its name begins, in points.
 const SAMPLE: (u32, u32) = (34, 42);

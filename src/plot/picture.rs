@@ -9,7 +9,9 @@ use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::register_font;
 
-use super::{Drawn, Legend, Look, Panel, Pen, pdf};
+use super::legend::Legend;
+use super::look::Look;
+use super::{Drawn, Panel, Pen, pdf};
 use crate::error::{Error, Fallible};
 
 /// Pixels of a PNG per point, in each direction.

@@ -24,7 +24,9 @@ pub(super) fn panel(data: &str, metric: &str, results: &Results) -> Panel {
     }
     // In words: as a line it would take most of the axis, and differences the rest.
     let constant = summary(results, metric, BASELINE, f64::INFINITY).map_or(f64::NAN, |s| s.mean);
-    Panel::of(format!("{data} (best constant: {:.3})", constant.max(0.0)), series)
+    // No minus in front of what rounds to zero.
+    let constant = (1000.0 * constant).round() / 1000.0 + 0.0;
+    Panel::of(format!("{data} (best constant: {constant:.3})"), series)
         .x("epsilon (delta = 1e-5)", Scale::Log)
         .y(format!("test {metric}"), Scale::Linear)
 }
