@@ -1,6 +1,7 @@
 //! Means with their errors, and straight lines through logarithms with confidence intervals.
 
 use rhograd::error::{Error, Fallible};
+use rhograd::plot::Series;
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 /// Confidence of every interval here.
@@ -81,6 +82,37 @@ impl PowerLaw {
     }
 }
 
+/// Points of a fitted line, and of its band.
+const DRAWN: usize = 16;
+
+/// The power law of measurements of this name as a line with the band of its exponents, which is narrowest in the middle; nothing
+/// where there is none.
+pub fn line(of: &str, points: &[(f64, f64)]) -> Option<Series> {
+    let law = PowerLaw::fit(points).ok()?;
+    let logs = points.iter().map(|(x, _)| x.ln());
+    let middle = logs.clone().sum::<f64>() / points.len() as f64;
+    let (first, last) = range(logs);
+    let drawn: Vec<_> = (0..=DRAWN)
+        .map(|at| {
+            let x = first + (last - first) * at as f64 / DRAWN as f64;
+            let y = |slope: f64| (law.intercept + law.slope * middle + slope * (x - middle)).exp();
+            let (one, other) = (y(law.interval.0), y(law.interval.1));
+            (x.exp(), y(law.slope), (one.min(other), one.max(other)))
+        })
+        .collect();
+    Some(Series::fit(of, format!("{of}: {}", law.words()), &drawn))
+}
+
+impl PowerLaw {
+    /// The exponent with its interval, for a legend.
+    pub fn words(&self) -> String {
+        let (low, high) = self.interval;
+        let places = if high - low < 0.01 { 3 } else { 2 };
+        let number = |value: f64| format!("{value:.places$}").replace('-', "−");
+        format!("slope {} [{}, {}]", number(self.slope), number(low), number(high))
+    }
+}
+
 /// Two-sided quantile of Student's t.
 fn quantile(freedom: usize) -> f64 {
     StudentsT::new(0.0, 1.0, freedom as f64).map_or(f64::INFINITY, |t| t.inverse_cdf(0.5 + CONFIDENCE / 2.0))
@@ -115,6 +147,16 @@ mod tests {
         assert_eq!(range([2.0, 1.0, 3.0]), (1.0, 3.0));
         let (least, most) = range([1.0, f64::NAN, 3.0]);
         assert!(least.is_nan() && most.is_nan());
+    }
+
+    #[test]
+    fn a_legend_has_the_exponent_with_its_interval() {
+        let law = |slope, interval| PowerLaw { slope, interval, intercept: 0.0 }.words();
+        assert_eq!(law(-0.984, (-1.004, -0.961)), "slope −0.98 [−1.00, −0.96]");
+        assert_eq!(law(0.5014, (0.4991, 0.5032)), "slope 0.501 [0.499, 0.503]");
+        let line = line("found", &[(1.0, 1.0), (2.0, 2.2), (4.0, 4.1)]).unwrap();
+        assert!(line.name().starts_with("found: slope 1.02 ["), "{}", line.name());
+        assert!(super::line("found", &[(1.0, f64::NAN); 3]).is_none());
     }
 
     #[test]

@@ -87,7 +87,7 @@ pub fn run(setup: &Setup) -> Fallible<Verdict> {
     let (seeds, columns): (u64, &[usize]) = if setup.quick { (20, &QUICK) } else { (400, &COLUMNS) };
     let configuration = setup.configuration(&format!("{ROWS} rows, coins and noise from the key"));
     let path = setup.file("results.csv");
-    let mut results = Results::open(&path, &["mu", "columns", "seed"], &["own", "new"], &configuration, setup.fresh)?;
+    let mut results = Results::open(&path, &["mu", "columns", "seed"], &["own", "new"], &configuration, setup.earlier)?;
     let progress = Progress::new("generalization", MUS.len() * columns.len());
     for mu in MUS {
         for &count in columns {
@@ -152,7 +152,7 @@ fn panel(results: &Results, columns: &[usize]) -> Fallible<Panel> {
     }
     Ok(Panel::of(format!("a rule of coins, on its own {ROWS} rows"), series)
         .x("columns", Scale::Log)
-        .y("how often it is right beyond 1/2", Scale::Linear))
+        .y("share right, beyond 1/2", Scale::Linear))
 }
 
 #[cfg(test)]

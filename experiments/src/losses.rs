@@ -15,7 +15,7 @@ use rhograd::train::{
 
 use crate::fit::Summary;
 use crate::progress::Progress;
-use crate::results::{Results, cell};
+use crate::results::{Earlier, Results, cell};
 use crate::rows::{scratch, write};
 use crate::setup::{Plant, Setup, noise};
 use crate::utility::data::{DataSet, sets};
@@ -77,6 +77,9 @@ struct Case<'a> {
 /// When a file cannot be used or a model cannot be trained.
 pub fn run(setup: &Setup) -> Fallible<Verdict> {
     setup.refuse(Plant::HalfNoise, "less noise makes models better, which this claim does not notice")?;
+    if setup.earlier == Earlier::Only {
+        return draw(setup);
+    }
     let scratch = scratch()?;
     let sets = sets(&setup.utility.data, scratch.path())?;
     let cases: Vec<Case<'_>> =
@@ -85,7 +88,7 @@ pub fn run(setup: &Setup) -> Fallible<Verdict> {
     let configuration = setup.configuration(&format!("delta {DELTA} {}", prints.join(" ")));
     let keys = ["family", "set", "effects", "epsilon", "seed"];
     let mut results =
-        Results::open(&setup.file("results.csv"), &keys, &["loss", "second"], &configuration, setup.fresh)?;
+        Results::open(&setup.file("results.csv"), &keys, &["loss", "second"], &configuration, setup.earlier)?;
     let seeds = if setup.quick { 2 } else { 10 };
     let (forms, epsilons) = if setup.quick { (&FORMS[..2], &EPSILONS[2..]) } else { (&FORMS[..], &EPSILONS[..]) };
     let progress = Progress::new("losses", seeds * cases.len() * forms.len() * epsilons.len());
@@ -108,7 +111,7 @@ pub fn run(setup: &Setup) -> Fallible<Verdict> {
     let table = table(&cases, &results);
     write(&setup.file("tables.md"), &table)?;
     println!("{table}");
-    setup.draw(&cases.iter().map(|case| panel(case, &results)).collect::<Vec<_>>())?;
+    setup.draw(&cases.iter().map(|case| panel((case.family, &case.data.name), &results)).collect::<Vec<_>>())?;
     Ok(Verdict(cases.iter().map(|case| finding(case, &results)).collect()))
 }
 
@@ -212,10 +215,10 @@ fn predicting(schema: &Schema, target: &str, model: ModelKind) -> Schema {
     schema
 }
 
-fn summary(case: &Case<'_>, results: &Results, form: &str, (epsilon, value): (f64, &str)) -> Summary {
+fn summary((family, set): (&str, &str), results: &Results, form: &str, (epsilon, value): (f64, &str)) -> Summary {
     let own = |row: &crate::results::Row<'_>| {
-        row.text("family") == case.family
-            && row.text("set") == case.data.name
+        row.text("family") == family
+            && row.text("set") == set
             && row.text("effects") == form
             && row.is("epsilon", epsilon)
     };
@@ -256,7 +259,8 @@ fn table(cases: &[Case<'_>], results: &Results) -> String {
         for (form, _) in FORMS {
             let _ = write!(text, "| {} | {} ({}) | {form} |", case.family, case.data.name, case.schema.target);
             for epsilon in EPSILONS {
-                let [loss, second] = ["loss", "second"].map(|value| summary(case, results, form, (epsilon, value)));
+                let [loss, second] = ["loss", "second"]
+                    .map(|value| summary((case.family, &case.data.name), results, form, (epsilon, value)));
                 let _ = match loss.count {
                     0 => write!(text, " - |"),
                     _ => write!(text, " {} ({}), {:.3} |", four(loss.mean), four(loss.deviation), second.mean),
@@ -274,19 +278,26 @@ fn four(value: f64) -> String {
     format!("{value:.*}", (3 - before).clamp(0, 6) as usize)
 }
 
-fn panel(case: &Case<'_>, results: &Results) -> Panel {
+/// Draws what was measured, on data sets that need not be here.
+fn draw(setup: &Setup) -> Fallible<Verdict> {
+    let results = Results::read(&setup.file("results.csv"), 5)?;
+    let measured =
+        |family: &str, set: &str| results.rows().any(|row| row.text("family") == family && row.text("set") == set);
+    let cases = CASES.iter().filter(|(family, set, _)| measured(family, set));
+    setup.draw(&cases.map(|(family, set, _)| panel((family, set), &results)).collect::<Vec<_>>())?;
+    Ok(Verdict::default())
+}
+
+fn panel((family, set): (&str, &str), results: &Results) -> Panel {
     let of = |form: &'static str| {
         let at = |epsilon: &f64| {
-            let loss = summary(case, results, form, (*epsilon, "loss"));
+            let loss = summary((family, set), results, form, (*epsilon, "loss"));
             (loss.count > 0).then_some((*epsilon, loss.mean, loss.deviation))
         };
         (form, EPSILONS.iter().filter_map(at).collect::<Vec<_>>())
     };
     let series = FORMS.iter().map(|(form, _)| of(form)).filter(|(_, points)| !points.is_empty());
-    Panel::of(
-        format!("{} on {}", case.family, case.data.name),
-        series.map(|(form, points)| Series::measured(form, points)).collect(),
-    )
-    .x("epsilon (delta = 1e-5)", Scale::Log)
-    .y("held-out loss", Scale::Linear)
+    Panel::of(format!("{family} on {set}"), series.map(|(form, points)| Series::measured(form, points)).collect())
+        .x("epsilon (delta = 1e-5)", Scale::Log)
+        .y("held-out loss", Scale::Linear)
 }

@@ -7,9 +7,10 @@ use std::process::ExitCode;
 use clap::Parser;
 use rhograd::error::{Error, Fallible};
 use rhograd::train::Algorithm;
+use rhograd_experiments::results::Earlier;
 use rhograd_experiments::setup::{Plant, Setup, UtilityChoice};
 use rhograd_experiments::verdict::Outcome;
-use rhograd_experiments::{EXPERIMENTS, Experiment, document};
+use rhograd_experiments::{EXPERIMENTS, Experiment, document, redraw};
 
 /// Experiments on rhograd: each states a claim, measures it, and says whether it held
 ///
@@ -17,12 +18,12 @@ use rhograd_experiments::{EXPERIMENTS, Experiment, document};
 #[derive(Parser)]
 #[command(name = "rhograd-experiments", version)]
 struct Cli {
-    /// `list`, `all`, the name of an experiment, or `figures`: one page with all of them from their full runs, for a browser or the printer
+    /// `list`, `all`, the name of an experiment, or `figures`: the figures of all full runs drawn again as SVG and PDF, whole and by panel, and one page with them
     name: String,
     /// Measure less, into the folder `quick` beside the committed results
     #[arg(long)]
     quick: bool,
-    /// Write to DIR/NAME instead of the experiment's own folder; a stopped run resumes there. figures: the file, figures.html without it
+    /// Write to DIR/NAME instead of the experiment's own folder; a stopped run resumes there. figures: the folder, `figures` without it
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Measure again what is there already
@@ -64,9 +65,12 @@ fn run(cli: &Cli) -> Fallible<bool> {
             Ok(true)
         }
         "figures" => {
-            let out = cli.out.clone().unwrap_or_else(|| PathBuf::from("figures.html"));
-            let found = document::write(Path::new(env!("CARGO_MANIFEST_DIR")), &out)?;
-            println!("{found} figures with their claims: {}", out.display());
+            let out = cli.out.clone().unwrap_or_else(|| PathBuf::from("figures"));
+            let home = Path::new(env!("CARGO_MANIFEST_DIR"));
+            let drawn = redraw::all(home, &out)?;
+            let page = out.join("figures.html");
+            let found = document::write(home, &page)?;
+            println!("{drawn} figures, whole and by panel: {}; {found} with claims: {}", out.display(), page.display());
             Ok(true)
         }
         "all" => EXPERIMENTS.iter().try_fold(true, |held, experiment| Ok(one(cli, experiment)? && held)),
@@ -83,12 +87,14 @@ fn run(cli: &Cli) -> Fallible<bool> {
 
 fn one(cli: &Cli, experiment: &Experiment) -> Fallible<bool> {
     let mut setup = Setup::of(experiment.name, cli.quick, cli.out.as_deref());
-    setup.fresh |= cli.fresh;
+    if cli.fresh {
+        setup.earlier = Earlier::Fresh;
+    }
     setup.plant = cli.plant;
     setup.utility =
         UtilityChoice { algorithm: algorithm(cli.algorithm.as_deref(), cli.quick)?, data: cli.data.clone() };
     println!("== {}: {}", experiment.name, experiment.claim);
-    let before = if setup.fresh { HashSet::new() } else { setup.measured() };
+    let before = if setup.earlier == Earlier::Fresh { HashSet::new() } else { setup.measured() };
     let verdict = (experiment.run)(&setup)?;
     let fits = setup.file("fits.csv");
     verdict.write(&fits)?;

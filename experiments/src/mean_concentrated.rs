@@ -42,7 +42,7 @@ pub fn run(setup: &Setup) -> Fallible<Verdict> {
     let configuration = setup.configuration(&format!("mu {MU}, orders {ORDERS:?}"));
     let path = setup.file("results.csv");
     let values = ["mean", "spread", "divergence"];
-    let mut results = Results::open(&path, &["threshold"], &values, &configuration, setup.fresh)?;
+    let mut results = Results::open(&path, &["threshold"], &values, &configuration, setup.earlier)?;
     for quarter in 0..=QUARTERS {
         let threshold = f64::from(quarter) / 4.0;
         let key = [threshold.to_string()];

@@ -9,7 +9,7 @@ use rhograd::plot::{Panel, Scale, Series};
 use rhograd::privacy::NoiseLaw;
 use statrs::distribution::{ContinuousCDF, Normal};
 
-use crate::fit::{PowerLaw, Summary};
+use crate::fit::{self, PowerLaw, Summary};
 use crate::progress::Progress;
 use crate::results::{Results, cell};
 use crate::setup::{Plant, Setup, noise, seed_of};
@@ -104,7 +104,7 @@ pub fn run(setup: &Setup) -> Fallible<Verdict> {
     let seeds: u64 = if setup.quick { 10 } else { 100 };
     let configuration = setup.configuration(&format!("wrong {WRONG}, noise and bits from the key"));
     let path = setup.file("results.csv");
-    let mut results = Results::open(&path, &["part", "size", "mu", "seed"], &["value"], &configuration, setup.fresh)?;
+    let mut results = Results::open(&path, &["part", "size", "mu", "seed"], &["value"], &configuration, setup.earlier)?;
     let largest = SIZES[SIZES.len() - 1];
     let progress = Progress::new("reconstruction", SIZES.len() + MUS.len());
     let mut measure = |part: &str, size: usize, mu: f64| -> Fallible<()> {
@@ -183,6 +183,9 @@ fn findings(results: &Results) -> Fallible<Vec<Finding>> {
     Ok(found)
 }
 
+/// The attack on answers with bounded errors.
+const ATTACK: &str = "n questions, least squares";
+
 fn panels(results: &Results) -> Fallible<Vec<Panel>> {
     let largest = SIZES[SIZES.len() - 1];
     let measured = |size: usize| {
@@ -190,10 +193,10 @@ fn panels(results: &Results) -> Fallible<Vec<Panel>> {
         (size as f64, found.mean, found.half_width())
     };
     let theory = SIZES.map(|size| (size as f64, tolerated_by_theory(size)));
-    let bounded = vec![
-        Series::theory("theory", theory.to_vec()),
-        Series::measured("n questions, least squares", SIZES.map(measured).to_vec()),
-    ];
+    let bounded =
+        vec![Series::theory("theory", theory.to_vec()), Series::measured(ATTACK, SIZES.map(measured).to_vec())];
+    let points = SIZES.map(measured).map(|(size, found, _)| (size, found));
+    let bounded: Vec<Series> = bounded.into_iter().chain(fit::line(ATTACK, &points)).collect();
     let right = |mu: f64| {
         let found = summary(results, "private", largest, mu);
         (mu, 1.0 - found.mean, found.half_width())
@@ -206,9 +209,9 @@ fn panels(results: &Results) -> Fallible<Vec<Panel>> {
         Series::measured("least squares, no bit known", MUS.map(right).to_vec()),
     ];
     Ok(vec![
-        Panel::of("answers with bounded errors", bounded)
+        Panel::of("answers with bounded errors: the largest harmless one", bounded)
             .x("n (bits, and questions)", Scale::Log)
-            .y("error that leaves 95% of the bits known", Scale::Log),
+            .y("error, 95% of bits known", Scale::Log),
         Panel::of(format!("{largest} private answers"), private)
             .x("mu of the release", Scale::Linear)
             .y("share of bits found", Scale::Linear),

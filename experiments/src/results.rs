@@ -10,13 +10,25 @@ use rhograd::train::sha256_hex;
 /// Digits of the fingerprint that marks what a line was measured with.
 const FINGERPRINT: usize = 12;
 
+/// What becomes of measurements that are there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Earlier {
+    /// They are kept, and what is missing is measured.
+    Resume,
+    /// Everything is measured anew.
+    Fresh,
+    /// Nothing is measured: what is missing is left out, and a picture drawn of the rest.
+    Only,
+}
+
 /// Measurements of one configuration, in memory and in a file.
 ///
 /// The first column of the file is the fingerprint of the configuration, then come the columns of the key, then the
 /// measured values.
 pub struct Results {
     path: PathBuf,
-    file: File,
+    /// Where new ones go; nowhere if nothing is measured.
+    file: Option<File>,
     setup: String,
     header: Vec<String>,
     keys: usize,
@@ -26,19 +38,26 @@ pub struct Results {
 impl Results {
     /// Opens or begins a file; `configuration` is everything besides the key that a value depends on.
     ///
-    /// Lines of another configuration are dropped, and so is a last line that was not written to its end. With `fresh`
-    /// all lines are.
+    /// Lines of another configuration are dropped, and so is a last line that was not written to its end; all lines are where
+    /// everything is measured anew. Where nothing is measured the file stays as it is.
     ///
     /// # Errors
-    /// When the file cannot be read or written.
-    pub fn open(path: &Path, keys: &[&str], values: &[&str], configuration: &str, fresh: bool) -> Fallible<Self> {
+    /// When the file cannot be read or written, and where nothing is measured if no line is of this configuration.
+    pub fn open(path: &Path, keys: &[&str], values: &[&str], configuration: &str, earlier: Earlier) -> Fallible<Self> {
         let setup = sha256_hex(configuration.as_bytes())[..FINGERPRINT].to_owned();
         let header: Vec<String> = ["setup"].iter().chain(keys).chain(values).map(|name| (*name).to_owned()).collect();
+        if earlier == Earlier::Only {
+            let rows = surviving(&Results::text(path)?, &header, &setup);
+            if rows.is_empty() {
+                return Err(Error::input(path, "has no measurement of this set-up", "run the experiment"));
+            }
+            return Ok(Results { path: path.to_owned(), file: None, setup, header, keys: keys.len(), rows });
+        }
         if let Some(folder) = path.parent() {
             std::fs::create_dir_all(folder).map_err(|e| Error::io(folder, "create it", e))?;
         }
         let rows = match std::fs::read_to_string(path) {
-            Ok(text) if !fresh => surviving(&text, &header, &setup),
+            Ok(text) if earlier == Earlier::Resume => surviving(&text, &header, &setup),
             Ok(_) => Vec::new(),
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => Vec::new(),
             Err(e) => return Err(Error::io(path, "read the earlier results", e)),
@@ -52,11 +71,42 @@ impl Results {
         std::fs::write(&partial, text).map_err(|e| Error::io(&partial, "write it", e))?;
         std::fs::rename(&partial, path).map_err(|e| Error::io(path, "replace it", e))?;
         let file = OpenOptions::new().append(true).open(path).map_err(|e| Error::io(path, "append to it", e))?;
-        Ok(Results { path: path.to_owned(), file, setup, header, keys: keys.len(), rows })
+        Ok(Results { path: path.to_owned(), file: Some(file), setup, header, keys: keys.len(), rows })
     }
 
-    /// Whether a measurement with this key is there.
+    /// Reads a file whose first columns behind the set-up are this many of a key, whatever it was measured with, to draw it: data that it
+    /// depends on need not be there.
+    ///
+    /// # Errors
+    /// When the file cannot be read, or its lines are of none or of several set-ups.
+    pub fn read(path: &Path, keys: usize) -> Fallible<Self> {
+        let text = Results::text(path)?;
+        let header =
+            csv::Reader::from_reader(text.as_bytes()).headers().map(|cells| cells.iter().map(str::to_owned).collect());
+        let header: Vec<String> = header.map_err(|e| Error::numerical("results", e.to_string()))?;
+        let setup = text.lines().nth(1).and_then(|line| line.split(',').next()).unwrap_or_default().to_owned();
+        let rows = surviving(&text, &header, &setup);
+        if rows.is_empty() || rows.len() + 1 != text.lines().count() || header.len() <= keys {
+            return Err(Error::input(path, "has lines of none or of several set-ups", "run the experiment"));
+        }
+        Ok(Results { path: path.to_owned(), file: None, setup, header, keys, rows })
+    }
+
+    fn text(path: &Path) -> Fallible<String> {
+        std::fs::read_to_string(path).map_err(|e| Error::io(path, "read the earlier results", e))
+    }
+
+    /// The names of what was measured.
+    pub fn values(&self) -> &[String] {
+        &self.header[self.keys + 1..]
+    }
+
+    /// Whether a measurement with this key is there, or is not to be made.
     pub fn has(&self, key: &[String]) -> bool {
+        self.file.is_none() || self.knows(key)
+    }
+
+    fn knows(&self, key: &[String]) -> bool {
         self.rows.iter().any(|row| row[1..=self.keys] == *key)
     }
 
@@ -75,15 +125,18 @@ impl Results {
     /// # Errors
     /// When the line does not fit the columns or cannot be written.
     pub fn add(&mut self, key: &[String], values: &[String]) -> Fallible<()> {
-        if self.has(key) {
+        if self.knows(key) {
             return Ok(());
         }
+        let Some(file) = &mut self.file else {
+            return Err(Error::numerical("results", "nothing is measured while figures are drawn"));
+        };
         let row: Vec<String> = [self.setup.clone()].iter().chain(key).chain(values).cloned().collect();
         if key.len() != self.keys || row.len() != self.header.len() {
             return Err(Error::numerical("results", format!("{} cells for {} columns", row.len(), self.header.len())));
         }
         let text = line(&row)?;
-        self.file.write_all(text.as_bytes()).map_err(|e| Error::io(&self.path, "append to it", e))?;
+        file.write_all(text.as_bytes()).map_err(|e| Error::io(&self.path, "append to it", e))?;
         self.rows.push(row);
         Ok(())
     }
@@ -156,7 +209,7 @@ mod tests {
     }
 
     fn open(path: &Path, configuration: &str) -> Results {
-        Results::open(path, &["n", "seed"], &["error"], configuration, false).unwrap()
+        Results::open(path, &["n", "seed"], &["error"], configuration, Earlier::Resume).unwrap()
     }
 
     #[test]
@@ -183,8 +236,31 @@ mod tests {
         assert_eq!(open(&path, "a").len(), 1);
         assert!(open(&path, "b").is_empty());
         open(&path, "b").add(&words(&["10", "1"]), &words(&["0.5"])).unwrap();
-        assert!(Results::open(&path, &["n", "seed"], &["error"], "b", true).unwrap().is_empty());
-        assert!(Results::open(&path, &["n", "seed"], &["other"], "b", false).unwrap().is_empty());
+        assert!(Results::open(&path, &["n", "seed"], &["error"], "b", Earlier::Fresh).unwrap().is_empty());
+        assert!(Results::open(&path, &["n", "seed"], &["other"], "b", Earlier::Resume).unwrap().is_empty());
+    }
+
+    #[test]
+    fn figures_are_drawn_of_what_is_there_and_nothing_is_measured_or_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("results.csv");
+        let only = |configuration: &str| Results::open(&path, &["n", "seed"], &["error"], configuration, Earlier::Only);
+        assert!(only("a").is_err() && !path.exists());
+        open(&path, "a").add(&words(&["10", "1"]), &words(&["0.5"])).unwrap();
+        let text = std::fs::read_to_string(&path).unwrap();
+        let mut results = only("a").unwrap();
+        assert!(results.has(&words(&["99", "1"])) && results.add(&words(&["99", "1"]), &words(&["1"])).is_err());
+        assert_eq!(results.column("error", |_| true), [0.5]);
+        assert!(only("b").is_err(), "another set-up");
+        let read = Results::read(&path, 2).unwrap();
+        assert_eq!((read.values(), read.column("error", |_| true)), (&words(&["error"])[..], vec![0.5]));
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
+        std::fs::write(
+            &path,
+            format!("{text}{}", text.lines().nth(1).unwrap().replacen(|_: char| true, "zz", 1) + "\n"),
+        )
+        .unwrap();
+        assert!(Results::read(&path, 2).is_err(), "two set-ups");
     }
 
     #[test]

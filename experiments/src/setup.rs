@@ -9,6 +9,10 @@ use rhograd::noise::NoiseSource;
 use rhograd::plot::{Figure, Format, Panel};
 use rhograd::train::{Algorithm, sha256_hex};
 
+use crate::looks::dressed;
+use crate::results::Earlier;
+use crate::utility::data::OWN;
+
 /// A known error put into an experiment, to see that its verdict notices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Plant {
@@ -25,8 +29,12 @@ pub struct Setup {
     pub quick: bool,
     /// Folder for results, plot and fits.
     pub out: PathBuf,
-    /// Whether earlier results in that folder are measured again.
-    pub fresh: bool,
+    /// The name of the experiment, and of its pictures.
+    pub name: String,
+    /// Folder for the picture and its panels, one file each, as SVG and PDF.
+    pub pictures: PathBuf,
+    /// What becomes of earlier results in the folder for results.
+    pub earlier: Earlier,
     /// The planted error, if any.
     pub plant: Option<Plant>,
     /// What only `utility` wants to know, and of it the data `losses` and `persons`, too.
@@ -46,9 +54,10 @@ impl Setup {
     /// The usual place and size: a full run writes where its results are committed, a quick one beside them and anew.
     pub fn of(experiment: &str, quick: bool, out: Option<&Path>) -> Self {
         let home = Path::new(env!("CARGO_MANIFEST_DIR")).join(experiment);
-        let (usual, fresh) = if quick { (home.join("quick"), true) } else { (home, false) };
-        let (out, fresh) = out.map_or((usual, fresh), |folder| (folder.join(experiment), false));
-        Setup { quick, out, fresh, plant: None, utility: UtilityChoice::default() }
+        let (usual, earlier) = if quick { (home.join("quick"), Earlier::Fresh) } else { (home, Earlier::Resume) };
+        let (out, earlier) = out.map_or((usual, earlier), |folder| (folder.join(experiment), Earlier::Resume));
+        let (name, pictures) = (experiment.to_owned(), out.join("figures"));
+        Setup { quick, out, name, pictures, earlier, plant: None, utility: UtilityChoice::default() }
     }
 
     /// A file of this run.
@@ -56,13 +65,24 @@ impl Setup {
         self.out.join(name)
     }
 
-    /// Writes the picture of this run.
+    /// Writes the picture of this run; and it and each of its panels as SVG and PDF, for papers.
     ///
     /// # Errors
     /// When it cannot be drawn or written.
     pub fn draw(&self, panels: &[Panel]) -> Fallible<()> {
-        let path = self.file("plot.svg");
-        std::fs::write(&path, Figure::of(panels).to_bytes(Format::Svg)?).map_err(|e| Error::io(&path, "write it", e))
+        let panels = dressed(panels);
+        let write =
+            |path: &Path, bytes: Vec<u8>| std::fs::write(path, bytes).map_err(|e| Error::io(path, "write it", e));
+        write(&self.file("plot.svg"), Figure::of(&panels).to_bytes(Format::Svg)?)?;
+        std::fs::create_dir_all(&self.pictures).map_err(|e| Error::io(&self.pictures, "create it", e))?;
+        for (format, extension) in [(Format::Svg, "svg"), (Format::Pdf, "pdf")] {
+            let path = |name: String| self.pictures.join(format!("{name}.{extension}"));
+            write(&path(self.name.clone()), Figure::of(&panels).to_bytes(format)?)?;
+            for at in 0..panels.len() {
+                write(&path(format!("{}-{}", self.name, at + 1)), Figure::column(&panels, at).to_bytes(format)?)?;
+            }
+        }
+        Ok(())
     }
 
     /// What every measurement depends on besides its key.
@@ -71,6 +91,16 @@ impl Setup {
             None => own.to_owned(),
             Some(plant) => format!("{own} planted {plant:?}"),
         }
+    }
+
+    /// The data sets that there are files of results of, those of the repository first.
+    pub fn data_sets(&self) -> Vec<String> {
+        let files = std::fs::read_dir(&self.out).into_iter().flatten().flatten();
+        let names = files.map(|entry| entry.file_name().to_string_lossy().into_owned());
+        let mut sets: Vec<String> =
+            names.filter_map(|name| Some(name.strip_prefix("results-")?.strip_suffix(".csv")?.to_owned())).collect();
+        sets.sort_by_key(|name| (!OWN.contains(&name.as_str()), name.clone()));
+        sets
     }
 
     /// The lines of measurements that there are.

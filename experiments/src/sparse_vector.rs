@@ -124,7 +124,7 @@ pub fn run(setup: &Setup) -> Fallible<Verdict> {
     let lengths = if setup.quick { &LENGTHS[..5] } else { &LENGTHS[..] };
     let configuration = setup.configuration(&format!("epsilon {EPSILON}, {NODES} nodes"));
     let path = setup.file("results.csv");
-    let mut results = Results::open(&path, &["variant", "length"], &["loss"], &configuration, setup.fresh)?;
+    let mut results = Results::open(&path, &["variant", "length"], &["loss"], &configuration, setup.earlier)?;
     for variant in Variant::ALL {
         for &length in lengths {
             let key = [variant.name().to_owned(), length.to_string()];

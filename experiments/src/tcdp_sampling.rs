@@ -37,7 +37,7 @@ pub fn run(setup: &Setup) -> Fallible<Verdict> {
     let factor = if setup.plant == Some(Plant::HalfNoise) { 0.5 } else { 1.0 };
     let configuration = setup.configuration(&format!("constant {CONSTANT}"));
     let path = setup.file("results.csv");
-    let mut results = Results::open(&path, &["rate", "rho", "share"], &["ratio"], &configuration, setup.fresh)?;
+    let mut results = Results::open(&path, &["rate", "rho", "share"], &["ratio"], &configuration, setup.earlier)?;
     for rate in RATES {
         for rho in RHOS {
             let Some(last) = last_order(rate, rho) else { continue };

@@ -62,7 +62,7 @@ pub(super) struct CurveArguments {
     /// Points per curve
     #[arg(long, default_value_t = 40)]
     points: usize,
-    /// Picture, as SVG or PNG by its extension
+    /// Picture, as SVG, PDF or PNG by its extension
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
     /// CSV file

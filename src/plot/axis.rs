@@ -4,6 +4,8 @@ use std::ops::Range;
 
 use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
 
+use crate::num::special::normal_tail;
+
 /// How values are spread along an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scale {
@@ -13,6 +15,58 @@ pub enum Scale {
     Log,
     /// Ratios where values are positive and far apart, else differences, measured from 0: for losses and rates.
     Fitting,
+    /// Probabilities, equally long where their quantiles of the normal law differ equally: what distinguishes two normal laws of one
+    /// deviation is a straight line.
+    Quantile,
+}
+
+/// What is measured along an axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Along {
+    Value,
+    Logarithm,
+    Quantile,
+}
+
+impl Along {
+    fn of(self, value: f64) -> f64 {
+        match self {
+            Along::Value => value,
+            Along::Logarithm => value.log10(),
+            Along::Quantile => quantile(value),
+        }
+    }
+
+    fn value(self, along: f64) -> f64 {
+        match self {
+            Along::Value => along,
+            Along::Logarithm => 10f64.powf(along),
+            Along::Quantile => normal_tail(-along),
+        }
+    }
+
+    /// Whether a value has a place.
+    fn has(self, value: f64) -> bool {
+        match self {
+            Along::Value => value.is_finite(),
+            Along::Logarithm => value > 0.0 && value.is_finite(),
+            Along::Quantile => value > 0.0 && value < 1.0,
+        }
+    }
+}
+
+/// Standard deviations within which quantiles are looked for.
+const FARTHEST: f64 = 38.0;
+
+/// The quantile of the standard normal law, for a picture: by bisection, the smaller tail first.
+fn quantile(probability: f64) -> f64 {
+    let tail = probability.min(1.0 - probability);
+    let (mut near, mut far) = (0.0, FARTHEST);
+    for _ in 0..60 {
+        let middle = (near + far) / 2.0;
+        if normal_tail(middle) > tail { near = middle } else { far = middle }
+    }
+    if probability < 0.5 { -near } else { near }
 }
 
 /// How much of an axis what lies between places takes, where equal differences are not equally long.
@@ -120,12 +174,15 @@ const PARTS_FROM_ZERO: f64 = 7.0;
 /// Least share of a spread axis between ticks.
 const APART: f64 = 0.14;
 
+/// Least share of an axis of quantiles between ticks.
+const QUANTILES_APART: f64 = 0.1;
+
 /// One axis.
 #[derive(Clone, Debug)]
 pub(super) struct Axis {
-    logarithmic: bool,
+    along: Along,
     spread: Option<Spread>,
-    /// The ends, as logarithms where it is logarithmic, and as shares of the length where it is spread.
+    /// The ends, as logarithms or quantiles where these are measured, and as shares of the length where it is spread.
     ends: (f64, f64),
     ticks: Vec<f64>,
     /// Whether all ticks but 0 have an exponent; else those that are short with one.
@@ -135,22 +192,33 @@ pub(super) struct Axis {
 impl Axis {
     /// An axis that shows all values it can.
     pub(super) fn of(scale: Scale, values: impl Iterator<Item = f64>) -> Self {
-        let shown = values.filter(|&v| v.is_finite() && (scale != Scale::Log || v > 0.0));
+        let along = match scale {
+            Scale::Linear | Scale::Fitting => Along::Value,
+            Scale::Log => Along::Logarithm,
+            Scale::Quantile => Along::Quantile,
+        };
+        let shown = values.filter(|&v| along.has(v));
         let (low, high) = shown.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(v), h.max(v)));
         match scale {
-            Scale::Linear => Axis::between(false, free(low, high), None),
-            Scale::Log => Axis::between(true, free(low.log10(), high.log10()), None),
+            Scale::Linear => Axis::between(Along::Value, free(low, high), None),
+            Scale::Log => Axis::between(Along::Logarithm, free(low.log10(), high.log10()), None),
+            Scale::Quantile if low > high => Axis::of(scale, [0.01, 0.99].into_iter()),
+            Scale::Quantile => Axis::between(Along::Quantile, free(quantile(low), quantile(high)), Some(false)),
             Scale::Fitting if low > 0.0 && high > SPREAD * low => {
-                Axis::between(true, (low.log10(), high.log10()), Some(low < 1e-3 || high >= 1e6))
+                Axis::between(Along::Logarithm, (low.log10(), high.log10()), Some(low < 1e-3 || high >= 1e6))
             }
             // Where there is nothing to show, an empty axis is drawn.
             Scale::Fitting => Axis::from_zero(if high > f64::MIN_POSITIVE { high } else { 1.0 }),
         }
     }
 
-    fn between(logarithmic: bool, ends: (f64, f64), scientific: Option<bool>) -> Self {
-        let ticks = if logarithmic { log_ticks(ends) } else { linear_ticks(ends, (ends.1 - ends.0) / PARTS) };
-        Axis { logarithmic, spread: None, ends, ticks, scientific }
+    fn between(along: Along, ends: (f64, f64), scientific: Option<bool>) -> Self {
+        let ticks = match along {
+            Along::Value => linear_ticks(ends, (ends.1 - ends.0) / PARTS),
+            Along::Logarithm => log_ticks(ends),
+            Along::Quantile => quantile_ticks(ends),
+        };
+        Axis { along, spread: None, ends, ticks, scientific }
     }
 
     /// An axis that shows all values it can, as a spread has it where there is one.
@@ -160,24 +228,24 @@ impl Axis {
 
     /// An axis from one end to the other with no room beside.
     pub(super) fn whole((low, high): (f64, f64), spread: Option<&Spread>) -> Self {
-        let plain = || Axis::between(false, if low < high { (low, high) } else { (low - 0.5, low + 0.5) }, None);
+        let plain = || Axis::between(Along::Value, if low < high { (low, high) } else { (low - 0.5, low + 0.5) }, None);
         spread.map_or_else(plain, |spread| Axis::by(spread, (0.0, 1.0)))
     }
 
     fn by(spread: &Spread, ends: (f64, f64)) -> Self {
-        Axis { logarithmic: false, ticks: spread.ticks(), spread: Some(spread.clone()), ends, scientific: None }
+        Axis { along: Along::Value, ticks: spread.ticks(), spread: Some(spread.clone()), ends, scientific: None }
     }
 
     fn from_zero(high: f64) -> Self {
         // A probability ends at 1, where its curve ends.
         let ends = (0.0, if high == 1.0 { 1.0 } else { high * (1.0 + HEADROOM) });
         let ticks = linear_ticks(ends, high / PARTS_FROM_ZERO);
-        Axis { logarithmic: false, spread: None, ends, ticks, scientific: Some(!(1e-3..1e6).contains(&high)) }
+        Axis { along: Along::Value, spread: None, ends, ticks, scientific: Some(!(1e-3..1e6).contains(&high)) }
     }
 
     /// Whether a value has a place on the axis.
     pub(super) fn shows(&self, value: f64) -> bool {
-        value.is_finite() && (!self.logarithmic || value > 0.0)
+        self.along.has(value)
     }
 }
 
@@ -219,6 +287,24 @@ fn log_ticks((low, high): (f64, f64)) -> Vec<f64> {
     all.filter(|tick: &f64| (low..=high).contains(&tick.log10())).collect()
 }
 
+/// Probabilities with few digits, those near 1/2 first, as long as their names do not touch.
+fn quantile_ticks((low, high): (f64, f64)) -> Vec<f64> {
+    let tails = [0.5, 0.1, 0.01, 1e-3, 1e-4, 0.2, 0.05, 0.3];
+    let mut ticks: Vec<f64> = Vec::new();
+    for tick in tails.into_iter().flat_map(|tail| [tail, 1.0 - tail]) {
+        let place = quantile(tick);
+        let apart = |other: &f64| (quantile(*other) - place).abs() >= QUANTILES_APART * (high - low);
+        if (low..=high).contains(&place) && ticks.iter().all(apart) {
+            ticks.push(tick);
+        }
+    }
+    if ticks.is_empty() {
+        ticks.push(normal_tail(-(low + high) / 2.0));
+    }
+    ticks.sort_by(f64::total_cmp);
+    ticks
+}
+
 impl Ranged for Axis {
     type FormatOption = NoDefaultFormatting;
     type ValueType = f64;
@@ -226,8 +312,7 @@ impl Ranged for Axis {
     fn map(&self, value: &f64, limit: (i32, i32)) -> i32 {
         let along = match &self.spread {
             Some(spread) => spread.along(*value),
-            None if self.logarithmic => value.log10(),
-            None => *value,
+            None => self.along.of(*value),
         };
         let share = (along - self.ends.0) / (self.ends.1 - self.ends.0);
         limit.0.saturating_add((f64::from(limit.1 - limit.0) * share).round() as i32)
@@ -240,8 +325,7 @@ impl Ranged for Axis {
     fn range(&self) -> Range<f64> {
         let value = |v: f64| match &self.spread {
             Some(spread) => spread.value(v),
-            None if self.logarithmic => 10f64.powf(v),
-            None => v,
+            None => self.along.value(v),
         };
         value(self.ends.0)..value(self.ends.1)
     }
@@ -268,6 +352,32 @@ mod tests {
         assert_eq!(labels(Scale::Linear, &[0.81, 0.85]), ["0.81", "0.82", "0.83", "0.84", "0.85"]);
         assert_eq!(labels(Scale::Log, &[0.1, 8.0]), ["0.1", "0.2", "0.5", "1", "2", "5"]);
         assert_eq!(labels(Scale::Log, &[1e-9, 1e-1]).first().map(String::as_str), Some("1e-9"));
+    }
+
+    #[test]
+    fn two_normal_laws_are_told_apart_by_a_straight_line_on_quantiles() {
+        for (probability, place) in [(0.5, 0.0), (0.841_344_746, 1.0), (0.158_655_254, -1.0), (1e-4, -3.719_016_485)] {
+            assert!((quantile(probability) - place).abs() < 1e-8, "{probability}");
+        }
+        let mu = 1.3;
+        let rates: Vec<(f64, f64)> =
+            (-20..=20).map(|z| f64::from(z) / 10.0).map(|z| (normal_tail(-z), normal_tail(-z - mu))).collect();
+        let [x, y] =
+            [|p: &(f64, f64)| p.0, |p: &(f64, f64)| p.1].map(|of| Axis::of(Scale::Quantile, rates.iter().map(of)));
+        let places: Vec<(i32, i32)> =
+            rates.iter().map(|p| (x.map(&p.0, (0, 100_000)), y.map(&p.1, (0, 100_000)))).collect();
+        let (first, last) = (places[0], places[places.len() - 1]);
+        let slope = f64::from(last.1 - first.1) / f64::from(last.0 - first.0);
+        for place in &places {
+            let line = f64::from(first.1) + slope * f64::from(place.0 - first.0);
+            assert!((line - f64::from(place.1)).abs() < 3.0, "{places:?}");
+        }
+        assert!(!x.shows(0.0) && !x.shows(1.0) && !x.shows(f64::NAN) && x.shows(0.5));
+        assert_eq!(labels(Scale::Quantile, &[0.001, 0.999]), ["0.001", "0.01", "0.1", "0.5", "0.9", "0.99", "0.999"]);
+        for values in [vec![], vec![0.5], vec![1.0], vec![0.37, 0.38]] {
+            let axis = Axis::of(Scale::Quantile, values.iter().copied());
+            assert!(!axis.ticks.is_empty() && axis.ends.0 < axis.ends.1, "{axis:?}");
+        }
     }
 
     #[test]

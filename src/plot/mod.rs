@@ -1,17 +1,17 @@
-//! Figures of panels: lines for theory, points with error bars for measurements, curves that may coincide; one legend beside
-//! them, and all told apart without colour. Tiles of shapes: curves with bands, bars, heat maps.
+//! Figures of panels: lines for theory and for lower bounds, points with error bars for measurements, lines fitted to them,
+//! curves that may coincide; one legend, and all told apart without colour. Tiles of shapes: curves with bands, bars, heat maps.
 
 mod axis;
+mod chart;
+mod legend;
+mod look;
+mod pdf;
 mod picture;
 mod shapes;
 
-use plotters::coord::Shift;
-use plotters::element::DashedPathElement;
 use plotters::prelude::*;
 use plotters::style::ShapeStyle;
-use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-use axis::Axis;
 pub use axis::{Scale, Spread};
 pub use picture::{Figure, Format};
 pub use shapes::{Bar, Body, Side, Tile, Tiles};
@@ -23,8 +23,12 @@ enum Kind {
     Curve,
     /// A black line.
     Theory,
+    /// A black line with strokes on the side where nothing can be.
+    Lower,
     /// Points with error bars, joined by a thin line.
     Measured,
+    /// A wide light line in the colour of what it was fitted to, with a band about it.
+    Fit,
 }
 
 /// Points or a line.
@@ -34,6 +38,11 @@ pub struct Series {
     kind: Kind,
     /// x, y and half the height of the error bar.
     points: Vec<(f64, f64, f64)>,
+    /// x and the ends of the band.
+    band: Vec<(f64, f64, f64)>,
+    /// The name of the measurements that a line was fitted to.
+    of: String,
+    look: Option<usize>,
 }
 
 impl Series {
@@ -47,13 +56,46 @@ impl Series {
         Series::line(name, Kind::Theory, &points)
     }
 
+    /// A black line below which nothing can be, with strokes on that side.
+    pub fn lower(name: impl Into<String>, points: Vec<(f64, f64)>) -> Self {
+        Series::line(name, Kind::Lower, &points)
+    }
+
     /// Points with error bars, joined by a thin line.
     pub fn measured(name: impl Into<String>, points: Vec<(f64, f64, f64)>) -> Self {
-        Series { name: name.into(), kind: Kind::Measured, points }
+        Series { points, ..Series::line(name, Kind::Measured, &[]) }
+    }
+
+    /// A line that was fitted to the measurements of this name, whose colour it has: x, y and the ends of the band there.
+    pub fn fit(of: impl Into<String>, name: impl Into<String>, points: &[(f64, f64, (f64, f64))]) -> Self {
+        let line: Vec<(f64, f64)> = points.iter().map(|&(x, y, _)| (x, y)).collect();
+        let band = points.iter().map(|&(x, _, (low, high))| (x, low, high)).collect();
+        Series { of: of.into(), band, ..Series::line(name, Kind::Fit, &line) }
+    }
+
+    /// The name in the legend.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The series under another name, and fitted to another name.
+    pub fn renamed(self, name: impl Fn(&str) -> String) -> Self {
+        Series { name: name(&self.name), of: name(&self.of), ..self }
+    }
+
+    /// Whether these are measurements: points with marks.
+    pub fn is_measured(&self) -> bool {
+        self.kind == Kind::Measured
+    }
+
+    /// The series with this look of its kind, counted from 0, instead of the next one that is free.
+    pub fn looking(self, look: usize) -> Self {
+        Series { look: Some(look), ..self }
     }
 
     fn line(name: impl Into<String>, kind: Kind, points: &[(f64, f64)]) -> Self {
-        Series { name: name.into(), kind, points: points.iter().map(|&(x, y)| (x, y, 0.0)).collect() }
+        let points = points.iter().map(|&(x, y)| (x, y, 0.0)).collect();
+        Series { name: name.into(), kind, points, band: Vec::new(), of: String::new(), look: None }
     }
 }
 
@@ -88,184 +130,44 @@ impl Panel {
     }
 }
 
-/// Length of a sample in the legend, and where its name begins, in points.
-const SAMPLE: (u32, u32) = (34, 42);
-
-/// How a line looks: its colour, its width in quarters of a point, and dash and gap in points, where it is not solid.
-#[derive(Clone, Copy)]
-struct Look(RGBColor, u32, Option<(u32, u32)>);
-
-/// Curves often coincide, so a dashed one follows each solid one, which is wider and shows through its gaps.
-const CURVES: [Look; 6] = [
-    Look(BLACK, 8, None),
-    Look(RGBColor(90, 170, 230), 16, None),
-    Look(RGBColor(170, 40, 0), 8, Some((8, 5))),
-    Look(RGBColor(60, 180, 110), 16, None),
-    Look(RGBColor(110, 20, 120), 8, Some((3, 4))),
-    Look(RGBColor(120, 120, 120), 8, Some((14, 5))),
-];
-
-/// Dash and gap of theories.
-const DASHES: [Option<(u32, u32)>; 5] = [None, Some((9, 5)), Some((3, 4)), Some((16, 5)), Some((6, 2))];
-
-/// Colours of measurements, dark to light, so that they differ in grey; with the marks they differ anyway.
-const COLOURS: [(u8, u8, u8); MARKS] = [
-    (0, 0, 0),
-    (0, 90, 170),
-    (190, 70, 0),
-    (0, 130, 90),
-    (150, 60, 140),
-    (110, 110, 110),
-    (60, 150, 210),
-    (160, 130, 0),
-];
-
-/// Marks of measurements, each with its colour.
-const MARKS: usize = 8;
-
-impl Look {
-    fn of(kind: Kind, index: usize) -> Look {
-        let (red, green, blue) = COLOURS[index % COLOURS.len()];
-        match kind {
-            Kind::Curve => CURVES[index % CURVES.len()],
-            Kind::Theory => Look(BLACK, 6, DASHES[index % DASHES.len()]),
-            Kind::Measured => Look(RGBColor(red, green, blue), 2, None),
-        }
-    }
-}
-
 type Drawn = Result<(), Box<dyn std::error::Error>>;
 
-/// What a legend shows, in order: each kind with its names. A name looks the same in every panel.
-fn legend(panels: &[Panel]) -> Vec<(Kind, Vec<&str>)> {
-    let names = |kind: Kind| {
-        let mut names: Vec<&str> = Vec::new();
-        for series in panels.iter().flat_map(|panel| &panel.series).filter(|series| series.kind == kind) {
-            if !names.contains(&series.name.as_str()) {
-                names.push(&series.name);
-            }
-        }
-        (kind, names)
-    };
-    [Kind::Curve, Kind::Theory, Kind::Measured].map(names).into()
-}
+/// A path in units of an area.
+type Path = Vec<(i32, i32)>;
 
 /// Draws with letters of `text` points and so many units of a surface for a point.
 struct Pen {
     text: u32,
     units: u32,
+    /// The thinnest line, in quarters of a point.
+    thinnest: u32,
+    /// Radius of a mark, in points.
+    mark: u32,
 }
 
 impl Pen {
+    /// Lines and marks for a sheet that is shown as large as it is.
+    fn new(text: u32, units: u32) -> Self {
+        Pen { text, units, thinnest: 2, mark: 4 }
+    }
+
     fn length(&self, points: u32) -> i32 {
         (points * self.units) as i32
     }
 
     /// A line, `width` in quarters of a point.
     fn style(&self, colour: RGBColor, width: u32) -> ShapeStyle {
-        ShapeStyle::from(&colour).stroke_width(width * self.units / 4)
+        ShapeStyle::from(&colour).stroke_width(width.max(self.thinnest) * self.units / 4)
     }
 
-    fn panel<B>(&self, area: &DrawingArea<B, Shift>, panel: &Panel, legend: &[(Kind, Vec<&str>)]) -> Drawn
-    where
-        B: DrawingBackend,
-        B::ErrorType: 'static,
-    {
-        let all = || panel.series.iter().flat_map(|series| &series.points).filter(|p| p.1.is_finite());
-        let x = Axis::of(panel.x.1, all().map(|p| p.0));
-        let y = Axis::of(panel.y.1, all().flat_map(|p| [p.1, p.1 - p.2, p.1 + p.2]));
-        let text = ("sans-serif", self.text * self.units);
-        // A long title gets smaller letters instead of losing its ends.
-        let wanted = (self.text + 2) * self.units;
-        let room = area.dim_in_pixel().0.saturating_sub(20 * self.units);
-        let width = area.estimate_text_size(&panel.title, &("sans-serif", wanted).into_text_style(area))?.0;
-        let mut chart = ChartBuilder::on(area)
-            .caption(&panel.title, ("sans-serif", if width > room { wanted * room / width } else { wanted }))
-            .margin(10 * self.units)
-            .x_label_area_size(3 * self.text * self.units)
-            .y_label_area_size(5 * self.text * self.units)
-            .build_cartesian_2d(x.clone(), y.clone())?;
-        chart
-            .configure_mesh()
-            .x_desc(&panel.x.0)
-            .y_desc(&panel.y.0)
-            .axis_style(self.style(BLACK, 4))
-            .bold_line_style(self.style(RGBColor(222, 222, 222), 3))
-            .light_line_style(TRANSPARENT)
-            .set_all_tick_mark_size(4 * self.units)
-            .label_style(text)
-            .axis_desc_style(text)
-            .draw()?;
-        for series in &panel.series {
-            let names = legend.iter().find(|(kind, _)| *kind == series.kind).map(|(_, names)| names.as_slice());
-            let index = names.unwrap_or_default().iter().position(|name| *name == series.name).unwrap_or(0);
-            let Look(colour, width, dash) = Look::of(series.kind, index);
-            let shown: Vec<_> = series.points.iter().copied().filter(|p| x.shows(p.0) && y.shows(p.1)).collect();
-            let (path, style) = (shown.iter().map(|p| (p.0, p.1)), self.style(colour, width));
-            match dash.map(|(dash, gap)| (self.length(dash), self.length(gap))) {
-                None => chart.draw_series(LineSeries::new(path, style))?,
-                Some((dash, gap)) => chart.draw_series(DashedLineSeries::new(path, dash, gap, style))?,
-            };
-            if series.kind != Kind::Measured {
-                continue;
-            }
-            let low = y.range().start;
-            let bar = |p: &(f64, f64, f64)| {
-                let bottom = if y.shows(p.1 - p.2) { p.1 - p.2 } else { low };
-                PathElement::new(vec![(p.0, bottom), (p.0, p.1 + p.2)], self.style(colour, 4))
-            };
-            chart.draw_series(shown.iter().filter(|p| p.2 > 0.0 && p.2.is_finite()).map(bar))?;
-            chart.draw_series(shown.iter().flat_map(|p| {
-                let at = |path| EmptyElement::at((p.0, p.1)) + PathElement::new(path, self.style(colour, 6));
-                self.mark(index).into_iter().map(at)
-            }))?;
-        }
-        Ok(())
+    /// The size of letters with which a text fits into a room, at most that which is wanted.
+    fn fitted(&self, text: &str, wanted: u32, room: u32) -> Result<u32, Box<dyn std::error::Error>> {
+        let width = self.width(text, wanted)?;
+        Ok(if width > room { wanted * room / width } else { wanted })
     }
 
-    /// The strokes of a mark around the origin: circle, square, triangle, cross, diamond, plus, star, triangle on its head.
-    fn mark(&self, index: usize) -> Vec<Vec<(i32, i32)>> {
-        let r = self.length(4);
-        let round = |corners: usize, turn: f64| -> Vec<(i32, i32)> {
-            let angle = |i: usize| (i as f64 / corners as f64 + turn) * std::f64::consts::TAU;
-            let at = |i: usize| ((f64::from(r) * angle(i).cos()) as i32, (f64::from(r) * angle(i).sin()) as i32);
-            (0..=corners).map(at).collect()
-        };
-        match index % MARKS {
-            0 => vec![round(24, 0.0)],
-            1 => vec![round(4, 0.125)],
-            2 => vec![round(3, 0.75)],
-            3 => vec![vec![(-r, -r), (r, r)], vec![(-r, r), (r, -r)]],
-            4 => vec![round(4, 0.0)],
-            5 => vec![vec![(-r, 0), (r, 0)], vec![(0, -r), (0, r)]],
-            6 => vec![vec![(-r, -r), (r, r)], vec![(-r, r), (r, -r)], vec![(-r, 0), (r, 0)], vec![(0, -r), (0, r)]],
-            _ => vec![round(3, 0.25)],
-        }
-    }
-
-    fn legend<B>(&self, area: &DrawingArea<B, Shift>, legend: &[(Kind, Vec<&str>)]) -> Drawn
-    where
-        B: DrawingBackend,
-        B::ErrorType: 'static,
-    {
-        let text = ("sans-serif", self.text * self.units).into_text_style(area).pos(Pos::new(HPos::Left, VPos::Center));
-        let rows = legend.iter().flat_map(|(kind, names)| names.iter().enumerate().map(move |name| (*kind, name)));
-        for (row, (kind, (index, name))) in (0..).zip(rows) {
-            let at = self.length(50 + 22 * row);
-            let Look(colour, width, dash) = Look::of(kind, index);
-            let (sample, style) = (vec![(0, at), (self.length(SAMPLE.0), at)], self.style(colour, width));
-            match dash.map(|(dash, gap)| (self.length(dash), self.length(gap))) {
-                None => area.draw(&PathElement::new(sample, style))?,
-                Some((dash, gap)) => area.draw(&DashedPathElement::new(sample, dash, gap, style))?,
-            }
-            let marks = if kind == Kind::Measured { self.mark(index) } else { Vec::new() };
-            for path in marks {
-                let path = path.into_iter().map(|(x, y)| (x + self.length(SAMPLE.0 / 2), y + at)).collect::<Vec<_>>();
-                area.draw(&PathElement::new(path, self.style(colour, 6)))?;
-            }
-            area.draw_text(name, &text, (self.length(SAMPLE.1), at))?;
-        }
-        Ok(())
+    fn width(&self, text: &str, size: u32) -> Result<u32, Box<dyn std::error::Error>> {
+        Ok(("sans-serif", size).into_font().box_size(text)?.0)
     }
 }
 
@@ -307,9 +209,99 @@ mod tests {
         assert!(svg(&Figure::of(&[panel(vec![(0.0, f64::NAN, f64::INFINITY)])])).contains("<svg"));
         for points in [vec![], vec![(1.0, f64::INFINITY)], vec![(1.0, 0.0), (1e9, 0.0)], vec![(0.0, 1.0)]] {
             let panel = curves(vec![Series::curve("x".repeat(200), &points)]);
-            for format in [Format::Svg, Format::Png] {
+            for format in [Format::Svg, Format::Png, Format::Pdf] {
                 assert!(Figure::chart(&panel).to_bytes(format).unwrap().len() > 100);
             }
         }
+    }
+
+    /// A panel with every kind of series.
+    fn full() -> Panel {
+        let x = [1.0, 10.0, 100.0];
+        let fitted = x.map(|x| (x, 1.0 / x, (0.9 / x, 1.1 / x)));
+        let series = vec![
+            Series::theory("theory", x.map(|x| (x, 2.0 / x)).to_vec()),
+            Series::lower("lower bound", x.map(|x| (x, 0.1 / x)).to_vec()),
+            Series::measured("found", x.map(|x| (x, 1.0 / x, 0.1 / x)).to_vec()),
+            Series::fit("found", "found: slope −1.00 [−1.02, −0.98]", &fitted),
+        ];
+        Panel::of("error by √n, ε = 1", series).x("n", Scale::Log).y("risk", Scale::Log)
+    }
+
+    #[test]
+    fn a_panel_for_a_column_is_legible_at_its_size() {
+        let panels = [panel(vec![(1.0, 0.5, 0.1)]), full()];
+        let drawn = svg(&Figure::column(&panels, 1));
+        assert!(drawn.starts_with("<svg width=\"227pt\" height=\""), "{}", &drawn[..60]);
+        let view = drawn.split("viewBox=\"0 0 ").nth(1).and_then(|rest| rest.split(' ').next()?.parse::<f64>().ok());
+        let points = 227.0 / view.unwrap();
+        let numbers = |name: &str| -> Vec<f64> {
+            let name = format!(" {name}=\"");
+            let cells = drawn.split(&name).skip(1);
+            cells.map(|cell| cell.split('"').next().unwrap().parse::<f64>().unwrap() * points).collect()
+        };
+        let (letters, lines) = (numbers("font-size"), numbers("stroke-width"));
+        assert!(letters.len() > 10 && letters.iter().all(|size| *size >= 7.0), "{letters:?}");
+        assert!(lines.len() > 10 && lines.iter().all(|width| *width >= 0.5), "{lines:?}");
+        // Of the other panel nothing but what names look like.
+        assert!(drawn.contains("slope −1.00") && drawn.contains("lower bound") && !drawn.contains("excess risk"));
+        assert!(svg(&Figure::column(&panels, 2)).contains("<svg"));
+    }
+
+    #[test]
+    fn a_fit_is_named_below_its_panel_and_a_figure_grows_for_it() {
+        let (with, without) = (svg(&Figure::of(&[full()])), svg(&Figure::of(&[panel(vec![])])));
+        assert!(without.contains("height=\"360\"") && !with.contains("height=\"360\"") && with.contains("slope −1.00"));
+        // The band, and the strokes of the lower bound.
+        assert!(
+            with.matches("<polygon").count() == 1
+                && with.matches("<polyline").count() > without.matches("<polyline").count() + 10
+        );
+    }
+
+    #[test]
+    fn a_pdf_has_its_size_and_as_many_letters_as_are_written() {
+        let panels = [full()];
+        let bytes = Figure::column(&panels, 0).to_bytes(Format::Pdf).unwrap();
+        let text = String::from_utf8_lossy(&bytes);
+        assert!(
+            text.starts_with("%PDF-") && text.trim_end().ends_with("%%EOF") && text.contains("/MediaBox [0 0 227 ")
+        );
+        assert!(!text.contains("/Font"), "letters are outlines");
+        let content = content(&bytes);
+        let areas = |title: &str| {
+            let panels = [Panel { title: title.into(), ..full() }];
+            self::content(&Figure::column(&panels, 0).to_bytes(Format::Pdf).unwrap())
+                .lines()
+                .filter(|line| *line == "f")
+                .count()
+        };
+        assert_eq!(areas("ε√²") - areas(""), 3);
+        // Everything lies on the page: units are eighths of a point, twice as large.
+        let [width, height] = [454 * 8, 2 * 8 * 400];
+        for line in content.lines().filter(|line| line.ends_with(" m") || line.ends_with(" l")) {
+            let at: Vec<f64> = line.split(' ').filter_map(|cell| cell.parse().ok()).collect();
+            assert!(at[0] >= 0.0 && at[0] <= f64::from(width) && at[1] >= 0.0 && at[1] <= f64::from(height), "{line}");
+        }
+    }
+
+    /// What a PDF draws.
+    fn content(pdf: &[u8]) -> String {
+        use std::io::Read as _;
+        let find = |what: &[u8]| pdf.windows(what.len()).position(|window| window == what).unwrap();
+        let stream = &pdf[find(b"stream\n") + 7..find(b"\nendstream")];
+        let mut text = String::new();
+        flate2::read::ZlibDecoder::new(stream).read_to_string(&mut text).unwrap();
+        text
+    }
+
+    #[test]
+    fn every_sign_of_a_label_is_in_the_font() {
+        use ab_glyph::Font as _;
+        let font = ab_glyph::FontRef::try_from_slice(epaint_default_fonts::UBUNTU_LIGHT).unwrap();
+        for sign in "εδρσμ√−×·²³½≥≤∞ΦR²".chars() {
+            assert_ne!(font.glyph_id(sign).0, 0, "{sign}");
+        }
+        assert_eq!(font.glyph_id('⁻').0, 0, "a negative power can be written now");
     }
 }

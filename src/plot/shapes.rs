@@ -145,7 +145,7 @@ impl Sheet for Tiles<'_> {
         B: DrawingBackend,
         B::ErrorType: 'static,
     {
-        let pen = Pen { text: TEXT, units };
+        let pen = Pen::new(TEXT, units);
         let (across, down) = self.grid();
         for (area, tile) in root.split_evenly((down, across)).iter().zip(self.0) {
             match &tile.body {

@@ -20,7 +20,7 @@ fn an_honest_trainer_passes_and_its_planted_fault_is_found() {
         assert!((attack["fault"].as_f64().unwrap() - 0.8).abs() < 0.01, "{attack}");
     }
     let picture = String::from_utf8(folder.bytes("curve.svg")).unwrap();
-    assert!(picture.contains("claim: nothing below") && picture.contains("model alone"));
+    assert!(picture.contains("theory: the claim, nothing above") && picture.contains("model alone"));
     assert!(picture.contains("two labels, all releases") && !picture.contains("Labels"), "words, not names of types");
     assert!(attacks.iter().any(|attack| attack["attack"] == "two labels, all releases"), "{json}");
 }
@@ -83,7 +83,11 @@ fn one_run_passes_and_its_planted_faults_are_found() {
     assert_eq!(json["faulty"][0]["fault"], "noise x 0.800");
     assert_eq!(json["faulty"][1]["fault"], "clip x 1.250");
     let picture = String::from_utf8(folder.bytes("one.svg")).unwrap();
-    assert!(picture.contains("this trainer") && picture.contains("clip x 1.250"));
+    assert!(
+        picture.contains("measured: this trainer")
+            && picture.contains("true positive rate")
+            && picture.contains("clip x 1.250")
+    );
     let page = folder.succeed(arguments).stdout;
     assert!(page.contains("2 of 2 found") && page.contains("not refuted"), "{page}");
 }
@@ -122,7 +126,7 @@ fn what_cannot_be_audited_is_refused() {
         ("audit --rho 1 --unit patient --rows 100", "--persons"),
         ("audit --rho 1 --unit patient --algorithm output-perturbation", "no proof"),
         ("audit --rho 1 --unit patient --one-run --canaries 100 --algorithm whitened", "a matrix"),
-        ("audit --rho 1 --out curve.pdf", "--out"),
+        ("audit --rho 1 --out curve.ps", "--out"),
         ("audit --rho 1 --algorithm localization", "replace-one"),
         ("audit", "--epsilon"),
     ];

@@ -66,9 +66,18 @@ fn pictures_need_no_fonts_of_the_machine() {
 }
 
 #[test]
+fn a_pdf_needs_no_font_and_has_the_size_of_the_svg() {
+    let folder = Folder::new();
+    folder.succeed("account curve delta --noise-multiplier 20 --steps 100 --points 5 --out c.pdf");
+    let bytes = folder.bytes("c.pdf");
+    let text = String::from_utf8_lossy(&bytes);
+    assert!(text.starts_with("%PDF-") && text.contains("/MediaBox [0 0 840 560]") && !text.contains("/Font"));
+}
+
+#[test]
 fn other_kinds_of_picture_are_refused_before_anything_is_computed() {
     let folder = Folder::new();
-    for name in ["c.gif", "c", "c.svg.gz", "c.pdf"] {
+    for name in ["c.gif", "c", "c.svg.gz", "c.ps"] {
         let outcome = folder.run(&format!("account curve delta --noise-multiplier 1 --out {name}"));
         assert_eq!(outcome.code, Some(2), "{outcome:?}");
         assert!(["--out", ".svg", ".png"].iter().all(|part| outcome.stderr.contains(part)), "{outcome:?}");

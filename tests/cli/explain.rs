@@ -49,7 +49,7 @@ fn what_cannot_be_shown_is_refused_before_anything_is_written() {
     folder.write("there.svg", "mine");
     folder.refuse("explain m.json --out there.svg", 2, &["exists already", "--overwrite"]);
     folder.succeed("explain m.json --out there.svg --overwrite");
-    folder.refuse("explain m.json --out shapes.pdf", 2, &["--out", ".html, .svg or .png"]);
+    folder.refuse("explain m.json --out shapes.ps", 2, &["--out", ".html, .svg, .pdf or .png"]);
     folder.refuse("explain m.json --columns x,nothing --out new.svg", 2, &["--columns", "\"nothing\""]);
     assert!(!folder.path("new.svg").exists());
     std::fs::copy(folder.path("m.json"), folder.path("m.svg")).unwrap();

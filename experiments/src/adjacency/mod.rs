@@ -71,7 +71,7 @@ pub fn run(setup: &Setup) -> Fallible<Verdict> {
     let configuration = setup.configuration(&format!("delta {DELTA}, noise from the key"));
     let path = setup.file("results.csv");
     let values = ["add_remove", "replace_one", "other"];
-    let mut results = Results::open(&path, &keys, &values, &configuration, setup.fresh)?;
+    let mut results = Results::open(&path, &keys, &values, &configuration, setup.earlier)?;
     let cells = runs.full.len() + runs.sampled.len() + runs.budgets.len() + runs.counts.len();
     let progress = Progress::new("adjacency", cells + runs.trainer.len() * seeds as usize);
     let mut measure = |part: &str, run: &Run, seed: u64| -> Fallible<()> {

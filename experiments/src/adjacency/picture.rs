@@ -31,9 +31,9 @@ fn ratios(results: &Results, runs: &Runs) -> Fallible<Panel> {
     let exact = runs.full.iter().map(exact).collect::<Fallible<Vec<_>>>()?;
     let measured = |part: &[Run]| part.iter().map(|run| (run.given, price(results, COSTS, run).mean, 0.0)).collect();
     Ok(Panel {
-        title: "at equal noise".into(),
+        title: "ε at equal noise, replace-one over add-remove".into(),
         x: ("noise multiplier".into(), Scale::Log),
-        y: ("epsilon, replace-one over add-remove".into(), Scale::Linear),
+        y: ("ratio".into(), Scale::Linear),
         series: vec![
             Series::theory("theory", exact),
             Series::measured("full batches", measured(&runs.full)),
@@ -51,9 +51,9 @@ fn noise(results: &Results, runs: &Runs) -> Panel {
         let points = which.iter().map(|run| (multiplier(run), price(results, NOISE, run).mean, 0.0)).collect();
         series.extend(which.first().map(|run| Series::measured(name(run), points)));
     }
-    Panel::of("at equal epsilon", series)
+    Panel::of("noise at equal epsilon, replace-one over add-remove", series)
         .x("noise multiplier under add-remove", Scale::Log)
-        .y("noise, replace-one over add-remove", Scale::Linear)
+        .y("ratio", Scale::Linear)
 }
 
 fn trainer(results: &Results, runs: &Runs) -> Fallible<Panel> {
@@ -65,7 +65,10 @@ fn trainer(results: &Results, runs: &Runs) -> Fallible<Panel> {
         expected.push((run.rate(), replace_one / add_remove));
         found.push((run.rate(), price.mean, price.half_width()));
     }
-    Ok(Panel::of("dp-gd and dp-sgd", vec![Series::theory("theory", expected), Series::measured("trainer", found)])
-        .x("sampling rate", Scale::Log)
-        .y("noise of gradients, replace-one over add-remove", Scale::Linear))
+    Ok(Panel::of(
+        "noise of the trainer, replace-one over add-remove",
+        vec![Series::theory("theory", expected), Series::measured("trainer", found)],
+    )
+    .x("sampling rate", Scale::Log)
+    .y("ratio", Scale::Linear))
 }

@@ -45,7 +45,7 @@ pub fn run(setup: &Setup) -> Fallible<Verdict> {
     let keys = ["part", "epsilon", "passes", "one_in", "seed"];
     let configuration = setup.configuration(&format!("delta {DELTA}, add-remove, noise from the key"));
     let path = setup.file("results.csv");
-    let mut results = Results::open(&path, &keys, &["noise_multiplier", "error"], &configuration, setup.fresh)?;
+    let mut results = Results::open(&path, &keys, &["noise_multiplier", "error"], &configuration, setup.earlier)?;
     let points: Vec<Point> = curves(setup.quick).iter().flat_map(|which| curve(*which, setup.quick)).collect();
     let progress =
         Progress::new("amplification", points.len() + (TRAINED.len() + FAIR.as_flattened().len()) * seeds as usize);

@@ -159,7 +159,7 @@ pub fn run(setup: &Setup) -> Fallible<Verdict> {
     let configuration =
         setup.configuration(&format!("{FALSE_ALARM} {POWER}, quick {}, noise from the key", setup.quick));
     let keys = ["part", "mu", "factor", "trials", "seed"];
-    let mut results = Results::open(&setup.file("results.csv"), &keys, &["value"], &configuration, setup.fresh)?;
+    let mut results = Results::open(&setup.file("results.csv"), &keys, &["value"], &configuration, setup.earlier)?;
     let progress = Progress::new("audit-power", cells.len());
     for cell_of in &cells {
         progress.say(format!("{} at mu {}, noise {}", cell_of.part.name(), cell_of.case.claimed, cell_of.case.factor));
@@ -180,15 +180,19 @@ fn needed(results: &Results, case: Case) -> Summary {
     Cell { part: Part::Needed, case, trials: 0 }.of(results)
 }
 
+/// What an exponent is fitted to.
+fn fitted(results: &Results, claimed: f64) -> Fallible<Vec<(f64, f64)>> {
+    let point = |factor| {
+        let case = Case { claimed, factor };
+        case.excess().map(|excess| (excess, needed(results, case).mean))
+    };
+    FACTORS.into_iter().filter(|f| *f >= LITTLE).map(point).collect()
+}
+
 fn findings(results: &Results) -> Fallible<Vec<Finding>> {
     let mut findings = Vec::new();
     for claimed in CLAIMS {
-        let point = |factor| {
-            let case = Case { claimed, factor };
-            case.excess().map(|excess| (excess, needed(results, case).mean))
-        };
-        let law =
-            PowerLaw::fit(&FACTORS.into_iter().filter(|f| *f >= LITTLE).map(point).collect::<Fallible<Vec<_>>>()?)?;
+        let law = PowerLaw::fit(&fitted(results, claimed)?)?;
         let what = format!("mu {claimed}: exponent of the trials in the excess over the claim");
         findings.push(Finding::slope(what, &law, (-2.0 - SLACK, -2.0 + SLACK)));
     }

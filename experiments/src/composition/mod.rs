@@ -55,7 +55,7 @@ pub fn run(setup: &Setup) -> Fallible<Verdict> {
     let keys = ["quantity", "noise_multiplier", "k", "seed"];
     let configuration = setup.configuration(&format!("delta {DELTA}, {} runs a seed, noise from the key", loss::RUNS));
     let path = setup.file("results.csv");
-    let mut results = Results::open(&path, &keys, &["value", "lower"], &configuration, setup.fresh)?;
+    let mut results = Results::open(&path, &keys, &["value", "lower"], &configuration, setup.earlier)?;
     let cells = NOISE_MULTIPLIERS.len() * steps.composed.len() + steps.simulated.len() * seeds as usize;
     let progress = Progress::new("composition", cells);
     for z in NOISE_MULTIPLIERS {
@@ -146,14 +146,19 @@ fn findings(results: &Results, steps: &Steps) -> Fallible<Vec<Finding>> {
     Ok(findings)
 }
 
-/// Exponents of k where the whole is private. Logarithms of delta make them a little larger than 1 and 1/2.
-fn exponents(results: &Results, steps: &Steps) -> Fallible<Vec<Finding>> {
+/// What an exponent is fitted to: noise multiplier [`NOISE_MULTIPLIERS`]`[0]`, where the whole is private.
+fn fitted(results: &Results, steps: &Steps, method: Method) -> Vec<(f64, f64)> {
     let z = NOISE_MULTIPLIERS[0];
     let most = HIGH_PRIVACY * 2.0 * z * z;
+    let low = steps.composed.iter().filter(|k| **k >= MIN_STEPS && **k as f64 <= most);
+    low.map(|k| (*k as f64, epsilon(results, method, z, *k))).collect()
+}
+
+/// Exponents of k where the whole is private. Logarithms of delta make them a little larger than 1 and 1/2.
+fn exponents(results: &Results, steps: &Steps) -> Fallible<Vec<Finding>> {
     let fitted = |method: Method, claimed: (f64, f64)| {
-        let low = steps.composed.iter().filter(|k| **k >= MIN_STEPS && **k as f64 <= most);
-        let points: Vec<(f64, f64)> = low.map(|k| (*k as f64, epsilon(results, method, z, *k))).collect();
-        Ok(Finding::slope(format!("{}: exponent of k", method.name()), &PowerLaw::fit(&points)?, claimed))
+        let law = PowerLaw::fit(&fitted(results, steps, method))?;
+        Ok(Finding::slope(format!("{}: exponent of k", method.name()), &law, claimed))
     };
     Method::ALL
         .into_iter()

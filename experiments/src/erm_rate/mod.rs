@@ -46,7 +46,7 @@ pub fn run(setup: &Setup) -> Fallible<Verdict> {
     let points = points::all(setup.quick);
     let keys = ["instance", "n", "d", "epsilon", "delta", "seed"];
     let configuration = setup.configuration("unit ball, step of the true second moment, noise from the key");
-    let mut results = Results::open(&setup.file("results.csv"), &keys, &VALUES, &configuration, setup.fresh)?;
+    let mut results = Results::open(&setup.file("results.csv"), &keys, &VALUES, &configuration, setup.earlier)?;
     let progress = Progress::new("erm-rate", points.len() * points::seeds(setup.quick) as usize);
     for point in &points {
         for seed in 0..points::seeds(setup.quick) {
@@ -86,13 +86,17 @@ fn excess(results: &Results, point: &Point) -> Summary {
     Summary::of(&results.column("excess", |row| point.is(row)))
 }
 
+/// What an exponent is fitted to.
+fn fitted(points: &[Point], results: &Results, instance: Instance, sweep: Sweep) -> Vec<(f64, f64)> {
+    let swept = points.iter().filter(|p| p.instance == instance && p.sweeps.contains(&sweep));
+    swept.map(|p| (sweep.at(p), excess(results, p).mean)).collect()
+}
+
 fn findings(points: &[Point], results: &Results) -> Fallible<Vec<Finding>> {
     let mut findings = Vec::new();
     for instance in [Instance::Marginals, Instance::Logistic] {
         for (sweep, exponent) in Sweep::EXPONENTS {
-            let swept = points.iter().filter(|p| p.instance == instance && p.sweeps.contains(&sweep));
-            let fitted: Vec<(f64, f64)> = swept.map(|p| (sweep.at(p), excess(results, p).mean)).collect();
-            let law = PowerLaw::fit(&fitted)?;
+            let law = PowerLaw::fit(&fitted(points, results, instance, sweep))?;
             let what = format!("{}: exponent of {}", instance.name(), sweep.name());
             findings.push(Finding::slope(what, &law, (exponent - SLACK, exponent + SLACK)));
         }

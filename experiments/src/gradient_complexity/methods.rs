@@ -131,8 +131,13 @@ pub(super) fn corners(n: u64) -> Fallible<Corners> {
 
 /// The optimal rate without its constants: `sqrt(1/n + 2 d / (rho n^2))`.
 pub(super) fn scale(n: u64) -> Fallible<f64> {
-    let (n, d) = (n as f64, (n / ROWS_PER_COORDINATE) as f64);
+    let (d, n) = (coordinates(n), n as f64);
     Ok((1.0 / n + 2.0 * d / (rho()? * n * n)).sqrt())
+}
+
+/// Coordinates of the instance for n rows.
+pub(super) fn coordinates(n: u64) -> f64 {
+    (n / ROWS_PER_COORDINATE) as f64
 }
 
 /// What the budget allows Gaussian releases.

@@ -8,7 +8,7 @@ use rhograd::error::{Error, Fallible};
 
 use crate::fit::{PowerLaw, Summary};
 use crate::progress::Progress;
-use crate::results::{Results, cell};
+use crate::results::{Earlier, Results, cell};
 use crate::setup::{Setup, seed_of};
 use crate::verdict::{Finding, Verdict};
 use methods::Method;
@@ -47,7 +47,7 @@ const QUESTIONS: [(f64, f64, f64); 8] = [
 pub fn run(setup: &Setup) -> Fallible<Verdict> {
     let configuration = setup.configuration("epsilon 8 delta 1e-6, 16 rows a coordinate, bias 8, noise from the key");
     let keys = ["method", "n", "knob", "seed"];
-    let mut results = Results::open(&setup.file("results.csv"), &keys, &VALUES, &configuration, setup.fresh)?;
+    let mut results = Results::open(&setup.file("results.csv"), &keys, &VALUES, &configuration, setup.earlier)?;
     let points = || Method::ALL.into_iter().flat_map(|m| m.rows(setup.quick).iter().map(move |n| (m, *n)));
     let progress = Progress::new("gradient-complexity", points().count());
     for (method, n) in points() {
@@ -57,7 +57,9 @@ pub fn run(setup: &Setup) -> Fallible<Verdict> {
         }
         progress.step();
     }
-    advise(setup)?;
+    if setup.earlier != Earlier::Only {
+        advise(setup)?;
+    }
     setup.draw(&picture::panels(&results, setup.quick)?)?;
     findings(&results, setup.quick).map(Verdict)
 }
@@ -106,11 +108,16 @@ fn to_target(curve: &[(f64, f64, f64)]) -> f64 {
     few * (many / few).powf(share)
 }
 
+/// What an exponent is fitted to: gradients to the target against rows.
+fn fitted(results: &Results, method: Method, quick: bool) -> Fallible<Vec<(f64, f64)>> {
+    let point = |n: &u64| Ok((*n as f64, to_target(&curve(results, method, *n)?)));
+    method.rows(quick).iter().map(point).collect()
+}
+
 fn findings(results: &Results, quick: bool) -> Fallible<Vec<Finding>> {
     let mut findings = Vec::new();
     for method in Method::ALL {
-        let point = |n: &u64| Ok((*n as f64, to_target(&curve(results, method, *n)?)));
-        let points = method.rows(quick).iter().map(point).collect::<Fallible<Vec<_>>>()?;
+        let points = fitted(results, method, quick)?;
         let what = format!("{}: exponent of the gradients in n", method.name());
         let claimed = (method.exponent() - SLACK, method.exponent() + SLACK);
         // A target that was never reached fails the claim, and is no reason to stop.

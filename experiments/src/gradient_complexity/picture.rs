@@ -3,7 +3,8 @@
 use rhograd::error::Fallible;
 
 use super::methods::Method;
-use super::{TARGET, curve, planner, to_target};
+use super::{TARGET, curve, fitted, methods, planner};
+use crate::fit;
 use crate::results::Results;
 use rhograd::plot::{Panel, Scale, Series};
 
@@ -13,6 +14,10 @@ const ROWS: u64 = 1024;
 /// Coordinates and epsilon of the last panel, and its rows.
 const KNOWN: (f64, f64) = (1e3, 1.0);
 const KNOWN_ROWS: [f64; 6] = [1e3, 1e4, 1e5, 1e6, 1e7, 1e8];
+
+/// The constant with which the rate of the lower bound is drawn, Menart and Nikolov 2026: theirs is not known here.
+const LOWER_CONSTANT: f64 = 0.05;
+const LOWER: &str = "rate of a lower bound × 0.05";
 
 pub(super) fn panels(results: &Results, quick: bool) -> Fallible<Vec<Panel>> {
     Ok(vec![risk(results)?, gradients(results, quick)?, known()?])
@@ -34,16 +39,27 @@ fn risk(results: &Results) -> Fallible<Panel> {
 
 fn gradients(results: &Results, quick: bool) -> Fallible<Panel> {
     let mut series = Vec::new();
-    for (method, name) in [(Method::FullBatch, "n^2"), (Method::Sampled, "n^3/2"), (Method::Localization, "n")] {
+    for (method, name) in [(Method::FullBatch, "n^2"), (Method::Sampled, "n sqrt(n)"), (Method::Localization, "n")] {
         let power = |n: &u64| (*n as f64, (*n as f64).powf(method.exponent()));
         series.push(Series::theory(name, method.rows(quick).iter().map(power).collect()));
     }
+    // For a risk of a L D no private algorithm sees fewer than sqrt(d)/a + min(1/a^2, n) gradients, up to logarithms and a constant.
+    let least = |n: &u64| {
+        let (a, d, rows) = (TARGET * methods::scale(*n)? / 2.0, methods::coordinates(*n), *n as f64);
+        Ok((rows, LOWER_CONSTANT * (d.sqrt() / a + (1.0 / (a * a)).min(rows))))
+    };
+    let least = Method::FullBatch.rows(quick).iter().chain(Method::Localization.rows(quick)).map(least);
+    let mut least = least.collect::<Fallible<Vec<_>>>()?;
+    least.sort_by(|one, other| one.0.total_cmp(&other.0));
+    least.dedup();
+    series.push(Series::lower(LOWER, least));
     for method in Method::ALL {
-        let point = |n: &u64| Ok((*n as f64, to_target(&curve(results, method, *n)?), 0.0));
-        let points = method.rows(quick).iter().map(point).collect::<Fallible<Vec<_>>>()?;
-        series.push(Series::measured(method.name(), points));
+        let points = fitted(results, method, quick)?;
+        series
+            .push(Series::measured(method.name(), points.iter().map(|&(n, gradients)| (n, gradients, 0.0)).collect()));
+        series.extend(fit::line(method.name(), &points));
     }
-    Ok(Panel::of(format!("gradients to {TARGET} times the optimal rate"), series)
+    Ok(Panel::of(format!("gradients to {TARGET} × the optimal rate"), series)
         .x("n (rows)", Scale::Log)
         .y("gradients of single rows", Scale::Log))
 }
@@ -59,7 +75,7 @@ fn known() -> Fallible<Panel> {
             Ok((*n, found.map_or(f64::NAN, |cost| cost.gradients / n), 0.0))
         };
         let points = KNOWN_ROWS.iter().map(at).collect::<Fallible<Vec<_>>>()?;
-        series.push(Series::measured(format!("known: {method}"), points));
+        series.push(Series::measured(method, points));
     }
     Ok(Panel::of(format!("any convex loss, no constants, d = {d}, epsilon = {epsilon}"), series)
         .x("n (rows)", Scale::Log)

@@ -1,5 +1,6 @@
 //! One-way marginals by Laplace and Gaussian noise, the mean of one column, and the mode of a histogram.
 
+mod lower;
 mod mechanisms;
 mod picture;
 
@@ -96,7 +97,7 @@ pub fn run(setup: &Setup) -> Fallible<Verdict> {
     let configuration =
         setup.configuration(&format!("epsilon {EPSILON} delta {DELTA} {ACCURACY} {SUCCESS}, noise from the key"));
     let path = setup.file("results.csv");
-    let mut results = Results::open(&path, &["part", "size", "seed"], &["value"], &configuration, setup.fresh)?;
+    let mut results = Results::open(&path, &["part", "size", "seed"], &["value"], &configuration, setup.earlier)?;
     let cells: Vec<(Part, u64)> =
         Part::ALL.iter().flat_map(|part| part.sizes().iter().map(|size| (*part, *size))).collect();
     let progress = Progress::new("marginals", cells.len());
@@ -120,9 +121,9 @@ fn summary(results: &Results, part: Part, size: u64) -> Summary {
     Summary::of(&results.column("value", |row| row.text("part") == part.name() && row.is("size", size as f64)))
 }
 
-fn law(results: &Results, part: Part) -> Fallible<PowerLaw> {
-    let points = part.sizes().iter().map(|size| (*size as f64, summary(results, part, *size).mean));
-    PowerLaw::fit(&points.collect::<Vec<_>>())
+/// What an exponent is fitted to.
+fn fitted(results: &Results, part: Part) -> Vec<(f64, f64)> {
+    part.sizes().iter().map(|size| (*size as f64, summary(results, part, *size).mean)).collect()
 }
 
 fn findings(results: &Results) -> Fallible<Vec<Finding>> {
@@ -130,7 +131,11 @@ fn findings(results: &Results) -> Fallible<Vec<Finding>> {
     let exponents = [(Part::LaplaceMarginals, 1.0, "d"), (Part::GaussianMarginals, 0.5, "d"), (Part::Mean, -1.0, "n")];
     for (part, exponent, of) in exponents {
         let what = format!("{}: exponent of {of}", part.name());
-        findings.push(Finding::slope(what, &law(results, part)?, (exponent - SLACK, exponent + SLACK)));
+        findings.push(Finding::slope(
+            what,
+            &PowerLaw::fit(&fitted(results, part))?,
+            (exponent - SLACK, exponent + SLACK),
+        ));
     }
     for part in Part::ALL {
         let expected = |size: u64| mechanisms::expected(part, size);

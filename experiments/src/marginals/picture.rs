@@ -2,7 +2,8 @@
 
 use rhograd::error::Fallible;
 
-use super::{ACCURACY, DELTA, EPSILON, Part, SUCCESS, mechanisms, summary};
+use super::{ACCURACY, DELTA, EPSILON, Part, SUCCESS, fitted, lower, mechanisms, summary};
+use crate::fit;
 use crate::results::Results;
 use rhograd::plot::{Panel, Scale, Series};
 
@@ -10,11 +11,11 @@ pub(super) fn panels(results: &Results) -> Fallible<Vec<Panel>> {
     let budget = format!("epsilon {EPSILON}, delta {DELTA:e}");
     Ok(vec![
         Panel::of(
-            format!("one-way marginals, {budget}"),
+            format!("marginals to an error of {ACCURACY}, {budget}"),
             series(results, &[Part::LaplaceMarginals, Part::GaussianMarginals])?,
         )
         .x("marginals d", Scale::Log)
-        .y(format!("rows for mean absolute error {ACCURACY}"), Scale::Log),
+        .y("rows needed", Scale::Log),
         Panel::of(format!("mean of numbers in [0, 1], epsilon {EPSILON}"), series(results, &[Part::Mean])?)
             .x("n (rows)", Scale::Log)
             .y("mean absolute error", Scale::Log),
@@ -34,7 +35,16 @@ fn series(results: &Results, parts: &[Part]) -> Fallible<Vec<Series>> {
             let found = summary(results, *part, *size);
             (*size as f64, found.mean, found.half_width())
         };
-        series.push(Series::measured(part.name(), part.sizes().iter().map(measured).collect()));
+        // The same mechanism on one number.
+        let name = if *part == Part::Mean { Part::LaplaceMarginals.name() } else { part.name() };
+        series.push(Series::measured(name, part.sizes().iter().map(measured).collect()));
+        if let Some((bound, least)) = lower::bound(*part)? {
+            series.push(Series::lower(bound, least));
+        }
+        // The gaps of a histogram are no powers of the bins.
+        if !matches!(part, Part::NoisyCounts | Part::StableMode) {
+            series.extend(fit::line(name, &fitted(results, *part)));
+        }
     }
     Ok(series)
 }

@@ -59,7 +59,7 @@ fn measure(setup: &Setup, data: &DataSet) -> Fallible<Results> {
     let configuration = setup.configuration(&format!("delta {DELTA} {}", data.fingerprint));
     let path = setup.file(&format!("results-{}.csv", data.name));
     let keys = ["estimand", "epsilon", "seed"];
-    let mut results = Results::open(&path, &keys, &BOTH.map(Estimand::name), &configuration, setup.fresh)?;
+    let mut results = Results::open(&path, &keys, &BOTH.map(Estimand::name), &configuration, setup.earlier)?;
     let seeds = if setup.quick { 3 } else { 10 };
     let progress = Progress::new(&data.name, seeds as usize * BOTH.len());
     for seed in 0..seeds {

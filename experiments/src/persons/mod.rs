@@ -12,7 +12,7 @@ use rhograd::plot::{Panel, Scale, Series};
 
 use crate::fit::Summary;
 use crate::progress::Progress;
-use crate::results::{Results, Row, cell};
+use crate::results::{Earlier, Results, Row, cell};
 use crate::rows::{scratch, write};
 use crate::setup::{Plant, Setup};
 use crate::verdict::{Finding, Verdict};
@@ -57,7 +57,9 @@ pub fn run(setup: &Setup) -> Fallible<Verdict> {
     }
     write(&setup.file("tables.md"), &tables)?;
     setup.draw(&panels)?;
-    println!("{tables}");
+    if setup.earlier != Earlier::Only {
+        println!("{tables}");
+    }
     Ok(Verdict(judged))
 }
 
@@ -65,7 +67,7 @@ pub fn run(setup: &Setup) -> Fallible<Verdict> {
 fn measure(setup: &Setup, data: &DataSet) -> Fallible<Results> {
     let configuration = setup.configuration(&format!("delta {DELTA} {}", data.fingerprint));
     let path = setup.file(&format!("results-{}.csv", data.name));
-    let mut results = Results::open(&path, &["method", "epsilon", "seed"], &["auc"], &configuration, setup.fresh)?;
+    let mut results = Results::open(&path, &["method", "epsilon", "seed"], &["auc"], &configuration, setup.earlier)?;
     let seeds = if setup.quick { 3 } else { SEEDS };
     let methods: Vec<Method> = Method::ALL.into_iter().filter(|method| method.applies_to(data)).collect();
     let progress = Progress::new(&data.name, seeds as usize * methods.len());
@@ -166,7 +168,8 @@ mod tests {
             [(0.0, Outcome::Held), (0.004, Outcome::Held), (0.02, Outcome::Failed), (-0.02, Outcome::Failed)]
         {
             let path = folder.path().join(format!("{apart_by}.csv"));
-            let mut results = Results::open(&path, &["method", "epsilon", "seed"], &["auc"], "trial", true).unwrap();
+            let mut results =
+                Results::open(&path, &["method", "epsilon", "seed"], &["auc"], "trial", Earlier::Fresh).unwrap();
             // One method in another order.
             for (method, more, turn) in [(Method::OneRow, 0.0, 1), (Method::OneRowPerson, apart_by, 7)] {
                 for seed in (0..SEEDS).map(|seed| seed * turn % SEEDS) {

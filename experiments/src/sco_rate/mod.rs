@@ -14,7 +14,7 @@ use crate::results::{Results, cell};
 use crate::setup::{Plant, Setup, seed_of};
 use crate::verdict::{Finding, Verdict};
 use crossing::crossing;
-use points::{Method, Point};
+use points::{Method, Point, Sweep};
 
 /// The claim.
 pub const CLAIM: &str =
@@ -47,7 +47,7 @@ pub fn run(setup: &Setup) -> Fallible<Verdict> {
     let points = points::all(setup.quick);
     let configuration = setup.configuration("bias 4 scales, minimiser 2 scales, delta 1e-6, noise from the key");
     let keys = ["method", "n", "d", "epsilon", "seed"];
-    let mut results = Results::open(&setup.file("results.csv"), &keys, &VALUES, &configuration, setup.fresh)?;
+    let mut results = Results::open(&setup.file("results.csv"), &keys, &VALUES, &configuration, setup.earlier)?;
     let progress = Progress::new("sco-rate", points.len());
     for point in &points {
         progress.say(format!("{} at n = {}, d = {}", point.method.name(), point.n, point.d));
@@ -106,13 +106,16 @@ fn crossings(results: &Results, method: Method, quick: bool) -> Vec<(f64, f64)> 
     sweeps.iter().filter_map(|s| s.first().map(|p| (p.predicted(), crossing_of(results, s)))).collect()
 }
 
+/// What an exponent is fitted to.
+fn fitted(results: &Results, method: Method, sweep: Sweep, quick: bool) -> Vec<(f64, f64)> {
+    sweep.points(method, quick).iter().map(|p| (sweep.at(p), summary(results, p, "excess").mean)).collect()
+}
+
 fn findings(results: &Results, quick: bool) -> Fallible<Vec<Finding>> {
     let mut findings = Vec::new();
     for method in Method::ALL {
         for sweep in method.sweeps() {
-            let points = sweep.points(method, quick);
-            let fitted = points.iter().map(|p| (sweep.at(p), summary(results, p, "excess").mean));
-            let law = PowerLaw::fit(&fitted.collect::<Vec<_>>())?;
+            let law = PowerLaw::fit(&fitted(results, method, *sweep, quick))?;
             let claimed = (sweep.exponent() - SLACK, sweep.exponent() + SLACK);
             findings.push(Finding::slope(format!("{}: exponent of {}", method.name(), sweep.name()), &law, claimed));
         }

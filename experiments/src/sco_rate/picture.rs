@@ -1,9 +1,14 @@
 //! The picture: the risk against each parameter on its side of the crossover, and the crossover against its prediction.
 
 use super::points::{self, Method, Point, Sweep};
-use super::{crossings, summary};
+use super::{crossings, fitted, summary};
+use crate::fit;
 use crate::results::Results;
 use rhograd::plot::{Panel, Scale, Series};
+
+/// The constant with which the rate of the lower bound is drawn: the papers' own is not known here.
+const LOWER_CONSTANT: f64 = 0.1;
+const LOWER: &str = "rate of the lower bounds × 0.1";
 
 pub(super) fn panels(results: &Results, quick: bool) -> Vec<Panel> {
     let mut panels: Vec<Panel> = Sweep::ALL.into_iter().map(|sweep| panel(results, sweep, quick)).collect();
@@ -21,15 +26,18 @@ fn panel(results: &Results, sweep: Sweep, quick: bool) -> Panel {
             series.push(Series::theory("sqrt(1/n + 16 d ln(1/delta)/(eps n)^2)", points.iter().map(rate).collect()));
             let bound = |p: &Point| (sweep.at(p), summary(results, p, "bound").mean);
             series.push(Series::theory("bound for dp-gd", points.iter().map(bound).collect()));
+            let least = |p: &Point| (sweep.at(p), LOWER_CONSTANT * p.lower_rate());
+            series.push(Series::lower(LOWER, points.iter().map(least).collect()));
         }
         let measured = points.iter().map(|p| {
             let found = summary(results, p, "excess");
             (sweep.at(p), found.mean, found.half_width())
         });
         series.push(Series::measured(method.name(), measured.collect()));
+        series.extend(fit::line(method.name(), &fitted(results, method, sweep, quick)));
     }
     let unit = if matches!(sweep, Sweep::SampledRows | Sweep::PrivateRows) { " (rows)" } else { "" };
-    Panel::of(format!("exponent {} in {}", sweep.exponent(), sweep.name()), series)
+    Panel::of(format!("theory: slope {} in {}", sweep.exponent(), sweep.name()), series)
         .x(format!("{}{unit}", sweep.name().split(' ').next().unwrap_or("n")), Scale::Log)
         .y("excess population risk / (L R)", Scale::Log)
 }

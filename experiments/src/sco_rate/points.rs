@@ -145,6 +145,15 @@ impl Point {
     }
 }
 
+impl Point {
+    /// `1/sqrt(n) + sqrt(d ln(1/delta)) / (epsilon n)`, the rate of the lower bounds, in units of L D: Nemirovski and Yudin 1983 for the first
+    /// term; Bassily, Feldman, Talwar and Thakurta 2019 for the second, up to logarithms. Constants are not known here.
+    pub(super) fn lower_rate(&self) -> f64 {
+        let n = self.n as f64;
+        1.0 / n.sqrt() + (-(self.d as f64) * DELTA.ln()).sqrt() / (self.epsilon * n)
+    }
+}
+
 /// Sweeps of n through the crossover, one for each of several predictions.
 pub(super) fn crossings(method: Method, quick: bool) -> Vec<Vec<Point>> {
     let settings = [(8, 1.4), (8, 0.5), (16, 1.0), (16, 0.7)];

@@ -50,7 +50,7 @@ impl DataSet {
 }
 
 /// Data sets of the repository.
-const OWN: [&str; 2] = ["fair", "randhie"];
+pub(crate) const OWN: [&str; 2] = ["fair", "randhie"];
 
 /// What was asked for: names of data sets of the repository, and pairs of files; without any the former.
 pub(crate) fn sets(asked: &[PathBuf], scratch: &Path) -> Fallible<Vec<DataSet>> {

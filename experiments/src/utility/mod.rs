@@ -11,7 +11,7 @@ use rhograd::train::Algorithm;
 use crate::fit::Summary;
 use crate::progress::Progress;
 use crate::reference::{self, Reference};
-use crate::results::{Results, cell};
+use crate::results::{Earlier, Results, cell};
 use crate::rows::{scratch, write};
 use crate::setup::{Plant, Setup};
 use crate::verdict::{Finding, Verdict};
@@ -48,6 +48,9 @@ const BASELINE: &str = "baseline";
 /// When a file cannot be used.
 pub fn run(setup: &Setup) -> Fallible<Verdict> {
     setup.refuse(Plant::HalfNoise, "less noise makes models better, which this claim does not notice")?;
+    if setup.earlier == Earlier::Only {
+        return draw(setup);
+    }
     let mut judged = Vec::new();
     let mut panels = Vec::new();
     let mut tables = String::new();
@@ -55,7 +58,7 @@ pub fn run(setup: &Setup) -> Fallible<Verdict> {
     for data in data::sets(&setup.utility.data, scratch.path())? {
         let results = measure(setup, &data)?;
         judged.extend(findings(setup, &data, &results));
-        panels.push(picture::panel(&data, &results));
+        panels.push(picture::panel(&data.name, data.metrics[0], &results));
         tables.push_str(&table::markdown(&data, &results));
     }
     write(&setup.file("tables.md"), &tables)?;
@@ -64,12 +67,24 @@ pub fn run(setup: &Setup) -> Fallible<Verdict> {
     Ok(Verdict(judged))
 }
 
+/// Draws what was measured, on data sets that need not be here.
+fn draw(setup: &Setup) -> Fallible<Verdict> {
+    let mut panels = Vec::new();
+    for name in setup.data_sets() {
+        let results = Results::read(&setup.file(&format!("results-{name}.csv")), 3)?;
+        let metric = results.values().first().cloned().unwrap_or_default();
+        panels.push(picture::panel(&name, &metric, &results));
+    }
+    setup.draw(&panels)?;
+    Ok(Verdict::default())
+}
+
 /// Measures whatever is missing of one data set. Seeds go round last, so that a stopped run has whole tables.
 fn measure(setup: &Setup, data: &DataSet) -> Fallible<Results> {
     let values: Vec<&str> = data.metrics.iter().copied().chain(["note"]).collect();
     let path = setup.file(&format!("results-{}.csv", data.name));
     let configuration = setup.configuration(&format!("delta {DELTA} {}", data.fingerprint));
-    let mut results = Results::open(&path, &["algorithm", "epsilon", "seed"], &values, &configuration, setup.fresh)?;
+    let mut results = Results::open(&path, &["algorithm", "epsilon", "seed"], &values, &configuration, setup.earlier)?;
     references(data, &mut results)?;
     let (cells, refused) = cells(setup, data);
     for (key, why) in refused {

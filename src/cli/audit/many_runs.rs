@@ -1,16 +1,15 @@
 //! `rhograd audit`: many runs on two data sets.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
 use serde_json::{Value, json};
 
+use super::picture;
 use crate::audit::{Campaign, Fault, Finding, Guarantee, Shown, Verdict, View};
-use crate::calculator::curves::Series;
-use crate::cli::curve::Chart;
 use crate::cli::help::BUDGET;
-use crate::cli::output::{bar, print, print_json, warn, write_file};
+use crate::cli::output::{bar, print, print_json, warn};
 use crate::cli::request::RequestArguments;
 use crate::data::Unit;
 use crate::error::Fallible;
@@ -23,9 +22,6 @@ const NINETY_FIVE: f64 = 1.96;
 
 /// Rows of a person who differs, where nothing else is said: enough for a trainer that clips them one by one to show.
 const ROWS: u32 = 20;
-
-/// Points of the claimed trade-off in a picture.
-const POINTS: u32 = 200;
 
 #[derive(Args)]
 #[command(after_help = "Examples:
@@ -80,7 +76,7 @@ pub(crate) struct AuditArguments {
     /// Threads [default: all]; changes no number
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<usize>,
-    /// Picture of the trade-off between both errors, as SVG or PNG by its extension
+    /// Picture of true against false positive rates, on axes of normal quantiles, as SVG, PDF or PNG by its extension
     #[arg(long, value_name = "FILE")]
     pub(super) out: Option<PathBuf>,
     /// Replace a picture that exists already
@@ -128,7 +124,10 @@ pub(super) fn run(arguments: &AuditArguments) -> Fallible<ExitCode> {
     progress.finish_and_clear();
     if let (Some(path), Some(format)) = (&arguments.out, format) {
         let path = (path.as_path(), arguments.overwrite);
-        draw(path, format, &format!("trade-off, {} trials", arguments.trials), &curves(&findings)?)?;
+        if let Some(first) = findings.first() {
+            let title = format!("{} trials", arguments.trials);
+            picture::write(path, format, &title, &first.guarantee, &measured(&findings))?;
+        }
     }
     let refuted = findings.iter().any(|finding| finding.honest.shown.refutes());
     let found = Found::of(&findings);
@@ -163,19 +162,6 @@ impl Found {
             by_rows: (!blind.is_empty()).then(|| refuted(&blind)),
         }
     }
-}
-
-/// A picture of trade-offs.
-pub(super) fn draw((path, overwrite): (&Path, bool), format: Format, title: &str, series: &[Series]) -> Fallible<()> {
-    let (x_label, y_label) = ("false positive rate", "false negative rate");
-    write_file(path, &Chart { title, x_label, y_label, series }.to_bytes(format)?, overwrite)
-}
-
-/// The claim as a trade-off.
-pub(super) fn claimed(guarantee: &Guarantee) -> Fallible<Series> {
-    let rates = (0..=POINTS).map(|k| f64::from(k) / f64::from(POINTS));
-    let points = rates.map(|rate| Ok((rate, guarantee.least_false_negative_rate(rate)?))).collect::<Fallible<_>>()?;
-    Ok(Series { name: "claim: nothing below".into(), points })
 }
 
 /// What a trainer does that knows nothing of persons.
@@ -268,14 +254,9 @@ fn summary(finding: &Finding, trials: usize) -> Value {
     summary
 }
 
-/// The claim of the first attack, what was measured in each, and the planted fault of the first.
-fn curves(findings: &[Finding]) -> Fallible<Vec<Series>> {
-    let mut series = Vec::new();
-    if let Some(first) = findings.first() {
-        series.push(claimed(&first.guarantee)?);
-        let points = first.faulty.errors.clone();
-        series.push(Series { name: format!("{}, {}", planted(first.fault), name(first)), points });
-    }
-    series.extend(findings.iter().map(|it| Series { name: name(it), points: it.honest.errors.clone() }));
-    Ok(series)
+/// What was measured in each attack, behind the planted fault of the first.
+fn measured(findings: &[Finding]) -> Vec<(String, &[(f64, f64)])> {
+    let faulty = findings.iter().take(1);
+    let faulty = faulty.map(|it| (format!("{}, {}", planted(it.fault), name(it)), it.faulty.errors.as_slice()));
+    faulty.chain(findings.iter().map(|it| (name(it), it.honest.errors.as_slice()))).collect()
 }

@@ -2,6 +2,7 @@
 
 mod many_runs;
 mod one_run;
+mod picture;
 
 use std::process::ExitCode;
 

@@ -4,9 +4,9 @@ use std::process::ExitCode;
 
 use serde_json::{Value, json};
 
-use super::many_runs::{AuditArguments, claimed, draw, planted};
+use super::many_runs::{AuditArguments, planted};
+use super::picture;
 use crate::audit::{OneRun, OneRunFinding, Reading};
-use crate::calculator::curves::Series;
 use crate::cli::output::{bar, print, print_json, warn};
 use crate::error::Fallible;
 use crate::plot::Format;
@@ -25,8 +25,9 @@ pub(super) fn run(arguments: &AuditArguments) -> Fallible<ExitCode> {
     let finding = audit.run(|done| progress.set_position(done as u64))?;
     progress.finish_and_clear();
     if let (Some(path), Some(format)) = (&arguments.out, format) {
-        let title = format!("trade-off, one run, {} canaries", arguments.canaries);
-        draw((path, arguments.overwrite), format, &title, &curves(&finding)?)?;
+        let title = format!("one run, {} canaries", arguments.canaries);
+        let path = (path.as_path(), arguments.overwrite);
+        picture::write(path, format, &title, &finding.guarantee, &measured(&finding))?;
     }
     let (audited, unit) = arguments.audited(audit.unit.as_ref());
     if arguments.json {
@@ -94,11 +95,9 @@ fn summary(finding: &OneRunFinding, arguments: &AuditArguments) -> Fallible<Valu
         "share": finding.share, "honest": reading(&finding.honest)?, "faulty": faulty}))
 }
 
-/// The claim and what each run showed.
-fn curves(finding: &OneRunFinding) -> Fallible<Vec<Series>> {
-    let mut series = vec![claimed(&finding.guarantee)?];
-    series.push(Series { name: "this trainer".into(), points: finding.honest.errors.clone() });
-    let fault = |(fault, reading): &(_, Reading)| Series { name: planted(*fault), points: reading.errors.clone() };
-    series.extend(finding.faulty.iter().map(fault));
-    Ok(series)
+/// What each run showed.
+fn measured(finding: &OneRunFinding) -> Vec<(String, &[(f64, f64)])> {
+    let honest = ("this trainer".to_owned(), finding.honest.errors.as_slice());
+    let faulty = finding.faulty.iter().map(|(fault, reading)| (planted(*fault), reading.errors.as_slice()));
+    [honest].into_iter().chain(faulty).collect()
 }

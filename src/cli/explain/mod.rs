@@ -32,7 +32,7 @@ const MOST_IN_PIXELS: usize = 60;
 pub(super) struct ExplainArguments {
     /// Model file written by `rhograd train`
     model: PathBuf,
-    /// Picture with a panel for each column, as HTML, SVG or PNG by its extension
+    /// Picture with a panel for each column, as HTML, SVG, PDF or PNG by its extension
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
     /// Only these columns, as in --columns age,children
@@ -63,7 +63,7 @@ impl Kind {
         }
         let other = |_| {
             let problem = format!("{} ends in nothing that is drawn here", path.display());
-            Error::parameter("--out", problem, "name a file that ends in .html, .svg or .png")
+            Error::parameter("--out", problem, "name a file that ends in .html, .svg, .pdf or .png")
         };
         Format::of(path).map(Kind::Picture).map_err(other)
     }
@@ -101,11 +101,11 @@ pub(super) fn explain(arguments: &ExplainArguments) -> Fallible<ExitCode> {
 
 /// The tiles that a picture has room for.
 fn shown(format: Format, tiles: &[Tile]) -> &[Tile] {
-    if format == Format::Svg || tiles.len() <= MOST_IN_PIXELS {
+    if format != Format::Png || tiles.len() <= MOST_IN_PIXELS {
         return tiles;
     }
     warn(&format!(
-        "the picture shows {MOST_IN_PIXELS} of {} panels; an .html or .svg shows all, --columns chooses",
+        "the picture shows {MOST_IN_PIXELS} of {} panels; an .html, .svg or .pdf shows all, --columns chooses",
         tiles.len()
     ));
     &tiles[..MOST_IN_PIXELS]
