@@ -20,6 +20,18 @@ pub enum Scale {
     Quantile,
 }
 
+impl Scale {
+    /// Whether a value can have a place on an axis of this scale.
+    pub(super) fn has(self, value: f64) -> bool {
+        let along = match self {
+            Scale::Linear | Scale::Fitting => Along::Value,
+            Scale::Log => Along::Logarithm,
+            Scale::Quantile => Along::Quantile,
+        };
+        along.has(value)
+    }
+}
+
 /// What is measured along an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Along {
@@ -192,12 +204,7 @@ pub(super) struct Axis {
 impl Axis {
     /// An axis that shows all values it can.
     pub(super) fn of(scale: Scale, values: impl Iterator<Item = f64>) -> Self {
-        let along = match scale {
-            Scale::Linear | Scale::Fitting => Along::Value,
-            Scale::Log => Along::Logarithm,
-            Scale::Quantile => Along::Quantile,
-        };
-        let shown = values.filter(|&v| along.has(v));
+        let shown = values.filter(|&v| scale.has(v));
         let (low, high) = shown.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(v), h.max(v)));
         match scale {
             Scale::Linear => Axis::between(Along::Value, free(low, high), None),

@@ -14,7 +14,9 @@ impl Pen {
         B: DrawingBackend,
         B::ErrorType: 'static,
     {
-        let all = || panel.series.iter().flat_map(|series| &series.points).filter(|p| p.1.is_finite());
+        let all = || {
+            panel.series.iter().flat_map(|series| &series.points).filter(|p| panel.x.1.has(p.0) && panel.y.1.has(p.1))
+        };
         let x = Axis::of(panel.x.1, all().map(|p| p.0));
         let y = Axis::of(panel.y.1, all().flat_map(|p| [p.1, p.1 - p.2, p.1 + p.2]));
         let size = self.text * self.units;

@@ -249,6 +249,14 @@ mod tests {
     }
 
     #[test]
+    fn what_has_no_place_on_one_axis_takes_none_of_the_other() {
+        let rates = [(0.2, 0.3), (0.4, 0.6), (0.9999, 1.0), (0.0, 0.0001)];
+        let panel = Panel::of("rates", vec![Series::curve("found", &rates)]);
+        let drawn = svg(&Figure::chart(&panel.x("false", Scale::Quantile).y("true", Scale::Quantile)));
+        assert!(drawn.contains("0.3\n") && !drawn.contains("0.99") && !drawn.contains("0.001"), "{drawn}");
+    }
+
+    #[test]
     fn a_fit_is_named_below_its_panel_and_a_figure_grows_for_it() {
         let (with, without) = (svg(&Figure::of(&[full()])), svg(&Figure::of(&[panel(vec![])])));
         assert!(without.contains("height=\"360\"") && !with.contains("height=\"360\"") && with.contains("slope −1.00"));
