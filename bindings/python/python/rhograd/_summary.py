@@ -13,7 +13,7 @@ from ._errors import LedgerWarning, NotPrivateWarning, ParameterError
 from .ledger import Ledger
 
 
-class Summary(dict):
+class Summary(dict[str, Any]):
     """A summary as a mapping, as its file has it: ``answers``, ``statement``, ``epsilon``, ``delta``, ``limits`` and ``facts``."""
 
     def __init__(self, text: str):
