@@ -9,7 +9,8 @@
 //!
 //! | floor | modules |
 //! |---|---|
-//! | 9 | `cli` |
+//! | 10 | `cli` |
+//! | 9 | `report`, pages for others |
 //! | 8 | [`audit`], [`schema_draft`] |
 //! | 7 | [`train`] |
 //! | 6 | [`statement`] |
@@ -99,6 +100,8 @@ pub mod preprocess;
 pub mod privacy;
 pub mod private;
 pub mod process;
+#[cfg(feature = "plot")]
+pub mod report;
 pub mod schema_draft;
 pub mod solve;
 pub mod statement;

@@ -26,6 +26,11 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
+/// How many of a thing, as in "1 run" and "2 runs".
+pub(crate) fn counted(count: u64, thing: &str) -> String {
+    if count == 1 { format!("1 {thing}") } else { format!("{count} {thing}s") }
+}
+
 /// Shows every character of a page that a terminal would obey or hide, but for its line ends, which stay.
 ///
 /// It is what stands between a page and the terminal. A line end inside a name is a line end here, so a name is made

@@ -6,7 +6,6 @@ use std::process::ExitCode;
 use clap::Args;
 use serde_json::json;
 
-use super::history::left_under_cap;
 use super::output::{DIGITS, bar, counted, print, print_json, seconds, warn};
 use super::train::TrainArguments;
 use crate::error::{Error, Fallible};
@@ -14,6 +13,7 @@ use crate::num::round::decimal_up;
 use crate::optim::Algorithm;
 use crate::preprocess::PersonsMet;
 use crate::privacy::DatasetId;
+use crate::report::left_under_cap;
 use crate::train::{self, DataCheck, Outlook};
 
 const EXAMPLES: &str = "\

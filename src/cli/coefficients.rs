@@ -1,6 +1,7 @@
 //! The coefficients of a model in the user's units, with their intervals.
 
 use super::screen::width_of;
+use crate::report::number;
 use crate::text::visible;
 use crate::train::{ModelFile, effect_on, effects};
 
@@ -32,30 +33,4 @@ pub(super) fn table(model: &ModelFile) -> String {
         );
     }
     page
-}
-
-/// Five significant digits, in plain or scientific notation, whichever is readable.
-pub(super) fn number(x: f64) -> String {
-    match x.abs() {
-        0.0 => "0".into(),
-        size if (1e-4..1e7).contains(&size) => {
-            let digits = (4 - size.log10().floor() as i32).clamp(0, 8) as usize;
-            format!("{x:.digits$}")
-        }
-        _ => format!("{x:.4e}"),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::number;
-
-    #[test]
-    fn numbers_are_readable() {
-        let cases =
-            [(0.0, "0"), (1.0, "1.0000"), (-12_345.678, "-12346"), (0.000_5, "0.00050000"), (3e-9, "3.0000e-9")];
-        for (x, expected) in cases {
-            assert_eq!(number(x), expected);
-        }
-    }
 }

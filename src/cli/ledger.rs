@@ -7,13 +7,14 @@ use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
 use super::arguments::{as_flag, delta, epsilon, open_or_create, rho};
-use super::history::{LogArguments, by_unit, log};
+use super::history::{LogArguments, log};
 use super::output::{DIGITS, counted, print, print_json};
 use crate::accounting::Conversion;
 use crate::error::{Error, Fallible};
 use crate::ledger::{Cap, DatasetSummary, Ledger};
 use crate::num::round::{decimal_down, decimal_up};
 use crate::privacy::{Adjacency, DatasetId, Delta, PrivacyUnit, Rho, Scope, add_deltas};
+use crate::report::by_unit;
 use crate::text::visible;
 
 #[derive(Subcommand)]

@@ -14,6 +14,7 @@ mod curve;
 mod data;
 mod eval;
 mod explain;
+mod export;
 mod family;
 mod help;
 mod history;
@@ -24,6 +25,7 @@ mod model;
 mod output;
 mod predict;
 mod reference;
+mod report;
 mod request;
 mod reshape;
 mod screen;
@@ -34,6 +36,7 @@ mod summarize;
 mod train;
 mod verify;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
@@ -74,10 +77,14 @@ enum Command {
     Evaluate(model::EvaluateArguments),
     /// Show what a model says of each column: a table, JSON, and pictures of all shapes
     Explain(explain::ExplainArguments),
+    /// Write a model as a query for a database
+    Export(export::ExportArguments),
     /// Make shapes of a model increasing, convex, or set by hand: free, after release
     Reshape(reshape::ReshapeArguments),
     /// Print a model's privacy statement in plain words
     Statement(statement::StatementArguments),
+    /// Write a page about a model for whoever must approve its release: statement, budget, effects, checks
+    Report(report::ReportArguments),
     /// Recompute every number of a model's statement; exit 1 on any mismatch
     Verify(verify::VerifyArguments),
     /// Sign a model, so that others can tell whose it is without the ledger
@@ -107,12 +114,22 @@ enum Command {
     Man(reference::ManArguments),
 }
 
-/// Parses the command line and runs it, in a process whose memory no core dump shows.
+/// Runs the command line of this process.
 pub fn main() -> ExitCode {
+    main_of(std::env::args_os().collect())
+}
+
+/// Parses a command line, the name of the program first, and runs it, in a process whose memory no core dump shows.
+///
+/// ```
+/// let words = ["rhograd", "account", "convert", "--rho", "0.5", "--delta", "1e-6"].map(Into::into);
+/// assert_eq!(rhograd::cli::main_of(words.into()), std::process::ExitCode::SUCCESS);
+/// ```
+pub fn main_of(words: Vec<OsString>) -> ExitCode {
     if let Err(why) = crate::process::hide_memory() {
         output::warn(&format!("warning: the memory of this process could not be kept out of core dumps ({why})"));
     }
-    match run(parse().command) {
+    match run(parse(words).command) {
         Ok(code) => code,
         Err(error) => {
             output::fail(&error);
@@ -127,9 +144,9 @@ fn program() -> clap::Command {
 }
 
 /// The command line, understood; help and bad usage end the program here.
-fn parse() -> Cli {
-    screen::set_color(screen::color_of(std::env::args_os().map(|word| word.to_string_lossy().into_owned())));
-    let understood = program().try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches));
+fn parse(words: Vec<OsString>) -> Cli {
+    screen::set_color(screen::color_of(words.iter().map(|word| word.to_string_lossy().into_owned())));
+    let understood = program().try_get_matches_from(words).and_then(|matches| Cli::from_arg_matches(&matches));
     let cli = understood.unwrap_or_else(|answer| output::end(&answer));
     cli.screen.apply();
     cli
@@ -165,8 +182,10 @@ fn run(command: Command) -> Fallible<ExitCode> {
         Command::Predict(arguments) => predict::predict(&arguments),
         Command::Evaluate(arguments) => model::evaluate(&arguments),
         Command::Explain(arguments) => explain::explain(&arguments),
+        Command::Export(arguments) => export::export(&arguments),
         Command::Reshape(arguments) => reshape::reshape(&arguments),
         Command::Statement(arguments) => statement::statement(&arguments),
+        Command::Report(arguments) => report::report(&arguments),
         Command::Verify(arguments) => verify::verify(&arguments),
         Command::Sign(arguments) => sign::sign(&arguments),
         Command::Key(command) => sign::run(&command),

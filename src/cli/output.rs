@@ -12,11 +12,10 @@ use serde_json::{Value, json};
 use super::screen;
 use crate::error::{Error, Fallible};
 use crate::num::round::decimal_up;
+pub(super) use crate::report::DIGITS;
+pub(super) use crate::text::counted;
 use crate::text::{visible_json, visible_page};
 use crate::train::StagedFile;
-
-/// Significant digits of numbers for people; files have all.
-pub(super) const DIGITS: u32 = 6;
 
 /// Columns of the name of the program before a message, and of what follows below it.
 const NAME: usize = 9;
@@ -116,11 +115,6 @@ pub(super) fn bar(length: u64, what: &'static str, unit: &str) -> ProgressBar {
     }
     bar.set_message(what);
     bar
-}
-
-/// How many of a thing, as in "1 run" and "2 runs".
-pub(super) fn counted(count: u64, thing: &str) -> String {
-    if count == 1 { format!("1 {thing}") } else { format!("{count} {thing}s") }
 }
 
 /// Seconds for people.

@@ -7,10 +7,10 @@ use clap::Args;
 use serde_json::json;
 
 use super::arguments::same_file;
-use super::coefficients::number;
 use super::output::{print, print_json};
 use super::screen::width_of;
 use crate::error::{Error, Fallible};
+use crate::report::number;
 use crate::text::visible;
 use crate::train::{self, Edit, Feature, ModelFile, Moved, StagedFile, publish_with};
 

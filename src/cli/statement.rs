@@ -7,17 +7,19 @@ use clap::Args;
 use serde_json::json;
 
 use super::coefficients;
-use super::output::{print, print_json};
+use super::output::{print, print_data, print_json};
 use crate::error::{Error, Fallible};
-use crate::num::round::decimal_down;
-use crate::statement::{Answer, Guarantee, Statement, WhatIf};
+use crate::report::{About, Document, edited, facts_in_words};
+use crate::statement::{Answer, Statement, WhatIf};
 use crate::text::visible;
 use crate::train::ModelFile;
 
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  rhograd statement fair.model.json\n  rhograd statement fair.model.json --coefficients\n  \
-                  rhograd statement fair.model.json --what-if group:5 --what-if prior:0.01"
+                  rhograd statement fair.model.json --what-if group:5 --what-if prior:0.01\n  \
+                  rhograd statement fair.model.json --model-card > card.md\n  \
+                  rhograd statement fair.model.json --registry --about about.json > entry.yaml"
 )]
 pub(super) struct StatementArguments {
     /// Model file written by `rhograd train`
@@ -32,10 +34,30 @@ pub(super) struct StatementArguments {
     /// Print the statement as JSON; with --what-if one object of it and the answers
     #[arg(long)]
     json: bool,
+    /// Print an entry for the public registry of deployments of differential privacy, as YAML; needs --about
+    #[arg(long, conflicts_with_all = ["json", "coefficients", "what_if", "model_card", "nist"])]
+    registry: bool,
+    /// Print a model card, as Markdown
+    #[arg(long, conflicts_with_all = ["json", "coefficients", "what_if", "nist"])]
+    model_card: bool,
+    /// Print answers to what NIST SP 800-226 asks of a guarantee, as Markdown
+    #[arg(long, conflicts_with_all = ["json", "coefficients", "what_if"])]
+    nist: bool,
+    /// What no model tells, as JSON: name, curators, intended_use, region, published, authors, and more (docs/reports.md)
+    #[arg(long, value_name = "FILE")]
+    about: Option<PathBuf>,
 }
 
 pub(super) fn statement(arguments: &StatementArguments) -> Fallible<ExitCode> {
     let model = ModelFile::read(&arguments.model)?;
+    if let Some(document) = document(arguments) {
+        print_data(&document.of(&model, about(arguments)?.as_ref())?)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    if arguments.about.is_some() {
+        let cure = "give --registry, --model-card or --nist beside it";
+        return Err(Error::parameter("--about", "has no use alone", cure));
+    }
     let answers = arguments.what_if.iter().map(|question| model.statement.what_if(*question));
     let answers = answers.collect::<Fallible<Vec<Answer>>>()?;
     if arguments.json {
@@ -51,7 +73,7 @@ pub(super) fn statement(arguments: &StatementArguments) -> Fallible<ExitCode> {
         }
         return Ok(ExitCode::SUCCESS);
     }
-    let mut text = edited(&model);
+    let mut text = edited(&model).map_or(String::new(), |words| format!("{words}\n\n"));
     text.push_str(&plain_statement(&model.statement));
     text.push_str(&evaluated(&model));
     if !answers.is_empty() {
@@ -68,75 +90,36 @@ pub(super) fn statement(arguments: &StatementArguments) -> Fallible<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What was done to a model after its release, for people; empty of one as it was released.
-fn edited(model: &ModelFile) -> String {
-    let Some(reshaped) = &model.reshaped else { return String::new() };
-    let together = match model.together {
-        Some(_) => " What columns do together was left as it was.",
-        None => "",
+/// The document that is asked for.
+fn document(arguments: &StatementArguments) -> Option<Document> {
+    let asked = [
+        (arguments.registry, Document::Registry),
+        (arguments.model_card, Document::ModelCard),
+        (arguments.nist, Document::Guidelines),
+    ];
+    asked.into_iter().find_map(|(asked, document)| asked.then_some(document))
+}
+
+fn about(arguments: &StatementArguments) -> Fallible<Option<About>> {
+    let read = |path: &PathBuf| {
+        let text = std::fs::read_to_string(path).map_err(|e| Error::io(path, "read what is told of the model", e))?;
+        About::parse(&text, path)
     };
-    format!(
-        "Edited after release: {}.{together} The file says that it was made from the released model with SHA-256 {}; `rhograd verify --source` \
-         shows it. Edits that were chosen without a look at private rows are post-processing: the statement below is that of the release, covers \
-         this file as well, and nothing more was charged.\n\n",
-        visible(&reshaped.words()),
-        visible(&reshaped.source_sha256)
-    )
+    arguments.about.as_ref().map(read).transpose()
 }
 
 /// The privacy statement for people.
 pub(super) fn plain_statement(statement: &Statement) -> String {
-    let facts = &statement.facts;
-    let guarantee = &statement.guarantee;
     let mut page = String::new();
     if let Some(words) = statement.in_plain_words() {
         page.push_str(&format!("In plain words: {words}\n\n"));
     }
-    page.push_str(&format!("Data set \"{}\": {}\n\n", visible(&facts.dataset), visible(&statement.statement)));
-    let (rho, epsilon) = match statement.dp {
-        true => (guarantee.rho_upper.clone(), epsilons(guarantee)),
-        false => {
-            let otherwise = format!("without that it would be {} at delta {}", guarantee.epsilon, guarantee.delta);
-            ("none".into(), format!("none: NOT PRIVATE, see above; {otherwise}"))
-        }
-    };
-    let mut rows = vec![
-        ("model", format!("{}, {} coefficients", facts.model.words(), facts.dimension)),
-        (
-            "algorithm",
-            format!(
-                "{}, {} releases by gradient steps, {}",
-                facts.algorithm.name(),
-                statement.mechanism.steps,
-                statement.mechanism.sampling
-            ),
-        ),
-    ];
-    rows.extend(facts.tuned().map(|tuned| ("chosen", tuned.to_string())));
-    rows.extend([("rho", rho), ("epsilon", epsilon), ("adjacency", facts.adjacency.to_string())]);
-    if !facts.unit.is_row() {
-        rows.push(("unit", facts.unit.to_string()));
-    }
-    rows.extend([
-        (
-            "noise",
-            format!(
-                "{}; multiplier {} per step, sigma {} on sums clipped at {:.4}",
-                statement.mechanism.name,
-                decimal_down(statement.mechanism.noise_multiplier, 6),
-                decimal_down(statement.mechanism.sigma, 6),
-                statement.mechanism.clip_norm
-            ),
-        ),
-        (
-            "ledger",
-            facts
-                .ledger
-                .as_ref()
-                .map_or("none".into(), |ledger| format!("entry {}, run {}", ledger.position.sequence, ledger.run)),
-        ),
-    ]);
-    for (name, value) in rows {
+    page.push_str(&format!(
+        "Data set \"{}\": {}\n\n",
+        visible(&statement.facts.dataset),
+        visible(&statement.statement)
+    ));
+    for (name, value) in facts_in_words(statement) {
         page.push_str(&format!("{name:10} {}\n", visible(&value)));
     }
     page.push_str("\nLimits:\n");
@@ -144,19 +127,6 @@ pub(super) fn plain_statement(statement: &Statement) -> String {
         page.push_str(&format!("- {}\n", visible(limit)));
     }
     page
-}
-
-/// Every epsilon that the statement holds, and the delta of them.
-fn epsilons(guarantee: &Guarantee) -> String {
-    let known = [
-        ("exact", &guarantee.epsilon_exact),
-        ("by privacy-loss distributions", &guarantee.epsilon_pld),
-        ("by Renyi divergences", &guarantee.epsilon_rdp),
-        ("by zCDP", &guarantee.epsilon_zcdp),
-        ("by classical zCDP", &guarantee.epsilon_zcdp_classical),
-    ];
-    let shown = known.iter().filter_map(|(by, value)| value.as_ref().map(|value| format!("{value} {by}")));
-    format!("{}, at delta {}", shown.collect::<Vec<_>>().join(", "), guarantee.delta)
 }
 
 /// Metrics on a private hold-out, in lines; empty without any.

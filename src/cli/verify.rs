@@ -12,9 +12,10 @@ use super::output::{print, print_json};
 use super::summarize;
 use crate::error::{Error, Fallible};
 use crate::ledger::Ledger;
+use crate::report::authentication;
 use crate::summary::SummaryFile;
 use crate::text::visible;
-use crate::train::{self, Evidence, ModelFile, PublicKey, Signature, Verified};
+use crate::train::{self, Evidence, ModelFile, PublicKey, Signature};
 
 const VERIFY: &str = "\
 Examples:
@@ -133,43 +134,4 @@ fn summary(arguments: &VerifyArguments, text: &str) -> Fallible<ExitCode> {
     }
     let mut ledger = arguments.ledger.as_deref().map(Ledger::open_to_read).transpose()?;
     summarize::verify(&arguments.model, text, ledger.as_mut(), arguments.json)
-}
-
-/// Who vouches for the coefficients, and what that means; of an edited model, with its source or without.
-fn authentication(verified: &Verified, model: &ModelFile, sourced: bool) -> (&'static str, &'static str) {
-    match verified {
-        _ if !verified.held() => ("not authenticated", "a check failed, so nothing in this file can be relied on"),
-        _ if model.reshaped.is_some() && !sourced => (
-            "not authenticated",
-            "the file was edited after its release, and what is checked below is what it says of itself. What edits make of a released model is as \
-             private as that; --source FILE, the released model, shows whether this one is made so",
-        ),
-        Verified { by_ledger: true, by_signature: true, .. } if sourced => (
-            "authenticated by the ledger and a signature",
-            "both are of the source, and the edits made again give this file; effects that were set by hand are their author's",
-        ),
-        Verified { by_signature: true, .. } if sourced => (
-            "authenticated by a signature",
-            "it is of the source, and the edits made again give this file; effects that were set by hand are their author's",
-        ),
-        Verified { by_ledger: true, .. } if sourced => (
-            "authenticated by the ledger",
-            "it notes the digest of the source, and the edits made again give this file; effects that were set by hand are their author's",
-        ),
-        Verified { by_ledger: true, by_signature: true, .. } => (
-            "authenticated by the ledger and a signature",
-            "it notes the digest of this very file as the result of the run, and the owner of the key signed it",
-        ),
-        Verified { by_signature: true, .. } => {
-            ("authenticated by a signature", "the owner of the key signed this very file, its statement and its ledger")
-        }
-        Verified { by_ledger: true, .. } => {
-            ("authenticated by the ledger", "it notes the digest of this very file as the result of the run")
-        }
-        _ => (
-            "not authenticated",
-            "what is checked below is what the file says of itself. Anyone can put other coefficients under this statement; \
-             --ledger FILE shows whether they are those of the run, --key FILE whether the custodian signed them",
-        ),
-    }
 }

@@ -274,7 +274,7 @@ pub fn summarize_from(
     if let Some(rows) = cells.public_len()? {
         check_delta(request.delta()?, Some(rows), request.accept_large_delta || request.is_pure())?;
     }
-    let schema_counted = schema_counted(request, ledger)?;
+    let schema_counted = schema_counted(&request.schema, ledger)?;
     let secret = noise.is_secure();
     // Before the charge: a file that cannot be read costs nothing.
     let counts = cells.cell_counts(&cell_columns)?;
@@ -305,10 +305,13 @@ pub fn summarize_from(
     Ok(Summarized { file, text, schema_counted })
 }
 
-/// Whether the ledger holds the release of the schema, where it is one.
-fn schema_counted(request: &SummaryRequest, ledger: &mut Ledger) -> Fallible<bool> {
-    match &request.schema.released {
-        Some(release) => is_counted(release, &DatasetId::new(request.schema.name.clone())?, ledger),
+/// Whether a ledger holds the release that a schema was drafted by; true of a schema that was written by hand.
+///
+/// # Errors
+/// When the ledger cannot be read, or the name of the data set is none.
+pub fn schema_counted(schema: &Schema, ledger: &mut Ledger) -> Fallible<bool> {
+    match &schema.released {
+        Some(release) => is_counted(release, &DatasetId::new(schema.name.clone())?, ledger),
         None => Ok(true),
     }
 }
@@ -331,7 +334,7 @@ pub fn finish_summary(
     let budget = request.budget.in_words();
     let Some(text) = checkpoint.finished(&request.digest(), None, &budget, ledger)? else { return Ok(None) };
     let file = SummaryFile::parse(&text, "the summary in the checkpoint".as_ref())?;
-    Ok(Some(Summarized { file, text, schema_counted: schema_counted(request, ledger)? }))
+    Ok(Some(Summarized { file, text, schema_counted: schema_counted(&request.schema, ledger)? }))
 }
 
 /// Charges all releases, or finds the charge of the run that was stopped.

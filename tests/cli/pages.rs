@@ -83,7 +83,7 @@ fn the_readme_can_be_followed() {
 
 #[test]
 fn the_tutorial_can_be_followed() {
-    assert_eq!(run_all("docs/tutorial.md"), 11);
+    assert_eq!(run_all("docs/tutorial.md"), 12);
 }
 
 #[test]
@@ -96,6 +96,7 @@ fn the_page_about_units_can_be_followed() {
     assert_eq!(run_all("docs/units.md"), 5);
     assert_eq!(run_all("docs/additive.md"), 13);
     assert_eq!(run_all("docs/summaries.md"), 2);
+    assert_eq!(run_all("docs/reports.md"), 5);
 }
 
 #[test]
@@ -208,6 +209,7 @@ fn no_page_with_commands_is_left_out() {
         "docs/additive.md",
         "docs/audit.md",
         "docs/private-schema.md",
+        "docs/reports.md",
         "docs/summaries.md",
         "docs/tutorial.md",
         "docs/units.md",

@@ -4,13 +4,15 @@ use std::process::Stdio;
 
 use super::support::Folder;
 
-pub(super) const COMMANDS: [&str; 26] = [
+pub(super) const COMMANDS: [&str; 29] = [
     "",
     "train",
     "check",
     "predict",
     "evaluate",
     "explain",
+    "export",
+    "report",
     "reshape",
     "statement",
     "verify",
@@ -29,6 +31,7 @@ pub(super) const COMMANDS: [&str; 26] = [
     "ledger verify",
     "inspect",
     "generate",
+    "summarize",
     "completions",
     "man",
 ];

@@ -36,7 +36,8 @@ const FLOORS: &[(&str, u32)] = &[
     ("audit", 8),
     ("schema_draft", 8),
     ("summary", 8),
-    ("cli", 9),
+    ("report", 9),
+    ("cli", 10),
 ];
 
 /// `num` reports failures, and reports are made visible; nothing else inside a floor imports.

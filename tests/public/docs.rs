@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::architecture::{sources, src};
 
 /// Modules all of whose public types stand in an example of the module, of the type or of a function beside it.
-const WITH_EXAMPLES: [&str; 15] = [
+const WITH_EXAMPLES: [&str; 16] = [
     "accounting",
     "audit",
     "calculator",
@@ -18,6 +18,7 @@ const WITH_EXAMPLES: [&str; 15] = [
     "preprocess",
     "privacy",
     "private",
+    "report",
     "schema_draft",
     "statement",
     "statistics",

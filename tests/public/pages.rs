@@ -174,6 +174,7 @@ const READ: [&str; 18] = [
     "docs/faq.md",
     "docs/improving.md",
     "docs/private-schema.md",
+    "docs/reports.md",
     "docs/schema.md",
     "docs/summaries.md",
     "docs/threat-model.md",

@@ -6,6 +6,7 @@
 mod accounting;
 mod cluster;
 mod columns;
+mod command_line;
 mod errors;
 mod ledger;
 mod model;
@@ -27,6 +28,7 @@ fn _rhograd(module: &Bound<'_, PyModule>) -> PyResult<()> {
     summary::register(module)?;
     cluster::register(module)?;
     columns::register(module)?;
+    command_line::register(module)?;
     accounting::register(module)?;
     ledger::register(module)
 }

@@ -7,6 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyType;
 use rhograd::error::{Error, Fallible};
 use rhograd::ledger::Ledger;
+use rhograd::report::{About, Document, Report, card, sql};
 use rhograd::statement::{Answer, WhatIf};
 use rhograd::text::visible;
 use rhograd::train::{
@@ -17,6 +18,7 @@ use serde_json::json;
 
 use crate::columns::{Columns, GivenColumn};
 use crate::errors::{detached, raised};
+use crate::request::one_of;
 use crate::supervise::aside;
 
 /// A released model with its privacy statement, read once from its text.
@@ -157,6 +159,49 @@ impl Model {
         };
         let verified = detached(py, check)?;
         Ok(verified.checks.into_iter().map(|check| (check.what, check.held)).collect())
+    }
+
+    /// A page about the model for whoever must approve it; verified first, with the text of the log and the ledger that are given.
+    #[pyo3(signature = (log=None, ledger=None))]
+    fn report(&self, py: Python<'_>, log: Option<&str>, ledger: Option<PathBuf>) -> PyResult<String> {
+        detached(py, || {
+            let mut ledger = ledger.map(Ledger::open_to_read).transpose()?;
+            let mut report = Report::of(&self.file, &self.text);
+            if let Some(ledger) = &mut ledger {
+                report = report.ledger(ledger);
+            }
+            if let Some(log) = log {
+                report = report.log(log);
+            }
+            report.page()
+        })
+    }
+
+    /// A document about the model: "registry", "model-card" or "nist", with what no model tells as JSON.
+    #[pyo3(signature = (kind, about=None))]
+    fn document(&self, py: Python<'_>, kind: &str, about: Option<&str>) -> PyResult<String> {
+        detached(py, || {
+            let kinds =
+                [("registry", Document::Registry), ("model-card", Document::ModelCard), ("nist", Document::Guidelines)];
+            let document = one_of("kind", kind, kinds)?;
+            let about = about.map(|text| About::parse(text, Path::new("about"))).transpose()?;
+            document.of(&self.file, about.as_ref())
+        })
+    }
+
+    /// A query that predicts every row of a table.
+    #[pyo3(signature = (table="rows"))]
+    fn to_sql(&self, py: Python<'_>, table: &str) -> PyResult<String> {
+        detached(py, || sql(&self.file, table))
+    }
+
+    /// Statement and strongest effects as HTML, for a notebook.
+    fn card(&self, py: Python<'_>) -> PyResult<String> {
+        detached(py, || card(&self.file))
+    }
+
+    fn _repr_html_(&self, py: Python<'_>) -> PyResult<String> {
+        self.card(py)
     }
 
     /// The answers of the statement to questions such as "group:5", as JSON.

@@ -8,7 +8,9 @@ use rhograd::error::{Error, Fallible};
 use rhograd::ledger::Ledger;
 use rhograd::noise::NoiseSource;
 use rhograd::privacy::{Delta, Epsilon, Rho};
-use rhograd::summary::{Statistic, SummaryFile, SummaryNoise, SummaryRequest, finish_summary, summarize_from};
+use rhograd::summary::{
+    Statistic, SummaryFile, SummaryNoise, SummaryRequest, finish_summary, schema_counted, summarize_from,
+};
 use rhograd::train::{Budget, Checkpoint, sha256_hex};
 use serde_json::json;
 
@@ -19,10 +21,24 @@ use crate::supervise::supervise;
 /// Adds the functions of this file to the module.
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(summarize_file, module)?)?;
+    module.add_function(wrap_pyfunction!(summary_schema_counted, module)?)?;
     module.add_function(wrap_pyfunction!(verify_summary, module)?)
 }
 
-/// Releases statistics of a file; the text of the summary, and whether the ledger holds the release of the schema.
+/// Whether a ledger holds the release that a schema was drafted by; true of a schema that was written by hand.
+#[pyfunction]
+fn summary_schema_counted(py: Python<'_>, schema: &str, ledger: PathBuf) -> PyResult<bool> {
+    detached(py, || {
+        let schema = Schema::parse(schema, Path::new("schema"))?;
+        // A ledger that is still to be made holds nothing, and is not made by a question.
+        match schema.released.is_none() || !ledger.exists() {
+            true => Ok(schema.released.is_none()),
+            false => schema_counted(&schema, &mut Ledger::open_to_read(&ledger)?),
+        }
+    })
+}
+
+/// Releases statistics of a file; the text of the summary.
 #[pyfunction]
 #[pyo3(signature = (path, schema, statistics, *, epsilon=None, rho=None, delta=None, accept_large_delta=false, relation="add-remove", noise="normal", ledger=None, seed=None))]
 #[allow(clippy::too_many_arguments, reason = "they have names in Python")]
@@ -39,7 +55,7 @@ fn summarize_file(
     noise: &str,
     ledger: Option<PathBuf>,
     seed: Option<u64>,
-) -> PyResult<(String, bool)> {
+) -> PyResult<String> {
     let request = || -> Fallible<SummaryRequest> {
         let delta = delta.map(Delta::new).transpose()?;
         let budget = match (epsilon, rho) {
@@ -84,7 +100,7 @@ fn summarize_file(
         };
         // Where it cannot go, the same call has the same summary once more.
         let _ = checkpoint.remove();
-        Ok((made.text, made.schema_counted))
+        Ok(made.text)
     })
 }
 

@@ -1,12 +1,22 @@
 """Summaries from Python: the file that the command line writes, checked and refused as there."""
 
 import json
+import warnings
 from pathlib import Path
 
 import pytest
 import rhograd
 
 FAIR = Path(__file__).resolve().parents[3] / "datasets" / "fair.csv"
+RELEASED = {
+    "adjacency": "add-remove",
+    "rho": "0.05",
+    "approximate_delta": "1e-9",
+    "epsilon": "5",
+    "delta": "1e-6",
+    "statement": "This schema is 1e-9-approximate 0.05-zCDP, and hence (5, 1e-6)-differentially private, "
+    "with respect to adding or removing one row.",
+}
 STATISTICS = ["count", "mean:age", "median:age", "histogram:occupation"]
 
 
@@ -51,3 +61,19 @@ def test_refusals_name_the_parameter(tmp_path):
         rhograd.summarize(tmp_path / "nowhere.csv", "count", epsilon=1)
     with pytest.warns(rhograd.NotPrivateWarning), pytest.warns(rhograd.LedgerWarning):
         rhograd.summarize(FAIR, "count", epsilon=1, seed=1)
+
+
+def test_a_warning_that_is_an_error_costs_nothing(tmp_path):
+    """All that is warned of is known before the charge, so that no filter takes a summary that was paid for."""
+    ledger = tmp_path / "l.sqlite"
+    schema = json.loads(FAIR.with_suffix(".schema.json").read_text())
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        schema["released"] = RELEASED
+        with pytest.raises(rhograd.LedgerWarning, match="not in this ledger"):
+            rhograd.summarize(FAIR, "count", schema=schema, epsilon=1, ledger=ledger)
+        with pytest.raises(rhograd.NotPrivateWarning):
+            rhograd.summarize(FAIR, "count", epsilon=1, ledger=ledger, seed=1)
+        with pytest.raises(rhograd.LedgerWarning, match="no ledger"):
+            rhograd.summarize(FAIR, "count", epsilon=1)
+    assert not ledger.exists()

@@ -1,10 +1,8 @@
 //! An explanation as one HTML file that needs nothing beside it.
 
-use super::words::{bands, title, together};
-use crate::cli::coefficients::number;
 use crate::error::{Error, Fallible};
 use crate::plot::{Format, Tile, Tiles};
-use crate::text::visible;
+use crate::report::{bands, escaped, number, title, together};
 use crate::train::Explanation;
 
 const STYLE: &str = "body{font:15px/1.45 sans-serif;max-width:1180px;margin:2em auto;padding:0 1em;color:#222}\
@@ -48,20 +46,4 @@ pub(super) fn page(explanation: &Explanation, tiles: &[Tile]) -> Fallible<String
     }
     page.push_str("</div>\n</body>\n</html>\n");
     Ok(page)
-}
-
-/// Text as HTML shows it and never obeys it.
-fn escaped(text: &str) -> String {
-    let mut safe = String::with_capacity(text.len());
-    for c in visible(text).chars() {
-        match c {
-            '<' => safe.push_str("&lt;"),
-            '>' => safe.push_str("&gt;"),
-            '&' => safe.push_str("&amp;"),
-            '"' => safe.push_str("&quot;"),
-            '\'' => safe.push_str("&#39;"),
-            _ => safe.push(c),
-        }
-    }
-    safe
 }

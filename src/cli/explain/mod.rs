@@ -1,8 +1,6 @@
 //! `explain`: what a model says of each column, as a table, as JSON, and as pictures.
 
 mod html;
-mod tiles;
-mod words;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -10,14 +8,13 @@ use std::process::ExitCode;
 use clap::Args;
 
 use super::arguments::same_file;
-use super::coefficients::number;
 use super::output::{print, print_json, warn, write_file};
 use super::screen::width_of;
 use crate::error::{Error, Fallible};
 use crate::plot::{Format, Tile, Tiles};
+use crate::report::{bands, number, pair_title, tiles, title, together};
 use crate::text::visible;
 use crate::train::{Explanation, ModelFile, check_destination};
-use words::{bands, pair_title, title, together};
 
 /// Tiles of a PNG: with more its pixels take too much memory.
 const MOST_IN_PIXELS: usize = 60;

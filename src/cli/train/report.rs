@@ -5,7 +5,6 @@ use std::path::Path;
 
 use serde_json::json;
 
-use crate::cli::history::left_under_cap;
 use crate::cli::model::most_telling;
 use crate::cli::output::{DIGITS, counted, seconds, tell, warn};
 use crate::cli::statement::{evaluated, plain_statement};
@@ -14,6 +13,7 @@ use crate::ledger::Ledger;
 use crate::num::round::decimal_up;
 use crate::preprocess::{CacheUse, RowCache};
 use crate::privacy::Charge;
+use crate::report::left_under_cap;
 use crate::text::visible;
 use crate::train::{Finding, Loaded, MOSTLY, Trained, summary as summary_of};
 

@@ -6,6 +6,7 @@ mod descent;
 mod one_run;
 mod others;
 mod persons;
+mod summaries;
 
 use rhograd::audit::{Instance, Verdict, Worlds};
 use rhograd::optim::Settings;

@@ -24,6 +24,7 @@ from ._errors import (
     ParameterError,
     RefusedError,
 )
+from ._load import load
 from ._rhograd import ALGORITHMS, Model, __version__, hide_memory, new_key
 from ._schema import Categories, draft_schema
 from ._summary import Summary, summarize
@@ -64,6 +65,7 @@ __all__ = [
     "check_pipeline",
     "draft_schema",
     "hide_memory",
+    "load",
     "new_key",
     "summarize",
 ]

@@ -37,7 +37,7 @@ _NO_ACCOUNT = "data"
 #: What a fit leaves behind; a new fit replaces all of it at once.
 _FITTED = frozenset(
     "model_ coef_ intercept_ coef_interval_ coef_names_ privacy_statement_ privacy_log_ n_features_in_ feature_names_in_ "
-    "classes_ _places _rest _file _log _schema _columns_in reshaped_ _source".split()
+    "classes_ _places _rest _file _log _schema _columns_in _needs_names reshaped_ _source".split()
 )
 
 
@@ -143,7 +143,10 @@ class Estimator:
     intercept_: Any
     coef_interval_: np.ndarray | None
     _file: dict[str, Any]
-    _log: str
+    #: The log of the run; none of a model that was loaded without it.
+    _log: str | None
+    #: Whether rows to predict need the names of their columns.
+    _needs_names: bool = False
     _schema: dict[str, Any]
     _columns_in: list[str]
 
@@ -542,6 +545,11 @@ class Estimator:
             raise _not_fitted(self)
         frame = frame_of(_table(X), lambda: self.n_features_in_)
         named_before = hasattr(self, "feature_names_in_")
+        if self._needs_names and not frame.named:
+            raise DataError(
+                "X: has no names of columns, and the model was loaded from a file that does not tell their order; give X with names, as a "
+                "data frame or {name: column, ...}"
+            )
         if not frame.named or not named_before:
             if len(frame.columns) != self.n_features_in_:
                 raise DataError(
@@ -642,6 +650,50 @@ class Estimator:
         if not overwrite and os.path.lexists(path):
             raise DataError(f"{os.fspath(path)}: exists already; give overwrite=True to replace it, or name another file")
         self.model_.save(path, overwrite, sign, _parameters.ledger_path(self.ledger))
+
+    def report(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        ledger: str | os.PathLike[str] | Ledger | None = None,
+        overwrite: bool = False,
+    ) -> str:
+        """One HTML page for whoever must approve a release, as text; with ``path`` it is written there, too.
+
+        It has the statement in plain words, what is spent and left, effects with intervals or shapes, released quality, who chose what,
+        and how to check it all; it needs no script and nothing beside it. Model, log and ledger are verified first, and of what does not
+        verify no page is made. ``ledger`` is that of the estimator where it is left out. With a ledger the page tells of all runs on the
+        data set, by their cost and time.
+        """
+        place = _parameters.ledger_path(self.ledger if ledger is None else ledger)
+        page = self._model().report(self._log, place)
+        if path is not None:
+            with open(path, "w" if overwrite else "x", encoding="utf-8", newline="") as file:
+                file.write(page)
+        return page
+
+    def document(self, kind: str, *, about: Mapping[str, Any] | None = None) -> str:
+        """A document about the model for others, as text.
+
+        ``kind`` is ``"registry"`` (an entry for the public registry of deployments of differential privacy, YAML), ``"model-card"`` or
+        ``"nist"`` (answers to what NIST SP 800-226 asks; both Markdown). ``about`` tells what no model does: ``name``, ``curators``,
+        ``intended_use``, ``region``, ``published`` (a date) and ``authors``, and if you like ``description``, ``sector``, ``data_domain``,
+        ``also_published``, ``further_releases``, ``access_control``, ``justification`` and ``sources``. The registry needs it.
+        """
+        return self._model().document(kind, None if about is None else json.dumps(dict(about)))
+
+    def to_sql(self, table: str = "rows") -> str:
+        """A query that adds predictions to every row of a table, for SQLite, PostgreSQL or DuckDB.
+
+        It agrees with predictions here up to rounding: ``probability`` is that of the second of two labels of the schema (its positive one),
+        ``probability_LABEL`` that of each of several, ``score`` that of a support vector machine, ``prediction`` a number. NULL counts as
+        the middle of the bounds. Models with ``features="rich"`` are refused: no query holds what their columns do together.
+        """
+        return self._model().to_sql(table)
+
+    def _repr_html_(self) -> str | None:
+        """What a notebook shows: of a fitted model its statement and strongest effects."""
+        return self.model_.card() if hasattr(self, "model_") else None
 
     def verify(self, *, claims: int = 8) -> list[tuple[str, bool]]:
         """What is checked of statement, log and, where there is one, ledger; and whether it held.

@@ -49,6 +49,14 @@ class Model:
         A statement of more than ``claims`` different claims and choices is not verified: each may take seconds to confirm. Of an
         edited model ``source`` is the released one.
         """
+    def report(self, log: str | None = None, ledger: str | PathLike[str] | None = None) -> str:
+        """An HTML page about the model; of what does not verify none is made."""
+    def document(self, kind: str, about: str | None = None) -> str:
+        """A document about the model: "registry", "model-card" or "nist", with what no model tells as JSON."""
+    def to_sql(self, table: str = "rows") -> str:
+        """A query that predicts every row of a table."""
+    def card(self) -> str:
+        """Statement and strongest effects as HTML, for a notebook."""
     def what_if(self, questions: Sequence[str]) -> str:
         """The answers of the statement to questions such as "group:5", as JSON."""
     def authenticated_by(
@@ -155,7 +163,8 @@ def summarize_file(
     noise: str = "normal",
     ledger: str | PathLike[str] | None = None,
     seed: int | None = None,
-) -> tuple[str, bool]: ...
+) -> str: ...
+def summary_schema_counted(schema: str, ledger: str | PathLike[str]) -> bool: ...
 def verify_summary(text: str, *, ledger: str | PathLike[str] | None = None) -> str: ...
 def unit_schema(
     text: str,
@@ -165,6 +174,7 @@ def unit_schema(
     max_rows: int | None = None,
     estimand: str | None = None,
 ) -> str: ...
+def command_line(words: list[str]) -> int: ...
 def account(name: str, params: str) -> str: ...
 def queries() -> list[tuple[str, list[str], list[str]]]: ...
 def public_delta(rows: int | None = None) -> float: ...

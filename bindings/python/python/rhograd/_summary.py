@@ -100,21 +100,21 @@ def summarize(
         if schema is None:
             raise ParameterError(f"schema: is missing, and none lies beside {os.fspath(path)}; give schema=")
     asked = [statistics] if isinstance(statistics, str) else list(statistics)
-    text, counted = _rhograd.summarize_file(
-        os.fspath(path), json.dumps(_schema.read(schema)), asked,
-        epsilon=None if epsilon is None else float(epsilon), rho=None if rho is None else float(rho),
-        delta=None if delta is None else float(delta), accept_large_delta=accept_large_delta, relation=adjacency,
-        noise=noise, ledger=_place(ledger), seed=seed,
-    )  # fmt: skip
-    summary = Summary(text)
-    if not summary["dp"]:
-        warnings.warn(summary["statement"], NotPrivateWarning, stacklevel=2)
-    if ledger is None:
+    read, place = json.dumps(_schema.read(schema)), _place(ledger)
+    # Before anything is charged: where a filter makes a warning an error, no paid summary is lost.
+    if seed is not None:
+        warnings.warn("the noise is that of a seed: the summary is NOT private", NotPrivateWarning, stacklevel=2)
+    if place is None:
         warnings.warn("the summary is charged to no ledger: nothing binds further runs", LedgerWarning, stacklevel=2)
-    elif not counted:
+    elif not _rhograd.summary_schema_counted(read, place):
         warnings.warn(
             "the release of the schema is not in this ledger, so its cost is counted nowhere with that of this run",
             LedgerWarning,
             stacklevel=2,
         )
-    return summary
+    return Summary(_rhograd.summarize_file(
+        os.fspath(path), read, asked,
+        epsilon=None if epsilon is None else float(epsilon), rho=None if rho is None else float(rho),
+        delta=None if delta is None else float(delta), accept_large_delta=accept_large_delta, relation=adjacency,
+        noise=noise, ledger=place, seed=seed,
+    ))  # fmt: skip

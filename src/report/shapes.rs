@@ -4,7 +4,7 @@ use crate::text::visible;
 use crate::train::{Bands, Explanation, Pair, Shape};
 
 /// Column name, with the label of its margin where there are several.
-pub(super) fn title(shape: &Shape) -> String {
+pub(crate) fn title(shape: &Shape) -> String {
     let name = match &shape.label {
         Some(label) => format!("{} -> {label}", shape.name),
         None => shape.name.clone(),
@@ -13,14 +13,14 @@ pub(super) fn title(shape: &Shape) -> String {
 }
 
 /// The columns of a pair, with the label of its margin where there are several.
-pub(super) fn pair_title(pair: &Pair) -> String {
+pub(crate) fn pair_title(pair: &Pair) -> String {
     let names = format!("{} x {}", pair.first, pair.second);
     let name = pair.label.as_ref().map_or(names.clone(), |label| format!("{names} -> {label}"));
     visible(&name).into_owned()
 }
 
 /// What is beyond the effects of single columns, in a sentence.
-pub(super) fn together(explanation: &Explanation) -> Option<String> {
+pub(crate) fn together(explanation: &Explanation) -> Option<String> {
     let percent = 100.0 * explanation.beyond?;
     Some(format!(
         "Beyond the effects of single columns: {percent:.1}% of the score's variance, under the normal law of the released covariance."
@@ -28,7 +28,7 @@ pub(super) fn together(explanation: &Explanation) -> Option<String> {
 }
 
 /// What bands are about, in a sentence.
-pub(super) fn bands(explanation: &Explanation) -> &'static str {
+pub(crate) fn bands(explanation: &Explanation) -> &'static str {
     match explanation.bands {
         Some(Bands::StepNoise) => {
             "Bands are 95% of the noise of the steps, by a linear approximation. They do not cover the sampling of the rows, shrinkage, or the noise of \

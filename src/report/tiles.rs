@@ -1,7 +1,7 @@
 //! What is drawn of an explanation: a tile for each column, and for each pair.
 
-use super::words::{pair_title, title};
-use crate::cli::coefficients::number;
+use super::shapes::{pair_title, title};
+use super::words::number;
 use crate::plot::{Bar, Body, Side, Spread, Tile};
 use crate::text::visible;
 use crate::train::{Curve, Explanation, Pair, Shape};
@@ -20,7 +20,7 @@ const MOST_ROWS: f64 = 0.9;
 const SHORT: f64 = 0.25;
 
 /// A tile for each column, and for each pair.
-pub(super) fn of(explanation: &Explanation) -> Vec<Tile> {
+pub(crate) fn of(explanation: &Explanation) -> Vec<Tile> {
     let tile =
         |shape: &Shape| Tile { title: format!("{} ({})", title(shape), number(shape.importance)), body: body(shape) };
     explanation.columns.iter().map(tile).chain(explanation.pairs.iter().map(heat)).collect()

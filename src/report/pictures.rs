@@ -1,0 +1,115 @@
+//! What a report draws: the trade-off of the guarantee, the budget as a bar, effects with intervals, shapes.
+
+use super::html::{escaped, figure};
+use super::tiles;
+use super::words::number;
+use crate::accounting::notion::ApproximateDp;
+use crate::accounting::trade_off::TradeOff;
+use crate::error::{Error, Fallible};
+use crate::plot::{Figure, Format, Panel, Scale, Series, Tiles};
+use crate::statement::Guarantee;
+use crate::train::Explanation;
+
+/// Points of a curve.
+const POINTS: u32 = 200;
+
+/// Width of a bar, in its own units.
+const WIDTH: f64 = 1000.0;
+
+/// Panels with the shape of a column, or of a pair.
+const MOST_SHAPES: usize = 24;
+
+/// The errors that whoever looks for one row must make.
+pub(super) fn trade_off(guarantee: &Guarantee) -> Fallible<String> {
+    let read =
+        |text: &str| text.parse().map_err(|_| Error::numerical("statement", "a number of the guarantee is none"));
+    let (curve, name) = match &guarantee.gaussian_mu {
+        Some(mu) => (TradeOff::gaussian(read(mu)?)?, format!("this release, mu {mu}")),
+        None => {
+            let pair = ApproximateDp::new(read(&guarantee.epsilon)?, read(&guarantee.delta)?)?;
+            (TradeOff::approximate(pair)?, format!("this release, ({}, {})-DP", guarantee.epsilon, guarantee.delta))
+        }
+    };
+    let rates = (0..=POINTS).map(|i| f64::from(i) / f64::from(POINTS));
+    let points = rates.map(|rate| Ok((rate, curve.false_negative_rate(rate)?))).collect::<Fallible<Vec<_>>>()?;
+    let least = points.iter().map(|(a, b)| a + b).fold(1.0, f64::min);
+    let alternative = format!(
+        "Trade-off curve: with {name}, the two error rates of any test add up to at least {least:.2}; a coin's add up to 1, and without protection a \
+         test makes no error."
+    );
+    let series =
+        vec![Series::curve(name, &points), Series::curve("a coin: nothing is learned", &[(0.0, 1.0), (1.0, 0.0)])];
+    let panel = Panel::of("Errors that no test can go below", series);
+    let panel = panel.x("false positive rate", Scale::Linear).y("false negative rate", Scale::Linear);
+    let drawn = figure(Figure::column(&[panel], 0).to_bytes(Format::Svg)?, &alternative)?;
+    Ok(drawn.replacen("class=\"figure\"", "class=\"figure curve\"", 1))
+}
+
+/// What was spent of a cap before this run, by it, and by runs after it, as shares of the cap.
+pub(super) fn meter(before: f64, run: f64, after: f64) -> String {
+    let share = |x: f64| WIDTH * x.clamp(0.0, 1.0);
+    let block = |class: &str, from: f64, to: f64| {
+        let (from, to) = (share(from), share(to));
+        format!("<rect class=\"{class}\" x=\"{from:.1}\" y=\"0\" width=\"{:.1}\" height=\"24\"/>", (to - from).max(0.0))
+    };
+    let percent = |x: f64| format!("{:.1}%", 100.0 * x);
+    let words = format!(
+        "{} of the cap was spent before this run, {} by it, {} by later runs",
+        percent(before),
+        percent(run),
+        percent(after)
+    );
+    format!(
+        "<svg class=\"meter\" viewBox=\"0 0 {WIDTH} 24\" preserveAspectRatio=\"none\" role=\"img\" aria-label=\"{words}\">{}{}{}{}</svg>\n<p class=\"soft\">{words}.</p>\n",
+        block("whole", 0.0, 1.0),
+        block("before", 0.0, before),
+        block("run", before, before + run),
+        block("before", before + run, before + run + after)
+    )
+}
+
+/// An effect with its interval, on an axis from `low` to `high`.
+pub(super) fn interval(value: f64, ends: Option<(f64, f64)>, (low, high): (f64, f64)) -> String {
+    let place = |x: f64| 4.0 + 192.0 * ((x - low) / (high - low)).clamp(0.0, 1.0);
+    let words = match ends {
+        Some((from, to)) => format!("{}, {} to {}", number(value), number(from), number(to)),
+        None => number(value),
+    };
+    let bar = ends.map_or(String::new(), |(from, to)| {
+        format!("<line class=\"bar\" x1=\"{:.1}\" x2=\"{:.1}\" y1=\"8\" y2=\"8\"/>", place(from), place(to))
+    });
+    format!(
+        "<svg class=\"interval\" viewBox=\"0 0 200 16\" role=\"img\" aria-label=\"{}\"><line class=\"zero\" x1=\"{zero:.1}\" x2=\"{zero:.1}\" y1=\"0\" \
+         y2=\"16\"/>{bar}<circle class=\"dot\" cx=\"{:.1}\" cy=\"8\" r=\"3.5\"/></svg>",
+        escaped(&words),
+        place(value),
+        zero = place(0.0)
+    )
+}
+
+/// A panel for each column, the most important first, and for pairs.
+pub(super) fn shapes(explanation: &Explanation) -> Fallible<(String, usize)> {
+    let tiles = tiles::of(explanation);
+    let drawn = tiles.iter().take(MOST_SHAPES).map(|tile| {
+        let svg = Tiles(std::slice::from_ref(tile)).to_bytes(Format::Svg)?;
+        figure(svg, &format!("Shape of {}", tile.title))
+    });
+    let drawn: String = drawn.collect::<Fallible<_>>()?;
+    Ok((format!("<div class=\"figures\">\n{drawn}</div>\n"), tiles.len().saturating_sub(MOST_SHAPES)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bar_has_its_shares_and_an_interval_its_ends() {
+        let bar = meter(0.25, 0.5, 0.0);
+        assert!(bar.contains("x=\"250.0\" y=\"0\" width=\"500.0\"") && bar.contains("50.0% by it"), "{bar}");
+        // More than the cap, as before a cap was set, is drawn to its end.
+        assert!(meter(0.9, 0.5, 0.0).contains("x=\"900.0\" y=\"0\" width=\"100.0\""));
+        let drawn = interval(1.0, Some((0.0, 2.0)), (-2.0, 2.0));
+        assert!(drawn.contains("x1=\"100.0\" x2=\"196.0\"") && drawn.contains("cx=\"148.0\""), "{drawn}");
+        assert!(!interval(1.0, None, (0.0, 2.0)).contains("class=\"bar\""));
+    }
+}
