@@ -17,6 +17,7 @@ pub mod losses;
 pub mod marginals;
 pub mod mean_concentrated;
 pub mod persons;
+pub mod point_queries;
 pub mod progress;
 pub mod reconstruction;
 pub mod redraw;
@@ -47,7 +48,7 @@ pub struct Experiment {
 }
 
 /// Every experiment, in the order of `all`.
-pub const EXPERIMENTS: [Experiment; 16] = [
+pub const EXPERIMENTS: [Experiment; 17] = [
     Experiment { name: "adjacency", claim: adjacency::CLAIM, run: adjacency::run },
     Experiment { name: "amplification", claim: amplification::CLAIM, run: amplification::run },
     Experiment { name: "audit-power", claim: audit_power::CLAIM, run: audit_power::run },
@@ -59,6 +60,7 @@ pub const EXPERIMENTS: [Experiment; 16] = [
     Experiment { name: "marginals", claim: marginals::CLAIM, run: marginals::run },
     Experiment { name: "mean-concentrated", claim: mean_concentrated::CLAIM, run: mean_concentrated::run },
     Experiment { name: "persons", claim: persons::CLAIM, run: persons::run },
+    Experiment { name: "point-queries", claim: point_queries::CLAIM, run: point_queries::run },
     Experiment { name: "reconstruction", claim: reconstruction::CLAIM, run: reconstruction::run },
     Experiment { name: "sco-rate", claim: sco_rate::CLAIM, run: sco_rate::run },
     Experiment { name: "sparse-vector", claim: sparse_vector::CLAIM, run: sparse_vector::run },

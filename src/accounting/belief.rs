@@ -3,7 +3,7 @@
 use super::directed::{nonnegative, probability};
 use super::notion::ApproximateDp;
 use crate::error::{Error, Fallible};
-use crate::num::round::up;
+use crate::num::round::{down, up};
 use crate::num::special::normal_tail;
 
 /// Allowance for rounding in a sum of two tails, in units of the size of their arguments.
@@ -107,9 +107,38 @@ pub fn posterior_at_most(ln_factor: f64, prior: f64) -> Fallible<f64> {
     Ok(if odds.is_finite() { up(odds / (1.0 + odds), 4).min(1.0) } else { 1.0 })
 }
 
+/// The lowest and the highest belief that a prior comes to, but for an event of probability `delta`.
+///
+/// `p / (p + (1 - p) e^epsilon)` and `p / (p + (1 - p) e^-epsilon)`. Both laws are mixtures, `(1 - delta) P' + delta P''` and
+/// `(1 - delta) Q' + delta Q''`, with `P'` and `Q'` within `e^epsilon` of each other at every outcome. The event is that the second part is drawn: it is as likely
+/// under both, so seeing that it did not happen tells nothing, and given that, odds change by `e^epsilon` at most in either direction.
+///
+/// # Errors
+/// When `prior` is not strictly between 0 and 1.
+///
+/// # Privacy
+/// Bounds, rounded outward; randomised response that fails with probability delta attains both. Who sees the output alone does not see the
+/// event: [`ln_odds_factor`] is about outputs.
+///
+/// # Reference
+/// Steinke 2022, on the Bayesian reading of approximate DP (the upper half); Kairouz, Oh and Viswanath 2015 (the mixture).
+///
+/// ```
+/// use rhograd::accounting::belief;
+/// use rhograd::accounting::notion::ApproximateDp;
+/// let (lowest, highest) = belief::unless_failed(ApproximateDp::new(1.0, 1e-6).unwrap(), 0.1).unwrap();
+/// assert!(lowest > 0.039 && highest < 0.232);
+/// ```
+pub fn unless_failed(guarantee: ApproximateDp, prior: f64) -> Fallible<(f64, f64)> {
+    let p = inner(prior)?;
+    let odds = down(down(p / (1.0 - p), 3) / up(guarantee.epsilon().exp(), 4), 1).max(0.0);
+    Ok((down(odds / (1.0 + odds), 4).max(0.0), posterior_at_most(guarantee.epsilon(), prior)?))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::accounting::finite::Pair;
     use crate::accounting::gaussian;
     use crate::privacy::Delta;
 
@@ -208,6 +237,43 @@ mod tests {
         assert!(bound >= after && bound < after + 1e-14, "{bound} {after}");
         assert_eq!(ln_odds_factor(ApproximateDp::new(1.0, 0.1).unwrap(), 0.1).unwrap(), f64::INFINITY);
         assert_eq!(posterior_at_most(f64::INFINITY, 1e-9).unwrap(), 1.0);
+    }
+
+    #[test]
+    fn beliefs_stay_between_both_ends_unless_the_second_part_is_drawn() {
+        for code in 1..343u32 {
+            let share = |i: u32, k: u32| f64::from((code / 7u32.pow(i) + 3 * k * i) % 7 + 1);
+            let normed = |k: u32| {
+                let total: f64 = (0..3).map(|i| share(i, k)).sum();
+                (0..3).map(|i| share(i, k) / total).collect::<Vec<_>>()
+            };
+            let pair = Pair::new(normed(0), normed(code % 3 + 1)).unwrap();
+            for epsilon in [0.1f64, 0.4, 1.5] {
+                let delta = pair.hockey_stick(epsilon).max(pair.swapped().hockey_stick(epsilon));
+                let parts = pair.decompose(epsilon, delta).unwrap();
+                let (grown, total) = (epsilon.exp(), epsilon.exp() + 1.0);
+                let drawn = |one: &[f64], other: &[f64], y: usize| (grown * one[y] + other[y]) / total;
+                for prior in [0.01, 0.3, 0.9] {
+                    let guarantee = ApproximateDp::new(epsilon, delta.min(1.0)).unwrap();
+                    let (lowest, highest) = unless_failed(guarantee, prior).unwrap();
+                    for y in 0..3 {
+                        let (there, absent) = (drawn(&parts.a, &parts.b, y), drawn(&parts.b, &parts.a, y));
+                        if there + absent == 0.0 {
+                            continue;
+                        }
+                        let after = prior * there / (prior * there + (1.0 - prior) * absent);
+                        assert!(after >= lowest - 1e-12 && after <= highest + 1e-12, "{code} {epsilon} {prior} {y}");
+                        // It is part of the pair's own law.
+                        assert!((1.0 - delta) * there <= pair.p()[y] + 1e-12);
+                    }
+                }
+            }
+        }
+        let (lowest, highest) = unless_failed(ApproximateDp::new(1.0, 0.1).unwrap(), 0.2).unwrap();
+        let response = |q: f64| 0.2 * q / (0.2 * q + 0.8 * (1.0 - q));
+        let truth = 1f64.exp() / (1.0 + 1f64.exp());
+        assert!((highest - response(truth)).abs() < 1e-14 && (lowest - response(1.0 - truth)).abs() < 1e-14);
+        assert_eq!(unless_failed(ApproximateDp::new(f64::INFINITY, 0.1).unwrap(), 0.2).unwrap(), (0.0, 1.0));
     }
 
     #[test]

@@ -27,6 +27,8 @@
 //! | [`belief`] | what an attacker with a belief beforehand comes to believe and guess |
 //! | [`generalization`] | how far rows that were trained on can differ from new ones |
 //! | [`mean_concentrated`] | the notion that is not closed under post-processing |
+//! | [`packing`] | how many answers an accurate zCDP mechanism can tell apart |
+//! | [`profile`] | from (epsilon, delta) at every delta back to zCDP |
 //! | [`stable`] | thresholds that hide what one row holds |
 //! | [`finite`] | small laws exactly |
 
@@ -43,8 +45,10 @@ pub mod gaussian;
 pub mod generalization;
 pub mod mean_concentrated;
 pub mod notion;
+pub mod packing;
 pub mod perturbed_objective;
 pub mod pld;
+pub mod profile;
 pub mod pure;
 pub mod rdp;
 pub mod selection;

@@ -30,7 +30,7 @@ use crate::error::{Error, Fallible};
 pub use super::approximate::ApproximateDp;
 pub use super::gaussian::GaussianDp;
 pub use super::pure::PureDp;
-pub use super::rdp::RdpCurve;
+pub use super::rdp::{ApproximateRenyi, RdpCurve};
 pub use super::trade_off::TradeOff;
 pub use super::zcdp::{ApproximateZcdp, TruncatedCdp, Zcdp};
 

@@ -32,6 +32,7 @@ mod distribution;
 mod input;
 mod kind;
 mod lemmas;
+mod notions;
 mod params;
 mod renyi;
 mod tools;
@@ -44,8 +45,15 @@ use kind::Kind;
 use params::Params;
 
 /// Every kind, by topic.
-const KINDS: [&[Kind]; 6] =
-    [conversion::KINDS, renyi::KINDS, distribution::KINDS, composition::KINDS, tools::KINDS, lemmas::KINDS];
+const KINDS: [&[Kind]; 7] = [
+    conversion::KINDS,
+    renyi::KINDS,
+    distribution::KINDS,
+    composition::KINDS,
+    tools::KINDS,
+    lemmas::KINDS,
+    notions::KINDS,
+];
 
 /// Number of kinds.
 const COUNT: usize = {

@@ -26,10 +26,10 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROWS = []
 
 
-def settled(compute):
-    """The value at 60 digits, confirmed at 90."""
+def settled(compute, precisions=(60, 90)):
+    """The value at two precisions, by default 60 and 90 digits, which must agree."""
     values = []
-    for digits in (60, 90):
+    for digits in precisions:
         mp.dps = digits
         values.append(mpf(compute()))
     mp.dps = 60
@@ -49,11 +49,11 @@ def neighbours(x):
     return repr(min(f, other)), repr(max(f, other))
 
 
-def add(query, params, tolerance, **fields):
+def add(query, params, tolerance, precisions=(60, 90), **fields):
     """One row for each field; a field is a function, or a pair of a side and a function."""
     for field, value in fields.items():
         side, compute = value if isinstance(value, tuple) else ("above", value)
-        ROWS.append([query, json.dumps(params), field, side, repr(tolerance), *neighbours(settled(compute))])
+        ROWS.append([query, json.dumps(params), field, side, repr(tolerance), *neighbours(settled(compute, precisions))])
 
 
 def root(f, low, high):
@@ -154,6 +154,20 @@ def improved_delta(r, a, eps):
     return mp.exp((a - 1) * (r - eps)) / (a - 1) * (1 - 1 / a) ** a
 
 
+def lossless(a, r, e):
+    """ln of the largest delta of two outcomes whose divergence at an order is bounded."""
+    A, R, E = mpf(a), mpf(r), mpf(e)
+    allowed = mp.exp((A - 1) * (R - E))
+    def excess(d):
+        # The moment along p = d + y, least over y, must stay below the allowance.
+        def moment(y):
+            p = d + y
+            return p ** A * y ** (1 - A) + (1 - p) ** A * (mp.exp(E) - y) ** (1 - A)
+        return least(moment, d * mpf(10) ** -6, (1 - d) * (1 - mpf(10) ** -25)) - allowed
+    return root(lambda t: excess(mp.exp(t)), mp.log(improved_delta(R, A, E)) - 5,
+                mp.log(min(improved_delta(R, A, E), mpf(0.999))))
+
+
 def renyi_rows():
     for s, sigma, a in [(1.0, 2.0, 8.0), (2.0, 5.0, 1.5), (1.0, 0.1, 30.0), (3.0, 1e4, 2.5)]:
         add("rdp_gaussian", dict(sensitivity=s, sigma=sigma, alpha=a), 1e-13,
@@ -198,19 +212,8 @@ def renyi_rows():
         add("rdp_curve_to_eps", params, 1e-9, epsilon_improved=lambda: best(improved_eps),
             epsilon_mironov=lambda: best(mironov_eps))
     for a, r, e in [(2.0, 0.5, 1.0), (10.0, 1.0, 2.0), (32.0, 0.8, 1.5), (1.5, 0.3, 0.1)]:
-        def lossless():
-            A, R, E = mpf(a), mpf(r), mpf(e)
-            allowed = mp.exp((A - 1) * (R - E))
-            def excess(d):
-                # The moment along p = d + y, least over y, must stay below the allowance.
-                def moment(y):
-                    p = d + y
-                    return p ** A * y ** (1 - A) + (1 - p) ** A * (mp.exp(E) - y) ** (1 - A)
-                return least(moment, d * mpf(10) ** -6, (1 - d) * (1 - mpf(10) ** -25)) - allowed
-            return root(lambda t: excess(mp.exp(t)), mp.log(improved_delta(R, A, E)) - 5,
-                        mp.log(min(improved_delta(R, A, E), mpf(0.999))))
         mp.dps = 30
-        once = lossless()
+        once = lossless(a, r, e)
         mp.dps = 60
         exact = mp.exp(once)
         ROWS.append(["rdp_single_order_to_delta", json.dumps(dict(alpha=a, rdp=r, epsilon=e)), "delta_exact",
@@ -507,8 +510,141 @@ def lemma_rows():
         add("moment_gap", dict(epsilon=e, delta=d, positive=plus, negative=minus, low=low, high=high), 1e-12, gap=largest)
 
 
+class LossLaw:
+    """The law of the privacy loss of two laws with the largest profile that a promise allows.
+
+    Its density beyond s is that of the promise, and every loss t has a mirror image -t; s is where the total variation is least.
+    """
+
+    def __init__(self, xi, rho):
+        self.xi, self.rho = mpf(xi), mpf(rho)
+        def variation(at):
+            s = self.xi + at
+            return mp.tanh(s / 2) + 2 * self.promised(s) / (mp.exp(s) + 1)
+        # The derivative changes its sign once.
+        def falling(at):
+            s = self.xi + at
+            d = self.promised(s)
+            return (mp.exp(s) * (1 - d)) / (1 + mp.exp(s)) - at / (2 * self.rho) * d
+        at = root(falling, mpf(10) ** -30, 60 * mp.sqrt(self.rho) + 1)
+        h = mpf(10) ** (-mp.dps // 3)
+        assert variation(at) <= min(variation(at * (1 + h)), variation(at * (1 - h)))
+        self.s = self.xi + at
+        assert abs(self.mean(lambda t: 1, lambda t: mp.exp(-t)) - 1) < mpf(10) ** -25
+
+    def promised(self, t):
+        return mp.exp(-(t - self.xi) ** 2 / (4 * self.rho))
+
+    def mean(self, there, mirrored, order=1, start=None):
+        """The integral over losses t beyond s of there(t), and of mirrored(t) for their images, under P."""
+        def density(t):
+            y = t - self.xi
+            return (y * y / (4 * self.rho ** 2) - 1 / (2 * self.rho) + y / (2 * self.rho)) * self.promised(t)
+        start, unit = self.s if start is None else start, mp.sqrt(2 * self.rho)
+        peak = self.xi + 2 * self.rho * (mpf(order) - 1)
+        cuts = [start + k * unit for k in (1, 4)] + [peak + k * unit for k in (-16, -8, -4, 0, 4, 8, 16, 32)]
+        cuts = [start] + sorted(c for c in cuts if c > start)
+        return mp.quad(lambda t: (there(t) + mirrored(t)) * density(t), cuts)
+
+    def renyi(self, a):
+        if a == 1:
+            return self.mean(lambda t: t, lambda t: -t * mp.exp(-t))
+        return mp.log(self.mean(lambda t: mp.exp((a - 1) * t), lambda t: mp.exp(-a * t), a)) / (a - 1)
+
+    def delta(self, e):
+        return self.mean(lambda t: 1 - mp.exp(e - t), lambda t: 0, 1, max(self.s, e))
+
+
+def notion_rows():
+    for xi, rho, a in [(0.01, 0.01, 1.0), (0.01, 0.01, 1.5), (0.5, 0.5, 3.0), (0.0, 1e-4, 20.0), (1.0, 0.1, 8.0), (0.0, 3.0, 2.0),
+                       (2.0, 1e-3, 1.01), (0.0, 1e-8, 1e3), (1.0, 1e-12, 4.0)]:
+        add("profile_to_rdp", dict(xi=xi, rho=rho, alpha=a), 1e-11, rdp=lambda: LossLaw(xi, rho).renyi(mpf(a)))
+    for xi, rho, e in [(0.01, 0.01, 0.0), (0.01, 0.01, 0.3), (0.5, 0.5, 0.4), (0.5, 0.5, 5.0), (1.0, 1e-4, 0.9), (0.0, 1e-6, 0.001)]:
+        add("profile_to_delta", dict(xi=xi, rho=rho, epsilon=e), 1e-11, delta=lambda: LossLaw(xi, rho).delta(mpf(e)))
+    for xi, rho in [(0.01, 0.01), (0.5, 0.5), (0.0, 1e-4), (1.0, 0.1)]:
+        def largest(f):
+            law = LossLaw(xi, rho)
+            return max(f(law, mpf(1)), -least(lambda u: -f(law, 1 + u), mpf(10) ** -6, mpf(10) ** 4))
+        add("profile_to_zcdp", dict(xi=xi, rho=rho), 5e-9, precisions=(32, 40), rho=lambda: largest(lambda law, a: law.renyi(a) / a),
+            xi_at_slope=lambda: largest(lambda law, a: law.renyi(a) - law.rho * a))
+    for a, rdps, deltas in [(2.0, [0.1, 0.2], [0.01, 0.02]), (1.5, [1e-9, 0.0, 3.0], [1e-12, 1e-15, 0.0]), (32.0, [0.4] * 10, [1e-7] * 10),
+                            (8.0, [0.3, 0.3], [0.5, 0.9])]:
+        def some():
+            # Every outcome of the coins that decide about failures but the one without any.
+            coins = itertools.product([0, 1], repeat=len(deltas))
+            return mp.fsum(mp.fprod(mpf(d) if c else 1 - mpf(d) for c, d in zip(coin, deltas)) for coin in coins if any(coin))
+        add("approximate_rdp_compose", dict(alpha=a, rdps=rdps, deltas=deltas), 1e-13, rdp=lambda: mp.fsum(map(mpf, rdps)), delta=some)
+    for e, d, a in [(1.0, 1e-6, 2.0), (0.1, 0.0, 30.0), (3.0, 0.2, 1.25)]:
+        def inner():
+            # The worst law without the outcomes that tell all.
+            law = [(1 - mpf(d)) * w for w in (mp.exp(mpf(e)) / (1 + mp.exp(mpf(e))), 1 / (1 + mp.exp(mpf(e))))]
+            kept = sum(law)
+            return mp.log(mp.fsum((p / kept) ** a * (q / kept) ** (1 - mpf(a)) for p, q in zip(law, law[::-1]))) / (mpf(a) - 1)
+        add("approximate_rdp_of_dp", dict(epsilon=e, delta=d, alpha=a), 1e-12, rdp=inner, delta=lambda: mpf(d))
+    for a, r, d, e in [(2.0, 0.5, 1e-3, 1.0), (10.0, 1.0, 1e-9, 2.0), (1.5, 0.3, 0.1, 0.1)]:
+        mp.dps = 30
+        once = lossless(a, r, e)
+        mp.dps = 60
+        ROWS.append(["approximate_rdp_to_delta", json.dumps(dict(alpha=a, rdp=r, delta=d, epsilon=e)), "delta", "above", "1e-08",
+                     *neighbours(mpf(d) + (1 - mpf(d)) * mp.exp(once))])
+    for a, r, d, total in [(2.0, 0.5, 1e-7, 1e-6), (10.0, 1.0, 0.0, 1e-5), (32.0, 0.8, 9e-7, 1e-6), (1.5, 0.3, 0.1, 0.4)]:
+        def reached():
+            whole = lambda e: mpf(d) + (1 - mpf(d)) * improved_delta(mpf(r), mpf(a), e)
+            return root(lambda e: mp.log(whole(e)) - mp.log(mpf(total)), 0, 100)
+        add("approximate_rdp_to_eps", dict(alpha=a, rdp=r, delta=d, total_delta=total), 1e-12, epsilon=reached)
+
+def packing_rows():
+    # The law that is right about one of K answers with probability 1 - b, and wrong about each other one alike, has the least information of all that are; so
+    # Fano's bound is found as the number of answers at which that information is what a rho allows.
+    def information(ln_count, b):
+        coin = -b * mp.log(b) - (1 - b) * mp.log(1 - b) if b else mpf(0)
+        return mpf(ln_count) - coin - b * mpf(ln_count)
+    for rho, rows, miss in [(0.01, 1000, 0.25), (1e-6, 30, 0.1), (2.0, 7, 0.0), (0.03, 500, 0.5), (1e-9, 10 ** 6, 0.49)]:
+        def told():
+            return root(lambda k: information(k, mpf(miss)) - mpf(rho) * rows ** 2, 0, 10 ** 9)
+        add("zcdp_answers", dict(rho=rho, rows=rows, miss=miss), 1e-12, ln_count=told)
+    for rho, ln_count, miss in [(0.03, 41.4, 0.5), (0.01, 20.0, 0.1), (1e-8, 5.0, 0.3), (1.0, 100.0, 0.0), (0.2, 2.0, 0.4)]:
+        add("zcdp_answers_least_rows", dict(rho=rho, ln_count=ln_count, miss=miss), 1e-12,
+            rows=("below", lambda: root(lambda n: mpf(rho) * n ** 2 - information(ln_count, mpf(miss)), 0, 10 ** 9)))
+    for rho, rows, miss, width, extra, pure_miss in [(0.01, 100, 0.25, 1.0, 0.1, 0.1), (1e-6, 30, 0.1, 2.0, 0.5, 0.5), (0.5, 10, 0.5, 0.3, 0.01, 1e-6)]:
+        def pure():
+            # Where all other answers together, each worse by the extra error, have the probability b', in logarithms of their number.
+            ln_count = root(lambda k: information(k, mpf(miss)) - mpf(rho) * rows ** 2, 0, 10 ** 9)
+            weight = lambda e: ln_count - e * mpf(extra) * rows / (2 * mpf(width))
+            return root(lambda e: weight(e) - mp.log(mpf(pure_miss)), 0, 10 ** 9)
+        add("zcdp_answers_to_pure", dict(rho=rho, rows=rows, miss=miss, width=width, extra=extra, pure_miss=pure_miss), 1e-11, epsilon=pure)
+
+
+def sparse_rows():
+    def tail(u):
+        return mp.erfc(u / mp.sqrt(2)) / 2
+    for sigma, tau, count, a in [(10.0, 20.0, 1000, 8.0), (10.0, 20.0, 1, 2.0), (1.0, 2.0, 5, 1.5), (3.0, 0.7, 50, 4.0), (30.0, 100.0, 10 ** 6, 64.0), (5.0, 5.0, 10, 1.001),
+                                  (2.0, 1000.0, 10 ** 4, 20.0), (1.0, 4.0, 100, 200.0)]:
+        def found():
+            shift, order = 2 / mpf(tau), mpf(a)
+            power = lambda u: tail(u) ** order * tail(u + shift) ** (1 - order) - tail(u)
+            # From a grid to a golden section around its best place.
+            grid = [mpf(-12) + mpf(i) / 4 for i in range(int(4 * (24 + (a - 1) * 2 / tau)) + 1)]
+            best = max(grid, key=power)
+            most = -least(lambda x: -power(best - 1 + mp.log(x)), 1, mp.exp(2))
+            # Moments of two normal laws by quadrature.
+            density = lambda z: mp.exp(-z * z / (2 * mpf(sigma) ** 2)) / (mpf(sigma) * mp.sqrt(2 * mp.pi))
+            peak = -(order - 1)
+            cuts = [peak + k * mpf(sigma) for k in (-40, -20, -8, -3, 0, 3, 8, 20, 40)]
+            moment = mp.quad(lambda z: density(z) ** order * density(z - 1) ** (1 - order), cuts)
+            return mp.log(moment * (1 + count * most)) / (order - 1)
+        add("rdp_gaussian_sparse_vector", dict(threshold_noise=sigma, question_noise=tau, questions=count, alpha=a), 1e-7, precisions=(40, 50), rdp=found)
+    for e, d, prior in [(1.0, 1e-6, 0.1), (0.1, 0.3, 0.5), (5.0, 0.0, 0.001), (1e-9, 1e-3, 0.9), (3.0, 0.5, 0.999)]:
+        def after(truth):
+            # Bayes' rule for the outcomes of randomised response that has not failed.
+            t = (1 - mpf(d)) * mp.exp(mpf(e)) / (1 + mp.exp(mpf(e)))
+            there, absent = (t, (1 - mpf(d)) - t) if truth else ((1 - mpf(d)) - t, t)
+            return mpf(prior) * there / (mpf(prior) * there + (1 - mpf(prior)) * absent)
+        add("posterior_unless_failed", dict(epsilon=e, delta=d, prior=prior), 1e-13, lowest=("below", lambda: after(False)), highest=lambda: after(True))
+
+
 if __name__ == "__main__":
-    for make in (conversion_rows, composition_rows, tool_rows, selection_rows, without_replacement_rows, renyi_rows, lemma_rows):
+    for make in (conversion_rows, composition_rows, tool_rows, selection_rows, without_replacement_rows, renyi_rows, lemma_rows, notion_rows, packing_rows, sparse_rows):
         make()
         print(make.__name__, len(ROWS))
     with open(os.path.join(HERE, "theorems.csv"), "w", newline="") as file:

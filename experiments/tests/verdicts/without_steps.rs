@@ -3,7 +3,9 @@
 use rhograd::error::Fallible;
 use rhograd_experiments::setup::{Plant, Setup};
 use rhograd_experiments::verdict::Verdict;
-use rhograd_experiments::{generalization, mean_concentrated, reconstruction, sparse_vector, tcdp_sampling};
+use rhograd_experiments::{
+    generalization, mean_concentrated, point_queries, reconstruction, sparse_vector, tcdp_sampling,
+};
 
 fn check(name: &str, run: fn(&Setup) -> Fallible<Verdict>) {
     let folder = tempfile::tempdir().unwrap();
@@ -24,6 +26,12 @@ fn generalization_notices() {
 #[test]
 fn mean_concentrated_notices() {
     check("mean-concentrated", mean_concentrated::run);
+}
+
+#[test]
+#[cfg_attr(debug_assertions, ignore = "computes much: cargo test --release -p rhograd-experiments")]
+fn point_queries_notices() {
+    check("point-queries", point_queries::run);
 }
 
 #[test]

@@ -22,6 +22,8 @@
 
 mod decompose;
 mod divergence;
+#[cfg(test)]
+mod joint;
 mod loss;
 mod test;
 

@@ -32,18 +32,22 @@
 //! # }
 //! ```
 
+mod approximate;
 mod convert;
 mod curve;
 mod event;
 pub mod mechanisms;
 pub mod sampled;
 mod single_order;
+mod sparse_vector;
 mod without_replacement;
 
+pub use approximate::ApproximateRenyi;
 pub use convert::{Best, Form, Renyi, epsilon, epsilon_at_order, epsilon_over_orders, ln_delta, ln_delta_at_order};
 pub use curve::{Component, RdpCurve};
 pub use event::curve;
 pub use mechanisms::{bounded_range, discrete_laplace, gaussian, laplace, pure, randomised_response};
 pub use sampled::{Directions, poisson_gaussian, poisson_gaussian_replace_one};
 pub use single_order::ln_delta_lossless;
+pub use sparse_vector::GaussianSparseVector;
 pub use without_replacement::{Base, Bounds, without_replacement, without_replacement_bounds};
