@@ -25,7 +25,7 @@ const FALSE_ALARM: f64 = 1e-4;
 const POWER: f64 = 0.9;
 
 /// The noise over what the claim needs, and the mu that is claimed.
-const FACTORS: [f64; 5] = [0.8, 0.85, 0.9, 0.95, 0.975];
+const FACTORS: [f64; 9] = [0.8, 0.85, 0.9, 0.93, 0.95, 0.965, 0.975, 0.985, 0.99];
 const CLAIMS: [f64; 4] = [1.0, 2.0, 3.0, 4.0];
 
 /// The planted noise over that of the case.

@@ -24,7 +24,7 @@ const NOISE_MULTIPLIERS: [f64; 2] = [100.0, 10.0];
 
 /// Exponents are fitted where all steps together cost less rho than this, and from this many steps on: advanced
 /// composition begins to pay at some thirty.
-const HIGH_PRIVACY: f64 = 0.05;
+const HIGH_PRIVACY: f64 = 0.15;
 const MIN_STEPS: u64 = 30;
 
 /// An epsilon is called tight when it is at most this multiple of the exact one.
