@@ -69,9 +69,9 @@ impl Finding {
     }
 }
 
-/// A number with three digits.
+/// A number with five digits.
 fn short(value: f64) -> String {
-    let rounded: f64 = format!("{value:.2e}").parse().unwrap_or(value);
+    let rounded: f64 = format!("{value:.4e}").parse().unwrap_or(value);
     if (1e-3..1e6).contains(&rounded) { rounded.to_string() } else { format!("{rounded:e}") }
 }
 
@@ -193,7 +193,10 @@ mod tests {
     #[test]
     fn a_fitted_exponent_says_over_which_range() {
         let law = PowerLaw::fit(&[(1.0 / 3.0, 1.0), (1e3, 2.0), (1_048_576.0, 3.0)]).unwrap();
-        assert_eq!(Finding::slope("exponent of n", &law, (0.0, 1.0)).quantity, "exponent of n, from 0.333 to 1.05e6");
+        assert_eq!(
+            Finding::slope("exponent of n", &law, (0.0, 1.0)).quantity,
+            "exponent of n, from 0.33333 to 1.0486e6"
+        );
     }
 
     #[test]
