@@ -5,7 +5,7 @@ use crate::results::Row;
 /// Delta of every point.
 pub(super) const DELTA: f64 = 1e-6;
 
-/// Seeds of every point, quick and full; the trainer has four coordinates, whose errors vary more, and takes three times as many.
+/// Seeds of every point, quick and full; the trainer has four coordinates, whose errors vary more, and takes five times as many.
 const SEEDS: (u64, u64) = (30, 50);
 
 /// Row counts of a sweep through the crossover, in units of `2 d / rho`. The step of localization is the smaller of two, which
@@ -125,7 +125,7 @@ impl Point {
     /// How many seeds a run takes.
     pub(super) fn seeds(&self, quick: bool) -> u64 {
         let seeds = if quick { SEEDS.0 } else { SEEDS.1 };
-        if self.method == Method::Trained { 3 * seeds } else { seeds }
+        if self.method == Method::Trained { 5 * seeds } else { seeds }
     }
 
     /// Whether a line belongs to this point.
