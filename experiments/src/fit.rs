@@ -55,6 +55,8 @@ pub struct PowerLaw {
     pub interval: (f64, f64),
     /// `ln y` at `x = 1`.
     pub intercept: f64,
+    /// The least and the largest `x`.
+    pub swept: (f64, f64),
 }
 
 impl PowerLaw {
@@ -78,7 +80,8 @@ impl PowerLaw {
         let intercept = my - slope * mx;
         let residual: f64 = logs.iter().map(|p| (p.1 - intercept - slope * p.0).powi(2)).sum();
         let half = quantile(points.len() - 2) * (residual / (n - 2.0) / sxx).sqrt();
-        Ok(PowerLaw { slope, interval: (slope - half, slope + half), intercept })
+        let swept = range(points.iter().map(|(x, _)| *x));
+        Ok(PowerLaw { slope, interval: (slope - half, slope + half), intercept, swept })
     }
 }
 
@@ -127,7 +130,7 @@ mod tests {
         let points = [1.0, 2.0, 4.0, 8.0].map(|x: f64| (x, 3.0 * x.powf(-1.5)));
         let law = PowerLaw::fit(&points).unwrap();
         assert!((law.slope + 1.5).abs() < 1e-12 && (law.intercept - 3f64.ln()).abs() < 1e-12);
-        assert!(law.interval.1 - law.interval.0 < 1e-6);
+        assert!(law.interval.1 - law.interval.0 < 1e-6 && law.swept == (1.0, 8.0));
     }
 
     #[test]
@@ -151,7 +154,7 @@ mod tests {
 
     #[test]
     fn a_legend_has_the_exponent_with_its_interval() {
-        let law = |slope, interval| PowerLaw { slope, interval, intercept: 0.0 }.words();
+        let law = |slope, interval| PowerLaw { slope, interval, intercept: 0.0, swept: (1.0, 2.0) }.words();
         assert_eq!(law(-0.984, (-1.004, -0.961)), "slope −0.98 [−1.00, −0.96]");
         assert_eq!(law(0.5014, (0.4991, 0.5032)), "slope 0.501 [0.499, 0.503]");
         let line = line("found", &[(1.0, 1.0), (2.0, 2.2), (4.0, 4.1)]).unwrap();

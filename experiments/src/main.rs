@@ -3,12 +3,13 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Instant;
 
 use clap::Parser;
 use rhograd::error::{Error, Fallible};
 use rhograd::train::Algorithm;
 use rhograd_experiments::results::Earlier;
-use rhograd_experiments::setup::{Plant, Setup, UtilityChoice};
+use rhograd_experiments::setup::{Plant, Setup, UtilityChoice, commit};
 use rhograd_experiments::verdict::Outcome;
 use rhograd_experiments::{EXPERIMENTS, Experiment, document, redraw};
 
@@ -94,6 +95,10 @@ fn one(cli: &Cli, experiment: &Experiment) -> Fallible<bool> {
     setup.utility =
         UtilityChoice { algorithm: algorithm(cli.algorithm.as_deref(), cli.quick)?, data: cli.data.clone() };
     println!("== {}: {}", experiment.name, experiment.claim);
+    if setup.earlier == Earlier::Fresh {
+        setup.forget()?;
+    }
+    let (commit, begun) = (commit(), Instant::now());
     let before = if setup.earlier == Earlier::Fresh { HashSet::new() } else { setup.measured() };
     let verdict = (experiment.run)(&setup)?;
     let fits = setup.file("fits.csv");
@@ -101,7 +106,7 @@ fn one(cli: &Cli, experiment: &Experiment) -> Fallible<bool> {
     // What was there already keeps the line of the run that measured it.
     match setup.measured().difference(&before).count() {
         0 => (),
-        measured => setup.note(measured)?,
+        measured => setup.note(measured, &commit, begun.elapsed().as_secs_f64())?,
     }
     print!("{}", verdict.text());
     println!("results, plot and fits are in {}\n", setup.out.display());

@@ -112,22 +112,30 @@ impl Setup {
         texts.flat_map(|text| text.lines().skip(1).map(str::to_owned).collect::<Vec<_>>()).collect()
     }
 
-    /// Adds a line of JSON to `runs.jsonl`: the machine, the commit, and how many lines of measurements this run made.
+    /// Removes the notes of runs whose measurements are all made anew; with several files of results some may stay, and the notes with them.
+    ///
+    /// # Errors
+    /// When they cannot be removed.
+    pub fn forget(&self) -> Fallible<()> {
+        let path = self.file("runs.jsonl");
+        if self.data_sets().is_empty() && path.exists() {
+            std::fs::remove_file(&path).map_err(|e| Error::io(&path, "remove it", e))?;
+        }
+        Ok(())
+    }
+
+    /// Adds a line of JSON to `runs.jsonl`: the machine, the [`commit`] that the run began at, its seconds, and how many lines of
+    /// measurements it made.
     ///
     /// # Errors
     /// When it cannot be written.
-    pub fn note(&self, measured: usize) -> Fallible<()> {
-        let git = std::process::Command::new("git")
-            .args(["describe", "--always", "--dirty", "--abbrev=12"])
-            .current_dir(env!("CARGO_MANIFEST_DIR"))
-            .output();
-        let commit = git.ok().filter(|output| output.status.success()).map(|output| output.stdout);
-        let commit = commit.and_then(|text| String::from_utf8(text).ok());
+    pub fn note(&self, measured: usize, commit: &str, seconds: f64) -> Fallible<()> {
         let processors = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
         let processor = processors.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
         let note = serde_json::json!({
             "measured": measured,
-            "commit": commit.as_deref().map_or("unknown", str::trim),
+            "commit": commit,
+            "seconds": (seconds * 10.0).round() / 10.0,
             "optimized": !cfg!(debug_assertions),
             "system": format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
             "processor": processor.map_or("unknown", |(_, name)| name),
@@ -148,6 +156,23 @@ impl Setup {
             return Err(Error::parameter("--plant", why, "plant the other error"));
         }
         Ok(())
+    }
+}
+
+/// The commit of the working tree, marked where a file differs that a run reads: tables, pictures, notes and pages are what runs write.
+pub fn commit() -> String {
+    let git = |arguments: &[&str]| {
+        let output = std::process::Command::new("git").args(arguments).current_dir(env!("CARGO_MANIFEST_DIR")).output();
+        let output = output.ok().filter(|output| output.status.success())?;
+        Some(String::from_utf8(output.stdout).ok()?.trim().to_owned())
+    };
+    let written = ["csv", "svg", "jsonl", "md"].map(|extension| format!(":(exclude,top)*.{extension}"));
+    let status = ["status", "--porcelain", "--untracked-files=no", "--", ":/"].into_iter();
+    let changed = git(&status.chain(written.iter().map(String::as_str)).collect::<Vec<_>>());
+    match (git(&["rev-parse", "--short=12", "HEAD"]), changed.as_deref()) {
+        (None, _) => "unknown".to_owned(),
+        (Some(commit), Some("")) => commit,
+        (Some(commit), _) => format!("{commit}-dirty"),
     }
 }
 

@@ -35,9 +35,10 @@ impl Finding {
         Finding { quantity: quantity.into(), estimate: value, interval: (value, value), claimed, exact: true }
     }
 
-    /// A fitted exponent.
-    pub fn slope(quantity: impl Into<String>, law: &PowerLaw, claimed: (f64, f64)) -> Self {
-        Finding { quantity: quantity.into(), estimate: law.slope, interval: law.interval, claimed, exact: false }
+    /// A fitted exponent, whose quantity says over which range it was fitted.
+    pub fn slope(quantity: impl std::fmt::Display, law: &PowerLaw, claimed: (f64, f64)) -> Self {
+        let quantity = format!("{quantity}, from {} to {}", short(law.swept.0), short(law.swept.1));
+        Finding { quantity, estimate: law.slope, interval: law.interval, claimed, exact: false }
     }
 
     /// What the whole interval says about the claim; what could not be measured fails, and an interval that is not known
@@ -66,6 +67,12 @@ impl Finding {
     pub fn is_near(&self) -> bool {
         self.estimate >= self.claimed.0 && self.estimate <= self.claimed.1
     }
+}
+
+/// A number with five digits.
+fn short(value: f64) -> String {
+    let rounded: f64 = format!("{value:.4e}").parse().unwrap_or(value);
+    if (1e-3..1e6).contains(&rounded) { rounded.to_string() } else { format!("{rounded:e}") }
 }
 
 /// What was found about a claim.
@@ -180,6 +187,15 @@ mod tests {
         assert!(
             text.contains("about 4.0 times as many measurements") && text.contains("y: 0.5000 exact, claimed"),
             "{text}"
+        );
+    }
+
+    #[test]
+    fn a_fitted_exponent_says_over_which_range() {
+        let law = PowerLaw::fit(&[(1.0 / 3.0, 1.0), (1e3, 2.0), (1_048_576.0, 3.0)]).unwrap();
+        assert_eq!(
+            Finding::slope("exponent of n", &law, (0.0, 1.0)).quantity,
+            "exponent of n, from 0.33333 to 1.0486e6"
         );
     }
 

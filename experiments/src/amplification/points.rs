@@ -105,14 +105,26 @@ pub(super) fn curves(quick: bool) -> &'static [(f64, u64)] {
     if quick {
         &[(1.0, 1), (1.0, 10), (1.0, 30), (1.0, 100)]
     } else {
-        &[(1.0, 1), (1.0, 3), (1.0, 10), (1.0, 30), (1.0, 100), (1.0, 300), (8.0, 10), (8.0, 100), (8.0, 1_000)]
+        &[
+            (1.0, 1),
+            (1.0, 3),
+            (1.0, 10),
+            (1.0, 30),
+            (1.0, 100),
+            (1.0, 300),
+            (1.0, 1_000),
+            (8.0, 10),
+            (8.0, 100),
+            (8.0, 1_000),
+        ]
     }
 }
 
-/// The points of a curve by falling rate, from 1 to 2^-14.
+/// The points of a curve by falling rate, from 1 to 2^-14, or to 2^-17 for the curve that turns last.
 pub(super) fn curve((epsilon, passes): (f64, u64), quick: bool) -> Vec<Point> {
     let step = if quick { 2 } else { 1 };
-    (0..=14).step_by(step).map(|power| Point { epsilon, passes, one_in: 1 << power }).collect()
+    let last = if (epsilon, passes) == (1.0, 1_000) { 17 } else { 14 };
+    (0..=last).step_by(step).map(|power| Point { epsilon, passes, one_in: 1 << power }).collect()
 }
 
 /// Runs of the public trainer: a budget so small that sampling is free, and one so large that it is not.

@@ -25,7 +25,8 @@ const FALSE_ALARM: f64 = 1e-4;
 const POWER: f64 = 0.9;
 
 /// The noise over what the claim needs, and the mu that is claimed.
-const FACTORS: [f64; 5] = [0.8, 0.85, 0.9, 0.95, 0.975];
+const FACTORS: [f64; 9] = [0.8, 0.85, 0.9, 0.93, 0.95, 0.965, 0.975, 0.985, 0.99];
+const QUICK_FACTORS: [f64; 5] = [0.8, 0.85, 0.9, 0.95, 0.975];
 const CLAIMS: [f64; 4] = [1.0, 2.0, 3.0, 4.0];
 
 /// The planted noise over that of the case.
@@ -119,9 +120,14 @@ fn share(refuted: bool) -> f64 {
     if refuted { 1.0 } else { 0.0 }
 }
 
+/// The noise that a run looks at.
+fn factors(quick: bool) -> &'static [f64] {
+    if quick { &QUICK_FACTORS } else { &FACTORS }
+}
+
 /// Every case with too little noise.
-fn cases() -> impl Iterator<Item = Case> {
-    CLAIMS.into_iter().flat_map(|claimed| FACTORS.map(|factor| Case { claimed, factor }))
+fn cases(quick: bool) -> impl Iterator<Item = Case> {
+    CLAIMS.into_iter().flat_map(move |claimed| factors(quick).iter().map(move |&factor| Case { claimed, factor }))
 }
 
 /// The attacks on the trainer: the claim of `tests/statistical/audit`, a fifth of the noise missing.
@@ -136,8 +142,8 @@ fn trainer(part: Part) -> Fallible<Vec<Cell>> {
     shares.iter().map(|share| cell(*share)).collect()
 }
 
-fn cells() -> Fallible<Vec<Cell>> {
-    let mut cells: Vec<Cell> = cases().map(|case| Cell { part: Part::Needed, case, trials: 0 }).collect();
+fn cells(quick: bool) -> Fallible<Vec<Cell>> {
+    let mut cells: Vec<Cell> = cases(quick).map(|case| Cell { part: Part::Needed, case, trials: 0 }).collect();
     cells.extend(CLAIMS.map(honest));
     cells.extend(trainer(Part::Trained)?);
     cells.extend(trainer(Part::TrainedHonest)?);
@@ -155,7 +161,7 @@ fn honest(claimed: f64) -> Cell {
 /// When results cannot be written or an attack fails, and for a planted step size: the attacked runs stay where they start.
 pub fn run(setup: &Setup) -> Fallible<Verdict> {
     setup.refuse(Plant::WrongStep, "the attacked runs stay where they start")?;
-    let cells = cells()?;
+    let cells = cells(setup.quick)?;
     let configuration =
         setup.configuration(&format!("{FALSE_ALARM} {POWER}, quick {}, noise from the key", setup.quick));
     let keys = ["part", "mu", "factor", "trials", "seed"];
@@ -171,8 +177,8 @@ pub fn run(setup: &Setup) -> Fallible<Verdict> {
         }
         progress.step();
     }
-    setup.draw(&picture::panels(&results)?)?;
-    findings(&results).map(Verdict)
+    setup.draw(&picture::panels(&results, setup.quick)?)?;
+    findings(&results, setup.quick).map(Verdict)
 }
 
 /// The trials that were needed in a case.
@@ -181,22 +187,22 @@ fn needed(results: &Results, case: Case) -> Summary {
 }
 
 /// What an exponent is fitted to.
-fn fitted(results: &Results, claimed: f64) -> Fallible<Vec<(f64, f64)>> {
-    let point = |factor| {
+fn fitted(results: &Results, claimed: f64, quick: bool) -> Fallible<Vec<(f64, f64)>> {
+    let point = |&factor: &f64| {
         let case = Case { claimed, factor };
         case.excess().map(|excess| (excess, needed(results, case).mean))
     };
-    FACTORS.into_iter().filter(|f| *f >= LITTLE).map(point).collect()
+    factors(quick).iter().filter(|f| **f >= LITTLE).map(point).collect()
 }
 
-fn findings(results: &Results) -> Fallible<Vec<Finding>> {
+fn findings(results: &Results, quick: bool) -> Fallible<Vec<Finding>> {
     let mut findings = Vec::new();
     for claimed in CLAIMS {
-        let law = PowerLaw::fit(&fitted(results, claimed)?)?;
+        let law = PowerLaw::fit(&fitted(results, claimed, quick)?)?;
         let what = format!("mu {claimed}: exponent of the trials in the excess over the claim");
         findings.push(Finding::slope(what, &law, (-2.0 - SLACK, -2.0 + SLACK)));
     }
-    for case in cases() {
+    for case in cases(quick) {
         let (found, theory) = (needed(results, case), case.trials()?);
         let what = format!("mu {}, noise times {}: trials in units of the theory", case.claimed, case.factor);
         findings.push(Finding::new(what, found.mean / theory, found.half_width() / theory, CLOSE));

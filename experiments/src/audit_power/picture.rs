@@ -4,7 +4,7 @@ use rhograd::error::Fallible;
 use rhograd::num::special::normal_tail;
 
 use super::theory::Case;
-use super::{CLAIMS, FACTORS, fitted, needed};
+use super::{CLAIMS, FACTORS, factors, fitted, needed};
 use crate::fit;
 use crate::results::Results;
 use rhograd::plot::{Panel, Scale, Series};
@@ -12,10 +12,10 @@ use rhograd::plot::{Panel, Scale, Series};
 /// Quantiles between which trade-offs are drawn, in tenths.
 const QUANTILES: i32 = 31;
 
-pub(super) fn panels(results: &Results) -> Fallible<Vec<Panel>> {
+pub(super) fn panels(results: &Results, quick: bool) -> Fallible<Vec<Panel>> {
     let missing = |case: &Case| Ok(100.0 * (1.0 - case.factor));
-    let share = panel(results, "trials that expose missing noise", "noise missing (%)", &missing, false)?;
-    let excess = panel(results, "theory: slope -2", "excess of mu / its deviation", &Case::excess, true)?;
+    let share = panel((results, quick), "trials that expose missing noise", "noise missing (%)", &missing, false)?;
+    let excess = panel((results, quick), "theory: slope -2", "excess of mu / its deviation", &Case::excess, true)?;
     Ok(vec![trade_off(), share, excess])
 }
 
@@ -42,10 +42,16 @@ fn theory(mu: f64) -> String {
     format!("theory, mu {mu}")
 }
 
-fn panel(results: &Results, title: &str, x: &str, at: &dyn Fn(&Case) -> Fallible<f64>, power: bool) -> Fallible<Panel> {
+fn panel(
+    (results, quick): (&Results, bool),
+    title: &str,
+    x: &str,
+    at: &dyn Fn(&Case) -> Fallible<f64>,
+    power: bool,
+) -> Fallible<Panel> {
     let mut series = Vec::new();
     for claimed in CLAIMS {
-        let cases = FACTORS.map(|factor| Case { claimed, factor });
+        let cases: Vec<Case> = factors(quick).iter().map(|&factor| Case { claimed, factor }).collect();
         let expected = cases.iter().map(|case| Ok((at(case)?, case.trials()?))).collect::<Fallible<Vec<_>>>()?;
         series.push(Series::theory(theory(claimed), expected));
         let measured = cases.iter().map(|case| {
@@ -55,7 +61,7 @@ fn panel(results: &Results, title: &str, x: &str, at: &dyn Fn(&Case) -> Fallible
         let name = format!("measured, mu {claimed}");
         series.push(Series::measured(&name, measured.collect::<Fallible<Vec<_>>>()?));
         if power {
-            series.extend(fit::line(&name, &fitted(results, claimed)?));
+            series.extend(fit::line(&name, &fitted(results, claimed, quick)?));
         }
     }
     let y = ("trials in each world".into(), Scale::Log);

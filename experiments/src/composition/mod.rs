@@ -24,7 +24,7 @@ const NOISE_MULTIPLIERS: [f64; 2] = [100.0, 10.0];
 
 /// Exponents are fitted where all steps together cost less rho than this, and from this many steps on: advanced
 /// composition begins to pay at some thirty.
-const HIGH_PRIVACY: f64 = 0.05;
+const HIGH_PRIVACY: f64 = 0.15;
 const MIN_STEPS: u64 = 30;
 
 /// An epsilon is called tight when it is at most this multiple of the exact one.
@@ -190,7 +190,7 @@ fn order(results: &Results, steps: &Steps) -> Vec<Finding> {
     findings
 }
 
-/// Up to and from which number of steps methods are within 10% of the exact epsilon; intervals are those of the grid.
+/// Up to and from which number of steps methods are within 10% of the exact epsilon; intervals have the whole numbers that the grid leaves open.
 fn tight(results: &Results, steps: &Steps) -> Vec<Finding> {
     let [fine, coarse] = NOISE_MULTIPLIERS;
     let grid = &steps.composed;
@@ -200,8 +200,9 @@ fn tight(results: &Results, steps: &Steps) -> Vec<Finding> {
     for (method, z, claimed) in [(Method::Basic, fine, (1.0, 1.0)), (Method::Optimal, fine, (1.0, 2.0))] {
         let loose = grid.iter().position(|k| !holds(method, z, *k)).unwrap_or(grid.len());
         let quantity = format!("{}: most steps within 10% of exact, noise multiplier {z}", method.name());
-        let (last, next) = (number(loose.saturating_sub(1)), number(loose));
-        findings.push(Finding { quantity, estimate: last, interval: (last, next), claimed, exact: false });
+        let last = loose.checked_sub(1).map_or(0.0, number);
+        let interval = (last, number(loose) - 1.0);
+        findings.push(Finding { quantity, estimate: last, interval, claimed, exact: false });
     }
     for (method, z, claimed) in [
         (Method::Rdp, fine, (2.0, 10.0)),
@@ -210,8 +211,9 @@ fn tight(results: &Results, steps: &Steps) -> Vec<Finding> {
     ] {
         let first = grid.iter().position(|k| holds(method, z, *k)).unwrap_or(grid.len());
         let quantity = format!("{}: fewest steps within 10% of exact, noise multiplier {z}", method.name());
-        let (before, found) = (number(first.saturating_sub(1)), number(first));
-        findings.push(Finding { quantity, estimate: found, interval: (before, found), claimed, exact: false });
+        let found = number(first);
+        let interval = (first.checked_sub(1).map_or(0.0, number) + 1.0, found);
+        findings.push(Finding { quantity, estimate: found, interval, claimed, exact: false });
     }
     findings
 }

@@ -47,9 +47,9 @@ pub fn run(setup: &Setup) -> Fallible<Verdict> {
     let keys = ["instance", "n", "d", "epsilon", "delta", "seed"];
     let configuration = setup.configuration("unit ball, step of the true second moment, noise from the key");
     let mut results = Results::open(&setup.file("results.csv"), &keys, &VALUES, &configuration, setup.earlier)?;
-    let progress = Progress::new("erm-rate", points.len() * points::seeds(setup.quick) as usize);
+    let progress = Progress::new("erm-rate", points.iter().map(|point| point.seeds(setup.quick) as usize).sum());
     for point in &points {
-        for seed in 0..points::seeds(setup.quick) {
+        for seed in 0..point.seeds(setup.quick) {
             let key = point.key(seed);
             if !results.has(&key) {
                 progress.say(format!("{} at n = {}, d = {}", key[0], key[1], key[2]));
@@ -88,7 +88,7 @@ fn excess(results: &Results, point: &Point) -> Summary {
 
 /// What an exponent is fitted to.
 fn fitted(points: &[Point], results: &Results, instance: Instance, sweep: Sweep) -> Vec<(f64, f64)> {
-    let swept = points.iter().filter(|p| p.instance == instance && p.sweeps.contains(&sweep));
+    let swept = points.iter().filter(|p| p.instance == instance && p.sweeps.contains(&sweep) && p.is_fitted());
     swept.map(|p| (sweep.at(p), excess(results, p).mean)).collect()
 }
 

@@ -2,13 +2,12 @@
 
 use crate::results::Row;
 
-/// Seeds of every point: quick and full.
-const SEEDS: (u64, u64) = (10, 20);
+/// Seeds of a point: quick, full, and where training takes many multiplications.
+const SEEDS: (u64, u64, u64) = (10, 20, 5);
+const MANY: f64 = 2e10;
 
-/// How many seeds a run takes at every point.
-pub(super) fn seeds(quick: bool) -> u64 {
-    if quick { SEEDS.0 } else { SEEDS.1 }
-}
+/// Exponents are fitted where [`Point::rate`] is at most this. Beyond it the risk nears that of the centre of the ball, which it cannot pass.
+const FITTED: f64 = 1.0 / 30.0;
 
 /// What is minimised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,6 +83,27 @@ impl Point {
         [name, n.to_string(), d.to_string(), epsilon.to_string(), delta.to_string(), seed.to_string()]
     }
 
+    /// How many seeds a run takes.
+    pub(super) fn seeds(&self, quick: bool) -> u64 {
+        // As many as steps by rows by coordinates; linear losses need no rows in a step.
+        let multiplications = (self.n as f64 * self.epsilon).powi(2) * self.n as f64 / (-16.0 * self.delta.ln());
+        match quick {
+            true => SEEDS.0,
+            false if self.instance == Instance::Logistic && multiplications > MANY => SEEDS.2,
+            false => SEEDS.1,
+        }
+    }
+
+    /// `sqrt(d ln(1/delta)) / (epsilon n)`, what the theorem grows with.
+    pub(super) fn rate(&self) -> f64 {
+        (-(self.d as f64) * self.delta.ln()).sqrt() / (self.epsilon * self.n as f64)
+    }
+
+    /// Whether exponents are fitted to it.
+    pub(super) fn is_fitted(&self) -> bool {
+        self.rate() <= FITTED
+    }
+
     /// Whether a line belongs to this point.
     pub(super) fn is(&self, row: &Row<'_>) -> bool {
         let numbers = [("n", self.n as f64), ("d", self.d as f64), ("epsilon", self.epsilon), ("delta", self.delta)];
@@ -95,20 +115,27 @@ impl Point {
 pub(super) fn all(quick: bool) -> Vec<Point> {
     let mut points: Vec<Point> = Vec::new();
     for instance in [Instance::Marginals, Instance::Logistic] {
+        // The first of the rows and of the epsilons of a full run show where the risk bends; see `FITTED`.
         let (n, rows): (u64, &[u64]) = match (instance, quick) {
-            (Instance::Logistic, false) => (4_000, &[500, 1_000, 2_000, 4_000, 8_000]),
+            (Instance::Logistic, false) => (4_000, &[250, 500, 1_000, 2_000, 4_000, 8_000, 16_000, 32_000]),
             (Instance::Logistic, true) => (2_000, &[500, 1_000, 2_000]),
-            (_, false) => (4_000, &[500, 1_000, 2_000, 4_000, 8_000, 16_000, 32_000]),
+            (_, false) => (4_000, &[250, 500, 1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 64_000]),
             (_, true) => (2_000, &[500, 1_000, 2_000, 4_000]),
+        };
+        let (dimensions, epsilons, deltas): (&[usize], &[f64], &[f64]) = if quick {
+            (&[5, 10, 20, 40, 80], &[0.25, 0.5, 1.0, 2.0], &[1e-3, 1e-6, 1e-12, 1e-24])
+        } else {
+            (
+                &[5, 10, 20, 40, 80, 160, 320, 640],
+                &[0.05, 0.125, 0.25, 0.5, 1.0, 2.0, 5.0, 12.5],
+                &[1e-3, 1e-6, 1e-12, 1e-24, 1e-48, 1e-96, 1e-192, 1e-300],
+            )
         };
         let base = Point { instance, n, d: 20, epsilon: 1.0, delta: 1e-6, sweeps: Vec::new() };
         rows.iter().for_each(|n| add(&mut points, Point { n: *n, ..base.clone() }, Sweep::Rows));
-        let dimensions = [5, 10, 20, 40, 80];
-        dimensions.into_iter().for_each(|d| add(&mut points, Point { d, ..base.clone() }, Sweep::Dimension));
-        let epsilons = [0.25, 0.5, 1.0, 2.0];
-        epsilons.into_iter().for_each(|epsilon| add(&mut points, Point { epsilon, ..base.clone() }, Sweep::Epsilon));
-        let deltas = [1e-3, 1e-6, 1e-12, 1e-24];
-        deltas.into_iter().for_each(|delta| add(&mut points, Point { delta, ..base.clone() }, Sweep::Delta));
+        dimensions.iter().for_each(|&d| add(&mut points, Point { d, ..base.clone() }, Sweep::Dimension));
+        epsilons.iter().for_each(|&epsilon| add(&mut points, Point { epsilon, ..base.clone() }, Sweep::Epsilon));
+        deltas.iter().for_each(|&delta| add(&mut points, Point { delta, ..base.clone() }, Sweep::Delta));
     }
     let hard = Point { instance: Instance::Hard, n: 0, d: 160, epsilon: 0.25, delta: 1e-6, sweeps: Vec::new() };
     for n in [8_000, 16_000, 32_000].into_iter().take(if quick { 2 } else { 3 }) {

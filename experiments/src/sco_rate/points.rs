@@ -5,7 +5,7 @@ use crate::results::Row;
 /// Delta of every point.
 pub(super) const DELTA: f64 = 1e-6;
 
-/// Seeds of every point, quick and full; the trainer has four coordinates, whose errors vary more, and takes three times as many.
+/// Seeds of every point, quick and full; the trainer has four coordinates, whose errors vary more, and takes five times as many.
 const SEEDS: (u64, u64) = (30, 50);
 
 /// Row counts of a sweep through the crossover, in units of `2 d / rho`. The step of localization is the smaller of two, which
@@ -88,13 +88,21 @@ impl Sweep {
         let trained = method == Method::Trained;
         let base = |n, d, epsilon| Point { method, n, d, epsilon };
         let rows = |first: u64, count: u32| (0..count).map(move |k| first << k);
-        let fewer = u32::from(quick);
-        match self {
-            Sweep::SampledRows => rows(512, 5 - fewer).map(|n| base(n, if trained { 4 } else { 16 }, 32.0)).collect(),
-            Sweep::PrivateRows if trained => rows(4096, 4).map(|n| base(n, 4, 0.05)).collect(),
-            Sweep::PrivateRows => rows(4096, 4).map(|n| base(n, 16, 0.1)).collect(),
-            Sweep::Dimension => rows(8, 5 - fewer).map(|d| base(8192, d as usize, 0.1)).collect(),
-            Sweep::Epsilon => [0.05, 0.07, 0.1, 0.14, 0.2].map(|epsilon| base(8192, 16, epsilon)).to_vec(),
+        let d = if trained { 4 } else { 16 };
+        // Where privacy limits, two decades need many rows: the risk stays well below that of the untrained model, and n below the crossover.
+        match (self, quick) {
+            (Sweep::SampledRows, true) => rows(512, 4).map(|n| base(n, d, 32.0)).collect(),
+            (Sweep::SampledRows, false) => rows(512, 8).map(|n| base(n, d, 32.0)).collect(),
+            (Sweep::PrivateRows, true) => rows(4096, 4).map(|n| base(n, d, if trained { 0.05 } else { 0.1 })).collect(),
+            (Sweep::PrivateRows, false) if trained => rows(4096, 5).map(|n| base(n, d, 0.05)).collect(),
+            (Sweep::PrivateRows, false) => rows(16_384, 8).map(|n| base(n, d, 0.02)).collect(),
+            (Sweep::Dimension, true) => rows(8, 4).map(|d| base(8192, d as usize, 0.1)).collect(),
+            (Sweep::Dimension, false) => rows(4, 8).map(|d| base(65_536, d as usize, 1.0 / 32.0)).collect(),
+            (Sweep::Epsilon, true) => [0.05, 0.07, 0.1, 0.14, 0.2].map(|epsilon| base(8192, d, epsilon)).to_vec(),
+            (Sweep::Epsilon, false) => {
+                let epsilons = [3e-4, 6e-4, 1.5e-3, 3e-3, 6e-3, 1.5e-2, 3e-2];
+                epsilons.map(|epsilon| base(1 << 20, d, epsilon)).to_vec()
+            }
         }
     }
 }
@@ -117,7 +125,7 @@ impl Point {
     /// How many seeds a run takes.
     pub(super) fn seeds(&self, quick: bool) -> u64 {
         let seeds = if quick { SEEDS.0 } else { SEEDS.1 };
-        if self.method == Method::Trained { 3 * seeds } else { seeds }
+        if self.method == Method::Trained { 5 * seeds } else { seeds }
     }
 
     /// Whether a line belongs to this point.
@@ -156,7 +164,7 @@ impl Point {
 
 /// Sweeps of n through the crossover, one for each of several predictions.
 pub(super) fn crossings(method: Method, quick: bool) -> Vec<Vec<Point>> {
-    let settings = [(8, 1.4), (8, 0.5), (16, 1.0), (16, 0.7)];
+    let settings = [(8, 1.4), (8, 0.5), (16, 1.0), (16, 0.7), (16, 0.35), (8, 0.14)];
     let shares = if method == Method::Phased { THROUGH_PHASED } else { THROUGH };
     let sweep = |(d, epsilon)| {
         let base = Point { method, n: 0, d, epsilon };
@@ -164,7 +172,7 @@ pub(super) fn crossings(method: Method, quick: bool) -> Vec<Vec<Point>> {
     };
     match method {
         Method::Trained => Vec::new(),
-        _ => settings.into_iter().take(if quick { 3 } else { 4 }).map(sweep).collect(),
+        _ => settings.into_iter().take(if quick { 3 } else { 6 }).map(sweep).collect(),
     }
 }
 

@@ -32,7 +32,8 @@ pub(super) fn run(point: &Point, seed: u64, plant: Option<Plant>) -> Fallible<f6
     let rho = point.rho() * if plant == Some(Plant::HalfNoise) { 4.0 } else { 1.0 };
     let budget = Budget::Rho(Rho::from_f64(rho)?, Some(Delta::new(DELTA)?));
     let (algorithm, adjacency) = (Algorithm::Localization, Adjacency::ReplaceOne);
-    let mut config = TrainConfig { algorithm, adjacency, ..TrainConfig::new(budget) };
+    // One delta for all numbers of rows, so that nothing but these varies.
+    let mut config = TrainConfig { algorithm, adjacency, accept_large_delta: true, ..TrainConfig::new(budget) };
     config.standardize = Some(false);
     config.settings.clip = Some(clip);
     config.settings.radius = Some(radius);
