@@ -160,7 +160,7 @@ const TERMS: [(&str, &str); 17] = [
 ];
 
 /// The pages that readers meet first.
-const READ: [&str; 18] = [
+const READ: [&str; 19] = [
     "README.md",
     "docs/additive.md",
     "docs/algorithms.md",
