@@ -47,7 +47,7 @@ Bounds and values are those of the schema: numbers outside count as the nearer b
 a unit in the schema one row of each person is looked at. Rows on a cluster or in Python's tables: write them to a file first.";
 
 #[derive(Args)]
-#[command(after_help = EXAMPLES, group = ArgGroup::new("budget").args(["epsilon", "rho"]).required(true))]
+#[command(override_usage = "rhograd summarize [OPTIONS] <--epsilon E|--rho RHO> <DATA> <STATISTIC>...", after_help = EXAMPLES, group = ArgGroup::new("budget").args(["epsilon", "rho"]).required(true))]
 pub(super) struct SummarizeArguments {
     /// CSV file with a header; - for standard input
     #[arg(value_parser = data_path())]

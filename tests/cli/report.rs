@@ -78,7 +78,7 @@ fn a_page_tells_the_cap_and_every_run() {
     let page = folder.text("m.html");
     assert!(page.contains("of the cap was spent before this run") && page.contains("All 2 runs on"), "{page}");
     assert!(page.contains("set after 1 run") && page.contains("class=\"meter\""));
-    let spent = folder.spending("l.sqlite")["datasets"][0]["spent_rho"].as_f64().unwrap();
+    let spent = folder.spending("l.sqlite")["spent_rho"].as_f64().unwrap();
     assert!(page.contains(&format!("together cost rho {:.3}", spent)[..22]), "{spent}");
     let alone = folder.succeed("report m.json").stdout;
     assert!(
