@@ -242,7 +242,11 @@ impl<'a> Report<'a> {
         let lines: Vec<serde_json::Value> = log.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
         let cell = |line: &serde_json::Value, name: &str| match line.get(name) {
             Some(serde_json::Value::String(text)) => Cell::text(text.clone()),
-            Some(serde_json::Value::Number(value)) => Cell::number(value.to_string()),
+            // As everywhere upward, and no longer than a column is wide.
+            Some(serde_json::Value::Number(value)) => Cell::number(match (value.as_u64(), value.as_f64()) {
+                (None, Some(number)) => decimal_up(number, DIGITS),
+                _ => value.to_string(),
+            }),
             _ => Cell::number(""),
         };
         let columns = ["release", "step", "what", "sigma", "rho", "epsilon_zcdp", "epsilon_exact"];
