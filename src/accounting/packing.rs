@@ -68,7 +68,7 @@ impl Accurate {
         let rows = up(self.rows as f64, 1);
         let information = if self.rho == 0.0 { 0.0 } else { up(self.rho * rows * rows, 2) };
         let value = (information + entropy(self.miss)) / (1.0 - self.miss);
-        raised(value, value, 8.0)
+        if value == 0.0 { 0.0 } else { raised(value, value, 8.0) }
     }
 
     /// The rows that a rho-zCDP mechanism needs to be right about so many answers.
@@ -91,7 +91,8 @@ impl Accurate {
         if told <= 0.0 || rho == f64::INFINITY {
             return Ok(0.0);
         }
-        Ok(down((told / rho).sqrt(), 4).max(0.0))
+        let rows = (told / rho).sqrt();
+        Ok(if rows == f64::INFINITY { rows } else { down(rows, 4).max(0.0) })
     }
 
     /// The epsilon at which the exponential mechanism over a cover answers, with an error of twice that of this mechanism and `extra`.
@@ -230,8 +231,7 @@ mod tests {
         assert!(Accurate::new(0.1, 1, 1.0).is_err() && Accurate::least_rows(0.1, 1.0, 1.5).is_err());
         let mechanism = Accurate::new(0.1, 10, 0.0).unwrap();
         assert!(mechanism.pure(0.0, 0.1, 0.1).is_err() && mechanism.pure(1.0, 0.1, 0.0).is_err());
-        // A lower bound, rounded down.
-        assert!(Accurate::least_rows(0.0, 2.0, 0.1).unwrap() > 1e308);
+        assert_eq!(Accurate::least_rows(0.0, 2.0, 0.1).unwrap(), f64::INFINITY);
         assert_eq!(Accurate::least_rows(0.5, 0.5, 0.5).unwrap(), 0.0);
         // An upper bound, rounded up.
         assert!(Accurate::new(0.0, 10, 0.0).unwrap().ln_answers() < 1e-300);
