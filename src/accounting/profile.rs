@@ -245,7 +245,7 @@ impl SubgaussianProfile {
         Ok(safe.divergence(&safe.line(), if alpha > 2.0 { up(excess, 1) } else { excess }))
     }
 
-    /// The same promise or a weaker one, whose squares are numbers.
+    /// This promise or a weaker one, whose squares are numbers.
     fn far_from_zero(self) -> Self {
         SubgaussianProfile { rho: self.rho.max(LEAST_RHO), ..self }
     }
