@@ -316,13 +316,13 @@ fn verdict(statement: &Statement) -> String {
     let (facts, guarantee) = (&statement.facts, &statement.guarantee);
     let one = if facts.unit.is_row() { "row" } else { "person" };
     let change = match facts.adjacency {
-        Adjacency::AddRemove => "is added or removed",
-        Adjacency::ReplaceOne => "is replaced by another",
+        Adjacency::AddRemove => "more or less",
+        Adjacency::ReplaceOne => "in the place of another",
     };
     let numbers = [
         (format!("epsilon {}", guarantee.epsilon), "at most; smaller protects better".to_owned()),
         (format!("delta {}", guarantee.delta), "the probability that epsilon leaves out".to_owned()),
-        (format!("one {one}"), format!("{change}: that is what nobody can tell but for epsilon and delta")),
+        (format!("one {one}"), format!("{change} gives nearly the same results: so much is protected")),
         (format!("rho {}", guarantee.rho_upper), "the cost of this run; costs of runs add up".to_owned()),
     ];
     let numbers = numbers
@@ -384,8 +384,10 @@ fn strongest(model: &ModelFile) -> Vec<(Effect, String)> {
         _ => None,
     });
     let scales: Vec<(&str, f64)> = scales.collect();
-    let all = effects(model).into_iter().filter(|effect| !effect.name.starts_with("(intercept)"));
-    let scaled = all.map(|effect| {
+    let mut all = effects(model);
+    // Intercepts are last.
+    all.truncate(all.len().saturating_sub(model.intercept.values().len()));
+    let scaled = all.into_iter().map(|effect| {
         let of = |name: &&(&str, f64)| effect.name == name.0 || effect.name.starts_with(&format!("{} -> ", name.0));
         match scales.iter().find(of) {
             Some((_, scale)) => {

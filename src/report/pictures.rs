@@ -30,9 +30,14 @@ pub(super) fn trade_off(guarantee: &Guarantee) -> Fallible<String> {
             (TradeOff::approximate(pair)?, format!("this release, ({}, {})-DP", guarantee.epsilon, guarantee.delta))
         }
     };
-    let rates = (0..=POINTS).map(|i| f64::from(i) / f64::from(POINTS));
+    let equal = equal_rates(&curve)?;
+    // A chord across the place where both rates are equal would promise too much.
+    let mut rates: Vec<f64> = (0..=POINTS).map(|i| f64::from(i) / f64::from(POINTS)).chain([equal]).collect();
+    rates.sort_by(f64::total_cmp);
+    let rates = rates.into_iter();
     let points = rates.map(|rate| Ok((rate, curve.false_negative_rate(rate)?))).collect::<Fallible<Vec<_>>>()?;
-    let least = points.iter().map(|(a, b)| a + b).fold(1.0, f64::min);
+    // Curves are convex and mirror images of themselves, so the sum is least there; rounded down.
+    let least = (200.0 * equal).floor() / 100.0;
     let alternative = format!(
         "Trade-off curve: with {name}, the two error rates of any test add up to at least {least:.2}; a coin's add up to 1, and without protection a \
          test makes no error."
@@ -45,6 +50,16 @@ pub(super) fn trade_off(guarantee: &Guarantee) -> Fallible<String> {
     Ok(drawn.replacen("class=\"figure\"", "class=\"figure curve\"", 1))
 }
 
+/// At most the rate at which both error rates of a trade-off are equal.
+fn equal_rates(curve: &TradeOff) -> Fallible<f64> {
+    let (mut low, mut high) = (0.0, 0.5);
+    for _ in 0..60 {
+        let middle = f64::midpoint(low, high);
+        if curve.false_negative_rate(middle)? >= middle { low = middle } else { high = middle }
+    }
+    Ok(low)
+}
+
 /// What was spent of a cap before this run, by it, and by runs after it, as shares of the cap.
 pub(super) fn meter(before: f64, run: f64, after: f64) -> String {
     let share = |x: f64| WIDTH * x.clamp(0.0, 1.0);
@@ -52,7 +67,8 @@ pub(super) fn meter(before: f64, run: f64, after: f64) -> String {
         let (from, to) = (share(from), share(to));
         format!("<rect class=\"{class}\" x=\"{from:.1}\" y=\"0\" width=\"{:.1}\" height=\"24\"/>", (to - from).max(0.0))
     };
-    let percent = |x: f64| format!("{:.1}%", 100.0 * x);
+    // Spending is rounded up.
+    let percent = |x: f64| format!("{:.1}%", (1000.0 * x).ceil() / 10.0);
     let words = format!(
         "{} of the cap was spent before this run, {} by it, {} by later runs",
         percent(before),
@@ -101,6 +117,26 @@ pub(super) fn shapes(explanation: &Explanation) -> Fallible<(String, usize)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn errors_are_never_said_to_be_larger_than_they_are() {
+        let pair = TradeOff::approximate(ApproximateDp::new(1.0, 0.01).unwrap()).unwrap();
+        let exact = 0.99 / (1.0 + 1f64.exp());
+        let found = equal_rates(&pair).unwrap();
+        assert!(found <= exact && found > exact - 1e-12, "{found} {exact}");
+        // 2 * 0.99 / (1 + e) is 0.5325, and between two of the even rates.
+        let guarantee = crate::train::ModelFile::read(
+            &std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/runs/first/dp-gd.model.json"),
+        );
+        let guarantee = guarantee.unwrap().statement.guarantee;
+        let drawn = |epsilon: &str| {
+            let claimed =
+                Guarantee { gaussian_mu: None, epsilon: epsilon.into(), delta: "0.01".into(), ..guarantee.clone() };
+            trade_off(&claimed).unwrap()
+        };
+        assert!(drawn("1").contains("at least 0.53;") && drawn("20").contains("at least 0.00;"));
+        assert!(meter(0.0, 1e-6, 0.0).contains("0.1% by it"));
+    }
 
     #[test]
     fn a_bar_has_its_shares_and_an_interval_its_ends() {

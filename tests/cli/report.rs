@@ -128,10 +128,7 @@ fn a_model_with_a_seed_is_told_as_what_it_is() {
 fn documents_for_others_need_what_no_model_tells() {
     let folder = folder("");
     let card = folder.succeed("statement m.json --model-card").stdout;
-    assert!(
-        card.starts_with("# A model of \"trial&lt;b>\"\n") && card.contains("\\| x |") || card.contains("| x |"),
-        "{card}"
-    );
+    assert!(card.starts_with("# A model of \"trial&lt;b>\"\n") && card.contains("| x |"), "{card}");
     assert!(card.contains("## Intended use\n\n*Not told") && !card.contains("<script"), "{card}");
     let answers = folder.succeed("statement m.json --nist").stdout;
     for words in ["epsilon 2, delta", "(curator) *Not told", "For 5 rows together", "## 6. Trust"] {

@@ -83,6 +83,10 @@ def test_a_report_is_one_page_of_what_was_verified(table, tmp_path):
     assert "<script" not in page and "http" not in page.replace("http://www.w3.org/2000/svg", "")
     with pytest.raises(FileExistsError):
         model.report(tmp_path / "report.html")
+    kept = (tmp_path / "l.sqlite").read_bytes()
+    with pytest.raises(rhograd.ParameterError, match="is the ledger"):
+        model.report(tmp_path / "l.sqlite", overwrite=True)
+    assert (tmp_path / "l.sqlite").read_bytes() == kept
     # The ledger of another run holds no such charge.
     other = tmp_path / "other.sqlite"
     rhograd.Ledger(other).set_cap("trial", rho=1)

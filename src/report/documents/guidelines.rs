@@ -31,7 +31,13 @@ pub(super) fn page(model: &ModelFile, about: &About) -> String {
         vec![
             (
                 "What are the parameters?",
-                format!("epsilon {}, delta {}, rho {}.", guarantee.epsilon, guarantee.delta, guarantee.rho_upper),
+                format!(
+                    "epsilon {}, delta {}, rho {}{}.",
+                    guarantee.epsilon,
+                    guarantee.delta,
+                    guarantee.rho_upper,
+                    plain(&super::cost_of_the_schema(statement))
+                ),
             ),
             ("What do they mean?", plain(&statement.in_plain_words().unwrap_or_else(|| statement.statement.clone()))),
             ("How were they chosen?", by(&about.justification)),
@@ -79,7 +85,7 @@ pub(super) fn page(model: &ModelFile, about: &About) -> String {
             ),
             (
                 "Are released quantities unprotected?",
-                format!("The schema, chosen without a look at rows. Besides: {}", by(&about.also_published)),
+                format!("{} Besides: {}", plain(&super::outside_the_guarantee(statement)), by(&about.also_published)),
             ),
         ],
     );
@@ -111,7 +117,7 @@ pub(super) fn page(model: &ModelFile, about: &About) -> String {
             (
                 "Could it be biased?",
                 plain(
-                    "Clipping and noise weigh on small groups most. Noise alone is unbiased; clipped rows and numbers outside their bounds are not.",
+                    "Clipping and noise weigh on small groups most. Clipped rows and numbers outside their bounds bias a sum.",
                 ),
             ),
         ],
@@ -133,7 +139,7 @@ pub(super) fn page(model: &ModelFile, about: &About) -> String {
             (
                 "What of side channels?",
                 plain(
-                    "Timing and memory of the training host are out of scope; messages, exit codes and file sizes do not depend on a row beyond what is paid for.",
+                    "Timing and memory of the training host are out of scope. The exit code is among what is released, as named above.",
                 ),
             ),
             (

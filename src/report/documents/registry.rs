@@ -29,13 +29,18 @@ fn fields(model: &ModelFile, about: &About) -> Fallible<Value> {
     }
     let (facts, guarantee) = (&statement.facts, &statement.guarantee);
     let told = |text: &str| if text.trim().is_empty() { UNTOLD.to_owned() } else { text.trim().to_owned() };
-    let number = |text: &str| text.parse::<f64>().map(Value::from).unwrap_or(Value::Null);
+    let number = |text: &str| match text.parse::<f64>() {
+        Ok(number) if number.is_finite() => Ok(Value::from(number)),
+        _ => {
+            Err(Error::refused(format!("the guarantee has no finite number: {text}"), "train within a smaller budget"))
+        }
+    };
     let mut parameters = Map::new();
-    parameters.insert("epsilon".into(), number(&guarantee.epsilon));
-    parameters.insert("delta".into(), number(&guarantee.delta));
+    parameters.insert("epsilon".into(), number(&guarantee.epsilon)?);
+    parameters.insert("delta".into(), number(&guarantee.delta)?);
     // Where rho alone does not say what the runs cost, it stays out.
     if guarantee.approximate_delta.is_none() {
-        parameters.insert("rho".into(), number(&guarantee.rho_upper));
+        parameters.insert("rho".into(), number(&guarantee.rho_upper)?);
     }
     let change = match (facts.adjacency, facts.unit.is_row()) {
         (Adjacency::AddRemove, true) => "one holds one row more than the other",
@@ -44,15 +49,10 @@ fn fields(model: &ModelFile, about: &About) -> Fallible<Value> {
         (Adjacency::ReplaceOne, false) => "all rows of one person stand in the place of all rows of another",
     };
     let mu = guarantee.gaussian_mu.as_ref().map_or(String::new(), |mu| format!("{mu}-Gaussian DP; "));
-    let unprotected = match (&about.also_published[..], facts.rows) {
-        ("", None) => {
-            "The schema: names, bounds and values of columns, which were set without looking at the rows".to_owned()
-        }
-        ("", Some(rows)) => {
-            format!("The schema, which was set without looking at the rows, and the number of rows, {rows}")
-        }
-        (more, _) => format!("The schema, which was set without looking at the rows; besides: {more}"),
-    };
+    let mut unprotected = super::outside_the_guarantee(statement);
+    if !about.also_published.trim().is_empty() {
+        unprotected.push_str(&format!(" Besides: {}", about.also_published.trim()));
+    }
     let releases = statement.scope.data_accesses.iter().map(|access| {
         let rho = access.rho_upper.as_ref().map_or(String::new(), |rho| format!(", rho {rho}"));
         format!("{} x {} (noise multiplier {}{rho})", access.count, access.what, access.noise_multiplier)
@@ -91,7 +91,7 @@ fn fields(model: &ModelFile, about: &About) -> Fallible<Value> {
                 "privacy_unit": if facts.unit.is_row() { "Row of the table" } else { "Person, with all rows" },
                 "privacy_unit_details": format!("Two tables are adjacent if {change} ({}, unit: {}). {}", facts.adjacency, facts.unit, statement.limits.first().map_or("", String::as_str)),
                 "privacy_parameters": parameters,
-                "privacy_parameters_details": format!("{mu}{}", guarantee.conversion),
+                "privacy_parameters_details": format!("{mu}{}{}", guarantee.conversion, super::cost_of_the_schema(statement)),
             },
             "deployment_model": {
                 "model_name": "Central",
@@ -240,6 +240,29 @@ mod tests {
         let mut edited = entry;
         edited["surprise"] = json!(1);
         assert!(misfit(&edited, &schema(), "").is_some());
+    }
+
+    #[test]
+    fn a_schema_from_the_rows_is_not_called_public() {
+        let about = About::parse(&About::template(), Path::new("about.json")).unwrap();
+        let said = |model: &ModelFile| fields(model, &about).unwrap().to_string();
+        let mut model = golden("first/dp-gd.model.json");
+        assert!(said(&model).contains("set without looking at the rows"));
+        model.statement.facts.released_schema = Some(crate::data::SchemaRelease {
+            statement: "drafted".into(),
+            adjacency: Adjacency::AddRemove,
+            unit: crate::privacy::PrivacyUnit::Row,
+            rho: "0.01".into(),
+            approximate_delta: "1e-9".into(),
+            epsilon: "0.5".into(),
+            delta: "1e-6".into(),
+            ledger: Vec::new(),
+        });
+        let found = said(&model);
+        assert!(!found.contains("set without looking at the rows"), "{found}");
+        assert!(found.contains("which these parameters do not hold: epsilon 0.5 at delta 1e-6"), "{found}");
+        // Under replace-one the number of rows is public.
+        assert!(said(&golden("first/held-out-replace-one.model.json")).contains("the number of rows"));
     }
 
     #[test]

@@ -43,9 +43,17 @@ fn scalar(value: &Value) -> String {
             format!("{digits}e{sign}{exponent}")
         }
         // What JSON writes of a text or a whole number YAML reads alike; it knows no other line ends than these.
-        _ => {
-            value.to_string().replace('\u{85}', "\\u0085").replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029")
+        _ => value.to_string().chars().map(escaped).collect(),
+    }
+}
+
+/// A character, escaped where YAML takes it for a line end or for none that may stand in a text.
+fn escaped(c: char) -> String {
+    match c {
+        '\u{7f}'..='\u{9f}' | '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}' => {
+            format!("\\u{:04x}", u32::from(c))
         }
+        _ => c.into(),
     }
 }
 
@@ -57,8 +65,8 @@ mod tests {
 
     #[test]
     fn texts_are_quoted_and_numbers_have_points() {
-        let value = json!({"a": "x: #\n\"y\"\u{2028}", "b": {"list": ["-", "1"], "tiny": 1e-6, "half": 0.5, "one": 1.0, "two": 2, "large": 1e300}});
-        let expected = "a: \"x: #\\n\\\"y\\\"\\u2028\"\nb:\n  list:\n    - \"-\"\n    - \"1\"\n  tiny: 1.0e-6\n  half: 0.5\n  one: 1.0\n  two: 2\n  large: 1.0e+300\n";
+        let value = json!({"a": "x: #\n\"y\"\u{2028}\u{7f}", "b": {"list": ["-", "1"], "tiny": 1e-6, "half": 0.5, "one": 1.0, "two": 2, "large": 1e300}});
+        let expected = "a: \"x: #\\n\\\"y\\\"\\u2028\\u007f\"\nb:\n  list:\n    - \"-\"\n    - \"1\"\n  tiny: 1.0e-6\n  half: 0.5\n  one: 1.0\n  two: 2\n  large: 1.0e+300\n";
         let sorted = |text: &str| {
             let mut lines: Vec<String> = text.lines().map(String::from).collect();
             lines.sort();

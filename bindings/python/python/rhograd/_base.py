@@ -666,6 +666,8 @@ class Estimator:
         data set, by their cost and time.
         """
         place = _parameters.ledger_path(self.ledger if ledger is None else ledger)
+        if path is not None and place is not None and os.path.exists(path) and os.path.samefile(path, place):
+            raise ParameterError(f"path: {os.fspath(path)} is the ledger; name another file")
         page = self._model().report(self._log, place)
         if path is not None:
             with open(path, "w" if overwrite else "x", encoding="utf-8", newline="") as file:

@@ -60,8 +60,8 @@ def load(
         >>> model.predict(X)
     """
     try:
-        text = Path(path).read_text(encoding="utf-8")
-        log_text = None if log is None else Path(log).read_text(encoding="utf-8")
+        text = Path(path).read_bytes().decode("utf-8")
+        log_text = None if log is None else Path(log).read_bytes().decode("utf-8")
     except FileNotFoundError as missing:
         raise DataError(f"{missing.filename}: no such file; give the path of the model or its log") from None
     except (OSError, UnicodeDecodeError) as unread:
