@@ -1,6 +1,7 @@
 //! Answers to what NIST SP 800-226 asks of whoever claims differential privacy.
 
-use super::About;
+use super::about::About;
+use super::besides::{cost_of_the_schema, outside_the_guarantee};
 use super::markdown::{list, plain, told};
 use crate::statement::WhatIf;
 use crate::train::ModelFile;
@@ -36,7 +37,7 @@ pub(super) fn page(model: &ModelFile, about: &About) -> String {
                     guarantee.epsilon,
                     guarantee.delta,
                     guarantee.rho_upper,
-                    plain(&super::cost_of_the_schema(statement))
+                    plain(&cost_of_the_schema(statement))
                 ),
             ),
             ("What do they mean?", plain(&statement.in_plain_words().unwrap_or_else(|| statement.statement.clone()))),
@@ -85,7 +86,7 @@ pub(super) fn page(model: &ModelFile, about: &About) -> String {
             ),
             (
                 "Are released quantities unprotected?",
-                format!("{} Besides: {}", plain(&super::outside_the_guarantee(statement)), by(&about.also_published)),
+                format!("{} Besides: {}", plain(&outside_the_guarantee(statement)), by(&about.also_published)),
             ),
         ],
     );

@@ -2,6 +2,7 @@
 //! questions of NIST SP 800-226.
 
 mod about;
+mod besides;
 mod guidelines;
 mod markdown;
 mod model_card;
@@ -11,7 +12,6 @@ mod yaml;
 pub use about::About;
 
 use crate::error::{Error, Fallible};
-use crate::statement::Statement;
 use crate::train::ModelFile;
 
 /// A kind of document.
@@ -50,28 +50,4 @@ impl Document {
             (Document::Guidelines, about) => Ok(guidelines::page(model, about.unwrap_or(&nothing))),
         }
     }
-}
-
-/// What is told of the rows without noise of this run: the schema, and their number where it is public.
-fn outside_the_guarantee(statement: &Statement) -> String {
-    let facts = &statement.facts;
-    let schema = match &facts.released_schema {
-        Some(_) => "The schema, which was released from the same rows by a release that was paid for",
-        None => "The schema: names, bounds and values of columns, which were set without looking at the rows",
-    };
-    match facts.rows {
-        Some(rows) => format!("{schema}; the number of rows, as public: {rows} ({}).", facts.rows_origin),
-        None if statement.definition.row_count_is_public => format!("{schema}; the number of rows, which is public."),
-        None => format!("{schema}."),
-    }
-}
-
-/// What a released schema cost besides; nothing where there is none.
-fn cost_of_the_schema(statement: &Statement) -> String {
-    statement.facts.released_schema.as_ref().map_or(String::new(), |release| {
-        format!(
-            ". The schema was released from the same rows at a cost of its own, which these parameters do not hold: epsilon {} at delta {}",
-            release.epsilon, release.delta
-        )
-    })
 }

@@ -1,6 +1,6 @@
 //! A model card.
 
-use super::About;
+use super::about::About;
 use super::markdown::{list, plain, table, told};
 use crate::report::words::{edited, facts_in_words, number};
 use crate::train::{ModelFile, effect_on, effects};

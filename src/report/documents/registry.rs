@@ -2,7 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
-use super::About;
+use super::about::About;
+use super::besides::{cost_of_the_schema, outside_the_guarantee};
 use super::yaml::yaml;
 use crate::error::{Error, Fallible};
 use crate::privacy::Adjacency;
@@ -49,7 +50,7 @@ fn fields(model: &ModelFile, about: &About) -> Fallible<Value> {
         (Adjacency::ReplaceOne, false) => "all rows of one person stand in the place of all rows of another",
     };
     let mu = guarantee.gaussian_mu.as_ref().map_or(String::new(), |mu| format!("{mu}-Gaussian DP; "));
-    let mut unprotected = super::outside_the_guarantee(statement);
+    let mut unprotected = outside_the_guarantee(statement);
     if !about.also_published.trim().is_empty() {
         unprotected.push_str(&format!(" Besides: {}", about.also_published.trim()));
     }
@@ -91,7 +92,7 @@ fn fields(model: &ModelFile, about: &About) -> Fallible<Value> {
                 "privacy_unit": if facts.unit.is_row() { "Row of the table" } else { "Person, with all rows" },
                 "privacy_unit_details": format!("Two tables are adjacent if {change} ({}, unit: {}). {}", facts.adjacency, facts.unit, statement.limits.first().map_or("", String::as_str)),
                 "privacy_parameters": parameters,
-                "privacy_parameters_details": format!("{mu}{}{}", guarantee.conversion, super::cost_of_the_schema(statement)),
+                "privacy_parameters_details": format!("{mu}{}{}", guarantee.conversion, cost_of_the_schema(statement)),
             },
             "deployment_model": {
                 "model_name": "Central",
