@@ -5,7 +5,8 @@
 //!
 //! **What it does.** Phase `i` makes one pass of single-row steps of size `eta / 4^i` over `n / 2^(i+1)` fresh rows, from the released result of the
 //! phase before, and releases its mean iterate with noise `4^i` times smaller. `eta = (R / L) min(4 / sqrt(n), sqrt(2 rho) / (2 sqrt(d)))` to the nearest
-//! power of two in grid units, `R` from `--radius` and `L` from `--clip`. Rows are read in random order.
+//! power of two in grid units, `R` from `--radius` and `L` from `--clip`. Rows are read in random order. There are at most eight phases, and fewer
+//! where the rounding of a later one would be more than a 16th of what a row moves: where rows are many and steps short.
 //!
 //! **What is released, and why the bound is exact.** Steps run in fixed point (2^-40) with integer slopes that are monotone and Lipschitz by
 //! construction: the logistic loss is interpolated between multiples of 1/16, the squared one has its slope cut. A step is non-expansive but for
@@ -99,7 +100,15 @@ impl Localization {
         let rate = problem.settings.learning_rate.unwrap_or(by_rule);
         let units = FixedUnits::of(problem);
         let shift = units.shift(rate.min(MAX_RATE));
-        let plan = |lipschitz| PhasePlan { lipschitz, shift, rows, dimension: problem.dimension() };
+        let wanted = PhasePlan {
+            lipschitz: (wanted_clip * units.gradient).min(2f64.powi(62)) as u64,
+            shift,
+            rows,
+            dimension: problem.dimension(),
+            max_phases: PhasePlan::most(),
+        };
+        let wanted = wanted.with_little_rounding();
+        let plan = |lipschitz| PhasePlan { lipschitz, ..wanted };
         let query = |lipschitz| Query::from(query::Phases { plan: plan(lipschitz) });
         let Problem { adjacency, noise, .. } = *problem;
         let rule = GaussianRule {

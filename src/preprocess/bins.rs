@@ -12,6 +12,9 @@ use crate::kernel::{RawRow, Rows};
 /// Largest number of intervals of a column: their codes are 16 bits, and one stands for "none of them".
 const MAX_PIECES: usize = u16::MAX as usize - 1;
 
+/// Places of the grid, see [`Tree::place`].
+const PLACES: usize = 2 * FULL_SCALE as usize + 1;
+
 /// For every column of the schema the intervals that its values are told apart by; released, and public from then on.
 ///
 /// Rows re-encoded by it have no numeric columns: what was one is a categorical column with a value for each interval, before those that
@@ -106,10 +109,15 @@ impl Binner {
     ///
     /// Rows of other columns than those that it was made for become null rows.
     pub fn recode(&self, rows: &Rows) -> Rows {
-        // The interval of every place, so that no row has to search for it.
+        // The interval of every place, so that no row has to search for it; beginnings ascend.
         let table = |starts: &Vec<u16>| -> Vec<u16> {
-            let places = 0..=u32::from(FULL_SCALE.unsigned_abs()) * 2;
-            places.map(|place| starts.partition_point(|&start| u32::from(start) <= place) as u16).collect()
+            let mut table = vec![starts.len() as u16; PLACES];
+            let mut from = 0;
+            for (piece, &start) in (0..).zip(starts) {
+                table[from..usize::from(start)].fill(piece);
+                from = usize::from(start);
+            }
+            table
         };
         let tables: Vec<Vec<u16>> = self.numeric.iter().map(table).collect();
         let code = |column: usize, q: i16| tables[column][Tree::place(q)];

@@ -275,7 +275,7 @@
 //! let scope = Scope::of_rows(DatasetId::new("example")?, Adjacency::ReplaceOne);
 //! let data = PrivateDataset::new(builder.build(), scope);
 //! let (loss, one) = (Curved::Logistic, FULL_SCALE);
-//! let phases = PhasePlan { lipschitz: 1 << 46, shift: 30, rows: 1000, dimension: 2 };
+//! let phases = PhasePlan { lipschitz: 1 << 46, shift: 30, rows: 1000, dimension: 2, max_phases: 8 };
 //! let pass = PassPlan::largest(1 << 46, 30, 1000, 2, 10);
 //! let prefix = query::PrefixSums { clip_steps: 1 << 20, batches: 4 };
 //! let curvature = Curvature { row_bound: 2 * one as u64 * MAX_MULTIPLIER as u64, regularization: 1 << 33, tolerance: 1 << 32 };

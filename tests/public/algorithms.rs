@@ -373,7 +373,7 @@ fn a_pass_is_refused_without_enough_budget_or_for_other_rows() {
     assert_eq!(query::PrefixSums { clip_steps: 1, batches: u32::MAX }.sensitivity(Adjacency::AddRemove), u64::MAX);
 }
 
-const PHASES: PhasePlan = PhasePlan { lipschitz: 3 << 44, shift: 6, rows: 60, dimension: 9 };
+const PHASES: PhasePlan = PhasePlan { lipschitz: 3 << 44, shift: 6, rows: 60, dimension: 9, max_phases: 8 };
 
 /// All phases of a run on these rows from a start far out, under noise that depends on the seed alone.
 fn phased(indices: &[usize], plan: PhasePlan, loss: Curved, seed: u64) -> Vec<i128> {

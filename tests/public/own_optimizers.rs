@@ -235,7 +235,7 @@ fn every_mechanism_opens_the_query_that_is_recorded() {
     only(passes(8), passes(4));
 
     let ordered = PrivateDataset::new(rows(60), SCOPE(Adjacency::ReplaceOne));
-    let plan = PhasePlan { lipschitz: 1 << 44, shift: 6, rows: 60, dimension: 6 };
+    let plan = PhasePlan { lipschitz: 1 << 44, shift: 6, rows: 60, dimension: 6, max_phases: 8 };
     let phased = query::Phases { plan };
     let phased = Planned { charge: event(phased.sensitivity(Adjacency::ReplaceOne)).into(), query: phased.into() };
     let phases = |plan: PhasePlan| {

@@ -127,7 +127,7 @@ fn prefix_sums_are_opened_with_the_noise_of_their_stream() {
 
 #[test]
 fn phases_are_opened_with_the_noise_of_their_stream() {
-    let plan = PhasePlan { lipschitz: 1 << 44, shift: 6, rows: ROWS, dimension: DIMENSION };
+    let plan = PhasePlan { lipschitz: 1 << 44, shift: 6, rows: ROWS, dimension: DIMENSION, max_phases: 8 };
     let data = nothing(Adjacency::ReplaceOne);
     let mut paid = paid(&data, event(plan.sensitivity(), NoiseLaw::FlooredNormal).into());
     let start: Vec<i64> = (0..DIMENSION as i64).map(|j| (j - 2) << 40).collect();

@@ -15,7 +15,7 @@
 //! };
 //! let curvature = Curvature { row_bound: 1 << 20, regularization: 1 << 40, tolerance: 1 << 20 };
 //! let minimizer = Minimizer { curvature, dimension: 4 };
-//! let phases = PhasePlan { lipschitz: 1 << 40, shift: 20, rows: 1000, dimension: 4 };
+//! let phases = PhasePlan { lipschitz: 1 << 40, shift: 20, rows: 1000, dimension: 4, max_phases: 8 };
 //! let weights = MomentWeights { count: 1, ..MomentWeights::default() };
 //! let queries: [Query; 27] = [
 //!     BestRun { candidates: vec![] }.into(),

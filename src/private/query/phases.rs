@@ -18,6 +18,9 @@ use crate::private::{Permit, PrivateDataset, Released};
 /// too, counts so much more.
 const MAX_PHASES: u32 = 8;
 
+/// Rounding of a phase is small where it is at most this share of how far a row moves the first phase, as `1 / SMALL`.
+const SMALL: u128 = 16;
+
 /// The public parameters of phased descent, from which its sensitivity follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -30,17 +33,51 @@ pub struct PhasePlan {
     pub rows: u64,
     /// Number of coefficients.
     pub dimension: usize,
+    /// Most phases, at most eight, which is what files that do not say mean.
+    #[serde(default = "PhasePlan::most", skip_serializing_if = "is_most")]
+    pub max_phases: u32,
+}
+
+fn is_most(phases: &u32) -> bool {
+    *phases == MAX_PHASES
 }
 
 impl PhasePlan {
+    /// Most phases of any plan.
+    pub fn most() -> u32 {
+        MAX_PHASES
+    }
+
+    /// The plan with as many phases as have little rounding, at least one.
+    ///
+    /// A phase of `m` rows is rounded `m` times, and counts `4^phase` as much because it is released so much finer: of `n` rows the rounding of a
+    /// phase is `2^phase n` units, what a row moves is `2 lipschitz / 2^shift` in every phase. Where many rows meet a short step, that rounding
+    /// would be most of the sensitivity. All that it depends on is public.
+    pub fn with_little_rounding(self) -> Self {
+        let small = |phase: &u32| {
+            self.rounded(*phase) <= (u128::from(self.lipschitz) * 2).checked_shr(self.shift).unwrap_or(0) / SMALL
+        };
+        let phases = (0..MAX_PHASES).take_while(small).count() as u32;
+        PhasePlan { max_phases: phases.max(1), ..self }
+    }
+
+    /// Rounding of a phase in grid steps of its release, rounded up and saturating.
+    fn rounded(&self, phase: u32) -> u128 {
+        let shift = self.shift.saturating_add(PhasePlan::log2_finer(phase));
+        let steps = (u128::from(self.block(phase)) + 2) * u128::from(rounding(self.dimension, shift));
+        // Never wraps: a plan from a forged file may hold any numbers.
+        steps.saturating_mul(1 << PhasePlan::log2_finer(phase))
+    }
+
     /// Rows of phase `phase`, counted from 0: `floor(n / 2^(phase + 1))`.
     pub fn block(&self, phase: u32) -> u64 {
         self.rows.checked_shr(phase + 1).unwrap_or(0)
     }
 
-    /// Number of phases: as many as have a row, at least one and at most eight.
+    /// Number of phases: as many as have a row, at least one and at most `max_phases` and eight.
     pub fn phases(&self) -> u32 {
-        (1..MAX_PHASES).find(|&phase| self.block(phase) == 0).unwrap_or(MAX_PHASES)
+        let most = self.max_phases.clamp(1, MAX_PHASES);
+        (1..most).find(|&phase| self.block(phase) == 0).unwrap_or(most)
     }
 
     /// What one released integer of a phase stands for: phases are released `4^phase` times finer, as their steps are.
@@ -57,9 +94,7 @@ impl PhasePlan {
         let of = |phase: u32| {
             let shift = self.shift.saturating_add(PhasePlan::log2_finer(phase));
             let reach = (u128::from(self.lipschitz) * 2).checked_shr(shift).unwrap_or(0) + 1;
-            let rounded = (u128::from(self.block(phase)) + 2) * u128::from(rounding(self.dimension, shift));
-            // Never wraps: a plan from a forged file may hold any numbers.
-            (reach + rounded).saturating_mul(1 << PhasePlan::log2_finer(phase))
+            reach.saturating_mul(1 << PhasePlan::log2_finer(phase)).saturating_add(self.rounded(phase))
         };
         let largest = (0..self.phases()).map(of).max().unwrap_or(u128::MAX);
         u64::try_from(largest).unwrap_or(u64::MAX)

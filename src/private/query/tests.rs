@@ -16,6 +16,7 @@ const STORED: &[&str] = &[
     r#"{"kind":"direction","reach":3}"#,
     r#"{"kind":"prefix-sums","bound":3,"batches":4}"#,
     r#"{"kind":"phases","plan":{"lipschitz":1,"shift":2,"rows":30,"dimension":4}}"#,
+    r#"{"kind":"phases","plan":{"lipschitz":1,"shift":2,"rows":30,"dimension":4,"max_phases":3}}"#,
     r#"{"kind":"one-pass","plan":{"lipschitz":1,"shift":2,"rows":30,"dimension":4,"steps":2,"last":3}}"#,
     r#"{"kind":"minimiser","curvature":{"row_bound":1,"regularisation":2,"tolerance":3},"dimension":4}"#,
     r#"{"kind":"perturbation","curvature":{"row_bound":1,"regularisation":2,"tolerance":3},"log2_margin":40,"quarters":1,"step":9}"#,

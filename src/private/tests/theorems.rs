@@ -126,7 +126,7 @@ fn later_phases_are_charged_their_rounding_on_their_finer_grid() {
     for lipschitz in [1u64, 1 << 20, 3 << 44] {
         for shift in [0u32, 6, 20, 40] {
             for (rows, dimension) in [(1u64, 1usize), (60, 9), (1000, 3), (100_000, 50), (1 << 30, 4)] {
-                let plan = PhasePlan { lipschitz, shift, rows, dimension };
+                let plan = PhasePlan { lipschitz, shift, rows, dimension, max_phases: 8 };
                 let worst = |slack: f64| {
                     let of = |phase: u32| {
                         let block = (rows >> (phase + 1)) as f64;
@@ -142,6 +142,27 @@ fn later_phases_are_charged_their_rounding_on_their_finer_grid() {
                 assert!(stated <= worst(3.0) * (1.0 + 1e-12), "{plan:?}: {stated} of {}", worst(3.0));
             }
         }
+    }
+}
+
+/// Where rounding would be most of what is charged, phases are left out; elsewhere none is.
+#[test]
+fn phases_whose_rounding_would_count_are_left_out() {
+    let plan = |shift: u32, rows: u64| PhasePlan { lipschitz: 1 << 42, shift, rows, dimension: 4, max_phases: 8 };
+    let phases = |plan: PhasePlan| plan.with_little_rounding().phases();
+    assert_eq!(phases(plan(6, 1 << 14)), 8);
+    let few: Vec<u32> = (16..=40).map(|log2| phases(plan(12, 1 << log2))).collect();
+    assert_eq!(few.first(), Some(&8));
+    assert_eq!(few.last(), Some(&1));
+    assert!(few.is_sorted_by(|more, less| more >= less), "{few:?}");
+    for log2 in 10..28 {
+        let reach = |plan: &PhasePlan| (plan.lipschitz >> 11) as f64;
+        let kept = plan(12, 1 << log2).with_little_rounding();
+        let share = kept.sensitivity() as f64 / reach(&kept);
+        assert!(share <= 1.0 + 1.0 / 16.0 + 1e-4, "2^{log2} rows, {} phases: {share}", kept.phases());
+        let more = PhasePlan { max_phases: kept.phases() + 1, ..kept };
+        let share = more.sensitivity() as f64 / reach(&more);
+        assert!(kept.phases() == 8 || share > 1.0 + 1.0 / 16.0, "2^{log2} rows: {share} with a phase more");
     }
 }
 
