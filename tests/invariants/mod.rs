@@ -7,3 +7,4 @@ pub mod neighbours;
 pub mod noise;
 pub mod people;
 pub mod replay;
+pub mod summaries;

@@ -12,6 +12,7 @@ mod noised;
 mod persons;
 mod recorder;
 mod sampled;
+mod summaries;
 mod white_box;
 
 use std::path::Path;

@@ -11,6 +11,7 @@ mod flow;
 mod noise;
 mod persons;
 mod reading;
+mod summaries;
 
 use rhograd::privacy::Adjacency;
 use rhograd_faults::invariants::neighbours::Table;
