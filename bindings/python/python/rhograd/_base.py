@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 
-from . import _custody, _parameters, _rhograd, _schema, _shapes
+from . import _custody, _export, _parameters, _rhograd, _schema, _shapes
 from ._columns import Column, Frame, cells, frame_of, is_of_spark
 from ._errors import DataError, LedgerWarning, NotFittedError, ParameterError
 from .ledger import Ledger
@@ -692,6 +692,31 @@ class Estimator:
         the middle of the bounds. Models with ``features="rich"`` are refused: no query holds what their columns do together.
         """
         return self._model().to_sql(table)
+
+    def to_onnx(self, path: str | os.PathLike[str] | None = None) -> Any:
+        """The model as an ONNX graph, an ``onnx.ModelProto``; with ``path``, which must not exist, it is written there, too.
+
+        Inputs have the names of the columns and the shape ``(N, 1)``: numbers as doubles, NaN where a cell is missing, and categories as texts
+        without blanks around them. The output is ``probability`` (that of the second of two labels of the schema, its positive one, or one for each
+        of several in the order of the property ``labels``), ``score`` of a support vector machine, or ``prediction`` of a number. It agrees with
+        predictions here up to rounding. Models with ``features="rich"`` are refused. Needs the package ``onnx``.
+        """
+        self._model()
+        made = _export.onnx_of(self._file, self.privacy_statement_["statement"])
+        if path is not None:
+            with open(path, "xb") as file:
+                file.write(made.SerializeToString())
+        return made
+
+    def to_sklearn(self) -> Any:
+        """The model as a fitted scikit-learn ``Pipeline`` of its own classes, for programs that have no rhograd.
+
+        It takes data frames with the columns of the model: numbers, NaN where a cell is missing, and categories as the texts that were
+        declared. It predicts what this estimator does, up to rounding; nothing in it was fitted to rows but the released coefficients. Models for counts, and with
+        ``features="rich"``, are refused. Needs ``scikit-learn`` and ``pandas``.
+        """
+        self._model()
+        return _export.sklearn_of(self._file, getattr(self, "classes_", None), self._oriented)
 
     def _repr_html_(self) -> str | None:
         """What a notebook shows: of a fitted model its statement and strongest effects."""
