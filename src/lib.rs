@@ -10,7 +10,7 @@
 //! | floor | modules |
 //! |---|---|
 //! | 10 | `cli` |
-//! | 9 | `report`, pages for others |
+//! | 9 | `report`, pages for others; [`formats`], JSON Schemas of files |
 //! | 8 | [`audit`], [`schema_draft`] |
 //! | 7 | [`train`] |
 //! | 6 | [`statement`] |
@@ -85,6 +85,7 @@ pub mod calculator;
 pub mod cli;
 pub mod data;
 pub mod error;
+pub mod formats;
 pub mod grid;
 pub mod kernel;
 pub mod ledger;

@@ -20,6 +20,7 @@ mod help;
 mod history;
 mod input;
 mod inspect;
+mod json_schema;
 mod ledger;
 mod model;
 mod output;
@@ -108,6 +109,8 @@ enum Command {
     Summarize(Box<summarize::SummarizeArguments>),
     /// Generate synthetic data with its schema
     Generate(data::GenerateArguments),
+    /// Print a JSON Schema of a kind of file, by which an editor completes and checks it
+    JsonSchema(json_schema::JsonSchemaArguments),
     /// Print what completes command lines in a shell
     Completions(reference::CompletionsArguments),
     /// Print the manual page, or write one page for every command into a folder
@@ -172,6 +175,7 @@ fn run(command: Command) -> Fallible<ExitCode> {
         Command::Ledger(_)
         | Command::Statement(_)
         | Command::Algorithms(_)
+        | Command::JsonSchema(_)
         | Command::Completions(_)
         | Command::Man(_) => {}
         _ => set_threads(None)?,
@@ -196,6 +200,7 @@ fn run(command: Command) -> Fallible<ExitCode> {
         Command::Inspect(arguments) => inspect::run(&arguments),
         Command::Summarize(arguments) => summarize::run(&arguments),
         Command::Generate(arguments) => data::generate(&arguments),
+        Command::JsonSchema(arguments) => json_schema::json_schema(&arguments),
         Command::Completions(arguments) => reference::completions(&arguments, program()),
         Command::Man(arguments) => reference::man(&arguments, program()),
     }

@@ -71,6 +71,7 @@ mod csv_file;
 mod decimal;
 mod dialect;
 mod draft;
+mod editor;
 mod fields;
 #[cfg(feature = "libsvm")]
 mod libsvm;

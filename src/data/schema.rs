@@ -7,6 +7,7 @@ use std::path::Path;
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use super::editor::WithoutKey;
 use super::{SchemaRelease, Unit};
 use crate::error::{Error, Fallible};
 use crate::grid::PERSON_WEIGHT;
@@ -122,13 +123,15 @@ impl Schema {
         Self::parse(&text, path)
     }
 
-    /// Parses and checks schema text; `path` is used in messages only.
+    /// Parses and checks schema text; `path` is used in messages only. A key `"$schema"` with a text is for editors, and is left out.
     ///
     /// # Errors
     /// Names the file, the line or the key, and the cure.
     pub fn parse(text: &str, path: &Path) -> Fallible<Self> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        let schema: Schema = serde_json::from_str(text).map_err(|e| {
+        let mut json = serde_json::Deserializer::from_str(text);
+        let read = Schema::deserialize(WithoutKey(&mut json)).and_then(|schema| json.end().map(|()| schema));
+        let schema = read.map_err(|e| {
             Error::input(path, format!("not a valid schema: {e}"), "correct the key or value (strict JSON)")
                 .at_line(e.line() as u64)
         })?;
@@ -565,6 +568,22 @@ mod tests {
         let again = parse(&serde_json::to_string(&schema).unwrap()).unwrap();
         assert_eq!(again, schema);
         assert_eq!(again.fingerprint(), schema.fingerprint());
+    }
+
+    #[test]
+    fn a_key_for_editors_is_read_and_left_out() {
+        let schema = parse(GOOD).unwrap();
+        let with = |key: &str, value: &str| parse(&GOOD.replacen('{', &format!("{{\"{key}\":{value},"), 1));
+        let read = with("$schema", "\"rhograd-schema.json\"").unwrap();
+        assert_eq!((&read, read.fingerprint()), (&schema, schema.fingerprint()));
+        assert!(parse(&GOOD.replace("}}}", "}},\"$schema\":\"\"}")).is_ok());
+        for (key, value) in [("$schema", "null"), ("$schema", "{}"), ("$Schema", "\"\""), ("$id", "\"\"")] {
+            assert!(with(key, value).is_err(), "{key}: {value}");
+        }
+        // In the schema alone, and what follows the object is still refused.
+        assert!(parse(&GOOD.replace("\"lower\":0", "\"$schema\":\"\",\"lower\":0")).is_err());
+        assert!(parse(&format!("{GOOD} {{}}")).unwrap_err().contains("s.json:2"));
+        assert!(parse(&GOOD.replace("\"ignore\"", "\"ignored\"")).unwrap_err().contains("s.json:1"));
     }
 
     #[test]

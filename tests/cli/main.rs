@@ -15,6 +15,7 @@ mod explain;
 mod export;
 mod files;
 mod ingest;
+mod json_schema;
 mod ledger;
 mod models;
 mod pages;

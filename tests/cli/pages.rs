@@ -89,6 +89,7 @@ fn the_tutorial_can_be_followed() {
 #[test]
 fn the_pages_about_schemas_can_be_followed() {
     assert_eq!(run_all("docs/private-schema.md"), 6);
+    assert_eq!(run_all("docs/schema.md"), 1);
 }
 
 #[test]
@@ -210,6 +211,7 @@ fn no_page_with_commands_is_left_out() {
         "docs/audit.md",
         "docs/private-schema.md",
         "docs/reports.md",
+        "docs/schema.md",
         "docs/summaries.md",
         "docs/tutorial.md",
         "docs/units.md",

@@ -4,7 +4,7 @@ use std::process::Stdio;
 
 use super::support::Folder;
 
-pub(super) const COMMANDS: [&str; 29] = [
+pub(super) const COMMANDS: [&str; 30] = [
     "",
     "train",
     "check",
@@ -32,6 +32,7 @@ pub(super) const COMMANDS: [&str; 29] = [
     "inspect",
     "generate",
     "summarize",
+    "json-schema",
     "completions",
     "man",
 ];

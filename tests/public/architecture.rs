@@ -37,6 +37,7 @@ const FLOORS: &[(&str, u32)] = &[
     ("schema_draft", 8),
     ("summary", 8),
     ("report", 9),
+    ("formats", 9),
     ("cli", 10),
 ];
 

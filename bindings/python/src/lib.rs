@@ -8,6 +8,7 @@ mod cluster;
 mod columns;
 mod command_line;
 mod errors;
+mod formats;
 mod ledger;
 mod model;
 mod pool;
@@ -29,6 +30,7 @@ fn _rhograd(module: &Bound<'_, PyModule>) -> PyResult<()> {
     cluster::register(module)?;
     columns::register(module)?;
     command_line::register(module)?;
+    formats::register(module)?;
     accounting::register(module)?;
     ledger::register(module)
 }
