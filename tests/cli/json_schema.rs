@@ -23,7 +23,7 @@ fn each_format_has_a_json_schema_that_needs_no_other_file() {
 
 #[test]
 fn a_schema_that_names_one_trains_as_without() {
-    let folder = Folder::new();
+    let folder = Folder::with("fair");
     let schema = folder.text("fair.schema.json");
     assert!(!schema.contains("$schema"));
     folder.succeed("train fair.csv --epsilon 1 --seed 3 --no-ledger --out plain.model.json --log plain.log.jsonl");
