@@ -582,7 +582,7 @@ mod tests {
         }
         // In the schema alone, and what follows the object is still refused.
         assert!(parse(&GOOD.replace("\"lower\":0", "\"$schema\":\"\",\"lower\":0")).is_err());
-        assert!(parse(&format!("{GOOD} {{}}")).unwrap_err().contains("s.json:2"));
+        assert!(parse(&format!("{GOOD} {{}}")).unwrap_err().contains("s.json:3"));
         assert!(parse(&GOOD.replace("\"ignore\"", "\"ignored\"")).unwrap_err().contains("s.json:1"));
     }
 
