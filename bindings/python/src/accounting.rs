@@ -1,7 +1,7 @@
 //! The accountant: questions in numbers and JSON, answers rounded to the safe side.
 
 use pyo3::prelude::*;
-use rhograd::accounting::{Conversion, pld};
+use rhograd::accounting::{Conversion, pld, rdp};
 use rhograd::calculator::curves::{self, Notion, Series};
 use rhograd::calculator::{self, calibrate};
 use rhograd::error::{Error, Fallible};
@@ -14,6 +14,9 @@ use crate::request::{adjacency, one_of};
 
 /// Width of the certified interval of an epsilon, of which the upper end is told: finer than what a curve needs.
 const PLD_TOLERANCE: f64 = 1e-4;
+
+/// Width of the certified interval of the logarithm of a delta, of which the upper end is told.
+const LN_TOLERANCE: f64 = 1e-4;
 
 /// Named curves of points.
 type Curves = Vec<(String, Vec<(f64, f64)>)>;
@@ -32,6 +35,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(most_steps, module)?)?;
     module.add_function(wrap_pyfunction!(largest_rate, module)?)?;
     module.add_function(wrap_pyfunction!(event_epsilon, module)?)?;
+    module.add_function(wrap_pyfunction!(event_delta, module)?)?;
     module.add_function(wrap_pyfunction!(curve, module)?)
 }
 
@@ -156,6 +160,25 @@ fn event_epsilon(py: Python<'_>, event: &str, relation: &str, delta: f64, notion
             Notion::Pld => pld::epsilon(&event, relation, delta, PLD_TOLERANCE).map(|certified| certified.upper),
             other => other.epsilon(&event, relation, delta),
         }
+    };
+    detached(py, solve)
+}
+
+/// An upper bound on the delta of an event by privacy loss distributions or Renyi divergences.
+#[pyfunction]
+fn event_delta(py: Python<'_>, event: &str, relation: &str, epsilon: f64, notion: &str) -> PyResult<f64> {
+    let solve = || {
+        let (event, relation, epsilon) = (parse(event)?, adjacency(relation)?, Epsilon::new(epsilon)?);
+        let ln = match notion_of(notion)? {
+            Notion::Pld => pld::ln_delta(&event, relation, epsilon, LN_TOLERANCE)?.upper,
+            Notion::Rdp => rdp::curve(&event, relation)?.to_ln_delta(epsilon)?,
+            _ => return Err(Error::parameter("by", "has no delta of an event", "use pld or rdp")),
+        };
+        if ln.is_nan() {
+            return Err(Error::numerical("delta", "is no number"));
+        }
+        // The exponential is off by less than the factor.
+        Ok(if ln == f64::NEG_INFINITY { 0.0 } else { (ln.exp() * (1.0 + 1e-12)).clamp(f64::MIN_POSITIVE, 1.0) })
     };
     detached(py, solve)
 }

@@ -9,7 +9,7 @@ Estimators follow scikit-learn's manner without needing it. What is public about
 is given, never looked up in the rows: a missing bound is an error.
 """
 
-from . import accounting
+from . import accountants, accounting
 from ._errors import (
     ChargeWarning,
     DataError,
@@ -61,6 +61,7 @@ __all__ = [
     "RefusedError",
     "Summary",
     "__version__",
+    "accountants",
     "accounting",
     "check_pipeline",
     "draft_schema",

@@ -1,0 +1,143 @@
+"""The accountants answer for events of ``dp_accounting`` as its own do, never below the truth."""
+
+import math
+
+import numpy as np
+import pytest
+import rhograd
+from rhograd import accounting
+from rhograd.accountants import PLDAccountant, RdpAccountant, UnsupportedEventError, dp_event_of, event_of
+
+other = pytest.importorskip("dp_accounting")
+theirs_pld = pytest.importorskip("dp_accounting.pld")
+theirs_rdp = pytest.importorskip("dp_accounting.rdp")
+
+Relation = other.NeighboringRelation
+RELATIONS = [Relation.ADD_OR_REMOVE_ONE, Relation.REPLACE_ONE]
+
+
+def gaussian(z):
+    return other.GaussianDpEvent(z)
+
+
+def sampled(rate, z):
+    return other.PoissonSampledDpEvent(rate, gaussian(z))
+
+
+#: Events with the number of times they are made, as the documentation and tests of that package use them.
+EVENTS = {
+    "one gaussian": (gaussian(1.0), 1),
+    "many gaussians": (gaussian(30.0), 500),
+    "sampled": (sampled(0.01, 1.1), 1000),
+    "sampled much": (sampled(0.25, 3.0), 40),
+    "laplace": (other.LaplaceDpEvent(4.0), 5),
+    "discrete laplace": (other.DiscreteLaplaceDpEvent(0.25, 1), 7),
+    "composed": (other.ComposedDpEvent([gaussian(5.0), sampled(0.1, 2.0), other.NoOpDpEvent()]), 3),
+    "self-composed": (other.SelfComposedDpEvent(sampled(0.05, 1.5), 20), 2),
+}
+
+#: Those that the other package answers only where a row is added or removed.
+ADDED_ONLY = ("laplace", "discrete laplace")
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize("name", EVENTS)
+def test_privacy_loss_distributions_agree(name, relation):
+    if name in ADDED_ONLY and relation is Relation.REPLACE_ONE:
+        pytest.skip("the other package has no answer")
+    event, count = EVENTS[name]
+    ours = PLDAccountant(relation).compose(event, count)
+    their = theirs_pld.PLDAccountant(relation).compose(event, count)
+    for delta in (1e-3, 1e-6, 1e-9):
+        epsilon = ours.get_epsilon(delta)
+        assert epsilon == pytest.approx(their.get_epsilon(delta), rel=1e-3, abs=1e-3)
+        # What was answered for delta is an answer for epsilon, too.
+        assert ours.get_delta(epsilon) <= delta * (1 + 1e-3)
+        assert ours.get_delta(epsilon) == pytest.approx(their.get_delta(epsilon), rel=1e-2, abs=1e-14)
+
+
+@pytest.mark.parametrize("name", [name for name in EVENTS if "discrete" not in name])
+def test_renyi_divergences_are_no_looser(name):
+    event, count = EVENTS[name]
+    ours = RdpAccountant(Relation.ADD_OR_REMOVE_ONE).compose(event, count)
+    their = theirs_rdp.RdpAccountant().compose(event, count)
+    for delta in (1e-3, 1e-6, 1e-9):
+        assert ours.get_epsilon(delta) <= their.get_epsilon(delta) * (1 + 1e-9)
+        # Nor below what is true.
+        assert ours.get_epsilon(delta) >= PLDAccountant().compose(event, count).get_epsilon(delta) - 2e-4
+    assert ours.get_delta(1.0) <= their.get_delta(1.0) * (1 + 1e-6)
+
+
+def test_random_sampled_gaussians_agree():
+    rng = np.random.default_rng(3)
+    for _ in range(25):
+        rate, z = 10 ** rng.uniform(-3, -0.3), rng.uniform(0.8, 5)
+        event, steps, delta = sampled(rate, z), int(10 ** rng.uniform(0, 3)), 10 ** rng.uniform(-9, -3)
+        epsilon = PLDAccountant().compose(event, steps).get_epsilon(delta)
+        their = theirs_pld.PLDAccountant().compose(event, steps).get_epsilon(delta)
+        assert epsilon == pytest.approx(their, rel=2e-3, abs=1e-3), (rate, z, steps, delta)
+
+
+def test_selection_and_samples_of_fixed_size():
+    base = sampled(0.01, 1.1)
+    for shape in (0, 1, 0.5, math.inf):
+        event = other.RepeatAndSelectDpEvent(base, mean=10, shape=shape)
+        ours = RdpAccountant().compose(event).get_epsilon(1e-6)
+        their = theirs_rdp.RdpAccountant().compose(event).get_epsilon(1e-6)
+        assert ours <= their * (1 + 1e-6) and ours > RdpAccountant().compose(base).get_epsilon(1e-6)
+    event = other.SampledWithoutReplacementDpEvent(10_000, 100, gaussian(4.0))
+    assert 0 < RdpAccountant("replace-one").compose(event, 10).get_epsilon(1e-6) < 5
+    assert not RdpAccountant().supports(event)
+    assert not PLDAccountant().supports(other.RepeatAndSelectDpEvent(base, mean=10, shape=0))
+
+
+def test_randomized_response_is_exact():
+    event = other.RandomizedResponseDpEvent(0.5, 4)
+    exact = math.log((1 - 0.5 + 0.125) / 0.125)
+    assert PLDAccountant("replace-one").compose(event).get_epsilon(1e-30) == pytest.approx(exact, abs=1e-6)
+    assert not PLDAccountant().supports(event)
+    assert PLDAccountant("replace-one").compose(other.RandomizedResponseDpEvent(0.0, 1)).get_epsilon(1e-9) == 0
+    assert PLDAccountant("replace-one").compose(other.RandomizedResponseDpEvent(0.0, 2)).get_epsilon(1e-9) == math.inf
+
+
+def test_what_is_nothing_and_what_has_no_privacy():
+    assert PLDAccountant().get_epsilon(1e-6) == 0 and PLDAccountant().get_delta(1.0) == 0
+    assert PLDAccountant().compose(other.NoOpDpEvent(), 5).get_epsilon(1e-6) == 0
+    assert PLDAccountant().compose(sampled(0.0, 1.0)).get_epsilon(1e-6) == 0
+    for event in (other.NonPrivateDpEvent(), gaussian(0.0), sampled(0.1, 0.0), other.LaplaceDpEvent(0.0)):
+        accountant = RdpAccountant().compose(gaussian(1.0)).compose(event)
+        assert accountant.get_epsilon(1e-6) == math.inf and accountant.get_delta(3.0) == 1
+    assert PLDAccountant().compose(gaussian(1.0), 0).ledger == {"kind": "composed", "events": []}
+
+
+def test_what_has_no_bound_is_named_and_nothing_is_added():
+    for event in (other.UnsupportedDpEvent(), other.ZCDpEvent(0.1), "gaussian", {"kind": "single"}):
+        accountant = PLDAccountant()
+        with pytest.raises(UnsupportedEventError, match=type(event).__name__):
+            accountant.compose(event)
+        assert not accountant.supports(event) and accountant.get_epsilon(1e-6) == 0
+    both = other.PoissonSampledDpEvent(0.1, other.ComposedDpEvent([gaussian(1.0), gaussian(2.0)]))
+    with pytest.raises(UnsupportedEventError, match="one mechanism"):
+        PLDAccountant().compose(both)
+    assert issubclass(UnsupportedEventError, rhograd.RefusedError)
+    with pytest.raises(rhograd.ParameterError, match="neighboring_relation"):
+        PLDAccountant(Relation.REPLACE_SPECIAL)
+    for count in (-1, 1.5, True):
+        with pytest.raises(rhograd.ParameterError, match="count"):
+            PLDAccountant().compose(gaussian(1.0), count)
+    with pytest.raises(rhograd.ParameterError, match="noise_multiplier"):
+        PLDAccountant().compose(gaussian(math.nan))
+
+
+def test_events_go_both_ways():
+    for event, count in EVENTS.values():
+        if "Discrete" in type(event).__name__:
+            continue
+        made = event_of(other.SelfComposedDpEvent(event, count))
+        assert event_of(dp_event_of(made)) == made
+    with pytest.raises(UnsupportedEventError):
+        dp_event_of({"kind": "single", "mechanism": {"mechanism": "exponential", "epsilon": 1.0}})
+    # Events of this engine are those of its other functions.
+    step = event_of(sampled(0.01, 1.1))
+    assert step == accounting.gaussian(1.1, rate=0.01)
+    assert PLDAccountant().compose(sampled(0.01, 1.1)).get_epsilon(1e-6) == accounting.event_epsilon(step, 1e-6)
