@@ -435,6 +435,12 @@ def test_chosen_settings_are_values(points):
     for name, value in search.best_params_.items():
         assert value in grid[name] and type(value) is type(grid[name][0]), (name, value)
     assert classifier(**search.best_params_).fit(*points).coef_.shape == (1, 2)
+    table = search.cv_results_
+    pairs = [(params["l2"], params["steps"]) for params in table["params"]]
+    assert sorted(pairs) == [(0.0, 3), (0.0, 4), (0.01, 3), (0.01, 4)]
+    assert [*zip(table["param_l2"], table["param_steps"], strict=True)] == pairs
+    assert table["chosen"].sum() == 1 and table["chosen"][search.best_index_]
+    assert table["params"][search.best_index_] == search.best_params_
 
 
 def test_bounds_as_pairs(points):

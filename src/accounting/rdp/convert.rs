@@ -141,7 +141,8 @@ pub fn epsilon(curve: &impl Renyi, delta: Delta, form: Form) -> Fallible<Best> {
 
 /// The smallest logarithm of delta at epsilon over all real orders.
 ///
-/// [`ln_delta_at_order`], scanned and refined as in [`epsilon`].
+/// [`ln_delta_at_order`], scanned and refined as in [`epsilon`]; at most the logarithm of the total variation, `ln sqrt(1 - e^{-r})` for the
+/// divergence `r` of the smallest order.
 ///
 /// # Errors
 /// When the curve has a parameter outside its range.
@@ -149,7 +150,7 @@ pub fn epsilon(curve: &impl Renyi, delta: Delta, form: Form) -> Fallible<Best> {
 /// # Privacy
 /// An upper bound, at most 0; `-inf` only where the largest loss is at most epsilon.
 ///
-/// Reference: Canonne, Kamath and Steinke 2020, Proposition 12.
+/// Reference: Canonne, Kamath and Steinke 2020, Proposition 12; Bretagnolle and Huber 1979.
 pub fn ln_delta(curve: &impl Renyi, epsilon: Epsilon, form: Form) -> Fallible<Best> {
     if curve.divergence(f64::INFINITY)? <= epsilon.value() {
         return Ok(Best { value: f64::NEG_INFINITY, alpha: f64::INFINITY });
@@ -159,7 +160,16 @@ pub fn ln_delta(curve: &impl Renyi, epsilon: Epsilon, form: Form) -> Fallible<Be
         let alpha = 1.0 + u;
         ln_delta_at_order(alpha, curve.divergence(alpha)?, epsilon, form)
     })?;
-    Ok(Best { value: best.value.min(0.0), alpha: 1.0 + best.at })
+    let best = Best { value: best.value.min(0.0), alpha: 1.0 + best.at };
+    let variation = Best { value: ln_variation(curve.divergence(1.0 + low)?), alpha: 1.0 + low };
+    Ok(if form == Form::Improved && variation.value < best.value { variation } else { best })
+}
+
+/// `ln sqrt(1 - e^{-r})`, rounded up: at most so large is the logarithm of the total variation, and so of delta at every epsilon.
+fn ln_variation(renyi: f64) -> f64 {
+    let ln = (-(-renyi).exp_m1()).ln() / 2.0;
+    // Rounding of the exponential shows as it is where its logarithm is near 0.
+    (ln + 4.0 * UNIT * (1.0 + ln.abs())).min(0.0)
 }
 
 /// The smallest epsilon at delta over the listed orders only.

@@ -204,7 +204,7 @@ def dp_event_of(event: Mapping[str, Any]) -> Any:
     UnsupportedEventError
         An event for which ``dp_accounting`` has no class.
     """
-    import dp_accounting as other
+    from dp_accounting import dp_event as other
 
     kind = event["kind"]
     if kind == "composed":

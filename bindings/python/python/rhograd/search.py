@@ -31,7 +31,9 @@ class DPSearchCV:
     averaging. Few candidates are run once each; many are run a secret random number of times (Papernot and Steinke 2022),
     whichever leaves each run more budget. What was charged stands in ``privacy_statement_``.
 
-    After fitting: ``best_estimator_``, ``best_params_``, and everything that the best estimator has.
+    After fitting: ``best_estimator_``, ``best_params_``, ``best_index_``, and everything that the best estimator has. ``cv_results_`` has what was
+    released of the candidates as a table that pandas takes: ``params``, ``param_NAME`` for each setting, and which was ``chosen``. It has no scores: which
+    candidate has the least noised loss is all that is released of these.
     """
 
     def __init__(self, estimator: Any, param_grid: Mapping[str, Sequence[Any]]):
@@ -77,12 +79,22 @@ class DPSearchCV:
     def _fitted(self, fit: Any) -> Self:
         estimator = type(self.estimator)(**self.estimator.get_params())
         best = fit(estimator.set_params(tune=self._grid()))
-        chosen = best.privacy_statement_["facts"]["settings"]["tuned"]["chosen"]
-        pairs = [pair.split("=", 1) for pair in chosen.split(" ") if pair]
-        params = {name.replace("-", "_"): self._value(name.replace("-", "_"), text) for name, text in pairs}
-        # Both or neither: what fails before leaves an earlier fit whole.
-        self.__dict__.update(best_estimator_=best, best_params_=params)
+        tuned = best.privacy_statement_["facts"]["settings"]["tuned"]
+        tried = [self._params_of(candidate) for candidate in tuned["candidates"]]
+        place = tuned["candidates"].index(tuned["chosen"])
+        table: dict[str, Any] = {"params": tried, "chosen": np.arange(len(tried)) == place}
+        for name in self.param_grid:
+            values = np.empty(len(tried), dtype=object)
+            values[:] = [params.get(name) for params in tried]
+            table[f"param_{name}"] = values
+        # All or nothing: what fails before leaves an earlier fit whole.
+        self.__dict__.update(best_estimator_=best, best_params_=tried[place], best_index_=place, cv_results_=table)
         return self
+
+    def _params_of(self, candidate: str) -> dict[str, Any]:
+        """The settings of a candidate that the engine names by a text."""
+        pairs = [pair.split("=", 1) for pair in candidate.split(" ") if pair]
+        return {name.replace("-", "_"): self._value(name.replace("-", "_"), text) for name, text in pairs}
 
     def _value(self, name: str, text: str) -> Any:
         """The value of the grid that the engine names by a text."""
