@@ -11,6 +11,7 @@
 //! long a release took must never be published.
 
 mod bits;
+mod bounded;
 mod choice;
 mod coins;
 mod digits;
@@ -29,7 +30,7 @@ use std::convert::Infallible;
 use rayon::prelude::*;
 
 use crate::error::{Error, Fallible};
-use crate::privacy::{MAX_LOG2_SCALE, NoiseLaw};
+use crate::privacy::{BoundedLaw, MAX_LOG2_SCALE, NoiseLaw};
 
 pub use choice::exponential_choice;
 pub use runs::RunCoins;
@@ -140,6 +141,44 @@ pub fn laplace_noise(
     noise.par_chunks_mut(BLOCK).enumerate().for_each(|(block, part)| {
         let mut stream = source.stream(release, block as u32);
         part.fill_with(|| first_kept(|| laplace::attempt(rate, log2_scale, &mut stream)));
+    });
+    Ok(noise)
+}
+
+/// Draws `len` independent integers of a bounded law: `P[Y = y] = w(|y|) / W`, never beyond its reach.
+///
+/// Blocks come from streams as in [`integer_noise`].
+///
+/// # Errors
+/// When `len` is above `2^42`.
+///
+/// # Privacy
+/// Added to counts of which a row moves each by one at most this is (epsilon, delta)-DP as
+/// [`accounting::bounded`](crate::accounting::bounded) says, with a delta that is never 0. It has no rho, so no ledger charges it and no run
+/// releases it. Each `release` number must be used once per source.
+///
+/// # Reference
+/// Dagan and Kur 2022; Ghazi, Kumar and Manurangsi 2021.
+///
+/// ```
+/// use rhograd::noise::{NoiseSource, bounded_noise};
+/// use rhograd::privacy::BoundedLaw;
+///
+/// let law = BoundedLaw::new(vec![6, 4, 1])?;
+/// let noise = bounded_noise(&law, 1000, &NoiseSource::from_os()?, 0)?;
+/// assert!(noise.iter().all(|y| y.abs() <= 2), "with certainty");
+/// # Ok::<(), rhograd::error::Error>(())
+/// ```
+pub fn bounded_noise(law: &BoundedLaw, len: usize, source: &NoiseSource, release: u32) -> Fallible<Vec<i64>> {
+    check(0, len)?;
+    let lookup = bounded::Lookup::new(law);
+    let mut noise = vec![0; len];
+    noise.par_chunks_mut(BLOCK).enumerate().for_each(|(block, part)| {
+        let mut stream = source.stream(release, block as u32);
+        part.fill_with(|| {
+            let Ok(drawn) = lookup.draw(&mut stream);
+            drawn
+        });
     });
     Ok(noise)
 }

@@ -64,6 +64,7 @@
 //! ```
 
 mod adjacency;
+mod bounded;
 mod budget;
 mod charge;
 mod dataset;
@@ -71,6 +72,7 @@ mod dp_event;
 mod sensitivity;
 
 pub use adjacency::{Adjacency, PrivacyUnit, Scope};
+pub use bounded::BoundedLaw;
 pub use budget::{Delta, Epsilon, Rho};
 pub use charge::{
     Charge, Claim, ExponentialCharge, GaussianCharge, LaplaceCharge, MAX_LOG2_SCALE, NoiseLaw, ObjectiveCharge,
