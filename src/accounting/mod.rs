@@ -24,6 +24,7 @@
 //! | [`claim`] | what recorded charges guarantee together |
 //! | [`compose`] | composition theorems, filters and an odometer |
 //! | [`subsample`], [`selection`], [`erm`], [`perturbed_objective`] | single theorems |
+//! | [`bounded`] | noise that never leaves an interval: no error of many counts exceeds it |
 //! | [`belief`] | what an attacker with a belief beforehand comes to believe and guess |
 //! | [`generalization`] | how far rows that were trained on can differ from new ones |
 //! | [`mean_concentrated`] | the notion that is not closed under post-processing |
@@ -34,6 +35,7 @@
 
 pub mod approximate;
 pub mod belief;
+pub mod bounded;
 pub mod claim;
 pub mod compose;
 mod conversion;

@@ -15,6 +15,8 @@ pub(super) struct Atoms {
     /// Loss, `ln sum p`, `ln sum p e^-loss` over this atom and all before it.
     rows: Vec<(f64, f64, f64)>,
     margin: f64,
+    /// By how much the computed losses may be off, besides the share that every number is.
+    blur: f64,
     /// `ln` of a bound on the mass of the atoms left out.
     ln_lost: f64,
 }
@@ -81,6 +83,19 @@ impl Atoms {
                 return None;
             }
         }
+        let mut blur = 0.0;
+        for (table, count) in &law.tables {
+            let cells = table.cells();
+            if law.mu.upper > 0.0 || (cells.len() as f64).powf(*count) * total.len() as f64 > ATOMS {
+                return None;
+            }
+            for _ in 0..*count as u64 {
+                total = total.iter().flat_map(|a| cells.iter().map(move |b| (a.0 + b.mean, a.1 + b.ln_mass))).collect();
+            }
+            // A mass of a table is right to a few units, of a logarithm that is no smaller than -43; so is a loss, and losses may cancel.
+            steps += *count;
+            blur += UNIT * count * (count + 4.0) * table.widest();
+        }
         total.sort_by(|a, b| b.0.total_cmp(&a.0));
         let (mut with, mut without) = (LnSum::default(), LnSum::default());
         let rows = total
@@ -93,7 +108,7 @@ impl Atoms {
             .collect();
         // Every step of a binomial rounds two numbers of the size of its logarithm.
         let margin = 1e-12 + 2.0 * UNIT * steps * (8.0 + floor.abs());
-        Some(Atoms { rows, margin, ln_lost })
+        Some(Atoms { rows, margin, blur, ln_lost })
     }
 
     /// `ln delta`, or `-inf` beyond the largest loss.
@@ -110,11 +125,11 @@ impl Atoms {
         let value = self.value(epsilon);
         // Rounding may have put losses next to epsilon on the wrong side, and the difference of the two sums
         // loses digits where delta is far below the mass above epsilon.
-        let near = self.rows.partition_point(|it| it.0 * (1.0 + 1e-12) > epsilon);
+        let near = self.rows.partition_point(|it| it.0 * (1.0 + 1e-12) + self.blur > epsilon);
         let Some((_, with, _)) = near.checked_sub(1).and_then(|it| self.rows.get(it)) else {
             return (f64::NEG_INFINITY, self.ln_lost);
         };
-        let ln_slack = with + (32.0 * UNIT * (1.0 + epsilon + with.abs())).ln();
+        let ln_slack = with + (32.0 * UNIT * (1.0 + epsilon + with.abs()) + 2.0 * self.blur).ln();
         outward(value, self.margin, ln_slack, self.ln_lost)
     }
 }
@@ -190,7 +205,9 @@ impl Finite {
             return Some(Finite::Atoms(atoms));
         }
         match law.parts.as_slice() {
-            [(pair, count)] if *count == 1.0 => Single::new(*pair, ln_delta).map(Finite::Single),
+            [(pair, count)] if *count == 1.0 && law.tables.is_empty() => {
+                Single::new(*pair, ln_delta).map(Finite::Single)
+            }
             _ => None,
         }
     }

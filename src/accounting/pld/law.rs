@@ -2,6 +2,7 @@
 
 use super::interval::Interval;
 use super::pair::{Base, Pair, Sampling, mixed};
+use super::table::Table;
 use crate::accounting::directed::positive;
 use crate::error::{Error, Fallible};
 use crate::num::round::{down, up};
@@ -16,12 +17,14 @@ pub(super) struct Law {
     pub ln_keep: Interval,
     /// The other pairs and how often each occurs.
     pub parts: Vec<(Pair, f64)>,
+    /// Pairs that are given outcome by outcome, and how often each occurs.
+    pub tables: Vec<(Table, f64)>,
 }
 
 impl Default for Law {
     fn default() -> Self {
         let zero = Interval { lower: 0.0, upper: 0.0 };
-        Law { mu: zero, ln_keep: zero, parts: Vec::new() }
+        Law { mu: zero, ln_keep: zero, parts: Vec::new(), tables: Vec::new() }
     }
 }
 
@@ -31,6 +34,18 @@ fn around(lower: f64, upper: f64) -> Interval {
 }
 
 impl Law {
+    /// `count` times a pair that fails outright with the probability whose complement has this logarithm, and is the table otherwise.
+    pub(super) fn of_table(table: Table, ln_keep: Interval, count: f64) -> Self {
+        let mut law = Law { tables: vec![(table, count)], ..Law::default() };
+        law.lose(ln_keep, count);
+        law
+    }
+
+    /// Whether there are only Gaussian mechanisms without sampling.
+    pub(super) fn is_gaussian(&self) -> bool {
+        self.parts.is_empty() && self.tables.is_empty()
+    }
+
     /// Adds `mu` and its multiplicity to the Gaussian part, unless it is nothing.
     fn widen_mu(&mut self, other: Interval) {
         if other.upper > 0.0 {
@@ -73,6 +88,7 @@ impl Law {
         for &(pair, count) in &other.parts {
             self.push(pair, count);
         }
+        self.tables.extend(other.tables.iter().cloned());
     }
 
     /// The law `count` times.
@@ -87,16 +103,18 @@ impl Law {
         let ln_keep = std::mem::replace(&mut self.ln_keep, Law::default().ln_keep);
         self.lose(ln_keep, count);
         self.parts.iter_mut().for_each(|it| it.1 *= count);
+        self.tables.iter_mut().for_each(|it| it.1 *= count);
     }
 
     /// The number of pairs composed.
     pub(super) fn count(&self) -> f64 {
-        self.parts.iter().map(|it| it.1).sum()
+        self.parts.iter().map(|it| it.1).sum::<f64>() + self.tables.iter().map(|it| it.1).sum::<f64>()
     }
 
     /// A bound above all losses that can occur.
     pub(super) fn largest_loss(&self) -> f64 {
-        let pure: f64 = self.parts.iter().map(|(pair, count)| pair.largest_loss() * count).sum();
+        let parts: f64 = self.parts.iter().map(|(pair, count)| pair.largest_loss() * count).sum();
+        let pure = parts + self.tables.iter().map(|(table, count)| table.largest_loss() * count).sum::<f64>();
         if self.mu.upper > 0.0 { f64::INFINITY } else { pure * (1.0 + 1e-12) }
     }
 
@@ -107,8 +125,9 @@ impl Law {
             return None;
         }
         let mut sum = (0.0, 0.0);
-        for (pair, count) in &self.parts {
-            let (ln_mass, loss) = pair.top()?;
+        let parts = self.parts.iter().map(|(pair, count)| (pair.top(), count));
+        for (top, count) in parts.chain(self.tables.iter().map(|(table, count)| (table.top(), count))) {
+            let (ln_mass, loss) = top?;
             sum = (sum.0 + count * ln_mass, sum.1 + count * loss);
         }
         // A loss that may have been rounded up from an underflow says nothing.
@@ -128,8 +147,12 @@ impl Law {
             half_square(factor * mu)
         };
         // The margin covers a few roundings for each part.
-        let margin = 1.0 + 1e-14 * (100.0 + self.parts.len() as f64);
-        (half_square(self.mu.upper) + self.parts.iter().map(|(pair, count)| one(pair) * count).sum::<f64>()) * margin
+        let margin = 1.0 + 1e-14 * (100.0 + self.parts.len() as f64 + self.tables.len() as f64);
+        let parts: f64 = self.parts.iter().map(|(pair, count)| one(pair) * count).sum();
+        // Bounded losses are those of a pure mechanism.
+        let pure = |table: &Table| half_square(root_twice_rho(table.widest()));
+        let tables: f64 = self.tables.iter().map(|(table, count)| pure(table) * count).sum();
+        (half_square(self.mu.upper) + parts + tables) * margin
     }
 }
 

@@ -52,6 +52,7 @@ mod pair;
 mod partition;
 mod plan;
 mod solve;
+mod table;
 
 pub use calibrate::{calibrate_noise_multiplier, calibrate_rate, calibrate_steps, run_epsilon, run_ln_delta};
 pub use interval::Interval;
@@ -59,6 +60,7 @@ pub use interval::Interval;
 use crate::error::{Error, Fallible};
 use crate::privacy::{Adjacency, Delta, DpEvent, Epsilon, Mechanism};
 use law::{Law, Reader};
+use table::Table;
 
 /// One answer for each direction of add-remove.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -98,6 +100,20 @@ impl Pld {
         let mut reader = Reader::new(adjacency);
         reader.visit(event, 1.0, "event")?;
         Ok(Pld { adjacency, remove: reader.remove, add: reader.add, two_sided: reader.two_sided })
+    }
+
+    /// `count` times a pair of laws that fails outright with a probability, and otherwise has these outcomes, `ln` mass under P and loss.
+    ///
+    /// The exchanged pair must have the same losses, under add-remove and replace-one alike. Masses and losses are right to four units of
+    /// rounding, masses relatively or to the same share of their logarithm; `ln_keep` bounds the logarithm of the probability that a
+    /// pair does not fail.
+    pub(in crate::accounting) fn symmetric(
+        outcomes: impl IntoIterator<Item = (f64, f64)>,
+        ln_keep: Interval,
+        count: u64,
+    ) -> Self {
+        let law = Law::of_table(Table::new(outcomes), ln_keep, count as f64);
+        Pld { adjacency: Adjacency::AddRemove, remove: law.clone(), add: law, two_sided: false }
     }
 
     /// Adds another composition to this one.

@@ -5,6 +5,7 @@
 //! Q, so the error is of second order in the width of the cells.
 
 use super::pair::{Cell, Pair};
+use super::table::Table;
 
 /// One unit of rounding.
 const UNIT: f64 = f64::EPSILON / 2.0;
@@ -20,7 +21,8 @@ struct Piece {
 /// The cells of a pair.
 #[derive(Clone, Debug)]
 pub(super) struct Partition {
-    pair: Pair,
+    /// None where there are atoms only.
+    pair: Option<Pair>,
     atoms: Vec<Cell>,
     pieces: Vec<Piece>,
     /// `ln` of a bound on the mass beyond the range, at each end.
@@ -182,7 +184,12 @@ impl Partition {
                 }
             }
         }
-        Partition { pair, atoms: outline.atoms, pieces, ln_beyond: outline.ln_beyond }
+        Partition { pair: Some(pair), atoms: outline.atoms, pieces, ln_beyond: outline.ln_beyond }
+    }
+
+    /// The outcomes of a table, each a set of its own.
+    pub(super) fn of_table(table: &Table) -> Self {
+        Partition { pair: None, atoms: table.cells().to_vec(), pieces: Vec::new(), ln_beyond: f64::NEG_INFINITY }
     }
 
     /// All cells.
@@ -197,8 +204,9 @@ impl Partition {
 
     /// The two halves of a piece, if it can be split.
     fn halves(&self, piece: &Piece) -> Option<[Piece; 2]> {
-        let m = self.pair.middle(piece.from, piece.to)?;
-        let part = |from, to| Piece { from, to, cell: self.pair.cell(from, to) };
+        let pair = self.pair?;
+        let m = pair.middle(piece.from, piece.to)?;
+        let part = |from, to| Piece { from, to, cell: pair.cell(from, to) };
         Some([part(piece.from, m), part(m, piece.to)])
     }
 

@@ -85,8 +85,9 @@ impl Prepared {
         if law.parts.iter().any(|(pair, _)| !pair.is_tractable(reach)) {
             return None;
         }
-        let parts: Vec<(Partition, f64)> =
-            law.parts.iter().map(|&(pair, count)| (Partition::new(pair, reach, 64), count)).collect();
+        let cut = law.parts.iter().map(|&(pair, count)| (Partition::new(pair, reach, 64), count));
+        let given = law.tables.iter().map(|(table, count)| (Partition::of_table(table), *count));
+        let parts: Vec<(Partition, f64)> = cut.chain(given).collect();
         let mut it = Prepared {
             parts,
             mu2: (down(law.mu.lower * law.mu.lower, 1).max(0.0), up(law.mu.upper * law.mu.upper, 1)),

@@ -124,7 +124,7 @@ fn is_free(law: &Law, ln_delta: f64) -> bool {
     let variation = |pair| super::finite::Single::new(pair, ln_delta.max(-700.0)).map_or(1.0, |it| it.variation());
     let room = ln_delta.exp() * (1.0 - 1e-9);
     // The cheap part first: a single variation that is too large decides.
-    let mut total = gaussian;
+    let mut total = gaussian + law.tables.iter().map(|(table, count)| count * table.variation()).sum::<f64>();
     for &(pair, count) in &law.parts {
         if total > room {
             return false;
@@ -189,7 +189,7 @@ fn finest(prepared: &Prepared, ln_tolerance: &mut f64, floor: &mut f64) -> Optio
 /// Bounds on epsilon for the part without outright failures.
 fn kept_epsilon(law: &Law, target: (f64, f64), tolerance: f64) -> Interval {
     let analytic = analytic_epsilon(law, target.0);
-    if law.parts.is_empty() {
+    if law.is_gaussian() {
         if law.mu.upper == 0.0 {
             return Interval { lower: 0.0, upper: 0.0 };
         }
@@ -231,10 +231,10 @@ fn kept_epsilon(law: &Law, target: (f64, f64), tolerance: f64) -> Interval {
 fn kept_ln_delta(law: &Law, epsilon: f64, tolerance: f64) -> (f64, f64) {
     let analytic = analytic_ln_delta(law, epsilon);
     let none = f64::NEG_INFINITY;
-    if analytic == none || (law.parts.is_empty() && law.mu.upper == 0.0) {
+    if analytic == none || (law.is_gaussian() && law.mu.upper == 0.0) {
         return (none, none);
     }
-    if law.parts.is_empty() {
+    if law.is_gaussian() {
         let curve = Curve::Gaussian(law.mu.lower, law.mu.upper);
         return (curve.lower(epsilon), curve.upper(epsilon).min(analytic));
     }
