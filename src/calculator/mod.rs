@@ -24,6 +24,7 @@
 //! ```
 
 mod answer;
+mod bounded;
 pub mod calibrate;
 mod composition;
 mod conversion;
@@ -45,7 +46,7 @@ use kind::Kind;
 use params::Params;
 
 /// Every kind, by topic.
-const KINDS: [&[Kind]; 7] = [
+const KINDS: [&[Kind]; 8] = [
     conversion::KINDS,
     renyi::KINDS,
     distribution::KINDS,
@@ -53,6 +54,7 @@ const KINDS: [&[Kind]; 7] = [
     tools::KINDS,
     lemmas::KINDS,
     notions::KINDS,
+    bounded::KINDS,
 ];
 
 /// Number of kinds.

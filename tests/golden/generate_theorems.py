@@ -19,6 +19,7 @@ import itertools
 import json
 import math
 import os
+from fractions import Fraction
 
 from mpmath import mp, mpf
 
@@ -643,8 +644,43 @@ def sparse_rows():
         add("posterior_unless_failed", dict(epsilon=e, delta=d, prior=prior), 1e-13, lowest=("below", lambda: after(False)), highest=lambda: after(True))
 
 
+def bounded_rows():
+    def losses(weights, counts):
+        """Ratios P/Q of all outputs of so many counts with their exact masses under P; those of mass 0 under Q have the ratio 0."""
+        at = lambda y: weights[abs(y)] if abs(y) < len(weights) else 0
+        reach = len(weights) - 1
+        one = [(Fraction(at(y), at(y - 1)) if at(y - 1) else Fraction(0), at(y)) for y in range(-reach, reach + 1)]
+        all_ratios = {Fraction(1): 1}
+        for _ in range(counts):
+            several = {}
+            for ratio, mass in all_ratios.items():
+                for factor, weight in one:
+                    several[ratio * factor] = several.get(ratio * factor, 0) + mass * weight
+            all_ratios = several
+        return all_ratios, sum(at(y) for y in range(-reach, reach + 1)) ** counts
+
+    def at(ratios, total, eps):
+        factor = mp.exp(eps)
+        parts = (mpf(mass) * (1 - factor * r.denominator / r.numerator) if r else mpf(mass) for r, mass in ratios.items()
+                 if not r or factor * r.denominator < r.numerator)
+        return mp.fsum(parts) / total
+
+    cases = [([9, 5, 1], 1, [0.0, 0.25, 1.0], [0.2]), ([900, 700, 300, 60, 4, 1], 3, [0.5, 2.0], [0.01, 0.1]),
+             ([1000003, 765432, 98765, 1234, 17], 5, [1.0, 6.0], [1e-3]), ([2 ** 53, 2 ** 50 + 1, 1], 2, [2.0, 30.0], [1e-9]),
+             # Losses on a grid: long compositions.
+             ([2 ** k for k in (30, 29, 27, 24, 20, 15, 9, 2)], 16, [3.0, 10.0], [1e-6]),
+             ([2 ** k for k in (30, 29, 27, 24, 20, 15, 9, 2)], 128, [20.0, 60.0], [1e-6])]
+    for weights, counts, epsilons, deltas in cases:
+        ratios, total = losses(weights, counts)
+        for eps in epsilons:
+            add("bounded_noise_delta", dict(weights=weights, counts=counts, epsilon=eps), 1e-5, delta=lambda: at(ratios, total, mpf(eps)))
+        for delta in deltas:
+            add("bounded_noise_eps", dict(weights=weights, counts=counts, delta=delta), 1e-6,
+                epsilon=lambda: root(lambda eps: at(ratios, total, eps) - mpf(delta), 0, 200))
+
+
 if __name__ == "__main__":
-    for make in (conversion_rows, composition_rows, tool_rows, selection_rows, without_replacement_rows, renyi_rows, lemma_rows, notion_rows, packing_rows, sparse_rows):
+    for make in (conversion_rows, composition_rows, tool_rows, selection_rows, without_replacement_rows, renyi_rows, lemma_rows, notion_rows, packing_rows, sparse_rows, bounded_rows):
         make()
         print(make.__name__, len(ROWS))
     with open(os.path.join(HERE, "theorems.csv"), "w", newline="") as file:
