@@ -225,7 +225,7 @@ fn rows_by_threshold(size: u64, seed: u64, plant: Option<Plant>) -> Fallible<f64
 }
 
 /// The mean of the largest of many independent numbers between two ends, from the probability that one exceeds a number.
-fn mean_of_largest(count: f64, above: impl Fn(f64) -> f64, (lowest, highest): (f64, f64)) -> f64 {
+pub(crate) fn mean_of_largest(count: f64, above: impl Fn(f64) -> f64, (lowest, highest): (f64, f64)) -> f64 {
     const STEP: f64 = 1e-3;
     let below = |t: f64| (count * (-above(t)).ln_1p()).exp();
     let steps = ((highest - lowest) / STEP).round() as u32;

@@ -24,8 +24,12 @@ pub(super) struct Noises {
 
 impl Noises {
     pub(super) fn new(seed: u64, plant: Option<Plant>) -> Self {
-        let factor = if plant == Some(Plant::HalfNoise) { 0.5 } else { 1.0 };
-        Noises { random: ChaCha8Rng::seed_from_u64(seed), seed, factor }
+        Noises { random: ChaCha8Rng::seed_from_u64(seed), seed, factor: Self::factor(plant) }
+    }
+
+    /// The share of the noise that is drawn.
+    pub(super) fn factor(plant: Option<Plant>) -> f64 {
+        if plant == Some(Plant::HalfNoise) { 0.5 } else { 1.0 }
     }
 
     /// A Laplace number of scale 1, in floating point: good for a picture, not for a release.
@@ -70,6 +74,19 @@ impl Noises {
         let distances = (0..TRIALS).map(|_| threshold - self.factor * self.laplace() / EPSILON);
         2.0 * (quantile(distances.collect()) + 1.0)
     }
+}
+
+/// The largest error of `count` numbers with normal noise.
+pub(super) fn largest_gaussian_error(
+    count: u64,
+    scale: f64,
+    seed: u64,
+    run: u32,
+    plant: Option<Plant>,
+) -> Fallible<f64> {
+    let drawn = integer_noise(NoiseLaw::FlooredNormal, LOG2_SCALE, count as usize, &noise(seed), run)?;
+    let most = drawn.iter().map(|y| y.unsigned_abs()).max().unwrap_or(0);
+    Ok(Noises::factor(plant) * scale * most as f64 * 2f64.powi(-(LOG2_SCALE as i32)))
 }
 
 /// The Laplace number that is exceeded with probability `above`.

@@ -1,5 +1,6 @@
-//! One-way marginals by Laplace and Gaussian noise, the mean of one column, and the mode of a histogram.
+//! One-way marginals by Laplace and Gaussian noise and the largest of their errors, the mean of one column, and the mode of a histogram.
 
+mod largest;
 mod lower;
 mod mechanisms;
 mod picture;
@@ -15,8 +16,7 @@ use crate::verdict::{Finding, Verdict};
 use mechanisms::Noises;
 
 /// The claim.
-pub const CLAIM: &str =
-    "d marginals need n ~ d rows by Laplace and n ~ sqrt(d) by Gaussian noise; a stable mode beats noisy counts";
+pub const CLAIM: &str = "d marginals need n ~ d rows by Laplace and n ~ sqrt(d) by Gaussian noise, bounded noise has their largest error without a logarithm; a stable mode beats noisy counts";
 
 /// Budget of every release; the Laplace mechanism does without the delta.
 const EPSILON: f64 = 1.0;
@@ -100,7 +100,8 @@ pub fn run(setup: &Setup) -> Fallible<Verdict> {
     let mut results = Results::open(&path, &["part", "size", "seed"], &["value"], &configuration, setup.earlier)?;
     let cells: Vec<(Part, u64)> =
         Part::ALL.iter().flat_map(|part| part.sizes().iter().map(|size| (*part, *size))).collect();
-    let progress = Progress::new("marginals", cells.len());
+    let counts = largest::counts(setup.quick);
+    let progress = Progress::new("marginals", cells.len() + counts.len());
     for (part, size) in cells {
         progress.say(format!("{} at {size}", part.name()));
         for seed in 0..seeds {
@@ -112,8 +113,16 @@ pub fn run(setup: &Setup) -> Fallible<Verdict> {
         }
         progress.step();
     }
-    setup.draw(&picture::panels(&results)?)?;
-    findings(&results).map(Verdict)
+    for &d in counts {
+        progress.say(format!("largest error at {d}"));
+        largest::measure(&mut results, d, seeds, setup.plant)?;
+        progress.step();
+    }
+    let [rows, mean, mode] = picture::panels(&results)?;
+    setup.draw(&[rows, largest::panel(&results, setup.quick)?, mean, mode])?;
+    let mut findings = findings(&results)?;
+    findings.extend(largest::findings(&results, setup.quick)?);
+    Ok(Verdict(findings))
 }
 
 /// Mean and spread over the seeds.

@@ -7,9 +7,9 @@ use crate::fit;
 use crate::results::Results;
 use rhograd::plot::{Panel, Scale, Series};
 
-pub(super) fn panels(results: &Results) -> Fallible<Vec<Panel>> {
+pub(super) fn panels(results: &Results) -> Fallible<[Panel; 3]> {
     let budget = format!("epsilon {EPSILON}, delta {DELTA:e}");
-    Ok(vec![
+    Ok([
         Panel::of(
             format!("marginals to an error of {ACCURACY}, {budget}"),
             series(results, &[Part::LaplaceMarginals, Part::GaussianMarginals])?,
