@@ -246,43 +246,36 @@ fn saddle(terms: &[(f64, f64)], counts: f64, epsilon: f64) -> Option<(f64, f64, 
     None
 }
 
-/// Where the degree and the slope are looked for: everywhere at first, then about what was best.
-struct Search {
-    counts: f64,
-    epsilon: f64,
-    families: [(fn(f64) -> Shape, (f64, f64), u32); 2],
+/// A family of shapes, and where its degree or slope is looked for: everywhere at first, then about what was best.
+struct Family {
+    shape: fn(f64) -> Shape,
+    low: f64,
+    high: f64,
+    points: u32,
 }
 
-impl Search {
-    fn new(counts: u64, epsilon: f64) -> Self {
-        let families: [(fn(f64) -> Shape, (f64, f64), u32); 2] =
-            [(Shape::Power, POWERS, POINTS), (Shape::Bump, SLOPES, POINTS)];
-        Search { counts: counts as f64, epsilon, families }
+impl Family {
+    fn new(shape: fn(f64) -> Shape, (low, high): (f64, f64)) -> Self {
+        Family { shape, low, high, points: POINTS }
     }
 
-    /// The best law of each family by its estimate of `ln delta`, the better one first.
-    fn proposals(&mut self, reach: u64) -> Fallible<Vec<(f64, BoundedLaw)>> {
-        let (counts, epsilon) = (self.counts, self.epsilon);
-        let mut proposals = Vec::with_capacity(2);
-        for (family, (low, high), points) in &mut self.families {
-            let mut best = (f64::INFINITY, 0.0);
-            for round in 0..ROUNDS {
-                // A grid in logarithms, then a finer one about its best place.
-                let factor = (*high / *low).powf(1.0 / f64::from(*points));
-                for at in 0..=*points {
-                    let size = *low * factor.powi(at.cast_signed());
-                    let found = estimate(&family(size).law(reach)?, counts, epsilon);
-                    if found < best.0 {
-                        best = (found, size);
-                    }
+    /// The best law of a reach by its estimate of `ln delta`, which comes with it.
+    fn best(&mut self, reach: u64, counts: f64, epsilon: f64) -> Fallible<(f64, BoundedLaw)> {
+        let mut best = (f64::INFINITY, self.low);
+        for round in 0..ROUNDS {
+            // A grid in logarithms, then a finer one about its best place.
+            let factor = (self.high / self.low).powf(1.0 / f64::from(self.points));
+            for at in 0..=self.points {
+                let size = self.low * factor.powi(at.cast_signed());
+                let found = estimate(&(self.shape)(size).law(reach)?, counts, epsilon);
+                if found < best.0 {
+                    best = (found, size);
                 }
-                let near = if round + 1 < ROUNDS { factor } else { factor.powi(2).max(1.2) };
-                (*low, *high, *points) = (best.1 / near, best.1 * near, FEW);
             }
-            proposals.push((best.0, family(best.1).law(reach)?));
+            let near = if round + 1 < ROUNDS { factor } else { factor.powi(2).max(1.2) };
+            (self.low, self.high, self.points) = (best.1 / near, best.1 * near, FEW);
         }
-        proposals.sort_by(|a, b| a.0.total_cmp(&b.0));
-        Ok(proposals)
+        Ok((best.0, (self.shape)(best.1).law(reach)?))
     }
 }
 
@@ -330,11 +323,14 @@ pub fn least(counts: u64, epsilon: Epsilon, delta: Delta) -> Fallible<BoundedLaw
         return Err(hopeless());
     }
     let guess = (3.7 * deviation).clamp(1.0, MOST as f64) as i128;
-    let mut search = Search::new(counts, size);
+    let mut families = [Family::new(Shape::Power, POWERS), Family::new(Shape::Bump, SLOPES)];
     let mut found: Option<BoundedLaw> = None;
     let meets = |reach: i128| {
         let reach = u64::try_from(reach).unwrap_or(MOST);
-        for (estimate, law) in search.proposals(reach)? {
+        let proposals = families.iter_mut().map(|family| family.best(reach, counts as f64, size));
+        let mut proposals = proposals.collect::<Fallible<Vec<_>>>()?;
+        proposals.sort_by(|a, b| a.0.total_cmp(&b.0));
+        for (estimate, law) in proposals {
             if estimate > target + HOPELESS {
                 continue;
             }

@@ -27,6 +27,9 @@ const BOUNDED: &str = "bounded: largest error";
 const MOST: &str = "bounded: largest error of all runs";
 const GAUSSIAN: &str = "Gaussian: largest error";
 
+/// A number of a law and of so many marginals.
+type OfLaw = fn(&BoundedLaw, u64) -> f64;
+
 pub(super) fn counts(quick: bool) -> &'static [u64] {
     &COUNTS[..if quick { QUICK } else { COUNTS.len() }]
 }
@@ -39,7 +42,7 @@ pub(super) fn measure(results: &mut Results, d: u64, seeds: u64, plant: Option<P
         Some(law) => Ok::<BoundedLaw, Error>(law.clone()),
         None => Ok(law.insert(least(d, Epsilon::new(EPSILON)?, Delta::new(DELTA)?)?).clone()),
     };
-    let computed: [(&str, fn(&BoundedLaw, u64) -> f64); 2] = [(REACH, reach), (MEAN, mean_of_bounded)];
+    let computed: [(&str, OfLaw); 2] = [(REACH, reach), (MEAN, mean_of_bounded)];
     for (part, value) in computed {
         if !results.has(&key(part, 0)) {
             results.add(&key(part, 0), &[cell(value(&known()?, d))])?;
