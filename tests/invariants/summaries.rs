@@ -66,7 +66,7 @@ pub fn summarized(schema: &str, file: &[u8], adjacency: Adjacency) -> (Run, Vec<
 ///
 /// # Errors
 /// What differs beside released values, or moves further than was paid for.
-pub fn answers_agree(answers: &dyn Fn(&[u8], Adjacency) -> (Run, Vec<u64>)) -> Result<Vec<f64>, String> {
+pub fn answers_agree(answers: impl Fn(&[u8], Adjacency) -> (Run, Vec<u64>)) -> Result<Vec<f64>, String> {
     let mut largest = Vec::new();
     for change in CHANGES {
         let adjacency = if change == Change::Replace { Adjacency::ReplaceOne } else { Adjacency::AddRemove };

@@ -5,7 +5,7 @@ use crate::invariants::summaries::{ASKED, answers_agree, schema, summarized};
 #[test]
 fn answers_about_neighbours_move_by_no_more_than_is_paid_for() {
     let schema = schema();
-    let shares = answers_agree(&|file, adjacency| summarized(&schema, file, adjacency)).unwrap();
+    let shares = answers_agree(|file, adjacency| summarized(&schema, file, adjacency)).unwrap();
     assert_eq!(shares.len(), ASKED.len());
     for (asked, share) in ASKED.iter().zip(shares) {
         // Of a choice nothing is compared but that it is one.

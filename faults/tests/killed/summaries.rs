@@ -8,12 +8,12 @@ use crate::{MOVES, SHOWS};
 #[track_caller]
 fn finds(by: impl Fn(&str) -> String, file: impl Fn(&str) -> String, reason: &str) {
     let honest = schema();
-    answers_agree(&|file, adjacency| summarized(&honest, file, adjacency)).unwrap();
+    answers_agree(|file, adjacency| summarized(&honest, file, adjacency)).unwrap();
     let faulty = |bytes: &[u8], adjacency| {
         let text = String::from_utf8_lossy(bytes);
         summarized(&by(&text), file(&text).as_bytes(), adjacency)
     };
-    let found = answers_agree(&faulty).unwrap_err();
+    let found = answers_agree(faulty).unwrap_err();
     assert!(found.contains(reason), "{found}");
 }
 
