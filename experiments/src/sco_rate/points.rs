@@ -94,7 +94,8 @@ impl Sweep {
             (Sweep::SampledRows, true) => rows(512, 4).map(|n| base(n, d, 32.0)).collect(),
             (Sweep::SampledRows, false) => rows(512, 8).map(|n| base(n, d, 32.0)).collect(),
             (Sweep::PrivateRows, true) => rows(4096, 4).map(|n| base(n, d, if trained { 0.05 } else { 0.1 })).collect(),
-            (Sweep::PrivateRows, false) if trained => rows(4096, 8).map(|n| base(n, d, 0.05)).collect(),
+            // Up to a fifth of the rows at which sampling limits as much, `2 d / rho`; with more the slope bends.
+            (Sweep::PrivateRows, false) if trained => rows(4096, 5).map(|n| base(n, d, 0.05)).collect(),
             (Sweep::PrivateRows, false) => rows(16_384, 8).map(|n| base(n, d, 0.02)).collect(),
             (Sweep::Dimension, true) => rows(8, 4).map(|d| base(8192, d as usize, 0.1)).collect(),
             (Sweep::Dimension, false) => rows(4, 8).map(|d| base(65_536, d as usize, 1.0 / 32.0)).collect(),
