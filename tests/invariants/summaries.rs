@@ -17,8 +17,7 @@ use super::neighbours::{CHANGES, Change, KINDS, Kind, LABELS, Table};
 use super::replay::{Run, agree};
 
 /// What is asked: every statistic that is a noised sum, and two that are choices.
-pub const ASKED: [&str; 7] =
-    ["count", "mean:x", "mean:z", "histogram:x:4", "histogram:c", "median:z", "first-above:c:9"];
+pub const ASKED: [&str; 7] = ["count", "mean:x", "mean:z", "histogram:x", "histogram:c", "median:z", "first-above:c:9"];
 
 /// Pairs of neighbours for every change and kind of row.
 const PAIRS: u64 = 4;
