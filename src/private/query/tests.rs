@@ -16,7 +16,6 @@ const STORED: &[&str] = &[
     r#"{"kind":"direction","reach":3}"#,
     r#"{"kind":"prefix-sums","bound":3,"batches":4}"#,
     r#"{"kind":"phases","plan":{"lipschitz":1,"shift":2,"rows":30,"dimension":4}}"#,
-    r#"{"kind":"phases","plan":{"lipschitz":1,"shift":2,"rows":30,"dimension":4,"max_phases":3}}"#,
     r#"{"kind":"one-pass","plan":{"lipschitz":1,"shift":2,"rows":30,"dimension":4,"steps":2,"last":3}}"#,
     r#"{"kind":"minimiser","curvature":{"row_bound":1,"regularisation":2,"tolerance":3},"dimension":4}"#,
     r#"{"kind":"perturbation","curvature":{"row_bound":1,"regularisation":2,"tolerance":3},"log2_margin":40,"quarters":1,"step":9}"#,
@@ -111,6 +110,25 @@ fn rows_in_a_file_answer_sums_over_all_rows_alone() {
     let summaries =
         ["histogram", "histogram-l1", "mean", "mean-l1", "ranks", "first-above", "median-distance", "near-median"];
     assert_eq!(of(|access| access == RowAccess::Cells), [&drafts[..], &summaries[..]].concat());
+}
+
+#[test]
+fn fewer_phases_stand_in_a_file_and_all_of_them_do_not() {
+    let plan = |text: &str| match serde_json::from_str(text).unwrap() {
+        Query::Phases(phases) => phases.plan,
+        other => panic!("{other:?}"),
+    };
+    let [few, all] = [r#","max_phases":3"#, ""].map(|said| {
+        format!(r#"{{"kind":"phases","plan":{{"lipschitz":1,"shift":2,"rows":3000,"dimension":4{said}}}}}"#)
+    });
+    for (text, phases) in [(&few, 3), (&all, 8)] {
+        assert_eq!(plan(text).phases(), phases);
+        assert_eq!(serde_json::to_string(&Query::from(Phases { plan: plan(text) })).unwrap(), *text);
+    }
+    // A forged number is no more than the most, and no fewer than one.
+    for (said, phases) in [("0", 1), ("4294967295", 8)] {
+        assert_eq!(plan(&few.replace(":3}", &format!(":{said}}}"))).phases(), phases);
+    }
 }
 
 #[test]

@@ -159,7 +159,9 @@ fn phases_whose_rounding_would_count_are_left_out() {
         let reach = |plan: &PhasePlan| (plan.lipschitz >> 11) as f64;
         let kept = plan(12, 1 << log2).with_little_rounding();
         let share = kept.sensitivity() as f64 / reach(&kept);
-        assert!(share <= 1.0 + 1.0 / 16.0 + 1e-4, "2^{log2} rows, {} phases: {share}", kept.phases());
+        // One phase there always is.
+        let little = share <= 1.0 + 1.0 / 16.0 + 1e-4;
+        assert!(little || kept.phases() == 1, "2^{log2} rows, {} phases: {share}", kept.phases());
         let more = PhasePlan { max_phases: kept.phases() + 1, ..kept };
         let share = more.sensitivity() as f64 / reach(&more);
         assert!(kept.phases() == 8 || share > 1.0 + 1.0 / 16.0, "2^{log2} rows: {share} with a phase more");
