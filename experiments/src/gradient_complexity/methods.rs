@@ -74,9 +74,9 @@ impl Method {
     pub(super) fn rows(self, quick: bool) -> &'static [u64] {
         match (self, quick) {
             (Method::PhasedErm, true) => &[256, 512, 1024],
-            (Method::PhasedErm, false) => &[128, 256, 512, 1024, 2048, 4096, 8192],
+            (Method::PhasedErm, false) => &[128, 256, 512, 1024, 2048, 4096],
             (_, true) => &[1024, 2048, 4096],
-            (_, false) => &[256, 512, 1024, 2048, 4096, 8192, 16384, 32768],
+            (_, false) => &[128, 256, 512, 1024, 2048, 4096, 8192, 16384],
         }
     }
 
