@@ -70,12 +70,13 @@ impl Method {
         }
     }
 
-    /// Row counts at which it is measured; the solver of phased ERM is slow.
+    /// Row counts at which it is measured; the solver of phased ERM is slow, and with few rows a few steps are all that many-step methods take.
     pub(super) fn rows(self, quick: bool) -> &'static [u64] {
         match (self, quick) {
             (Method::PhasedErm, true) => &[256, 512, 1024],
             (Method::PhasedErm, false) => &[128, 256, 512, 1024, 2048, 4096],
             (_, true) => &[1024, 2048, 4096],
+            (Method::FullBatch | Method::Sampled, false) => &[1024, 2048, 4096, 8192, 16384],
             (_, false) => &[128, 256, 512, 1024, 2048, 4096, 8192, 16384],
         }
     }
