@@ -6,7 +6,7 @@
 //! **What it does.** Phase `i` makes one pass of single-row steps of size `eta / 4^i` over `n / 2^(i+1)` fresh rows, from the released result of the
 //! phase before, and releases its mean iterate with noise `4^i` times smaller. `eta = (R / L) min(4 / sqrt(n), sqrt(2 rho) / (2 sqrt(d)))` to the nearest
 //! power of two in grid units, `R` from `--radius` and `L` from `--clip`. Rows are read in random order. There are at most eight phases, and fewer
-//! where the rounding of a later one would be more than a 16th of what a row moves: where rows are many and steps short.
+//! where the rounding of a later one would be more than a 16th of what a row at the clip norm moves: where rows are many and steps short.
 //!
 //! **What is released, and why the bound is exact.** Steps run in fixed point (2^-40) with integer slopes that are monotone and Lipschitz by
 //! construction: the logistic loss is interpolated between multiples of 1/16, the squared one has its slope cut. A step is non-expansive but for

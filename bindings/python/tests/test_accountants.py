@@ -96,7 +96,20 @@ def test_randomized_response_is_exact():
     event = events.RandomizedResponseDpEvent(0.5, 4)
     exact = math.log((1 - 0.5 + 0.125) / 0.125)
     assert PLDAccountant("replace-one").compose(event).get_epsilon(1e-30) == pytest.approx(exact, abs=1e-6)
-    assert not PLDAccountant().supports(event)
+    # Nor anywhere within another event.
+    inside = [
+        events.ComposedDpEvent([gaussian(1.0), event]),
+        events.SelfComposedDpEvent(events.ComposedDpEvent([event]), 2),
+        events.PoissonSampledDpEvent(0.5, event),
+        events.RepeatAndSelectDpEvent(event, 10, 1),
+    ]
+    for whole in (event, *inside):
+        for accountant in (PLDAccountant, RdpAccountant):
+            assert not accountant().supports(whole), whole
+    assert PLDAccountant("replace-one").supports(inside[0])
+    # Where the true value is hardly more likely, its digits stay.
+    faint = event_of(events.RandomizedResponseDpEvent(1 - 2**-40, 3))["mechanism"]["epsilon"]
+    assert 3 * 2**-40 * (1 - 1e-11) < faint < 3 * 2**-40 * (1 + 1e-11)
     assert PLDAccountant("replace-one").compose(events.RandomizedResponseDpEvent(0.0, 1)).get_epsilon(1e-9) == 0
     assert PLDAccountant("replace-one").compose(events.RandomizedResponseDpEvent(0.0, 2)).get_epsilon(1e-9) == math.inf
 
@@ -123,6 +136,7 @@ def test_what_has_no_bound_is_named_and_nothing_is_added():
     assert issubclass(UnsupportedEventError, rhograd.RefusedError)
     with pytest.raises(rhograd.ParameterError, match="neighboring_relation"):
         PLDAccountant(Relation.REPLACE_SPECIAL)
+    assert PLDAccountant().compose(gaussian(9.0), np.int64(2)).get_epsilon(1e-6) > 0
     for count in (-1, 1.5, True):
         with pytest.raises(rhograd.ParameterError, match="count"):
             PLDAccountant().compose(gaussian(1.0), count)

@@ -20,11 +20,13 @@ import math
 import sys
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from . import _rhograd
 from ._errors import Error, ParameterError, RefusedError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from typing_extensions import Self
 
@@ -44,6 +46,11 @@ class UnsupportedEventError(RefusedError):
 
 def _unsupported(event: Any, why: str) -> UnsupportedEventError:
     return UnsupportedEventError(f"{type(event).__name__}: {why}")
+
+
+def _is(event: Any, name: str) -> bool:
+    """Whether an event is of a class of this name, or of one derived from it."""
+    return any(kind.__name__ == name for kind in type(event).__mro__)
 
 
 def _single(mechanism: str, **parameters: Any) -> dict[str, Any]:
@@ -84,8 +91,9 @@ def _randomized_response(event: Any) -> dict[str, Any]:
         return _NOTHING
     if not noise:
         return _EVERYTHING
-    truth, other = 1 - noise + noise / buckets, noise / buckets
-    return _single("pure", epsilon=math.nextafter(math.log(truth / other), math.inf) * (1 + 1e-12))
+    # The true value is given with `1 - noise + noise / buckets` and each other one with `noise / buckets`; near `noise = 1` their quotient
+    # has lost its digits.
+    return _single("pure", epsilon=math.log1p((1 - noise) * buckets / noise) * (1 + 1e-12))
 
 
 def _self_composed(event: Any) -> dict[str, Any]:
@@ -150,13 +158,20 @@ def _repeat_and_select(event: Any) -> dict[str, Any]:
         return {"kind": "selected", "event": inner, "runs": {"distribution": "poisson", "mean": mean}}
     # Fewer chances to stop are more runs, and cost more: the end of the bracket with the larger mean.
     low, high = sys.float_info.min, 1 - 1e-12
-    if mean <= _mean_of(shape, high):
+    if mean == 1:
         return inner
     for _ in range(200):
         middle = math.sqrt(low * high)
         low, high = (middle, high) if _mean_of(shape, middle) >= mean else (low, middle)
     runs = {"distribution": "truncated-negative-binomial", "eta": shape, "gamma": low * (1 - 1e-12)}
     return {"kind": "selected", "event": inner, "runs": runs}
+
+
+def _parts_of(event: Any) -> Iterator[Any]:
+    """An event and all events in it."""
+    yield event
+    for part in (*getattr(event, "events", ()), *([event.event] if hasattr(event, "event") else [])):
+        yield from _parts_of(part)
 
 
 #: Translations by the name of the class.
@@ -190,7 +205,7 @@ def event_of(event: Any) -> dict[str, Any]:
     UnsupportedEventError
         An event of another class, or a sample of several mechanisms.
     """
-    known = next((_KINDS[kind.__name__] for kind in type(event).__mro__ if kind.__name__ in _KINDS), None)
+    known = next((translated for name, translated in _KINDS.items() if _is(event, name)), None)
     if known is None:
         raise _unsupported(event, f"is no event that has a bound here; these have: {', '.join(_KINDS)}")
     return known(event)
@@ -248,8 +263,9 @@ class _Accountant:
     def _tried(self, event: Any) -> dict[str, Any]:
         """The event in the words of this engine, once it is known that it has a bound."""
         made = event_of(event)
-        if type(event).__name__ == "RandomizedResponseDpEvent" and self._relation != "replace-one":
-            raise _unsupported(event, "holds where a row is replaced; give neighboring_relation REPLACE_ONE")
+        for part in _parts_of(event):
+            if _is(part, "RandomizedResponseDpEvent") and self._relation != "replace-one":
+                raise _unsupported(part, "holds where a row is replaced; give neighboring_relation REPLACE_ONE")
         if made != _EVERYTHING:
             try:
                 self._epsilon(made, 0.5)
@@ -273,9 +289,9 @@ class _Accountant:
         UnsupportedEventError
             The accountant has no bound for it; nothing is added then.
         """
-        if isinstance(count, bool) or not isinstance(count, int) or count < 0:
+        if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < 0:
             raise ParameterError(f"count: is {count!r}; give a number of times, at least 0")
-        made = self._tried(event)
+        made, count = self._tried(event), int(count)
         if count:
             self._events.append(made if count == 1 or made == _EVERYTHING else {"kind": "repeated", "event": made, "count": count})
         return self
