@@ -11,7 +11,7 @@ use rhograd::accounting::gaussian::integer_noise;
 use rhograd::accounting::notion::{ApproximateDp, GaussianDp, PureDp, RdpCurve, TradeOff, TruncatedCdp, Zcdp};
 use rhograd::accounting::rdp::{self, Component, Form};
 use rhograd::accounting::zcdp::{self, tail_bounds};
-use rhograd::accounting::{compose, selection, subsample};
+use rhograd::accounting::{compose, pld, selection, subsample};
 use rhograd::calculator;
 use rhograd::privacy::{Adjacency, Delta, DpEvent, Mechanism, RunCount};
 use rhograd::statistics::evidence;
@@ -50,6 +50,23 @@ fn every_theorem_meets_its_reference_from_the_safe_side() {
 }
 
 /// Parameters that every kind accepts.
+/// A row that is rarely sampled hardly moves the law, whatever orders say of the rare case: delta is at most the total variation, which a
+/// privacy loss distribution brackets.
+#[test]
+fn delta_by_orders_is_at_most_the_total_variation_and_no_less_than_the_truth() {
+    for (rate, noise) in [(0.01, 1.1), (0.001, 0.8), (0.1, 0.7)] {
+        let event = DpEvent::poisson(Mechanism::Gaussian { noise_multiplier: noise }, rate, 1);
+        let curve = rdp::curve(&event, Adjacency::AddRemove).unwrap();
+        let variation = (-(-curve.at(1.0 + 1e-5).unwrap()).exp_m1()).sqrt().ln();
+        let found = |epsilon: f64| rdp::ln_delta(&curve, eps(epsilon), Form::Improved).unwrap().value;
+        assert!((found(0.0) - variation).abs() < 1e-12, "{rate} {noise}: {} {variation}", found(0.0));
+        for epsilon in [0.0, 1e-3, 0.05, 0.5] {
+            let truth = pld::ln_delta(&event, Adjacency::AddRemove, eps(epsilon), 1e-3).unwrap();
+            assert!(found(epsilon) >= truth.lower && found(epsilon) <= variation + 1e-12, "{rate} {noise} {epsilon}");
+        }
+    }
+}
+
 fn examples() -> Vec<(&'static str, Value)> {
     let sampled = |extra: Value| {
         let mut all = json!({"sampling_rate": 0.01, "noise_multiplier": 1.0});
