@@ -17,7 +17,8 @@ use crate::train::{self, Edit, Feature, ModelFile, Moved, StagedFile, publish_wi
 #[derive(Args)]
 #[command(after_help = "Examples:\n  rhograd reshape fair.model.json --increasing age --out edited.model.json\n  \
                   rhograd reshape fair.model.json --decreasing age --convex age --set 'educ:20=0.1' --out edited.model.json\n  \
-                  rhograd reshape fair.model.json --edits edits.json --out edited.model.json\n\nThe nearest curve under the released shares of \
+                  rhograd reshape fair.model.json --edits edits.json --out edited.model.json\n  rhograd reshape fair.model.json --recalibrate --out \
+                  recalibrated.model.json\n\nThe nearest curve under the released shares of \
                   rows takes the place of the released one, so the mean effect of a column\nstays. It is post-processing: nothing is charged, and \
                   the privacy is that of MODEL. That holds of edits chosen by what you know and\nwhat was released, not by a look at private rows or at \
                   what `rhograd evaluate` says of them. The new file says what was done;\n`rhograd verify --source` does it again.")]
@@ -39,6 +40,10 @@ pub(super) struct ReshapeArguments {
     /// The effect of one value, or of the interval that a number lies in, in the units of `rhograd explain` (repeatable)
     #[arg(long, value_name = "COLUMN:AT=EFFECT")]
     set: Vec<String>,
+    /// Correct the probabilities by the released counts of rows held out (a run with --evaluate-budget): all effects are stretched and the
+    /// intercept is moved, as far as these rows tell; alone
+    #[arg(long, conflicts_with_all = ["increasing", "decreasing", "convex", "concave", "set", "edits"])]
+    recalibrate: bool,
     /// More of these as a JSON list, as in [{"edit": "increasing", "column": "age"}, {"edit": "set", "column": "age", "at":
     /// "90", "effect": 0.2}]
     #[arg(long, value_name = "FILE")]
@@ -91,6 +96,9 @@ fn edits(arguments: &ReshapeArguments, model: &ModelFile) -> Fallible<Vec<Edit>>
     edits.extend(arguments.concave.iter().map(|column| Edit::Concave { column: column.clone() }));
     for given in &arguments.set {
         edits.push(set(given, model)?);
+    }
+    if arguments.recalibrate {
+        edits.push(Edit::Recalibrated {});
     }
     if let Some(path) = &arguments.edits {
         edits.extend(read(path)?);
@@ -146,7 +154,7 @@ fn page(arguments: &ReshapeArguments, edited: &ModelFile, moved: &[Moved]) -> St
     page.push_str(
         "\nMoved by: root of the mean square under the released shares of rows. Nothing was charged; the privacy is that of the source.\n",
     );
-    if edited.together.is_some() {
+    if edited.together.is_some() && !arguments.recalibrate {
         page.push_str("Curves alone were reshaped: what columns do together is as it was released, and predictions need not have the shape.\n");
     }
     page

@@ -12,7 +12,7 @@ use crate::error::{Error, Fallible};
 use crate::report::{About, Document, edited, facts_in_words};
 use crate::statement::{Answer, Statement, WhatIf};
 use crate::text::visible;
-use crate::train::ModelFile;
+use crate::train::{ModelFile, Reliability, reliability};
 
 #[derive(Args)]
 #[command(
@@ -137,6 +137,13 @@ pub(super) fn evaluated(model: &ModelFile) -> String {
     for (name, estimate) in &evaluation.metrics {
         let limit = estimate.limit.map_or(String::new(), |limit| format!(", rows cut at {limit:.4}"));
         text.push_str(&format!("  {name:10} {:.4} (noise {:.4}{limit})\n", estimate.value, estimate.noise));
+    }
+    let curve = evaluation.margins.as_ref().map(reliability).unwrap_or_default();
+    if !curve.is_empty() {
+        text.push_str("  probability predicted, and the share observed (standard deviation: noise and sampling):\n");
+    }
+    for Reliability { predicted, observed, deviation, rows } in curve {
+        text.push_str(&format!("  {predicted:10.3} {observed:.3} ({deviation:.3}), about {rows:.0} {units}\n"));
     }
     text
 }

@@ -166,9 +166,20 @@ impl Scoring {
         }
     }
 
+    /// Margins of this size and above fall into the outermost bins.
+    fn margin_limit(self) -> f64 {
+        if self == Scoring::Score { SCORE_LIMIT } else { LOG_ODDS_LIMIT }
+    }
+
+    /// Where one bin of margins ends and the next one begins, `MARGIN_BINS - 1` of them; the outermost bins are open.
+    pub fn margin_edges(self) -> Vec<f64> {
+        let (limit, width) = (self.margin_limit(), 2.0 * self.margin_limit() / MARGIN_BINS as f64);
+        (1..MARGIN_BINS).map(|at| at as f64 * width - limit).collect()
+    }
+
     /// The bin of a margin.
     fn bin(self, margin: f64) -> usize {
-        let limit = if self == Scoring::Score { SCORE_LIMIT } else { LOG_ODDS_LIMIT };
+        let limit = self.margin_limit();
         let place = (margin + limit) / (2.0 * limit) * MARGIN_BINS as f64;
         // A cast from float saturates, and sends what is not a number to zero.
         (place as usize).min(MARGIN_BINS - 1)

@@ -233,8 +233,8 @@ pub use output_perturbation::OutputPerturbation;
 pub use problem::{Fitted, Optimizer, Problem, Start, Target};
 pub use release::{
     BinPlan, Bins, ClipRule, ClippedPlan, Estimate, Evaluation, Fineness, Frequent, GaussianRelease, GaussianRule,
-    GramPlan, HoldoutPlan, KindsPlan, KindsSeen, MomentParts, MomentPlan, Moments, RangesPlan, Sizes, Spread, Typical,
-    Units, VocabularyPlan,
+    GramPlan, HoldoutPlan, KindsPlan, KindsSeen, MarginCounts, MomentParts, MomentPlan, Moments, RangesPlan, Sizes,
+    Spread, Typical, Units, VocabularyPlan,
 };
 pub(crate) use release::{Given, HELD_OUT, NormalWaves, StraightPlan, WavePlan};
 pub use rich::Rich;

@@ -15,7 +15,7 @@ use crate::privacy::{Adjacency, DatasetId, Delta};
 use crate::statement::{Statement, WhatIf};
 use crate::text::counted;
 use crate::train::{
-    Effect, Evidence, Explanation, Feature, ModelFile, Verified, effect_on, effects, sha256_hex, verify,
+    Effect, Evidence, Explanation, Feature, ModelFile, Verified, effect_on, effects, reliability, sha256_hex, verify,
 };
 
 const STYLE: &str = include_str!("style.css");
@@ -91,7 +91,7 @@ impl<'a> Report<'a> {
         body.push_str(&self.budget()?);
         body.push_str(&released(statement));
         body.push_str(&says(self.model)?);
-        body.push_str(&quality(self.model));
+        body.push_str(&quality(self.model)?);
         body.push_str(&choices(statement));
         body.push_str(&self.checks(&verified));
         body.push_str(&self.logged());
@@ -456,11 +456,11 @@ fn says(model: &ModelFile) -> Fallible<String> {
     Ok(page)
 }
 
-fn quality(model: &ModelFile) -> String {
+fn quality(model: &ModelFile) -> Fallible<String> {
     let Some(evaluation) = &model.evaluation else {
-        return "<h2>How good it is</h2>\n<p>Nothing was held out to measure it, so nothing is known of its quality here: `--evaluate-budget` of a \
-                run pays for that.</p>\n"
-            .into();
+        return Ok("<h2>How good it is</h2>\n<p>Nothing was held out to measure it, so nothing is known of its quality here: `--evaluate-budget` of a \
+                   run pays for that.</p>\n"
+            .into());
     };
     let units = if model.statement.facts.unit.is_row() { "rows" } else { "persons" };
     let rows = evaluation.metrics.iter().map(|(name, estimate)| {
@@ -477,7 +477,20 @@ fn quality(model: &ModelFile) -> String {
         evaluation.rows
     );
     let columns = ["metric", "value", "deviation of its noise", ""];
-    format!("<h2>How good it is</h2>\n{}{}", paragraph(&words), table(&columns, rows))
+    let metrics = format!("<h2>How good it is</h2>\n{}{}", paragraph(&words), table(&columns, rows));
+    let curve = evaluation.margins.as_ref().map(reliability).unwrap_or_default();
+    if curve.is_empty() {
+        return Ok(metrics);
+    }
+    let points = curve.iter().map(|point| {
+        [point.predicted, point.observed, point.deviation, point.rows].map(|value| Cell::number(number(value))).into()
+    });
+    let columns = ["predicted", "observed", "standard deviation", units];
+    Ok(format!(
+        "{metrics}{}{}",
+        pictures::calibration(&curve)?,
+        details("Probabilities in numbers", &table(&columns, points))
+    ))
 }
 
 /// Who chose what.
@@ -543,4 +556,46 @@ fn glossary(statement: &Statement) -> String {
     ];
     let rows = terms.map(|(term, meaning)| vec![Cell::name(term), Cell::text(meaning)]);
     format!("<h2>Words</h2>\n{}", table(&[], rows))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::STYLE;
+
+    /// Relative luminance of a colour such as `#1c2430` or `#fff` (WCAG 2.2).
+    fn luminance(colour: &str) -> f64 {
+        let digits = colour.trim_start_matches('#');
+        let wide: String =
+            if digits.len() == 3 { digits.chars().flat_map(|c| [c, c]).collect() } else { digits.to_owned() };
+        let part = |at: usize| {
+            let share = f64::from(u8::from_str_radix(&wide[at..at + 2], 16).unwrap()) / 255.0;
+            if share <= 0.040_45 { share / 12.92 } else { ((share + 0.055) / 1.055).powf(2.4) }
+        };
+        0.2126 * part(0) + 0.7152 * part(2) + 0.0722 * part(4)
+    }
+
+    fn contrast(one: &str, other: &str) -> f64 {
+        let (one, other) = (luminance(one), luminance(other));
+        (one.max(other) + 0.05) / (one.min(other) + 0.05)
+    }
+
+    #[test]
+    fn letters_stand_out_from_every_ground_in_light_dark_and_print() {
+        assert!((contrast("#000", "#ffffff") - 21.0).abs() < 1e-9 && contrast("#777", "#fff") < 4.5);
+        let themes: Vec<&str> = STYLE.split(":root{").skip(1).map(|theme| theme.split('}').next().unwrap()).collect();
+        assert_eq!(themes.len(), 3);
+        for theme in themes {
+            let colour = |name: &str| {
+                let found = theme.split(';').find_map(|part| part.strip_prefix(&format!("--{name}:")));
+                found.unwrap_or_else(|| panic!("{theme} has no {name}"))
+            };
+            for letters in ["ink", "soft", "accent", "bad", "good"] {
+                for ground in ["paper", "card"] {
+                    let ratio = contrast(colour(letters), colour(ground));
+                    // WCAG 2.2, success criterion 1.4.3, for text of any size.
+                    assert!(ratio >= 4.5, "{letters} on {ground}: {ratio:.2} in {theme}");
+                }
+            }
+        }
+    }
 }

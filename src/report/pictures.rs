@@ -8,7 +8,11 @@ use crate::accounting::trade_off::TradeOff;
 use crate::error::{Error, Fallible};
 use crate::plot::{Figure, Format, Panel, Scale, Series, Tiles};
 use crate::statement::Guarantee;
-use crate::train::Explanation;
+use crate::text::counted;
+use crate::train::{Explanation, Reliability};
+
+/// Half of an interval of 95%, in standard deviations.
+const TWO_SIDED: f64 = 1.96;
 
 /// Points of a curve.
 const POINTS: u32 = 200;
@@ -46,6 +50,25 @@ pub(super) fn trade_off(guarantee: &Guarantee) -> Fallible<String> {
         vec![Series::curve(name, &points), Series::curve("a coin: nothing is learned", &[(0.0, 1.0), (1.0, 0.0)])];
     let panel = Panel::of("Errors that no test can go below", series);
     let panel = panel.x("false positive rate", Scale::Linear).y("false negative rate", Scale::Linear);
+    let drawn = figure(Figure::column(&[panel], 0).to_bytes(Format::Svg)?, &alternative)?;
+    Ok(drawn.replacen("class=\"figure\"", "class=\"figure curve\"", 1))
+}
+
+/// Predicted probabilities beside what was observed of rows held out.
+pub(super) fn calibration(curve: &[Reliability]) -> Fallible<String> {
+    let points: Vec<_> = curve.iter().map(|it| (it.predicted, it.observed, TWO_SIDED * it.deviation)).collect();
+    let farthest = curve.iter().map(|it| (it.predicted - it.observed).abs()).fold(0.0, f64::max);
+    let alternative = format!(
+        "Calibration curve: in {} of rows held out, the share observed lies at most {farthest:.2} from the probability predicted; bars are 95% intervals, of noise \
+         and sampling.",
+        counted(curve.len() as u64, "group")
+    );
+    let series = vec![
+        Series::measured("rows held out (95%, noise and sampling)", points),
+        Series::curve("as predicted", &[(0.0, 0.0), (1.0, 1.0)]),
+    ];
+    let panel = Panel::of("Probabilities beside what was observed", series);
+    let panel = panel.x("predicted probability", Scale::Linear).y("share observed", Scale::Linear);
     let drawn = figure(Figure::column(&[panel], 0).to_bytes(Format::Svg)?, &alternative)?;
     Ok(drawn.replacen("class=\"figure\"", "class=\"figure curve\"", 1))
 }

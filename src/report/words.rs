@@ -85,9 +85,11 @@ fn epsilons(guarantee: &Guarantee) -> String {
 /// What was done to a model after its release, for people; `None` of one as it was released.
 pub(crate) fn edited(model: &ModelFile) -> Option<String> {
     let reshaped = model.reshaped.as_ref()?;
+    // A shape belongs to a column; a correction of probabilities moves all there is.
+    let of_columns = reshaped.edits.iter().any(|edit| edit.column().is_some());
     let together = match model.together {
-        Some(_) => " What columns do together was left as it was.",
-        None => "",
+        Some(_) if of_columns => " What columns do together was left as it was.",
+        _ => "",
     };
     Some(format!(
         "Edited after release: {}.{together} The file says that it was made from the released model with SHA-256 {}; `rhograd verify --source` \

@@ -56,17 +56,20 @@ pub enum Edit {
         /// The effect, in the units of [`Shape`](super::Shape).
         effect: f64,
     },
+    /// The log-odds are moved and stretched as the released counts of rows held out ask for; no edit stands beside it.
+    Recalibrated {},
 }
 
 impl Edit {
-    /// Column name.
-    pub fn column(&self) -> &str {
+    /// The column whose shape changes; none where all of them do.
+    pub fn column(&self) -> Option<&str> {
         match self {
             Edit::Increasing { column, .. }
             | Edit::Decreasing { column, .. }
             | Edit::Convex { column }
             | Edit::Concave { column }
-            | Edit::Set { column, .. } => column,
+            | Edit::Set { column, .. } => Some(column),
+            Edit::Recalibrated {} => None,
         }
     }
 
@@ -78,6 +81,7 @@ impl Edit {
             Edit::Convex { column } => format!("{column} made convex"),
             Edit::Concave { column } => format!("{column} made concave"),
             Edit::Set { column, at, effect } => format!("the effect of {column} at {at} set to {effect}"),
+            Edit::Recalibrated {} => "log-odds moved and stretched to fit the rows held out".into(),
         }
     }
 }

@@ -114,6 +114,7 @@
 //! # Ok::<(), Error>(())
 //! ```
 
+mod calibration;
 mod check;
 mod checkpoint;
 mod config;
@@ -143,6 +144,7 @@ mod verify;
 
 pub use crate::model_kind::{FAMILIES, Family, FamilyParameters, ModelKind};
 pub use crate::optim::Algorithm;
+pub use calibration::{Reliability, reliability};
 pub use check::{DataCheck, Outlook, check, check_parts, check_table};
 pub(crate) use checkpoint::Asked;
 pub use checkpoint::{ChargeNotice, Checkpoint, Notice};

@@ -12,6 +12,7 @@ use super::files::sha256_hex;
 use super::plan::Plan;
 use crate::data::{CsvFile, Dialect, Schema};
 use crate::error::{Error, Fallible};
+use crate::grid::MARGIN_BINS;
 use crate::model_kind::{Link, ModelKind};
 use crate::num::decimals::rounded;
 use crate::optim::{Evaluation, Fitted};
@@ -113,6 +114,14 @@ impl Feature {
     pub fn name(&self) -> &str {
         match self {
             Feature::Numeric { name, .. } | Feature::Steps { name, .. } | Feature::Categorical { name, .. } => name,
+        }
+    }
+
+    /// Whether nothing is told of the noise in single effects.
+    pub(super) fn tells_no_deviations(&self) -> bool {
+        match self {
+            Feature::Numeric { .. } => true,
+            Feature::Steps { deviations, .. } | Feature::Categorical { deviations, .. } => deviations.is_empty(),
         }
     }
 
@@ -430,6 +439,12 @@ impl ModelFile {
             };
             if !usable {
                 return Some(name);
+            }
+        }
+        if let Some(margins) = self.evaluation.as_ref().and_then(|evaluation| evaluation.margins.as_ref()) {
+            let sizes = [&margins.edges, &margins.negatives, &margins.positives].map(Vec::len);
+            if sizes != [MARGIN_BINS - 1, MARGIN_BINS, MARGIN_BINS] {
+                return Some("evaluation");
             }
         }
         if let Some(Together { waves, coefficients, covariance }) = &self.together {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use super::calibration::{Recalibration, recalibration};
 use super::edits::{Edit, MOST_EDITS, Reshaped};
 use super::effects::unit_of_margin;
 use super::files::sha256_hex;
@@ -36,6 +37,23 @@ pub struct Moved {
     pub changed: usize,
     /// Effects of the column.
     pub of: usize,
+}
+
+impl Moved {
+    /// From what a column was to what it is.
+    fn between(before: &Line, feature: &Feature, unit: f64) -> Fallible<Self> {
+        let after = Line::of(feature, &[])?;
+        let total: f64 = before.shares.iter().sum();
+        let squares = before.values.iter().zip(&after.values).zip(&before.shares);
+        let square: f64 = squares.map(|((old, new), share)| share * (new - old).powi(2)).sum();
+        Ok(Moved {
+            column: feature.name().to_owned(),
+            // Where no row is known to be, nothing of any weight was moved.
+            distance: if total > 0.0 { unit * (square / total).sqrt() } else { 0.0 },
+            changed: before.values.iter().zip(&after.values).filter(|(old, new)| old != new).count(),
+            of: after.values.len(),
+        })
+    }
 }
 
 /// Gives the shapes of a released model the forms that are asked for, and says how far each was moved.
@@ -96,8 +114,9 @@ pub fn reshape(model: &ModelFile, text: &str, edits: &[Edit]) -> Fallible<(Model
     }
     let mut asked: BTreeMap<usize, Wish<'_>> = BTreeMap::new();
     for edit in edits {
-        let at = model.features.iter().position(|feature| feature.name() == edit.column()).ok_or_else(|| {
-            refused(edit.column(), "is no column of the model", "name columns as `rhograd explain` lists them")
+        let Some(column) = edit.column() else { continue };
+        let at = model.features.iter().position(|feature| feature.name() == column).ok_or_else(|| {
+            refused(column, "is no column of the model", "name columns as `rhograd explain` lists them")
         })?;
         asked.entry(at).or_default().take(edit)?;
     }
@@ -107,6 +126,13 @@ pub fn reshape(model: &ModelFile, text: &str, edits: &[Edit]) -> Fallible<(Model
         if let Some(feature) = new.features.get_mut(at) {
             moved.push(wish.apply(feature, unit)?);
         }
+    }
+    if edits.iter().any(is_recalibration) {
+        if edits.len() > 1 {
+            let cure = "recalibrate the released file alone";
+            return Err(Error::parameter("edits", "correct probabilities and change shapes besides", cure));
+        }
+        moved = recalibrate(&mut new, unit)?;
     }
     new.evaluation = None;
     new.standard_errors = None;
@@ -119,6 +145,43 @@ pub fn reshape(model: &ModelFile, text: &str, edits: &[Edit]) -> Fallible<(Model
     Ok((new, moved))
 }
 
+fn is_recalibration(edit: &Edit) -> bool {
+    matches!(edit, Edit::Recalibrated {})
+}
+
+/// Moves and stretches the log-odds of a model: the effects of all columns and the intercept.
+fn recalibrate(model: &mut ModelFile, unit: f64) -> Fallible<Vec<Moved>> {
+    let margins = model.evaluation.as_ref().and_then(|evaluation| evaluation.margins.as_ref()).ok_or_else(|| {
+        let problem = "tells of no rows held out by label and log-odds, by which probabilities could be corrected";
+        let cure = "train a model of two labels that predicts probabilities with --evaluate-budget (evaluate_budget= in Python)";
+        Error::parameter("model", problem, cure)
+    })?;
+    let Recalibration { shift, slope } = recalibration(margins)?;
+    let stretch = |coefficient: &mut Coefficient| {
+        *coefficient = Coefficient::One(slope * coefficient.values().first().copied().unwrap_or(f64::NAN));
+    };
+    let mut moved = Vec::new();
+    for feature in &mut model.features {
+        let before = Line::of(feature, &[])?;
+        match feature {
+            Feature::Numeric { coefficient, .. } => stretch(coefficient),
+            Feature::Steps { coefficients, deviations, .. } | Feature::Categorical { coefficients, deviations, .. } => {
+                coefficients.iter_mut().for_each(stretch);
+                // They are about the effects as they were released.
+                deviations.clear();
+            }
+        }
+        moved.push(Moved::between(&before, feature, unit)?);
+    }
+    if let Some(together) = &mut model.together {
+        together.coefficients.iter_mut().for_each(stretch);
+    }
+    stretch(&mut model.intercept);
+    let intercept = model.intercept.values().first().copied().unwrap_or(f64::NAN);
+    model.intercept = Coefficient::One(shift + intercept);
+    Ok(moved)
+}
+
 /// Edits and values of their orders.
 fn told(edits: &[Edit]) -> usize {
     edits.iter().map(|edit| 1 + edit.order().len()).sum()
@@ -129,9 +192,10 @@ pub(super) fn shapes_hold(model: &ModelFile) -> bool {
     let Some(Reshaped { edits, .. }) = &model.reshaped else { return true };
     let possible = !edits.is_empty() && told(edits) <= MOST_EDITS && !matches!(model.target, Target::Classes { .. });
     let unit = unit_of_margin(model).0;
-    let holds = |edit: &Edit| {
-        let feature = model.features.iter().find(|feature| feature.name() == edit.column());
-        feature.is_some_and(|feature| holds(feature, edit, unit))
+    let holds = |edit: &Edit| match edit.column() {
+        Some(column) => model.features.iter().find(|it| it.name() == column).is_some_and(|it| holds(it, edit, unit)),
+        // By what, only the source knows.
+        None => edits.len() == 1 && model.features.iter().all(Feature::tells_no_deviations),
     };
     possible && model.evaluation.is_none() && model.standard_errors.is_none() && edits.iter().all(holds)
 }
@@ -163,6 +227,7 @@ fn holds(feature: &Feature, edit: &Edit, unit: f64) -> bool {
             Edit::Set { at, effect, .. } => {
                 place_of(feature, at).is_ok_and(|at| values.get(at).is_some_and(|value| *value == effect / unit))
             }
+            Edit::Recalibrated {} => false,
         }
 }
 
@@ -171,7 +236,7 @@ impl Edit {
     fn order(&self) -> &[String] {
         match self {
             Edit::Increasing { order, .. } | Edit::Decreasing { order, .. } => order,
-            Edit::Convex { .. } | Edit::Concave { .. } | Edit::Set { .. } => &[],
+            Edit::Convex { .. } | Edit::Concave { .. } | Edit::Set { .. } | Edit::Recalibrated {} => &[],
         }
     }
 }
@@ -254,7 +319,8 @@ struct Wish<'a> {
 
 impl<'a> Wish<'a> {
     fn take(&mut self, edit: &'a Edit) -> Fallible<()> {
-        let twice = |what: &str| Err(refused(edit.column(), format!("is given two {what}"), "ask for one of them"));
+        let column = edit.column().unwrap_or_default();
+        let twice = |what: &str| Err(refused(column, format!("is given two {what}"), "ask for one of them"));
         match edit {
             Edit::Increasing { .. } | Edit::Decreasing { .. } if self.rising.is_some() => return twice("directions"),
             Edit::Convex { .. } | Edit::Concave { .. } if self.convex.is_some() => return twice("bends"),
@@ -263,6 +329,7 @@ impl<'a> Wish<'a> {
             Edit::Convex { .. } => self.convex = Some(true),
             Edit::Concave { .. } => self.convex = Some(false),
             Edit::Set { at, effect, .. } => self.set.push((at, *effect)),
+            Edit::Recalibrated {} => (),
         }
         Ok(())
     }
@@ -302,16 +369,7 @@ impl<'a> Wish<'a> {
                 *coefficient = Coefficient::One(value);
             }
         }
-        let after = Line::of(feature, &[])?;
-        let total: f64 = before.shares.iter().sum();
-        let squares = before.values.iter().zip(&after.values).zip(&before.shares);
-        let square: f64 = squares.map(|((old, new), share)| share * (new - old).powi(2)).sum();
-        Ok(Moved {
-            column: feature.name().to_owned(),
-            distance: unit * (square / total).sqrt(),
-            changed: before.values.iter().zip(&after.values).filter(|(old, new)| old != new).count(),
-            of: after.values.len(),
-        })
+        Moved::between(&before, feature, unit)
     }
 
     /// Refuses what a column cannot have.

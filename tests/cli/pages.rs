@@ -101,6 +101,11 @@ fn the_page_about_units_can_be_followed() {
 }
 
 #[test]
+fn the_page_about_bad_models_can_be_followed() {
+    assert_eq!(run_all("docs/improving.md"), 4);
+}
+
+#[test]
 fn the_pages_about_audits_can_be_followed() {
     assert_eq!(run_all("docs/audit.md"), 3);
 }
@@ -209,6 +214,7 @@ fn no_page_with_commands_is_left_out() {
         "docs/accounting/comparison.md",
         "docs/additive.md",
         "docs/audit.md",
+        "docs/improving.md",
         "docs/private-schema.md",
         "docs/reports.md",
         "docs/schema.md",

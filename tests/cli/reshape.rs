@@ -195,3 +195,57 @@ fn an_order_of_values_that_no_row_has_is_refused_with_the_cure() {
     );
     folder.succeed("reshape z.json --increasing c:u<v<w --out e.json");
 }
+
+#[test]
+fn probabilities_are_corrected_by_the_rows_held_out_and_verify_does_it_again() {
+    // Few steps of the wrong length: log-odds too close to zero.
+    for flags in ["--algorithm dp-gd --steps 2 --learning-rate 0.2", "--features additive", "--features rich"] {
+        let folder = folder(&format!("{flags} --evaluate-budget 0.3"));
+        let spent = folder.spending("trial.ledger.sqlite");
+        let told = folder.succeed("statement m.json").stdout;
+        assert!(told.contains("probability predicted, and the share observed"), "{told}");
+        let page = folder.succeed("report m.json --ledger trial.ledger.sqlite").stdout;
+        assert!(page.contains("aria-label=\"Calibration curve: in ") && page.contains("Probabilities in numbers"));
+        let page = folder.succeed("reshape m.json --recalibrate --out r.json").stdout;
+        assert!(page.contains("log-odds moved and stretched") && page.contains("Nothing was charged"), "{page}");
+        assert!(!page.contains("Curves alone"), "{page}");
+        assert_eq!(folder.spending("trial.ledger.sqlite"), spent);
+        let [loss, corrected] = ["m.json", "r.json"]
+            .map(|model| number(&folder.succeed(&format!("evaluate {model} trial.csv --json")).json(), "/log_loss"));
+        let worst = if flags.contains("dp-gd") { loss - 0.001 } else { loss + 0.005 };
+        assert!(corrected < worst, "{flags}: {loss} becomes {corrected}");
+        folder.succeed("verify r.json --source m.json");
+        let told = folder.succeed("statement r.json").stdout;
+        assert!(told.starts_with("Edited after release: log-odds moved and stretched"), "{told}");
+        assert!(!told.contains("What columns do together was left"), "{told}");
+        let model = folder.json("r.json");
+        assert!(model["evaluation"].is_null() && model["standard_errors"].is_null());
+        // Another intercept is not what the source's rows ask for.
+        let text = folder.text("r.json");
+        let intercept = model["intercept"].to_string();
+        folder.write("s.json", text.replacen(&intercept, "0.125", 1));
+        assert_eq!(folder.run("verify s.json --source m.json").code, Some(1));
+    }
+}
+
+#[test]
+fn probabilities_are_left_as_they_are_where_no_rows_can_correct_them() {
+    let folder = Folder::trial(SCHEMA, rows(3000));
+    for (train, cause) in [
+        ("--epsilon 8", "tells of no rows held out by label"),
+        ("--epsilon 8 --model svm --evaluate-budget 0.2", "tells of no rows held out by label"),
+    ] {
+        folder.succeed(&format!("train trial.csv --no-ledger {train} --out m.json --overwrite"));
+        folder.refuse("reshape m.json --recalibrate --out r.json", 2, &[cause, "--evaluate-budget"]);
+        assert!(!folder.path("r.json").exists());
+    }
+    folder.refuse("reshape m.json --recalibrate --convex x --out r.json", 2, &["--recalibrate"]);
+    folder.succeed("train trial.csv --no-ledger --epsilon 8 --evaluate-budget 0.2 --out m.json --overwrite");
+    let both = r#"[{"edit": "recalibrated"}, {"edit": "increasing", "column": "x"}]"#;
+    for (edits, words) in
+        [(both, "recalibrate the released file alone"), (r#"[{"edit": "recalibrated", "column": "x"}]"#, "column")]
+    {
+        folder.write("edits.json", edits);
+        folder.refuse("reshape m.json --edits edits.json --out r.json", 2, &[words]);
+    }
+}

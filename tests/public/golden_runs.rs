@@ -238,6 +238,9 @@ fn outcome(table: &str, config: &TrainConfig) -> String {
             feature.shift_remove(later);
         }
     }
+    if let Some(evaluation) = text.get_mut("evaluation").and_then(Value::as_object_mut) {
+        evaluation.shift_remove("margins");
+    }
     let released = ["intercept", "features", "evaluation"].map(|key| text.get(key).map(Value::to_string));
     format!("{} {}", &sha256_hex(format!("{released:?}").as_bytes())[..16], &model.log_sha256[..16])
 }

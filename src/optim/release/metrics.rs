@@ -21,6 +21,22 @@ pub struct Estimate {
     pub limit: Option<f64>,
 }
 
+/// Rows of a hold-out by label and by the log-odds that a model gave them, noised: what its probabilities were worth.
+///
+/// `K - 1` edges make `K` bins of log-odds, of which the outermost are open.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MarginCounts {
+    /// Where one bin ends and the next one begins, rising.
+    pub edges: Vec<f64>,
+    /// Noised rows with the negative label, by bin; some lie below zero.
+    pub negatives: Vec<f64>,
+    /// Noised rows with the positive label, by bin.
+    pub positives: Vec<f64>,
+    /// Standard deviation of the noise on each of these numbers.
+    pub noise: f64,
+}
+
 /// What a hold-out release said; post-processing of noised sums.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -29,6 +45,9 @@ pub struct Evaluation {
     pub rows: f64,
     /// Metrics by name, those of the model family; errors and deviances are in the target's units.
     pub metrics: BTreeMap<String, Estimate>,
+    /// Rows by label and log-odds, of models of two labels that predict probabilities; absent in files of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub margins: Option<MarginCounts>,
 }
 
 impl Evaluation {
@@ -74,7 +93,25 @@ impl Sums<'_> {
                 vec![("mae", self.cut(1, scoring.error_limit() * per_margin)), ("deviance", deviance)]
             }
         };
-        Evaluation { rows: self.rows(), metrics: metrics.into_iter().map(|(name, it)| (name.to_owned(), it)).collect() }
+        let metrics = metrics.into_iter().map(|(name, it)| (name.to_owned(), it)).collect();
+        let margins = (scoring == Scoring::Label).then(|| self.margins(scoring));
+        Evaluation { rows: self.rows(), metrics, margins }
+    }
+
+    /// The histograms themselves, in hundredths of a row: finer than their noise.
+    fn margins(&self, scoring: Scoring) -> MarginCounts {
+        let (negatives, positives) = self.histograms();
+        let hundredths = |counts: &[f64]| counts.iter().map(|count| (count * 100.0).round() / 100.0).collect();
+        MarginCounts {
+            edges: scoring.margin_edges(),
+            negatives: hundredths(negatives),
+            positives: hundredths(positives),
+            noise: self.sigma,
+        }
+    }
+
+    fn histograms(&self) -> (&[f64], &[f64]) {
+        self.values.get(3..).unwrap_or_default().split_at_checked(MARGIN_BINS).unwrap_or_default()
     }
 
     fn value(&self, index: usize) -> f64 {
@@ -109,7 +146,7 @@ impl Sums<'_> {
     }
 
     fn of_two_labels(&self, loss: &'static str, scoring: Scoring) -> Vec<(&'static str, Estimate)> {
-        let (negatives, positives) = self.values.get(3..).unwrap_or_default().split_at(MARGIN_BINS);
+        let (negatives, positives) = self.histograms();
         let area = area(negatives, positives, self.sigma);
         vec![("accuracy", self.share(1)), (loss, self.cut(2, scoring.loss_limit())), ("auc", area)]
     }

@@ -24,7 +24,7 @@ pub use gram::GramPlan;
 pub(crate) use holdout::HELD_OUT;
 pub use holdout::HoldoutPlan;
 pub(in crate::optim) use lines::Straight;
-pub use metrics::{Estimate, Evaluation, Units};
+pub use metrics::{Estimate, Evaluation, MarginCounts, Units};
 pub use moments::{MomentParts, MomentPlan, Moments, Sizes, Spread, Typical};
 pub(crate) use normal_waves::{Given, NormalWaves};
 pub(crate) use straight::StraightPlan;
