@@ -12,7 +12,7 @@ use rhograd::statement::{Answer, WhatIf};
 use rhograd::text::visible;
 use rhograd::train::{
     Edit, Evidence, Explanation, MAX_CLAIMS, ModelFile, PublicKey, SecretKey, Signature, StagedFile, contributions,
-    contributors, effects, explain_table, predict, predict_table, publish_with, reshape, verify,
+    contributors, effects, explain_table, predict, predict_table, publish_with, reliability, reshape, verify,
 };
 use serde_json::json;
 
@@ -91,6 +91,14 @@ impl Model {
             let explanation = Explanation::of(&self.file, pairs)?;
             serde_json::to_string(&explanation).map_err(|e| Error::numerical("effects", e.to_string()))
         })
+    }
+
+    /// Predicted probabilities beside what was observed of rows held out, as JSON; empty where nothing was told or nothing stands out.
+    fn reliability(&self, py: Python<'_>) -> PyResult<String> {
+        let margins = self.file.evaluation.as_ref().and_then(|evaluation| evaluation.margins.as_ref());
+        let curve = margins.map(reliability).unwrap_or_default();
+        let text = serde_json::to_string(&curve).map_err(|e| Error::numerical("calibration", e.to_string()));
+        raised(py, text)
     }
 
     /// The names of what adds up to a prediction, in the order of the columns of `contributions`, each of which has one a label.

@@ -16,7 +16,7 @@ use serde_json::json;
 
 use crate::errors::{detached, raised};
 use crate::request::{adjacency, one_of};
-use crate::supervise::supervise;
+use crate::supervise::{Ears, supervise};
 
 /// Adds the functions of this file to the module.
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -74,7 +74,7 @@ fn summarize_file(
     };
     let request = raised(py, request())?;
     raised(py, request.check())?;
-    supervise(py, None, None, |caller| {
+    supervise(py, None, Ears::default(), |caller| {
         let source = seed.map_or_else(NoiseSource::from_os, |seed| Ok(NoiseSource::insecure_from_seed(seed)))?;
         let facts = std::fs::metadata(&path).map_err(|e| Error::io(&path, "read the data", e))?;
         let data = format!("{} {} {:?}", path.display(), facts.len(), facts.modified().ok());

@@ -5,10 +5,10 @@
 //! thread with the lock held, and nobody who works for the engine waits for the lock.
 
 use std::panic::AssertUnwindSafe;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
-use std::time::Duration;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
@@ -21,6 +21,18 @@ use crate::pool;
 /// How often Ctrl-C is looked for.
 const LISTEN: Duration = Duration::from_millis(50);
 
+/// How often whoever watches is told how far a run is.
+const TELL: Duration = Duration::from_millis(100);
+
+/// Functions of Python that a run calls.
+#[derive(Clone, Copy, Default)]
+pub struct Ears<'a, 'py> {
+    /// Brings the answers of a cluster to a question.
+    pub ask: Option<&'a Bound<'py, PyAny>>,
+    /// Hears how far the run is: what is done now, how much of it is done, and how much there is.
+    pub progress: Option<&'a Bound<'py, PyAny>>,
+}
+
 /// What a run asks of the thread that called us.
 enum Call {
     /// To look for signals now.
@@ -29,6 +41,8 @@ enum Call {
     Question(Vec<u8>, SyncSender<Option<Vec<Vec<u8>>>>),
     /// To warn the custodian of what does not fit.
     Warning(String, SyncSender<()>),
+    /// To say how far it is; nobody waits for that.
+    Progress(&'static str, u64, u64),
 }
 
 /// The way of a run to the thread that called us.
@@ -36,6 +50,8 @@ enum Call {
 pub struct Caller {
     calls: Sender<Call>,
     stop: Arc<AtomicBool>,
+    /// When progress was last told; none where nobody watches.
+    told: Option<Arc<Mutex<Option<Instant>>>>,
 }
 
 impl Caller {
@@ -65,6 +81,17 @@ impl Caller {
         }
     }
 
+    /// Tells whoever watches how far the run is, ten times a second at most, and when a part of it is done.
+    pub fn tell(&self, what: &'static str, done: u64, total: u64) {
+        // Where another thread is telling, there is no need to.
+        let Some(Ok(mut told)) = self.told.as_ref().map(|told| told.try_lock()) else { return };
+        if done >= total || told.is_none_or(|last| last.elapsed() >= TELL) {
+            *told = Some(Instant::now());
+            // Where nobody serves any more, nobody watches.
+            let _ = self.calls.send(Call::Progress(what, done, total));
+        }
+    }
+
     /// The answers of a cluster.
     pub fn ask(&self, question: &[u8]) -> Fallible<Vec<Vec<u8>>> {
         self.go_on("between two questions to the cluster")?;
@@ -75,7 +102,7 @@ impl Caller {
     }
 }
 
-/// Runs `work` on threads of its own; `ask` is the function of Python that brings the answers of a cluster.
+/// Runs `work` on threads of its own, and calls the functions of Python that it needs.
 ///
 /// # Errors
 /// What `work` refuses, the interrupt that a signal raised, or that the engine stopped at a fault of its own. What `ask`
@@ -83,7 +110,7 @@ impl Caller {
 pub fn supervise<T: Send>(
     py: Python<'_>,
     threads: Option<usize>,
-    ask: Option<&Bound<'_, PyAny>>,
+    ears: Ears<'_, '_>,
     work: impl FnOnce(&Caller) -> Fallible<T> + Send,
 ) -> PyResult<T> {
     let pool = py.detach(|| pool::lend(threads)).map_err(|error| exception(py, &error))?;
@@ -91,13 +118,14 @@ pub fn supervise<T: Send>(
     let mut faults = Faults::default();
     let finished = std::thread::scope(|scope| {
         let (calls, heard) = channel();
-        let (pool, caller) = (&pool, Caller { calls, stop: Arc::clone(&stop) });
+        let (pool, caller) =
+            (&pool, Caller { calls, stop: Arc::clone(&stop), told: ears.progress.map(|_| Arc::default()) });
         // The caller is dropped when the work is over, whatever ends it.
         let body = move || pool.install(move || work(&caller));
         let run = std::thread::Builder::new().name("rhograd-run".into()).spawn_scoped(scope, body).map_err(|e| {
             exception(py, &Error::refused(format!("no thread ({e})"), "allow this process more threads"))
         })?;
-        serve(py, heard, &stop, ask, &mut faults);
+        serve(py, heard, &stop, ears, &mut faults);
         py.detach(|| run.join()).map_err(|_| internal(py))
     });
     if let Some(interrupt) = faults.interrupt {
@@ -132,7 +160,7 @@ fn serve(
     py: Python<'_>,
     mut heard: Receiver<Call>,
     stop: &AtomicBool,
-    ask: Option<&Bound<'_, PyAny>>,
+    Ears { ask, progress }: Ears<'_, '_>,
     faults: &mut Faults,
 ) {
     loop {
@@ -152,6 +180,12 @@ fn serve(
                 // Never an error: whether a fit goes on must not depend on rows.
                 let _ = py.import("rhograd._errors").and_then(|it| it.call_method1("warn_of_data", (text,)));
                 let _ = reply.send(());
+            }
+            Ok(Call::Progress(what, done, total)) => {
+                // What fails there was dealt with there; what comes through is a signal.
+                if let Some(Err(signal)) = progress.map(|it| it.call1((what, done, total))) {
+                    faults.interrupted(signal, stop);
+                }
             }
             Ok(Call::Question(question, reply)) => {
                 let answers = match ask {

@@ -22,7 +22,7 @@ use crate::columns::{Columns, GivenColumn};
 use crate::errors::{detached, raised};
 use crate::model::Model;
 use crate::request;
-use crate::supervise::{Caller, aside, supervise};
+use crate::supervise::{Caller, Ears, aside, supervise};
 
 /// The model, the log as JSON lines, and what the custodian alone may know, as JSON.
 type Outcome = (Model, String, String);
@@ -41,7 +41,8 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 
 /// Trains on columns in memory.
 #[pyfunction]
-#[pyo3(signature = (request, schema, columns, *, ledger=None, seed=None, threads=None))]
+#[pyo3(signature = (request, schema, columns, *, ledger=None, seed=None, threads=None, progress=None))]
+#[allow(clippy::too_many_arguments, reason = "they have names in Python")]
 fn train_table(
     py: Python<'_>,
     request: &str,
@@ -50,6 +51,7 @@ fn train_table(
     ledger: Option<PathBuf>,
     seed: Option<u64>,
     threads: Option<usize>,
+    progress: Option<Bound<'_, PyAny>>,
 ) -> PyResult<Outcome> {
     let schema = raised(py, Schema::parse(schema, Path::new("schema")))?;
     let run = raised(py, Run::new(request, ledger, seed, threads))?;
@@ -57,7 +59,7 @@ fn train_table(
     detached(py, || check_request(&run.config, &schema))?;
     let started = Instant::now();
     let table = columns.encoded(py, &schema, threads)?;
-    run.supervised(py, None, |config, _| {
+    run.supervised(py, Ears { progress: progress.as_ref(), ..Ears::default() }, |config, _| {
         let mut loaded = load_encoded(config, schema, table)?;
         loaded.load_seconds = started.elapsed().as_secs_f64();
         Ok(loaded)
@@ -66,7 +68,7 @@ fn train_table(
 
 /// Trains on a file, as the command line does.
 #[pyfunction]
-#[pyo3(signature = (request, schema, path, *, ledger=None, seed=None, threads=None, cache=None, memory_limit=None))]
+#[pyo3(signature = (request, schema, path, *, ledger=None, seed=None, threads=None, cache=None, memory_limit=None, progress=None))]
 #[allow(clippy::too_many_arguments, reason = "they have names in Python")]
 fn train_file(
     py: Python<'_>,
@@ -78,14 +80,18 @@ fn train_file(
     threads: Option<usize>,
     cache: Option<PathBuf>,
     memory_limit: Option<u64>,
+    progress: Option<Bound<'_, PyAny>>,
 ) -> PyResult<Outcome> {
     let schema = raised(py, Schema::parse(schema, Path::new("schema")))?;
     let mut run = raised(py, Run::new(request, ledger, seed, threads))?;
     // Where it cannot be read, loading says so.
     run.file =
         std::fs::metadata(&path).map_or_else(|_| String::new(), |it| format!("{} {:?}", it.len(), it.modified().ok()));
-    run.supervised(py, None, |config, caller| {
-        let go_on = |_: u64, _: u64| caller.go_on("while rows were read, before anything was charged");
+    run.supervised(py, Ears { progress: progress.as_ref(), ..Ears::default() }, |config, caller| {
+        let go_on = |done: u64, total: u64| {
+            caller.tell("reading", done, total);
+            caller.go_on("while rows were read, before anything was charged")
+        };
         let file = CsvFile::open_for(&path, &schema.target, schema.features().map(|(name, _)| name))?;
         let cache = cache.as_deref().map(|path| RowCache::new(path, false)).transpose()?;
         match memory_limit.map(MemoryLimit::new).transpose()? {
@@ -121,7 +127,7 @@ fn check_table(
 fn check_file(py: Python<'_>, request: &str, schema: &str, path: PathBuf, threads: Option<usize>) -> PyResult<String> {
     let schema = raised(py, Schema::parse(schema, Path::new("schema")))?;
     let config = raised(py, request::config(request))?;
-    let checked = supervise(py, threads, None, |caller| {
+    let checked = supervise(py, threads, Ears::default(), |caller| {
         let file = CsvFile::open_for(&path, &schema.target, schema.features().map(|(name, _)| name))?;
         train::check(Some(&config), &schema, &file, &|_, _| caller.go_on("while rows were read; nothing was charged"))
     })?;
@@ -130,7 +136,8 @@ fn check_file(py: Python<'_>, request: &str, schema: &str, path: PathBuf, thread
 
 /// Trains on rows that workers hold; `ask` takes a question and brings the answers of all parts.
 #[pyfunction]
-#[pyo3(signature = (request, schema, ask, *, ledger=None, seed=None, threads=None))]
+#[pyo3(signature = (request, schema, ask, *, ledger=None, seed=None, threads=None, progress=None))]
+#[allow(clippy::too_many_arguments, reason = "they have names in Python")]
 fn train_cluster(
     py: Python<'_>,
     request: &str,
@@ -139,10 +146,12 @@ fn train_cluster(
     ledger: Option<PathBuf>,
     seed: Option<u64>,
     threads: Option<usize>,
+    progress: Option<Bound<'_, PyAny>>,
 ) -> PyResult<Outcome> {
     let schema = raised(py, Schema::parse(schema, Path::new("schema")))?;
     let run = raised(py, Run::new(request, ledger, seed, threads))?;
-    run.supervised(py, Some(&ask), |config, caller| load_remote(config, schema, Box::new(Asked(caller.clone()))))
+    let ears = Ears { ask: Some(&ask), progress: progress.as_ref() };
+    run.supervised(py, ears, |config, caller| load_remote(config, schema, Box::new(Asked(caller.clone()))))
 }
 
 /// A schema file as canonical JSON, checked.
@@ -226,10 +235,10 @@ impl Run {
     fn supervised(
         &self,
         py: Python<'_>,
-        ask: Option<&Bound<'_, PyAny>>,
+        ears: Ears<'_, '_>,
         load: impl FnOnce(&TrainConfig, &Caller) -> Fallible<Loaded> + Send,
     ) -> PyResult<Outcome> {
-        let finished = supervise(py, self.threads, ask, |caller| self.execute(load, caller))?;
+        let finished = supervise(py, self.threads, ears, |caller| self.execute(load, caller))?;
         let Finished { model, text, log, report, checkpoint } = finished;
         // Where it cannot go, the same fit has the same model once more.
         let _ = checkpoint.remove();
@@ -264,8 +273,10 @@ impl Run {
         let schema_counted = rows.counts_schema(&mut ledger)?;
         let (load_seconds, counts) = (rows.load_seconds, serde_json::to_value(&rows.report).unwrap_or_default());
         let mut log = String::new();
+        let steps = rows.plan().steps();
         let mut observe = |entry: &LogEntry| {
             log.push_str(&entry.to_json()?);
+            caller.tell("training", entry.step.min(steps), steps);
             caller.go_on("after the charge, which stands: the same fit goes on from it and is not charged again")
         };
         let checkpoint = self.checkpoint(&rows, data)?;

@@ -7,13 +7,13 @@ import json
 import os
 import sys
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 
-from . import _custody, _export, _parameters, _rhograd, _schema, _shapes
+from . import _custody, _export, _parameters, _progress, _rhograd, _schema, _shapes
 from ._columns import Column, Frame, cells, frame_of, is_of_spark
 from ._errors import DataError, LedgerWarning, NotFittedError, ParameterError
 from .ledger import Ledger
@@ -77,6 +77,7 @@ class Common(TypedDict, total=False):
     accept_large_delta: bool
     seed: int | None
     threads: int | None
+    progress: bool | Callable[[str, int, int], None]
 
 
 class Estimator:
@@ -115,6 +116,9 @@ class Estimator:
         allows to publish some rows as they are, and the statement says that it was asked for.
     seed : reproducible noise for trials: the model is NOT private and says so.
     threads : threads to use; changes no bit of the result.
+    progress : True shows how far a fit is, on a terminal or in a notebook, where it takes more than a second. Or a function of what is done
+        (``"reading"`` bytes of a file, ``"training"`` steps), how much of it and of how much: ``progress=print``. It is called in the thread that
+        fits, ten times a second at most, and gets no value of a row. What it raises is told by a warning, and the fit goes on without it.
 
     Attributes
     ----------
@@ -186,6 +190,7 @@ class Estimator:
         accept_large_delta: bool = False,
         seed: int | None = None,
         threads: int | None = None,
+        progress: bool | Callable[[str, int, int], None] = False,
     ):
         self.epsilon = epsilon
         self.delta = delta
@@ -220,15 +225,20 @@ class Estimator:
         self.accept_large_delta = accept_large_delta
         self.seed = seed
         self.threads = threads
+        self.progress = progress
 
     def __init_subclass__(cls, **options: Any):
-        """Tells the parameters of base classes where only ``**common`` is written, for help and for scikit-learn."""
+        """Tells the parameters of base classes where only ``**common`` is written, for help and for scikit-learn, and what they mean."""
         super().__init_subclass__(**options)
         if "__init__" in vars(cls):
             first, *own = inspect.signature(cls.__init__).parameters.values()
             inherited = list(inspect.signature(super(cls, cls).__init__).parameters.values())[1:]
             known = {p.name: p for p in (*own, *inherited) if p.kind is p.KEYWORD_ONLY}
             cls.__init__.__signature__ = inspect.Signature([first, *known.values()])  # type: ignore[attr-defined]
+        # None under ``python -OO``.
+        if "__doc__" in vars(cls) and cls.__doc__ and Estimator.__doc__:
+            _, _, common = inspect.cleandoc(Estimator.__doc__).partition("\n\n")
+            cls.__doc__ = f"{inspect.cleandoc(cls.__doc__)}\n\n{common}\n"
 
     # -- parameters, as scikit-learn knows them --
 
@@ -237,7 +247,7 @@ class Estimator:
         return sorted(list(inspect.signature(cls.__init__).parameters)[1:])
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """All parameters by name."""
+        """All parameters by name; ``deep`` is taken for scikit-learn and changes nothing."""
         return {name: getattr(self, name) for name in self._names()}
 
     def set_params(self, **params: Any) -> Self:
@@ -255,8 +265,10 @@ class Estimator:
         return f"{type(self).__name__}({', '.join(f'{k}={v!r}' for k, v in changed.items())})"
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        # Earlier versions pickled it.
-        self.__dict__ = {name: value for name, value in state.items() if name != "load_report_"}
+        # Earlier versions pickled the report, and knew fewer parameters.
+        parameters = inspect.signature(type(self).__init__).parameters.values()
+        defaults = {it.name: it.default for it in parameters if it.default is not it.empty}
+        self.__dict__ = defaults | {name: value for name, value in state.items() if name != "load_report_"}
 
     @property
     def load_report_(self) -> dict[str, Any]:
@@ -312,14 +324,12 @@ class Estimator:
         """Trains on rows in memory; ``y`` is a column, or the name of the column of ``X`` to predict."""
         look_around(self)
         _parameters.check(self.get_params(deep=False))
-        surroundings = self._surroundings()
+        self._surroundings()
         frame, target = self._split(X, y)
         schema = self._schema_for(frame)
         columns = [*self._columns(frame, schema), *_identifiers(frame, schema), cells(schema["target"], target)]
         learned = self._learn_target(schema)
-        outcome = _rhograd.train_table(
-            json.dumps(self._request(schema)), json.dumps(schema), columns, **surroundings
-        )
+        outcome = self._run(_rhograd.train_table, schema, columns)
         names = [name for name in frame.columns if name != _schema.unit_in(schema)]
         return self._take(outcome, schema, names, frame.named, learned)
 
@@ -331,19 +341,16 @@ class Estimator:
         cache: str | os.PathLike[str] | None = None,
         memory_limit: int | None = None,
     ) -> Self:
-        """Trains on a file as the command line does: CSV, packed or not, libsvm or Parquet.
+        """Trains on the file at ``path`` as the command line does: CSV, packed or not, libsvm or Parquet.
 
-        Without a schema here or among the parameters, ``NAME.schema.json`` beside the data is used. ``cache`` keeps the
+        Without a ``schema`` here or among the parameters, ``NAME.schema.json`` beside the data is used. ``cache`` keeps the
         encoded rows, as private as the data; ``memory_limit`` (bytes) streams rows that need more.
         """
         look_around(self)
         _parameters.check(self.get_params(deep=False))
         facts = self._schema_of_file(path, schema)
         learned = self._learn_target(facts)
-        outcome = _rhograd.train_file(
-            json.dumps(self._request(facts)), json.dumps(facts), os.fspath(path), cache=cache, memory_limit=memory_limit,
-            **self._surroundings(),
-        )  # fmt: skip
+        outcome = self._run(_rhograd.train_file, facts, os.fspath(path), cache=cache, memory_limit=memory_limit)
         return self._take(outcome, facts, _schema.features_in(facts), True, learned)
 
     def _schema_of_file(self, path: str | os.PathLike[str], schema: Any) -> dict[str, Any]:
@@ -360,6 +367,7 @@ class Estimator:
     def check(self, X: Any, y: Any = None) -> dict[str, Any]:
         """What of rows in memory does not fit the schema, and what :meth:`fit` would do and cost; nothing is charged.
 
+        ``X`` and ``y`` are those of :meth:`fit`.
         The answer is computed from rows: it is for the custodian alone. ``findings`` tells by column what is missing,
         unreadable, undeclared or outside its bounds, worst first, with an example row and cell; ``labels`` the labels that
         were met; ``ignored`` the columns that no model would see; ``outlook`` the algorithm, its steps, cost and time.
@@ -380,7 +388,7 @@ class Estimator:
         return checked
 
     def check_csv(self, path: str | os.PathLike[str], *, schema: Any = None) -> dict[str, Any]:
-        """As :meth:`check`, for a file that :meth:`fit_csv` would train on."""
+        """As :meth:`check`, for the file at ``path`` that :meth:`fit_csv` would train on with the same ``schema``."""
         _parameters.check(self.get_params(deep=False))
         facts = self._schema_of_file(path, schema)
         request = json.dumps(self._request(facts))
@@ -399,6 +407,12 @@ class Estimator:
                 "Ledger(path).set_cap(...) makes a new one"
             )
         return {"ledger": ledger, "seed": None if self.seed is None else int(self.seed), "threads": self._threads()}
+
+    def _run(self, train: Callable[..., Any], schema: dict[str, Any], rows: Any, **more: Any) -> tuple[Any, str, str]:
+        """A run of the engine on rows, while whoever asked for it sees how far it is."""
+        request, surroundings = json.dumps(self._request(schema)), self._surroundings()
+        with _progress.shown(self.progress) as progress:
+            return train(request, json.dumps(schema), rows, progress=progress, **more, **surroundings)
 
     def _split(self, X: Any, y: Any) -> tuple[Frame, Any]:
         if y is None:
@@ -606,7 +620,7 @@ class Estimator:
     ) -> Self:
         """A fitted estimator whose shapes have the forms that are asked for; free, for it follows from what was released.
 
-        Arguments are names of columns. The curve of each becomes the nearest one of the form under the released shares of rows, so its mean
+        ``increasing``, ``decreasing``, ``convex`` and ``concave`` are names of columns. The curve of each becomes the nearest one of the form under the released shares of rows, so its mean
         stays; what columns do together (``features="rich"``) stays as it is. A category needs an order of its values, as in
         ``increasing={"size": ["small", "middle", "large"]}``; the slope of a linear model is cut at zero. ``effects`` are set by hand, by
         column and then by value or by a number in the interval, in the units of :meth:`explain`: ``effects={"age": {90: 0.2}}``.
@@ -620,7 +634,10 @@ class Estimator:
             model = DPLogisticRegression(epsilon=1, features="additive", schema="fair.schema.json").fit(X, y)
             model.reshape(decreasing=["rate_marriage"], concave=["age"]).save("edited.model.json")
         """
-        edits = _shapes.edits(increasing, decreasing, convex, concave, effects or {})
+        return self._edited(_shapes.edits(increasing, decreasing, convex, concave, effects or {}))
+
+    def _edited(self, edits: list[dict[str, Any]]) -> Self:
+        """Another estimator, which has the model that edits make of this one's."""
         model, moved = self._model().reshape(json.dumps(edits))
         file = json.loads(model.text)
         fresh = object.__new__(type(self))
@@ -658,7 +675,8 @@ class Estimator:
         ledger: str | os.PathLike[str] | Ledger | None = None,
         overwrite: bool = False,
     ) -> str:
-        """One HTML page for whoever must approve a release, as text; with ``path`` it is written there, too.
+        """One HTML page for whoever must approve a release, as text; with ``path`` it is written there, too, over a file that exists only
+        with ``overwrite=True``.
 
         It has the statement in plain words, what is spent and left, effects with intervals or shapes, released quality, who chose what,
         and how to check it all; it needs no script and nothing beside it. Model, log and ledger are verified first, and of what does not

@@ -69,6 +69,9 @@ def check(parameters: Mapping[str, Any]) -> None:
     for name in ("standardise", "accept_large_delta", "require_ledger"):
         if name in parameters and not isinstance(parameters[name], (bool, np.bool_)):
             raise ParameterError(f"{name}: is {_shown(parameters[name])}; give True or False")
+    progress = parameters.get("progress", False)
+    if not isinstance(progress, (bool, np.bool_)) and not callable(progress):
+        raise ParameterError(f"progress: is {_shown(progress)}; give True, False, or a function of what is done, how much and of how much")
     ledger_path(parameters.get("ledger"))
 
 

@@ -29,6 +29,8 @@ class Model:
         """One line a row: a probability, a score, a value, or the probabilities of all labels."""
     def explain(self, pairs: int = 4) -> str:
         """What the model says of each column, as JSON."""
+    def reliability(self) -> str:
+        """Predicted probabilities beside what was observed of rows held out, as JSON."""
     def contribution_names(self) -> list[str]:
         """The names of what adds up to a prediction, in the order of the columns of ``contributions``, one for each label."""
     def contributions(self, columns: Sequence[Column]) -> NDArray[np.float64]:
@@ -119,6 +121,7 @@ def train_cluster(
     ledger: str | PathLike[str] | None = None,
     seed: int | None = None,
     threads: int | None = None,
+    progress: Callable[[str, int, int], None] | None = None,
 ) -> tuple[Model, str, str]: ...
 def train_table(
     request: str,
@@ -128,6 +131,7 @@ def train_table(
     ledger: str | PathLike[str] | None = None,
     seed: int | None = None,
     threads: int | None = None,
+    progress: Callable[[str, int, int], None] | None = None,
 ) -> tuple[Model, str, str]: ...
 def train_file(
     request: str,
@@ -139,6 +143,7 @@ def train_file(
     threads: int | None = None,
     cache: str | PathLike[str] | None = None,
     memory_limit: int | None = None,
+    progress: Callable[[str, int, int], None] | None = None,
 ) -> tuple[Model, str, str]: ...
 def check_table(request: str, schema: str, columns: list[Column], *, threads: int | None = None) -> str: ...
 def check_file(request: str, schema: str, path: str | PathLike[str], *, threads: int | None = None) -> str: ...

@@ -25,13 +25,14 @@ _CURE = (
 class Categories:
     """The public values of a categorical feature.
 
-    ``other`` is the declared value that stands for every undeclared one; without it such a cell counts as none of them.
+    ``values`` are all of them, as texts or numbers; ``other`` is the declared value that stands for every undeclared one; without it such a cell counts as none of them.
     """
 
     values: Sequence[Any]
     other: Any = None
 
     def column(self) -> dict[str, Any]:
+        """The column as a schema declares it."""
         column: dict[str, Any] = {"type": "categorical", "values": [_declared(value) for value in self.values]}
         return column if self.other is None else {**column, "other": _declared(self.other)}
 
@@ -192,9 +193,10 @@ def width_of(schema: Any, bounds: Any) -> int | None:
 def draft_schema(
     path: str | os.PathLike[str], *, name: str = "data", target: str | None = None, unit: str | None = None
 ) -> dict[str, Any]:
-    """A schema drafted from the rows of a file: NOT PRIVATE, and every model trained with it says so.
+    """A schema drafted from the rows of the file at ``path``: NOT PRIVATE, and every model trained with it says so.
 
-    Replace bounds and values by what is publicly known, then delete ``"draft"``. ``unit`` names the column that tells persons
+    ``name`` is the data set's name in a ledger and ``target`` the column to predict, the last one where it is left out. Replace bounds and
+    values by what is publicly known, then delete ``"draft"``. ``unit`` names the column that tells persons
     apart; it becomes the schema's unit and no feature.
     """
     schema = json.loads(_rhograd.check_schema(None, draft_from=os.fspath(path), name=name, target=target))

@@ -86,6 +86,22 @@ def edits(
     return asked
 
 
+def plot_calibration(curve: dict[str, Any], ax: Any) -> Any:
+    """Draws probabilities beside what was observed."""
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError as error:
+        raise ImportError("plot_calibration draws with matplotlib, which is not installed; pip install matplotlib") from error
+    if ax is None:
+        _, ax = plt.subplots(figsize=(4.6, 4.2), layout="constrained")
+    ax.plot([0, 1], [0, 1], color="grey", linewidth=0.8, label="as predicted")
+    half = _TWO_SIDED * curve["deviation"]
+    ax.errorbar(curve["predicted"], curve["observed"], yerr=half, marker="o", capsize=2, label="rows held out (95%)")
+    ax.set(xlabel=f"predicted probability of {curve['label']}", ylabel="share observed", title="Calibration")
+    ax.legend()
+    return ax
+
+
 def _draw(shape: dict[str, Any], ax: Any) -> None:
     effects = np.array(shape["effects"])
     half = _TWO_SIDED * np.array(shape["deviations"] or np.zeros(len(effects)))

@@ -14,10 +14,13 @@ from .ledger import Ledger
 
 
 class Summary(dict[str, Any]):
-    """A summary as a mapping, as its file has it: ``answers``, ``statement``, ``epsilon``, ``delta``, ``limits`` and ``facts``."""
+    """A summary as a mapping, as its file has it: ``answers``, ``statement``, ``epsilon``, ``delta``, ``limits`` and ``facts``.
+
+    ``text`` is that of a file, as ``rhograd summarize`` writes it.
+    """
 
     def __init__(self, text: str):
-        """Reads the text of a summary."""
+        """Reads the ``text`` of a summary."""
         super().__init__(json.loads(text))
         #: The file, byte for byte as the ledger noted it.
         self.text = text
@@ -31,7 +34,7 @@ class Summary(dict[str, Any]):
         return super().__getitem__(key)
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-        """Writes the summary for others, who check it by ``rhograd verify``."""
+        """Writes the summary to ``path`` for others, who check it by ``rhograd verify``; over a file that exists only with ``overwrite=True``."""
         with open(path, "w" if overwrite else "x", encoding="utf-8", newline="") as file:
             file.write(self.text)
 

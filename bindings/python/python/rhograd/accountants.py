@@ -282,7 +282,7 @@ class _Accountant:
         return True
 
     def compose(self, event: Any, count: int = 1) -> Self:
-        """Adds an event, made so many times, each time possibly chosen in view of what came before.
+        """Adds an ``event``, made ``count`` times, each time possibly chosen in view of what came before.
 
         Raises
         ------
@@ -307,12 +307,12 @@ class _Accountant:
         return _rhograd.event_epsilon(json.dumps(event), self._relation, delta, self._notion)
 
     def get_epsilon(self, target_delta: float) -> float:
-        """An upper bound on epsilon at a delta; infinite where something was not private, or no bound is finite."""
+        """An upper bound on epsilon at the delta ``target_delta``; infinite where something was not private, or no bound is finite."""
         event = self.ledger
         return math.inf if event == _EVERYTHING else self._epsilon(event, float(target_delta))
 
     def get_delta(self, target_epsilon: float) -> float:
-        """An upper bound on delta at an epsilon; 1 where something was not private."""
+        """An upper bound on delta at the epsilon ``target_epsilon``; 1 where something was not private."""
         event = self.ledger
         if event == _EVERYTHING:
             return 1.0

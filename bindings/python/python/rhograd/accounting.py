@@ -49,7 +49,7 @@ __all__ = [
 
 
 def epsilon_from_rho(rho: float, delta: float, *, by: Conversion = "exact") -> float:
-    """Epsilon at ``delta`` of what costs ``rho``.
+    """Epsilon at ``delta`` of what costs ``rho``, by one conversion: ``by`` names it.
 
     ``exact`` holds for Gaussian noise only (Balle and Wang 2018, Theorem 8), ``optimal`` for every zCDP mechanism (Canonne,
     Kamath, Steinke 2020, Proposition 12), ``classical`` is ``rho + 2 sqrt(rho ln(1/delta))`` (Bun and Steinke 2016).
@@ -58,7 +58,7 @@ def epsilon_from_rho(rho: float, delta: float, *, by: Conversion = "exact") -> f
 
 
 def delta_from_rho(rho: float, epsilon: float, *, by: Conversion = "exact") -> float:
-    """Delta at ``epsilon`` of what costs ``rho``; conversions as in :func:`epsilon_from_rho`."""
+    """Delta at ``epsilon`` of what costs ``rho``, ``by`` a conversion as in :func:`epsilon_from_rho`."""
     if by == "exact":
         mu = query("gaussian_eps_exact", rho=rho, delta=0.5)["mu"]
         answer = query("gaussian_delta_exact", mu=mu, epsilon=epsilon)
@@ -69,17 +69,17 @@ def delta_from_rho(rho: float, epsilon: float, *, by: Conversion = "exact") -> f
 
 
 def rho_from_budget(epsilon: float, delta: float, *, by: Conversion = "exact") -> float:
-    """The most rho that ``(epsilon, delta)`` allows."""
+    """The most rho that ``epsilon`` at ``delta`` allows, ``by`` a conversion as in :func:`epsilon_from_rho`."""
     return _rhograd.convert(by, epsilon=epsilon, delta=delta)
 
 
 def rho_of_noise(noise_multiplier: float, steps: int = 1) -> float:
-    """What ``steps`` Gaussian releases cost together."""
+    """The rho that ``steps`` Gaussian releases cost together, ``steps / (2 noise_multiplier^2)``."""
     return _rhograd.rho_of_noise(noise_multiplier, steps)
 
 
 def default_delta(rows: int | None = None) -> float:
-    """A tenth of one over the public row count, rounded down to a power of ten, at most 1e-5; 1e-6 without one."""
+    """A tenth of one over the public row count ``rows``, rounded down to a power of ten, at most 1e-5; 1e-6 without one."""
     return _rhograd.public_delta(rows)
 
 
@@ -95,8 +95,11 @@ def noise_multiplier(
     adjacency: Adjacency = "add-remove",
     by: Conversion = "exact",
 ) -> float:
-    """The least noise with which ``steps`` releases stay within a budget; with ``rate`` on Poisson samples, by privacy
-    loss distributions."""
+    """The least noise multiplier with which ``steps`` releases stay within ``epsilon`` at ``delta``.
+
+    ``rate`` is the sampling rate of Poisson samples, which privacy loss distributions account for; without it each release sees all rows, ``by``
+    a conversion as in :func:`epsilon_from_rho`. ``adjacency`` is ``"add-remove"`` or ``"replace-one"``.
+    """
     return _rhograd.noise_multiplier(epsilon, delta, steps, rate, adjacency, by)
 
 
@@ -109,14 +112,20 @@ def most_steps(
     adjacency: Adjacency = "add-remove",
     by: Conversion = "exact",
 ) -> int:
-    """The most releases within a budget."""
+    """The most releases with ``noise_multiplier`` within ``epsilon`` at ``delta``; 0 where none is.
+
+    ``rate``, ``adjacency`` and ``by`` are those of :func:`noise_multiplier`.
+    """
     return _rhograd.most_steps(epsilon, delta, noise_multiplier, rate, adjacency, by)
 
 
 def largest_rate(
     epsilon: float, delta: float, noise_multiplier: float, steps: int, *, adjacency: Adjacency = "add-remove"
 ) -> float:
-    """The largest rate of Poisson sampling within a budget; 0 where none from 1e-12 on is."""
+    """The largest rate of Poisson sampling with which ``steps`` releases with ``noise_multiplier`` stay within ``epsilon`` at ``delta``.
+
+    It is 0 where none from 1e-12 on is. ``adjacency`` is ``"add-remove"`` or ``"replace-one"``.
+    """
     return _rhograd.largest_rate(epsilon, delta, noise_multiplier, steps, adjacency)
 
 
@@ -124,22 +133,22 @@ def largest_rate(
 
 
 def gaussian(noise_multiplier: float, *, steps: int = 1, rate: float | None = None) -> dict[str, Any]:
-    """The event of Gaussian releases, on all rows or on Poisson samples."""
+    """The event of ``steps`` Gaussian releases with ``noise_multiplier``, on all rows or on Poisson samples of ``rate``."""
     return repeated(_event({"mechanism": "gaussian", "noise_multiplier": noise_multiplier}, rate), steps)
 
 
 def laplace(scale: float, *, steps: int = 1, rate: float | None = None) -> dict[str, Any]:
-    """The event of Laplace releases; ``scale`` is over the l1 sensitivity."""
+    """The event of ``steps`` Laplace releases, on all rows or on Poisson samples of ``rate``; ``scale`` is over the l1 sensitivity."""
     return repeated(_event({"mechanism": "laplace", "scale": scale}, rate), steps)
 
 
 def repeated(event: Mapping[str, Any], count: int) -> dict[str, Any]:
-    """An event made ``count`` times."""
+    """An ``event`` made ``count`` times."""
     return dict(event) if count == 1 else {"kind": "repeated", "event": dict(event), "count": int(count)}
 
 
 def composed(events: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Several events, each possibly chosen in view of what came before."""
+    """Several ``events``, each possibly chosen in view of what came before."""
     return {"kind": "composed", "events": [dict(event) for event in events]}
 
 
@@ -152,9 +161,9 @@ def _event(mechanism: dict[str, Any], rate: float | None) -> dict[str, Any]:
 def event_epsilon(
     event: Mapping[str, Any], delta: float, *, by: Notion = "pld", adjacency: Adjacency = "add-remove"
 ) -> float:
-    """An upper bound on the epsilon of an event at ``delta`` by one notion of privacy.
+    """An upper bound on the epsilon of an ``event`` at ``delta``, ``by`` one notion of privacy.
 
-    ``pld``: privacy loss distributions, certified; ``rdp``: Renyi divergences over real orders; ``optimal`` and
+    ``adjacency`` is ``"add-remove"`` or ``"replace-one"``. ``pld``: privacy loss distributions, certified; ``rdp``: Renyi divergences over real orders; ``optimal`` and
     ``classical``: zCDP; ``exact``: the Gaussian trade-off, for Gaussian events.
     """
     return _rhograd.event_epsilon(json.dumps(event), adjacency, delta, by)
@@ -169,7 +178,7 @@ def queries() -> dict[str, dict[str, list[str]]]:
 
 
 def query(name: str, **params: Any) -> dict[str, Any]:
-    """The answer to one question of :func:`queries`; infinities are floats, a delta below the doubles is None."""
+    """The answer to the question of :func:`queries` that is called ``name``; infinities are floats, a delta below the doubles is None."""
     answer = json.loads(_rhograd.account(name, json.dumps(params)))
     return {key: {"inf": math.inf, "-inf": -math.inf}.get(value, value) if isinstance(value, str) else value
             for key, value in answer.items()}  # fmt: skip
@@ -188,10 +197,11 @@ def curve(
     steps: int = 1,
     points: int = 40,
 ) -> dict[str, list[tuple[float, float]]]:
-    """Points by the name of their curve.
+    """Points ``(x, y)`` by the name of their curve, about ``points`` of each.
 
-    ``delta``: epsilon against delta after ``steps`` of the event; ``steps``: epsilon at ``delta`` against up to ``steps``
-    of it; ``trade-off``: the false negative rate against the false positive rate of the best test, for Gaussian events.
+    ``event`` is what is accounted for, ``by`` the notions, each with a curve, and ``adjacency`` ``"add-remove"`` or ``"replace-one"``. The
+    ``kind`` says what is drawn: ``delta``, epsilon against delta after ``steps`` of the event; ``steps``, epsilon at ``delta`` against up to
+    ``steps`` of it; ``trade-off``, the false negative rate against the false positive rate of the best test, for Gaussian events.
     """
     return dict(_rhograd.curve(kind, json.dumps(event), adjacency, list(by), delta, steps, points))
 
@@ -199,7 +209,7 @@ def curve(
 def plot_curve(
     kind: Literal["delta", "steps", "trade-off"], event: Mapping[str, Any], *, ax: Axes | None = None, **options: Any
 ) -> Axes:
-    """Draws :func:`curve` and returns the axes; needs matplotlib."""
+    """Draws the :func:`curve` of a ``kind`` for an ``event`` into ``ax``, or a figure of its own, and returns the axes; needs matplotlib."""
     import matplotlib.pyplot as plt
 
     if ax is None:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import _rhograd
+from . import _rhograd, _shapes
 from ._base import Common, Estimator, one_column
 from ._columns import cells, declared_text
 from ._errors import DataError, DataWarning, ParameterError
 
 if TYPE_CHECKING:
-    from typing_extensions import Unpack
+    from typing_extensions import Self, Unpack
 
 
 class _Classifier(Estimator):
@@ -121,7 +122,7 @@ class _Classifier(Estimator):
         raise NotImplementedError
 
     def score(self, X: Any, y: Any) -> float:
-        """Accuracy. Not private on private rows: do not publish it.
+        """Accuracy of the predictions for ``X`` beside ``y``. Not private on private rows: do not publish it.
 
         Labels are compared by the rule for cells: 1, 1.0, True and "1" are one label. Labels that are not declared count as
         wrong, and :class:`rhograd.DataWarning` names one; for the custodian alone.
@@ -148,13 +149,60 @@ class _Classifier(Estimator):
 class DPLogisticRegression(_Classifier):
     """Logistic regression, multinomial where more than two labels are declared.
 
-    ``classes`` are all labels that may occur; a row with any other label contributes nothing. Other parameters and the
-    fitted attributes are those of every estimator.
+    ``classes`` are all labels that may occur; a row with any other label contributes nothing.
     """
 
     def _request(self, schema: dict[str, Any]) -> dict[str, Any]:
         family = "logistic" if schema.get("positive") is not None else "multinomial"
         return {**super()._request(schema), "model": family}
+
+    def calibration(self) -> dict[str, Any]:
+        """What probabilities were worth on the rows held out: a table of what was predicted and what was observed.
+
+        Arrays ``predicted`` and ``observed`` are probabilities of ``label``, the second of two classes; ``deviation`` is the standard deviation
+        of ``observed``, by noise and sampling together, and ``rows`` the noised number of rows. Bins of log-odds are taken together until
+        rows stand out from noise. It is part of what a fit with ``evaluate_budget`` released, so it costs nothing.
+
+            model = DPLogisticRegression(epsilon=1, evaluate_budget=0.1, bounds=(0, 1), classes=[0, 1]).fit(X, y)
+            pandas.DataFrame(model.calibration())
+
+        Raises
+        ------
+        ParameterError : where no rows were held out, there are more than two labels, or an earlier version fitted.
+        """
+        model = self._model()
+        if (self._file.get("evaluation") or {}).get("margins") is None:
+            raise ParameterError(
+                "evaluate_budget: paid for no rows held out by label and log-odds, so nothing is known of probabilities; fit two "
+                "labels with evaluate_budget=0.1"
+            )
+        points = json.loads(model.reliability())
+        table = {name: np.array([point[name] for point in points]) for name in ("predicted", "observed", "deviation", "rows")}
+        if self._places[0] == 1:
+            table |= {name: 1.0 - table[name] for name in ("predicted", "observed")}
+        return {"label": self.classes_[1], **table}
+
+    def plot_calibration(self, ax: Any = None) -> Any:
+        """Draws :meth:`calibration` with bars of 95%, by matplotlib; returns the axes.
+
+        ``ax`` is where to draw; without it a figure is made.
+        """
+        return _shapes.plot_calibration(self.calibration(), ax)
+
+    def recalibrate(self) -> Self:
+        """A fitted estimator whose probabilities were corrected by the rows held out; free, for it follows from what was released.
+
+        Log-odds ``t`` become ``a + b t``, the line that fits the noised counts best (Platt 1999), drawn toward ``a = 0, b = 1`` as far as noise
+        and few rows leave it open. Coefficients are stretched by ``b`` and the intercept is moved. It can only help where log-odds are
+        wrong all along a line, as those of a fit that was stopped early are; ranks and AUC stay. The result is edited as by :meth:`reshape`:
+        ``reshaped_`` says so, and ``rhograd verify --source`` checks it.
+
+        Raises
+        ------
+        ParameterError : where there are no counts to correct by, as :meth:`calibration` says, or too few rows beside their noise.
+        """
+        self.calibration()
+        return self._edited([{"edit": "recalibrated"}])
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """The probabilities of the labels, in the order of ``classes_``."""
@@ -174,7 +222,10 @@ class DPLogisticRegression(_Classifier):
 
 
 class DPLinearSVC(_Classifier):
-    """Linear support vector machine with a rounded hinge, for two labels."""
+    """Linear support vector machine with a rounded hinge, for two labels.
+
+    ``classes`` are both labels; a row with any other label contributes nothing.
+    """
 
     _family = "svm"
 

@@ -11,10 +11,13 @@ from ._errors import LedgerError
 
 
 class Ledger:
-    """A ledger file: an append-only record of what every run on a data set was charged, durable before noise is drawn."""
+    """A ledger file: an append-only record of what every run on a data set was charged, durable before noise is drawn.
+
+    ``path`` is the file, which the first cap or run makes; with ``must_exist=True`` one that is missing is an error.
+    """
 
     def __init__(self, path: str | os.PathLike[str], *, must_exist: bool = False):
-        """Names a ledger; with ``must_exist`` one that is missing is an error, and no run starts an empty one."""
+        """Names the ledger at ``path``; with ``must_exist`` one that is missing is an error, and no run starts an empty one."""
         self.path = os.fspath(path)
         if must_exist and not os.path.exists(self.path):
             raise LedgerError(f"ledger {self.path}: does not exist; put it back, or name its place")
@@ -40,9 +43,9 @@ class Ledger:
         accept_large_delta: bool = False,
         unit: str | None = None,
     ) -> None:
-        """Sets what all runs on a data set may cost together; makes the ledger where there is none.
+        """Sets what all runs on ``dataset``, the name in its schema, may cost together; makes the ledger where there is none.
 
-        The cap is ``rho``, or ``epsilon`` at ``delta``: a filter on the sum of all rho and the sum of all deltas of claims,
+        ``adjacency`` is ``"add-remove"`` or ``"replace-one"``, and a data set keeps it. The cap is ``rho``, or ``epsilon`` at ``delta``: a filter on the sum of all rho and the sum of all deltas of claims,
         fixed now. ``claims_delta`` is the part for claims (a tenth of ``delta``, or 0 with ``rho``). With ``gaussian`` the
         cap fixes mu, which allows more, and admits Gaussian noise on all rows alone. A ``delta`` above 1e-3 needs
         ``accept_large_delta``. ``unit`` names the column that tells persons apart, where guarantees for the data set are

@@ -58,7 +58,7 @@ class _Regressor(Estimator):
         return self._predictions(X)[:, 0]
 
     def score(self, X: Any, y: Any) -> float:
-        """R squared. Not private on private rows: do not publish it."""
+        """R squared of the predictions for ``X`` beside ``y``. Not private on private rows: do not publish it."""
         y = _rhograd.numbers_in(cells("y", one_column(y)))
         spread = float(np.sum((y - y.mean()) ** 2))
         return 1.0 - float(np.sum((y - self.predict(X)) ** 2)) / spread if spread > 0 else 0.0
@@ -67,21 +67,26 @@ class _Regressor(Estimator):
 class DPLinearRegression(_Regressor):
     """Linear regression.
 
-    ``target_bounds`` are public bounds of the target; values outside count as the nearer bound. Other parameters and the
-    fitted attributes are those of every estimator.
+    ``target_bounds`` are public bounds of the target; values outside count as the nearer bound.
     """
 
     _family = "linear"
 
 
 class DPRidge(_Regressor):
-    """Linear regression with an l2 penalty, 0.01 where ``l2`` gives none."""
+    """Linear regression with an l2 penalty, 0.01 where ``l2`` gives none.
+
+    ``target_bounds`` are public bounds of the target; values outside count as the nearer bound.
+    """
 
     _family = "ridge"
 
 
 class DPHuberRegressor(_Regressor):
-    """Linear regression with the Huber loss; it turns linear at ``threshold`` of the target's released deviations."""
+    """Linear regression with the Huber loss; it turns linear at ``threshold`` of the target's released deviations.
+
+    ``target_bounds`` are public bounds of the target; values outside count as the nearer bound.
+    """
 
     _family = "huber"
 
@@ -94,7 +99,10 @@ class DPHuberRegressor(_Regressor):
 
 
 class DPQuantileRegressor(_Regressor):
-    """The conditional quantile of level ``quantile``, by a smoothed pinball loss."""
+    """The conditional quantile of level ``quantile``, by a smoothed pinball loss.
+
+    ``target_bounds`` are public bounds of the target; values outside count as the nearer bound.
+    """
 
     _family = "quantile"
 
@@ -107,7 +115,10 @@ class DPQuantileRegressor(_Regressor):
 
 
 class DPPoissonRegressor(_Regressor):
-    """Poisson regression of counts; ``coef_`` and ``intercept_`` are effects on the logarithm of the rate."""
+    """Poisson regression of counts; ``coef_`` and ``intercept_`` are effects on the logarithm of the rate.
+
+    ``target_bounds`` are public bounds of the target; values outside count as the nearer bound.
+    """
 
     _family = "poisson"
 

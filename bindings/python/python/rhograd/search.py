@@ -41,7 +41,7 @@ class DPSearchCV:
         self.param_grid = param_grid
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """All parameters by name; those of the estimator as ``estimator__NAME``."""
+        """All parameters by name; with ``deep`` those of the estimator as ``estimator__NAME``, too."""
         params = {"estimator": self.estimator, "param_grid": self.param_grid}
         if deep:
             params.update({f"estimator__{name}": value for name, value in self.estimator.get_params().items()})
@@ -69,11 +69,11 @@ class DPSearchCV:
         return ";".join(parts)
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """As the estimator's ``fit``."""
+        """Trains all candidates on ``X`` and ``y`` as the estimator's ``fit`` does, within one budget."""
         return self._fitted(lambda estimator: estimator.fit(X, y))
 
     def fit_csv(self, path: Any, **options: Any) -> Self:
-        """As the estimator's ``fit_csv``."""
+        """Trains all candidates on the file at ``path`` as the estimator's ``fit_csv`` does, within one budget."""
         return self._fitted(lambda estimator: estimator.fit_csv(path, **options))
 
     def _fitted(self, fit: Any) -> Self:

@@ -55,7 +55,7 @@ _EMPTY_JOBS = 5
 
 
 def fit(estimator: Chosen, dataframe: DataFrame, *, target: str) -> Chosen:
-    """Fits an estimator on a Spark data frame; ``target`` names the column to predict.
+    """Fits an ``estimator`` on a Spark data frame; ``target`` names the column to predict.
 
     ``dataframe`` must give the same rows in the same order whenever a partition is read again. Encoded partitions are kept,
     so that happens only when a worker is lost, or its memory and disk are full. Where other rows come then, or the same ones
@@ -63,7 +63,7 @@ def fit(estimator: Chosen, dataframe: DataFrame, *, target: str) -> Chosen:
     harm: Spark fixes its seed when the query is planned. What does is a user function that draws or looks at a clock, a
     source that changes while it is read, and ``limit`` or row numbers over an order that is not fixed: write the result of
     such a query out first. A partition should stay below a gigabyte.
-    ``estimator.load_report_["cluster"]`` has the time of each step beside that of an empty job. A
+    ``estimator.load_report_["cluster"]`` has the time of each step beside that of an empty job.
     Where persons are protected, rows are first brought together by person in a shuffle, as the same rule for cells finds the same
     identifiers everywhere; the order in which they arrive changes nothing. A
     :class:`rhograd.DPSearchCV` runs where all its candidates can: ``whitened``, ``dp-gd`` and others that need sums alone.
@@ -132,7 +132,7 @@ def fit(estimator: Chosen, dataframe: DataFrame, *, target: str) -> Chosen:
 def check(estimator: Estimator, dataframe: DataFrame, *, target: str) -> dict[str, Any]:
     """What of a Spark data frame does not fit the schema, and what :func:`fit` would do and cost; nothing is charged.
 
-    The report of :meth:`rhograd.DPLogisticRegression.check`, made where the rows are in one pass over them: it is for the
+    ``estimator``, ``dataframe`` and ``target`` are those of :func:`fit`. The report of :meth:`rhograd.DPLogisticRegression.check`, made where the rows are in one pass over them: it is for the
     custodian alone. Rows count from 1 in the order of the partitions. The outlook has no time, which is that of the cluster.
     With a unit their identifiers are brought together in a shuffle of their own, and counted.
     """
@@ -184,7 +184,7 @@ def check_cluster(
     columns: Iterable[str],
     target: str,
 ) -> dict[str, Any]:
-    """As :func:`check`, for parts that anything holds.
+    """As :func:`check` of an ``estimator`` and a ``target``, for parts that anything holds.
 
     ``schema`` comes from :func:`schema_for`, ``found`` is what :func:`survey_batch` said of each part, in the order of the rows,
     and ``columns`` are the names of all columns. Where the schema has a unit, ``persons`` is what :func:`sizes_batch` said of parts in
@@ -201,7 +201,7 @@ def check_cluster(
 
 
 def fit_cluster(estimator: Fitted, schema: dict[str, Any], ask: Callable[[bytes], list[bytes]], *, target: str) -> Fitted:
-    """Fits an estimator on parts that anything holds.
+    """Fits an ``estimator`` on parts that anything holds; ``target`` names the column to predict.
 
     ``schema`` comes from :func:`schema_for`, each part was made by :func:`pack_batch` with a number of its own, and ``ask`` brings
     what :func:`answered` says of every part to a question: each part once, in any order, and nothing that was brought before. It
@@ -210,8 +210,7 @@ def fit_cluster(estimator: Fitted, schema: dict[str, Any], ask: Callable[[bytes]
     """
     look_around(estimator)
     learned = estimator._learn_target(schema)
-    request = json.dumps(estimator._request(schema))
-    outcome = _rhograd.train_cluster(request, json.dumps(schema), ask, **estimator._surroundings())
+    outcome = estimator._run(_rhograd.train_cluster, schema, ask)
     return estimator._take(outcome, schema, _schema.features_in(schema), named=True, learned=learned)
 
 
@@ -228,7 +227,7 @@ def _chosen(estimator: Estimator, dataframe: DataFrame, target: str) -> tuple[di
 
 
 def schema_for(estimator: Estimator, columns: Iterable[str], target: str) -> dict[str, Any]:
-    """The schema by which all parts are encoded."""
+    """The schema by which all parts are encoded: that of ``estimator`` for these ``columns``, of which ``target`` is to predict."""
     columns = list(columns)
     if target not in columns:
         raise ParameterError(f"target: {target!r} is no column; give the name of one")
@@ -244,8 +243,9 @@ def schema_for(estimator: Estimator, columns: Iterable[str], target: str) -> dic
 
 
 def pack_batch(schema: str, table: pyarrow.Table, target: str, number: int) -> pyarrow.RecordBatch:
-    """The rows of one part, encoded, as one row of ``number`` and ``part``; ``target`` is the column to predict.
+    """The rows of one part, encoded by a ``schema`` as JSON, as one row of ``number`` and ``part``; ``target`` is the column to predict.
 
+    ``table`` holds the rows, and ``number`` tells parts apart.
     A column is read by its declared type, see :func:`rhograd.spark.fit`; so every part must declare the same types.
     """
     import pyarrow as pa
@@ -257,7 +257,7 @@ def pack_batch(schema: str, table: pyarrow.Table, target: str, number: int) -> p
 
 
 def place_batch(table: pyarrow.Table, unit: str) -> np.ndarray:
-    """For each row its place, from 0 to 16383, by the column ``unit`` that tells persons apart.
+    """For each row of ``table`` its place, from 0 to 16383, by the column ``unit`` that tells persons apart.
 
     Where the schema has a unit, all rows of a person belong in one part: give each place to one part. An identifier has the same
     place wherever it stands; rows without one, who are nobody's, take turns. A place is as private as its row.
@@ -266,18 +266,21 @@ def place_batch(table: pyarrow.Table, unit: str) -> np.ndarray:
 
 
 def survey_batch(schema: str, table: pyarrow.Table, target: str) -> str:
-    """What a look at the rows of one part has found, for :func:`check_cluster`; for the custodian alone."""
+    """What a look at the rows of one part has found, for :func:`check_cluster`; for the custodian alone.
+
+    ``schema`` is JSON, ``table`` holds the rows, and ``target`` is the column to predict.
+    """
     return _rhograd.survey_part(schema, _given(schema, table, target))
 
 
 def pack_nothing(schema: str, number: int) -> bytes:
-    """A part without rows."""
+    """A part without rows, encoded by a ``schema`` as JSON, under a ``number`` of its own."""
     packed, _ = _rhograd.pack_part(schema, _nobody(json.loads(schema)), number)
     return packed
 
 
 def sizes_batch(table: pyarrow.Table, unit: str) -> str:
-    """How many persons of one part have how many rows, for :func:`check_cluster`; for the custodian alone.
+    """How many persons of one part, a ``table``, have how many rows, for :func:`check_cluster`; for the custodian alone.
 
     ``unit`` is the column that tells persons apart, and all rows of a person are in one part: see :func:`place_batch`.
     """

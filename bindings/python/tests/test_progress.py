@@ -1,0 +1,124 @@
+"""How far a fit is: told, drawn, and never in its way."""
+
+import io
+import pickle
+import sys
+import types
+import warnings
+
+import numpy as np
+import pytest
+
+import rhograd
+from rhograd import DPLogisticRegression, ParameterError, _progress
+
+from conftest import DATASETS
+
+SCHEMA = str(DATASETS / "fair.schema.json")
+
+
+def fitted(points, progress, **more):
+    X, y = points
+    settings = {"epsilon": 1, "seed": 5, "algorithm": "dp-gd", "steps": 30, "bounds": (-1, 1), "classes": [0, 1]} | more
+    return DPLogisticRegression(**settings, progress=progress).fit(X, y)
+
+
+def test_a_function_hears_of_reading_and_of_training_and_changes_no_bit(points):
+    told = []
+    model = DPLogisticRegression(epsilon=1, schema=SCHEMA, classes=["0", "1"], seed=1, progress=lambda *it: told.append(it))
+    model.fit_csv(DATASETS / "fair.csv")
+    stages = [what for what, _, _ in told]
+    assert stages == sorted(stages) and set(stages) == {"reading", "training"}
+    for stage in ("reading", "training"):
+        done = [(done, total) for what, done, total in told if what == stage]
+        assert done[-1][0] == done[-1][1] > 0 and len({total for _, total in done}) == 1
+        assert all(0 <= now <= total for now, total in done)
+    silent = DPLogisticRegression(epsilon=1, schema=SCHEMA, classes=["0", "1"], seed=1).fit_csv(DATASETS / "fair.csv")
+    assert silent.model_.text == model.model_.text
+
+
+def test_what_a_function_raises_is_told_and_ends_no_fit(points):
+    calls = []
+
+    def fails(*it):
+        calls.append(it)
+        raise OSError("no screen")
+
+    with pytest.warns(RuntimeWarning, match="progress: raised OSError .no screen.; the fit goes on"):
+        model = fitted(points, fails)
+    assert len(calls) == 1 and model.model_.text == fitted(points, False).model_.text
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert fitted(points, fails).model_.text == model.model_.text
+
+
+def test_an_interrupt_stops_the_fit_which_goes_on_without_a_second_charge(points, tmp_path):
+    ledger = rhograd.Ledger(tmp_path / "l.sqlite")
+
+    def interrupts(*_):
+        raise KeyboardInterrupt
+
+    more = {"ledger": ledger, "dataset": "points", "steps": 3000}
+    with pytest.raises(KeyboardInterrupt):
+        fitted(points, interrupts, **more)
+    spent = [it["spent_rho"] for it in ledger.accounts()]
+    model = fitted(points, False, **more)
+    assert [it["spent_rho"] for it in ledger.accounts()] == spent and len(spent) == 1 and all(held for _, held in model.verify())
+
+
+def test_what_is_no_function_is_refused_by_its_name(points):
+    for wrong in ("yes", 1, None):
+        with pytest.raises(ParameterError, match="progress: is"):
+            fitted(points, wrong)
+
+
+def test_a_terminal_shows_a_bar_that_goes_away(monkeypatch):
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    screen, now = Terminal(), [100.0]
+    monkeypatch.setattr(sys, "stderr", screen)
+    monkeypatch.setattr(_progress.time, "monotonic", lambda: now[0])
+    with _progress.shown(True) as tell:
+        tell("training", 1, 10)
+        assert screen.getvalue() == "", "nothing is shown of what may end soon"
+        now[0] += 2
+        tell("training", 5, 10)
+    line, *rest = screen.getvalue().split("\r")[1:]
+    assert line.endswith("training [###############...............] 5/10, 2 s left") and rest == ["\x1b[K"]
+    monkeypatch.setattr(sys, "stderr", io.StringIO())
+    with _progress.shown(True) as tell:
+        assert tell is None, "no bars in files"
+
+
+def test_a_notebook_shows_one_line_that_is_replaced(monkeypatch):
+    shown = []
+
+    class Handle:
+        def update(self, data, raw):
+            shown.append(data["text/plain"])
+
+    def display(data, raw, display_id):
+        shown.append(data["text/plain"])
+        return Handle()
+
+    shell = type("ZMQInteractiveShell", (), {})()
+    python = types.SimpleNamespace(get_ipython=lambda: shell)
+    monkeypatch.setitem(sys.modules, "IPython", python)
+    monkeypatch.setitem(sys.modules, "IPython.display", types.SimpleNamespace(display=display))
+    monkeypatch.setattr(_progress, "_PATIENCE", 0.0)
+    with _progress.shown(True) as tell:
+        tell("reading", 0, 4)
+        tell("reading", 2, 4)
+    assert len(shown) == 3 and "2/4" in shown[1] and shown[2] == ""
+
+
+def test_pickles_of_versions_without_a_parameter_are_read(points):
+    model = fitted(points, False)
+    state = {name: value for name, value in vars(model).items() if name != "progress"}
+    old = object.__new__(DPLogisticRegression)
+    old.__setstate__(state)
+    assert old.progress is False and "progress" not in repr(old)
+    X, _ = points
+    assert np.array_equal(pickle.loads(pickle.dumps(old)).predict(X), model.predict(X))
