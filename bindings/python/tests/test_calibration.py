@@ -12,8 +12,8 @@ def fitted(points, **more):
     return DPLogisticRegression(**settings).fit(X, y)
 
 
-#: A fit that was stopped early: its log-odds are too close to zero.
-EARLY = {"algorithm": "dp-gd", "steps": 2, "learning_rate": 0.3}
+#: A fit that was stopped early: its log-odds are all too large by one factor, or too small.
+EARLY = {"algorithm": "dp-gd", "steps": 4}
 
 
 def log_loss(model, points):
@@ -33,12 +33,13 @@ def test_the_curve_is_that_of_the_rows_within_its_deviations(points):
 def test_probabilities_of_a_fit_that_was_stopped_early_get_better_and_ranks_stay(points, tmp_path):
     model = fitted(points, **EARLY)
     better = model.recalibrate()
-    assert log_loss(better, points) < log_loss(model, points) - 0.001
+    assert log_loss(better, points) < log_loss(model, points) - 0.02
     X, _ = points
     order = np.argsort(model.decision_function(X), kind="stable")
     assert (np.diff(better.decision_function(X)[order]) > -1e-9).all()
     assert better.reshaped_["edits"] == [{"edit": "recalibrated"}] and all(held for _, held in better.verify())
-    assert better.coef_[0] / model.coef_[0] == pytest.approx(better.coef_[1] / model.coef_[1])
+    ratios = (better.coef_ / model.coef_).ravel()
+    assert abs(ratios[0] - 1) > 0.05 and ratios[1] == pytest.approx(ratios[0])
     with pytest.raises(ParameterError, match="evaluate_budget"):
         better.calibration()
     # What was right stays nearly as it is.
@@ -47,16 +48,21 @@ def test_probabilities_of_a_fit_that_was_stopped_early_get_better_and_ranks_stay
 
 
 def test_the_curve_speaks_of_the_second_class_whatever_the_schema_calls_positive(points):
-    X, y = points
-    schema = {
-        "name": "turned", "task": "classification", "target": "y", "positive": "0", "negative": "1",
-        "columns": {name: {"type": "numeric", "lower": -1, "upper": 1} for name in ("x0", "x1")},
-    }  # fmt: skip
-    model = DPLogisticRegression(epsilon=8, seed=2, schema=schema, classes=[0, 1], evaluate_budget=0.2, **EARLY).fit(X, y)
-    curve = model.calibration()
-    assert curve["label"] == 1
-    slope = np.polyfit(curve["predicted"], curve["observed"], 1)[0]
-    assert slope > 1, "stopped early: shares move more than probabilities"
+    X, _ = points
+    rng = np.random.default_rng(3)
+    y = (X @ [3.0, -2.0] + rng.logistic(size=len(X)) > 1.5).astype(int)
+    share = y.mean()
+    assert 0.2 < share < 0.35
+    columns = {name: {"type": "numeric", "lower": -1, "upper": 1} for name in ("x0", "x1")}
+    for positive, negative in [("0", "1"), ("1", "0")]:
+        schema = {"name": "trial", "task": "classification", "target": "y", "positive": positive, "negative": negative, "columns": columns}
+        model = DPLogisticRegression(epsilon=8, seed=2, schema=schema, classes=[0, 1], evaluate_budget=0.2).fit(X, y)
+        curve = model.calibration()
+        assert curve["label"] == 1
+        for what in ("predicted", "observed"):
+            mean = np.average(curve[what], weights=curve["rows"])
+            assert abs(mean - share) < 0.1, (positive, what, mean)
+        assert np.corrcoef(curve["predicted"], curve["observed"])[0, 1] > 0.9
 
 
 def test_what_has_no_rows_held_out_is_refused_with_the_cure(points):
