@@ -6,7 +6,7 @@ use std::path::Path;
 use rhograd::error::{Error, Fallible};
 
 use crate::EXPERIMENTS;
-use crate::verdict::Outcome;
+use crate::verdict::{EXACT, Outcome};
 
 /// How the page looks on a screen and on paper, where each experiment starts on a page of its own.
 const STYLE: &str = "body{font:16px/1.4 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#111;background:#fff}\
@@ -46,7 +46,7 @@ pub fn write(home: &Path, out: &Path) -> Fallible<usize> {
     }
     let page = format!(
         "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><title>rhograd: experiments</title><style>{STYLE}</style></head>\n\
-         <body><h1>Experiments</h1><nav><p>A claim held where the whole 95% interval lies in the claimed range.</p><ol>\n{list}</ol></nav>\n{sections}</body></html>\n"
+         <body><h1>Experiments</h1><nav><p>A claim held where the whole 95% interval, or the exact number, lies in the claimed range.</p><ol>\n{list}</ol></nav>\n{sections}</body></html>\n"
     );
     std::fs::write(out, page).map_err(|e| Error::io(out, "write it", e))?;
     Ok(found)
@@ -65,16 +65,27 @@ fn read(path: &Path) -> Fallible<Option<String>> {
 fn table(fits: &str) -> Fallible<(String, Outcome)> {
     let failed = |problem: String| Error::numerical("fits", problem);
     let (mut rows, mut worst) = (String::new(), Outcome::Held);
-    for record in csv::Reader::from_reader(fits.as_bytes()).records() {
+    let mut reader = csv::Reader::from_reader(fits.as_bytes());
+    let header = reader.headers().map_err(|e| failed(e.to_string()))?.clone();
+    let place = |name: &str| header.iter().position(|it| it == name);
+    for record in reader.records() {
         let record = record.map_err(|e| failed(e.to_string()))?;
-        let cells: Vec<&str> = record.iter().collect();
-        let [quantity, estimate, low, high, from, to, verdict] = cells[..] else {
-            return Err(failed(format!("a row has {} cells and not 7", cells.len())));
+        let cell = |name: &str| {
+            let found = place(name).and_then(|at| record.get(at));
+            found.ok_or_else(|| failed(format!("there is no column {name}")))
         };
+        let (quantity, estimate, verdict) = (cell("quantity")?, cell("estimate")?, cell("verdict")?);
+        let (low, high, from, to) = (cell("lower_95")?, cell("upper_95")?, cell("claimed_from")?, cell("claimed_to")?);
         let outcomes = [Outcome::Held, Outcome::Undecided, Outcome::Failed];
         let outcome = outcomes.into_iter().find(|outcome| outcome.word() == verdict);
         worst = worst.max(outcome.ok_or_else(|| failed(format!("{verdict:?} is no verdict")))?);
-        let interval = if low == high { "none".to_owned() } else { format!("{} to {}", short(low), short(high)) };
+        // Tables of older runs do not say what is exact.
+        let kind = cell("interval").unwrap_or_default();
+        let interval = match kind {
+            EXACT => EXACT.to_owned(),
+            _ if low == high => "none".to_owned(),
+            _ => format!("{} to {}", short(low), short(high)),
+        };
         let class = if outcome == Some(Outcome::Held) { "" } else { " class=\"bad\"" };
         let _ = writeln!(
             rows,
@@ -116,17 +127,20 @@ mod tests {
         std::fs::create_dir(&folder).unwrap();
         std::fs::write(folder.join("plot.svg"), "<?xml version=\"1.0\"?>\n<svg><text>here</text></svg>").unwrap();
         let inf = f64::INFINITY;
-        let verdict =
-            Verdict(vec![Finding::new("a < b", 0.5, 0.0, (0.0, inf)), Finding::new("c", 0.95, 0.1, (0.0, 1.0))]);
+        let verdict = Verdict(vec![Finding::exact("a < b", 0.5, (0.0, inf)), Finding::new("c", 0.95, 0.1, (0.0, 1.0))]);
         verdict.write(&folder.join("fits.csv")).unwrap();
         assert_eq!(write(home.path(), &out).unwrap(), 1);
         let page = std::fs::read_to_string(&out).unwrap();
         for part in
-            [EXPERIMENTS[0].claim, "<svg><text>here", "a &lt; b", "none", "&infin;", "0.85 to 1.05", "undecided"]
+            [EXPERIMENTS[0].claim, "<svg><text>here", "a &lt; b", ">exact<", "&infin;", "0.85 to 1.05", "undecided"]
         {
             assert!(page.contains(part), "{part}");
         }
         assert!(!page.contains("<?xml"));
+        let older = "quantity,estimate,lower_95,upper_95,claimed_from,claimed_to,verdict\nx,1,1,1,0,2,held\n";
+        std::fs::write(folder.join("fits.csv"), older).unwrap();
+        assert_eq!(write(home.path(), &out).unwrap(), 1);
+        assert!(std::fs::read_to_string(&out).unwrap().contains(">none<"));
         std::fs::write(folder.join("fits.csv"), "quantity\nx\n").unwrap();
         assert!(write(home.path(), &out).is_err());
     }

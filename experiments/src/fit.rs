@@ -1,6 +1,7 @@
 //! Means with their errors, and straight lines through logarithms with confidence intervals.
 
 use rhograd::error::{Error, Fallible};
+use rhograd::num::binomial::upper_limit;
 use rhograd::plot::Series;
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
@@ -34,8 +35,35 @@ impl Summary {
 
     /// Half the width of the confidence interval of the mean, by Student's t; infinite for fewer than two values.
     pub fn half_width(&self) -> f64 {
-        if self.count < 2 { f64::INFINITY } else { quantile(self.count - 1) * self.error() }
+        self.joint_half_width(1)
     }
+
+    /// The same for one of so many means, which lie in their intervals all at once with [`CONFIDENCE`] (Bonferroni).
+    pub fn joint_half_width(&self, many: usize) -> f64 {
+        match self.count {
+            0 | 1 => f64::INFINITY,
+            count => quantile(count - 1, (1.0 - CONFIDENCE) / many.max(1) as f64) * self.error(),
+        }
+    }
+
+    /// The mean over that of independent measurements, and half the width of its interval to first order.
+    pub fn over(&self, other: &Summary) -> (f64, f64) {
+        let ratio = self.mean / other.mean;
+        (ratio, ratio.abs() * (self.half_width() / self.mean).hypot(other.half_width() / other.mean))
+    }
+}
+
+/// The exact confidence interval of a probability after so many successes, of Clopper and Pearson 1934; it may be anything without trials.
+pub fn share_interval(successes: u64, trials: u64) -> (f64, f64) {
+    let limit = |count: u64| upper_limit(count, trials, (1.0 - CONFIDENCE) / 2.0).unwrap_or(1.0);
+    (1.0 - limit(trials.saturating_sub(successes)), limit(successes))
+}
+
+/// The largest of some numbers and its interval, from estimates whose intervals hold all at once.
+pub fn largest(of: impl IntoIterator<Item = (f64, (f64, f64))>) -> (f64, (f64, f64)) {
+    let of: Vec<_> = of.into_iter().collect();
+    let most = |part: fn(&(f64, (f64, f64))) -> f64| range(of.iter().map(part)).1;
+    (most(|it| it.0), (most(|it| it.1.0), most(|it| it.1.1)))
 }
 
 /// The least and the largest of some values; NaN if one is, which no claim survives, infinite without any.
@@ -79,7 +107,7 @@ impl PowerLaw {
         let slope = logs.iter().map(|p| (p.0 - mx) * (p.1 - my)).sum::<f64>() / sxx;
         let intercept = my - slope * mx;
         let residual: f64 = logs.iter().map(|p| (p.1 - intercept - slope * p.0).powi(2)).sum();
-        let half = quantile(points.len() - 2) * (residual / (n - 2.0) / sxx).sqrt();
+        let half = quantile(points.len() - 2, 1.0 - CONFIDENCE) * (residual / (n - 2.0) / sxx).sqrt();
         let swept = range(points.iter().map(|(x, _)| *x));
         Ok(PowerLaw { slope, interval: (slope - half, slope + half), intercept, swept })
     }
@@ -92,6 +120,16 @@ const DRAWN: usize = 16;
 /// where there is none.
 pub fn line(of: &str, points: &[(f64, f64)]) -> Option<Series> {
     let law = PowerLaw::fit(points).ok()?;
+    Some(drawn(of, points, &law))
+}
+
+/// The same of numbers without randomness: a line without a band.
+pub fn exact_line(of: &str, points: &[(f64, f64)]) -> Option<Series> {
+    let law = PowerLaw::fit(points).ok()?;
+    Some(drawn(of, points, &PowerLaw { interval: (law.slope, law.slope), ..law }))
+}
+
+fn drawn(of: &str, points: &[(f64, f64)], law: &PowerLaw) -> Series {
     let logs = points.iter().map(|(x, _)| x.ln());
     let middle = logs.clone().sum::<f64>() / points.len() as f64;
     let (first, last) = range(logs);
@@ -103,22 +141,25 @@ pub fn line(of: &str, points: &[(f64, f64)]) -> Option<Series> {
             (x.exp(), y(law.slope), (one.min(other), one.max(other)))
         })
         .collect();
-    Some(Series::fit(of, format!("{of}: {}", law.words()), &drawn))
+    Series::fit(of, format!("{of}: {}", law.words()), &drawn)
 }
 
 impl PowerLaw {
-    /// The exponent with its interval, for a legend.
+    /// The exponent with its interval, where it has one, for a legend.
     pub fn words(&self) -> String {
         let (low, high) = self.interval;
+        if low == high {
+            return format!("slope {:.3}", self.slope).replace('-', "−");
+        }
         let places = if high - low < 0.01 { 3 } else { 2 };
         let number = |value: f64| format!("{value:.places$}").replace('-', "−");
         format!("slope {} [{}, {}]", number(self.slope), number(low), number(high))
     }
 }
 
-/// Two-sided quantile of Student's t.
-fn quantile(freedom: usize) -> f64 {
-    StudentsT::new(0.0, 1.0, freedom as f64).map_or(f64::INFINITY, |t| t.inverse_cdf(0.5 + CONFIDENCE / 2.0))
+/// Quantile of Student's t that either side exceeds with `miss` in all.
+fn quantile(freedom: usize, miss: f64) -> f64 {
+    StudentsT::new(0.0, 1.0, freedom as f64).map_or(f64::INFINITY, |t| t.inverse_cdf(1.0 - miss / 2.0))
 }
 
 #[cfg(test)]
@@ -131,6 +172,35 @@ mod tests {
         let law = PowerLaw::fit(&points).unwrap();
         assert!((law.slope + 1.5).abs() < 1e-12 && (law.intercept - 3f64.ln()).abs() < 1e-12);
         assert!(law.interval.1 - law.interval.0 < 1e-6 && law.swept == (1.0, 8.0));
+    }
+
+    #[test]
+    fn shares_have_exact_intervals() {
+        // None of n has the upper limit 1 - 0.025^(1/n), all of n the lower 0.025^(1/n).
+        let near = |found: (f64, f64), (low, high): (f64, f64)| {
+            assert!((found.0 - low).abs() < 1e-9 && (found.1 - high).abs() < 1e-9, "{found:?}");
+        };
+        let root = |n: f64| 0.025f64.powf(1.0 / n);
+        near(share_interval(0, 8_000), (0.0, 1.0 - root(8_000.0)));
+        near(share_interval(20, 20), (root(20.0), 1.0));
+        assert!(share_interval(0, 8_000).1 > 4.6e-4 && share_interval(20, 20).0 < 0.84);
+        // Of one of two, 1 - sqrt(0.975) and its mirror image.
+        near(share_interval(1, 2), (1.0 - 0.975f64.sqrt(), 0.975f64.sqrt()));
+        assert_eq!(share_interval(0, 0), (0.0, 1.0));
+    }
+
+    #[test]
+    fn the_interval_of_the_largest_has_the_largest_ends() {
+        let found = largest([(0.5, (0.1, 0.9)), (0.6, (0.55, 0.65))]);
+        assert_eq!(found, (0.6, (0.55, 0.9)));
+        assert!(largest([(0.5, (0.1, 0.9)), (f64::NAN, (0.0, 1.0))]).0.is_nan());
+        let summary = Summary::of(&[1.0, 2.0, 3.0]);
+        assert!(
+            summary.joint_half_width(10) > 2.0 * summary.half_width()
+                && summary.joint_half_width(1) == summary.half_width()
+        );
+        let (ratio, half) = summary.over(&Summary::of(&[4.0, 4.0]));
+        assert!(ratio == 0.5 && (half - summary.half_width() / 4.0).abs() < 1e-12);
     }
 
     #[test]

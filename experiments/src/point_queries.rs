@@ -18,7 +18,7 @@ use crate::setup::{Plant, Setup, noise, seed_of};
 use crate::verdict::{Finding, Verdict};
 
 /// The claim.
-pub const CLAIM: &str = "counts of all values to a tenth of n need n ~ ln |X| rows by pure noise, sqrt(ln |X|) by Gaussian noise of its rho, the same n for every X by thresholds";
+pub const CLAIM: &str = "counts of all values to a tenth of n need n ~ ln |X| rows by pure noise, sqrt(ln |X|) by Gaussian noise of its rho, the same n for every X by thresholds (noise check)";
 
 /// Budget of every release.
 const EPSILON: f64 = 1.0;
@@ -331,9 +331,7 @@ fn findings(results: &Results, quick: bool) -> Fallible<Vec<Finding>> {
     for (part, size, claimed) in
         [(Part::Gaussian, few, (1.0, f64::INFINITY)), (Part::GaussianQuantile, many, (0.0, 1.0))]
     {
-        let (ours, theirs) = (summary(results, Part::Threshold, size), summary(results, part, size));
-        let ratio = ours.mean / theirs.mean;
-        let half = ratio * (ours.half_width() / ours.mean).hypot(theirs.half_width() / theirs.mean);
+        let (ratio, half) = summary(results, Part::Threshold, size).over(&summary(results, part, size));
         let what = format!("rows by thresholds over those by Gaussian noise, {size:e} values");
         findings.push(Finding::new(what, ratio, half, claimed));
     }

@@ -16,7 +16,7 @@ use crate::setup::{Plant, Setup, noise, seed_of};
 use crate::verdict::{Finding, Verdict};
 
 /// The claim.
-pub const CLAIM: &str = "n answers give 95% of n secret bits away while errors are below sqrt(n)/2; private ones as many as any attack finds";
+pub const CLAIM: &str = "n answers give 95% of n secret bits away while errors are below sqrt(n)/2; private ones as many as any attack finds (noise check)";
 
 /// Bits, and as many questions.
 const SIZES: [usize; 5] = [1 << 6, 1 << 8, 1 << 10, 1 << 12, 1 << 14];

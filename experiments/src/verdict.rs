@@ -5,8 +5,11 @@ use std::path::Path;
 
 use rhograd::error::{Error, Fallible};
 
-use crate::fit::PowerLaw;
+use crate::fit::{PowerLaw, share_interval};
 use crate::results::cell;
+
+/// What the table says of a number without randomness.
+pub const EXACT: &str = "exact";
 
 /// One number that a claim is about.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,6 +33,17 @@ impl Finding {
         Finding { quantity: quantity.into(), estimate, interval, claimed, exact: false }
     }
 
+    /// An estimate and its confidence interval.
+    pub fn between(quantity: impl Into<String>, estimate: f64, interval: (f64, f64), claimed: (f64, f64)) -> Self {
+        Finding { quantity: quantity.into(), estimate, interval, claimed, exact: false }
+    }
+
+    /// A share of independent trials, with the exact interval of its probability.
+    pub fn share(quantity: impl Into<String>, successes: u64, trials: u64, claimed: (f64, f64)) -> Self {
+        let share = successes as f64 / trials as f64;
+        Finding::between(quantity, share, share_interval(successes, trials), claimed)
+    }
+
     /// A number without randomness, which may be infinite.
     pub fn exact(quantity: impl Into<String>, value: f64, claimed: (f64, f64)) -> Self {
         Finding { quantity: quantity.into(), estimate: value, interval: (value, value), claimed, exact: true }
@@ -37,8 +51,12 @@ impl Finding {
 
     /// A fitted exponent, whose quantity says over which range it was fitted.
     pub fn slope(quantity: impl std::fmt::Display, law: &PowerLaw, claimed: (f64, f64)) -> Self {
-        let quantity = format!("{quantity}, from {} to {}", short(law.swept.0), short(law.swept.1));
-        Finding { quantity, estimate: law.slope, interval: law.interval, claimed, exact: false }
+        Finding::between(swept(quantity, law), law.slope, law.interval, claimed)
+    }
+
+    /// The exponent of numbers without randomness: how they scatter about the line says nothing about chance.
+    pub fn exact_slope(quantity: impl std::fmt::Display, law: &PowerLaw, claimed: (f64, f64)) -> Self {
+        Finding::exact(swept(quantity, law), law.slope, claimed)
     }
 
     /// What the whole interval says about the claim; what could not be measured fails, and an interval that is not known
@@ -55,18 +73,28 @@ impl Finding {
     }
 
     /// How many times as many independent measurements an undecided finding wants, if its estimate stays where it is: an
-    /// interval shrinks with the root of their number, until it ends where the claim does.
+    /// interval shrinks with the root of their number, until it ends where the claim does; that of a share of none or all with the number itself.
     pub fn more(&self) -> Option<f64> {
-        let ((low, high), (from, to)) = (self.interval, self.claimed);
-        let room = (self.estimate - from).abs().min((to - self.estimate).abs());
-        let factor = ((high - low) / 2.0 / room).powi(2);
-        (self.outcome() == Outcome::Undecided && factor.is_finite()).then_some(factor)
+        let ((low, high), estimate) = (self.interval, self.estimate);
+        let ends = [self.claimed.0, self.claimed.1].into_iter().filter(|end| (low..=high).contains(end));
+        let ratios = ends.filter(|end| *end != low && *end != high).map(|end| {
+            let side = if end > estimate { high - estimate } else { estimate - low };
+            side / (end - estimate).abs()
+        });
+        let ratio = ratios.fold(0.0, f64::max);
+        let factor = if estimate == low || estimate == high { ratio } else { ratio * ratio };
+        (self.outcome() == Outcome::Undecided && factor.is_finite() && factor > 0.0).then_some(factor)
     }
 
     /// Whether the estimate alone lies where the claim says; decides nothing, but an error that was planted must move it.
     pub fn is_near(&self) -> bool {
         self.estimate >= self.claimed.0 && self.estimate <= self.claimed.1
     }
+}
+
+/// A quantity and the range over which it was fitted.
+fn swept(quantity: impl std::fmt::Display, law: &PowerLaw) -> String {
+    format!("{quantity}, from {} to {}", short(law.swept.0), short(law.swept.1))
 }
 
 /// A number with five digits.
@@ -134,20 +162,22 @@ impl Verdict {
         text
     }
 
-    /// Writes the findings as CSV.
+    /// Writes the findings as CSV; the second column says whether a number is exact or has a 95% interval.
     ///
     /// # Errors
     /// When the file cannot be written.
     pub fn write(&self, path: &Path) -> Fallible<()> {
         let failed = |e: csv::Error| Error::numerical("fits", e.to_string());
         let mut writer = csv::Writer::from_path(path).map_err(failed)?;
-        let header = ["quantity", "estimate", "lower_95", "upper_95", "claimed_from", "claimed_to", "verdict"];
+        let header =
+            ["quantity", "interval", "estimate", "lower_95", "upper_95", "claimed_from", "claimed_to", "verdict"];
         writer.write_record(header).map_err(failed)?;
         for finding in &self.0 {
             let (low, high) = finding.interval;
             let numbers = [finding.estimate, low, high, finding.claimed.0, finding.claimed.1].map(cell);
             let verdict = finding.outcome().word().to_owned();
-            let cells = [&finding.quantity].into_iter().chain(&numbers).chain([&verdict]);
+            let interval = if finding.exact { EXACT } else { "95%" }.to_owned();
+            let cells = [&finding.quantity, &interval].into_iter().chain(&numbers).chain([&verdict]);
             writer.write_record(cells).map_err(failed)?;
         }
         writer.flush().map_err(|e| Error::io(path, "write it", e))
@@ -188,6 +218,33 @@ mod tests {
             text.contains("about 4.0 times as many measurements") && text.contains("y: 0.5000 exact, claimed"),
             "{text}"
         );
+    }
+
+    #[test]
+    fn a_share_is_judged_by_its_exact_interval() {
+        // No alarm in 8,000 attacks does not show a rate below 2e-4, and all of 20 do not show nine of ten.
+        let none = Finding::share("x", 0, 8_000, (0.0, 2e-4));
+        assert!(none.outcome() == Outcome::Undecided && (2.0..2.6).contains(&none.more().unwrap()), "{none:?}");
+        assert_eq!(Finding::share("x", 0, 19_000, (0.0, 2e-4)).outcome(), Outcome::Held);
+        let all = Finding::share("x", 20, 20, (0.9, 1.0));
+        assert!(all.outcome() == Outcome::Undecided && (1.6..1.9).contains(&all.more().unwrap()), "{all:?}");
+        assert_eq!(Finding::share("x", 36, 36, (0.9, 1.0)).outcome(), Outcome::Held);
+        assert_eq!(Finding::share("x", 0, 20, (0.0, 0.0)).outcome(), Outcome::Undecided);
+        assert_eq!(Finding::share("x", 100, 100, (0.0, 1e-4)).outcome(), Outcome::Failed);
+        let nothing = Finding::share("x", 0, 0, (0.0, 0.5));
+        assert!(nothing.estimate.is_nan() && nothing.outcome() == Outcome::Failed);
+    }
+
+    #[test]
+    fn the_table_says_what_is_exact() {
+        let folder = tempfile::tempdir().unwrap();
+        let law = PowerLaw::fit(&[(1.0, 1.0), (2.0, 2.5), (4.0, 4.0)]).unwrap();
+        let verdict = Verdict(vec![finding(0.5), Finding::exact_slope("y", &law, (0.5, 1.5))]);
+        verdict.write(&folder.path().join("fits.csv")).unwrap();
+        let text = std::fs::read_to_string(folder.path().join("fits.csv")).unwrap();
+        let lines: Vec<&str> = text.lines().collect();
+        assert!(lines[0].starts_with("quantity,interval,estimate,lower_95,upper_95,"), "{text}");
+        assert!(lines[1].starts_with("x,95%,0.5,0.4,0.6,") && lines[2].contains(",exact,1,1,1,"), "{text}");
     }
 
     #[test]

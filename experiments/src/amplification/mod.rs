@@ -107,11 +107,11 @@ fn findings(results: &Results, quick: bool) -> Fallible<Vec<Finding>> {
     Ok(findings)
 }
 
-/// A fitted exponent; NaN where a planted error has left nothing to fit.
+/// A fitted exponent of what accountants say; NaN where a planted error has left nothing to fit.
 fn exponent(what: String, points: &[(f64, f64)], claimed: (f64, f64)) -> Finding {
     match PowerLaw::fit(points) {
-        Ok(law) => Finding::slope(what, &law, claimed),
-        Err(_) => Finding::new(what, f64::NAN, f64::NAN, claimed),
+        Ok(law) => Finding::exact_slope(what, &law, claimed),
+        Err(_) => Finding::exact(what, f64::NAN, claimed),
     }
 }
 
@@ -127,7 +127,7 @@ fn one_step() -> Fallible<Vec<Finding>> {
     Ok(vec![
         slope("amplified epsilon of a step of epsilon 0.1: exponent of q", 0.1, (0.95, 1.0))?,
         slope("the same of a step of epsilon 10", 10.0, (0.0, 0.2))?,
-        Finding::new("rho of a sampled step over that of a full one, q = 0.01", rho, 0.0, (0.999, 1.0)),
+        Finding::exact("rho of a sampled step over that of a full one, q = 0.01", rho, (0.999, 1.0)),
     ])
 }
 
@@ -177,12 +177,12 @@ fn crossovers(results: &Results, quick: bool) -> Fallible<Vec<Finding>> {
         let at = format!("epsilon {epsilon}, {passes} passes");
         let what = format!("noise multiplier at the crossover, {at}");
         if passes as f64 / limit < MANY {
-            findings.push(Finding::new(what, z, 0.0, (1.2, 4.0)));
+            findings.push(Finding::exact(what, z, (1.2, 4.0)));
             continue;
         }
-        findings.push(Finding::new(what, z, 0.0, (0.8, 1.3)));
+        findings.push(Finding::exact(what, z, (0.8, 1.3)));
         let what = format!("rate of the crossover over mu^2/(K (e - 1)), {at}");
-        findings.push(Finding::new(what, rate / limit, 0.0, (0.7, 1.5)));
+        findings.push(Finding::exact(what, rate / limit, (0.7, 1.5)));
         if epsilon == 1.0 {
             fitted.push((passes as f64, rate));
         }
@@ -202,9 +202,9 @@ fn prices(results: &Results, quick: bool) -> Fallible<Vec<Finding>> {
     let most = range(points.iter().zip(&all).filter(|(point, _)| one_pass(point)).map(|(_, price)| *price)).1;
     let least = range(all.iter().copied()).0;
     Ok(vec![
-        Finding::new("least error over that of full batches", least, 0.0, (0.999, 1.1)),
-        Finding::new("largest error over that of full batches in one pass, epsilon 1", most, 0.0, (3.0, 30.0)),
-        Finding::new("largest epsilon spent over the budget", spent, 0.0, (0.99, 1.002)),
+        Finding::exact("least error over that of full batches", least, (0.999, 1.1)),
+        Finding::exact("largest error over that of full batches in one pass, epsilon 1", most, (3.0, 30.0)),
+        Finding::exact("largest epsilon spent over the budget", spent, (0.99, 1.002)),
     ])
 }
 

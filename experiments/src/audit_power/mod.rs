@@ -24,6 +24,9 @@ const FALSE_ALARM: f64 = 1e-4;
 /// Share of attacks that must refute the claim.
 const POWER: f64 = 0.9;
 
+/// Share of attacks on an honest trainer that may refute it. The nominal one would take 37,000 attacks that train to be shown.
+const MAX_TRAINED_ALARMS: f64 = 0.1;
+
 /// The noise over what the claim needs, and the mu that is claimed.
 const FACTORS: [f64; 9] = [0.8, 0.85, 0.9, 0.93, 0.95, 0.965, 0.975, 0.985, 0.99];
 const QUICK_FACTORS: [f64; 5] = [0.8, 0.85, 0.9, 0.95, 0.975];
@@ -109,9 +112,11 @@ impl Cell {
             (Part::Needed, true) => 4,
             (Part::Needed, false) => 10,
             (Part::Honest, true) => 2,
-            (Part::Honest, false) => 20,
+            // 40,000 attacks in all: without an alarm their share is below 1e-4 with confidence.
+            (Part::Honest, false) => 100,
             (_, true) => 5,
-            (_, false) => 20,
+            // Where all attacks refute, 36 show that nine of ten do.
+            (_, false) => 40,
         }
     }
 }
@@ -207,25 +212,29 @@ fn findings(results: &Results, quick: bool) -> Fallible<Vec<Finding>> {
         let what = format!("mu {}, noise times {}: trials in units of the theory", case.claimed, case.factor);
         findings.push(Finding::new(what, found.mean / theory, found.half_width() / theory, CLOSE));
     }
-    let honest: Vec<f64> = CLAIMS.iter().map(|claimed| honest(*claimed).of(results).mean).collect();
-    // Eight thousand attacks at 1e-4 each raise less than one alarm; two would be odd.
-    findings.push(Finding::new("share of honest mechanisms refuted", Summary::of(&honest).mean, 0.0, (0.0, 2e-4)));
+    // Each line of results has a share of so many attacks.
+    let lines = CLAIMS.map(|claimed| honest(claimed).of(results));
+    let attacks: u64 = lines.iter().map(|it| it.count as u64 * u64::from(simulated::TOGETHER)).sum();
+    let alarms: f64 = lines.iter().map(|it| it.mean * (it.count as f64) * f64::from(simulated::TOGETHER)).sum();
+    let what = "share of honest mechanisms refuted";
+    findings.push(Finding::share(what, alarms.round() as u64, attacks, (0.0, FALSE_ALARM)));
     for (cell, claimed) in trainer(Part::Trained)?.iter().zip([(0.0, 0.6), (POWER, 1.0)]) {
-        let (found, share) = (cell.of(results), cell.trials as f64 / cell.case.trials()?);
+        let share = cell.trials as f64 / cell.case.trials()?;
         let what = format!(
             "dp-gd with {} of the noise: share refuted in {share:.1} times the theory's trials",
             cell.case.factor
         );
-        findings.push(Finding::new(what, found.mean, found.half_width(), claimed));
+        findings.push(refuted(cell, results, what, claimed));
     }
     for cell in trainer(Part::TrainedHonest)? {
-        let found = cell.of(results);
-        findings.push(Finding::new(
-            "honest dp-gd: share refuted in as many",
-            found.mean,
-            found.half_width(),
-            (0.0, 0.0),
-        ));
+        let what = "honest dp-gd: share refuted in as many".to_owned();
+        findings.push(refuted(&cell, results, what, (0.0, MAX_TRAINED_ALARMS)));
     }
     Ok(findings)
+}
+
+/// The share of attacks, one for each line of results, that refuted.
+fn refuted(cell: &Cell, results: &Results, what: String, claimed: (f64, f64)) -> Finding {
+    let found = cell.of(results);
+    Finding::share(what, (found.mean * found.count as f64).round() as u64, found.count as u64, claimed)
 }

@@ -16,7 +16,7 @@ use super::{FALSE_ALARM, POWER};
 const ATTACKS: (u32, u32) = (200, 400);
 
 /// Attacks whose share that refutes is one measurement.
-const TOGETHER: u32 = 100;
+pub(super) const TOGETHER: u32 = 100;
 
 /// Relative accuracy of the trials that are found.
 const ACCURACY: f64 = 0.02;

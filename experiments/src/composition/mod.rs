@@ -14,7 +14,7 @@ use crate::verdict::{Finding, Verdict};
 use methods::Method;
 
 /// The claim.
-pub const CLAIM: &str = "k Gaussian steps cost about sqrt(k), which sums miss; PLD is exact, RDP and zCDP nearly; the loss is N(rho, 2 rho)";
+pub const CLAIM: &str = "k Gaussian steps cost about sqrt(k), which sums miss; PLD is exact, RDP and zCDP nearly; the loss is N(rho, 2 rho) (noise check)";
 
 /// Delta of every epsilon.
 const DELTA: f64 = 1e-6;
@@ -158,7 +158,7 @@ fn fitted(results: &Results, steps: &Steps, method: Method) -> Vec<(f64, f64)> {
 fn exponents(results: &Results, steps: &Steps) -> Fallible<Vec<Finding>> {
     let fitted = |method: Method, claimed: (f64, f64)| {
         let law = PowerLaw::fit(&fitted(results, steps, method))?;
-        Ok(Finding::slope(format!("{}: exponent of k", method.name()), &law, claimed))
+        Ok(Finding::exact_slope(format!("{}: exponent of k", method.name()), &law, claimed))
     };
     Method::ALL
         .into_iter()
@@ -190,7 +190,7 @@ fn order(results: &Results, steps: &Steps) -> Vec<Finding> {
     findings
 }
 
-/// Up to and from which number of steps methods are within 10% of the exact epsilon; intervals have the whole numbers that the grid leaves open.
+/// The most and the fewest of the numbers of steps on the grid at which methods are within 10% of the exact epsilon, beside the next on it at which they are not.
 fn tight(results: &Results, steps: &Steps) -> Vec<Finding> {
     let [fine, coarse] = NOISE_MULTIPLIERS;
     let grid = &steps.composed;
@@ -200,9 +200,8 @@ fn tight(results: &Results, steps: &Steps) -> Vec<Finding> {
     for (method, z, claimed) in [(Method::Basic, fine, (1.0, 1.0)), (Method::Optimal, fine, (1.0, 2.0))] {
         let loose = grid.iter().position(|k| !holds(method, z, *k)).unwrap_or(grid.len());
         let quantity = format!("{}: most steps within 10% of exact, noise multiplier {z}", method.name());
-        let last = loose.checked_sub(1).map_or(0.0, number);
-        let interval = (last, number(loose) - 1.0);
-        findings.push(Finding { quantity, estimate: last, interval, claimed, exact: false });
+        let quantity = format!("{quantity}, {} not", number(loose));
+        findings.push(Finding::exact(quantity, loose.checked_sub(1).map_or(0.0, number), claimed));
     }
     for (method, z, claimed) in [
         (Method::Rdp, fine, (2.0, 10.0)),
@@ -211,9 +210,8 @@ fn tight(results: &Results, steps: &Steps) -> Vec<Finding> {
     ] {
         let first = grid.iter().position(|k| holds(method, z, *k)).unwrap_or(grid.len());
         let quantity = format!("{}: fewest steps within 10% of exact, noise multiplier {z}", method.name());
-        let found = number(first);
-        let interval = (first.checked_sub(1).map_or(0.0, number) + 1.0, found);
-        findings.push(Finding { quantity, estimate: found, interval, claimed, exact: false });
+        let quantity = format!("{quantity}, {} not", first.checked_sub(1).map_or(0.0, number));
+        findings.push(Finding::exact(quantity, number(first), claimed));
     }
     findings
 }

@@ -28,7 +28,8 @@ fn against_steps(results: &Results, steps: &Steps, z: f64) -> Panel {
     let mut drawn = Method::ALL.map(|method| series(method, steps, |k| epsilon(results, method, z, k))).to_vec();
     if z == NOISE_MULTIPLIERS[0] {
         // Two that stand for the two exponents.
-        let laws = [Method::Basic, Method::Rdp].map(|method| fit::line(method.name(), &fitted(results, steps, method)));
+        let laws =
+            [Method::Basic, Method::Rdp].map(|method| fit::exact_line(method.name(), &fitted(results, steps, method)));
         drawn.extend(laws.into_iter().flatten());
     }
     Panel::of(format!("noise multiplier {z}, delta {DELTA:e}"), drawn).x("steps k", Scale::Log).y("epsilon", Scale::Log)

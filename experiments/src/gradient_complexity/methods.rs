@@ -21,6 +21,9 @@ const BIAS: f64 = 8.0;
 /// Rows per sampled step.
 const ROWS_PER_STEP: u64 = 16;
 
+/// Rows from which on methods of many steps are fitted.
+const FITTED: u64 = 1024;
+
 /// Orders at which sampled steps are accounted for.
 const ORDERS: [f64; 10] = [1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 12.0, 20.0];
 
@@ -70,15 +73,19 @@ impl Method {
         }
     }
 
-    /// Row counts at which it is measured; the solver of phased ERM is slow, and with few rows a few steps are all that many-step methods take.
+    /// Row counts at which it is measured; the solver of phased ERM is slow.
     pub(super) fn rows(self, quick: bool) -> &'static [u64] {
         match (self, quick) {
             (Method::PhasedErm, true) => &[256, 512, 1024],
             (Method::PhasedErm, false) => &[128, 256, 512, 1024, 2048, 4096],
             (_, true) => &[1024, 2048, 4096],
-            (Method::FullBatch | Method::Sampled, false) => &[1024, 2048, 4096, 8192, 16384],
             (_, false) => &[128, 256, 512, 1024, 2048, 4096, 8192, 16384],
         }
+    }
+
+    /// Whether the exponent is fitted to it: with few rows a few steps are all that many-step methods take, and the slope bends.
+    pub(super) fn is_fitted(self, n: u64) -> bool {
+        !matches!(self, Method::FullBatch | Method::Sampled) || n >= FITTED
     }
 
     /// Settings of the knob, from few gradients to many.

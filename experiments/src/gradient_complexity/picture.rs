@@ -3,7 +3,7 @@
 use rhograd::error::Fallible;
 
 use super::methods::Method;
-use super::{TARGET, curve, fitted, methods, planner};
+use super::{TARGET, curve, fitted, methods, planner, reached};
 use crate::fit;
 use crate::results::Results;
 use rhograd::plot::{Panel, Scale, Series};
@@ -54,10 +54,10 @@ fn gradients(results: &Results, quick: bool) -> Fallible<Panel> {
     least.dedup();
     series.push(Series::lower(LOWER, least));
     for method in Method::ALL {
-        let points = fitted(results, method, quick)?;
+        let points = reached(results, method, quick)?;
         series
             .push(Series::measured(method.name(), points.iter().map(|&(n, gradients)| (n, gradients, 0.0)).collect()));
-        series.extend(fit::line(method.name(), &points));
+        series.extend(fit::line(method.name(), &fitted(results, method, quick)?));
     }
     Ok(Panel::of(format!("gradients to {TARGET} × the optimal rate"), series)
         .x("n (rows)", Scale::Log)

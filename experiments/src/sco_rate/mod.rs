@@ -8,7 +8,7 @@ mod regression;
 use rhograd::error::Fallible;
 
 use crate::corners::{Corners, Descent, Outcome, Solver, localization};
-use crate::fit::{PowerLaw, Summary};
+use crate::fit::{PowerLaw, Summary, largest};
 use crate::progress::Progress;
 use crate::results::{Results, cell};
 use crate::setup::{Plant, Setup, seed_of};
@@ -108,7 +108,8 @@ fn crossings(results: &Results, method: Method, quick: bool) -> Vec<(f64, f64)> 
 
 /// What an exponent is fitted to.
 fn fitted(results: &Results, method: Method, sweep: Sweep, quick: bool) -> Vec<(f64, f64)> {
-    sweep.points(method, quick).iter().map(|p| (sweep.at(p), summary(results, p, "excess").mean)).collect()
+    let points = sweep.points(method, quick).into_iter().filter(|p| p.is_fitted(sweep));
+    points.map(|p| (sweep.at(&p), summary(results, &p, "excess").mean)).collect()
 }
 
 fn findings(results: &Results, quick: bool) -> Fallible<Vec<Finding>> {
@@ -132,15 +133,22 @@ fn findings(results: &Results, quick: bool) -> Fallible<Vec<Finding>> {
         findings.push(Finding::new(what, ratios.mean, ratios.half_width(), claimed));
     }
     let all = points::all(quick);
-    let largest = |value: &str| {
-        let descents = all.iter().filter(|p| p.method == Method::Descent);
-        let ratios = descents.map(|p| summary(results, p, "excess").mean / summary(results, p, value).mean);
-        ratios.fold(f64::NEG_INFINITY, f64::max)
+    let descents: Vec<_> = all.iter().filter(|p| p.method == Method::Descent).collect();
+    // Units are computed; the intervals of all points hold at once, and so that of the largest does.
+    let most = |unit: &str| {
+        largest(descents.iter().map(|p| {
+            let (excess, unit) = (summary(results, p, "excess"), summary(results, p, unit).mean);
+            let half = excess.joint_half_width(descents.len()) / unit;
+            (excess.mean / unit, (excess.mean / unit - half, excess.mean / unit + half))
+        }))
     };
-    let what = "dp-gd: largest mean risk in units of its bound";
-    findings.push(Finding::new(what, largest("bound"), 0.0, (0.0, 1.0)));
-    let what = "dp-gd: largest mean risk in units of the untrained model's";
-    findings.push(Finding::new(what, largest("untrained"), 0.0, (0.0, MAX_SHARE)));
+    for (unit, of, claimed) in
+        [("bound", "its bound", (0.0, 1.0)), ("untrained", "the untrained model's", (0.0, MAX_SHARE))]
+    {
+        let (estimate, interval) = most(unit);
+        let what = format!("dp-gd: largest mean risk in units of {of}");
+        findings.push(Finding::between(what, estimate, interval, claimed));
+    }
     let noise = Summary::of(&results.column("noise", |row| row.text("method") != Method::Trained.name()));
     let what = "square of the noise in units of the plan";
     findings.push(Finding::new(what, noise.mean, noise.half_width(), (0.97, 1.03)));

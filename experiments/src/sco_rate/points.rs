@@ -94,8 +94,7 @@ impl Sweep {
             (Sweep::SampledRows, true) => rows(512, 4).map(|n| base(n, d, 32.0)).collect(),
             (Sweep::SampledRows, false) => rows(512, 8).map(|n| base(n, d, 32.0)).collect(),
             (Sweep::PrivateRows, true) => rows(4096, 4).map(|n| base(n, d, if trained { 0.05 } else { 0.1 })).collect(),
-            // Up to a fifth of the rows at which sampling limits as much, `2 d / rho`; with more the slope bends.
-            (Sweep::PrivateRows, false) if trained => rows(4096, 5).map(|n| base(n, d, 0.05)).collect(),
+            (Sweep::PrivateRows, false) if trained => rows(4096, 8).map(|n| base(n, d, 0.05)).collect(),
             (Sweep::PrivateRows, false) => rows(16_384, 8).map(|n| base(n, d, 0.02)).collect(),
             (Sweep::Dimension, true) => rows(8, 4).map(|d| base(8192, d as usize, 0.1)).collect(),
             (Sweep::Dimension, false) => rows(4, 8).map(|d| base(65_536, d as usize, 1.0 / 32.0)).collect(),
@@ -127,6 +126,12 @@ impl Point {
     pub(super) fn seeds(&self, quick: bool) -> u64 {
         let seeds = if quick { SEEDS.0 } else { SEEDS.1 };
         if self.method == Method::Trained { 5 * seeds } else { seeds }
+    }
+
+    /// Whether an exponent is fitted to it: where privacy limits, to a fifth of the rows at which sampling limits as much, `2 d / rho`, for with more the slope bends.
+    pub(super) fn is_fitted(&self, sweep: Sweep) -> bool {
+        (self.method, sweep) != (Method::Trained, Sweep::PrivateRows)
+            || self.n as f64 <= 0.2 * 2.0 * self.d as f64 / self.rho()
     }
 
     /// Whether a line belongs to this point.

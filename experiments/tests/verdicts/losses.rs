@@ -3,6 +3,8 @@
 use rhograd_experiments::losses;
 use rhograd_experiments::setup::{Plant, Setup};
 
+use crate::{assert_sound, assert_turned};
+
 fn setup(folder: &std::path::Path, plant: Option<Plant>) -> Setup {
     let mut setup = Setup { plant, ..Setup::of("losses", true, Some(folder)) };
     setup.utility.data = vec!["fair".into()];
@@ -14,12 +16,12 @@ fn setup(folder: &std::path::Path, plant: Option<Plant>) -> Setup {
 fn a_wrong_step_is_noticed() {
     let folder = tempfile::tempdir().unwrap();
     let verdict = losses::run(&setup(folder.path(), None)).unwrap();
-    assert!(verdict.is_near(), "{}", verdict.text());
+    assert_sound(&verdict);
     for file in ["results.csv", "plot.svg", "tables.md"] {
         assert!(folder.path().join("losses").join(file).exists(), "{file}");
     }
     let verdict = losses::run(&setup(folder.path(), Some(Plant::WrongStep))).unwrap();
-    assert!(!verdict.is_near(), "{}", verdict.text());
+    assert_turned(&verdict);
 }
 
 #[test]

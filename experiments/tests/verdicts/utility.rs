@@ -3,6 +3,8 @@
 use rhograd_experiments::setup::{Plant, Setup};
 use rhograd_experiments::utility;
 
+use crate::{assert_sound, assert_turned};
+
 fn setup(folder: &std::path::Path, plant: Option<Plant>) -> Setup {
     let mut setup = Setup { plant, ..Setup::of("utility", true, Some(folder)) };
     setup.utility.algorithm = Some(rhograd::train::Algorithm::Auto);
@@ -15,13 +17,13 @@ fn setup(folder: &std::path::Path, plant: Option<Plant>) -> Setup {
 fn a_wrong_step_is_noticed() {
     let folder = tempfile::tempdir().unwrap();
     let verdict = utility::run(&setup(folder.path(), None)).unwrap();
-    assert!(verdict.is_near(), "{}", verdict.text());
+    assert_sound(&verdict);
     for file in ["results-randhie.csv", "plot.svg", "tables.md"] {
         assert!(folder.path().join("utility").join(file).exists(), "{file}");
     }
     // In the same folder: measurements of the sound run are not taken for those of the planted one.
     let verdict = utility::run(&setup(folder.path(), Some(Plant::WrongStep))).unwrap();
-    assert!(!verdict.is_near(), "{}", verdict.text());
+    assert_turned(&verdict);
 }
 
 #[test]

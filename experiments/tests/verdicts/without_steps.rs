@@ -7,13 +7,15 @@ use rhograd_experiments::{
     generalization, mean_concentrated, point_queries, reconstruction, sparse_vector, tcdp_sampling,
 };
 
+use crate::{assert_sound, assert_turned};
+
 fn check(name: &str, run: fn(&Setup) -> Fallible<Verdict>) {
     let folder = tempfile::tempdir().unwrap();
     let setup = |plant| Setup { plant, ..Setup::of(name, true, Some(folder.path())) };
     let verdict = run(&setup(None)).unwrap();
-    assert!(verdict.is_near(), "{}", verdict.text());
+    assert_sound(&verdict);
     let verdict = run(&setup(Some(Plant::HalfNoise))).unwrap();
-    assert!(!verdict.is_near(), "{}", verdict.text());
+    assert_turned(&verdict);
     assert!(run(&setup(Some(Plant::WrongStep))).is_err());
 }
 
