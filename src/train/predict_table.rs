@@ -7,8 +7,12 @@ use super::predict::{Effects, Joint, NumericPart, Predictions, add, in_units, ou
 use crate::data::{NumberCells, Reading, Table};
 use crate::error::Fallible;
 
-/// Rows that one thread predicts at a time.
-const ROWS_PER_PART: usize = 1024;
+/// Rows that one thread predicts at a time: few, for the cells of a row lie together in a matrix, and a cache holds so many rows until the last
+/// column was read.
+const ROWS_PER_PART: usize = 128;
+
+/// So many rows are looked at faster than a thread is woken.
+const ROWS_ALONE: usize = 1024;
 
 /// A feature bound to its column.
 enum Part<'a> {
@@ -25,7 +29,10 @@ enum Part<'a> {
 pub fn predict_table(model: &ModelFile, table: &Table<'_>) -> Fallible<Predictions> {
     let outputs = model.target.outputs();
     let mut values = margins(model, table, false)?;
-    values.par_chunks_exact_mut(outputs).for_each(|row| outcome(model, row));
+    match table.rows() > ROWS_ALONE {
+        true => values.par_chunks_exact_mut(outputs).for_each(|row| outcome(model, row)),
+        false => values.chunks_exact_mut(outputs).for_each(|row| outcome(model, row)),
+    }
     Ok(Predictions::whole(outputs, values))
 }
 
@@ -46,9 +53,10 @@ fn margins(model: &ModelFile, table: &Table<'_>, apart: bool) -> Fallible<Vec<f6
     let width = outputs * if apart { parts(model) } else { 1 };
     let joint = Joint::of(model);
     let mut values = vec![0.0; table.rows() * width];
-    values.par_chunks_mut(ROWS_PER_PART * width).enumerate().for_each(|(part, values)| {
+    let add_up = |(part, values): (usize, &mut [f64])| {
         let (first, rows) = (part * ROWS_PER_PART, values.len() / width);
         let mut margins = vec![0.0; rows * outputs];
+        let mut scratch = Scratch { places: vec![0.0; rows], values: vec![0.0; rows], found: vec![None; rows] };
         // Hands a part of all margins over, and begins anew.
         let mut done = 0;
         let mut next = |margins: &mut [f64]| {
@@ -65,11 +73,11 @@ fn margins(model: &ModelFile, table: &Table<'_>, apart: bool) -> Fallible<Vec<f6
         let start = joint.as_ref().map_or(&[][..], Joint::start);
         let mut phases = start.repeat(rows);
         for (feature, part) in bound.iter().enumerate() {
-            let found = part.add_to(&mut margins, outputs, first);
+            part.add_to(&mut margins, outputs, first, joint.is_some(), &mut scratch);
             next(&mut margins);
             let Some(joint) = &joint else { continue };
-            for (phases, value) in phases.chunks_exact_mut(start.len().max(1)).zip(found) {
-                value.into_iter().for_each(|value| joint.turn(phases, feature, value));
+            for (phases, value) in phases.chunks_exact_mut(start.len().max(1)).zip(&scratch.found) {
+                value.iter().for_each(|value| joint.turn(phases, feature, *value));
             }
         }
         if let Some(joint) = &joint {
@@ -80,7 +88,12 @@ fn margins(model: &ModelFile, table: &Table<'_>, apart: bool) -> Fallible<Vec<f6
         if !apart {
             values.copy_from_slice(&margins);
         }
-    });
+    };
+    let size = ROWS_PER_PART * width;
+    match table.rows() > ROWS_ALONE {
+        true => values.par_chunks_mut(size).enumerate().for_each(add_up),
+        false => values.chunks_mut(size).enumerate().for_each(add_up),
+    }
     Ok(values)
 }
 
@@ -99,27 +112,34 @@ fn bind<'a>(feature: &'a Feature, table: &'a Table<'_>) -> Fallible<Part<'a>> {
 }
 
 impl Part<'_> {
-    /// Adds what a feature contributes to the margins of consecutive rows; returned is the interval or value of each.
-    fn add_to(&self, margins: &mut [f64], outputs: usize, first: usize) -> Vec<Option<usize>> {
-        let rows = margins.len() / outputs;
-        let mut places = vec![0.0; rows];
-        let mut found = vec![None; rows];
+    /// Adds what a feature contributes to the margins of consecutive rows; where it is `wanted`, the interval or value of each is found.
+    fn add_to(&self, margins: &mut [f64], outputs: usize, first: usize, wanted: bool, scratch: &mut Scratch) {
+        let Scratch { places, values, found } = scratch;
         match self {
             Part::Numeric(cells, part) => {
-                let mut values = vec![f64::NAN; rows];
-                cells.read(first, &mut places, &mut values);
-                for ((row, &value), found) in margins.chunks_exact_mut(outputs).zip(&values).zip(&mut found) {
+                cells.read(first, places, values);
+                if !wanted && part.as_ref().is_some_and(|part| part.add_line(margins, values)) {
+                    return;
+                }
+                for ((row, &value), found) in margins.chunks_exact_mut(outputs).zip(values.iter()).zip(found) {
                     let cell = (!value.is_nan()).then_some(value);
                     *found = part.as_ref().and_then(|part| part.add_to(row, cell));
                 }
             }
             Part::Categorical(reading, effects) => {
-                reading.read(first, &mut places, &mut found);
-                for (row, &value) in margins.chunks_exact_mut(outputs).zip(&found) {
+                reading.read(first, places, found);
+                for (row, &value) in margins.chunks_exact_mut(outputs).zip(found.iter()) {
                     value.into_iter().for_each(|value| add(row, effects.at(value), 1.0));
                 }
             }
         }
-        found
     }
+}
+
+/// Room for the cells of one column in the rows of a part.
+struct Scratch {
+    places: Vec<f64>,
+    values: Vec<f64>,
+    /// The interval or value of each row.
+    found: Vec<Option<usize>>,
 }

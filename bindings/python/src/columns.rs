@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use numpy::ndarray::{Array1, Axis, Slice};
-use numpy::{PyArray1, PyReadonlyArray1};
+use numpy::ndarray::{Array1, Array2, Axis, Slice};
+use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use rhograd::data::{Cells, Numbers, Schema, Table};
@@ -12,10 +12,16 @@ use rhograd::error::{Error, Fallible};
 use rhograd::preprocess::{EncodedTable, PiecesEncoder, label_codes, numbers_of};
 
 use crate::errors::raised;
-use crate::supervise::aside;
+use crate::supervise::{alone, aside};
 
 /// Cells that are copied and encoded at a time.
 const CELLS_PER_PIECE: usize = 1 << 22;
+
+/// Cells that are copied and looked at once: few enough to be in a cache still, many enough for the cores to share.
+const CELLS_PER_LOOK: usize = 1 << 19;
+
+/// So many rows are looked at faster than a thread is woken.
+const FEW_ROWS: usize = 1024;
 
 /// Cells that are copied together: the rows of a matrix that fit a cache near the core.
 const CELLS_PER_BLOCK: usize = 1 << 15;
@@ -170,6 +176,14 @@ impl<'py> Columns<'py> {
         self.each_of(py, threads, piece / PiecesEncoder::MULTIPLE * PiecesEncoder::MULTIPLE, add)
     }
 
+    /// Hands the rows to `look` in smaller pieces, for work of so little time that the way to memory counts.
+    ///
+    /// # Errors
+    /// When columns differ in length, one becomes shorter meanwhile, a signal came, or `look` refuses.
+    pub fn each_look(&self, py: Python<'_>, look: impl FnMut(&Table<'_>) -> Fallible<()> + Send) -> PyResult<()> {
+        self.each_of(py, None, (CELLS_PER_LOOK / self.0.len().max(1)).max(1024), look)
+    }
+
     /// Hands on all rows of the columns as one piece.
     ///
     /// # Errors
@@ -193,10 +207,17 @@ impl<'py> Columns<'py> {
     ) -> PyResult<()> {
         let rows = self.rows(py)?;
         let mut first = 0;
+        // Memory that one piece after the other is copied to.
+        let mut rooms: Vec<(Copied, Option<Array1<bool>>)> = Vec::new();
+        let mut size = usize::MAX;
         // Also where there is no row: what is wrong with a table is wrong with an empty one.
         while first < rows || first == 0 {
             let range = first..rows.min(first + piece);
-            let copied = self.copy(py, &range)?;
+            if range.len() != size {
+                size = range.len();
+                rooms = self.0.iter().map(|column| column.room(size)).collect();
+            }
+            let copied = self.copy(py, &range, &mut rooms)?;
             aside(py, threads, || {
                 let lists = copied.iter().map(|column| column.list(range.len())).collect::<Vec<_>>();
                 let cells =
@@ -235,14 +256,18 @@ impl<'py> Columns<'py> {
         }
     }
 
-    fn copy(&self, py: Python<'_>, rows: &Range<usize>) -> PyResult<Vec<CopiedColumn<'_>>> {
-        let mut rooms: Vec<_> = self.0.iter().map(|column| column.room(rows.len())).collect();
+    fn copy<'a>(
+        &'a self,
+        py: Python<'_>,
+        rows: &Range<usize>,
+        rooms: &'a mut [(Copied, Option<Array1<bool>>)],
+    ) -> PyResult<Vec<CopiedColumn<'a>>> {
         // All cells of a few rows at a time: they lie together in a matrix of rows, and no row is torn by another thread.
         let block = (CELLS_PER_BLOCK / self.0.len().max(1)).max(1);
         let mut held_for = 0;
         for start in rows.clone().step_by(block) {
             let some = start..rows.end.min(start + block);
-            for (column, room) in self.0.iter().zip(&mut rooms) {
+            for (column, room) in self.0.iter().zip(rooms.iter_mut()) {
                 if !column.copy(some.clone(), rows.start, room) {
                     let name = &column.name;
                     let problem = "became shorter while it was read";
@@ -256,8 +281,8 @@ impl<'py> Columns<'py> {
                 py.detach(|| ());
             }
         }
-        let copied = self.0.iter().zip(rooms).map(|(HeldColumn { name, texts, .. }, (numbers, missing))| {
-            CopiedColumn { name, texts: texts.as_deref(), numbers, missing }
+        let copied = self.0.iter().zip(rooms.iter()).map(|(HeldColumn { name, texts, .. }, (numbers, missing))| {
+            CopiedColumn { name, texts: texts.as_deref(), numbers, missing: missing.as_ref() }
         });
         Ok(copied.collect())
     }
@@ -267,8 +292,8 @@ impl<'py> Columns<'py> {
 struct CopiedColumn<'a> {
     name: &'a str,
     texts: Option<&'a [String]>,
-    numbers: Copied,
-    missing: Option<Array1<bool>>,
+    numbers: &'a Copied,
+    missing: Option<&'a Array1<bool>>,
 }
 
 /// The texts that occur in a piece, and where each row's stands among them.
@@ -298,7 +323,7 @@ impl CopiedColumn<'_> {
 
     fn cells<'a>(&'a self, listed: &'a Option<Listed>) -> Cells<'a> {
         match listed {
-            None => match &self.missing {
+            None => match self.missing {
                 Some(missing) => Cells::Masked { numbers: self.numbers.numbers(), missing: missing.view() },
                 None => Cells::Numbers(self.numbers.numbers()),
             },
@@ -309,6 +334,48 @@ impl CopiedColumn<'_> {
             }
         }
     }
+}
+
+/// Hands the rows of a matrix of numbers to `look` in copied pieces, as [`Columns::each_look`] does: rows are copied as they lie. Where they are
+/// few, no thread is woken for them.
+///
+/// # Errors
+/// When the matrix has other columns than `names`, becomes smaller meanwhile, a signal came, or `look` refuses.
+pub fn each_of_matrix(
+    py: Python<'_>,
+    names: &[String],
+    matrix: &PyReadonlyArray2<'_, f64>,
+    mut look: impl FnMut(&Table<'_>) -> Fallible<()> + Send,
+) -> PyResult<()> {
+    let shape = matrix.as_array().dim();
+    let few = shape.0 <= FEW_ROWS;
+    let piece = if few { FEW_ROWS } else { (CELLS_PER_LOOK / shape.1.max(1)).max(FEW_ROWS) };
+    let mut room = Array2::<f64>::zeros((0, 0));
+    let mut first = 0;
+    while first < shape.0 || first == 0 {
+        let rows = first..shape.0.min(first + piece);
+        let seen = matrix.as_array();
+        if seen.dim() != shape || shape.1 != names.len() {
+            let problem = "has other rows or columns than when the call began";
+            return raised(py, Err(Error::parameter("X", problem, "leave it as it is until the call returns")));
+        }
+        let rows = seen.slice_axis(Axis(0), Slice::from(rows));
+        match room.dim() == rows.dim() {
+            true => room.assign(&rows),
+            false => room = rows.to_owned(),
+        }
+        let copied = &room;
+        let work = || {
+            let column = |(at, name): (usize, &String)| {
+                (name.clone(), Cells::Numbers(Numbers::F64(copied.index_axis(Axis(1), at))))
+            };
+            look(&Table::new(names.iter().enumerate().map(column).collect())?)
+        };
+        if few { alone(py, work) } else { aside(py, None, work) }?;
+        py.check_signals()?;
+        first += piece;
+    }
+    Ok(())
 }
 
 /// Adds the functions of this file to the module.

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use numpy::{PyArray1, PyArray2, PyArrayMethods};
+use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyType;
 use rhograd::error::{Error, Fallible};
@@ -16,7 +16,7 @@ use rhograd::train::{
 };
 use serde_json::json;
 
-use crate::columns::{Columns, GivenColumn};
+use crate::columns::{Columns, GivenColumn, each_of_matrix};
 use crate::errors::{detached, raised};
 use crate::request::one_of;
 use crate::supervise::aside;
@@ -74,7 +74,25 @@ impl Model {
     fn predict<'py>(&self, py: Python<'py>, columns: Vec<GivenColumn<'py>>) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let columns = Columns::new(columns)?;
         let (mut values, mut outputs) = (Vec::new(), 1);
-        columns.each_piece(py, None, |piece| {
+        columns.each_look(py, |piece| {
+            let predictions = predict_table(&self.file, piece)?;
+            outputs = predictions.outputs();
+            values.extend(predictions.into_values());
+            Ok(())
+        })?;
+        let rows = values.len() / outputs;
+        PyArray1::from_vec(py, values).reshape([rows, outputs])
+    }
+
+    /// As `predict`, of a matrix of numbers whose columns are those of `names`.
+    fn predict_matrix<'py>(
+        &self,
+        py: Python<'py>,
+        names: Vec<String>,
+        matrix: PyReadonlyArray2<'py, f64>,
+    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let (mut values, mut outputs) = (Vec::new(), 1);
+        each_of_matrix(py, &names, &matrix, |piece| {
             let predictions = predict_table(&self.file, piece)?;
             outputs = predictions.outputs();
             values.extend(predictions.into_values());
@@ -114,7 +132,7 @@ impl Model {
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let columns = Columns::new(columns)?;
         let mut values = Vec::new();
-        columns.each_piece(py, None, |piece| {
+        columns.each_look(py, |piece| {
             values.extend(explain_table(&self.file, piece)?);
             Ok(())
         })?;

@@ -214,6 +214,16 @@ fn answers(py: Python<'_>, ask: &Bound<'_, PyAny>, question: &[u8]) -> PyResult<
     Ok(answers.iter().map(|bytes| bytes.as_bytes().to_vec()).collect())
 }
 
+/// Calls the engine on this thread, with Python free to go on, for work of well under a second that starts no threads.
+///
+/// # Errors
+/// What it refuses, or that it stopped at a fault of its own.
+pub fn alone<T: Send>(py: Python<'_>, work: impl FnOnce() -> Fallible<T> + Send) -> PyResult<T> {
+    py.detach(|| std::panic::catch_unwind(AssertUnwindSafe(work)))
+        .map_err(|_| internal(py))?
+        .map_err(|error| exception(py, &error))
+}
+
 /// Calls the engine on threads of its own, with Python free to go on, where no signal need be heard before it ends.
 ///
 /// # Errors

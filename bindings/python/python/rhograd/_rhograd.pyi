@@ -27,6 +27,8 @@ class Model:
         """Name, value, standard error and 95% interval of each coefficient in the user's units, the intercept last."""
     def predict(self, columns: Sequence[Column]) -> NDArray[np.float64]:
         """One line a row: a probability, a score, a value, or the probabilities of all labels."""
+    def predict_matrix(self, names: Sequence[str], matrix: NDArray[np.float64]) -> NDArray[np.float64]:
+        """As ``predict``, of a matrix of numbers whose columns are those of ``names``."""
     def explain(self, pairs: int = 4) -> str:
         """What the model says of each column, as JSON."""
     def reliability(self) -> str:

@@ -207,9 +207,13 @@ class DPLogisticRegression(_Classifier):
     def predict_proba(self, X: Any) -> np.ndarray:
         """The probabilities of the labels, in the order of ``classes_``."""
         p = self._predictions(X)
-        if p.shape[1] == 1:
-            p = np.hstack([1.0 - p, p])
-        return p[:, self._places]
+        if p.shape[1] > 1:
+            return p[:, self._places]
+        both = np.empty((len(p), 2))
+        positive = self._places.tolist().index(1)
+        both[:, positive] = p[:, 0]
+        np.subtract(1.0, p[:, 0], out=both[:, 1 - positive])
+        return both
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """Their logarithms."""
