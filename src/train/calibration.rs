@@ -13,6 +13,9 @@ const ROWS_OVER_NOISE: f64 = 5.0;
 /// the counts themselves suggest: larger ones make models worse that were right.
 const PRIOR: f64 = 0.05;
 
+/// More rows than any data set has, and numbers that sums of squares hold.
+pub(super) const MOST_ROWS: f64 = 1e15;
+
 /// The least slope: below it the released rows say that log-odds do not tell labels apart.
 const LEAST_SLOPE: f64 = 0.05;
 
@@ -23,7 +26,9 @@ const LEAST_SLOPE: f64 = 0.05;
 /// use rhograd::train::{Reliability, reliability};
 ///
 /// // A model that says 27% and 73% where 10% and 90% are right.
-/// let margins = MarginCounts { edges: vec![0.0, 2.0], negatives: vec![900.0, 100.0, 0.0], positives: vec![100.0, 900.0, 0.0], noise: 2.0 };
+/// let margins = MarginCounts {
+///     edges: vec![-2.0, 0.0, 2.0], negatives: vec![0.0, 900.0, 100.0, 0.0], positives: vec![0.0, 100.0, 900.0, 0.0], noise: 2.0,
+/// };
 /// let [low, high]: [Reliability; 2] = reliability(&margins).try_into().unwrap();
 /// assert!((low.predicted - 0.27).abs() < 0.01 && (low.observed - 0.1).abs() < 0.01);
 /// assert!((high.predicted - 0.73).abs() < 0.01 && (high.observed - 0.9).abs() < 0.01);
@@ -31,11 +36,11 @@ const LEAST_SLOPE: f64 = 0.05;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Reliability {
-    /// Mean predicted probability of the positive label, taking the middle of each bin.
+    /// Mean predicted probability of the positive label, taking the middle of each bin; weighed by noised rows.
     pub predicted: f64,
     /// Share of rows that have that label, from noised numbers of rows.
     pub observed: f64,
-    /// Standard deviation of that share: noise and sampling together, to first order.
+    /// Standard deviation of that share less the prediction: noise and sampling together, to first order.
     pub deviation: f64,
     /// Noised number of rows.
     pub rows: f64,
@@ -43,7 +48,8 @@ pub struct Reliability {
 
 /// The calibration curve of a model of two labels: neighbouring bins are taken together until rows stand out from noise.
 ///
-/// Empty where they never do.
+/// Empty where they never do. The outermost bins are open, so nobody knows what was predicted there: they are left out, and so are bins at the
+/// upper end that do not stand out.
 ///
 /// # Privacy
 /// Post-processing of the released counts: it costs nothing.
@@ -55,10 +61,6 @@ pub fn reliability(margins: &MarginCounts) -> Vec<Reliability> {
         if stands_out(&open, margins.noise) {
             groups.push(std::mem::take(&mut open));
         }
-    }
-    // Rows at the upper end belong to the group before them.
-    if let Some(last) = groups.last_mut() {
-        last.append(&mut open);
     }
     groups.iter().map(|group| read(group, margins.noise)).collect()
 }
@@ -77,16 +79,20 @@ impl Bin {
     }
 }
 
-/// All bins; the outermost are taken to be as wide as their neighbours.
+/// All bins but the outermost, which have one end alone; none of what are no counts.
 fn bins(margins: &MarginCounts) -> Vec<Bin> {
-    let edges = &margins.edges;
-    let (Some(first), Some(last)) = (edges.first(), edges.last()) else { return Vec::new() };
-    let width = (last - first) / (edges.len().max(2) - 1) as f64;
-    let starts = std::iter::once(first - width).chain(edges.iter().copied());
-    let ends = edges.iter().copied().chain([last + width]);
-    let counts = margins.negatives.iter().zip(&margins.positives);
-    let bin = |((start, end), (&negatives, &positives))| Bin { margin: (start + end) / 2.0, negatives, positives };
-    starts.zip(ends).zip(counts).map(bin).collect()
+    let MarginCounts { edges, negatives, positives, noise } = margins;
+    let size = edges.len() + 1;
+    let rising = edges.windows(2).all(|pair| pair[0] < pair[1]);
+    let usable = |number: &f64| number.abs() <= MOST_ROWS;
+    let numbers = [edges, negatives, positives].into_iter().flatten().all(usable) && (0.0..=MOST_ROWS).contains(noise);
+    if !rising || !numbers || negatives.len() != size || positives.len() != size {
+        return Vec::new();
+    }
+    let counts = negatives.iter().zip(positives).skip(1);
+    let bin =
+        |(ends, (&negatives, &positives)): (&[f64], _)| Bin { margin: (ends[0] + ends[1]) / 2.0, negatives, positives };
+    edges.windows(2).zip(counts).map(bin).collect()
 }
 
 fn stands_out(group: &[Bin], noise: f64) -> bool {
@@ -96,12 +102,23 @@ fn stands_out(group: &[Bin], noise: f64) -> bool {
 
 fn read(group: &[Bin], noise: f64) -> Reliability {
     let rows: f64 = group.iter().map(Bin::rows).sum::<f64>().max(1.0);
-    let weights: f64 = group.iter().map(|bin| bin.rows().max(0.0)).sum();
-    let predicted = group.iter().map(|bin| bin.rows().max(0.0) * probability(bin.margin)).sum::<f64>() / weights;
-    let observed = (group.iter().map(|bin| bin.positives).sum::<f64>() / rows).clamp(0.0, 1.0);
-    let of_noise = noise * noise * group.len() as f64 * (observed.powi(2) + (1.0 - observed).powi(2)) / (rows * rows);
-    let of_rows = observed * (1.0 - observed) / rows;
-    Reliability { predicted, observed, deviation: (of_noise + of_rows).sqrt(), rows }
+    let (Some(first), Some(last)) = (group.first(), group.last()) else {
+        return Reliability { predicted: f64::NAN, observed: f64::NAN, deviation: f64::INFINITY, rows: 0.0 };
+    };
+    // Noised rows as they are: cut at zero, empty bins would weigh as much as their noise.
+    let mean = group.iter().map(|bin| bin.rows() * probability(bin.margin)).sum::<f64>() / rows;
+    let predicted = mean.clamp(probability(first.margin), probability(last.margin));
+    let positives: f64 = group.iter().map(|bin| bin.positives).sum();
+    let observed = (positives / rows).clamp(0.0, 1.0);
+    // How the difference of both moves with one positive, and with one negative row of each bin.
+    let moved = |bin: &Bin| {
+        let away = probability(bin.margin) - predicted;
+        (1.0 - observed - away).powi(2) + (observed + away).powi(2)
+    };
+    let of_noise = noise * noise * group.iter().map(moved).sum::<f64>() / (rows * rows);
+    // A share of none or all is uncertain, too.
+    let share = (observed * rows + 1.0) / (rows + 2.0);
+    Reliability { predicted, observed, deviation: (of_noise + share * (1.0 - share) / rows).sqrt(), rows }
 }
 
 fn probability(margin: f64) -> f64 {
@@ -125,9 +142,7 @@ pub(super) struct Recalibration {
 /// When the counts are no counts, no such line is found, or it falls.
 pub(super) fn recalibration(margins: &MarginCounts) -> Fallible<Recalibration> {
     let bins = bins(margins);
-    let whole = margins.negatives.len() == margins.edges.len() + 1 && bins.len() == margins.negatives.len();
-    let finite = bins.iter().all(|bin| bin.margin.is_finite() && bin.rows().is_finite());
-    if !(whole && finite && margins.edges.is_sorted() && margins.noise.is_finite() && margins.noise >= 0.0) {
+    if bins.is_empty() {
         return Err(Error::parameter("model", "has no usable counts of rows held out", "use an unedited file"));
     }
     let unchanged = Vector2::new(0.0, 1.0);
@@ -242,5 +257,26 @@ mod tests {
         assert!(points > 200.0 && (0.6..1.6).contains(&ratio), "{points} points, {ratio}");
         let nothing = MarginCounts { noise: 1e6, ..counted(100, 0.0, 1.0, 1.0, 6) };
         assert!(reliability(&nothing).is_empty());
+    }
+
+    #[test]
+    fn rows_in_open_bins_say_nothing_and_what_are_no_counts_is_not_read() {
+        // Nearly all rows are rare events at log-odds of -7, which the lowest bin holds.
+        let mut rare = counted(0, 0.0, 1.0, 1e-9, 7);
+        (rare.negatives[0], rare.positives[0], rare.noise) = (29_970.0, 30.0, 30.0);
+        assert!(reliability(&rare).is_empty());
+        assert!(recalibration(&rare).is_err());
+        let good = counted(3000, 0.2, 1.2, 12.0, 8);
+        for change in [
+            |it: &mut MarginCounts| it.edges.reverse(),
+            |it: &mut MarginCounts| it.noise = -1.0,
+            |it: &mut MarginCounts| it.noise = f64::NAN,
+            |it: &mut MarginCounts| it.positives[3] = 1e308,
+            |it: &mut MarginCounts| it.edges.clear(),
+        ] {
+            let mut bad = good.clone();
+            change(&mut bad);
+            assert!(reliability(&bad).is_empty() && recalibration(&bad).is_err(), "{bad:?}");
+        }
     }
 }

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use super::calibration::MOST_ROWS;
 use super::covariance::Covariance;
 use super::edits::Reshaped;
 use super::files::sha256_hex;
@@ -443,7 +444,9 @@ impl ModelFile {
         }
         if let Some(margins) = self.evaluation.as_ref().and_then(|evaluation| evaluation.margins.as_ref()) {
             let sizes = [&margins.edges, &margins.negatives, &margins.positives].map(Vec::len);
-            if sizes != [MARGIN_BINS - 1, MARGIN_BINS, MARGIN_BINS] {
+            let mut numbers = [&margins.edges, &margins.negatives, &margins.positives].into_iter().flatten();
+            let counts = numbers.all(|number| number.abs() <= MOST_ROWS) && (0.0..=MOST_ROWS).contains(&margins.noise);
+            if sizes != [MARGIN_BINS - 1, MARGIN_BINS, MARGIN_BINS] || !counts {
                 return Some("evaluation");
             }
         }

@@ -333,16 +333,6 @@ impl NumericPart<'_> {
         let NumericShape::Line { map, coefficient: [coefficient] } = &self.shape else { return false };
         let (lower, upper, coefficient) = (self.lower, self.upper, *coefficient);
         let (middle, Affine { centre, scale, limit }) = (lower + (upper - lower) / 2.0, **map);
-        // As `clamp` does it, but for its look at the bounds, which were looked at when the file was read.
-        let held = |x: f64, low: f64, high: f64| {
-            if x < low {
-                low
-            } else if x > high {
-                high
-            } else {
-                x
-            }
-        };
         // Compiled for several instruction sets; all of them give the same bits.
         pulp::Arch::new().dispatch(
             #[inline(always)]
@@ -355,6 +345,18 @@ impl NumericPart<'_> {
             },
         );
         true
+    }
+}
+
+/// As `clamp` does it, but for its look at the bounds, which were looked at when the file was read.
+#[inline(always)]
+pub(super) fn held(x: f64, low: f64, high: f64) -> f64 {
+    if x < low {
+        low
+    } else if x > high {
+        high
+    } else {
+        x
     }
 }
 

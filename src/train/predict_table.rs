@@ -1,11 +1,12 @@
 //! Predictions of a released model on columns in memory.
 
+use ndarray::{ArrayView2, Axis, Slice};
 use rayon::prelude::*;
 
 use super::model::{Feature, ModelFile};
-use super::predict::{Effects, Joint, NumericPart, Predictions, add, in_units, outcome, parts};
-use crate::data::{NumberCells, Reading, Table};
-use crate::error::Fallible;
+use super::predict::{Effects, Joint, NumericPart, Predictions, add, held, in_units, outcome, parts};
+use crate::data::{Cells, NumberCells, Numbers, Reading, Table};
+use crate::error::{Error, Fallible};
 
 /// Rows that one thread predicts at a time: few, for the cells of a row lie together in a matrix, and a cache holds so many rows until the last
 /// column was read.
@@ -34,6 +35,124 @@ pub fn predict_table(model: &ModelFile, table: &Table<'_>) -> Fallible<Predictio
         false => values.chunks_exact_mut(outputs).for_each(|row| outcome(model, row)),
     }
     Ok(Predictions::whole(outputs, values))
+}
+
+/// Applies a model to every row of a matrix whose columns are those of `names`, shape `(rows, names)`.
+///
+/// The same bits as [`predict_table`] gives for these columns. Where the model is a line for every column in this order, rows are read as they
+/// lie in memory, which takes a fraction of the time.
+///
+/// # Errors
+/// When the matrix has another number of columns than there are names, or the model has one of another name.
+///
+/// ```
+/// use ndarray::array;
+/// use rhograd::prelude::*;
+/// use rhograd::train::predict_matrix;
+///
+/// let schema = Schema::read("datasets/fair.schema.json".as_ref())?;
+/// let file = CsvFile::open("datasets/fair.csv".as_ref())?;
+/// let config = TrainConfig::new(Budget::Rho(Rho::from_f64(0.1)?, None));
+/// let (trained, _) = train(load(&config, schema, &file, &|_, _| Ok(()))?, &mut Ledger::in_memory()?, NoiseSource::from_os()?, &mut |_| Ok(()))?;
+/// let names: Vec<String> = trained.model.features.iter().map(|feature| feature.name().to_owned()).collect();
+/// let rows = array![[3.0, 32.0, 9.0, 3.0, 3.0, 17.0, 2.0, 5.0], [5.0, 27.0, 2.5, 0.0, 2.0, 16.0, 4.0, 5.0]];
+/// assert_eq!(predict_matrix(&trained.model, &names, &rows.view())?.rows().count(), 2);
+/// # Ok::<(), Error>(())
+/// ```
+pub fn predict_matrix(model: &ModelFile, names: &[String], rows: &ArrayView2<'_, f64>) -> Fallible<Predictions> {
+    if rows.ncols() != names.len() {
+        return Err(Error::parameter("X", "has not as many columns as there are names", "give a name to every column"));
+    }
+    let Some(lines) = Lines::of(model, names).filter(|_| rows.is_standard_layout()) else {
+        let column = |(name, column)| (String::clone(name), Cells::Numbers(Numbers::F64(column)));
+        return predict_table(model, &Table::new(names.iter().zip(rows.axis_iter(Axis(1))).map(column).collect())?);
+    };
+    let mut values = vec![0.0; rows.nrows()];
+    let predict = |(part, values): (usize, &mut [f64])| {
+        let first = part * ROWS_PER_PART;
+        lines.add_up(&rows.slice_axis(Axis(0), Slice::from(first..first + values.len())), values);
+        values.chunks_exact_mut(1).for_each(|row| outcome(model, row));
+    };
+    match rows.nrows() > ROWS_ALONE {
+        true => values.par_chunks_mut(ROWS_PER_PART).enumerate().for_each(predict),
+        false => values.chunks_mut(ROWS_PER_PART).enumerate().for_each(predict),
+    }
+    Ok(Predictions::whole(1, values))
+}
+
+/// A model that is a line for every column of a matrix, by column.
+struct Lines {
+    intercept: f64,
+    lower: Vec<f64>,
+    upper: Vec<f64>,
+    middle: Vec<f64>,
+    centre: Vec<f64>,
+    scale: Vec<f64>,
+    limit: Vec<f64>,
+    coefficient: Vec<f64>,
+}
+
+impl Lines {
+    fn of(model: &ModelFile, names: &[String]) -> Option<Self> {
+        let [intercept] = model.intercept.values() else { return None };
+        if model.together.is_some() || model.features.len() != names.len() {
+            return None;
+        }
+        let room = || Vec::with_capacity(names.len());
+        let mut lines = Lines {
+            intercept: *intercept,
+            lower: room(),
+            upper: room(),
+            middle: room(),
+            centre: room(),
+            scale: room(),
+            limit: room(),
+            coefficient: room(),
+        };
+        for (feature, name) in model.features.iter().zip(names) {
+            let Feature::Numeric { name: own, lower, upper, map, coefficient } = feature else { return None };
+            let [coefficient] = coefficient.values() else { return None };
+            if own != name {
+                return None;
+            }
+            lines.lower.push(*lower);
+            lines.upper.push(*upper);
+            lines.middle.push(lower + (upper - lower) / 2.0);
+            lines.centre.push(map.centre);
+            lines.scale.push(map.scale);
+            lines.limit.push(map.limit);
+            lines.coefficient.push(*coefficient);
+        }
+        Some(lines)
+    }
+
+    /// The margin of each row: what its columns contribute, added in their order.
+    fn add_up(&self, rows: &ArrayView2<'_, f64>, margins: &mut [f64]) {
+        let size = self.coefficient.len();
+        let (lower, upper, middle) = (&self.lower[..size], &self.upper[..size], &self.middle[..size]);
+        let (centre, scale, limit) = (&self.centre[..size], &self.scale[..size], &self.limit[..size]);
+        let coefficient = &self.coefficient[..size];
+        let mut terms = vec![0.0; size];
+        let terms = &mut terms[..size];
+        // Compiled for several instruction sets; all of them give the same bits.
+        pulp::Arch::new().dispatch(
+            #[inline(always)]
+            || {
+                for (row, margin) in rows.outer_iter().zip(margins) {
+                    let Some(row) = row.to_slice().filter(|row| row.len() == size) else {
+                        *margin = f64::NAN;
+                        continue;
+                    };
+                    for at in 0..size {
+                        let value = if row[at].is_nan() { middle[at] } else { row[at] };
+                        let scaled = (held(value, lower[at], upper[at]) - centre[at]) / scale[at];
+                        terms[at] = coefficient[at] * held(scaled, -limit[at], limit[at]);
+                    }
+                    *margin = terms.iter().fold(0.0 + self.intercept * 1.0, |sum, term| sum + term);
+                }
+            },
+        );
+    }
 }
 
 /// What adds up to the prediction of each row of a table, one row after the other, each in the order of [`contributions`](super::contributions).

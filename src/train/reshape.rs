@@ -10,6 +10,7 @@ use super::effects::unit_of_margin;
 use super::files::sha256_hex;
 use super::model::{Coefficient, Feature, ModelFile, Target};
 use crate::error::{Error, Fallible};
+use crate::model_kind::Link;
 use crate::num::shapes;
 
 /// Shares of rows below this are taken as this: effects without rows follow their neighbours.
@@ -151,7 +152,9 @@ fn is_recalibration(edit: &Edit) -> bool {
 
 /// Moves and stretches the log-odds of a model: the effects of all columns and the intercept.
 fn recalibrate(model: &mut ModelFile, unit: f64) -> Fallible<Vec<Moved>> {
-    let margins = model.evaluation.as_ref().and_then(|evaluation| evaluation.margins.as_ref()).ok_or_else(|| {
+    let probabilities = model.model.link() == Link::LogOdds && matches!(model.target, Target::Label { .. });
+    let told = model.evaluation.as_ref().filter(|_| probabilities);
+    let margins = told.and_then(|evaluation| evaluation.margins.as_ref()).ok_or_else(|| {
         let problem = "tells of no rows held out by label and log-odds, by which probabilities could be corrected";
         let cure = "train a model of two labels that predicts probabilities with --evaluate-budget (evaluate_budget= in Python)";
         Error::parameter("model", problem, cure)
@@ -179,7 +182,12 @@ fn recalibrate(model: &mut ModelFile, unit: f64) -> Fallible<Vec<Moved>> {
     stretch(&mut model.intercept);
     let intercept = model.intercept.values().first().copied().unwrap_or(f64::NAN);
     model.intercept = Coefficient::One(shift + intercept);
-    Ok(moved)
+    let features = model.features.iter().flat_map(Feature::coefficients);
+    let all = features.chain(model.together.iter().flat_map(|it| &it.coefficients)).chain([&model.intercept]);
+    match all.flat_map(Coefficient::values).all(|value| value.is_finite()) {
+        true => Ok(moved),
+        false => Err(Error::parameter("model", "has coefficients near the largest number", "use an unedited file")),
+    }
 }
 
 /// Edits and values of their orders.

@@ -141,7 +141,12 @@ pub fn verify(model: &ModelFile, text: &str, evidence: Evidence<'_>) -> Fallible
         Check::new("the unit of the target is one that a run can find", target_fits(model)),
     ];
     if let Some(reshaped) = &model.reshaped {
-        let what = format!("edited after release, and the curves have the shapes that are told: {}", reshaped.words());
+        // By what a file was recalibrated, its source alone tells.
+        let seen = match reshaped.edits.iter().all(|edit| edit.column().is_some()) {
+            true => "and the curves have the shapes that are told",
+            false => "which only the source can show to be so (--source)",
+        };
+        let what = format!("edited after release, {seen}: {}", reshaped.words());
         checks.push(Check::new(what, shapes_hold(model)));
     }
     let claims = costly_releases(&model.statement.facts);

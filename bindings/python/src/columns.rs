@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use numpy::ndarray::{Array1, Array2, Axis, Slice};
+use numpy::ndarray::{Array1, Array2, ArrayView2, Axis, Slice};
 use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -336,16 +336,16 @@ impl CopiedColumn<'_> {
     }
 }
 
-/// Hands the rows of a matrix of numbers to `look` in copied pieces, as [`Columns::each_look`] does: rows are copied as they lie. Where they are
-/// few, no thread is woken for them.
+/// Hands the rows of a matrix of numbers to `look` in copied pieces, as [`Columns::each_look`] does with columns. Where they are few, no thread is
+/// woken for them.
 ///
 /// # Errors
-/// When the matrix has other columns than `names`, becomes smaller meanwhile, a signal came, or `look` refuses.
+/// When the matrix has another number of columns, becomes smaller meanwhile, a signal came, or `look` refuses.
 pub fn each_of_matrix(
     py: Python<'_>,
-    names: &[String],
+    columns: usize,
     matrix: &PyReadonlyArray2<'_, f64>,
-    mut look: impl FnMut(&Table<'_>) -> Fallible<()> + Send,
+    mut look: impl FnMut(&ArrayView2<'_, f64>) -> Fallible<()> + Send,
 ) -> PyResult<()> {
     let shape = matrix.as_array().dim();
     let few = shape.0 <= FEW_ROWS;
@@ -355,7 +355,7 @@ pub fn each_of_matrix(
     while first < shape.0 || first == 0 {
         let rows = first..shape.0.min(first + piece);
         let seen = matrix.as_array();
-        if seen.dim() != shape || shape.1 != names.len() {
+        if seen.dim() != shape || shape.1 != columns {
             let problem = "has other rows or columns than when the call began";
             return raised(py, Err(Error::parameter("X", problem, "leave it as it is until the call returns")));
         }
@@ -365,12 +365,7 @@ pub fn each_of_matrix(
             false => room = rows.to_owned(),
         }
         let copied = &room;
-        let work = || {
-            let column = |(at, name): (usize, &String)| {
-                (name.clone(), Cells::Numbers(Numbers::F64(copied.index_axis(Axis(1), at))))
-            };
-            look(&Table::new(names.iter().enumerate().map(column).collect())?)
-        };
+        let work = || look(&copied.view());
         if few { alone(py, work) } else { aside(py, None, work) }?;
         py.check_signals()?;
         first += piece;

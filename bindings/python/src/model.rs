@@ -12,7 +12,8 @@ use rhograd::statement::{Answer, WhatIf};
 use rhograd::text::visible;
 use rhograd::train::{
     Edit, Evidence, Explanation, MAX_CLAIMS, ModelFile, PublicKey, SecretKey, Signature, StagedFile, contributions,
-    contributors, effects, explain_table, predict, predict_table, publish_with, reliability, reshape, verify,
+    contributors, effects, explain_table, predict, predict_matrix, predict_table, publish_with, reliability, reshape,
+    verify,
 };
 use serde_json::json;
 
@@ -92,8 +93,8 @@ impl Model {
         matrix: PyReadonlyArray2<'py, f64>,
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let (mut values, mut outputs) = (Vec::new(), 1);
-        each_of_matrix(py, &names, &matrix, |piece| {
-            let predictions = predict_table(&self.file, piece)?;
+        each_of_matrix(py, names.len(), &matrix, |piece| {
+            let predictions = predict_matrix(&self.file, &names, piece)?;
             outputs = predictions.outputs();
             values.extend(predictions.into_values());
             Ok(())

@@ -7,7 +7,7 @@
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use pyo3::exceptions::PyException;
@@ -41,8 +41,15 @@ enum Call {
     Question(Vec<u8>, SyncSender<Option<Vec<Vec<u8>>>>),
     /// To warn the custodian of what does not fit.
     Warning(String, SyncSender<()>),
-    /// To say how far it is; nobody waits for that.
-    Progress(&'static str, u64, u64),
+    /// To say how far it is, as the board has it; nobody waits for that.
+    Progress,
+}
+
+/// How far a run is: the latest numbers of everything that was done and not told yet.
+#[derive(Default)]
+struct Board {
+    told: Option<Instant>,
+    waiting: Vec<(&'static str, u64, u64)>,
 }
 
 /// The way of a run to the thread that called us.
@@ -50,8 +57,8 @@ enum Call {
 pub struct Caller {
     calls: Sender<Call>,
     stop: Arc<AtomicBool>,
-    /// When progress was last told; none where nobody watches.
-    told: Option<Arc<Mutex<Option<Instant>>>>,
+    /// None where nobody watches.
+    board: Option<Arc<Mutex<Board>>>,
 }
 
 impl Caller {
@@ -81,14 +88,25 @@ impl Caller {
         }
     }
 
-    /// Tells whoever watches how far the run is, ten times a second at most, and when a part of it is done.
+    /// Tells whoever watches how far the run is, ten times a second at most, and when a part of it is done. Where the one who watches is slow,
+    /// numbers that were not told yet give way to newer ones, so that a run waits for one call at most.
     pub fn tell(&self, what: &'static str, done: u64, total: u64) {
-        // Where another thread is telling, there is no need to.
-        let Some(Ok(mut told)) = self.told.as_ref().map(|told| told.try_lock()) else { return };
-        if done >= total || told.is_none_or(|last| last.elapsed() >= TELL) {
-            *told = Some(Instant::now());
+        // Where another thread is telling, there is no need to, but at the end.
+        let Some(board) = &self.board else { return };
+        let held = if done < total { board.try_lock().ok() } else { board.lock().ok() };
+        let Some(mut board) = held else { return };
+        if done < total && board.told.is_some_and(|last| last.elapsed() < TELL) {
+            return;
+        }
+        board.told = Some(Instant::now());
+        let silent = board.waiting.is_empty();
+        match board.waiting.iter_mut().find(|(known, ..)| *known == what) {
+            Some(waiting) => *waiting = (what, done, total),
+            None => board.waiting.push((what, done, total)),
+        }
+        if silent {
             // Where nobody serves any more, nobody watches.
-            let _ = self.calls.send(Call::Progress(what, done, total));
+            let _ = self.calls.send(Call::Progress);
         }
     }
 
@@ -116,16 +134,16 @@ pub fn supervise<T: Send>(
     let pool = py.detach(|| pool::lend(threads)).map_err(|error| exception(py, &error))?;
     let stop = Arc::new(AtomicBool::new(false));
     let mut faults = Faults::default();
+    let board: Option<Arc<Mutex<Board>>> = ears.progress.map(|_| Arc::default());
     let finished = std::thread::scope(|scope| {
         let (calls, heard) = channel();
-        let (pool, caller) =
-            (&pool, Caller { calls, stop: Arc::clone(&stop), told: ears.progress.map(|_| Arc::default()) });
+        let (pool, caller) = (&pool, Caller { calls, stop: Arc::clone(&stop), board: board.clone() });
         // The caller is dropped when the work is over, whatever ends it.
         let body = move || pool.install(move || work(&caller));
         let run = std::thread::Builder::new().name("rhograd-run".into()).spawn_scoped(scope, body).map_err(|e| {
             exception(py, &Error::refused(format!("no thread ({e})"), "allow this process more threads"))
         })?;
-        serve(py, heard, &stop, ears, &mut faults);
+        serve(py, heard, &stop, ears, board.as_deref(), &mut faults);
         py.detach(|| run.join()).map_err(|_| internal(py))
     });
     if let Some(interrupt) = faults.interrupt {
@@ -161,6 +179,7 @@ fn serve(
     mut heard: Receiver<Call>,
     stop: &AtomicBool,
     Ears { ask, progress }: Ears<'_, '_>,
+    board: Option<&Mutex<Board>>,
     faults: &mut Faults,
 ) {
     loop {
@@ -181,10 +200,15 @@ fn serve(
                 let _ = py.import("rhograd._errors").and_then(|it| it.call_method1("warn_of_data", (text,)));
                 let _ = reply.send(());
             }
-            Ok(Call::Progress(what, done, total)) => {
-                // What fails there was dealt with there; what comes through is a signal.
-                if let Some(Err(signal)) = progress.map(|it| it.call1((what, done, total))) {
-                    faults.interrupted(signal, stop);
+            Ok(Call::Progress) => {
+                let waiting = board
+                    .map(|board| std::mem::take(&mut board.lock().unwrap_or_else(PoisonError::into_inner).waiting));
+                for told in waiting.into_iter().flatten() {
+                    // What fails there was dealt with there; what comes through is a signal, and after one nobody is told any more.
+                    let heard = progress.filter(|_| !stop.load(Ordering::Relaxed)).map(|it| it.call1(told));
+                    if let Some(Err(signal)) = heard {
+                        faults.interrupted(signal, stop);
+                    }
                 }
             }
             Ok(Call::Question(question, reply)) => {

@@ -281,6 +281,7 @@ impl Run {
         };
         let checkpoint = self.checkpoint(&rows, data)?;
         let trained = train::train_from(checkpoint.clone(), data, rows, &mut ledger, noise, &mut observe)?;
+        caller.tell("training", steps, steps);
         if log.is_empty() {
             // The run was finished before, and nothing was left but to hand it out.
             rhograd::statement::write_log(&trained.model.statement.facts, &mut |line| {

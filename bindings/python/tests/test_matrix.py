@@ -28,6 +28,16 @@ def test_a_matrix_has_the_bits_of_its_columns(features, rows):
     assert np.array_equal(probabilities[:, 0], 1.0 - probabilities[:, 1])
 
 
+def test_numbers_that_lie_between_the_words_of_the_machine_are_read_as_they_are():
+    rng = np.random.default_rng(2)
+    X = rng.uniform(-1, 1, (500, 3))
+    model = DPLogisticRegression(epsilon=4, seed=1, bounds=(-1, 1), classes=[0, 1]).fit(X, (X[:, 0] > 0).astype(int))
+    packed = np.zeros(500, [("tag", "i1"), ("x", "f8", (3,))])
+    packed["x"] = X
+    assert not packed["x"].flags.aligned
+    assert np.array_equal(model.predict_proba(packed["x"]), model.predict_proba(X))
+
+
 def test_other_widths_and_types_go_the_way_of_columns():
     rng = np.random.default_rng(2)
     X = rng.uniform(-1, 1, (500, 2))

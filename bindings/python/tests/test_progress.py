@@ -3,6 +3,7 @@
 import io
 import pickle
 import sys
+import time
 import types
 import warnings
 
@@ -50,6 +51,47 @@ def test_what_a_function_raises_is_told_and_ends_no_fit(points):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert fitted(points, fails).model_.text == model.model_.text
+
+
+def test_a_screen_that_goes_away_loses_no_fit(points, tmp_path, monkeypatch):
+    class Gone(io.StringIO):
+        def isatty(self):
+            return True
+
+        def write(self, text):
+            if text.startswith("\r"):
+                raise BrokenPipeError
+            return len(text)
+
+    monkeypatch.setattr(_progress, "_PATIENCE", 0.0)
+    ledger = rhograd.Ledger(tmp_path / "l.sqlite")
+    with monkeypatch.context() as context:
+        context.setattr(sys, "stderr", Gone())
+        model = fitted(points, True, ledger=ledger, dataset="points")
+    assert all(held for _, held in model.verify()) and ledger.accounts()[0]["runs"] == 1
+
+
+def test_an_error_that_cannot_be_shown_ends_no_fit(points):
+    class Worse(Exception):
+        def __str__(self):
+            raise ValueError
+
+    def fails(*_):
+        raise Worse
+
+    assert fitted(points, fails).model_.text == fitted(points, False).model_.text
+
+
+def test_a_slow_function_is_told_the_latest_and_holds_up_little(points):
+    told = []
+
+    def slow(*it):
+        time.sleep(0.2)
+        told.append(it)
+
+    fitted(points, slow, steps=3000)
+    assert told[-1] == ("training", 3000, 3000) and len(told) < 30
+    assert [done for _, done, _ in told] == sorted(done for _, done, _ in told)
 
 
 def test_an_interrupt_stops_the_fit_which_goes_on_without_a_second_charge(points, tmp_path):

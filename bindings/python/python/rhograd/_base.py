@@ -548,7 +548,7 @@ class Estimator:
     def _predictions(self, X: Any) -> np.ndarray:
         model = self._model()
         # A matrix of numbers is copied as it lies; everything else column by column.
-        if type(X) is np.ndarray and X.dtype == np.float64 and X.ndim == 2 and not self._needs_names:
+        if type(X) is np.ndarray and X.dtype == np.float64 and X.ndim == 2 and X.flags.aligned and not self._needs_names:
             numbers = all(feature["type"] != "categorical" for feature in self._file["features"])
             if numbers and X.shape[1] == self.n_features_in_ and X.shape[0] > 0:
                 return model.predict_matrix(self._columns_in, X)

@@ -6,7 +6,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 #: Seconds before anything is shown: what ends sooner needs no bar.
@@ -31,8 +31,10 @@ def shown(progress: bool | Listener) -> Iterator[Listener | None]:
         try:
             yield None if bar is None else _careful(bar.tell)
         finally:
-            if bar is not None:
-                bar.clear()
+            # A fit is paid for and done by now: a screen that went away is no reason to lose it.
+            with suppress(Exception):
+                if bar is not None:
+                    bar.clear()
 
 
 def _careful(listener: Listener) -> Listener:
@@ -47,11 +49,13 @@ def _careful(listener: Listener) -> Listener:
             listener(what, done, total)
         except Exception as error:
             working = False
-            text = f"progress: raised {type(error).__name__} ({error}); the fit goes on, and it is not called again"
-            try:
-                warnings.warn(text, RuntimeWarning, stacklevel=2)
-            except RuntimeWarning as warning:
-                warnings.showwarning(warning, RuntimeWarning, __file__, 0)
+            # Whatever an error or a filter of warnings does when it is shown, the fit goes on.
+            with suppress(Exception):
+                text = f"progress: raised {type(error).__name__} ({error}); the fit goes on, and it is not called again"
+                try:
+                    warnings.warn(text, RuntimeWarning, stacklevel=2)
+                except RuntimeWarning as warning:
+                    warnings.showwarning(warning, RuntimeWarning, __file__, 0)
 
     return tell
 

@@ -172,6 +172,8 @@ class DPLogisticRegression(_Classifier):
         """
         model = self._model()
         if (self._file.get("evaluation") or {}).get("margins") is None:
+            if "reshaped" in self.privacy_statement_:
+                raise ParameterError("evaluate_budget: rows held out are those of the released model, and this one was edited; ask that one")
             raise ParameterError(
                 "evaluate_budget: paid for no rows held out by label and log-odds, so nothing is known of probabilities; fit two "
                 "labels with evaluate_budget=0.1"
