@@ -92,7 +92,7 @@
 //! use rhograd::noise::NoiseSource;
 //! use rhograd::optim::{
 //!     Averaging, ClipRule, ClippedPlan, Descent, Estimate, Evaluation, Fineness, Fitted, GaussianRelease, GaussianRule, GramPlan,
-//!     HoldoutPlan, MomentParts, MomentPlan, Moments, Planned, Problem, Settings, Sizes, Spread, Start, Typical, Units,
+//!     HoldoutPlan, MarginCounts, MomentParts, MomentPlan, Moments, Planned, Problem, Settings, Sizes, Spread, Start, Typical, Units,
 //! };
 //! use rhograd::privacy::{Adjacency, DatasetId, NoiseLaw, Rho, Scope};
 //! use rhograd::private::{PrivateDataset, Query, Release, charge_run, query};
@@ -140,7 +140,9 @@
 //! let weights = descent.run(&data.clipped(gradient.clip_steps)?, &gradient.release.planned(), clip_norm, &start, &mut run)?;
 //! let Fitted { weights, .. } = Fitted::of(weights);
 //! let units = Units { label_scale: 1.0, per_margin: 1.0, of_deviation: false };
-//! let Evaluation { metrics, .. } = holdout.run(&data, &weights, units, &mut run)?;
+//! let Evaluation { metrics, margins, .. } = holdout.run(&data, &weights, units, &mut run)?;
+//! let margins: MarginCounts = margins.unwrap_or_else(|| unreachable!("labels are told by log-odds"));
+//! assert_eq!((margins.edges.len(), margins.positives.len()), (19, 20));
 //! let Estimate { value, .. } = metrics["accuracy"];
 //! assert!((value - 0.5).abs() < 0.1, "labels have nothing to do with the feature");
 //! assert_eq!(run.finish()?.len(), 4);

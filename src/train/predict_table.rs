@@ -39,7 +39,7 @@ pub fn predict_table(model: &ModelFile, table: &Table<'_>) -> Fallible<Predictio
 
 /// Applies a model to every row of a matrix whose columns are those of `names`, shape `(rows, names)`.
 ///
-/// The same bits as [`predict_table`] gives for these columns. Where the model is a line for every column in this order, rows are read as they
+/// Predictions have the bits that [`predict_table`] gives for these columns. Where the model is a line for every column in this order, rows are read as they
 /// lie in memory, which takes a fraction of the time.
 ///
 /// # Errors
