@@ -40,8 +40,8 @@ pub(super) struct ReshapeArguments {
     /// The effect of one value, or of the interval that a number lies in, in the units of `rhograd explain` (repeatable)
     #[arg(long, value_name = "COLUMN:AT=EFFECT")]
     set: Vec<String>,
-    /// Correct the probabilities by the released counts of rows held out (a run with --evaluate-budget): all effects are stretched and the
-    /// intercept is moved, as far as these rows tell; alone
+    /// Correct the probabilities by the released counts of rows held out (a run with --evaluate-budget): effects and intercept are multiplied
+    /// by one number, and the intercept is moved by another; no other edit can stand beside it
     #[arg(long, conflicts_with_all = ["increasing", "decreasing", "convex", "concave", "set", "edits"])]
     recalibrate: bool,
     /// More of these as a JSON list, as in [{"edit": "increasing", "column": "age"}, {"edit": "set", "column": "age", "at":

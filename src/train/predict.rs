@@ -326,40 +326,6 @@ impl<'a> NumericPart<'a> {
     }
 }
 
-impl NumericPart<'_> {
-    /// Adds what the cells of consecutive rows contribute to the one margin of each, if that is a line: the same numbers in the same order as
-    /// by [`NumericPart::add_to`], without a look at each cell by itself. Whether it is one.
-    pub(super) fn add_line(&self, margins: &mut [f64], values: &[f64]) -> bool {
-        let NumericShape::Line { map, coefficient: [coefficient] } = &self.shape else { return false };
-        let (lower, upper, coefficient) = (self.lower, self.upper, *coefficient);
-        let (middle, Affine { centre, scale, limit }) = (lower + (upper - lower) / 2.0, **map);
-        // Compiled for several instruction sets; all of them give the same bits.
-        pulp::Arch::new().dispatch(
-            #[inline(always)]
-            || {
-                for (margin, &value) in margins.iter_mut().zip(values) {
-                    let value = if value.is_nan() { middle } else { value };
-                    let scaled = (held(value, lower, upper) - centre) / scale;
-                    *margin += coefficient * held(scaled, -limit, limit);
-                }
-            },
-        );
-        true
-    }
-}
-
-/// As `clamp` does it, but for its look at the bounds, which were looked at when the file was read.
-#[inline(always)]
-pub(super) fn held(x: f64, low: f64, high: f64) -> f64 {
-    if x < low {
-        low
-    } else if x > high {
-        high
-    } else {
-        x
-    }
-}
-
 /// Adds what `x` units of a feature contribute to the margins.
 pub(super) fn add(margins: &mut [f64], coefficient: &[f64], x: f64) {
     margins.iter_mut().zip(coefficient).for_each(|(margin, c)| *margin += c * x);

@@ -4,12 +4,11 @@ use ndarray::{ArrayView2, Axis, Slice};
 use rayon::prelude::*;
 
 use super::model::{Feature, ModelFile};
-use super::predict::{Effects, Joint, NumericPart, Predictions, add, held, in_units, outcome, parts};
+use super::predict::{Effects, Joint, NumericPart, Predictions, add, in_units, outcome, parts};
 use crate::data::{Cells, NumberCells, Numbers, Reading, Table};
 use crate::error::{Error, Fallible};
 
-/// Rows that one thread predicts at a time: few, for the cells of a row lie together in a matrix, and a cache holds so many rows until the last
-/// column was read.
+/// Rows that one thread predicts at a time.
 const ROWS_PER_PART: usize = 128;
 
 /// So many rows are looked at faster than a thread is woken.
@@ -39,8 +38,8 @@ pub fn predict_table(model: &ModelFile, table: &Table<'_>) -> Fallible<Predictio
 
 /// Applies a model to every row of a matrix whose columns are those of `names`, shape `(rows, names)`.
 ///
-/// Predictions have the bits that [`predict_table`] gives for these columns. Where the model is a line for every column in this order, rows are read as they
-/// lie in memory, which takes a fraction of the time.
+/// Predictions have the bits that [`predict_table`] gives for these columns. Where the model is a line for every column in this order, rows are
+/// read as they lie in memory, which takes less time.
 ///
 /// # Errors
 /// When the matrix has another number of columns than there are names, or the model has one of another name.
@@ -148,10 +147,23 @@ impl Lines {
                         let scaled = (held(value, lower[at], upper[at]) - centre[at]) / scale[at];
                         terms[at] = coefficient[at] * held(scaled, -limit[at], limit[at]);
                     }
-                    *margin = terms.iter().fold(0.0 + self.intercept * 1.0, |sum, term| sum + term);
+                    // Margins begin at zero, which makes a zero of an intercept of -0.0.
+                    *margin = terms.iter().fold(0.0 + self.intercept, |sum, term| sum + term);
                 }
             },
         );
+    }
+}
+
+/// As `clamp` does it, but for its look at the bounds, which were looked at when the file was read.
+#[inline(always)]
+fn held(x: f64, low: f64, high: f64) -> f64 {
+    if x < low {
+        low
+    } else if x > high {
+        high
+    } else {
+        x
     }
 }
 
@@ -192,7 +204,7 @@ fn margins(model: &ModelFile, table: &Table<'_>, apart: bool) -> Fallible<Vec<f6
         let start = joint.as_ref().map_or(&[][..], Joint::start);
         let mut phases = start.repeat(rows);
         for (feature, part) in bound.iter().enumerate() {
-            part.add_to(&mut margins, outputs, first, joint.is_some(), &mut scratch);
+            part.add_to(&mut margins, outputs, first, &mut scratch);
             next(&mut margins);
             let Some(joint) = &joint else { continue };
             for (phases, value) in phases.chunks_exact_mut(start.len().max(1)).zip(&scratch.found) {
@@ -231,15 +243,12 @@ fn bind<'a>(feature: &'a Feature, table: &'a Table<'_>) -> Fallible<Part<'a>> {
 }
 
 impl Part<'_> {
-    /// Adds what a feature contributes to the margins of consecutive rows; where it is `wanted`, the interval or value of each is found.
-    fn add_to(&self, margins: &mut [f64], outputs: usize, first: usize, wanted: bool, scratch: &mut Scratch) {
+    /// Adds what a feature contributes to the margins of consecutive rows, and finds the interval or value of each.
+    fn add_to(&self, margins: &mut [f64], outputs: usize, first: usize, scratch: &mut Scratch) {
         let Scratch { places, values, found } = scratch;
         match self {
             Part::Numeric(cells, part) => {
                 cells.read(first, places, values);
-                if !wanted && part.as_ref().is_some_and(|part| part.add_line(margins, values)) {
-                    return;
-                }
                 for ((row, &value), found) in margins.chunks_exact_mut(outputs).zip(values.iter()).zip(found) {
                     let cell = (!value.is_nan()).then_some(value);
                     *found = part.as_ref().and_then(|part| part.add_to(row, cell));

@@ -200,7 +200,7 @@ fn an_order_of_values_that_no_row_has_is_refused_with_the_cure() {
 fn probabilities_are_corrected_by_the_rows_held_out_and_verify_does_it_again() {
     // Few steps of the wrong length: log-odds too close to zero.
     for flags in ["--algorithm dp-gd --steps 2 --learning-rate 0.2", "--features additive", "--features rich"] {
-        let folder = folder(&format!("{flags} --evaluate-budget 0.3"));
+        let folder = folder(&format!("{flags} --evaluate-budget 0.3 --seed 3"));
         let spent = folder.spending("trial.ledger.sqlite");
         let told = folder.succeed("statement m.json").stdout;
         assert!(told.contains("probability predicted, and the share observed"), "{told}");
@@ -222,10 +222,17 @@ fn probabilities_are_corrected_by_the_rows_held_out_and_verify_does_it_again() {
         let model = folder.json("r.json");
         assert!(model["evaluation"].is_null() && model["standard_errors"].is_null());
         // Another intercept is not what the source's rows ask for.
-        let text = folder.text("r.json");
-        let intercept = model["intercept"].to_string();
-        folder.write("s.json", text.replacen(&intercept, "0.125", 1));
-        assert_eq!(folder.run("verify s.json --source m.json").code, Some(1));
+        let mut forged: rhograd::train::ModelFile = serde_json::from_value(model).unwrap();
+        forged.intercept = rhograd::train::Coefficient::One(0.125);
+        forged.digest = forged.expected_digest();
+        folder.write("s.json", forged.to_json());
+        let found = folder.run("verify s.json --source m.json");
+        assert!(found.code == Some(1) && found.stdout.contains("FAILED  the edits, made again"), "{found:?}");
+        // Without the source nothing shows it, and nothing is said to.
+        let alone = folder.succeed("verify s.json").stdout;
+        assert!(alone.contains("not authenticated") && alone.contains("which only the source can show"), "{alone}");
+        let told = folder.succeed("explain r.json").stdout;
+        assert!(!told.contains("what columns do together is as it was"), "{told}");
     }
 }
 

@@ -49,7 +49,6 @@ fn every_theorem_meets_its_reference_from_the_safe_side() {
     }
 }
 
-/// Parameters that every kind accepts.
 /// A row that is rarely sampled hardly moves the law, whatever orders say of the rare case: delta is at most the total variation, which a
 /// privacy loss distribution brackets.
 #[test]
@@ -67,6 +66,7 @@ fn delta_by_orders_is_at_most_the_total_variation_and_no_less_than_the_truth() {
     }
 }
 
+/// Parameters that every kind accepts.
 fn examples() -> Vec<(&'static str, Value)> {
     let sampled = |extra: Value| {
         let mut all = json!({"sampling_rate": 0.01, "noise_multiplier": 1.0});

@@ -11,9 +11,9 @@ use rhograd::report::{About, Document, Report, card, sql};
 use rhograd::statement::{Answer, WhatIf};
 use rhograd::text::visible;
 use rhograd::train::{
-    Edit, Evidence, Explanation, MAX_CLAIMS, ModelFile, PublicKey, SecretKey, Signature, StagedFile, contributions,
-    contributors, effects, explain_table, predict, predict_matrix, predict_table, publish_with, reliability, reshape,
-    verify,
+    Edit, Evidence, Explanation, MAX_CLAIMS, ModelFile, Predictions, PublicKey, SecretKey, Signature, StagedFile,
+    contributions, contributors, effects, explain_table, predict, predict_matrix, predict_table, publish_with,
+    reliability, reshape, verify,
 };
 use serde_json::json;
 
@@ -27,6 +27,28 @@ use crate::supervise::aside;
 pub struct Model {
     file: ModelFile,
     text: String,
+}
+
+/// Predictions of one piece after the other.
+#[derive(Default)]
+struct Made {
+    values: Vec<f64>,
+    outputs: usize,
+}
+
+impl Made {
+    fn add(&mut self, predictions: Predictions) -> Fallible<()> {
+        self.outputs = predictions.outputs();
+        self.values.extend(predictions.into_values());
+        Ok(())
+    }
+
+    /// One line a row.
+    fn lines(self, py: Python<'_>) -> PyResult<Bound<'_, PyArray2<f64>>> {
+        let outputs = self.outputs.max(1);
+        let rows = self.values.len() / outputs;
+        PyArray1::from_vec(py, self.values).reshape([rows, outputs])
+    }
 }
 
 /// Name, value, standard error and interval of one effect.
@@ -74,15 +96,9 @@ impl Model {
     /// Predictions, one line a row: a probability, a score, a value, or the probabilities of all labels.
     fn predict<'py>(&self, py: Python<'py>, columns: Vec<GivenColumn<'py>>) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let columns = Columns::new(columns)?;
-        let (mut values, mut outputs) = (Vec::new(), 1);
-        columns.each_look(py, |piece| {
-            let predictions = predict_table(&self.file, piece)?;
-            outputs = predictions.outputs();
-            values.extend(predictions.into_values());
-            Ok(())
-        })?;
-        let rows = values.len() / outputs;
-        PyArray1::from_vec(py, values).reshape([rows, outputs])
+        let mut made = Made::default();
+        columns.each_look(py, |piece| made.add(predict_table(&self.file, piece)?))?;
+        made.lines(py)
     }
 
     /// As `predict`, of a matrix of numbers whose columns are those of `names`.
@@ -92,15 +108,9 @@ impl Model {
         names: Vec<String>,
         matrix: PyReadonlyArray2<'py, f64>,
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let (mut values, mut outputs) = (Vec::new(), 1);
-        each_of_matrix(py, names.len(), &matrix, |piece| {
-            let predictions = predict_matrix(&self.file, &names, piece)?;
-            outputs = predictions.outputs();
-            values.extend(predictions.into_values());
-            Ok(())
-        })?;
-        let rows = values.len() / outputs;
-        PyArray1::from_vec(py, values).reshape([rows, outputs])
+        let mut made = Made::default();
+        each_of_matrix(py, names.len(), &matrix, |piece| made.add(predict_matrix(&self.file, &names, piece)?))?;
+        made.lines(py)
     }
 
     /// What the model says of each column, as JSON.

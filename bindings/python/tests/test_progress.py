@@ -1,6 +1,7 @@
 """How far a fit is: told, drawn, and never in its way."""
 
 import io
+import json
 import pickle
 import sys
 import time
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 
 import rhograd
-from rhograd import DPLogisticRegression, ParameterError, _progress
+from rhograd import DPLogisticRegression, ParameterError, _progress, spark
 
 from conftest import DATASETS
 
@@ -83,15 +84,34 @@ def test_an_error_that_cannot_be_shown_ends_no_fit(points):
 
 
 def test_a_slow_function_is_told_the_latest_and_holds_up_little(points):
-    told = []
+    steps, told = 12_000, []
 
     def slow(*it):
-        time.sleep(0.2)
+        time.sleep(1.0)
         told.append(it)
 
-    fitted(points, slow, steps=3000)
-    assert told[-1] == ("training", 3000, 3000) and len(told) < 30
+    started = time.perf_counter()
+    fitted(points, False, steps=steps)
+    alone = time.perf_counter() - started
+    fitted(points, slow, steps=steps)
+    # Without a word that gives way to a newer one it would be called ten times a second of the fit.
+    assert alone > 1 and len(told) <= 2 * alone + 4, (alone, len(told))
+    assert told[-1] == ("training", steps, steps)
     assert [done for _, done, _ in told] == sorted(done for _, done, _ in told)
+
+
+def test_a_fit_on_parts_that_others_hold_is_told_as_well(points):
+    pyarrow = pytest.importorskip("pyarrow")
+    X, y = points
+    told = []
+    model = DPLogisticRegression(
+        epsilon=1, seed=5, algorithm="dp-gd", steps=20, bounds=(-1, 1), classes=[0, 1], progress=lambda *it: told.append(it)
+    )
+    schema = spark.schema_for(model, ["a", "b", "y"], "y")
+    rows = pyarrow.table({"a": X[:, 0], "b": X[:, 1], "y": y})
+    part = spark.pack_batch(json.dumps(schema), rows, "y", 0)["part"][0].as_py()
+    spark.fit_cluster(model, schema, lambda question: list(spark.answered("told", [(0, part)], question)), target="y")
+    assert told[-1] == ("training", 20, 20)
 
 
 def test_an_interrupt_stops_the_fit_which_goes_on_without_a_second_charge(points, tmp_path):

@@ -137,6 +137,9 @@ fn missing(model: &ModelFile, joint: bool) -> Vec<String> {
         let words = reshaped.words();
         missing.push(match model.together {
             None => format!("bands and standard errors of what was edited after release ({words})"),
+            Some(_) if reshaped.edits.iter().any(|edit| edit.column().is_none()) => {
+                format!("effects as they were before they were edited after release ({words})")
+            }
             // There were none before, either.
             Some(_) => format!("curves as they were before they were edited after release ({words}); what columns do together is as it was"),
         });

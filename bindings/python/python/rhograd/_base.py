@@ -626,8 +626,8 @@ class Estimator:
     ) -> Self:
         """A fitted estimator whose shapes have the forms that are asked for; free, for it follows from what was released.
 
-        ``increasing``, ``decreasing``, ``convex`` and ``concave`` are names of columns. The curve of each becomes the nearest one of the form under the released shares of rows, so its mean
-        stays; what columns do together (``features="rich"``) stays as it is. A category needs an order of its values, as in
+        ``increasing``, ``decreasing``, ``convex`` and ``concave`` are names of columns. The curve of each becomes the nearest one of the form
+        under the released shares of rows, so its mean stays; what columns do together (``features="rich"``) stays as it is. A category needs an order of its values, as in
         ``increasing={"size": ["small", "middle", "large"]}``; the slope of a linear model is cut at zero. ``effects`` are set by hand, by
         column and then by value or by a number in the interval, in the units of :meth:`explain`: ``effects={"age": {90: 0.2}}``.
 
