@@ -120,16 +120,25 @@ const DRAWN: usize = 16;
 /// where there is none.
 pub fn line(of: &str, points: &[(f64, f64)]) -> Option<Series> {
     let law = PowerLaw::fit(points).ok()?;
-    Some(drawn(of, points, &law))
+    Some(drawn(of, points, &law, |x| x))
 }
 
 /// The same of numbers without randomness: a line without a band.
 pub fn exact_line(of: &str, points: &[(f64, f64)]) -> Option<Series> {
     let law = PowerLaw::fit(points).ok()?;
-    Some(drawn(of, points, &PowerLaw { interval: (law.slope, law.slope), ..law }))
+    Some(drawn(of, points, &PowerLaw { interval: (law.slope, law.slope), ..law }, |x| x))
 }
 
-fn drawn(of: &str, points: &[(f64, f64)], law: &PowerLaw) -> Series {
+/// A power of the logarithm of `x` that was fitted to measurements of this name, drawn over `x`.
+pub fn log_line(of: &str, points: &[(f64, f64)]) -> Option<Series> {
+    let logs: Vec<(f64, f64)> = points.iter().map(|&(x, y)| (x.ln(), y)).collect();
+    let law = PowerLaw::fit(&logs).ok()?;
+    Some(
+        drawn(of, &logs, &law, f64::exp).renamed(|name| if name == of { name.into() } else { format!("{name} in ln") }),
+    )
+}
+
+fn drawn(of: &str, points: &[(f64, f64)], law: &PowerLaw, shown: impl Fn(f64) -> f64) -> Series {
     let logs = points.iter().map(|(x, _)| x.ln());
     let middle = logs.clone().sum::<f64>() / points.len() as f64;
     let (first, last) = range(logs);
@@ -138,7 +147,7 @@ fn drawn(of: &str, points: &[(f64, f64)], law: &PowerLaw) -> Series {
             let x = first + (last - first) * at as f64 / DRAWN as f64;
             let y = |slope: f64| (law.intercept + law.slope * middle + slope * (x - middle)).exp();
             let (one, other) = (y(law.interval.0), y(law.interval.1));
-            (x.exp(), y(law.slope), (one.min(other), one.max(other)))
+            (shown(x.exp()), y(law.slope), (one.min(other), one.max(other)))
         })
         .collect();
     Series::fit(of, format!("{of}: {}", law.words()), &drawn)

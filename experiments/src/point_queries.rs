@@ -11,7 +11,7 @@ use rhograd::num::special::{ln_normal_tail, normal_tail};
 use rhograd::plot::{Panel, Scale, Series};
 use rhograd::privacy::{Delta, Epsilon, NoiseLaw};
 
-use crate::fit::{PowerLaw, Summary};
+use crate::fit::{self, PowerLaw, Summary};
 use crate::progress::Progress;
 use crate::results::{Results, cell};
 use crate::setup::{Plant, Setup, noise, seed_of};
@@ -350,19 +350,27 @@ fn panel(results: &Results, quick: bool) -> Fallible<Panel> {
         });
         Series::measured(part.name(), points.collect())
     };
+    let mut fits = Vec::new();
+    for (drawn, beyond) in [(Part::Laplace, Part::LaplaceQuantile), (Part::Gaussian, Part::GaussianQuantile)] {
+        let cells =
+            [drawn, beyond].into_iter().flat_map(|part| part.sizes(quick).into_iter().map(move |size| (part, size)));
+        let points: Vec<_> = cells.map(|(part, size)| (size as f64, summary(results, part, size).mean)).collect();
+        fits.extend(fit::log_line(drawn.name(), &points));
+    }
+    let series = vec![
+        Series::theory("theory, Laplace", line(&|size| expected(Part::Laplace, size))?),
+        measured(Part::Laplace),
+        measured(Part::LaplaceQuantile),
+        Series::theory("theory, Gaussian", line(&|size| expected(Part::Gaussian, size))?),
+        measured(Part::Gaussian),
+        measured(Part::GaussianQuantile),
+        Series::theory("theory, threshold", line(&|size| expected(Part::Threshold, size))?),
+        measured(Part::Threshold),
+        Series::lower("any zCDP mechanism of this rho", line(&least_by_zcdp)?),
+    ];
     Ok(Panel::of(
         format!("counts of all values to n/{PARTS}, epsilon {EPSILON}, delta {DELTA:e}"),
-        vec![
-            Series::theory("theory, Laplace", line(&|size| expected(Part::Laplace, size))?),
-            measured(Part::Laplace),
-            measured(Part::LaplaceQuantile),
-            Series::theory("theory, Gaussian", line(&|size| expected(Part::Gaussian, size))?),
-            measured(Part::Gaussian),
-            measured(Part::GaussianQuantile),
-            Series::theory("theory, threshold", line(&|size| expected(Part::Threshold, size))?),
-            measured(Part::Threshold),
-            Series::lower("any zCDP mechanism of this rho", line(&least_by_zcdp)?),
-        ],
+        series.into_iter().chain(fits).collect(),
     )
     .x("|X| (values)", Scale::Log)
     .y("n (rows)", Scale::Log))

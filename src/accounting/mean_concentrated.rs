@@ -3,10 +3,16 @@
 //! The one notion here that is **not** closed under post-processing: [`MeanConcentrated::of_two_outcomes`] shows it, and
 //! `experiments/mean-concentrated` measures by how much. So it is converted, and never claimed for a release.
 
-use super::directed::{add_up, nonnegative, probability};
+use std::convert::Infallible;
+
+use super::directed::{add_up, finite, nonnegative, probability};
 use super::zcdp::Zcdp;
 use crate::error::{Error, Fallible};
+use crate::num::minimize::scan_then_golden;
 use crate::num::round::{down, up};
+
+/// How far from their unit places are looked for.
+const REACH: f64 = 1e4;
 
 /// Mean-concentrated differential privacy: the privacy loss `Z` has `E Z <= mean`, and `Z - E Z` is subgaussian:
 /// `E e^(t (Z - E Z)) <= e^(t^2 spread^2 / 2)` for every real `t`.
@@ -95,6 +101,63 @@ impl MeanConcentrated {
         // tanh(x/2)/(2x), which falls from 1/4 as x grows.
         let share = if odds < 1e-8 { 0.25 } else { (up((odds / 2.0).tanh(), 4) / down(2.0 * odds, 6)).min(0.25) };
         MeanConcentrated { mean, spread: up(up(apart, 2) * up(share.sqrt(), 2), 1) }
+    }
+
+    /// What every mechanism with rho-zCDP has.
+    ///
+    /// `(rho, spread)` with `spread^2 = min_T max{2 rho (1 + 1/T), min_u (2 / (e u))^2 E(T + u)}`, where `E(w)` bounds the mean of `e^(w |Z - E Z|)`:
+    /// `2 e^(rho w^2) cosh(rho w)` from `w = 1` on, else `max{e^(rho w^2 + rho w) + 1, e^(rho w^2) + e^(rho w)}`. Near `1.72 sqrt(rho)` where rho is small, and
+    /// proportional to rho where it is large.
+    ///
+    /// *Proof.* The mean `m` is a divergence of order 1, so between 0 and rho. `E e^(t Z)` is at most `e^(rho t (t + 1))` for `t > 0`, by the orders of one direction, at most
+    /// `e^(rho t (t + 1))` for `t <= -1` by those of the other, and at most 1 in between. Where `|t| >= T` that is at most `e^(t m + rho t^2 (1 + 1/T))`. Where
+    /// `|t| <= T`, `e^x <= 1 + x + x^2 e^|x| / 2` leaves `1 + t^2 E[(Z - m)^2 e^(T |Z - m|)] / 2`, and `x^2 <= (2 / (e u))^2 e^(u |x|)`.
+    ///
+    /// *The order is right.* A mechanism that is silent half of the time and else answers a question truthfully with the odds `e^epsilon` is epsilon-DP, so
+    /// rho-zCDP with `rho = epsilon`, and its loss deviates by rho/2: no bound of the order of the root of rho holds for large rho.
+    ///
+    /// # Errors
+    /// When `rho` is negative, infinite or NaN.
+    ///
+    /// # Privacy
+    /// Both are upper bounds, for neighbours in either order; rounded up.
+    ///
+    /// # Reference
+    /// Bun and Steinke 2016, Lemma 4.3, has `O(sqrt(rho))`; constants and proof are our own.
+    pub fn of_zcdp(rho: f64) -> Fallible<Self> {
+        let rho = finite("rho", rho)?;
+        if rho == 0.0 {
+            return Ok(MeanConcentrated::default());
+        }
+        let unit = 1.0 / (rho + rho.sqrt());
+        let near = |end: f64| {
+            let at = |u: f64| {
+                let (square, line) = (up(rho * up((end + u) * (end + u), 2), 1), up(rho * up(end + u, 1), 1));
+                let moment = if end + u >= 1.0 {
+                    (square + line).exp() + (square - line).exp()
+                } else {
+                    ((square + line).exp() + 1.0).max(square.exp() + line.exp())
+                };
+                let root = up(2.0 / (std::f64::consts::E * u), 3);
+                up(root * root * moment, 8) * (1.0 + 8.0 * f64::EPSILON * (1.0 + square + line))
+            };
+            let Ok(best) = scan_then_golden(unit / REACH, unit * REACH, 81, |u| Ok::<_, Infallible>(at(u)));
+            best.value
+        };
+        let far = |end: f64| up(2.0 * rho * (1.0 + 1.0 / end), 4);
+        // One grows with the end, the other falls; the larger of both is a bound at every end.
+        let (mut low, mut high) = (1.0 / (1.0 + rho) / REACH, 1.0 / (1.0 + rho) * REACH);
+        let mut least = f64::INFINITY;
+        for _ in 0..60 {
+            let end = low.sqrt() * high.sqrt();
+            let (far, near) = (far(end), near(end));
+            least = least.min(far.max(near));
+            if far > near { low = end } else { high = end }
+        }
+        if !least.is_finite() {
+            return Err(Error::numerical("the spread of a mechanism with zCDP", "is beyond every double"));
+        }
+        Ok(MeanConcentrated { mean: rho, spread: up(least.sqrt(), 1) })
     }
 
     /// The bound on the mean of the loss.
@@ -213,6 +276,80 @@ mod tests {
             let divergence = (0.5 + 0.5 * ((alpha - 1.0) * alpha * mu * mu / 2.0).exp()).ln() / (alpha - 1.0);
             assert!(divergence <= zcdp.xi() + zcdp.rho() * alpha);
         }
+    }
+
+    /// `ln E e^(t (Z - E Z))`, the mean and the deviation of the loss of `p` against `q`.
+    fn loss(p: &[f64], q: &[f64], t: f64) -> (f64, f64, f64) {
+        let losses: Vec<f64> = p.iter().zip(q).map(|(p, q)| (p / q).ln()).collect();
+        let over = |f: &dyn Fn(f64) -> f64| p.iter().zip(&losses).map(|(p, z)| p * f(*z)).sum::<f64>();
+        let mean = over(&|z| z);
+        (over(&|z| (t * (z - mean)).exp()).ln(), mean, over(&|z| (z - mean) * (z - mean)).sqrt())
+    }
+
+    #[test]
+    fn zcdp_has_a_mean_and_a_spread() {
+        let tail = |at: f64| normal_tail(at);
+        let mut closest = 0.0f64;
+        for epsilon in [0.01f64, 0.3, 1.0, 3.0, 10.0] {
+            let odds = epsilon.exp();
+            let answers: [(Vec<f64>, Vec<f64>); 3] = [
+                // Randomized response, and with silence half of the time.
+                (vec![odds / (1.0 + odds), 1.0 / (1.0 + odds)], vec![1.0 / (1.0 + odds), odds / (1.0 + odds)]),
+                (
+                    vec![0.5, 0.5 * odds / (1.0 + odds), 0.5 / (1.0 + odds)],
+                    vec![0.5, 0.5 / (1.0 + odds), 0.5 * odds / (1.0 + odds)],
+                ),
+                // Normal noise in cells.
+                {
+                    let law = |at: f64| -> Vec<f64> {
+                        (-60..60)
+                            .map(|i| tail(f64::from(i) / 10.0 - at) - tail(f64::from(i + 1) / 10.0 - at))
+                            .map(|x| x.max(1e-300))
+                            .collect()
+                    };
+                    let mu = (2.0 * epsilon * (epsilon / 2.0).tanh()).sqrt().min(2.0);
+                    (law(0.0), law(mu))
+                },
+            ];
+            for (p, q) in answers {
+                let renyi = |alpha: f64| {
+                    let sum: f64 = p.iter().zip(&q).map(|(p, q)| (alpha * p.ln() + (1.0 - alpha) * q.ln()).exp()).sum();
+                    sum.ln() / ((alpha - 1.0) * alpha)
+                };
+                let rho = (1..4000).map(|i| renyi(1.0 + f64::from(i) / 100.0)).fold(loss(&p, &q, 0.0).1, f64::max);
+                let found = MeanConcentrated::of_zcdp(rho * (1.0 + 1e-9)).unwrap();
+                assert!(loss(&p, &q, 0.0).1 <= found.mean());
+                for i in -400i32..=400 {
+                    let t = f64::from(i) / 20.0;
+                    let allowed = t * t * found.spread() * found.spread() / 2.0;
+                    let moment = loss(&p, &q, t).0;
+                    assert!(moment <= allowed + 1e-12, "{epsilon} {rho} {t}: {moment} {allowed}");
+                    if allowed > 1e-9 {
+                        closest = closest.max(moment / allowed);
+                    }
+                }
+            }
+        }
+        assert!(closest > 0.6, "{closest}");
+    }
+
+    #[test]
+    fn the_spread_is_of_the_order_of_the_root_of_rho_or_of_rho() {
+        let spread = |rho: f64| MeanConcentrated::of_zcdp(rho).unwrap().spread();
+        let small = spread(1e-10) / 1e-5;
+        assert!(small > 2f64.sqrt() && small < 1.75, "{small}");
+        assert!(spread(1e6) < 3.0 * 1e6, "{}", spread(1e6));
+        // Silent half of the time: rho/2 for large rho, which no multiple of the root of rho bounds.
+        let (epsilon, odds) = (60.0f64, 60f64.exp());
+        let p = [0.5, 0.5 * odds / (1.0 + odds), 0.5 / (1.0 + odds)];
+        let q = [p[0], p[2], p[1]];
+        let deviation = loss(&p, &q, 0.0).2;
+        assert!(deviation > 0.499 * epsilon && deviation <= spread(epsilon), "{deviation}");
+        assert!(deviation > 3.0 * (2.0 * epsilon).sqrt() / 1.2, "{deviation}");
+        let found: Vec<f64> = (-40..40).map(|i| spread(f64::from(i).exp2())).collect();
+        assert!(found.windows(2).all(|pair| pair[0] < pair[1]), "{found:?}");
+        assert_eq!(MeanConcentrated::of_zcdp(0.0).unwrap(), MeanConcentrated::default());
+        assert!([-1.0, f64::NAN, f64::INFINITY].iter().all(|rho| MeanConcentrated::of_zcdp(*rho).is_err()));
     }
 
     #[test]

@@ -28,6 +28,7 @@ pub(super) const KINDS: &[Kind] = &[
     Kind::new("gdp_composition", &["mus", "delta"], gdp),
     Kind::new("pure_dp_to_zcdp", &["epsilon"], pure_to_zcdp),
     Kind::new("tcdp_to_eps", &["rho", "omega", "delta"], tcdp),
+    Kind::new("tcdp_sampled", &["rho", "omega", "fraction", "sampled_omega"], tcdp_sampled),
     Kind::new("group_privacy_dp", &["epsilon", "delta", "k"], group_dp),
     Kind::new("group_privacy_zcdp", &["xi", "rho", "k"], group_zcdp),
 ];
@@ -140,6 +141,12 @@ fn tcdp(p: &Params<'_>) -> Fallible<Answer> {
         .number("epsilon_classical", tcdp.to_epsilon_classical(delta)?.value())
         .number("epsilon_optimal", best.value)
         .number("alpha_optimal", best.alpha))
+}
+
+fn tcdp_sampled(p: &Params<'_>) -> Fallible<Answer> {
+    let tcdp = TruncatedCdp::new(p.number("rho")?, p.number("omega")?)?;
+    let sampled = tcdp.sampled_without_replacement(p.number("fraction")?, p.number("sampled_omega")?)?;
+    Ok(Answer::new().number("rho", sampled.rho()).number("omega", sampled.omega()))
 }
 
 fn group_dp(p: &Params<'_>) -> Fallible<Answer> {

@@ -12,6 +12,7 @@ use crate::error::Fallible;
 pub(super) const KINDS: &[Kind] = &[
     Kind::new("zcdp_chained", &["rhos"], chained),
     Kind::new("mcdp_to_zcdp", &["mean", "spread"], mean_concentrated),
+    Kind::new("zcdp_to_mcdp", &["rho"], of_zcdp),
     Kind::new("mcdp_two_outcomes", &["p", "q"], two_outcomes),
     Kind::new("generalization_gap_gaussian", &["mu", "width"], gaussian_gap),
     Kind::new("generalization_gap_zcdp", &["rho", "width"], zcdp_gap),
@@ -27,6 +28,11 @@ fn chained(p: &Params<'_>) -> Fallible<Answer> {
 fn mean_concentrated(p: &Params<'_>) -> Fallible<Answer> {
     let zcdp = MeanConcentrated::new(p.number("mean")?, p.number("spread")?)?.to_zcdp()?;
     Ok(Answer::new().number("xi", zcdp.xi()).number("rho", zcdp.rho()))
+}
+
+fn of_zcdp(p: &Params<'_>) -> Fallible<Answer> {
+    let found = MeanConcentrated::of_zcdp(p.number("rho")?)?;
+    Ok(Answer::new().number("mean", found.mean()).number("spread", found.spread()))
 }
 
 fn two_outcomes(p: &Params<'_>) -> Fallible<Answer> {

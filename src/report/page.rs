@@ -351,7 +351,7 @@ fn protection(statement: &Statement) -> Fallible<String> {
             "Whoever tests whether a row is among the data errs in two ways. No test, whatever it uses, has error rates below the curve; the \
              closer the curve is to the line of the coin, the less can be learned.",
         ));
-        let questions = [WhatIf::Group(5), WhatIf::Attribute, WhatIf::Prior(0.01)];
+        let questions = [WhatIf::Group(5), WhatIf::Attribute, WhatIf::Prior(0.01), WhatIf::NewRows];
         let answers = questions.iter().filter_map(|question| statement.what_if(*question).ok());
         let words: Vec<String> = answers.map(|answer| answer.words).collect();
         page.push_str("<h3>What it means for others</h3>\n");

@@ -1,4 +1,5 @@
-//! What the same release means for somebody else than one unit: for a group, for one attribute, for an attacker who believes something.
+//! What the same release means for somebody else than one unit: for a group, for one attribute, for an attacker who believes something, for rows that
+//! were not trained on.
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,7 +12,7 @@ use super::guarantee::Guarantee;
 use super::unit;
 use super::words::times;
 use crate::accounting::notion::ApproximateDp;
-use crate::accounting::{Conversion, belief, gaussian};
+use crate::accounting::{Conversion, belief, gaussian, generalization};
 use crate::error::{Error, Fallible};
 use crate::num::round::{decimal_up, up};
 use crate::privacy::{Adjacency, total_rho};
@@ -40,6 +41,8 @@ pub enum WhatIf {
     Attribute,
     /// What somebody comes to believe who believed something with this probability beforehand.
     Prior(f64),
+    /// How much better an average over the rows that were trained on can be than one over new rows.
+    NewRows,
 }
 
 impl FromStr for WhatIf {
@@ -47,11 +50,13 @@ impl FromStr for WhatIf {
 
     fn from_str(text: &str) -> Fallible<Self> {
         let unknown = |problem: &str| {
-            let cure = "ask group:K for K together, attribute, or prior:P for a belief of probability P beforehand";
+            let cure =
+                "ask group:K for K together, attribute, prior:P for a belief of probability P beforehand, or new-rows";
             Error::parameter("--what-if", format!("{text:?} {problem}"), cure)
         };
         match text.split_once(':') {
             None if text == "attribute" => Ok(WhatIf::Attribute),
+            None if text == "new-rows" => Ok(WhatIf::NewRows),
             Some(("group", size)) => match size.parse() {
                 Ok(size) if (1..=MAX_GROUP).contains(&size) => Ok(WhatIf::Group(size)),
                 _ => Err(unknown("is no group of 1 to 1,000,000")),
@@ -71,6 +76,7 @@ impl fmt::Display for WhatIf {
             WhatIf::Group(size) => write!(f, "group:{size}"),
             WhatIf::Attribute => f.write_str("attribute"),
             WhatIf::Prior(prior) => write!(f, "prior:{prior}"),
+            WhatIf::NewRows => f.write_str("new-rows"),
         }
     }
 }
@@ -104,6 +110,9 @@ pub struct Answer {
     /// The probability with which an attacker's best guess is right, at most.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub right_at_most: Option<String>,
+    /// How much better an average over the rows that were trained on is than one over new rows, in expectation, as a share of its range, at most.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gap_at_most: Option<String>,
     /// The answer in words.
     pub words: String,
 }
@@ -117,7 +126,7 @@ struct Stretched {
 }
 
 impl Statement {
-    /// What the same release means for a group, for one attribute, or for an attacker with a belief.
+    /// What the same release means for a group, for one attribute, for an attacker with a belief, or for rows that were not trained on.
     ///
     /// # Errors
     /// When the statement gives no guarantee, or a bound cannot be computed.
@@ -127,7 +136,7 @@ impl Statement {
     ///
     /// # Reference
     /// Bun and Steinke 2016, Proposition 1.9, and Dong, Roth and Su 2022, Theorem 2.14 (groups); Vadhan 2017, Lemma 2.2 (groups by
-    /// epsilon and delta); Kasiviswanathan and Smith 2014 (beliefs).
+    /// epsilon and delta); Kasiviswanathan and Smith 2014 (beliefs); Dwork, Feldman, Hardt, Pitassi, Reingold and Roth 2015 (new rows).
     pub fn what_if(&self, question: WhatIf) -> Fallible<Answer> {
         if !self.dp {
             return Err(Error::refused(
@@ -143,6 +152,7 @@ impl Statement {
                 self.of_group(question, steps)?
             }
             WhatIf::Prior(prior) => self.of_prior(question, prior)?,
+            WhatIf::NewRows => self.of_new_rows(question)?,
         };
         if self.facts.released_schema.is_some() {
             answer.words.push_str(" The release of the schema comes on top: the limits say what it costs.");
@@ -234,6 +244,35 @@ impl Statement {
             }
         }
         Ok(Stretched { epsilon, delta: at, rho, mu })
+    }
+
+    /// A fresh unit in the place of another is a step under replace-one, and two under add-remove.
+    fn of_new_rows(&self, question: WhatIf) -> Fallible<Answer> {
+        let steps = if self.facts.adjacency == Adjacency::AddRemove { 2 } else { 1 };
+        let Stretched { epsilon, delta, rho, mu } = self.stretched(steps)?;
+        let mut gap: f64 = 1.0;
+        if delta <= 1.0 {
+            gap = gap.min(generalization::approximate_gap(ApproximateDp::new(epsilon, delta)?, 1.0)?);
+        }
+        if let Some(rho) = rho {
+            gap = gap.min(generalization::zcdp_gap(rho, 1.0)?);
+        }
+        if let Some(mu) = mu {
+            gap = gap.min(generalization::gaussian_gap(mu, 1.0)?);
+        }
+        let (_, many) = unit::nouns(&self.facts.unit);
+        let gap = decimal_up(gap, DIGITS);
+        let words = format!(
+            "Where the {many} are independent draws from a population, what is averaged over those that were trained on, such as a rate of errors or \
+             a loss between 0 and 1, differs from its mean over new {many} by at most {gap} in expectation. Of the one run at hand a hold-out tells."
+        );
+        Ok(Answer {
+            question: question.to_string(),
+            steps: Some(steps),
+            gap_at_most: Some(gap),
+            words,
+            ..Answer::default()
+        })
     }
 
     fn of_prior(&self, question: WhatIf, prior: f64) -> Fallible<Answer> {

@@ -232,12 +232,16 @@ fn a_model_larger_than_any_is_refused_without_being_held() {
 #[test]
 fn a_statement_says_what_the_release_means_for_others() {
     let (folder, _) = trained("--no-ledger");
-    let page =
-        folder.succeed("statement fair.model.json --what-if group:5 --what-if attribute --what-if prior:0.01").stdout;
+    let page = folder
+        .succeed(
+            "statement fair.model.json --what-if group:5 --what-if attribute --what-if prior:0.01 --what-if new-rows",
+        )
+        .stdout;
     let (before, answers) = page.split_once("\nWhat if:\n").unwrap();
     assert_eq!(format!("{before}\n").trim_end(), folder.succeed("statement fair.model.json").stdout.trim_end());
     let lines: Vec<&str> = answers.lines().collect();
-    assert!(lines.len() == 3 && lines[0].starts_with("- group:5: For 5 rows together ("), "{answers}");
+    assert!(lines.len() == 4 && lines[3].starts_with("- new-rows: Where the rows are independent draws"), "{answers}");
+    assert!(lines[0].starts_with("- group:5: For 5 rows together ("), "{answers}");
     assert!(lines[1].starts_with("- attribute: For one attribute of a row (") && lines[1].contains("a group of 2"));
     assert!(lines[2].starts_with("- prior:0.01: Who believes with a probability of 0.01"), "{answers}");
     let asked = folder.succeed("statement fair.model.json --json --what-if group:2 --what-if attribute").json();

@@ -470,6 +470,43 @@ def lemma_rows():
         at = lambda a: mpf(mean) + (a - 1) * mpf(spread) ** 2 / 2
         add("mcdp_to_zcdp", dict(mean=mean, spread=spread), 1e-13,
             xi=("above" if mpf(mean) >= mpf(spread) ** 2 / 2 else "near", lambda: max(at(0), mpf(0))), rho=lambda: at(1) - at(0))
+    for rho in [1e-8, 1e-3, 0.05, 0.5, 1.0, 3.0, 20.0]:
+        # The best pair of places by root finding in one and search in the other; the implementation looks at a grid.
+        R = mpf(rho)
+        def spread():
+            def near(end):
+                def at(u):
+                    w = end + u
+                    moment = (2 * mp.exp(R * w * w) * mp.cosh(R * w) if w >= 1
+                              else max(mp.exp(R * w * w + R * w) + 1, mp.exp(R * w * w) + mp.exp(R * w)))
+                    return (2 / (mp.e * u)) ** 2 * moment
+                return least(at, unit / 1000, unit * 1000)
+            unit = 1 / (R + mp.sqrt(R))
+            end = root(lambda end: near(end) - 2 * R * (1 + 1 / end), 1 / (1 + R) / 1000, 1000 / (1 + R))
+            return mp.sqrt(2 * R * (1 + 1 / end))
+        add("zcdp_to_mcdp", dict(rho=rho), 1e-8, precisions=(30, 40), spread=spread, mean=lambda: R)
+    for rho, omega, fraction, last in [(0.1, "inf", 0.1, 5.7), (0.01, "inf", 0.01, 40.0), (0.05, 30.0, 0.02, 20.0), (1e-3, "inf", 0.1, 60.0),
+                                       (0.5, "inf", 1e-4, 8.0), (0.02, 50.0, 0.5, 12.0), (2.0, "inf", 1e-6, 3.0), (1e-6, "inf", 0.3, 10.0)]:
+        # The factor of each moment is found as a maximum, not by its closed form, and the best power by search.
+        R, S, end = mpf(rho), mpf(fraction), mp.inf if omega == "inf" else mpf(omega)
+        def slope():
+            def factor(j, b):
+                return -least(lambda u: -((1 - u) ** j * u ** b), mpf(10) ** -12, 1 - mpf(10) ** -12)
+            def moment(j, high):
+                at = lambda b: (j ** j * b ** b / (b + j) ** (b + j)) * (mp.exp(R * (b + j) * (b + j - 1)) + mp.exp(R * b * (b + 1)))
+                assert abs(factor(j, mpf(3)) / (j ** j * mpf(27) / (3 + mpf(j)) ** (3 + j)) - 1) < mpf(10) ** -15
+                return least(at, mpf(10) ** -6, min(high, 100 * mp.sqrt(j / R)))
+            top = int(mp.ceil(last))
+            absolute = {j: moment(j, end - j - mpf(10) ** -25) for j in range(3, max(top, 4) + 1)}
+            square = mp.expm1(2 * R)
+            of = {2: min(4 * square, 2 * mp.exp(2 * R))}
+            for j in range(3, top + 1):
+                of[j] = min(2 ** j * absolute[j], 2 * mp.exp(j * (j - 1) * R))
+            if top >= 3:
+                of[3] = min(of[3], 8 * mp.sqrt(square * absolute[4]))
+            divergence = lambda a: mp.log1p(mp.fsum(mp.binomial(a, j) * S ** j * of[j] for j in range(2, a + 1))) / (a - 1)
+            return min(max(divergence(a + 1) / a for a in range(1, top)), R)
+        add("tcdp_sampled", dict(rho=rho, omega=omega, fraction=fraction, sampled_omega=last), 1e-8, precisions=(40, 50), rho=slope)
     for p, q in [(0.3, 0.2), (0.5, 0.4), (0.01, 0.2), (0.9, 0.5), (1e-6, 1e-9), (0.999, 0.9), (2.867e-7, 9.866e-10), (0.51, 0.02)]:
         def spread_of(p, q):
             a, b = mp.log(mpf(p) / mpf(q)), mp.log((1 - mpf(p)) / (1 - mpf(q)))

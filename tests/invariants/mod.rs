@@ -3,6 +3,7 @@
 
 pub mod coordinates;
 pub mod markers;
+pub mod names;
 pub mod neighbours;
 pub mod noise;
 pub mod people;

@@ -410,6 +410,30 @@ impl Visits {
 
 /// What a check of parts says is what a check of all rows says, persons included, whoever looked at which rows.
 #[test]
+fn an_average_over_the_rows_is_near_that_over_new_ones() {
+    let answer = |config: &TrainConfig| self::statement(config).what_if(WhatIf::NewRows).unwrap();
+    let gap = |config: &TrainConfig| number(&answer(config).gap_at_most);
+    let mu = |config: &TrainConfig| number(&self::statement(config).guarantee.gaussian_mu);
+    // The largest distance of N(0, 1) and N(mu, 1), by a sum.
+    let variation = |mu: f64| -> f64 {
+        let density = |x: f64| (-x * x / 2.0).exp() / (2.0 * std::f64::consts::PI).sqrt();
+        let places = (-100_000..100_000).map(|i| (f64::from(i) + 0.5) * 1e-4);
+        places.map(|x| (density(x - mu) - density(x)).max(0.0) * 1e-4).sum()
+    };
+    let one = TrainConfig { adjacency: Adjacency::ReplaceOne, ..config(1.0) };
+    // A row for another is one step under replace-one, and two under add-remove.
+    for (config, steps) in [(one.clone(), 1), (config(1.0), 2)] {
+        let (found, truth) = (gap(&config), variation(f64::from(steps) * mu(&config)));
+        assert!(found >= truth - 1e-6 && found <= truth + 1e-6, "{steps}: {found} {truth}");
+    }
+    // Where the cost is no rho, by epsilon and delta of both steps.
+    let sampled = gap(&TrainConfig { algorithm: Algorithm::DpSgd, ..config(1.0) });
+    let two = (2f64.exp() - 1.0) / (2f64.exp() + 1.0);
+    assert!(sampled > gap(&config(1.0)) && sampled < 1.2 * two, "{sampled}");
+    assert!(answer(&one).words.contains("from its mean over new rows by at most 0."), "{}", answer(&one).words);
+}
+
+#[test]
 fn a_check_of_parts_counts_persons_wherever_their_rows_are() {
     let schema =
         SchemaBuilder::classification("visits", "ill").numeric("age", 0.0, 100.0).positive("yes").negative("no");

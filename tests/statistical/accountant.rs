@@ -96,6 +96,8 @@ fn examples() -> Vec<(&'static str, Value)> {
         ("group_privacy_dp", json!({"epsilon": 0.5, "delta": 1e-8, "k": 3})),
         ("group_privacy_zcdp", json!({"xi": 0.1, "rho": 0.1, "k": 3})),
         ("zcdp_chained", json!({"rhos": [0.1, 0.2]})),
+        ("tcdp_sampled", json!({"rho": 0.01, "omega": "inf", "fraction": 0.01, "sampled_omega": 40.0})),
+        ("zcdp_to_mcdp", json!({"rho": 0.1})),
         ("mcdp_to_zcdp", json!({"mean": 0.5, "spread": 0.9})),
         ("mcdp_two_outcomes", json!({"p": 0.3, "q": 0.2})),
         ("generalization_gap_gaussian", json!({"mu": 0.1, "width": 1.0})),

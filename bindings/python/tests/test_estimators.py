@@ -222,7 +222,8 @@ def test_as_many_claims_are_confirmed_as_are_asked_for(points, tmp_path):
     path = tmp_path / "a.sqlite"
     model = classifier(seed=None, epsilon=1, algorithm="dp-sgd", steps=2, ledger=path, dataset="people").fit(*points)
     assert all(held for _, held in model.verify()) and model.verify(claims=1) == model.verify()
-    (group, belief) = model.what_if("group:2", "prior:0.01")
+    (group, belief, gap) = model.what_if("group:2", "prior:0.01", "new-rows")
+    assert 0 < float(gap["gap_at_most"]) < 1 and gap["steps"] == 2
     assert float(group["epsilon"]) > float(model.privacy_statement_["guarantee"]["epsilon"]) and "together" in group["words"]
     assert 0.01 < float(belief["posterior_at_most"]) < 1
     with pytest.raises(ParameterError, match="group:K"):

@@ -84,18 +84,21 @@ def test_an_error_that_cannot_be_shown_ends_no_fit(points):
 
 
 def test_a_slow_function_is_told_the_latest_and_holds_up_little(points):
-    steps, told = 12_000, []
+    steps, alone, told = 6_000, 0.0, []
 
     def slow(*it):
         time.sleep(1.0)
         told.append(it)
 
-    started = time.perf_counter()
-    fitted(points, False, steps=steps)
-    alone = time.perf_counter() - started
+    # As much work as takes this machine a while, for a short fit has few words anyway.
+    while alone < 1.5:
+        steps *= 2
+        started = time.perf_counter()
+        fitted(points, False, steps=steps)
+        alone = time.perf_counter() - started
     fitted(points, slow, steps=steps)
     # Without a word that gives way to a newer one it would be called ten times a second of the fit.
-    assert alone > 1 and len(told) <= 2 * alone + 4, (alone, len(told))
+    assert len(told) <= 2 * alone + 4, (alone, len(told))
     assert told[-1] == ("training", steps, steps)
     assert [done for _, done, _ in told] == sorted(done for _, done, _ in told)
 

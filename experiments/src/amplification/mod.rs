@@ -107,6 +107,37 @@ fn findings(results: &Results, quick: bool) -> Fallible<Vec<Finding>> {
     Ok(findings)
 }
 
+/// Sampling rates at which noise is large, or small, where the error is a power of the rate.
+struct Regime {
+    /// Epsilon and the number of passes.
+    which: (f64, u64),
+    /// Least and largest noise multiplier.
+    multipliers: (f64, f64),
+    claimed: (f64, f64),
+}
+
+const REGIMES: [Regime; 2] = [
+    Regime { which: (1.0, 100), multipliers: (FREE, f64::INFINITY), claimed: (-0.05, 0.01) },
+    Regime { which: (1.0, 1), multipliers: (0.0, COSTLY), claimed: (-0.5, -0.3) },
+];
+
+impl Regime {
+    fn what(&self) -> String {
+        let passes = picture::passes(self.which.1);
+        let (least, most) = self.multipliers;
+        let which = if least > 0.0 { format!("at least {least}") } else { format!("at most {most}") };
+        format!("exponent of q, {passes}, noise multiplier {which}")
+    }
+}
+
+/// What the exponent of a regime is fitted to.
+fn fitted(results: &Results, regime: &Regime, quick: bool) -> Fallible<Vec<(f64, f64)>> {
+    let (least, most) = regime.multipliers;
+    let picked = |point: &Point| (least..=most).contains(&noise_multiplier(results, point));
+    let points = curve(regime.which, quick).into_iter().filter(picked);
+    points.map(|point| Ok((point.rate(), price(results, &point)?))).collect()
+}
+
 /// A fitted exponent of what accountants say; NaN where a planted error has left nothing to fit.
 fn exponent(what: String, points: &[(f64, f64)], claimed: (f64, f64)) -> Finding {
     match PowerLaw::fit(points) {
@@ -133,19 +164,8 @@ fn one_step() -> Fallible<Vec<Finding>> {
 
 /// Exponents of q in the error at equal numbers of gradients.
 fn regimes(results: &Results, quick: bool) -> Fallible<Vec<Finding>> {
-    let slope =
-        |which: (f64, u64), what: String, claimed: (f64, f64), picked: &dyn Fn(f64) -> bool| -> Fallible<Finding> {
-            let points = curve(which, quick).into_iter().filter(|point| picked(noise_multiplier(results, point)));
-            let points =
-                points.map(|point| Ok((point.rate(), price(results, &point)?))).collect::<Fallible<Vec<_>>>()?;
-            Ok(exponent(what, &points, claimed))
-        };
-    let free = format!("exponent of q, 100 passes, noise multiplier at least {FREE}");
-    let costly = format!("exponent of q, 1 pass, noise multiplier at most {COSTLY}");
-    Ok(vec![
-        slope((1.0, 100), free, (-0.05, 0.01), &|z| z >= FREE)?,
-        slope((1.0, 1), costly, (-0.5, -0.3), &|z| z <= COSTLY)?,
-    ])
+    let found = |regime: &Regime| Ok(exponent(regime.what(), &fitted(results, regime, quick)?, regime.claimed));
+    REGIMES.iter().map(found).collect()
 }
 
 /// Rate and noise multiplier where the error is that of noise multiplier 1 by the central limit, interpolated in

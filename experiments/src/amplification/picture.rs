@@ -3,7 +3,8 @@
 use rhograd::error::Fallible;
 
 use super::points::{Point, TRAINED, curve, curves};
-use super::{DELTA, TRAINER, found, noise_multiplier, price};
+use super::{DELTA, REGIMES, TRAINER, fitted, found, noise_multiplier, price};
+use crate::fit;
 use crate::results::Results;
 use rhograd::plot::{Panel, Scale, Series};
 
@@ -26,7 +27,11 @@ fn errors(results: &Results, epsilon: f64, quick: bool) -> Fallible<Panel> {
         let limit = points.iter().map(|p| Ok((p.rate(), p.limit_at(p.rate())?))).collect::<Fallible<Vec<_>>>()?;
         series.push(Series::theory("central limit", limit));
         let measured = points.iter().map(|p| Ok((p.rate(), price(results, p)?, 0.0))).collect::<Fallible<Vec<_>>>()?;
-        series.push(Series::measured(passes(which.1), measured));
+        let name = passes(which.1);
+        series.push(Series::measured(name.clone(), measured));
+        if let Some(regime) = REGIMES.iter().find(|regime| regime.which == which) {
+            series.extend(fit::exact_line(&name, &fitted(results, regime, quick)?));
+        }
     }
     Ok(Panel::of(format!("epsilon {epsilon}, delta {DELTA:e}"), series)
         .x("sampling rate q", Scale::Log)
@@ -58,6 +63,6 @@ fn trained(results: &Results) -> Fallible<Panel> {
         .y("error over that of full batches", Scale::Log))
 }
 
-fn passes(passes: u64) -> String {
+pub(super) fn passes(passes: u64) -> String {
     if passes == 1 { "1 pass".into() } else { format!("{passes} passes") }
 }

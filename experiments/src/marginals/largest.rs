@@ -9,7 +9,7 @@ use rhograd::privacy::{BoundedLaw, Delta, Epsilon};
 
 use super::mechanisms::{Noises, largest_gaussian_error};
 use super::{DELTA, EPSILON, SLACK, gaussian_scale};
-use crate::fit::{PowerLaw, Summary};
+use crate::fit::{self, PowerLaw, Summary};
 use crate::point_queries::mean_of_largest;
 use crate::results::{Results, cell};
 use crate::setup::{Plant, noise, seed_of};
@@ -126,13 +126,15 @@ pub(super) fn panel(results: &Results, quick: bool) -> Fallible<Panel> {
     let reach = points(quick, |d| Ok((summary(results, REACH, d).mean / root(d), 0.0)))?;
     let bounded = points(quick, |d| Ok((summary(results, MEAN, d).mean / root(d), 0.0)))?;
     let gaussian = points(quick, |d| Ok((mean_of_gaussian(d)? / root(d), 0.0)))?;
-    let series = vec![
+    let found = points(quick, |d| Ok((summary(results, GAUSSIAN, d).mean / root(d), 0.0)))?;
+    let mut series = vec![
         Series::curve("bounded: no error is larger", &line(&reach)),
         Series::theory("theory", line(&bounded)),
         measured(BOUNDED, "bounded")?,
         Series::theory("theory", line(&gaussian)),
         measured(GAUSSIAN, "Gaussian")?,
     ];
+    series.extend(fit::log_line("Gaussian", &line(&found)));
     Ok(Panel::of(format!("largest error of d marginals, epsilon {EPSILON}, delta {DELTA:e}"), series)
         .x("marginals d", Scale::Log)
         .y("largest error over √d (rows)", Scale::Linear))

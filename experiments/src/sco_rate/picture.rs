@@ -74,8 +74,9 @@ fn predicted(results: &Results, quick: bool) -> Panel {
             let line = found.iter().map(|(predicted, _)| (*predicted, 16.0 * predicted));
             series.push(Series::theory("16 d ln(1/delta) / eps^2", line.collect()));
         }
-        let measured = found.into_iter().map(|(predicted, measured)| (predicted, measured, 0.0));
+        let measured = found.iter().map(|&(predicted, measured)| (predicted, measured, 0.0));
         series.push(Series::measured(method.name(), measured.collect()));
+        series.extend(fit::line(method.name(), &found));
     }
     Panel::of("the crossover", series).x("d ln(1/delta) / eps^2", Scale::Log).y("n at equal terms (rows)", Scale::Log)
 }

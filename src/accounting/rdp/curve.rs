@@ -1,6 +1,7 @@
 //! Renyi differential privacy as a function of a continuous order, and the terms that it is a sum of.
 
 use super::convert::{self, Form, Renyi};
+use super::remembered::Remembered;
 use super::without_replacement::{Base, without_replacement};
 use super::{mechanisms, sampled};
 use crate::accounting::directed::{add_up, order};
@@ -242,8 +243,8 @@ pub enum Component {
     },
     /// [`selection::renyi`] of a curve.
     Selected {
-        /// One run.
-        base: RdpCurve,
+        /// One run; each order needs all of its orders.
+        base: Remembered<RdpCurve>,
         /// Law of the number of runs.
         runs: RunCount,
     },

@@ -52,7 +52,9 @@ fn build(event: &DpEvent, adjacency: Adjacency) -> Fallible<RdpCurve> {
             let parts = events.iter().map(|part| build(part, adjacency)).collect::<Fallible<Vec<_>>>()?;
             parts.iter().fold(RdpCurve::nothing(), RdpCurve::compose)
         }
-        DpEvent::Selected { event, runs } => Component::Selected { base: build(event, adjacency)?, runs: *runs }.into(),
+        DpEvent::Selected { event, runs } => {
+            Component::Selected { base: build(event, adjacency)?.into(), runs: *runs }.into()
+        }
     })
 }
 

@@ -37,6 +37,7 @@ mod convert;
 mod curve;
 mod event;
 pub mod mechanisms;
+mod remembered;
 pub mod sampled;
 mod single_order;
 mod sparse_vector;
@@ -47,6 +48,7 @@ pub use convert::{Best, Form, Renyi, epsilon, epsilon_at_order, epsilon_over_ord
 pub use curve::{Component, RdpCurve};
 pub use event::curve;
 pub use mechanisms::{bounded_range, discrete_laplace, gaussian, laplace, pure, randomised_response};
+pub use remembered::Remembered;
 pub use sampled::{Directions, poisson_gaussian, poisson_gaussian_replace_one};
 pub use single_order::ln_delta_lossless;
 pub use sparse_vector::GaussianSparseVector;

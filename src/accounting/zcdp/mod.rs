@@ -13,6 +13,7 @@ mod guarantee;
 mod of_event;
 pub mod tail_bounds;
 mod truncated;
+mod truncated_sample;
 
 pub use approximate::ApproximateZcdp;
 pub(crate) use formulas::outward;
