@@ -129,12 +129,13 @@ pub fn exact_line(of: &str, points: &[(f64, f64)]) -> Option<Series> {
     Some(drawn(of, points, &PowerLaw { interval: (law.slope, law.slope), ..law }, |x| x))
 }
 
-/// A power of the logarithm of `x` that was fitted to measurements of this name, drawn over `x`.
-pub fn log_line(of: &str, points: &[(f64, f64)]) -> Option<Series> {
+/// A power of the logarithm of `x` that was fitted to measurements of this name, drawn over `x`, which the legend calls `variable`.
+pub fn log_line(of: &str, variable: &str, points: &[(f64, f64)]) -> Option<Series> {
     let logs: Vec<(f64, f64)> = points.iter().map(|&(x, y)| (x.ln(), y)).collect();
     let law = PowerLaw::fit(&logs).ok()?;
     Some(
-        drawn(of, &logs, &law, f64::exp).renamed(|name| if name == of { name.into() } else { format!("{name} in ln") }),
+        drawn(of, &logs, &law, f64::exp)
+            .renamed(|name| if name == of { name.into() } else { format!("{name} in ln {variable}") }),
     )
 }
 

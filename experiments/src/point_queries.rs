@@ -355,7 +355,7 @@ fn panel(results: &Results, quick: bool) -> Fallible<Panel> {
         let cells =
             [drawn, beyond].into_iter().flat_map(|part| part.sizes(quick).into_iter().map(move |size| (part, size)));
         let points: Vec<_> = cells.map(|(part, size)| (size as f64, summary(results, part, size).mean)).collect();
-        fits.extend(fit::log_line(drawn.name(), &points));
+        fits.extend(fit::log_line(drawn.name(), "|X|", &points));
     }
     let series = vec![
         Series::theory("theory, Laplace", line(&|size| expected(Part::Laplace, size))?),

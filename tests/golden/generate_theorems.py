@@ -471,7 +471,7 @@ def lemma_rows():
         add("mcdp_to_zcdp", dict(mean=mean, spread=spread), 1e-13,
             xi=("above" if mpf(mean) >= mpf(spread) ** 2 / 2 else "near", lambda: max(at(0), mpf(0))), rho=lambda: at(1) - at(0))
     for rho in [1e-8, 1e-3, 0.05, 0.5, 1.0, 3.0, 20.0]:
-        # The best pair of places by root finding in one and search in the other; the implementation looks at a grid.
+        # The best pair of places, by root finding in one and search in the other.
         R = mpf(rho)
         def spread():
             def near(end):

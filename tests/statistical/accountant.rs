@@ -2,7 +2,7 @@
 //!
 //! `tests/golden/generate_theorems.py` writes the table and documents its columns.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 use rhograd::accounting::compose::{Group, Optimal};
@@ -47,6 +47,18 @@ fn every_theorem_meets_its_reference_from_the_safe_side() {
     for (name, distance) in worst {
         println!("{name:64} worst relative distance {distance:.1e}");
     }
+}
+
+#[test]
+fn every_reference_says_how_it_was_computed() {
+    let page = include_str!("../golden/README.md");
+    let rows = page.lines().filter(|line| line.starts_with("| `"));
+    let named: BTreeSet<&str> =
+        rows.flat_map(|line| line.split('|').nth(1).unwrap().split('`').skip(1).step_by(2)).collect();
+    let mut reader = csv::Reader::from_reader(include_str!("../golden/theorems.csv").as_bytes());
+    let asked: BTreeSet<String> = reader.records().map(|row| row.unwrap()[0].to_owned()).collect();
+    let missing: Vec<&String> = asked.iter().filter(|query| !named.contains(query.as_str())).collect();
+    assert!(asked.len() > 40 && missing.is_empty(), "tests/golden/README.md has no row for {missing:?}");
 }
 
 /// A row that is rarely sampled hardly moves the law, whatever orders say of the rare case: delta is at most the total variation, which a

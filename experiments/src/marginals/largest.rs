@@ -134,7 +134,7 @@ pub(super) fn panel(results: &Results, quick: bool) -> Fallible<Panel> {
         Series::theory("theory", line(&gaussian)),
         measured(GAUSSIAN, "Gaussian")?,
     ];
-    series.extend(fit::log_line("Gaussian", &line(&found)));
+    series.extend(fit::log_line("Gaussian", "d", &line(&found)));
     Ok(Panel::of(format!("largest error of d marginals, epsilon {EPSILON}, delta {DELTA:e}"), series)
         .x("marginals d", Scale::Log)
         .y("largest error over √d (rows)", Scale::Linear))
