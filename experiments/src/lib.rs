@@ -12,6 +12,7 @@ pub mod erm_rate;
 pub mod fit;
 pub mod generalization;
 pub mod gradient_complexity;
+pub mod lemmas;
 pub mod looks;
 pub mod losses;
 pub mod marginals;
@@ -28,6 +29,7 @@ pub mod sco_rate;
 pub mod setup;
 pub mod silent;
 pub mod sparse_vector;
+pub mod summaries;
 pub mod tcdp_sampling;
 pub mod utility;
 pub mod verdict;
@@ -48,7 +50,7 @@ pub struct Experiment {
 }
 
 /// Every experiment, in the order of `all`.
-pub const EXPERIMENTS: [Experiment; 17] = [
+pub const EXPERIMENTS: [Experiment; 19] = [
     Experiment { name: "adjacency", claim: adjacency::CLAIM, run: adjacency::run },
     Experiment { name: "amplification", claim: amplification::CLAIM, run: amplification::run },
     Experiment { name: "audit-power", claim: audit_power::CLAIM, run: audit_power::run },
@@ -56,6 +58,7 @@ pub const EXPERIMENTS: [Experiment; 17] = [
     Experiment { name: "erm-rate", claim: erm_rate::CLAIM, run: erm_rate::run },
     Experiment { name: "generalization", claim: generalization::CLAIM, run: generalization::run },
     Experiment { name: "gradient-complexity", claim: gradient_complexity::CLAIM, run: gradient_complexity::run },
+    Experiment { name: "lemmas", claim: lemmas::CLAIM, run: lemmas::run },
     Experiment { name: "losses", claim: losses::CLAIM, run: losses::run },
     Experiment { name: "marginals", claim: marginals::CLAIM, run: marginals::run },
     Experiment { name: "mean-concentrated", claim: mean_concentrated::CLAIM, run: mean_concentrated::run },
@@ -64,6 +67,7 @@ pub const EXPERIMENTS: [Experiment; 17] = [
     Experiment { name: "reconstruction", claim: reconstruction::CLAIM, run: reconstruction::run },
     Experiment { name: "sco-rate", claim: sco_rate::CLAIM, run: sco_rate::run },
     Experiment { name: "sparse-vector", claim: sparse_vector::CLAIM, run: sparse_vector::run },
+    Experiment { name: "summaries", claim: summaries::CLAIM, run: summaries::run },
     Experiment { name: "tcdp-sampling", claim: tcdp_sampling::CLAIM, run: tcdp_sampling::run },
     Experiment { name: "utility", claim: utility::CLAIM, run: utility::run },
 ];

@@ -4,7 +4,7 @@ use rhograd::error::Fallible;
 use rhograd_experiments::setup::{Plant, Setup};
 use rhograd_experiments::verdict::Verdict;
 use rhograd_experiments::{
-    generalization, mean_concentrated, point_queries, reconstruction, sparse_vector, tcdp_sampling,
+    generalization, lemmas, mean_concentrated, point_queries, reconstruction, sparse_vector, summaries, tcdp_sampling,
 };
 
 use crate::{assert_sound, assert_turned};
@@ -23,6 +23,11 @@ fn check(name: &str, run: fn(&Setup) -> Fallible<Verdict>) {
 #[cfg_attr(debug_assertions, ignore = "computes much: cargo test --release -p rhograd-experiments")]
 fn generalization_notices() {
     check("generalization", generalization::run);
+}
+
+#[test]
+fn lemmas_notice() {
+    check("lemmas", lemmas::run);
 }
 
 #[test]
@@ -45,6 +50,12 @@ fn reconstruction_notices() {
 #[cfg_attr(debug_assertions, ignore = "computes much: cargo test --release -p rhograd-experiments")]
 fn sparse_vector_notices() {
     check("sparse-vector", sparse_vector::run);
+}
+
+#[test]
+#[cfg_attr(debug_assertions, ignore = "computes much: cargo test --release -p rhograd-experiments")]
+fn summaries_notice() {
+    check("summaries", summaries::run);
 }
 
 #[test]
