@@ -1,5 +1,6 @@
 //! A run that is stopped after any release goes on to the model it would have had, is charged once, and goes on once.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use rhograd::data::{CsvFile, Schema};
@@ -116,9 +117,9 @@ fn every_algorithm_goes_on_from_every_release() {
         let config = config(algorithm);
         let whole = uninterrupted(&config);
         let releases: u64 = whole.statement.facts.charges().iter().map(|charge| charge.count()).sum();
-        for stop in [1, 2, 3, releases / 2, releases - 1, releases] {
+        let stops = [1, 2, 3, releases / 2, releases - 1, releases].map(|stop| stop.clamp(1, releases));
+        for stop in BTreeSet::from(stops) {
             let desk = Desk::new();
-            let stop = stop.clamp(1, releases);
             assert!(desk.run(&config, seed(), Some(stop)).is_err());
             // With the same seed, noise by number is the same: going on changes nothing at all.
             let model = desk.run(&config, seed(), None).unwrap();
