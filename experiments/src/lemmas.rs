@@ -15,7 +15,7 @@ use crate::setup::{Plant, Setup};
 use crate::verdict::{Finding, Verdict};
 
 /// The claim.
-pub const CLAIM: &str = "on normal noise the converse of the tail bound loses a factor like ln(1/rho), the posterior event little from mu 1 on, and one Renyi order at most a sixth of epsilon (formula check)";
+pub const CLAIM: &str = "on normal noise the converse of the tail bound loses a factor like ln(1/rho), the posterior event one of 2 to 11 from mu 1 on, and one Renyi order at most a sixth of epsilon (formula check)";
 
 const MUS: [f64; 9] = [0.01, 0.03, 0.1, 0.3, 0.5, 1.0, 2.0, 3.0, 4.0];
 const DELTA: f64 = 1e-6;

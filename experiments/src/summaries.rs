@@ -225,7 +225,7 @@ fn findings(results: &Results, rhos: &[f64], quick: bool) -> Fallible<Vec<Findin
     found.push(Finding::share("share of runs that tell a median at a jump", count, runs, (0.0, 0.01)));
     let law = PowerLaw::fit(&fitted(results, rhos))?;
     found.push(Finding::slope("equal rows for a stable median: exponent of rho", &law, (-0.5 - SLACK, -0.5 + SLACK)));
-    // As many rows elsewhere make the median jump. The second least of 20 normal numbers, 1.41 deviations below 0, must still lift that to the
+    // As many rows elsewhere, less one, bring the median to a jump. The second least of 20 normal numbers, 1.41 deviations below 0, must still lift that to the
     // threshold, 5.2 deviations above 1 for a tenth of delta.
     let small = rhos[0];
     let rows = summary(results, NEEDED, small);

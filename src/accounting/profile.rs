@@ -27,6 +27,9 @@
 //! # }
 //! ```
 
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
+
 use super::directed::{UNIT, add_up, nonnegative, order, raised};
 use super::notion::ApproximateDp;
 use super::rdp::mechanisms::{pure, pure_rho};
@@ -40,7 +43,7 @@ use crate::privacy::Epsilon;
 /// Smaller slopes are counted as this one, so that no square is rounded to nothing.
 const LEAST_RHO: f64 = 1e-280;
 
-/// How far a chord may lie above what some order reaches, in units of the divergence at order 1.
+/// How far a chord may lie above what some order reaches, in units of the divergence at order 1, or of the slope of large orders.
 const TOLERANCE: f64 = 1e-9;
 
 /// How many orders are looked at, at most.
@@ -289,7 +292,7 @@ impl SubgaussianProfile {
     /// Never for a valid value; the result is checked again.
     ///
     /// # Privacy
-    /// An upper bound, at most some 1e-9 of its size above the least one. `(a-1) D_a` is convex in the order, so a chord bounds it
+    /// An upper bound, at most some 1e-9 of its size above the least one; 1e-6 where rho is below 1e-8, for then many orders are nearly as bad. `(a-1) D_a` is convex in the order, so a chord bounds it
     /// between two orders; beyond the largest order tried the integral is bounded by a normal one.
     ///
     /// # Reference
@@ -349,8 +352,10 @@ impl SubgaussianProfile {
         let mut best = wanted.at(0.0, least).max(limit);
         let mut next = 1e-3 / (1.0 + self.xi + self.rho);
         let mut cells = vec![((0.0, 0.0), at(next))];
+        // What a search may leave, in units of what is sought.
+        let slack = TOLERANCE * least.max(limit);
         let mut beyond = self.tail(wanted, next);
-        while beyond > best + TOLERANCE * least && next < 1e290 {
+        while beyond > best + slack && next < 1e290 {
             let right = at(2.0 * next);
             let left = cells.last().map_or((0.0, 0.0), |cell| cell.1);
             best = best.max(wanted.at(right.0, down(right.1 / right.0, 2)));
@@ -358,20 +363,28 @@ impl SubgaussianProfile {
             next = right.0;
             beyond = self.tail(wanted, next);
         }
-        // A chord that is not much higher than what some order reaches may stay.
+        // A chord that is not much higher than what some order reaches may stay; the highest is split first.
         let (mut most, mut tried) = (best.max(beyond), 0);
-        while let Some((left, right)) = cells.pop() {
-            let bound = chord(wanted, left, right);
-            let narrow = right.0 - left.0 < 1e-6 * right.0;
-            if bound <= most.max(best + TOLERANCE * least) || narrow || tried >= ORDERS {
+        let cell = |(left, right)| Cell { bound: chord(wanted, left, right), left, right };
+        let mut cells: BinaryHeap<Cell> = cells.into_iter().map(cell).collect();
+        while let Some(Cell { bound, left, right }) = cells.pop() {
+            if bound.is_nan() {
+                return f64::INFINITY;
+            }
+            if bound <= most.max(best + slack) || tried >= ORDERS {
+                // No other is higher.
+                most = most.max(bound);
+                break;
+            }
+            if right.0 - left.0 < 1e-6 * right.0 {
                 most = most.max(bound);
                 continue;
             }
             tried += 1;
             let middle = at(if left.0 == 0.0 { right.0 / 8.0 } else { f64::midpoint(left.0, right.0) });
             best = best.max(wanted.at(middle.0, down(middle.1 / middle.0, 2)));
-            cells.push((left, middle));
-            cells.push((middle, right));
+            cells.push(cell((left, middle)));
+            cells.push(cell((middle, right)));
         }
         most.max(0.0)
     }
@@ -399,6 +412,34 @@ impl SubgaussianProfile {
         }
     }
 }
+
+/// Orders between two, with what none of them exceeds; the highest comes first.
+struct Cell {
+    bound: f64,
+    left: (f64, f64),
+    right: (f64, f64),
+}
+
+impl Ord for Cell {
+    fn cmp(&self, other: &Self) -> Ordering {
+        // A bound that is no number counts as the highest, so that it is not left behind.
+        self.bound.total_cmp(&other.bound)
+    }
+}
+
+impl PartialOrd for Cell {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Cell {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Cell {}
 
 /// What no order between two exceeds: the largest wanted number on the chord of `b D`.
 fn chord(wanted: Wanted, left: (f64, f64), right: (f64, f64)) -> f64 {
@@ -453,9 +494,20 @@ mod tests {
     }
 
     #[test]
+    fn the_worst_order_is_found_where_many_are_nearly_as_bad() {
+        for (xi, rho) in [(0.0, 1e-8), (0.0, 1e-10), (0.0, 1e-12), (0.0, 1e-14), (1e-6, 1e-12), (1e-3, 1e-3)] {
+            let promise = SubgaussianProfile::new(xi, rho).unwrap();
+            let found = promise.to_zcdp().unwrap().rho();
+            let orders = (0..4000).map(|i| 1.0 + (f64::from(i) / 100.0 - 8.0).exp());
+            let most = orders.map(|a| promise.renyi(a).unwrap() / a).fold(0.0, f64::max);
+            assert!(found >= most && found <= most * (1.0 + 1e-5), "{xi} {rho}: {found} {most}");
+        }
+    }
+
+    #[test]
     fn a_large_rho_is_hardly_raised() {
         // Where losses near 0 cost nothing the slope is that of the tails, which large orders have.
-        for rho in [4.0, 4.5, 5.0, 8.0, 30.0, 1e3, 1e6] {
+        for rho in [4.0, 4.5, 5.0, 8.0, 30.0, 1e3, 1e6, 1e12, 1e13, 1e18, 1e40] {
             let found = SubgaussianProfile::new(0.0, rho).unwrap().to_zcdp().unwrap().rho();
             let above = if rho < 5.0 { 0.2 } else { 1e-6 };
             assert!(found >= rho && found <= rho * (1.0 + above), "{rho}: {found}");

@@ -41,7 +41,7 @@ pub enum WhatIf {
     Attribute,
     /// What somebody comes to believe who believed something with this probability beforehand.
     Prior(f64),
-    /// How much better an average over the rows that were trained on can be than one over new rows.
+    /// How much better a mean over the rows that were trained on is, on average over draws and noise, than one over new rows.
     NewRows,
 }
 
@@ -260,11 +260,12 @@ impl Statement {
         if let Some(mu) = mu {
             gap = gap.min(generalization::gaussian_gap(mu, 1.0)?);
         }
-        let (_, many) = unit::nouns(&self.facts.unit);
+        let (one, many) = unit::nouns(&self.facts.unit);
         let gap = decimal_up(gap, DIGITS);
         let words = format!(
-            "Where the {many} are independent draws from a population, what is averaged over those that were trained on, such as a rate of errors or \
-             a loss between 0 and 1, differs from its mean over new {many} by at most {gap} in expectation. Of the one run at hand a hold-out tells."
+            "Where the {many} are independent draws from a population, take a number between 0 and 1 that is computed from a {one} and what was \
+             released, such as whether it is predicted wrongly. Its mean over the {many} that were trained on is too good or too bad by at most {gap}, \
+             on average over draws and noise. How far off this one run is, a hold-out tells."
         );
         Ok(Answer {
             question: question.to_string(),

@@ -408,7 +408,6 @@ impl Visits {
     }
 }
 
-/// What a check of parts says is what a check of all rows says, persons included, whoever looked at which rows.
 #[test]
 fn an_average_over_the_rows_is_near_that_over_new_ones() {
     let answer = |config: &TrainConfig| self::statement(config).what_if(WhatIf::NewRows).unwrap();
@@ -430,9 +429,14 @@ fn an_average_over_the_rows_is_near_that_over_new_ones() {
     let sampled = gap(&TrainConfig { algorithm: Algorithm::DpSgd, ..config(1.0) });
     let two = (2f64.exp() - 1.0) / (2f64.exp() + 1.0);
     assert!(sampled > gap(&config(1.0)) && sampled < 1.2 * two, "{sampled}");
-    assert!(answer(&one).words.contains("from its mean over new rows by at most 0."), "{}", answer(&one).words);
+    assert!(
+        answer(&one).words.contains("that were trained on is too good or too bad by at most 0."),
+        "{}",
+        answer(&one).words
+    );
 }
 
+/// What a check of parts says is what a check of all rows says, persons included, whoever looked at which rows.
 #[test]
 fn a_check_of_parts_counts_persons_wherever_their_rows_are() {
     let schema =

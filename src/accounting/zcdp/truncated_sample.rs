@@ -76,10 +76,15 @@ impl TruncatedCdp {
         let (mut slope, mut below) = (0.0f64, 1u64);
         while below < last {
             let next = if below < DENSE { below + 1 } else { ((below as f64 * RATIO) as u64 + 1).min(last) };
-            slope = slope.max(up(moments.divergence(s, next) / below as f64, 1));
+            let found = up(moments.divergence(s, next) / below as f64, 1);
+            // What is no number is no bound, and stays.
+            slope = if found.is_nan() || found > slope { found } else { slope };
+            if slope.is_nan() {
+                return TruncatedCdp::new(self.rho(), omega);
+            }
             below = next;
         }
-        TruncatedCdp::new(if slope.is_nan() { self.rho() } else { slope.min(self.rho()) }, omega)
+        TruncatedCdp::new(slope.min(self.rho()), omega)
     }
 }
 
