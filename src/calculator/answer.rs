@@ -50,6 +50,12 @@ impl Answer {
         self
     }
 
+    /// All numbers of both.
+    pub(super) fn and(mut self, other: Self) -> Self {
+        self.map.extend(other.map);
+        Answer { broken: self.broken.or(other.broken), ..self }
+    }
+
     /// The object.
     pub(super) fn finish(self) -> Fallible<Map<String, Value>> {
         match self.broken {

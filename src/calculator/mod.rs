@@ -30,6 +30,7 @@ mod composition;
 mod conversion;
 pub mod curves;
 mod distribution;
+mod events;
 mod input;
 mod kind;
 mod lemmas;
@@ -46,7 +47,7 @@ use kind::Kind;
 use params::Params;
 
 /// Every kind, by topic.
-const KINDS: [&[Kind]; 8] = [
+const KINDS: [&[Kind]; 9] = [
     conversion::KINDS,
     renyi::KINDS,
     distribution::KINDS,
@@ -55,6 +56,7 @@ const KINDS: [&[Kind]; 8] = [
     lemmas::KINDS,
     notions::KINDS,
     bounded::KINDS,
+    events::KINDS,
 ];
 
 /// Number of kinds.

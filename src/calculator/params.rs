@@ -85,6 +85,11 @@ impl<'a> Params<'a> {
         Err(Error::parameter(name, format!("is {text:?}"), format!("here it can only be {}", starts.join(" or "))))
     }
 
+    /// A value of any form.
+    pub(super) fn value(&self, name: &str) -> Fallible<&'a Value> {
+        self.get(name)
+    }
+
     /// A list of numbers.
     pub(super) fn numbers(&self, name: &str) -> Fallible<Vec<f64>> {
         self.list(name)?.iter().map(|value| number(name, value)).collect()

@@ -85,6 +85,9 @@ fn examples() -> Vec<(&'static str, Value)> {
         all.as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());
         all
     };
+    // Samples have kinds of their own above, and hostile numbers in them take a while.
+    let event = json!({"kind": "repeated", "count": 5, "event": {"kind": "single", "mechanism":
+        {"mechanism": "gaussian", "noise_multiplier": 2.0}}});
     let groups = json!([{"epsilon": 0.1, "delta": 1e-9, "count": 5}]);
     vec![
         ("zcdp_to_eps_classical", json!({"xi": 0.1, "rho": 0.5, "delta": 1e-5})),
@@ -201,6 +204,8 @@ fn examples() -> Vec<(&'static str, Value)> {
             sampled(json!({"steps": 10, "delta": 1e-5, "adjacency": "replace_one"})),
         ),
         ("poisson_gaussian_one_step_delta", sampled(json!({"epsilon": 0.5, "adjacency": "add_remove"}))),
+        ("event_to_eps", json!({"event": event, "adjacency": "add_remove", "delta": 1e-6})),
+        ("event_to_delta", json!({"event": event, "adjacency": "add_remove", "epsilon": 1.0})),
         ("laplace_composition_eps", json!({"eps0": 0.5, "steps": 10, "delta": 1e-5})),
         ("laplace_composition_delta", json!({"eps0": 1.0, "steps": 5, "epsilon": 2.0})),
     ]
