@@ -19,7 +19,7 @@ const EPSILON_TOLERANCE: f64 = 1e-4;
 const DELTA_TOLERANCE: f64 = 1e-3;
 
 fn asked(p: &Params<'_>) -> Fallible<(DpEvent, Adjacency)> {
-    let event = serde_json::from_value(p.value("event")?.clone()).map_err(|e| {
+    let event = serde_json::from_value(p.get("event")?.clone()).map_err(|e| {
         let cure = "give an object with \"kind\", such as {\"kind\": \"single\", \"mechanism\": {\"mechanism\": \"gaussian\", \"noise_multiplier\": 1}}";
         Error::parameter("event", format!("is not understood: {e}"), cure)
     })?;

@@ -30,7 +30,8 @@ impl<'a> Params<'a> {
         Ok(Params { map })
     }
 
-    fn get(&self, name: &str) -> Fallible<&'a Value> {
+    /// A value of any form.
+    pub(super) fn get(&self, name: &str) -> Fallible<&'a Value> {
         self.map.get(name).ok_or_else(|| Error::parameter(name, "is missing", "add it to the parameters"))
     }
 
@@ -83,11 +84,6 @@ impl<'a> Params<'a> {
             return Ok(());
         }
         Err(Error::parameter(name, format!("is {text:?}"), format!("here it can only be {}", starts.join(" or "))))
-    }
-
-    /// A value of any form.
-    pub(super) fn value(&self, name: &str) -> Fallible<&'a Value> {
-        self.get(name)
     }
 
     /// A list of numbers.

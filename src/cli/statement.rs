@@ -28,8 +28,8 @@ pub(super) struct StatementArguments {
     #[arg(long)]
     coefficients: bool,
     /// Also say what the release means for others: group:K (K together), attribute (one of them), prior:P (somebody who
-    /// believes something with probability P beforehand), new-rows (how much better a mean over rows that were trained on is
-    /// than one over new rows)
+    /// believes something with probability P beforehand), new-rows (how far a mean over the rows of the data is from one
+    /// over new rows)
     #[arg(long, value_name = "QUESTION")]
     what_if: Vec<WhatIf>,
     /// Print the statement as JSON; with --what-if one object of it and the answers

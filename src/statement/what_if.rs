@@ -41,7 +41,7 @@ pub enum WhatIf {
     Attribute,
     /// What somebody comes to believe who believed something with this probability beforehand.
     Prior(f64),
-    /// How much better a mean over the rows that were trained on is, on average over draws and noise, than one over new rows.
+    /// How far the mean of a number over the rows of the data is from its mean over new rows, both averaged over draws and noise.
     NewRows,
 }
 
@@ -110,7 +110,7 @@ pub struct Answer {
     /// The probability with which an attacker's best guess is right, at most.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub right_at_most: Option<String>,
-    /// How much better an average over the rows that were trained on is than one over new rows, in expectation, as a share of its range, at most.
+    /// How far a mean over the rows of the data is from one over new rows, both averaged over draws and noise, as a share of its range, at most.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gap_at_most: Option<String>,
     /// The answer in words.
@@ -264,8 +264,8 @@ impl Statement {
         let gap = decimal_up(gap, DIGITS);
         let words = format!(
             "Where the {many} are independent draws from a population, take a number between 0 and 1 that is computed from a {one} and what was \
-             released, such as whether it is predicted wrongly. Its mean over the {many} that were trained on is too good or too bad by at most {gap}, \
-             on average over draws and noise. How far off this one run is, a hold-out tells."
+             released, such as whether it is predicted wrongly. Averaged over draws and noise, its mean over the {many} of the data and its mean over new \
+             {many} differ by at most {gap}. One run is off by chance as well: a hold-out measures that."
         );
         Ok(Answer {
             question: question.to_string(),

@@ -49,6 +49,7 @@ fn a_page_answers_who_is_protected_what_was_spent_and_how_to_check_it() {
             "What was released",
             "Effects on log-odds of y = yes",
             "were held out of training",
+            "differ by at most 0.",
             "Who chose what",
             "authenticated by the ledger",
             "rhograd verify m.json --ledger l.sqlite --log m.log",

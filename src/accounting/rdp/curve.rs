@@ -243,7 +243,7 @@ pub enum Component {
     },
     /// [`selection::renyi`] of a curve.
     Selected {
-        /// One run; each order needs all of its orders.
+        /// One run. Every order of the best run asks for many orders of it, the same ones again and again.
         base: Remembered<RdpCurve>,
         /// Law of the number of runs.
         runs: RunCount,

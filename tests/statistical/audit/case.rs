@@ -151,13 +151,6 @@ impl Case {
         attack(&worlds, &claim, &Attack { learn: size.learn / 3, judge: size.judge / 3, ..size }).unwrap()
     }
 
-    /// The verdict on the honest trainer.
-    pub fn honest(&self) -> Verdict {
-        let worlds = self.worlds(&self.config);
-        let claim = Guarantee::of(worlds.absent().plan()).unwrap();
-        attack(&worlds, &claim, &self.size()).unwrap()
-    }
-
     /// The verdicts on the honest and on the faulty trainer, both against the claim of the honest one.
     pub fn verdicts(&self) -> [Verdict; 2] {
         let honest = self.worlds(&self.config);

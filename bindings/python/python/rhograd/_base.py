@@ -763,8 +763,8 @@ class Estimator:
         """What the same release means for others, one answer a question, with its numbers and in ``words``.
 
         A question is ``"group:5"`` (five together), ``"attribute"`` (one attribute of one of them), ``"prior:0.01"``
-        (somebody who believes something with that probability beforehand), or ``"new-rows"`` (how much better a mean over
-        rows that were trained on is than one over new rows). Numbers are rounded upward.
+        (somebody who believes something with that probability beforehand), or ``"new-rows"`` (how far a mean over
+        the rows of the data is from one over new rows). Numbers are rounded upward.
         """
         if not hasattr(self, "model_"):
             raise _not_fitted(self)
