@@ -6,6 +6,7 @@ use super::lines::Lines;
 use super::rows::{clamp_scale, squared_norms};
 use super::{LANES, Rows};
 use crate::grid::{FULL_SCALE, Shape};
+use crate::num::vectorized;
 
 /// Rows that grow by whole tiles, with room handed out before it is filled.
 ///
@@ -207,7 +208,7 @@ impl TilesMut<'_> {
 
     /// Checks and measures tiles whose values stand there already, as [`TilesMut::fill`] does.
     pub fn seal(&mut self, present: &[u32]) {
-        pulp::Arch::new().dispatch(
+        vectorized(
             #[inline(always)]
             || {
                 for tile in 0..self.labels.len() / LANES {

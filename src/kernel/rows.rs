@@ -6,6 +6,7 @@ use super::groups::Groups;
 use super::lines::Lines;
 use super::simd::{Column, LANES};
 use crate::grid::{FULL_SCALE, Shape};
+use crate::num::vectorized;
 
 /// One encoded row in row-major form, as an encoder produces it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -150,9 +151,8 @@ impl Rows {
         use rayon::prelude::*;
         let columns = self.shape.numeric();
         if columns > 0 {
-            let arch = pulp::Arch::new();
             self.numeric.par_chunks_mut(columns * LANES).for_each(|tile| {
-                arch.dispatch(
+                vectorized(
                     #[inline(always)]
                     || {
                         for (column, values) in tile.as_chunks_mut::<LANES>().0.iter_mut().enumerate() {
@@ -261,9 +261,8 @@ impl Rows {
     fn measure(&mut self) {
         use rayon::prelude::*;
         let mut norms = std::mem::take(&mut self.norms);
-        let arch = pulp::Arch::new();
         norms.par_chunks_mut(LANES).enumerate().for_each(|(tile, norms)| {
-            let fresh = arch.dispatch(
+            let fresh = vectorized(
                 #[inline(always)]
                 || squared_norms(&self.shape, self.one, self.columns(tile), self.code_tile(tile)),
             );

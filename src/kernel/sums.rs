@@ -5,6 +5,7 @@ use rayon::prelude::*;
 use super::simd::Column;
 use super::{LANES, Rows};
 use crate::grid::{FULL_SCALE, MomentWeights};
+use crate::num::vectorized;
 
 /// `q^2 / FULL_SCALE` to the nearest integer, at most [`FULL_SCALE`].
 pub(super) fn scaled_square(q: i16) -> u32 {
@@ -20,12 +21,11 @@ pub(super) fn scaled_square(q: i16) -> u32 {
 pub fn moment_sum(rows: &Rows, weights: &MomentWeights) -> Vec<i128> {
     let columns = rows.shape().numeric();
     let zero = || vec![0i64; 2 * columns + 3];
-    let arch = pulp::Arch::new();
     let sums = (0..rows.tiles())
         .into_par_iter()
         .with_min_len(64)
         .fold(zero, |mut sums, tile| {
-            arch.dispatch(
+            vectorized(
                 #[inline(always)]
                 || add_tile(rows, tile, &mut sums),
             );

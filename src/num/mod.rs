@@ -12,5 +12,7 @@ pub mod round;
 pub mod shapes;
 pub mod special;
 pub mod tridiagonal;
+mod vectorized;
 
 pub use dyadic::Dyadic;
+pub(crate) use vectorized::vectorized;

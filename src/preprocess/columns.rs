@@ -14,6 +14,7 @@ use crate::data::{Cells, NumberCells, Reading, Schema, Shown, Table};
 use crate::error::Fallible;
 use crate::grid::{FULL_SCALE, Shape};
 use crate::kernel::{BulkBuilder, LANES, TileMut, TilesMut};
+use crate::num::vectorized;
 
 /// Rows that one thread encodes at a time.
 const ROWS_PER_PART: usize = 256 * LANES;
@@ -220,8 +221,7 @@ impl<'a> TableEncoder<'a> {
         let mut persons = self.unit.as_ref().map(|(column, _)| CellInterner::new(column));
         let mut buffers =
             Buffers { places: [0.0; LANES], values: [0.0; LANES], codes: [None; LANES], labels: [None; LANES] };
-        // Compiled for several instruction sets; all of them give the same bits.
-        pulp::Arch::new().dispatch(
+        vectorized(
             #[inline(always)]
             || {
                 room.fill(

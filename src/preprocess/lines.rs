@@ -6,6 +6,7 @@ use super::quantize::quantize;
 use super::report::{LoadReport, Loss, Odd, no_number, no_value, outside};
 use crate::data::{Block, Fields, near_separator, plain_decimal, trim_line, value};
 use crate::kernel::{LANES, RawRow, TileMut, TilesMut};
+use crate::num::vectorized;
 
 /// An encoder with the buffers that lines with quotes need.
 pub(super) struct LineEncoder<'a> {
@@ -78,8 +79,7 @@ impl<'a> LineEncoder<'a> {
     pub(super) fn encode(&mut self, block: &Block, room: &mut TilesMut<'_>) -> LoadReport {
         let mut report = LoadReport::default();
         let mut cursor = Cursor::new(block);
-        // Compiled for several instruction sets; all of them give the same bits.
-        pulp::Arch::new().dispatch(
+        vectorized(
             #[inline(always)]
             || {
                 room.fill(

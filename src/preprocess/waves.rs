@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, Fallible};
 use crate::grid::Shape;
 use crate::kernel::{LANES, Rows};
+use crate::num::vectorized;
 
 /// Steps of a full turn, all phases that there are.
 const TURN: usize = 1 << 16;
@@ -272,12 +273,11 @@ impl Waves {
     /// Re-encodes the rows of some tiles.
     fn recode_tiles(&self, rows: &Rows, tiles: Range<usize>) -> Rows {
         let firsts: Vec<usize> = (0..self.columns().len()).map(|column| self.before(column)).collect();
-        let arch = pulp::Arch::new();
         rows.with_numbers(tiles, (self.shape(), Self::ONE), 0, |codes, numbers| {
             let mut phases = vec![0u16; self.count()];
             for lane in 0..LANES {
                 phases.copy_from_slice(&self.offsets);
-                arch.dispatch(
+                vectorized(
                     #[inline(always)]
                     || {
                         for (column, (&first, codes)) in firsts.iter().zip(codes).enumerate() {

@@ -163,7 +163,9 @@ pub use load::{
 pub use model::{Coefficient, Feature, MAX_MODEL, ModelFile, Target};
 pub use plan::{Plan, Planner};
 pub use predict::{Predictions, contributions, contributors, predict, predict_explaining, predict_keeping};
-pub use predict_table::{explain_table, predict_matrix, predict_table};
+pub use predict_table::{
+    explain_table, predict_matrix, predict_matrix_into, predict_sides, predict_table, predicts_by_rows,
+};
 pub use publish::{check_unsigned, publish_with};
 pub use rehearse::{Rehearsal, Rehearsed};
 pub use reshape::{Moved, reshape};

@@ -189,7 +189,7 @@ pub enum Target {
 
 impl Target {
     /// Margins that a prediction needs.
-    pub(super) fn outputs(&self) -> usize {
+    pub fn outputs(&self) -> usize {
         match self {
             Target::Classes { labels, .. } => labels.len(),
             Target::Label { .. } | Target::Number { .. } => 1,

@@ -65,6 +65,11 @@ impl Predictions {
         self.values
     }
 
+    /// All values, one line after the other.
+    pub(super) fn values(&self) -> &[f64] {
+        &self.values
+    }
+
     /// One item per physical line, of length [`Predictions::outputs`]; `None` where the line is no record.
     ///
     /// An item holds the probability of the positive label, a score where the model has none, the predicted value

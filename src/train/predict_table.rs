@@ -3,10 +3,13 @@
 use ndarray::{ArrayView2, Axis, Slice};
 use rayon::prelude::*;
 
-use super::model::{Feature, ModelFile};
+use super::model::{Feature, ModelFile, Target};
 use super::predict::{Effects, Joint, NumericPart, Predictions, add, in_units, outcome, parts};
 use crate::data::{Cells, NumberCells, Numbers, Reading, Table};
 use crate::error::{Error, Fallible};
+use crate::loss::Logistic;
+use crate::model_kind::Link;
+use crate::num::vectorized;
 
 /// Rows that one thread predicts at a time.
 const ROWS_PER_PART: usize = 128;
@@ -39,7 +42,7 @@ pub fn predict_table(model: &ModelFile, table: &Table<'_>) -> Fallible<Predictio
 /// Applies a model to every row of a matrix whose columns are those of `names`, shape `(rows, names)`.
 ///
 /// Predictions have the bits that [`predict_table`] gives for these columns. Where the model is a line for every column in this order, rows are
-/// read as they lie in memory, which takes less time.
+/// read one after the other, which takes less time, least where they lie so in memory.
 ///
 /// # Errors
 /// When the matrix has another number of columns than there are names, or the model has one of another name.
@@ -59,99 +62,230 @@ pub fn predict_table(model: &ModelFile, table: &Table<'_>) -> Fallible<Predictio
 /// # Ok::<(), Error>(())
 /// ```
 pub fn predict_matrix(model: &ModelFile, names: &[String], rows: &ArrayView2<'_, f64>) -> Fallible<Predictions> {
+    let outputs = model.target.outputs();
+    let mut values = vec![0.0; rows.nrows() * outputs];
+    predict_matrix_into(model, names, rows, None, &mut values)?;
+    Ok(Predictions::whole(outputs, values))
+}
+
+/// Writes what [`predict_matrix`] gives to room that is there already, shape `(rows, outputs)`.
+///
+/// With `positive`, 0 or 1, the room is of shape `(rows, 2)`: in this column stands the probability `p` of the label that the model calls 1, in the
+/// other one `1 - p`.
+///
+/// # Errors
+/// When the matrix has another number of columns than there are names, the model has one of another name, there is too little or too much room, or `positive`
+/// and more than two labels.
+pub fn predict_matrix_into(
+    model: &ModelFile,
+    names: &[String],
+    rows: &ArrayView2<'_, f64>,
+    positive: Option<usize>,
+    room: &mut [f64],
+) -> Fallible<()> {
+    let outcomes = |values: &mut [f64]| outcome(model, values);
+    match positive {
+        None => write(model, names, rows, room, model.target.outputs(), outcomes, |values, room| {
+            room.copy_from_slice(values)
+        }),
+        Some(positive) => {
+            two_labels(model)?;
+            write(model, names, rows, room, 2, outcomes, |values, room| {
+                for (both, &p) in room.as_chunks_mut().0.iter_mut().zip(values) {
+                    *both = if positive == 0 { [p, 1.0 - p] } else { [1.0 - p, p] };
+                }
+            })
+        }
+    }
+}
+
+/// Writes for each row whether the probability of [`predict_matrix`] is above one half (1), one half (0), or below (-1), to room for as many.
+///
+/// Where rows are many and columns few it takes less time than the probability, which is an exponential function of what is looked at here.
+///
+/// # Errors
+/// When the matrix has another number of columns than there are names, the model has one of another name or no probability of one of two labels, or there is too
+/// little or too much room.
+pub fn predict_sides(model: &ModelFile, names: &[String], rows: &ArrayView2<'_, f64>, room: &mut [i8]) -> Fallible<()> {
+    two_labels(model)?;
+    // So far from zero, rounding cannot move a probability to one half.
+    let probability = |t: f64| if t.abs() > 1e-9 { f64::from(u8::from(t > 0.0)) } else { Logistic::probability(t) };
+    write(
+        model,
+        names,
+        rows,
+        room,
+        1,
+        |values| values.iter_mut().for_each(|t| *t = probability(*t)),
+        |values, room| {
+            room.iter_mut().zip(values).for_each(|(side, &p)| *side = i8::from(p > 0.5) - i8::from(p < 0.5));
+        },
+    )
+}
+
+/// Whether [`predict_matrix`] reads rows of these columns one after the other, in nanoseconds each: the model is a line for every column, in this order.
+pub fn predicts_by_rows(model: &ModelFile, names: &[String]) -> bool {
+    Lines::of(model, names, 1).is_some()
+}
+
+fn two_labels(model: &ModelFile) -> Fallible<()> {
+    match (&model.target, model.model.link()) {
+        (Target::Label { .. }, Link::LogOdds) => Ok(()),
+        _ => Err(Error::parameter("model", "has no probability of one of two labels", "ask for its predictions")),
+    }
+}
+
+/// Writes predictions to room for `width` items a row: `outcomes` turns margins into them, where the model is a line for every column.
+fn write<T: Send>(
+    model: &ModelFile,
+    names: &[String],
+    rows: &ArrayView2<'_, f64>,
+    room: &mut [T],
+    width: usize,
+    outcomes: impl Fn(&mut [f64]) + Sync,
+    write: impl Fn(&[f64], &mut [T]) + Sync,
+) -> Fallible<()> {
     if rows.ncols() != names.len() {
         return Err(Error::parameter("X", "has not as many columns as there are names", "give a name to every column"));
     }
-    let Some(lines) = Lines::of(model, names).filter(|_| rows.is_standard_layout()) else {
+    if room.len() != rows.nrows() * width {
+        return Err(Error::parameter("room", "is not that of all predictions", "make it as large as the result"));
+    }
+    let Some(lines) = Lines::of(model, names, rows.nrows()) else {
         let column = |(name, column)| (String::clone(name), Cells::Numbers(Numbers::F64(column)));
-        return predict_table(model, &Table::new(names.iter().zip(rows.axis_iter(Axis(1))).map(column).collect())?);
+        let table = Table::new(names.iter().zip(rows.axis_iter(Axis(1))).map(column).collect())?;
+        write(predict_table(model, &table)?.values(), room);
+        return Ok(());
     };
-    let mut values = vec![0.0; rows.nrows()];
-    let predict = |(part, values): (usize, &mut [f64])| {
+    let predict = |(part, room): (usize, &mut [T])| {
         let first = part * ROWS_PER_PART;
-        lines.add_up(&rows.slice_axis(Axis(0), Slice::from(first..first + values.len())), values);
-        values.chunks_exact_mut(1).for_each(|row| outcome(model, row));
+        let rows = rows.slice_axis(Axis(0), Slice::from(first..first + room.len() / width));
+        let mut values = [0.0; ROWS_PER_PART];
+        let values = &mut values[..rows.nrows()];
+        match rows.as_slice() {
+            Some(cells) => lines.add_up(cells, values),
+            None => lines.add_up(&rows.iter().copied().collect::<Vec<f64>>(), values),
+        }
+        outcomes(values);
+        write(values, room);
     };
     match rows.nrows() > ROWS_ALONE {
-        true => values.par_chunks_mut(ROWS_PER_PART).enumerate().for_each(predict),
-        false => values.chunks_mut(ROWS_PER_PART).enumerate().for_each(predict),
+        true => room.par_chunks_mut(ROWS_PER_PART * width).enumerate().for_each(predict),
+        false => room.chunks_mut(ROWS_PER_PART * width).enumerate().for_each(predict),
     }
-    Ok(Predictions::whole(1, values))
+    Ok(())
 }
 
-/// A model that is a line for every column of a matrix, by column.
+/// A model that is a line for every column of a matrix.
 struct Lines {
     intercept: f64,
-    lower: Vec<f64>,
-    upper: Vec<f64>,
-    middle: Vec<f64>,
-    centre: Vec<f64>,
-    scale: Vec<f64>,
-    limit: Vec<f64>,
-    coefficient: Vec<f64>,
+    columns: usize,
+    /// What each cell of `group` rows that lie one after the other is held against: lower and upper bound, the value for a missing one, centre,
+    /// scale, limit and coefficient, each for all cells.
+    facts: Aligned,
+    /// Rows whose cells are scaled in one go, so that few columns fill whole vectors, too.
+    group: usize,
+    /// Whether some value within its bounds reaches its limit.
+    limited: bool,
+}
+
+/// So many rows of any number of columns fill whole vectors.
+const GROUP: usize = 8;
+
+/// What a cell is held against.
+const FACTS: usize = 7;
+
+/// Numbers that begin where a line of the processor's memory begins, in parts: a vector that lies on two lines takes twice as long.
+struct Aligned {
+    numbers: Vec<f64>,
+    first: usize,
+    stride: usize,
+}
+
+/// Numbers in a line of memory.
+const LINE: usize = 8;
+
+impl Aligned {
+    /// Zeros, so many parts of `size` numbers.
+    fn zeros(parts: usize, size: usize) -> Self {
+        let stride = size.next_multiple_of(LINE);
+        let numbers = vec![0.0; parts * stride + LINE];
+        let first = numbers.as_ptr().align_offset(LINE * size_of::<f64>()).min(LINE);
+        Aligned { numbers, first, stride }
+    }
+
+    fn part(&self, part: usize, size: usize) -> &[f64] {
+        &self.numbers[self.first + part * self.stride..][..size]
+    }
+
+    fn part_mut(&mut self, part: usize, size: usize) -> &mut [f64] {
+        &mut self.numbers[self.first + part * self.stride..][..size]
+    }
 }
 
 impl Lines {
-    fn of(model: &ModelFile, names: &[String]) -> Option<Self> {
+    /// For so many rows at least.
+    fn of(model: &ModelFile, names: &[String], rows: usize) -> Option<Self> {
         let [intercept] = model.intercept.values() else { return None };
-        if model.together.is_some() || model.features.len() != names.len() {
+        if model.together.is_some() || model.features.len() != names.len() || names.is_empty() {
             return None;
         }
-        let room = || Vec::with_capacity(names.len());
-        let mut lines = Lines {
-            intercept: *intercept,
-            lower: room(),
-            upper: room(),
-            middle: room(),
-            centre: room(),
-            scale: room(),
-            limit: room(),
-            coefficient: room(),
-        };
-        for (feature, name) in model.features.iter().zip(names) {
+        let (columns, group, mut limited) = (names.len(), GROUP.min(rows.max(1)), false);
+        let mut facts = Aligned::zeros(FACTS, group * columns);
+        for (column, (feature, name)) in model.features.iter().zip(names).enumerate() {
             let Feature::Numeric { name: own, lower, upper, map, coefficient } = feature else { return None };
             let [coefficient] = coefficient.values() else { return None };
             if own != name {
                 return None;
             }
-            lines.lower.push(*lower);
-            lines.upper.push(*upper);
-            lines.middle.push(lower + (upper - lower) / 2.0);
-            lines.centre.push(map.centre);
-            lines.scale.push(map.scale);
-            lines.limit.push(map.limit);
-            lines.coefficient.push(*coefficient);
+            // Rounding keeps order, so nothing between the bounds goes further than they do.
+            let within = |bound: f64| map.apply(bound) == (bound - map.centre) / map.scale;
+            limited |= !(within(*lower) && within(*upper));
+            let middle = lower + (upper - lower) / 2.0;
+            let own = [*lower, *upper, middle, map.centre, map.scale, map.limit, *coefficient];
+            for (part, fact) in own.into_iter().enumerate() {
+                facts.part_mut(part, group * columns).iter_mut().skip(column).step_by(columns).for_each(|f| *f = fact);
+            }
         }
-        Some(lines)
+        Some(Lines { intercept: *intercept, columns, facts, group, limited })
     }
 
-    /// The margin of each row: what its columns contribute, added in their order.
-    fn add_up(&self, rows: &ArrayView2<'_, f64>, margins: &mut [f64]) {
-        let size = self.coefficient.len();
-        let (lower, upper, middle) = (&self.lower[..size], &self.upper[..size], &self.middle[..size]);
-        let (centre, scale, limit) = (&self.centre[..size], &self.scale[..size], &self.limit[..size]);
-        let coefficient = &self.coefficient[..size];
-        let mut terms = vec![0.0; size];
-        let terms = &mut terms[..size];
-        // Compiled for several instruction sets; all of them give the same bits.
-        pulp::Arch::new().dispatch(
+    /// The margin of each of rows that lie one after the other: what its columns contribute, added in their order.
+    fn add_up(&self, cells: &[f64], margins: &mut [f64]) {
+        // Margins begin at zero, which makes a zero of an intercept of -0.0.
+        let start = 0.0 + self.intercept;
+        let mut terms = Aligned::zeros(1, self.group * self.columns);
+        vectorized(
             #[inline(always)]
             || {
-                for (row, margin) in rows.outer_iter().zip(margins) {
-                    let Some(row) = row.to_slice().filter(|row| row.len() == size) else {
-                        *margin = f64::NAN;
-                        continue;
-                    };
-                    for at in 0..size {
-                        let value = if row[at].is_nan() { middle[at] } else { row[at] };
-                        let scaled = (held(value, lower[at], upper[at]) - centre[at]) / scale[at];
-                        terms[at] = coefficient[at] * held(scaled, -limit[at], limit[at]);
+                for (cells, margins) in cells.chunks(self.group * self.columns).zip(margins.chunks_mut(self.group)) {
+                    let terms = terms.part_mut(0, cells.len());
+                    match self.limited {
+                        true => self.scale::<true>(cells, terms),
+                        false => self.scale::<false>(cells, terms),
                     }
-                    // Margins begin at zero, which makes a zero of an intercept of -0.0.
-                    *margin = terms.iter().fold(0.0 + self.intercept, |sum, term| sum + term);
+                    // Each margin is a chain of additions. A processor works at those of some rows at a time by itself; columns of rows taken
+                    // together would be gathered, which takes longer.
+                    for (margin, terms) in margins.iter_mut().zip(terms.chunks_exact(self.columns)) {
+                        *margin = terms.iter().fold(start, |sum, term| sum + term);
+                    }
                 }
             },
         );
+    }
+
+    /// What each cell of at most `group` rows contributes.
+    #[inline(always)]
+    fn scale<const LIMITED: bool>(&self, cells: &[f64], terms: &mut [f64]) {
+        let size = cells.len();
+        let [lower, upper, middle, centre, scale, limit, coefficient]: [&[f64]; FACTS] =
+            std::array::from_fn(|part| self.facts.part(part, size));
+        let terms = &mut terms[..size];
+        for at in 0..size {
+            let value = if cells[at].is_nan() { middle[at] } else { cells[at] };
+            let scaled = (held(value, lower[at], upper[at]) - centre[at]) / scale[at];
+            terms[at] = coefficient[at] * if LIMITED { held(scaled, -limit[at], limit[at]) } else { scaled };
+        }
     }
 }
 

@@ -228,6 +228,16 @@ fn files_stay_readable() {
     assert!(long.is_empty(), "{long:?}");
 }
 
+/// A closure that is handed over directly stays code for the least processor, see `num::vectorized`.
+#[test]
+fn closures_are_compiled_for_every_instruction_set_in_one_place() {
+    let hands_over = |file: &PathBuf| std::fs::read_to_string(file).unwrap().contains(".dispatch(");
+    let found: Vec<_> = sources(&src()).into_iter().filter(hands_over).collect();
+    let known = ["num/fourier.rs", "num/vectorized.rs"];
+    assert!(found.iter().all(|file| known.iter().any(|known| file.ends_with(known))), "{found:?}");
+    assert_eq!(found.len(), known.len());
+}
+
 #[test]
 fn experiments_use_the_public_library_only() {
     let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("experiments/Cargo.toml");

@@ -8,7 +8,8 @@ use rhograd::ledger::Ledger;
 use rhograd::noise::NoiseSource;
 use rhograd::privacy::{Adjacency, Epsilon};
 use rhograd::train::{
-    Budget, Loaded, ModelFile, TrainConfig, effects, load, load_table, predict, predict_table, train,
+    Budget, Loaded, ModelFile, TrainConfig, effects, load, load_table, predict, predict_matrix, predict_matrix_into,
+    predict_sides, predict_table, train,
 };
 
 fn datasets(name: &str) -> std::path::PathBuf {
@@ -50,6 +51,87 @@ fn a_table_trains_and_predicts_as_its_file_does() {
             assert_eq!(predict_table(&model, &columns).unwrap().into_values(), values);
         }
     }
+}
+
+/// A model of the numbers of `fair` with another intercept and another map and coefficient for each of them.
+fn pasted(intercept: f64, each: impl Fn(usize) -> [f64; 4]) -> (ModelFile, Vec<String>) {
+    let (_, _, schema, file) = shipped("fair");
+    let config = TrainConfig::new(Budget::Epsilon(Epsilon::new(1.0).unwrap(), None));
+    let mut model = trained(load(&config, schema, &file, &|_, _| Ok(())).unwrap());
+    let mut text: serde_json::Value = serde_json::from_str(&model.to_json()).unwrap();
+    text["intercept"] = intercept.into();
+    let features = text["features"].as_array_mut().unwrap();
+    features.retain(|feature| feature["type"] == "numeric");
+    for (at, feature) in features.iter_mut().enumerate() {
+        let [centre, scale, limit, coefficient] = each(at);
+        feature["map"] = serde_json::json!({ "centre": centre, "scale": scale, "limit": limit });
+        feature["coefficient"] = coefficient.into();
+    }
+    text.as_object_mut().unwrap().remove("checksum");
+    model = serde_json::from_value(text).unwrap();
+    let names = model.features.iter().map(|feature| feature.name().to_owned()).collect();
+    (model, names)
+}
+
+#[test]
+fn a_matrix_is_predicted_by_rows_with_the_bits_of_its_columns() {
+    for (limit, rows) in [(0.7, 1), (0.7, 1500), (3000.0, 7), (3000.0, 1029)] {
+        let (model, names) = pasted(-0.0, |at| [at as f64 / 3.0, 0.3 + at as f64, limit, [0.4, -0.5][at % 2]]);
+        let mut cells = Array2::from_shape_fn((rows, names.len()), |(row, at)| {
+            ((row * 7919 + at * 104_729) % 1009) as f64 / 20.0 - 2.0
+        });
+        cells.iter_mut().step_by(13).for_each(|cell| *cell = f64::NAN);
+        cells.iter_mut().step_by(17).for_each(|cell| *cell = f64::INFINITY);
+        let expected = predict_table(&model, &table(&names, cells.columns().into_iter())).unwrap().into_values();
+        let by_columns = cells.t().as_standard_layout().into_owned();
+        for view in [cells.view(), by_columns.t()] {
+            assert_eq!(predict_matrix(&model, &names, &view).unwrap().into_values(), expected, "{limit} {rows}");
+            for positive in [0, 1] {
+                let mut both = vec![f64::NAN; 2 * rows];
+                predict_matrix_into(&model, &names, &view, Some(positive), &mut both).unwrap();
+                for (both, p) in both.chunks(2).zip(&expected) {
+                    assert_eq!((both[positive], both[1 - positive]), (*p, 1.0 - p));
+                }
+            }
+            let mut sides = vec![9; rows];
+            predict_sides(&model, &names, &view, &mut sides).unwrap();
+            let side = |p: &f64| i8::from(*p > 0.5) - i8::from(*p < 0.5);
+            assert_eq!(sides, expected.iter().map(side).collect::<Vec<_>>());
+            assert!(rows < 1000 || (sides.contains(&1) && sides.contains(&-1)));
+        }
+    }
+}
+
+#[test]
+fn a_side_is_that_of_the_probability_and_not_of_the_log_odds() {
+    for (intercept, side) in
+        [(0.0, 0), (-0.0, 0), (1e-17, 0), (-1e-17, 0), (1e-15, 1), (-1e-15, -1), (1e-8, 1), (-3.0, -1)]
+    {
+        let (model, names) = pasted(intercept, |_| [0.0, 1.0, 10.0, 0.0]);
+        let rows = Array2::zeros((2, names.len()));
+        let mut sides = [9; 2];
+        predict_sides(&model, &names, &rows.view(), &mut sides).unwrap();
+        assert_eq!(sides, [side; 2], "{intercept}");
+        let p = predict_matrix(&model, &names, &rows.view()).unwrap().into_values()[0];
+        assert_eq!(side, i8::from(p > 0.5) - i8::from(p < 0.5), "{intercept}");
+    }
+}
+
+#[test]
+fn room_that_is_not_that_of_the_predictions_is_refused() {
+    let (model, names) = pasted(0.0, |_| [0.0, 1.0, 10.0, 0.0]);
+    let rows = Array2::zeros((3, names.len()));
+    for (positive, size) in [(None, 2), (None, 4), (None, 6), (Some(0), 3), (Some(1), 7)] {
+        let refused = predict_matrix_into(&model, &names, &rows.view(), positive, &mut vec![0.0; size]);
+        assert!(refused.unwrap_err().to_string().contains("room"));
+    }
+    assert!(predict_sides(&model, &names, &rows.view(), &mut [0; 4]).unwrap_err().to_string().contains("room"));
+    assert!(predict_matrix(&model, &names[1..], &rows.view()).is_err());
+    let (names, cells, schema, file) = shipped("randhie");
+    let config = TrainConfig::new(Budget::Epsilon(Epsilon::new(1.0).unwrap(), None));
+    let number = trained(load(&config, schema, &file, &|_, _| Ok(())).unwrap());
+    let refused = predict_sides(&number, &names, &cells.view(), &mut vec![0; cells.nrows()]);
+    assert!(refused.unwrap_err().to_string().contains("no probability of one of two labels"));
 }
 
 #[test]

@@ -9,6 +9,7 @@ use super::super::map::RowMap;
 use super::super::{Caps, LANES, Rows};
 use super::{FEW_ROWS, Group, Layout, Persons};
 use crate::grid::{IntegerMap, MAX_MULTIPLIER};
+use crate::num::vectorized;
 
 /// Bits of a row's norm that are kept.
 const REACH_BITS: u32 = 24;
@@ -340,7 +341,7 @@ impl Pairs {
 fn product(a: ArrayView2<'_, f64>, b: ArrayView2<'_, f64>, unit: &[f64; LANES]) -> [i32; LANES] {
     let mut sums = [0f64; LANES];
     if let (Some(a), Some(b)) = (a.as_slice(), b.as_slice()) {
-        pulp::Arch::new().dispatch(
+        vectorized(
             #[inline(always)]
             || {
                 for (a, b) in a.as_chunks::<LANES>().0.iter().zip(b.as_chunks::<LANES>().0) {
