@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use numpy::ndarray::{Array1, Array2, ArrayView2, Axis, Slice};
-use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2};
+use numpy::ndarray::{Array1, ArrayView2, Axis, Slice};
+use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use rhograd::data::{Cells, Numbers, Schema, Table};
@@ -12,7 +12,7 @@ use rhograd::error::{Error, Fallible};
 use rhograd::preprocess::{EncodedTable, PiecesEncoder, label_codes, numbers_of};
 
 use crate::errors::raised;
-use crate::supervise::{alone, aside};
+use crate::supervise::{alone, aside, held};
 
 /// Cells that are copied and encoded at a time.
 const CELLS_PER_PIECE: usize = 1 << 22;
@@ -22,6 +22,9 @@ const CELLS_PER_LOOK: usize = 1 << 19;
 
 /// So many rows are looked at faster than a thread is woken.
 const FEW_ROWS: usize = 1024;
+
+/// So many cells of a matrix are looked at while Python waits: some milliseconds.
+const CELLS_IN_PLACE: usize = 1 << 24;
 
 /// Cells that are copied together: the rows of a matrix that fit a cache near the core.
 const CELLS_PER_BLOCK: usize = 1 << 15;
@@ -336,39 +339,45 @@ impl CopiedColumn<'_> {
     }
 }
 
-/// Hands the rows of a matrix of numbers to `look` in copied pieces, as [`Columns::each_look`] does with columns. Where they are few, no thread is
-/// woken for them.
+/// Hands the rows of a matrix of numbers to `look` in pieces. Few are copied and looked at by this thread while Python goes on. Many are looked at
+/// where they lie, by threads of our own, where that takes nanoseconds a row (`quick`): Python waits for some milliseconds at a time, so that
+/// none of its code changes them meanwhile. Else they are copied and looked at while Python goes on.
 ///
 /// # Errors
-/// When the matrix has another number of columns, becomes smaller meanwhile, a signal came, or `look` refuses.
+/// When the matrix has another number of columns, has another shape when Python went on, a signal came, or `look` refuses.
 pub fn each_of_matrix(
     py: Python<'_>,
     columns: usize,
-    matrix: &PyReadonlyArray2<'_, f64>,
+    matrix: &Bound<'_, PyArray2<f64>>,
+    quick: bool,
     mut look: impl FnMut(&ArrayView2<'_, f64>) -> Fallible<()> + Send,
 ) -> PyResult<()> {
-    let shape = matrix.as_array().dim();
-    let few = shape.0 <= FEW_ROWS;
-    let piece = if few { FEW_ROWS } else { (CELLS_PER_LOOK / shape.1.max(1)).max(FEW_ROWS) };
-    let mut room = Array2::<f64>::zeros((0, 0));
-    let mut first = 0;
-    while first < shape.0 || first == 0 {
-        let rows = first..shape.0.min(first + piece);
-        let seen = matrix.as_array();
-        if seen.dim() != shape || shape.1 != columns {
+    let shape = matrix.try_readonly()?.as_array().dim();
+    let size = match (shape.0 <= FEW_ROWS, quick) {
+        (true, _) => FEW_ROWS,
+        (false, true) => (CELLS_IN_PLACE / shape.1.max(1)).max(FEW_ROWS),
+        (false, false) => (CELLS_PER_LOOK / shape.1.max(1)).max(FEW_ROWS),
+    };
+    for first in (0..shape.0.max(1)).step_by(size) {
+        // Let go of before Python goes on: it may do with the array what it likes then.
+        let seen = matrix.try_readonly()?;
+        let all = seen.as_array();
+        if all.dim() != shape || shape.1 != columns {
             let problem = "has other rows or columns than when the call began";
             return raised(py, Err(Error::parameter("X", problem, "leave it as it is until the call returns")));
         }
-        let rows = seen.slice_axis(Axis(0), Slice::from(rows));
-        match room.dim() == rows.dim() {
-            true => room.assign(&rows),
-            false => room = rows.to_owned(),
+        let rows = all.slice_axis(Axis(0), Slice::from(first..shape.0.min(first + size)));
+        if shape.0 > FEW_ROWS && quick {
+            held(py, || look(&rows))?;
+            drop(seen);
+            py.detach(|| ());
+        } else {
+            let copied = rows.to_owned();
+            drop(seen);
+            let work = || look(&copied.view());
+            if shape.0 <= FEW_ROWS { alone(py, work) } else { aside(py, None, work) }?;
         }
-        let copied = &room;
-        let work = || look(&copied.view());
-        if few { alone(py, work) } else { aside(py, None, work) }?;
         py.check_signals()?;
-        first += piece;
     }
     Ok(())
 }

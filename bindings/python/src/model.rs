@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray2};
+use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadwriteArray1, PyReadwriteArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyType;
 use rhograd::error::{Error, Fallible};
@@ -12,8 +12,8 @@ use rhograd::statement::{Answer, WhatIf};
 use rhograd::text::visible;
 use rhograd::train::{
     Edit, Evidence, Explanation, MAX_CLAIMS, ModelFile, Predictions, PublicKey, SecretKey, Signature, StagedFile,
-    contributions, contributors, effects, explain_table, predict, predict_matrix, predict_table, publish_with,
-    reliability, reshape, verify,
+    contributions, contributors, effects, explain_table, predict, predict_matrix_into, predict_sides, predict_table,
+    predicts_by_rows, publish_with, reliability, reshape, verify,
 };
 use serde_json::json;
 
@@ -49,6 +49,18 @@ impl Made {
         let rows = self.values.len() / outputs;
         PyArray1::from_vec(py, self.values).reshape([rows, outputs])
     }
+}
+
+fn misfit() -> Error {
+    Error::parameter("room", "does not fit the matrix", "make it with a line for each row, one after the other")
+}
+
+/// Takes the first of some room.
+fn cut<'a, T>(room: &mut &'a mut [T], size: usize) -> &'a mut [T] {
+    let all = std::mem::take(room);
+    let (first, rest) = all.split_at_mut(size.min(all.len()));
+    *room = rest;
+    first
 }
 
 /// Name, value, standard error and interval of one effect.
@@ -101,16 +113,44 @@ impl Model {
         made.lines(py)
     }
 
-    /// As `predict`, of a matrix of numbers whose columns are those of `names`.
-    fn predict_matrix<'py>(
+    /// As `predict`, of a matrix of numbers whose columns are those of `names`, into `room`, one line a row; with `positive` probabilities of both
+    /// labels, of which the model's is the first (0) or the second (1).
+    #[pyo3(signature = (names, matrix, room, positive=None))]
+    fn predict_matrix(
         &self,
-        py: Python<'py>,
+        py: Python<'_>,
         names: Vec<String>,
-        matrix: PyReadonlyArray2<'py, f64>,
-    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let mut made = Made::default();
-        each_of_matrix(py, names.len(), &matrix, |piece| made.add(predict_matrix(&self.file, &names, piece)?))?;
-        made.lines(py)
+        matrix: Bound<'_, PyArray2<f64>>,
+        mut room: PyReadwriteArray2<'_, f64>,
+        positive: Option<usize>,
+    ) -> PyResult<()> {
+        let (rows, width) = (room.shape()[0], room.shape()[1]);
+        let fits = room.is_c_contiguous() && rows == matrix.shape()[0];
+        if !fits || positive.is_some_and(|positive| positive > 1) {
+            return raised(py, Err(misfit()));
+        }
+        let mut room = room.as_slice_mut()?;
+        each_of_matrix(py, names.len(), &matrix, predicts_by_rows(&self.file, &names), |piece| {
+            let own = cut(&mut room, piece.nrows() * width);
+            predict_matrix_into(&self.file, &names, piece, positive, own)
+        })
+    }
+
+    /// Whether each probability is above one half (1), one half (0) or below (-1), of a matrix as for `predict_matrix`, into `room`.
+    fn predict_sides(
+        &self,
+        py: Python<'_>,
+        names: Vec<String>,
+        matrix: Bound<'_, PyArray2<f64>>,
+        mut room: PyReadwriteArray1<'_, i8>,
+    ) -> PyResult<()> {
+        if !room.is_c_contiguous() || room.shape()[0] != matrix.shape()[0] {
+            return raised(py, Err(misfit()));
+        }
+        let mut room = room.as_slice_mut()?;
+        each_of_matrix(py, names.len(), &matrix, predicts_by_rows(&self.file, &names), |piece| {
+            predict_sides(&self.file, &names, piece, cut(&mut room, piece.nrows()))
+        })
     }
 
     /// What the model says of each column, as JSON.

@@ -57,7 +57,7 @@ pub fn lend(threads: Option<usize>) -> Fallible<Lent> {
 }
 
 impl Lent {
-    /// Runs something on the threads of this pool, and waits for it: never with the interpreter's lock held.
+    /// Runs something on the threads of this pool, and waits for it. With the interpreter's lock held only where it never asks for that lock.
     pub fn install<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
         match &self.0 {
             Some(held) => held.pool.install(work),

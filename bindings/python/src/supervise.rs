@@ -2,7 +2,7 @@
 //!
 //! The thread that called us serves the run: it alone takes the interpreter's lock, asks about signals, and calls functions
 //! of Python. It lets go of the lock whenever it waits, and no thread of the engine ever takes it. So nobody waits for a
-//! thread with the lock held, and nobody who works for the engine waits for the lock.
+//! thread with the lock held, and nobody who works for the engine waits for the lock. The one exception is [`held`], for milliseconds.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -131,7 +131,7 @@ pub fn supervise<T: Send>(
     ears: Ears<'_, '_>,
     work: impl FnOnce(&Caller) -> Fallible<T> + Send,
 ) -> PyResult<T> {
-    let pool = py.detach(|| pool::lend(threads)).map_err(|error| exception(py, &error))?;
+    let pool = pool::lend(threads).map_err(|error| exception(py, &error))?;
     let stop = Arc::new(AtomicBool::new(false));
     let mut faults = Faults::default();
     let board: Option<Arc<Mutex<Board>>> = ears.progress.map(|_| Arc::default());
@@ -248,6 +248,18 @@ pub fn alone<T: Send>(py: Python<'_>, work: impl FnOnce() -> Fallible<T> + Send)
         .map_err(|error| exception(py, &error))
 }
 
+/// Calls the engine on threads of its own while Python waits, so that none of its code changes what is looked at. For work of milliseconds that asks
+/// nothing of Python: whoever asks for the interpreter's lock in there waits forever.
+///
+/// # Errors
+/// What it refuses, or that it stopped at a fault of its own.
+pub fn held<T: Send>(py: Python<'_>, work: impl FnOnce() -> Fallible<T> + Send) -> PyResult<T> {
+    let pool = pool::lend(None).map_err(|error| exception(py, &error))?;
+    std::panic::catch_unwind(AssertUnwindSafe(|| pool.install(work)))
+        .map_err(|_| internal(py))?
+        .map_err(|error| exception(py, &error))
+}
+
 /// Calls the engine on threads of its own, with Python free to go on, where no signal need be heard before it ends.
 ///
 /// # Errors
@@ -257,11 +269,10 @@ pub fn aside<T: Send>(
     threads: Option<usize>,
     work: impl FnOnce() -> Fallible<T> + Send,
 ) -> PyResult<T> {
-    py.detach(|| -> Fallible<_> {
-        let pool = pool::lend(threads)?;
-        Ok(std::panic::catch_unwind(AssertUnwindSafe(|| pool.install(work))))
-    })
-    .map_err(|error| exception(py, &error))?
-    .map_err(|_| internal(py))?
-    .map_err(|error| exception(py, &error))
+    // Lent and given back with the interpreter's lock held, as everywhere where processes fork: what another thread holds then stays locked in
+    // the child.
+    let pool = pool::lend(threads).map_err(|error| exception(py, &error))?;
+    py.detach(|| std::panic::catch_unwind(AssertUnwindSafe(|| pool.install(work))))
+        .map_err(|_| internal(py))?
+        .map_err(|error| exception(py, &error))
 }

@@ -1,5 +1,7 @@
 """A matrix of numbers is predicted as its columns are, to the bit, however it lies in memory."""
 
+import threading
+
 import numpy as np
 import pytest
 
@@ -21,11 +23,78 @@ def test_a_matrix_has_the_bits_of_its_columns(features, rows):
     wide[::2, 1:4] = Z
     for model in (classifier, regressor):
         by_columns = model._model().predict(model._columns_of(named))
-        for laid in (Z, np.asfortranarray(Z), wide[::2, 1:4], Z[::-1][::-1]):
+        for laid in (Z, np.asfortranarray(Z), wide[::2, 1:4], Z[::-1].copy()[::-1]):
             assert np.array_equal(model._predictions(laid), by_columns)
     probabilities = classifier.predict_proba(Z)
     assert np.array_equal(probabilities[:, 1], classifier._predictions(Z)[:, 0])
     assert np.array_equal(probabilities[:, 0], 1.0 - probabilities[:, 1])
+    assert np.array_equal(classifier.predict(Z), (probabilities[:, 1] > 0.5).astype(int))
+    assert np.array_equal(classifier.predict(Z), classifier.predict(named))
+
+
+def test_a_matrix_of_several_pieces_has_the_bits_of_its_parts():
+    rng = np.random.default_rng(2)
+    X = rng.uniform(-1, 1, (2000, 1))
+    model = DPLogisticRegression(epsilon=4, seed=1, bounds=(-1, 1), classes=[0, 1]).fit(X, (X[:, 0] > 0).astype(int))
+    # 2^24 cells and some more.
+    Z = np.resize(rng.uniform(-1, 1, (1_000_003, 1)), (17_000_051, 1))
+    for whole, part in ((model.predict(Z), model.predict(Z[:1_000_003])), (model.predict_proba(Z), model.predict_proba(Z[:1_000_003]))):
+        assert np.array_equal(whole, np.resize(part, whole.shape))
+
+
+def test_room_that_does_not_fit_is_refused():
+    rng = np.random.default_rng(2)
+    X = rng.uniform(-1, 1, (500, 2))
+    fitted = DPLogisticRegression(epsilon=4, seed=1, bounds=(-1, 1), classes=[0, 1]).fit(X, (X[:, 0] > 0).astype(int))
+    model, names = fitted._model(), fitted._columns_in
+    for room, positive in [(np.empty((499, 1)), None), (np.empty((250, 2)), None), (np.empty((500, 2)), None), (np.empty((500, 1)), 0),
+                           (np.empty((2, 500)).T, 0), (np.empty((500, 2)), 2), (np.empty((1000, 1))[::2], None), (np.empty((500, 0)), None)]:
+        with pytest.raises(ValueError, match="room"):
+            model.predict_matrix(names, X, room, positive)
+    with pytest.raises(TypeError):
+        model.predict_matrix(names, X, X, 0)
+    for sides in (np.empty(499, dtype=np.int8), np.empty(1000, dtype=np.int8)[::2]):
+        with pytest.raises(ValueError, match="room"):
+            model.predict_sides(names, X, sides)
+
+
+@pytest.mark.parametrize("features", ["linear", "rich"])
+def test_python_goes_on_while_a_matrix_is_predicted(features):
+    """No thread waits for longer than a piece takes, however long all of them take."""
+    rng = np.random.default_rng(2)
+    X = rng.uniform(-1, 1, (2000, 3))
+    model = DPLogisticRegression(epsilon=4, seed=1, bounds=(-1, 1), classes=[0, 1], features=features).fit(X, (X[:, 0] > 0).astype(int))
+    Z = rng.uniform(-1, 1, (12_000_000 if features == "linear" else 600_000, 3))
+    beats, over = [], threading.Event()
+
+    def beat():
+        while not over.wait(0.001):
+            beats.append(1)
+
+    listener = threading.Thread(target=beat)
+    listener.start()
+    model.predict(Z)
+    over.set()
+    listener.join()
+    # Three pieces at least, or some tenths of a second in which Python is free.
+    assert len(beats) >= 2
+
+
+def test_labels_are_those_of_the_classes_in_any_order():
+    rng = np.random.default_rng(2)
+    X = rng.uniform(-1, 1, (3000, 2))
+    y = np.where(X[:, 0] > 0, "no", "yes")
+    schema = {
+        "name": "two", "target": "y", "task": "classification", "positive": "no", "negative": "yes",
+        "columns": {name: {"type": "numeric", "lower": -1, "upper": 1} for name in ("x0", "x1")},
+    }
+    # The model's 1 is the first class here, for classes are sorted.
+    model = DPLogisticRegression(epsilon=4, seed=1, schema=schema, classes=["no", "yes"]).fit(X, y)
+    assert model._places.tolist() == [1, 0]
+    probabilities = model.predict_proba(X)
+    assert np.mean(model.predict(X) == y) > 0.9
+    assert np.array_equal(model.predict(X), model.classes_[(probabilities[:, 1] > probabilities[:, 0]).astype(int)])
+    assert np.array_equal(model.predict(X), model.predict({"x0": X[:, 0], "x1": X[:, 1]}))
 
 
 def test_numbers_that_lie_between_the_words_of_the_machine_are_read_as_they_are():

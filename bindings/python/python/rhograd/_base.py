@@ -545,14 +545,30 @@ class Estimator:
 
     # -- predicting --
 
-    def _predictions(self, X: Any) -> np.ndarray:
+    def _is_matrix(self, X: Any) -> bool:
+        """Whether ``X`` is read as it lies, and not column by column."""
+        if type(X) is not np.ndarray or X.dtype != np.float64 or X.ndim != 2 or not X.flags.aligned or self._needs_names:
+            return False
+        numbers = all(feature["type"] != "categorical" for feature in self._file["features"])
+        return numbers and X.shape[1] == self.n_features_in_ and X.shape[0] > 0
+
+    def _predictions(self, X: Any, positive: int | None = None) -> np.ndarray:
+        """Predictions of the model, one line a row; with ``positive`` probabilities of both labels, of which the model's is the first (0) or
+        the second (1)."""
         model = self._model()
-        # A matrix of numbers is copied as it lies; everything else column by column.
-        if type(X) is np.ndarray and X.dtype == np.float64 and X.ndim == 2 and X.flags.aligned and not self._needs_names:
-            numbers = all(feature["type"] != "categorical" for feature in self._file["features"])
-            if numbers and X.shape[1] == self.n_features_in_ and X.shape[0] > 0:
-                return model.predict_matrix(self._columns_in, X)
-        return model.predict(self._columns_of(X))
+        target = self._file["target"]
+        if self._is_matrix(X):
+            outputs = len(target["labels"]) if target["type"] == "classes" else 1
+            room = np.empty((len(X), outputs if positive is None else 2))
+            model.predict_matrix(self._columns_in, X, room, positive)
+            return room
+        p = model.predict(self._columns_of(X))
+        if positive is None:
+            return p
+        both = np.empty((len(p), 2))
+        both[:, positive] = p[:, 0]
+        np.subtract(1.0, p[:, 0], out=both[:, 1 - positive])
+        return both
 
     def _model(self) -> _rhograd.Model:
         if not hasattr(self, "model_"):

@@ -27,8 +27,16 @@ class Model:
         """Name, value, standard error and 95% interval of each coefficient in the user's units, the intercept last."""
     def predict(self, columns: Sequence[Column]) -> NDArray[np.float64]:
         """One line a row: a probability, a score, a value, or the probabilities of all labels."""
-    def predict_matrix(self, names: Sequence[str], matrix: NDArray[np.float64]) -> NDArray[np.float64]:
-        """As ``predict``, of a matrix of numbers whose columns are those of ``names``."""
+    def predict_matrix(
+        self,
+        names: Sequence[str],
+        matrix: NDArray[np.float64],
+        room: NDArray[np.float64],
+        positive: int | None = None,
+    ) -> None:
+        """As ``predict``, of a matrix of numbers whose columns are those of ``names``, into ``room``, one line a row."""
+    def predict_sides(self, names: Sequence[str], matrix: NDArray[np.float64], room: NDArray[np.int8]) -> None:
+        """Whether each probability is above one half (1), one half (0) or below (-1)."""
     def explain(self, pairs: int = 4) -> str:
         """What the model says of each column, as JSON."""
     def reliability(self) -> str:

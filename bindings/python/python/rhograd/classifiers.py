@@ -208,14 +208,23 @@ class DPLogisticRegression(_Classifier):
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """The probabilities of the labels, in the order of ``classes_``."""
-        p = self._predictions(X)
-        if p.shape[1] > 1:
-            return p[:, self._places]
-        both = np.empty((len(p), 2))
-        positive = self._places.tolist().index(1)
-        both[:, positive] = p[:, 0]
-        np.subtract(1.0, p[:, 0], out=both[:, 1 - positive])
-        return both
+        self._model()
+        if self._file["target"]["type"] == "classes":
+            return self._predictions(X)[:, self._places]
+        return self._predictions(X, self._places.tolist().index(1))
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The most probable label of each row, the first of equally probable ones."""
+        model = self._model()
+        if self._file["target"]["type"] == "classes":
+            return self.classes_[self._predictions(X)[:, self._places].argmax(axis=1)]
+        if self._is_matrix(X):
+            sides = np.empty(len(X), dtype=np.int8)
+            model.predict_sides(self._columns_in, X, sides)
+        else:
+            sides = np.sign(self._predictions(X)[:, 0] - 0.5)
+        second = sides > 0 if self._places[1] == 1 else sides < 0
+        return self.classes_.take(second.view(np.int8))
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """Their logarithms."""
