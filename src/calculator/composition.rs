@@ -1,4 +1,4 @@
-//! Questions about composition and sampling of (epsilon, delta).
+//! Questions about composition, sampling, and steps of which only the last iterate is released.
 
 use serde_json::Value;
 
@@ -7,6 +7,7 @@ use super::kind::Kind;
 use super::params::Params;
 use crate::accounting::compose::{self, Group, Optimal};
 use crate::accounting::directed::add_up;
+use crate::accounting::last_iterate::LastIterate;
 use crate::accounting::notion::{ApproximateDp, ApproximateZcdp, Zcdp};
 use crate::accounting::{subsample, zcdp};
 use crate::error::{Error, Fallible};
@@ -20,6 +21,7 @@ pub(super) const KINDS: &[Kind] = &[
     Kind::new("composition_optimal_eps", &["groups", "delta"], optimal_eps),
     Kind::new("composition_optimal_delta", &["groups", "epsilon"], optimal_delta),
     Kind::new("approximate_zcdp_composition", &["parts", "delta_total"], approximate_zcdp),
+    Kind::new("gdp_last_iterate", &["contraction", "steps", "period", "shift"], last_iterate).or(&["diameter"]),
     Kind::new("subsampling_approx_dp", &["epsilon", "delta", "sampling_rate"], subsampling),
 ];
 
@@ -98,6 +100,16 @@ fn approximate_zcdp(p: &Params<'_>) -> Fallible<Answer> {
         .number("epsilon_classical", total.to_epsilon_classical(budget)?.value())
         .number("epsilon_optimal", total.to_epsilon_optimal(budget)?.value())
         .number("epsilon_classical_simple", simple.value()))
+}
+
+fn last_iterate(p: &Params<'_>) -> Fallible<Answer> {
+    let mut steps = LastIterate::new(p.number("contraction")?, p.whole("steps")?, p.whole("period")?)?;
+    if p.has("diameter") {
+        steps = steps.within(p.number("diameter")?)?;
+    }
+    let shift = p.number("shift")?;
+    let (last, all) = (steps.to_gaussian_dp(shift)?, steps.all_to_gaussian_dp(shift)?);
+    Ok(Answer::new().number("mu", last.mu()).number("mu_all", all.mu()))
 }
 
 fn subsampling(p: &Params<'_>) -> Fallible<Answer> {

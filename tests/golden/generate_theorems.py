@@ -681,6 +681,36 @@ def sparse_rows():
         add("posterior_unless_failed", dict(epsilon=e, delta=d, prior=prior), 1e-13, lowest=("below", lambda: after(False)), highest=lambda: after(True))
 
 
+def last_iterate_rows():
+    def least(c, used, distance):
+        """Slopes of steps by the largest of the least means, for each step on its own."""
+        steps = len(used)
+        c = mpf(c)
+        weights = [c ** (2 * (steps - 1 - k)) for k in range(steps)]
+        masses = [c ** (steps - 1 - k) * (1 if used[k] else 0) for k in range(steps)]
+        masses[0] += c ** steps * mpf(distance)
+        sums = lambda numbers: [mp.fsum(numbers[:k]) for k in range(steps + 1)]
+        mass, weight = sums(masses), sums(weights)
+        mean = lambda i, j: (mass[j + 1] - mass[i]) / (weight[j + 1] - weight[i])
+        slopes = [max(min(mean(i, j) for j in range(k, steps)) for i in range(k + 1)) for k in range(steps)]
+        return mp.fsum(w * b * b for w, b in zip(weights, slopes))
+
+    cases = [(1.0, 1, 1, None), (1.0, 12, 1, None), (1.0, 12, 4, None), (1.0, 13, 5, None), (0.9, 30, 1, None), (0.5, 9, 1, None),
+             (0.5, 24, 3, None), (0.99, 36, 6, None), (0.8, 16, 16, None), (0.7, 20, 2, None), (0.999, 40, 4, None),
+             (1.0, 24, 1, 6.0), (1.0, 24, 1, 0.1), (1.0, 24, 3, 2.5), (0.95, 24, 1, 4.0), (0.9, 24, 4, 1.5), (0.97, 25, 6, 30.0), (0.6, 20, 1, 1.2)]
+    for at, (c, steps, period, diameter) in enumerate(cases):
+        shift = [1.0, 0.125, 3.5][at % 3]
+        used = [(steps - k) % period == 0 for k in range(1, steps + 1)]
+        def factor():
+            best = least(c, used, 0)
+            if diameter is not None:
+                best = min([best] + [least(c, used[start:], diameter) for start in range(steps)])
+            return mpf(shift) * mp.sqrt(best)
+        given = {} if diameter is None else dict(diameter=diameter)
+        add("gdp_last_iterate", dict(contraction=c, steps=steps, period=period, shift=shift, **given), 1e-11, mu=factor,
+            mu_all=lambda: mpf(shift) * mp.sqrt(sum(used)))
+
+
 def bounded_rows():
     def losses(weights, counts):
         """Ratios P/Q of all outputs of so many counts with their exact masses under P; those of mass 0 under Q have the ratio 0."""
@@ -717,7 +747,7 @@ def bounded_rows():
 
 
 if __name__ == "__main__":
-    for make in (conversion_rows, composition_rows, tool_rows, selection_rows, without_replacement_rows, renyi_rows, lemma_rows, notion_rows, packing_rows, sparse_rows, bounded_rows):
+    for make in (conversion_rows, composition_rows, tool_rows, selection_rows, without_replacement_rows, renyi_rows, lemma_rows, notion_rows, packing_rows, sparse_rows, bounded_rows, last_iterate_rows):
         make()
         print(make.__name__, len(ROWS))
     with open(os.path.join(HERE, "theorems.csv"), "w", newline="") as file:

@@ -112,6 +112,7 @@ fn examples() -> Vec<(&'static str, Value)> {
         ("group_privacy_zcdp", json!({"xi": 0.1, "rho": 0.1, "k": 3})),
         ("zcdp_chained", json!({"rhos": [0.1, 0.2]})),
         ("tcdp_sampled", json!({"rho": 0.01, "omega": "inf", "fraction": 0.01, "sampled_omega": 40.0})),
+        ("gdp_last_iterate", json!({"contraction": 0.9, "steps": 30, "period": 3, "shift": 0.1})),
         ("zcdp_to_mcdp", json!({"rho": 0.1})),
         ("mcdp_to_zcdp", json!({"mean": 0.5, "spread": 0.9})),
         ("mcdp_two_outcomes", json!({"p": 0.3, "q": 0.2})),

@@ -1,6 +1,7 @@
-//! Faults of the numbers that are printed.
+//! Faults of the numbers that are printed, and of what hidden iterates are taken to cost.
 
 use rhograd::accounting::Conversion;
+use rhograd::accounting::last_iterate::LastIterate;
 use rhograd::num::round::decimal_up;
 use rhograd::privacy::Delta;
 use statrs::distribution::{ContinuousCDF, Normal};
@@ -47,4 +48,60 @@ fn exact(rho: f64, delta: f64) -> f64 {
 fn fault_33_delta_is_halved() {
     claims_hold(|rho, delta| (exact(rho, delta), delta)).unwrap();
     assert!(claims_hold(|rho, delta| (exact(rho, delta), delta / 2.0)).is_err());
+}
+
+/// A bound on what is released of steps `x -> contraction x + noise`, a row in the last of them and in every so manieth before moving `x` by one
+/// deviation.
+type StepsBound<'a> = &'a dyn Fn(f64, u64, u64) -> f64;
+
+/// What is released of the steps.
+#[derive(Clone, Copy)]
+enum Told {
+    Last,
+    Mean,
+}
+
+/// No bound is below how far apart the releases are, which are normal laws: distance by deviation, from every noise on its own.
+fn covers_lines(bound: StepsBound<'_>, told: Told) -> Result<(), String> {
+    for (contraction, steps, period) in [(1.0, 40, 1), (1.0, 40, 8), (0.9, 200, 1), (0.97, 60, 3), (0.5, 12, 4)] {
+        // What a unit at step k comes to in the release.
+        let reach = |k: u64| {
+            let at = |step: u64| if step < k { 0.0 } else { f64::powi(contraction, (step - k) as i32) };
+            match told {
+                Told::Last => at(steps),
+                Told::Mean => (1..=steps).map(at).sum::<f64>() / steps as f64,
+            }
+        };
+        let apart: f64 = (1..=steps).filter(|k| (steps - k).is_multiple_of(period)).map(reach).sum();
+        let deviation = (1..=steps).map(|k| reach(k).powi(2)).sum::<f64>().sqrt();
+        let (truth, stated) = (apart / deviation, bound(contraction, steps, period));
+        if stated < truth {
+            return Err(format!(
+                "{steps} steps of {contraction}, one in {period}: {stated} is stated, they are {truth} apart"
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn last_iterate(contraction: f64, steps: u64, period: u64) -> f64 {
+    LastIterate::new(contraction, steps, period).unwrap().factor()
+}
+
+#[test]
+fn fault_53_epochs_are_counted_once() {
+    covers_lines(&last_iterate, Told::Last).unwrap();
+    let found =
+        covers_lines(&|contraction, _, period| last_iterate(contraction, period, period), Told::Last).unwrap_err();
+    assert!(found.contains("one in 1:"), "{found}");
+}
+
+#[test]
+fn fault_54_a_mean_of_iterates_is_charged_as_the_last_one() {
+    let all = |contraction, steps, period| {
+        LastIterate::new(contraction, steps, period).unwrap().all_to_gaussian_dp(1.0).unwrap().mu()
+    };
+    covers_lines(&all, Told::Mean).unwrap();
+    let found = covers_lines(&last_iterate, Told::Mean).unwrap_err();
+    assert!(found.contains("200 steps of 0.9"), "{found}");
 }
