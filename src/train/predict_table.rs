@@ -99,14 +99,20 @@ pub fn predict_matrix_into(
     }
 }
 
-/// Writes for each row whether the probability of [`predict_matrix`] is above one half (1), one half (0), or below (-1), to room for as many.
+/// Writes for each row the first, second or third of three labels: where the probability of [`predict_matrix`] is below one half, one half, or above.
 ///
 /// Where rows are many and columns few it takes less time than the probability, which is an exponential function of what is looked at here.
 ///
 /// # Errors
 /// When the matrix has another number of columns than there are names, the model has one of another name or no probability of one of two labels, or there is too
 /// little or too much room.
-pub fn predict_sides(model: &ModelFile, names: &[String], rows: &ArrayView2<'_, f64>, room: &mut [i8]) -> Fallible<()> {
+pub fn predict_sides<T: Copy + Send + Sync>(
+    model: &ModelFile,
+    names: &[String],
+    rows: &ArrayView2<'_, f64>,
+    [below, half, above]: [T; 3],
+    room: &mut [T],
+) -> Fallible<()> {
     two_labels(model)?;
     // So far from zero, rounding cannot move a probability to one half.
     let probability = |t: f64| if t.abs() > 1e-9 { f64::from(u8::from(t > 0.0)) } else { Logistic::probability(t) };
@@ -118,7 +124,15 @@ pub fn predict_sides(model: &ModelFile, names: &[String], rows: &ArrayView2<'_, 
         1,
         |values| values.iter_mut().for_each(|t| *t = probability(*t)),
         |values, room| {
-            room.iter_mut().zip(values).for_each(|(side, &p)| *side = i8::from(p > 0.5) - i8::from(p < 0.5));
+            for (side, &p) in room.iter_mut().zip(values) {
+                *side = if p > 0.5 {
+                    above
+                } else if p < 0.5 {
+                    below
+                } else {
+                    half
+                };
+            }
         },
     )
 }
@@ -170,7 +184,8 @@ fn write<T: Send>(
         write(values, room);
     };
     match rows.nrows() > ROWS_ALONE {
-        true => room.par_chunks_mut(ROWS_PER_PART * width).enumerate().for_each(predict),
+        // A thread that is held up keeps no more than some parts to itself.
+        true => room.par_chunks_mut(ROWS_PER_PART * width).enumerate().with_max_len(32).for_each(predict),
         false => room.chunks_mut(ROWS_PER_PART * width).enumerate().for_each(predict),
     }
     Ok(())

@@ -94,7 +94,7 @@ fn a_matrix_is_predicted_by_rows_with_the_bits_of_its_columns() {
                 }
             }
             let mut sides = vec![9; rows];
-            predict_sides(&model, &names, &view, &mut sides).unwrap();
+            predict_sides(&model, &names, &view, [-1, 0, 1], &mut sides).unwrap();
             let side = |p: &f64| i8::from(*p > 0.5) - i8::from(*p < 0.5);
             assert_eq!(sides, expected.iter().map(side).collect::<Vec<_>>());
             assert!(rows < 1000 || (sides.contains(&1) && sides.contains(&-1)));
@@ -110,7 +110,7 @@ fn a_side_is_that_of_the_probability_and_not_of_the_log_odds() {
         let (model, names) = pasted(intercept, |_| [0.0, 1.0, 10.0, 0.0]);
         let rows = Array2::zeros((2, names.len()));
         let mut sides = [9; 2];
-        predict_sides(&model, &names, &rows.view(), &mut sides).unwrap();
+        predict_sides(&model, &names, &rows.view(), [-1, 0, 1], &mut sides).unwrap();
         assert_eq!(sides, [side; 2], "{intercept}");
         let p = predict_matrix(&model, &names, &rows.view()).unwrap().into_values()[0];
         assert_eq!(side, i8::from(p > 0.5) - i8::from(p < 0.5), "{intercept}");
@@ -125,12 +125,14 @@ fn room_that_is_not_that_of_the_predictions_is_refused() {
         let refused = predict_matrix_into(&model, &names, &rows.view(), positive, &mut vec![0.0; size]);
         assert!(refused.unwrap_err().to_string().contains("room"));
     }
-    assert!(predict_sides(&model, &names, &rows.view(), &mut [0; 4]).unwrap_err().to_string().contains("room"));
+    assert!(
+        predict_sides(&model, &names, &rows.view(), [-1, 0, 1], &mut [0; 4]).unwrap_err().to_string().contains("room")
+    );
     assert!(predict_matrix(&model, &names[1..], &rows.view()).is_err());
     let (names, cells, schema, file) = shipped("randhie");
     let config = TrainConfig::new(Budget::Epsilon(Epsilon::new(1.0).unwrap(), None));
     let number = trained(load(&config, schema, &file, &|_, _| Ok(())).unwrap());
-    let refused = predict_sides(&number, &names, &cells.view(), &mut vec![0; cells.nrows()]);
+    let refused = predict_sides(&number, &names, &cells.view(), [-1, 0, 1], &mut vec![0; cells.nrows()]);
     assert!(refused.unwrap_err().to_string().contains("no probability of one of two labels"));
 }
 

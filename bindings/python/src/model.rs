@@ -136,20 +136,22 @@ impl Model {
         })
     }
 
-    /// Whether each probability is above one half (1), one half (0) or below (-1), of a matrix as for `predict_matrix`, into `room`.
+    /// The first, second or third of `labels` where a probability is below one half, one half, or above, of a matrix as for `predict_matrix`, into
+    /// `room`.
     fn predict_sides(
         &self,
         py: Python<'_>,
         names: Vec<String>,
         matrix: Bound<'_, PyArray2<f64>>,
-        mut room: PyReadwriteArray1<'_, i8>,
+        labels: [i64; 3],
+        mut room: PyReadwriteArray1<'_, i64>,
     ) -> PyResult<()> {
         if !room.is_c_contiguous() || room.shape()[0] != matrix.shape()[0] {
             return raised(py, Err(misfit()));
         }
         let mut room = room.as_slice_mut()?;
         each_of_matrix(py, names.len(), &matrix, predicts_by_rows(&self.file, &names), |piece| {
-            predict_sides(&self.file, &names, piece, cut(&mut room, piece.nrows()))
+            predict_sides(&self.file, &names, piece, labels, cut(&mut room, piece.nrows()))
         })
     }
 

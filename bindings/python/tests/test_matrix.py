@@ -53,9 +53,9 @@ def test_room_that_does_not_fit_is_refused():
             model.predict_matrix(names, X, room, positive)
     with pytest.raises(TypeError):
         model.predict_matrix(names, X, X, 0)
-    for sides in (np.empty(499, dtype=np.int8), np.empty(1000, dtype=np.int8)[::2]):
+    for sides in (np.empty(499, dtype=np.int64), np.empty(1000, dtype=np.int64)[::2]):
         with pytest.raises(ValueError, match="room"):
-            model.predict_sides(names, X, sides)
+            model.predict_sides(names, X, (0, 0, 1), sides)
 
 
 @pytest.mark.parametrize("features", ["linear", "rich"])
@@ -80,21 +80,24 @@ def test_python_goes_on_while_a_matrix_is_predicted(features):
     assert len(beats) >= 2
 
 
-def test_labels_are_those_of_the_classes_in_any_order():
+@pytest.mark.parametrize("first, second", [("no", "yes"), (0, 1), (-7, 40), (False, True), (0.5, 2.5)])
+@pytest.mark.parametrize("positive", [0, 1])
+def test_labels_are_those_of_the_classes_in_any_order(first, second, positive):
     rng = np.random.default_rng(2)
     X = rng.uniform(-1, 1, (3000, 2))
-    y = np.where(X[:, 0] > 0, "no", "yes")
+    y = np.where(X[:, 0] > 0, first, second)
+    texts = [str(first), str(second)]
     schema = {
-        "name": "two", "target": "y", "task": "classification", "positive": "no", "negative": "yes",
+        "name": "two", "target": "y", "task": "classification", "positive": texts[positive], "negative": texts[1 - positive],
         "columns": {name: {"type": "numeric", "lower": -1, "upper": 1} for name in ("x0", "x1")},
     }
-    # The model's 1 is the first class here, for classes are sorted.
-    model = DPLogisticRegression(epsilon=4, seed=1, schema=schema, classes=["no", "yes"]).fit(X, y)
-    assert model._places.tolist() == [1, 0]
-    probabilities = model.predict_proba(X)
-    assert np.mean(model.predict(X) == y) > 0.9
-    assert np.array_equal(model.predict(X), model.classes_[(probabilities[:, 1] > probabilities[:, 0]).astype(int)])
-    assert np.array_equal(model.predict(X), model.predict({"x0": X[:, 0], "x1": X[:, 1]}))
+    model = DPLogisticRegression(epsilon=4, seed=1, schema=schema, classes=[first, second]).fit(X, y)
+    # What the model calls 1 may be either class, for classes are sorted.
+    assert model._places.tolist() == [1 - positive, positive]
+    probabilities, labels = model.predict_proba(X), model.predict(X)
+    assert np.mean(labels == y) > 0.9 and labels.dtype == model.classes_.dtype
+    assert np.array_equal(labels, model.classes_[(probabilities[:, 1] > probabilities[:, 0]).astype(int)])
+    assert np.array_equal(labels, model.predict({"x0": X[:, 0], "x1": X[:, 1]}))
 
 
 def test_numbers_that_lie_between_the_words_of_the_machine_are_read_as_they_are():

@@ -35,8 +35,10 @@ class Model:
         positive: int | None = None,
     ) -> None:
         """As ``predict``, of a matrix of numbers whose columns are those of ``names``, into ``room``, one line a row."""
-    def predict_sides(self, names: Sequence[str], matrix: NDArray[np.float64], room: NDArray[np.int8]) -> None:
-        """Whether each probability is above one half (1), one half (0) or below (-1)."""
+    def predict_sides(
+        self, names: Sequence[str], matrix: NDArray[np.float64], labels: tuple[int, int, int], room: NDArray[np.int64]
+    ) -> None:
+        """The first, second or third label where a probability is below one half, one half, or above, into ``room``."""
     def explain(self, pairs: int = 4) -> str:
         """What the model says of each column, as JSON."""
     def reliability(self) -> str:

@@ -218,13 +218,16 @@ class DPLogisticRegression(_Classifier):
         model = self._model()
         if self._file["target"]["type"] == "classes":
             return self.classes_[self._predictions(X)[:, self._places].argmax(axis=1)]
+        swapped = self._places[1] == 0
         if self._is_matrix(X):
-            sides = np.empty(len(X), dtype=np.int8)
-            model.predict_sides(self._columns_in, X, sides)
-        else:
-            sides = np.sign(self._predictions(X)[:, 0] - 0.5)
-        second = sides > 0 if self._places[1] == 1 else sides < 0
-        return self.classes_.take(second.view(np.int8))
+            # Whole numbers are written as they are, others by their places.
+            whole = self.classes_.dtype == np.int64
+            first, second = self.classes_.tolist() if whole else (0, 1)
+            labels = np.empty(len(X), dtype=np.int64)
+            model.predict_sides(self._columns_in, X, (second, first, first) if swapped else (first, first, second), labels)
+            return labels if whole else self.classes_.take(labels)
+        p = self._predictions(X)[:, 0]
+        return self.classes_.take((p < 0.5 if swapped else p > 0.5).view(np.int8))
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """Their logarithms."""
