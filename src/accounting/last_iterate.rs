@@ -249,7 +249,7 @@ mod tests {
     }
 
     fn schedule(steps: u64, period: u64) -> Vec<bool> {
-        (1..=steps).map(|k| (steps - k) % period == 0).collect()
+        (1..=steps).map(|k| (steps - k).is_multiple_of(period)).collect()
     }
 
     proptest! {
