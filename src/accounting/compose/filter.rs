@@ -4,11 +4,15 @@
 //! released, a *filter* with a cap fixed in advance gives the same guarantee; a running total that is
 //! merely read off does not.
 
-use crate::accounting::directed::ln_delta_down;
-use crate::accounting::notion::ApproximateDp;
+use std::cmp::Ordering;
+
+use crate::accounting::directed::{add_up, finite, ln_delta_down};
+use crate::accounting::notion::{ApproximateDp, RdpCurve};
+use crate::accounting::rdp::ApproximateRenyi;
 use crate::accounting::zcdp;
 use crate::error::{Error, Fallible};
 use crate::num::Dyadic;
+use crate::num::round::down;
 use crate::privacy::{Delta, Epsilon, Rho};
 
 /// A cap on rho fixed in advance, for adaptively chosen costs.
@@ -67,6 +71,68 @@ impl ZcdpFilter {
         }
         self.spent = total;
         Ok(())
+    }
+}
+
+/// A cap on the Renyi divergence at one order fixed in advance, for adaptively chosen mechanisms.
+///
+/// All mechanisms that were admitted satisfy `(alpha, cap)`-Renyi DP together, exactly as if they had been fixed. For one order: which of several has
+/// room left may follow from outputs, and then none of them need hold.
+///
+/// # Reference
+/// Feldman and Zrnic 2021, the Renyi filter.
+///
+/// ```
+/// use rhograd::accounting::compose::RenyiFilter;
+/// use rhograd::accounting::rdp;
+/// use rhograd::privacy::{Adjacency, DpEvent, Mechanism};
+///
+/// let step = DpEvent::poisson(Mechanism::Gaussian { noise_multiplier: 1.0 }, 0.01, 1);
+/// let curve = rdp::curve(&step, Adjacency::AddRemove)?;
+/// let mut filter = RenyiFilter::new(8.0, 0.1)?;
+/// let steps = (0..1000).take_while(|_| filter.admit(&curve).is_ok()).count();
+/// assert!((20..200).contains(&steps));
+/// assert!(filter.guarantee()?.renyi() == 0.1);
+/// # Ok::<(), rhograd::error::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct RenyiFilter {
+    order: f64,
+    cap: f64,
+    spent: f64,
+}
+
+impl RenyiFilter {
+    /// A filter with this cap at this order, and nothing spent.
+    ///
+    /// # Errors
+    /// When the order is not a finite number above 1, or the cap is negative, infinite or NaN.
+    pub fn new(order: f64, cap: f64) -> Fallible<Self> {
+        ApproximateRenyi::new(order, finite("cap", cap)?, f64::NEG_INFINITY)?;
+        Ok(RenyiFilter { order, cap, spent: 0.0 })
+    }
+
+    /// Admits a mechanism with this curve, which the caller may then run once.
+    ///
+    /// # Errors
+    /// When the total at the order would exceed the cap, or the curve has no number there; the mechanism must not run, and nothing is spent.
+    pub fn admit(&mut self, curve: &RdpCurve) -> Fallible<()> {
+        let cost = curve.at(self.order)?;
+        let total = add_up(self.spent, cost);
+        // A total that is no number is not admitted.
+        if !matches!(total.partial_cmp(&self.cap), Some(Ordering::Less | Ordering::Equal)) {
+            return Err(over("divergence", down(self.cap - self.spent, 1).max(0.0), cost));
+        }
+        self.spent = total;
+        Ok(())
+    }
+
+    /// What all mechanisms that are ever admitted guarantee together.
+    ///
+    /// # Errors
+    /// When the numbers of [`RenyiFilter::new`] are none, which it refuses.
+    pub fn guarantee(&self) -> Fallible<ApproximateRenyi> {
+        ApproximateRenyi::new(self.order, self.cap, f64::NEG_INFINITY)
     }
 }
 
@@ -204,6 +270,8 @@ fn over(what: &str, left: f64, asked: f64) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::accounting::rdp;
+    use crate::privacy::{Adjacency, DpEvent, Mechanism};
 
     #[test]
     fn caps_are_exact() {
@@ -214,6 +282,28 @@ mod tests {
         }
         assert!(filter.admit(&Rho::from_f64(5e-324).unwrap()).is_err());
         assert_eq!(filter.remaining(), Rho::zero());
+    }
+
+    #[test]
+    fn a_renyi_filter_admits_until_its_cap_and_takes_smaller_costs_after_a_refusal() {
+        let curve = |noise_multiplier: f64| {
+            let event = DpEvent::Single { mechanism: Mechanism::Gaussian { noise_multiplier } };
+            rdp::curve(&event, Adjacency::AddRemove).unwrap()
+        };
+        // alpha / (2 z^2): a quarter at order 2 and z = 2, and a sixteenth of it at z = 8.
+        let mut filter = RenyiFilter::new(2.0, 1.0 + 1e-12).unwrap();
+        (0..4).for_each(|_| filter.admit(&curve(2.0)).unwrap());
+        assert!(filter.admit(&curve(8.0)).is_err());
+        let mut filter = RenyiFilter::new(2.0, 0.3).unwrap();
+        filter.admit(&curve(2.0)).unwrap();
+        assert!(filter.admit(&curve(2.0)).is_err());
+        filter.admit(&curve(8.0)).unwrap();
+        let more = (0..100).take_while(|_| filter.admit(&curve(8.0)).is_ok()).count();
+        assert_eq!(more, 2);
+        assert_eq!(filter.guarantee().unwrap().renyi(), 0.3);
+        for (order, cap) in [(1.0, 1.0), (f64::INFINITY, 1.0), (2.0, -1.0), (2.0, f64::NAN), (2.0, f64::INFINITY)] {
+            assert!(RenyiFilter::new(order, cap).is_err(), "{order} {cap}");
+        }
     }
 
     #[test]

@@ -23,10 +23,12 @@
 
 mod advanced;
 mod filter;
+mod individual;
 mod optimal;
 
 pub use advanced::{Advanced, advanced, basic, basic_sum, heterogeneous};
-pub use filter::{ApproximateFilter, Odometer, ZcdpFilter};
+pub use filter::{ApproximateFilter, Odometer, RenyiFilter, ZcdpFilter};
+pub use individual::IndividualFilter;
 pub use optimal::{Group, Optimal};
 
 use super::directed::UNIT;
