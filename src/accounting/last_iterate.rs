@@ -49,7 +49,7 @@ use crate::num::round::up;
 /// # Privacy
 /// For pairs of runs whose steps differ by at most `a`; which relation that is follows from what `a` was computed for (twice the clip norm
 /// under replace-one). `c` is the contraction of the steps as they are made, clipping included, see the module. It holds where steps have no momentum,
-/// nothing but the last iterate is told (no average, no log, no progress), batches are the same in every pass, in the same order, a row is in one
+/// nothing but the last iterate is told (no average, no log, no progress), the number of steps, their maps and their noise follow from no iterate, batches are the same in every pass, in the same order, a row is in one
 /// of them (a person with rows in several is not covered), and each step is exactly what is described here: rounding is none of it.
 ///
 /// Reference: Bok, Su and Altschuler 2024, "Shifted interpolation for differential privacy", sections 3 and 4; the proof is with the module.

@@ -76,8 +76,9 @@ impl ZcdpFilter {
 
 /// A cap on the Renyi divergence at one order fixed in advance, for adaptively chosen mechanisms.
 ///
-/// All mechanisms that were admitted satisfy `(alpha, cap)`-Renyi DP together, exactly as if they had been fixed. For one order: which of several has
-/// room left may follow from outputs, and then none of them need hold.
+/// All mechanisms that were admitted satisfy `(alpha, cap)`-Renyi DP together, exactly as if they had been fixed. Order and cap are fixed beforehand, curves
+/// follow from nothing but what was released, and all of them are about one adjacency. Of several filters, the last one that has room proves nothing, for which
+/// one that is follows from outputs; a mechanism that all of them admit keeps the bounds of all.
 ///
 /// # Reference
 /// Feldman and Zrnic 2021, the Renyi filter.
@@ -130,7 +131,7 @@ impl RenyiFilter {
     /// What all mechanisms that are ever admitted guarantee together.
     ///
     /// # Errors
-    /// When the numbers of [`RenyiFilter::new`] are none, which it refuses.
+    /// Never: [`RenyiFilter::new`] has checked both numbers.
     pub fn guarantee(&self) -> Fallible<ApproximateRenyi> {
         ApproximateRenyi::new(self.order, self.cap, f64::NEG_INFINITY)
     }

@@ -1,29 +1,34 @@
 //! A budget for each row, spent by what that row contributes and not by what any row might.
 
-use crate::accounting::directed::positive;
+use crate::accounting::directed::{finite, positive};
 use crate::accounting::notion::GaussianDp;
 use crate::error::{Error, Fallible};
-use crate::num::round::{down, up};
+use crate::num::round::up;
 
-/// Lets each row take part in noised sums until the squares of its own contributions add up to a budget.
+/// Lets a row take part in noised sums as long as the squares of its own contributions add up to no more than a budget.
 ///
-/// A row whose next contribution no longer fits counts as zero in that sum. However many sums there are, and although who takes part follows from
+/// A row whose next contribution does not fit counts as zero in that sum. However many sums there are, and although who takes part follows from
 /// what was released, all of them together are `mu`-GDP with `mu = sqrt(budget) / sigma`: that of one release of l2 sensitivity
 /// `sqrt(budget)`. Rows with short gradients stay for many steps where a bound for all rows would have ended the run. Squares are integers, in
 /// squared steps of the grid, so a row's total is exact.
 ///
-/// Sums with other noise have a weight: a sum whose noise has deviation `sigma / sqrt(w)` spends `w` times the square.
+/// Each sum gets fresh independent normal noise of deviation `sigma` in every coordinate, floored after it was added to an integer sum or not. It is
+/// not so for the discrete Gaussian: at a budget of 1 and sigma 1 its delta(1) is 0.1414, that of `mu` 0.1269. A sum whose noise has another
+/// deviation `s` has a weight of at least `(sigma / s)^2`, a whole number, and spends so many times the square.
 ///
 /// # Privacy
-/// Add-remove of a row. What a row contributes must follow from that row and from what was released, and from nothing else: a clipped gradient at a
-/// released iterate does, one that is divided by how many rows still take part does not. Who takes part is as secret as the rows: release
-/// neither it nor a count of it, nor stop by it. Noise, weights and the number of sums may follow from what was released.
+/// Add-remove of a row, twice the `mu` under replace-one. Budget and sigma are fixed beforehand; weights, the number of sums and when to stop may follow from
+/// what was released. What a row contributes must follow from that row and from what was released, and from nothing else: a clipped gradient at a
+/// released iterate does, one that is divided by how many rows still take part does not, and a row's place in a batch must not hang on other rows. Who takes part
+/// is as secret as the rows, and so is how many there are: release neither, nor stop by it. Other releases on the same rows are accounted for besides.
 ///
-/// *Proof.* Given what was released, all other rows contribute the same with and without the row, so the means of a sum differ by the row's
-/// contribution `v_t` alone, which is fixed by what was released before, with `sum |v_t|^2 / sigma^2 <= mu^2` along every course of
-/// events. Add one release of noise alone whose mean differs by what is missing, so that it is equal. Under the data without the row, `S = sum v_t Z_t / sigma^2` has
-/// `E exp(i x S + x^2 mu^2 / 2) = 1` for every real `x`, step by step, so it is normal with variance `mu^2`; the logarithm of the likelihood ratio is
-/// `S - mu^2 / 2`, and the best test of both data sets is that of `N(0, 1)` against `N(mu, 1)`. What was added can only have helped it.
+/// *Proof.* Multiply the sum of weight `w` by `sqrt(w)`, so that all noise has deviation `sigma`. Given what was released, all other rows contribute the
+/// same with and without the row, so the means of a sum differ by the row's contribution `v_t` alone, which is fixed by what was released before, with
+/// `sum |v_t|^2 / sigma^2 <= mu^2` on every course of events. For the proof alone add one release whose mean is `r` with the row and 0 without,
+/// `r^2` being what is left of the budget, so that the sum is `mu^2` on every course. Without the row, `S = sum v_t Z_t / sigma^2` has
+/// `E exp(i x S + x^2 mu^2 / 2) = 1` for every real `x`: the products up to a step are a martingale, bounded by `exp(x^2 mu^2 / 2)`. So `S` is
+/// normal with variance `mu^2`; the logarithm of the likelihood ratio is `S - mu^2 / 2`, and the best test is that of `N(0, 1)` against
+/// `N(mu, 1)`, which is its own inverse. What was added can only have helped it.
 ///
 /// Reference: Feldman and Zrnic 2021 (individual Renyi filters); Smith and Thakurta 2022, and Koskela, Tobaben and Honkela 2023 (Gaussian DP).
 ///
@@ -31,29 +36,51 @@ use crate::num::round::{down, up};
 /// use rhograd::accounting::compose::IndividualFilter;
 ///
 /// // Two rows, sums of noise 10, and a budget for contributions of length 5.
-/// let mut filter = IndividualFilter::new(2, 25);
+/// let mut filter = IndividualFilter::new(2, 25, 10.0)?;
 /// assert_eq!(filter.admit(&[16, 1], 1)?, [true, true]);
 /// // The first has 9 left.
 /// assert_eq!(filter.admit(&[16, 1], 1)?, [false, true]);
-/// assert!((filter.to_gaussian_dp(10.0)?.mu() - 0.5).abs() < 1e-12);
+/// assert!((filter.guarantee().mu() - 0.5).abs() < 1e-12);
 /// # Ok::<(), rhograd::error::Error>(())
 /// ```
-#[derive(Clone, Debug)]
 pub struct IndividualFilter {
     budget: u128,
+    guarantee: GaussianDp,
     /// What each row may still spend.
     left: Vec<u128>,
 }
 
+/// The budget alone: the rest is as secret as the rows.
+impl std::fmt::Debug for IndividualFilter {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("IndividualFilter").field("budget", &self.budget).finish_non_exhaustive()
+    }
+}
+
 impl IndividualFilter {
-    /// A filter for so many rows, each of which may spend the budget.
-    pub fn new(rows: usize, budget: u128) -> Self {
-        IndividualFilter { budget, left: vec![budget; rows] }
+    /// A filter for so many rows, each of which may spend the budget, and noise of deviation `sigma` in sums of weight 1, in steps of the grid.
+    ///
+    /// # Errors
+    /// When sigma is not a number above 0, or `mu` is above what a double holds.
+    pub fn new(rows: usize, budget: u128, sigma: f64) -> Fallible<Self> {
+        let sigma = positive("sigma", sigma)?;
+        let mu = match budget {
+            0 => 0.0,
+            // Conversion, root and quotient are off by half a unit each, at most.
+            budget => finite("mu", up((budget as f64).sqrt() / sigma, 2))?,
+        };
+        Ok(IndividualFilter { budget, guarantee: GaussianDp::new(mu)?, left: vec![budget; rows] })
+    }
+
+    /// What all sums together guarantee, whatever was admitted.
+    pub fn guarantee(&self) -> GaussianDp {
+        self.guarantee
     }
 
     /// Which rows take part in the next sum, by the squared l2 norms of what they would contribute; they have spent it then.
     ///
-    /// Shape of `squares` and of the result: one item a row.
+    /// Shape of `squares` and of the result: one item a row, in the same order in every call. A square is that of the whole vector which would be added, rounded
+    /// up where it is no integer, and zero for a row outside the batch; add squares of coordinates so that they saturate and do not wrap.
     ///
     /// # Errors
     /// When there are more or fewer squares than rows, or the weight is 0. Nothing is spent then.
@@ -79,19 +106,6 @@ impl IndividualFilter {
         };
         Ok(self.left.iter_mut().zip(squares).map(one).collect())
     }
-
-    /// What all sums together guarantee, for noise of deviation `sigma` in every coordinate of a sum of weight 1, in steps of the grid.
-    ///
-    /// # Errors
-    /// When sigma is not a number above 0.
-    pub fn to_gaussian_dp(&self, sigma: f64) -> Fallible<GaussianDp> {
-        let sigma = positive("sigma", sigma)?;
-        match self.budget {
-            0 => GaussianDp::new(0.0),
-            // The nearest double and the root are off by half a unit each.
-            budget => GaussianDp::new(up(up((budget as f64).sqrt(), 2) / down(sigma, 1), 1)),
-        }
-    }
 }
 
 #[cfg(test)]
@@ -99,6 +113,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::num::Dyadic;
 
     /// What a row contributes to a step: it follows from the row and from the outputs so far.
     fn contribution(row: [i64; 2], outputs: &[[i64; 2]]) -> [i64; 2] {
@@ -112,7 +127,7 @@ mod tests {
 
     /// The sums of a run whose outputs are forced to be these.
     fn sums(rows: &[[i64; 2]], budget: u128, outputs: &[[i64; 2]], weights: &[u64]) -> Vec<[i64; 2]> {
-        let mut filter = IndividualFilter::new(rows.len(), budget);
+        let mut filter = IndividualFilter::new(rows.len(), budget, 1.0).unwrap();
         let step = |(at, weight): (usize, &u64)| {
             let all: Vec<_> = rows.iter().map(|&row| contribution(row, &outputs[..at])).collect();
             let squares: Vec<_> = all.iter().map(|&v| square(v)).collect();
@@ -151,7 +166,7 @@ mod tests {
 
     #[test]
     fn who_no_longer_fits_spends_nothing_and_may_come_back() {
-        let mut filter = IndividualFilter::new(3, 10);
+        let mut filter = IndividualFilter::new(3, 10, 1.0).unwrap();
         assert_eq!(filter.admit(&[7, 10, 11], 1).unwrap(), [true, true, false]);
         assert_eq!(filter.admit(&[4, 1, 5], 2).unwrap(), [false, false, true]);
         assert_eq!(filter.admit(&[3, 0, u128::MAX], u64::MAX).unwrap(), [false, true, false]);
@@ -161,12 +176,23 @@ mod tests {
 
     #[test]
     fn the_guarantee_is_that_of_one_release_and_no_less() {
-        for budget in [0, 1, 2, 3, 25, (1 << 100) + 1, u128::MAX] {
-            let mu = IndividualFilter::new(1, budget).to_gaussian_dp(3.0).unwrap().mu();
-            let truth = (budget as f64).sqrt() / 3.0;
-            assert!(mu >= truth && mu <= truth * (1.0 + 1e-14), "{budget}: {mu} {truth}");
+        for budget in [1, 2, 3, 25, (1 << 53) + 1, (1 << 54) + 3, (1 << 100) + 1, u128::MAX] {
+            let mu = IndividualFilter::new(1, budget, 0.25).unwrap().guarantee().mu();
+            // The square of 2^-2 mu as an exact fraction.
+            let root = Dyadic::from_f64(mu / 4.0).unwrap();
+            let square = Dyadic::new(root.numerator() * root.numerator(), 2 * root.log2_denominator());
+            assert!(square >= Dyadic::new(budget.into(), 0), "{budget}");
+            assert!(mu <= 4.0 * (budget as f64).sqrt() * (1.0 + 1e-14), "{budget}: {mu}");
         }
-        let filter = IndividualFilter::new(1, 4);
-        assert!([0.0, -1.0, f64::NAN, f64::INFINITY].iter().all(|&sigma| filter.to_gaussian_dp(sigma).is_err()));
+        assert_eq!(IndividualFilter::new(1, 0, 1.0).unwrap().guarantee().mu(), 0.0);
+        assert!([0.0, -1.0, f64::NAN, f64::INFINITY].iter().all(|&sigma| IndividualFilter::new(1, 4, sigma).is_err()));
+        assert!(IndividualFilter::new(1, 4, 1e-320).is_err());
+    }
+
+    #[test]
+    fn nothing_of_a_row_is_printed() {
+        let mut filter = IndividualFilter::new(2, 10, 1.0).unwrap();
+        filter.admit(&[7, 3], 1).unwrap();
+        assert_eq!(format!("{filter:?}"), "IndividualFilter { budget: 10, .. }");
     }
 }
