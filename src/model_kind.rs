@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::data::{Schema, Task};
 use crate::error::{Error, Fallible};
+use crate::grid::LabelCoding;
 use crate::loss::{Glm, Hinge, Huber, Objective, OwnForm, OwnLoss, Pinball, Poisson};
 
 /// Ridge penalty where the user gives none: a hundredth of the curvature that a standardised feature has.
@@ -177,6 +178,17 @@ impl ModelKind {
             ModelKind::Poisson { bound } => Glm::Poisson(Poisson { bound, most: bound.exp() }),
             ModelKind::Own(loss) => Glm::Own(loss),
         })
+    }
+
+    /// How labels weigh rows in the score of a canonical link, `labels` of them where they are classes; `None` where the link is another.
+    pub(crate) fn label_coding(self, labels: usize) -> Option<LabelCoding> {
+        match self {
+            ModelKind::Logistic => Some(LabelCoding::Two),
+            ModelKind::Linear | ModelKind::Ridge => Some(LabelCoding::Numbers),
+            ModelKind::Poisson { .. } => Some(LabelCoding::Counts),
+            ModelKind::Multinomial => u16::try_from(labels).ok().map(|labels| LabelCoding::Classes { labels }),
+            ModelKind::Svm { .. } | ModelKind::Huber { .. } | ModelKind::Quantile { .. } | ModelKind::Own(_) => None,
+        }
     }
 
     /// The name used in files and on the command line.

@@ -12,6 +12,7 @@ pub mod erm_rate;
 pub mod fit;
 pub mod generalization;
 pub mod gradient_complexity;
+pub mod labels;
 pub mod lemmas;
 pub mod looks;
 pub mod losses;
@@ -50,7 +51,7 @@ pub struct Experiment {
 }
 
 /// Every experiment, in the order of `all`.
-pub const EXPERIMENTS: [Experiment; 19] = [
+pub const EXPERIMENTS: [Experiment; 20] = [
     Experiment { name: "adjacency", claim: adjacency::CLAIM, run: adjacency::run },
     Experiment { name: "amplification", claim: amplification::CLAIM, run: amplification::run },
     Experiment { name: "audit-power", claim: audit_power::CLAIM, run: audit_power::run },
@@ -58,6 +59,7 @@ pub const EXPERIMENTS: [Experiment; 19] = [
     Experiment { name: "erm-rate", claim: erm_rate::CLAIM, run: erm_rate::run },
     Experiment { name: "generalization", claim: generalization::CLAIM, run: generalization::run },
     Experiment { name: "gradient-complexity", claim: gradient_complexity::CLAIM, run: gradient_complexity::run },
+    Experiment { name: "labels", claim: labels::CLAIM, run: labels::run },
     Experiment { name: "lemmas", claim: lemmas::CLAIM, run: lemmas::run },
     Experiment { name: "losses", claim: losses::CLAIM, run: losses::run },
     Experiment { name: "marginals", claim: marginals::CLAIM, run: marginals::run },

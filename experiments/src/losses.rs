@@ -64,11 +64,11 @@ const HUBER: f64 = 1.345;
 const WRONG_STEP: f64 = 1e-4;
 
 /// A family on a data set.
-struct Case<'a> {
-    family: &'static str,
-    data: &'a DataSet,
-    schema: Schema,
-    model: ModelKind,
+pub(crate) struct Case<'a> {
+    pub(crate) family: &'static str,
+    pub(crate) data: &'a DataSet,
+    pub(crate) schema: Schema,
+    pub(crate) model: ModelKind,
 }
 
 /// Trains each family on the sets that were given, prints the table, and judges additive effects beside linear ones.
@@ -116,7 +116,10 @@ pub fn run(setup: &Setup) -> Fallible<Verdict> {
 }
 
 impl<'a> Case<'a> {
-    fn new((family, set, target): &(&'static str, &str, Option<&str>), sets: &'a [DataSet]) -> Fallible<Option<Self>> {
+    pub(crate) fn new(
+        (family, set, target): &(&'static str, &str, Option<&str>),
+        sets: &'a [DataSet],
+    ) -> Fallible<Option<Self>> {
         let Some(data) = sets.iter().find(|data| data.name == *set) else { return Ok(None) };
         let unknown = || Error::parameter("losses", format!("{family:?} is no family"), "name another");
         let asked = FAMILIES.iter().find(|known| known.name == *family).ok_or_else(unknown)?;
@@ -134,7 +137,12 @@ impl<'a> Case<'a> {
         if plant == Some(Plant::WrongStep) && algorithm.cuts_columns() {
             config.settings.learning_rate = Some(WRONG_STEP);
         }
-        let loaded = load(&config, self.schema.clone(), &CsvFile::open(&self.data.train)?, &|_, _| Ok(()))?;
+        self.left(&config, self.schema.clone(), seed)
+    }
+
+    /// The own loss and a second measure on the test file, of a model of one seed that was asked for so.
+    pub(crate) fn left(&self, config: &TrainConfig, schema: Schema, seed: u64) -> Fallible<[f64; 2]> {
+        let loaded = load(config, schema, &CsvFile::open(&self.data.train)?, &|_, _| Ok(()))?;
         let (trained, _) = train(loaded, &mut Ledger::in_memory()?, noise(seed), &mut |_| Ok(()))?;
         let test = CsvFile::open(&self.data.test)?;
         Ok(match evaluate(&trained.model, &test)? {
@@ -273,7 +281,7 @@ fn table(cases: &[Case<'_>], results: &Results) -> String {
 }
 
 /// A number with four digits.
-fn four(value: f64) -> String {
+pub(crate) fn four(value: f64) -> String {
     let before = value.abs().log10().floor().clamp(-4.0, 12.0) as i32;
     format!("{value:.*}", (3 - before).clamp(0, 6) as usize)
 }

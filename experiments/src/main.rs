@@ -36,7 +36,7 @@ struct Cli {
     /// utility: this algorithm, or `all` (the default unless --quick)
     #[arg(long, value_name = "NAME")]
     algorithm: Option<String>,
-    /// utility, losses: pairs TRAIN.csv TEST.csv, each with its schema beside it, and names of the repository's own data sets,
+    /// utility, labels, losses: pairs TRAIN.csv TEST.csv, each with its schema beside it, and names of the repository's own data sets,
     /// fair and randhie; without any the latter. persons: pairs alone, whose schema names the unit; without any generated persons
     data: Vec<PathBuf>,
 }
@@ -55,9 +55,9 @@ fn main() -> ExitCode {
 /// `Ok(false)` when a claim did not hold.
 fn run(cli: &Cli) -> Fallible<bool> {
     let (takes_algorithm, takes_data) =
-        (cli.name == "utility", ["utility", "losses", "persons"].contains(&cli.name.as_str()));
+        (cli.name == "utility", ["utility", "labels", "losses", "persons"].contains(&cli.name.as_str()));
     if (!takes_algorithm && cli.algorithm.is_some()) || (!takes_data && !cli.data.is_empty()) {
-        let problem = format!("{} takes neither --algorithm nor, but for losses and persons, data", cli.name);
+        let problem = format!("{} takes neither --algorithm nor, but for labels, losses and persons, data", cli.name);
         return Err(Error::parameter("NAME", problem, "leave them out, or run utility"));
     }
     match cli.name.as_str() {

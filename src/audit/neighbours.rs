@@ -4,7 +4,7 @@ use std::io::Write;
 
 use tempfile::NamedTempFile;
 
-use crate::data::{Column, Columns, CsvFile, Schema, Task, Unit};
+use crate::data::{Column, Columns, CsvFile, Protect, Schema, Task, Unit};
 use crate::error::{Error, Fallible};
 use crate::kernel::RawRow;
 use crate::optim::Algorithm;
@@ -197,9 +197,13 @@ impl Worlds {
                 "add a record under add-remove, replace one under replace-one",
             ));
         }
+        let mut schema = neighbours.schema.clone();
+        if config.algorithm.description().needs.labels_alone {
+            schema = schema.with_protect(Protect::Label)?;
+        }
         let world = |differs: &[String]| {
             let lines = std::iter::once(&neighbours.header).chain(&neighbours.common).chain(differs);
-            loaded(config, neighbours.schema.clone(), lines)
+            loaded(config, schema.clone(), lines)
         };
         let each = [world(neighbours.absent.as_deref().unwrap_or_default())?, world(&neighbours.present)?];
         let lines = file_of(std::iter::once(&neighbours.header).chain(&neighbours.present))?;

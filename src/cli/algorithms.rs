@@ -62,6 +62,7 @@ fn described(algorithm: Algorithm) -> Value {
         "settings": Vec::from_iter(it.settings.iter().map(|setting| setting.name)),
         "needs_rows_at_hand": it.needs.rows_at_hand,
         "needs_row_count": it.needs.row_count,
+        "needs_public_features": it.needs.labels_alone,
         "reference": it.reference,
     })
 }

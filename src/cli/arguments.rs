@@ -7,7 +7,7 @@ use clap::Args;
 use super::help::BUDGET;
 use super::input::is_passing;
 use super::output::warn;
-use crate::data::{Estimand, Schema, Unit};
+use crate::data::{Estimand, Protect, Schema, Unit};
 use crate::error::{Error, Fallible};
 use crate::ledger::Ledger;
 use crate::preprocess::MemoryLimit;
@@ -102,6 +102,29 @@ pub(super) fn rows_that_count(text: &str) -> Result<u32, String> {
     match text {
         Unit::PRIVATE => Err(Unit::NO_PRIVATE_MAX_ROWS.into()),
         number => number.parse().map_err(|_| "must be a whole number, at least 1 and at most 4096".to_owned()),
+    }
+}
+
+/// What of a row is protected.
+#[derive(Args)]
+pub(super) struct ProtectArguments {
+    /// What of a row is protected: all of it, or its label alone, where features are public [default: the schema's "protect",
+    /// else row]
+    ///
+    /// With `label` neighbours differ in the label of one row: features, and which rows there are, are taken for public, and
+    /// whatever follows from them is free. One noised sum of rows by their labels is released, for --model logistic, linear,
+    /// ridge, poisson and multinomial.
+    #[arg(long, value_enum, value_name = "WHAT", help_heading = BUDGET, hide_short_help = true)]
+    protect: Option<Protect>,
+}
+
+impl ProtectArguments {
+    /// A schema with what was asked for.
+    pub(super) fn applied(&self, schema: Schema) -> Fallible<Schema> {
+        match self.protect {
+            None => Ok(schema),
+            Some(protect) => schema.with_protect(protect),
+        }
     }
 }
 

@@ -10,6 +10,7 @@ use super::arguments::{as_flag, delta, epsilon, open_or_create, rho};
 use super::history::{LogArguments, log};
 use super::output::{DIGITS, counted, print, print_json};
 use crate::accounting::Conversion;
+use crate::data::Protect;
 use crate::error::{Error, Fallible};
 use crate::ledger::{Cap, DatasetSummary, Ledger};
 use crate::num::round::{decimal_down, decimal_up};
@@ -93,12 +94,15 @@ pub(super) struct InitArguments {
     ledger: PathBuf,
     /// Name of the data set, as in its schema
     dataset: String,
-    /// Relation of all guarantees for this data set
-    #[arg(long, value_enum, default_value = "add-remove")]
-    adjacency: Adjacency,
+    /// Relation of all guarantees for this data set [default: add-remove; replace-one with --protect label]
+    #[arg(long, value_enum)]
+    adjacency: Option<Adjacency>,
     /// Column that tells persons apart: all guarantees for this data set are about persons, with all their rows
     #[arg(long, value_name = "COLUMN")]
     unit: Option<String>,
+    /// What of a row all guarantees for this data set are about: all of it, or its label alone
+    #[arg(long, value_enum, value_name = "WHAT", conflicts_with = "unit")]
+    protect: Option<Protect>,
     #[command(flatten)]
     cap: CapBudget,
 }
@@ -130,8 +134,16 @@ pub(super) fn run(command: &LedgerCommand) -> Fallible<ExitCode> {
         LedgerCommand::Init(arguments) => {
             let cap = arguments.cap.cap()?;
             let dataset = DatasetId::new(arguments.dataset.clone())?;
-            let unit = arguments.unit.as_deref().map_or(Ok(PrivacyUnit::Row), PrivacyUnit::person).map_err(as_flag)?;
-            let scope = Scope { dataset, adjacency: arguments.adjacency, unit };
+            let unit = match arguments.protect {
+                Some(Protect::Label) => PrivacyUnit::Label,
+                _ => arguments.unit.as_deref().map_or(Ok(PrivacyUnit::Row), PrivacyUnit::person).map_err(as_flag)?,
+            };
+            let adjacency = arguments.adjacency.unwrap_or(match unit {
+                PrivacyUnit::Label => Adjacency::ReplaceOne,
+                PrivacyUnit::Row | PrivacyUnit::Person { .. } => Adjacency::AddRemove,
+            });
+            unit.check(adjacency)?;
+            let scope = Scope { dataset, adjacency, unit };
             let mut ledger = open_or_create(&arguments.ledger)?;
             ledger.init(&scope, cap.as_ref())?;
             show(&[ledger.summary(&scope.dataset)?], Delta::new(1e-6)?)

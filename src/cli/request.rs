@@ -6,6 +6,7 @@ use clap::{Arg, ArgMatches, Args, Command, FromArgMatches, ValueEnum, value_pars
 use super::arguments::{delta, epsilon, rho};
 use super::family::FamilyArguments;
 use super::help::{ALGORITHM, BUDGET, HOLD_OUT, MODEL};
+use crate::data::{Protect, Schema};
 use crate::error::{Error, Fallible};
 use crate::optim::settings::Kind;
 use crate::optim::{Algorithm, Averaging, Features, SETTINGS, Settings};
@@ -96,9 +97,9 @@ pub(super) struct RequestArguments {
     /// Privacy budget as rho of zCDP
     #[arg(long, allow_hyphen_values = true, help_heading = BUDGET, hide_short_help = true)]
     rho: Option<f64>,
-    /// Which data sets are neighbours
-    #[arg(long, value_enum, default_value = "add-remove", display_order = 6)]
-    adjacency: Adjacency,
+    /// Which data sets are neighbours [default: add-remove; replace-one for labels alone]
+    #[arg(long, value_enum, display_order = 6)]
+    adjacency: Option<Adjacency>,
     #[command(flatten)]
     settings: SettingsArguments,
     /// Choose among candidates by their noised losses, all of it paid from the same budget
@@ -129,7 +130,15 @@ pub(super) struct RequestArguments {
 impl RequestArguments {
     /// Which data sets are neighbours.
     pub(super) fn adjacency(&self) -> Adjacency {
-        self.adjacency
+        self.adjacency.unwrap_or(Adjacency::AddRemove)
+    }
+
+    /// A request with what follows from the schema: labels do not come or go.
+    pub(super) fn on(&self, schema: &Schema, config: TrainConfig) -> TrainConfig {
+        match (self.adjacency, schema.protect) {
+            (None, Protect::Label) => TrainConfig { adjacency: Adjacency::ReplaceOne, ..config },
+            _ => config,
+        }
     }
 
     /// The request; a budget must be given.
@@ -152,7 +161,7 @@ impl RequestArguments {
             (epsilon, None) => Budget::Epsilon(self::epsilon(epsilon.unwrap_or(1.0))?, delta),
         };
         let config = TrainConfig {
-            adjacency: self.adjacency,
+            adjacency: self.adjacency(),
             model: self.family.kind()?,
             algorithm: Features::algorithm(self.features, self.algorithm)?,
             noise: self.noise,

@@ -133,7 +133,7 @@ pub(super) fn plain_statement(statement: &Statement) -> String {
 /// Metrics on a private hold-out, in lines; empty without any.
 pub(super) fn evaluated(model: &ModelFile) -> String {
     let Some(evaluation) = &model.evaluation else { return String::new() };
-    let units = if model.statement.facts.unit.is_row() { "rows" } else { "persons" };
+    let units = if model.statement.facts.unit.is_person() { "persons" } else { "rows" };
     let mut text = format!("\nOn about {:.0} {units} held out (noised, part of the release):\n", evaluation.rows);
     for (name, estimate) in &evaluation.metrics {
         let limit = estimate.limit.map_or(String::new(), |limit| format!(", rows cut at {limit:.4}"));

@@ -97,7 +97,7 @@ pub use schema::{Column, Columns, Schema, Task};
 pub use source::Stamp;
 pub use synthetic::{Synthetic, SyntheticKind};
 pub use table::{Cells, Numbers, Table};
-pub use unit::{Estimand, Unit};
+pub use unit::{Estimand, Protect, Unit};
 pub use value::single;
 
 pub(crate) use blocks::{is_replacement, trim_line};

@@ -8,7 +8,7 @@ use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::editor::WithoutKey;
-use super::{SchemaRelease, Unit};
+use super::{Protect, SchemaRelease, Unit};
 use crate::error::{Error, Fallible};
 use crate::grid::PERSON_WEIGHT;
 use crate::privacy::{DatasetId, PrivacyUnit};
@@ -80,6 +80,9 @@ pub struct Schema {
     /// What is protected where that is not one row.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unit: Option<Unit>,
+    /// What of a row is protected; the label alone where all features are public.
+    #[serde(default, skip_serializing_if = "Protect::is_row")]
+    pub protect: Protect,
     /// Columns to leave out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ignore: Vec<String>,
@@ -107,6 +110,7 @@ impl Schema {
             target_upper: None,
             rows: None,
             unit: None,
+            protect: Protect::Row,
             ignore: Vec::new(),
             columns: Columns::default(),
             draft: false,
@@ -200,6 +204,7 @@ impl Schema {
     /// What neighbouring data sets differ in.
     pub fn privacy_unit(&self) -> PrivacyUnit {
         match &self.unit {
+            None if self.protect == Protect::Label => PrivacyUnit::Label,
             None => PrivacyUnit::Row,
             Some(unit) => PrivacyUnit::Person { column: unit.column.clone() },
         }
@@ -242,6 +247,20 @@ impl Schema {
         Ok(self)
     }
 
+    /// This schema with what of a row is to be protected, checked as if a file said so; what the schema says already may be repeated.
+    ///
+    /// # Errors
+    /// When the schema protects labels alone and rows are asked for, or what is asked for does not fit the schema.
+    pub fn with_protect(mut self, protect: Protect) -> Fallible<Self> {
+        if (self.protect, protect) == (Protect::Label, Protect::Row) {
+            let problem = "is row, and the schema says \"protect\": \"label\"";
+            return Err(Error::parameter("--protect", problem, "leave it out, or correct the schema"));
+        }
+        self.protect = protect;
+        self.check_protect(Path::new("schema"))?;
+        Ok(self)
+    }
+
     /// SHA-256 of the schema's canonical JSON.
     pub fn fingerprint(&self) -> String {
         use sha2::{Digest, Sha256};
@@ -269,7 +288,29 @@ impl Schema {
         if self.features().next().is_none() {
             return Err(fault(path, "columns", "declares no feature", "declare at least one feature column"));
         }
+        self.check_protect(path)?;
         self.check_unit(path)
+    }
+
+    /// Refuses what labels alone cannot be protected beside.
+    pub(crate) fn check_protect(&self, path: &Path) -> Fallible<()> {
+        let refused = |problem: &str, cure: &str| Err(fault(path, "protect", problem, cure));
+        if self.protect.is_row() {
+            return Ok(());
+        }
+        if self.unit.is_some() {
+            return refused(
+                "says that labels alone are protected, and a unit that persons are, with all that their rows hold",
+                "leave one of them out",
+            );
+        }
+        if self.released.is_some() {
+            return refused(
+                "says that labels alone are protected, and bounds and values were released to protect rows: costs of either do not add up",
+                "write the bounds by hand or read them off the rows: features are public here",
+            );
+        }
+        Ok(())
     }
 
     fn check_unit(&self, path: &Path) -> Fallible<()> {
@@ -277,7 +318,8 @@ impl Schema {
         let released = self.released.as_ref().map(|release| &release.unit);
         let Some(unit) = &self.unit else {
             return match released {
-                None | Some(PrivacyUnit::Row) => Ok(()),
+                // Nothing is drafted for labels alone.
+                None | Some(PrivacyUnit::Row | PrivacyUnit::Label) => Ok(()),
                 Some(PrivacyUnit::Person { column }) => {
                     let problem = "is missing, and bounds and values were released to protect persons: costs for rows and for persons do not \
                                    add up";
@@ -321,7 +363,7 @@ impl Schema {
                 );
                 refused(&problem, "draft the schema by the unit that is to be protected")
             }
-            Some(PrivacyUnit::Row) => {
+            Some(PrivacyUnit::Row | PrivacyUnit::Label) => {
                 let problem = "stands beside \"released\": bounds and values were released to protect rows, which protects no \
                                person with several of them";
                 refused(problem, "draft the schema with `inspect --unit`, or leave the unit out")

@@ -7,6 +7,48 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::error::{Error, Fallible};
 
+/// What of a row is protected: all of it, or its label alone.
+///
+/// ```
+/// use rhograd::data::Protect;
+/// assert_eq!(Protect::default(), Protect::Row);
+/// assert_eq!(Protect::named("label")?, Protect::Label);
+/// # Ok::<(), rhograd::error::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
+pub enum Protect {
+    /// All cells of a row, and with add-remove also whether it is there.
+    #[default]
+    Row,
+    /// The target of a row alone; features, and how many rows there are, are public.
+    Label,
+}
+
+impl Protect {
+    /// What has this name in files and on the command line.
+    ///
+    /// # Errors
+    /// When it is neither "row" nor "label".
+    pub fn named(name: &str) -> Fallible<Self> {
+        match name {
+            "row" => Ok(Protect::Row),
+            "label" => Ok(Protect::Label),
+            other => Err(Error::parameter(
+                "protect",
+                format!("is {other:?}"),
+                "use \"row\", or \"label\" where features are public",
+            )),
+        }
+    }
+
+    /// Whether it is all of a row; files that say nothing mean that.
+    pub fn is_row(&self) -> bool {
+        *self == Protect::Row
+    }
+}
+
 /// Whose mean a model estimates where persons with several rows are protected.
 ///
 /// Either way a person's gradients are clipped together, to the same norm; what differs is how a person with more rows than others weighs

@@ -3,6 +3,7 @@
 //! Encoders, planners, queries and the kernel agree on these public numbers. Sensitivities are computed from them.
 
 mod gram;
+mod labels;
 mod map;
 mod moments;
 mod scoring;
@@ -11,6 +12,7 @@ mod tree;
 
 pub(crate) use gram::coarse;
 pub use gram::{DIAGONAL, GRAM_MULTIPLIER, OFF_DIAGONAL, PERSON_WEIGHT, each_entry, gram_one};
+pub use labels::{LABEL_STEPS, LabelCoding, NO_LABEL};
 pub use map::IntegerMap;
 pub use moments::{MomentWeights, SIZE_CELLS, size_cell};
 pub(crate) use scoring::Outcome;

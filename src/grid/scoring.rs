@@ -94,6 +94,14 @@ impl Scoring {
         of_two_rows.max(self.parts())
     }
 
+    /// Whether predictions are measured against labels, and not against numbers.
+    pub(crate) fn is_of_labels(self) -> bool {
+        match self {
+            Scoring::Label | Scoring::Score | Scoring::Class { .. } => true,
+            Scoring::Number | Scoring::Quantile | Scoring::Count => false,
+        }
+    }
+
     /// Length of a row's vector.
     pub fn entries(self) -> usize {
         match self {

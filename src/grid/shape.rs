@@ -43,6 +43,13 @@ impl Shape {
         self.numeric + self.slots() - self.categorical() + 1
     }
 
+    /// The coefficient of a declared value; `None` for the code of "none of them".
+    #[inline(always)]
+    pub(crate) fn coefficient(&self, column: usize, code: u16) -> Option<usize> {
+        let code = usize::from(code);
+        (code < self.levels(column)).then(|| self.numeric + self.offsets[column] - column + code)
+    }
+
     pub(crate) fn slots(&self) -> usize {
         self.offsets[self.categorical()]
     }

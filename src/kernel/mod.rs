@@ -25,6 +25,23 @@
 //! assert!(Level::available().into_iter().all(|level| clipped_sum_on(level, &rows, &caps, &step, slope) == sum));
 //! ```
 //!
+//! Labels apart from the rest, where features are public: the two sides of a score.
+//!
+//! ```
+//! use rhograd::grid::{FULL_SCALE, LabelCoding, Shape};
+//! use rhograd::kernel::{Caps, MeanStep, RawRow, RowsBuilder, label_sum, mean_sum};
+//! let mut builder = RowsBuilder::new(Shape::new(1, &[]));
+//! for (number, label) in [(FULL_SCALE, 1), (-FULL_SCALE, 0)] {
+//!     builder.push(&RawRow { numeric: vec![number], codes: vec![], label, null: false });
+//! }
+//! let rows = builder.build();
+//! let caps = Caps::entrywise(&rows, 100);
+//! assert_eq!(label_sum(&rows, &caps, LabelCoding::Two), [1600, 1600].map(|m| m * i64::from(FULL_SCALE)));
+//! // A model that says 1/2 of either row; labels have no part in it.
+//! let step = MeanStep { weights: &[0.0, 0.5], outputs: 1, scale: 1.0, most: 100 };
+//! assert_eq!(mean_sum(&rows, &caps, &step, &|_margins| ()), [0, 100].map(|m| m * i64::from(FULL_SCALE)));
+//! ```
+//!
 //! Several labels under one clip, and all rows of a person under one:
 //!
 //! ```
@@ -78,6 +95,7 @@ mod fixed;
 mod gram;
 mod groups;
 mod joint;
+mod labels;
 mod lines;
 mod losses;
 mod map;
@@ -101,6 +119,7 @@ pub use definite::definite_solve;
 pub use exact::{LOG2_LARGEST_COORDINATE, MAX_EXACT, ScaledRows};
 pub use fixed::{FixedStep, fixed_batch, fixed_pass, largest_row, rounding};
 pub use gram::{gram_sum, hessian_sum};
+pub use labels::{MeanStep, label_sum, mean_sum};
 pub use losses::loss_sums;
 pub use marginals::marginal_counts;
 pub use persons::clips::PersonClips;

@@ -3,9 +3,9 @@
 use rayon::prelude::*;
 
 use super::{LANES, Rows};
-use crate::grid::{Outcome, ScoreStep};
+use crate::grid::{NO_LABEL, Outcome, ScoreStep};
 
-/// Sums the score vectors of all rows that are not null, in units of the weight.
+/// Sums the score vectors of all rows that are not null and have a label, in units of the weight.
 ///
 /// `predict` turns the margins of a row into its prediction, `loss` measures them against its label.
 ///
@@ -29,7 +29,8 @@ pub fn score_sum(
             let mut own = vec![0.0; margins.len()];
             for lane in 0..LANES {
                 let row = tile * LANES + lane;
-                if rows.norms[row] > 0 {
+                let unlabelled = step.scoring.is_of_labels() && rows.labels[row] == NO_LABEL;
+                if rows.norms[row] > 0 && !unlabelled {
                     own.iter_mut().zip(&margins).for_each(|(own, block)| *own = block[lane]);
                     let label = f64::from(rows.labels[row]) * step.label_scale;
                     let outcome = Outcome { prediction: predict(&own), label, loss: loss(&own, label) };

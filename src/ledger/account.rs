@@ -114,6 +114,14 @@ impl Account {
                         "leave the unit out (\"unit\" in the schema, --unit), or give --ledger a file of its own, made by \
                          `rhograd ledger init` with --unit {column}"
                     ),
+                    (PrivacyUnit::Row, PrivacyUnit::Label) => {
+                        "leave \"protect\" out (in the schema, --protect), or give --ledger a file of its own, made by `rhograd ledger \
+                         init` with --protect label"
+                            .to_string()
+                    }
+                    (PrivacyUnit::Label, _) => {
+                        "use \"protect\": \"label\" in the schema, or --protect label, or give --ledger a file of its own".to_string()
+                    }
                     (PrivacyUnit::Row, PrivacyUnit::Row) => "leave the unit out".to_string(),
                     (PrivacyUnit::Person { column }, _) => {
                         format!("use \"unit\": {{\"column\": \"{column}\"}} in the schema, or --unit {column}")

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{BoundedLoss, Curved, Glm, Softmax, Tuning};
+use crate::grid::LabelCoding;
 
 /// A loss as optimizers see it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -37,6 +38,17 @@ impl Objective {
         match self {
             Objective::Margin(_) => 1,
             Objective::Softmax { classes } => classes,
+        }
+    }
+
+    /// How labels weigh rows in its score, where its link is the canonical one: there they enter the likelihood linearly. `None` elsewhere.
+    pub fn label_coding(self) -> Option<LabelCoding> {
+        match self {
+            Objective::Margin(Glm::Logistic) => Some(LabelCoding::Two),
+            Objective::Margin(Glm::Squared) => Some(LabelCoding::Numbers),
+            Objective::Margin(Glm::Poisson(_)) => Some(LabelCoding::Counts),
+            Objective::Softmax { classes } => u16::try_from(classes).ok().map(|labels| LabelCoding::Classes { labels }),
+            Objective::Margin(_) => None,
         }
     }
 

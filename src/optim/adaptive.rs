@@ -415,7 +415,7 @@ impl Optimizer for Adaptive {
                 let mut settings = phase.descent.settings();
                 settings.insert("l2".into(), json!(self.rule.least));
                 settings.insert(COORDINATES.into(), json!(sizes.1));
-                return Ok(Fitted { weights, standard_errors: None, deviations: Vec::new(), settings });
+                return Ok(Fitted { weights, standard_errors: None, deviations: Vec::new(), unit: 1.0, settings });
             }
             let mut next = weights.clone();
             for _ in 0..ROUNDS {

@@ -287,7 +287,7 @@ impl Optimizer for Additive {
         } else {
             Vec::new()
         };
-        Ok(Fitted { weights, standard_errors: None, deviations, settings })
+        Ok(Fitted { weights, standard_errors: None, deviations, unit: 1.0, settings })
     }
 }
 

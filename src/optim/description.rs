@@ -71,6 +71,8 @@ pub enum Losses {
     OneMargin,
     /// Those of one margin that are never negative as they are computed.
     NeverNegative,
+    /// Those with a canonical link, in which labels enter linearly.
+    Canonical,
     /// Those with a known second derivative.
     Curved,
     /// Those that are minimised with slopes in `[-1, 1]`.
@@ -85,6 +87,7 @@ impl Losses {
             (Losses::OneMargin, loss) => matches!(loss, Objective::Margin(_)),
             (Losses::NeverNegative, Objective::Margin(loss)) => loss.as_loss().tuning().loss_cap.is_some(),
             (Losses::NeverNegative, Objective::Softmax { .. }) => false,
+            (Losses::Canonical, loss) => loss.label_coding().is_some(),
             (Losses::Curved, loss) => loss.curved().is_some(),
             (Losses::Bounded, loss) => loss.bounded().is_some(),
         }
@@ -96,6 +99,7 @@ impl Losses {
             Losses::Any => "all",
             Losses::OneMargin => "all but `multinomial`",
             Losses::NeverNegative => "all but `multinomial`, `poisson`",
+            Losses::Canonical => "`logistic`, `linear`, `ridge`, `poisson`, `multinomial`",
             Losses::Curved | Losses::Bounded => "`logistic`, `linear`, `ridge`",
         }
     }
@@ -108,6 +112,8 @@ pub struct Needs {
     pub rows_at_hand: bool,
     /// A public number of rows.
     pub row_count: bool,
+    /// Features that are public: it works where labels alone are protected, and no other algorithm does.
+    pub labels_alone: bool,
     /// A budget as epsilon and floored normal noise, for the cost of what is named here is no rho.
     pub epsilon: Option<&'static str>,
     /// At most so many coefficients.
@@ -119,8 +125,14 @@ pub struct Needs {
 
 impl Needs {
     /// Sums over rows, wherever they are.
-    pub const NOTHING: Needs =
-        Needs { rows_at_hand: false, row_count: false, epsilon: None, coefficients: None, no_steps: false };
+    pub const NOTHING: Needs = Needs {
+        rows_at_hand: false,
+        row_count: false,
+        labels_alone: false,
+        epsilon: None,
+        coefficients: None,
+        no_steps: false,
+    };
 
     /// All rows at hand.
     pub const ROWS: Needs = Needs { rows_at_hand: true, ..Needs::NOTHING };
@@ -203,6 +215,19 @@ impl Description {
             let problem = format!("is private for replaced rows only: {why}");
             return Err(self.refused(&problem, "use --adjacency replace-one"));
         }
+        match (self.needs.labels_alone, problem.labels_alone) {
+            (true, false) => {
+                let problem = "releases what labels alone say of public features, and all of a row is protected";
+                return Err(
+                    self.refused(problem, "add --protect label where all features are public, or use --algorithm auto")
+                );
+            }
+            (false, true) => {
+                let problem = "pays for what features say, too, and labels alone are protected";
+                return Err(self.refused(problem, "use --algorithm auto, or leave \"protect\" out"));
+            }
+            (true, true) | (false, false) => {}
+        }
         if let Some(what) = self.needs.epsilon {
             self.target(problem)?;
             if problem.noise != NoiseLaw::FlooredNormal {
@@ -212,7 +237,11 @@ impl Description {
         match self.needs.coefficients.filter(|most| problem.dimension() > *most) {
             Some(most) => {
                 let problem = format!("takes at most {most} coefficients, the schema has {}", problem.dimension());
-                Err(self.refused(&problem, "use --algorithm dp-gd, or declare fewer columns"))
+                let cure = match self.needs.labels_alone {
+                    true => "declare fewer columns, or protect rows by another algorithm",
+                    false => "use --algorithm dp-gd, or declare fewer columns",
+                };
+                Err(self.refused(&problem, cure))
             }
             None => Ok(()),
         }
@@ -285,7 +314,7 @@ impl Description {
         self.refused(why, &format!("use --algorithm dp-gd, {cure}"))
     }
 
-    fn refused(&self, problem: &str, cure: &str) -> Error {
+    pub(super) fn refused(&self, problem: &str, cure: &str) -> Error {
         Error::parameter(format!("--algorithm {}", self.name), problem, cure)
     }
 }

@@ -32,7 +32,7 @@
 //! use rhograd::grid::{FULL_SCALE, Shape};
 //! use rhograd::loss::Curved;
 //! use rhograd::optim::{
-//!     AdaSsp, BoostedAdaSsp, CandidatePlanner, DpFtrl, DpGd, DpGdTheory, ExponentialMechanism, FrankWolfe, Localization, Newton,
+//!     AdaSsp, BoostedAdaSsp, CandidatePlanner, DpFtrl, DpGd, DpGdTheory, ExponentialMechanism, FrankWolfe, LabelSums, Localization, Newton,
 //!     NewtonDoubleNoise, ObjectivePerturbation, OnePass, Optimizer, OutputPerturbation, Problem, Settings, Target,
 //!     TheoryParameters, Tuned, WhitenedDpGd,
 //! };
@@ -48,16 +48,19 @@
 //!     binned: false,
 //!     rows: Some(10_000),
 //!     persons: false,
+//!     labels_alone: false,
 //!     noise: NoiseLaw::FlooredNormal,
 //!     budget: Rho::from_f64(0.03)?,
 //!     target: Some(Target { epsilon: Epsilon::new(1.0)?, delta: Delta::new(1e-6)?, before: &[] }),
 //!     settings: &settings,
 //! };
+//! let labels = Problem { labels_alone: true, ..problem.clone() };
 //! let candidates: &CandidatePlanner<'_> = &|number, problem| match number {
 //!     0 => Ok(Box::new(DpGd::plan(problem)?)),
 //!     _ => Ok(Box::new(Newton::plan(problem)?)),
 //! };
-//! let plans: [Box<dyn Optimizer>; 15] = [
+//! let plans: [Box<dyn Optimizer>; 16] = [
+//!     Box::new(LabelSums::plan(&labels)?),
 //!     Box::new(AdaSsp::plan(&problem)?),
 //!     Box::new(BoostedAdaSsp::plan(&problem)?),
 //!     Box::new(DpFtrl::plan(&problem)?),
@@ -106,7 +109,8 @@
 //! let (shape, settings, loss) = (data.shape(), Settings::default(), Curved::Logistic.into());
 //! let budget = Rho::from_f64(0.5)?;
 //! let problem = Problem {
-//!     shape, adjacency, loss, one: FULL_SCALE, standardized: true, binned: false, rows: None, persons: false, noise,
+//!     shape, adjacency, loss, one: FULL_SCALE, standardized: true, binned: false, rows: None, persons: false,
+//!     labels_alone: false, noise,
 //!     budget: budget.clone(), target: None, settings: &settings,
 //! };
 //! let parts = MomentParts { count: true, features: true, target: false, shares: false, sizes: false };
@@ -196,6 +200,7 @@ mod dp_sgd;
 mod exponential_mechanism;
 mod features;
 mod frank_wolfe;
+mod label_sums;
 mod localization;
 mod newton;
 mod newton_double;
@@ -226,6 +231,7 @@ pub use dp_sgd::DpSgd;
 pub use exponential_mechanism::ExponentialMechanism;
 pub use features::Features;
 pub use frank_wolfe::FrankWolfe;
+pub use label_sums::LabelSums;
 pub use localization::Localization;
 pub use newton::Newton;
 pub use newton_double::NewtonDoubleNoise;
@@ -311,6 +317,7 @@ algorithms! {
     ObjectivePerturbation: objective_perturbation::DESCRIPTION,
     ExponentialMechanism: exponential_mechanism::DESCRIPTION,
     FrankWolfe: frank_wolfe::DESCRIPTION,
+    LabelSums: label_sums::DESCRIPTION,
 }
 
 /// What is known of an optimizer from outside: nothing but that the gate holds it to what it paid for.
@@ -380,6 +387,7 @@ impl Algorithm {
     /// When the algorithm is not made for the problem, or the budget is too small.
     pub fn plan(self, problem: &Problem<'_>) -> Fallible<(Algorithm, Box<dyn Optimizer>)> {
         let algorithm = match self {
+            Algorithm::Auto if problem.labels_alone => Algorithm::LabelSums,
             Algorithm::Auto if auto::whitens(problem) => Algorithm::Whitened,
             Algorithm::Auto => Algorithm::DpGd,
             other => other,

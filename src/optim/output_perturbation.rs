@@ -224,6 +224,7 @@ mod tests {
                     one: 16_383,
                     rows: None,
                     persons: false,
+                    labels_alone: false,
                     noise: NoiseLaw::FlooredNormal,
                     budget: budget.clone(),
                     target: None,

@@ -31,6 +31,8 @@ pub struct Problem<'a> {
     pub rows: Option<u64>,
     /// Whether persons with any number of rows are the unit of privacy.
     pub persons: bool,
+    /// Whether labels alone are protected, and features are public.
+    pub labels_alone: bool,
     /// Law of the noise.
     pub noise: NoiseLaw,
     /// What the optimizer may spend if it makes only Gaussian releases from all rows.
@@ -90,6 +92,8 @@ pub struct Fitted {
     /// For each column that was cut into intervals, or has values, the standard deviation that the noise of the steps gives each of its
     /// coefficients; empty where no theory gives one.
     pub deviations: Vec<Vec<f64>>,
+    /// What one unit of a count's map is multiplied by, 1 where an optimizer leaves it; a function of what was released.
+    pub unit: f64,
     /// Settings that a reader of the statement may want; public or released.
     pub settings: BTreeMap<String, Value>,
 }
@@ -97,7 +101,13 @@ pub struct Fitted {
 impl Fitted {
     /// Coefficients alone.
     pub fn of(weights: impl Into<Vec<f64>>) -> Self {
-        Fitted { weights: weights.into(), standard_errors: None, deviations: Vec::new(), settings: BTreeMap::new() }
+        Fitted {
+            weights: weights.into(),
+            standard_errors: None,
+            deviations: Vec::new(),
+            unit: 1.0,
+            settings: BTreeMap::new(),
+        }
     }
 
     /// With settings stated besides.

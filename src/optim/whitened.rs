@@ -209,6 +209,6 @@ impl Optimizer for WhitenedDpGd {
         let grid_step = clip_norm / self.gradient.clip_steps as f64;
         let noise = grid_step * self.gradient.release.scale() / start.rows;
         let standard_errors = self.standard_errors(&descent, &weights, &moments, &whitening, ridge, start.rows, noise);
-        Ok(Fitted { weights, standard_errors, deviations: Vec::new(), settings })
+        Ok(Fitted { weights, standard_errors, deviations: Vec::new(), unit: 1.0, settings })
     }
 }

@@ -9,7 +9,7 @@ use super::quantize::quantize;
 use super::report::{Fault, LoadReport, Loss, ReportColumns, no_number, outside};
 use super::survey::{Survey, Whole};
 use super::tally::Met;
-use super::target::{TargetReader, TargetRule};
+use super::target::{TargetReader, TargetRule, absent};
 use crate::data::{Cells, NumberCells, Reading, Schema, Shown, Table};
 use crate::error::Fallible;
 use crate::grid::{FULL_SCALE, Shape};
@@ -30,6 +30,8 @@ pub struct TableEncoder<'a> {
     /// The identifiers, and the most rows of a person that count, where the schema has a unit.
     unit: Option<(IdentifierColumn<'a>, u32)>,
     reader: TargetReader,
+    /// What stands for a target that is none, where the row is a record all the same.
+    absent: Option<i16>,
 }
 
 struct NumericColumn<'a> {
@@ -133,6 +135,7 @@ impl<'a> TableEncoder<'a> {
             target_shown: Shown::new(cells),
             unit,
             reader,
+            absent: absent(schema),
         })
     }
 
@@ -254,9 +257,16 @@ impl<'a> TableEncoder<'a> {
                 report.lose(Loss::Identifier);
                 continue;
             }
-            tile.present |= u32::from(label.is_some()) << lane;
-            tile.labels[lane] = label.unwrap_or(0);
+            let known = label.or(self.absent);
+            tile.present |= u32::from(known.is_some()) << lane;
+            tile.labels[lane] = known.unwrap_or(0);
             match label {
+                None if known.is_some() => {
+                    report.count(None);
+                    let cell = self.target_shown.get(first + lane);
+                    let cell = cell.trim().as_bytes();
+                    report.note(columns, columns.all - 1, self.reader.fault(cell), report.lines, cell);
+                }
                 Some(label) => {
                     report.count(self.reader.positive(*label));
                     if label.abs() == FULL_SCALE {

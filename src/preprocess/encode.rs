@@ -4,8 +4,8 @@ use super::Codes;
 use super::persons::identifier;
 use super::quantize::quantize;
 use super::report::{LoadReport, Loss, Odd, ReportColumns, no_number, no_value, outside};
-use super::target::{TargetReader, TargetRule};
-use crate::data::{CsvFile, Fields, Schema, Unit, is_replacement};
+use super::target::{TargetReader, TargetRule, absent};
+use crate::data::{CsvFile, Fields, Protect, Schema, Unit, is_replacement};
 use crate::error::{Error, Fallible};
 use crate::grid::Shape;
 use crate::kernel::RawRow;
@@ -51,7 +51,8 @@ pub(super) enum Role {
 ///   missing or unreadable ones to the middle;
 /// - categorical: the code of the declared value, else of `other`, else "none of them";
 /// - a line with the wrong number of cells, an undeclared label or an unreadable target becomes a null
-///   row, which contributes nothing, and so does a line without an identifier where the schema has a unit.
+///   row, which contributes nothing, and so does a line without an identifier where the schema has a unit;
+/// - where the schema protects labels alone, a line whose target is none stays a record without a label.
 pub struct Encoder {
     /// One role for each column of the file.
     pub(super) roles: Vec<Role>,
@@ -59,6 +60,8 @@ pub struct Encoder {
     /// The column of identifiers, and the most rows of a person that count, where the schema has a unit.
     pub(super) unit: Option<(usize, u32)>,
     pub(super) reader: TargetReader,
+    /// What stands for a target that is none, where the line is a record all the same.
+    pub(super) absent: Option<i16>,
     shape: Shape,
     /// Whether lines without quotes are cells between commas.
     pub(super) has_commas: bool,
@@ -71,6 +74,13 @@ impl Encoder {
     /// When the header lacks a declared column, or the file is of a kind that has no identifiers.
     pub fn new(schema: &Schema, file: &CsvFile, needs_target: bool) -> Fallible<Self> {
         file.require(schema.features().map(|(name, _)| name))?;
+        if schema.protect == Protect::Label && !file.has_commas() {
+            return Err(Error::parameter(
+                "--protect",
+                "cannot be label for a libsvm file, in which a label that is missing, or begins with #, changes how the rest of its line is read",
+                "give the rows as CSV or Parquet, or protect rows",
+            ));
+        }
         let target = match file.column(&schema.target) {
             Ok(index) => Some(index),
             Err(error) if needs_target => return Err(error),
@@ -93,7 +103,8 @@ impl Encoder {
             roles[index] = Role::Identifier;
         }
         let reader = TargetReader::new(&TargetRule::of(schema));
-        Ok(Encoder { roles, target, unit, reader, shape: shape_of(schema), has_commas: file.has_commas() })
+        let absent = absent(schema);
+        Ok(Encoder { roles, target, unit, reader, absent, shape: shape_of(schema), has_commas: file.has_commas() })
     }
 
     /// The columns of the encoded rows.
@@ -161,11 +172,14 @@ impl Encoder {
         }
         let mut positive = None;
         if let Some(index) = self.target {
-            row.label = self.reader.encode(fields.get(index)).ok_or(Loss::Target)?;
+            let label = self.reader.encode(fields.get(index));
+            row.label = label.or(self.absent).ok_or(Loss::Target)?;
             positive = self.reader.positive(row.label);
-            if let Some(fault) = self.reader.outside(row.label, fields.get(index)) {
-                odd.push(Odd { column: self.target_column(), fault, place: (index, 0) });
-            }
+            let fault = match label {
+                Some(label) => self.reader.outside(label, fields.get(index)),
+                None => Some(self.reader.fault(fields.get(index))),
+            };
+            odd.extend(fault.map(|fault| Odd { column: self.target_column(), fault, place: (index, 0) }));
         }
         row.null = false;
         for (index, role) in self.roles.iter().enumerate() {

@@ -230,10 +230,15 @@ impl<'a> LineEncoder<'a> {
                 }
                 Role::Target => {
                     let stop = cell_end(padded, at, end);
-                    let label = self.encoder.reader.find(padded, at, stop)?;
+                    let found = self.encoder.reader.find(padded, at, stop);
+                    let label = found.or(self.encoder.absent)?;
                     tile.labels[lane] = label;
                     positive = self.encoder.reader.positive(label);
-                    if let Some(fault) = self.encoder.reader.outside(label, &padded[at..stop]) {
+                    let fault = match found {
+                        Some(label) => self.encoder.reader.outside(label, &padded[at..stop]),
+                        None => Some(self.encoder.reader.fault(&padded[at..stop])),
+                    };
+                    if let Some(fault) = fault {
                         self.odd.push(Odd { column: self.encoder.target_column(), fault, place: (at, stop) });
                     }
                     stop

@@ -69,6 +69,17 @@ impl Recoding {
         }
     }
 
+    /// This map with a unit of the target that is so many times as large; others than those by moments, and without a target, stay.
+    pub(crate) fn with_unit(self, factor: f64) -> Self {
+        match self {
+            Recoding::Standardized(mut map) => {
+                map.target.iter_mut().for_each(|target| target.scale *= factor);
+                Recoding::Standardized(map)
+            }
+            other => other,
+        }
+    }
+
     /// What an encoded label of 1 stands for in the new encoding.
     pub fn label_scale(&self) -> f64 {
         self.target().map_or(1.0, Affine::label_scale)

@@ -3,8 +3,8 @@
 use super::Codes;
 use super::quantize::quantize;
 use super::report::{Fault, LoadReport, Loss, ReportColumns, no_number, no_value, outside};
-use crate::data::{Schema, Spelled, trim, value};
-use crate::grid::FULL_SCALE;
+use crate::data::{Protect, Schema, Spelled, trim, value};
+use crate::grid::{FULL_SCALE, NO_LABEL};
 
 /// How a target cell is read.
 pub enum TargetRule {
@@ -90,6 +90,16 @@ impl TargetRule {
     }
 }
 
+/// What stands for a target that is none, where the row counts all the same: features are public where labels alone are protected, and
+/// whether a row is there must not depend on its label. A number counts as the middle of its bounds, like one in a feature.
+pub(super) fn absent(schema: &Schema) -> Option<i16> {
+    match (schema.protect, schema.target_bounds()) {
+        (Protect::Row, _) => None,
+        (Protect::Label, Some(_)) => Some(0),
+        (Protect::Label, None) => Some(NO_LABEL),
+    }
+}
+
 /// A [`TargetRule`] made ready for many cells.
 pub(super) enum TargetReader {
     /// Encoded values of the labels, and of any other text but none at all.
@@ -162,7 +172,7 @@ impl TargetReader {
     /// Whether a value is the positive label, where there is one.
     pub(super) fn positive(&self, value: i16) -> Option<bool> {
         match self {
-            TargetReader::Labels { two: true, .. } => Some(value == 1),
+            TargetReader::Labels { two: true, .. } if value != NO_LABEL => Some(value == 1),
             TargetReader::Labels { .. } | TargetReader::Number { .. } => None,
         }
     }

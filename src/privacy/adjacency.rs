@@ -52,7 +52,7 @@ impl std::fmt::Display for Adjacency {
     }
 }
 
-/// What neighbours differ in: a row, or all rows of a person.
+/// What neighbours differ in: a row, all rows of a person, or the label of one row.
 ///
 /// Under add-remove a unit enters or leaves, under replace-one another takes its place. Guarantees for different units are never
 /// composed.
@@ -67,6 +67,12 @@ pub enum PrivacyUnit {
         /// The column that holds the identifier.
         column: String,
     },
+    /// The label of one row, or its target. All features, and how many rows there are, are public, so that labels are replaced and never
+    /// come or go.
+    ///
+    /// # Reference
+    /// Chaudhuri and Hsu 2011, "Sample complexity bounds for differentially private learning" (label privacy).
+    Label,
 }
 
 impl PrivacyUnit {
@@ -109,12 +115,39 @@ impl PrivacyUnit {
             (PrivacyUnit::Person { column }, Adjacency::ReplaceOne) => {
                 format!("replacing all rows of one person (column \"{column}\") by any rows of another")
             }
+            (PrivacyUnit::Label, _) => "replacing the label of one row, all features being public".into(),
         }
     }
 
     /// Whether it is a row; files of versions that knew no other unit do not say so.
     pub fn is_row(&self) -> bool {
         *self == PrivacyUnit::Row
+    }
+
+    /// Whether it is a person with any number of rows.
+    pub fn is_person(&self) -> bool {
+        matches!(self, PrivacyUnit::Person { .. })
+    }
+
+    /// Refuses relations that do not fit it: labels do not come and go.
+    ///
+    /// # Errors
+    /// When labels alone are protected under add-remove.
+    ///
+    /// ```
+    /// use rhograd::privacy::{Adjacency, PrivacyUnit};
+    /// assert!(PrivacyUnit::Label.check(Adjacency::ReplaceOne).is_ok());
+    /// assert!(PrivacyUnit::Label.check(Adjacency::AddRemove).is_err());
+    /// ```
+    pub fn check(&self, adjacency: Adjacency) -> Fallible<()> {
+        match (self, adjacency) {
+            (PrivacyUnit::Label, Adjacency::AddRemove) => Err(Error::parameter(
+                "--adjacency",
+                "is add-remove, and labels alone are protected, of which none comes or goes: the features of all rows are public",
+                "use --adjacency replace-one",
+            )),
+            _ => Ok(()),
+        }
     }
 }
 
@@ -123,6 +156,7 @@ impl std::fmt::Display for PrivacyUnit {
         match self {
             PrivacyUnit::Row => f.write_str("row"),
             PrivacyUnit::Person { column } => write!(f, "person (all rows with the same \"{column}\")"),
+            PrivacyUnit::Label => f.write_str("label"),
         }
     }
 }

@@ -11,7 +11,7 @@ use crate::accounting::Conversion;
 use crate::error::{Error, Fallible};
 use crate::ledger::Ledger;
 use crate::num::round::decimal_up;
-use crate::privacy::{Adjacency, DatasetId, Delta};
+use crate::privacy::{Adjacency, DatasetId, Delta, PrivacyUnit};
 use crate::statement::{Statement, WhatIf};
 use crate::text::counted;
 use crate::train::{
@@ -314,7 +314,11 @@ fn verdict(statement: &Statement) -> String {
         );
     }
     let (facts, guarantee) = (&statement.facts, &statement.guarantee);
-    let one = if facts.unit.is_row() { "row" } else { "person" };
+    let one = match facts.unit {
+        PrivacyUnit::Row => "row",
+        PrivacyUnit::Person { .. } => "person",
+        PrivacyUnit::Label => "label",
+    };
     let change = match facts.adjacency {
         Adjacency::AddRemove => "more or less",
         Adjacency::ReplaceOne => "in the place of another",
@@ -462,7 +466,7 @@ fn quality(model: &ModelFile) -> Fallible<String> {
                    run pays for that.</p>\n"
             .into());
     };
-    let units = if model.statement.facts.unit.is_row() { "rows" } else { "persons" };
+    let units = if model.statement.facts.unit.is_person() { "persons" } else { "rows" };
     let rows = evaluation.metrics.iter().map(|(name, estimate)| {
         let limit = estimate.limit.map_or(String::new(), |limit| format!("rows cut at {}", number(limit)));
         vec![
@@ -546,9 +550,17 @@ fn choices(statement: &Statement) -> String {
 }
 
 fn glossary(statement: &Statement) -> String {
-    let one = if statement.facts.unit.is_row() { "row" } else { "person" };
+    let one = if statement.facts.unit.is_person() { "person" } else { "row" };
     let terms = [
-        ("epsilon", format!("Bounds how much more often anything can be seen with a {one} among the data than without: at most e^epsilon times.")),
+        (
+            "epsilon",
+            match statement.facts.unit {
+                PrivacyUnit::Label => {
+                    "Bounds how much more often anything can be seen with one label of a row than with another: at most e^epsilon times.".to_owned()
+                }
+                _ => format!("Bounds how much more often anything can be seen with a {one} among the data than without: at most e^epsilon times."),
+            },
+        ),
         ("delta", "A probability with which the bound by epsilon may fail; it should be far below one over the number of rows.".into()),
         ("rho", "The cost in zCDP. Costs of several runs add up, and their sum is turned into epsilon at a delta.".into()),
         ("noise multiplier", "The standard deviation of the noise over the most that one row, or person, can change a sum.".into()),

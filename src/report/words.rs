@@ -1,6 +1,7 @@
 //! What reports and screens call things.
 
 use crate::num::round::decimal_down;
+use crate::optim::Algorithm;
 use crate::statement::{Guarantee, Statement};
 use crate::text::visible;
 use crate::train::{ModelFile, Verified};
@@ -35,9 +36,12 @@ pub(crate) fn facts_in_words(statement: &Statement) -> Vec<(&'static str, String
         (
             "algorithm",
             format!(
-                "{}, {} releases by gradient steps, {}",
+                "{}, {}, {}",
                 facts.algorithm.name(),
-                statement.mechanism.steps,
+                match facts.algorithm {
+                    Algorithm::LabelSums => "one release of rows by their labels".to_owned(),
+                    _ => format!("{} releases by gradient steps", statement.mechanism.steps),
+                },
                 statement.mechanism.sampling
             ),
         ),

@@ -70,8 +70,30 @@ pub(super) fn check_releases(facts: &Facts) -> Fallible<()> {
         return Err(damaged("persons are told apart by no column"));
     }
     let asked = || facts.releases.iter().flat_map(|release| release.query.all());
-    if !facts.unit.is_row() && !asked().all(|query| query.kind().reads().persons) {
+    if facts.unit.is_person() && !asked().all(|query| query.kind().reads().persons) {
         return Err(damaged("a release has no proof for persons"));
+    }
+    if facts.unit != PrivacyUnit::Label && asked().any(|query| query.kind().reads().labels) {
+        return Err(damaged("a release has a proof for labels alone, and more is protected"));
+    }
+    let of_labels: Vec<_> = facts.releases.iter().filter(|release| release.query.kind().reads().labels).collect();
+    let codes = |query: &Query| match query {
+        Query::LabelSums(query) => {
+            let outputs = query.coding.outputs();
+            facts.model.label_coding(outputs) == Some(query.coding) && facts.dimension.is_multiple_of(outputs.max(1))
+        }
+        _ => false,
+    };
+    let whole = of_labels.len() == 1 && of_labels.iter().all(|it| it.charge.count() == 1 && codes(&it.query));
+    if (facts.algorithm == Algorithm::LabelSums) != whole && facts.algorithm != Algorithm::Custom {
+        return Err(damaged("the sum of rows by their labels does not fit the algorithm and the model"));
+    }
+    let moved = asked().any(|query| matches!(query, Query::Moments(_)));
+    if facts.unit == PrivacyUnit::Label && facts.algorithm != Algorithm::Custom && (moved || !whole) {
+        return Err(damaged("labels alone are protected, and releases are of more"));
+    }
+    if facts.unit.check(facts.adjacency).is_err() {
+        return Err(damaged("labels alone are protected, and could come and go"));
     }
     let trained = facts.rows.map(|rows| training_rows(rows, facts.holdout));
     let foreign = |rows: u64, dimension: usize| Some(rows) != trained || dimension != facts.dimension;
@@ -114,7 +136,7 @@ pub(super) fn check_releases(facts: &Facts) -> Fallible<()> {
         return Err(damaged("additive effects and their releases of steps do not fit"));
     }
     // Waves have no proof for persons.
-    if additive && !(fits && (facts.unit.is_row() || covariances.is_empty())) {
+    if additive && !(fits && (!facts.unit.is_person() || covariances.is_empty())) {
         return Err(damaged("additive effects and a release of a covariance do not fit"));
     }
     // The setting is of additive effects alone, so a statement that left out their counts is found by it.
@@ -137,7 +159,7 @@ pub(super) fn check_releases(facts: &Facts) -> Fallible<()> {
     if scored != facts.holdout.is_some() {
         return Err(damaged("a hold-out and its release do not fit"));
     }
-    if moments.is_some_and(|(weights, _)| (weights.shares > 0 || weights.sizes > 0) && facts.unit.is_row()) {
+    if moments.is_some_and(|(weights, _)| (weights.shares > 0 || weights.sizes > 0) && !facts.unit.is_person()) {
         return Err(damaged("shares of persons were released, and rows are protected"));
     }
     if moments.is_some_and(|(weights, _)| weights.sizes > 0) != (facts.estimand == Estimand::Rows) {
@@ -145,7 +167,8 @@ pub(super) fn check_releases(facts: &Facts) -> Fallible<()> {
     }
     if moments.is_some_and(|(_, columns)| columns != facts.numeric_columns)
         || counted == facts.rows.is_some()
-        || (facts.standardized && !featured)
+        // Where labels alone are protected, moments of features are public.
+        || (facts.standardized && !featured && facts.unit != PrivacyUnit::Label)
     {
         return Err(damaged("moments or a row count were used that no release records"));
     }

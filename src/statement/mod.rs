@@ -64,6 +64,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::Fallible;
 use crate::model_kind::ModelKind;
+use crate::privacy::PrivacyUnit;
 
 pub use check::MAX_COSTLY;
 use check::check_releases;
@@ -217,9 +218,13 @@ fn sentence(facts: &Facts, guarantee: &Guarantee, faults: &[String]) -> String {
 
 fn limits(facts: &Facts) -> Fallible<Vec<String>> {
     let (one, many) = unit::nouns(&facts.unit);
-    let whole = if facts.unit.is_row() { "whole rows" } else { "all rows of persons" };
-    let count = if facts.unit.is_row() { "the row count" } else { "the number of persons" };
-    let public = format!("holds only if the schema, {count} and the settings were not chosen by looking at the rows");
+    let (whole, count, looked_at) = match facts.unit {
+        PrivacyUnit::Row => ("whole rows", "the row count", "rows"),
+        PrivacyUnit::Person { .. } => ("all rows of persons", "the number of persons", "rows"),
+        PrivacyUnit::Label => ("labels", "which rows there are", "labels"),
+    };
+    let public =
+        format!("holds only if the schema, {count} and the settings were not chosen by looking at the {looked_at}");
     let mut limits = unit::limits(facts);
     limits.push("timing and memory of the training host are out of scope".into());
     let chosen = limits.len();

@@ -6,7 +6,7 @@ use super::facts::{DIGITS, Facts};
 use super::unit;
 use crate::num::round::{decimal_down, decimal_up};
 use crate::optim::TUNED;
-use crate::privacy::Charge;
+use crate::privacy::{Charge, PrivacyUnit};
 use crate::private::{Query, training_rows};
 
 part! {
@@ -57,8 +57,10 @@ impl ScopeOfUse {
             data_accesses: facts.releases.iter().map(|release| access(&release.charge)).collect(),
             preprocessing: {
                 let schema = if facts.released_schema.is_some() { "a privately released" } else { "the public" };
+                let public = facts.unit == PrivacyUnit::Label;
                 let counted = facts.releases.iter().any(|release| matches!(release.query, Query::Marginals(_)));
                 let released = match (facts.standardized, counted) {
+                    (true, _) if public => " and by features, which are public,",
                     (true, _) => " and by released moments",
                     (false, true) => " and by released counts",
                     (false, false) => "",
@@ -86,7 +88,7 @@ fn hyperparameter_search(facts: &Facts) -> String {
 
 fn evaluation(facts: &Facts) -> String {
     let (_, units) = unit::nouns(&facts.unit);
-    let whole = if facts.unit.is_row() { "" } else { ", each with all rows" };
+    let whole = if facts.unit.is_person() { ", each with all rows" } else { "" };
     match (facts.holdout, facts.rows) {
         (None, _) => "none".into(),
         (Some(share), Some(rows)) if facts.adjacency.row_count_is_public() => {

@@ -49,6 +49,7 @@ impl Setting {
                 let others = match facts.unit {
                     PrivacyUnit::Row => "all other rows",
                     PrivacyUnit::Person { .. } => "all rows of everybody else",
+                    PrivacyUnit::Label => "all features and all other labels",
                 };
                 format!(
                     "sees everything released, knows {others}, may choose every setting; \
@@ -71,6 +72,7 @@ impl Definition {
             (PrivacyUnit::Person { .. }, Adjacency::ReplaceOne) => {
                 &["features", "labels", "number of rows of a person"]
             }
+            (PrivacyUnit::Label, _) => &["label"],
         };
         Definition {
             notion: match facts.conversion() {
@@ -83,7 +85,7 @@ impl Definition {
             adjacency,
             protects: protects.iter().map(|s| (*s).into()).collect(),
             // Of persons it is their number that replacing one keeps.
-            row_count_is_public: adjacency.row_count_is_public() && facts.unit.is_row(),
+            row_count_is_public: adjacency.row_count_is_public() && !facts.unit.is_person(),
         }
     }
 }

@@ -9,6 +9,7 @@ pub(super) fn nouns(unit: &PrivacyUnit) -> (&'static str, &'static str) {
     match unit {
         PrivacyUnit::Row => ("row", "rows"),
         PrivacyUnit::Person { .. } => ("person", "persons"),
+        PrivacyUnit::Label => ("label", "labels"),
     }
 }
 
@@ -19,8 +20,23 @@ pub(super) fn change(facts: &Facts) -> String {
 
 /// Whom the guarantee protects and whom it does not.
 pub(super) fn limits(facts: &Facts) -> Vec<String> {
-    let PrivacyUnit::Person { column } = &facts.unit else {
-        return vec!["protects rows, not persons with several rows".into()];
+    let column = match &facts.unit {
+        PrivacyUnit::Row => return vec!["protects rows, not persons with several rows".into()],
+        PrivacyUnit::Label => {
+            return vec![
+                "protects labels alone: features, which rows there are and how many are taken for public, so that a model may show whatever \
+                 follows from them"
+                    .into(),
+                "protects each label alone, not all labels of a person with several rows together".into(),
+                "does not stop anyone from predicting a label from features: that is what the model is for, and it may do so nearly as well \
+                 for a row that took no part"
+                    .into(),
+                "files are taken to differ in the cell of one label alone, which neither opens a quote, nor adds a cell, nor makes its line \
+                 longer than a line may be"
+                    .into(),
+            ];
+        }
+        PrivacyUnit::Person { column } => column,
     };
     // One of several under an identifier comes or goes by two steps: all leave, and the others enter.
     let within = match facts.adjacency {

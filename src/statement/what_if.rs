@@ -15,7 +15,7 @@ use crate::accounting::notion::ApproximateDp;
 use crate::accounting::{Conversion, belief, gaussian, generalization};
 use crate::error::{Error, Fallible};
 use crate::num::round::{decimal_up, up};
-use crate::privacy::{Adjacency, total_rho};
+use crate::privacy::{Adjacency, PrivacyUnit, total_rho};
 
 /// Largest group that is asked about.
 const MAX_GROUP: u64 = 1_000_000;
@@ -192,8 +192,12 @@ impl Statement {
     fn in_words(&self, question: WhatIf, steps: u64) -> (String, String) {
         let facts = &self.facts;
         let (one, many) = unit::nouns(&facts.unit);
-        let all = if facts.unit.is_row() { "" } else { ", each with all rows" };
+        let all = if facts.unit.is_person() { ", each with all rows" } else { "" };
         match (question, facts.adjacency) {
+            (WhatIf::Attribute, _) if facts.unit == PrivacyUnit::Label => (
+                "For the label of a row, and for no feature, which are all public,".into(),
+                "changing it, which is to replace the label".into(),
+            ),
             (WhatIf::Attribute, Adjacency::AddRemove) => (
                 format!("For one attribute of a {one}"),
                 format!("changing it, which is to remove the {one} and to add another: a group of 2"),

@@ -70,10 +70,14 @@ pub(crate) fn plain_words(unit: &PrivacyUnit, adjacency: Adjacency, epsilon: f64
             "with all rows of any single person as with another's in their place",
             "which of two persons is among the data",
         ),
+        (PrivacyUnit::Label, _) => {
+            ("with any single label as with another in its place", "which of two labels some row has")
+        }
     };
     let (one, others) = match unit {
         PrivacyUnit::Row => ("row", "all other rows"),
         PrivacyUnit::Person { .. } => ("person", "all rows of everybody else"),
+        PrivacyUnit::Label => ("label", "all features and all other labels"),
     };
     let times = times(epsilon);
     let nearly = if epsilon <= NEARLY && delta < LARGE_DELTA {

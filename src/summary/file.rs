@@ -157,7 +157,7 @@ impl SummaryFacts {
             "timing and memory of the machine are out of scope, and what goes to standard error is as private as the rows".into(),
             "deviations are of the noise alone: what another sample of rows would have given is not in them".into(),
         ];
-        if !self.unit.is_row() {
+        if self.unit.is_person() {
             limits.push("of each person one row is looked at, chosen by a hash of that person's rows alone: statistics are of these rows".into());
         }
         if let Some(release) = &self.released_schema {

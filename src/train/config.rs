@@ -1,10 +1,12 @@
 //! What the user asks for, checked before anything is read.
 
+use std::path::Path;
+
 use serde::{Serialize, Serializer};
 
 use super::tune::Candidate;
 use crate::accounting::Conversion;
-use crate::data::Schema;
+use crate::data::{Protect, Schema};
 use crate::error::{Error, Fallible};
 use crate::ledger::LARGE_DELTA;
 use crate::model_kind::ModelKind;
@@ -177,6 +179,21 @@ impl TrainConfig {
                 problem,
                 "give the number of persons by --persons, or leave it out",
             ));
+        }
+        schema.check_protect(Path::new("schema"))?;
+        if schema.protect == Protect::Label {
+            if self.standardize == Some(false) {
+                return Err(Error::parameter(
+                    "--no-standardise",
+                    "means nothing where labels alone are protected: features are public, and their moments are free",
+                    "leave it out",
+                ));
+            }
+            schema.privacy_unit().check(self.adjacency)?;
+            if !self.tune.is_empty() {
+                let problem = "has nothing to choose where labels alone are protected: one algorithm serves them, without settings to try";
+                return Err(Error::parameter("--tune", problem, "leave it out"));
+            }
         }
         if self.rows.or(schema.rows) == Some(0) {
             return Err(out_of_range("--rows", 0.0, "positive", "leave it out to have the count released"));

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::data::Schema;
+use crate::data::{Protect, Schema};
 use crate::preprocess::{Count, Fault, LoadReport, Loss};
 
 /// The share of all rows, or of the cells of one column, from which on something is said to be mostly lost; public.
@@ -52,7 +52,7 @@ pub fn findings(schema: &Schema, report: &LoadReport, place: &str) -> Vec<Findin
     }
     for (name, lenient, faults) in columns(schema).zip(&report.columns).map(|((name, lenient), f)| (name, lenient, f)) {
         for (fault, count) in faults {
-            found.push(of_cells(name, lenient, *fault, count, report, name == schema.target, place));
+            found.push(of_cells(name, lenient, *fault, count, report, (name == schema.target, schema.protect), place));
         }
     }
     sort(&mut found);
@@ -120,7 +120,7 @@ fn of_cells(
     fault: Fault,
     count: &Count,
     report: &LoadReport,
-    is_target: bool,
+    (is_target, protect): (bool, Protect),
     place: &str,
 ) -> Finding {
     let lost = is_target && !matches!(fault, Fault::Below | Fault::Above);
@@ -144,7 +144,11 @@ fn of_cells(
     } else {
         String::new()
     };
-    let effect = if lost { ", so their rows contribute nothing" } else { "" };
+    let effect = match (lost, protect) {
+        (true, Protect::Row) => ", so their rows contribute nothing",
+        (true, Protect::Label) => ", so their rows count without a label",
+        (false, _) => "",
+    };
     let cells = of("cell", count.count, all);
     let text = format!("{name:?}: {cells} hold {what}{effect}; the first is {place} {}", count.line);
     let counts = !(lenient && fault == Fault::Undeclared);

@@ -16,6 +16,7 @@ use crate::optim::{Algorithm, Planned};
 use crate::preprocess::{
     CacheUse, EncodedRows, EncodedTable, Encoder, LoadReport, MemoryLimit, Progress, RowCache, TableEncoder,
 };
+use crate::privacy::PrivacyUnit;
 use crate::private::{Cluster, PrivateDataset, RemoteRows, Store};
 
 /// A data set behind the gate, with its plan; nothing has been charged or released yet.
@@ -168,7 +169,7 @@ fn only_sums(plan: &Plan, who: &str, without: &str) -> Fallible<()> {
     let refused = |what: &str, cure: &str| {
         Err(Error::parameter(who, format!("cannot serve {what}"), format!("{without}, or {cure}")))
     };
-    if plan.bins.is_some() && !plan.scope.unit.is_row() {
+    if plan.bins.is_some() && plan.scope.unit.is_person() {
         let cure = "use --features linear, or protect rows";
         return refused("additive effects of persons, whose columns are cut into intervals in memory alone", cure);
     }
@@ -337,7 +338,11 @@ fn planned(
 ) -> Fallible<Loaded> {
     let streamed = matches!(rows, Store::Streamed(_) | Store::StreamedPersons(_) | Store::Remote(_));
     let scope = scope_of(config, &schema)?;
-    let dataset = PrivateDataset::new(rows, scope);
+    let dataset = match scope.unit {
+        // Encoded by a schema that says so: whether a row is a record does not depend on its label.
+        PrivacyUnit::Label => PrivateDataset::of_labels(rows, scope)?,
+        PrivacyUnit::Row | PrivacyUnit::Person { .. } => PrivateDataset::new(rows, scope),
+    };
     let plan = plan(&schema, dataset.public_len())?;
     let request = request_digest(config, &schema);
     Ok(Loaded {

@@ -315,7 +315,7 @@ impl ModelFile {
             features,
             together,
             // Their theory is about independent rows, and those of one person are not.
-            standard_errors: fitted.standard_errors.clone().filter(|_| plan.scope.unit.is_row()),
+            standard_errors: fitted.standard_errors.clone().filter(|_| !plan.scope.unit.is_person()),
             evaluation,
             reshaped: None,
             statement,

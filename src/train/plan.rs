@@ -13,7 +13,7 @@ use crate::optim::{
     Settings, StraightPlan, Target, Tuned, WavePlan,
 };
 use crate::preprocess::{Waves, shape_of};
-use crate::privacy::{Charge, DatasetId, Delta, Epsilon, NoiseLaw, Rho, Scope, total_rho};
+use crate::privacy::{Charge, DatasetId, Delta, Epsilon, NoiseLaw, PrivacyUnit, Rho, Scope, total_rho};
 use crate::private::{HoldOut, training_rows};
 
 /// Share of rho for the release of count, means and squares: classification, regression.
@@ -166,7 +166,12 @@ impl Plan {
             && !additive
             && config.standardize.unwrap_or(config.algorithm != Algorithm::DpGdTheory || !config.tune.is_empty());
         let estimand = schema.unit.as_ref().map(Unit::estimand);
-        let moments = plan_moments(config, &shape, model, &rho, (standardize, rows.is_some(), estimand))?;
+        let labels_alone = scope.unit == PrivacyUnit::Label;
+        // Moments of features that are public are free, and the target stays between its bounds.
+        let moments = match labels_alone {
+            true => None,
+            false => plan_moments(config, &shape, model, &rho, (standardize, rows.is_some(), estimand))?,
+        };
         let loss = model.loss(schema);
         let bins = additive.then(|| plan_bins(config, &shape, model, &rho)).transpose()?;
         let holdout = Holdout::new(config, loss, &rho)?;
@@ -182,7 +187,8 @@ impl Plan {
             standardized: standardize,
             binned: bins.is_some(),
             rows: rows.map(|(n, _)| training_rows(n, holdout.as_ref().map(|part| part.share))),
-            persons: !scope.unit.is_row(),
+            persons: scope.unit.is_person(),
+            labels_alone,
             noise: config.noise,
             budget: rho.clone(),
             target: None,
@@ -210,6 +216,13 @@ impl Plan {
             ..problem
         };
         let (algorithm, optimizer) = choice(&problem)?;
+        if !problem.persons && !optimizer.planned().iter().all(|planned| planned.serves(&scope.unit)) {
+            return Err(Error::parameter(
+                "--algorithm",
+                format!("{} releases what is proven for labels alone, and all of a row is protected", algorithm.name()),
+                "add --protect label where all features are public, or use --algorithm auto",
+            ));
+        }
         if problem.persons && !optimizer.planned().iter().all(Planned::serves_persons) {
             let cure = match algorithm {
                 Algorithm::Custom => "ask queries alone that say `Reads::persons`, or use --algorithm auto",

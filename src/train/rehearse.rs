@@ -13,7 +13,7 @@ use crate::ledger::Ledger;
 use crate::noise::NoiseSource;
 use crate::optim::{Bins, Evaluation, Fitted, Moments, Start};
 use crate::preprocess::{Binner, Recoding, Waves};
-use crate::privacy::Charge;
+use crate::privacy::{Charge, PrivacyUnit};
 use crate::private::{ChargedRun, Listener, LoggedRun, PrivateDataset, ReleaseRecord, charge_run};
 
 /// The setting that says what the sum of a person's gradients was divided by, where rows are weighed.
@@ -87,10 +87,15 @@ pub(super) fn make(
         fitted = fitted.stating([(TYPICAL_ROWS, json!(typical.rows))]);
     }
     stepping();
+    let map = map.map(|map| if fitted.unit == 1.0 { map } else { map.with_unit(fitted.unit) });
     let evaluation = match holdout {
         Some((part, held_out)) => {
             let units = response::units(plan, schema, map.as_ref());
-            Some(part.scores.run(&waved(mapped(held_out)?)?, &fitted.weights, units, &mut run)?)
+            let held_out = match &map {
+                Some(map) => held_out.recoded(map)?,
+                None => held_out,
+            };
+            Some(part.scores.run(&waved(held_out)?, &fitted.weights, units, &mut run)?)
         }
         None => None,
     };
@@ -109,8 +114,11 @@ fn divided<'a>(
     Ok((Some((part, held_out)), rest))
 }
 
-/// The release of moments, where one was planned.
+/// The release of moments, where one was planned; moments of features that are public cost nothing.
 fn moments(plan: &Plan, dataset: &PrivateDataset, run: &mut LoggedRun<'_>) -> Fallible<Option<Moments>> {
+    if plan.scope.unit == PrivacyUnit::Label && plan.standardize {
+        return Moments::public(dataset).map(Some);
+    }
     let Some(moments) = &plan.moments else { return Ok(None) };
     moments.run(dataset, plan.training_rows(), run).map(Some)
 }

@@ -78,8 +78,9 @@ fn count_map(reach: f64, lower: f64, upper: f64, spread: Option<Spread>) -> Affi
 pub(super) fn label_scale(model: ModelKind, map: Option<&Recoding>) -> f64 {
     match (model.response(), map) {
         (Response::Label | Response::Class, _) => 1.0,
-        (Response::Centred | Response::Count, Some(map)) => map.label_scale(),
-        (Response::Centred | Response::Count, None) => 1.0 / f64::from(FULL_SCALE),
+        (Response::Centred | Response::Count, Some(map)) if map.target().is_some() => map.label_scale(),
+        // Between its bounds.
+        (Response::Centred | Response::Count, _) => 1.0 / f64::from(FULL_SCALE),
     }
 }
 

@@ -199,7 +199,7 @@ fn facts(plan: &Plan, schema: &Schema, records: Vec<ReleaseRecord>, fitted: &Fit
         query: planned.query,
         unit: grid_step,
     };
-    let count = if plan.scope.unit.is_row() { "row count" } else { "number of persons" };
+    let count = if plan.scope.unit.is_person() { "number of persons" } else { "row count" };
     let rule = format!("public rule: a tenth of one over the public {count}, at most 1e-5; 1e-6 without one");
     let (rows, origin) = match plan.rows {
         Some((rows, origin)) => (Some(rows), origin),

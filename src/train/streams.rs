@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use super::{Algorithm, Budget, Candidate, TrainConfig, load, train};
-use crate::data::{CsvFile, Synthetic, SyntheticKind};
+use crate::data::{CsvFile, Protect, Synthetic, SyntheticKind};
 use crate::ledger::Ledger;
 use crate::noise::{NoiseSource, Opened, integer_noise, poisson_sample};
 use crate::optim::Settings;
@@ -27,7 +27,11 @@ fn streams(config: &TrainConfig, kind: SyntheticKind, features: usize, categorie
     let path = folder.path().join("rows.csv");
     let data = Synthetic { kind, rows: 1500, features, categories, noise: 0.5, seed: 5, persons: false };
     data.write(&mut std::fs::File::create(&path).unwrap(), &|_| ()).unwrap();
-    let loaded = load(config, data.schema(), &CsvFile::open(&path).unwrap(), &|_, _| Ok(())).ok()?;
+    let mut schema = data.schema();
+    if config.algorithm.description().needs.labels_alone {
+        schema.protect = Protect::Label;
+    }
+    let loaded = load(config, schema, &CsvFile::open(&path).unwrap(), &|_, _| Ok(())).ok()?;
     let noise = NoiseSource::insecure_from_seed(3);
     let opened = noise.opened();
     train(loaded, &mut Ledger::in_memory().unwrap(), noise, &mut |_| Ok(())).unwrap();

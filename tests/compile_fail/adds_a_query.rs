@@ -11,7 +11,7 @@ impl DescribeQuery for Mine { //~ E0277
     }
 
     fn reads(&self) -> Reads {
-        Reads { rows: RowAccess::StreamedSum, role: Role::Preparation, clip_steps: None, persons: false }
+        Reads { rows: RowAccess::StreamedSum, role: Role::Preparation, clip_steps: None, persons: false, labels: false }
     }
 
     fn is_paid_by(&self, _: &Charge) -> bool {

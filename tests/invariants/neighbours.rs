@@ -115,6 +115,22 @@ impl Table {
         other
     }
 
+    /// A neighbour with another text in one cell of a line that has all of its cells.
+    pub fn relabelled(&self, column: usize, cell: &str, rng: &mut ChaCha8Rng) -> Self {
+        let mut other = self.clone();
+        let cells = |line: &[u8]| {
+            let text = String::from_utf8(line.to_vec()).ok().filter(|text| !text.contains('"'))?;
+            let cells: Vec<String> = text.split(',').map(str::to_owned).collect();
+            (cells.len() == 4).then_some(cells)
+        };
+        let whole: Vec<usize> = (0..self.lines.len()).filter(|&i| cells(&self.lines[i].1).is_some()).collect();
+        let place = *whole.choose(rng).unwrap();
+        let mut line = cells(&self.lines[place].1).unwrap();
+        line[column] = cell.to_owned();
+        other.lines[place].1 = line.join(",").into_bytes();
+        other
+    }
+
     /// A new line of a kind.
     fn line(&self, kind: Kind, rng: &mut ChaCha8Rng) -> Vec<u8> {
         let mut pick = |from: &[&'static str]| *from.choose(rng).unwrap();

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use rhograd::data::{CsvFile, Schema};
+use rhograd::data::{CsvFile, Protect, Schema};
 use rhograd::error::{Error, Fallible};
 use rhograd::ledger::{Ledger, Record};
 use rhograd::loss::OwnLoss;
@@ -75,7 +75,11 @@ fn source(config: &TrainConfig) -> (Schema, CsvFile) {
     let name = if numeric { "randhie" } else { "fair" };
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("datasets");
     let file = CsvFile::open(&folder.join(format!("{name}.csv"))).unwrap();
-    (Schema::read(&folder.join(format!("{name}.schema.json"))).unwrap(), file)
+    let mut schema = Schema::read(&folder.join(format!("{name}.schema.json"))).unwrap();
+    if config.algorithm.description().needs.labels_alone {
+        schema.protect = Protect::Label;
+    }
+    (schema, file)
 }
 
 fn config(algorithm: Algorithm) -> TrainConfig {

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use rhograd::data::{CsvFile, Schema};
+use rhograd::data::{CsvFile, Protect, Schema};
 use rhograd::ledger::Ledger;
 use rhograd::noise::NoiseSource;
 use rhograd::optim::{Settings, settings};
@@ -165,7 +165,10 @@ fn survey(config: &TrainConfig, model: &str, shapes: &[Shape], contents: &[Conte
     let folder = tempfile::tempdir().unwrap();
     let mut trained = Vec::new();
     for &(shape, numeric, levels) in shapes {
-        let schema = schema(model, numeric, levels);
+        let mut schema = schema(model, numeric, levels);
+        if config.algorithm.description().needs.labels_alone {
+            schema.protect = Protect::Label;
+        }
         let mut seen: BTreeMap<usize, (&str, Result<String, String>)> = BTreeMap::new();
         for content in contents {
             let outcome = outcome(config, &schema, &content.csv(numeric, levels), folder.path());
@@ -234,7 +237,7 @@ each! {
     auto = Auto, whitened = Whitened, dp_gd = DpGd, dp_gd_theory = DpGdTheory, adassp = AdaSsp,
     boosted_adassp = BoostedAdaSsp, newton = Newton, additive = Additive, adaptive = Adaptive, newton_double_noise = NewtonDoubleNoise, dp_ftrl = DpFtrl,
     localization = Localization, one_pass = OnePass, output_perturbation = OutputPerturbation, amp = Amp,
-    objective_perturbation = ObjectivePerturbation, exponential_mechanism = ExponentialMechanism, frank_wolfe = FrankWolfe,
+    objective_perturbation = ObjectivePerturbation, exponential_mechanism = ExponentialMechanism, frank_wolfe = FrankWolfe, label_sums = LabelSums,
 }
 
 /// It makes 400 waves for however few rows, so it meets fewer families.

@@ -6,7 +6,7 @@
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
-use rhograd::data::{CsvFile, Schema};
+use rhograd::data::{CsvFile, Protect, Schema};
 use rhograd::error::Error;
 use rhograd::ledger::Ledger;
 use rhograd::noise::NoiseSource;
@@ -192,6 +192,11 @@ fn cases() -> Vec<(String, &'static str, TrainConfig)> {
         ("numbers", ModelKind::quantile(None)),
         ("counts", ModelKind::poisson()),
     ];
+    for (table, model) in [("classes", ModelKind::Multinomial), ("counts", ModelKind::poisson())] {
+        let labels = TrainConfig { model: Some(model), ..config(Algorithm::LabelSums, Settings::default()) };
+        let labels = TrainConfig { adjacency: Adjacency::ReplaceOne, ..labels };
+        cases.push((format!("label-sums {}", model.name()), table, labels));
+    }
     for algorithm in [Algorithm::Whitened, Algorithm::DpGd, Algorithm::DpSgd] {
         for (table, model) in models {
             let config = TrainConfig { model: Some(model), ..config(algorithm, steps(5)) };
@@ -224,7 +229,10 @@ fn cases() -> Vec<(String, &'static str, TrainConfig)> {
 
 /// What a seed gives: the digests of coefficients and metrics, and of the log; or that the request is refused.
 fn outcome(table: &str, config: &TrainConfig) -> String {
-    let (schema, file) = source(table);
+    let (mut schema, file) = source(table);
+    if config.algorithm.description().needs.labels_alone {
+        schema.protect = Protect::Label;
+    }
     let Ok(loaded) = load(config, schema, &file, &|_, _| Ok(())) else { return "refused".into() };
     let noise = NoiseSource::insecure_from_seed(3);
     let model = match train(loaded, &mut Ledger::in_memory().unwrap(), noise, &mut |_| Ok(())) {

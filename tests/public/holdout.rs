@@ -258,8 +258,9 @@ fn a_row_that_is_held_out_moves_scores_alone() {
 
 #[test]
 fn passes_of_public_size_train_beside_a_hold_out_and_verify() {
-    let passes = Algorithm::ALL.into_iter().filter(|it| it.description().relations != Relations::Both);
-    for name in passes.map(Algorithm::name) {
+    let passes = Algorithm::ALL.into_iter().map(Algorithm::description);
+    let passes = passes.filter(|it| it.relations != Relations::Both && !it.needs.labels_alone);
+    for name in passes.map(|it| it.name) {
         let folder = Folder::with("fair");
         let train = format!(
             "train fair.csv --algorithm {name} --adjacency replace-one --epsilon 8 --evaluate-budget 0.2 --json"

@@ -17,6 +17,7 @@ mod holdout;
 #[path = "../invariants/mod.rs"]
 mod invariants;
 mod kernel;
+mod labels;
 mod ledger;
 mod misuse;
 mod models;

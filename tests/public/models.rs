@@ -6,7 +6,7 @@ use std::path::Path;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Poisson, StandardNormal};
-use rhograd::data::{CsvFile, Schema};
+use rhograd::data::{CsvFile, Protect, Schema};
 use rhograd::ledger::Ledger;
 use rhograd::loss::{OwnForm, OwnLoss};
 use rhograd::noise::NoiseSource;
@@ -170,12 +170,16 @@ fn solvers_and_choices_train_the_families_they_have_a_theory_for_and_name_a_cure
     let csv = header(2) + &csv;
     for model in families() {
         for algorithm in Algorithm::ALL.into_iter().filter(solves) {
-            let config = TrainConfig { algorithm, ..config(model, 1.0) };
+            let mut config = TrainConfig { algorithm, ..config(model, 1.0) };
+            let mut schema = schema(model, 2);
+            if algorithm.description().needs.labels_alone {
+                (schema.protect, config.adjacency) = (Protect::Label, Adjacency::ReplaceOne);
+            }
             if takes(algorithm, model) {
-                let (trained, _) = run(&config, &schema(model, 2), &csv, 3);
+                let (trained, _) = run(&config, &schema, &csv, 3);
                 assert!(coefficients(&trained).iter().all(|w| w.is_finite()), "{model:?} {algorithm:?}");
             } else {
-                let refused = Plan::new(&config, &schema(model, 2), None).unwrap_err().to_string();
+                let refused = Plan::new(&config, &schema, None).unwrap_err().to_string();
                 let named = ["--algorithm dp-gd", "--model linear"].iter().any(|cure| refused.contains(cure));
                 assert!(named, "{model:?} {algorithm:?}: {refused}");
             }

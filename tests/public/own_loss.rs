@@ -75,6 +75,7 @@ fn algorithms_that_trust_what_a_loss_says_refuse_it_before_a_charge() {
                 | Algorithm::ObjectivePerturbation
                 | Algorithm::AdaSsp
                 | Algorithm::BoostedAdaSsp
+                | Algorithm::LabelSums
         )
     };
     for (name, model) in [("fair", logistic()), ("randhie", expectile())] {

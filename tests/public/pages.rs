@@ -160,7 +160,7 @@ const TERMS: [(&str, &str); 17] = [
 ];
 
 /// The pages that readers meet first.
-const READ: [&str; 19] = [
+const READ: [&str; 20] = [
     "README.md",
     "docs/additive.md",
     "docs/algorithms.md",
@@ -174,6 +174,7 @@ const READ: [&str; 19] = [
     "docs/faq.md",
     "docs/improving.md",
     "docs/private-schema.md",
+    "docs/protect.md",
     "docs/reports.md",
     "docs/schema.md",
     "docs/summaries.md",

@@ -237,10 +237,12 @@ fn any_number_of_rows_trains_with_passes_of_public_size() {
     for schema in SCHEMAS {
         for count in [0, 1, 2, 33, 1000] {
             let passes = Algorithm::ALL.into_iter().filter(|it| it.description().relations != Relations::Both);
-            for name in passes.map(Algorithm::name) {
+            for algorithm in passes {
                 let folder = Folder::trial(schema, rows(count).as_bytes());
+                let protect = if algorithm.description().needs.labels_alone { "--protect label" } else { "" };
                 folder.succeed(&format!(
-                    "train trial.csv --overwrite --epsilon 1 --adjacency replace-one --algorithm {name}"
+                    "train trial.csv --overwrite --epsilon 1 --adjacency replace-one --algorithm {} {protect}",
+                    algorithm.name()
                 ));
                 folder.succeed("verify trial.model.json");
                 assert_eq!(folder.names().len(), 6);

@@ -8,6 +8,7 @@ mod additive;
 mod divided;
 #[path = "../invariants/mod.rs"]
 mod invariants;
+mod labels;
 mod noised;
 mod persons;
 mod recorder;

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use pyo3::prelude::*;
+use rhograd::data::Protect;
 use rhograd::error::{Error, Fallible};
 use rhograd::ledger::{Cap, DatasetSummary, Ledger};
 use rhograd::privacy::{DatasetId, Delta, Epsilon, PrivacyUnit, Rho, Scope};
@@ -54,7 +55,7 @@ fn ledger_show(py: Python<'_>, path: PathBuf, verify: bool) -> PyResult<String> 
 
 /// Sets the cap of a data set, which is entered where it is not known.
 #[pyfunction]
-#[pyo3(signature = (path, dataset, rho, relation, *, epsilon=None, delta=None, claims_delta=None, gaussian=false, accept_large_delta=false, unit=None))]
+#[pyo3(signature = (path, dataset, rho, relation, *, epsilon=None, delta=None, claims_delta=None, gaussian=false, accept_large_delta=false, unit=None, protect=None))]
 #[allow(clippy::too_many_arguments, reason = "they have names in Python")]
 fn ledger_cap(
     py: Python<'_>,
@@ -68,6 +69,7 @@ fn ledger_cap(
     gaussian: bool,
     accept_large_delta: bool,
     unit: Option<String>,
+    protect: Option<String>,
 ) -> PyResult<()> {
     let cap = || -> Fallible<Cap> {
         if gaussian && claims_delta.is_some() {
@@ -89,12 +91,22 @@ fn ledger_cap(
         cap.with_usual_delta(accept_large_delta)
     };
     let set = || {
-        let by = unit.as_deref().map_or(Ok(PrivacyUnit::Row), PrivacyUnit::person)?;
+        let protect = protect.as_deref().map(Protect::named).transpose()?;
+        let by = match (protect, unit.as_deref()) {
+            (Some(Protect::Label), None) => PrivacyUnit::Label,
+            (Some(Protect::Label), Some(_)) => {
+                let problem = "is label, and a unit is given, by which persons are protected";
+                return Err(Error::parameter("protect", problem, "leave one of them out"));
+            }
+            (_, None) => PrivacyUnit::Row,
+            (_, Some(column)) => PrivacyUnit::person(column)?,
+        };
+        by.check(adjacency(relation)?)?;
         let scope = Scope { dataset: DatasetId::new(dataset)?, adjacency: adjacency(relation)?, unit: by };
         let cap = cap()?;
         let mut ledger = Ledger::open_or_create(path)?;
         match ledger.summaries()?.into_iter().find(|known| known.dataset == scope.dataset) {
-            Some(known) if unit.is_some() && known.unit != scope.unit => {
+            Some(known) if (unit.is_some() || protect.is_some()) && known.unit != scope.unit => {
                 let problem = format!("is not what the data set is counted by: the {}", known.unit);
                 Err(Error::parameter("unit", problem, "leave it out: a data set keeps its unit"))
             }

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
-use rhograd::data::{CsvFile, Estimand, Schema, Unit, draft_schema};
+use rhograd::data::{CsvFile, Estimand, Protect, Schema, Unit, draft_schema};
 use rhograd::error::{Error, Fallible};
 use rhograd::ledger::Ledger;
 use rhograd::noise::NoiseSource;
@@ -183,9 +183,9 @@ fn check_schema(
     serde_json::to_string(&schema).map_err(|e| PyRuntimeError::new_err(e.to_string()))
 }
 
-/// A schema's text with a unit, as canonical JSON, checked; what the schema says already may be said again.
+/// A schema's text with a unit, or with labels alone to be protected, as canonical JSON, checked; what the schema says already may be said again.
 #[pyfunction]
-#[pyo3(signature = (text, *, unit=None, persons=None, max_rows=None, estimand=None))]
+#[pyo3(signature = (text, *, unit=None, persons=None, max_rows=None, estimand=None, protect=None))]
 fn unit_schema(
     py: Python<'_>,
     text: &str,
@@ -193,8 +193,16 @@ fn unit_schema(
     persons: Option<u64>,
     max_rows: Option<u32>,
     estimand: Option<&str>,
+    protect: Option<&str>,
 ) -> PyResult<String> {
-    let schema = raised(py, Schema::parse(text, Path::new("schema")))?;
+    let written = |schema: &Schema| serde_json::to_string(schema).map_err(|e| PyRuntimeError::new_err(e.to_string()));
+    let mut schema = raised(py, Schema::parse(text, Path::new("schema")))?;
+    if let Some(protect) = protect {
+        schema = raised(py, Protect::named(protect).and_then(|protect| schema.with_protect(protect)))?;
+    }
+    if unit.is_none() && persons.is_none() && max_rows.is_none() && estimand.is_none() {
+        return written(&schema);
+    }
     let estimand = raised(py, estimand.map(Estimand::named).transpose())?;
     let given = match (persons, max_rows) {
         (Some(_), _) => "persons",
@@ -205,7 +213,7 @@ fn unit_schema(
         Error::parameter(given, "is given, and nothing says who is who", "name the column of identifiers by unit=")
     });
     let schema = column.and_then(|column| schema.with_unit(Unit { column, persons, max_rows, estimand }));
-    serde_json::to_string(&raised(py, schema)?).map_err(|e| PyRuntimeError::new_err(e.to_string()))
+    written(&raised(py, schema)?)
 }
 
 /// What a run needs besides rows.

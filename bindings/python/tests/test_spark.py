@@ -101,6 +101,16 @@ def test_rows_are_held_out_as_on_one_machine(local):
     assert 0.5 < json.loads(fitted.model_.text)["evaluation"]["metrics"]["accuracy"]["value"] <= 1.0
 
 
+def test_labels_alone_have_the_bits_of_one_machine(local):
+    rows = table(5)
+    rows.loc[11, "y"] = "?"
+    of = rhograd.DPLogisticRegression(epsilon=2, seed=5, bounds=BOUNDS, classes=["no", "yes"], protect="label")
+    expected = of.fit(rows[["a", "b", "c"]], rows["y"]).model_.text
+    made = spark.fit(of, local.createDataFrame(rows).repartition(3), target="y")
+    assert made.model_.text == expected
+    assert made.privacy_statement_["facts"]["unit"] == "label"
+
+
 def test_regression_and_parts_without_rows(local):
     frame = table(1)
     data = local.createDataFrame(frame).coalesce(1)

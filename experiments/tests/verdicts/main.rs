@@ -8,6 +8,7 @@ mod audit_power;
 mod composition;
 mod erm_rate;
 mod gradient_complexity;
+mod labels;
 mod losses;
 mod marginals;
 mod persons;

@@ -8,6 +8,7 @@ mod auditor;
 mod books;
 mod clipping;
 mod flow;
+mod labels;
 mod names;
 mod noise;
 mod persons;

@@ -38,7 +38,8 @@ pub(super) fn run(arguments: &TrainArguments) -> Fallible<ExitCode> {
 fn run_interruptibly(arguments: &TrainArguments, interrupts: &Interrupts) -> Fallible<ExitCode> {
     let config = arguments.request.config()?;
     arguments.check_ledger()?;
-    let schema = arguments.unit.applied(arguments.schema.read(&arguments.data)?)?;
+    let schema = arguments.protect.applied(arguments.unit.applied(arguments.schema.read(&arguments.data)?)?)?;
+    let config = arguments.request.on(&schema, config);
     config.check(&schema)?;
     // Without randomness there is no run, so no row is read either.
     let noise = match arguments.seed {

@@ -9,8 +9,13 @@ fn scope(unit: PrivacyUnit) -> Scope {
     Scope { dataset: DatasetId::new("visits").unwrap(), adjacency: Adjacency::AddRemove, unit }
 }
 
-fn units() -> [PrivacyUnit; 3] {
-    [PrivacyUnit::Row, PrivacyUnit::person("patient").unwrap(), PrivacyUnit::person("household").unwrap()]
+fn units() -> [PrivacyUnit; 4] {
+    [
+        PrivacyUnit::Row,
+        PrivacyUnit::person("patient").unwrap(),
+        PrivacyUnit::person("household").unwrap(),
+        PrivacyUnit::Label,
+    ]
 }
 
 /// Costs rho 1/8.
@@ -43,7 +48,9 @@ fn a_charge_for_another_unit_is_refused_before_anything_is_written() {
                     text.contains(&format!("counted by the {counted}")) && text.contains(&format!("by the {other}"))
                 );
                 let cure = match &counted {
+                    PrivacyUnit::Row if other == PrivacyUnit::Label => "--protect label".to_string(),
                     PrivacyUnit::Row => "leave the unit out".to_string(),
+                    PrivacyUnit::Label => "--protect label".to_string(),
                     PrivacyUnit::Person { column } => format!("--unit {column}"),
                 };
                 assert!(text.contains(&cure), "{text}");
@@ -75,11 +82,12 @@ fn entries_about_rows_are_written_as_ever_and_others_name_their_unit() {
         let (dataset, adjacency) = (DatasetId::new("d").unwrap(), Adjacency::AddRemove);
         Record::Open { dataset, adjacency, unit, cap: None }.body().unwrap()
     };
-    let [row, patient, _] = units().map(body);
+    let [row, patient, _, label] = units().map(body);
     assert_eq!(row, r#"{"open":{"dataset":"d","adjacency":"add-remove","cap":null}}"#);
     assert_eq!(
         patient,
         r#"{"open":{"dataset":"d","adjacency":"add-remove","unit":{"person":{"column":"patient"}},"cap":null}}"#
     );
+    assert_eq!(label, r#"{"open":{"dataset":"d","adjacency":"add-remove","unit":"label","cap":null}}"#);
     assert!(PrivacyUnit::person(" ").is_err());
 }

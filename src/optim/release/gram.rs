@@ -138,15 +138,34 @@ impl GramPlan {
     }
 
     fn read(&self, released: &Released, dimension: usize) -> Array2<f64> {
-        let mut matrix = Array2::zeros((dimension, dimension));
-        each_entry(dimension, |index, row, column| {
-            let weight = if row == column { DIAGONAL } else { OFF_DIAGONAL };
-            let value = released.values()[index] as f64 * self.step() * DIAGONAL as f64 / weight as f64;
-            matrix[(row, column)] = value;
-            matrix[(column, row)] = value;
-        });
-        matrix
+        matrix_of(released.values(), dimension, self.step())
     }
+}
+
+/// A symmetric matrix of its weighted upper triangle, of which one on the diagonal stands for `step`.
+fn matrix_of(triangle: &[i128], dimension: usize, step: f64) -> Array2<f64> {
+    let mut matrix = Array2::zeros((dimension, dimension));
+    each_entry(dimension, |index, row, column| {
+        let weight = if row == column { DIAGONAL } else { OFF_DIAGONAL };
+        let value = triangle[index] as f64 * step * DIAGONAL as f64 / weight as f64;
+        matrix[(row, column)] = value;
+        matrix[(column, row)] = value;
+    });
+    matrix
+}
+
+/// `sum x x^T` over all rows, of shape dimension by dimension, where features are public: exact, but for rows rounded to ten bits.
+///
+/// # Privacy
+/// It is free: the same for all data sets that differ in labels alone.
+///
+/// # Errors
+/// When more than labels is protected, or rows in a file cannot be read.
+pub(in crate::optim) fn public_gram(data: &PrivateDataset) -> Fallible<Array2<f64>> {
+    // No row is cut.
+    let triangle = data.public_gram(u64::MAX, GRAM_MULTIPLIER)?;
+    let one = f64::from(gram_one(data.one()));
+    Ok(matrix_of(&triangle, data.shape().dimension(), 1.0 / (one * one * (GRAM_MULTIPLIER * DIAGONAL) as f64)))
 }
 
 /// A symmetric matrix `(H + ridge)^(-1/2)` and the effective dimension that goes with it.

@@ -21,6 +21,7 @@ pub use clipped::{ClipRule, ClippedPlan};
 pub use domain::{Frequent, KindsPlan, KindsSeen, RangesPlan, VocabularyPlan};
 pub use gaussian::{Fineness, GaussianRelease, GaussianRule};
 pub use gram::GramPlan;
+pub(super) use gram::public_gram;
 pub(crate) use holdout::HELD_OUT;
 pub use holdout::HoldoutPlan;
 pub(in crate::optim) use lines::Straight;

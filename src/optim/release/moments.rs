@@ -227,6 +227,20 @@ pub struct Typical {
 }
 
 impl Moments {
+    /// Means and deviations of the features, and the number of records, where features are public: exact, and free.
+    ///
+    /// # Errors
+    /// When more than labels is protected, or rows in a file cannot be read.
+    pub(crate) fn public(data: &PrivateDataset) -> Fallible<Self> {
+        let weights = MomentWeights { count: 1, features: 1, squares: 1, ..MomentWeights::default() };
+        let values = data.public_moments(&weights)?;
+        let at = |index: usize| values.get(index).map_or(0.0, |&value| value as f64);
+        let (rows, columns) = (at(0).max(1.0), data.shape().numeric());
+        let mean = |index: usize| (at(index) / f64::from(FULL_SCALE) / rows).clamp(-1.0, 1.0);
+        let features = (0..columns).map(|j| Spread::new(mean(1 + j), mean(1 + columns + j), 0.0)).collect();
+        Ok(Moments { rows, features, target: None, share: None, sizes: None })
+    }
+
     /// Centres and scales of all numeric features, to be cut at `limit` deviations.
     pub fn feature_maps(&self, limit: f64) -> Vec<Affine> {
         self.features.iter().map(|s| Affine { centre: s.mean, scale: s.deviation, limit }).collect()

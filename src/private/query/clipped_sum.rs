@@ -8,7 +8,7 @@ use crate::error::Fallible;
 use crate::grid::IntegerMap;
 use crate::loss::Objective;
 use crate::privacy::{Adjacency, Charge, L2};
-use crate::private::rows::pass::FeatureGradient;
+use crate::private::rows::pass::{FeatureGradient, Weighing};
 use crate::private::rows::store::Clips;
 use crate::private::{PrivateDataset, Sensitive};
 
@@ -29,7 +29,13 @@ impl DescribeQuery for ClippedSum {
     }
 
     fn reads(&self) -> Reads {
-        Reads { rows: RowAccess::StreamedSum, role: Role::Steps(1), clip_steps: Some(self.clip_steps), persons: true }
+        Reads {
+            rows: RowAccess::StreamedSum,
+            role: Role::Steps(1),
+            clip_steps: Some(self.clip_steps),
+            persons: true,
+            labels: false,
+        }
     }
 
     fn is_paid_by(&self, charge: &Charge) -> bool {
@@ -135,6 +141,14 @@ impl ClippedRows<'_> {
         Ok(self.data.sensitive(sums, ClippedSum { clip_steps: self.clip_steps() }))
     }
 
+    /// The sum over all rows as a pass weighs them, in the coordinates of the map.
+    ///
+    /// # Errors
+    /// When rows in a file cannot be read.
+    pub(super) fn weighed(&self, weighing: FeatureGradient) -> Fallible<Vec<i128>> {
+        self.clips.sum(self.data.store(), &weighing)
+    }
+
     /// What a pass of the kernel takes in the place of an iterate.
     fn in_features(&self, gradient: &Gradient<'_>) -> FeatureGradient {
         let one = f64::from(self.data.one()) * self.clips.map().map_or(1.0, IntegerMap::one);
@@ -143,6 +157,7 @@ impl ClippedRows<'_> {
             weights: self.to_features(gradient.weights).to_vec(),
             label_scale: gradient.label_scale,
             multiplier_scale: self.clip_steps() as f64 / (one * gradient.clip_norm),
+            weighing: Weighing::Slopes,
         }
     }
 }

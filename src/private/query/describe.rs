@@ -63,6 +63,9 @@ pub struct Reads {
     pub clip_steps: Option<u64>,
     /// Whether its sensitivity is proven for persons with any number of rows, too.
     pub persons: bool,
+    /// Whether its sensitivity is that of a label which is replaced, and not of all that stands in a row: only where labels alone are
+    /// protected may it be asked.
+    pub labels: bool,
 }
 
 impl dyn DescribeQuery {

@@ -32,7 +32,7 @@ impl DescribeQuery for Direction {
     }
 
     fn reads(&self) -> Reads {
-        Reads { rows: RowAccess::StreamedSum, role: Role::Preparation, clip_steps: None, persons: false }
+        Reads { rows: RowAccess::StreamedSum, role: Role::Preparation, clip_steps: None, persons: false, labels: false }
     }
 
     fn is_paid_by(&self, charge: &Charge) -> bool {

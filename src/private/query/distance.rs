@@ -28,7 +28,7 @@ impl DescribeQuery for Distance {
 
     fn reads(&self) -> Reads {
         // Of a person one line is asked, see `PrivateCells::by_unit`.
-        Reads { rows: RowAccess::Cells, role: Role::Preparation, clip_steps: None, persons: true }
+        Reads { rows: RowAccess::Cells, role: Role::Preparation, clip_steps: None, persons: true, labels: false }
     }
 
     fn is_paid_by(&self, charge: &Charge) -> bool {

@@ -29,7 +29,7 @@ impl DescribeQuery for Hessian {
     }
 
     fn reads(&self) -> Reads {
-        Reads { rows: RowAccess::StreamedSum, role: Role::Preparation, clip_steps: None, persons: true }
+        Reads { rows: RowAccess::StreamedSum, role: Role::Preparation, clip_steps: None, persons: true, labels: false }
     }
 
     fn is_paid_by(&self, charge: &Charge) -> bool {

@@ -27,7 +27,13 @@ impl DescribeQuery for Losses {
     }
 
     fn reads(&self) -> Reads {
-        Reads { rows: RowAccess::StreamedSum, role: Role::Steps(1), clip_steps: Some(self.most), persons: false }
+        Reads {
+            rows: RowAccess::StreamedSum,
+            role: Role::Steps(1),
+            clip_steps: Some(self.most),
+            persons: false,
+            labels: false,
+        }
     }
 
     fn is_paid_by(&self, charge: &Charge) -> bool {

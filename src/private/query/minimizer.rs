@@ -37,6 +37,7 @@ impl DescribeQuery for Minimizer {
             role: Role::Steps(1),
             clip_steps: Some(self.curvature.movement()),
             persons: false,
+            labels: false,
         }
     }
 

@@ -6,18 +6,18 @@
 //! What a query says of itself, from public integers alone:
 //!
 //! ```
-//! use rhograd::grid::{MomentWeights, Scoring};
+//! use rhograd::grid::{LabelCoding, MomentWeights, Scoring};
 //! use rhograd::privacy::Adjacency;
 //! use rhograd::private::query::{
 //!     BestRun, ClippedSum, Curvature, DescribeQuery, Direction, Distance, FirstAbove, Gram, Hessian, Histogram, HistogramL1, Intervals,
-//!     Kinds, Losses, Mean, MeanL1, MedianDistance, Minimizer, Moments, NearMedian, OnePass, PassPlan, Perturbation, PerturbedMinimizer,
+//!     Kinds, LabelSums, Losses, Mean, MeanL1, MedianDistance, Minimizer, Moments, NearMedian, OnePass, PassPlan, Perturbation, PerturbedMinimizer,
 //!     PhasePlan, Phases, PrefixSums, Query, Ranks, Reads, Role, RowAccess, Scores, Vertices, Vocabulary,
 //! };
 //! let curvature = Curvature { row_bound: 1 << 20, regularization: 1 << 40, tolerance: 1 << 20 };
 //! let minimizer = Minimizer { curvature, dimension: 4 };
 //! let phases = PhasePlan { lipschitz: 1 << 40, shift: 20, rows: 1000, dimension: 4, max_phases: 8 };
 //! let weights = MomentWeights { count: 1, ..MomentWeights::default() };
-//! let queries: [Query; 27] = [
+//! let queries: [Query; 28] = [
 //!     BestRun { candidates: vec![] }.into(),
 //!     ClippedSum { clip_steps: 1000 }.into(),
 //!     Direction { l2_sensitivity: 1000 }.into(),
@@ -26,6 +26,7 @@
 //!     Hessian { clip_steps: 1000 }.into(),
 //!     Intervals { weight: 1, candidates: 10 }.into(),
 //!     Kinds { weight: 1, columns: 3, counted: true }.into(),
+//!     LabelSums { clip_steps: 1000, coding: LabelCoding::Two }.into(),
 //!     Losses { most: 100, candidates: 10 }.into(),
 //!     minimizer.into(),
 //!     Moments { weights, columns: 3 }.into(),
@@ -49,8 +50,8 @@
 //! assert!(queries.iter().all(|query| query.sensitivity(Adjacency::ReplaceOne) > 0));
 //! // A pass over blocks of public sizes says nothing about rows that come or go.
 //! assert_eq!(Phases { plan: phases }.sensitivity(Adjacency::AddRemove), u64::MAX);
-//! let Reads { rows, role, clip_steps, persons } = ClippedSum { clip_steps: 1000 }.reads();
-//! assert_eq!((rows, role, clip_steps, persons), (RowAccess::StreamedSum, Role::Steps(1), Some(1000), true));
+//! let Reads { rows, role, clip_steps, persons, labels } = ClippedSum { clip_steps: 1000 }.reads();
+//! assert_eq!((rows, role, clip_steps, persons, labels), (RowAccess::StreamedSum, Role::Steps(1), Some(1000), true, false));
 //! ```
 
 mod clipped_sum;
@@ -62,6 +63,7 @@ mod gram;
 mod hessian;
 mod intervals;
 mod kinds;
+mod label_sums;
 mod losses;
 mod marginals;
 mod minimizer;
@@ -89,6 +91,7 @@ pub use gram::Gram;
 pub use hessian::Hessian;
 pub use intervals::{Grid, GridPrice, Intervals};
 pub use kinds::Kinds;
+pub use label_sums::LabelSums;
 pub use losses::Losses;
 pub use marginals::Marginals;
 pub use minimizer::{Minimization, Minimizer};
@@ -108,7 +111,7 @@ pub use vertices::Vertices;
 pub use vocabulary::{ColumnValues, Vocabulary};
 
 use crate::error::{Error, Fallible};
-use crate::privacy::{Adjacency, Charge, L2, PrivateSelectionCharge, total_rho};
+use crate::privacy::{Adjacency, Charge, L2, PrivacyUnit, PrivateSelectionCharge, total_rho};
 
 macro_rules! queries {
     ($($(#[$attribute:meta])* $kind:ident),* $(,)?) => {
@@ -164,7 +167,7 @@ queries! {
     Perturbation,
     #[serde(rename = "perturbed-minimiser")] PerturbedMinimizer,
     Losses, Vertices, BestRun, Kinds, Intervals, Vocabulary, Distance, Marginals,
-    Histogram, HistogramL1, Mean, MeanL1, Ranks, FirstAbove, MedianDistance, NearMedian,
+    Histogram, HistogramL1, Mean, MeanL1, Ranks, FirstAbove, MedianDistance, NearMedian, LabelSums,
 }
 
 impl Query {
@@ -251,6 +254,17 @@ impl Planned {
         self.query.kind().reads().persons
     }
 
+    /// Whether its sensitivity is proven for what neighbours differ in: all of a row, of a person, or a label alone.
+    pub fn serves(&self, unit: &PrivacyUnit) -> bool {
+        let reads = self.query.kind().reads();
+        match unit {
+            PrivacyUnit::Row => !reads.labels,
+            PrivacyUnit::Person { .. } => reads.persons && !reads.labels,
+            // Who replaces a row may replace its label, so what is proven for rows holds for labels.
+            PrivacyUnit::Label => true,
+        }
+    }
+
     /// Whether the release is made of sums over rows that are read in their order: all that rows in a file can give.
     pub fn is_streamable(&self) -> bool {
         !matches!(self.charge, Charge::PoissonGaussian(_)) && self.query.kind().reads().rows == RowAccess::StreamedSum
@@ -283,7 +297,8 @@ impl DescribeQuery for BestRun {
     /// A run that fails loses to the others, and a file that cannot be read must end the run: so none is read here.
     fn reads(&self) -> Reads {
         let persons = self.releases().all(Planned::serves_persons);
-        Reads { rows: RowAccess::InMemory, role: Role::Steps(1), clip_steps: None, persons }
+        let labels = self.releases().any(|planned| planned.query.kind().reads().labels);
+        Reads { rows: RowAccess::InMemory, role: Role::Steps(1), clip_steps: None, persons, labels }
     }
 
     fn is_paid_by(&self, charge: &Charge) -> bool {

@@ -151,6 +151,7 @@ impl DescribeQuery for OnePass {
             role: Role::Steps(u64::from(self.plan.steps)),
             clip_steps: None,
             persons: false,
+            labels: false,
         }
     }
 

@@ -50,7 +50,7 @@ impl DescribeQuery for Perturbation {
     }
 
     fn reads(&self) -> Reads {
-        Reads { rows: RowAccess::InMemory, role: Role::Steps(1), clip_steps: None, persons: false }
+        Reads { rows: RowAccess::InMemory, role: Role::Steps(1), clip_steps: None, persons: false, labels: false }
     }
 
     fn is_paid_by(&self, charge: &Charge) -> bool {

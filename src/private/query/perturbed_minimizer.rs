@@ -27,7 +27,7 @@ impl DescribeQuery for PerturbedMinimizer {
     }
 
     fn reads(&self) -> Reads {
-        Reads { rows: RowAccess::InMemory, role: Role::Preparation, clip_steps: None, persons: false }
+        Reads { rows: RowAccess::InMemory, role: Role::Preparation, clip_steps: None, persons: false, labels: false }
     }
 
     fn is_paid_by(&self, charge: &Charge) -> bool {

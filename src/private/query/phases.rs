@@ -126,6 +126,7 @@ impl DescribeQuery for Phases {
             role: Role::Steps(u64::from(self.plan.phases())),
             clip_steps: None,
             persons: false,
+            labels: false,
         }
     }
 

@@ -70,6 +70,7 @@ impl DescribeQuery for PrefixSums {
             role: Role::Steps(u64::from(self.batches)),
             clip_steps: Some(self.clip_steps),
             persons: false,
+            labels: false,
         }
     }
 

@@ -33,7 +33,7 @@ impl DescribeQuery for Scores {
     }
 
     fn reads(&self) -> Reads {
-        Reads { rows: RowAccess::StreamedSum, role: Role::Preparation, clip_steps: None, persons: true }
+        Reads { rows: RowAccess::StreamedSum, role: Role::Preparation, clip_steps: None, persons: true, labels: false }
     }
 
     fn is_paid_by(&self, charge: &Charge) -> bool {

@@ -9,7 +9,8 @@ use crate::grid::FULL_SCALE;
 use crate::privacy::{Adjacency, Charge, L2, Scope};
 
 /// Of a person one line is asked, see [`crate::private::PrivateCells::by_unit`].
-const READS: Reads = Reads { rows: RowAccess::Cells, role: Role::Preparation, clip_steps: None, persons: true };
+const READS: Reads =
+    Reads { rows: RowAccess::Cells, role: Role::Preparation, clip_steps: None, persons: true, labels: false };
 
 /// The distance of the numbers from where one row could move their median by more than `bound`; see [`CellCounts::stable_median`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

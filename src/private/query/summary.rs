@@ -22,7 +22,8 @@ const REACH: u64 = FULL_SCALE as u64;
 const CODES: usize = 2 * FULL_SCALE as usize + 1;
 
 /// Of a person one line is asked, see [`PrivateCells::by_unit`].
-const READS: Reads = Reads { rows: RowAccess::Cells, role: Role::Preparation, clip_steps: None, persons: true };
+const READS: Reads =
+    Reads { rows: RowAccess::Cells, role: Role::Preparation, clip_steps: None, persons: true, labels: false };
 
 /// How many rows have each value of a column, for Gaussian noise; see [`CellCounts::histogram`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -36,6 +36,8 @@ const STORED: &[&str] = &[
     r#"{"kind":"first-above","weight":3,"questions":4}"#,
     r#"{"kind":"median-distance","weight":3,"bound":4}"#,
     r#"{"kind":"near-median","step":3,"bound":4}"#,
+    r#"{"kind":"label-sums","bound":3,"coding":"two"}"#,
+    r#"{"kind":"label-sums","bound":3,"coding":{"classes":{"labels":4}}}"#,
 ];
 
 fn stored() -> Vec<Query> {
@@ -102,7 +104,19 @@ fn rows_in_a_file_answer_sums_over_all_rows_alone() {
         let fits = STORED.iter().zip(stored()).filter(|(_, query)| access(query.kind().reads().rows));
         fits.map(|(text, _)| text.split('"').nth(3).unwrap()).collect()
     };
-    let sums = ["moments", "gram", "scores", "hessian", "clipped-sum", "direction", "losses", "vertices", "marginals"];
+    let sums = [
+        "moments",
+        "gram",
+        "scores",
+        "hessian",
+        "clipped-sum",
+        "direction",
+        "losses",
+        "vertices",
+        "marginals",
+        "label-sums",
+        "label-sums",
+    ];
     assert_eq!(of(|access| access == RowAccess::StreamedSum), sums);
     assert_eq!(of(|access| matches!(access, RowAccess::Order { .. })), ["phases", "one-pass"]);
     assert_eq!(of(|access| matches!(access, RowAccess::Batches(_))), ["prefix-sums"]);
@@ -141,5 +155,6 @@ fn steps_are_those_of_optimizers() {
         .collect();
     let once = ["minimiser", "perturbation", "losses", "vertices", "best-run"].map(|kind| (kind, 1));
     let before = [("clipped-sum", 1), ("prefix-sums", 4), ("phases", 4), ("one-pass", 2)];
-    assert_eq!(steps, [&before[..], &once[..]].concat());
+    let labels = [("label-sums", 1); 2];
+    assert_eq!(steps, [&before[..], &once[..], &labels[..]].concat());
 }

@@ -29,7 +29,13 @@ impl DescribeQuery for Vertices {
     }
 
     fn reads(&self) -> Reads {
-        Reads { rows: RowAccess::StreamedSum, role: Role::Steps(1), clip_steps: Some(self.clip_steps), persons: false }
+        Reads {
+            rows: RowAccess::StreamedSum,
+            role: Role::Steps(1),
+            clip_steps: Some(self.clip_steps),
+            persons: false,
+            labels: false,
+        }
     }
 
     fn is_paid_by(&self, charge: &Charge) -> bool {

@@ -2,9 +2,10 @@
 
 use std::num::NonZeroU32;
 
+use super::pass::Pass;
 use super::store::Store;
-use crate::error::Fallible;
-use crate::grid::Shape;
+use crate::error::{Error, Fallible};
+use crate::grid::{MomentWeights, Shape};
 use crate::kernel::Rows;
 use crate::preprocess::Recoding;
 use crate::privacy::{PrivacyUnit, Scope};
@@ -28,7 +29,7 @@ impl PrivateDataset {
         let rows = rows.into();
         let unit = match (&rows, scope.unit) {
             (Store::Persons(_) | Store::StreamedPersons(_), unit @ PrivacyUnit::Person { .. }) => unit,
-            (Store::Persons(_) | Store::StreamedPersons(_), PrivacyUnit::Row) => {
+            (Store::Persons(_) | Store::StreamedPersons(_), PrivacyUnit::Row | PrivacyUnit::Label) => {
                 PrivacyUnit::Person { column: String::new() }
             }
             (Store::Remote(rows), _) => match rows.column() {
@@ -38,6 +39,68 @@ impl PrivateDataset {
             (Store::Whole(_) | Store::Streamed(_), _) => PrivacyUnit::Row,
         };
         PrivateDataset { rows, origin: Scope { unit, ..scope }.into(), typical_rows: None }
+    }
+
+    /// Takes in rows of which the label alone is protected, where they were encoded so that nothing but a label follows from a label.
+    ///
+    /// # Privacy
+    /// Whether a row is a record must not depend on its label: an encoder by a schema that says so keeps that
+    /// ([`crate::data::Protect::Label`]), and rows from elsewhere come in by [`PrivateDataset::new`], where they are protected as a whole.
+    ///
+    /// # Errors
+    /// When persons are brought together, or labels could come and go.
+    pub(crate) fn of_labels(rows: impl Into<Store>, scope: Scope) -> Fallible<Self> {
+        let all = PrivateDataset::new(rows, Scope { unit: PrivacyUnit::Row, ..scope });
+        PrivacyUnit::Label.check(all.scope().adjacency)?;
+        if !all.scope().unit.is_row() {
+            return Err(Error::refused(
+                "labels alone are protected of rows, and these are of persons",
+                "leave the unit out",
+            ));
+        }
+        let origin = Scope { unit: PrivacyUnit::Label, ..all.origin.scope }.into();
+        Ok(PrivateDataset { origin, ..all })
+    }
+
+    /// Refuses data of which more than labels is protected.
+    ///
+    /// # Errors
+    /// When rows or persons are.
+    pub(in crate::private) fn only_labels(&self) -> Fallible<()> {
+        match self.scope().unit {
+            PrivacyUnit::Label => Ok(()),
+            _ => Err(Error::refused(
+                "the query is for data of which labels alone are protected",
+                "protect labels, or ask another",
+            )),
+        }
+    }
+
+    /// Sums of the encoded features and their squares, weighted by public integers, where features are public.
+    ///
+    /// # Privacy
+    /// Labels have no part in it, so it is the same for all neighbours, and free.
+    ///
+    /// # Errors
+    /// When more than labels is protected, a label is weighed, or rows in a file cannot be read.
+    pub(crate) fn public_moments(&self, weights: &MomentWeights) -> Fallible<Vec<i128>> {
+        self.only_labels()?;
+        if (weights.label, weights.label_square) != (0, 0) {
+            return Err(Error::refused("moments of labels are not public", "leave them out"));
+        }
+        self.rows.sum(&Pass::Moments(*weights))
+    }
+
+    /// The Gram matrix of the features as a weighted upper triangle, see [`crate::kernel::gram_sum`], where features are public.
+    ///
+    /// # Privacy
+    /// Labels have no part in it, so it is the same for all neighbours, and free.
+    ///
+    /// # Errors
+    /// When more than labels is protected, or rows in a file cannot be read.
+    pub(crate) fn public_gram(&self, clip_steps: u64, most: u64) -> Fallible<Vec<i128>> {
+        self.only_labels()?;
+        self.rows.sum(&Pass::Gram { clip_steps, most, scores: None })
     }
 
     /// The data set and relation that guarantees are about.

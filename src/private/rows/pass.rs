@@ -10,10 +10,13 @@ use serde::{Deserialize, Serialize};
 
 use super::refused::no_rows_alone;
 use crate::error::Fallible;
-use crate::grid::{IntegerMap, MomentWeights, PERSON_WEIGHT, SIZE_CELLS, ScoreStep, Scoring, size_cell};
+use crate::grid::{
+    IntegerMap, LabelCoding, MomentWeights, NO_LABEL, PERSON_WEIGHT, SIZE_CELLS, ScoreStep, Scoring, size_cell,
+};
 use crate::kernel::{
-    Caps, ClassStep, PersonClips, Persons, Rows, Step, clipped_class_sum, clipped_person_class_sum, clipped_person_sum,
-    clipped_sum, gram_sum, hessian_sum, loss_sums, marginal_counts, moment_sum, score_sum,
+    Caps, ClassStep, LANES, MeanStep, PersonClips, Persons, Rows, Step, clipped_class_sum, clipped_person_class_sum,
+    clipped_person_sum, clipped_sum, gram_sum, hessian_sum, label_sum, loss_sums, marginal_counts, mean_sum,
+    moment_sum, score_sum,
 };
 use crate::loss::{Curved, Glm, Logistic, Loss, LossVisitor, Objective, Softmax};
 use crate::preprocess::Scores;
@@ -192,12 +195,52 @@ pub(in crate::private) struct FeatureGradient {
     pub weights: Vec<f64>,
     pub label_scale: f64,
     pub multiplier_scale: f64,
+    pub weighing: Weighing,
+}
+
+/// What rows are multiplied by in a sum.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub(in crate::private) enum Weighing {
+    /// The slope of the loss, clipped.
+    Slopes,
+    /// The label, as it weighs a row's cap.
+    Labels(LabelCoding),
+    /// The mean that the model says of the features, times the row's cap.
+    Means {
+        /// The largest multiplier.
+        most: i32,
+    },
 }
 
 impl FeatureGradient {
+    /// Rows weighed by their labels.
+    pub(in crate::private) fn of_labels(coding: LabelCoding) -> Self {
+        let (loss, weighing) = (Glm::Logistic.into(), Weighing::Labels(coding));
+        FeatureGradient { loss, weights: Vec::new(), label_scale: 1.0, multiplier_scale: 1.0, weighing }
+    }
+
+    /// Rows weighed by what a model says of them.
+    pub(in crate::private) fn of_means(loss: Objective, weights: Vec<f64>, scale: f64, most: i32) -> Self {
+        FeatureGradient { loss, weights, label_scale: 1.0, multiplier_scale: scale, weighing: Weighing::Means { most } }
+    }
+
     /// The clipped sum over some of the rows.
     pub(in crate::private) fn over(&self, rows: &Rows, caps: &Caps) -> Vec<i64> {
-        let FeatureGradient { loss, ref weights, label_scale, multiplier_scale } = *self;
+        let FeatureGradient { loss, ref weights, label_scale, multiplier_scale, weighing } = *self;
+        match weighing {
+            Weighing::Slopes => {}
+            Weighing::Labels(coding) => return label_sum(rows, caps, coding),
+            Weighing::Means { most } => {
+                let step = MeanStep { weights, outputs: loss.outputs(), scale: multiplier_scale, most };
+                return match loss {
+                    Objective::Margin(loss) => loss.with(MeanSum { rows, caps, step: &step }),
+                    // No label is the one of no class: what is left of a slope is the probability.
+                    Objective::Softmax { .. } => {
+                        mean_sum(rows, caps, &step, &|margins| Softmax::slopes(margins, &[NO_LABEL; LANES]))
+                    }
+                };
+            }
+        }
         match loss {
             Objective::Margin(loss) => {
                 let step = Step { weights, label_scale, multiplier_scale };
@@ -213,7 +256,11 @@ impl FeatureGradient {
 impl FeatureGradient {
     /// The sum over persons of averaged gradients, clipped person by person, in the coordinates of the clips' map.
     pub(in crate::private) fn over_persons(&self, persons: &Persons, clips: &PersonClips) -> Vec<i128> {
-        let FeatureGradient { loss, ref weights, label_scale, multiplier_scale } = *self;
+        let FeatureGradient { loss, ref weights, label_scale, multiplier_scale, weighing } = *self;
+        if weighing != Weighing::Slopes {
+            // The gate refuses it: persons are never protected by their labels alone.
+            return Vec::new();
+        }
         match loss {
             Objective::Margin(loss) => {
                 let step = Step { weights, label_scale, multiplier_scale };
@@ -269,6 +316,24 @@ impl LossVisitor for ClippedSum<'_> {
             #[inline(always)]
             |margin, label| loss.slope(margin, label),
         )
+    }
+}
+
+/// A sum of means, compiled for each loss.
+struct MeanSum<'a> {
+    rows: &'a Rows,
+    caps: &'a Caps,
+    step: &'a MeanStep<'a>,
+}
+
+impl LossVisitor for MeanSum<'_> {
+    type Output = Vec<i64>;
+
+    fn visit<L: Loss>(self, loss: L) -> Vec<i64> {
+        // With a canonical link the slope at a label of nothing is the mean.
+        mean_sum(self.rows, self.caps, self.step, &|margins| {
+            margins.as_flattened_mut().iter_mut().for_each(|margin| *margin = loss.slope(*margin, 0.0));
+        })
     }
 }
 

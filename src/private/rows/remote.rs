@@ -20,7 +20,7 @@ use crate::kernel::{Persons, Rows, RowsBuilder};
 use crate::preprocess::{LoadReport, Recoding, Waves, shape_of};
 
 /// Workers and driver must agree to the bit on what a question means.
-const VERSION: &str = concat!("rhograd ", env!("CARGO_PKG_VERSION"), " sums 9");
+const VERSION: &str = concat!("rhograd ", env!("CARGO_PKG_VERSION"), " sums 10");
 
 const SAME_VERSION: &str = "install the same version of rhograd on all machines";
 

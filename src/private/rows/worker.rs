@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::pass::{Clip, FeatureGradient, Pass};
 use super::remote::{Answer, Asked, Mark, Part, PersonsBy, Portion, Question, encode};
-use crate::data::Schema;
+use crate::data::{Protect, Schema};
 use crate::error::{Error, Fallible};
 use crate::kernel::{Caps, PersonClips, Persons, Rows};
 use crate::preprocess::{
@@ -145,8 +145,21 @@ impl Worker {
     /// counted of them; parts are numbered as the caller likes, each with another number.
     ///
     /// # Errors
-    /// When they have other columns than the schema, it has a unit, or they cannot be written.
+    /// When they have other columns than the schema, it has a unit or protects labels alone, or they cannot be written.
     pub fn pack(rows: &Rows, report: &LoadReport, schema: &Schema, number: u32) -> Fallible<Vec<u8>> {
+        if schema.protect == Protect::Label {
+            let problem = "protects labels alone, and rows do not say whether a label decided that they are none";
+            return Err(Error::parameter(
+                "schema",
+                problem,
+                "pack what an encoder made by this schema, by pack_encoded",
+            ));
+        }
+        Worker::pack_rows(rows, report, schema, number)
+    }
+
+    /// Rows that an encoder made by the schema, without identifiers.
+    fn pack_rows(rows: &Rows, report: &LoadReport, schema: &Schema, number: u32) -> Fallible<Vec<u8>> {
         check_columns(rows, schema)?;
         if schema.unit.is_some() {
             let problem = "has a unit, and rows alone do not say whose they are";
@@ -173,7 +186,7 @@ impl Worker {
         let EncodedRows { rows, persons, places } = encoded;
         check_columns(&rows, schema)?;
         let (by, persons) = match (PersonsBy::of(schema), persons) {
-            (None, None) => return Worker::pack(&rows, report, schema, number),
+            (None, None) => return Worker::pack_rows(&rows, report, schema, number),
             (Some(by), Some(persons)) => (by, persons),
             (Some(_), None) | (None, Some(_)) => {
                 let problem = "has another unit than the rows";

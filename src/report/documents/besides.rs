@@ -1,5 +1,6 @@
 //! What a guarantee is not about: the schema, the public number of rows, and what a released schema cost.
 
+use crate::privacy::PrivacyUnit;
 use crate::statement::Statement;
 
 /// What is told of the rows without noise of this run: the schema, and their number where it is public.
@@ -7,6 +8,9 @@ pub(super) fn outside_the_guarantee(statement: &Statement) -> String {
     let facts = &statement.facts;
     let schema = match &facts.released_schema {
         Some(_) => "The schema, which was released from the same rows by a release that was paid for",
+        None if facts.unit == PrivacyUnit::Label => {
+            "All features of all rows, and the schema: names, bounds and values of columns, which were set without looking at the labels"
+        }
         None => "The schema: names, bounds and values of columns, which were set without looking at the rows",
     };
     match facts.rows {

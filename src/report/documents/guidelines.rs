@@ -3,6 +3,7 @@
 use super::about::About;
 use super::besides::{cost_of_the_schema, outside_the_guarantee};
 use super::markdown::{list, plain, told};
+use crate::privacy::PrivacyUnit;
 use crate::statement::WhatIf;
 use crate::train::ModelFile;
 
@@ -63,11 +64,14 @@ pub(super) fn page(model: &ModelFile, about: &About) -> String {
             ),
             (
                 "May one person have several rows?",
-                plain(match facts.unit.is_row() {
-                    true => {
+                plain(match facts.unit.is_person() {
+                    false if facts.unit == PrivacyUnit::Label => {
+                        "If so, each label is protected on its own and all of theirs together less: five labels as below. Features are public."
+                    }
+                    false => {
                         "If so, each row is protected on its own and the person less: a person with five rows as below."
                     }
-                    false => "All rows of a person are protected together.",
+                    true => "All rows of a person are protected together.",
                 }),
             ),
             ("What holds for groups?", plain(&group)),

@@ -39,7 +39,7 @@ pub(super) fn page(model: &ModelFile, about: &About) -> String {
     page.push_str("## Metrics and evaluation data\n\n");
     match &model.evaluation {
         Some(evaluation) => {
-            let units = if facts.unit.is_row() { "rows" } else { "persons" };
+            let units = if facts.unit.is_person() { "persons" } else { "rows" };
             page.push_str(&format!(
                 "About {:.0} {units} were held out of training. The numbers are noised and part of what was paid for.\n\n",
                 evaluation.rows

@@ -6,7 +6,7 @@ use super::about::About;
 use super::besides::{cost_of_the_schema, outside_the_guarantee};
 use super::yaml::yaml;
 use crate::error::{Error, Fallible};
-use crate::privacy::Adjacency;
+use crate::privacy::{Adjacency, PrivacyUnit};
 use crate::train::ModelFile;
 
 /// What a text says where nothing was told.
@@ -43,11 +43,14 @@ fn fields(model: &ModelFile, about: &About) -> Fallible<Value> {
     if guarantee.approximate_delta.is_none() {
         parameters.insert("rho".into(), number(&guarantee.rho_upper)?);
     }
-    let change = match (facts.adjacency, facts.unit.is_row()) {
-        (Adjacency::AddRemove, true) => "one holds one row more than the other",
-        (Adjacency::ReplaceOne, true) => "they have equally many rows and differ in one of them",
-        (Adjacency::AddRemove, false) => "one holds all rows of one person more than the other",
-        (Adjacency::ReplaceOne, false) => "all rows of one person stand in the place of all rows of another",
+    let change = match (facts.adjacency, &facts.unit) {
+        (Adjacency::AddRemove, PrivacyUnit::Row) => "one holds one row more than the other",
+        (Adjacency::ReplaceOne, PrivacyUnit::Row) => "they have equally many rows and differ in one of them",
+        (Adjacency::AddRemove, PrivacyUnit::Person { .. }) => "one holds all rows of one person more than the other",
+        (Adjacency::ReplaceOne, PrivacyUnit::Person { .. }) => {
+            "all rows of one person stand in the place of all rows of another"
+        }
+        (_, PrivacyUnit::Label) => "they have the same rows but for the label of one of them",
     };
     let mu = guarantee.gaussian_mu.as_ref().map_or(String::new(), |mu| format!("{mu}-Gaussian DP; "));
     let mut unprotected = outside_the_guarantee(statement);
@@ -89,7 +92,11 @@ fn fields(model: &ModelFile, about: &About) -> Fallible<Value> {
                 "unprotected_quantities": unprotected,
             },
             "privacy_loss": {
-                "privacy_unit": if facts.unit.is_row() { "Row of the table" } else { "Person, with all rows" },
+                "privacy_unit": match facts.unit {
+                    PrivacyUnit::Row => "Row of the table",
+                    PrivacyUnit::Person { .. } => "Person, with all rows",
+                    PrivacyUnit::Label => "Label of a row; features are public",
+                },
                 "privacy_unit_details": format!("Two tables are adjacent if {change} ({}, unit: {}). {}", facts.adjacency, facts.unit, statement.limits.first().map_or("", String::as_str)),
                 "privacy_parameters": parameters,
                 "privacy_parameters_details": format!("{mu}{}{}", guarantee.conversion, cost_of_the_schema(statement)),

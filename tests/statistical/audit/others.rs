@@ -34,6 +34,11 @@ pub fn second_order() -> Vec<Case> {
     // With one batch the noise of a pass is that of its one step; a row of the first of several is hidden by all noise together.
     let set = |steps| Settings { steps: Some(steps), learning_rate: Some(1e-4), ..still() };
     let one_pass = |steps| Case::new(Algorithm::OnePass, Adjacency::ReplaceOne, Instance::Labels).raw().set(set(steps));
+    // A label that is replaced, and nothing else: two labels, and a number from bound to bound.
+    for instance in [Instance::Labels, Instance::Numbers] {
+        let case = || Case::new(Algorithm::LabelSums, Adjacency::ReplaceOne, instance);
+        cases.extend([case(), case().seen(View::Model)]);
+    }
     cases.extend([one_pass(1), Case { null: 28, ..one_pass(4).called("4 batches").known() }]);
     cases
 }

@@ -47,7 +47,8 @@ class Common(TypedDict, total=False):
     epsilon: float | None
     delta: float | None
     rho: float | None
-    adjacency: str
+    adjacency: str | None
+    protect: str | None
     bounds: Any
     schema: Any
     rows: int | None
@@ -87,7 +88,10 @@ class Estimator:
     ----------
     epsilon, delta : the budget; delta defaults to a tenth of one over the public row count, at most 1e-5, or 1e-6.
     rho : the budget as rho of zCDP, in the place of epsilon.
-    adjacency : ``"add-remove"`` (the number of rows is private) or ``"replace-one"`` (it is public).
+    adjacency : ``"add-remove"`` (the number of rows is private, the default) or ``"replace-one"`` (it is public, the default with
+        ``protect="label"``).
+    protect : ``"row"``, all of a row, or ``"label"``, its label alone, where all features are public: for models with a canonical link, and
+        whatever follows from features is free.
     bounds : public bounds of the features: ``(lower, upper)``, with numbers or one number a feature; a list of tuples,
         one ``(lower, upper)`` a feature; or a mapping from names to ``(lower, upper)``, :class:`rhograd.Categories` or a
         list of texts. A missing bound is an error, and so is what can be read in two ways.
@@ -160,7 +164,8 @@ class Estimator:
         epsilon: float | None = None,
         delta: float | None = None,
         rho: float | None = None,
-        adjacency: str = "add-remove",
+        adjacency: str | None = None,
+        protect: str | None = None,
         bounds: Any = None,
         schema: Any = None,
         rows: int | None = None,
@@ -196,6 +201,7 @@ class Estimator:
         self.delta = delta
         self.rho = rho
         self.adjacency = adjacency
+        self.protect = protect
         self.bounds = bounds
         self.schema = schema
         self.rows = rows
@@ -308,6 +314,9 @@ class Estimator:
         _parameters.check(self.get_params(deep=False))
         request = {name: getattr(self, name) for name in _REQUEST}
         request.update(model=self._family, rows=self.rows)
+        if self.adjacency is None and schema.get("protect") == "label":
+            # Labels do not come or go.
+            request["adjacency"] = "replace-one"
         if not self.standardise:
             request["standardise"] = False
         if self.accept_large_delta:
@@ -445,7 +454,7 @@ class Estimator:
             while target in features:
                 target += "_"
             schema = json.loads(_schema.built(features, self._account(), target, self._facts(), self.rows))
-            return _schema.with_unit(schema, self.unit, self.persons, self.max_rows, self.estimand)
+            return self._protected(schema)
         schema = self._read_schema(self.schema)
         declared = _schema.features_in(schema)
         if not frame.named:
@@ -473,7 +482,11 @@ class Estimator:
     def _read_schema(self, given: Any) -> dict[str, Any]:
         if self.bounds is not None:
             raise ParameterError("bounds: are given, and so is schema; give one of them")
-        return _schema.with_unit(_schema.read(given), self.unit, self.persons, self.max_rows, self.estimand)
+        return self._protected(_schema.read(given))
+
+    def _protected(self, schema: dict[str, Any]) -> dict[str, Any]:
+        """A schema with what the parameters protect."""
+        return _schema.with_unit(schema, self.unit, self.persons, self.max_rows, self.estimand, self.protect)
 
     def _columns(self, frame: Frame, schema: dict[str, Any]) -> list[Column]:
         names = _schema.features_in(schema)

@@ -41,7 +41,7 @@ _WHOLE = {
     "threads": (1, "at least 1; leave it out for one a core"),
 }
 
-_TEXTS = ("adjacency", "algorithm", "features", "noise", "averaging", "tune", "dataset", "unit", "estimand")
+_TEXTS = ("adjacency", "protect", "algorithm", "features", "noise", "averaging", "tune", "dataset", "unit", "estimand")
 
 
 def check(parameters: Mapping[str, Any]) -> None:

@@ -190,6 +190,7 @@ def unit_schema(
     persons: int | None = None,
     max_rows: int | None = None,
     estimand: str | None = None,
+    protect: str | None = None,
 ) -> str: ...
 def command_line(words: list[str]) -> int: ...
 def json_schema(format: str) -> str: ...
@@ -226,4 +227,5 @@ def ledger_cap(
     gaussian: bool = False,
     accept_large_delta: bool = False,
     unit: str | None = None,
+    protect: str | None = None,
 ) -> None: ...

@@ -34,7 +34,7 @@ class Ledger:
         self,
         dataset: str,
         rho: float | None = None,
-        adjacency: str = "add-remove",
+        adjacency: str | None = None,
         *,
         epsilon: float | None = None,
         delta: float | None = None,
@@ -42,21 +42,23 @@ class Ledger:
         gaussian: bool = False,
         accept_large_delta: bool = False,
         unit: str | None = None,
+        protect: str | None = None,
     ) -> None:
         """Sets what all runs on ``dataset``, the name in its schema, may cost together; makes the ledger where there is none.
 
-        ``adjacency`` is ``"add-remove"`` or ``"replace-one"``, and a data set keeps it. The cap is ``rho``, or ``epsilon`` at ``delta``: a filter on the sum of all rho and the sum of all deltas of claims,
+        ``adjacency`` is ``"add-remove"`` (the default) or ``"replace-one"`` (the default with ``protect="label"``), and a data set keeps it. The cap is ``rho``, or ``epsilon`` at ``delta``: a filter on the sum of all rho and the sum of all deltas of claims,
         fixed now. ``claims_delta`` is the part for claims (a tenth of ``delta``, or 0 with ``rho``). With ``gaussian`` the
         cap fixes mu, which allows more, and admits Gaussian noise on all rows alone. A ``delta`` above 1e-3 needs
         ``accept_large_delta``. ``unit`` names the column that tells persons apart, where guarantees for the data set are
-        about persons with all their rows; a data set keeps its unit.
+        about persons with all their rows, and ``protect="label"`` says that they are about labels alone; a data set keeps its unit.
 
         Raising a cap later, in either number, is counted for good: all runs together then guarantee the new cap only.
         """
         numbers = [None if value is None else float(value) for value in (rho, epsilon, delta, claims_delta)]
+        relation = adjacency or ("replace-one" if protect == "label" else "add-remove")
         _rhograd.ledger_cap(
-            self.path, dataset, numbers[0], adjacency, epsilon=numbers[1], delta=numbers[2], claims_delta=numbers[3],
-            gaussian=gaussian, accept_large_delta=accept_large_delta, unit=unit,
+            self.path, dataset, numbers[0], relation, epsilon=numbers[1], delta=numbers[2], claims_delta=numbers[3],
+            gaussian=gaussian, accept_large_delta=accept_large_delta, unit=unit, protect=protect,
         )  # fmt: skip
 
     def __repr__(self) -> str:

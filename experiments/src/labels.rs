@@ -1,0 +1,182 @@
+//! Labels alone beside whole rows: what is left of the loss where features are public.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use rhograd::data::Protect;
+use rhograd::error::Fallible;
+use rhograd::plot::{Panel, Scale, Series};
+use rhograd::privacy::{Adjacency, Delta, Epsilon};
+use rhograd::train::{Budget, TrainConfig};
+
+use crate::fit::Summary;
+use crate::losses::{Case, four};
+use crate::progress::Progress;
+use crate::results::{Earlier, Results, Row, cell};
+use crate::rows::{scratch, write};
+use crate::setup::{Plant, Setup};
+use crate::utility::data::sets;
+use crate::verdict::{Finding, Verdict};
+
+/// The claim.
+pub const CLAIM: &str =
+    "where features are public, protecting labels alone leaves no more loss than protecting rows, at any epsilon";
+
+/// What is measured; the last stands for no noise.
+const EPSILONS: [f64; 6] = [0.05, 0.1, 0.5, 1.0, 8.0, 1000.0];
+
+/// The delta of every run.
+const DELTA: f64 = 1e-6;
+
+/// By what share the loss may be larger.
+const MARGIN: f64 = 0.01;
+
+/// What is protected.
+const PROTECTED: [(&str, Protect); 2] = [("rows", Protect::Row), ("labels", Protect::Label)];
+
+/// Families with the canonical link. Sets that were not given are passed over.
+const CASES: [(&str, &str, Option<&str>); 8] = [
+    ("logistic", "fair", None),
+    ("logistic", "adult", None),
+    ("multinomial", "fair", Some("rate_marriage")),
+    ("linear", "randhie", None),
+    ("linear", "california_housing", None),
+    ("linear", "protein_casp", None),
+    ("poisson", "randhie", None),
+    ("poisson", "fair", Some("children")),
+];
+
+/// A clip that no rule would choose: the planted error.
+const WRONG_CLIP: f64 = 50.0;
+
+/// Trains each family by either, prints the table, and judges labels beside rows.
+///
+/// # Errors
+/// When a file cannot be used or a model cannot be trained.
+pub fn run(setup: &Setup) -> Fallible<Verdict> {
+    setup.refuse(Plant::HalfNoise, "less noise makes models better, which this claim does not notice")?;
+    if setup.earlier == Earlier::Only {
+        return draw(setup);
+    }
+    let scratch = scratch()?;
+    let sets = sets(&setup.utility.data, scratch.path())?;
+    let cases: Vec<Case<'_>> =
+        CASES.iter().filter_map(|case| Case::new(case, &sets).transpose()).collect::<Fallible<_>>()?;
+    let prints: Vec<&str> = sets.iter().map(|set| set.fingerprint.as_str()).collect();
+    let configuration = setup.configuration(&format!("delta {DELTA} {}", prints.join(" ")));
+    let keys = ["family", "set", "protected", "epsilon", "seed"];
+    let mut results =
+        Results::open(&setup.file("results.csv"), &keys, &["loss", "second"], &configuration, setup.earlier)?;
+    let seeds = if setup.quick { 4 } else { 20 };
+    let progress = Progress::new("labels", seeds * cases.len() * PROTECTED.len() * EPSILONS.len());
+    for seed in 0..seeds {
+        for case in &cases {
+            for (name, protect) in PROTECTED {
+                for epsilon in EPSILONS {
+                    let key = [case.family, &case.data.name, name, &epsilon.to_string(), &seed.to_string()]
+                        .map(str::to_owned);
+                    if !results.has(&key) {
+                        progress.say(key.join(" "));
+                        let config = config(case, (protect, epsilon), setup.plant)?;
+                        let schema = case.schema.clone().with_protect(protect)?;
+                        results.add(&key, &case.left(&config, schema, seed as u64)?.map(cell))?;
+                    }
+                    progress.step();
+                }
+            }
+        }
+    }
+    let table = table(&cases, &results);
+    write(&setup.file("tables.md"), &table)?;
+    println!("{table}");
+    setup.draw(&cases.iter().map(|case| panel((case.family, &case.data.name), &results)).collect::<Vec<_>>())?;
+    Ok(Verdict(cases.iter().flat_map(|case| findings(case, &results)).collect()))
+}
+
+/// Both know how many rows there are.
+fn config(case: &Case<'_>, (protect, epsilon): (Protect, f64), plant: Option<Plant>) -> Fallible<TrainConfig> {
+    let budget = Budget::Epsilon(Epsilon::new(epsilon)?, Some(Delta::new(DELTA)?));
+    let mut config = TrainConfig {
+        model: Some(case.model),
+        adjacency: Adjacency::ReplaceOne,
+        accept_large_delta: true,
+        ..TrainConfig::new(budget)
+    };
+    if plant == Some(Plant::WrongStep) && protect == Protect::Label {
+        config.settings.clip = Some(WRONG_CLIP);
+    }
+    Ok(config)
+}
+
+fn own<'a>((family, set): (&'a str, &'a str), name: &'a str, epsilon: f64) -> impl Fn(&Row<'_>) -> bool + 'a {
+    move |row| {
+        row.text("family") == family
+            && row.text("set") == set
+            && row.text("protected") == name
+            && row.is("epsilon", epsilon)
+    }
+}
+
+/// The loss of models that protect labels over that of models that protect rows, seed by seed, less one.
+fn findings(case: &Case<'_>, results: &Results) -> Vec<Finding> {
+    let of = |epsilon: f64| {
+        let mut by_seed: BTreeMap<String, [f64; 2]> = BTreeMap::new();
+        for (place, (name, _)) in PROTECTED.iter().enumerate() {
+            let mine = own((case.family, &case.data.name), name, epsilon);
+            for row in results.rows().filter(|row| mine(row)) {
+                by_seed.entry(row.text("seed").to_owned()).or_insert([f64::NAN; 2])[place] = row.number("loss");
+            }
+        }
+        let ratio = Summary::of(&by_seed.values().map(|[rows, labels]| labels / rows).collect::<Vec<_>>());
+        let what = format!(
+            "{} on {}: loss where labels are protected over that where rows are, at epsilon {epsilon}",
+            case.family, case.data.name
+        );
+        Finding::new(what, ratio.mean, ratio.half_width(), (0.0, 1.0 + MARGIN))
+    };
+    EPSILONS.into_iter().filter(|epsilon| *epsilon < 100.0).map(of).collect()
+}
+
+/// Own loss and second measure, mean over seeds.
+fn table(cases: &[Case<'_>], results: &Results) -> String {
+    let mut text = String::from("| family | set | protected |");
+    for epsilon in EPSILONS {
+        let _ = write!(text, " {epsilon} |");
+    }
+    text.push_str("\n|---|---|---|---|---|---|---|---|---|\n");
+    for case in cases {
+        for (name, _) in PROTECTED {
+            let _ = write!(text, "| {} | {} ({}) | {name} |", case.family, case.data.name, case.schema.target);
+            for epsilon in EPSILONS {
+                let mine = own((case.family, &case.data.name), name, epsilon);
+                let [loss, second] = ["loss", "second"].map(|value| Summary::of(&results.column(value, &mine)));
+                let _ = write!(text, " {} ({}), {:.4} |", four(loss.mean), four(loss.deviation), second.mean);
+            }
+            text.push('\n');
+        }
+    }
+    text
+}
+
+/// Draws what was measured, on data sets that need not be here.
+fn draw(setup: &Setup) -> Fallible<Verdict> {
+    let results = Results::read(&setup.file("results.csv"), 5)?;
+    let measured =
+        |family: &str, set: &str| results.rows().any(|row| row.text("family") == family && row.text("set") == set);
+    let cases = CASES.iter().filter(|(family, set, _)| measured(family, set));
+    setup.draw(&cases.map(|(family, set, _)| panel((family, set), &results)).collect::<Vec<_>>())?;
+    Ok(Verdict::default())
+}
+
+fn panel((family, set): (&str, &str), results: &Results) -> Panel {
+    let series = PROTECTED.iter().map(|(name, _)| {
+        let points = EPSILONS.iter().filter(|epsilon| **epsilon < 100.0).map(|&epsilon| {
+            let loss = Summary::of(&results.column("loss", own((family, set), name, epsilon)));
+            (epsilon, loss.mean, loss.deviation)
+        });
+        Series::measured(*name, points.collect::<Vec<_>>())
+    });
+    Panel::of(format!("{family} on {set}"), series.collect())
+        .x("epsilon (delta = 1e-6)", Scale::Log)
+        .y("held-out loss", Scale::Linear)
+}
