@@ -135,7 +135,12 @@ impl RequestArguments {
 
     /// A request with what follows from the schema: labels do not come or go.
     pub(super) fn on(&self, schema: &Schema, config: TrainConfig) -> TrainConfig {
-        match (self.adjacency, schema.protect) {
+        self.protecting(schema.protect, config)
+    }
+
+    /// A request with what follows from what of a row is protected.
+    pub(super) fn protecting(&self, protect: Protect, config: TrainConfig) -> TrainConfig {
+        match (self.adjacency, protect) {
             (None, Protect::Label) => TrainConfig { adjacency: Adjacency::ReplaceOne, ..config },
             _ => config,
         }

@@ -9,8 +9,8 @@
 //!    `clamp(0.2 nu^-0.35, 0.5, 3)`, `nu` the noise over what all rows together say. A row beyond counts less: `c = min(1, C / |P x|)`.
 //! 2. Release `z = sum c y P x` with noise.
 //! 3. Minimise `sum c A(v . P x) - z . v + |v|_L^2 / 2`, `A' = mu`, by L-BFGS in exact integer sums, until the step left is a thousandth of what the noise
-//!    does. The penalty `L` is the variance of the noise over that of the signal in `z`, which is read off `z` itself: what no
-//!    noise can tell is shrunk, and an optimum exists whatever the noise was.
+//!    does. The penalty `L` is the variance of noise and chance over that of coefficients, `c span^p` along a coordinate whose features have the variance `span`; `c` and `p` are those under which `z` is most likely. So
+//!    what noise hides is shrunk, nothing is tuned, and an optimum exists whatever the noise was.
 //!
 //! **What is released, and why the bound is exact.** A row is weighed by a whole number `m` out of its cap: 0 or the cap for two labels, `y` times it for
 //! numbers between their bounds, the cap in the sum of its own label for several. The cap is the largest with `cap |A q| <= clip_steps` in integers,
@@ -24,13 +24,17 @@
 //! **Settings and defaults.** `--clip` (by the rule; 0.05 to 100), `--l2` (0, added to the penalty). Features are always standardised: their moments are
 //! free. At most 2,048 coefficients.
 //!
+//! **Standard errors** of `logistic`, up to 256 coefficients: noise, the chance of labels, and what shrinking is expected to leave out. Intervals cover on the average
+//! over coefficients (Morris 1983), so that one which is far larger than the others may be missed more often. Other families have none: the variance of their
+//! labels was not released.
+//!
 //! **Use it when** features are public, or known to whoever is to be kept from the labels, and the schema says `"protect": "label"`: `auto` chooses it
 //! then. It is refused where rows or persons are protected. It works streamed and on a cluster.
 //!
 //! **Models.** `logistic`, `linear`, `ridge`, `poisson`, `multinomial`: with their canonical links labels enter linearly. `huber`, `quantile` and `svm` have none.
 //!
 //! **Source.** Sufficient statistics: Vu and Slavkovic 2009, "Differential privacy for clinical trial data"; label privacy: Chaudhuri and Hsu 2011; noise before
-//! the fit, and the clipped weights in both terms, are this project's combination. Replace-one only.
+//! the fit, and the clipped weights in both terms, are this project's combination; the penalty is empirical Bayes (Efron and Morris 1973, MacKay 1992). Replace-one only.
 
 use std::collections::VecDeque;
 
@@ -58,17 +62,17 @@ const NO_VARIANCE: f64 = 1e-7;
 /// Factor, power, least and most of the clip, in roots of the mean square of a row.
 const CLIP: (f64, f64, f64, f64) = (0.2, -0.35, 0.5, 3.0);
 
-/// The penalty on the intercept: a prior deviation of 5 around that of the rows without features.
-const INTERCEPT: f64 = 0.04;
+/// The variance of an intercept around that of the rows without features, before labels are looked at.
+const INTERCEPT: f64 = 1.0;
 
-/// The least share of the signal in the square of a release that is believed.
-const LEAST_SIGNAL: f64 = 1e-3;
+/// The largest penalty, over what rows say of a coordinate.
+const MOST_PENALTY: f64 = 1e9;
 
 /// All rows together count as no less than this share of one.
 const LEAST_ROW: f64 = 1e-3;
 
 /// No mean is taken to be less than this share of the largest, or nearer to it, before features are looked at.
-const EXTREME: f64 = 0.02;
+const EXTREME: f64 = 0.1;
 
 /// With more the map would be rounded to next to nothing, and its eigenvectors take minutes.
 const MAX_COEFFICIENTS: usize = 2048;
@@ -87,6 +91,10 @@ const SOLVED: f64 = 1e-6;
 
 /// Passes over the rows, at most.
 const MAX_PASSES: usize = 300;
+
+/// Coordinates whose standard errors are found, at most, and rows times their square: a minute of one core.
+const MAX_MEASURED: usize = 256;
+const MAX_MEASURED_WORK: f64 = 3e10;
 
 /// Steps that L-BFGS remembers.
 const MEMORY: usize = 12;
@@ -201,6 +209,8 @@ struct Coordinates {
     used: Vec<bool>,
     /// `sum (P x)_j^2` over all rows, for each coordinate, in those units.
     squares: Array1<f64>,
+    /// The variance of the features along each coordinate but the intercept's, with what was added to it.
+    spans: Vec<f64>,
     /// The clip norm, in units of whitened features.
     clip_norm: f64,
     /// Number of rows.
@@ -249,7 +259,8 @@ impl LabelSums {
         let length = |j: usize| 1.0 / ((values[j].max(0.0) + ridge).sqrt() * clip_norm);
         let squares = (0..last).map(|j| if used[j] { rows * values[j] * length(j).powi(2) } else { 0.0 });
         let squares = squares.chain([rows / clip_norm.powi(2)]).collect();
-        Ok(Coordinates { map: IntegerMap::nearest(&real, LOG2_MAP_UNIT)?, used, squares, clip_norm, rows })
+        let spans = values.iter().map(|value| value.max(0.0) + ridge).collect();
+        Ok(Coordinates { map: IntegerMap::nearest(&real, LOG2_MAP_UNIT)?, used, squares, spans, clip_norm, rows })
     }
 }
 
@@ -299,7 +310,8 @@ impl Optimizer for LabelSums {
 
     fn run(&self, data: &PrivateDataset, start: &Start<'_>, run: &mut LoggedRun<'_>) -> Fallible<Fitted> {
         let outputs = self.loss.outputs();
-        let Coordinates { map, used, squares, clip_norm, rows: count } = self.coordinates(data, outputs as f64)?;
+        let Coordinates { map, used, squares, spans, clip_norm, rows: count } =
+            self.coordinates(data, outputs as f64)?;
         let block = used.len();
         let clipped = data.clipped_through(map, self.clip_steps)?;
         let grid_step = self.grid_step();
@@ -366,29 +378,32 @@ impl Optimizer for LabelSums {
         }
         // What all rows weigh over what they would unclipped.
         let weight = (counted * clip_norm / count).clamp(0.0, 1.0);
-        let (mut signal, mut reach) = (0.0, 0.0);
-        let mut nulls = Vec::with_capacity(outputs);
-        for (k, &share) in shares.iter().enumerate() {
-            let null = Null::of(self.loss, share, extreme, total, label_unit);
-            for j in (0..block - 1).filter(|&j| used[j]) {
-                let spread = weight * squares[j];
-                let slope = labels[k * block + j] - null.mean * whole[j];
-                signal += slope * slope - noise * noise - null.variance * spread;
-                reach += (null.curvature * spread).powi(2);
-            }
-            nulls.push(null);
-        }
-        let noisy = (used.iter().filter(|used| **used).count() - 1) as f64 * outputs as f64 * noise * noise;
-        let prior = signal.max(LEAST_SIGNAL * noisy).max(f64::MIN_POSITIVE) / reach.max(f64::MIN_POSITIVE);
+        let nulls: Vec<Null> =
+            shares.iter().map(|&share| Null::of(self.loss, share, extreme, total, label_unit)).collect();
+        let seen = nulls.iter().enumerate().flat_map(|(k, null)| {
+            let (labels, whole, squares, spans, used) = (&labels, &whole, &squares, &spans, &used);
+            (0..block - 1).filter(move |&j| used[j]).map(move |j| Seen {
+                square: (labels[k * block + j] - null.mean * whole[j]).powi(2),
+                noise: noise * noise + null.variance * weight * squares[j],
+                reach: (null.curvature * weight * squares[j]).powi(2),
+                span: spans[j],
+            })
+        });
+        let prior = Prior::of(&seen.collect::<Vec<_>>());
         let mut stiffness = Array1::from_elem(block * outputs, 1.0);
         for (k, null) in nulls.iter().enumerate() {
             for j in 0..block {
                 let spread = weight * squares[j];
                 let information = (null.curvature * spread).max(f64::MIN_POSITIVE);
-                let penalty = match (used[j], j == block - 1) {
-                    (false, _) => 1.0,
-                    (true, true) => INTERCEPT / (clip_norm * clip_norm * label_unit),
-                    (true, false) => (noise * noise + null.variance * spread) / (prior * information),
+                let expected = match j == block - 1 {
+                    true => INTERCEPT * clip_norm * clip_norm,
+                    false => prior.variance(spans[j]),
+                };
+                let penalty = match used[j] {
+                    false => 1.0,
+                    // However little is to be told, a coordinate is shrunk to nothing and no further.
+                    true => ((noise * noise + null.variance * spread) / (expected * information))
+                        .clamp(0.0, MOST_PENALTY * information),
                 };
                 likelihood.penalty[k * block + j] = penalty;
                 stiffness[k * block + j] = information + penalty;
@@ -407,12 +422,138 @@ impl Optimizer for LabelSums {
         if weights.iter().any(|weight| !weight.is_finite()) {
             return Err(Error::numerical("label-sums", "the likelihood of the released labels has no finite maximum"));
         }
-        Ok(Fitted { unit, ..Fitted::of(weights.to_vec()) }.stating([
+        let expected: Vec<f64> =
+            spans.iter().map(|&span| prior.variance(span)).chain([INTERCEPT * clip_norm * clip_norm]).collect();
+        let standard_errors = match self.loss {
+            Objective::Margin(Glm::Logistic) if solved => errors(
+                &mut likelihood,
+                &at,
+                &Uncertain { used: &used, expected: &expected, noise: level, rows: count },
+            )?,
+            // Of other families the variance of a label was not released, or is not the mean's.
+            _ => None,
+        };
+        Ok(Fitted { unit, standard_errors, ..Fitted::of(weights.to_vec()) }.stating([
             ("clip_norm_whitened", json!(clip_norm)),
-            ("prior_deviation", json!(prior.sqrt() / clip_norm)),
+            ("prior_deviation", json!(prior.at_one.sqrt() / clip_norm)),
+            ("prior_power", json!(prior.power)),
             ("passes", json!(likelihood.passes)),
             ("solved", json!(solved)),
         ]))
+    }
+}
+
+/// What is known of the coordinates where standard errors are asked for.
+struct Uncertain<'a> {
+    /// Coordinates that rows have a part in.
+    used: &'a [bool],
+    /// The variance of each coefficient before the release.
+    expected: &'a [f64],
+    /// The variance of the noise.
+    noise: f64,
+    /// Number of rows.
+    rows: f64,
+}
+
+/// The standard error of every coefficient of two labels: of noise, of the chance of labels, and of what shrinking leaves out.
+///
+/// `V = (T^-1 + H Q^-1 H)^-1` with `H` the curvature of the likelihood at its maximum, found by differences of free sums, `Q = H + sigma^2` the
+/// variance of what was released, and `T` the prior; rows that count for less than one have a smaller variance than `H` says. Along one
+/// coordinate that is the variance of the estimate plus the square of what shrinking is expected to move it by. `None` where passes over the
+/// rows would take long.
+///
+/// # Reference
+/// Morris 1983, "Parametric empirical Bayes inference" (intervals that cover on the average over coefficients).
+fn errors(of: &mut Likelihood<'_>, at: &Array1<f64>, known: &Uncertain<'_>) -> Fallible<Option<Vec<f64>>> {
+    let places: Vec<usize> = (0..known.used.len()).filter(|&j| known.used[j]).collect();
+    let size = places.len();
+    if size > MAX_MEASURED || known.rows * (size * size) as f64 > MAX_MEASURED_WORK {
+        return Ok(None);
+    }
+    let mut curvature = Array2::zeros((size, size));
+    for (row, &j) in places.iter().enumerate() {
+        // As long as what is not known, and so much longer than rounding.
+        let step = 0.25 * known.expected[j].sqrt();
+        let sides = [step, -step].map(|step| {
+            let mut moved = at.clone();
+            moved[j] += step;
+            of.means(&moved)
+        });
+        let [above, below] = sides;
+        let slopes = (above? - below?) / (2.0 * step);
+        places.iter().enumerate().for_each(|(column, &k)| curvature[(row, column)] = slopes[k]);
+    }
+    let curvature = (&curvature + &curvature.t()) / 2.0;
+    let (values, vectors) = dense::symmetric_eigen(curvature)?;
+    // In coordinates in which the curvature is diagonal, the information of the release is, too.
+    let information = values.mapv(|value| value.max(0.0).powi(2) / (value.max(0.0) + known.noise));
+    let mut precision = (&vectors * &information).dot(&vectors.t());
+    places.iter().enumerate().for_each(|(row, &j)| precision[(row, row)] += 1.0 / known.expected[j]);
+    let (values, vectors) = dense::symmetric_eigen(precision)?;
+    let deviations = values.mapv(|value| 1.0 / value.max(f64::MIN_POSITIVE).sqrt());
+    let mut squares = Array1::zeros(of.rows.data().shape().dimension());
+    for (vector, deviation) in vectors.columns().into_iter().zip(&deviations) {
+        let mut along = Array1::zeros(known.used.len());
+        places.iter().zip(vector).for_each(|(&j, entry)| along[j] = entry * deviation);
+        squares += &of.rows.to_features(&along).mapv(|entry| entry * entry);
+    }
+    let errors: Vec<f64> = squares.iter().map(|square: &f64| square.sqrt()).collect();
+    Ok(errors.iter().all(|error| error.is_finite()).then_some(errors))
+}
+
+/// What a release says of one coordinate of one output, where the coefficients of features are nothing.
+struct Seen {
+    /// The square of what labels say beyond the mean of all.
+    square: f64,
+    /// The variance that noise, and the chance of labels, give it.
+    noise: f64,
+    /// What a coefficient of 1 would add, squared.
+    reach: f64,
+    /// The variance of the features along it.
+    span: f64,
+}
+
+/// How large coefficients are, as far as a release tells: normal, of variance `at_one span^power` along a coordinate.
+struct Prior {
+    at_one: f64,
+    power: i32,
+}
+
+impl Prior {
+    /// Powers that are tried: coefficients alike in whitened coordinates, in those of the features, and more so where features vary more.
+    const POWERS: std::ops::RangeInclusive<i32> = 0..=4;
+
+    /// The prior under which the release is most likely.
+    ///
+    /// # Reference
+    /// Efron and Morris 1973, "Stein's estimation rule and its competitors" (empirical Bayes); MacKay 1992, "Bayesian interpolation" (evidence).
+    fn of(seen: &[Seen]) -> Self {
+        let mean = |of: &dyn Fn(&Seen) -> f64| seen.iter().map(of).sum::<f64>() / seen.len().max(1) as f64;
+        let (reach, noise) = (mean(&|it| it.reach).max(f64::MIN_POSITIVE), mean(&|it| it.noise));
+        let largest = mean(&|it| it.square).max(noise).max(f64::MIN_POSITIVE) / reach;
+        let mut best = (f64::NEG_INFINITY, Prior { at_one: largest, power: 0 });
+        for power in Self::POWERS {
+            // In units in which the mean coordinate has a variance of about what all say together, down to what hardly shows.
+            let typical = mean(&|it| it.reach * it.span.powi(power)).max(f64::MIN_POSITIVE) / reach;
+            for step in -64..=16 {
+                let at_one = largest / typical * 2f64.powf(0.25 * f64::from(step));
+                let prior = Prior { at_one, power };
+                let of_one = |it: &Seen| {
+                    let variance = (it.noise + prior.variance(it.span) * it.reach).max(f64::MIN_POSITIVE);
+                    variance.ln() + it.square / variance
+                };
+                let evidence = -seen.iter().map(of_one).sum::<f64>();
+                if evidence > best.0 {
+                    best = (evidence, prior);
+                }
+            }
+        }
+        best.1
+    }
+
+    /// Along a coordinate of this span.
+    fn variance(&self, span: f64) -> f64 {
+        (self.at_one * span.powi(self.power)).max(f64::MIN_POSITIVE)
     }
 }
 

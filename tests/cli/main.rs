@@ -16,6 +16,7 @@ mod export;
 mod files;
 mod ingest;
 mod json_schema;
+mod labels;
 mod ledger;
 mod models;
 mod pages;

@@ -184,7 +184,11 @@ fn config(epsilon: f64, model: ModelKind) -> TrainConfig {
 
 /// Rows of a truth `0.5 + a - 0.5 b + 0.75 [c = u]` on the margin; without labels where `share` is not reached.
 fn rows(model: ModelKind, count: usize, share: f64) -> String {
-    let mut rng = ChaCha8Rng::seed_from_u64(7);
+    rows_of(model, count, share, 7)
+}
+
+fn rows_of(model: ModelKind, count: usize, share: f64, seed: u64) -> String {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let mut csv = String::from("a,b,c,y\n");
     let normal = |rng: &mut ChaCha8Rng| (0..12).map(|_| rng.random::<f64>()).sum::<f64>() - 6.0;
     for _ in 0..count {
@@ -294,6 +298,35 @@ fn with_next_to_no_noise_effects_are_those_that_made_the_rows() {
                 assert!((effect - truth).abs() < 0.08, "{model:?}: {found:?}");
             }
         }
+    }
+}
+
+/// Over runs at two budgets, for effects on two numbers: about 19 in 20 lie within 1.96 errors, and errors are no larger than they must be.
+#[test]
+fn intervals_cover_and_are_no_wider_than_they_must_be() {
+    for epsilon in [0.5, 4.0] {
+        let (mut within, mut all, mut squares) = (0, 0, 0.0);
+        for seed in 0..60 {
+            let desk = Desk::of(&rows_of(ModelKind::Logistic, 3000, 1.0, seed));
+            let config = config(epsilon, ModelKind::Logistic);
+            let loaded = load(&config, schema(TWO, COLUMNS), &desk.file(), &|_, _| Ok(())).unwrap();
+            let noise = NoiseSource::insecure_from_seed(seed);
+            let made = train(loaded, &mut Ledger::in_memory().unwrap(), noise, &mut |_| Ok(())).unwrap().0.model;
+            let errors = made.standard_errors.clone().unwrap();
+            let scales = made.features.iter().filter_map(|feature| match feature {
+                Feature::Numeric { map, .. } => Some(map.scale),
+                _ => None,
+            });
+            let found = effects(&made, 0);
+            for ((scale, error), (effect, truth)) in scales.zip(&errors).zip(found.into_iter().zip([1.0, -0.5])) {
+                let off = (effect - truth) / (error / scale);
+                within += usize::from(off.abs() < 1.96);
+                squares += off * off;
+                all += 1;
+            }
+        }
+        let (share, square) = (within as f64 / all as f64, squares / all as f64);
+        assert!((0.88..=1.0).contains(&share) && (0.5..1.6).contains(&square), "{epsilon}: {share} {square}");
     }
 }
 

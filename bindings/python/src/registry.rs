@@ -19,6 +19,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
         entry.set_item("settings", names(it.settings)?)?;
         entry.set_item("needs_rows_at_hand", it.needs.rows_at_hand)?;
         entry.set_item("needs_row_count", it.needs.row_count)?;
+        entry.set_item("needs_public_features", it.needs.labels_alone)?;
         entry.set_item("page", algorithm.page())?;
         algorithms.set_item(it.name, entry)?;
     }

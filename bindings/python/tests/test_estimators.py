@@ -112,7 +112,9 @@ def test_every_algorithm_by_its_name(points, algorithm):
     X, y = (part[: 300 if algorithm == "dp-gd-theory" else 4000] for part in points)
     columns = 1 if algorithm == "exponential-mechanism" else 2
     adjacency = ALGORITHMS[algorithm]["relations"][0]
-    model = classifier(algorithm=algorithm, adjacency=adjacency, rows=len(y) if adjacency == "add-remove" else None)
+    protect = "label" if ALGORITHMS[algorithm]["needs_public_features"] else None
+    rows = len(y) if adjacency == "add-remove" else None
+    model = classifier(algorithm=algorithm, adjacency=adjacency, rows=rows, protect=protect)
     model.fit(X[:, :columns], y)
     assert model.privacy_statement_["facts"]["algorithm"] == (algorithm if algorithm != "auto" else "whitened")
     assert model.score(X[:, :columns], y) > 0.55

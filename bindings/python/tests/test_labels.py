@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import rhograd
-from rhograd import DPLinearRegression, DPLogisticRegression, DPPoissonRegression, ParameterError
+from rhograd import DPLinearRegression, DPLogisticRegression, DPPoissonRegressor, ParameterError
 from rhograd._errors import Error
 
 BOUNDS = {"x": (0, 10), "z": (-1, 1)}
@@ -66,7 +66,7 @@ def test_numbers_and_counts_are_fitted_without_tuning():
     rng = np.random.default_rng(1)
     counts = rng.poisson(np.exp(0.1 * X["x"] + 0.5 * X["z"]))
     # Few among many that could be: one unit follows from what was released.
-    model = DPPoissonRegression(epsilon=2, seed=1, bounds=BOUNDS, target_bounds=(0, 300), protect="label").fit(X, counts)
+    model = DPPoissonRegressor(epsilon=2, seed=1, bounds=BOUNDS, target_bounds=(0, 300), protect="label").fit(X, counts)
     assert np.allclose(model.coef_, [0.1, 0.5], atol=0.1), model.coef_
     assert abs(model.predict(X).mean() / counts.mean() - 1) < 0.1
 

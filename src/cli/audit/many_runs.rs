@@ -11,11 +11,12 @@ use crate::audit::{Campaign, Fault, Finding, Guarantee, Shown, Verdict, View};
 use crate::cli::help::BUDGET;
 use crate::cli::output::{bar, print, print_json, warn};
 use crate::cli::request::RequestArguments;
-use crate::data::Unit;
-use crate::error::Fallible;
+use crate::data::{Protect, Unit};
+use crate::error::{Error, Fallible};
+use crate::optim::Algorithm;
 use crate::plot::Format;
 use crate::privacy::PrivacyUnit;
-use crate::train::check_destination;
+use crate::train::{TrainConfig, check_destination};
 
 /// Deviations of a normal estimate on each side of its 95% interval.
 const NINETY_FIVE: f64 = 1.96;
@@ -30,6 +31,7 @@ const ROWS: u32 = 20;
   rhograd audit --algorithm dp-sgd --sampling-rate 0.5 --steps 8 --epsilon 15 --json
   rhograd audit --algorithm dp-gd --rho 8 --one-run
   rhograd audit --algorithm dp-gd --rho 4.5 --unit patient --max-rows 50
+  rhograd audit --rho 4.5 --protect label
 
 Trains many times on two made-up data sets that differ in one record, learns to tell them apart, and turns its errors
 on further runs into a lower bound. Settings that are left open are chosen so that the record counts most. A bound above the
@@ -55,6 +57,9 @@ pub(crate) struct AuditArguments {
     /// The most rows of a person that count; the one who differs has as many, and so has each canary [default: 20]
     #[arg(long, value_name = "N", requires = "unit", help_heading = BUDGET)]
     max_rows: Option<u32>,
+    /// Audit the protection of labels alone, where features are public: the data sets differ in the label of one record
+    #[arg(long, value_enum, value_name = "WHAT", conflicts_with = "unit", help_heading = BUDGET)]
+    protect: Option<Protect>,
     /// Runs in each world by which an attack is judged; half as many are learned from
     #[arg(long, value_name = "N", default_value_t = 20_000)]
     pub(super) trials: usize,
@@ -88,6 +93,30 @@ pub(crate) struct AuditArguments {
 }
 
 impl AuditArguments {
+    /// What of a row is protected.
+    fn protect(&self, config: &TrainConfig) -> Protect {
+        match config.algorithm.description().needs.labels_alone {
+            true => Protect::Label,
+            false => self.protect.unwrap_or_default(),
+        }
+    }
+
+    /// The request; where labels alone are protected, one algorithm serves them.
+    pub(super) fn config(&self) -> Fallible<TrainConfig> {
+        let asked = self.request.config()?;
+        let protect = self.protect(&asked);
+        let config = self.request.protecting(protect, asked);
+        match (protect, config.algorithm) {
+            (Protect::Label, Algorithm::Auto) => Ok(TrainConfig { algorithm: Algorithm::LabelSums, ..config }),
+            (Protect::Label, other) if !other.description().needs.labels_alone => Err(Error::parameter(
+                "--protect",
+                format!("is label, and --algorithm {} protects rows", other.name()),
+                "leave --algorithm out, or use label-sums",
+            )),
+            _ => Ok(config),
+        }
+    }
+
     /// The person as the unit, if that is asked for.
     pub(super) fn unit(&self) -> Fallible<Option<Unit>> {
         let unit = |column: &String| {
@@ -99,7 +128,11 @@ impl AuditArguments {
     }
 
     /// What the data sets differ in, for people and for programs; rows go without saying.
-    pub(super) fn audited(&self, unit: Option<&Unit>) -> (String, Value) {
+    pub(super) fn audited(&self, config: &TrainConfig, unit: Option<&Unit>) -> (String, Value) {
+        if self.protect(config) == Protect::Label {
+            let change = PrivacyUnit::Label.change(config.adjacency);
+            return (format!("audited         {change}\n"), json!("label"));
+        }
         let Some(unit) = unit else { return (String::new(), json!("row")) };
         let (column, rows) = (&unit.column, unit.max_rows());
         let change = PrivacyUnit::Person { column: column.clone() }.change(self.request.adjacency());
@@ -112,7 +145,7 @@ pub(super) fn run(arguments: &AuditArguments) -> Fallible<ExitCode> {
     // Minutes go into it.
     arguments.out.as_deref().map_or(Ok(()), |out| check_destination(out, arguments.overwrite, false))?;
     let campaign = Campaign {
-        config: arguments.request.config()?,
+        config: arguments.config()?,
         unit: arguments.unit()?,
         fault: arguments.fault,
         trials: arguments.trials,
@@ -132,7 +165,7 @@ pub(super) fn run(arguments: &AuditArguments) -> Fallible<ExitCode> {
     let refuted = findings.iter().any(|finding| finding.honest.shown.refutes());
     let found = Found::of(&findings);
     let powerful = found.by_noise > 0 && found.by_rows.is_none_or(|found| found > 0);
-    let (audited, unit) = arguments.audited(campaign.unit.as_ref());
+    let (audited, unit) = arguments.audited(&campaign.config, campaign.unit.as_ref());
     if arguments.json {
         let attacks: Vec<Value> = findings.iter().map(|finding| summary(finding, arguments.trials)).collect();
         print_json(&json!({"refuted": refuted, "powerful": powerful, "unit": unit, "trials": arguments.trials,

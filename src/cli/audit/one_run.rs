@@ -14,7 +14,7 @@ use crate::plot::Format;
 pub(super) fn run(arguments: &AuditArguments) -> Fallible<ExitCode> {
     let format = arguments.out.as_deref().map(Format::of).transpose()?;
     let audit = OneRun {
-        config: arguments.request.config()?,
+        config: arguments.config()?,
         unit: arguments.unit()?,
         fault: arguments.fault,
         canaries: arguments.canaries,
@@ -29,7 +29,7 @@ pub(super) fn run(arguments: &AuditArguments) -> Fallible<ExitCode> {
         let path = (path.as_path(), arguments.overwrite);
         picture::write(path, format, &title, &finding.guarantee, &measured(&finding))?;
     }
-    let (audited, unit) = arguments.audited(audit.unit.as_ref());
+    let (audited, unit) = arguments.audited(&audit.config, audit.unit.as_ref());
     if arguments.json {
         let mut summary = summary(&finding, arguments)?;
         summary["unit"] = unit;
