@@ -38,7 +38,11 @@ impl Fields {
         Fields {
             buffer: Vec::new(),
             ends: Vec::new(),
-            reader: csv_core::ReaderBuilder::new().delimiter(separator).build(),
+            // A line is a record, whatever stands in its cells: a lone carriage return ends none.
+            reader: csv_core::ReaderBuilder::new()
+                .delimiter(separator)
+                .terminator(csv_core::Terminator::Any(b'\n'))
+                .build(),
             separator,
             #[cfg(feature = "libsvm")]
             libsvm: None,

@@ -307,7 +307,7 @@ impl Schema {
         if self.released.is_some() {
             return refused(
                 "says that labels alone are protected, and bounds and values were released to protect rows: costs of either do not add up",
-                "write the bounds by hand or read them off the rows: features are public here",
+                "write by hand what is publicly known: bounds and values of features, which may be read off the rows here, and of the target, which may not",
             );
         }
         Ok(())

@@ -19,12 +19,12 @@
 //! the likelihood, and features decide them. A row without a usable label stays in the part that is free, for whether it does must not tell: it counts as half of a positive,
 //! as the middle of the bounds, or as an equal part of each of several labels.
 //!
-//! **Cost.** One Gaussian release. Passes over the rows: two before it, one quadratic in the columns, and 20 to 100 after it.
+//! **Cost.** One Gaussian release. Passes over the rows: two before it, one quadratic in the columns, and 10 to 40 after it; for standard errors two more for each coefficient.
 //!
-//! **Settings and defaults.** `--clip` (by the rule; 0.05 to 100), `--l2` (0, added to the penalty). Features are always standardised: their moments are
+//! **Settings and defaults.** `--clip` (by the rule; 0.05 to 100, and raised where a smaller one does not fit the map), `--l2` (0, added to the penalty). Features are always standardised: their moments are
 //! free. At most 2,048 coefficients.
 //!
-//! **Standard errors** of `logistic`, up to 256 coefficients: noise, the chance of labels, and what shrinking is expected to leave out. Intervals cover on the average
+//! **Standard errors** of `logistic` without `--l2`, up to 256 coefficients: noise, the chance of labels, and what shrinking is expected to leave out. Intervals cover on the average
 //! over coefficients (Morris 1983), so that one which is far larger than the others may be missed more often. Other families have none: the variance of their
 //! labels was not released.
 //!
@@ -322,7 +322,8 @@ impl Optimizer for LabelSums {
         }
 
         // Means are rounded far below what a label is, as finely as sums of so many rows allow.
-        let log2_finer = (32 - count.max(1.0).log2().ceil() as i32).clamp(0, 8);
+        let lines = data.public_len().map_or(count, |rows| rows as f64).max(1.0);
+        let log2_finer = (32 - lines.log2().ceil() as i32).clamp(0, 8);
         let finer = 2f64.powi(log2_finer);
         let mut label_unit = self.label_unit(start.label_scale);
         let mut unit = 1.0;
@@ -365,7 +366,8 @@ impl Optimizer for LabelSums {
         }
 
         let counted = whole[block - 1].max(LEAST_ROW / clip_norm);
-        let extreme = (noise / counted).clamp((1.0 / (count + 1.0)).min(EXTREME), EXTREME);
+        let most_extreme = EXTREME.min(0.5 / outputs as f64);
+        let extreme = (noise / counted).clamp((1.0 / (count + 1.0)).min(most_extreme), most_extreme);
         let shares: Vec<f64> = (0..outputs).map(|k| labels[k * block + block - 1] / counted).collect();
         let total: f64 = shares.iter().map(|share| share.max(extreme)).sum();
         if let (Objective::Margin(Glm::Poisson(Poisson { bound, .. })), [share]) = (self.loss, &shares[..]) {
@@ -425,7 +427,8 @@ impl Optimizer for LabelSums {
         let expected: Vec<f64> =
             spans.iter().map(|&span| prior.variance(span)).chain([INTERCEPT * clip_norm * clip_norm]).collect();
         let standard_errors = match self.loss {
-            Objective::Margin(Glm::Logistic) if solved => errors(
+            // Nothing says what a penalty that was asked for moves coefficients by.
+            Objective::Margin(Glm::Logistic) if solved && self.l2 == 0.0 => errors(
                 &mut likelihood,
                 &at,
                 &Uncertain { used: &used, expected: &expected, noise: level, rows: count },
@@ -582,7 +585,8 @@ impl Null {
                 Null { margin: 0.0, mean, curvature: mean, variance: mean / label_unit }
             }
             Objective::Softmax { .. } => {
-                let mean = (share.max(extreme) / total.max(extreme)).clamp(extreme, 1.0);
+                // Means add up to one.
+                let mean = share.max(extreme) / total.max(extreme);
                 Null { margin: mean.ln(), mean, curvature: mean * (1.0 - mean), variance: mean * (1.0 - mean) }
             }
             Objective::Margin(_) => {

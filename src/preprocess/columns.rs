@@ -149,7 +149,8 @@ impl<'a> TableEncoder<'a> {
         let (mut report, mut persons) = (LoadReport::default(), Numbering::default());
         self.append_to(&mut rows, &mut persons, &mut report)?;
         let rows = rows.build();
-        Ok((if self.unit.is_some() { persons.encoded(rows) } else { EncodedRows::alone(rows) }, report))
+        let rows = if self.unit.is_some() { persons.encoded(rows) } else { EncodedRows::alone(rows) };
+        Ok((rows.keeping(self.absent.is_some()), report))
     }
 
     /// Encodes every row behind those that are there already.

@@ -307,7 +307,7 @@ impl<'a> Load<'a> {
             None => EncodedRows::alone(rows),
             Some(persons) => persons.encoded(rows),
         };
-        (encoded, self.report)
+        (encoded.keeping(self.encoder.absent.is_some()), self.report)
     }
 }
 

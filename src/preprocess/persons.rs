@@ -24,6 +24,8 @@ pub struct EncodedRows {
     pub persons: Option<Vec<u32>>,
     /// The places of the identifiers, ascending; see [`person_places`].
     pub(crate) places: Vec<u16>,
+    /// Whether a row whose label is none is a record all the same, as a schema asks that protects labels alone.
+    pub(crate) keeps_unlabelled: bool,
 }
 
 /// Places that identifiers have.
@@ -75,9 +77,14 @@ pub(super) struct Interner {
 }
 
 impl EncodedRows {
+    /// These rows, of an encoder that keeps those without a label, or does not.
+    pub(super) fn keeping(self, keeps_unlabelled: bool) -> Self {
+        EncodedRows { keeps_unlabelled, ..self }
+    }
+
     /// Rows that are nobody's.
     pub(super) fn alone(rows: Rows) -> Self {
-        EncodedRows { rows, persons: None, places: Vec::new() }
+        EncodedRows { rows, persons: None, places: Vec::new(), keeps_unlabelled: false }
     }
 }
 
@@ -155,7 +162,7 @@ impl Numbering {
         let mut places: Vec<u16> = self.known.keys().map(|text| place_of(text)).collect();
         places.sort_unstable();
         places.dedup();
-        EncodedRows { rows, persons: Some(self.of), places }
+        EncodedRows { rows, persons: Some(self.of), places, keeps_unlabelled: false }
     }
 }
 

@@ -351,10 +351,15 @@ fn protection(statement: &Statement) -> Fallible<String> {
     let mut page = format!("<h2>Who is protected from what</h2>\n{}", table(&[], rows));
     if statement.dp {
         page.push_str(&pictures::trade_off(&statement.guarantee)?);
-        page.push_str(&paragraph(
-            "Whoever tests whether a row is among the data errs in two ways. No test, whatever it uses, has error rates below the curve; the \
-             closer the curve is to the line of the coin, the less can be learned.",
-        ));
+        let tested = match statement.facts.unit {
+            PrivacyUnit::Row => "whether a row is among the data",
+            PrivacyUnit::Person { .. } => "whether a person is among the data",
+            PrivacyUnit::Label => "which of two labels a row has",
+        };
+        page.push_str(&paragraph(&format!(
+            "Whoever tests {tested} errs in two ways. No test, whatever it uses, has error rates below the curve; the closer the curve is to the \
+             line of the coin, the less can be learned."
+        )));
         let questions = [WhatIf::Group(5), WhatIf::Attribute, WhatIf::Prior(0.01), WhatIf::NewRows];
         let answers = questions.iter().filter_map(|question| statement.what_if(*question).ok());
         let words: Vec<String> = answers.map(|answer| answer.words).collect();
@@ -445,6 +450,9 @@ fn says(model: &ModelFile) -> Fallible<String> {
             page.push_str(&paragraph(&format!("{} weaker ones are not drawn.", all.len() - drawn.len())));
         }
         page.push_str(&paragraph(match model.standard_errors {
+            Some(_) if model.statement.facts.unit == PrivacyUnit::Label => {
+                "Intervals hold the chance of labels, the noise of privacy, and what shrinking is expected to leave out."
+            }
             Some(_) => "Intervals hold the sampling of the rows and the noise of privacy; they do not hold the shrinkage of a fit that stops early.",
             None => "No theory gives intervals for this algorithm: the sizes hold noise of unknown extent.",
         }));
@@ -563,7 +571,7 @@ fn glossary(statement: &Statement) -> String {
         ),
         ("delta", "A probability with which the bound by epsilon may fail; it should be far below one over the number of rows.".into()),
         ("rho", "The cost in zCDP. Costs of several runs add up, and their sum is turned into epsilon at a delta.".into()),
-        ("noise multiplier", "The standard deviation of the noise over the most that one row, or person, can change a sum.".into()),
+        ("noise multiplier", "The standard deviation of the noise over the most that one row, person or label can change a sum.".into()),
         ("cap", "The most that all runs on a data set may cost together; the ledger refuses what would exceed it.".into()),
     ];
     let rows = terms.map(|(term, meaning)| vec![Cell::name(term), Cell::text(meaning)]);

@@ -152,6 +152,12 @@ impl Statement {
                 self.of_group(question, steps)?
             }
             WhatIf::Prior(prior) => self.of_prior(question, prior)?,
+            WhatIf::NewRows if self.facts.unit == PrivacyUnit::Label => {
+                return Err(Error::refused(
+                    "new rows have new features, and features are public here: nothing bounds what a model knows of them",
+                    "measure the model on rows held out (--evaluate-budget)",
+                ));
+            }
             WhatIf::NewRows => self.of_new_rows(question)?,
         };
         if self.facts.released_schema.is_some() {
@@ -302,6 +308,9 @@ impl Statement {
         let posterior = belief::posterior_at_most(factor, prior)?;
         let (one, _) = unit::nouns(&facts.unit);
         let belief = match facts.adjacency {
+            _ if facts.unit == PrivacyUnit::Label => {
+                "that the label of some row is one of two, and not the other".to_owned()
+            }
             Adjacency::AddRemove => format!("that some {one} is among the data"),
             Adjacency::ReplaceOne => format!("that it is one of two {one}s that is among the data, and not the other"),
         };

@@ -35,7 +35,7 @@ use serde_json::json;
 use crate::accounting::Conversion;
 use crate::accounting::notion::{ApproximateZcdp, Zcdp};
 use crate::accounting::zcdp;
-use crate::data::{CsvFile, Schema};
+use crate::data::{CsvFile, Protect, Schema};
 use crate::error::{Error, Fallible};
 use crate::ledger::Ledger;
 use crate::noise::NoiseSource;
@@ -82,6 +82,13 @@ pub struct Summarized {
 
 impl SummaryRequest {
     fn scope(&self) -> Fallible<Scope> {
+        if self.schema.protect == Protect::Label {
+            return Err(Error::parameter(
+                "schema",
+                "protects labels alone, and a summary protects rows: costs of either do not add up",
+                "compute what is asked of features without this, for they are public, or use a schema and a ledger about rows",
+            ));
+        }
         let dataset = DatasetId::new(self.schema.name.clone())?;
         Ok(Scope { dataset, adjacency: self.adjacency, unit: self.schema.privacy_unit() })
     }

@@ -52,7 +52,7 @@ pub fn findings(schema: &Schema, report: &LoadReport, place: &str) -> Vec<Findin
     }
     for (name, lenient, faults) in columns(schema).zip(&report.columns).map(|((name, lenient), f)| (name, lenient, f)) {
         for (fault, count) in faults {
-            found.push(of_cells(name, lenient, *fault, count, report, (name == schema.target, schema.protect), place));
+            found.push(of_cells(name, lenient, *fault, count, report, (name == schema.target, schema), place));
         }
     }
     sort(&mut found);
@@ -120,7 +120,7 @@ fn of_cells(
     fault: Fault,
     count: &Count,
     report: &LoadReport,
-    (is_target, protect): (bool, Protect),
+    (is_target, schema): (bool, &Schema),
     place: &str,
 ) -> Finding {
     let lost = is_target && !matches!(fault, Fault::Below | Fault::Above);
@@ -144,8 +144,11 @@ fn of_cells(
     } else {
         String::new()
     };
-    let effect = match (lost, protect) {
+    let effect = match (lost, schema.protect) {
         (true, Protect::Row) => ", so their rows contribute nothing",
+        (true, Protect::Label) if schema.target_bounds().is_some() => {
+            ", so their rows count as the middle of the bounds"
+        }
         (true, Protect::Label) => ", so their rows count without a label",
         (false, _) => "",
     };

@@ -10,7 +10,7 @@ fn labels_alone_are_protected_by_a_flag_or_by_the_schema_with_the_same_bits() {
     assert!(page.stdout.contains("protects labels alone"), "{page:?}");
     folder.edit("fair.schema.json", "\"target\"", "\"protect\": \"label\", \"target\"");
     folder.succeed("train fair.csv --epsilon 1 --seed 3 --out b.model.json --no-ledger");
-    folder.succeed("train fair.csv --epsilon 1 --seed 3 --out c.model.json --no-ledger --memory-limit 1MB");
+    folder.succeed("train fair.csv --epsilon 1 --seed 3 --out c.model.json --no-ledger --memory-limit 0.1MB");
     let [a, b, c] = ["a", "b", "c"].map(|name| folder.json(&format!("{name}.model.json")));
     assert_eq!((&b, a["features"].clone()), (&c, b["features"].clone()));
     assert_eq!(a["statement"]["definition"]["protects"], serde_json::json!(["label"]));
@@ -30,13 +30,14 @@ fn an_account_counts_labels_or_rows_and_never_both() {
     folder.succeed("verify fair.model.json --ledger fair.ledger.sqlite");
     let of_attribute = folder.succeed("statement fair.model.json --what-if attribute").stdout;
     assert!(of_attribute.contains("for no feature, which are all public"), "{of_attribute}");
+    folder.refuse("statement fair.model.json --what-if new-rows", 1, &["features are public"]);
     folder.refuse("train fair.csv --rho 0.01 --adjacency replace-one --overwrite", 1, &["counted by the label"]);
     folder.refuse("train fair.csv --rho 0.01 --adjacency add-remove --protect label --overwrite", 2, &["replace-one"]);
-    folder.refuse("train fair.csv --rho 0.01 --protect label --unit age --overwrite", 2, &["persons"]);
+    folder.refuse("train fair.csv --rho 0.01 --protect label --unit who --overwrite", 2, &["persons"]);
     folder.refuse("train fair.csv --rho 0.01 --protect label --model svm --overwrite", 2, &["--model linear"]);
     folder.refuse("ledger init other.sqlite d --rho 1 --protect label --adjacency add-remove", 2, &["replace-one"]);
     let shown = folder.succeed("ledger show fair.ledger.sqlite --json").json();
-    assert_eq!(shown[0]["unit"], "label", "{shown}");
+    assert_eq!(shown["datasets"][0]["unit"], "label", "{shown}");
 }
 
 /// In such a file a label may hide the rest of its line.

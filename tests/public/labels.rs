@@ -338,8 +338,9 @@ fn rows_that_stay_in_a_file_give_the_same_bits_and_so_do_all_numbers_of_threads(
     for threads in [1, 3] {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| {
-            let limit = MemoryLimit::new(1 << 20).unwrap();
+            let limit = MemoryLimit::always_streaming(1 << 12);
             let loaded = load_within(&config, schema.clone(), &desk.file(), None, limit, &|_, _| Ok(())).unwrap();
+            assert!(loaded.streamed);
             let noise = NoiseSource::insecure_from_seed(5);
             let (made, _) = train(loaded, &mut Ledger::in_memory().unwrap(), noise, &mut |_| Ok(())).unwrap();
             assert_eq!((&made.model.features, &made.model.intercept), (&known.features, &known.intercept));

@@ -17,9 +17,11 @@ use crate::recorder::{Case, Recording};
 const PAIRS: usize = 120;
 
 /// What may stand in a cell of a target: labels and numbers, and what is none.
-const CELLS: [&str; 20] = [
+const CELLS: [&str; 22] = [
     "yes",
     "no",
+    "no\rx",
+    "\r",
     "u",
     "v",
     "w",

@@ -1,7 +1,5 @@
 """Labels alone are protected: features are public, and one noised sum is all that a fit pays for."""
 
-import json
-
 import numpy as np
 import pytest
 
@@ -52,7 +50,7 @@ def test_files_and_tables_and_schemas_are_one(tmp_path):
     labels = [str(label) for label in y] + ["?"]
     by_table = DPLogisticRegression(epsilon=1, seed=3, schema=schema).fit(table, labels).model_.text
     by_file = DPLogisticRegression(epsilon=1, seed=3, schema=schema).fit_csv(path).model_.text
-    small = DPLogisticRegression(epsilon=1, seed=3, schema=schema).fit_csv(path, memory_limit=1 << 20).model_.text
+    small = DPLogisticRegression(epsilon=1, seed=3, schema=schema).fit_csv(path, memory_limit=1 << 16).model_.text
     assert by_table == by_file == small
     del schema["protect"]
     by_parameter = DPLogisticRegression(epsilon=1, seed=3, schema=schema, protect="label").fit_csv(path).model_
@@ -95,8 +93,3 @@ def test_what_does_not_fit_is_refused(tmp_path):
         estimator(dataset="d", ledger=ledger, protect=None, adjacency="replace-one").fit(X, y)
     with pytest.raises(Error, match="add-remove"):
         rhograd.Ledger(tmp_path / "m.sqlite").set_cap("d", 1.0, "add-remove", protect="label")
-
-
-def test_the_request_is_public():
-    assert json.loads(json.dumps(estimator().get_params()["protect"])) == "label"
-    assert "protect='label'" in repr(estimator())

@@ -183,7 +183,12 @@ impl Worker {
     /// # Errors
     /// When the rows were not encoded by the schema, or cannot be written.
     pub fn pack_encoded(encoded: EncodedRows, report: &LoadReport, schema: &Schema, number: u32) -> Fallible<Vec<u8>> {
-        let EncodedRows { rows, persons, places } = encoded;
+        if schema.protect == Protect::Label && !encoded.keeps_unlabelled {
+            let problem =
+                "protects labels alone, and the rows were encoded by one that does not: labels decided which are none";
+            return Err(Error::parameter("schema", problem, "give the one that encoded them"));
+        }
+        let EncodedRows { rows, persons, places, .. } = encoded;
         check_columns(&rows, schema)?;
         let (by, persons) = match (PersonsBy::of(schema), persons) {
             (None, None) => return Worker::pack_rows(&rows, report, schema, number),

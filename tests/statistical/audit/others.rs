@@ -35,10 +35,10 @@ pub fn second_order() -> Vec<Case> {
     let set = |steps| Settings { steps: Some(steps), learning_rate: Some(1e-4), ..still() };
     let one_pass = |steps| Case::new(Algorithm::OnePass, Adjacency::ReplaceOne, Instance::Labels).raw().set(set(steps));
     // A label that is replaced, and nothing else: two labels, and a number from bound to bound.
-    for instance in [Instance::Labels, Instance::Numbers] {
-        let case = || Case::new(Algorithm::LabelSums, Adjacency::ReplaceOne, instance);
-        cases.extend([case(), case().seen(View::Model)]);
-    }
+    cases.extend(
+        [Instance::Labels, Instance::Numbers]
+            .map(|instance| Case { miss: 3e-7, ..Case::new(Algorithm::LabelSums, Adjacency::ReplaceOne, instance) }),
+    );
     cases.extend([one_pass(1), Case { null: 28, ..one_pass(4).called("4 batches").known() }]);
     cases
 }

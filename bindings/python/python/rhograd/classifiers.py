@@ -149,7 +149,8 @@ class _Classifier(Estimator):
 class DPLogisticRegression(_Classifier):
     """Logistic regression, multinomial where more than two labels are declared.
 
-    ``classes`` are all labels that may occur; a row with any other label contributes nothing.
+    ``classes`` are all labels that may occur; a row with any other label contributes nothing, or with
+    ``protect="label"`` counts without one.
     """
 
     def _request(self, schema: dict[str, Any]) -> dict[str, Any]:
