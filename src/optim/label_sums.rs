@@ -616,7 +616,7 @@ fn minimize(of: &mut Likelihood<'_>, stiffness: &Array1<f64>, enough: f64) -> Fa
         }
         let mut direction = -descent(&gradient, &past, stiffness);
         let mut slope = direction.dot(&gradient);
-        if !(slope < 0.0) {
+        if slope >= 0.0 || slope.is_nan() {
             past.clear();
             direction = -(&gradient / stiffness);
             slope = direction.dot(&gradient);

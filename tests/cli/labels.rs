@@ -5,12 +5,18 @@ use crate::support::Folder;
 #[test]
 fn labels_alone_are_protected_by_a_flag_or_by_the_schema_with_the_same_bits() {
     let folder = Folder::with("fair");
+    // More rows than a megabyte holds.
+    let text = folder.text("fair.csv");
+    let (header, lines) = text.split_once('\n').unwrap();
+    folder.write("fair.csv", format!("{header}\n{}", lines.repeat(5)));
     let page = folder.succeed("train fair.csv --epsilon 1 --protect label --seed 3 --out a.model.json --no-ledger");
     assert!(page.stdout.contains("unit       label"), "{page:?}");
     assert!(page.stdout.contains("protects labels alone"), "{page:?}");
     folder.edit("fair.schema.json", "\"target\"", "\"protect\": \"label\", \"target\"");
     folder.succeed("train fair.csv --epsilon 1 --seed 3 --out b.model.json --no-ledger");
-    folder.succeed("train fair.csv --epsilon 1 --seed 3 --out c.model.json --no-ledger --memory-limit 0.1MB");
+    let streamed =
+        folder.succeed("train fair.csv --epsilon 1 --seed 3 --out c.model.json --no-ledger --memory-limit 1MB");
+    assert!(streamed.stderr.contains("stream"), "{streamed:?}");
     let [a, b, c] = ["a", "b", "c"].map(|name| folder.json(&format!("{name}.model.json")));
     assert_eq!((&b, a["features"].clone()), (&c, b["features"].clone()));
     assert_eq!(a["statement"]["definition"]["protects"], serde_json::json!(["label"]));
