@@ -1,6 +1,5 @@
 //! Labels alone beside whole rows: what is left of the loss where features are public.
 
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use rhograd::data::Protect;
@@ -9,10 +8,9 @@ use rhograd::plot::{Panel, Scale, Series};
 use rhograd::privacy::{Adjacency, Delta, Epsilon};
 use rhograd::train::{Budget, TrainConfig};
 
-use crate::fit::Summary;
-use crate::losses::{Case, four};
+use crate::losses::{Case, Known, draw, four, ratios, summary};
 use crate::progress::Progress;
-use crate::results::{Earlier, Results, Row, cell};
+use crate::results::{Earlier, Results, cell};
 use crate::rows::{scratch, write};
 use crate::setup::{Plant, Setup};
 use crate::utility::data::sets;
@@ -31,11 +29,14 @@ const DELTA: f64 = 1e-6;
 /// By what share the loss may be larger.
 const MARGIN: f64 = 0.01;
 
+/// The column that says what is protected.
+const COLUMN: &str = "protected";
+
 /// What is protected.
 const PROTECTED: [(&str, Protect); 2] = [("rows", Protect::Row), ("labels", Protect::Label)];
 
 /// Families with the canonical link. Sets that were not given are passed over.
-const CASES: [(&str, &str, Option<&str>); 8] = [
+const CASES: [Known; 8] = [
     ("logistic", "fair", None),
     ("logistic", "adult", None),
     ("multinomial", "fair", Some("rate_marriage")),
@@ -56,15 +57,14 @@ const WRONG_CLIP: f64 = 50.0;
 pub fn run(setup: &Setup) -> Fallible<Verdict> {
     setup.refuse(Plant::HalfNoise, "less noise makes models better, which this claim does not notice")?;
     if setup.earlier == Earlier::Only {
-        return draw(setup);
+        return draw(setup, &CASES, &panel);
     }
     let scratch = scratch()?;
     let sets = sets(&setup.utility.data, scratch.path())?;
-    let cases: Vec<Case<'_>> =
-        CASES.iter().filter_map(|case| Case::new(case, &sets).transpose()).collect::<Fallible<_>>()?;
+    let cases = Case::all(&CASES, &sets)?;
     let prints: Vec<&str> = sets.iter().map(|set| set.fingerprint.as_str()).collect();
     let configuration = setup.configuration(&format!("delta {DELTA} {}", prints.join(" ")));
-    let keys = ["family", "set", "protected", "epsilon", "seed"];
+    let keys = ["family", "set", COLUMN, "epsilon", "seed"];
     let mut results =
         Results::open(&setup.file("results.csv"), &keys, &["loss", "second"], &configuration, setup.earlier)?;
     let seeds = if setup.quick { 4 } else { 20 };
@@ -108,26 +108,10 @@ fn config(case: &Case<'_>, (protect, epsilon): (Protect, f64), plant: Option<Pla
     Ok(config)
 }
 
-fn own<'a>((family, set): (&'a str, &'a str), name: &'a str, epsilon: f64) -> impl Fn(&Row<'_>) -> bool + 'a {
-    move |row| {
-        row.text("family") == family
-            && row.text("set") == set
-            && row.text("protected") == name
-            && row.is("epsilon", epsilon)
-    }
-}
-
 /// The loss of models that protect labels over that of models that protect rows, seed by seed, less one.
 fn findings(case: &Case<'_>, results: &Results) -> Vec<Finding> {
     let of = |epsilon: f64| {
-        let mut by_seed: BTreeMap<String, [f64; 2]> = BTreeMap::new();
-        for (place, (name, _)) in PROTECTED.iter().enumerate() {
-            let mine = own((case.family, &case.data.name), name, epsilon);
-            for row in results.rows().filter(|row| mine(row)) {
-                by_seed.entry(row.text("seed").to_owned()).or_insert([f64::NAN; 2])[place] = row.number("loss");
-            }
-        }
-        let ratio = Summary::of(&by_seed.values().map(|[rows, labels]| labels / rows).collect::<Vec<_>>());
+        let ratio = ratios(case, results, (COLUMN, PROTECTED.map(|(name, _)| name)), epsilon);
         let what = format!(
             "{} on {}: loss where labels are protected over that where rows are, at epsilon {epsilon}",
             case.family, case.data.name
@@ -148,8 +132,8 @@ fn table(cases: &[Case<'_>], results: &Results) -> String {
         for (name, _) in PROTECTED {
             let _ = write!(text, "| {} | {} ({}) | {name} |", case.family, case.data.name, case.schema.target);
             for epsilon in EPSILONS {
-                let mine = own((case.family, &case.data.name), name, epsilon);
-                let [loss, second] = ["loss", "second"].map(|value| Summary::of(&results.column(value, &mine)));
+                let [loss, second] = ["loss", "second"]
+                    .map(|value| summary((case.family, &case.data.name), results, (COLUMN, name), (epsilon, value)));
                 let _ = write!(text, " {} ({}), {:.4} |", four(loss.mean), four(loss.deviation), second.mean);
             }
             text.push('\n');
@@ -158,20 +142,10 @@ fn table(cases: &[Case<'_>], results: &Results) -> String {
     text
 }
 
-/// Draws what was measured, on data sets that need not be here.
-fn draw(setup: &Setup) -> Fallible<Verdict> {
-    let results = Results::read(&setup.file("results.csv"), 5)?;
-    let measured =
-        |family: &str, set: &str| results.rows().any(|row| row.text("family") == family && row.text("set") == set);
-    let cases = CASES.iter().filter(|(family, set, _)| measured(family, set));
-    setup.draw(&cases.map(|(family, set, _)| panel((family, set), &results)).collect::<Vec<_>>())?;
-    Ok(Verdict::default())
-}
-
 fn panel((family, set): (&str, &str), results: &Results) -> Panel {
     let series = PROTECTED.iter().map(|(name, _)| {
         let points = EPSILONS.iter().filter(|epsilon| **epsilon < 100.0).map(|&epsilon| {
-            let loss = Summary::of(&results.column("loss", own((family, set), name, epsilon)));
+            let loss = summary((family, set), results, (COLUMN, name), (epsilon, "loss"));
             (epsilon, loss.mean, loss.deviation)
         });
         Series::measured(*name, points.collect::<Vec<_>>())

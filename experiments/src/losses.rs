@@ -33,12 +33,18 @@ const CLAIMED: f64 = 8.0;
 /// The delta of every run.
 const DELTA: f64 = 1e-5;
 
+/// The column of the forms.
+const EFFECTS: &str = "effects";
+
 /// Forms of effects, the default first.
 const FORMS: [(&str, Algorithm); 3] =
     [("linear", Algorithm::Auto), ("additive", Algorithm::Additive), ("rich", Algorithm::Rich)];
 
-/// Families with two data sets each; on some of them another column is predicted than the schema says. Sets that were not given are passed over.
-const CASES: [(&str, &str, Option<&str>); 16] = [
+/// A family, a data set, and the column that is predicted where it is another than the schema says.
+pub(crate) type Known = (&'static str, &'static str, Option<&'static str>);
+
+/// Families with two data sets each. Sets that were not given are passed over.
+const CASES: [Known; 16] = [
     ("logistic", "fair", None),
     ("logistic", "adult", None),
     ("svm", "fair", None),
@@ -78,15 +84,14 @@ pub(crate) struct Case<'a> {
 pub fn run(setup: &Setup) -> Fallible<Verdict> {
     setup.refuse(Plant::HalfNoise, "less noise makes models better, which this claim does not notice")?;
     if setup.earlier == Earlier::Only {
-        return draw(setup);
+        return draw(setup, &CASES, &panel);
     }
     let scratch = scratch()?;
     let sets = sets(&setup.utility.data, scratch.path())?;
-    let cases: Vec<Case<'_>> =
-        CASES.iter().filter_map(|case| Case::new(case, &sets).transpose()).collect::<Fallible<_>>()?;
+    let cases = Case::all(&CASES, &sets)?;
     let prints: Vec<&str> = sets.iter().map(|set| set.fingerprint.as_str()).collect();
     let configuration = setup.configuration(&format!("delta {DELTA} {}", prints.join(" ")));
-    let keys = ["family", "set", "effects", "epsilon", "seed"];
+    let keys = ["family", "set", EFFECTS, "epsilon", "seed"];
     let mut results =
         Results::open(&setup.file("results.csv"), &keys, &["loss", "second"], &configuration, setup.earlier)?;
     let seeds = if setup.quick { 2 } else { 10 };
@@ -116,10 +121,12 @@ pub fn run(setup: &Setup) -> Fallible<Verdict> {
 }
 
 impl<'a> Case<'a> {
-    pub(crate) fn new(
-        (family, set, target): &(&'static str, &str, Option<&str>),
-        sets: &'a [DataSet],
-    ) -> Fallible<Option<Self>> {
+    /// Those whose sets were given.
+    pub(crate) fn all(known: &[Known], sets: &'a [DataSet]) -> Fallible<Vec<Self>> {
+        known.iter().filter_map(|case| Case::new(case, sets).transpose()).collect()
+    }
+
+    fn new((family, set, target): &Known, sets: &'a [DataSet]) -> Fallible<Option<Self>> {
         let Some(data) = sets.iter().find(|data| data.name == *set) else { return Ok(None) };
         let unknown = || Error::parameter("losses", format!("{family:?} is no family"), "name another");
         let asked = FAMILIES.iter().find(|known| known.name == *family).ok_or_else(unknown)?;
@@ -223,32 +230,35 @@ fn predicting(schema: &Schema, target: &str, model: ModelKind) -> Schema {
     schema
 }
 
-fn summary((family, set): (&str, &str), results: &Results, form: &str, (epsilon, value): (f64, &str)) -> Summary {
+/// One value of the rows of a family on a set, which have this name in this column, at one epsilon.
+pub(crate) fn summary(
+    (family, set): (&str, &str),
+    results: &Results,
+    (column, name): (&str, &str),
+    (epsilon, value): (f64, &str),
+) -> Summary {
     let own = |row: &crate::results::Row<'_>| {
-        row.text("family") == family
-            && row.text("set") == set
-            && row.text("effects") == form
-            && row.is("epsilon", epsilon)
+        row.text("family") == family && row.text("set") == set && row.text(column) == name && row.is("epsilon", epsilon)
     };
     Summary::of(&results.column(value, own))
 }
 
-/// The loss with additive effects over that with linear ones, of the same seeds.
-fn ratios(case: &Case<'_>, results: &Results, epsilon: f64) -> Summary {
+/// The loss of the second name in a column over that of the first, of the same seeds.
+pub(crate) fn ratios(case: &Case<'_>, results: &Results, (column, names): (&str, [&str; 2]), epsilon: f64) -> Summary {
     let mut by_seed: BTreeMap<&str, [f64; 2]> = BTreeMap::new();
     let rows: Vec<_> = results.rows().collect();
     for row in &rows {
         let own = row.text("family") == case.family && row.text("set") == case.data.name && row.is("epsilon", epsilon);
-        let form = FORMS[..2].iter().position(|(form, _)| *form == row.text("effects"));
-        if let (true, Some(form)) = (own, form) {
-            by_seed.entry(row.text("seed")).or_insert([f64::NAN; 2])[form] = row.number("loss");
+        let place = names.iter().position(|name| *name == row.text(column));
+        if let (true, Some(place)) = (own, place) {
+            by_seed.entry(row.text("seed")).or_insert([f64::NAN; 2])[place] = row.number("loss");
         }
     }
-    Summary::of(&by_seed.values().map(|[linear, additive]| additive / linear).collect::<Vec<_>>())
+    Summary::of(&by_seed.values().map(|[first, second]| second / first).collect::<Vec<_>>())
 }
 
 fn finding(case: &Case<'_>, results: &Results) -> Finding {
-    let ratio = ratios(case, results, CLAIMED);
+    let ratio = ratios(case, results, (EFFECTS, [FORMS[0].0, FORMS[1].0]), CLAIMED);
     let what = format!(
         "{} on {}: loss of additive effects over that of linear ones at epsilon {CLAIMED}",
         case.family, case.data.name
@@ -268,7 +278,7 @@ fn table(cases: &[Case<'_>], results: &Results) -> String {
             let _ = write!(text, "| {} | {} ({}) | {form} |", case.family, case.data.name, case.schema.target);
             for epsilon in EPSILONS {
                 let [loss, second] = ["loss", "second"]
-                    .map(|value| summary((case.family, &case.data.name), results, form, (epsilon, value)));
+                    .map(|value| summary((case.family, &case.data.name), results, (EFFECTS, form), (epsilon, value)));
                 let _ = match loss.count {
                     0 => write!(text, " - |"),
                     _ => write!(text, " {} ({}), {:.3} |", four(loss.mean), four(loss.deviation), second.mean),
@@ -287,11 +297,15 @@ pub(crate) fn four(value: f64) -> String {
 }
 
 /// Draws what was measured, on data sets that need not be here.
-fn draw(setup: &Setup) -> Fallible<Verdict> {
+pub(crate) fn draw(
+    setup: &Setup,
+    known: &[Known],
+    panel: &dyn Fn((&str, &str), &Results) -> Panel,
+) -> Fallible<Verdict> {
     let results = Results::read(&setup.file("results.csv"), 5)?;
     let measured =
         |family: &str, set: &str| results.rows().any(|row| row.text("family") == family && row.text("set") == set);
-    let cases = CASES.iter().filter(|(family, set, _)| measured(family, set));
+    let cases = known.iter().filter(|(family, set, _)| measured(family, set));
     setup.draw(&cases.map(|(family, set, _)| panel((family, set), &results)).collect::<Vec<_>>())?;
     Ok(Verdict::default())
 }
@@ -299,7 +313,7 @@ fn draw(setup: &Setup) -> Fallible<Verdict> {
 fn panel((family, set): (&str, &str), results: &Results) -> Panel {
     let of = |form: &'static str| {
         let at = |epsilon: &f64| {
-            let loss = summary((family, set), results, form, (*epsilon, "loss"));
+            let loss = summary((family, set), results, (EFFECTS, form), (*epsilon, "loss"));
             (loss.count > 0).then_some((*epsilon, loss.mean, loss.deviation))
         };
         (form, EPSILONS.iter().filter_map(at).collect::<Vec<_>>())

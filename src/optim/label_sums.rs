@@ -22,7 +22,7 @@
 //! **Cost.** One Gaussian release. Passes over the rows: two before it, one quadratic in the columns, and 10 to 40 after it; for standard errors one more for each coefficient.
 //!
 //! **Settings and defaults.** `--clip` (by the rule; 0.05 to 100, and raised where a smaller one does not fit the map), `--l2` (0, added to the penalty). Features are always standardised: their moments are
-//! free. At most 2,048 coefficients.
+//! free. At most 2,048 coefficients, and 2^32 rows.
 //!
 //! **Standard errors** of `logistic` without `--l2`, up to 256 coefficients: noise, the chance of labels, and what shrinking is expected to leave out. Intervals cover on the average
 //! over coefficients (Morris 1983), so that one which is far larger than the others may be missed more often. Other families have none: the variance of their

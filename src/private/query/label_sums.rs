@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{ClippedRows, DescribeQuery, Gradient, Reads, Role, RowAccess};
 use crate::error::{Error, Fallible};
-use crate::grid::{FULL_SCALE, LABEL_STEPS, LabelCoding};
+use crate::grid::{FULL_SCALE, LABEL_STEPS, LabelCoding, MAX_MULTIPLIER};
 use crate::privacy::{Adjacency, Charge, L2};
 use crate::private::Sensitive;
 use crate::private::rows::pass::FeatureGradient;
@@ -67,9 +67,10 @@ impl ClippedRows<'_> {
     /// bring other features.
     ///
     /// # Errors
-    /// When more than labels is protected, or rows in a file cannot be read.
+    /// When more than labels is protected, there are more than about 2^32 rows, or rows in a file cannot be read.
     pub fn label_sum(&self, coding: LabelCoding) -> Fallible<Sensitive<L2>> {
         self.data().only_labels()?;
+        has_room(self.data().store().len(), i32::from(LABEL_STEPS) * i32::from(MAX_MULTIPLIER))?;
         let sums = self.weighed(FeatureGradient::of_labels(coding))?;
         let clip_steps = self.clip_steps().saturating_mul(LABEL_STEPS.into());
         Ok(self.data().sensitive(sums, LabelSums { clip_steps, coding }))
@@ -88,13 +89,36 @@ impl ClippedRows<'_> {
     /// When more than labels is protected, sums of so many multipliers may leave 64 bits, or rows in a file cannot be read.
     pub fn mean_sum(&self, at: &Gradient<'_>, scale: f64, most: i32) -> Fallible<Vec<i128>> {
         self.data().only_labels()?;
-        let largest = i128::from(most) * i128::from(FULL_SCALE) * i128::from(self.data().store().len());
-        if most < 0 || largest > i128::from(i64::MAX) {
-            return Err(Error::refused(
-                "multipliers may be so large that their sum leaves 64 bits",
-                "allow smaller ones",
-            ));
-        }
+        has_room(self.data().store().len(), most)?;
         self.weighed(FeatureGradient::of_means(at.loss, self.to_features(at.weights).to_vec(), scale, most))
+    }
+}
+
+/// Refuses sums that may leave the 64 bits in which the rows at hand are added up: what wraps has no sensitivity.
+fn has_room(rows: u64, most: i32) -> Fallible<()> {
+    let largest = i128::from(most) * i128::from(FULL_SCALE) * i128::from(rows);
+    match most >= 0 && largest <= i128::from(i64::MAX) {
+        true => Ok(()),
+        false => Err(Error::refused(
+            "rows are so many, or their multipliers so large, that a sum may leave 64 bits",
+            "use fewer rows: labels of up to 2^32 are added up",
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn so_many_labels_are_added_up_that_no_sum_wraps() {
+        let most = i32::from(LABEL_STEPS) * i32::from(MAX_MULTIPLIER);
+        let one = i64::from(most) * i64::from(FULL_SCALE);
+        for (rows, fits) in [(0, true), (1 << 32, true), ((1 << 32) + (1 << 23), false), (u64::MAX, false)] {
+            assert_eq!(has_room(rows, most).is_ok(), fits, "{rows}");
+            let wraps = i64::try_from(rows).ok().and_then(|rows| one.checked_mul(rows)).is_none();
+            assert_eq!(wraps, !fits, "{rows}");
+        }
+        assert!(has_room(1, -1).is_err());
     }
 }
