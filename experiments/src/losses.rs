@@ -212,7 +212,7 @@ fn predicting(schema: &Schema, target: &str, model: ModelKind) -> Schema {
     let mut schema = schema.clone();
     schema.ignore.push(std::mem::replace(&mut schema.target, target.to_owned()));
     (schema.positive, schema.negative) = (None, None);
-    if let Some((_, Column::Numeric { lower, upper })) =
+    if let Some((_, Column::Numeric { lower, upper, .. })) =
         schema.columns.0.iter().find(|(name, _)| name == target).cloned()
     {
         schema.columns.0.retain(|(name, _)| name != target);

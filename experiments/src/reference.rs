@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use nalgebra::{DMatrix, DVector};
-use rhograd::data::{Column, CsvFile, Fields, Schema, Task};
+use rhograd::data::{Column, CsvFile, Fields, Missing, Schema, Task};
 use rhograd::error::{Error, Fallible};
 
 /// Curvature added to every direction, as a share of a standardised column's: one column of every category is superfluous.
@@ -179,9 +179,12 @@ fn expanded(schema: &Schema, path: &Path) -> Fallible<(DMatrix<f64>, DVector<f64
 /// The numbers that stand for a cell.
 fn expand(column: &Column, fields: &Fields, at: usize, cells: &mut Vec<f64>) {
     match column {
-        Column::Numeric { lower, upper } => {
-            let value = fields.number(at).map_or((lower + upper) / 2.0, |v| v.clamp(*lower, *upper));
+        Column::Numeric { lower, upper, missing } => {
+            let number = fields.number(at);
+            let value = number.map_or((lower + upper) / 2.0, |v| v.clamp(*lower, *upper));
             cells.push((value - lower) / (upper - lower));
+            let told = (*missing == Missing::Indicator).then(|| if number.is_none() { 1.0 } else { 0.0 });
+            cells.extend(told);
         }
         Column::Categorical { values, other } => {
             let found = values.iter().find(|value| value.as_bytes() == fields.get(at)).or(other.as_ref());

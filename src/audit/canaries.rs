@@ -68,7 +68,7 @@ impl Canaries {
 
     fn schema(&self) -> Schema {
         let labels = self.task == Task::Classification;
-        let column = |index| (format!("x{index}"), Column::Numeric { lower: -1.0, upper: 1.0 });
+        let column = |index| (format!("x{index}"), Column::number(-1.0, 1.0));
         Schema {
             positive: labels.then(|| "1".into()),
             negative: labels.then(|| "-1".into()),

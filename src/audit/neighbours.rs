@@ -129,7 +129,7 @@ impl Instance {
         let mut columns = Vec::new();
         if self.has_features() {
             let values = ["common", "canary"].map(String::from).to_vec();
-            columns.push(("x".into(), Column::Numeric { lower: -1.0, upper: 1.0 }));
+            columns.push(("x".into(), Column::number(-1.0, 1.0)));
             columns.push(("c".into(), Column::Categorical { values, other: None }));
         }
         if self == Instance::Classes {

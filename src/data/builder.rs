@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::schema::{Column, Schema, Task};
+use super::schema::{Column, Missing, Schema, Task};
 use super::unit::Unit;
 use crate::error::{Error, Fallible};
 
@@ -68,7 +68,20 @@ impl SchemaBuilder {
 
     /// Adds a numeric feature; values outside the bounds are moved to the nearer one, missing ones to the middle.
     pub fn numeric(self, name: impl Into<String>, lower: f64, upper: f64) -> Self {
-        self.column(name.into(), Column::Numeric { lower, upper })
+        self.column(name.into(), Column::number(lower, upper))
+    }
+
+    /// Adds a numeric feature, and a coefficient for its being missing.
+    ///
+    /// ```
+    /// use rhograd::prelude::*;
+    ///
+    /// let schema = SchemaBuilder::labels_of("visits", "again").positive("yes").numeric_or_missing("age", 0.0, 110.0).build()?;
+    /// assert_eq!(schema.categorical().map(|feature| feature.name).collect::<Vec<_>>(), ["age (missing)"]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn numeric_or_missing(self, name: impl Into<String>, lower: f64, upper: f64) -> Self {
+        self.column(name.into(), Column::Numeric { lower, upper, missing: Missing::Indicator })
     }
 
     /// Adds a categorical feature; an undeclared value counts as none.

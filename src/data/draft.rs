@@ -2,12 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use super::schema::{Column, Schema, Task};
+use super::schema::{Column, Missing, Schema, Task};
 use super::{CsvFile, Fields, is_decimal_comma, is_gap};
 use crate::error::{Error, Fallible};
 
 /// Columns with at most this many different texts that are not all numbers count as categories.
 const MAX_VALUES: usize = 200;
+
+/// Cells without a number get a coefficient of their own if they are at least this share of the records.
+const MIN_MISSING: f64 = 0.01;
 
 /// Drafts a schema by reading every row; the result has `draft` set, so what is trained with it is
 /// marked as not private until a person has replaced the bounds by public ones.
@@ -58,7 +61,7 @@ pub fn draft_schema_with_notes(file: &CsvFile, name: &str, target: Option<&str>)
             .in_column(&file.header()[target])
     })?;
     for (index, (column, seen)) in file.header().iter().zip(&columns).enumerate() {
-        match seen.describe() {
+        match seen.describe().map(|column| seen.with_missing(column, records)) {
             _ if index == target => {}
             Some(description) => schema.columns.0.push((column.clone(), description)),
             None => schema.ignore.push(column.clone()),
@@ -165,10 +168,21 @@ impl Seen {
     fn describe(&self) -> Option<Column> {
         if self.is_numeric() {
             let (lower, upper) = self.bounds()?;
-            return Some(Column::Numeric { lower, upper });
+            return Some(Column::number(lower, upper));
         }
         let values: Vec<String> = self.values.keys().cloned().collect();
         (!values.is_empty() && values.len() <= MAX_VALUES).then_some(Column::Categorical { values, other: None })
+    }
+
+    /// The description with a coefficient for missing cells, where there are enough of them.
+    fn with_missing(&self, column: Column, records: u64) -> Column {
+        let missing = records.saturating_sub(self.numbers) as f64 >= MIN_MISSING * records as f64;
+        match column {
+            Column::Numeric { lower, upper, .. } if missing => {
+                Column::Numeric { lower, upper, missing: Missing::Indicator }
+            }
+            column => column,
+        }
     }
 
     /// Two different texts are labels, the rarer one positive, and so are more of them; numbers are a regression target.

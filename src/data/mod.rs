@@ -11,7 +11,7 @@
 //!                 "job": {"type": "categorical", "values": ["clerk", "farmer"]}}}"#;
 //! let schema = Schema::parse(text, "survey.schema.json".as_ref())?;
 //! let Columns(columns) = &schema.columns;
-//! assert!(schema.task == Task::Regression && columns[0].1 == Column::Numeric { lower: 18.0, upper: 90.0 });
+//! assert!(schema.task == Task::Regression && columns[0].1 == Column::number(18.0, 90.0));
 //!
 //! // Columns of numbers, and of texts by their place in a list; each of them one-dimensional, one entry a row.
 //! let (ages, places) = ([30.0, f64::NAN], [1i8, 0]);
@@ -93,7 +93,7 @@ pub use dialect::Dialect;
 pub use draft::{draft_schema, draft_schema_with_notes};
 pub use fields::Fields;
 pub use release::{LedgerPlace, SchemaRelease};
-pub use schema::{Column, Columns, Schema, Task};
+pub use schema::{Categorical, Column, Columns, Missing, Schema, Task};
 pub use source::Stamp;
 pub use synthetic::{Synthetic, SyntheticKind};
 pub use table::{Cells, Numbers, Table};

@@ -1,8 +1,10 @@
 //! The schema: everything about a data set that is public before its rows are read.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::fmt;
 use std::path::Path;
+use std::sync::LazyLock;
 
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -27,9 +29,27 @@ pub enum Task {
     Regression,
 }
 
+/// What a numeric cell counts as that holds no number.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Missing {
+    /// The middle of the bounds.
+    #[default]
+    Middle,
+    /// The middle of the bounds, and a coefficient of its own says what being missing tells.
+    Indicator,
+}
+
+impl Missing {
+    /// Whether it is what a schema need not say.
+    fn is_middle(&self) -> bool {
+        *self == Missing::Middle
+    }
+}
+
 /// The public description of one feature.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "type", rename_all = "lowercase", deny_unknown_fields)]
+#[serde(tag = "type", rename_all = "lowercase", from = "Written")]
 pub enum Column {
     /// A number; values outside the bounds are moved to the nearer bound, missing or unreadable
     /// ones to the middle.
@@ -38,6 +58,9 @@ pub enum Column {
         lower: f64,
         /// Upper bound.
         upper: f64,
+        /// What a cell without a number counts as.
+        #[serde(default, skip_serializing_if = "Missing::is_middle")]
+        missing: Missing,
     },
     /// One of the declared values.
     Categorical {
@@ -48,6 +71,82 @@ pub enum Column {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         other: Option<String>,
     },
+}
+
+impl Column {
+    /// A number between bounds; where there is none, the middle of them.
+    ///
+    /// ```
+    /// use rhograd::data::{Column, Missing};
+    ///
+    /// let age = Column::number(0.0, 110.0);
+    /// assert_eq!(age, Column::Numeric { lower: 0.0, upper: 110.0, missing: Missing::Middle });
+    /// ```
+    pub fn number(lower: f64, upper: f64) -> Self {
+        Column::Numeric { lower, upper, missing: Missing::Middle }
+    }
+}
+
+/// A column as files say it.
+#[derive(Deserialize)]
+#[serde(tag = "type", rename_all = "lowercase", deny_unknown_fields)]
+enum Written {
+    Numeric {
+        lower: f64,
+        upper: f64,
+        #[serde(default)]
+        missing: Missing,
+    },
+    Categorical {
+        values: Vec<String>,
+        #[serde(default)]
+        other: Option<String>,
+        #[serde(default)]
+        missing: Option<MissingValue>,
+    },
+}
+
+/// What a missing category is, where it is something.
+#[derive(Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum MissingValue {
+    Indicator,
+}
+
+impl From<Written> for Column {
+    fn from(written: Written) -> Self {
+        match written {
+            Written::Numeric { lower, upper, missing } => Column::Numeric { lower, upper, missing },
+            Written::Categorical { mut values, other, missing } => {
+                // The empty text is the one of a missing cell.
+                if missing.is_some() && !values.iter().any(|value| value.trim().is_empty()) {
+                    values.push(String::new());
+                }
+                Column::Categorical { values, other }
+            }
+        }
+    }
+}
+
+/// A feature with values, each of which gets a coefficient.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Categorical<'a> {
+    /// Its name; that of the column, unless it says where a number is missing.
+    pub name: Cow<'a, str>,
+    /// The values.
+    pub values: &'a [String],
+    /// The value that stands for undeclared ones.
+    pub other: Option<&'a str>,
+    /// The column of numbers, and its place among those, whose missing cells have the one value.
+    pub missing_of: Option<(&'a str, usize)>,
+}
+
+/// The one value of a feature that says where a number is missing.
+static MISSING: LazyLock<[String; 1]> = LazyLock::new(|| ["missing".to_owned()]);
+
+/// The name of the feature that says where numbers of a column are missing.
+fn missing_name(column: &str) -> String {
+    format!("{column} (missing)")
 }
 
 /// The public schema of a data set, strict: an unknown key is an error.
@@ -156,17 +255,31 @@ impl Schema {
     /// Numeric features with their bounds, in order.
     pub fn numeric(&self) -> impl Iterator<Item = (&str, f64, f64)> {
         self.features().filter_map(|(name, column)| match column {
-            Column::Numeric { lower, upper } => Some((name, *lower, *upper)),
+            Column::Numeric { lower, upper, .. } => Some((name, *lower, *upper)),
             Column::Categorical { .. } => None,
         })
     }
 
-    /// Categorical features with their values, in order.
-    pub fn categorical(&self) -> impl Iterator<Item = (&str, &[String], Option<&str>)> {
-        self.features().filter_map(|(name, column)| match column {
-            Column::Categorical { values, other } => Some((name, values.as_slice(), other.as_deref())),
+    /// Features with values: those of declared columns in order, then those that say where a number is missing.
+    pub fn categorical(&self) -> impl Iterator<Item = Categorical<'_>> {
+        let declared = self.features().filter_map(|(name, column)| match column {
+            Column::Categorical { values, other } => {
+                let other = other.as_deref();
+                Some(Categorical { name: name.into(), values, other, missing_of: None })
+            }
             Column::Numeric { .. } => None,
-        })
+        });
+        let numbers = self.features().filter_map(|(name, column)| match column {
+            Column::Numeric { missing, .. } => Some((name, *missing)),
+            Column::Categorical { .. } => None,
+        });
+        let told = numbers.enumerate().filter(|(_, (_, missing))| *missing == Missing::Indicator);
+        declared.chain(told.map(|(slot, (column, _))| Categorical {
+            name: missing_name(column).into(),
+            values: MISSING.as_slice(),
+            other: None,
+            missing_of: Some((column, slot)),
+        }))
     }
 
     /// Public bounds of a regression target.
@@ -287,6 +400,16 @@ impl Schema {
         }
         if self.features().next().is_none() {
             return Err(fault(path, "columns", "declares no feature", "declare at least one feature column"));
+        }
+        let names: HashSet<&str> = self.features().map(|(name, _)| name).collect();
+        if let Some(told) = self.categorical().find(|c| c.missing_of.is_some() && names.contains(&*c.name)) {
+            let problem = "is also what the feature is called that says where numbers of another column are missing";
+            return Err(fault(
+                path,
+                &told.name,
+                problem,
+                "rename the column, or leave \"missing\" out of the other one",
+            ));
         }
         self.check_protect(path)?;
         self.check_unit(path)
@@ -444,7 +567,7 @@ fn check_bounds(path: &Path, key: &str, lower: f64, upper: f64) -> Fallible<()> 
 
 fn check_column(path: &Path, name: &str, column: &Column) -> Fallible<()> {
     match column {
-        Column::Numeric { lower, upper } => check_bounds(path, name, *lower, *upper),
+        Column::Numeric { lower, upper, .. } => check_bounds(path, name, *lower, *upper),
         Column::Categorical { values, other } => {
             if values.is_empty() || values.len() > usize::from(u16::MAX) - 1 {
                 return Err(fault(path, name, "needs 1 to 65534 values", "declare the public values"));
@@ -598,6 +721,35 @@ mod tests {
             (&without, unit("id", Some(0), None), "0 persons"),
         ] {
             let message = schema.clone().with_unit(given).unwrap_err().to_string();
+            assert!(message.contains(needle), "{needle}: {message}");
+        }
+    }
+
+    #[test]
+    fn a_missing_number_may_have_a_feature_and_a_missing_category_is_a_value() {
+        let told = GOOD.replace(r#""upper":1}"#, r#""upper":1,"missing":"indicator"}"#);
+        let schema = parse(&told).unwrap();
+        let features: Vec<_> = schema.categorical().collect();
+        assert_eq!(features.iter().map(|c| &*c.name).collect::<Vec<_>>(), ["c", "x (missing)"]);
+        assert_eq!((features[1].values, features[1].missing_of), (&["missing".to_owned()][..], Some(("x", 0))));
+        assert_ne!(schema.fingerprint(), parse(GOOD).unwrap().fingerprint());
+        assert_eq!(parse(&serde_json::to_string(&schema).unwrap()).unwrap(), schema);
+        // What is not said is the middle, and a schema says it in one way.
+        let middle = GOOD.replace(r#""upper":1}"#, r#""upper":1,"missing":"middle"}"#);
+        assert_eq!(parse(&middle).unwrap().fingerprint(), parse(GOOD).unwrap().fingerprint());
+
+        let value = |text: &str| parse(&GOOD.replace(r#""values":["u","v"]"#, text)).unwrap();
+        let written = value(r#""values":["u","v",""]"#);
+        assert_eq!(value(r#""values":["u","v"],"missing":"indicator""#), written);
+        assert_eq!(value(r#""values":["u","v",""],"missing":"indicator""#), written);
+
+        for (from, to, needle) in [
+            (r#""upper":1}"#, r#""upper":1,"missing":"mean"}"#, "mean"),
+            (r#""values":["u","v"]"#, r#""values":["u","v"],"missing":"middle""#, "middle"),
+            (r#""c":{"#, r#""x (missing)":{"#, "another column are missing"),
+        ] {
+            let message = parse(&told.replace(from, to).replace(r#""indicator","missing""#, r#""missing""#));
+            let message = message.err().unwrap_or_else(|| parse(&GOOD.replace(from, to)).unwrap_err());
             assert!(message.contains(needle), "{needle}: {message}");
         }
     }

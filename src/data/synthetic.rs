@@ -71,7 +71,7 @@ const COUNT_BOUND: f64 = 60.0;
 impl Synthetic {
     /// The public schema of the data set.
     pub fn schema(&self) -> Schema {
-        let numeric = (0..self.features).map(|j| (format!("x{j}"), Column::Numeric { lower: -1.0, upper: 1.0 }));
+        let numeric = (0..self.features).map(|j| (format!("x{j}"), Column::number(-1.0, 1.0)));
         let categorical = (0..self.categories)
             .map(|j| (format!("c{j}"), Column::Categorical { values: VALUES.map(String::from).to_vec(), other: None }));
         let labelled = Column::Categorical { values: VALUES.map(String::from).to_vec(), other: None };

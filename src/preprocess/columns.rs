@@ -3,14 +3,14 @@
 use rayon::prelude::*;
 
 use super::Codes;
-use super::encode::shape_of;
+use super::encode::{missing_code, shape_of};
 use super::persons::{CellInterner, EncodedRows, IdentifierColumn, Numbering, PersonPart, PersonsMet};
 use super::quantize::quantize;
 use super::report::{Fault, LoadReport, Loss, ReportColumns, no_number, outside};
 use super::survey::{Survey, Whole};
 use super::tally::Met;
 use super::target::{TargetReader, TargetRule, absent};
-use crate::data::{Cells, NumberCells, Reading, Schema, Shown, Table};
+use crate::data::{Categorical, Cells, NumberCells, Reading, Schema, Shown, Table};
 use crate::error::Fallible;
 use crate::grid::{FULL_SCALE, Shape};
 use crate::kernel::{BulkBuilder, LANES, TileMut, TilesMut};
@@ -39,6 +39,8 @@ struct NumericColumn<'a> {
     cells: NumberCells<'a>,
     lower: f64,
     upper: f64,
+    /// Position among the categorical features of the one that says where it is missing.
+    missing: Option<usize>,
 }
 
 struct CategoryColumn<'a> {
@@ -98,10 +100,16 @@ impl<'a> TableEncoder<'a> {
         let numeric = schema.numeric().map(|(name, lower, upper)| {
             let source = table.column(name)?;
             let cells = NumberCells::new(name, source)?;
-            Ok(NumericColumn { shown: Shown::new(source), cells, lower, upper })
+            Ok(NumericColumn { shown: Shown::new(source), cells, lower, upper, missing: None })
         });
-        let numeric = numeric.collect::<Fallible<_>>()?;
-        let categorical = schema.categorical().map(|(name, values, other)| {
+        let mut numeric = numeric.collect::<Fallible<Vec<_>>>()?;
+        for (place, column) in schema.categorical().enumerate() {
+            let of = column.missing_of.and_then(|(_, slot)| numeric.get_mut(slot));
+            of.into_iter().for_each(|of| of.missing = Some(place));
+        }
+        let declared = schema.categorical().filter(|column| column.missing_of.is_none());
+        let categorical = declared.map(|Categorical { name, values, other, .. }| {
+            let name = &*name;
             let known = Codes::new(values.iter().enumerate().map(|(code, value)| (value.as_str(), code as u16)));
             let declared: Vec<&str> = values.iter().map(String::as_str).collect();
             let source = table.column(name)?;
@@ -286,6 +294,10 @@ impl<'a> TableEncoder<'a> {
             column.cells.read(first, places, &mut values[..len]);
             let (lower, upper) = (column.lower, column.upper);
             grid.iter_mut().zip(values.iter()).for_each(|(q, &v)| *q = quantize(v, lower, upper));
+            if let Some(place) = column.missing {
+                let told = tile.codes.iter_mut().skip(place * LANES).zip(values[..len].iter());
+                told.for_each(|(code, value)| *code = missing_code(value.is_nan()));
+            }
             // Not a number fails, too.
             if values[..len].iter().all(|&v| (v >= lower) & (v <= upper)) {
                 continue;
@@ -312,7 +324,8 @@ impl<'a> TableEncoder<'a> {
     }
 
     fn report_columns(&self) -> ReportColumns {
-        ReportColumns { numeric: self.numeric.len(), all: self.numeric.len() + self.categorical.len() + 1 }
+        let numeric = self.shape.numeric();
+        ReportColumns { numeric, all: numeric + self.shape.categorical() + 1 }
     }
 
     fn note_outside_target(&self, row: usize, label: i16, report: &mut LoadReport) {

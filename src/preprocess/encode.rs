@@ -5,15 +5,21 @@ use super::persons::identifier;
 use super::quantize::quantize;
 use super::report::{LoadReport, Loss, Odd, ReportColumns, no_number, no_value, outside};
 use super::target::{TargetReader, TargetRule, absent};
-use crate::data::{CsvFile, Fields, Protect, Schema, Unit, is_replacement};
+use crate::data::{Categorical, CsvFile, Fields, Protect, Schema, Unit, is_replacement};
 use crate::error::{Error, Fallible};
 use crate::grid::Shape;
 use crate::kernel::RawRow;
 
 /// The columns of the encoded rows of a schema.
 pub fn shape_of(schema: &Schema) -> Shape {
-    let levels: Vec<u16> = schema.categorical().map(|(_, values, _)| values.len() as u16).collect();
+    let levels: Vec<u16> = schema.categorical().map(|column| column.values.len() as u16).collect();
     Shape::new(schema.numeric().count(), &levels)
+}
+
+/// The code in the feature that says where a number is missing: that of its one value, or of none of them.
+#[inline(always)]
+pub(super) fn missing_code(missing: bool) -> u16 {
+    u16::from(!missing)
 }
 
 /// What a column of the file is to the encoder.
@@ -28,6 +34,8 @@ pub(super) enum Role {
         lower: f64,
         /// Upper bound.
         upper: f64,
+        /// Position among the categorical features of the one that says where it is missing.
+        missing: Option<usize>,
     },
     /// A categorical feature.
     Categorical {
@@ -48,7 +56,7 @@ pub(super) enum Role {
 ///
 /// - what a cell means: see `docs/cells.md`;
 /// - numeric: bounds map to `-FULL_SCALE..=FULL_SCALE`; outside values move to the nearer bound,
-///   missing or unreadable ones to the middle;
+///   missing or unreadable ones to the middle, where a feature of its own may say so;
 /// - categorical: the code of the declared value, else of `other`, else "none of them";
 /// - a line with the wrong number of cells, an undeclared label or an unreadable target becomes a null
 ///   row, which contributes nothing, and so does a line without an identifier where the schema has a unit;
@@ -91,12 +99,15 @@ impl Encoder {
             roles[index] = Role::Target;
         }
         for (slot, (name, lower, upper)) in schema.numeric().enumerate() {
-            roles[file.column(name)?] = Role::Numeric { slot, lower, upper };
+            let mut told = schema.categorical().enumerate();
+            let missing = told.find_map(|(place, c)| (c.missing_of.map(|(_, of)| of) == Some(slot)).then_some(place));
+            roles[file.column(name)?] = Role::Numeric { slot, lower, upper, missing };
         }
-        for (slot, (name, values, other)) in schema.categorical().enumerate() {
+        let declared = schema.categorical().enumerate().filter(|(_, column)| column.missing_of.is_none());
+        for (slot, Categorical { name, values, other, .. }) in declared {
             let codes = Codes::new(values.iter().enumerate().map(|(code, value)| (value.as_str(), code as u16)));
             let other = other.and_then(|other| values.iter().position(|v| v == other)).unwrap_or(values.len());
-            roles[file.column(name)?] = Role::Categorical { slot, codes, other: other as u16 };
+            roles[file.column(&name)?] = Role::Categorical { slot, codes, other: other as u16 };
         }
         let unit = schema.unit.as_ref().map(|unit| identifiers(file, unit)).transpose()?;
         if let Some((index, _)) = unit {
@@ -185,8 +196,9 @@ impl Encoder {
         for (index, role) in self.roles.iter().enumerate() {
             let fault = match role {
                 Role::Skipped | Role::Target | Role::Identifier => None,
-                Role::Numeric { slot, lower, upper } => {
+                Role::Numeric { slot, lower, upper, missing } => {
                     let value = fields.value(index);
+                    missing.iter().for_each(|place| row.codes[*place] = missing_code(value.is_none()));
                     row.numeric[*slot] = value.map_or(0, |v| quantize(v, *lower, *upper));
                     let fault =
                         value.map_or_else(|| Some(no_number(fields.get(index))), |v| outside(v, *lower, *upper));

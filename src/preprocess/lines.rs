@@ -1,6 +1,6 @@
 //! Lines straight into tiles, cell after cell, without a list of cells or lines.
 
-use super::encode::{Encoder, Role};
+use super::encode::{Encoder, Role, missing_code};
 use super::persons::{Interner, PersonPart};
 use super::quantize::quantize;
 use super::report::{LoadReport, Loss, Odd, no_number, no_value, outside};
@@ -60,7 +60,7 @@ impl<'a> LineEncoder<'a> {
     pub(super) fn new(encoder: &'a Encoder, fields: Fields) -> Self {
         let mut bounds = vec![(0.0, 0.0); encoder.shape().numeric()];
         for role in &encoder.roles {
-            if let Role::Numeric { slot, lower, upper } = role {
+            if let Role::Numeric { slot, lower, upper, .. } = role {
                 bounds[*slot] = (*lower, *upper);
             }
         }
@@ -203,13 +203,16 @@ impl<'a> LineEncoder<'a> {
                 return None;
             }
             at = 1 + match role {
-                Role::Numeric { slot, .. } => {
+                Role::Numeric { slot, missing, .. } => {
                     let (value, stop) = numeric_cell(padded, at, end);
                     if value.is_none() {
                         let fault = no_number(&padded[at..stop]);
                         self.odd.push(Odd { column: *slot, fault, place: (at, stop) });
                     }
                     self.values[slot * LANES + lane] = value.unwrap_or(f64::NAN);
+                    if let Some(place) = missing {
+                        tile.codes[place * LANES + lane] = missing_code(value.is_none());
+                    }
                     stop
                 }
                 Role::Categorical { slot, codes, other } => {

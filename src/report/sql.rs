@@ -103,8 +103,15 @@ fn margin(model: &ModelFile, output: usize) -> Fallible<String> {
                     value(last)
                 )
             }
+            Feature::Categorical { missing_of: Some(column), coefficients, .. } => {
+                let effect = coefficients.first().map_or(Ok(0.0), at)?;
+                format!("CASE WHEN {} IS NULL THEN {} ELSE {} END", identifier(column), number(effect), number(0.0))
+            }
             Feature::Categorical { name, values, other, coefficients, .. } => {
-                let column = format!("TRIM(CAST({} AS VARCHAR(65535)))", identifier(name));
+                let text = format!("TRIM(CAST({} AS VARCHAR(65535)))", identifier(name));
+                // A missing cell is the empty text.
+                let blank = values.iter().any(|value| value.trim().is_empty());
+                let column = if blank { format!("COALESCE({text}, '')") } else { text };
                 let known = values.iter().zip(coefficients);
                 let when = known.map(|(value, coefficient)| {
                     let texts: Vec<String> = spellings(value).iter().map(|text| literal(text)).collect();

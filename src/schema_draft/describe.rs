@@ -5,7 +5,7 @@ use std::path::Path;
 use super::domain::Domain;
 use super::roles::Kind;
 use super::run::Draft;
-use crate::data::{Column, Schema, SchemaRelease, Task, Unit};
+use crate::data::{Column, Missing, Schema, SchemaRelease, Task, Unit};
 use crate::error::{Error, Fallible};
 use crate::optim::Frequent;
 
@@ -18,7 +18,7 @@ const MAX_NUMBERED: usize = 10;
 /// and they are held by at least this share of the rows.
 const MIN_COVERED: f64 = 0.9;
 
-/// Undeclared values get a coefficient of their own if at least this share of the rows holds them,
+/// Undeclared values, and missing numbers, get a coefficient of their own if at least this share of the rows holds them,
 const MIN_OTHER: f64 = 0.01;
 
 /// and if that share is above the noise by so many deviations.
@@ -58,8 +58,8 @@ pub(super) fn schema(
     let is_unit = |name: &String| draft.request.unit.as_ref() == Some(name);
     for (column, name) in header.iter().enumerate().filter(|(column, name)| *column != target && !is_unit(name)) {
         let described = match draft.roles.kinds[column] {
-            Some(Kind::Numeric(_)) => bounds(domain, column),
-            Some(Kind::Categorical) => categories(domain, column, rows),
+            Some(Kind::Numeric(_)) => bounds(domain, column).map(|bounds| told(bounds, draft, column, rows)),
+            Some(Kind::Categorical) => categories(domain, column, rows, missing(draft, column, rows)),
             Some(Kind::Ignored) | None => None,
         };
         match described {
@@ -82,7 +82,24 @@ pub(super) fn schema(
 
 fn bounds(domain: &Domain, column: usize) -> Option<Column> {
     let (_, (lower, upper)) = domain.bounds.iter().find(|(of, _)| *of == column)?;
-    Some(Column::Numeric { lower: *lower, upper: *upper })
+    Some(Column::number(*lower, *upper))
+}
+
+/// The released number of missing cells, where there are enough of them.
+fn missing(draft: &Draft<'_>, column: usize, rows: f64) -> Option<f64> {
+    // Three noised numbers make it.
+    let noise = draft.roles.deviation * f64::sqrt(3.0);
+    draft.roles.missing.get(&column).copied().filter(|missing| *missing > MIN_OTHER * rows && *missing > CLEAR * noise)
+}
+
+/// Bounds with a coefficient for missing numbers, where a release says that there are enough of them.
+fn told(bounds: Column, draft: &Draft<'_>, column: usize, rows: f64) -> Column {
+    match bounds {
+        Column::Numeric { lower, upper, .. } if missing(draft, column, rows).is_some() => {
+            Column::Numeric { lower, upper, missing: Missing::Indicator }
+        }
+        bounds => bounds,
+    }
 }
 
 fn frequent(domain: &Domain, column: usize) -> &[Frequent] {
@@ -94,19 +111,21 @@ fn held(values: &[Frequent]) -> f64 {
     values.iter().map(|value| value.rows).sum()
 }
 
-fn categories(domain: &Domain, column: usize, rows: f64) -> Option<Column> {
+fn categories(domain: &Domain, column: usize, rows: f64, missing: Option<f64>) -> Option<Column> {
     let frequent = frequent(domain, column);
     let mut values: Vec<String> = frequent.iter().map(|value| value.value.clone()).collect();
     if values.is_empty() {
         return None;
     }
     let deviation = domain.threshold.map_or(0.0, |(_, deviation)| deviation) * (values.len() as f64).sqrt();
-    let undeclared = rows - held(frequent);
+    let undeclared = rows - held(frequent) - missing.unwrap_or(0.0);
     let matters = undeclared > MIN_OTHER * rows && undeclared > CLEAR * deviation;
     let known = values.iter().any(|value| value == OTHER);
     if matters && !known {
         values.push(OTHER.into());
     }
+    // The empty text is the one of a missing cell.
+    values.extend(missing.map(|_| String::new()));
     Some(Column::Categorical { values, other: matters.then(|| OTHER.into()) })
 }
 
@@ -120,7 +139,7 @@ fn describe_target(schema: &mut Schema, draft: &Draft<'_>, domain: &Domain, rows
         Some(_) => (2..=MAX_NUMBERED).contains(&labels.len()) && held(labels) > MIN_COVERED * rows,
     };
     match (numeric, labels) {
-        (Some(Column::Numeric { lower, upper }), _) if !labelled => {
+        (Some(Column::Numeric { lower, upper, .. }), _) if !labelled => {
             schema.target_lower = Some(lower);
             schema.target_upper = Some(upper);
         }

@@ -26,6 +26,10 @@ pub(super) enum Kind {
 pub(super) struct Roles {
     pub(super) target: usize,
     pub(super) kinds: Vec<Option<Kind>>,
+    /// Released numbers of rows without a number, or without a text where columns hold values, for columns whose kind a release told.
+    pub(super) missing: HashMap<usize, f64>,
+    /// Standard deviation of the noise in numbers of rows.
+    pub(super) deviation: f64,
 }
 
 impl Roles {
@@ -90,7 +94,7 @@ impl Roles {
         };
         let left = kinds.iter().enumerate().any(|(column, kind)| column != target && *kind != Some(Kind::Ignored));
         if left {
-            return Ok(Roles { target, kinds });
+            return Ok(Roles { target, kinds, missing: HashMap::new(), deviation: 0.0 });
         }
         Err(Error::parameter("--ignore", "leaves no feature", "keep a column beside the target"))
     }
@@ -102,6 +106,7 @@ impl Roles {
 
     /// Decides the kinds by released numbers: the more frequent one, or none where nearly all cells are empty.
     pub(super) fn decide(&mut self, seen: &KindsSeen, rows: f64) {
+        self.deviation = seen.deviation;
         for (column, [numbers, texts]) in self.undecided().into_iter().zip(&seen.columns) {
             let empty = numbers.max(*texts) < MIN_FILLED * rows && column != self.target;
             self.kinds[column] = Some(match numbers > texts {
@@ -109,6 +114,7 @@ impl Roles {
                 true => Kind::Numeric(None),
                 false => Kind::Categorical,
             });
+            self.missing.insert(column, rows - numbers - if numbers > texts { 0.0 } else { *texts });
         }
     }
 

@@ -223,7 +223,7 @@ mod tests {
 
     #[test]
     fn plans_spend_their_shares_and_are_exact() {
-        let number = Declared::Column(Column::Numeric { lower: -3.0, upper: 100.0 });
+        let number = Declared::Column(Column::number(-3.0, 100.0));
         let values = ["a", "b", "c"].map(String::from).to_vec();
         let values = Declared::Column(Column::Categorical { values, other: None });
         let asked: [(&str, &Declared); 6] = [

@@ -170,7 +170,7 @@ impl Declared {
             };
             let classes =
                 || schema.classes().map(|labels| Column::Categorical { values: labels.to_vec(), other: None });
-            let bounds = || schema.target_bounds().map(|(lower, upper)| Column::Numeric { lower, upper });
+            let bounds = || schema.target_bounds().map(|(lower, upper)| Column::number(lower, upper));
             (name == schema.target).then(|| schema.positive.as_ref().map(labels).or_else(classes).or_else(bounds))?
         };
         let column = feature.or_else(target).ok_or_else(|| {
@@ -206,7 +206,7 @@ impl Declared {
     pub(super) fn cells(&self, index: usize) -> Fallible<CellColumn> {
         match self {
             Declared::Rows => Ok(CellColumn::line()),
-            Declared::Column(Column::Numeric { lower, upper }) => CellColumn::number(index, *lower, *upper),
+            Declared::Column(Column::Numeric { lower, upper, .. }) => CellColumn::number(index, *lower, *upper),
             Declared::Column(Column::Categorical { values, other }) => {
                 CellColumn::values(index, values, other.as_deref())
             }
@@ -227,7 +227,7 @@ impl Declared {
         match self {
             Declared::Rows => vec!["rows".into()],
             Declared::Column(Column::Categorical { values, .. }) => values.clone(),
-            Declared::Column(Column::Numeric { lower, upper }) => {
+            Declared::Column(Column::Numeric { lower, upper, .. }) => {
                 let edge = |part: u64| lower + (upper - lower) * part as f64 / PARTS as f64;
                 (0..PARTS).map(|part| format!("{:.6}..{:.6}", edge(part), edge(part + 1))).collect()
             }
@@ -237,7 +237,7 @@ impl Declared {
     /// The number that lies at a place between the bounds, from 0 to 1.
     pub(super) fn at(&self, place: f64) -> Option<f64> {
         match self {
-            Declared::Column(Column::Numeric { lower, upper }) => Some(lower + (upper - lower) * place),
+            Declared::Column(Column::Numeric { lower, upper, .. }) => Some(lower + (upper - lower) * place),
             Declared::Column(Column::Categorical { .. }) | Declared::Rows => None,
         }
     }
@@ -245,7 +245,7 @@ impl Declared {
     /// Half of what is between the bounds.
     pub(super) fn half_width(&self) -> Option<f64> {
         match self {
-            Declared::Column(Column::Numeric { lower, upper }) => Some((upper - lower) / 2.0),
+            Declared::Column(Column::Numeric { lower, upper, .. }) => Some((upper - lower) / 2.0),
             Declared::Column(Column::Categorical { .. }) | Declared::Rows => None,
         }
     }

@@ -1,5 +1,6 @@
 //! A look at data before anything is paid: what does not fit the schema, and what a run would do and cost.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::time::Instant;
 
@@ -10,7 +11,7 @@ use super::config::TrainConfig;
 use super::findings::{self, Finding, of, share};
 use super::load::{grouped, plan_of_sums};
 use super::plan::Plan;
-use crate::data::{CsvFile, Schema, Table, Unit};
+use crate::data::{Categorical, CsvFile, Schema, Table, Unit};
 use crate::error::{Error, Fallible};
 use crate::preprocess::{
     EncodedRows, Encoder, LoadReport, Met, PersonSizes, PersonsMet, Survey, TableEncoder, Whole, is_numbers_with_gaps,
@@ -147,9 +148,9 @@ pub fn check_parts(
 
 /// The columns that the schema does not use.
 fn ignored<'a>(schema: &Schema, given: impl Iterator<Item = &'a str>) -> Vec<String> {
-    let mut used: HashSet<&str> = findings::columns(schema).map(|(name, _)| name).collect();
-    used.extend(schema.unit.as_ref().map(|unit| unit.column.as_str()));
-    given.filter(|name| !used.contains(name)).map(String::from).collect()
+    let mut used: HashSet<Cow<'_, str>> = findings::columns(schema).map(|(name, _)| name).collect();
+    used.extend(schema.unit.as_ref().map(|unit| unit.column.as_str().into()));
+    given.filter(|name| !used.contains(*name)).map(String::from).collect()
 }
 
 fn finish(
@@ -207,16 +208,16 @@ fn of_survey(schema: &Schema, survey: &Survey, place: &str) -> Vec<Finding> {
             found.push(Finding::new(Some(name), 0.0, text));
         }
     }
-    for ((name, values, _), met) in schema.categorical().zip(&survey.undeclared) {
+    for (Categorical { name, values, .. }, met) in schema.categorical().zip(&survey.undeclared) {
         if is_numbers_with_gaps(values.iter().map(String::as_str)) {
             let text = format!(
                 "{name:?}: the declared values are numbers and a mark of missing ones; if it is a column of numbers with gaps, declare it as numeric"
             );
-            found.push(Finding::new(Some(name), 0.0, text));
+            found.push(Finding::new(Some(&name), 0.0, text));
         }
         if !met.texts.is_empty() {
             let text = format!("{name:?}: undeclared values that were met: {met}");
-            found.push(Finding::new(Some(name), 0.0, text));
+            found.push(Finding::new(Some(&name), 0.0, text));
         }
     }
     found

@@ -1,5 +1,8 @@
 //! What a load found, in plain words for the custodian.
 
+use std::borrow::Cow;
+use std::collections::HashSet;
+
 use serde::Serialize;
 
 use crate::data::{Protect, Schema};
@@ -52,7 +55,7 @@ pub fn findings(schema: &Schema, report: &LoadReport, place: &str) -> Vec<Findin
     }
     for (name, lenient, faults) in columns(schema).zip(&report.columns).map(|((name, lenient), f)| (name, lenient, f)) {
         for (fault, count) in faults {
-            found.push(of_cells(name, lenient, *fault, count, report, (name == schema.target, schema), place));
+            found.push(of_cells(&name, lenient, *fault, count, report, (name == schema.target, schema), place));
         }
     }
     sort(&mut found);
@@ -73,11 +76,12 @@ pub fn summary(findings: &[Finding]) -> Vec<String> {
     lines
 }
 
-/// The columns of a report: names, and whether undeclared values have a value that stands for them.
-pub(super) fn columns(schema: &Schema) -> impl Iterator<Item = (&str, bool)> {
-    let numeric = schema.numeric().map(|(name, ..)| (name, false));
-    let categorical = schema.categorical().map(|(name, _, other)| (name, other.is_some()));
-    numeric.chain(categorical).chain([(schema.target.as_str(), false)])
+/// The columns of a report: names, and whether undeclared values, or missing numbers, have a value that stands for them.
+pub(super) fn columns(schema: &Schema) -> impl Iterator<Item = (Cow<'_, str>, bool)> {
+    let told: HashSet<&str> = schema.categorical().filter_map(|column| Some(column.missing_of?.0)).collect();
+    let numeric = schema.numeric().map(move |(name, ..)| (name.into(), told.contains(name)));
+    let categorical = schema.categorical().map(|column| (column.name, column.other.is_some()));
+    numeric.chain(categorical).chain([(schema.target.as_str().into(), false)])
 }
 
 /// Lines that are no records, reason by reason.
@@ -150,11 +154,12 @@ fn of_cells(
             ", so their rows count as the middle of the bounds"
         }
         (true, Protect::Label) => ", so their rows count without a label",
+        (false, _) if lenient && fault == Fault::Missing => ", which has a coefficient of its own",
         (false, _) => "",
     };
     let cells = of("cell", count.count, all);
     let text = format!("{name:?}: {cells} hold {what}{effect}; the first is {place} {}", count.line);
-    let counts = !(lenient && fault == Fault::Undeclared);
+    let counts = !(lenient && matches!(fault, Fault::Undeclared | Fault::Missing));
     let share = if counts { share(count.count, all) } else { 0.0 };
     Finding { example: cell + &met, ..Finding::new(Some(name), share, text) }
 }

@@ -11,7 +11,7 @@ use super::covariance::Covariance;
 use super::edits::Reshaped;
 use super::files::sha256_hex;
 use super::plan::Plan;
-use crate::data::{CsvFile, Dialect, Schema};
+use crate::data::{Categorical, CsvFile, Dialect, Schema};
 use crate::error::{Error, Fallible};
 use crate::grid::MARGIN_BINS;
 use crate::model_kind::{Link, ModelKind};
@@ -91,8 +91,11 @@ pub enum Feature {
     },
     /// Contributes the coefficient of its value, of `other`, or nothing.
     Categorical {
-        /// Column name.
+        /// Column name; where `missing_of` is said, the name of what that column lacks.
         name: String,
+        /// The column of numbers whose cells without one have the only value; no column of the data has this feature's name then.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        missing_of: Option<String>,
         /// Declared values.
         values: Vec<String>,
         /// The value that stands for undeclared ones.
@@ -111,10 +114,18 @@ pub enum Feature {
 }
 
 impl Feature {
-    /// Column name.
+    /// Name: that of the column, or of what is missing in one.
     pub fn name(&self) -> &str {
         match self {
             Feature::Numeric { name, .. } | Feature::Steps { name, .. } | Feature::Categorical { name, .. } => name,
+        }
+    }
+
+    /// The column that its cells are read from.
+    pub fn column(&self) -> &str {
+        match self {
+            Feature::Categorical { missing_of: Some(column), .. } => column,
+            Feature::Numeric { .. } | Feature::Steps { .. } | Feature::Categorical { .. } => self.name(),
         }
     }
 
@@ -301,11 +312,12 @@ impl ModelFile {
                 }
             });
         }
-        for (name, values, other) in schema.categorical() {
+        for Categorical { name, values, other, missing_of } in schema.categorical() {
             let coefficients = values.iter().map(|_| next()).collect::<Fallible<_>>()?;
             let (values, other) = (values.to_vec(), other.map(String::from));
             let (shares, deviations) = told().unwrap_or_default();
-            features.push(Feature::Categorical { name: name.into(), values, other, coefficients, shares, deviations });
+            let (name, missing_of) = (name.into_owned(), missing_of.map(|(column, _)| column.to_owned()));
+            features.push(Feature::Categorical { name, missing_of, values, other, coefficients, shares, deviations });
         }
         let mut file = ModelFile {
             format: FORMAT.into(),
@@ -433,9 +445,10 @@ impl ModelFile {
                     let fitting = coefficients.len() == edges.len() + 1 && coefficients.iter().all(fits);
                     (name, bounded(*lower, *upper) && ascending && fitting && told(coefficients, shares, deviations))
                 }
-                Feature::Categorical { name, values, coefficients, shares, deviations, .. } => {
+                Feature::Categorical { name, missing_of, values, other, coefficients, shares, deviations } => {
                     let fitting = values.len() == coefficients.len() && coefficients.iter().all(fits);
-                    (name, fitting && told(coefficients, shares, deviations))
+                    let single = missing_of.is_none() || (values.len() == 1 && other.is_none());
+                    (name, fitting && single && told(coefficients, shares, deviations))
                 }
             };
             if !usable {
@@ -496,7 +509,7 @@ impl ModelFile {
     /// # Errors
     /// When it cannot be read, or lacks what [`CsvFile::open_for_in`] asks of it.
     pub fn open_data_in(&self, path: &Path, dialect: Dialect) -> Fallible<CsvFile> {
-        CsvFile::open_for_in(path, dialect, self.target_rule().0, self.features.iter().map(Feature::name))
+        CsvFile::open_for_in(path, dialect, self.target_rule().0, self.features.iter().map(Feature::column))
     }
 
     /// Name of the target and how its cells are read.

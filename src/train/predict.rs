@@ -222,24 +222,43 @@ pub(super) struct Effects<'a> {
     numbers: Spelled<usize>,
     fallback: Option<usize>,
     coefficients: &'a [Coefficient],
+    tells_missing: bool,
 }
 
 impl<'a> Effects<'a> {
     /// Those of a categorical feature; none of a numeric one.
     pub(super) fn of(feature: &'a Feature) -> Self {
-        let Feature::Categorical { values, other, coefficients, .. } = feature else {
-            return Effects { known: HashMap::new(), numbers: Spelled::new([]), fallback: None, coefficients: &[] };
+        let Feature::Categorical { values, other, coefficients, missing_of, .. } = feature else {
+            let (known, numbers) = (HashMap::new(), Spelled::new([]));
+            return Effects { known, numbers, fallback: None, coefficients: &[], tells_missing: false };
         };
         let texts = values.iter().map(|v| v.trim_ascii().as_bytes());
         let known: HashMap<&[u8], usize> = texts.zip(0..).collect();
         let numbers = Spelled::new(known.iter().map(|(text, value)| (*text, *value)));
         let fallback = other.as_ref().and_then(|v| known.get(v.trim_ascii().as_bytes()).copied());
-        Effects { known, numbers, fallback, coefficients }
+        Effects { known, numbers, fallback, coefficients, tells_missing: missing_of.is_some() }
+    }
+
+    /// Whether its one value says that a cell holds no number.
+    pub(super) fn tells_missing(&self) -> bool {
+        self.tells_missing
+    }
+
+    /// The value of such a feature.
+    pub(super) fn missing(missing: bool) -> Option<usize> {
+        missing.then_some(0)
     }
 
     /// The value that a cell without surrounding blanks stands for.
     pub(super) fn get(&self, cell: &[u8]) -> Option<usize> {
         self.known.get(cell).copied().or_else(|| self.numbers.get(cell)).or(self.fallback)
+    }
+
+    /// Adds the effects of values to the margins of consecutive rows.
+    pub(super) fn add_to(&self, margins: &mut [f64], outputs: usize, found: &[Option<usize>]) {
+        for (row, value) in margins.chunks_exact_mut(outputs).zip(found) {
+            value.iter().for_each(|value| add(row, self.at(*value), 1.0));
+        }
     }
 
     /// The coefficients of a value.
@@ -340,6 +359,7 @@ pub(super) fn add(margins: &mut [f64], coefficient: &[f64], x: f64) {
 struct Predictor<'a> {
     width: usize,
     numeric: Vec<(usize, NumericPart<'a>)>,
+    /// The values of categories, and of features that say where a number is missing.
     categorical: Vec<(usize, Effects<'a>)>,
     joint: Option<Joint<'a>>,
     model: &'a ModelFile,
@@ -350,7 +370,7 @@ impl<'a> Predictor<'a> {
         let (width, joint) = (file.header().len(), Joint::of(model));
         let mut predictor = Predictor { width, numeric: Vec::new(), categorical: Vec::new(), joint, model };
         for feature in &model.features {
-            let column = file.column(feature.name())?;
+            let column = file.column(feature.column())?;
             match NumericPart::of(feature) {
                 Some(part) => predictor.numeric.push((column, part)),
                 None => predictor.categorical.push((column, Effects::of(feature))),
@@ -390,7 +410,10 @@ impl<'a> Predictor<'a> {
             turn(feature, part.add_to(&mut margins[of(1 + feature)], fields.value(*column)));
         }
         for (feature, (column, effects)) in (self.numeric.len()..).zip(&self.categorical) {
-            let value = effects.get(fields.get(*column));
+            let value = match effects.tells_missing() {
+                true => Effects::missing(fields.value(*column).is_none()),
+                false => effects.get(fields.get(*column)),
+            };
             value.into_iter().for_each(|value| add(&mut margins[of(1 + feature)], effects.at(value), 1.0));
             turn(feature, value);
         }

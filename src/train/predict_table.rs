@@ -21,6 +21,8 @@ const ROWS_ALONE: usize = 1024;
 enum Part<'a> {
     Numeric(NumberCells<'a>, Option<NumericPart<'a>>),
     Categorical(Reading<'a, Option<usize>>, Effects<'a>),
+    /// What says where a number is missing.
+    Missing(NumberCells<'a>, Effects<'a>),
 }
 
 /// Applies a model to every row of a table that has the model's feature columns.
@@ -382,6 +384,9 @@ fn bind<'a>(feature: &'a Feature, table: &'a Table<'_>) -> Fallible<Part<'a>> {
         Feature::Numeric { name, .. } | Feature::Steps { name, .. } => {
             Part::Numeric(NumberCells::new(name, table.column(name)?)?, NumericPart::of(feature))
         }
+        Feature::Categorical { missing_of: Some(column), .. } => {
+            Part::Missing(NumberCells::new(column, table.column(column)?)?, Effects::of(feature))
+        }
         Feature::Categorical { name, values, .. } => {
             let effects = Effects::of(feature);
             let declared: Vec<&str> = values.iter().map(String::as_str).collect();
@@ -405,9 +410,12 @@ impl Part<'_> {
             }
             Part::Categorical(reading, effects) => {
                 reading.read(first, places, found);
-                for (row, &value) in margins.chunks_exact_mut(outputs).zip(found.iter()) {
-                    value.into_iter().for_each(|value| add(row, effects.at(value), 1.0));
-                }
+                effects.add_to(margins, outputs, found);
+            }
+            Part::Missing(cells, effects) => {
+                cells.read(first, places, values);
+                found.iter_mut().zip(values.iter()).for_each(|(f, value)| *f = Effects::missing(value.is_nan()));
+                effects.add_to(margins, outputs, found);
             }
         }
     }

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use proptest::prelude::*;
 use rhograd::accounting::stable::{least_threshold, lifted};
-use rhograd::data::{Column, CsvFile, LedgerPlace, Schema, Task};
+use rhograd::data::{Column, CsvFile, LedgerPlace, Missing, Schema, Task};
 use rhograd::error::Fallible;
 use rhograd::ledger::{Cap, Ledger, Record};
 use rhograd::noise::NoiseSource;
@@ -385,7 +385,7 @@ fn drafted(text: &str, request: &DraftRequest, ledger: &mut Ledger) -> Fallible<
 
 fn bounds(schema: &Schema, name: &str) -> (f64, f64) {
     match schema.columns.0.iter().find(|(column, _)| column == name) {
-        Some((_, Column::Numeric { lower, upper })) => (*lower, *upper),
+        Some((_, Column::Numeric { lower, upper, .. })) => (*lower, *upper),
         other => panic!("{name}: {other:?}"),
     }
 }
@@ -411,6 +411,29 @@ fn a_draft_says_what_the_columns_are() {
         let (_, value) = schema.columns.0.iter().find(|(name, _)| name == "value").unwrap();
         let Column::Categorical { values, other } = value else { panic!("{value:?}") };
         assert_eq!((values.len(), other), (3, &None));
+    }
+}
+
+/// Of a draft's columns: whether missing numbers have a coefficient, and whether missing texts are a value.
+#[test]
+fn a_draft_tells_missing_cells_where_there_are_enough_of_them() {
+    let line = |i: u64, gap: bool| {
+        let (x, c) = if gap { ("NA", "") } else { ("", if i % 2 == 0 { "u" } else { "v" }) };
+        let x = if gap { x.to_owned() } else { (i % 90).to_string() };
+        format!("{x},{},{c},{}\n", i % 50, if i % 3 == 0 { "yes" } else { "no" })
+    };
+    for adjacency in [Adjacency::AddRemove, Adjacency::ReplaceOne] {
+        for (every, told) in [(5, true), (400, false)] {
+            let rows: String = (0..20_000).map(|i| line(i, i % every == 0)).collect();
+            let asked = DraftRequest { adjacency, ..request(epsilon(2.0)) };
+            let text = format!("x,z,c,y\n{rows}");
+            let schema = drafted(&text, &asked, &mut Ledger::in_memory().unwrap()).unwrap().schema;
+            let of = |name: &str| schema.columns.0.iter().find(|(column, _)| column == name).unwrap().1.clone();
+            let indicated = |column: Column| matches!(column, Column::Numeric { missing: Missing::Indicator, .. });
+            assert_eq!((indicated(of("x")), indicated(of("z"))), (told, false), "{schema:?}");
+            let Column::Categorical { values, other } = of("c") else { panic!("{schema:?}") };
+            assert_eq!((values.contains(&String::new()), other), (told, None), "{values:?}");
+        }
     }
 }
 

@@ -19,6 +19,7 @@ mod invariants;
 mod kernel;
 mod labels;
 mod ledger;
+mod missing;
 mod misuse;
 mod models;
 mod objective_profile;

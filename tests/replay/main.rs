@@ -58,6 +58,7 @@ fn replayed() -> Vec<Case> {
     let raw = case("dp-gd, nothing standardised", LABELS, Algorithm::DpGd);
     let raw = Case { config: TrainConfig { standardize: Some(false), ..raw.config }, ..raw };
     let counted = case("dp-gd, private count", &LABELS.replace("\"rows\":60,", ""), Algorithm::DpGd);
+    let told = LABELS.replace(r#""lower":0,"upper":10"#, r#""lower":0,"upper":10,"missing":"indicator""#);
     let absurd = OwnLoss::of_residual("absurd", |r| 5e24 * r * r, |r| 1e25 * r).unwrap();
     vec![
         case("dp-gd", LABELS, Algorithm::DpGd),
@@ -78,6 +79,8 @@ fn replayed() -> Vec<Case> {
         case("frank-wolfe", LABELS, Algorithm::FrankWolfe),
         case("additive, labels", LABELS, Algorithm::Additive),
         case("additive, numbers", NUMBERS, Algorithm::Additive),
+        case("whitened, missing numbers", &told, Algorithm::Auto),
+        case("additive, missing numbers", &told, Algorithm::Additive),
     ]
 }
 

@@ -7,9 +7,11 @@ import sys
 import numpy as np
 import pytest
 import rhograd
-from rhograd import DPLinearRegression, DPLinearSVC, DPLogisticRegression, DPPoissonRegressor
+from rhograd import Categories, DPLinearRegression, DPLinearSVC, DPLogisticRegression, DPPoissonRegressor, Numbers
 
 BOUNDS = {"a": (-1, 1), "b": (-1, 1), "c": ["u", "v", "3"]}
+#: With what being missing tells: a coefficient for a number, and a value for a category.
+TOLD = {"a": (-1, 1), "b": Numbers(-1, 1, missing="indicator"), "c": Categories(["u", "v", "3", ""])}
 ROWS = 10_000
 
 KINDS = {
@@ -20,6 +22,9 @@ KINDS = {
     "svm": DPLinearSVC(classes=["no", "yes"]),
     "linear": DPLinearRegression(target_bounds=(-1, 3), features="additive"),
     "narrow": DPLinearRegression(target_bounds=(-0.2, 0.4)),
+    "missing": DPLogisticRegression(classes=["no", "yes"]),
+    "missing-additive": DPLogisticRegression(classes=["no", "yes"], features="additive"),
+    "missing-linear": DPLinearRegression(target_bounds=(-1, 3)),
     "poisson": DPPoissonRegressor(target_bounds=(0, 3), features="additive"),
 }
 
@@ -39,7 +44,14 @@ def trained(kind, table):
     target = np.clip(np.round(score), 0, 3) if kind == "poisson" else score
     if classes is not None:
         target = np.asarray(classes)[np.digitize(score, [0.0, 1.0][: len(classes) - 1])]
-    return model.set_params(epsilon=2, bounds=BOUNDS, dataset="trial").fit(X, target)
+    bounds = BOUNDS
+    if "missing" in kind:
+        bounds, gone = TOLD, np.arange(len(score)) % 5 == 0
+        X = X | {"b": np.where(gone, np.nan, X["b"])}
+        target = np.where(gone, max(target), target)
+    model = model.set_params(epsilon=2, bounds=bounds, dataset="trial").fit(X, target)
+    assert list(model.feature_names_in_) == ["c", "a", "b"]
+    return model
 
 
 @pytest.fixture(scope="module")
@@ -106,7 +118,7 @@ def test_a_pipeline_of_scikit_learn_predicts_what_the_model_does(table, rows, tm
         np.testing.assert_array_equal(pipeline.predict(frame), model.predict(rows))
     else:
         np.testing.assert_allclose(pipeline.predict(frame), model.predict(rows), rtol=0, atol=1e-9)
-    if kind not in ("svm", "linear", "narrow"):
+    if kind not in ("svm", "linear", "narrow", "missing-linear"):
         np.testing.assert_allclose(pipeline.predict_proba(frame), model.predict_proba(rows), rtol=0, atol=1e-9)
     # Whoever reads the pickle needs no rhograd.
     (tmp_path / "p.pkl").write_bytes(pickle.dumps(pipeline))

@@ -7,7 +7,15 @@ import sqlite3
 import numpy as np
 import pytest
 import rhograd
-from rhograd import DPHuberRegressor, DPLinearRegression, DPLinearSVC, DPLogisticRegression, DPPoissonRegressor
+from rhograd import (
+    Categories,
+    DPHuberRegressor,
+    DPLinearRegression,
+    DPLinearSVC,
+    DPLogisticRegression,
+    DPPoissonRegressor,
+    Numbers,
+)
 
 BOUNDS = {"a": (-1, 1), "b": (-1, 1), "c": ["u", "v"]}
 
@@ -20,9 +28,9 @@ def table():
     return {"c": c, "a": a, "b": b}, 2 * a - b + (c == "u")
 
 
-def trained(estimator, table, label, tmp_path):
+def trained(estimator, table, label, tmp_path, bounds=BOUNDS):
     X, _ = table
-    model = estimator.set_params(epsilon=2, bounds=BOUNDS, dataset="trial", ledger=tmp_path / "l.sqlite")
+    model = estimator.set_params(epsilon=2, bounds=bounds, dataset="trial", ledger=tmp_path / "l.sqlite")
     model.fit(X, label)
     model.save(tmp_path / "m.json")
     (tmp_path / "m.log.jsonl").write_text(model._log)
@@ -142,6 +150,8 @@ QUERIES = {
     "svm": (DPLinearSVC(classes=["no", "yes"]), "score"),
     "linear": (DPLinearRegression(target_bounds=(-1, 3)), "prediction"),
     "poisson": (DPPoissonRegressor(target_bounds=(0, 3), features="additive"), "prediction"),
+    "missing": (DPLogisticRegression(classes=["no", "yes"]), "probability"),
+    "missing-additive": (DPLogisticRegression(classes=["no", "yes"], features="additive"), "probability"),
 }
 
 
@@ -153,7 +163,12 @@ def test_a_query_predicts_what_the_model_does(table, tmp_path, kind):
     target = np.clip(np.round(score), 0, 3) if kind == "poisson" else score
     if classes is not None:
         target = np.asarray(classes)[np.digitize(score, [0.0, 1.0][: len(classes) - 1])]
-    trained(model, table, target, tmp_path)
+    if "missing" in kind:
+        gone = np.arange(len(score)) % 5 == 0
+        X = X | {"b": np.where(gone, np.nan, X["b"])}
+        told = {"a": (-1, 1), "b": Numbers(-1, 1, missing="indicator"), "c": Categories(["u", "v", ""])}
+        table, target = (X, score), np.where(gone, "yes", target)
+    trained(model, table, target, tmp_path, told if "missing" in kind else BOUNDS)
     # Numbers outside their bounds, at them, and none; categories in several spellings, unknown and none.
     rng = np.random.default_rng(11)
     a, b = rng.uniform(-1.5, 1.5, size=(2, 10_000))

@@ -46,6 +46,8 @@ pub struct KindsSeen {
     pub rows: Option<f64>,
     /// Numbers and other texts of each column.
     pub columns: Vec<[f64; 2]>,
+    /// Standard deviation of the noise in each of them.
+    pub deviation: f64,
 }
 
 impl KindsPlan {
@@ -76,7 +78,8 @@ impl KindsPlan {
         let mut values = released.values().iter().map(|&value| value as f64 / self.weight as f64);
         let rows = if self.counted { values.next() } else { None };
         let values: Vec<f64> = values.collect();
-        Ok(KindsSeen { rows, columns: values.chunks_exact(2).map(|of| [of[0], of[1]]).collect() })
+        let deviation = 2f64.powi(self.release.event().log2_scale as i32) / self.weight as f64;
+        Ok(KindsSeen { rows, deviation, columns: values.chunks_exact(2).map(|of| [of[0], of[1]]).collect() })
     }
 }
 

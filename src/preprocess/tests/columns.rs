@@ -13,7 +13,7 @@ const COLUMNS: &str = r#""columns":{"x":{"type":"numeric","lower":0,"upper":10},
     "c":{"type":"categorical","values":["u","v","a longer value"," w "],"other":"v"},
     "k":{"type":"categorical","values":["1","2.50","0","0.1"]},
     "w":{"type":"categorical","values":["True","4","9007199254740993"]},
-    "z":{"type":"numeric","lower":-1.5,"upper":0.25}"#;
+    "z":{"type":"numeric","lower":-1.5,"upper":0.25,"missing":"indicator"}"#;
 
 /// Schemas with every rule for targets.
 fn schemas() -> Vec<Schema> {

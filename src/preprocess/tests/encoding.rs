@@ -16,7 +16,7 @@ const HEADER: &[u8] = b"note,c,x,y,d,z\n";
 
 const COLUMNS: &str = r#""columns":{"x":{"type":"numeric","lower":0,"upper":10},
     "c":{"type":"categorical","values":["u","v","a longer value"," w "],"other":"v"},
-    "z":{"type":"numeric","lower":-1.5,"upper":0.25},
+    "z":{"type":"numeric","lower":-1.5,"upper":0.25,"missing":"indicator"},
     "d":{"type":"categorical","values":["s"]}"#;
 
 /// Schemas with every rule for targets.

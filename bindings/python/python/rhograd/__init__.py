@@ -26,7 +26,7 @@ from ._errors import (
 )
 from ._load import load
 from ._rhograd import ALGORITHMS, Model, __version__, hide_memory, new_key
-from ._schema import Categories, draft_schema
+from ._schema import Categories, Numbers, draft_schema
 from ._summary import Summary, summarize
 from .classifiers import DPLinearSVC, DPLogisticRegression
 from .ledger import Ledger
@@ -57,6 +57,7 @@ __all__ = [
     "NotFittedError",
     "NotPrivateWarning",
     "NumericalError",
+    "Numbers",
     "ParameterError",
     "RefusedError",
     "Summary",

@@ -93,8 +93,8 @@ class Estimator:
     protect : ``"row"``, all of a row, or ``"label"``, its label alone, where all features are public: for models with a canonical link, and
         whatever follows from features is free.
     bounds : public bounds of the features: ``(lower, upper)``, with numbers or one number a feature; a list of tuples,
-        one ``(lower, upper)`` a feature; or a mapping from names to ``(lower, upper)``, :class:`rhograd.Categories` or a
-        list of texts. A missing bound is an error, and so is what can be read in two ways.
+        one ``(lower, upper)`` a feature; or a mapping from names to ``(lower, upper)``, :class:`rhograd.Numbers`,
+        :class:`rhograd.Categories` or a list of texts. A missing bound is an error, and so is what can be read in two ways.
     schema : a schema instead, as a file, JSON text or a mapping.
     rows : public number of rows, known without counting them.
     unit : name of the column of ``X`` that tells persons apart: all rows with the same text in it are one person's, and persons are

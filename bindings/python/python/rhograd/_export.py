@@ -70,6 +70,8 @@ class _Graph:
         self.nodes: list[Any] = []
         self.constants: list[Any] = []
         self.inputs: list[Any] = []
+        # Columns that are read already, of numbers.
+        self.known: set[str] = set()
 
     def constant(self, values: Any, kind: type = np.float64) -> str:
         name = f"constant_{len(self.constants)}"
@@ -88,9 +90,16 @@ class _Graph:
     def within(self, value: str, lower: float, upper: float) -> str:
         return self.add("Clip", [value, self.constant(lower), self.constant(upper)])
 
+    def numbers(self, name: str) -> str:
+        """A column of numbers, one input however many features are made of it."""
+        if name not in self.known:
+            self.known.add(name)
+            self.input(name, self.onnx.TensorProto.DOUBLE)
+        return name
+
     def number(self, feature: dict[str, Any]) -> str:
         """A column of numbers within its bounds; a gap is the middle."""
-        column = self.input(feature["name"], self.onnx.TensorProto.DOUBLE)
+        column = self.numbers(feature["name"])
         filled = self.add("Where", [self.add("IsNaN", [column]), self.constant(_middle(feature)), column])
         return self.within(filled, feature["lower"], feature["upper"])
 
@@ -101,6 +110,9 @@ class _Graph:
 
     def effect(self, feature: dict[str, Any]) -> str:
         """What a column adds to each margin, of shape (N, margins)."""
+        if feature.get("missing_of"):
+            missing = self.add("Cast", [self.add("IsNaN", [self.numbers(feature["missing_of"])])], to=self.onnx.TensorProto.DOUBLE)
+            return self.add("Mul", [missing, self.constant(_effects(feature["coefficients"]))])
         if feature["type"] == "categorical":
             return self.category(feature)
         value = self.number(feature)
@@ -190,6 +202,10 @@ def sklearn_of(
     intercept = _effects([file["intercept"]])[0]
     for feature in file["features"]:
         name = feature["name"]
+        if feature.get("missing_of"):
+            parts.append((name, _function(np.isnan), [feature["missing_of"]]))
+            coefficients.extend(_effects(feature["coefficients"]))
+            continue
         if feature["type"] == "categorical":
             values: list[str] = feature["values"]
             table = _effects(feature["coefficients"])
@@ -197,7 +213,10 @@ def sklearn_of(
                 fallback = table[values.index(feature["other"])]
                 intercept, table = intercept + fallback, table - fallback
             encoder = OneHotEncoder(categories=[values], handle_unknown="ignore", sparse_output=False)
-            parts.append((name, encoder, [name]))
+            blank = next((value for value in values if not value.strip()), None)
+            # A missing cell is the empty text.
+            filled = [] if blank is None else [("gaps", _function(pd.DataFrame.fillna, value=blank))]
+            parts.append((name, Pipeline([*filled, ("one", encoder)]) if filled else encoder, [name]))
             rows[name] = [values[place % len(values)] for place in range(longest)]
             coefficients.extend(table)
             continue

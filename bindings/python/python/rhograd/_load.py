@@ -86,7 +86,7 @@ def load(
         raise ParameterError(f"classes: are given, and {os.fspath(path)} predicts a number; leave them out")
     estimator = _ESTIMATORS[family](**own)
     schema = _schema_of(file)
-    names = [feature["name"] for feature in file["features"]]
+    names = [feature["name"] for feature in file["features"] if not feature.get("missing_of")]
     statement = file["statement"]
     if "reshaped" in file:
         statement = statement | {"reshaped": file["reshaped"]}
@@ -102,7 +102,7 @@ def load(
         "n_features_in_": len(names),
         "feature_names_in_": np.asarray(names, dtype=object),
         # A file has numbers first: where there are both, it does not tell in which order the columns were.
-        "_needs_names": len({feature["type"] == "categorical" for feature in file["features"]}) > 1,
+        "_needs_names": len({feature["type"] == "categorical" for feature in file["features"] if not feature.get("missing_of")}) > 1,
     }
     if log_text is not None:
         fitted["privacy_log_"] = [json.loads(line) for line in log_text.splitlines()]
@@ -115,7 +115,7 @@ def _schema_of(file: dict[str, Any]) -> dict[str, Any]:
     """What of the schema a model file tells: the columns by name, and the target."""
     target = file["target"]
     schema: dict[str, Any] = {"name": file["statement"]["dataset"]["id"], "target": target["name"]}
-    schema["columns"] = {feature["name"]: {} for feature in file["features"]}
+    schema["columns"] = {feature["name"]: {} for feature in file["features"] if not feature.get("missing_of")}
     if target["type"] == "number":
         return schema | {"task": "regression"}
     schema["task"] = "classification"

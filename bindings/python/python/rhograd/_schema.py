@@ -37,6 +37,26 @@ class Categories:
         return column if self.other is None else {**column, "other": _declared(self.other)}
 
 
+@dataclass(frozen=True)
+class Numbers:
+    """The public bounds of a numeric feature.
+
+    Numbers outside of ``lower`` and ``upper`` move to the nearer bound. ``missing`` says what a cell counts as that holds no number: ``"middle"`` of the bounds, or ``"indicator"``, the middle with a coefficient of
+    its own for being missing.
+    """
+
+    lower: Any
+    upper: Any
+    missing: str = "middle"
+
+    def column(self) -> dict[str, Any]:
+        """The column as a schema declares it."""
+        if self.missing not in ("middle", "indicator"):
+            raise ParameterError(f"bounds: missing={self.missing!r} is unknown; give 'middle' or 'indicator'")
+        told = {} if self.missing == "middle" else {"missing": self.missing}
+        return _numeric(self.lower, self.upper) | told
+
+
 def _declared(value: Any) -> str:
     text = declared_text(value)
     if text is None:
@@ -48,7 +68,7 @@ def features_of(names: Sequence[str], bounds: Any) -> dict[str, Any]:
     """The features of a schema, by name.
 
     ``bounds`` is ``(lower, upper)`` with numbers or one number a feature, a list of tuples with one ``(lower, upper)`` a feature,
-    or a mapping from names to ``(lower, upper)``, :class:`Categories` or a list of texts.
+    or a mapping from names to ``(lower, upper)``, :class:`Numbers`, :class:`Categories` or a list of texts.
     """
     if bounds is None:
         raise ParameterError(f"bounds: are missing; {_CURE}")
@@ -113,7 +133,7 @@ def _number(value: Any) -> float | int:
 
 
 def _feature(name: str, given: Any) -> dict[str, Any]:
-    if isinstance(given, Categories):
+    if isinstance(given, (Categories, Numbers)):
         return given.column()
     if isinstance(given, (list, tuple, np.ndarray)) and len(given) > 0 and all(isinstance(v, str) for v in given):
         return Categories(list(given)).column()
