@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::help::BUDGET;
+use super::help::{BUDGET, MODEL};
 use super::input::is_passing;
 use super::output::warn;
-use crate::data::{Estimand, Protect, Schema, Unit};
+use crate::data::{Estimand, Protect, RowWeight, Schema, Unit};
 use crate::error::{Error, Fallible};
 use crate::ledger::Ledger;
 use crate::preprocess::MemoryLimit;
@@ -116,6 +116,44 @@ pub(super) struct ProtectArguments {
     /// ridge, poisson and multinomial.
     #[arg(long, value_enum, value_name = "WHAT", help_heading = BUDGET, hide_short_help = true)]
     protect: Option<Protect>,
+}
+
+/// How much rows count.
+#[derive(Args)]
+pub(super) struct WeightArguments {
+    /// Column of weights: a row counts as much as its number there, up to --max-weight, in everything that is released [default: that of
+    /// the schema's "weight"]
+    ///
+    /// The clip comes first, then the weight over the largest one, so no row counts for more than one without weights. A row
+    /// without a weight, or with a negative one, counts for nothing. COLUMN is no feature.
+    #[arg(long, value_name = "COLUMN", help_heading = MODEL, hide_short_help = true)]
+    weight: Option<String>,
+    /// The largest weight that is publicly possible, not the largest in the file; a larger one counts as this one [default: that of the
+    /// schema's "weight"]
+    #[arg(long, value_name = "W", help_heading = MODEL, hide_short_help = true)]
+    max_weight: Option<f64>,
+    /// Weight of a label, as in --label-weight yes=5; may be repeated. Other labels weigh 1 [default: those of the schema's "weight"]
+    #[arg(long, value_name = "LABEL=W", value_parser = label_weight, help_heading = MODEL, hide_short_help = true)]
+    label_weight: Vec<(String, f64)>,
+}
+
+/// A label and its weight.
+fn label_weight(text: &str) -> Result<(String, f64), String> {
+    let (label, weight) = text.rsplit_once('=').ok_or("must be LABEL=W, as in yes=5")?;
+    let weight = weight.parse().map_err(|_| format!("{weight:?} is no number; write LABEL=W, as in yes=5"))?;
+    Ok((label.to_owned(), weight))
+}
+
+impl WeightArguments {
+    /// A schema with what was asked for.
+    pub(super) fn applied(&self, schema: Schema) -> Fallible<Schema> {
+        let WeightArguments { weight, max_weight, label_weight } = self;
+        if weight.is_none() && max_weight.is_none() && label_weight.is_empty() {
+            return Ok(schema);
+        }
+        let labels = label_weight.iter().cloned().collect();
+        schema.with_weight(RowWeight { column: weight.clone(), max: *max_weight, labels })
+    }
 }
 
 impl ProtectArguments {

@@ -46,6 +46,7 @@ pub(super) fn run(arguments: &CheckArguments) -> Fallible<ExitCode> {
     let run = &arguments.run;
     let config = run.request.config_or_epsilon_one()?;
     let schema = run.protect.applied(run.unit.applied(run.schema.read(&run.data)?)?)?;
+    let schema = run.weight.applied(schema)?;
     let config = run.request.on(&schema, config);
     config.check(&schema)?;
     let file = run.open_data(&schema)?;

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use super::schema::{Column, Missing, Schema, Task};
+use super::column::{Column, Missing};
+use super::schema::{Schema, Task};
 use super::unit::Unit;
 use crate::error::{Error, Fallible};
 

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::schema::{Column, Missing, Schema, Task};
+use super::column::{Column, Missing};
+use super::schema::{Schema, Task};
 use super::{CsvFile, Fields, is_decimal_comma, is_gap};
 use crate::error::{Error, Fallible};
 

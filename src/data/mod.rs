@@ -67,6 +67,7 @@
 
 mod blocks;
 mod builder;
+mod column;
 mod csv_file;
 mod decimal;
 mod dialect;
@@ -85,20 +86,23 @@ mod synthetic;
 mod table;
 mod unit;
 mod value;
+mod weight;
 
 pub use blocks::{Block, longest_line};
 pub use builder::SchemaBuilder;
+pub use column::{Categorical, Column, Columns, Missing};
 pub use csv_file::CsvFile;
 pub use dialect::Dialect;
 pub use draft::{draft_schema, draft_schema_with_notes};
 pub use fields::Fields;
 pub use release::{LedgerPlace, SchemaRelease};
-pub use schema::{Categorical, Column, Columns, Missing, Schema, Task};
+pub use schema::{Schema, Task};
 pub use source::Stamp;
 pub use synthetic::{Synthetic, SyntheticKind};
 pub use table::{Cells, Numbers, Table};
 pub use unit::{Estimand, Protect, Unit};
 pub use value::single;
+pub use weight::RowWeight;
 
 pub(crate) use blocks::{is_replacement, trim_line};
 pub(crate) use decimal::{near_separator, plain_decimal};

@@ -1,16 +1,14 @@
 //! The schema: everything about a data set that is public before its rows are read.
 
-use std::borrow::Cow;
 use std::collections::HashSet;
 use std::fmt;
 use std::path::Path;
-use std::sync::LazyLock;
 
-use serde::de::{MapAccess, Visitor};
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 
+use super::column::{Categorical, Column, Columns, MISSING, Missing, check_bounds, check_column, fault, missing_name};
 use super::editor::WithoutKey;
-use super::{Protect, SchemaRelease, Unit};
+use super::{Protect, RowWeight, SchemaRelease, Unit};
 use crate::error::{Error, Fallible};
 use crate::grid::PERSON_WEIGHT;
 use crate::privacy::{DatasetId, PrivacyUnit};
@@ -27,126 +25,6 @@ pub enum Task {
     Classification,
     /// A number between public bounds.
     Regression,
-}
-
-/// What a numeric cell counts as that holds no number.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Missing {
-    /// The middle of the bounds.
-    #[default]
-    Middle,
-    /// The middle of the bounds, and a coefficient of its own says what being missing tells.
-    Indicator,
-}
-
-impl Missing {
-    /// Whether it is what a schema need not say.
-    fn is_middle(&self) -> bool {
-        *self == Missing::Middle
-    }
-}
-
-/// The public description of one feature.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "type", rename_all = "lowercase", from = "Written")]
-pub enum Column {
-    /// A number; values outside the bounds are moved to the nearer bound, missing or unreadable
-    /// ones to the middle.
-    Numeric {
-        /// Lower bound.
-        lower: f64,
-        /// Upper bound.
-        upper: f64,
-        /// What a cell without a number counts as.
-        #[serde(default, skip_serializing_if = "Missing::is_middle")]
-        missing: Missing,
-    },
-    /// One of the declared values.
-    Categorical {
-        /// The declared values.
-        values: Vec<String>,
-        /// The declared value that stands for every undeclared one; without it an undeclared value
-        /// counts as none of them.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        other: Option<String>,
-    },
-}
-
-impl Column {
-    /// A number between bounds; where there is none, the middle of them.
-    ///
-    /// ```
-    /// use rhograd::data::{Column, Missing};
-    ///
-    /// let age = Column::number(0.0, 110.0);
-    /// assert_eq!(age, Column::Numeric { lower: 0.0, upper: 110.0, missing: Missing::Middle });
-    /// ```
-    pub fn number(lower: f64, upper: f64) -> Self {
-        Column::Numeric { lower, upper, missing: Missing::Middle }
-    }
-}
-
-/// A column as files say it.
-#[derive(Deserialize)]
-#[serde(tag = "type", rename_all = "lowercase", deny_unknown_fields)]
-enum Written {
-    Numeric {
-        lower: f64,
-        upper: f64,
-        #[serde(default)]
-        missing: Missing,
-    },
-    Categorical {
-        values: Vec<String>,
-        #[serde(default)]
-        other: Option<String>,
-        #[serde(default)]
-        missing: Option<MissingValue>,
-    },
-}
-
-/// What a missing category is, where it is something.
-#[derive(Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum MissingValue {
-    Indicator,
-}
-
-impl From<Written> for Column {
-    fn from(written: Written) -> Self {
-        match written {
-            Written::Numeric { lower, upper, missing } => Column::Numeric { lower, upper, missing },
-            Written::Categorical { mut values, other, missing } => {
-                // The empty text is the one of a missing cell.
-                if missing.is_some() && !values.iter().any(|value| value.trim().is_empty()) {
-                    values.push(String::new());
-                }
-                Column::Categorical { values, other }
-            }
-        }
-    }
-}
-
-/// A feature with values, each of which gets a coefficient.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Categorical<'a> {
-    /// Its name; that of the column, unless it says where a number is missing.
-    pub name: Cow<'a, str>,
-    /// The values.
-    pub values: &'a [String],
-    /// The value that stands for undeclared ones.
-    pub other: Option<&'a str>,
-    /// The column of numbers, and its place among those, whose missing cells have the one value.
-    pub missing_of: Option<(&'a str, usize)>,
-}
-
-/// The one value of a feature that says where a number is missing.
-static MISSING: LazyLock<[String; 1]> = LazyLock::new(|| ["missing".to_owned()]);
-
-/// The name of the feature that says where numbers of a column are missing.
-fn missing_name(column: &str) -> String {
-    format!("{column} (missing)")
 }
 
 /// The public schema of a data set, strict: an unknown key is an error.
@@ -179,6 +57,9 @@ pub struct Schema {
     /// What is protected where that is not one row.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unit: Option<Unit>,
+    /// How much rows count, where they do not all count alike.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub weight: Option<RowWeight>,
     /// What of a row is protected; the label alone where all features are public.
     #[serde(default, skip_serializing_if = "Protect::is_row")]
     pub protect: Protect,
@@ -209,6 +90,7 @@ impl Schema {
             target_upper: None,
             rows: None,
             unit: None,
+            weight: None,
             protect: Protect::Row,
             ignore: Vec::new(),
             columns: Columns::default(),
@@ -357,6 +239,7 @@ impl Schema {
         };
         self.unit = Some(unit);
         self.check_unit(Path::new("schema"))?;
+        self.check_weight(Path::new("schema"))?;
         Ok(self)
     }
 
@@ -371,7 +254,121 @@ impl Schema {
         }
         self.protect = protect;
         self.check_protect(Path::new("schema"))?;
+        self.check_weight(Path::new("schema"))?;
         Ok(self)
+    }
+
+    /// This schema with weights of rows, checked as if a file said so; what the schema says already may be repeated, and what it leaves
+    /// open may be said.
+    ///
+    /// # Errors
+    /// When the schema has other weights, or they do not fit it.
+    pub fn with_weight(mut self, weight: RowWeight) -> Fallible<Self> {
+        let mut known = self.weight.take().unwrap_or_default();
+        let other = |flag: &str, of: &dyn fmt::Display| {
+            let problem = format!("says something else than the schema, which says {of}");
+            Err(Error::parameter(flag, problem, "leave it out, or correct the schema"))
+        };
+        match (&known.column, &weight.column) {
+            (Some(known), Some(given)) if known != given => return other("--weight", &format!("{known:?}")),
+            _ => known.column = weight.column.or(known.column),
+        }
+        match (known.max, weight.max) {
+            (Some(known), Some(given)) if known != given => return other("--max-weight", &known),
+            _ => known.max = weight.max.or(known.max),
+        }
+        for (label, given) in weight.labels {
+            match known.labels.get(&label) {
+                Some(known) if *known != given => {
+                    return other("--label-weight", &format!("{known} for {label:?}"));
+                }
+                _ => known.labels.insert(label, given),
+            };
+        }
+        self.weight = Some(known);
+        self.check_weight(Path::new("schema"))?;
+        Ok(self)
+    }
+
+    /// What the weight of a label is multiplied with, by its encoded value: 0 and 1 of two labels, or the place of a declared one. Empty where
+    /// all labels weigh the same.
+    ///
+    /// # Errors
+    /// When a label is not declared, or two that count as the same one have different weights.
+    pub(crate) fn label_weights(&self, path: &Path) -> Fallible<Vec<f64>> {
+        let Some(weight) = self.weight.as_ref().filter(|weight| !weight.labels.is_empty()) else {
+            return Ok(Vec::new());
+        };
+        let refused = |problem: String, cure: &str| Err(fault(path, "weight", &problem, cure));
+        if self.task != Task::Classification {
+            return refused("gives labels weights, and the target is a number".into(), "leave \"labels\" out");
+        }
+        let known: Vec<Vec<String>> = match (self.classes(), &self.positive) {
+            (Some(labels), _) => labels.iter().map(|label| vec![label.clone()]).collect(),
+            (None, positive) => vec![self.negatives().unwrap_or_default(), positive.iter().cloned().collect()],
+        };
+        if let Some(label) = weight.labels.keys().find(|label| !known.iter().any(|of| of.contains(label))) {
+            return refused(format!("names the label {label:?}, which is not declared"), "declare it, or correct it");
+        }
+        if let Some((label, bad)) = weight.labels.iter().find(|(_, weight)| !(weight.is_finite() && **weight > 0.0)) {
+            return refused(format!("of {label:?} is {bad}"), "give a number above 0");
+        }
+        let mut factors = Vec::new();
+        for labels in known {
+            let mut of = labels.iter().map(|label| weight.labels.get(label).copied().unwrap_or(1.0));
+            let first = of.next().unwrap_or(1.0);
+            if of.any(|other| other != first) {
+                let problem = format!("of labels that all count as 0 is not the same: {labels:?}");
+                return refused(problem, "give them one weight");
+            }
+            factors.push(first);
+        }
+        Ok(factors)
+    }
+
+    /// Refuses weights that bound nothing, or that nothing is proven for.
+    pub(crate) fn check_weight(&self, path: &Path) -> Fallible<()> {
+        let refused = |problem: &str, cure: &str| Err(fault(path, "weight", problem, cure));
+        let Some(weight) = &self.weight else { return Ok(()) };
+        self.label_weights(path)?;
+        match (&weight.column, weight.max) {
+            (None, None) if weight.labels.is_empty() => {
+                return refused("says nothing", "name a \"column\" with its \"max\", or give weights of \"labels\"");
+            }
+            (None, Some(_)) => return refused("has a \"max\" and no column", "name the \"column\" of weights"),
+            (Some(_), None) => {
+                return refused(
+                    "says no largest weight",
+                    "give \"max\", the largest weight that is publicly possible; not the largest of the file",
+                );
+            }
+            (Some(_), Some(max)) if !(max.is_finite() && max > 0.0) => {
+                return refused("has a \"max\" that is not above 0, or not finite", "give a number above 0");
+            }
+            _ => {}
+        }
+        if weight.largest().is_infinite() {
+            return refused("is larger than any number can be", "give smaller weights");
+        }
+        if weight.column.as_ref() == Some(&self.target) {
+            return refused("names the target", "name the column of weights");
+        }
+        if self.features().any(|(name, _)| Some(name) == weight.column.as_deref()) {
+            return refused("names a feature", "take the column out of \"columns\"");
+        }
+        if self.unit.is_some() {
+            return refused(
+                "is of rows, and persons are the unit: no bound is proven for both",
+                "leave one of them out",
+            );
+        }
+        if !self.protect.is_row() {
+            return refused(
+                "stands beside \"protect\": \"label\", for which weights are not built",
+                "leave one of them out",
+            );
+        }
+        Ok(())
     }
 
     /// SHA-256 of the schema's canonical JSON.
@@ -412,6 +409,7 @@ impl Schema {
             ));
         }
         self.check_protect(path)?;
+        self.check_weight(path)?;
         self.check_unit(path)
     }
 
@@ -552,253 +550,5 @@ impl Schema {
     }
 }
 
-fn fault(path: &Path, key: &str, problem: &str, cure: &str) -> Error {
-    Error::input(path, problem, cure).in_column(key)
-}
-
-fn check_bounds(path: &Path, key: &str, lower: f64, upper: f64) -> Fallible<()> {
-    let usable = lower.is_finite() && upper.is_finite() && (upper - lower).is_finite();
-    if usable && lower < upper {
-        return Ok(());
-    }
-    let problem = format!("bounds are inverted, equal or not finite (lower {lower}, upper {upper})");
-    Err(fault(path, key, &problem, "set finite bounds with lower < upper"))
-}
-
-fn check_column(path: &Path, name: &str, column: &Column) -> Fallible<()> {
-    match column {
-        Column::Numeric { lower, upper, .. } => check_bounds(path, name, *lower, *upper),
-        Column::Categorical { values, other } => {
-            if values.is_empty() || values.len() > usize::from(u16::MAX) - 1 {
-                return Err(fault(path, name, "needs 1 to 65534 values", "declare the public values"));
-            }
-            let mut seen = HashSet::new();
-            if let Some(twice) = values.iter().find(|v| !seen.insert(v.trim())) {
-                return Err(fault(path, name, &format!("declares {twice:?} twice"), "remove the duplicate"));
-            }
-            match other {
-                Some(other) if !values.contains(other) => {
-                    Err(fault(path, name, "\"other\" is not one of the values", "add it to \"values\""))
-                }
-                _ => Ok(()),
-            }
-        }
-    }
-}
-
-/// Named columns in file order; a name that occurs twice is an error.
-#[derive(Clone, Debug, PartialEq, Default)]
-pub struct Columns(pub Vec<(String, Column)>);
-
-impl Serialize for Columns {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(self.0.iter().map(|(name, column)| (name, column)))
-    }
-}
-
-impl<'de> Deserialize<'de> for Columns {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct InOrder;
-        impl<'de> Visitor<'de> for InOrder {
-            type Value = Columns;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object of columns")
-            }
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Columns, A::Error> {
-                let mut columns: Vec<(String, Column)> = Vec::new();
-                let mut known = HashSet::new();
-                while let Some(name) = map.next_key::<String>()? {
-                    let column =
-                        map.next_value().map_err(|e| serde::de::Error::custom(format_args!("column {name:?}: {e}")))?;
-                    if !known.insert(name.clone()) {
-                        return Err(serde::de::Error::custom(format_args!("column {name:?} is declared twice")));
-                    }
-                    columns.push((name, column));
-                }
-                Ok(Columns(columns))
-            }
-        }
-        deserializer.deserialize_map(InOrder)
-    }
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn parse(text: &str) -> Result<Schema, String> {
-        Schema::parse(text, Path::new("s.json")).map_err(|e| e.to_string())
-    }
-
-    const GOOD: &str = r#"{"name":"a","task":"classification","target":"y","positive":"1","ignore":["id"],
-        "columns":{"x":{"type":"numeric","lower":0,"upper":1},"id":{"type":"numeric","lower":0,"upper":9},
-        "c":{"type":"categorical","values":["u","v"],"other":"v"}}}"#;
-
-    const UNIT: &str = r#"{"name":"a","task":"classification","target":"y","positive":"1","ignore":["id"],
-        "unit":{"column":"id","persons":40,"max_rows":5},
-        "columns":{"x":{"type":"numeric","lower":0,"upper":1}}}"#;
-
-    #[test]
-    fn a_unit_is_read_and_says_what_is_protected() {
-        let schema = parse(UNIT).unwrap();
-        let unit = schema.unit.clone().unwrap();
-        assert_eq!((unit.persons, unit.max_rows()), (Some(40), 5));
-        assert_eq!(Unit::new("id").max_rows(), Unit::DEFAULT_MAX_ROWS);
-        assert_eq!(schema.privacy_unit(), PrivacyUnit::Person { column: "id".into() });
-        assert_eq!(parse(GOOD).unwrap().privacy_unit(), PrivacyUnit::Row);
-        assert!(!serde_json::to_string(&parse(GOOD).unwrap()).unwrap().contains("unit"));
-        let short = UNIT.replace(r#","persons":40,"max_rows":5"#, "").replace(r#""ignore":["id"],"#, "");
-        assert_eq!(parse(&short).unwrap().unit, Some(Unit::new("id")));
-        assert_eq!(parse(&serde_json::to_string(&schema).unwrap()).unwrap(), schema);
-    }
-
-    #[test]
-    fn units_that_protect_no_person_are_refused() {
-        let released = r#""unit":{"column":"id"},"released":{"statement":"","adjacency":"add-remove","rho":"0.1",
-            "approximate_delta":"0","epsilon":"2","delta":"1e-6","ledger":[]},"#;
-        for (from, to, needle) in [
-            (r#""column":"id""#, r#""column":"y""#, "names the target"),
-            (r#""column":"id""#, r#""column":"x""#, "is a feature"),
-            (r#""persons":40"#, r#""persons":0"#, "0 persons"),
-            (r#""max_rows":5"#, r#""max_rows":0"#, "no row of a person"),
-            (r#""max_rows":5"#, r#""max_rows":4097"#, "4096"),
-            (r#""max_rows":5"#, r#""most_rows":5"#, "unknown field"),
-            (r#""max_rows":5"#, r#""max_rows":4294967296"#, "u32"),
-            (r#""max_rows":5"#, r#""max_rows":"private""#, "is a public number"),
-            (r#""max_rows":5"#, r#""max_rows":"5""#, "u32"),
-            (r#""max_rows":5"#, r#""max_rows":-5"#, "u32"),
-            (r#""max_rows":5"#, r#""max_rows":5,"estimand":"everybody""#, "everybody"),
-            (r#""ignore""#, r#""rows":9,"ignore""#, "remove \"rows\""),
-        ] {
-            let message = parse(&UNIT.replacen(from, to, 1)).unwrap_err();
-            assert!(message.contains(needle), "{needle}: {message}");
-        }
-        let text = UNIT.replace(r#""unit":{"column":"id","persons":40,"max_rows":5},"#, released);
-        let message = parse(&text).unwrap_err();
-        assert!(message.contains("released"), "{message}");
-        // What was released for rows is for rows, and what was released for persons is for these persons.
-        let of = |unit: Option<&str>, released: PrivacyUnit| {
-            let mut schema = parse(&UNIT.replace(r#""unit":{"column":"id","persons":40,"max_rows":5},"#, "")).unwrap();
-            let adjacency = crate::privacy::Adjacency::AddRemove;
-            let mut release = SchemaRelease {
-                statement: String::new(),
-                adjacency,
-                unit: released,
-                rho: "0.1".into(),
-                approximate_delta: "1e-7".into(),
-                epsilon: "2".into(),
-                delta: "1e-6".into(),
-                ledger: Vec::new(),
-            };
-            release.statement = release.sentence();
-            (schema.released, schema.unit) = (Some(release), unit.map(Unit::new));
-            parse(&serde_json::to_string(&schema).unwrap()).map(drop)
-        };
-        let person = |column: &str| PrivacyUnit::person(column).unwrap();
-        assert_eq!((of(Some("id"), person("id")), of(None, PrivacyUnit::Row)), (Ok(()), Ok(())));
-        for (unit, released, needle) in [
-            (Some("id"), PrivacyUnit::Row, "protect rows"),
-            (Some("id"), person("other"), "persons by \"other\""),
-            (None, person("id"), "protect persons"),
-        ] {
-            let message = of(unit, released).unwrap_err();
-            assert!(message.contains(needle), "{message}");
-        }
-    }
-
-    #[test]
-    fn a_unit_that_is_given_beside_that_of_the_schema_must_agree() {
-        let (with, without) = (parse(UNIT).unwrap(), parse(GOOD).unwrap());
-        let unit = |column: &str, persons, max_rows| Unit { persons, max_rows, ..Unit::new(column) };
-        assert_eq!(with.clone().with_unit(Unit::new("id")).unwrap(), with);
-        assert_eq!(with.clone().with_unit(unit("id", Some(40), Some(5))).unwrap(), with);
-        assert_eq!(without.clone().with_unit(unit("id", Some(3), None)).unwrap().unit, Some(unit("id", Some(3), None)));
-        for (schema, given, needle) in [
-            (&with, unit("x", None, None), "--unit"),
-            (&with, unit("id", Some(41), None), "--persons"),
-            (&with, unit("id", None, Some(6)), "--max-rows"),
-            (&without, unit("x", None, None), "is a feature"),
-            (&without, unit("id", Some(0), None), "0 persons"),
-        ] {
-            let message = schema.clone().with_unit(given).unwrap_err().to_string();
-            assert!(message.contains(needle), "{needle}: {message}");
-        }
-    }
-
-    #[test]
-    fn a_missing_number_may_have_a_feature_and_a_missing_category_is_a_value() {
-        let told = GOOD.replace(r#""upper":1}"#, r#""upper":1,"missing":"indicator"}"#);
-        let schema = parse(&told).unwrap();
-        let features: Vec<_> = schema.categorical().collect();
-        assert_eq!(features.iter().map(|c| &*c.name).collect::<Vec<_>>(), ["c", "x (missing)"]);
-        assert_eq!((features[1].values, features[1].missing_of), (&["missing".to_owned()][..], Some(("x", 0))));
-        assert_ne!(schema.fingerprint(), parse(GOOD).unwrap().fingerprint());
-        assert_eq!(parse(&serde_json::to_string(&schema).unwrap()).unwrap(), schema);
-        // What is not said is the middle, and a schema says it in one way.
-        let middle = GOOD.replace(r#""upper":1}"#, r#""upper":1,"missing":"middle"}"#);
-        assert_eq!(parse(&middle).unwrap().fingerprint(), parse(GOOD).unwrap().fingerprint());
-
-        let value = |text: &str| parse(&GOOD.replace(r#""values":["u","v"]"#, text)).unwrap();
-        let written = value(r#""values":["u","v",""]"#);
-        assert_eq!(value(r#""values":["u","v"],"missing":"indicator""#), written);
-        assert_eq!(value(r#""values":["u","v",""],"missing":"indicator""#), written);
-
-        for (from, to, needle) in [
-            (r#""upper":1}"#, r#""upper":1,"missing":"mean"}"#, "mean"),
-            (r#""values":["u","v"]"#, r#""values":["u","v"],"missing":"middle""#, "middle"),
-            (r#""c":{"#, r#""x (missing)":{"#, "another column are missing"),
-        ] {
-            let message = parse(&told.replace(from, to).replace(r#""indicator","missing""#, r#""missing""#));
-            let message = message.err().unwrap_or_else(|| parse(&GOOD.replace(from, to)).unwrap_err());
-            assert!(message.contains(needle), "{needle}: {message}");
-        }
-    }
-
-    #[test]
-    fn features_leave_out_target_and_ignored() {
-        let schema = parse(GOOD).unwrap();
-        let names: Vec<_> = schema.features().map(|(name, _)| name).collect();
-        assert_eq!(names, ["x", "c"]);
-        let again = parse(&serde_json::to_string(&schema).unwrap()).unwrap();
-        assert_eq!(again, schema);
-        assert_eq!(again.fingerprint(), schema.fingerprint());
-    }
-
-    #[test]
-    fn a_key_for_editors_is_read_and_left_out() {
-        let schema = parse(GOOD).unwrap();
-        let with = |key: &str, value: &str| parse(&GOOD.replacen('{', &format!("{{\"{key}\":{value},"), 1));
-        let read = with("$schema", "\"rhograd-schema.json\"").unwrap();
-        assert_eq!((&read, read.fingerprint()), (&schema, schema.fingerprint()));
-        assert!(parse(&GOOD.replace("}}}", "}},\"$schema\":\"\"}")).is_ok());
-        for (key, value) in [("$schema", "null"), ("$schema", "{}"), ("$Schema", "\"\""), ("$id", "\"\"")] {
-            assert!(with(key, value).is_err(), "{key}: {value}");
-        }
-        // In the schema alone, and what follows the object is still refused.
-        assert!(parse(&GOOD.replace("\"lower\":0", "\"$schema\":\"\",\"lower\":0")).is_err());
-        assert!(parse(&format!("{GOOD} {{}}")).unwrap_err().contains("s.json:3"));
-        assert!(parse(&GOOD.replace("\"ignore\"", "\"ignored\"")).unwrap_err().contains("s.json:1"));
-    }
-
-    #[test]
-    fn faults_name_the_key_and_the_cure() {
-        let cases = [
-            (GOOD.replace("\"ignore\"", "\"ignored\""), "ignored"),
-            (GOOD.replace("\"upper\":1}", "\"upper\":-1}"), "inverted"),
-            (GOOD.replace("\"upper\":1}", "\"uper\":1}"), "uper"),
-            (GOOD.replace("\"positive\":\"1\",", ""), "positive"),
-            (GOOD.replace("\"u\",\"v\"", "\"v\",\"v\""), "twice"),
-            (GOOD.replace("\"c\":{", "\"x\":{"), "declared twice"),
-            (GOOD.replace("\"other\":\"v\"", "\"other\":\"w\""), "other"),
-            (GOOD.replace("\"name\":\"a\"", "\"name\":\"\""), "name"),
-            (GOOD.replace("\"c\":{\"type\":\"categorical\"", "\"y\":{\"type\":\"categorical\""), "declared values"),
-            (GOOD.replace("classification", "regression"), "no meaning"),
-            ("".into(), "valid"),
-            ("[]".into(), "valid"),
-        ];
-        for (text, needle) in cases {
-            let message = parse(&text).expect_err(needle);
-            assert!(message.contains(needle) && message.contains("s.json"), "{message}");
-        }
-    }
-}
+mod tests;

@@ -9,7 +9,8 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Normal, Poisson, StandardNormal, Uniform};
 
-use super::schema::{Column, Columns, Schema, Task};
+use super::column::{Column, Columns};
+use super::schema::{Schema, Task};
 use super::unit::Unit;
 use crate::error::{Error, Fallible};
 

@@ -9,6 +9,7 @@ mod moments;
 mod scoring;
 mod shape;
 mod tree;
+mod weights;
 
 pub(crate) use gram::coarse;
 pub use gram::{DIAGONAL, GRAM_MULTIPLIER, OFF_DIAGONAL, PERSON_WEIGHT, each_entry, gram_one};
@@ -19,6 +20,7 @@ pub(crate) use scoring::Outcome;
 pub use scoring::{MARGIN_BINS, ScoreStep, Scoring};
 pub use shape::Shape;
 pub use tree::{FEATURE_TREE, TARGET_TREE, Tree};
+pub use weights::{WEIGHT_LEVELS, WEIGHT_ONE, weight_code, weight_of};
 
 /// The integer that a feature at its upper bound is encoded as; its lower bound is the negative.
 pub const FULL_SCALE: i16 = i16::MAX;

@@ -111,6 +111,7 @@ mod slopes;
 mod step;
 mod sums;
 mod totals;
+mod weighted;
 
 pub(crate) use bulk::{BulkBuilder, TileMut, TilesMut};
 pub use caps::Caps;
@@ -131,3 +132,4 @@ pub use scores::score_sum;
 pub use simd::{LANES, Level};
 pub use step::{Step, clipped_sum, clipped_sum_on};
 pub use sums::moment_sum;
+pub use weighted::WeightedRows;

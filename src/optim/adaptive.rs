@@ -173,8 +173,7 @@ impl Adaptive {
             ));
         }
         let descent = |steps, averaging| Descent { steps, averaging, l2: 0.0, ..whole.clone() };
-        let one = u64::from(problem.one.unsigned_abs()) << LOG2_TABLE_UNIT;
-        let planned = |budget: &Rho, steps: u64| ClippedPlan::new(one, problem.adjacency, budget, steps, problem.noise);
+        let planned = |budget: &Rho, steps: u64| ClippedPlan::through(problem, LOG2_TABLE_UNIT, budget, steps);
         let explore = planned(&Rho::from_f64(problem.budget.lower() * EXPLORING)?, first)?;
         let second = whole.steps - first;
         let settle = planned(&problem.budget.minus(&explore.release.rho()), second)?;

@@ -223,8 +223,7 @@ impl Additive {
         let rate = rule.rate * whitened.rate;
         let descent = Descent::of(problem, rule.steps, rate, rule.momentum, Averaging::Tail);
         let descent = Descent { l2: 0.0, ..descent };
-        let one = u64::from(problem.one.unsigned_abs()) << LOG2_TABLE_UNIT;
-        let gradient = ClippedPlan::new(one, problem.adjacency, &problem.budget, descent.steps, problem.noise)?;
+        let gradient = ClippedPlan::through(problem, LOG2_TABLE_UNIT, &problem.budget, descent.steps)?;
         let [factor, least, most] = whitened.clip;
         let measured = || ClipRule::by_noise([rule.clip * factor, least, most], problem.loss);
         let clip = clip.map_or_else(measured, ClipRule::Fixed);

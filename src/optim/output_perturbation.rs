@@ -221,6 +221,7 @@ mod tests {
                     loss: Glm::Logistic.into(),
                     standardized: true,
                     binned: false,
+                    weighted: false,
                     one: 16_383,
                     rows: None,
                     persons: false,

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::release::Bins;
 use super::settings::Settings;
 use crate::error::Fallible;
-use crate::grid::{IntegerMap, Shape};
+use crate::grid::{IntegerMap, Shape, WEIGHT_ONE};
 use crate::loss::Objective;
 use crate::privacy::{Adjacency, Charge, Delta, Epsilon, NoiseLaw, Rho};
 use crate::private::{LoggedRun, Planned, PrivateDataset};
@@ -31,6 +31,8 @@ pub struct Problem<'a> {
     pub rows: Option<u64>,
     /// Whether persons with any number of rows are the unit of privacy.
     pub persons: bool,
+    /// Whether rows have weights: what they add is then a whole number of times smaller, and grids are finer.
+    pub weighted: bool,
     /// Whether labels alone are protected, and features are public.
     pub labels_alone: bool,
     /// Law of the noise.
@@ -58,6 +60,11 @@ impl Problem<'_> {
     /// A bound on the typical squared norm of a standardised row: one for each feature and the intercept.
     pub fn typical_square(&self) -> f64 {
         (self.shape.numeric() + self.shape.categorical() + 1) as f64
+    }
+
+    /// How many grid steps stand for one step of what a row adds: 1, or as many as weights are told apart by.
+    pub fn finer(&self) -> u64 {
+        if self.weighted { WEIGHT_ONE } else { 1 }
     }
 
     /// Number of coefficients, those of all outputs together.

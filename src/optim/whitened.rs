@@ -132,8 +132,7 @@ impl WhitenedDpGd {
         let left = problem.budget.minus(&gram.release.rho());
         let averaging = if rule.averaged { Averaging::Tail } else { Averaging::Last };
         let descent = Descent::of(problem, rule.steps, rule.rate, rule.momentum, averaging);
-        let one = u64::from(problem.one.unsigned_abs()) << LOG2_MAP_UNIT;
-        let gradient = ClippedPlan::new(one, problem.adjacency, &left, descent.steps, problem.noise)?;
+        let gradient = ClippedPlan::through(problem, LOG2_MAP_UNIT, &left, descent.steps)?;
         let clip = clip.map_or_else(|| ClipRule::by_noise(rule.clip, problem.loss), ClipRule::Fixed);
         let rate_chosen = problem.settings.learning_rate.is_some();
         Ok(WhitenedDpGd {

@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use super::Codes;
-use super::encode::{missing_code, shape_of};
+use super::encode::{WeightRule, encoded_shape, missing_code};
 use super::persons::{CellInterner, EncodedRows, IdentifierColumn, Numbering, PersonPart, PersonsMet};
 use super::quantize::quantize;
 use super::report::{Fault, LoadReport, Loss, ReportColumns, no_number, outside};
@@ -30,6 +30,8 @@ pub struct TableEncoder<'a> {
     /// The identifiers, and the most rows of a person that count, where the schema has a unit.
     unit: Option<(IdentifierColumn<'a>, u32)>,
     reader: TargetReader,
+    /// The weights, where a column holds some, and how they are read, where the schema gives rows some.
+    weight: Option<(Option<NumberCells<'a>>, WeightRule)>,
     /// What stands for a target that is none, where the row is a record all the same.
     absent: Option<i16>,
 }
@@ -134,9 +136,18 @@ impl<'a> TableEncoder<'a> {
             None => None,
             Some(unit) => Some((IdentifierColumn::new(table.column(&unit.column)?), unit.max_rows())),
         };
+        let weight = match WeightRule::of(schema)? {
+            None => None,
+            Some(rule) => {
+                let column = schema.weight.as_ref().and_then(|weight| weight.column.as_ref());
+                let cells = column.map(|column| NumberCells::new(column, table.column(column)?)).transpose()?;
+                Some((cells, rule))
+            }
+        };
         Ok(TableEncoder {
             rows: table.rows(),
-            shape: shape_of(schema),
+            shape: encoded_shape(schema),
+            weight,
             numeric,
             categorical,
             target,
@@ -260,12 +271,26 @@ impl<'a> TableEncoder<'a> {
         let (len, columns, before) = (tile.len, self.report_columns(), report.lines);
         let Buffers { places, values, codes, labels } = buffers;
         let places = &mut places[..len];
+        let mut weights = [1.0; LANES];
+        if let Some((Some(cells), _)) = &self.weight {
+            cells.read(first, places, &mut weights[..len]);
+        }
         self.read_target(first, places, &mut values[..len], &mut labels[..len]);
         for (lane, label) in labels[..len].iter().enumerate() {
             if persons.as_mut().is_some_and(|persons| !persons.add(first + lane)) {
                 report.lose(Loss::Identifier);
                 continue;
             }
+            let weight = weights[lane];
+            let code = match &self.weight {
+                // Of a label that is none nothing is looked up.
+                Some((_, rule)) => rule.code(Some(weight), label.unwrap_or(0)),
+                None => Some(0),
+            };
+            let Some(code) = code else {
+                report.lose(Loss::Weight);
+                continue;
+            };
             let known = label.or(self.absent);
             tile.present |= u32::from(known.is_some()) << lane;
             tile.labels[lane] = known.unwrap_or(0);
@@ -278,6 +303,13 @@ impl<'a> TableEncoder<'a> {
                 }
                 Some(label) => {
                     report.count(self.reader.positive(*label));
+                    if let Some((_, rule)) = &self.weight {
+                        tile.codes[rule.slot * LANES + lane] = code;
+                        if weight > rule.max {
+                            let column = columns.numeric + rule.slot;
+                            report.note_number(columns, column, Fault::Above, report.lines, weight);
+                        }
+                    }
                     if label.abs() == FULL_SCALE {
                         self.note_outside_target(first + lane, *label, report);
                     }

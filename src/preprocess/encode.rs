@@ -1,13 +1,16 @@
 //! The map from a line to an encoded row: a pure function of the line and the schema.
 
+use std::collections::HashMap;
+use std::path::Path;
+
 use super::Codes;
 use super::persons::identifier;
 use super::quantize::quantize;
-use super::report::{LoadReport, Loss, Odd, ReportColumns, no_number, no_value, outside};
+use super::report::{Fault, LoadReport, Loss, Odd, ReportColumns, no_number, no_value, outside};
 use super::target::{TargetReader, TargetRule, absent};
 use crate::data::{Categorical, CsvFile, Fields, Protect, Schema, Unit, is_replacement};
 use crate::error::{Error, Fallible};
-use crate::grid::Shape;
+use crate::grid::{Shape, WEIGHT_LEVELS, weight_code};
 use crate::kernel::RawRow;
 
 /// The columns of the encoded rows of a schema.
@@ -20,6 +23,52 @@ pub fn shape_of(schema: &Schema) -> Shape {
 #[inline(always)]
 pub(super) fn missing_code(missing: bool) -> u16 {
     u16::from(!missing)
+}
+
+/// The columns of rows as they are encoded: those of the schema, and the code of the weight behind them where it gives rows one.
+pub(super) fn encoded_shape(schema: &Schema) -> Shape {
+    let shape = shape_of(schema);
+    if schema.weight.is_none() {
+        return shape;
+    }
+    let mut levels: Vec<u16> = (0..shape.categorical()).map(|column| shape.levels(column) as u16).collect();
+    levels.push(WEIGHT_LEVELS);
+    Shape::new(shape.numeric(), &levels)
+}
+
+/// How the weight of a row is read.
+pub(super) struct WeightRule {
+    /// Position of its code among the categorical columns.
+    pub(super) slot: usize,
+    /// The largest weight of a cell; 1 where labels alone have one.
+    pub(super) max: f64,
+    /// Shares of the largest weight of a label, by its encoded value; empty where labels weigh alike.
+    labels: Vec<f64>,
+}
+
+impl WeightRule {
+    /// That of a schema, if it has one.
+    ///
+    /// # Errors
+    /// When the weights of labels do not fit the schema.
+    pub(super) fn of(schema: &Schema) -> Fallible<Option<Self>> {
+        let Some(weight) = &schema.weight else { return Ok(None) };
+        let largest = weight.largest_of_labels();
+        let labels = schema.label_weights(Path::new("schema"))?.into_iter().map(|factor| factor / largest).collect();
+        Ok(Some(WeightRule { slot: shape_of(schema).categorical(), max: weight.max.unwrap_or(1.0), labels }))
+    }
+
+    /// The code of the weight of a row: of a cell's number, where a column holds it, and of a label; `None` where the cell holds no weight.
+    #[inline(always)]
+    pub(super) fn code(&self, cell: Option<f64>, label: i16) -> Option<u16> {
+        // Not a number fails, too.
+        let own = cell.filter(|weight| *weight >= 0.0)?;
+        let of_label = match self.labels[..] {
+            [] => 1.0,
+            _ => usize::try_from(label).ok().and_then(|label| self.labels.get(label)).copied().unwrap_or(0.0),
+        };
+        Some(weight_code(own.min(self.max) / self.max * of_label))
+    }
 }
 
 /// What a column of the file is to the encoder.
@@ -50,6 +99,8 @@ pub(super) enum Role {
     Target,
     /// The identifier of the row's person.
     Identifier,
+    /// The weight of the row.
+    Weight,
 }
 
 /// Encodes lines by a schema.
@@ -68,6 +119,8 @@ pub struct Encoder {
     /// The column of identifiers, and the most rows of a person that count, where the schema has a unit.
     pub(super) unit: Option<(usize, u32)>,
     pub(super) reader: TargetReader,
+    /// The column of weights, if there is one, and how weights are read, where the schema gives rows some.
+    pub(super) weight: Option<(Option<usize>, WeightRule)>,
     /// What stands for a target that is none, where the line is a record all the same.
     pub(super) absent: Option<i16>,
     shape: Shape,
@@ -98,9 +151,11 @@ impl Encoder {
         if let Some(index) = target {
             roles[index] = Role::Target;
         }
+        let told = schema.categorical().enumerate();
+        let missing: HashMap<usize, usize> =
+            told.filter_map(|(place, column)| Some((column.missing_of?.1, place))).collect();
         for (slot, (name, lower, upper)) in schema.numeric().enumerate() {
-            let mut told = schema.categorical().enumerate();
-            let missing = told.find_map(|(place, c)| (c.missing_of.map(|(_, of)| of) == Some(slot)).then_some(place));
+            let missing = missing.get(&slot).copied();
             roles[file.column(name)?] = Role::Numeric { slot, lower, upper, missing };
         }
         let declared = schema.categorical().enumerate().filter(|(_, column)| column.missing_of.is_none());
@@ -115,7 +170,18 @@ impl Encoder {
         }
         let reader = TargetReader::new(&TargetRule::of(schema));
         let absent = absent(schema);
-        Ok(Encoder { roles, target, unit, reader, absent, shape: shape_of(schema), has_commas: file.has_commas() })
+        let weight = match WeightRule::of(schema)? {
+            None => None,
+            Some(rule) => {
+                let column = schema.weight.as_ref().and_then(|weight| weight.column.as_ref());
+                Some((column.map(|column| file.column(column)).transpose()?, rule))
+            }
+        };
+        if let Some((Some(index), _)) = weight {
+            roles[index] = Role::Weight;
+        }
+        let (shape, has_commas) = (encoded_shape(schema), file.has_commas());
+        Ok(Encoder { roles, target, unit, weight, reader, absent, shape, has_commas })
     }
 
     /// The columns of the encoded rows.
@@ -181,6 +247,15 @@ impl Encoder {
         if self.unit.is_some_and(|(index, _)| identifier(fields.get(index)).is_none()) {
             return Err(Loss::Identifier);
         }
+        // Before the target, so that a line which lacks both is lost for the same reason in every reader.
+        let weight = match &self.weight {
+            Some((Some(index), _)) => {
+                let weight = fields.value(*index).filter(|weight| *weight >= 0.0);
+                Some(weight.ok_or(Loss::Weight)?)
+            }
+            Some((None, _)) => Some(1.0),
+            None => None,
+        };
         let mut positive = None;
         if let Some(index) = self.target {
             let label = self.reader.encode(fields.get(index));
@@ -192,10 +267,16 @@ impl Encoder {
             };
             odd.extend(fault.map(|fault| Odd { column: self.target_column(), fault, place: (index, 0) }));
         }
+        if let Some((column, rule)) = &self.weight {
+            row.codes[rule.slot] = rule.code(weight, row.label).ok_or(Loss::Weight)?;
+            let above = weight.filter(|weight| *weight > rule.max).zip(*column);
+            let column = self.shape.numeric() + rule.slot;
+            odd.extend(above.map(|(_, index)| Odd { column, fault: Fault::Above, place: (index, 0) }));
+        }
         row.null = false;
         for (index, role) in self.roles.iter().enumerate() {
             let fault = match role {
-                Role::Skipped | Role::Target | Role::Identifier => None,
+                Role::Skipped | Role::Target | Role::Identifier | Role::Weight => None,
                 Role::Numeric { slot, lower, upper, missing } => {
                     let value = fields.value(index);
                     missing.iter().for_each(|place| row.codes[*place] = missing_code(value.is_none()));

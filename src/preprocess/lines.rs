@@ -3,7 +3,7 @@
 use super::encode::{Encoder, Role, missing_code};
 use super::persons::{Interner, PersonPart};
 use super::quantize::quantize;
-use super::report::{LoadReport, Loss, Odd, no_number, no_value, outside};
+use super::report::{Fault, LoadReport, Loss, Odd, no_number, no_value, outside};
 use crate::data::{Block, Fields, near_separator, plain_decimal, trim_line, value};
 use crate::kernel::{LANES, RawRow, TileMut, TilesMut};
 use crate::num::vectorized;
@@ -196,6 +196,8 @@ impl<'a> LineEncoder<'a> {
     ) -> Option<Option<bool>> {
         let mut positive = None;
         let mut identifier = (start, start);
+        // A row without a column of weights has one all the same, that of its label.
+        let mut weight = Some((1.0, (start, start)));
         let mut at = start;
         for role in &self.encoder.roles {
             // One cell more than there are commas.
@@ -226,6 +228,11 @@ impl<'a> LineEncoder<'a> {
                     stop
                 }
                 Role::Skipped => cell_end(padded, at, end),
+                Role::Weight => {
+                    let (value, stop) = numeric_cell(padded, at, end);
+                    weight = value.map(|value| (value, (at, stop)));
+                    stop
+                }
                 Role::Identifier => {
                     let stop = cell_end(padded, at, end);
                     identifier = (at, stop);
@@ -253,6 +260,14 @@ impl<'a> LineEncoder<'a> {
         }
         if at != end + 1 {
             return None;
+        }
+        if let Some((_, rule)) = &self.encoder.weight {
+            let (value, place) = weight?;
+            tile.codes[rule.slot * LANES + lane] = rule.code(Some(value), tile.labels[lane])?;
+            if value > rule.max {
+                let column = self.encoder.shape().numeric() + rule.slot;
+                self.odd.push(Odd { column, fault: Fault::Above, place });
+            }
         }
         if let Some(persons) = &mut self.persons {
             // A line that turns out to be no record is numbered where that is found out.

@@ -1,7 +1,7 @@
 //! Tables that come in pieces, encoded one after the other.
 
 use super::columns::TableEncoder;
-use super::encode::shape_of;
+use super::encode::encoded_shape;
 use super::load::ungrouped;
 use super::persons::{EncodedRows, Numbering};
 use super::report::LoadReport;
@@ -33,7 +33,7 @@ impl PiecesEncoder {
 
     /// No rows yet; memory is asked for `rows` of them.
     pub fn new(schema: &Schema, rows: usize) -> Self {
-        let mut room = BulkBuilder::new(shape_of(schema));
+        let mut room = BulkBuilder::new(encoded_shape(schema));
         room.reserve(rows.div_ceil(LANES));
         PiecesEncoder {
             schema: schema.clone(),

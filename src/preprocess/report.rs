@@ -45,6 +45,8 @@ pub enum Loss {
     Target,
     /// The identifier of the person is missing.
     Identifier,
+    /// The weight is missing, unreadable or negative.
+    Weight,
 }
 
 /// What the custodian may know about the load; computed from rows, never released.

@@ -164,7 +164,7 @@ impl Encoder {
         }
         for (index, role) in self.roles.iter().enumerate() {
             match role {
-                Role::Skipped | Role::Identifier => {}
+                Role::Skipped | Role::Identifier | Role::Weight => {}
                 Role::Target if self.reader.is_number() => {}
                 Role::Target => survey.met.add(fields.get(index), 1),
                 Role::Numeric { slot, .. } if survey.whole[*slot] != Whole::No => {

@@ -4,6 +4,7 @@ mod binned;
 mod cells;
 mod persons;
 mod theorems;
+mod weights;
 
 use ndarray::{Array1, Array2};
 use proptest::prelude::*;

@@ -76,6 +76,13 @@ pub(super) fn check_releases(facts: &Facts) -> Fallible<()> {
     if facts.unit != PrivacyUnit::Label && asked().any(|query| query.kind().reads().labels) {
         return Err(damaged("a release has a proof for labels alone, and more is protected"));
     }
+    if facts.weight.is_some() {
+        let planned = |release: &ReleaseFacts| Planned { charge: release.charge.clone(), query: release.query.clone() };
+        let proven = facts.releases.iter().map(planned).all(|planned| planned.serves_weights());
+        if !proven || facts.unit != PrivacyUnit::Row || facts.holdout.is_some() {
+            return Err(damaged("a release has no proof for rows with weights"));
+        }
+    }
     let of_labels: Vec<_> = facts.releases.iter().filter(|release| release.query.kind().reads().labels).collect();
     let codes = |query: &Query| match query {
         Query::LabelSums(query) => {
@@ -166,7 +173,8 @@ pub(super) fn check_releases(facts: &Facts) -> Fallible<()> {
         return Err(damaged("whose mean is estimated does not fit what was released of numbers of rows"));
     }
     if moments.is_some_and(|(_, columns)| columns != facts.numeric_columns)
-        || counted == facts.rows.is_some()
+        // The sum of weights is released, whatever is public of rows.
+        || counted == (facts.rows.is_some() && facts.weight.is_none())
         // Where labels alone are protected, moments of features are public.
         || (facts.standardized && !featured && facts.unit != PrivacyUnit::Label)
     {

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::accounting::Conversion;
-use crate::data::{Estimand, SchemaRelease};
+use crate::data::{Estimand, RowWeight, SchemaRelease};
 use crate::error::{Error, Fallible};
 use crate::ledger::{Cap, ExactRho, Position};
 use crate::model_kind::ModelKind;
@@ -31,6 +31,9 @@ pub struct Facts {
     /// Whose mean is estimated where persons are the unit; files about that of persons do not say so.
     #[serde(default, skip_serializing_if = "Estimand::is_persons")]
     pub estimand: Estimand,
+    /// How much rows count; files about rows that count alike do not say so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub weight: Option<RowWeight>,
     /// Every kind of release, in order.
     pub releases: Vec<ReleaseFacts>,
     /// Number of numeric columns.

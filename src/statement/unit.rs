@@ -1,7 +1,7 @@
 //! The words of a statement for what neighbours differ in.
 
 use super::facts::Facts;
-use crate::data::Estimand;
+use crate::data::{Estimand, RowWeight};
 use crate::privacy::{Adjacency, PrivacyUnit};
 
 /// One unit, and several.
@@ -18,10 +18,23 @@ pub(super) fn change(facts: &Facts) -> String {
     facts.unit.change(facts.adjacency)
 }
 
+/// How much rows count.
+fn weighs(weight: &RowWeight) -> String {
+    format!(
+        "weighs rows: a row of weight w counts w / {largest} of one of the largest weight, {largest}, in everything that is released, so no row \
+         counts for more than one; w is {}, and protected like every other cell",
+        weight.in_words(),
+        largest = weight.largest(),
+    )
+}
+
 /// Whom the guarantee protects and whom it does not.
 pub(super) fn limits(facts: &Facts) -> Vec<String> {
     let column = match &facts.unit {
-        PrivacyUnit::Row => return vec!["protects rows, not persons with several rows".into()],
+        PrivacyUnit::Row => {
+            let rows = "protects rows, not persons with several rows".to_owned();
+            return [rows].into_iter().chain(facts.weight.as_ref().map(weighs)).collect();
+        }
         PrivacyUnit::Label => {
             return vec![
                 "protects labels alone: features, which rows there are and how many are taken for public, so that a model may show whatever \

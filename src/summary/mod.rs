@@ -89,6 +89,13 @@ impl SummaryRequest {
                 "compute what is asked of features without this, for they are public, or use a schema and a ledger about rows",
             ));
         }
+        if self.schema.weight.is_some() {
+            return Err(Error::parameter(
+                "schema",
+                "gives rows weights, and a summary counts all of them alike",
+                "give a schema without \"weight\", where what is asked is about rows and not about whom they stand for",
+            ));
+        }
         let dataset = DatasetId::new(self.schema.name.clone())?;
         Ok(Scope { dataset, adjacency: self.adjacency, unit: self.schema.privacy_unit() })
     }

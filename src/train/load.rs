@@ -11,10 +11,10 @@ use super::plan::{Plan, Planner, scope_of};
 use crate::data::{CsvFile, Schema, Table, Unit};
 use crate::error::{Error, Fallible};
 use crate::grid::Shape;
-use crate::kernel::Persons;
+use crate::kernel::{Persons, WeightedRows};
 use crate::optim::{Algorithm, Planned};
 use crate::preprocess::{
-    CacheUse, EncodedRows, EncodedTable, Encoder, LoadReport, MemoryLimit, Progress, RowCache, TableEncoder,
+    CacheUse, EncodedRows, EncodedTable, Encoder, LoadReport, MemoryLimit, Progress, RowCache, TableEncoder, shape_of,
 };
 use crate::privacy::PrivacyUnit;
 use crate::private::{Cluster, PrivateDataset, RemoteRows, Store};
@@ -84,6 +84,9 @@ pub fn load_cached(
     cache: Option<&RowCache>,
     progress: &(dyn Fn(u64, u64) -> Fallible<()> + Sync),
 ) -> Fallible<Loaded> {
+    if cache.is_some() {
+        refuse_weights(&schema, "--cache", "leave it out")?;
+    }
     let places = Places { algorithm: config.algorithm, cache, limit: None };
     read(config, schema, file, &places, progress, &|schema, public_len| Plan::new(config, schema, public_len))
 }
@@ -107,6 +110,7 @@ pub fn load_within(
     progress: &(dyn Fn(u64, u64) -> Fallible<()> + Sync),
 ) -> Fallible<Loaded> {
     refuse_at_hand(config, "--memory-limit", "leave it out")?;
+    refuse_weights(&schema, "--memory-limit", "leave it out")?;
     let places = Places { algorithm: config.algorithm, cache, limit: Some(limit) };
     read(config, schema, file, &places, progress, &|schema, public_len| {
         let plan = Plan::new(config, schema, public_len)?;
@@ -125,6 +129,7 @@ pub fn load_within(
 pub fn load_remote(config: &TrainConfig, schema: Schema, cluster: Box<dyn Cluster>) -> Fallible<Loaded> {
     config.check(&schema)?;
     refuse_at_hand(config, "cluster", "train on one machine")?;
+    refuse_weights(&schema, "cluster", "train on one machine")?;
     let started = Instant::now();
     let plan = |schema: &Schema, public_len: Option<u64>| plan_of_sums(config, schema, public_len);
     refuse_early(config, &schema, &plan)?;
@@ -141,12 +146,25 @@ pub(super) fn plan_of_sums(config: &TrainConfig, schema: &Schema, public_len: Op
     only_sums(&plan, "cluster", "train on one machine").map(|()| plan)
 }
 
-/// Encoded rows as they go behind the gate: by person, where persons are protected.
+/// Encoded rows as they go behind the gate: by person, where persons are protected, and by weight, where they have some.
 pub(super) fn grouped(schema: &Schema, encoded: EncodedRows) -> Store {
+    if schema.weight.is_some() {
+        return WeightedRows::gather(&encoded.rows).into();
+    }
     let max_rows = schema.unit.as_ref().map_or(Unit::DEFAULT_MAX_ROWS, Unit::max_rows);
     match encoded.persons {
         None => encoded.rows.into(),
         Some(persons) => Persons::gather(encoded.rows, &persons, max_rows).into(),
+    }
+}
+
+/// Refuses, before a row is looked at, rows with weights where these are not built.
+fn refuse_weights(schema: &Schema, who: &str, without: &str) -> Fallible<()> {
+    match &schema.weight {
+        None => Ok(()),
+        Some(_) => {
+            Err(Error::parameter(who, "cannot serve rows with weights, which are kept in memory alone", without))
+        }
     }
 }
 
@@ -343,6 +361,9 @@ fn planned(
         PrivacyUnit::Label => PrivateDataset::of_labels(rows, scope)?,
         PrivacyUnit::Row | PrivacyUnit::Person { .. } => PrivateDataset::new(rows, scope),
     };
+    if *dataset.shape() != shape_of(&schema) {
+        return Err(Error::refused("the rows were encoded by another schema", "encode them by this one"));
+    }
     let plan = plan(&schema, dataset.public_len())?;
     let request = request_digest(config, &schema);
     Ok(Loaded {

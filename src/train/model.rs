@@ -326,8 +326,11 @@ impl ModelFile {
             intercept: next()?,
             features,
             together,
-            // Their theory is about independent rows, and those of one person are not.
-            standard_errors: fitted.standard_errors.clone().filter(|_| !plan.scope.unit.is_person()),
+            // Their theory is about independent rows that count alike, and those of one person are not.
+            standard_errors: fitted
+                .standard_errors
+                .clone()
+                .filter(|_| !plan.scope.unit.is_person() && plan.weight.is_none()),
             evaluation,
             reshaped: None,
             statement,

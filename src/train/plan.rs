@@ -3,7 +3,7 @@
 use super::config::{Budget, TrainConfig, check_delta, default_delta};
 use super::tune::Candidate;
 use crate::accounting::{Conversion, claim};
-use crate::data::{Estimand, Schema, Unit};
+use crate::data::{Estimand, RowWeight, Schema, Unit};
 use crate::error::{Error, Fallible};
 use crate::grid::{FULL_SCALE, Shape};
 use crate::loss::Objective;
@@ -83,6 +83,8 @@ pub struct Plan {
     pub epsilon: Option<Epsilon>,
     /// The public row count, and where it came from, if there is one.
     pub rows: Option<(u64, &'static str)>,
+    /// How much rows count, where they do not all count alike.
+    pub weight: Option<RowWeight>,
     /// Whether features are standardised by released moments.
     pub standardize: bool,
     /// Release of moments, if any.
@@ -168,9 +170,12 @@ impl Plan {
         let estimand = schema.unit.as_ref().map(Unit::estimand);
         let labels_alone = scope.unit == PrivacyUnit::Label;
         // Moments of features that are public are free, and the target stays between its bounds.
+        let weighted = schema.weight.is_some();
+        // The sum of weights is not public where the number of rows is.
+        let counted = rows.is_none() || weighted;
         let moments = match labels_alone {
             true => None,
-            false => plan_moments(config, &shape, model, &rho, (standardize, rows.is_some(), estimand))?,
+            false => plan_moments(config, &shape, model, &rho, (standardize, !counted, estimand))?,
         };
         let loss = model.loss(schema);
         let bins = additive.then(|| plan_bins(config, &shape, model, &rho)).transpose()?;
@@ -186,7 +191,8 @@ impl Plan {
             one: if rich || lines { Waves::ONE } else { one_of(standardize, model) },
             standardized: standardize,
             binned: bins.is_some(),
-            rows: rows.map(|(n, _)| training_rows(n, holdout.as_ref().map(|part| part.share))),
+            rows: rows.filter(|_| !weighted).map(|(n, _)| training_rows(n, holdout.as_ref().map(|part| part.share))),
+            weighted,
             persons: scope.unit.is_person(),
             labels_alone,
             noise: config.noise,
@@ -234,6 +240,9 @@ impl Plan {
                 cure,
             ));
         }
+        if weighted {
+            serves_weights(config, algorithm, &optimizer.planned())?;
+        }
         if estimand == Some(Estimand::Rows) {
             weighs_rows(algorithm)?;
         }
@@ -247,6 +256,7 @@ impl Plan {
             rho,
             epsilon: target,
             rows,
+            weight: schema.weight.clone(),
             standardize,
             moments,
             bins,
@@ -351,6 +361,24 @@ fn weighs_rows(algorithm: Algorithm) -> Fallible<()> {
             "use --algorithm auto, whitened, dp-gd or dp-sgd, or leave --estimand out",
         ),
     }
+}
+
+/// Refuses what has no proof for rows with weights.
+fn serves_weights(config: &TrainConfig, algorithm: Algorithm, planned: &[Planned]) -> Fallible<()> {
+    let refused = |flag: &str, problem: String, cure: &str| Err(Error::parameter(flag, problem, cure));
+    if config.evaluate_budget.is_some() {
+        let problem = "measures rows that all count alike, and the schema gives them weights".into();
+        return refused("--evaluate-budget", problem, "leave it out, and measure with `rhograd evaluate`");
+    }
+    if !config.tune.is_empty() {
+        let problem = "compares candidates by rows that all count alike, and the schema gives them weights".into();
+        return refused("--tune", problem, "train one of the candidates with --algorithm");
+    }
+    if planned.iter().all(Planned::serves_weights) {
+        return Ok(());
+    }
+    let problem = format!("{} has no proof for rows with weights", algorithm.name());
+    refused("--algorithm", problem, "use auto, whitened, dp-gd, newton, adassp or additive, or leave the weights out")
 }
 
 /// What the guarantee of a run is about.

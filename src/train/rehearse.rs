@@ -120,7 +120,8 @@ fn moments(plan: &Plan, dataset: &PrivateDataset, run: &mut LoggedRun<'_>) -> Fa
         return Moments::public(dataset).map(Some);
     }
     let Some(moments) = &plan.moments else { return Ok(None) };
-    moments.run(dataset, plan.training_rows(), run).map(Some)
+    let public = plan.training_rows().filter(|_| plan.weight.is_none());
+    moments.run(dataset, public, run).map(Some)
 }
 
 /// The release of counts, where one was planned.

@@ -210,6 +210,7 @@ fn facts(plan: &Plan, schema: &Schema, records: Vec<ReleaseRecord>, fitted: &Fit
         adjacency: plan.scope.adjacency,
         unit: plan.scope.unit.clone(),
         estimand: plan.estimand,
+        weight: plan.weight.clone(),
         releases: records.into_iter().map(release).collect(),
         numeric_columns: plan.numeric_columns,
         standardized: plan.standardize,

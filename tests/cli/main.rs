@@ -34,3 +34,4 @@ mod terminal;
 mod training;
 mod variants;
 mod verify;
+mod weights;

@@ -38,3 +38,4 @@ mod tables;
 mod training;
 mod tune;
 mod units;
+mod weights;

@@ -12,8 +12,8 @@ use rhograd::ndarray::aview1;
 use rhograd::noise::NoiseSource;
 use rhograd::privacy::{Adjacency, Epsilon};
 use rhograd::train::{
-    Algorithm, Budget, Evidence, Feature, Loaded, Metrics, ModelFile, TrainConfig, check, contributors, effects,
-    evaluate, explain_table, load, load_table, predict, predict_table, train, verify,
+    Algorithm, Budget, Coefficient, Evidence, Feature, Loaded, Metrics, ModelFile, TrainConfig, check, contributors,
+    effects, evaluate, explain_table, load, load_table, predict, predict_table, train, verify,
 };
 
 const ROWS: usize = 20_000;
@@ -40,7 +40,9 @@ fn columns(seed: u64) -> (Vec<f64>, Vec<f64>, Vec<bool>) {
     let mut all = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..ROWS {
         let (x, z, y) = row();
-        (all.0.push(x), all.1.push(z), all.2.push(y));
+        all.0.push(x);
+        all.1.push(z);
+        all.2.push(y);
     }
     all
 }
@@ -116,15 +118,15 @@ fn tables_train_and_predict_as_their_files_do() {
         let config = TrainConfig { algorithm, ..config() };
         let model = trained(load(&config, schema.clone(), &file, &|_, _| Ok(())).unwrap()).unwrap();
         assert_eq!(trained(load_table(&config, schema.clone(), &table).unwrap()).unwrap(), model);
-        let values = predict(&model, &file).unwrap().into_values();
-        assert_eq!(predict_table(&model, &table).unwrap().into_values(), values);
+        assert_eq!(predict_table(&model, &table).unwrap().into_values(), predict(&model, &file).unwrap().into_values());
         let parts = explain_table(&model, &table).unwrap();
         let names = contributors(&model);
         let (own, width) = (names.iter().position(|name| name == "x (missing)").unwrap(), names.len());
-        let Feature::Categorical { coefficients, .. } = model.features.last().unwrap() else { panic!() };
+        let Some(Feature::Categorical { coefficients, .. }) = model.features.last() else { panic!() };
+        let [Coefficient::One(effect)] = coefficients[..] else { panic!() };
         for (row, x) in of.0.iter().enumerate() {
             let told = parts[row * width + own];
-            assert_eq!(told, if x.is_nan() { coefficients[0].values()[0] } else { 0.0 });
+            assert_eq!(told, if x.is_nan() { effect } else { 0.0 });
         }
     }
 }

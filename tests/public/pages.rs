@@ -160,7 +160,7 @@ const TERMS: [(&str, &str); 17] = [
 ];
 
 /// The pages that readers meet first.
-const READ: [&str; 20] = [
+const READ: [&str; 21] = [
     "README.md",
     "docs/additive.md",
     "docs/algorithms.md",
@@ -181,6 +181,7 @@ const READ: [&str; 20] = [
     "docs/threat-model.md",
     "docs/tutorial.md",
     "docs/units.md",
+    "docs/weights.md",
 ];
 
 /// Sentences alone: no code, tables, headings, links or words in bold.

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
-use rhograd::data::{CsvFile, Estimand, Protect, Schema, Unit, draft_schema};
+use rhograd::data::{CsvFile, Estimand, Protect, RowWeight, Schema, Unit, draft_schema};
 use rhograd::error::{Error, Fallible};
 use rhograd::ledger::Ledger;
 use rhograd::noise::NoiseSource;
@@ -36,6 +36,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(check_file, module)?)?;
     module.add_function(wrap_pyfunction!(schema_of, module)?)?;
     module.add_function(wrap_pyfunction!(check_schema, module)?)?;
+    module.add_function(wrap_pyfunction!(weight_schema, module)?)?;
     module.add_function(wrap_pyfunction!(unit_schema, module)?)
 }
 
@@ -180,6 +181,15 @@ fn check_schema(
             raised(py, Err(missing))?
         }
     };
+    serde_json::to_string(&schema).map_err(|e| PyRuntimeError::new_err(e.to_string()))
+}
+
+/// A schema's text with weights of rows, as canonical JSON, checked; what the schema says already may be said again.
+#[pyfunction]
+fn weight_schema(py: Python<'_>, text: &str, weight: &str) -> PyResult<String> {
+    let schema = raised(py, Schema::parse(text, Path::new("schema")))?;
+    let weight: RowWeight = serde_json::from_str(weight).map_err(|e| PyRuntimeError::new_err(e.to_string()))?;
+    let schema = raised(py, schema.with_weight(weight))?;
     serde_json::to_string(&schema).map_err(|e| PyRuntimeError::new_err(e.to_string()))
 }
 

@@ -14,6 +14,7 @@ mod noise;
 mod persons;
 mod reading;
 mod summaries;
+mod weights;
 
 use rhograd::privacy::Adjacency;
 use rhograd_faults::invariants::neighbours::Table;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::cli::arguments::{ProtectArguments, SchemaArgument, UnitArguments, memory_limit};
+use crate::cli::arguments::{ProtectArguments, SchemaArgument, UnitArguments, WeightArguments, memory_limit};
 use crate::cli::help::{BUDGET, FILES, READING, RUNNING};
 use crate::cli::input::{DialectArguments, data_path};
 use crate::cli::request::RequestArguments;
@@ -21,6 +21,7 @@ Examples:
   rhograd train wages.csv --epsilon 1 --algorithm dp-gd-theory --rows 20000 --radius 2
   rhograd train visits.csv --epsilon 1 --unit patient --max-rows 50
   rhograd train wages.csv --epsilon 1 --protect label
+  rhograd train survey.csv --epsilon 1 --weight design_weight --max-weight 20
   rhograd train wages.csv --epsilon 1 --sign custodian.key
 
 Writes MODEL (with its privacy statement inside) and LOG (one JSON line per release), and charges
@@ -44,6 +45,8 @@ pub(in crate::cli) struct TrainArguments {
     pub(in crate::cli) unit: UnitArguments,
     #[command(flatten)]
     pub(in crate::cli) protect: ProtectArguments,
+    #[command(flatten)]
+    pub(in crate::cli) weight: WeightArguments,
     /// Model file [default: NAME.model.json in the current directory]
     #[arg(long, value_name = "FILE", display_order = 8)]
     pub(super) out: Option<PathBuf>,

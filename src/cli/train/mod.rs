@@ -39,6 +39,7 @@ fn run_interruptibly(arguments: &TrainArguments, interrupts: &Interrupts) -> Fal
     let config = arguments.request.config()?;
     arguments.check_ledger()?;
     let schema = arguments.protect.applied(arguments.unit.applied(arguments.schema.read(&arguments.data)?)?)?;
+    let schema = arguments.weight.applied(schema)?;
     let config = arguments.request.on(&schema, config);
     config.check(&schema)?;
     // Without randomness there is no run, so no row is read either.

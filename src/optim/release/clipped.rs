@@ -46,7 +46,16 @@ impl ClippedPlan {
     /// # Errors
     /// When the budget is so small that a row would round to nothing.
     pub(in crate::optim) fn of(problem: &Problem<'_>, budget: &Rho, steps: u64) -> Fallible<Self> {
-        Self::new(problem.one.unsigned_abs().into(), problem.adjacency, budget, steps, problem.noise)
+        Self::through(problem, 0, budget, steps)
+    }
+
+    /// The plan for rows seen through a map whose 1.0 is the integer `2^log2_unit`.
+    ///
+    /// # Errors
+    /// When the budget is so small that a row would round to nothing.
+    pub(in crate::optim) fn through(problem: &Problem<'_>, log2_unit: u32, budget: &Rho, steps: u64) -> Fallible<Self> {
+        let one = (u64::from(problem.one.unsigned_abs()) << log2_unit).saturating_mul(problem.finer());
+        Self::new(one, problem.adjacency, budget, steps, problem.noise)
     }
 
     /// Clip norm over the noise of all releases together: `sqrt(2 rho)` under add-remove, half of it under replace-one.

@@ -71,12 +71,12 @@ impl GramPlan {
         let Problem { adjacency, noise, .. } = *problem;
         let rule = GaussianRule { what, query, adjacency, noise, count: 1 };
         let sensitivity = query(1 << 20).sensitivity(adjacency) as f64 / f64::from(1 << 20);
-        let weight = if problem.persons { PERSON_WEIGHT } else { 1 };
+        let weight = if problem.persons { PERSON_WEIGHT } else { problem.finer() };
         let target = (GRAM_MULTIPLIER * weight) as f64 * step * sensitivity;
         let wanted = Fineness { sensitivity, target, largest: u64::MAX, slack: 1e-9 };
         let (release, clip_steps) = rule.finest(&Rho::from_f64(rho)?, &wanted);
         let most = ((clip_steps / weight) as f64 / step).floor();
-        if !(most >= 8.0 && clip_steps < 1 << 52) {
+        if !(most >= 8.0 && clip_steps / weight < 1 << 52) {
             return Err(Error::parameter(
                 "budget",
                 "is too small or too large for a release of the Gram matrix",

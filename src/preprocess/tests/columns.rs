@@ -22,7 +22,16 @@ fn schemas() -> Vec<Schema> {
         let text = format!(r#"{{"name":"a","target":"y","task":{task},{COLUMNS}{more}}}}}"#);
         Schema::parse(&text, Path::new("s")).unwrap()
     };
+    // A number that may be missing, negative or far too large is a weight.
+    let weighed = |task: &str, weight: &str| {
+        let columns = COLUMNS.replace(r#""w":{"type":"categorical","values":["True","4","9007199254740993"]},"#, "");
+        let text = format!(r#"{{"name":"a","target":"y","task":{task},"weight":{weight},{columns}}}}}"#);
+        Schema::parse(&text, Path::new("s")).unwrap()
+    };
     vec![
+        weighed(r#""classification","positive":"1","negative":"0""#, r#"{"column":"w","max":3,"labels":{"1":5}}"#),
+        weighed(r#""classification","positive":"1","negative":"0""#, r#"{"labels":{"1":5}}"#),
+        weighed(r#""regression","target_lower":-3,"target_upper":5"#, r#"{"column":"w","max":1e16}"#),
         target(r#""classification","positive":"1","negative":"0""#, ""),
         target(r#""classification","positive":"1.0""#, ""),
         target(r#""classification","positive":"1""#, labels),

@@ -26,7 +26,15 @@ fn schemas() -> Vec<Schema> {
         let text = format!(r#"{{"name":"a","target":"y","task":{task},{COLUMNS}{more}}}}}"#);
         Schema::parse(&text, Path::new("s")).unwrap()
     };
+    let weighed = |task: &str, weight: &str| {
+        let columns = COLUMNS.replace(r#""x":{"type":"numeric","lower":0,"upper":10},"#, "");
+        let text = format!(r#"{{"name":"a","target":"y","task":{task},"weight":{weight},{columns}}}}}"#);
+        Schema::parse(&text, Path::new("s")).unwrap()
+    };
     vec![
+        weighed(r#""classification","positive":"yes","negative":"no""#, r#"{"column":"x","max":7,"labels":{"no":3}}"#),
+        weighed(r#""classification","positive":"yes","negative":"no""#, r#"{"labels":{"no":3}}"#),
+        weighed(r#""regression","target_lower":-3,"target_upper":5"#, r#"{"column":"x","max":0.5}"#),
         target(r#""classification","positive":"yes","negative":"no""#, ""),
         target(r#""classification","positive":" yes""#, ""),
         target(r#""classification","positive":"yes""#, labels),

@@ -61,7 +61,8 @@ pub struct Reads {
     pub role: Role,
     /// Largest norm of one row's part, in grid steps; `None` where a statement gives the sensitivity in its place.
     pub clip_steps: Option<u64>,
-    /// Whether its sensitivity is proven for persons with any number of rows, too.
+    /// Whether its sensitivity is proven for persons with any number of rows, too: where a person adds a mean of what rows add, or less. A
+    /// sum over all rows with Gaussian noise is then proven for rows with weights as well, of which each adds a part of what it would.
     pub persons: bool,
     /// Whether its sensitivity is that of a label which is replaced, and not of all that stands in a row: only where labels alone are
     /// protected may it be asked.

@@ -254,6 +254,13 @@ impl Planned {
         self.query.kind().reads().persons
     }
 
+    /// Whether its sensitivity is proven where rows add what they would, times a weight of at most 1: a sum over all rows, of each a vector of
+    /// bounded norm, as it is where persons add the mean of their rows, see [`Reads::persons`].
+    pub fn serves_weights(&self) -> bool {
+        let Reads { rows, persons, labels, .. } = self.query.kind().reads();
+        matches!(self.charge, Charge::Gaussian(_)) && rows == RowAccess::StreamedSum && persons && !labels
+    }
+
     /// Whether its sensitivity is proven for what neighbours differ in: all of a row, of a person, or a label alone.
     pub fn serves(&self, unit: &PrivacyUnit) -> bool {
         let reads = self.query.kind().reads();

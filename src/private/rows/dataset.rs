@@ -36,7 +36,7 @@ impl PrivateDataset {
                 None => PrivacyUnit::Row,
                 Some(column) => PrivacyUnit::Person { column: column.into() },
             },
-            (Store::Whole(_) | Store::Streamed(_), _) => PrivacyUnit::Row,
+            (Store::Whole(_) | Store::Streamed(_) | Store::Weighted(_), _) => PrivacyUnit::Row,
         };
         PrivateDataset { rows, origin: Scope { unit, ..scope }.into(), typical_rows: None }
     }
@@ -190,6 +190,7 @@ impl PrivateDataset {
     pub fn duplicate(&self) -> Fallible<Self> {
         Ok(match &self.rows {
             Store::Persons(persons) => self.with(persons.subset(&(0..persons.len()).collect::<Vec<_>>())),
+            Store::Weighted(rows) => self.with(rows.duplicate()),
             rows => {
                 let rows = rows.whole()?;
                 self.with(rows.subset(&(0..rows.len()).collect::<Vec<_>>()))

@@ -11,12 +11,13 @@ use serde::{Deserialize, Serialize};
 use super::refused::no_rows_alone;
 use crate::error::Fallible;
 use crate::grid::{
-    IntegerMap, LabelCoding, MomentWeights, NO_LABEL, PERSON_WEIGHT, SIZE_CELLS, ScoreStep, Scoring, size_cell,
+    IntegerMap, LabelCoding, MomentWeights, NO_LABEL, PERSON_WEIGHT, SIZE_CELLS, ScoreStep, Scoring, WEIGHT_ONE,
+    size_cell,
 };
 use crate::kernel::{
-    Caps, ClassStep, LANES, MeanStep, PersonClips, Persons, Rows, Step, clipped_class_sum, clipped_person_class_sum,
-    clipped_person_sum, clipped_sum, gram_sum, hessian_sum, label_sum, loss_sums, marginal_counts, mean_sum,
-    moment_sum, score_sum,
+    Caps, ClassStep, LANES, MeanStep, PersonClips, Persons, Rows, Step, WeightedRows, clipped_class_sum,
+    clipped_person_class_sum, clipped_person_sum, clipped_sum, gram_sum, hessian_sum, label_sum, loss_sums,
+    marginal_counts, mean_sum, moment_sum, score_sum,
 };
 use crate::loss::{Curved, Glm, Logistic, Loss, LossVisitor, Objective, Softmax};
 use crate::preprocess::Scores;
@@ -155,28 +156,62 @@ impl Pass {
         persons.sizes().map(of_group).sum()
     }
 
+    /// The pass over rows by weight.
+    ///
+    /// # Privacy
+    /// A row adds what it would add alone, times `weight / WEIGHT_ONE`, a number of at most 1 that follows from that row: a vector of no larger
+    /// norm than is stated for a row, and without a negative entry where it has none. Whole numbers are rounded toward zero.
+    ///
+    /// # Errors
+    /// When no bound is proven for rows that weigh differently.
+    pub(in crate::private) fn over_weighted(&self, rows: &WeightedRows) -> Fallible<Vec<i128>> {
+        let mut sums: Option<Vec<i128>> = None;
+        for (weight, rows) in rows.parts() {
+            let (pass, times) = self.weighed(weight, WEIGHT_ONE)?;
+            add_times(&mut sums, pass.over(rows), times);
+        }
+        Ok(sums.unwrap_or_default())
+    }
+
     /// The pass over rows of persons who have `each` of them, and what its sums are multiplied by.
     fn shared_by(&self, each: usize) -> Fallible<(Pass, u64)> {
         let rows = each.max(1) as u64;
+        match self {
+            // Matrices count so many times; of everything else there is a part of the numbers that a row adds.
+            Pass::Gram { .. } | Pass::Hessian { .. } => self.weighed(PERSON_WEIGHT / rows, PERSON_WEIGHT),
+            _ => self.weighed(1, rows),
+        }
+    }
+
+    /// The pass over rows that weigh `weight / whole` of one, and what its sums are multiplied by.
+    fn weighed(&self, weight: u64, whole: u64) -> Fallible<(Pass, u64)> {
+        let part = |of: u64| (u128::from(of) * u128::from(weight.min(whole)) / u128::from(whole.max(1))) as u64;
         Ok(match self {
-            Pass::Moments(weights) => (Pass::Moments(weights.shared_by(each)), 1),
-            &Pass::Marginals { target, step } => (Pass::Marginals { target, step: step / rows }, 1),
+            Pass::Moments(weights) => (Pass::Moments(weights.times(weight, whole)), 1),
+            &Pass::Marginals { target, step } => (Pass::Marginals { target, step: part(step) }, 1),
             &Pass::Gram { clip_steps, most, ref scores } => {
-                let clip_steps = clip_steps / PERSON_WEIGHT;
-                (Pass::Gram { clip_steps, most, scores: scores.clone() }, PERSON_WEIGHT / rows)
+                (Pass::Gram { clip_steps: clip_steps / whole, most, scores: scores.clone() }, weight)
             }
             &Pass::Hessian { loss, ref weights, clip_steps, most } => {
-                let clip_steps = clip_steps / PERSON_WEIGHT;
-                (Pass::Hessian { loss, weights: weights.clone(), clip_steps, most }, PERSON_WEIGHT / rows)
+                (Pass::Hessian { loss, weights: weights.clone(), clip_steps: clip_steps / whole, most }, weight)
             }
             &Pass::Scores { loss, ref weights, label_scale, scoring, weight } => {
-                let weight = u32::try_from(u64::from(weight) / rows).unwrap_or(0);
+                let weight = u32::try_from(part(weight.into())).unwrap_or(0);
                 (Pass::Scores { loss, weights: weights.clone(), label_scale, scoring, weight }, 1)
             }
             Pass::Entrywise { .. } | Pass::Losses { .. } => {
                 return Err(no_rows_alone());
             }
         })
+    }
+}
+
+/// Adds the sums over a part of the rows, so many times.
+fn add_times(sums: &mut Option<Vec<i128>>, part: Vec<i128>, times: u64) {
+    let times = i128::from(times);
+    match sums {
+        None => *sums = Some(part.into_iter().map(|sum| sum * times).collect()),
+        Some(sums) => sums.iter_mut().zip(part).for_each(|(total, sum)| *total += sum * times),
     }
 }
 
@@ -254,6 +289,20 @@ impl FeatureGradient {
 }
 
 impl FeatureGradient {
+    /// The clipped sum over rows by weight, in features: a row adds its clipped vector so many times as it weighs.
+    ///
+    /// # Privacy
+    /// The clip is a part of [`WEIGHT_ONE`] of `clip_steps`, so a row of the largest weight adds a vector of norm `clip_steps` at most, and any other one
+    /// a shorter one.
+    pub(in crate::private) fn over_weighted(&self, rows: &WeightedRows, caps: &[Caps]) -> Vec<i128> {
+        let finer = FeatureGradient { multiplier_scale: self.multiplier_scale / WEIGHT_ONE as f64, ..self.clone() };
+        let mut sums = None;
+        for ((weight, rows), caps) in rows.parts().zip(caps) {
+            add_times(&mut sums, finer.over(rows, caps).into_iter().map(i128::from).collect(), weight);
+        }
+        sums.unwrap_or_default()
+    }
+
     /// The sum over persons of averaged gradients, clipped person by person, in the coordinates of the clips' map.
     pub(in crate::private) fn over_persons(&self, persons: &Persons, clips: &PersonClips) -> Vec<i128> {
         let FeatureGradient { loss, ref weights, label_scale, multiplier_scale, weighing } = *self;
@@ -290,6 +339,12 @@ impl Clip {
             None => Caps::new(rows, self.clip_steps),
             Some(map) => Caps::through(map, rows, self.clip_steps),
         }
+    }
+
+    /// The clips of rows by weight, those of each weight.
+    pub(in crate::private) fn of_weighted(&self, rows: &WeightedRows) -> Vec<Caps> {
+        let finer = Clip { clip_steps: self.clip_steps / WEIGHT_ONE, ..self.clone() };
+        rows.parts().map(|(_, rows)| finer.of(rows)).collect()
     }
 
     /// The clips of some persons.

@@ -17,3 +17,11 @@ pub(super) fn no_rows_alone() -> Error {
         "use --algorithm auto, whitened, dp-gd, dp-sgd or newton; an algorithm of your own may ask what says `Reads::persons`",
     )
 }
+
+/// Where an algorithm asks for rows, and rows have weights.
+pub(super) fn no_weights() -> Error {
+    Error::refused(
+        "this has no proof for rows with weights",
+        "use --algorithm auto, whitened, dp-gd, newton, adassp or additive; an algorithm of your own may ask what says `Reads::persons`",
+    )
+}

@@ -9,11 +9,11 @@ use std::ops::AddAssign;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::pass::{Clip, FeatureGradient, Pass};
-use super::refused::{no_rows_alone, not_at_hand};
+use super::refused::{no_rows_alone, no_weights, not_at_hand};
 use super::remote::RemoteRows;
 use crate::error::{Error, Fallible};
 use crate::grid::{IntegerMap, Shape};
-use crate::kernel::{Caps, PersonClips, Persons, Rows, RowsBuilder};
+use crate::kernel::{Caps, PersonClips, Persons, Rows, RowsBuilder, WeightedRows};
 use crate::preprocess::{PersonStream, Recoding, RowStream};
 
 /// Encoded rows, wherever they are.
@@ -26,6 +26,8 @@ pub enum Store {
     Remote(RemoteRows),
     /// All in memory, by person: a person is the unit of privacy.
     Persons(Persons),
+    /// All in memory, by weight.
+    Weighted(WeightedRows),
     /// In a file, by person; a part of whole persons at a time is in memory.
     StreamedPersons(PersonStream),
 }
@@ -39,6 +41,12 @@ impl From<PersonStream> for Store {
 impl From<Persons> for Store {
     fn from(persons: Persons) -> Self {
         Store::Persons(persons)
+    }
+}
+
+impl From<WeightedRows> for Store {
+    fn from(rows: WeightedRows) -> Self {
+        Store::Weighted(rows)
     }
 }
 
@@ -66,6 +74,7 @@ impl Store {
             Store::Whole(rows) => rows.shape(),
             Store::Streamed(rows) => rows.shape(),
             Store::Remote(rows) => rows.shape(),
+            Store::Weighted(rows) => rows.shape(),
             Store::Persons(persons) => persons.shape(),
             Store::StreamedPersons(persons) => persons.shape(),
         }
@@ -76,6 +85,7 @@ impl Store {
             Store::Whole(rows) => rows.one(),
             Store::Streamed(rows) => rows.one(),
             Store::Remote(rows) => rows.one(),
+            Store::Weighted(rows) => rows.one(),
             Store::Persons(persons) => persons.one(),
             Store::StreamedPersons(persons) => persons.one(),
         }
@@ -84,7 +94,7 @@ impl Store {
     /// Whether they are brought together by person.
     fn of_persons(&self) -> bool {
         match self {
-            Store::Whole(_) | Store::Streamed(_) => false,
+            Store::Whole(_) | Store::Streamed(_) | Store::Weighted(_) => false,
             Store::Remote(rows) => rows.of_persons(),
             Store::Persons(_) | Store::StreamedPersons(_) => true,
         }
@@ -96,6 +106,7 @@ impl Store {
             Store::Whole(rows) => rows.len() as u64,
             Store::Streamed(rows) => rows.rows(),
             Store::Remote(rows) => rows.len(),
+            Store::Weighted(rows) => rows.len() as u64,
             Store::Persons(persons) => persons.len() as u64,
             Store::StreamedPersons(persons) => persons.persons(),
         }
@@ -107,6 +118,10 @@ impl Store {
             Store::Whole(rows) => Some(digest_of(rows)),
             Store::Streamed(_) | Store::StreamedPersons(_) => None,
             Store::Remote(rows) => Some(rows.digest()),
+            Store::Weighted(rows) => {
+                let parts = rows.parts().map(|(weight, rows)| format!("{weight} of {}", digest_of(rows)));
+                Some(format!("{} rows by weight: {}", rows.len(), parts.collect::<Vec<_>>().join(", ")))
+            }
             Store::Persons(persons) => {
                 let groups = persons.groups().map(|(each, rows)| format!("{each} of {}", digest_of(rows)));
                 Some(format!("{} persons: {}", persons.len(), groups.collect::<Vec<_>>().join(", ")))
@@ -124,6 +139,7 @@ impl Store {
             Store::Whole(rows) => Ok(rows),
             Store::Streamed(_) | Store::Remote(_) | Store::StreamedPersons(_) => Err(not_at_hand()),
             Store::Persons(_) => Err(no_rows_alone()),
+            Store::Weighted(_) => Err(no_weights()),
         }
     }
 
@@ -136,6 +152,7 @@ impl Store {
             Store::Whole(rows) => Ok(pass.over(rows)),
             Store::Streamed(rows) => over_parts(rows, |part| pass.over(part)),
             Store::Remote(rows) => rows.sum(pass),
+            Store::Weighted(rows) => pass.over_weighted(rows),
             Store::Persons(persons) => pass.over_persons(persons),
             Store::StreamedPersons(persons) => over_person_parts(persons, |part| pass.over_persons(part)),
         }
@@ -150,6 +167,7 @@ impl Store {
             Store::Whole(rows) => Store::Whole(map.recode(rows)),
             Store::Streamed(rows) => Store::Streamed(map.recode_stream(rows)?),
             Store::Remote(rows) => Store::Remote(rows.recoded(map)),
+            Store::Weighted(rows) => Store::Weighted(rows.recoded(|rows| map.recode(rows))),
             Store::Persons(persons) => Store::Persons(persons.recoded(|rows| map.recode(rows))),
             Store::StreamedPersons(persons) => Store::StreamedPersons(map.recode_persons(persons)?),
         })
@@ -173,6 +191,7 @@ impl Store {
                 let [chosen, rest] = both(chosen.collect()).map(|of| rows.subset(&of));
                 (chosen.into(), rest.into())
             }
+            Store::Weighted(_) => return Err(no_weights()),
             Store::Persons(persons) => {
                 let [chosen, rest] = both(chosen.collect()).map(|of| persons.subset(&of));
                 (chosen.into(), rest.into())
@@ -228,6 +247,9 @@ fn over_person_parts(
     Ok(sum)
 }
 
+/// Bits of a sum that are mapped apart from those above.
+const LOW_BITS: u32 = 40;
+
 /// The clip of every row, or of every person, for one clip norm.
 pub(in crate::private) struct Clips {
     clip: Clip,
@@ -238,7 +260,7 @@ pub(in crate::private) struct Clips {
 enum Kept {
     /// Nothing: each pass decides them again, or workers keep their own.
     Nothing,
-    /// Those of the rows of each part.
+    /// Those of the rows of each part, or of each weight.
     Rows(Vec<Caps>),
     /// Those of the persons of each part.
     Persons(Vec<PersonClips>),
@@ -275,6 +297,7 @@ impl Clips {
                 Kept::Rows(kept)
             }
             Store::Streamed(_) | Store::Remote(_) => Kept::Nothing,
+            Store::Weighted(rows) => Kept::Rows(clip.of_weighted(rows)),
             Store::Persons(persons) => Kept::Persons(vec![clip.of_persons(persons)]),
             Store::StreamedPersons(persons) if persons.can_keep_clips() => {
                 let mut kept = Vec::new();
@@ -325,6 +348,13 @@ impl Clips {
             Store::Streamed(rows) => over_parts(rows, over)?,
             Store::Remote(rows) if rows.column().is_some() => return rows.clipped_person_sum(&self.clip, gradient),
             Store::Remote(rows) => rows.clipped_sum(&self.clip, gradient)?,
+            Store::Weighted(rows) => {
+                let caps = match &self.kept {
+                    Kept::Rows(caps) => caps.as_slice(),
+                    Kept::Nothing | Kept::Persons(_) => return Err(not_at_hand()),
+                };
+                return Ok(self.image_of_large(&gradient.over_weighted(rows, caps)));
+            }
             Store::Persons(persons) => return Ok(over_persons(persons)),
             Store::StreamedPersons(persons) => {
                 // Nobody has no clips that are kept.
@@ -371,5 +401,15 @@ impl Clips {
             None => sums.iter().map(|&sum| i128::from(sum)).collect(),
             Some(map) => sums.chunks_exact(map.features()).flat_map(|block| map.image(block)).collect(),
         }
+    }
+
+    /// Sums that may leave 64 bits, in the coordinates of the iterate: the map is linear, so each is cut into two that do not.
+    fn image_of_large(&self, sums: &[i128]) -> Vec<i128> {
+        if self.map().is_none() {
+            return sums.to_vec();
+        }
+        let part = |of: &dyn Fn(i128) -> i128| self.image(&sums.iter().map(|&sum| of(sum) as i64).collect::<Vec<_>>());
+        let (high, low) = (part(&|sum| sum >> LOW_BITS), part(&|sum| sum & ((1 << LOW_BITS) - 1)));
+        high.into_iter().zip(low).map(|(high, low)| (high << LOW_BITS) + low).collect()
     }
 }

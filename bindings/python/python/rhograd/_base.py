@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
 import json
 import os
@@ -56,6 +57,9 @@ class Common(TypedDict, total=False):
     persons: int | None
     max_rows: int | None
     estimand: str | None
+    weight: str | None
+    max_weight: float | None
+    class_weight: Any
     dataset: str | None
     ledger: str | os.PathLike[str] | Ledger | None
     require_ledger: bool
@@ -103,6 +107,11 @@ class Estimator:
     max_rows : the most rows of a person that count, 1000 where it is left out.
     estimand : ``"persons"`` (the mean over persons, the default) or ``"rows"`` (over rows, a person with many more than others weighing
         up to the clip norm); the guarantee is the same.
+    weight : name of the column of ``X`` that holds weights of rows, where they are not given to ``fit`` as ``sample_weight``. It is no feature,
+        and predictions do not need it.
+    max_weight : the largest weight that is publicly possible, not the largest of the rows: a larger one counts as this one, and a row
+        counts ``weight / max_weight`` of one in everything that is released.
+    class_weight : weights of labels, as in ``{"yes": 5}``; 1 for those that are left out. They are multiplied with those of rows.
     dataset : name under which the ledger counts, needed with a ledger where no schema names it.
     ledger : file, or :class:`rhograd.Ledger`, that the run is charged to; without one nothing binds further runs, and the statement says so.
     require_ledger : whether a fit is refused, before a row is read, where the ledger is not named or does not exist yet: a lost
@@ -173,6 +182,9 @@ class Estimator:
         persons: int | None = None,
         max_rows: int | None = None,
         estimand: str | None = None,
+        weight: str | None = None,
+        max_weight: float | None = None,
+        class_weight: Any = None,
         dataset: str | None = None,
         ledger: str | os.PathLike[str] | Ledger | None = None,
         require_ledger: bool = False,
@@ -209,6 +221,9 @@ class Estimator:
         self.persons = persons
         self.max_rows = max_rows
         self.estimand = estimand
+        self.weight = weight
+        self.max_weight = max_weight
+        self.class_weight = class_weight
         self.dataset = dataset
         self.ledger = ledger
         self.require_ledger = require_ledger
@@ -329,17 +344,24 @@ class Estimator:
 
     # -- fitting --
 
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Trains on rows in memory; ``y`` is a column, or the name of the column of ``X`` to predict."""
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Trains on rows in memory; ``y`` is a column, or the name of the column of ``X`` to predict.
+
+        ``sample_weight`` has a weight for every row, of which none counts for more than ``max_weight``; a row without one, or with a negative one,
+        counts for nothing.
+        """
         look_around(self)
         _parameters.check(self.get_params(deep=False))
         self._surroundings()
         frame, target = self._split(X, y)
-        schema = self._schema_for(frame)
-        columns = [*self._columns(frame, schema), *_identifiers(frame, schema), cells(schema["target"], target)]
+        schema, weights = self._schema_and_weights(frame, sample_weight)
+        columns = [
+            *self._columns(frame, schema), *_identifiers(frame, schema), *weights, cells(schema["target"], target)
+        ]  # fmt: skip
         learned = self._learn_target(schema)
         outcome = self._run(_rhograd.train_table, schema, columns)
-        names = [name for name in frame.columns if name != _schema.unit_in(schema)]
+        besides = (_schema.unit_in(schema), _schema.weight_in(schema))
+        names = [name for name in frame.columns if name not in besides]
         return self._take(outcome, schema, names, frame.named, learned)
 
     def fit_csv(
@@ -358,6 +380,7 @@ class Estimator:
         look_around(self)
         _parameters.check(self.get_params(deep=False))
         facts = self._schema_of_file(path, schema)
+        self._uses_bound(facts)
         learned = self._learn_target(facts)
         outcome = self._run(_rhograd.train_file, facts, os.fspath(path), cache=cache, memory_limit=memory_limit)
         return self._take(outcome, facts, _schema.features_in(facts), True, learned)
@@ -373,10 +396,10 @@ class Estimator:
             )
         return self._read_schema(given)
 
-    def check(self, X: Any, y: Any = None) -> dict[str, Any]:
+    def check(self, X: Any, y: Any = None, sample_weight: Any = None) -> dict[str, Any]:
         """What of rows in memory does not fit the schema, and what :meth:`fit` would do and cost; nothing is charged.
 
-        ``X`` and ``y`` are those of :meth:`fit`.
+        ``X``, ``y`` and ``sample_weight`` are those of :meth:`fit`.
         The answer is computed from rows: it is for the custodian alone. ``findings`` tells by column what is missing,
         unreadable, undeclared or outside its bounds, worst first, with an example row and cell; ``labels`` the labels that
         were met; ``ignored`` the columns that no model would see; ``outlook`` the algorithm, its steps, cost and time.
@@ -388,11 +411,13 @@ class Estimator:
             return spark.check(self, X, target=y)
         _parameters.check(self.get_params(deep=False))
         frame, target = self._split(X, y)
-        schema = self._schema_for(frame)
-        columns = [*self._columns(frame, schema), *_identifiers(frame, schema), cells(schema["target"], target)]
+        schema, weights = self._schema_and_weights(frame, sample_weight)
+        columns = [
+            *self._columns(frame, schema), *_identifiers(frame, schema), *weights, cells(schema["target"], target)
+        ]  # fmt: skip
         request = json.dumps(self._request(schema))
         checked = json.loads(_rhograd.check_table(request, json.dumps(schema), columns, threads=self._threads()))
-        used = {*schema["columns"], _schema.unit_in(schema)}
+        used = {*schema["columns"], _schema.unit_in(schema), _schema.weight_in(schema)}
         checked["ignored"] = [name for name in frame.columns if name not in used]
         return checked
 
@@ -442,14 +467,17 @@ class Estimator:
     def _width(self) -> int | None:
         """The number of columns of ``X`` that the parameters declare, where they do."""
         width = _schema.width_of(self.schema, self.bounds)
-        return width if width is None or self.unit is None else width + 1
+        return width if width is None else width + (self.unit is not None) + (self.weight is not None)
 
     def _schema_for(self, frame: Frame) -> dict[str, Any]:
         """The schema of the parameters for these columns."""
         if self.schema is None:
             if isinstance(self.unit, str) and self.unit not in frame.columns:
                 raise DataError(f"unit: {self.unit!r} is no column of X; give the name of the one that tells persons apart")
-            features = _schema.features_of([name for name in frame.columns if name != self.unit], self.bounds)
+            if isinstance(self.weight, str) and self.weight not in frame.columns:
+                raise DataError(f"weight: {self.weight!r} is no column of X; give the name of the one that holds weights")
+            besides = (self.unit, self.weight)
+            features = _schema.features_of([name for name in frame.columns if name not in besides], self.bounds)
             target = _TARGET
             while target in features:
                 target += "_"
@@ -458,6 +486,10 @@ class Estimator:
         schema = self._read_schema(self.schema)
         declared = _schema.features_in(schema)
         if not frame.named:
+            if _schema.weight_in(schema) is not None:
+                raise ParameterError(
+                    "weight: is a column by its name, and the columns of X have none; give sample_weight, or X with names"
+                )
             if "unit" in schema:
                 raise ParameterError(
                     "unit: is a column by its name, and the columns of X have none; give X with names, as {name: column, ...}"
@@ -469,6 +501,57 @@ class Estimator:
                 )
             frame.columns = dict(zip(declared, frame.columns.values()))
         return schema
+
+    def _schema_and_weights(self, frame: Frame, sample_weight: Any) -> tuple[dict[str, Any], list[Column]]:
+        """The schema of the parameters for these columns, and the column of weights, where there is one."""
+        schema = self._schema_for(frame)
+        if sample_weight is None:
+            self._uses_bound(schema)
+            held = _schema.weight_in(schema)
+            if held is not None and held not in frame.columns:
+                raise DataError(f"column {held!r}: is missing, and it holds the weights; add it to the data")
+            return schema, [] if held is None else [frame.column(held)]
+        if _schema.weight_in(schema) is not None:
+            raise ParameterError("sample_weight: is given, and so is a column of weights; give one of them")
+        if self.max_weight is None:
+            raise ParameterError(
+                "max_weight: is missing; give the largest weight that is publicly possible, not the largest of sample_weight"
+            )
+        name = "sample_weight"
+        while name in frame.columns or name == schema["target"]:
+            name += "_"
+        schema = _schema.with_weight(schema, name, self.max_weight, None)
+        return schema, [cells(name, one_column(sample_weight))]
+
+    def _uses_bound(self, schema: dict[str, Any]) -> None:
+        """Refuses a bound of weights where there are none: whoever gives it meant to give weights."""
+        if self.max_weight is not None and _schema.weight_in(schema) is None:
+            raise ParameterError("max_weight: is given, and no weights are; give sample_weight, or weight='name of a column'")
+
+    def set_fit_request(self, *, sample_weight: bool | str | None) -> Self:
+        """Whether scikit-learn hands ``sample_weight`` on to ``fit``, where its metadata routing is enabled."""
+        return self._requesting("fit", sample_weight)
+
+    def set_score_request(self, *, sample_weight: bool | str | None) -> Self:
+        """Whether scikit-learn hands ``sample_weight`` on to ``score``, where its metadata routing is enabled."""
+        return self._requesting("score", sample_weight)
+
+    def _requesting(self, method: str, alias: bool | str | None) -> Self:
+        request = self.get_metadata_routing()
+        getattr(request, method).add_request(param="sample_weight", alias=alias)
+        self._metadata_request = request
+        return self
+
+    def get_metadata_routing(self) -> Any:
+        """What ``fit`` and ``score`` take besides rows, as scikit-learn asks for it."""
+        from sklearn.utils.metadata_routing import MetadataRequest
+
+        if hasattr(self, "_metadata_request"):
+            return copy.deepcopy(self._metadata_request)
+        request = MetadataRequest(owner=self)
+        for method in (request.fit, request.score):
+            method.add_request(param="sample_weight", alias=None)
+        return request
 
     def _account(self) -> str:
         """The name under which the ledger counts: one that was chosen, wherever there is a ledger."""
@@ -486,7 +569,11 @@ class Estimator:
 
     def _protected(self, schema: dict[str, Any]) -> dict[str, Any]:
         """A schema with what the parameters protect."""
-        return _schema.with_unit(schema, self.unit, self.persons, self.max_rows, self.estimand, self.protect)
+        schema = _schema.with_unit(schema, self.unit, self.persons, self.max_rows, self.estimand, self.protect)
+        if self.weight is None and "weight" not in schema:
+            # The bound of weights that fit gets.
+            return _schema.with_weight(schema, None, None, self.class_weight)
+        return _schema.with_weight(schema, self.weight, self.max_weight, self.class_weight)
 
     def _columns(self, frame: Frame, schema: dict[str, Any]) -> list[Column]:
         names = _schema.features_in(schema)
@@ -798,6 +885,18 @@ class Estimator:
         if not hasattr(self, "model_"):
             raise _not_fitted(self)
         return json.loads(self.model_.what_if([str(question) for question in questions]))
+
+
+def weights_of(sample_weight: Any, rows: int) -> np.ndarray:
+    """The weights that a score is taken with; ones where none are given."""
+    if sample_weight is None:
+        return np.ones(rows)
+    weights = np.asarray(_rhograd.numbers_in(cells("sample_weight", one_column(sample_weight))), dtype=np.float64)
+    if len(weights) != rows:
+        raise DataError("sample_weight: does not have as many rows as X; give one weight for every row")
+    if not (np.isfinite(weights).all() and (weights >= 0).all() and weights.sum() > 0):
+        raise DataError("sample_weight: holds something else than numbers that are not negative, or nothing above 0")
+    return weights
 
 
 def _identifiers(frame: Frame, schema: dict[str, Any]) -> list[Column]:

@@ -29,6 +29,7 @@ _NUMBERS = {
     "holdout": "a share between 0 and 1, as in holdout=0.2",
     "threshold": "a number above 0",
     "quantile": "a number between 0 and 1",
+    "max_weight": "the largest weight that is publicly possible, a number above 0",
 }
 
 #: Parameters that are whole numbers, the least of each, and what to give.
@@ -41,7 +42,7 @@ _WHOLE = {
     "threads": (1, "at least 1; leave it out for one a core"),
 }
 
-_TEXTS = ("adjacency", "protect", "algorithm", "features", "noise", "averaging", "tune", "dataset", "unit", "estimand")
+_TEXTS = ("adjacency", "protect", "algorithm", "features", "noise", "averaging", "tune", "dataset", "unit", "estimand", "weight")
 
 
 def check(parameters: Mapping[str, Any]) -> None:

@@ -165,6 +165,32 @@ def with_unit(
     return json.loads(given)
 
 
+def with_weight(schema: dict[str, Any], column: str | None, largest: Any, labels: Any) -> dict[str, Any]:
+    """A schema with weights of rows, checked by the engine."""
+    if labels is not None and not isinstance(labels, Mapping):
+        raise ParameterError(
+            'class_weight: is no mapping from labels to weights; give one, as in {"yes": 5}, from public knowledge: "balanced" would count '
+            "private labels"
+        )
+    if column is None and largest is None and not labels:
+        return schema
+    weights = {_label(label): float(weight) for label, weight in (labels or {}).items()}
+    given = {"column": column, "max": None if largest is None else float(largest), "labels": weights}
+    return json.loads(_rhograd.weight_schema(json.dumps(schema), json.dumps(given)))
+
+
+def _label(label: Any) -> str:
+    text = declared_text(label)
+    if text is None:
+        raise ParameterError(f"class_weight: {label!r} is no label; give texts or numbers")
+    return text
+
+
+def weight_in(schema: Mapping[str, Any]) -> str | None:
+    """The column of weights, where a schema has one."""
+    return schema.get("weight", {}).get("column")
+
+
 def unit_in(schema: Mapping[str, Any]) -> str | None:
     """The column that tells persons apart, where a schema has one."""
     return schema["unit"]["column"] if "unit" in schema else None

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _rhograd, _shapes
-from ._base import Common, Estimator, one_column
+from ._base import Common, Estimator, one_column, weights_of
 from ._columns import cells, declared_text
 from ._errors import DataError, DataWarning, ParameterError
 
@@ -121,8 +121,10 @@ class _Classifier(Estimator):
         """Scores: log-odds or margin of the second of two labels, or logarithms of the probabilities of all."""
         raise NotImplementedError
 
-    def score(self, X: Any, y: Any) -> float:
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Accuracy of the predictions for ``X`` beside ``y``. Not private on private rows: do not publish it.
+
+        With ``sample_weight`` each row counts as much as its weight.
 
         Labels are compared by the rule for cells: 1, 1.0, True and "1" are one label. Labels that are not declared count as
         wrong, and :class:`rhograd.DataWarning` names one; for the custodian alone.
@@ -143,7 +145,8 @@ class _Classifier(Estimator):
                 DataWarning,
                 stacklevel=2,
             )
-        return float(np.mean(_rhograd.label_places(labels, cells("y", predicted)) == places))
+        right = _rhograd.label_places(labels, cells("y", predicted)) == places
+        return float(np.average(right, weights=weights_of(sample_weight, len(places))))
 
 
 class DPLogisticRegression(_Classifier):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _rhograd
-from ._base import Common, Estimator, one_column
+from ._base import Common, Estimator, one_column, weights_of
 from ._columns import cells
 from ._errors import ParameterError
 from ._schema import _number, _pair
@@ -57,11 +57,15 @@ class _Regressor(Estimator):
         """The predicted value of each row, within the target's bounds."""
         return self._predictions(X)[:, 0]
 
-    def score(self, X: Any, y: Any) -> float:
-        """R squared of the predictions for ``X`` beside ``y``. Not private on private rows: do not publish it."""
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """R squared of the predictions for ``X`` beside ``y``. Not private on private rows: do not publish it.
+
+        With ``sample_weight`` each row counts as much as its weight.
+        """
         y = _rhograd.numbers_in(cells("y", one_column(y)))
-        spread = float(np.sum((y - y.mean()) ** 2))
-        return 1.0 - float(np.sum((y - self.predict(X)) ** 2)) / spread if spread > 0 else 0.0
+        weights = weights_of(sample_weight, len(y))
+        spread = float(np.sum(weights * (y - np.average(y, weights=weights)) ** 2))
+        return 1.0 - float(np.sum(weights * (y - self.predict(X)) ** 2)) / spread if spread > 0 else 0.0
 
 
 class DPLinearRegression(_Regressor):

@@ -26,7 +26,7 @@ import numpy as np
 from . import _parameters, _rhograd, _schema
 from ._base import Estimator
 from ._columns import Column, Frame, cells
-from ._errors import DataError, ParameterError
+from ._errors import DataError, ParameterError, RefusedError
 from .pipelines import look_around
 from .search import DPSearchCV
 
@@ -233,6 +233,8 @@ def schema_for(estimator: Estimator, columns: Iterable[str], target: str) -> dic
         raise ParameterError(f"target: {target!r} is no column; give the name of one")
     frame = Frame({name: () for name in columns if name != target}, named=True)
     schema = estimator._schema_for(frame)
+    if "weight" in schema:
+        raise RefusedError("weight: is kept in the memory of one machine alone, and no worker has it; fit on one machine, or leave it out")
     missing = [name for name in _schema.features_in(schema) if name not in frame.columns]
     if missing:
         raise DataError(f"column {missing[0]!r}: is missing; add it to the data or take it out of the schema")
