@@ -157,11 +157,12 @@ impl ModelKind {
         ModelKind::Poisson { bound: 3.0 }
     }
 
-    /// The family that a schema asks for.
+    /// The family that a schema asks for; where rows have exposures, that of counts.
     pub fn of_schema(schema: &Schema) -> Self {
         match (schema.task, schema.classes()) {
             (Task::Classification, Some(_)) => ModelKind::Multinomial,
             (Task::Classification, None) => ModelKind::Logistic,
+            (Task::Regression, _) if schema.weight_columns()[1].is_some() => ModelKind::poisson(),
             (Task::Regression, _) => ModelKind::Linear,
         }
     }

@@ -1,5 +1,6 @@
 //! Arguments shared by several commands, and the rules that find files.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -7,7 +8,7 @@ use clap::Args;
 use super::help::{BUDGET, MODEL};
 use super::input::is_passing;
 use super::output::warn;
-use crate::data::{Estimand, Protect, RowWeight, Schema, Unit};
+use crate::data::{Estimand, Exposure, Protect, RowWeight, Schema, Unit};
 use crate::error::{Error, Fallible};
 use crate::ledger::Ledger;
 use crate::preprocess::MemoryLimit;
@@ -135,6 +136,15 @@ pub(super) struct WeightArguments {
     /// Weight of a label, as in --label-weight yes=5; may be repeated. Other labels weigh 1 [default: those of the schema's "weight"]
     #[arg(long, value_name = "LABEL=W", value_parser = label_weight, help_heading = MODEL, hide_short_help = true)]
     label_weight: Vec<(String, f64)>,
+    /// Column of exposures, such as years under observation: counts are divided by it, a row weighs as much as its exposure, and the model
+    /// predicts events for an exposure of 1 [default: that of the schema's "weight"]
+    ///
+    /// The bounds of the target are then those of events for an exposure of 1. COLUMN is no feature.
+    #[arg(long, value_name = "COLUMN", requires = "max_exposure", help_heading = MODEL, hide_short_help = true)]
+    exposure: Option<String>,
+    /// The largest exposure that is publicly possible; a row with a larger one weighs as much as one with this
+    #[arg(long, value_name = "E", requires = "exposure", help_heading = MODEL, hide_short_help = true)]
+    max_exposure: Option<f64>,
 }
 
 /// A label and its weight.
@@ -147,12 +157,16 @@ fn label_weight(text: &str) -> Result<(String, f64), String> {
 impl WeightArguments {
     /// A schema with what was asked for.
     pub(super) fn applied(&self, schema: Schema) -> Fallible<Schema> {
-        let WeightArguments { weight, max_weight, label_weight } = self;
-        if weight.is_none() && max_weight.is_none() && label_weight.is_empty() {
+        let WeightArguments { weight, max_weight, label_weight, exposure, max_exposure } = self;
+        if weight.is_none() && max_weight.is_none() && label_weight.is_empty() && exposure.is_none() {
             return Ok(schema);
         }
-        let labels = label_weight.iter().cloned().collect();
-        schema.with_weight(RowWeight { column: weight.clone(), max: *max_weight, labels })
+        let labels: BTreeMap<String, f64> = label_weight.iter().cloned().collect();
+        if labels.len() < label_weight.len() {
+            return Err(Error::parameter("--label-weight", "names a label twice", "name each label once"));
+        }
+        let exposure = exposure.clone().zip(*max_exposure).map(|(column, max)| Exposure { column, max });
+        schema.with_weight(RowWeight { column: weight.clone(), max: *max_weight, labels, exposure })
     }
 }
 

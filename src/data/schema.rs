@@ -285,9 +285,22 @@ impl Schema {
                 _ => known.labels.insert(label, given),
             };
         }
+        match (&known.exposure, &weight.exposure) {
+            (Some(known), Some(given)) if known != given => {
+                return other("--exposure", &format!("{:?}, at most {}", known.column, known.max));
+            }
+            _ => known.exposure = weight.exposure.or(known.exposure),
+        }
         self.weight = Some(known);
         self.check_weight(Path::new("schema"))?;
         Ok(self)
+    }
+
+    /// The columns of weights and of exposures, where there are some.
+    pub fn weight_columns(&self) -> [Option<&str>; 2] {
+        let weight = self.weight.as_ref();
+        let exposure = weight.and_then(|weight| weight.exposure.as_ref()).map(|exposure| exposure.column.as_str());
+        [weight.and_then(|weight| weight.column.as_deref()), exposure]
     }
 
     /// What the weight of a label is multiplied with, by its encoded value: 0 and 1 of two labels, or the place of a declared one. Empty where
@@ -310,9 +323,6 @@ impl Schema {
         if let Some(label) = weight.labels.keys().find(|label| !known.iter().any(|of| of.contains(label))) {
             return refused(format!("names the label {label:?}, which is not declared"), "declare it, or correct it");
         }
-        if let Some((label, bad)) = weight.labels.iter().find(|(_, weight)| !(weight.is_finite() && **weight > 0.0)) {
-            return refused(format!("of {label:?} is {bad}"), "give a number above 0");
-        }
         let mut factors = Vec::new();
         for labels in known {
             let mut of = labels.iter().map(|label| weight.labels.get(label).copied().unwrap_or(1.0));
@@ -330,25 +340,31 @@ impl Schema {
     pub(crate) fn check_weight(&self, path: &Path) -> Fallible<()> {
         let refused = |problem: &str, cure: &str| Err(fault(path, "weight", problem, cure));
         let Some(weight) = &self.weight else { return Ok(()) };
+        if let Some((problem, cure)) = weight.problem() {
+            return refused(problem, cure);
+        }
         self.label_weights(path)?;
-        match (&weight.column, weight.max) {
-            (None, None) if weight.labels.is_empty() => {
-                return refused("says nothing", "name a \"column\" with its \"max\", or give weights of \"labels\"");
+        if let Some(exposure) = &weight.exposure {
+            if self.task != Task::Regression {
+                return refused("has an exposure, and the target is a label", "leave it out, or predict a count");
             }
-            (None, Some(_)) => return refused("has a \"max\" and no column", "name the \"column\" of weights"),
-            (Some(_), None) => {
+            if !(exposure.max.is_finite() && exposure.max > 0.0) {
                 return refused(
-                    "says no largest weight",
-                    "give \"max\", the largest weight that is publicly possible; not the largest of the file",
+                    "has a \"max\" of exposures that is not above 0, or not finite",
+                    "give a number above 0",
                 );
             }
-            (Some(_), Some(max)) if !(max.is_finite() && max > 0.0) => {
-                return refused("has a \"max\" that is not above 0, or not finite", "give a number above 0");
+            let taken = |name: &str| {
+                name == self.target
+                    || Some(name) == weight.column.as_deref()
+                    || self.features().any(|(it, _)| it == name)
+            };
+            if taken(&exposure.column) {
+                return refused(
+                    "names the target, the column of weights or a feature as the exposure",
+                    "name the column of exposures, and take it out of \"columns\"",
+                );
             }
-            _ => {}
-        }
-        if weight.largest().is_infinite() {
-            return refused("is larger than any number can be", "give smaller weights");
         }
         if weight.column.as_ref() == Some(&self.target) {
             return refused("names the target", "name the column of weights");

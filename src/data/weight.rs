@@ -29,17 +29,42 @@ pub struct RowWeight {
     /// Weights of labels; 1 for those that are left out.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub labels: BTreeMap<String, f64>,
+    /// How long, or of how many, a row counts events.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exposure: Option<Exposure>,
+}
+
+/// For how long, or of how many, a row counts events: the target over the exposure is a rate, and the row weighs as much as its exposure.
+///
+/// With a count `y` over an exposure `e` the loss of a log rate `t` is `e (exp(t) - (y / e) t)`, that of the rate `y / e` with the weight `e`. So the
+/// slope is `e (exp(t) - y / e)`, and the model predicts events for an exposure of 1.
+///
+/// ```
+/// use rhograd::data::{Exposure, RowWeight};
+///
+/// let years = Exposure { column: "years".into(), max: 5.0 };
+/// let weight = RowWeight { exposure: Some(years), ..RowWeight::default() };
+/// assert_eq!(weight.largest(), 5.0);
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Exposure {
+    /// The column that holds exposures, which is no feature.
+    pub column: String,
+    /// The largest exposure, publicly known; a row with a larger one weighs as much as one with this.
+    pub max: f64,
 }
 
 impl RowWeight {
     /// Weights in a column, the largest of which is publicly known.
     pub fn column(name: impl Into<String>, max: f64) -> Self {
-        RowWeight { column: Some(name.into()), max: Some(max), labels: BTreeMap::new() }
+        RowWeight { column: Some(name.into()), max: Some(max), ..RowWeight::default() }
     }
 
     /// The largest weight that a row can have.
     pub fn largest(&self) -> f64 {
-        self.max.unwrap_or(1.0) * self.largest_of_labels()
+        let exposure = self.exposure.as_ref().map_or(1.0, |exposure| exposure.max);
+        self.max.unwrap_or(1.0) * self.largest_of_labels() * exposure
     }
 
     /// The largest weight of a label, if only of those that are left out.
@@ -48,16 +73,41 @@ impl RowWeight {
         given.reduce(f64::max).map_or(1.0, |largest| largest.max(1.0))
     }
 
+    /// What is wrong with them, whatever they are of, and the cure.
+    pub(crate) fn problem(&self) -> Option<(&'static str, &'static str)> {
+        let usable = |number: f64| number.is_finite() && number > 0.0;
+        match (&self.column, self.max, &self.exposure) {
+            (None, None, None) if self.labels.is_empty() => {
+                Some(("says nothing", "name a \"column\" with its \"max\", or give weights of \"labels\""))
+            }
+            (None, Some(_), _) => Some(("has a \"max\" and no column", "name the \"column\" of weights")),
+            (Some(_), None, _) => Some((
+                "says no largest weight",
+                "give \"max\", the largest weight that is publicly possible; not the largest of the file",
+            )),
+            (_, Some(max), _) if !usable(max) => {
+                Some(("has a \"max\" that is not above 0, or not finite", "give a number above 0"))
+            }
+            (_, _, Some(exposure)) if !usable(exposure.max) => {
+                Some(("has a \"max\" of exposures that is not above 0, or not finite", "give a number above 0"))
+            }
+            _ if !self.labels.values().all(|weight| usable(*weight)) => {
+                Some(("of a label is not above 0, or not finite", "give a number above 0"))
+            }
+            _ if !usable(self.largest()) => Some(("is larger than any number can be", "give smaller weights")),
+            _ => None,
+        }
+    }
+
     /// The weights in one line.
     pub(crate) fn in_words(&self) -> String {
         let column = self.column.as_ref().zip(self.max);
         let column = column.map(|(column, max)| format!("the number in \"{column}\", at most {max}"));
         let labels = self.labels.iter().map(|(label, weight)| format!("{weight} for \"{label}\""));
         let labels = labels.collect::<Vec<_>>().join(", ");
-        match (column, labels.is_empty()) {
-            (Some(column), true) => column,
-            (Some(column), false) => format!("{column}, times {labels} and 1 for other labels"),
-            (None, _) => format!("{labels}, and 1 for other labels"),
-        }
+        let labels = (!labels.is_empty()).then(|| format!("{labels}, and 1 for other labels"));
+        let exposure = self.exposure.as_ref();
+        let exposure = exposure.map(|it| format!("the exposure in \"{}\", at most {}", it.column, it.max));
+        [column, labels, exposure].into_iter().flatten().collect::<Vec<_>>().join(", times ")
     }
 }

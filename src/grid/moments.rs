@@ -60,15 +60,16 @@ impl MomentWeights {
 
     /// The weights of each of `rows` rows whose vectors are added up to one of no larger norm.
     pub fn shared_by(&self, rows: usize) -> Self {
-        self.times(1, rows.max(1) as u64)
+        self.each(|weight| weight / rows.max(1) as u64)
     }
 
-    /// A part of the weights, `part / whole` of them, rounded down to whole numbers; of persons nothing.
+    /// The weights of a row that counts for a part of one, `part / whole`: the nearest whole numbers, none of which is larger than it was.
     pub fn times(&self, part: u64, whole: u64) -> Self {
-        let share = |weight: u32| {
-            let share = u64::from(weight).saturating_mul(part.min(whole)).checked_div(whole);
-            share.and_then(|share| u32::try_from(share).ok()).unwrap_or(0)
-        };
+        self.each(|weight| weight.saturating_mul(part.min(whole)).saturating_add(whole / 2) / whole.max(1))
+    }
+
+    fn each(&self, share: impl Fn(u64) -> u64) -> Self {
+        let share = |weight: u32| u32::try_from(share(weight.into())).unwrap_or(0).min(weight);
         // A count is worth as many steps of the grid as a feature at its bound, and stays so.
         let full = FULL_SCALE as u32;
         let count = if self.count.is_multiple_of(full) { full * share(self.count / full) } else { share(self.count) };

@@ -79,7 +79,7 @@ impl Uniform {
         Ok(false)
     }
 
-    /// The integer part of `2^count` times this number, for `count` at most 50.
+    /// The integer part of `2^count` times this number, for `count` at most 64.
     #[inline]
     pub(super) fn leading_bits<S: BitSource>(&mut self, count: u32, source: &mut S) -> Result<u64, S::Error> {
         let digits = count.div_ceil(S::DIGIT_BITS);
@@ -91,7 +91,7 @@ impl Uniform {
     }
 }
 
-/// `whole * 2^log2_scale + lead`, or `i64::MAX` if that is larger, for `log2_scale` at most 50.
+/// `whole * 2^log2_scale + lead`, or `i64::MAX` if that is larger, for `log2_scale` at most 63.
 #[inline]
 pub(super) fn join_clamped(whole: u64, lead: u64, log2_scale: u32) -> i64 {
     let exact = (u128::from(whole) << log2_scale) + u128::from(lead);

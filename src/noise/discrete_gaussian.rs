@@ -5,7 +5,7 @@ use super::bits::Exponent;
 use super::coins::{exp_minus_half_product, heads_in_a_row};
 use super::digits::join_clamped;
 
-/// One attempt at the discrete Gaussian `P[Y = y] ~ exp(-y^2 / 2^(2k+1))`, `k = log2_scale` at most 50;
+/// One attempt at the discrete Gaussian `P[Y = y] ~ exp(-y^2 / 2^(2k+1))`, `k = log2_scale` at most 58;
 /// `None` is a rejection.
 ///
 /// With `t = 2^k`, the absolute value is `u + v t` with `u` below `t`:
@@ -19,10 +19,10 @@ use super::digits::join_clamped;
 ///
 /// Any rejection rejects the whole attempt, which leaves the law given success as it is in the reference,
 /// where inner steps repeat on their own. Since `t` is a power of two, every probability above is the
-/// exponential of a dyadic number of at most 101 bits: there is no division and no big integer.
+/// exponential of a dyadic number of at most 117 bits: there is no division and no big integer.
 ///
 /// The result is clamped to an `i64`: for `k = 50` an absolute value beyond `2^63`, of probability below
-/// `exp(-2^25)`, gives `i64::MAX` with its sign. That is a fixed function of the exact result, hence
+/// `exp(-2^25)`, for `k = 58` below `exp(-2^8)`, gives `i64::MAX` with its sign. That is a fixed function of the exact result, hence
 /// post-processing.
 ///
 /// Reference: Canonne, Kamath, Steinke 2020, "The Discrete Gaussian for Differential Privacy", Algorithms 2

@@ -30,7 +30,7 @@ use std::convert::Infallible;
 use rayon::prelude::*;
 
 use crate::error::{Error, Fallible};
-use crate::privacy::{BoundedLaw, MAX_LOG2_SCALE, NoiseLaw};
+use crate::privacy::{BoundedLaw, MAX_LOG2_FINE, MAX_LOG2_SCALE, NoiseLaw};
 
 pub use choice::exponential_choice;
 pub use runs::RunCoins;
@@ -50,7 +50,7 @@ const BLOCK: usize = 1024;
 /// threads.
 ///
 /// # Errors
-/// When `log2_scale` is above [`MAX_LOG2_SCALE`], or `len` above `2^42`.
+/// When `log2_scale` is above [`MAX_LOG2_FINE`], or `len` above `2^42`.
 ///
 /// # Privacy
 /// Added to an integer vector of l2 sensitivity `s` this costs `rho = s^2 / 2^(2k+1)` zCDP under either law.
@@ -74,7 +74,7 @@ pub fn integer_noise(
     source: &NoiseSource,
     release: u32,
 ) -> Fallible<Vec<i64>> {
-    check(log2_scale, len)?;
+    check(log2_scale, MAX_LOG2_FINE, len)?;
     let mut noise = vec![0; len];
     let fill_block = |(block, part): (usize, &mut [i64])| {
         fill(law, log2_scale, part, &mut source.stream(release, block as u32));
@@ -89,11 +89,11 @@ pub fn integer_noise(
 }
 
 /// Refuses a scale or a length that no stream serves.
-fn check(log2_scale: u32, len: usize) -> Fallible<()> {
-    if log2_scale > MAX_LOG2_SCALE {
+fn check(log2_scale: u32, most: u32, len: usize) -> Fallible<()> {
+    if log2_scale > most {
         return Err(Error::parameter(
             "noise scale",
-            format!("is 2^{log2_scale} grid steps, must be at most 2^{MAX_LOG2_SCALE}"),
+            format!("is 2^{log2_scale} grid steps, must be at most 2^{most}"),
             "use a coarser grid",
         ));
     }
@@ -133,7 +133,7 @@ pub fn laplace_noise(
     source: &NoiseSource,
     release: u32,
 ) -> Fallible<Vec<i128>> {
-    check(log2_scale, len)?;
+    check(log2_scale, MAX_LOG2_SCALE, len)?;
     if rate == 0 {
         return Err(Error::parameter("noise rate", "is zero, so noise would have no law", "use a positive one"));
     }
@@ -170,7 +170,7 @@ pub fn laplace_noise(
 /// # Ok::<(), rhograd::error::Error>(())
 /// ```
 pub fn bounded_noise(law: &BoundedLaw, len: usize, source: &NoiseSource, release: u32) -> Fallible<Vec<i64>> {
-    check(0, len)?;
+    check(0, MAX_LOG2_SCALE, len)?;
     let lookup = bounded::Lookup::new(law);
     let mut noise = vec![0; len];
     noise.par_chunks_mut(BLOCK).enumerate().for_each(|(block, part)| {
@@ -211,7 +211,7 @@ pub fn first_above(
     source: &NoiseSource,
     release: u32,
 ) -> Fallible<Option<usize>> {
-    check(log2_scale.saturating_add(1), 1)?;
+    check(log2_scale.saturating_add(1), MAX_LOG2_SCALE, 1)?;
     let Ok(found) = laplace::first_above(values, bar, log2_scale, &mut source.stream(release, 0));
     Ok(found)
 }

@@ -5,7 +5,7 @@ use super::bits::Exponent;
 use super::coins::{exp_minus_half_product, heads_in_a_row, uniform_up_to};
 use super::digits::{Uniform, join_clamped};
 
-/// One attempt at `floor(2^log2_scale Z)` with `Z` an exact standard normal, for `log2_scale` at most 50;
+/// One attempt at `floor(2^log2_scale Z)` with `Z` an exact standard normal, for `log2_scale` at most 58;
 /// `None` is a rejection.
 ///
 /// Attempts use fresh bits, so the first that is not rejected has the law of one attempt given that it is
@@ -18,7 +18,7 @@ use super::digits::{Uniform, join_clamped};
 ///    in two's complement is `!floor(2^k y)`.
 ///
 /// The result is clamped to an `i64`: for `k = 50` a normal beyond `2^13` standard deviations, of probability
-/// below `exp(-2^25)`, gives `i64::MAX` or `i64::MIN`. That is a fixed function of the exact result, hence
+/// below `exp(-2^25)`, and for `k = 58` one beyond `2^5`, below `exp(-2^8)`, gives `i64::MAX` or `i64::MIN`. That is a fixed function of the exact result, hence
 /// post-processing, and changes nothing in the guarantee.
 ///
 /// Reference: Karney 2016, "Sampling exactly from the normal distribution", ACM Transactions on Mathematical

@@ -9,7 +9,7 @@ use super::settings::Settings;
 use crate::error::Fallible;
 use crate::grid::{IntegerMap, Shape, WEIGHT_ONE};
 use crate::loss::Objective;
-use crate::privacy::{Adjacency, Charge, Delta, Epsilon, NoiseLaw, Rho};
+use crate::privacy::{Adjacency, Charge, Delta, Epsilon, MAX_LOG2_FINE, MAX_LOG2_SCALE, NoiseLaw, Rho};
 use crate::private::{LoggedRun, Planned, PrivateDataset};
 
 /// The public facts that an optimizer is planned from; nothing here depends on rows.
@@ -65,6 +65,11 @@ impl Problem<'_> {
     /// How many grid steps stand for one step of what a row adds: 1, or as many as weights are told apart by.
     pub fn finer(&self) -> u64 {
         if self.weighted { WEIGHT_ONE } else { 1 }
+    }
+
+    /// The finest grid of a release, as a power of two of steps to a deviation of its noise.
+    pub fn finest_grid(&self) -> u32 {
+        if self.weighted { MAX_LOG2_FINE } else { MAX_LOG2_SCALE }
     }
 
     /// Number of coefficients, those of all outputs together.

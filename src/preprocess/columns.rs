@@ -30,8 +30,8 @@ pub struct TableEncoder<'a> {
     /// The identifiers, and the most rows of a person that count, where the schema has a unit.
     unit: Option<(IdentifierColumn<'a>, u32)>,
     reader: TargetReader,
-    /// The weights, where a column holds some, and how they are read, where the schema gives rows some.
-    weight: Option<(Option<NumberCells<'a>>, WeightRule)>,
+    /// The weights and the exposures, where columns hold some, and how they are read, where the schema gives rows weights.
+    weight: Option<([Option<NumberCells<'a>>; 2], WeightRule)>,
     /// What stands for a target that is none, where the row is a record all the same.
     absent: Option<i16>,
 }
@@ -139,9 +139,9 @@ impl<'a> TableEncoder<'a> {
         let weight = match WeightRule::of(schema)? {
             None => None,
             Some(rule) => {
-                let column = schema.weight.as_ref().and_then(|weight| weight.column.as_ref());
-                let cells = column.map(|column| NumberCells::new(column, table.column(column)?)).transpose()?;
-                Some((cells, rule))
+                let cells = |column: &str| NumberCells::new(column, table.column(column)?);
+                let [weight, exposure] = schema.weight_columns().map(|column| column.map(cells).transpose());
+                Some(([weight?, exposure?], rule))
             }
         };
         Ok(TableEncoder {
@@ -271,20 +271,21 @@ impl<'a> TableEncoder<'a> {
         let (len, columns, before) = (tile.len, self.report_columns(), report.lines);
         let Buffers { places, values, codes, labels } = buffers;
         let places = &mut places[..len];
-        let mut weights = [1.0; LANES];
-        if let Some((Some(cells), _)) = &self.weight {
-            cells.read(first, places, &mut weights[..len]);
+        let mut weights = [[1.0; LANES]; 2];
+        for (cells, numbers) in self.weight.iter().flat_map(|(cells, _)| cells).zip(&mut weights) {
+            cells.iter().for_each(|cells| cells.read(first, places, &mut numbers[..len]));
         }
-        self.read_target(first, places, &mut values[..len], &mut labels[..len]);
+        let [weights, exposures] = weights;
+        self.read_target(first, places, &mut values[..len], &mut labels[..len], &exposures);
         for (lane, label) in labels[..len].iter().enumerate() {
             if persons.as_mut().is_some_and(|persons| !persons.add(first + lane)) {
                 report.lose(Loss::Identifier);
                 continue;
             }
-            let weight = weights[lane];
+            let (weight, exposure) = (weights[lane], exposures[lane]);
             let code = match &self.weight {
                 // Of a label that is none nothing is looked up.
-                Some((_, rule)) => rule.code(Some(weight), label.unwrap_or(0)),
+                Some((_, rule)) => rule.code(weight, exposure, label.unwrap_or(0)),
                 None => Some(0),
             };
             let Some(code) = code else {
@@ -305,13 +306,15 @@ impl<'a> TableEncoder<'a> {
                     report.count(self.reader.positive(*label));
                     if let Some((_, rule)) = &self.weight {
                         tile.codes[rule.slot * LANES + lane] = code;
-                        if weight > rule.max {
-                            let column = columns.numeric + rule.slot;
-                            report.note_number(columns, column, Fault::Above, report.lines, weight);
+                        let column = columns.numeric + rule.slot;
+                        for (number, above) in [(weight, weight > rule.max), (exposure, rule.is_cut(exposure))] {
+                            if above {
+                                report.note_number(columns, column, Fault::Above, report.lines, number);
+                            }
                         }
                     }
                     if label.abs() == FULL_SCALE {
-                        self.note_outside_target(first + lane, *label, report);
+                        self.note_outside_target(first + lane, *label, exposure, report);
                     }
                 }
                 None => {
@@ -360,9 +363,9 @@ impl<'a> TableEncoder<'a> {
         ReportColumns { numeric, all: numeric + self.shape.categorical() + 1 }
     }
 
-    fn note_outside_target(&self, row: usize, label: i16, report: &mut LoadReport) {
+    fn note_outside_target(&self, row: usize, label: i16, exposure: f64, report: &mut LoadReport) {
         let cell = self.target_shown.get(row);
-        if let Some(fault) = self.reader.outside(label, cell.as_bytes()) {
+        if let Some(fault) = self.reader.outside_over(label, cell.as_bytes(), exposure) {
             let columns = self.report_columns();
             report.note(columns, columns.all - 1, fault, report.lines, cell.as_bytes());
         }
@@ -370,13 +373,21 @@ impl<'a> TableEncoder<'a> {
 
     /// The encoded targets of consecutive rows; `None` where a row has none and so is no record.
     #[inline(always)]
-    fn read_target(&self, first: usize, places: &mut [f64], values: &mut [f64], labels: &mut [Option<i16>]) {
+    fn read_target(
+        &self,
+        first: usize,
+        places: &mut [f64],
+        values: &mut [f64],
+        labels: &mut [Option<i16>],
+        exposures: &[f64; LANES],
+    ) {
         match &self.target {
             TargetColumn::Label(known) => known.read(first, places, labels),
             TargetColumn::Number { cells, lower, upper } => {
                 cells.read(first, places, values);
-                let encode = |value: f64| (!value.is_nan()).then(|| quantize(value, *lower, *upper));
-                labels.iter_mut().zip(values).for_each(|(label, value)| *label = encode(*value));
+                let encode = |value: f64, over: f64| (!value.is_nan()).then(|| quantize(value / over, *lower, *upper));
+                let cells = labels.iter_mut().zip(values).zip(exposures);
+                cells.for_each(|((label, value), over)| *label = encode(*value, *over));
             }
         }
     }

@@ -42,6 +42,8 @@ pub(super) struct WeightRule {
     pub(super) slot: usize,
     /// The largest weight of a cell; 1 where labels alone have one.
     pub(super) max: f64,
+    /// The largest exposure, where rows have one.
+    exposure: Option<f64>,
     /// Shares of the largest weight of a label, by its encoded value; empty where labels weigh alike.
     labels: Vec<f64>,
 }
@@ -55,19 +57,34 @@ impl WeightRule {
         let Some(weight) = &schema.weight else { return Ok(None) };
         let largest = weight.largest_of_labels();
         let labels = schema.label_weights(Path::new("schema"))?.into_iter().map(|factor| factor / largest).collect();
-        Ok(Some(WeightRule { slot: shape_of(schema).categorical(), max: weight.max.unwrap_or(1.0), labels }))
+        let (slot, max) = (shape_of(schema).categorical(), weight.max.unwrap_or(1.0));
+        Ok(Some(WeightRule { slot, max, exposure: weight.exposure.as_ref().map(|exposure| exposure.max), labels }))
     }
 
-    /// The code of the weight of a row: of a cell's number, where a column holds it, and of a label; `None` where the cell holds no weight.
+    /// Whether an exposure is above the largest one.
+    pub(super) fn is_cut(&self, exposure: f64) -> bool {
+        self.exposure.is_some_and(|max| exposure > max)
+    }
+
+    /// Whether a number is an exposure: the target is divided by it.
+    pub(super) fn is_exposure(exposure: f64) -> bool {
+        exposure > 0.0 && exposure.is_finite()
+    }
+
+    /// The code of the weight of a row: of a cell's number and an exposure, 1 where no column holds them, and of a label; `None` where one of
+    /// both is none.
     #[inline(always)]
-    pub(super) fn code(&self, cell: Option<f64>, label: i16) -> Option<u16> {
+    pub(super) fn code(&self, weight: f64, exposure: f64, label: i16) -> Option<u16> {
         // Not a number fails, too.
-        let own = cell.filter(|weight| *weight >= 0.0)?;
+        if !(weight >= 0.0 && Self::is_exposure(exposure)) {
+            return None;
+        }
         let of_label = match self.labels[..] {
             [] => 1.0,
             _ => usize::try_from(label).ok().and_then(|label| self.labels.get(label)).copied().unwrap_or(0.0),
         };
-        Some(weight_code(own.min(self.max) / self.max * of_label))
+        let of_exposure = self.exposure.map_or(1.0, |max| exposure.min(max) / max);
+        Some(weight_code(weight.min(self.max) / self.max * of_exposure * of_label))
     }
 }
 
@@ -99,7 +116,7 @@ pub(super) enum Role {
     Target,
     /// The identifier of the row's person.
     Identifier,
-    /// The weight of the row.
+    /// The weight of the row, or its exposure.
     Weight,
 }
 
@@ -119,8 +136,8 @@ pub struct Encoder {
     /// The column of identifiers, and the most rows of a person that count, where the schema has a unit.
     pub(super) unit: Option<(usize, u32)>,
     pub(super) reader: TargetReader,
-    /// The column of weights, if there is one, and how weights are read, where the schema gives rows some.
-    pub(super) weight: Option<(Option<usize>, WeightRule)>,
+    /// The columns of weights and of exposures, where there are some, and how they are read, where the schema gives rows weights.
+    pub(super) weight: Option<([Option<usize>; 2], WeightRule)>,
     /// What stands for a target that is none, where the line is a record all the same.
     pub(super) absent: Option<i16>,
     shape: Shape,
@@ -173,12 +190,14 @@ impl Encoder {
         let weight = match WeightRule::of(schema)? {
             None => None,
             Some(rule) => {
-                let column = schema.weight.as_ref().and_then(|weight| weight.column.as_ref());
-                Some((column.map(|column| file.column(column)).transpose()?, rule))
+                let columns =
+                    schema.weight_columns().map(|column| column.map(|column| file.column(column)).transpose());
+                let [weight, exposure] = columns;
+                Some(([weight?, exposure?], rule))
             }
         };
-        if let Some((Some(index), _)) = weight {
-            roles[index] = Role::Weight;
+        for index in weight.iter().flat_map(|(columns, _)| columns).flatten() {
+            roles[*index] = Role::Weight;
         }
         let (shape, has_commas) = (encoded_shape(schema), file.has_commas());
         Ok(Encoder { roles, target, unit, weight, reader, absent, shape, has_commas })
@@ -203,6 +222,11 @@ impl Encoder {
             Ok(())
         })?;
         Ok(records)
+    }
+
+    /// Whether targets are divided by exposures, which may stand behind them in a line.
+    pub(super) fn has_exposure(&self) -> bool {
+        self.weight.as_ref().is_some_and(|([_, exposure], _)| exposure.is_some())
     }
 
     /// Whether the file has the target; without it every label is 0.
@@ -248,30 +272,29 @@ impl Encoder {
             return Err(Loss::Identifier);
         }
         // Before the target, so that a line which lacks both is lost for the same reason in every reader.
-        let weight = match &self.weight {
-            Some((Some(index), _)) => {
-                let weight = fields.value(*index).filter(|weight| *weight >= 0.0);
-                Some(weight.ok_or(Loss::Weight)?)
-            }
-            Some((None, _)) => Some(1.0),
-            None => None,
-        };
+        let columns = self.weight.as_ref().map_or([None, None], |(columns, _)| *columns);
+        let [weight, exposure] = columns.map(|column| column.map_or(Some(1.0), |index| fields.value(index)));
+        let (weight, exposure) = weight.zip(exposure).ok_or(Loss::Weight)?;
+        if !(weight >= 0.0 && WeightRule::is_exposure(exposure)) {
+            return Err(Loss::Weight);
+        }
         let mut positive = None;
         if let Some(index) = self.target {
-            let label = self.reader.encode(fields.get(index));
+            let label = self.reader.encode_over(fields.get(index), exposure);
             row.label = label.or(self.absent).ok_or(Loss::Target)?;
             positive = self.reader.positive(row.label);
             let fault = match label {
-                Some(label) => self.reader.outside(label, fields.get(index)),
+                Some(label) => self.reader.outside_over(label, fields.get(index), exposure),
                 None => Some(self.reader.fault(fields.get(index))),
             };
             odd.extend(fault.map(|fault| Odd { column: self.target_column(), fault, place: (index, 0) }));
         }
-        if let Some((column, rule)) = &self.weight {
-            row.codes[rule.slot] = rule.code(weight, row.label).ok_or(Loss::Weight)?;
-            let above = weight.filter(|weight| *weight > rule.max).zip(*column);
+        if let Some(([own, over], rule)) = &self.weight {
+            row.codes[rule.slot] = rule.code(weight, exposure, row.label).ok_or(Loss::Weight)?;
+            let above = [own.filter(|_| weight > rule.max), over.filter(|_| rule.is_cut(exposure))];
             let column = self.shape.numeric() + rule.slot;
-            odd.extend(above.map(|(_, index)| Odd { column, fault: Fault::Above, place: (index, 0) }));
+            let cells = above.into_iter().flatten();
+            odd.extend(cells.map(|index| Odd { column, fault: Fault::Above, place: (index, 0) }));
         }
         row.null = false;
         for (index, role) in self.roles.iter().enumerate() {

@@ -98,7 +98,7 @@ impl<'a> LineEncoder<'a> {
         let before = report.lines;
         for lane in 0..tile.len {
             let (start, end, quoted) = cursor.next_line();
-            let slowly = quoted || !self.encoder.has_commas;
+            let slowly = quoted || !self.encoder.has_commas || self.encoder.has_exposure();
             let record = if slowly {
                 done |= 1 << lane;
                 self.encode_cells(&cursor.padded[start..end], tile, lane)
@@ -263,7 +263,7 @@ impl<'a> LineEncoder<'a> {
         }
         if let Some((_, rule)) = &self.encoder.weight {
             let (value, place) = weight?;
-            tile.codes[rule.slot * LANES + lane] = rule.code(Some(value), tile.labels[lane])?;
+            tile.codes[rule.slot * LANES + lane] = rule.code(value, 1.0, tile.labels[lane])?;
             if value > rule.max {
                 let column = self.encoder.shape().numeric() + rule.slot;
                 self.odd.push(Odd { column, fault: Fault::Above, place });

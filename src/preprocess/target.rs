@@ -134,6 +134,14 @@ impl TargetReader {
         }
     }
 
+    /// The encoded value of a cell over an exposure, which is 1 where rows have none.
+    pub(super) fn encode_over(&self, cell: &[u8], exposure: f64) -> Option<i16> {
+        match self {
+            TargetReader::Number { lower, upper } => Some(quantize(value(trim(cell))? / exposure, *lower, *upper)),
+            TargetReader::Labels { .. } => self.encode(cell),
+        }
+    }
+
     /// What the cell stands for that begins at `at` and ends before `stop`, with eight bytes from `at` on.
     #[inline]
     pub(super) fn find(&self, padded: &[u8], at: usize, stop: usize) -> Option<i16> {
@@ -146,9 +154,15 @@ impl TargetReader {
     /// Whether the number in a cell was moved into its bounds, given its encoded value.
     #[inline(always)]
     pub(super) fn outside(&self, encoded: i16, cell: &[u8]) -> Option<Fault> {
+        self.outside_over(encoded, cell, 1.0)
+    }
+
+    /// Whether the number in a cell over an exposure was moved into its bounds, given its encoded value.
+    #[inline(always)]
+    pub(super) fn outside_over(&self, encoded: i16, cell: &[u8], exposure: f64) -> Option<Fault> {
         match self {
             TargetReader::Number { lower, upper } if encoded.abs() == FULL_SCALE => {
-                outside(value(cell)?, *lower, *upper)
+                outside(value(cell)? / exposure, *lower, *upper)
             }
             _ => None,
         }

@@ -76,9 +76,12 @@ pub(super) fn check_releases(facts: &Facts) -> Fallible<()> {
     if facts.unit != PrivacyUnit::Label && asked().any(|query| query.kind().reads().labels) {
         return Err(damaged("a release has a proof for labels alone, and more is protected"));
     }
-    if facts.weight.is_some() {
+    if let Some(weight) = &facts.weight {
         let planned = |release: &ReleaseFacts| Planned { charge: release.charge.clone(), query: release.query.clone() };
         let proven = facts.releases.iter().map(planned).all(|planned| planned.serves_weights());
+        if weight.problem().is_some() {
+            return Err(damaged("rows have weights that bound nothing"));
+        }
         if !proven || facts.unit != PrivacyUnit::Row || facts.holdout.is_some() {
             return Err(damaged("a release has no proof for rows with weights"));
         }

@@ -181,6 +181,7 @@ impl TrainConfig {
             ));
         }
         schema.check_protect(Path::new("schema"))?;
+        schema.check_weight(Path::new("schema"))?;
         if schema.protect == Protect::Label {
             if self.standardize == Some(false) {
                 return Err(Error::parameter(

@@ -78,6 +78,8 @@ pub struct Own {
 pub fn evaluate(model: &ModelFile, file: &CsvFile) -> Fallible<Metrics> {
     let predictions = predict(model, file)?;
     let truth = targets(model, file)?;
+    // Where rows have exposures they weigh as much; else all alike.
+    let (truth, weights): (Vec<f64>, Vec<f64>) = truth.into_iter().unzip();
     let rows: Vec<(&[f64], f64)> = predictions.rows().flatten().zip(truth).collect();
     if rows.is_empty() {
         return Err(Error::input(file.path(), "has no rows", "give a file with rows to evaluate on"));
@@ -86,7 +88,7 @@ pub fn evaluate(model: &ModelFile, file: &CsvFile) -> Fallible<Metrics> {
     Ok(match &model.target {
         Target::Classes { .. } => class_metrics(&rows),
         Target::Label { .. } => label_metrics(&pairs, model.model),
-        Target::Number { .. } => number_metrics(&pairs, model.model),
+        Target::Number { .. } => number_metrics(&pairs, &weights, model.model),
     })
 }
 
@@ -123,9 +125,12 @@ pub fn labels_met(model: &ModelFile, file: &CsvFile) -> Fallible<LabelsMet> {
     Ok(met)
 }
 
-fn targets(model: &ModelFile, file: &CsvFile) -> Fallible<Vec<f64>> {
+/// The targets of all rows, each with its weight: over its exposure, and that, where the model is of rates.
+fn targets(model: &ModelFile, file: &CsvFile) -> Fallible<Vec<(f64, f64)>> {
     let (name, rule) = model.target_rule();
     let column = file.column(name)?;
+    let exposure = model.statement.facts.weight.as_ref().and_then(|weight| weight.exposure.as_ref());
+    let exposure = exposure.map(|exposure| file.column(&exposure.column)).transpose()?;
     let mut truth = Vec::new();
     file.each_line(|fields| {
         let at = |problem: &str| {
@@ -135,11 +140,19 @@ fn targets(model: &ModelFile, file: &CsvFile) -> Fallible<Vec<f64>> {
         if fields.len() != file.header().len() {
             return Err(at("the line has another number of cells than the header"));
         }
-        let value = rule.value(fields.get(column)).ok_or_else(|| match rule {
+        let over = exposure.map_or(Some(1.0), |exposure| fields.value(exposure));
+        let over = over.filter(|over| *over > 0.0 && over.is_finite()).ok_or_else(|| at("the row has no exposure"))?;
+        let value = match &rule {
+            TargetRule::Number { lower, upper } if exposure.is_some() => {
+                fields.value(column).map(|count| (count / over).clamp(*lower, *upper))
+            }
+            rule => rule.value(fields.get(column)),
+        };
+        let value = value.ok_or_else(|| match rule {
             TargetRule::Label { .. } | TargetRule::Class { .. } => at("the label is not in the schema"),
             TargetRule::Number { .. } => at("the target is not a number"),
         })?;
-        truth.push(value);
+        truth.push((value, over));
         Ok(())
     })?;
     Ok(truth)
@@ -191,24 +204,27 @@ fn auc(pairs: &[(f64, f64)], positives: f64) -> Option<f64> {
     Some(wins / (positives * negatives))
 }
 
-fn number_metrics(pairs: &[(f64, f64)], kind: ModelKind) -> Metrics {
-    let n = pairs.len() as f64;
-    let mean = pairs.iter().map(|(_, y)| y).sum::<f64>() / n;
-    let squares: f64 = pairs.iter().map(|(p, y)| (p - y) * (p - y)).sum();
-    let spread: f64 = pairs.iter().map(|(_, y)| (y - mean) * (y - mean)).sum();
-    let absolute: f64 = pairs.iter().map(|(p, y)| (p - y).abs()).sum();
+fn number_metrics(pairs: &[(f64, f64)], weights: &[f64], kind: ModelKind) -> Metrics {
+    let n: f64 = weights.iter().sum();
+    let sum = |f: &dyn Fn(f64, f64) -> f64| pairs.iter().zip(weights).map(|(&(p, y), w)| w * f(p, y)).sum::<f64>();
+    let mean = sum(&|_, y| y) / n;
+    let squares = sum(&|p, y| (p - y) * (p - y));
+    let spread = sum(&|_, y| (y - mean) * (y - mean));
+    let absolute = sum(&|p, y| (p - y).abs());
     let r2 = (spread > 0.0).then(|| 1.0 - squares / spread);
     Metrics::Number {
         rows: pairs.len() as u64,
         rmse: (squares / n).sqrt(),
         mae: absolute / n,
         r2,
-        own: own(pairs, kind),
+        own: own(pairs, weights, kind),
     }
 }
 
-fn own(pairs: &[(f64, f64)], kind: ModelKind) -> Own {
-    let mean = |f: &dyn Fn(f64, f64) -> f64| pairs.iter().map(|&(p, y)| f(p, y)).sum::<f64>() / pairs.len() as f64;
+fn own(pairs: &[(f64, f64)], weights: &[f64], kind: ModelKind) -> Own {
+    let all: f64 = weights.iter().sum();
+    let mean =
+        |f: &dyn Fn(f64, f64) -> f64| pairs.iter().zip(weights).map(|(&(p, y), w)| w * f(p, y)).sum::<f64>() / all;
     match kind {
         ModelKind::Quantile { level, .. } => Own {
             pinball: Some(mean(&|p, y| Pinball::unsmoothed(level, p, y))),
@@ -237,7 +253,7 @@ mod tests {
 
     #[test]
     fn equal_targets_have_no_r2() {
-        let metrics = number_metrics(&[(1.0, 2.0), (3.0, 2.0)], ModelKind::Linear);
+        let metrics = number_metrics(&[(1.0, 2.0), (3.0, 2.0)], &[1.0; 2], ModelKind::Linear);
         assert!(matches!(metrics, Metrics::Number { r2: None, .. }));
         assert!(serde_json::to_value(metrics).unwrap()["r2"].is_null());
     }
@@ -246,7 +262,7 @@ mod tests {
     fn a_perfect_line_has_r2_one() {
         let pairs = [(1.0, 1.0), (2.0, 2.0), (4.0, 4.0)];
         assert!(
-            matches!(number_metrics(&pairs, ModelKind::Linear), Metrics::Number { r2, rmse, .. } if r2 == Some(1.0) && rmse == 0.0)
+            matches!(number_metrics(&pairs, &[1.0; 2], ModelKind::Linear), Metrics::Number { r2, rmse, .. } if r2 == Some(1.0) && rmse == 0.0)
         );
     }
 }

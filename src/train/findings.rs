@@ -81,7 +81,8 @@ pub(super) fn columns(schema: &Schema) -> impl Iterator<Item = (Cow<'_, str>, bo
     let told: HashSet<&str> = schema.categorical().filter_map(|column| Some(column.missing_of?.0)).collect();
     let numeric = schema.numeric().map(move |(name, ..)| (name.into(), told.contains(name)));
     let categorical = schema.categorical().map(|column| (column.name, column.other.is_some()));
-    let weight = schema.weight.as_ref().map(|weight| (weight.column.as_deref().unwrap_or_default().into(), false));
+    let of_weight = || schema.weight_columns().into_iter().flatten().collect::<Vec<_>>().join(" and ");
+    let weight = schema.weight.as_ref().map(|_| (of_weight().into(), false));
     numeric.chain(categorical).chain(weight).chain([(schema.target.as_str().into(), false)])
 }
 
@@ -96,7 +97,7 @@ fn lost<'a>(schema: &'a Schema, report: &'a LoadReport, place: &'a str) -> impl 
             Loss::Form => "not of the form label index:value ...",
             // By column, with what stands there.
             Loss::Target => return None,
-            Loss::Weight => "no weight: nothing, no number, or a negative one",
+            Loss::Weight => "no weight, or no exposure: nothing, no number, or a negative one",
             Loss::Identifier => return Some(of_identifier(schema, count, report, place)),
         };
         let share = share(count.count, report.lines);

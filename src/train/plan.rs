@@ -5,16 +5,16 @@ use super::tune::Candidate;
 use crate::accounting::{Conversion, claim};
 use crate::data::{Estimand, RowWeight, Schema, Unit};
 use crate::error::{Error, Fallible};
-use crate::grid::{FULL_SCALE, Shape};
+use crate::grid::{FULL_SCALE, Shape, WEIGHT_ONE};
 use crate::loss::Objective;
-use crate::model_kind::ModelKind;
+use crate::model_kind::{Link, ModelKind};
 use crate::optim::{
     Adaptive, Additive, Algorithm, BinPlan, HoldoutPlan, MomentParts, MomentPlan, Optimizer, Planned, Problem, Rich,
     Settings, StraightPlan, Target, Tuned, WavePlan,
 };
 use crate::preprocess::{Waves, shape_of};
 use crate::privacy::{Charge, DatasetId, Delta, Epsilon, NoiseLaw, PrivacyUnit, Rho, Scope, total_rho};
-use crate::private::{HoldOut, training_rows};
+use crate::private::{HoldOut, Query, training_rows};
 
 /// Share of rho for the release of count, means and squares: classification, regression.
 const MOMENT_SHARE: [f64; 2] = [0.05, 0.10];
@@ -241,7 +241,7 @@ impl Plan {
             ));
         }
         if weighted {
-            serves_weights(config, algorithm, &optimizer.planned())?;
+            serves_weights(config, schema, model, algorithm, &optimizer.planned())?;
         }
         if estimand == Some(Estimand::Rows) {
             weighs_rows(algorithm)?;
@@ -364,8 +364,18 @@ fn weighs_rows(algorithm: Algorithm) -> Fallible<()> {
 }
 
 /// Refuses what has no proof for rows with weights.
-fn serves_weights(config: &TrainConfig, algorithm: Algorithm, planned: &[Planned]) -> Fallible<()> {
+fn serves_weights(
+    config: &TrainConfig,
+    schema: &Schema,
+    model: ModelKind,
+    algorithm: Algorithm,
+    planned: &[Planned],
+) -> Fallible<()> {
     let refused = |flag: &str, problem: String, cure: &str| Err(Error::parameter(flag, problem, cure));
+    if schema.weight_columns()[1].is_some() && !matches!(model.link(), Link::LogRate { .. }) {
+        let problem = format!("is for counts, and --model {} predicts none", model.name());
+        return refused("--exposure", problem, "use --model poisson, or give exposures as weights of rates");
+    }
     if config.evaluate_budget.is_some() {
         let problem = "measures rows that all count alike, and the schema gives them weights".into();
         return refused("--evaluate-budget", problem, "leave it out, and measure with `rhograd evaluate`");
@@ -373,6 +383,15 @@ fn serves_weights(config: &TrainConfig, algorithm: Algorithm, planned: &[Planned
     if !config.tune.is_empty() {
         let problem = "compares candidates by rows that all count alike, and the schema gives them weights".into();
         return refused("--tune", problem, "train one of the candidates with --algorithm");
+    }
+    let coarse = |planned: &Planned| match planned.query {
+        // No row of the largest weight would be within such a clip.
+        Query::ClippedSum(query) => query.clip_steps / WEIGHT_ONE < u64::from(FULL_SCALE.unsigned_abs()) / 4,
+        _ => false,
+    };
+    if planned.iter().any(coarse) {
+        let problem = format!("{} plans sums on a grid too coarse for rows with weights", algorithm.name());
+        return refused("--algorithm", problem, "plan them by `ClippedPlan::through`, or use a larger budget");
     }
     if planned.iter().all(Planned::serves_weights) {
         return Ok(());

@@ -22,7 +22,7 @@ fn rows_are_weighed_by_flags_or_by_the_schema_with_the_same_bits() {
     let flags = "--weight w --max-weight 20 --label-weight 1=3";
     let page = folder.succeed(&format!("train fair.csv --epsilon 1 {flags} --seed 3 --out a.model.json --no-ledger"));
     assert!(page.stderr.contains("\"w\"") && page.stderr.contains("above the upper bound"), "{page:?}");
-    assert!(page.stderr.contains("no weight: nothing, no number, or a negative one"), "{page:?}");
+    assert!(page.stderr.contains("no weight, or no exposure"), "{page:?}");
     let weight = r#""weight": {"column": "w", "max": 20, "labels": {"1": 3}}, "target""#;
     folder.edit("fair.schema.json", "\"target\"", weight);
     folder.succeed("train fair.csv --epsilon 1 --seed 3 --out b.model.json --no-ledger");
@@ -52,6 +52,8 @@ fn what_is_no_weight_or_has_no_proof_for_weights_is_refused() {
         ("--memory-limit 1MB", "--memory-limit"),
         ("--cache c.rows", "--cache"),
         ("--protect label", "protect"),
+        ("--exposure w --max-exposure 3", "label"),
+        ("--exposure w", "--max-exposure"),
         ("--label-weight maybe=2", "maybe"),
         ("--label-weight 1=-2", "above 0"),
         ("--label-weight 1", "LABEL=W"),

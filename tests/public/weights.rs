@@ -5,16 +5,19 @@ use std::path::Path;
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use rand_distr::{Distribution, Poisson};
 use rhograd::data::{Cells, CsvFile, Numbers, RowWeight, Schema, Table};
+use rhograd::grid::WEIGHT_ONE;
 use rhograd::ledger::Ledger;
 use rhograd::ndarray::aview1;
 use rhograd::noise::NoiseSource;
 use rhograd::optim::Settings;
 use rhograd::preprocess::MemoryLimit;
-use rhograd::privacy::{Adjacency, Rho};
+use rhograd::privacy::{Adjacency, Epsilon, Rho};
+use rhograd::private::Query;
 use rhograd::train::{
-    Algorithm, Budget, Evidence, ModelFile, ModelKind, Plan, TrainConfig, check, effects, load, load_table,
-    load_within, train, verify,
+    Algorithm, Budget, Evidence, Metrics, ModelFile, ModelKind, Plan, TrainConfig, check, effects, evaluate, load,
+    load_table, load_within, train, verify,
 };
 
 const ROWS: usize = 4000;
@@ -170,6 +173,38 @@ fn weights_of_labels_are_weights_of_rows() {
     assert!(found.statement.limits.iter().any(|limit| limit.contains("4 for \"yes\"")), "{:?}", found.statement.limits);
 }
 
+/// A count over an exposure is a rate that weighs as much: the model of both is that of the true rates, and not that of raw counts.
+#[test]
+fn exposures_make_counts_rates_of_their_weight() {
+    let mut rng = ChaCha8Rng::seed_from_u64(11);
+    let (mut counts, mut rates) = ("x,z,c,y,e\n".to_owned(), "x,z,c,y,e\n".to_owned());
+    for index in 0..20_000 {
+        let (x, z): (f64, f64) = (rng.random_range(-1.0..1.0), rng.random_range(-1.0..1.0));
+        let exposure: f64 = [0.5, 1.0, 2.0, 4.0][index % 4];
+        let law = Poisson::new(exposure * (1.0 + 0.8 * x - 0.5 * z).exp()).unwrap();
+        let y: f64 = law.sample(&mut rng);
+        writeln!(counts, "{x},{z},u,{y},{exposure}").unwrap();
+        writeln!(rates, "{x},{z},u,{},{exposure}", y / exposure).unwrap();
+    }
+    let config = config(ModelKind::poisson(), Algorithm::Auto);
+    let (_kept, counts) = file(&counts);
+    let (_kept, rates) = file(&rates);
+    let exposed = schema(Target::Count, r#","weight":{"exposure":{"column":"e","max":4}}"#);
+    let model = fit(&TrainConfig { model: None, ..config.clone() }, exposed.clone(), &counts);
+    assert_eq!(model.model, ModelKind::poisson());
+    let weighed = fit(&config, schema(Target::Count, r#","weight":{"column":"e","max":4}"#), &rates);
+    assert_eq!(values(&model), values(&weighed), "to the bit");
+    let slopes = values(&model);
+    assert!((slopes[0] - 0.8).abs() < 0.03 && (slopes[1] + 0.5).abs() < 0.03, "{slopes:?}");
+    // Rates are measured by their exposures: the mean prediction is events over exposures.
+    let Metrics::Number { r2, own, .. } = evaluate(&model, &counts).unwrap() else { panic!() };
+    assert!(r2.unwrap() > 0.3 && own.deviance.unwrap() < 4.0, "{r2:?} {own:?}");
+    assert!(model.statement.limits.iter().any(|limit| limit.contains("exposure in \"e\"")));
+    let linear = TrainConfig { model: Some(ModelKind::Linear), ..config };
+    let problem = load(&linear, exposed, &counts, &|_, _| Ok(())).err().unwrap().to_string();
+    assert!(problem.contains("--exposure") && problem.contains("poisson"), "{problem}");
+}
+
 #[test]
 fn a_table_trains_as_its_file_does_and_odd_weights_count_for_nothing() {
     let (mut text, mut columns) =
@@ -203,7 +238,7 @@ fn a_table_trains_as_its_file_does_and_odd_weights_count_for_nothing() {
     assert_eq!(of_table, fit(&config, schema.clone(), &file));
     let found = check(None, &schema, &file, &|_, _| Ok(())).unwrap().findings;
     let told = |needle: &str| found.iter().any(|finding| finding.text.contains(needle));
-    assert!(told("no weight: nothing, no number, or a negative one"), "{found:?}");
+    assert!(told("no weight, or no exposure"), "{found:?}");
     assert!(
         found.iter().any(|finding| finding.text.starts_with("\"w\": 500 of") && finding.text.contains("above")),
         "{found:?}"
@@ -215,7 +250,7 @@ fn what_has_no_proof_for_weights_is_refused_before_a_row_is_read() {
     let (_kept, file) = file("x,z,c,y,w\n");
     let weighted = || schema(Target::Label, r#","weight":{"column":"w","max":4}"#);
     let base = config(ModelKind::Logistic, Algorithm::Auto);
-    let plain = Budget::Epsilon(rhograd::privacy::Epsilon::new(1.0).unwrap(), None);
+    let plain = Budget::Epsilon(Epsilon::new(1.0).unwrap(), None);
     for (config, needle) in [
         (TrainConfig { evaluate_budget: Some(0.1), ..base.clone() }, "--evaluate-budget"),
         (
@@ -241,6 +276,7 @@ fn what_has_no_proof_for_weights_is_refused_before_a_row_is_read() {
         (r#","weight":{"column":"x","max":3}"#, "feature"),
         (r#","weight":{"column":"y","max":3}"#, "target"),
         (r#","weight":{"labels":{"maybe":3}}"#, "not declared"),
+        (r#","weight":{"exposure":{"column":"e","max":3}}"#, "label"),
         (r#","weight":{"labels":{"yes":-3}}"#, "above 0"),
         (r#","weight":{"column":"w","max":1e308,"labels":{"yes":1e308}}"#, "larger than any"),
         (r#","unit":{"column":"p"},"weight":{"column":"w","max":3}"#, "persons"),
@@ -270,5 +306,42 @@ fn plans_release_the_sum_of_weights_and_cost_what_others_cost() {
         assert!(counts(&weighted) && !counts(&plain));
         let spent = |plan: &Plan| rhograd::privacy::total_rho(&plan.charges()).unwrap().upper();
         assert!(spent(&weighted) <= 0.5 && spent(&weighted) > 0.999 * spent(&plain), "{}", spent(&weighted));
+    }
+}
+
+/// The grid of weights leaves enough of what multipliers have: the same algorithm runs as without weights, with at least eight binary digits.
+#[test]
+fn weights_change_no_algorithm_at_ordinary_budgets() {
+    for features in [2, 20, 60] {
+        let columns: Vec<String> =
+            (0..features).map(|j| format!(r#""x{j}":{{"type":"numeric","lower":-1,"upper":1}}"#)).collect();
+        let schema = |weight: &str| {
+            let text = format!(
+                r#"{{"name":"t","task":"classification","positive":"yes","negative":"no","target":"y"{weight},"columns":{{{}}}}}"#,
+                columns.join(",")
+            );
+            Schema::parse(&text, Path::new("s")).unwrap()
+        };
+        for epsilon in [0.1, 0.5, 1.0, 8.0] {
+            for algorithm in [Algorithm::Auto, Algorithm::Newton, Algorithm::Additive] {
+                let budget = Budget::Epsilon(Epsilon::new(epsilon).unwrap(), None);
+                let config = TrainConfig { algorithm, ..TrainConfig::new(budget) };
+                let of = |weight: &str| Plan::new(&config, &schema(weight), None);
+                let Ok(plain) = of("") else { continue };
+                let weighted = of(r#","weight":{"column":"w","max":4}"#)
+                    .unwrap_or_else(|e| panic!("{algorithm:?} {features} {epsilon}: {e}"));
+                assert_eq!(weighted.algorithm, plain.algorithm, "{features} {epsilon}");
+                let clip = |plan: &Plan| {
+                    let mut planned = plan.planned().into_iter();
+                    planned.find_map(|it| {
+                        if let Query::ClippedSum(query) = it.query { Some(query.clip_steps) } else { None }
+                    })
+                };
+                let (weighted, plain) = (clip(&weighted).unwrap(), clip(&plain).unwrap());
+                // Of 4095 multipliers of a row that weighs most.
+                let left = weighted as f64 / WEIGHT_ONE as f64 / plain as f64;
+                assert!(left > 1.0 / 16.0 && left < 1.0001, "{algorithm:?} {features} {epsilon}: {left}");
+            }
+        }
     }
 }

@@ -35,6 +35,8 @@ BEYOND = {
         "a target that is used": "lists the target",
         "a feature that is left": "declares no feature",
         "the unit beside other columns": "names the target, which|which is a feature|released to protect",
+        "weights beside other columns and labels": "names the target|names a feature|which is not declared|is not the same"
+        "|larger than any number",
         "a name that can be seen, in bytes": "is empty, too long or has control characters",
         "the words of a released schema": "states no cost, or other words than its numbers",
     },
@@ -363,6 +365,7 @@ def test_what_a_json_schema_cannot_say_is_what_the_table_names(documents):
             ("a target that is used", label, ("ignore",), ["y"]),
             ("a feature that is left", label, ("ignore",), ["x", "c"]),
             ("the unit beside other columns", {**label, "rows": None}, ("unit",), {"column": "x"}),
+            ("weights beside other columns and labels", label, ("weight",), {"column": "x", "max": 2}),
             ("a name that can be seen, in bytes", label, ("name",), "\u00e9" * 150),
             ("the words of a released schema", rows, ("released", "statement"), "This schema is private."),
         ],

@@ -106,8 +106,11 @@ def tools():
         "scaled target": (TransformedTargetRegressor(two, transformer=StandardScaler()), {"refused"}, False),
         "mapped target": (TransformedTargetRegressor(two, func=np.tanh, inverse_func=np.arctanh), set(), False),
         "bootstrap": (BaggingClassifier(one, n_estimators=2), {"refused"}, True),
-        "bags": (BaggingRegressor(two, n_estimators=2, bootstrap=False), {"charges"}, False),
-        "bags of classes": (BaggingClassifier(one, n_estimators=2, bootstrap=False), {"charges", "not private"}, True),
+        # What a bag leaves out has the weight 0.
+        "bags": (BaggingRegressor(clone(two).set_params(max_weight=1), n_estimators=2, bootstrap=False), {"charges"}, False),
+        "bags of classes": (
+            BaggingClassifier(model(max_weight=1), n_estimators=2, bootstrap=False), {"charges", "not private"}, True
+        ),
         "rest": (OneVsRestClassifier(one), {"charges", "not private"}, True),
         "pairs": (OneVsOneClassifier(one), {"charges", "not private"}, True),
         "code": (OutputCodeClassifier(one, random_state=0), {"charges", "not private"}, True),

@@ -173,3 +173,24 @@ def test_no_worker_of_spark_has_weights():
     model = DPLogisticRegression(epsilon=1, bounds=BOUNDS, classes=[0, 1], weight="w", max_weight=3)
     with pytest.raises(rhograd.RefusedError, match="weight"):
         spark.schema_for(model, ["x", "z", "w", "y"], "y")
+
+
+def test_exposures_are_said_as_in_scikit_learn_or_by_the_schema():
+    linear = pytest.importorskip("sklearn.linear_model")
+    X, t, exposure, rng = data(7, 5)
+    y = rng.poisson(exposure * np.exp(t / 2))
+    schema = {
+        "name": "data", "task": "regression", "target": "target", "target_lower": 0, "target_upper": 40,
+        "weight": {"exposure": {"column": "years", "max": 5}},
+        "columns": {name: {"type": "numeric", "lower": low, "upper": high} for name, (low, high) in BOUNDS.items()},
+    }  # fmt: skip
+    by_schema = DPPoissonRegressor(schema=schema, steps=60, **PLAIN).fit({**columns(X), "years": exposure}, y)
+    assert list(by_schema.feature_names_in_) == ["x", "z"]
+    model = DPPoissonRegressor(bounds=BOUNDS, target_bounds=(0, 40), max_weight=5, steps=60, **PLAIN)
+    by_rate = model.fit(columns(X), y / exposure, sample_weight=exposure)
+    np.testing.assert_array_equal(by_schema.coef_, by_rate.coef_)
+    theirs = linear.PoissonRegressor(alpha=0, tol=1e-10, max_iter=1000).fit(X, y / exposure, sample_weight=exposure)
+    expected = np.append(theirs.coef_, theirs.intercept_)
+    np.testing.assert_allclose(np.append(by_rate.coef_, by_rate.intercept_), expected, rtol=1e-2, atol=3e-3)
+    with pytest.raises(DataError, match="years"):
+        by_schema.fit(columns(X), y)

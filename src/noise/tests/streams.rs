@@ -93,12 +93,22 @@ fn noise_does_not_depend_on_threads() {
     }
 }
 
+/// The finest grid tells more digits of the same normals, and none is cut off.
+#[test]
+fn a_finer_grid_tells_more_digits_of_the_same_normal() {
+    let source = NoiseSource::insecure_from_seed(5);
+    let of = |log2_scale| integer_noise(NoiseLaw::FlooredNormal, log2_scale, 20_000, &source, 0).unwrap();
+    let (finest, coarse) = (of(58), of(40));
+    assert!(finest.iter().zip(&coarse).all(|(fine, coarse)| fine >> 18 == *coarse));
+    assert!(finest.iter().all(|noise| noise.unsigned_abs() < 8 << 58), "beyond 8 deviations");
+}
+
 #[test]
 fn scales_without_room_are_refused() {
     let source = NoiseSource::insecure_from_seed(0);
     for law in [NoiseLaw::FlooredNormal, NoiseLaw::DiscreteGaussian] {
-        assert!(integer_noise(law, 50, 1, &source, 0).is_ok());
-        assert!(integer_noise(law, 51, 1, &source, 0).is_err());
+        assert!(integer_noise(law, 58, 1, &source, 0).is_ok());
+        assert!(integer_noise(law, 59, 1, &source, 0).is_err());
         assert!(integer_noise(law, 0, usize::MAX, &source, 0).is_err());
     }
 }

@@ -4,7 +4,7 @@ use crate::error::{Error, Fallible};
 use crate::grid::MAX_MULTIPLIER;
 use crate::loss::Objective;
 use crate::optim::{Fineness, GaussianRelease, GaussianRule, Problem, Start};
-use crate::privacy::{Adjacency, NoiseLaw, Rho};
+use crate::privacy::{Adjacency, MAX_LOG2_SCALE, NoiseLaw, Rho};
 use crate::private::{Query, query};
 
 /// The public parameters of equal clipped releases on the integer grid.
@@ -26,11 +26,21 @@ impl ClippedPlan {
     /// # Errors
     /// When the budget is so small that a row would round to nothing.
     pub fn new(one: u64, adjacency: Adjacency, budget: &Rho, steps: u64, noise: NoiseLaw) -> Fallible<Self> {
+        Self::to(MAX_LOG2_SCALE, one, adjacency, (budget, steps), noise)
+    }
+
+    fn to(
+        finest: u32,
+        one: u64,
+        adjacency: Adjacency,
+        (budget, steps): (&Rho, u64),
+        noise: NoiseLaw,
+    ) -> Fallible<Self> {
         let (factor, largest) = (adjacency.sum_sensitivity(1) as f64, (MAX_MULTIPLIER as u64).saturating_mul(one));
         let query = |clip_steps| Query::from(query::ClippedSum { clip_steps });
         let rule = GaussianRule { what: "clipped gradient sum", query: &query, adjacency, noise, count: steps };
         let wanted = Fineness { sensitivity: factor, target: largest as f64 * factor, largest, slack: 0.0 };
-        let (release, clip_steps) = rule.finest(budget, &wanted);
+        let (release, clip_steps) = rule.finest_to(finest, budget, &wanted);
         if clip_steps < 16 * one {
             return Err(Error::parameter(
                 "budget",
@@ -49,13 +59,14 @@ impl ClippedPlan {
         Self::through(problem, 0, budget, steps)
     }
 
-    /// The plan for rows seen through a map whose 1.0 is the integer `2^log2_unit`.
+    /// The plan for rows seen through a map whose 1.0 is the integer `2^log2_unit`, 0 where there is no map; on a finer grid where rows
+    /// have weights.
     ///
     /// # Errors
     /// When the budget is so small that a row would round to nothing.
-    pub(in crate::optim) fn through(problem: &Problem<'_>, log2_unit: u32, budget: &Rho, steps: u64) -> Fallible<Self> {
+    pub fn through(problem: &Problem<'_>, log2_unit: u32, budget: &Rho, steps: u64) -> Fallible<Self> {
         let one = (u64::from(problem.one.unsigned_abs()) << log2_unit).saturating_mul(problem.finer());
-        Self::new(one, problem.adjacency, budget, steps, problem.noise)
+        Self::to(problem.finest_grid(), one, problem.adjacency, (budget, steps), problem.noise)
     }
 
     /// Clip norm over the noise of all releases together: `sqrt(2 rho)` under add-remove, half of it under replace-one.

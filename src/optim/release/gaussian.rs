@@ -84,8 +84,13 @@ impl GaussianRule<'_> {
 
     /// The releases on the finest grid, of the largest size there that costs at most `budget`; the size is zero where none does.
     pub fn finest(&self, budget: &Rho, wanted: &Fineness) -> (GaussianRelease, u64) {
+        self.finest_to(MAX_LOG2_SCALE, budget, wanted)
+    }
+
+    /// [`GaussianRule::finest`] with noise of scale `2^most` at most.
+    pub(in crate::optim) fn finest_to(&self, most: u32, budget: &Rho, wanted: &Fineness) -> (GaussianRelease, u64) {
         let mu = (2.0 * budget.lower() / self.count as f64).sqrt();
-        let log2_scale = (wanted.target / mu).log2().floor().clamp(0.0, f64::from(MAX_LOG2_SCALE)) as u32;
+        let log2_scale = (wanted.target / mu).log2().floor().clamp(0.0, f64::from(most)) as u32;
         let size = (mu * 2f64.powi(log2_scale as i32) / wanted.sensitivity * (1.0 - wanted.slack)).floor();
         let most = if size.is_finite() { (size as u64).min(wanted.largest) } else { 0 };
         // The float above only proposes; the exact cost decides.

@@ -74,9 +74,9 @@ impl GramPlan {
         let weight = if problem.persons { PERSON_WEIGHT } else { problem.finer() };
         let target = (GRAM_MULTIPLIER * weight) as f64 * step * sensitivity;
         let wanted = Fineness { sensitivity, target, largest: u64::MAX, slack: 1e-9 };
-        let (release, clip_steps) = rule.finest(&Rho::from_f64(rho)?, &wanted);
+        let (release, clip_steps) = rule.finest_to(problem.finest_grid(), &Rho::from_f64(rho)?, &wanted);
         let most = ((clip_steps / weight) as f64 / step).floor();
-        if !(most >= 8.0 && clip_steps / weight < 1 << 52) {
+        if !(most >= 8.0 && clip_steps / weight < 1 << 52 && clip_steps < 1 << 56) {
             return Err(Error::parameter(
                 "budget",
                 "is too small or too large for a release of the Gram matrix",

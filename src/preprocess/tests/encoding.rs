@@ -35,6 +35,10 @@ fn schemas() -> Vec<Schema> {
         weighed(r#""classification","positive":"yes","negative":"no""#, r#"{"column":"x","max":7,"labels":{"no":3}}"#),
         weighed(r#""classification","positive":"yes","negative":"no""#, r#"{"labels":{"no":3}}"#),
         weighed(r#""regression","target_lower":-3,"target_upper":5"#, r#"{"column":"x","max":0.5}"#),
+        weighed(
+            r#""regression","target_lower":-3,"target_upper":5"#,
+            r#"{"column":"note","max":2,"exposure":{"column":"x","max":4}}"#,
+        ),
         target(r#""classification","positive":"yes","negative":"no""#, ""),
         target(r#""classification","positive":" yes""#, ""),
         target(r#""classification","positive":"yes""#, labels),

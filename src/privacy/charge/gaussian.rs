@@ -12,6 +12,10 @@ use crate::privacy::{Adjacency, DpEvent, Mechanism, Rho};
 /// The finest grid: noise has scale at most `2^50` grid steps, so that every product fits 128 bits.
 pub const MAX_LOG2_SCALE: u32 = 50;
 
+/// The finest grid of Gaussian noise on sums of rows that weigh differently, which are whole numbers of smaller steps. Noise beyond `2^5`
+/// standard deviations, of probability below `exp(-2^8)`, is then more than an `i64` holds, and stands for the largest.
+pub const MAX_LOG2_FINE: u32 = 58;
+
 /// One kind of Gaussian release of an integer vector, made `count` times.
 ///
 /// The sum has l2 sensitivity `sensitivity` grid steps and each coordinate gets noise of scale
@@ -53,12 +57,12 @@ impl GaussianCharge {
     /// Refuses values no planner produces, so that a forged file cannot exhaust memory.
     ///
     /// # Errors
-    /// When the sensitivity or the count is zero or the scale is above `2^`[`MAX_LOG2_SCALE`].
+    /// When the sensitivity or the count is zero or the scale is above `2^`[`MAX_LOG2_FINE`].
     pub fn check(&self) -> Fallible<()> {
-        if self.sensitivity == 0 || self.count == 0 || self.log2_scale > MAX_LOG2_SCALE {
+        if self.sensitivity == 0 || self.count == 0 || self.log2_scale > MAX_LOG2_FINE {
             return Err(Error::parameter(
                 "event",
-                "needs a positive sensitivity and count and a scale of at most 2^50",
+                "needs a positive sensitivity and count and a scale of at most 2^58",
                 "the record is damaged: restore it from a copy",
             ));
         }

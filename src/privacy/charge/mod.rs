@@ -15,7 +15,7 @@ mod threshold;
 use serde::{Deserialize, Serialize};
 
 pub use exponential::ExponentialCharge;
-pub use gaussian::{GaussianCharge, MAX_LOG2_SCALE};
+pub use gaussian::{GaussianCharge, MAX_LOG2_FINE, MAX_LOG2_SCALE};
 use kind::{ChargeKind, Cost};
 pub use kind::{Claim, NoiseLaw};
 pub use laplace::{LaplaceCharge, SparseVectorCharge};

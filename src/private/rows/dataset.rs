@@ -52,6 +52,12 @@ impl PrivateDataset {
     pub(crate) fn of_labels(rows: impl Into<Store>, scope: Scope) -> Fallible<Self> {
         let all = PrivateDataset::new(rows, Scope { unit: PrivacyUnit::Row, ..scope });
         PrivacyUnit::Label.check(all.scope().adjacency)?;
+        if matches!(all.rows, Store::Weighted(_)) {
+            return Err(Error::refused(
+                "labels alone are protected, and rows have weights, which may follow from labels",
+                "leave the weights out",
+            ));
+        }
         if !all.scope().unit.is_row() {
             return Err(Error::refused(
                 "labels alone are protected of rows, and these are of persons",

@@ -160,14 +160,14 @@ impl Pass {
     ///
     /// # Privacy
     /// A row adds what it would add alone, times `weight / WEIGHT_ONE`, a number of at most 1 that follows from that row: a vector of no larger
-    /// norm than is stated for a row, and without a negative entry where it has none. Whole numbers are rounded toward zero.
+    /// norm than is stated for a row, and without a negative entry where it has none. Parts of whole numbers are rounded, to no more than the whole.
     ///
     /// # Errors
     /// When no bound is proven for rows that weigh differently.
     pub(in crate::private) fn over_weighted(&self, rows: &WeightedRows) -> Fallible<Vec<i128>> {
         let mut sums: Option<Vec<i128>> = None;
         for (weight, rows) in rows.parts() {
-            let (pass, times) = self.weighed(weight, WEIGHT_ONE)?;
+            let (pass, times) = self.weighed(weight)?;
             add_times(&mut sums, pass.over(rows), times);
         }
         Ok(sums.unwrap_or_default())
@@ -176,18 +176,28 @@ impl Pass {
     /// The pass over rows of persons who have `each` of them, and what its sums are multiplied by.
     fn shared_by(&self, each: usize) -> Fallible<(Pass, u64)> {
         let rows = each.max(1) as u64;
-        match self {
-            // Matrices count so many times; of everything else there is a part of the numbers that a row adds.
-            Pass::Gram { .. } | Pass::Hessian { .. } => self.weighed(PERSON_WEIGHT / rows, PERSON_WEIGHT),
-            _ => self.weighed(1, rows),
-        }
+        // Rounded down, for `k` such parts add up to no more than the whole.
+        self.in_parts(|weights| weights.shared_by(each), |number| number / rows, (PERSON_WEIGHT / rows, PERSON_WEIGHT))
     }
 
-    /// The pass over rows that weigh `weight / whole` of one, and what its sums are multiplied by.
-    fn weighed(&self, weight: u64, whole: u64) -> Fallible<(Pass, u64)> {
-        let part = |of: u64| (u128::from(of) * u128::from(weight.min(whole)) / u128::from(whole.max(1))) as u64;
+    /// The pass over rows that weigh `weight / WEIGHT_ONE` of one, and what its sums are multiplied by.
+    fn weighed(&self, weight: u64) -> Fallible<(Pass, u64)> {
+        let whole = u128::from(WEIGHT_ONE);
+        // The nearest, which is no more than the whole number itself.
+        let part = |number: u64| ((u128::from(number) * u128::from(weight) + whole / 2) / whole) as u64;
+        self.in_parts(|weights| weights.times(weight, WEIGHT_ONE), part, (weight, WEIGHT_ONE))
+    }
+
+    /// The pass over rows that add a part of what one would, and what its sums are multiplied by: matrices count `weight` times out of
+    /// `whole`, and of everything else there is a part of the numbers that a row adds.
+    fn in_parts(
+        &self,
+        moments: impl Fn(&MomentWeights) -> MomentWeights,
+        part: impl Fn(u64) -> u64,
+        (weight, whole): (u64, u64),
+    ) -> Fallible<(Pass, u64)> {
         Ok(match self {
-            Pass::Moments(weights) => (Pass::Moments(weights.times(weight, whole)), 1),
+            Pass::Moments(weights) => (Pass::Moments(moments(weights)), 1),
             &Pass::Marginals { target, step } => (Pass::Marginals { target, step: part(step) }, 1),
             &Pass::Gram { clip_steps, most, ref scores } => {
                 (Pass::Gram { clip_steps: clip_steps / whole, most, scores: scores.clone() }, weight)

@@ -360,7 +360,7 @@ class Estimator:
         ]  # fmt: skip
         learned = self._learn_target(schema)
         outcome = self._run(_rhograd.train_table, schema, columns)
-        besides = (_schema.unit_in(schema), _schema.weight_in(schema))
+        besides = (_schema.unit_in(schema), *_schema.weights_in(schema))
         names = [name for name in frame.columns if name not in besides]
         return self._take(outcome, schema, names, frame.named, learned)
 
@@ -417,7 +417,7 @@ class Estimator:
         ]  # fmt: skip
         request = json.dumps(self._request(schema))
         checked = json.loads(_rhograd.check_table(request, json.dumps(schema), columns, threads=self._threads()))
-        used = {*schema["columns"], _schema.unit_in(schema), _schema.weight_in(schema)}
+        used = {*schema["columns"], _schema.unit_in(schema), *_schema.weights_in(schema)}
         checked["ignored"] = [name for name in frame.columns if name not in used]
         return checked
 
@@ -425,6 +425,7 @@ class Estimator:
         """As :meth:`check`, for the file at ``path`` that :meth:`fit_csv` would train on with the same ``schema``."""
         _parameters.check(self.get_params(deep=False))
         facts = self._schema_of_file(path, schema)
+        self._uses_bound(facts)
         request = json.dumps(self._request(facts))
         return json.loads(_rhograd.check_file(request, json.dumps(facts), os.fspath(path), threads=self._threads()))
 
@@ -486,7 +487,7 @@ class Estimator:
         schema = self._read_schema(self.schema)
         declared = _schema.features_in(schema)
         if not frame.named:
-            if _schema.weight_in(schema) is not None:
+            if _schema.weights_in(schema):
                 raise ParameterError(
                     "weight: is a column by its name, and the columns of X have none; give sample_weight, or X with names"
                 )
@@ -507,10 +508,7 @@ class Estimator:
         schema = self._schema_for(frame)
         if sample_weight is None:
             self._uses_bound(schema)
-            held = _schema.weight_in(schema)
-            if held is not None and held not in frame.columns:
-                raise DataError(f"column {held!r}: is missing, and it holds the weights; add it to the data")
-            return schema, [] if held is None else [frame.column(held)]
+            return schema, self._weights(frame, schema)
         if _schema.weight_in(schema) is not None:
             raise ParameterError("sample_weight: is given, and so is a column of weights; give one of them")
         if self.max_weight is None:
@@ -520,8 +518,17 @@ class Estimator:
         name = "sample_weight"
         while name in frame.columns or name == schema["target"]:
             name += "_"
+        besides = self._weights(frame, schema)
         schema = _schema.with_weight(schema, name, self.max_weight, None)
-        return schema, [cells(name, one_column(sample_weight))]
+        return schema, [*besides, cells(name, one_column(sample_weight))]
+
+    def _weights(self, frame: Frame, schema: dict[str, Any]) -> list[Column]:
+        """The columns of weights and of exposures, where the schema has some."""
+        names = _schema.weights_in(schema)
+        for name in names:
+            if name not in frame.columns:
+                raise DataError(f"column {name!r}: is missing, and it holds weights or exposures; add it to the data")
+        return [frame.column(name) for name in names]
 
     def _uses_bound(self, schema: dict[str, Any]) -> None:
         """Refuses a bound of weights where there are none: whoever gives it meant to give weights."""

@@ -203,7 +203,7 @@ def sklearn_of(
     for feature in file["features"]:
         name = feature["name"]
         if feature.get("missing_of"):
-            parts.append((name, _function(np.isnan), [feature["missing_of"]]))
+            parts.append((name, _function(pd.isna), [feature["missing_of"]]))
             coefficients.extend(_effects(feature["coefficients"]))
             continue
         if feature["type"] == "categorical":
@@ -215,7 +215,11 @@ def sklearn_of(
             encoder = OneHotEncoder(categories=[values], handle_unknown="ignore", sparse_output=False)
             blank = next((value for value in values if not value.strip()), None)
             # A missing cell is the empty text.
-            filled = [] if blank is None else [("gaps", _function(pd.DataFrame.fillna, value=blank))]
+            filled = (
+                []
+                if blank is None
+                else [("texts", _function(pd.DataFrame.astype, dtype=object)), ("gaps", _function(pd.DataFrame.fillna, value=blank))]
+            )
             parts.append((name, Pipeline([*filled, ("one", encoder)]) if filled else encoder, [name]))
             rows[name] = [values[place % len(values)] for place in range(longest)]
             coefficients.extend(table)

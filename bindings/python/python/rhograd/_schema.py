@@ -175,6 +175,8 @@ def with_weight(schema: dict[str, Any], column: str | None, largest: Any, labels
     if column is None and largest is None and not labels:
         return schema
     weights = {_label(label): float(weight) for label, weight in (labels or {}).items()}
+    if len(weights) < len(labels or {}):
+        raise ParameterError("class_weight: names a label twice, in two spellings; name it once")
     given = {"column": column, "max": None if largest is None else float(largest), "labels": weights}
     return json.loads(_rhograd.weight_schema(json.dumps(schema), json.dumps(given)))
 
@@ -189,6 +191,12 @@ def _label(label: Any) -> str:
 def weight_in(schema: Mapping[str, Any]) -> str | None:
     """The column of weights, where a schema has one."""
     return schema.get("weight", {}).get("column")
+
+
+def weights_in(schema: Mapping[str, Any]) -> list[str]:
+    """The columns of weights and of exposures, where a schema has some."""
+    weight = schema.get("weight", {})
+    return [name for name in (weight.get("column"), weight.get("exposure", {}).get("column")) if name is not None]
 
 
 def unit_in(schema: Mapping[str, Any]) -> str | None:

@@ -141,7 +141,8 @@ def _bagging(estimator: Any, name: str) -> Iterator[Finding]:
         yield Finding(
             "refused",
             f"{name} draws rows with replacement, so one person's row may count several times, and the statement speaks of one; "
-            "give bootstrap=False, and count that every fit is charged",
+            "give bootstrap=False and max_weight=1 to its estimator, for what a bag leaves out has the weight 0, and count that every fit is "
+            "charged",
         )
     yield from _labels(estimator, name)
     yield from _fits(name, getattr(estimator, "n_estimators", None), "n_estimators of them")
