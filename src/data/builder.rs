@@ -77,7 +77,7 @@ impl SchemaBuilder {
     /// ```
     /// use rhograd::prelude::*;
     ///
-    /// let schema = SchemaBuilder::labels_of("visits", "again").positive("yes").numeric_or_missing("age", 0.0, 110.0).build()?;
+    /// let schema = SchemaBuilder::classification("visits", "again").positive("yes").numeric_or_missing("age", 0.0, 110.0).build()?;
     /// assert_eq!(schema.categorical().map(|feature| feature.name).collect::<Vec<_>>(), ["age (missing)"]);
     /// # Ok::<(), Error>(())
     /// ```

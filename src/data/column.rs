@@ -115,7 +115,7 @@ impl From<Written> for Column {
 /// ```
 /// use rhograd::data::{Categorical, SchemaBuilder};
 ///
-/// let schema = SchemaBuilder::labels_of("visits", "again").positive("yes").numeric_or_missing("age", 0.0, 110.0).build()?;
+/// let schema = SchemaBuilder::classification("visits", "again").positive("yes").numeric_or_missing("age", 0.0, 110.0).build()?;
 /// let feature: Categorical<'_> = schema.categorical().next().unwrap();
 /// assert_eq!((&*feature.name, feature.values.len(), feature.missing_of), ("age (missing)", 1, Some(("age", 0))));
 /// # Ok::<(), rhograd::error::Error>(())

@@ -48,6 +48,7 @@
 //!     binned: false,
 //!     rows: Some(10_000),
 //!     persons: false,
+//!     weighted: false,
 //!     labels_alone: false,
 //!     noise: NoiseLaw::FlooredNormal,
 //!     budget: Rho::from_f64(0.03)?,
@@ -110,6 +111,7 @@
 //! let budget = Rho::from_f64(0.5)?;
 //! let problem = Problem {
 //!     shape, adjacency, loss, one: FULL_SCALE, standardized: true, binned: false, rows: None, persons: false,
+//!     weighted: false,
 //!     labels_alone: false, noise,
 //!     budget: budget.clone(), target: None, settings: &settings,
 //! };
