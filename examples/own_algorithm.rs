@@ -17,8 +17,7 @@ struct FadingSteps {
 /// Everything is fixed here, before a row has been looked at.
 fn plan(problem: &Problem<'_>) -> Fallible<Box<dyn Optimizer>> {
     let square = problem.typical_square();
-    let unit = problem.one.unsigned_abs().into();
-    let gradient = ClippedPlan::new(unit, problem.adjacency, &problem.budget, 50, problem.noise)?;
+    let gradient = ClippedPlan::through(problem, 0, &problem.budget, 50)?;
     Ok(Box::new(FadingSteps { loss: problem.loss, gradient, clip_norm: 0.5 * square.sqrt(), rate: 20.0 / square }))
 }
 

@@ -348,12 +348,6 @@ impl Schema {
             if self.task != Task::Regression {
                 return refused("has an exposure, and the target is a label", "leave it out, or predict a count");
             }
-            if !(exposure.max.is_finite() && exposure.max > 0.0) {
-                return refused(
-                    "has a \"max\" of exposures that is not above 0, or not finite",
-                    "give a number above 0",
-                );
-            }
             let taken = |name: &str| {
                 name == self.target
                     || Some(name) == weight.column.as_deref()

@@ -16,7 +16,7 @@ use super::{
 use crate::grid::{MAX_MULTIPLIER, Shape};
 use crate::kernel::{RawRow, RowsBuilder};
 use crate::loss::{BoundedLoss, FixedSlope, Glm, OwnLoss};
-use crate::privacy::{Adjacency, DatasetId, Norm, Scope};
+use crate::privacy::{Adjacency, DatasetId, L2, Norm, Scope};
 
 fn dataset(rows: &[RawRow], adjacency: Adjacency) -> PrivateDataset {
     let mut builder = RowsBuilder::new(Shape::new(2, &[2]));
@@ -46,6 +46,18 @@ fn pairs(common: &[RawRow], first: &RawRow, second: &RawRow) -> [(PrivateDataset
 fn difference<N: Norm>(a: &Sensitive<N>, b: &Sensitive<N>) -> Vec<i128> {
     assert_eq!(a.sensitivity.grid(), b.sensitivity.grid());
     a.values.iter().zip(&b.values).map(|(x, y)| x - y).collect()
+}
+
+/// By how much of its sensitivity each value moves.
+fn shares(before: &[Sensitive<L2>], after: &[Sensitive<L2>], adjacency: Adjacency) -> Vec<f64> {
+    let moved = |(a, b): (&Sensitive<L2>, &Sensitive<L2>)| {
+        assert_eq!(a.sensitivity.grid(), a.query.sensitivity(adjacency));
+        let square: u128 = difference(a, b).iter().map(|x| x.unsigned_abs().pow(2)).sum();
+        let grid = u128::from(a.sensitivity.grid());
+        assert!(square <= grid * grid, "{square} of {grid} squared");
+        (square as f64).sqrt() / grid as f64
+    };
+    before.iter().zip(after).map(moved).collect()
 }
 
 fn square(v: &[i128]) -> f64 {

@@ -384,6 +384,11 @@ fn serves_weights(
         let problem = "compares candidates by rows that all count alike, and the schema gives them weights".into();
         return refused("--tune", problem, "train one of the candidates with --algorithm");
     }
+    if !planned.iter().all(Planned::serves_weights) {
+        let problem = format!("{} has no proof for rows with weights", algorithm.name());
+        let cure = "use auto, whitened, dp-gd, newton, adassp or additive, or leave the weights out";
+        return refused("--algorithm", problem, cure);
+    }
     let coarse = |planned: &Planned| match planned.query {
         // No row of the largest weight would be within such a clip.
         Query::ClippedSum(query) => query.clip_steps / WEIGHT_ONE < u64::from(FULL_SCALE.unsigned_abs()) / 4,
@@ -393,11 +398,7 @@ fn serves_weights(
         let problem = format!("{} plans sums on a grid too coarse for rows with weights", algorithm.name());
         return refused("--algorithm", problem, "plan them by `ClippedPlan::through`, or use a larger budget");
     }
-    if planned.iter().all(Planned::serves_weights) {
-        return Ok(());
-    }
-    let problem = format!("{} has no proof for rows with weights", algorithm.name());
-    refused("--algorithm", problem, "use auto, whitened, dp-gd, newton, adassp or additive, or leave the weights out")
+    Ok(())
 }
 
 /// What the guarantee of a run is about.

@@ -102,7 +102,7 @@ fn schema(number: bool) -> Schema {
         r#""task":"classification","positive":"1","negative":"0""#
     };
     let text = format!(
-        r#"{{"name":"t",{target},"target":"y","columns":{{"a":{{"type":"numeric","lower":-1,"upper":1}},
+        r#"{{"name":"t",{target},"target":"y","columns":{{"a":{{"type":"numeric","lower":-1,"upper":1,"missing":"indicator"}},
         "b":{{"type":"numeric","lower":-1,"upper":1}},"c":{{"type":"categorical","values":["u","v"]}}}}}}"#
     );
     Schema::parse(&text, Path::new("s")).unwrap()

@@ -13,11 +13,12 @@ use rhograd::ndarray::aview1;
 use rhograd::noise::NoiseSource;
 use rhograd::optim::Settings;
 use rhograd::preprocess::MemoryLimit;
-use rhograd::privacy::{Adjacency, Epsilon, Rho};
+use rhograd::privacy::{Adjacency, Epsilon, PrivacyUnit, Rho};
 use rhograd::private::Query;
+use rhograd::statement::{Facts, Statement};
 use rhograd::train::{
-    Algorithm, Budget, Evidence, Metrics, ModelFile, ModelKind, Plan, TrainConfig, check, effects, evaluate, load,
-    load_table, load_within, train, verify,
+    Algorithm, Budget, Evidence, Feature, Metrics, ModelFile, ModelKind, Plan, TrainConfig, check, effects, evaluate,
+    load, load_table, load_within, predict, train, verify,
 };
 
 const ROWS: usize = 4000;
@@ -129,7 +130,7 @@ fn weights_are_rows_that_stand_there_more_than_once() {
     }
 }
 
-/// At a ratio of a thousand small weights still count: half of all that is there weighs a thousandth of the rest each.
+/// At a ratio of a thousand small weights still count: they are nearly all that is there.
 #[test]
 fn small_weights_are_not_rounded_away() {
     let mut rng = ChaCha8Rng::seed_from_u64(5);
@@ -177,7 +178,7 @@ fn weights_of_labels_are_weights_of_rows() {
 #[test]
 fn exposures_make_counts_rates_of_their_weight() {
     let mut rng = ChaCha8Rng::seed_from_u64(11);
-    let (mut counts, mut rates) = ("x,z,c,y,e\n".to_owned(), "x,z,c,y,e\n".to_owned());
+    let (mut counts, mut rates, mut rates_of) = ("x,z,c,y,e\n".to_owned(), "x,z,c,y,e\n".to_owned(), Vec::new());
     for index in 0..20_000 {
         let (x, z): (f64, f64) = (rng.random_range(-1.0..1.0), rng.random_range(-1.0..1.0));
         let exposure: f64 = [0.5, 1.0, 2.0, 4.0][index % 4];
@@ -185,6 +186,7 @@ fn exposures_make_counts_rates_of_their_weight() {
         let y: f64 = law.sample(&mut rng);
         writeln!(counts, "{x},{z},u,{y},{exposure}").unwrap();
         writeln!(rates, "{x},{z},u,{},{exposure}", y / exposure).unwrap();
+        rates_of.push((y / exposure, exposure));
     }
     let config = config(ModelKind::poisson(), Algorithm::Auto);
     let (_kept, counts) = file(&counts);
@@ -196,9 +198,12 @@ fn exposures_make_counts_rates_of_their_weight() {
     assert_eq!(values(&model), values(&weighed), "to the bit");
     let slopes = values(&model);
     assert!((slopes[0] - 0.8).abs() < 0.03 && (slopes[1] + 0.5).abs() < 0.03, "{slopes:?}");
-    // Rates are measured by their exposures: the mean prediction is events over exposures.
-    let Metrics::Number { r2, own, .. } = evaluate(&model, &counts).unwrap() else { panic!() };
-    assert!(r2.unwrap() > 0.3 && own.deviance.unwrap() < 4.0, "{r2:?} {own:?}");
+    // Rates are measured by their exposures.
+    let Metrics::Number { rmse, .. } = evaluate(&model, &counts).unwrap() else { panic!() };
+    let predicted = predict(&model, &counts).unwrap().into_values();
+    let squares: f64 = rates_of.iter().zip(&predicted).map(|((y, e), p)| e * (y.clamp(0.0, 40.0) - p).powi(2)).sum();
+    let expected = (squares / rates_of.iter().map(|(_, e)| e).sum::<f64>()).sqrt();
+    assert!((rmse / expected - 1.0).abs() < 1e-9, "{rmse} {expected}");
     assert!(model.statement.limits.iter().any(|limit| limit.contains("exposure in \"e\"")));
     let linear = TrainConfig { model: Some(ModelKind::Linear), ..config };
     let problem = load(&linear, exposed, &counts, &|_, _| Ok(())).err().unwrap().to_string();
@@ -344,4 +349,46 @@ fn weights_change_no_algorithm_at_ordinary_budgets() {
             }
         }
     }
+}
+
+/// The number of rows is public, and the sum of their weights is not: means are over the latter, under either relation.
+#[test]
+fn means_are_over_the_released_sum_of_weights_where_the_number_of_rows_is_public() {
+    let mut text = "x,z,c,y,w\n".to_owned();
+    for (x, z, c, y, w) in rows(Target::Number, 4) {
+        writeln!(text, "{x},{z},{c},{y},{}", f64::from(w) / 100.0).unwrap();
+    }
+    let (_kept, file) = file(&text);
+    let config = config(ModelKind::Linear, Algorithm::Whitened);
+    let of = |adjacency| {
+        let config = TrainConfig { adjacency, ..config.clone() };
+        fit(&config, schema(Target::Number, r#","weight":{"column":"w","max":10}"#), &file)
+    };
+    // A wrong number of rows changes how numbers are scaled, and not the optimum.
+    let scales = |model: &ModelFile| {
+        let scale = |feature: &Feature| if let Feature::Numeric { map, .. } = feature { Some(map.scale) } else { None };
+        model.features.iter().filter_map(scale).collect::<Vec<_>>()
+    };
+    let [added, replaced] = [Adjacency::AddRemove, Adjacency::ReplaceOne].map(|adjacency| scales(&of(adjacency)));
+    assert_eq!(added.len(), 2);
+    assert!(added.iter().zip(&replaced).all(|(a, b)| (a / b - 1.0).abs() < 0.01), "{added:?} {replaced:?}");
+}
+
+#[test]
+fn a_statement_about_weights_is_of_releases_that_serve_them() {
+    let (_kept, file) = file("x,z,c,y,w\n0.5,0.1,u,yes,2\n");
+    let config = TrainConfig { rows: Some(1000), ..config(ModelKind::Logistic, Algorithm::Whitened) };
+    let made = fit(&config, schema(Target::Label, r#","weight":{"column":"w","max":4}"#), &file);
+    let again = |change: fn(&mut Facts)| {
+        let mut facts = made.statement.facts.clone();
+        change(&mut facts);
+        Statement::new(facts).is_ok()
+    };
+    assert!(again(|_| ()));
+    // A sum of weights in the place of a public number of rows.
+    assert!(!again(|facts| facts.weight = None));
+    assert!(!again(|facts| facts.holdout = Some(0.2)));
+    assert!(!again(|facts| facts.weight = Some(RowWeight::column("w", -4.0))));
+    assert!(!again(|facts| facts.weight = Some(RowWeight::default())));
+    assert!(!again(|facts| facts.unit = PrivacyUnit::person("who").unwrap()));
 }

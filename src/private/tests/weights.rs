@@ -4,7 +4,7 @@ use ndarray::{Array1, Array2};
 use proptest::prelude::*;
 
 use super::super::{Candidates, CutLoss, Gradient, PrivateDataset, Sensitive};
-use super::{difference, row};
+use super::{row, shares};
 use crate::grid::{
     FULL_SCALE, IntegerMap, MomentWeights, ScoreStep, Scoring, Shape, WEIGHT_LEVELS, WEIGHT_ONE, gram_one, weight_code,
     weight_of,
@@ -93,15 +93,7 @@ fn asked(data: &PrivateDataset, weights: &Array1<f64>, clip_norm: f64) -> Vec<Se
 
 /// By how much of its sensitivity each value moves.
 fn used(one: &PrivateDataset, other: &PrivateDataset, weights: &Array1<f64>, clip_norm: f64) -> Vec<f64> {
-    let (before, after) = (asked(one, weights, clip_norm), asked(other, weights, clip_norm));
-    let moved = |(a, b): (&Sensitive<L2>, &Sensitive<L2>)| {
-        assert_eq!(a.sensitivity.grid(), a.query.sensitivity(one.scope().adjacency));
-        let square: u128 = difference(a, b).iter().map(|x| x.unsigned_abs().pow(2)).sum();
-        let grid = u128::from(a.sensitivity.grid());
-        assert!(square <= grid * grid, "{square} of {grid} squared");
-        (square as f64).sqrt() / grid as f64
-    };
-    before.iter().zip(&after).map(moved).collect()
+    shares(&asked(one, weights, clip_norm), &asked(other, weights, clip_norm), one.scope().adjacency)
 }
 
 proptest! {
