@@ -1,8 +1,8 @@
-//! Labels alone beside whole rows: what is left of the loss where features are public.
+//! Labels alone, and private cells alone, beside whole rows: what is left of the loss where features, or some of them, are public.
 
 use std::fmt::Write as _;
 
-use rhograd::data::Protect;
+use rhograd::data::{Protect, Schema};
 use rhograd::error::Fallible;
 use rhograd::plot::{Panel, Scale, Series};
 use rhograd::privacy::{Adjacency, Delta, Epsilon};
@@ -17,8 +17,7 @@ use crate::utility::data::sets;
 use crate::verdict::{Finding, Verdict};
 
 /// The claim.
-pub const CLAIM: &str =
-    "where features are public, protecting labels alone leaves no more loss than protecting rows, at any epsilon";
+pub const CLAIM: &str = "where features, or some of them, are public, protecting what is left leaves no more loss than protecting rows, at any epsilon";
 
 /// What is measured; the last stands for no noise.
 const EPSILONS: [f64; 6] = [0.05, 0.1, 0.5, 1.0, 8.0, 1000.0];
@@ -33,7 +32,39 @@ const MARGIN: f64 = 0.01;
 const COLUMN: &str = "protected";
 
 /// What is protected.
-const PROTECTED: [(&str, Protect); 2] = [("rows", Protect::Row), ("labels", Protect::Label)];
+const PROTECTED: [(&str, Protected); 4] = [
+    ("rows", Protected::Rows),
+    ("private cells, every other column public", Protected::BesideHalf),
+    ("private cells, all columns but one public", Protected::BesideMost),
+    ("labels", Protected::Labels),
+];
+
+/// What of a row is protected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Protected {
+    /// All of it.
+    Rows,
+    /// All but the first, the third, and so on, of its features.
+    BesideHalf,
+    /// The last feature and the label.
+    BesideMost,
+    /// The label.
+    Labels,
+}
+
+impl Protected {
+    /// A schema that says so.
+    fn of(self, schema: Schema) -> Fallible<Schema> {
+        let names: Vec<String> = schema.features().map(|(name, _)| name.to_owned()).collect();
+        let most = names.len().saturating_sub(1);
+        match self {
+            Protected::Rows => Ok(schema),
+            Protected::BesideHalf => schema.with_public(&names.into_iter().step_by(2).take(most).collect::<Vec<_>>()),
+            Protected::BesideMost => schema.with_public(&names[..most]),
+            Protected::Labels => schema.with_protect(Protect::Label),
+        }
+    }
+}
 
 /// Families with the canonical link. Sets that were not given are passed over.
 const CASES: [Known; 8] = [
@@ -78,7 +109,7 @@ pub fn run(setup: &Setup) -> Fallible<Verdict> {
                     if !results.has(&key) {
                         progress.say(key.join(" "));
                         let config = config(case, (protect, epsilon), setup.plant)?;
-                        let schema = case.schema.clone().with_protect(protect)?;
+                        let schema = protect.of(case.schema.clone())?;
                         results.add(&key, &case.left(&config, schema, seed as u64)?.map(cell))?;
                     }
                     progress.step();
@@ -94,7 +125,7 @@ pub fn run(setup: &Setup) -> Fallible<Verdict> {
 }
 
 /// Both know how many rows there are.
-fn config(case: &Case<'_>, (protect, epsilon): (Protect, f64), plant: Option<Plant>) -> Fallible<TrainConfig> {
+fn config(case: &Case<'_>, (protect, epsilon): (Protected, f64), plant: Option<Plant>) -> Fallible<TrainConfig> {
     let budget = Budget::Epsilon(Epsilon::new(epsilon)?, Some(Delta::new(DELTA)?));
     let mut config = TrainConfig {
         model: Some(case.model),
@@ -102,23 +133,26 @@ fn config(case: &Case<'_>, (protect, epsilon): (Protect, f64), plant: Option<Pla
         accept_large_delta: true,
         ..TrainConfig::new(budget)
     };
-    if plant == Some(Plant::WrongStep) && protect == Protect::Label {
+    if plant == Some(Plant::WrongStep) && protect == Protected::Labels {
         config.settings.clip = Some(WRONG_CLIP);
     }
     Ok(config)
 }
 
-/// The loss of models that protect labels over that of models that protect rows, seed by seed, less one.
+/// The loss of models that protect less over that of models that protect rows, seed by seed.
 fn findings(case: &Case<'_>, results: &Results) -> Vec<Finding> {
-    let of = |epsilon: f64| {
-        let ratio = ratios(case, results, (COLUMN, PROTECTED.map(|(name, _)| name)), epsilon);
+    let rows = PROTECTED[0].0;
+    let of = |(name, epsilon): (&'static str, f64)| {
+        let ratio = ratios(case, results, (COLUMN, [rows, name]), epsilon);
         let what = format!(
-            "{} on {}: loss where labels are protected over that where rows are, at epsilon {epsilon}",
+            "{} on {}: loss where {name} are protected over that where rows are, at epsilon {epsilon}",
             case.family, case.data.name
         );
         Finding::new(what, ratio.mean, ratio.half_width(), (0.0, 1.0 + MARGIN))
     };
-    EPSILONS.into_iter().filter(|epsilon| *epsilon < 100.0).map(of).collect()
+    let less = PROTECTED[1..].iter().map(|(name, _)| *name);
+    let finite = || EPSILONS.into_iter().filter(|epsilon| *epsilon < 100.0);
+    less.flat_map(|name| finite().map(move |epsilon| (name, epsilon))).map(of).collect()
 }
 
 /// Own loss and second measure, mean over seeds.

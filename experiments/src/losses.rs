@@ -219,7 +219,7 @@ fn predicting(schema: &Schema, target: &str, model: ModelKind) -> Schema {
         match model {
             ModelKind::Multinomial => {
                 let values = (lower as i64..=upper as i64).map(|value| value.to_string()).collect();
-                schema.columns.0.push((target.to_owned(), Column::Categorical { values, other: None }));
+                schema.columns.0.push((target.to_owned(), Column::categories(values)));
             }
             _ => {
                 schema.task = Task::Regression;

@@ -179,14 +179,14 @@ fn expanded(schema: &Schema, path: &Path) -> Fallible<(DMatrix<f64>, DVector<f64
 /// The numbers that stand for a cell.
 fn expand(column: &Column, fields: &Fields, at: usize, cells: &mut Vec<f64>) {
     match column {
-        Column::Numeric { lower, upper, missing } => {
+        Column::Numeric { lower, upper, missing, .. } => {
             let number = fields.number(at);
             let value = number.map_or((lower + upper) / 2.0, |v| v.clamp(*lower, *upper));
             cells.push((value - lower) / (upper - lower));
             let told = (*missing == Missing::Indicator).then(|| if number.is_none() { 1.0 } else { 0.0 });
             cells.extend(told);
         }
-        Column::Categorical { values, other } => {
+        Column::Categorical { values, other, .. } => {
             let found = values.iter().find(|value| value.as_bytes() == fields.get(at)).or(other.as_ref());
             cells.extend(values.iter().map(|value| if Some(value) == found { 1.0 } else { 0.0 }));
         }

@@ -22,6 +22,8 @@ pub struct Campaign {
     pub config: TrainConfig,
     /// The person as the unit of privacy: the one who differs has as many rows as count. `None` for single rows.
     pub unit: Option<Unit>,
+    /// Whether some columns are public: the data sets differ in private cells of one row.
+    pub public: bool,
     /// The planted fault: noise over what the claim needs, in `(0, 1)`, or the clip over what the claim allows, above 1.
     pub fault: f64,
     /// Runs in each world by which an attack is judged; half as many are learned from.
@@ -61,7 +63,7 @@ impl Campaign {
     }
 
     fn craft(&self) -> Craft {
-        Craft::of(&self.config, self.unit.as_ref())
+        Craft { public: self.public, ..Craft::of(&self.config, self.unit.as_ref()) }
     }
 
     /// How many trainers each attack is made on: the faulty ones, and this one.
@@ -136,6 +138,9 @@ impl Campaign {
 fn neighbours(craft: &Craft, instance: Instance) -> Fallible<Neighbours> {
     let replaced = craft.config.adjacency == Adjacency::ReplaceOne;
     let neighbours = instance.neighbours(craft.pairs, craft.null, replaced);
+    if craft.public {
+        return neighbours.beside_public();
+    }
     craft.unit.as_ref().map_or(Ok(neighbours.clone()), |unit| neighbours.of_persons(unit))
 }
 
@@ -168,7 +173,8 @@ mod tests {
     fn a_plain_run_keeps_its_claim_and_its_fault_is_found() {
         let budget = Budget::Rho(Rho::from_f64(4.5).unwrap(), None);
         let config = TrainConfig { algorithm: Algorithm::DpGd, ..TrainConfig::new(budget) };
-        let campaign = Campaign { config, unit: None, fault: 0.8, trials: 3000, confidence: 0.9999, seed: 3 };
+        let campaign =
+            Campaign { config, unit: None, public: false, fault: 0.8, trials: 3000, confidence: 0.9999, seed: 3 };
         let mut heard = 0;
         let findings = campaign.run(|done| heard = done).unwrap();
         assert_eq!((findings.len(), heard), (3, 6));
@@ -193,7 +199,8 @@ mod tests {
         for adjacency in [Adjacency::AddRemove, Adjacency::ReplaceOne] {
             let config = TrainConfig { algorithm: Algorithm::DpGd, adjacency, ..TrainConfig::new(budget.clone()) };
             let unit = Some(Unit { max_rows: Some(5), ..Unit::new("patient") });
-            let campaign = Campaign { config, unit, fault: 0.8, trials: 1500, confidence: 0.9999, seed: 3 };
+            let campaign =
+                Campaign { config, unit, public: false, fault: 0.8, trials: 1500, confidence: 0.9999, seed: 3 };
             let mut heard = 0;
             let findings = campaign.run(|done| heard = done).unwrap();
             assert_eq!((findings.len(), heard), (3, 3 * campaign.trainers()));
@@ -212,7 +219,8 @@ mod tests {
     #[test]
     fn what_cannot_be_attacked_is_refused() {
         let config = TrainConfig::new(Budget::Rho(Rho::from_f64(1.0).unwrap(), None));
-        let campaign = Campaign { config, unit: None, fault: 0.8, trials: 100, confidence: 0.99, seed: 1 };
+        let campaign =
+            Campaign { config, unit: None, public: false, fault: 0.8, trials: 100, confidence: 0.99, seed: 1 };
         let poisson = TrainConfig { model: Some(ModelKind::poisson()), ..campaign.config.clone() };
         assert!(Campaign { config: poisson, ..campaign.clone() }.run(|_| ()).is_err());
         assert!(Campaign { fault: 1.0, ..campaign.clone() }.run(|_| ()).is_err());

@@ -16,6 +16,8 @@ pub(super) struct Craft {
     pub(super) config: TrainConfig,
     /// The unit of persons, likewise.
     pub(super) unit: Option<Unit>,
+    /// Whether some columns are public.
+    pub(super) public: bool,
     /// Pairs of common records whose gradients cancel.
     pub(super) pairs: usize,
     /// Lines that are no record.
@@ -47,7 +49,7 @@ impl Craft {
         };
         let draws = if recipe.known_draws { Draws::Known } else { Draws::Secret };
         let AuditRecipe { pairs, null, numbers, alone, .. } = recipe;
-        Craft { config, unit, pairs, null, draws, numbers, alone }
+        Craft { config, unit, public: false, pairs, null, draws, numbers, alone }
     }
 
     /// What a trainer that protects rows is asked for, where persons are the unit: all else is the same.
@@ -70,6 +72,12 @@ impl Craft {
                 return Err(Error::parameter(model, problem, "audit another model with the same algorithm"));
             }
         };
+        if self.public {
+            // Private cells of opposite signs move what is beside public ones furthest.
+            let turned = (whole == Instance::Labels).then_some(Instance::Turned);
+            let pairs = std::iter::once(whole).chain(turned).map(|pair| (pair, View::Releases));
+            return Ok(pairs.chain([(whole, View::Model)]).collect());
+        }
         let views = [(whole, View::Releases), (whole, View::Model)];
         let whole = if self.alone && alone.is_some() { &views[..0] } else { &views[..] };
         // Without columns there is nothing to cut.

@@ -50,6 +50,33 @@ impl Neighbours {
         })
     }
 
+    /// These neighbours beside public columns: the category and two numbers, which are the same in both data sets, and in the one record that
+    /// differs at their ends.
+    ///
+    /// # Errors
+    /// When these data have no features, or one comes and another goes.
+    pub fn beside_public(self) -> Fallible<Self> {
+        let [g, h] = ["g", "h"].map(String::from);
+        let mut schema = self.schema;
+        let numbers = [&g, &h].map(|name| (name.clone(), Column::number(-1.0, 1.0)));
+        schema.columns.0.splice(0..0, numbers);
+        let schema = schema.with_public(&[g, h, "c".into()])?;
+        let Some(absent) = self.absent else {
+            let problem = "is add-remove, and beside public columns no row comes or goes";
+            return Err(Error::parameter("--adjacency", problem, "use --adjacency replace-one"));
+        };
+        let before = |cells: &str, lines: Vec<String>| lines.iter().map(|line| format!("{cells},{line}")).collect();
+        // Whoever takes the place of the canary has its category.
+        let absent = absent.iter().map(|line| line.replace("common", "canary")).collect();
+        Ok(Neighbours {
+            schema,
+            header: format!("g,h,{}", self.header),
+            common: before("0,0", self.common),
+            absent: Some(before("1,1", absent)),
+            present: before("1,1", self.present),
+        })
+    }
+
     /// Neighbours of these lines for a trainer that knows nothing of persons.
     pub(super) fn by_rows(mut self) -> Self {
         self.schema.unit = None;
@@ -130,11 +157,11 @@ impl Instance {
         if self.has_features() {
             let values = ["common", "canary"].map(String::from).to_vec();
             columns.push(("x".into(), Column::number(-1.0, 1.0)));
-            columns.push(("c".into(), Column::Categorical { values, other: None }));
+            columns.push(("c".into(), Column::categories(values)));
         }
         if self == Instance::Classes {
             let values = ["p", "q", "r"].map(String::from).to_vec();
-            columns.push(("y".into(), Column::Categorical { values, other: None }));
+            columns.push(("y".into(), Column::categories(values)));
         }
         columns
     }

@@ -117,6 +117,12 @@ pub(super) struct ProtectArguments {
     /// ridge, poisson and multinomial.
     #[arg(long, value_enum, value_name = "WHAT", help_heading = BUDGET, hide_short_help = true)]
     protect: Option<Protect>,
+    /// A public column, whose cells all may know; may be repeated [default: the columns with "public": true in the schema]
+    ///
+    /// Neighbours then differ in the cells of the other columns, in one row: which rows there are is taken for public, and
+    /// whatever follows from public columns alone is free.
+    #[arg(long, value_name = "COLUMN", help_heading = BUDGET, hide_short_help = true)]
+    public: Vec<String>,
 }
 
 /// How much rows count.
@@ -173,10 +179,11 @@ impl WeightArguments {
 impl ProtectArguments {
     /// A schema with what was asked for.
     pub(super) fn applied(&self, schema: Schema) -> Fallible<Schema> {
-        match self.protect {
-            None => Ok(schema),
-            Some(protect) => schema.with_protect(protect),
-        }
+        let schema = match self.protect {
+            None => schema,
+            Some(protect) => schema.with_protect(protect)?,
+        };
+        if self.public.is_empty() { Ok(schema) } else { schema.with_public(&self.public) }
     }
 }
 

@@ -94,7 +94,7 @@ pub(super) struct InitArguments {
     ledger: PathBuf,
     /// Name of the data set, as in its schema
     dataset: String,
-    /// Relation of all guarantees for this data set [default: add-remove; replace-one with --protect label]
+    /// Relation of all guarantees for this data set [default: add-remove; replace-one with --protect label or --public]
     #[arg(long, value_enum)]
     adjacency: Option<Adjacency>,
     /// Column that tells persons apart: all guarantees for this data set are about persons, with all their rows
@@ -103,6 +103,9 @@ pub(super) struct InitArguments {
     /// What of a row all guarantees for this data set are about: all of it, or its label alone
     #[arg(long, value_enum, value_name = "WHAT", conflicts_with = "unit")]
     protect: Option<Protect>,
+    /// A public column: all guarantees for this data set are about the cells of other columns; may be repeated
+    #[arg(long, value_name = "COLUMN", conflicts_with_all = ["unit", "protect"])]
+    public: Vec<String>,
     #[command(flatten)]
     cap: CapBudget,
 }
@@ -136,10 +139,13 @@ pub(super) fn run(command: &LedgerCommand) -> Fallible<ExitCode> {
             let dataset = DatasetId::new(arguments.dataset.clone())?;
             let unit = match arguments.protect {
                 Some(Protect::Label) => PrivacyUnit::Label,
+                _ if !arguments.public.is_empty() => {
+                    PrivacyUnit::private_cells(arguments.public.iter().map(String::as_str))
+                }
                 _ => arguments.unit.as_deref().map_or(Ok(PrivacyUnit::Row), PrivacyUnit::person).map_err(as_flag)?,
             };
             let adjacency = arguments.adjacency.unwrap_or(match unit {
-                PrivacyUnit::Label => Adjacency::ReplaceOne,
+                PrivacyUnit::Label | PrivacyUnit::PrivateCells { .. } => Adjacency::ReplaceOne,
                 PrivacyUnit::Row | PrivacyUnit::Person { .. } => Adjacency::AddRemove,
             });
             unit.check(adjacency)?;

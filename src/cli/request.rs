@@ -133,9 +133,17 @@ impl RequestArguments {
         self.adjacency.unwrap_or(Adjacency::AddRemove)
     }
 
-    /// A request with what follows from the schema: labels do not come or go.
+    /// Whether the relation was said.
+    pub(super) fn has_adjacency(&self) -> bool {
+        self.adjacency.is_some()
+    }
+
+    /// A request with what follows from the schema: labels, and private cells beside public ones, do not come or go.
     pub(super) fn on(&self, schema: &Schema, config: TrainConfig) -> TrainConfig {
-        self.protecting(schema.protect, config)
+        match (self.adjacency, schema.privacy_unit().is_replaced()) {
+            (None, true) => TrainConfig { adjacency: Adjacency::ReplaceOne, ..config },
+            _ => config,
+        }
     }
 
     /// A request with what follows from what of a row is protected.

@@ -82,13 +82,13 @@ impl SchemaBuilder {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn numeric_or_missing(self, name: impl Into<String>, lower: f64, upper: f64) -> Self {
-        self.column(name.into(), Column::Numeric { lower, upper, missing: Missing::Indicator })
+        self.column(name.into(), Column::Numeric { lower, upper, missing: Missing::Indicator, public: false })
     }
 
     /// Adds a categorical feature; an undeclared value counts as none.
     pub fn categorical<V: Into<String>>(self, name: impl Into<String>, values: impl IntoIterator<Item = V>) -> Self {
         let values = values.into_iter().map(Into::into).collect();
-        self.column(name.into(), Column::Categorical { values, other: None })
+        self.column(name.into(), Column::categories(values))
     }
 
     /// Adds a categorical feature one of whose values stands for every undeclared one.
@@ -99,7 +99,7 @@ impl SchemaBuilder {
         other: impl Into<String>,
     ) -> Self {
         let values = values.into_iter().map(Into::into).collect();
-        self.column(name.into(), Column::Categorical { values, other: Some(other.into()) })
+        self.column(name.into(), Column::Categorical { values, other: Some(other.into()), public: false })
     }
 
     fn column(mut self, name: String, column: Column) -> Self {

@@ -43,6 +43,9 @@ pub enum Column {
         /// What a cell without a number counts as.
         #[serde(default, skip_serializing_if = "Missing::is_middle")]
         missing: Missing,
+        /// Whether everybody may know its cells, see [`Column::is_public`].
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        public: bool,
     },
     /// One of the declared values.
     Categorical {
@@ -52,6 +55,9 @@ pub enum Column {
         /// counts as none of them.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         other: Option<String>,
+        /// Whether everybody may know its cells, see [`Column::is_public`].
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        public: bool,
     },
 }
 
@@ -62,10 +68,37 @@ impl Column {
     /// use rhograd::data::{Column, Missing};
     ///
     /// let age = Column::number(0.0, 110.0);
-    /// assert_eq!(age, Column::Numeric { lower: 0.0, upper: 110.0, missing: Missing::Middle });
+    /// assert_eq!(age, Column::Numeric { lower: 0.0, upper: 110.0, missing: Missing::Middle, public: false });
     /// ```
     pub fn number(lower: f64, upper: f64) -> Self {
-        Column::Numeric { lower, upper, missing: Missing::Middle }
+        Column::Numeric { lower, upper, missing: Missing::Middle, public: false }
+    }
+
+    /// One of some values; any other text is none of them.
+    ///
+    /// ```
+    /// use rhograd::data::Column;
+    ///
+    /// let town = Column::categories(vec!["a".into(), "b".into()]);
+    /// assert!(!town.is_public());
+    /// ```
+    pub fn categories(values: Vec<String>) -> Self {
+        Column::Categorical { values, other: None, public: false }
+    }
+
+    /// Whether everybody may know all cells of the column: neighbouring data sets then agree in it, and whatever follows from public columns
+    /// alone is free.
+    pub fn is_public(&self) -> bool {
+        match self {
+            Column::Numeric { public, .. } | Column::Categorical { public, .. } => *public,
+        }
+    }
+
+    /// Says that everybody may know all cells of the column.
+    pub(super) fn publish(&mut self) {
+        match self {
+            Column::Numeric { public, .. } | Column::Categorical { public, .. } => *public = true,
+        }
     }
 }
 
@@ -78,6 +111,8 @@ enum Written {
         upper: f64,
         #[serde(default)]
         missing: Missing,
+        #[serde(default)]
+        public: bool,
     },
     Categorical {
         values: Vec<String>,
@@ -85,6 +120,8 @@ enum Written {
         other: Option<String>,
         #[serde(default)]
         missing: Option<MissingValue>,
+        #[serde(default)]
+        public: bool,
     },
 }
 
@@ -98,13 +135,13 @@ enum MissingValue {
 impl From<Written> for Column {
     fn from(written: Written) -> Self {
         match written {
-            Written::Numeric { lower, upper, missing } => Column::Numeric { lower, upper, missing },
-            Written::Categorical { mut values, other, missing } => {
+            Written::Numeric { lower, upper, missing, public } => Column::Numeric { lower, upper, missing, public },
+            Written::Categorical { mut values, other, missing, public } => {
                 // The empty text is the one of a missing cell.
                 if missing.is_some() && !values.iter().any(|value| value.trim().is_empty()) {
                     values.push(String::new());
                 }
-                Column::Categorical { values, other }
+                Column::Categorical { values, other, public }
             }
         }
     }
@@ -130,6 +167,8 @@ pub struct Categorical<'a> {
     pub other: Option<&'a str>,
     /// The column of numbers, and its place among those, whose missing cells have the one value.
     pub missing_of: Option<(&'a str, usize)>,
+    /// Whether everybody may know it.
+    pub public: bool,
 }
 
 /// The one value of a feature that says where a number is missing.
@@ -156,7 +195,7 @@ pub(super) fn check_bounds(path: &Path, key: &str, lower: f64, upper: f64) -> Fa
 pub(super) fn check_column(path: &Path, name: &str, column: &Column) -> Fallible<()> {
     match column {
         Column::Numeric { lower, upper, .. } => check_bounds(path, name, *lower, *upper),
-        Column::Categorical { values, other } => {
+        Column::Categorical { values, other, .. } => {
             if values.is_empty() || values.len() > usize::from(u16::MAX) - 1 {
                 return Err(fault(path, name, "needs 1 to 65534 values", "declare the public values"));
             }

@@ -172,7 +172,7 @@ impl Seen {
             return Some(Column::number(lower, upper));
         }
         let values: Vec<String> = self.values.keys().cloned().collect();
-        (!values.is_empty() && values.len() <= MAX_VALUES).then_some(Column::Categorical { values, other: None })
+        (!values.is_empty() && values.len() <= MAX_VALUES).then_some(Column::categories(values))
     }
 
     /// The description with a coefficient for missing cells, where there are enough of them.
@@ -180,7 +180,7 @@ impl Seen {
         let missing = records.saturating_sub(self.numbers) as f64 >= MIN_MISSING * records as f64;
         match column {
             Column::Numeric { lower, upper, .. } if missing => {
-                Column::Numeric { lower, upper, missing: Missing::Indicator }
+                Column::Numeric { lower, upper, missing: Missing::Indicator, public: false }
             }
             column => column,
         }

@@ -10,7 +10,7 @@ use super::column::{Categorical, Column, Columns, MISSING, Missing, check_bounds
 use super::editor::WithoutKey;
 use super::{Protect, RowWeight, SchemaRelease, Unit};
 use crate::error::{Error, Fallible};
-use crate::grid::PERSON_WEIGHT;
+use crate::grid::{PERSON_WEIGHT, PublicColumns};
 use crate::privacy::{DatasetId, PrivacyUnit};
 
 /// Most labels of a classification; what one pass over the rows can hold.
@@ -145,22 +145,23 @@ impl Schema {
     /// Features with values: those of declared columns in order, then those that say where a number is missing.
     pub fn categorical(&self) -> impl Iterator<Item = Categorical<'_>> {
         let declared = self.features().filter_map(|(name, column)| match column {
-            Column::Categorical { values, other } => {
+            Column::Categorical { values, other, public } => {
                 let other = other.as_deref();
-                Some(Categorical { name: name.into(), values, other, missing_of: None })
+                Some(Categorical { name: name.into(), values, other, missing_of: None, public: *public })
             }
             Column::Numeric { .. } => None,
         });
         let numbers = self.features().filter_map(|(name, column)| match column {
-            Column::Numeric { missing, .. } => Some((name, *missing)),
+            Column::Numeric { missing, public, .. } => Some((name, *missing, *public)),
             Column::Categorical { .. } => None,
         });
-        let told = numbers.enumerate().filter(|(_, (_, missing))| *missing == Missing::Indicator);
-        declared.chain(told.map(|(slot, (column, _))| Categorical {
+        let told = numbers.enumerate().filter(|(_, (_, missing, _))| *missing == Missing::Indicator);
+        declared.chain(told.map(|(slot, (column, _, public))| Categorical {
             name: missing_name(column).into(),
             values: MISSING.as_slice(),
             other: None,
             missing_of: Some((column, slot)),
+            public,
         }))
     }
 
@@ -200,9 +201,92 @@ impl Schema {
     pub fn privacy_unit(&self) -> PrivacyUnit {
         match &self.unit {
             None if self.protect == Protect::Label => PrivacyUnit::Label,
-            None => PrivacyUnit::Row,
+            None => PrivacyUnit::private_cells(self.public_columns()),
             Some(unit) => PrivacyUnit::Person { column: unit.column.clone() },
         }
+    }
+
+    /// Features that everybody may know, in order; none where labels alone are protected, for then all are.
+    pub fn public_columns(&self) -> impl Iterator<Item = &str> {
+        self.features().filter(|(_, column)| column.is_public()).map(|(name, _)| name)
+    }
+
+    /// Which columns of encoded rows all may know, where some are public and others are not.
+    pub fn public_mask(&self) -> Option<PublicColumns> {
+        self.public_columns().next()?;
+        let numbers = self.features().filter(|(_, column)| matches!(column, Column::Numeric { .. }));
+        Some(PublicColumns {
+            numeric: numbers.map(|(_, column)| column.is_public()).collect(),
+            categorical: self.categorical().map(|column| column.public).collect(),
+        })
+    }
+
+    /// Whether a line whose target is none stays a record, for whether it does must not depend on what is private.
+    pub(crate) fn keeps_unlabelled(&self) -> bool {
+        self.protect == Protect::Label || self.public_columns().next().is_some()
+    }
+
+    /// This schema with some features that everybody may know, checked as if a file said so; what the schema says already may be repeated.
+    ///
+    /// # Errors
+    /// When a name is none of a feature, or public columns do not fit the schema.
+    pub fn with_public(mut self, names: &[String]) -> Fallible<Self> {
+        for name in names {
+            let known = self.features().any(|(feature, _)| feature == name);
+            let column = self.columns.0.iter_mut().find(|(column, _)| column == name && known);
+            let Some((_, column)) = column else {
+                let problem = format!("names {name:?}, which is no feature of the schema");
+                return Err(Error::parameter(
+                    "--public",
+                    problem,
+                    "name a column that the schema declares as a feature",
+                ));
+            };
+            column.publish();
+        }
+        self.check_public(Path::new("schema"))?;
+        Ok(self)
+    }
+
+    /// Refuses what columns that everybody may know cannot stand beside.
+    pub(crate) fn check_public(&self, path: &Path) -> Fallible<()> {
+        if self.columns.0.iter().any(|(name, column)| *name == self.target && column.is_public()) {
+            let problem = "is public, and it is the target, which is protected first of all";
+            return Err(fault(path, &self.target, problem, "leave \"public\" out of the target"));
+        }
+        let Some(name) = self.public_columns().next() else { return Ok(()) };
+        let refused = |problem: &str, cure: &str| Err(fault(path, name, problem, cure));
+        if self.protect == Protect::Label {
+            return refused(
+                "is public, and labels alone are protected, so all columns are",
+                "leave \"public\" out of the columns",
+            );
+        }
+        if self.features().all(|(_, column)| column.is_public()) {
+            return refused(
+                "is public, and so are all other features: labels alone are left to protect",
+                "say \"protect\": \"label\" in the place of \"public\"",
+            );
+        }
+        if self.unit.is_some() {
+            return refused(
+                "is public, and persons are the unit, with all that their rows hold",
+                "leave one of them out",
+            );
+        }
+        if self.weight.is_some() {
+            return refused(
+                "is public, and rows have weights, for which public columns are not built",
+                "leave one of them out",
+            );
+        }
+        if self.released.is_some() {
+            return refused(
+                "is public, and bounds and values were released to protect rows: costs of either do not add up",
+                "write the schema without looking at the rows, or leave \"public\" out",
+            );
+        }
+        Ok(())
     }
 
     /// This schema with a unit, checked as if a file said so; what the schema says already may be repeated, and what it leaves open
@@ -240,6 +324,7 @@ impl Schema {
         self.unit = Some(unit);
         self.check_unit(Path::new("schema"))?;
         self.check_weight(Path::new("schema"))?;
+        self.check_public(Path::new("schema"))?;
         Ok(self)
     }
 
@@ -255,6 +340,7 @@ impl Schema {
         self.protect = protect;
         self.check_protect(Path::new("schema"))?;
         self.check_weight(Path::new("schema"))?;
+        self.check_public(Path::new("schema"))?;
         Ok(self)
     }
 
@@ -293,6 +379,7 @@ impl Schema {
         }
         self.weight = Some(known);
         self.check_weight(Path::new("schema"))?;
+        self.check_public(Path::new("schema"))?;
         Ok(self)
     }
 
@@ -419,6 +506,7 @@ impl Schema {
             ));
         }
         self.check_protect(path)?;
+        self.check_public(path)?;
         self.check_weight(path)?;
         self.check_unit(path)
     }
@@ -450,7 +538,7 @@ impl Schema {
         let Some(unit) = &self.unit else {
             return match released {
                 // Nothing is drafted for labels alone.
-                None | Some(PrivacyUnit::Row | PrivacyUnit::Label) => Ok(()),
+                None | Some(PrivacyUnit::Row | PrivacyUnit::Label | PrivacyUnit::PrivateCells { .. }) => Ok(()),
                 Some(PrivacyUnit::Person { column }) => {
                     let problem = "is missing, and bounds and values were released to protect persons: costs for rows and for persons do not \
                                    add up";
@@ -494,7 +582,7 @@ impl Schema {
                 );
                 refused(&problem, "draft the schema by the unit that is to be protected")
             }
-            Some(PrivacyUnit::Row | PrivacyUnit::Label) => {
+            Some(PrivacyUnit::Row | PrivacyUnit::Label | PrivacyUnit::PrivateCells { .. }) => {
                 let problem = "stands beside \"released\": bounds and values were released to protect rows, which protects no \
                                person with several of them";
                 refused(problem, "draft the schema with `inspect --unit`, or leave the unit out")

@@ -73,9 +73,9 @@ impl Synthetic {
     /// The public schema of the data set.
     pub fn schema(&self) -> Schema {
         let numeric = (0..self.features).map(|j| (format!("x{j}"), Column::number(-1.0, 1.0)));
-        let categorical = (0..self.categories)
-            .map(|j| (format!("c{j}"), Column::Categorical { values: VALUES.map(String::from).to_vec(), other: None }));
-        let labelled = Column::Categorical { values: VALUES.map(String::from).to_vec(), other: None };
+        let categorical =
+            (0..self.categories).map(|j| (format!("c{j}"), Column::categories(VALUES.map(String::from).to_vec())));
+        let labelled = Column::categories(VALUES.map(String::from).to_vec());
         let target = (self.kind == SyntheticKind::Multinomial).then(|| ("y".into(), labelled));
         let two = self.kind == SyntheticKind::Logistic;
         let bounds = match self.kind {

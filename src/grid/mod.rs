@@ -6,6 +6,7 @@ mod gram;
 mod labels;
 mod map;
 mod moments;
+mod public;
 mod scoring;
 mod shape;
 mod tree;
@@ -16,6 +17,7 @@ pub use gram::{DIAGONAL, GRAM_MULTIPLIER, OFF_DIAGONAL, PERSON_WEIGHT, each_entr
 pub use labels::{LABEL_STEPS, LabelCoding, NO_LABEL};
 pub use map::IntegerMap;
 pub use moments::{MomentWeights, SIZE_CELLS, size_cell};
+pub use public::PublicColumns;
 pub(crate) use scoring::Outcome;
 pub use scoring::{MARGIN_BINS, ScoreStep, Scoring};
 pub use shape::Shape;

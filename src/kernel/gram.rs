@@ -5,7 +5,7 @@ use rayon::prelude::*;
 
 use super::margins::Margins;
 use super::{LANES, Rows};
-use crate::grid::{DIAGONAL, GRAM_MULTIPLIER, OFF_DIAGONAL, coarse, each_entry, gram_one};
+use crate::grid::{DIAGONAL, GRAM_MULTIPLIER, OFF_DIAGONAL, PublicColumns, coarse, each_entry, gram_one};
 
 /// Tiles whose sums are exact in `f64`: `2^7 * 2^10 * 2^10 * 2^14 < 2^53`.
 const TILES_PER_FLUSH: usize = (1 << 14) / LANES;
@@ -23,7 +23,7 @@ const TILES_PER_TASK: usize = 16;
 /// A row's vector has l2 norm at most `DIAGONAL * clip_steps`. The l2 sensitivity is that under add-remove and
 /// `sqrt(2)` times that under replace-one: `|x x^T - y y^T|_F^2 = |x|^4 + |y|^4 - 2 <x, y>^2`.
 pub fn gram_sum(rows: &Rows, clip_steps: u64, most: u64) -> Vec<i128> {
-    weighted_sum(rows, clip_steps, |_| [most; LANES])
+    weighted_sum(rows, |tile| tile_norms(rows, tile, None).map(|norm| multiplier(norm, clip_steps, most)))
 }
 
 /// The sum of `m_i q_i q_i^T` with `m_i` near `most * relative(t_i)`, `t_i` the margin of row `i` for one coefficient per feature.
@@ -44,11 +44,46 @@ pub fn hessian_sum(
     let margins = Margins::new(rows, weights);
     // A cast of a float saturates, and takes what is not a number to 0.
     let wanted = |margin: f32| (relative(margin) * most as f32).round_ties_even() as u64;
-    weighted_sum(rows, clip_steps, |tile| margins.tile(rows, tile).map(|margin| wanted(margin).min(most)))
+    weighted_sum(rows, |tile| {
+        let mut multipliers = tile_norms(rows, tile, None);
+        for (m, margin) in multipliers.iter_mut().zip(margins.tile(rows, tile)) {
+            *m = multiplier(*m, clip_steps, wanted(margin).min(most));
+        }
+        multipliers
+    })
 }
 
-/// `sum_i m_i q_i q_i^T` with the multipliers that are wanted in each tile, cut to what the clip norm allows.
-fn weighted_sum(rows: &Rows, clip_steps: u64, wanted: impl Fn(usize) -> [u64; LANES] + Sync) -> Vec<i128> {
+/// [`gram_sum`] without the entries of two public features, which are zero, and with multipliers by the other entries alone: `m_i` is the
+/// largest integer with `m_i^2 b (2 a + b) <= clip_steps^2`, at most `most` and at most [`GRAM_MULTIPLIER`]; `a` is the squared norm of the public
+/// features of row `i` and of the intercept, `b` that of the private ones.
+///
+/// # Privacy
+/// `b (2 a + b)` is the square of the Frobenius norm of what is left of `q q^T`, so a row's vector has l2 norm at most `DIAGONAL * clip_steps`.
+/// Another row in its place with the same public features moves the sum by at most twice that. The root of two is not enough: with `q' = -q` in
+/// the private features entries of a public and a private one change sign.
+pub fn cross_gram_sum(rows: &Rows, public: &PublicColumns, clip_steps: u64, most: u64) -> Vec<i128> {
+    let square = u128::from(clip_steps) * u128::from(clip_steps);
+    let largest = most.min(GRAM_MULTIPLIER);
+    let mut sum = weighted_sum(rows, |tile| {
+        let (whole, private) = (tile_norms(rows, tile, None), tile_norms(rows, tile, Some(public)));
+        std::array::from_fn(|lane| {
+            let (whole, private) = (u128::from(whole[lane]), u128::from(private[lane]));
+            // `b (2 a + b)`, `a + b` being the whole.
+            match (whole, private * (2 * whole).saturating_sub(private)) {
+                // No record.
+                (0, _) => 0,
+                // What is left of its matrix is zero.
+                (_, 0) => largest,
+                (_, norm) => u64::try_from((square / norm).isqrt()).unwrap_or(u64::MAX).min(largest),
+            }
+        })
+    });
+    public.each_public_entry(rows.shape(), |index| sum[index] = 0);
+    sum
+}
+
+/// `sum_i m_i q_i q_i^T` with the multipliers of each tile, up to [`GRAM_MULTIPLIER`] and zero for null rows.
+fn weighted_sum(rows: &Rows, multipliers: impl Fn(usize) -> [u64; LANES] + Sync) -> Vec<i128> {
     // A segment of rows that are read piece by piece must keep all threads busy.
     let share = rows.tiles().div_ceil(rayon::current_num_threads());
     let size = share.clamp(TILES_PER_TASK, TILES_PER_FLUSH);
@@ -56,7 +91,7 @@ fn weighted_sum(rows: &Rows, clip_steps: u64, wanted: impl Fn(usize) -> [u64; LA
     let part = |flush: usize| {
         let mut block = Block::new(rows);
         let tiles = flush * size..((flush + 1) * size).min(rows.tiles());
-        tiles.for_each(|tile| block.add(rows, tile, clip_steps, &wanted(tile)));
+        tiles.for_each(|tile| block.add(rows, tile, &multipliers(tile)));
         block.triangle(rows)
     };
     let dimension = rows.shape().dimension();
@@ -76,15 +111,24 @@ fn multiplier(norm: u64, clip_steps: u64, most: u64) -> u64 {
     clip_steps.checked_div(norm).unwrap_or(0).min(most).min(GRAM_MULTIPLIER)
 }
 
-/// Squared norms of the rounded rows; zero for null rows.
-fn tile_norms(rows: &Rows, tile: usize) -> [u64; LANES] {
+/// Squared norms of the rounded rows, or of their private features alone where some are public; zero for null rows.
+fn tile_norms(rows: &Rows, tile: usize, public: Option<&PublicColumns>) -> [u64; LANES] {
     let square = |q: i16| u64::from(q.unsigned_abs()) * u64::from(q.unsigned_abs());
     let one = square(gram_one(rows.one));
-    let mut norms = [one; LANES];
-    for column in rows.numeric_tile(tile).chunks_exact(LANES) {
+    // All may know that there is an intercept.
+    let mut norms = [if public.is_none() { one } else { 0 }; LANES];
+    let is_left =
+        |public: Option<&Vec<bool>>, index: usize| public.is_none_or(|public| public.get(index) != Some(&true));
+    for (index, column) in rows.numeric_tile(tile).chunks_exact(LANES).enumerate() {
+        if !is_left(public.map(|of| &of.numeric), index) {
+            continue;
+        }
         norms.iter_mut().zip(column).for_each(|(norm, &q)| *norm += square(coarse(q)));
     }
     for (index, column) in rows.code_tile(tile).chunks_exact(LANES).enumerate() {
+        if !is_left(public.map(|of| &of.categorical), index) {
+            continue;
+        }
         let none = rows.shape().levels(index);
         norms.iter_mut().zip(column).filter(|(_, code)| usize::from(**code) < none).for_each(|(norm, _)| *norm += one);
     }
@@ -113,13 +157,12 @@ impl Block {
         }
     }
 
-    fn add(&mut self, rows: &Rows, tile: usize, clip_steps: u64, wanted: &[u64; LANES]) {
-        let norms = tile_norms(rows, tile);
-        let m: Vec<f64> = norms.iter().zip(wanted).map(|(&norm, &m)| multiplier(norm, clip_steps, m) as f64).collect();
+    fn add(&mut self, rows: &Rows, tile: usize, multipliers: &[u64; LANES]) {
+        let m = multipliers.map(|m| m as f64);
         let mut columns: Vec<f64> = rows.numeric_tile(tile).iter().map(|&q| f64::from(coarse(q))).collect();
         columns.extend([f64::from(gram_one(rows.one)); LANES]);
         let Ok(columns) = ArrayView2::from_shape((rows.shape().numeric() + 1, LANES), &columns) else { return };
-        let scaled = &columns * &ndarray::ArrayView1::from(&m);
+        let scaled = &columns * &ndarray::ArrayView1::from(&m[..]);
         ndarray::linalg::general_mat_mul(1.0, &scaled, &columns.t(), 1.0, &mut self.dense);
         let codes: Vec<&[u16]> = rows.code_tile(tile).chunks_exact(LANES).collect();
         for lane in 0..LANES {
@@ -219,6 +262,60 @@ mod tests {
             if shape == 0 {
                 prop_assert_eq!(&gram_sum(&rows, clip_steps, most), &expected);
             }
+        }
+
+        #[test]
+        fn of_private_features_nothing_moves_further_than_is_stated(
+            cells in prop::collection::vec((-FULL_SCALE..=FULL_SCALE, -FULL_SCALE..=FULL_SCALE, 0u16..4, 0u16..3), 1..40),
+            other in (-FULL_SCALE..=FULL_SCALE, -FULL_SCALE..=FULL_SCALE, 0u16..4, 0u16..3),
+            masks in (prop::collection::vec(any::<bool>(), 2), prop::collection::vec(any::<bool>(), 2)),
+            log_bound in 0u32..36,
+            most in 1u64..200,
+        ) {
+            let levels = [3u16, 2];
+            let public = PublicColumns { numeric: masks.0, categorical: masks.1 };
+            let clip_steps = 1u64 << log_bound;
+            let row = |&(a, b, c, d): &(i16, i16, u16, u16)| RawRow { numeric: vec![a, b], codes: vec![c, d], label: 0, null: false };
+            let sum_of = |rows: &[RawRow]| {
+                let mut builder = RowsBuilder::new(Shape::new(2, &levels));
+                rows.iter().for_each(|row| builder.push(row));
+                cross_gram_sum(&builder.build(), &public, clip_steps, most)
+            };
+            let rows: Vec<RawRow> = cells.iter().map(row).collect();
+            let mut moved = rows.clone();
+            // The last row with other private cells.
+            let (mine, theirs) = (&mut moved[cells.len() - 1], row(&other));
+            for column in 0..2 {
+                if !public.numeric[column] {
+                    mine.numeric[column] = theirs.numeric[column];
+                }
+                if !public.categorical[column] {
+                    mine.codes[column] = theirs.codes[column];
+                }
+            }
+            let (sum, after) = (sum_of(&rows), sum_of(&moved));
+            let limit = 2 * i128::from(DIAGONAL) * i128::from(clip_steps);
+            let square: i128 = sum.iter().zip(&after).map(|(a, b)| (a - b) * (a - b)).sum();
+            prop_assert!(square <= limit * limit, "{square} {limit}");
+            // Each row alone is within the clip, is the obvious matrix, and a row as null adds nothing.
+            let coefficients = public.coefficients(&Shape::new(2, &levels));
+            let mut expected = vec![0i128; 36];
+            for row in &rows {
+                let q = dense(row, &levels, 1024);
+                let of = |public: bool| -> u128 {
+                    q.iter().zip(&coefficients).filter(|(_, is)| **is == public).map(|(v, _)| (v * v) as u128).sum()
+                };
+                let norm = of(false) * (2 * of(true) + of(false));
+                let largest = most.min(127);
+                let m = (0..=largest).rev().find(|m| u128::from(m * m) * norm <= u128::from(clip_steps).pow(2)).unwrap();
+                each_entry(8, |index, j, k| {
+                    if !(coefficients[j] && coefficients[k]) {
+                        expected[index] += i128::from(m) * q[j] * q[k] * if j == k { 99 } else { 140 };
+                    }
+                });
+            }
+            prop_assert_eq!(&sum, &expected);
+            prop_assert_eq!(sum_of(&[RawRow { null: true, ..rows[0].clone() }]), vec![0; 36]);
         }
     }
 }

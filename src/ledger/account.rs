@@ -122,6 +122,14 @@ impl Account {
                     (PrivacyUnit::Label, _) => {
                         "use \"protect\": \"label\" in the schema, or --protect label, or give --ledger a file of its own".to_string()
                     }
+                    (PrivacyUnit::Row, PrivacyUnit::PrivateCells { .. }) => {
+                        "leave \"public\" out of the columns, or give --ledger a file of its own, made by `rhograd ledger init` with --public"
+                            .to_string()
+                    }
+                    (PrivacyUnit::PrivateCells { public }, _) => format!(
+                        "say \"public\": true of these columns and of no others ({}), or give --ledger a file of its own",
+                        public.join(", ")
+                    ),
                     (PrivacyUnit::Row, PrivacyUnit::Row) => "leave the unit out".to_string(),
                     (PrivacyUnit::Person { column }, _) => {
                         format!("use \"unit\": {{\"column\": \"{column}\"}} in the schema, or --unit {column}")

@@ -130,7 +130,8 @@ impl GramSteps {
         descent: Descent,
         ridge: RidgeRule,
     ) -> Fallible<Self> {
-        let gram = GramPlan::new(problem, share * problem.budget.lower())?;
+        // The matrix and the sums must cut rows alike, so an exact public block, of rows that are not cut, does not fit in.
+        let gram = GramPlan::new(&Problem { public: None, ..problem.clone() }, share * problem.budget.lower())?;
         let left = problem.budget.minus(&gram.release.rho());
         let gradient = ClippedPlan::of(problem, &left, descent.steps)?;
         Ok(GramSteps { gram, gradient, loss, descent, ridge })

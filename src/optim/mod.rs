@@ -49,7 +49,7 @@
 //!     rows: Some(10_000),
 //!     persons: false,
 //!     weighted: false,
-//!     labels_alone: false,
+//!     labels_alone: false, public: None,
 //!     noise: NoiseLaw::FlooredNormal,
 //!     budget: Rho::from_f64(0.03)?,
 //!     target: Some(Target { epsilon: Epsilon::new(1.0)?, delta: Delta::new(1e-6)?, before: &[] }),
@@ -112,7 +112,7 @@
 //! let problem = Problem {
 //!     shape, adjacency, loss, one: FULL_SCALE, standardized: true, binned: false, rows: None, persons: false,
 //!     weighted: false,
-//!     labels_alone: false, noise,
+//!     labels_alone: false, public: None, noise,
 //!     budget: budget.clone(), target: None, settings: &settings,
 //! };
 //! let parts = MomentParts { count: true, features: true, target: false, shares: false, sizes: false };

@@ -226,6 +226,7 @@ mod tests {
                     rows: None,
                     persons: false,
                     labels_alone: false,
+                    public: None,
                     noise: NoiseLaw::FlooredNormal,
                     budget: budget.clone(),
                     target: None,

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::release::Bins;
 use super::settings::Settings;
 use crate::error::Fallible;
-use crate::grid::{IntegerMap, Shape, WEIGHT_ONE};
+use crate::grid::{IntegerMap, PublicColumns, Shape, WEIGHT_ONE};
 use crate::loss::Objective;
 use crate::privacy::{Adjacency, Charge, Delta, Epsilon, MAX_LOG2_FINE, MAX_LOG2_SCALE, NoiseLaw, Rho};
 use crate::private::{LoggedRun, Planned, PrivateDataset};
@@ -35,6 +35,8 @@ pub struct Problem<'a> {
     pub weighted: bool,
     /// Whether labels alone are protected, and features are public.
     pub labels_alone: bool,
+    /// Which columns are public, where some are and others are not.
+    pub public: Option<&'a PublicColumns>,
     /// Law of the noise.
     pub noise: NoiseLaw,
     /// What the optimizer may spend if it makes only Gaussian releases from all rows.

@@ -152,10 +152,10 @@ impl Encoder {
     /// When the header lacks a declared column, or the file is of a kind that has no identifiers.
     pub fn new(schema: &Schema, file: &CsvFile, needs_target: bool) -> Fallible<Self> {
         file.require(schema.features().map(|(name, _)| name))?;
-        if schema.protect == Protect::Label && !file.has_commas() {
+        if schema.keeps_unlabelled() && !file.has_commas() {
             return Err(Error::parameter(
-                "--protect",
-                "cannot be label for a libsvm file, in which a label that is missing, or begins with #, changes how the rest of its line is read",
+                if schema.protect == Protect::Label { "--protect" } else { "--public" },
+                "does not fit a libsvm file, in which a private cell that is missing, or begins with #, changes how the rest of its line is read",
                 "give the rows as CSV or Parquet, or protect rows",
             ));
         }

@@ -5,7 +5,7 @@ use super::encode::encoded_shape;
 use super::load::ungrouped;
 use super::persons::{EncodedRows, Numbering};
 use super::report::LoadReport;
-use crate::data::{Protect, Schema, Table};
+use crate::data::{Schema, Table};
 use crate::error::{Error, Fallible};
 use crate::kernel::{BulkBuilder, LANES, Rows};
 
@@ -63,7 +63,7 @@ impl PiecesEncoder {
     pub fn finish(self) -> EncodedTable {
         let rows = self.rows.build();
         let rows = if self.schema.unit.is_some() { self.persons.encoded(rows) } else { EncodedRows::alone(rows) };
-        let rows = rows.keeping(self.schema.protect == Protect::Label);
+        let rows = rows.keeping(self.schema.keeps_unlabelled());
         EncodedTable { rows, report: self.report, fingerprint: self.schema.fingerprint() }
     }
 }

@@ -3,7 +3,7 @@
 use super::Codes;
 use super::quantize::quantize;
 use super::report::{Fault, LoadReport, Loss, ReportColumns, no_number, no_value, outside};
-use crate::data::{Protect, Schema, Spelled, trim, value};
+use crate::data::{Schema, Spelled, trim, value};
 use crate::grid::{FULL_SCALE, NO_LABEL};
 
 /// How a target cell is read.
@@ -90,13 +90,13 @@ impl TargetRule {
     }
 }
 
-/// What stands for a target that is none, where the row counts all the same: features are public where labels alone are protected, and
-/// whether a row is there must not depend on its label. A number counts as the middle of its bounds, like one in a feature.
+/// What stands for a target that is none, where the row counts all the same: some features are public, all of them where labels alone are
+/// protected, and whether a row is there must not depend on its label. A number counts as the middle of its bounds, like one in a feature.
 pub(super) fn absent(schema: &Schema) -> Option<i16> {
-    match (schema.protect, schema.target_bounds()) {
-        (Protect::Row, _) => None,
-        (Protect::Label, Some(_)) => Some(0),
-        (Protect::Label, None) => Some(NO_LABEL),
+    match (schema.keeps_unlabelled(), schema.target_bounds()) {
+        (false, _) => None,
+        (true, Some(_)) => Some(0),
+        (true, None) => Some(NO_LABEL),
     }
 }
 

@@ -52,7 +52,7 @@ impl std::fmt::Display for Adjacency {
     }
 }
 
-/// What neighbours differ in: a row, all rows of a person, or the label of one row.
+/// What neighbours differ in: a row, all rows of a person, the label of one row, or all its cells but public ones.
 ///
 /// Under add-remove a unit enters or leaves, under replace-one another takes its place. Guarantees for different units are never
 /// composed.
@@ -73,9 +73,33 @@ pub enum PrivacyUnit {
     /// # Reference
     /// Chaudhuri and Hsu 2011, "Sample complexity bounds for differentially private learning" (label privacy).
     Label,
+    /// The cells of one row but for those of public columns, which all may know, as they may how many rows there are. So cells are replaced
+    /// and never come or go.
+    ///
+    /// # Reference
+    /// Ghazi et al. 2024, "On convex optimization with semi-sensitive features".
+    PrivateCells {
+        /// The public columns, in alphabetical order, at least one.
+        public: Vec<String>,
+    },
 }
 
 impl PrivacyUnit {
+    /// The cells of a row but for those of some columns; the whole row where there is no such column.
+    ///
+    /// ```
+    /// use rhograd::privacy::PrivacyUnit;
+    /// let unit = PrivacyUnit::private_cells(["sex", "age"]);
+    /// assert_eq!(unit, PrivacyUnit::PrivateCells { public: vec!["age".into(), "sex".into()] });
+    /// assert!(PrivacyUnit::private_cells([]).is_row());
+    /// ```
+    pub fn private_cells<'a>(public: impl IntoIterator<Item = &'a str>) -> Self {
+        let mut public: Vec<String> = public.into_iter().map(str::to_owned).collect();
+        public.sort();
+        public.dedup();
+        if public.is_empty() { PrivacyUnit::Row } else { PrivacyUnit::PrivateCells { public } }
+    }
+
     /// All rows with the same text in a column.
     ///
     /// # Errors
@@ -116,6 +140,9 @@ impl PrivacyUnit {
                 format!("replacing all rows of one person (column \"{column}\") by any rows of another")
             }
             (PrivacyUnit::Label, _) => "replacing the label of one row, all features being public".into(),
+            (PrivacyUnit::PrivateCells { public }, _) => {
+                format!("replacing the private cells of one row, all but those of the public {}", columns(public))
+            }
         }
     }
 
@@ -129,10 +156,20 @@ impl PrivacyUnit {
         matches!(self, PrivacyUnit::Person { .. })
     }
 
-    /// Refuses relations that do not fit it: labels do not come and go.
+    /// Whether it is the private cells of a row, where some columns are public.
+    pub fn is_private_cells(&self) -> bool {
+        matches!(self, PrivacyUnit::PrivateCells { .. })
+    }
+
+    /// Whether how many rows there are, and more, is public, so that neighbours have equally many.
+    pub fn is_replaced(&self) -> bool {
+        matches!(self, PrivacyUnit::Label | PrivacyUnit::PrivateCells { .. })
+    }
+
+    /// Refuses relations that do not fit it: labels, and private cells of public rows, do not come and go.
     ///
     /// # Errors
-    /// When labels alone are protected under add-remove.
+    /// When labels alone, or private cells, are protected under add-remove; when public columns are none, or not in their order.
     ///
     /// ```
     /// use rhograd::privacy::{Adjacency, PrivacyUnit};
@@ -146,6 +183,14 @@ impl PrivacyUnit {
                 "is add-remove, and labels alone are protected, of which none comes or goes: the features of all rows are public",
                 "use --adjacency replace-one",
             )),
+            (PrivacyUnit::PrivateCells { public }, _) if public.is_empty() || !public.is_sorted_by(|a, b| a < b) => {
+                Err(Error::parameter("--public", "names no column, or one twice", "name each public column once"))
+            }
+            (PrivacyUnit::PrivateCells { .. }, Adjacency::AddRemove) => Err(Error::parameter(
+                "--adjacency",
+                "is add-remove, and some columns are public, so that no row comes or goes: all may know which rows there are",
+                "use --adjacency replace-one",
+            )),
             _ => Ok(()),
         }
     }
@@ -157,8 +202,19 @@ impl std::fmt::Display for PrivacyUnit {
             PrivacyUnit::Row => f.write_str("row"),
             PrivacyUnit::Person { column } => write!(f, "person (all rows with the same \"{column}\")"),
             PrivacyUnit::Label => f.write_str("label"),
+            PrivacyUnit::PrivateCells { public } => write!(f, "private cells of a row (public: {})", quoted(public)),
         }
     }
+}
+
+/// Names in quotes, between commas.
+fn quoted(names: &[String]) -> String {
+    names.iter().map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(", ")
+}
+
+/// Columns by their names.
+fn columns(names: &[String]) -> String {
+    format!("{} {}", if names.len() == 1 { "column" } else { "columns" }, quoted(names))
 }
 
 /// What a guarantee is about: one data set under one relation, with its unit.

@@ -3,6 +3,7 @@
 mod binned;
 mod cells;
 mod persons;
+mod public;
 mod theorems;
 mod weights;
 

@@ -318,6 +318,7 @@ fn verdict(statement: &Statement) -> String {
         PrivacyUnit::Row => "row",
         PrivacyUnit::Person { .. } => "person",
         PrivacyUnit::Label => "label",
+        PrivacyUnit::PrivateCells { .. } => "row, but for its public cells",
     };
     let change = match facts.adjacency {
         Adjacency::AddRemove => "more or less",
@@ -355,6 +356,7 @@ fn protection(statement: &Statement) -> Fallible<String> {
             PrivacyUnit::Row => "whether a row is among the data",
             PrivacyUnit::Person { .. } => "whether a person is among the data",
             PrivacyUnit::Label => "which of two labels a row has",
+            PrivacyUnit::PrivateCells { .. } => "which private cells a row has",
         };
         page.push_str(&paragraph(&format!(
             "Whoever tests {tested} errs in two ways. No test, whatever it uses, has error rates below the curve; the closer the curve is to the \
@@ -565,6 +567,10 @@ fn glossary(statement: &Statement) -> String {
             match statement.facts.unit {
                 PrivacyUnit::Label => {
                     "Bounds how much more often anything can be seen with one label of a row than with another: at most e^epsilon times.".to_owned()
+                }
+                PrivacyUnit::PrivateCells { .. } => {
+                    "Bounds how much more often anything can be seen with some private cells of a row than with others: at most e^epsilon times."
+                        .to_owned()
                 }
                 _ => format!("Bounds how much more often anything can be seen with a {one} among the data than without: at most e^epsilon times."),
             },

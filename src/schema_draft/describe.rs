@@ -96,7 +96,7 @@ fn missing(draft: &Draft<'_>, column: usize, rows: f64) -> Option<f64> {
 fn told(bounds: Column, draft: &Draft<'_>, column: usize, rows: f64) -> Column {
     match bounds {
         Column::Numeric { lower, upper, .. } if missing(draft, column, rows).is_some() => {
-            Column::Numeric { lower, upper, missing: Missing::Indicator }
+            Column::Numeric { lower, upper, missing: Missing::Indicator, public: false }
         }
         bounds => bounds,
     }
@@ -126,7 +126,7 @@ fn categories(domain: &Domain, column: usize, rows: f64, missing: Option<f64>) -
     }
     // The empty text is the one of a missing cell.
     values.extend(missing.map(|_| String::new()));
-    Some(Column::Categorical { values, other: matters.then(|| OTHER.into()) })
+    Some(Column::Categorical { values, other: matters.then(|| OTHER.into()), public: false })
 }
 
 /// Labels where there are some, the rarer of two counting as 1; else a number.
@@ -151,7 +151,7 @@ fn describe_target(schema: &mut Schema, draft: &Draft<'_>, domain: &Domain, rows
         (_, labels) if labels.len() > 2 => {
             schema.task = Task::Classification;
             let values = labels.iter().map(|label| label.value.clone()).collect();
-            schema.columns.0.push((schema.target.clone(), Column::Categorical { values, other: None }));
+            schema.columns.0.push((schema.target.clone(), Column::categories(values)));
         }
         _ => {
             return Err(Error::refused(

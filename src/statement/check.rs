@@ -73,6 +73,13 @@ pub(super) fn check_releases(facts: &Facts) -> Fallible<()> {
     if facts.unit.is_person() && !asked().all(|query| query.kind().reads().persons) {
         return Err(damaged("a release has no proof for persons"));
     }
+    if let PrivacyUnit::PrivateCells { .. } = &facts.unit {
+        if facts.private_numeric.is_none_or(|private| private > facts.numeric_columns) {
+            return Err(damaged("more columns are private than there are, or it is not said how many"));
+        }
+    } else if facts.private_numeric.is_some() || asked().any(|query| query.kind().needs_public_columns()) {
+        return Err(damaged("a release has a proof where some columns are public, and none is"));
+    }
     if facts.unit != PrivacyUnit::Label && asked().any(|query| query.kind().reads().labels) {
         return Err(damaged("a release has a proof for labels alone, and more is protected"));
     }
@@ -103,7 +110,7 @@ pub(super) fn check_releases(facts: &Facts) -> Fallible<()> {
         return Err(damaged("labels alone are protected, and releases are of more"));
     }
     if facts.unit.check(facts.adjacency).is_err() {
-        return Err(damaged("labels alone are protected, and could come and go"));
+        return Err(damaged("what neighbours differ in does not fit their relation, or names no public column"));
     }
     let trained = facts.rows.map(|rows| training_rows(rows, facts.holdout));
     let foreign = |rows: u64, dimension: usize| Some(rows) != trained || dimension != facts.dimension;
@@ -127,7 +134,8 @@ pub(super) fn check_releases(facts: &Facts) -> Fallible<()> {
     if additive && !(counts.len() == 1 && counts.iter().all(fitting)) {
         return Err(damaged("additive effects and their release of counts do not fit"));
     }
-    let covariances = facts.releases.iter().filter(|release| matches!(release.query, Query::Gram(_)));
+    let covariances = facts.releases.iter();
+    let covariances = covariances.filter(|release| matches!(release.query, Query::Gram(_) | Query::CrossGram(_)));
     let covariances: Vec<u64> = covariances.map(|release| release.charge.count()).collect();
     let fits = match facts.algorithm {
         Algorithm::Additive => covariances.is_empty(),
@@ -175,11 +183,12 @@ pub(super) fn check_releases(facts: &Facts) -> Fallible<()> {
     if moments.is_some_and(|(weights, _)| weights.sizes > 0) != (facts.estimand == Estimand::Rows) {
         return Err(damaged("whose mean is estimated does not fit what was released of numbers of rows"));
     }
-    if moments.is_some_and(|(_, columns)| columns != facts.numeric_columns)
+    let paid = facts.private_numeric.unwrap_or(facts.numeric_columns);
+    if moments.is_some_and(|(_, columns)| columns != paid)
         // The sum of weights is released, whatever is public of rows.
         || counted == (facts.rows.is_some() && facts.weight.is_none())
         // Where labels alone are protected, moments of features are public.
-        || (facts.standardized && !featured && facts.unit != PrivacyUnit::Label)
+        || (facts.standardized && !featured && facts.unit != PrivacyUnit::Label && facts.private_numeric != Some(0))
     {
         return Err(damaged("moments or a row count were used that no release records"));
     }

@@ -38,6 +38,9 @@ pub struct Facts {
     pub releases: Vec<ReleaseFacts>,
     /// Number of numeric columns.
     pub numeric_columns: usize,
+    /// How many of them are private, where some columns are public.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub private_numeric: Option<usize>,
     /// Whether features were standardised by released moments.
     #[serde(rename = "standardised")]
     pub standardized: bool,

@@ -66,7 +66,7 @@ fn sampling(facts: &Facts, release: &ReleaseFacts) -> String {
     match release.charge.sampling_rate() {
         Some(rate) => {
             let of = match facts.unit {
-                PrivacyUnit::Row | PrivacyUnit::Label => "",
+                PrivacyUnit::Row | PrivacyUnit::Label | PrivacyUnit::PrivateCells { .. } => "",
                 PrivacyUnit::Person { .. } => " of persons, each with all rows",
             };
             format!("Poisson{of}, rate at most {}", decimal_up(rate, DIGITS))

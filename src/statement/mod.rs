@@ -222,6 +222,7 @@ fn limits(facts: &Facts) -> Fallible<Vec<String>> {
         PrivacyUnit::Row => ("whole rows", "the row count", "rows"),
         PrivacyUnit::Person { .. } => ("all rows of persons", "the number of persons", "rows"),
         PrivacyUnit::Label => ("labels", "which rows there are", "labels"),
+        PrivacyUnit::PrivateCells { .. } => ("private cells", "which rows there are", "private cells"),
     };
     let public =
         format!("holds only if the schema, {count} and the settings were not chosen by looking at the {looked_at}");

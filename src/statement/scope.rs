@@ -61,6 +61,9 @@ impl ScopeOfUse {
                 let counted = facts.releases.iter().any(|release| matches!(release.query, Query::Marginals(_)));
                 let released = match (facts.standardized, counted) {
                     (true, _) if public => " and by features, which are public,",
+                    (true, _) if facts.unit.is_private_cells() => {
+                        " and by public columns, and by released moments of others,"
+                    }
                     (true, _) => " and by released moments",
                     (false, true) => " and by released counts",
                     (false, false) => "",

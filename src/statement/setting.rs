@@ -50,6 +50,7 @@ impl Setting {
                     PrivacyUnit::Row => "all other rows",
                     PrivacyUnit::Person { .. } => "all rows of everybody else",
                     PrivacyUnit::Label => "all features and all other labels",
+                    PrivacyUnit::PrivateCells { .. } => "all public columns and all other rows",
                 };
                 format!(
                     "sees everything released, knows {others}, may choose every setting; \
@@ -73,6 +74,7 @@ impl Definition {
                 &["features", "labels", "number of rows of a person"]
             }
             (PrivacyUnit::Label, _) => &["label"],
+            (PrivacyUnit::PrivateCells { .. }, _) => &["features of private columns", "label"],
         };
         Definition {
             notion: match facts.conversion() {

@@ -7,7 +7,7 @@ use crate::privacy::{Adjacency, PrivacyUnit};
 /// One unit, and several.
 pub(super) fn nouns(unit: &PrivacyUnit) -> (&'static str, &'static str) {
     match unit {
-        PrivacyUnit::Row => ("row", "rows"),
+        PrivacyUnit::Row | PrivacyUnit::PrivateCells { .. } => ("row", "rows"),
         PrivacyUnit::Person { .. } => ("person", "persons"),
         PrivacyUnit::Label => ("label", "labels"),
     }
@@ -45,6 +45,19 @@ pub(super) fn limits(facts: &Facts) -> Vec<String> {
                  for a row that took no part"
                     .into(),
                 "files are taken to differ in the cell of one label alone, which neither opens a quote, nor adds a cell, nor makes its line \
+                 longer than a line may be"
+                    .into(),
+            ];
+        }
+        PrivacyUnit::PrivateCells { public } => {
+            return vec![
+                format!(
+                    "protects private cells, and not these columns, which are taken for public, as are which rows there are and how many, so that a \
+                     model may show whatever follows from them: {}",
+                    public.join(", ")
+                ),
+                "protects the private cells of one row, not those of a person with several rows".into(),
+                "files are taken to differ in private cells of one row alone, which neither open a quote, nor add a cell, nor make their line \
                  longer than a line may be"
                     .into(),
             ];

@@ -158,6 +158,12 @@ impl Statement {
                     "measure the model on rows held out (--evaluate-budget)",
                 ));
             }
+            WhatIf::NewRows if self.facts.unit.is_private_cells() => {
+                return Err(Error::refused(
+                    "new rows have new cells in public columns: nothing bounds what a model knows of these",
+                    "measure the model on rows held out (--evaluate-budget)",
+                ));
+            }
             WhatIf::NewRows => self.of_new_rows(question)?,
         };
         if self.facts.released_schema.is_some() {
@@ -203,6 +209,10 @@ impl Statement {
             (WhatIf::Attribute, _) if facts.unit == PrivacyUnit::Label => (
                 "For the label of a row, and for no feature, which are all public,".into(),
                 "changing it, which is to replace the label".into(),
+            ),
+            (WhatIf::Attribute, _) if facts.unit.is_private_cells() => (
+                "For one private cell of a row, and for none of a public column,".into(),
+                "changing it, which is to replace private cells of a row".into(),
             ),
             (WhatIf::Attribute, Adjacency::AddRemove) => (
                 format!("For one attribute of a {one}"),

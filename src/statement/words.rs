@@ -70,6 +70,9 @@ pub(crate) fn plain_words(unit: &PrivacyUnit, adjacency: Adjacency, epsilon: f64
             "with all rows of any single person as with another's in their place",
             "which of two persons is among the data",
         ),
+        (PrivacyUnit::PrivateCells { .. }, _) => {
+            ("with any single row as with other private cells in it", "which of two sets of private cells some row has")
+        }
         (PrivacyUnit::Label, _) => {
             ("with any single label as with another in its place", "which of two labels some row has")
         }
@@ -77,6 +80,7 @@ pub(crate) fn plain_words(unit: &PrivacyUnit, adjacency: Adjacency, epsilon: f64
     let (one, others) = match unit {
         PrivacyUnit::Row => ("row", "all other rows"),
         PrivacyUnit::Person { .. } => ("person", "all rows of everybody else"),
+        PrivacyUnit::PrivateCells { .. } => ("row", "all public columns and all other rows"),
         PrivacyUnit::Label => ("label", "all features and all other labels"),
     };
     let times = times(epsilon);

@@ -82,11 +82,16 @@ pub struct Summarized {
 
 impl SummaryRequest {
     fn scope(&self) -> Fallible<Scope> {
-        if self.schema.protect == Protect::Label {
+        let less = match (self.schema.protect, self.schema.public_columns().next()) {
+            (Protect::Label, _) => Some("labels alone"),
+            (Protect::Row, Some(_)) => Some("private cells alone"),
+            (Protect::Row, None) => None,
+        };
+        if let Some(less) = less {
             return Err(Error::parameter(
                 "schema",
-                "protects labels alone, and a summary protects rows: costs of either do not add up",
-                "compute what is asked of features without this, for they are public, or use a schema and a ledger about rows",
+                format!("protects {less}, and a summary protects rows: costs of either do not add up"),
+                "compute what is asked of public columns without this, or use a schema and a ledger about rows",
             ));
         }
         if self.schema.weight.is_some() {

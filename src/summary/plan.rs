@@ -225,7 +225,7 @@ mod tests {
     fn plans_spend_their_shares_and_are_exact() {
         let number = Declared::Column(Column::number(-3.0, 100.0));
         let values = ["a", "b", "c"].map(String::from).to_vec();
-        let values = Declared::Column(Column::Categorical { values, other: None });
+        let values = Declared::Column(Column::categories(values));
         let asked: [(&str, &Declared); 6] = [
             ("count", &Declared::Rows),
             ("mean:x", &number),

@@ -166,10 +166,9 @@ impl Declared {
                 let negatives = schema.negatives();
                 let other = negatives.is_none().then(|| OTHER_LABELS.to_owned());
                 let rest = negatives.unwrap_or_else(|| vec![OTHER_LABELS.into()]);
-                Column::Categorical { values: [vec![positive.clone()], rest].concat(), other }
+                Column::Categorical { values: [vec![positive.clone()], rest].concat(), other, public: false }
             };
-            let classes =
-                || schema.classes().map(|labels| Column::Categorical { values: labels.to_vec(), other: None });
+            let classes = || schema.classes().map(|labels| Column::categories(labels.to_vec()));
             let bounds = || schema.target_bounds().map(|(lower, upper)| Column::number(lower, upper));
             (name == schema.target).then(|| schema.positive.as_ref().map(labels).or_else(classes).or_else(bounds))?
         };
@@ -207,7 +206,7 @@ impl Declared {
         match self {
             Declared::Rows => Ok(CellColumn::line()),
             Declared::Column(Column::Numeric { lower, upper, .. }) => CellColumn::number(index, *lower, *upper),
-            Declared::Column(Column::Categorical { values, other }) => {
+            Declared::Column(Column::Categorical { values, other, .. }) => {
                 CellColumn::values(index, values, other.as_deref())
             }
         }

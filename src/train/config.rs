@@ -182,6 +182,8 @@ impl TrainConfig {
         }
         schema.check_protect(Path::new("schema"))?;
         schema.check_weight(Path::new("schema"))?;
+        schema.check_public(Path::new("schema"))?;
+        schema.privacy_unit().check(self.adjacency)?;
         if schema.protect == Protect::Label {
             if self.standardize == Some(false) {
                 return Err(Error::parameter(
@@ -190,7 +192,6 @@ impl TrainConfig {
                     "leave it out",
                 ));
             }
-            schema.privacy_unit().check(self.adjacency)?;
             if !self.tune.is_empty() {
                 let problem = "has nothing to choose where labels alone are protected: one algorithm serves them, without settings to try";
                 return Err(Error::parameter("--tune", problem, "leave it out"));

@@ -151,14 +151,13 @@ fn of_cells(
     } else {
         String::new()
     };
-    let effect = match (lost, schema.protect) {
-        (true, Protect::Row) => ", so their rows contribute nothing",
-        (true, Protect::Label) if schema.target_bounds().is_some() => {
-            ", so their rows count as the middle of the bounds"
-        }
-        (true, Protect::Label) => ", so their rows count without a label",
-        (false, _) if lenient && fault == Fault::Missing => ", which has a coefficient of its own",
-        (false, _) => "",
+    let effect = match (lost, schema.keeps_unlabelled(), schema.protect) {
+        (true, false, _) => ", so their rows contribute nothing",
+        (true, true, _) if schema.target_bounds().is_some() => ", so their rows count as the middle of the bounds",
+        (true, true, Protect::Label) => ", so their rows count without a label",
+        (true, true, Protect::Row) => ", so their rows contribute to what is public alone",
+        (false, ..) if lenient && fault == Fault::Missing => ", which has a coefficient of its own",
+        (false, ..) => "",
     };
     let cells = of("cell", count.count, all);
     let text = format!("{name:?}: {cells} hold {what}{effect}; the first is {place} {}", count.line);

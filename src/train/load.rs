@@ -85,7 +85,7 @@ pub fn load_cached(
     progress: &(dyn Fn(u64, u64) -> Fallible<()> + Sync),
 ) -> Fallible<Loaded> {
     if cache.is_some() {
-        refuse_weights(&schema, "--cache", "leave it out")?;
+        refuse_in_memory(&schema, "--cache", "leave it out")?;
     }
     let places = Places { algorithm: config.algorithm, cache, limit: None };
     read(config, schema, file, &places, progress, &|schema, public_len| Plan::new(config, schema, public_len))
@@ -110,7 +110,7 @@ pub fn load_within(
     progress: &(dyn Fn(u64, u64) -> Fallible<()> + Sync),
 ) -> Fallible<Loaded> {
     refuse_at_hand(config, "--memory-limit", "leave it out")?;
-    refuse_weights(&schema, "--memory-limit", "leave it out")?;
+    refuse_in_memory(&schema, "--memory-limit", "leave it out")?;
     let places = Places { algorithm: config.algorithm, cache, limit: Some(limit) };
     read(config, schema, file, &places, progress, &|schema, public_len| {
         let plan = Plan::new(config, schema, public_len)?;
@@ -129,7 +129,7 @@ pub fn load_within(
 pub fn load_remote(config: &TrainConfig, schema: Schema, cluster: Box<dyn Cluster>) -> Fallible<Loaded> {
     config.check(&schema)?;
     refuse_at_hand(config, "cluster", "train on one machine")?;
-    refuse_weights(&schema, "cluster", "train on one machine")?;
+    refuse_in_memory(&schema, "cluster", "train on one machine")?;
     let started = Instant::now();
     let plan = |schema: &Schema, public_len: Option<u64>| plan_of_sums(config, schema, public_len);
     refuse_early(config, &schema, &plan)?;
@@ -158,14 +158,14 @@ pub(super) fn grouped(schema: &Schema, encoded: EncodedRows) -> Store {
     }
 }
 
-/// Refuses, before a row is looked at, rows with weights where these are not built.
-fn refuse_weights(schema: &Schema, who: &str, without: &str) -> Fallible<()> {
-    match &schema.weight {
-        None => Ok(()),
-        Some(_) => {
-            Err(Error::parameter(who, "cannot serve rows with weights, which are kept in memory alone", without))
-        }
-    }
+/// Refuses, before a row is looked at, rows with weights, or with public columns, where these are not built.
+fn refuse_in_memory(schema: &Schema, who: &str, without: &str) -> Fallible<()> {
+    let what = match (&schema.weight, schema.public_columns().next()) {
+        (None, None) => return Ok(()),
+        (Some(_), _) => "weights",
+        (None, Some(_)) => "public columns",
+    };
+    Err(Error::parameter(who, format!("cannot serve rows with {what}, which are kept in memory alone"), without))
 }
 
 /// Refuses, before a row is looked at, an algorithm that says it needs them at hand.
@@ -359,6 +359,10 @@ fn planned(
     let dataset = match scope.unit {
         // Encoded by a schema that says so: whether a row is a record does not depend on its label.
         PrivacyUnit::Label => PrivateDataset::of_labels(rows, scope)?,
+        PrivacyUnit::PrivateCells { .. } => {
+            let columns = schema.public_mask().ok_or_else(|| Error::refused("no column is public", "protect rows"))?;
+            PrivateDataset::of_private_cells(rows, scope, &columns, schema.target_bounds().is_none())?
+        }
         PrivacyUnit::Row | PrivacyUnit::Person { .. } => PrivateDataset::new(rows, scope),
     };
     if *dataset.shape() != shape_of(&schema) {

@@ -312,7 +312,7 @@ impl ModelFile {
                 }
             });
         }
-        for Categorical { name, values, other, missing_of } in schema.categorical() {
+        for Categorical { name, values, other, missing_of, .. } in schema.categorical() {
             let coefficients = values.iter().map(|_| next()).collect::<Fallible<_>>()?;
             let (values, other) = (values.to_vec(), other.map(String::from));
             let (shares, deviations) = told().unwrap_or_default();

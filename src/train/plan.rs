@@ -5,7 +5,7 @@ use super::tune::Candidate;
 use crate::accounting::{Conversion, claim};
 use crate::data::{Estimand, RowWeight, Schema, Unit};
 use crate::error::{Error, Fallible};
-use crate::grid::{FULL_SCALE, Shape, WEIGHT_ONE};
+use crate::grid::{FULL_SCALE, PublicColumns, Shape, WEIGHT_ONE};
 use crate::loss::Objective;
 use crate::model_kind::{Link, ModelKind};
 use crate::optim::{
@@ -85,6 +85,8 @@ pub struct Plan {
     pub rows: Option<(u64, &'static str)>,
     /// How much rows count, where they do not all count alike.
     pub weight: Option<RowWeight>,
+    /// Which columns are public, where some are and others are not.
+    pub public: Option<PublicColumns>,
     /// Whether features are standardised by released moments.
     pub standardize: bool,
     /// Release of moments, if any.
@@ -169,13 +171,14 @@ impl Plan {
             && config.standardize.unwrap_or(config.algorithm != Algorithm::DpGdTheory || !config.tune.is_empty());
         let estimand = schema.unit.as_ref().map(Unit::estimand);
         let labels_alone = scope.unit == PrivacyUnit::Label;
+        let public = schema.public_mask();
         // Moments of features that are public are free, and the target stays between its bounds.
         let weighted = schema.weight.is_some();
         // The sum of weights is not public where the number of rows is.
         let counted = rows.is_none() || weighted;
         let moments = match labels_alone {
             true => None,
-            false => plan_moments(config, &shape, model, &rho, (standardize, !counted, estimand))?,
+            false => plan_moments(config, (&shape, public.as_ref()), model, &rho, (standardize, !counted, estimand))?,
         };
         let loss = model.loss(schema);
         let bins = additive.then(|| plan_bins(config, &shape, model, &rho)).transpose()?;
@@ -195,6 +198,7 @@ impl Plan {
             weighted,
             persons: scope.unit.is_person(),
             labels_alone,
+            public: public.as_ref(),
             noise: config.noise,
             budget: rho.clone(),
             target: None,
@@ -267,6 +271,7 @@ impl Plan {
             noise: config.noise,
             dimension: problem.dimension(),
             outputs: problem.loss.outputs(),
+            public: public.clone(),
             numeric_columns: shape.numeric(),
         };
         plan.planned().iter().try_for_each(|planned| planned.check(config.adjacency))?;
@@ -432,7 +437,7 @@ fn budget(config: &TrainConfig, rows: Option<u64>) -> Fallible<(Rho, Delta, bool
 
 fn plan_moments(
     config: &TrainConfig,
-    shape: &Shape,
+    (shape, public): (&Shape, Option<&PublicColumns>),
     model: ModelKind,
     rho: &Rho,
     (standardize, rows_are_public, persons): (bool, bool, Option<Estimand>),
@@ -452,7 +457,11 @@ fn plan_moments(
         shares: estimand(Estimand::Persons),
         sizes: estimand(Estimand::Rows),
     };
-    MomentPlan::new(shape, config.adjacency, rho.lower() * share, parts, config.noise).map(Some)
+    let rho = rho.lower() * share;
+    match public {
+        Some(public) => MomentPlan::of_private(public, config.adjacency, rho, parts, config.noise),
+        None => MomentPlan::new(shape, config.adjacency, rho, parts, config.noise).map(Some),
+    }
 }
 
 fn plan_bins(config: &TrainConfig, shape: &Shape, model: ModelKind, rho: &Rho) -> Fallible<BinPlan> {

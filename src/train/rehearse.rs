@@ -119,9 +119,17 @@ fn moments(plan: &Plan, dataset: &PrivateDataset, run: &mut LoggedRun<'_>) -> Fa
     if plan.scope.unit == PrivacyUnit::Label && plan.standardize {
         return Moments::public(dataset).map(Some);
     }
-    let Some(moments) = &plan.moments else { return Ok(None) };
-    let public = plan.training_rows().filter(|_| plan.weight.is_none());
-    moments.run(dataset, public, run).map(Some)
+    let public = plan.public.as_ref();
+    let Some(moments) = &plan.moments else {
+        // All numbers are public.
+        return if public.is_some() && plan.standardize { Moments::public(dataset).map(Some) } else { Ok(None) };
+    };
+    let rows = plan.training_rows().filter(|_| plan.weight.is_none());
+    let moments = moments.run(dataset, rows, run)?;
+    match public {
+        Some(public) => moments.with_public(dataset, public).map(Some),
+        None => Ok(Some(moments)),
+    }
 }
 
 /// The release of counts, where one was planned.

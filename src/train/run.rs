@@ -213,6 +213,7 @@ fn facts(plan: &Plan, schema: &Schema, records: Vec<ReleaseRecord>, fitted: &Fit
         weight: plan.weight.clone(),
         releases: records.into_iter().map(release).collect(),
         numeric_columns: plan.numeric_columns,
+        private_numeric: plan.public.as_ref().map(|public| public.private_numeric()),
         standardized: plan.standardize,
         budget_rho: ExactRho::new(&plan.rho)?,
         delta: format!("{:e}", plan.delta.value()),

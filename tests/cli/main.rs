@@ -23,6 +23,7 @@ mod pages;
 mod persons;
 mod piping;
 mod process;
+mod public_columns;
 mod report;
 mod reshape;
 mod sign;

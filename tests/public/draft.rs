@@ -409,7 +409,7 @@ fn a_draft_says_what_the_columns_are() {
         let (lower, upper) = bounds(&schema, "zeros");
         assert!(lower <= 0.0 && (1_500.0..8000.0).contains(&upper), "one in twenty is no zero: {lower} {upper}");
         let (_, value) = schema.columns.0.iter().find(|(name, _)| name == "value").unwrap();
-        let Column::Categorical { values, other } = value else { panic!("{value:?}") };
+        let Column::Categorical { values, other, .. } = value else { panic!("{value:?}") };
         assert_eq!((values.len(), other), (3, &None));
     }
 }
@@ -431,7 +431,7 @@ fn a_draft_tells_missing_cells_where_there_are_enough_of_them() {
             let of = |name: &str| schema.columns.0.iter().find(|(column, _)| column == name).unwrap().1.clone();
             let indicated = |column: Column| matches!(column, Column::Numeric { missing: Missing::Indicator, .. });
             assert_eq!((indicated(of("x")), indicated(of("z"))), (told, false), "{schema:?}");
-            let Column::Categorical { values, other } = of("c") else { panic!("{schema:?}") };
+            let Column::Categorical { values, other, .. } = of("c") else { panic!("{schema:?}") };
             assert_eq!((values.contains(&String::new()), other), (told, None), "{values:?}");
         }
     }

@@ -26,6 +26,7 @@ mod objective_profile;
 mod own_loss;
 mod own_optimizers;
 mod pages;
+mod public_columns;
 mod remote;
 #[cfg(feature = "cli")]
 mod side_channels;

@@ -11,6 +11,7 @@ mod invariants;
 mod labels;
 mod noised;
 mod persons;
+mod public_columns;
 mod recorder;
 mod sampled;
 mod summaries;

@@ -37,6 +37,7 @@ BEYOND = {
         "the unit beside other columns": "names the target, which|which is a feature|released to protect",
         "weights beside other columns and labels": "names the target|names a feature|which is not declared|is not the same"
         "|larger than any number",
+        "public columns beside others": "is public, and",
         "a name that can be seen, in bytes": "is empty, too long or has control characters",
         "the words of a released schema": "states no cost, or other words than its numbers",
     },
@@ -97,6 +98,7 @@ def by_hand():
         {**number, "unit": {"column": "id"}, "released": person},
         {**number, "positive": None, "rows": 0, "unit": {"column": "id", "persons": None, "max_rows": None, "estimand": None}, "rows": None},
         {"name": "a", "task": "classification", "target": "c", "columns": {"x": numeric, "c": categorical}},
+        {**label, "columns": {"x": {**numeric, "public": True}, "c": {**categorical, "public": False}}},
     ]
 
 

@@ -12,6 +12,7 @@ mod labels;
 mod names;
 mod noise;
 mod persons;
+mod public;
 mod reading;
 mod summaries;
 mod weights;

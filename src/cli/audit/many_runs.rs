@@ -15,7 +15,7 @@ use crate::data::{Protect, Unit};
 use crate::error::{Error, Fallible};
 use crate::optim::Algorithm;
 use crate::plot::Format;
-use crate::privacy::PrivacyUnit;
+use crate::privacy::{Adjacency, PrivacyUnit};
 use crate::train::{TrainConfig, check_destination};
 
 /// Deviations of a normal estimate on each side of its 95% interval.
@@ -60,6 +60,9 @@ pub(crate) struct AuditArguments {
     /// Audit the protection of labels alone, where features are public: the data sets differ in the label of one record
     #[arg(long, value_enum, value_name = "WHAT", conflicts_with = "unit", help_heading = BUDGET)]
     protect: Option<Protect>,
+    /// Audit the protection of private cells beside public columns: the data sets differ in the private cells of one record
+    #[arg(long, conflicts_with_all = ["unit", "protect", "one_run"], help_heading = BUDGET)]
+    public: bool,
     /// Runs in each world by which an attack is judged; half as many are learned from
     #[arg(long, value_name = "N", default_value_t = 20_000)]
     pub(super) trials: usize,
@@ -105,7 +108,10 @@ impl AuditArguments {
     pub(super) fn config(&self) -> Fallible<TrainConfig> {
         let asked = self.request.config()?;
         let protect = self.protect(&asked);
-        let config = self.request.protecting(protect, asked);
+        let mut config = self.request.protecting(protect, asked);
+        if self.public && !self.request.has_adjacency() {
+            config.adjacency = Adjacency::ReplaceOne;
+        }
         match (protect, config.algorithm) {
             (Protect::Label, Algorithm::Auto) => Ok(TrainConfig { algorithm: Algorithm::LabelSums, ..config }),
             (Protect::Label, other) if !other.description().needs.labels_alone => Err(Error::parameter(
@@ -133,6 +139,9 @@ impl AuditArguments {
             let change = PrivacyUnit::Label.change(config.adjacency);
             return (format!("audited         {change}\n"), json!("label"));
         }
+        if self.public {
+            return ("audited         replacing the private cells of one row\n".into(), json!("private cells"));
+        }
         let Some(unit) = unit else { return (String::new(), json!("row")) };
         let (column, rows) = (&unit.column, unit.max_rows());
         let change = PrivacyUnit::Person { column: column.clone() }.change(self.request.adjacency());
@@ -147,6 +156,7 @@ pub(super) fn run(arguments: &AuditArguments) -> Fallible<ExitCode> {
     let campaign = Campaign {
         config: arguments.config()?,
         unit: arguments.unit()?,
+        public: arguments.public,
         fault: arguments.fault,
         trials: arguments.trials,
         confidence: arguments.confidence,

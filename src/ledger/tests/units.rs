@@ -9,12 +9,14 @@ fn scope(unit: PrivacyUnit) -> Scope {
     Scope { dataset: DatasetId::new("visits").unwrap(), adjacency: Adjacency::AddRemove, unit }
 }
 
-fn units() -> [PrivacyUnit; 4] {
+fn units() -> [PrivacyUnit; 6] {
     [
         PrivacyUnit::Row,
         PrivacyUnit::person("patient").unwrap(),
         PrivacyUnit::person("household").unwrap(),
         PrivacyUnit::Label,
+        PrivacyUnit::private_cells(["age"]),
+        PrivacyUnit::private_cells(["age", "sex"]),
     ]
 }
 
@@ -49,6 +51,8 @@ fn a_charge_for_another_unit_is_refused_before_anything_is_written() {
                 );
                 let cure = match &counted {
                     PrivacyUnit::Row if other == PrivacyUnit::Label => "--protect label".to_string(),
+                    PrivacyUnit::Row if other.is_private_cells() => "--public".to_string(),
+                    PrivacyUnit::PrivateCells { public } => format!("no others ({})", public.join(", ")),
                     PrivacyUnit::Row => "leave the unit out".to_string(),
                     PrivacyUnit::Label => "--protect label".to_string(),
                     PrivacyUnit::Person { column } => format!("--unit {column}"),
@@ -82,12 +86,16 @@ fn entries_about_rows_are_written_as_ever_and_others_name_their_unit() {
         let (dataset, adjacency) = (DatasetId::new("d").unwrap(), Adjacency::AddRemove);
         Record::Open { dataset, adjacency, unit, cap: None }.body().unwrap()
     };
-    let [row, patient, _, label] = units().map(body);
+    let [row, patient, _, label, private, _] = units().map(body);
     assert_eq!(row, r#"{"open":{"dataset":"d","adjacency":"add-remove","cap":null}}"#);
     assert_eq!(
         patient,
         r#"{"open":{"dataset":"d","adjacency":"add-remove","unit":{"person":{"column":"patient"}},"cap":null}}"#
     );
     assert_eq!(label, r#"{"open":{"dataset":"d","adjacency":"add-remove","unit":"label","cap":null}}"#);
+    assert_eq!(
+        private,
+        r#"{"open":{"dataset":"d","adjacency":"add-remove","unit":{"private-cells":{"public":["age"]}},"cap":null}}"#
+    );
     assert!(PrivacyUnit::person(" ").is_err());
 }

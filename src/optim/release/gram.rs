@@ -3,7 +3,7 @@
 use ndarray::{Array1, Array2};
 
 use crate::error::{Error, Fallible};
-use crate::grid::{DIAGONAL, GRAM_MULTIPLIER, OFF_DIAGONAL, PERSON_WEIGHT, each_entry, gram_one};
+use crate::grid::{DIAGONAL, GRAM_MULTIPLIER, OFF_DIAGONAL, PERSON_WEIGHT, PublicColumns, each_entry, gram_one};
 use crate::loss::Curved;
 use crate::num::dense;
 use crate::optim::{Fineness, GaussianRelease, GaussianRule, Problem};
@@ -30,6 +30,10 @@ pub struct GramPlan {
     one: f64,
     /// How often a row counts, or all rows of a person together.
     weight: u64,
+    /// Which columns are public, where some are: entries of two of them are exact, and free.
+    public: Option<PublicColumns>,
+    /// Whether rows are cut by what is private of their matrices alone.
+    crossed: bool,
 }
 
 impl GramPlan {
@@ -47,7 +51,23 @@ impl GramPlan {
     /// When the share of the budget is too small for the integer grid.
     pub fn widened(problem: &Problem<'_>, rho: f64, width: f64) -> Fallible<Self> {
         let square = width * problem.typical_square();
-        Self::of(problem, (rho, square), "Gram matrix", &|clip_steps| Query::from(query::Gram { clip_steps }))
+        let whole = |clip_steps| Query::from(query::Gram { clip_steps });
+        let Some(public) = problem.public else {
+            return Self::of(problem, (rho, square, square), "Gram matrix", &whole);
+        };
+        // Of a typical row: a matrix of norm `a + b` moves by the root of two times that, and what is private of it by twice its own norm.
+        let (a, b) = (public.count() as f64, public.private() as f64);
+        let norm = (b * (2.0 * a + b)).sqrt();
+        let (moves, moves_whole) = (2.0 * norm, 2f64.sqrt() * (a + b));
+        let crossed = moves < moves_whole;
+        let share = if crossed { (moves / moves_whole).powi(2) } else { 1.0 };
+        let plan = match crossed {
+            true => Self::of(problem, (rho * share, square, width * norm), "Gram matrix", &|clip_steps| {
+                Query::from(query::CrossGram { clip_steps })
+            }),
+            false => Self::of(problem, (rho, square, square), "Gram matrix", &whole),
+        };
+        Ok(GramPlan { public: Some(public.clone()), crossed, ..plan? })
     }
 
     /// Plans a release of the Hessian of a loss for at most `rho`, on the finest grid that it allows.
@@ -55,19 +75,19 @@ impl GramPlan {
     /// # Errors
     /// When the share of the budget is too small for the integer grid.
     pub fn hessian(problem: &Problem<'_>, rho: f64) -> Fallible<Self> {
-        Self::of(problem, (rho, problem.typical_square()), "Hessian", &|clip_steps| {
-            Query::from(query::Hessian { clip_steps })
-        })
+        let square = problem.typical_square();
+        Self::of(problem, (rho, square, square), "Hessian", &|clip_steps| Query::from(query::Hessian { clip_steps }))
     }
 
     fn of(
         problem: &Problem<'_>,
-        (rho, square): (f64, f64),
+        (rho, square, norm): (f64, f64, f64),
         what: &str,
         query: &dyn Fn(u64) -> Query,
     ) -> Fallible<Self> {
         let one = f64::from(gram_one(problem.one));
-        let step = square * one * one;
+        // The norm of what a typical row adds once.
+        let step = norm * one * one;
         let Problem { adjacency, noise, .. } = *problem;
         let rule = GaussianRule { what, query, adjacency, noise, count: 1 };
         let sensitivity = query(1 << 20).sensitivity(adjacency) as f64 / f64::from(1 << 20);
@@ -83,7 +103,8 @@ impl GramPlan {
                 "use another epsilon, or --algorithm dp-gd",
             ));
         }
-        Ok(GramPlan { clip_steps, most: (most as u64).min(GRAM_MULTIPLIER), release, square, one, weight })
+        let most = (most as u64).min(GRAM_MULTIPLIER);
+        Ok(GramPlan { clip_steps, most, release, square, one, weight, public: None, crossed: false })
     }
 
     /// What one grid step stands for when rows have norm at most 1.
@@ -106,8 +127,18 @@ impl GramPlan {
     /// # Errors
     /// When it is not the next release of the plan, or fails.
     pub fn run(&self, data: &PrivateDataset, run: &mut LoggedRun<'_>) -> Fallible<Array2<f64>> {
-        let released = run.release(&self.release.planned(), self.step(), || data.gram(self.clip_steps, self.most))?;
-        Ok(self.read(&released, data.shape().dimension()))
+        let (clip_steps, most) = (self.clip_steps, self.most);
+        let released = run.release(&self.release.planned(), self.step(), || match self.crossed {
+            true => data.cross_gram(clip_steps, most),
+            false => data.gram(clip_steps, most),
+        })?;
+        let mut matrix = self.read(&released, data.shape().dimension());
+        if let Some(public) = &self.public {
+            let (exact, public) = (public_gram(data)? / self.square, public.coefficients(data.shape()));
+            let entries = matrix.indexed_iter_mut().filter(|((row, column), _)| public[*row] && public[*column]);
+            entries.for_each(|(at, entry)| *entry = exact[at]);
+        }
+        Ok(matrix)
     }
 
     /// Makes the release of scores and reads it off as [`GramPlan::run`] does.
@@ -154,13 +185,13 @@ fn matrix_of(triangle: &[i128], dimension: usize, step: f64) -> Array2<f64> {
     matrix
 }
 
-/// `sum x x^T` over all rows, of shape dimension by dimension, where features are public: exact, but for rows rounded to ten bits.
+/// `sum x x^T` over all rows, of shape dimension by dimension, of features that are public: exact, but for rows rounded to ten bits.
 ///
 /// # Privacy
-/// It is free: the same for all data sets that differ in labels alone.
+/// It is free: the same for all neighbours. Entries of private features are those of nothing.
 ///
 /// # Errors
-/// When more than labels is protected, or rows in a file cannot be read.
+/// When nothing is public, or rows in a file cannot be read.
 pub(in crate::optim) fn public_gram(data: &PrivateDataset) -> Fallible<Array2<f64>> {
     // No row is cut.
     let triangle = data.public_gram(u64::MAX, GRAM_MULTIPLIER)?;

@@ -3,7 +3,7 @@
 use std::num::NonZeroU32;
 
 use crate::error::{Error, Fallible};
-use crate::grid::{FULL_SCALE, MomentWeights, SIZE_CELLS, Shape, size_cell};
+use crate::grid::{FULL_SCALE, MomentWeights, PublicColumns, SIZE_CELLS, Shape, size_cell};
 use crate::optim::{Fineness, GaussianRelease, GaussianRule};
 use crate::preprocess::Affine;
 use crate::privacy::{Adjacency, NoiseLaw, Rho};
@@ -40,8 +40,9 @@ pub struct MomentParts {
 }
 
 impl MomentParts {
-    fn coordinates(self, shape: &Shape) -> f64 {
-        let columns = if self.features { shape.numeric() } else { 0 };
+    /// How many coordinates a row is in at most, of so many numeric columns.
+    fn coordinates(self, numeric: usize) -> f64 {
+        let columns = if self.features { numeric } else { 0 };
         // Of the counts by numbers of rows a person is in one.
         let sizes = usize::from(self.sizes) * (SIZES_FINER * SIZES_FINER) as usize;
         (usize::from(self.count) + usize::from(self.shares) + sizes + 2 * columns + 2 * usize::from(self.target)).max(1)
@@ -85,6 +86,30 @@ impl MomentPlan {
     /// # Errors
     /// When the share is too small for the finest grid.
     pub fn new(shape: &Shape, adjacency: Adjacency, rho: f64, wanted: MomentParts, noise: NoiseLaw) -> Fallible<Self> {
+        Self::of(shape.numeric(), adjacency, rho, wanted, noise)
+    }
+
+    /// Plans a release of rows of which some columns are public, as fine as one of all columns for `rho` would be: moments of public columns
+    /// are free, so it costs the share of the private ones. `None` where nothing is left to release.
+    ///
+    /// # Errors
+    /// When the share is too small for the finest grid.
+    pub fn of_private(
+        public: &PublicColumns,
+        adjacency: Adjacency,
+        rho: f64,
+        wanted: MomentParts,
+        noise: NoiseLaw,
+    ) -> Fallible<Option<Self>> {
+        let private = public.private_numeric();
+        if private == 0 && !wanted.target && !wanted.count {
+            return Ok(None);
+        }
+        let share = wanted.coordinates(private) / wanted.coordinates(public.numeric.len());
+        Self::of(private, adjacency, rho * share, wanted, noise).map(Some)
+    }
+
+    fn of(columns: usize, adjacency: Adjacency, rho: f64, wanted: MomentParts, noise: NoiseLaw) -> Fallible<Self> {
         let (factor, full) = (adjacency.sum_sensitivity(1) as f64, f64::from(FULL_SCALE));
         let weights_of = |step: u64| {
             let step = u32::try_from(step).unwrap_or(u32::MAX);
@@ -99,9 +124,9 @@ impl MomentPlan {
                 sizes: on(wanted.sizes).saturating_mul(FULL_SCALE as u32).saturating_mul(SIZES_FINER),
             }
         };
-        let query = |step| Query::from(query::Moments { weights: weights_of(step), columns: shape.numeric() });
+        let query = |step| Query::from(query::Moments { weights: weights_of(step), columns });
         let rule = GaussianRule { what: wanted.words(), query: &query, adjacency, noise, count: 1 };
-        let sensitivity = wanted.coordinates(shape).sqrt() * full * factor;
+        let sensitivity = wanted.coordinates(columns).sqrt() * full * factor;
         let fineness = Fineness { sensitivity, target: TARGET * factor, largest: u64::MAX, slack: 1e-9 };
         let (release, step) = rule.finest(&Rho::from_f64(rho)?, &fineness);
         let finest = if wanted.sizes { f64::from(SIZES_FINER) } else { 1.0 };
@@ -227,10 +252,10 @@ pub struct Typical {
 }
 
 impl Moments {
-    /// Means and deviations of the features, and the number of records, where features are public: exact, and free.
+    /// Means and deviations of features that are public, and the number of records: exact, and free. Those of private ones say nothing.
     ///
     /// # Errors
-    /// When more than labels is protected, or rows in a file cannot be read.
+    /// When nothing is public, or rows in a file cannot be read.
     pub(crate) fn public(data: &PrivateDataset) -> Fallible<Self> {
         let weights = MomentWeights { count: 1, features: 1, squares: 1, ..MomentWeights::default() };
         let values = data.public_moments(&weights)?;
@@ -239,6 +264,17 @@ impl Moments {
         let mean = |index: usize| (at(index) / f64::from(FULL_SCALE) / rows).clamp(-1.0, 1.0);
         let features = (0..columns).map(|j| Spread::new(mean(1 + j), mean(1 + columns + j), 0.0)).collect();
         Ok(Moments { rows, features, target: None, share: None, sizes: None })
+    }
+
+    /// These moments with the exact ones of public columns in their place.
+    ///
+    /// # Errors
+    /// When no column is public.
+    pub(crate) fn with_public(mut self, data: &PrivateDataset, columns: &PublicColumns) -> Fallible<Self> {
+        let exact = Moments::public(data)?;
+        let all = self.features.iter_mut().zip(exact.features).zip(&columns.numeric);
+        all.filter(|(_, public)| **public).for_each(|((spread, exact), _)| *spread = exact);
+        Ok(self)
     }
 
     /// Centres and scales of all numeric features, to be cut at `limit` deviations.

@@ -39,7 +39,8 @@ impl StraightPlan {
     /// # Errors
     /// When the share of the budget is too small for the integer grid.
     pub fn new(problem: &Problem<'_>, rho: &Rho) -> Fallible<Self> {
-        let scored = Problem { one: Scores::ONE, ..problem.clone() };
+        // Scores are of all columns together, private ones among them.
+        let scored = Problem { one: Scores::ONE, public: None, ..problem.clone() };
         let ridge = problem.loss.tuning().whitened.ridge;
         let l2 = problem.settings.l2.unwrap_or(0.0);
         Ok(StraightPlan { gram: GramPlan::new(&scored, rho.lower())?, ridge, l2 })

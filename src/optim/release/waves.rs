@@ -47,7 +47,8 @@ impl WavePlan {
     /// # Errors
     /// When the share of the budget is too small for the integer grid.
     pub fn new(problem: &Problem<'_>, rho: f64) -> Fallible<Self> {
-        let scored = Problem { one: Scores::ONE, ..problem.clone() };
+        // Scores are of all columns together, private ones among them.
+        let scored = Problem { one: Scores::ONE, public: None, ..problem.clone() };
         Ok(WavePlan { gram: GramPlan::widened(&scored, rho, WIDTH)? })
     }
 

@@ -46,6 +46,11 @@ pub trait DescribeQuery: sealed::Sealed {
         None
     }
 
+    /// Whether its sensitivity holds only where the public columns of neighbours agree.
+    fn needs_public_columns(&self) -> bool {
+        false
+    }
+
     /// Which rows a release reads, in the words of a statement.
     fn sampling(&self) -> String {
         "full batch".into()

@@ -41,7 +41,7 @@ impl PrivateDataset {
     ///
     /// # Privacy
     /// A row's matrix has Frobenius norm at most `clip_steps`, checked in integers; replacing a row moves the sum by
-    /// at most `sqrt(2) clip_steps`.
+    /// at most `sqrt(2) clip_steps`. Whether some columns are public changes nothing of it.
     ///
     /// # Errors
     /// When rows in a file cannot be read.

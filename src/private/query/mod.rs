@@ -9,7 +9,7 @@
 //! use rhograd::grid::{LabelCoding, MomentWeights, Scoring};
 //! use rhograd::privacy::Adjacency;
 //! use rhograd::private::query::{
-//!     BestRun, ClippedSum, Curvature, DescribeQuery, Direction, Distance, FirstAbove, Gram, Hessian, Histogram, HistogramL1, Intervals,
+//!     BestRun, ClippedSum, CrossGram, Curvature, DescribeQuery, Direction, Distance, FirstAbove, Gram, Hessian, Histogram, HistogramL1, Intervals,
 //!     Kinds, LabelSums, Losses, Mean, MeanL1, MedianDistance, Minimizer, Moments, NearMedian, OnePass, PassPlan, Perturbation, PerturbedMinimizer,
 //!     PhasePlan, Phases, PrefixSums, Query, Ranks, Reads, Role, RowAccess, Scores, Vertices, Vocabulary,
 //! };
@@ -17,9 +17,10 @@
 //! let minimizer = Minimizer { curvature, dimension: 4 };
 //! let phases = PhasePlan { lipschitz: 1 << 40, shift: 20, rows: 1000, dimension: 4, max_phases: 8 };
 //! let weights = MomentWeights { count: 1, ..MomentWeights::default() };
-//! let queries: [Query; 28] = [
+//! let queries: [Query; 29] = [
 //!     BestRun { candidates: vec![] }.into(),
 //!     ClippedSum { clip_steps: 1000 }.into(),
+//!     CrossGram { clip_steps: 1000 }.into(),
 //!     Direction { l2_sensitivity: 1000 }.into(),
 //!     Distance { weight: 1 }.into(),
 //!     Gram { clip_steps: 1000 }.into(),
@@ -55,6 +56,7 @@
 //! ```
 
 mod clipped_sum;
+mod cross_gram;
 mod curvature;
 mod describe;
 mod direction;
@@ -82,6 +84,7 @@ mod vocabulary;
 use serde::{Deserialize, Serialize};
 
 pub use clipped_sum::{ClippedRows, ClippedSum, Gradient};
+pub use cross_gram::CrossGram;
 pub use curvature::{Curvature, LOG2_REGULARIZATION, MAX_SOLVED};
 use describe::sealed;
 pub use describe::{DescribeQuery, Reads, Role, RowAccess};
@@ -167,7 +170,7 @@ queries! {
     Perturbation,
     #[serde(rename = "perturbed-minimiser")] PerturbedMinimizer,
     Losses, Vertices, BestRun, Kinds, Intervals, Vocabulary, Distance, Marginals,
-    Histogram, HistogramL1, Mean, MeanL1, Ranks, FirstAbove, MedianDistance, NearMedian, LabelSums,
+    Histogram, HistogramL1, Mean, MeanL1, Ranks, FirstAbove, MedianDistance, NearMedian, LabelSums, CrossGram,
 }
 
 impl Query {
@@ -265,10 +268,11 @@ impl Planned {
     pub fn serves(&self, unit: &PrivacyUnit) -> bool {
         let reads = self.query.kind().reads();
         match unit {
-            PrivacyUnit::Row => !reads.labels,
+            PrivacyUnit::Row => !reads.labels && !self.query.kind().needs_public_columns(),
             PrivacyUnit::Person { .. } => reads.persons && !reads.labels,
-            // Who replaces a row may replace its label, so what is proven for rows holds for labels.
-            PrivacyUnit::Label => true,
+            // Who replaces a row may replace its label, so what is proven for rows holds for labels, and for private cells.
+            PrivacyUnit::Label => !self.query.kind().needs_public_columns(),
+            PrivacyUnit::PrivateCells { .. } => !reads.labels,
         }
     }
 

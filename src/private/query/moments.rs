@@ -16,7 +16,7 @@ use crate::private::{PrivateDataset, Sensitive};
 pub struct Moments {
     /// Integer weights of the parts.
     pub weights: MomentWeights,
-    /// Number of numeric columns.
+    /// Number of numeric columns, or of private ones where some are public.
     pub columns: usize,
 }
 
@@ -41,12 +41,21 @@ impl PrivateDataset {
     ///
     /// # Privacy
     /// Every row's vector has a squared norm of at most [`MomentWeights::worst_square`], a public
-    /// integer; the l2 sensitivity is the ceiling of its root, doubled under replace-one.
+    /// integer; the l2 sensitivity is the ceiling of its root, doubled under replace-one. Where some columns are public, their sums are left
+    /// out, and the bound is that of the private columns.
     ///
     /// # Errors
     /// When rows in a file cannot be read.
     pub fn moments(&self, weights: &MomentWeights) -> Fallible<Sensitive<L2>> {
-        let query = Moments { weights: *weights, columns: self.shape().numeric() };
-        Ok(self.sensitive(self.store().sum(&Pass::Moments(*weights))?, query))
+        let mut sums = self.store().sum(&Pass::Moments(*weights))?;
+        let mut query = Moments { weights: *weights, columns: self.shape().numeric() };
+        if let Some(public) = self.public_columns() {
+            for (column, _) in public.numeric.iter().enumerate().filter(|(_, public)| **public) {
+                // The count, all features, all squares.
+                (sums[1 + column], sums[1 + query.columns + column]) = (0, 0);
+            }
+            query.columns = public.private_numeric();
+        }
+        Ok(self.sensitive(sums, query))
     }
 }

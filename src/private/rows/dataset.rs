@@ -5,8 +5,8 @@ use std::num::NonZeroU32;
 use super::pass::Pass;
 use super::store::Store;
 use crate::error::{Error, Fallible};
-use crate::grid::{MomentWeights, Shape};
-use crate::kernel::Rows;
+use crate::grid::{MomentWeights, PublicColumns, Shape};
+use crate::kernel::{DividedRows, Rows};
 use crate::preprocess::Recoding;
 use crate::privacy::{PrivacyUnit, Scope};
 use crate::private::sensitive::Origin;
@@ -17,6 +17,20 @@ pub struct PrivateDataset {
     rows: Store,
     origin: Origin,
     typical_rows: Option<NonZeroU32>,
+    public: Option<PublicPart>,
+}
+
+/// What of rows is public, where some columns are.
+struct PublicPart {
+    columns: PublicColumns,
+    /// The public cells of all records, in the encoding of the rows.
+    rows: Rows,
+}
+
+impl PublicPart {
+    fn subset(&self, chosen: &[usize]) -> Self {
+        PublicPart { columns: self.columns.clone(), rows: self.rows.subset(chosen) }
+    }
 }
 
 impl PrivateDataset {
@@ -29,16 +43,14 @@ impl PrivateDataset {
         let rows = rows.into();
         let unit = match (&rows, scope.unit) {
             (Store::Persons(_) | Store::StreamedPersons(_), unit @ PrivacyUnit::Person { .. }) => unit,
-            (Store::Persons(_) | Store::StreamedPersons(_), PrivacyUnit::Row | PrivacyUnit::Label) => {
-                PrivacyUnit::Person { column: String::new() }
-            }
+            (Store::Persons(_) | Store::StreamedPersons(_), _) => PrivacyUnit::Person { column: String::new() },
             (Store::Remote(rows), _) => match rows.column() {
                 None => PrivacyUnit::Row,
                 Some(column) => PrivacyUnit::Person { column: column.into() },
             },
             (Store::Whole(_) | Store::Streamed(_) | Store::Weighted(_), _) => PrivacyUnit::Row,
         };
-        PrivateDataset { rows, origin: Scope { unit, ..scope }.into(), typical_rows: None }
+        PrivateDataset { rows, origin: Scope { unit, ..scope }.into(), typical_rows: None, public: None }
     }
 
     /// Takes in rows of which the label alone is protected, where they were encoded so that nothing but a label follows from a label.
@@ -68,6 +80,52 @@ impl PrivateDataset {
         Ok(PrivateDataset { origin, ..all })
     }
 
+    /// Takes in rows of which some columns are public, where they were encoded so that no private cell decides which lines are records.
+    ///
+    /// Of `labelled` rows a label may be [`crate::grid::NO_LABEL`]: such a row has a part in what is public, and in nothing else.
+    ///
+    /// # Privacy
+    /// Whether a row is a record must not depend on private cells: an encoder by a schema with public columns keeps that
+    /// ([`crate::data::Column::is_public`]).
+    ///
+    /// # Errors
+    /// When rows are not all in memory, the columns are others, or rows could come and go.
+    pub(crate) fn of_private_cells(
+        rows: impl Into<Store>,
+        scope: Scope,
+        columns: &PublicColumns,
+        labelled: bool,
+    ) -> Fallible<Self> {
+        scope.unit.check(scope.adjacency)?;
+        if !scope.unit.is_private_cells() {
+            return Err(Error::refused(
+                "some columns are public, and the unit says nothing of them",
+                "name them in the unit",
+            ));
+        }
+        let Store::Whole(rows) = rows.into() else {
+            return Err(Error::parameter(
+                "--public",
+                "is for rows in memory: what is public of them is summed apart from what is not",
+                "leave out --memory-limit and --cache, or protect whole rows",
+            ));
+        };
+        if !columns.fits(rows.shape()) {
+            return Err(Error::refused(
+                "the public columns are not those of the rows",
+                "use the schema that encoded them",
+            ));
+        }
+        let DividedRows { public, all } = DividedRows::of(rows, columns, labelled);
+        let public = PublicPart { columns: columns.clone(), rows: public };
+        Ok(PrivateDataset { rows: all.into(), origin: scope.into(), typical_rows: None, public: Some(public) })
+    }
+
+    /// Which columns are public, where some are and others are not.
+    pub(in crate::private) fn public_columns(&self) -> Option<&PublicColumns> {
+        self.public.as_ref().map(|public| &public.columns)
+    }
+
     /// Refuses data of which more than labels is protected.
     ///
     /// # Errors
@@ -82,29 +140,37 @@ impl PrivateDataset {
         }
     }
 
-    /// Sums of the encoded features and their squares, weighted by public integers, where features are public.
+    /// Sums of the encoded features and their squares, weighted by public integers, of features that are public; those of private ones are
+    /// those of nothing.
     ///
     /// # Privacy
-    /// Labels have no part in it, so it is the same for all neighbours, and free.
+    /// Labels and private cells have no part in it, so it is the same for all neighbours, and free.
     ///
     /// # Errors
-    /// When more than labels is protected, a label is weighed, or rows in a file cannot be read.
+    /// When nothing is public, a label is weighed, or rows in a file cannot be read.
     pub(crate) fn public_moments(&self, weights: &MomentWeights) -> Fallible<Vec<i128>> {
-        self.only_labels()?;
         if (weights.label, weights.label_square) != (0, 0) {
             return Err(Error::refused("moments of labels are not public", "leave them out"));
         }
+        if let Some(public) = &self.public {
+            return Ok(Pass::Moments(*weights).over(&public.rows));
+        }
+        self.only_labels()?;
         self.rows.sum(&Pass::Moments(*weights))
     }
 
-    /// The Gram matrix of the features as a weighted upper triangle, see [`crate::kernel::gram_sum`], where features are public.
+    /// The Gram matrix of the features as a weighted upper triangle, see [`crate::kernel::gram_sum`], of features that are public; entries of
+    /// private ones are those of nothing.
     ///
     /// # Privacy
-    /// Labels have no part in it, so it is the same for all neighbours, and free.
+    /// Labels and private cells have no part in it, so it is the same for all neighbours, and free.
     ///
     /// # Errors
-    /// When more than labels is protected, or rows in a file cannot be read.
+    /// When nothing is public, or rows in a file cannot be read.
     pub(crate) fn public_gram(&self, clip_steps: u64, most: u64) -> Fallible<Vec<i128>> {
+        if let Some(public) = &self.public {
+            return Ok(Pass::Gram { clip_steps, most, scores: None }.over(&public.rows));
+        }
         self.only_labels()?;
         self.rows.sum(&Pass::Gram { clip_steps, most, scores: None })
     }
@@ -139,9 +205,9 @@ impl PrivateDataset {
         self.typical_rows
     }
 
-    /// Some of these rows, or all of them in another form.
+    /// Some of these rows, or all of them in another form; nothing is known of them for free.
     fn with(&self, rows: impl Into<Store>) -> Self {
-        PrivateDataset { rows: rows.into(), origin: self.origin.clone(), typical_rows: self.typical_rows }
+        PrivateDataset { rows: rows.into(), origin: self.origin.clone(), typical_rows: self.typical_rows, public: None }
     }
 
     /// The columns; public, they follow from the schema.
@@ -199,7 +265,9 @@ impl PrivateDataset {
             Store::Weighted(rows) => self.with(rows.duplicate()),
             rows => {
                 let rows = rows.whole()?;
-                self.with(rows.subset(&(0..rows.len()).collect::<Vec<_>>()))
+                let all: Vec<usize> = (0..rows.len()).collect();
+                let public = self.public.as_ref().map(|public| public.subset(&all));
+                PrivateDataset { public, ..self.with(rows.subset(&all)) }
             }
         })
     }
@@ -213,7 +281,13 @@ impl PrivateDataset {
     /// # Errors
     /// When rows in a file cannot be read or written.
     pub fn recoded(self, map: &Recoding) -> Fallible<Self> {
-        Ok(PrivateDataset { rows: self.rows.recoded(map)?, ..self })
+        let PrivateDataset { rows, public, .. } = self;
+        // Public cells are encoded by themselves, as they are beside others.
+        let public = public.map(|PublicPart { columns, rows }| PublicPart { columns, rows: map.recode(rows) });
+        // Columns that are made of others are no longer public or private.
+        let rows = rows.recoded(map)?;
+        let public = public.filter(|public| public.columns.fits(rows.shape()));
+        Ok(PrivateDataset { rows, public, ..self })
     }
 
     /// The rows in parts; each stays behind the gate.
@@ -237,10 +311,21 @@ impl PrivateDataset {
     /// # Errors
     /// When rows in a file cannot be read or written again.
     pub(in crate::private) fn divided(self, chosen: impl Iterator<Item = usize>) -> Fallible<(Self, Self)> {
-        let PrivateDataset { rows, origin, typical_rows } = self;
-        let (chosen, rest) = rows.divided(chosen)?;
-        let part = |rows, origin| PrivateDataset { rows, origin, typical_rows };
-        Ok((part(chosen, origin.clone()), part(rest, origin)))
+        let PrivateDataset { rows, origin, typical_rows, public } = self;
+        let Some(public) = public else {
+            let (chosen, rest) = rows.divided(chosen)?;
+            let part = |rows, origin| PrivateDataset { rows, origin, typical_rows, public: None };
+            return Ok((part(chosen, origin.clone()), part(rest, origin)));
+        };
+        let chosen: Vec<usize> = chosen.collect();
+        let mut left = chosen.iter().copied().peekable();
+        let others: Vec<usize> = (0..public.rows.len()).filter(|row| left.next_if_eq(row).is_none()).collect();
+        let (rows, rest) = rows.divided(chosen.iter().copied())?;
+        let part = |rows, chosen: &[usize]| {
+            let public = Some(public.subset(chosen));
+            PrivateDataset { rows, origin: origin.clone(), typical_rows, public }
+        };
+        Ok((part(rows, &chosen), part(rest, &others)))
     }
 
     /// The answer to a query, with the sensitivity that the query has.

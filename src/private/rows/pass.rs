@@ -11,13 +11,13 @@ use serde::{Deserialize, Serialize};
 use super::refused::no_rows_alone;
 use crate::error::Fallible;
 use crate::grid::{
-    IntegerMap, LabelCoding, MomentWeights, NO_LABEL, PERSON_WEIGHT, SIZE_CELLS, ScoreStep, Scoring, WEIGHT_ONE,
-    size_cell,
+    IntegerMap, LabelCoding, MomentWeights, NO_LABEL, PERSON_WEIGHT, PublicColumns, SIZE_CELLS, ScoreStep, Scoring,
+    WEIGHT_ONE, size_cell,
 };
 use crate::kernel::{
     Caps, ClassStep, LANES, MeanStep, PersonClips, Persons, Rows, Step, WeightedRows, clipped_class_sum,
-    clipped_person_class_sum, clipped_person_sum, clipped_sum, gram_sum, hessian_sum, label_sum, loss_sums,
-    marginal_counts, mean_sum, moment_sum, score_sum,
+    clipped_person_class_sum, clipped_person_sum, clipped_sum, cross_gram_sum, gram_sum, hessian_sum, label_sum,
+    loss_sums, marginal_counts, mean_sum, moment_sum, score_sum,
 };
 use crate::loss::{Curved, Glm, Logistic, Loss, LossVisitor, Objective, Softmax};
 use crate::preprocess::Scores;
@@ -51,6 +51,8 @@ pub(in crate::private) enum Pass {
     Marginals { target: bool, step: u64 },
     /// [`gram_sum`], of scores where there are some.
     Gram { clip_steps: u64, most: u64, scores: Option<Scores> },
+    /// [`cross_gram_sum`].
+    CrossGram { public: PublicColumns, clip_steps: u64, most: u64 },
     /// [`hessian_sum`].
     Hessian { loss: Curved, weights: Vec<f64>, clip_steps: u64, most: u64 },
     /// The clipped gradient sum with multipliers up to `most`, whatever the norms of the rows.
@@ -90,6 +92,7 @@ impl Pass {
                 Some(scores) => gram_sum(&scores.recode(rows), clip_steps, most),
                 None => gram_sum(rows, clip_steps, most),
             },
+            &Pass::CrossGram { ref public, clip_steps, most } => cross_gram_sum(rows, public, clip_steps, most),
             &Pass::Hessian { loss, ref weights, clip_steps, most } => {
                 let largest = Logistic.smoothness() as f32;
                 match loss {
@@ -209,7 +212,7 @@ impl Pass {
                 let weight = u32::try_from(part(weight.into())).unwrap_or(0);
                 (Pass::Scores { loss, weights: weights.clone(), label_scale, scoring, weight }, 1)
             }
-            Pass::Entrywise { .. } | Pass::Losses { .. } => {
+            Pass::Entrywise { .. } | Pass::Losses { .. } | Pass::CrossGram { .. } => {
                 return Err(no_rows_alone());
             }
         })

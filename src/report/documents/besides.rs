@@ -11,6 +11,9 @@ pub(super) fn outside_the_guarantee(statement: &Statement) -> String {
         None if facts.unit == PrivacyUnit::Label => {
             "All features of all rows, and the schema: names, bounds and values of columns, which were set without looking at the labels"
         }
+        None if facts.unit.is_private_cells() => {
+            "The public columns of all rows, and the schema: names, bounds and values of columns, which were set without looking at private cells"
+        }
         None => "The schema: names, bounds and values of columns, which were set without looking at the rows",
     };
     match facts.rows {

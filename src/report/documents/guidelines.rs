@@ -68,6 +68,9 @@ pub(super) fn page(model: &ModelFile, about: &About) -> String {
                     false if facts.unit == PrivacyUnit::Label => {
                         "If so, each label is protected on its own and all of theirs together less: five labels as below. Features are public."
                     }
+                    false if facts.unit.is_private_cells() => {
+                        "If so, the private cells of each row are protected on their own and the person less: five rows as below. Some columns are public."
+                    }
                     false => {
                         "If so, each row is protected on its own and the person less: a person with five rows as below."
                     }

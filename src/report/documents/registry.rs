@@ -51,6 +51,7 @@ fn fields(model: &ModelFile, about: &About) -> Fallible<Value> {
             "all rows of one person stand in the place of all rows of another"
         }
         (_, PrivacyUnit::Label) => "they have the same rows but for the label of one of them",
+        (_, PrivacyUnit::PrivateCells { .. }) => "they have the same rows but for the private cells of one of them",
     };
     let mu = guarantee.gaussian_mu.as_ref().map_or(String::new(), |mu| format!("{mu}-Gaussian DP; "));
     let mut unprotected = outside_the_guarantee(statement);
@@ -96,6 +97,7 @@ fn fields(model: &ModelFile, about: &About) -> Fallible<Value> {
                     PrivacyUnit::Row => "Row of the table",
                     PrivacyUnit::Person { .. } => "Person, with all rows",
                     PrivacyUnit::Label => "Label of a row; features are public",
+                    PrivacyUnit::PrivateCells { .. } => "Private cells of a row; some columns are public",
                 },
                 "privacy_unit_details": format!("Two tables are adjacent if {change} ({}, unit: {}). {}", facts.adjacency, facts.unit, statement.limits.first().map_or("", String::as_str)),
                 "privacy_parameters": parameters,
