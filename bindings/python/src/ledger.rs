@@ -55,7 +55,7 @@ fn ledger_show(py: Python<'_>, path: PathBuf, verify: bool) -> PyResult<String> 
 
 /// Sets the cap of a data set, which is entered where it is not known.
 #[pyfunction]
-#[pyo3(signature = (path, dataset, rho, relation, *, epsilon=None, delta=None, claims_delta=None, gaussian=false, accept_large_delta=false, unit=None, protect=None))]
+#[pyo3(signature = (path, dataset, rho, relation, *, epsilon=None, delta=None, claims_delta=None, gaussian=false, accept_large_delta=false, unit=None, protect=None, public=None))]
 #[allow(clippy::too_many_arguments, reason = "they have names in Python")]
 fn ledger_cap(
     py: Python<'_>,
@@ -70,6 +70,7 @@ fn ledger_cap(
     accept_large_delta: bool,
     unit: Option<String>,
     protect: Option<String>,
+    public: Option<Vec<String>>,
 ) -> PyResult<()> {
     let cap = || -> Fallible<Cap> {
         if gaussian && claims_delta.is_some() {
@@ -98,15 +99,19 @@ fn ledger_cap(
                 let problem = "is label, and a unit is given, by which persons are protected";
                 return Err(Error::parameter("protect", problem, "leave one of them out"));
             }
-            (_, None) => PrivacyUnit::Row,
+            (_, None) => PrivacyUnit::private_cells(public.iter().flatten().map(String::as_str)),
             (_, Some(column)) => PrivacyUnit::person(column)?,
         };
+        if public.is_some() && !by.is_private_cells() {
+            let problem = "names no column, or stands beside a unit, or beside protect=\"label\"";
+            return Err(Error::parameter("public", problem, "name public columns, and leave the others out"));
+        }
         by.check(adjacency(relation)?)?;
         let scope = Scope { dataset: DatasetId::new(dataset)?, adjacency: adjacency(relation)?, unit: by };
         let cap = cap()?;
         let mut ledger = Ledger::open_or_create(path)?;
         match ledger.summaries()?.into_iter().find(|known| known.dataset == scope.dataset) {
-            Some(known) if (unit.is_some() || protect.is_some()) && known.unit != scope.unit => {
+            Some(known) if (unit.is_some() || protect.is_some() || public.is_some()) && known.unit != scope.unit => {
                 let problem = format!("is not what the data set is counted by: the {}", known.unit);
                 Err(Error::parameter("unit", problem, "leave it out: a data set keeps its unit"))
             }

@@ -193,9 +193,10 @@ fn weight_schema(py: Python<'_>, text: &str, weight: &str) -> PyResult<String> {
     serde_json::to_string(&schema).map_err(|e| PyRuntimeError::new_err(e.to_string()))
 }
 
-/// A schema's text with a unit, or with labels alone to be protected, as canonical JSON, checked; what the schema says already may be said again.
+/// A schema's text with a unit, with labels alone to be protected, or with public columns, as canonical JSON, checked; what the schema says already may be said again.
 #[pyfunction]
-#[pyo3(signature = (text, *, unit=None, persons=None, max_rows=None, estimand=None, protect=None))]
+#[pyo3(signature = (text, *, unit=None, persons=None, max_rows=None, estimand=None, protect=None, public=None))]
+#[allow(clippy::too_many_arguments, reason = "they have names in Python")]
 fn unit_schema(
     py: Python<'_>,
     text: &str,
@@ -204,11 +205,15 @@ fn unit_schema(
     max_rows: Option<u32>,
     estimand: Option<&str>,
     protect: Option<&str>,
+    public: Option<Vec<String>>,
 ) -> PyResult<String> {
     let written = |schema: &Schema| serde_json::to_string(schema).map_err(|e| PyRuntimeError::new_err(e.to_string()));
     let mut schema = raised(py, Schema::parse(text, Path::new("schema")))?;
     if let Some(protect) = protect {
         schema = raised(py, Protect::named(protect).and_then(|protect| schema.with_protect(protect)))?;
+    }
+    if let Some(public) = public {
+        schema = raised(py, schema.with_public(&public))?;
     }
     if unit.is_none() && persons.is_none() && max_rows.is_none() && estimand.is_none() {
         return written(&schema);

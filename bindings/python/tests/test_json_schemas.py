@@ -368,6 +368,7 @@ def test_what_a_json_schema_cannot_say_is_what_the_table_names(documents):
             ("a feature that is left", label, ("ignore",), ["x", "c"]),
             ("the unit beside other columns", {**label, "rows": None}, ("unit",), {"column": "x"}),
             ("weights beside other columns and labels", label, ("weight",), {"column": "x", "max": 2}),
+            ("public columns beside others", label, ("columns", "x", "public"), True),
             ("a name that can be seen, in bytes", label, ("name",), "\u00e9" * 150),
             ("the words of a released schema", rows, ("released", "statement"), "This schema is private."),
         ],

@@ -50,6 +50,7 @@ class Common(TypedDict, total=False):
     rho: float | None
     adjacency: str | None
     protect: str | None
+    public: Sequence[str] | None
     bounds: Any
     schema: Any
     rows: int | None
@@ -93,9 +94,11 @@ class Estimator:
     epsilon, delta : the budget; delta defaults to a tenth of one over the public row count, at most 1e-5, or 1e-6.
     rho : the budget as rho of zCDP, in the place of epsilon.
     adjacency : ``"add-remove"`` (the number of rows is private, the default) or ``"replace-one"`` (it is public, the default with
-        ``protect="label"``).
+        ``protect="label"`` or ``public``).
     protect : ``"row"``, all of a row, or ``"label"``, its label alone, where all features are public: for models with a canonical link, and
         whatever follows from features is free.
+    public : names of features that all may know, in the place of ``"public": true`` in a schema: cells of the other columns and the label are
+        protected, and whatever follows from public columns alone is free.
     bounds : public bounds of the features: ``(lower, upper)``, with numbers or one number a feature; a list of tuples,
         one ``(lower, upper)`` a feature; or a mapping from names to ``(lower, upper)``, :class:`rhograd.Numbers`,
         :class:`rhograd.Categories` or a list of texts. A missing bound is an error, and so is what can be read in two ways.
@@ -175,6 +178,7 @@ class Estimator:
         rho: float | None = None,
         adjacency: str | None = None,
         protect: str | None = None,
+        public: Sequence[str] | None = None,
         bounds: Any = None,
         schema: Any = None,
         rows: int | None = None,
@@ -214,6 +218,7 @@ class Estimator:
         self.rho = rho
         self.adjacency = adjacency
         self.protect = protect
+        self.public = public
         self.bounds = bounds
         self.schema = schema
         self.rows = rows
@@ -329,8 +334,9 @@ class Estimator:
         _parameters.check(self.get_params(deep=False))
         request = {name: getattr(self, name) for name in _REQUEST}
         request.update(model=self._family, rows=self.rows)
-        if self.adjacency is None and schema.get("protect") == "label":
-            # Labels do not come or go.
+        public = any(column.get("public") for column in schema["columns"].values())
+        if self.adjacency is None and (schema.get("protect") == "label" or public):
+            # Labels, and rows of which all may know a part, do not come or go.
             request["adjacency"] = "replace-one"
         if not self.standardise:
             request["standardise"] = False
@@ -576,7 +582,7 @@ class Estimator:
 
     def _protected(self, schema: dict[str, Any]) -> dict[str, Any]:
         """A schema with what the parameters protect."""
-        schema = _schema.with_unit(schema, self.unit, self.persons, self.max_rows, self.estimand, self.protect)
+        schema = _schema.with_unit(schema, self.unit, self.persons, self.max_rows, self.estimand, self.protect, self.public)
         if self.weight is None and "weight" not in schema:
             # The bound of weights that fit gets.
             return _schema.with_weight(schema, None, None, self.class_weight)

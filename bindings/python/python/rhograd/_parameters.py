@@ -67,6 +67,9 @@ def check(parameters: Mapping[str, Any]) -> None:
         value = parameters.get(name)
         if value is not None and not isinstance(value, str):
             raise ParameterError(f"{name}: is {_shown(value)}, no text; give one, as the documentation lists them")
+    public = parameters.get("public")
+    if public is not None and (isinstance(public, str) or not all(isinstance(name, str) for name in public)):
+        raise ParameterError(f"public: is {_shown(public)}; give a list of names of features, as in ['age', 'sex']")
     for name in ("standardise", "accept_large_delta", "require_ledger"):
         if name in parameters and not isinstance(parameters[name], (bool, np.bool_)):
             raise ParameterError(f"{name}: is {_shown(parameters[name])}; give True or False")

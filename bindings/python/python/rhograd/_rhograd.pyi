@@ -192,6 +192,7 @@ def unit_schema(
     max_rows: int | None = None,
     estimand: str | None = None,
     protect: str | None = None,
+    public: list[str] | None = None,
 ) -> str: ...
 def command_line(words: list[str]) -> int: ...
 def json_schema(format: str) -> str: ...
@@ -229,4 +230,5 @@ def ledger_cap(
     accept_large_delta: bool = False,
     unit: str | None = None,
     protect: str | None = None,
+    public: list[str] | None = None,
 ) -> None: ...

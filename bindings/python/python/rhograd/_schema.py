@@ -153,15 +153,17 @@ def built(features: dict[str, Any], dataset: str, target: str, facts: dict[str, 
 
 
 def with_unit(
-    schema: dict[str, Any], unit: str | None, persons: Any, max_rows: Any, estimand: str | None, protect: str | None = None
+    schema: dict[str, Any], unit: str | None, persons: Any, max_rows: Any, estimand: str | None, protect: str | None = None,
+    public: Sequence[str] | None = None,
 ) -> dict[str, Any]:
-    """A schema with the unit that the parameters name, or with labels alone to be protected, checked by the engine."""
-    if all(given is None for given in (unit, persons, max_rows, estimand, protect)):
+    """A schema with the unit that the parameters name, with labels alone to be protected, or with public columns, checked by the engine."""
+    if all(given is None for given in (unit, persons, max_rows, estimand, protect, public)):
         return schema
     whole = [None if number is None else int(number) for number in (persons, max_rows)]
     given = _rhograd.unit_schema(
-        json.dumps(schema), unit=unit, persons=whole[0], max_rows=whole[1], estimand=estimand, protect=protect
-    )
+        json.dumps(schema), unit=unit, persons=whole[0], max_rows=whole[1], estimand=estimand, protect=protect,
+        public=None if public is None else list(public),
+    )  # fmt: skip
     return json.loads(given)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Sequence
 from typing import Any
 
 from . import _rhograd
@@ -43,22 +44,25 @@ class Ledger:
         accept_large_delta: bool = False,
         unit: str | None = None,
         protect: str | None = None,
+        public: Sequence[str] | None = None,
     ) -> None:
         """Sets what all runs on ``dataset``, the name in its schema, may cost together; makes the ledger where there is none.
 
-        ``adjacency`` is ``"add-remove"`` (the default) or ``"replace-one"`` (the default with ``protect="label"``), and a data set keeps it. The cap is ``rho``, or ``epsilon`` at ``delta``: a filter on the sum of all rho and the sum of all deltas of claims,
+        ``adjacency`` is ``"add-remove"`` (the default) or ``"replace-one"`` (the default with ``protect="label"`` or ``public``), and a data set keeps it. The cap is ``rho``, or ``epsilon`` at ``delta``: a filter on the sum of all rho and the sum of all deltas of claims,
         fixed now. ``claims_delta`` is the part for claims (a tenth of ``delta``, or 0 with ``rho``). With ``gaussian`` the
         cap fixes mu, which allows more, and admits Gaussian noise on all rows alone. A ``delta`` above 1e-3 needs
         ``accept_large_delta``. ``unit`` names the column that tells persons apart, where guarantees for the data set are
-        about persons with all their rows, and ``protect="label"`` says that they are about labels alone; a data set keeps its unit.
+        about persons with all their rows, and ``protect="label"`` says that they are about labels alone, and ``public`` which
+        columns they take for public; a data set keeps its unit.
 
         Raising a cap later, in either number, is counted for good: all runs together then guarantee the new cap only.
         """
         numbers = [None if value is None else float(value) for value in (rho, epsilon, delta, claims_delta)]
-        relation = adjacency or ("replace-one" if protect == "label" else "add-remove")
+        relation = adjacency or ("replace-one" if protect == "label" or public is not None else "add-remove")
         _rhograd.ledger_cap(
             self.path, dataset, numbers[0], relation, epsilon=numbers[1], delta=numbers[2], claims_delta=numbers[3],
             gaussian=gaussian, accept_large_delta=accept_large_delta, unit=unit, protect=protect,
+            public=None if public is None else list(public),
         )  # fmt: skip
 
     def __repr__(self) -> str:
