@@ -21,6 +21,8 @@
 //!   (`140^2 <= 2 * 99^2`), so the l2 norm of the vector is at most 99 times the Frobenius norm, and off-diagonal noise is smaller by the root of two.
 //!   Sensitivity of the sum: `clip_steps` under add-remove, `sqrt(2)` times it under replace-one, because the matrices of two rows have an inner product of at least
 //!   zero.
+//! - *Beside public columns* ([protect.md](../protect.md#public-columns)) entries of two public features are exact and free. Of a row with public features of squared norm `a` and private ones of `b` the
+//!   rest has norm `sqrt(b (2 a + b))`; it is clipped by that and moves by twice the clip, or is taken from the whole matrix, where that moves less.
 //! - *Clipped sums*: `P` is rounded to multiples of 2^-10 before it is used. A row contributes `m_i P q_i`, with `m_i^2 |P q_i|^2 <= clip_steps^2` checked in
 //!   exact integers. Since `sum m_i P q_i = P sum m_i q_i`, a step is the ordinary pass and one integer matrix-vector product, on rows that stay as they
 //!   are. Sensitivity: `clip_steps` under add-remove, twice that under replace-one.
