@@ -8,7 +8,7 @@ use clap::Args;
 use super::help::{BUDGET, MODEL};
 use super::input::is_passing;
 use super::output::warn;
-use crate::data::{Estimand, Exposure, Protect, RowWeight, Schema, Unit};
+use crate::data::{Estimand, Exposure, Offset, Protect, RowWeight, Schema, Unit};
 use crate::error::{Error, Fallible};
 use crate::ledger::Ledger;
 use crate::preprocess::MemoryLimit;
@@ -151,6 +151,18 @@ pub(super) struct WeightArguments {
     /// The largest exposure that is publicly possible; a row with a larger one weighs as much as one with this
     #[arg(long, value_name = "E", requires = "exposure", help_heading = MODEL, hide_short_help = true)]
     max_exposure: Option<f64>,
+    /// Column of offsets, numbers that are added to the margin of a row and have no coefficient: to the log-odds of two labels; a number to
+    /// predict counts less its offset. The model predicts for an offset of 0 [default: that of the schema's "weight"]
+    ///
+    /// The bounds of a target are then those of the difference. COLUMN is no feature.
+    #[arg(long, value_name = "COLUMN", requires_all = ["min_offset", "max_offset"], help_heading = MODEL, hide_short_help = true)]
+    offset: Option<String>,
+    /// The least offset that is publicly possible; a smaller one counts as this one
+    #[arg(long, value_name = "O", requires = "offset", allow_hyphen_values = true, help_heading = MODEL, hide_short_help = true)]
+    min_offset: Option<f64>,
+    /// The largest offset that is publicly possible; a larger one counts as this one
+    #[arg(long, value_name = "O", requires = "offset", allow_hyphen_values = true, help_heading = MODEL, hide_short_help = true)]
+    max_offset: Option<f64>,
 }
 
 /// A label and its weight.
@@ -163,8 +175,9 @@ fn label_weight(text: &str) -> Result<(String, f64), String> {
 impl WeightArguments {
     /// A schema with what was asked for.
     pub(super) fn applied(&self, schema: Schema) -> Fallible<Schema> {
-        let WeightArguments { weight, max_weight, label_weight, exposure, max_exposure } = self;
-        if weight.is_none() && max_weight.is_none() && label_weight.is_empty() && exposure.is_none() {
+        let WeightArguments { weight, max_weight, label_weight, exposure, max_exposure, offset, .. } = self;
+        let none = weight.is_none() && max_weight.is_none() && exposure.is_none() && offset.is_none();
+        if none && label_weight.is_empty() {
             return Ok(schema);
         }
         let labels: BTreeMap<String, f64> = label_weight.iter().cloned().collect();
@@ -172,7 +185,9 @@ impl WeightArguments {
             return Err(Error::parameter("--label-weight", "names a label twice", "name each label once"));
         }
         let exposure = exposure.clone().zip(*max_exposure).map(|(column, max)| Exposure { column, max });
-        schema.with_weight(RowWeight { column: weight.clone(), max: *max_weight, labels, exposure })
+        let bounds = self.min_offset.zip(self.max_offset);
+        let offset = offset.clone().zip(bounds).map(|(column, (lower, upper))| Offset { column, lower, upper });
+        schema.with_weight(RowWeight { column: weight.clone(), max: *max_weight, labels, exposure, offset })
     }
 }
 

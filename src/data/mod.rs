@@ -102,7 +102,7 @@ pub use synthetic::{Synthetic, SyntheticKind};
 pub use table::{Cells, Numbers, Table};
 pub use unit::{Estimand, Protect, Unit};
 pub use value::single;
-pub use weight::{Exposure, RowWeight};
+pub use weight::{Exposure, Offset, RowWeight};
 
 pub(crate) use blocks::{is_replacement, trim_line};
 pub(crate) use decimal::{near_separator, plain_decimal};

@@ -377,17 +377,24 @@ impl Schema {
             }
             _ => known.exposure = weight.exposure.or(known.exposure),
         }
+        match (&known.offset, &weight.offset) {
+            (Some(known), Some(given)) if known != given => {
+                return other("--offset", &format!("{:?}, from {} to {}", known.column, known.lower, known.upper));
+            }
+            _ => known.offset = weight.offset.or(known.offset),
+        }
         self.weight = Some(known);
         self.check_weight(Path::new("schema"))?;
         self.check_public(Path::new("schema"))?;
         Ok(self)
     }
 
-    /// The columns of weights and of exposures, where there are some.
-    pub fn weight_columns(&self) -> [Option<&str>; 2] {
+    /// The columns of weights, of exposures and of offsets, where there are some.
+    pub fn weight_columns(&self) -> [Option<&str>; 3] {
         let weight = self.weight.as_ref();
         let exposure = weight.and_then(|weight| weight.exposure.as_ref()).map(|exposure| exposure.column.as_str());
-        [weight.and_then(|weight| weight.column.as_deref()), exposure]
+        let offset = weight.and_then(|weight| weight.offset.as_ref()).map(|offset| offset.column.as_str());
+        [weight.and_then(|weight| weight.column.as_deref()), exposure, offset]
     }
 
     /// What the weight of a label is multiplied with, by its encoded value: 0 and 1 of two labels, or the place of a declared one. Empty where
@@ -444,6 +451,26 @@ impl Schema {
                 return refused(
                     "names the target, the column of weights or a feature as the exposure",
                     "name the column of exposures, and take it out of \"columns\"",
+                );
+            }
+        }
+        if let Some(offset) = &weight.offset {
+            if self.classes().is_some() {
+                return refused("has an offset, and the target is one of several labels", "leave it out");
+            }
+            if weight.exposure.is_some() {
+                let problem = "has an offset and an exposure, which is one, too: its logarithm";
+                return refused(problem, "multiply the exposure with the exponential of the offset");
+            }
+            let taken = |name: &str| {
+                name == self.target
+                    || Some(name) == weight.column.as_deref()
+                    || self.features().any(|(it, _)| it == name)
+            };
+            if taken(&offset.column) {
+                return refused(
+                    "names the target, the column of weights or a feature as the offset",
+                    "name the column of offsets, and take it out of \"columns\"",
                 );
             }
         }

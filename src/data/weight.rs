@@ -32,6 +32,9 @@ pub struct RowWeight {
     /// How long, or of how many, a row counts events.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exposure: Option<Exposure>,
+    /// What is added to the margin of a row, and has no coefficient.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offset: Option<Offset>,
 }
 
 /// For how long, or of how many, a row counts events: the target over the exposure is a rate, and the row weighs as much as its exposure.
@@ -53,6 +56,32 @@ pub struct Exposure {
     pub column: String,
     /// The largest exposure, publicly known; a row with a larger one weighs as much as one with this.
     pub max: f64,
+}
+
+/// A number of each row that is added to its margin with a coefficient of 1.
+///
+/// A number to predict counts as what is left of it without the offset, so its bounds are those of the difference. Of two labels the offset is
+/// added to the log-odds, or to the score. The model predicts for an offset of 0.
+///
+/// # Reference
+/// McCullagh and Nelder 1989, "Generalized linear models", section 6.2 (offsets).
+///
+/// ```
+/// use rhograd::data::{Offset, RowWeight};
+///
+/// let before = Offset { column: "score_before".into(), lower: -3.0, upper: 3.0 };
+/// let weight = RowWeight { offset: Some(before), ..RowWeight::default() };
+/// assert_eq!(weight.largest(), 1.0);
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Offset {
+    /// The column that holds offsets, which is no feature.
+    pub column: String,
+    /// The least offset, publicly known; a smaller one counts as this.
+    pub lower: f64,
+    /// The largest offset, publicly known; a larger one counts as this.
+    pub upper: f64,
 }
 
 impl RowWeight {
@@ -77,7 +106,7 @@ impl RowWeight {
     pub(crate) fn problem(&self) -> Option<(&'static str, &'static str)> {
         let usable = |number: f64| number.is_finite() && number > 0.0;
         match (&self.column, self.max, &self.exposure) {
-            (None, None, None) if self.labels.is_empty() => {
+            (None, None, None) if self.labels.is_empty() && self.offset.is_none() => {
                 Some(("says nothing", "name a \"column\" with its \"max\", or give weights of \"labels\""))
             }
             (None, Some(_), _) => Some(("has a \"max\" and no column", "name the \"column\" of weights")),
@@ -94,6 +123,10 @@ impl RowWeight {
             _ if !self.labels.values().all(|weight| usable(*weight)) => {
                 Some(("of a label is not above 0, or not finite", "give a number above 0"))
             }
+            _ if !self.offset.as_ref().is_none_or(Offset::is_usable) => Some((
+                "has bounds of offsets that are inverted, equal or not finite",
+                "give finite bounds, the lower one below the upper one",
+            )),
             _ if !usable(self.largest()) => Some(("is larger than any number can be", "give smaller weights")),
             _ => None,
         }
@@ -108,6 +141,19 @@ impl RowWeight {
         let labels = (!labels.is_empty()).then(|| format!("{labels}, and 1 for other labels"));
         let exposure = self.exposure.as_ref();
         let exposure = exposure.map(|it| format!("the exposure in \"{}\", at most {}", it.column, it.max));
-        [column, labels, exposure].into_iter().flatten().collect::<Vec<_>>().join(", times ")
+        let words = [column, labels, exposure].into_iter().flatten().collect::<Vec<_>>().join(", times ");
+        if words.is_empty() { "1".into() } else { words }
+    }
+}
+
+impl Offset {
+    /// Whether its bounds are some.
+    fn is_usable(&self) -> bool {
+        (self.upper - self.lower).is_finite() && self.lower < self.upper
+    }
+
+    /// An offset within the bounds.
+    pub(crate) fn within(&self, offset: f64) -> f64 {
+        offset.clamp(self.lower, self.upper)
     }
 }

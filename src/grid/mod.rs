@@ -22,7 +22,7 @@ pub(crate) use scoring::Outcome;
 pub use scoring::{MARGIN_BINS, ScoreStep, Scoring};
 pub use shape::Shape;
 pub use tree::{FEATURE_TREE, TARGET_TREE, Tree};
-pub use weights::{WEIGHT_LEVELS, WEIGHT_ONE, weight_code, weight_of};
+pub use weights::{OFFSET_LEVELS, WEIGHT_LEVELS, WEIGHT_ONE, offset_code, offset_of, weight_code, weight_of};
 
 /// The integer that a feature at its upper bound is encoded as; its lower bound is the negative.
 pub const FULL_SCALE: i16 = i16::MAX;

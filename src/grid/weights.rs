@@ -53,6 +53,31 @@ pub fn weight_of(code: u16) -> u64 {
     }
 }
 
+/// The number of offsets that are told apart, evenly between their bounds; each has a code below it.
+pub const OFFSET_LEVELS: u16 = 1024;
+
+/// The code of an offset between its bounds, of the nearest that is told apart.
+///
+/// ```
+/// use rhograd::grid::{offset_code, offset_of};
+///
+/// let bounds = (-2.0, 2.0);
+/// assert!((offset_of(offset_code(0.7, bounds), bounds) - 0.7).abs() < 0.002);
+/// assert_eq!(offset_of(offset_code(5.0, bounds), bounds), 2.0);
+/// ```
+pub fn offset_code(offset: f64, (lower, upper): (f64, f64)) -> u16 {
+    // A cast of what is no number is 0.
+    ((offset - lower) / (upper - lower) * f64::from(OFFSET_LEVELS - 1)).round().clamp(0.0, f64::from(OFFSET_LEVELS - 1))
+        as u16
+}
+
+/// The offset that a code stands for.
+pub fn offset_of(code: u16, (lower, upper): (f64, f64)) -> f64 {
+    let share = f64::from(code.min(OFFSET_LEVELS - 1)) / f64::from(OFFSET_LEVELS - 1);
+    // Both ends exactly.
+    lower * (1.0 - share) + upper * share
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

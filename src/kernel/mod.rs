@@ -134,4 +134,5 @@ pub use scores::score_sum;
 pub use simd::{LANES, Level};
 pub use step::{Step, clipped_sum, clipped_sum_on};
 pub use sums::moment_sum;
+pub(crate) use weighted::Part;
 pub use weighted::WeightedRows;

@@ -1,10 +1,10 @@
-//! Rows by weight: those of one weight stand together, so that a pass over them is a pass over ordinary rows, and their sum is taken so
-//! many times.
+//! Rows by weight and offset: those of one weight and one offset stand together, so that a pass over them is a pass over ordinary rows, with the
+//! offset added to the intercept, and their sum is taken so many times.
 
 use std::collections::BTreeMap;
 
 use super::{LANES, RawRow, Rows, RowsBuilder};
-use crate::grid::{Shape, weight_of};
+use crate::grid::{Shape, offset_of, weight_of};
 
 /// Encoded rows by weight. No accessor hands out a row.
 ///
@@ -19,38 +19,55 @@ use crate::grid::{Shape, weight_of};
 /// for share in [1.0, 0.25, 0.25] {
 ///     builder.push(&RawRow { numeric: vec![7], codes: vec![weight_code(share)], label: 1, null: false });
 /// }
-/// let rows = WeightedRows::gather(&builder.build());
+/// let rows = WeightedRows::gather(&builder.build(), None);
 /// assert_eq!((rows.len(), rows.shape().categorical()), (3, 0));
 /// ```
 pub struct WeightedRows {
-    /// A weight out of [`crate::grid::WEIGHT_ONE`], and the rows that have it; at least one, if without rows.
-    parts: Vec<(u64, Rows)>,
+    /// At least one, if without rows.
+    parts: Vec<Part>,
     /// The number of rows, those included that are left out.
     len: usize,
 }
 
+/// Rows of one weight and one offset.
+pub(crate) struct Part {
+    /// The weight, out of [`crate::grid::WEIGHT_ONE`].
+    pub(crate) weight: u64,
+    /// What is added to the margin of each.
+    pub(crate) offset: f64,
+    pub(crate) rows: Rows,
+}
+
 impl WeightedRows {
-    /// Brings rows together by the code of their weight, which is their last column of categories, and takes that column off.
+    /// Brings rows together by the code of their weight, which is their last column of categories, and takes that column off; where offsets
+    /// have bounds, by the code of their offset, too, which is the column before.
     ///
     /// # Privacy
-    /// The weight of a row is a function of that row alone. Those of others decide nothing but where it stands.
-    pub fn gather(rows: &Rows) -> WeightedRows {
-        let shape = without_last(rows.shape());
-        let mut parts: BTreeMap<u64, RowsBuilder> = BTreeMap::new();
+    /// The weight and the offset of a row are functions of that row alone. Those of others decide nothing but where it stands.
+    pub fn gather(rows: &Rows, offsets: Option<(f64, f64)>) -> WeightedRows {
+        let shape = without_last(rows.shape(), 1 + usize::from(offsets.is_some()));
+        let mut parts: BTreeMap<(u64, u16), RowsBuilder> = BTreeMap::new();
         let mut row = RawRow::empty(rows.shape());
         for index in 0..rows.len() {
             if !rows.read_row(index, &mut row) {
                 continue;
             }
             let weight = row.codes.pop().map_or(0, weight_of);
+            let offset = if offsets.is_some() { row.codes.pop().unwrap_or(0) } else { 0 };
             if weight > 0 {
-                parts.entry(weight).or_insert_with(|| RowsBuilder::new(shape.clone())).push(&row);
+                parts.entry((weight, offset)).or_insert_with(|| RowsBuilder::new(shape.clone())).push(&row);
             }
-            row.codes.push(0);
+            row.codes.resize(rows.shape().categorical(), 0);
         }
-        let mut parts: Vec<(u64, Rows)> = parts.into_iter().map(|(weight, rows)| (weight, rows.build())).collect();
+        let offset_of = |code: u16| offsets.map_or(0.0, |bounds| offset_of(code, bounds));
+        let part = |((weight, code), rows): ((u64, u16), RowsBuilder)| Part {
+            weight,
+            offset: offset_of(code),
+            rows: rows.build(),
+        };
+        let mut parts: Vec<Part> = parts.into_iter().map(part).collect();
         if parts.is_empty() {
-            parts.push((1, RowsBuilder::new(shape).build()));
+            parts.push(Part { weight: 1, offset: 0.0, rows: RowsBuilder::new(shape).build() });
         }
         WeightedRows { parts, len: rows.len() }
     }
@@ -65,14 +82,14 @@ impl WeightedRows {
         self.len == 0
     }
 
-    /// Each weight that rows have, out of [`crate::grid::WEIGHT_ONE`], and these rows.
-    pub(crate) fn parts(&self) -> impl Iterator<Item = (u64, &Rows)> {
-        self.parts.iter().map(|(weight, rows)| (*weight, rows))
+    /// The rows of each weight and each offset that rows have.
+    pub(crate) fn parts(&self) -> impl Iterator<Item = &Part> {
+        self.parts.iter()
     }
 
     fn first(&self) -> &Rows {
         // There is one: see `gather`.
-        &self.parts[0].1
+        &self.parts[0].rows
     }
 
     /// The columns.
@@ -89,21 +106,23 @@ impl WeightedRows {
     ///
     /// `recode` must make each row of its old self alone.
     pub(crate) fn recoded(self, recode: impl Fn(Rows) -> Rows) -> WeightedRows {
-        let parts = self.parts.into_iter().map(|(weight, rows)| (weight, recode(rows))).collect();
-        WeightedRows { parts, ..self }
+        let parts =
+            self.parts.into_iter().map(|Part { weight, offset, rows }| Part { weight, offset, rows: recode(rows) });
+        WeightedRows { parts: parts.collect(), ..self }
     }
 
     /// A copy of the rows, by weight.
     pub(crate) fn duplicate(&self) -> WeightedRows {
         let again = |rows: &Rows| rows.subset(&(0..rows.len()).collect::<Vec<_>>());
-        WeightedRows { parts: self.parts().map(|(weight, rows)| (weight, again(rows))).collect(), len: self.len }
+        let part = |part: &Part| Part { rows: again(&part.rows), ..*part };
+        WeightedRows { parts: self.parts().map(part).collect(), len: self.len }
     }
 }
 
-/// The columns but for the last one of categories.
-fn without_last(shape: &Shape) -> Shape {
+/// The columns but for the last ones of categories.
+fn without_last(shape: &Shape, last: usize) -> Shape {
     let levels: Vec<u16> =
-        (0..shape.categorical().saturating_sub(1)).map(|column| shape.levels(column) as u16).collect();
+        (0..shape.categorical().saturating_sub(last)).map(|column| shape.levels(column) as u16).collect();
     Shape::new(shape.numeric(), &levels)
 }
 
@@ -125,7 +144,7 @@ impl Rows {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::grid::{FULL_SCALE, WEIGHT_LEVELS, WEIGHT_ONE, weight_code};
+    use crate::grid::{FULL_SCALE, OFFSET_LEVELS, WEIGHT_LEVELS, WEIGHT_ONE, offset_code, weight_code};
 
     fn row(q: i16, codes: [u16; 2], label: i16, null: bool) -> RawRow {
         RawRow { numeric: vec![q, -q], codes: codes.into(), label, null }
@@ -144,19 +163,30 @@ mod tests {
             row(13, [1, WEIGHT_LEVELS], 1, false),
         ];
         rows.iter().for_each(|row| builder.push(row));
-        let weighted = WeightedRows::gather(&builder.build());
+        let weighted = WeightedRows::gather(&builder.build(), None);
         assert_eq!((weighted.len(), weighted.shape().categorical()), (5, 1));
         let mut expected: Vec<(u64, RowsBuilder)> =
             [WEIGHT_ONE / 2, WEIGHT_ONE].map(|weight| (weight, RowsBuilder::new(Shape::new(2, &[3])))).into();
         for (part, q, code, label) in [(0, FULL_SCALE, 0, 0), (0, 11, 3, 1), (1, 7, 2, 1)] {
             expected[part].1.push(&RawRow { numeric: vec![q, -q], codes: vec![code], label, null: false });
         }
-        let found: Vec<(u64, &Rows)> = weighted.parts().collect();
+        let found: Vec<(u64, &Rows)> = weighted.parts().map(|part| (part.weight, &part.rows)).collect();
         assert_eq!(found.len(), 2);
         for ((weight, rows), (expected_weight, expected)) in found.into_iter().zip(expected) {
             assert!(weight == expected_weight && rows.same_as(&expected.build()));
         }
-        let none = WeightedRows::gather(&RowsBuilder::new(Shape::new(2, &[3, WEIGHT_LEVELS])).build());
+        // Of one weight, apart by their offset, whose code stands before that of the weight.
+        let mut builder = RowsBuilder::new(Shape::new(2, &[3, OFFSET_LEVELS, WEIGHT_LEVELS]));
+        let bounds = (-1.0, 2.0);
+        for offset in [-1.0, 2.0, 0.5, 2.0, 9.0] {
+            let codes = vec![1, offset_code(offset, bounds), whole];
+            builder.push(&RawRow { numeric: vec![7, -7], codes, label: 1, null: false });
+        }
+        let apart = WeightedRows::gather(&builder.build(), Some(bounds));
+        let found: Vec<(f64, usize)> = apart.parts().map(|part| (part.offset, part.rows.len())).collect();
+        assert_eq!((apart.shape().categorical(), found.len()), (1, 3));
+        assert!(found[0] == (-1.0, 1) && (found[1].0 - 0.5).abs() < 0.002 && found[2] == (2.0, 3), "{found:?}");
+        let none = WeightedRows::gather(&RowsBuilder::new(Shape::new(2, &[3, WEIGHT_LEVELS])).build(), None);
         assert!(none.is_empty() && none.parts().count() == 1 && none.shape().categorical() == 1);
     }
 }

@@ -30,8 +30,8 @@ pub struct TableEncoder<'a> {
     /// The identifiers, and the most rows of a person that count, where the schema has a unit.
     unit: Option<(IdentifierColumn<'a>, u32)>,
     reader: TargetReader,
-    /// The weights and the exposures, where columns hold some, and how they are read, where the schema gives rows weights.
-    weight: Option<([Option<NumberCells<'a>>; 2], WeightRule)>,
+    /// The weights, the exposures and the offsets, where columns hold some, and how they are read, where the schema gives rows weights.
+    weight: Option<([Option<NumberCells<'a>>; 3], WeightRule)>,
     /// What stands for a target that is none, where the row is a record all the same.
     absent: Option<i16>,
 }
@@ -140,8 +140,8 @@ impl<'a> TableEncoder<'a> {
             None => None,
             Some(rule) => {
                 let cells = |column: &str| NumberCells::new(column, table.column(column)?);
-                let [weight, exposure] = schema.weight_columns().map(|column| column.map(cells).transpose());
-                Some(([weight?, exposure?], rule))
+                let [weight, exposure, offset] = schema.weight_columns().map(|column| column.map(cells).transpose());
+                Some(([weight?, exposure?, offset?], rule))
             }
         };
         Ok(TableEncoder {
@@ -271,19 +271,23 @@ impl<'a> TableEncoder<'a> {
         let (len, columns, before) = (tile.len, self.report_columns(), report.lines);
         let Buffers { places, values, codes, labels } = buffers;
         let places = &mut places[..len];
-        let mut weights = [[1.0; LANES]; 2];
+        let mut weights = [[1.0; LANES]; 3];
         for (cells, numbers) in self.weight.iter().flat_map(|(cells, _)| cells).zip(&mut weights) {
             cells.iter().for_each(|cells| cells.read(first, places, &mut numbers[..len]));
         }
-        let [weights, exposures] = weights;
-        self.read_target(first, places, &mut values[..len], &mut labels[..len], &exposures);
+        let [weights, exposures, offsets] = weights;
+        let less = |offset: f64| self.weight.as_ref().map_or(0.0, |(_, rule)| rule.subtracted(offset));
+        let over: [(f64, f64); LANES] = std::array::from_fn(|lane| (exposures[lane], less(offsets[lane])));
+        self.read_target(first, places, &mut values[..len], &mut labels[..len], &over);
         for (lane, label) in labels[..len].iter().enumerate() {
             if persons.as_mut().is_some_and(|persons| !persons.add(first + lane)) {
                 report.lose(Loss::Identifier);
                 continue;
             }
-            let (weight, exposure) = (weights[lane], exposures[lane]);
+            let (weight, exposure, offset) = (weights[lane], exposures[lane], offsets[lane]);
             let code = match &self.weight {
+                // No number.
+                Some(_) if offset.is_nan() => None,
                 // Of a label that is none nothing is looked up.
                 Some((_, rule)) => rule.code(weight, exposure, label.unwrap_or(0)),
                 None => Some(0),
@@ -306,15 +310,23 @@ impl<'a> TableEncoder<'a> {
                     report.count(self.reader.positive(*label));
                     if let Some((_, rule)) = &self.weight {
                         tile.codes[rule.slot * LANES + lane] = code;
+                        if let Some((slot, code)) = rule.offset_code(offset) {
+                            tile.codes[slot * LANES + lane] = code;
+                        }
                         let column = columns.numeric + rule.slot;
-                        for (number, above) in [(weight, weight > rule.max), (exposure, rule.is_cut(exposure))] {
+                        let beyond = [
+                            (weight, weight > rule.max),
+                            (exposure, rule.is_cut(exposure)),
+                            (offset, rule.is_moved(offset)),
+                        ];
+                        for (number, above) in beyond {
                             if above {
                                 report.note_number(columns, column, Fault::Above, report.lines, number);
                             }
                         }
                     }
                     if label.abs() == FULL_SCALE {
-                        self.note_outside_target(first + lane, *label, exposure, report);
+                        self.note_outside_target(first + lane, *label, over[lane], report);
                     }
                 }
                 None => {
@@ -363,9 +375,9 @@ impl<'a> TableEncoder<'a> {
         ReportColumns { numeric, all: numeric + self.shape.categorical() + 1 }
     }
 
-    fn note_outside_target(&self, row: usize, label: i16, exposure: f64, report: &mut LoadReport) {
+    fn note_outside_target(&self, row: usize, label: i16, over: (f64, f64), report: &mut LoadReport) {
         let cell = self.target_shown.get(row);
-        if let Some(fault) = self.reader.outside_over(label, cell.as_bytes(), exposure) {
+        if let Some(fault) = self.reader.outside_over(label, cell.as_bytes(), over) {
             let columns = self.report_columns();
             report.note(columns, columns.all - 1, fault, report.lines, cell.as_bytes());
         }
@@ -379,14 +391,16 @@ impl<'a> TableEncoder<'a> {
         places: &mut [f64],
         values: &mut [f64],
         labels: &mut [Option<i16>],
-        exposures: &[f64; LANES],
+        over: &[(f64, f64); LANES],
     ) {
         match &self.target {
             TargetColumn::Label(known) => known.read(first, places, labels),
             TargetColumn::Number { cells, lower, upper } => {
                 cells.read(first, places, values);
-                let encode = |value: f64, over: f64| (!value.is_nan()).then(|| quantize(value / over, *lower, *upper));
-                let cells = labels.iter_mut().zip(values).zip(exposures);
+                let encode = |value: f64, (exposure, less): (f64, f64)| {
+                    (!value.is_nan()).then(|| quantize(value / exposure - less, *lower, *upper))
+                };
+                let cells = labels.iter_mut().zip(values).zip(over);
                 cells.for_each(|((label, value), over)| *label = encode(*value, *over));
             }
         }

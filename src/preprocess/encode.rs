@@ -8,9 +8,9 @@ use super::persons::identifier;
 use super::quantize::quantize;
 use super::report::{Fault, LoadReport, Loss, Odd, ReportColumns, no_number, no_value, outside};
 use super::target::{TargetReader, TargetRule, absent};
-use crate::data::{Categorical, CsvFile, Fields, Protect, Schema, Unit, is_replacement};
+use crate::data::{Categorical, CsvFile, Fields, Offset, Protect, Schema, Unit, is_replacement};
 use crate::error::{Error, Fallible};
-use crate::grid::{Shape, WEIGHT_LEVELS, weight_code};
+use crate::grid::{OFFSET_LEVELS, Shape, WEIGHT_LEVELS, offset_code, weight_code};
 use crate::kernel::RawRow;
 
 /// The columns of the encoded rows of a schema.
@@ -25,13 +25,21 @@ pub(super) fn missing_code(missing: bool) -> u16 {
     u16::from(!missing)
 }
 
-/// The columns of rows as they are encoded: those of the schema, and the code of the weight behind them where it gives rows one.
+/// Bounds of offsets, where they are told by a code beside the features: of two labels. From a number they are subtracted.
+pub(crate) fn offset_bounds(schema: &Schema) -> Option<(f64, f64)> {
+    let offset = schema.weight.as_ref().and_then(|weight| weight.offset.as_ref());
+    offset.filter(|_| schema.target_bounds().is_none()).map(|offset| (offset.lower, offset.upper))
+}
+
+/// The columns of rows as they are encoded: those of the schema, and where it gives rows weights the code of the weight behind them, after that
+/// of the offset where there is one.
 pub(super) fn encoded_shape(schema: &Schema) -> Shape {
     let shape = shape_of(schema);
     if schema.weight.is_none() {
         return shape;
     }
     let mut levels: Vec<u16> = (0..shape.categorical()).map(|column| shape.levels(column) as u16).collect();
+    levels.extend(offset_bounds(schema).map(|_| OFFSET_LEVELS));
     levels.push(WEIGHT_LEVELS);
     Shape::new(shape.numeric(), &levels)
 }
@@ -44,6 +52,10 @@ pub(super) struct WeightRule {
     pub(super) max: f64,
     /// The largest exposure, where rows have one.
     exposure: Option<f64>,
+    /// Bounds of the offset, where rows have one.
+    offset: Option<Offset>,
+    /// Position of the code of the offset among the categorical columns, where it has one.
+    offset_slot: Option<usize>,
     /// Shares of the largest weight of a label, by its encoded value; empty where labels weigh alike.
     labels: Vec<f64>,
 }
@@ -57,8 +69,32 @@ impl WeightRule {
         let Some(weight) = &schema.weight else { return Ok(None) };
         let largest = weight.largest_of_labels();
         let labels = schema.label_weights(Path::new("schema"))?.into_iter().map(|factor| factor / largest).collect();
-        let (slot, max) = (shape_of(schema).categorical(), weight.max.unwrap_or(1.0));
-        Ok(Some(WeightRule { slot, max, exposure: weight.exposure.as_ref().map(|exposure| exposure.max), labels }))
+        let (first, max) = (shape_of(schema).categorical(), weight.max.unwrap_or(1.0));
+        let offset_slot = offset_bounds(schema).map(|_| first);
+        let slot = first + usize::from(offset_slot.is_some());
+        let exposure = weight.exposure.as_ref().map(|exposure| exposure.max);
+        Ok(Some(WeightRule { slot, max, exposure, offset: weight.offset.clone(), offset_slot, labels }))
+    }
+
+    /// Where the code of an offset stands, and which it is; `None` where it has none.
+    #[inline(always)]
+    pub(super) fn offset_code(&self, offset: f64) -> Option<(usize, u16)> {
+        let bounds = self.offset.as_ref().map(|of| (of.lower, of.upper));
+        self.offset_slot.zip(bounds).map(|(slot, bounds)| (slot, offset_code(offset, bounds)))
+    }
+
+    /// What is subtracted from a number to predict.
+    #[inline(always)]
+    pub(super) fn subtracted(&self, offset: f64) -> f64 {
+        match &self.offset {
+            Some(of) if self.offset_slot.is_none() => of.within(offset),
+            _ => 0.0,
+        }
+    }
+
+    /// Whether a number is beyond the bounds of offsets.
+    pub(super) fn is_moved(&self, offset: f64) -> bool {
+        self.offset.as_ref().is_some_and(|of| of.within(offset) != offset)
     }
 
     /// Whether an exposure is above the largest one.
@@ -116,7 +152,7 @@ pub(super) enum Role {
     Target,
     /// The identifier of the row's person.
     Identifier,
-    /// The weight of the row, or its exposure.
+    /// The weight of the row, its exposure, or its offset.
     Weight,
 }
 
@@ -136,8 +172,8 @@ pub struct Encoder {
     /// The column of identifiers, and the most rows of a person that count, where the schema has a unit.
     pub(super) unit: Option<(usize, u32)>,
     pub(super) reader: TargetReader,
-    /// The columns of weights and of exposures, where there are some, and how they are read, where the schema gives rows weights.
-    pub(super) weight: Option<([Option<usize>; 2], WeightRule)>,
+    /// The columns of weights, of exposures and of offsets, where there are some, and how they are read, where the schema gives rows weights.
+    pub(super) weight: Option<([Option<usize>; 3], WeightRule)>,
     /// What stands for a target that is none, where the line is a record all the same.
     pub(super) absent: Option<i16>,
     shape: Shape,
@@ -192,8 +228,8 @@ impl Encoder {
             Some(rule) => {
                 let columns =
                     schema.weight_columns().map(|column| column.map(|column| file.column(column)).transpose());
-                let [weight, exposure] = columns;
-                Some(([weight?, exposure?], rule))
+                let [weight, exposure, offset] = columns;
+                Some(([weight?, exposure?, offset?], rule))
             }
         };
         for index in weight.iter().flat_map(|(columns, _)| columns).flatten() {
@@ -224,9 +260,9 @@ impl Encoder {
         Ok(records)
     }
 
-    /// Whether targets are divided by exposures, which may stand behind them in a line.
+    /// Whether a row has an exposure or an offset, by which its target is changed and which may stand behind that in a line.
     pub(super) fn has_exposure(&self) -> bool {
-        self.weight.as_ref().is_some_and(|([_, exposure], _)| exposure.is_some())
+        self.weight.as_ref().is_some_and(|([_, exposure, offset], _)| exposure.is_some() || offset.is_some())
     }
 
     /// Whether the file has the target; without it every label is 0.
@@ -272,26 +308,31 @@ impl Encoder {
             return Err(Loss::Identifier);
         }
         // Before the target, so that a line which lacks both is lost for the same reason in every reader.
-        let columns = self.weight.as_ref().map_or([None, None], |(columns, _)| *columns);
-        let [weight, exposure] = columns.map(|column| column.map_or(Some(1.0), |index| fields.value(index)));
-        let (weight, exposure) = weight.zip(exposure).ok_or(Loss::Weight)?;
+        let columns = self.weight.as_ref().map_or([None, None, None], |(columns, _)| *columns);
+        let [weight, exposure, offset] = columns.map(|column| column.map_or(Some(1.0), |index| fields.value(index)));
+        let ((weight, exposure), offset) = weight.zip(exposure).zip(offset).ok_or(Loss::Weight)?;
         if !(weight >= 0.0 && WeightRule::is_exposure(exposure)) {
             return Err(Loss::Weight);
         }
+        let less = self.weight.as_ref().map_or(0.0, |(_, rule)| rule.subtracted(offset));
         let mut positive = None;
         if let Some(index) = self.target {
-            let label = self.reader.encode_over(fields.get(index), exposure);
+            let label = self.reader.encode_over(fields.get(index), (exposure, less));
             row.label = label.or(self.absent).ok_or(Loss::Target)?;
             positive = self.reader.positive(row.label);
             let fault = match label {
-                Some(label) => self.reader.outside_over(label, fields.get(index), exposure),
+                Some(label) => self.reader.outside_over(label, fields.get(index), (exposure, less)),
                 None => Some(self.reader.fault(fields.get(index))),
             };
             odd.extend(fault.map(|fault| Odd { column: self.target_column(), fault, place: (index, 0) }));
         }
-        if let Some(([own, over], rule)) = &self.weight {
+        if let Some(([own, over, added], rule)) = &self.weight {
             row.codes[rule.slot] = rule.code(weight, exposure, row.label).ok_or(Loss::Weight)?;
-            let above = [own.filter(|_| weight > rule.max), over.filter(|_| rule.is_cut(exposure))];
+            if let Some((slot, code)) = rule.offset_code(offset) {
+                row.codes[slot] = code;
+            }
+            let beyond = added.filter(|_| rule.is_moved(offset));
+            let above = [own.filter(|_| weight > rule.max), over.filter(|_| rule.is_cut(exposure)), beyond];
             let column = self.shape.numeric() + rule.slot;
             let cells = above.into_iter().flatten();
             odd.extend(cells.map(|index| Odd { column, fault: Fault::Above, place: (index, 0) }));

@@ -134,10 +134,12 @@ impl TargetReader {
         }
     }
 
-    /// The encoded value of a cell over an exposure, which is 1 where rows have none.
-    pub(super) fn encode_over(&self, cell: &[u8], exposure: f64) -> Option<i16> {
+    /// The encoded value of a cell over an exposure, which is 1 where rows have none, less an offset.
+    pub(super) fn encode_over(&self, cell: &[u8], (exposure, less): (f64, f64)) -> Option<i16> {
         match self {
-            TargetReader::Number { lower, upper } => Some(quantize(value(trim(cell))? / exposure, *lower, *upper)),
+            TargetReader::Number { lower, upper } => {
+                Some(quantize(value(trim(cell))? / exposure - less, *lower, *upper))
+            }
             TargetReader::Labels { .. } => self.encode(cell),
         }
     }
@@ -154,15 +156,15 @@ impl TargetReader {
     /// Whether the number in a cell was moved into its bounds, given its encoded value.
     #[inline(always)]
     pub(super) fn outside(&self, encoded: i16, cell: &[u8]) -> Option<Fault> {
-        self.outside_over(encoded, cell, 1.0)
+        self.outside_over(encoded, cell, (1.0, 0.0))
     }
 
-    /// Whether the number in a cell over an exposure was moved into its bounds, given its encoded value.
+    /// Whether the number in a cell over an exposure, less an offset, was moved into its bounds, given its encoded value.
     #[inline(always)]
-    pub(super) fn outside_over(&self, encoded: i16, cell: &[u8], exposure: f64) -> Option<Fault> {
+    pub(super) fn outside_over(&self, encoded: i16, cell: &[u8], (exposure, less): (f64, f64)) -> Option<Fault> {
         match self {
             TargetReader::Number { lower, upper } if encoded.abs() == FULL_SCALE => {
-                outside(value(cell)? / exposure, *lower, *upper)
+                outside(value(cell)? / exposure - less, *lower, *upper)
             }
             _ => None,
         }

@@ -28,12 +28,24 @@ fn weighs(weight: &RowWeight) -> String {
     )
 }
 
+/// What is added to margins.
+fn adds(weight: &RowWeight) -> Option<String> {
+    weight.offset.as_ref().map(|offset| {
+        format!(
+            "adds the number in \"{}\", from {} to {}, to the margin of a row, protected like every other cell; the model predicts for an offset of 0",
+            offset.column, offset.lower, offset.upper
+        )
+    })
+}
+
 /// Whom the guarantee protects and whom it does not.
 pub(super) fn limits(facts: &Facts) -> Vec<String> {
     let column = match &facts.unit {
         PrivacyUnit::Row => {
             let rows = "protects rows, not persons with several rows".to_owned();
-            return [rows].into_iter().chain(facts.weight.as_ref().map(weighs)).collect();
+            let weighs =
+                facts.weight.as_ref().filter(|weight| weight.largest() != 1.0 || weight.column.is_some()).map(weighs);
+            return [rows].into_iter().chain(weighs).chain(facts.weight.as_ref().and_then(adds)).collect();
         }
         PrivacyUnit::Label => {
             return vec![

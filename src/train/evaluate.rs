@@ -79,12 +79,20 @@ pub fn evaluate(model: &ModelFile, file: &CsvFile) -> Fallible<Metrics> {
     let predictions = predict(model, file)?;
     let truth = targets(model, file)?;
     // Where rows have exposures they weigh as much; else all alike.
-    let (truth, weights): (Vec<f64>, Vec<f64>) = truth.into_iter().unzip();
-    let rows: Vec<(&[f64], f64)> = predictions.rows().flatten().zip(truth).collect();
+    let weights: Vec<f64> = truth.iter().map(|truth| truth.weight).collect();
+    let rows: Vec<(&[f64], f64)> = predictions.rows().flatten().zip(truth.iter().map(|truth| truth.value)).collect();
     if rows.is_empty() {
         return Err(Error::input(file.path(), "has no rows", "give a file with rows to evaluate on"));
     }
-    let pairs: Vec<(f64, f64)> = rows.iter().map(|(p, y)| (p[0], *y)).collect();
+    let link = model.model.link();
+    let with_offset = |p: f64, offset: f64| match (offset, link) {
+        (0.0, _) => p,
+        (offset, Link::Score) => p + offset,
+        // To the log-odds.
+        (offset, _) => 1.0 / (1.0 + (1.0 - p) / p * (-offset).exp()),
+    };
+    let pairs: Vec<(f64, f64)> =
+        rows.iter().zip(&truth).map(|((p, y), truth)| (with_offset(p[0], truth.offset), *y)).collect();
     Ok(match &model.target {
         Target::Classes { .. } => class_metrics(&rows),
         Target::Label { .. } => label_metrics(&pairs, model.model),
@@ -125,11 +133,24 @@ pub fn labels_met(model: &ModelFile, file: &CsvFile) -> Fallible<LabelsMet> {
     Ok(met)
 }
 
-/// The targets of all rows, each with its weight: over its exposure, and that, where the model is of rates.
-fn targets(model: &ModelFile, file: &CsvFile) -> Fallible<Vec<(f64, f64)>> {
+/// What a prediction is compared with.
+struct Truth {
+    /// The target, over the exposure where the model is of rates, and less the offset where it is a number.
+    value: f64,
+    /// The exposure, or 1.
+    weight: f64,
+    /// What the row's log-odds, or its score, has besides.
+    offset: f64,
+}
+
+/// The targets of all rows.
+fn targets(model: &ModelFile, file: &CsvFile) -> Fallible<Vec<Truth>> {
     let (name, rule) = model.target_rule();
     let column = file.column(name)?;
-    let exposure = model.statement.facts.weight.as_ref().and_then(|weight| weight.exposure.as_ref());
+    let weight = model.statement.facts.weight.as_ref();
+    let bounds = weight.and_then(|weight| weight.offset.as_ref());
+    let offset = bounds.map(|offset| file.column(&offset.column)).transpose()?;
+    let exposure = weight.and_then(|weight| weight.exposure.as_ref());
     let exposure = exposure.map(|exposure| file.column(&exposure.column)).transpose()?;
     let mut truth = Vec::new();
     file.each_line(|fields| {
@@ -142,9 +163,14 @@ fn targets(model: &ModelFile, file: &CsvFile) -> Fallible<Vec<(f64, f64)>> {
         }
         let over = exposure.map_or(Some(1.0), |exposure| fields.value(exposure));
         let over = over.filter(|over| *over > 0.0 && over.is_finite()).ok_or_else(|| at("the row has no exposure"))?;
+        let added = match (offset, bounds) {
+            (Some(column), Some(of)) => of.within(fields.value(column).ok_or_else(|| at("the row has no offset"))?),
+            _ => 0.0,
+        };
+        let number = matches!(rule, TargetRule::Number { .. });
         let value = match &rule {
-            TargetRule::Number { lower, upper } if exposure.is_some() => {
-                fields.value(column).map(|count| (count / over).clamp(*lower, *upper))
+            TargetRule::Number { lower, upper } if exposure.is_some() || offset.is_some() => {
+                fields.value(column).map(|number| (number / over - added).clamp(*lower, *upper))
             }
             rule => rule.value(fields.get(column)),
         };
@@ -152,7 +178,7 @@ fn targets(model: &ModelFile, file: &CsvFile) -> Fallible<Vec<(f64, f64)>> {
             TargetRule::Label { .. } | TargetRule::Class { .. } => at("the label is not in the schema"),
             TargetRule::Number { .. } => at("the target is not a number"),
         })?;
-        truth.push((value, over));
+        truth.push(Truth { value, weight: over, offset: if number { 0.0 } else { added } });
         Ok(())
     })?;
     Ok(truth)

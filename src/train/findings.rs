@@ -97,7 +97,7 @@ fn lost<'a>(schema: &'a Schema, report: &'a LoadReport, place: &'a str) -> impl 
             Loss::Form => "not of the form label index:value ...",
             // By column, with what stands there.
             Loss::Target => return None,
-            Loss::Weight => "no weight, or no exposure: nothing, no number, a negative one, or an exposure of 0",
+            Loss::Weight => "no weight, exposure or offset: nothing, no number, a negative weight, or an exposure of 0",
             Loss::Identifier => return Some(of_identifier(schema, count, report, place)),
         };
         let share = share(count.count, report.lines);

@@ -14,7 +14,8 @@ use crate::grid::Shape;
 use crate::kernel::{Persons, WeightedRows};
 use crate::optim::{Algorithm, Planned};
 use crate::preprocess::{
-    CacheUse, EncodedRows, EncodedTable, Encoder, LoadReport, MemoryLimit, Progress, RowCache, TableEncoder, shape_of,
+    CacheUse, EncodedRows, EncodedTable, Encoder, LoadReport, MemoryLimit, Progress, RowCache, TableEncoder,
+    offset_bounds, shape_of,
 };
 use crate::privacy::PrivacyUnit;
 use crate::private::{Cluster, PrivateDataset, RemoteRows, Store};
@@ -149,7 +150,7 @@ pub(super) fn plan_of_sums(config: &TrainConfig, schema: &Schema, public_len: Op
 /// Encoded rows as they go behind the gate: by person, where persons are protected, and by weight, where they have some.
 pub(super) fn grouped(schema: &Schema, encoded: EncodedRows) -> Store {
     if schema.weight.is_some() {
-        return WeightedRows::gather(&encoded.rows).into();
+        return WeightedRows::gather(&encoded.rows, offset_bounds(schema)).into();
     }
     let max_rows = schema.unit.as_ref().map_or(Unit::DEFAULT_MAX_ROWS, Unit::max_rows);
     match encoded.persons {

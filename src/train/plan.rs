@@ -381,6 +381,10 @@ fn serves_weights(
         let problem = format!("is for counts, and --model {} predicts none", model.name());
         return refused("--exposure", problem, "use --model poisson, or give exposures as weights of rates");
     }
+    if schema.weight_columns()[2].is_some() && matches!(model.link(), Link::LogRate { .. }) {
+        let problem = "is for log-odds, scores and numbers: of a count it is the logarithm of an exposure".into();
+        return refused("--offset", problem, "give its exponential as --exposure, or use another --model");
+    }
     if config.evaluate_budget.is_some() {
         let problem = "measures rows that all count alike, and the schema gives them weights".into();
         return refused("--evaluate-budget", problem, "leave it out, and measure with `rhograd evaluate`");

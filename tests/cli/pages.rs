@@ -107,7 +107,7 @@ fn the_page_about_bad_models_can_be_followed() {
 
 #[test]
 fn the_pages_about_audits_can_be_followed() {
-    assert_eq!(run_all("docs/audit.md"), 4);
+    assert_eq!(run_all("docs/audit.md"), 5);
 }
 
 #[test]

@@ -23,6 +23,7 @@ mod missing;
 mod misuse;
 mod models;
 mod objective_profile;
+mod offsets;
 mod own_loss;
 mod own_optimizers;
 mod pages;

@@ -14,7 +14,7 @@ use rhograd::privacy::{Adjacency, Delta, Epsilon, PrivacyUnit};
 use rhograd::private::Query;
 use rhograd::statement::Statement;
 use rhograd::train::{
-    Algorithm, Budget, Evidence, Feature, ModelFile, Plan, Target, TrainConfig, load, load_within, train, verify,
+    Algorithm, Budget, Evidence, ModelFile, Plan, TrainConfig, effects, load, load_within, train, verify,
 };
 
 const COLUMNS: &str = r#""a":{"type":"numeric","lower":-4,"upper":4,"public":true},"b":{"type":"numeric","lower":-4,"upper":4},
@@ -64,23 +64,9 @@ fn trained(config: &TrainConfig, schema: Schema, csv: &str) -> Fallible<(ModelFi
     Ok((trained.model, trained.text))
 }
 
-/// Effects of `a`, of `b`, and of `u` over `v` on the margin, in units of the columns and of the target.
-fn effects(model: &ModelFile) -> [f64; 3] {
-    let unit = match &model.target {
-        Target::Number { scale, .. } => *scale,
-        _ => 1.0,
-    };
-    let (mut numbers, mut values) = (Vec::new(), 0.0);
-    for feature in &model.features {
-        match feature {
-            Feature::Numeric { coefficient, map, .. } => numbers.push(coefficient.values()[0] / map.scale),
-            Feature::Categorical { coefficients, .. } => {
-                values = coefficients[0].values()[0] - coefficients[1].values()[0];
-            }
-            Feature::Steps { .. } => panic!("no columns are cut"),
-        }
-    }
-    [numbers[0], numbers[1], values].map(|effect| unit * effect)
+/// All effects, in units of the columns and of the target; the intercept is last.
+fn values(model: &ModelFile) -> Vec<f64> {
+    effects(model).into_iter().map(|effect| effect.value).collect()
 }
 
 #[test]
@@ -125,7 +111,7 @@ fn with_next_to_no_noise_models_are_those_of_whole_rows_and_statements_verify() 
             let whole = parse(target, "", &COLUMNS.replace(",\"public\":true", "")).unwrap();
             let (whole, _) = trained(&config, whole, &csv).unwrap();
             if algorithm != Algorithm::Additive {
-                for (a, b) in effects(&public).into_iter().zip(effects(&whole)) {
+                for (a, b) in values(&public).into_iter().zip(values(&whole)) {
                     assert!((a - b).abs() < 0.06, "{algorithm:?} {number} {a} {b}");
                 }
             }
@@ -146,7 +132,7 @@ fn rows_without_a_label_take_no_part_in_steps() {
         parse(TWO, "", &COLUMNS.replace(",\"public\":true", "")).unwrap(),
         &csv.lines().filter(|line| !line.ends_with(',')).map(|line| format!("{line}\n")).collect::<String>(),
     );
-    for (a, b) in effects(&model).into_iter().zip(effects(&whole.unwrap().0)) {
+    for (a, b) in values(&model).into_iter().zip(values(&whole.unwrap().0)) {
         assert!((a - b).abs() < 0.15, "{a} {b}");
     }
 }

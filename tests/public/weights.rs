@@ -243,7 +243,7 @@ fn a_table_trains_as_its_file_does_and_odd_weights_count_for_nothing() {
     assert_eq!(of_table, fit(&config, schema.clone(), &file));
     let found = check(None, &schema, &file, &|_, _| Ok(())).unwrap().findings;
     let told = |needle: &str| found.iter().any(|finding| finding.text.contains(needle));
-    assert!(told("no weight, or no exposure"), "{found:?}");
+    assert!(told("no weight, exposure or offset"), "{found:?}");
     assert!(
         found.iter().any(|finding| finding.text.starts_with("\"w\": 500 of") && finding.text.contains("above")),
         "{found:?}"

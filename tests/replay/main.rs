@@ -64,6 +64,10 @@ fn replayed() -> Vec<Case> {
     let weighed = LABELS
         .replace(r#""z":{"type":"numeric","lower":-1,"upper":1},"#, "")
         .replace(r#""columns""#, r#""weight":{"column":"z","max":0.9,"labels":{"yes":2}},"columns""#);
+    // Numbers beyond the bounds of offsets are moved to them.
+    let added = LABELS
+        .replace(r#""z":{"type":"numeric","lower":-1,"upper":1},"#, "")
+        .replace(r#""columns""#, r#""weight":{"offset":{"column":"z","lower":-0.5,"upper":9}},"columns""#);
     let absurd = OwnLoss::of_residual("absurd", |r| 5e24 * r * r, |r| 1e25 * r).unwrap();
     vec![
         case("dp-gd", LABELS, Algorithm::DpGd),
@@ -90,6 +94,8 @@ fn replayed() -> Vec<Case> {
         case("dp-gd, weights, private count", &weighed.replace("\"rows\":60,", ""), Algorithm::DpGd),
         case("newton, weights", &weighed, Algorithm::Newton),
         case("additive, weights", &weighed, Algorithm::Additive),
+        case("whitened, offsets", &added, Algorithm::Auto),
+        case("newton, offsets", &added, Algorithm::Newton),
     ]
 }
 

@@ -35,7 +35,7 @@ BEYOND = {
         "a target that is used": "lists the target",
         "a feature that is left": "declares no feature",
         "the unit beside other columns": "names the target, which|which is a feature|released to protect",
-        "weights beside other columns and labels": "names the target|names a feature|which is not declared|is not the same"
+        "weights beside other columns and labels": "names the target|names a feature|which is not declared|is not the same|offset"
         "|larger than any number",
         "public columns beside others": "is public, and",
         "a name that can be seen, in bytes": "is empty, too long or has control characters",
@@ -368,7 +368,7 @@ def test_what_a_json_schema_cannot_say_is_what_the_table_names(documents):
             ("a feature that is left", label, ("ignore",), ["x", "c"]),
             ("the unit beside other columns", {**label, "rows": None}, ("unit",), {"column": "x"}),
             ("weights beside other columns and labels", label, ("weight",), {"column": "x", "max": 2}),
-            ("public columns beside others", label, ("columns", "x", "public"), True),
+            ("public columns beside others", {**label, "rows": None, "unit": {"column": "id"}}, ("columns", "x", "public"), True),
             ("a name that can be seen, in bytes", label, ("name",), "\u00e9" * 150),
             ("the words of a released schema", rows, ("released", "statement"), "This schema is private."),
         ],

@@ -33,6 +33,14 @@ fn schemas() -> Vec<Schema> {
         weighed(r#""classification","positive":"1","negative":"0""#, r#"{"labels":{"1":5}}"#),
         weighed(r#""regression","target_lower":-3,"target_upper":5"#, r#"{"column":"w","max":1e16}"#),
         weighed(r#""regression","target_lower":-3,"target_upper":5"#, r#"{"exposure":{"column":"w","max":3}}"#),
+        weighed(
+            r#""classification","positive":"1","negative":"0""#,
+            r#"{"labels":{"1":5},"offset":{"column":"w","lower":-2,"upper":3}}"#,
+        ),
+        weighed(
+            r#""regression","target_lower":-3,"target_upper":5"#,
+            r#"{"offset":{"column":"w","lower":-2,"upper":3}}"#,
+        ),
         target(r#""classification","positive":"1","negative":"0""#, ""),
         target(r#""classification","positive":"1.0""#, ""),
         target(r#""classification","positive":"1""#, labels),

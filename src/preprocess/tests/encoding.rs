@@ -39,6 +39,14 @@ fn schemas() -> Vec<Schema> {
             r#""regression","target_lower":-3,"target_upper":5"#,
             r#"{"column":"note","max":2,"exposure":{"column":"x","max":4}}"#,
         ),
+        weighed(
+            r#""classification","positive":"yes","negative":"no""#,
+            r#"{"column":"note","max":2,"offset":{"column":"x","lower":-1,"upper":4}}"#,
+        ),
+        weighed(
+            r#""regression","target_lower":-3,"target_upper":5"#,
+            r#"{"offset":{"column":"x","lower":-1,"upper":4}}"#,
+        ),
         target(r#""classification","positive":"yes","negative":"no""#, ""),
         target(r#""classification","positive":" yes""#, ""),
         target(r#""classification","positive":"yes""#, labels),

@@ -36,6 +36,7 @@ const STORED: &[&str] = &[
     r#"{"kind":"first-above","weight":3,"questions":4}"#,
     r#"{"kind":"median-distance","weight":3,"bound":4}"#,
     r#"{"kind":"near-median","step":3,"bound":4}"#,
+    r#"{"kind":"cross-gram","bound":3}"#,
     r#"{"kind":"label-sums","bound":3,"coding":"two"}"#,
     r#"{"kind":"label-sums","bound":3,"coding":{"classes":{"labels":4}}}"#,
 ];

@@ -15,7 +15,7 @@ use crate::grid::{
     WEIGHT_ONE, size_cell,
 };
 use crate::kernel::{
-    Caps, ClassStep, LANES, MeanStep, PersonClips, Persons, Rows, Step, WeightedRows, clipped_class_sum,
+    Caps, ClassStep, LANES, MeanStep, Part, PersonClips, Persons, Rows, Step, WeightedRows, clipped_class_sum,
     clipped_person_class_sum, clipped_person_sum, clipped_sum, cross_gram_sum, gram_sum, hessian_sum, label_sum,
     loss_sums, marginal_counts, mean_sum, moment_sum, score_sum,
 };
@@ -162,15 +162,19 @@ impl Pass {
     /// The pass over rows by weight.
     ///
     /// # Privacy
-    /// A row adds what it would add alone, times `weight / WEIGHT_ONE`, a number of at most 1 that follows from that row: a vector of no larger
+    /// An offset is a number of the row alone and changes its margin, not its bound. A row adds what it would add alone, times `weight / WEIGHT_ONE`, a number of at most 1 that follows from that row: a vector of no larger
     /// norm than is stated for a row, and without a negative entry where it has none. Parts of whole numbers are rounded, to no more than the whole.
     ///
     /// # Errors
     /// When no bound is proven for rows that weigh differently.
     pub(in crate::private) fn over_weighted(&self, rows: &WeightedRows) -> Fallible<Vec<i128>> {
         let mut sums: Option<Vec<i128>> = None;
-        for (weight, rows) in rows.parts() {
-            let (pass, times) = self.weighed(weight)?;
+        let dimension = rows.shape().dimension();
+        for Part { weight, offset, rows } in rows.parts() {
+            let (mut pass, times) = self.weighed(*weight)?;
+            if let Pass::Hessian { weights, .. } | Pass::Scores { weights, .. } = &mut pass {
+                shift(weights, dimension, *offset);
+            }
             add_times(&mut sums, pass.over(rows), times);
         }
         Ok(sums.unwrap_or_default())
@@ -217,6 +221,12 @@ impl Pass {
             }
         })
     }
+}
+
+/// Adds an offset to the margins of coefficients of features: to the intercept, the last of each output.
+fn shift(weights: &mut [f64], dimension: usize, offset: f64) {
+    let intercepts = weights.iter_mut().skip(dimension.saturating_sub(1)).step_by(dimension.max(1));
+    intercepts.for_each(|intercept| *intercept += offset);
 }
 
 /// Adds the sums over a part of the rows, so many times.
@@ -310,8 +320,11 @@ impl FeatureGradient {
     pub(in crate::private) fn over_weighted(&self, rows: &WeightedRows, caps: &[Caps]) -> Vec<i128> {
         let finer = FeatureGradient { multiplier_scale: self.multiplier_scale / WEIGHT_ONE as f64, ..self.clone() };
         let mut sums = None;
-        for ((weight, rows), caps) in rows.parts().zip(caps) {
-            add_times(&mut sums, finer.over(rows, caps).into_iter().map(i128::from).collect(), weight);
+        let dimension = rows.shape().dimension();
+        for (Part { weight, offset, rows }, caps) in rows.parts().zip(caps) {
+            let mut part = finer.clone();
+            shift(&mut part.weights, dimension, *offset);
+            add_times(&mut sums, part.over(rows, caps).into_iter().map(i128::from).collect(), *weight);
         }
         sums.unwrap_or_default()
     }
@@ -357,7 +370,7 @@ impl Clip {
     /// The clips of rows by weight, those of each weight.
     pub(in crate::private) fn of_weighted(&self, rows: &WeightedRows) -> Vec<Caps> {
         let finer = Clip { clip_steps: self.clip_steps / WEIGHT_ONE, ..self.clone() };
-        rows.parts().map(|(_, rows)| finer.of(rows)).collect()
+        rows.parts().map(|part| finer.of(&part.rows)).collect()
     }
 
     /// The clips of some persons.

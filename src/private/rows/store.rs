@@ -13,7 +13,7 @@ use super::refused::{no_rows_alone, no_weights, not_at_hand};
 use super::remote::RemoteRows;
 use crate::error::{Error, Fallible};
 use crate::grid::{IntegerMap, Shape};
-use crate::kernel::{Caps, PersonClips, Persons, Rows, RowsBuilder, WeightedRows};
+use crate::kernel::{Caps, Part, PersonClips, Persons, Rows, RowsBuilder, WeightedRows};
 use crate::preprocess::{PersonStream, Recoding, RowStream};
 
 /// Encoded rows, wherever they are.
@@ -119,7 +119,10 @@ impl Store {
             Store::Streamed(_) | Store::StreamedPersons(_) => None,
             Store::Remote(rows) => Some(rows.digest()),
             Store::Weighted(rows) => {
-                let parts = rows.parts().map(|(weight, rows)| format!("{weight} of {}", digest_of(rows)));
+                let parts = rows.parts().map(|Part { weight, offset, rows }| match offset {
+                    0.0 => format!("{weight} of {}", digest_of(rows)),
+                    offset => format!("{weight} at {offset:?} of {}", digest_of(rows)),
+                });
                 Some(format!("{} rows by weight: {}", rows.len(), parts.collect::<Vec<_>>().join(", ")))
             }
             Store::Persons(persons) => {

@@ -6,30 +6,33 @@ use proptest::prelude::*;
 use super::super::{Candidates, CutLoss, Gradient, PrivateDataset, Sensitive};
 use super::{row, shares};
 use crate::grid::{
-    FULL_SCALE, IntegerMap, MomentWeights, ScoreStep, Scoring, Shape, WEIGHT_LEVELS, WEIGHT_ONE, gram_one, weight_code,
-    weight_of,
+    FULL_SCALE, IntegerMap, MomentWeights, OFFSET_LEVELS, ScoreStep, Scoring, Shape, WEIGHT_LEVELS, WEIGHT_ONE,
+    gram_one, offset_code, weight_code, weight_of,
 };
 use crate::kernel::{RawRow, RowsBuilder, WeightedRows};
 use crate::loss::{Curved, Glm, Objective};
 use crate::preprocess::{Binner, Recoding};
 use crate::privacy::{Adjacency, DatasetId, L2, Scope};
 
-/// A row with the code of its weight.
-type Weighed = (RawRow, u16);
+/// A row with the codes of its weight and of its offset.
+type Weighed = (RawRow, u16, u16);
+
+/// Bounds of offsets, far beyond what margins are.
+const OFFSETS: (f64, f64) = (-40.0, 60.0);
 
 /// The rows behind the gate, as an encoder hands them over: the code of the weight is their last column.
 fn dataset(rows: &[Weighed], adjacency: Adjacency) -> PrivateDataset {
-    let mut builder = RowsBuilder::new(Shape::new(2, &[2, WEIGHT_LEVELS]));
-    for (row, weight) in rows {
-        builder.push(&RawRow { codes: [row.codes.as_slice(), &[*weight]].concat(), ..row.clone() });
+    let mut builder = RowsBuilder::new(Shape::new(2, &[2, OFFSET_LEVELS, WEIGHT_LEVELS]));
+    for (row, weight, offset) in rows {
+        builder.push(&RawRow { codes: [row.codes.as_slice(), &[*offset, *weight]].concat(), ..row.clone() });
     }
     let scope = Scope::of_rows(DatasetId::new("a").unwrap(), adjacency);
-    PrivateDataset::new(WeightedRows::gather(&builder.build()), scope)
+    PrivateDataset::new(WeightedRows::gather(&builder.build(), Some(OFFSETS)), scope)
 }
 
 fn weighed() -> impl Strategy<Value = Weighed> {
     let ends = prop::sample::select(vec![0u16, 1, 254, 255, WEIGHT_LEVELS - 1, WEIGHT_LEVELS, u16::MAX]);
-    (row(), prop_oneof![2 => 0..WEIGHT_LEVELS, 1 => ends])
+    (row(), prop_oneof![2 => 0..WEIGHT_LEVELS, 1 => ends], 0..OFFSET_LEVELS)
 }
 
 /// Neighbours under both relations that `first` and `second` make of common rows.
@@ -120,7 +123,8 @@ fn a_row_moves_values_by_as_much_as_it_weighs() {
         let code = weight_code(share);
         let share = weight_of(code) as f64 / WEIGHT_ONE as f64;
         for (label, values) in [(0, &[0usize, 1, 2, 3, 5, 11, 12, 13][..]), (FULL_SCALE, &[4])] {
-            let row = (extreme(label), code);
+            // Offsets of nothing.
+            let row = (extreme(label), code, offset_code(0.0, OFFSETS));
             let [(without, with), _] = pairs(&[], &row, &row);
             let used = used(&without, &with, &weights, 0.01);
             for &value in values {
@@ -139,7 +143,7 @@ fn rows_without_weight_are_no_rows_and_what_has_no_proof_is_no_answer() {
     let row = |numeric: i16| RawRow { numeric: vec![numeric, 5], codes: vec![1], label: 1, null: false };
     let (full, none) = (weight_code(1.0), WEIGHT_LEVELS);
     let weights = Array1::from(vec![0.3, -0.2, 0.1, 0.0, 0.5]);
-    let (one, more) = (vec![(row(7), full)], vec![(row(7), full), (row(900), none), (row(-3), u16::MAX)]);
+    let (one, more) = (vec![(row(7), full, 9)], vec![(row(7), full, 9), (row(900), none, 9), (row(-3), u16::MAX, 8)]);
     let of = |rows: &[Weighed]| dataset(rows, Adjacency::ReplaceOne);
     assert!(used(&of(&one), &of(&more), &weights, 1.0).iter().all(|used| *used == 0.0));
     let data = of(&more);

@@ -196,9 +196,10 @@ def weight_in(schema: Mapping[str, Any]) -> str | None:
 
 
 def weights_in(schema: Mapping[str, Any]) -> list[str]:
-    """The columns of weights and of exposures, where a schema has some."""
-    weight = schema.get("weight", {})
-    return [name for name in (weight.get("column"), weight.get("exposure", {}).get("column")) if name is not None]
+    """The columns of weights, of exposures and of offsets, where a schema has some."""
+    weight = schema.get("weight") or {}
+    besides = [weight.get(name) or {} for name in ("exposure", "offset")]
+    return [name for name in (weight.get("column"), *(of.get("column") for of in besides)) if name is not None]
 
 
 def unit_in(schema: Mapping[str, Any]) -> str | None:
