@@ -39,7 +39,7 @@
 //! use rhograd::train::{Algorithm, Budget, TrainConfig};
 //!
 //! let config = TrainConfig { algorithm: Algorithm::DpGd, ..TrainConfig::new(Budget::Rho(Rho::from_f64(4.5)?, None)) };
-//! let campaign = Campaign { config: config.clone(), unit: None, fault: 0.8, trials: 20, confidence: 0.9999, seed: 1 };
+//! let campaign = Campaign { config: config.clone(), unit: None, public: false, fault: 0.8, trials: 20, confidence: 0.9999, seed: 1 };
 //! let findings: Vec<Finding> = campaign.run(|_done| ())?;
 //! assert_eq!(findings.len(), campaign.attacks()?.len());
 //! assert!(findings.iter().all(|it| !it.honest.shown.refutes() && matches!(it.fault, Fault::Noise(_))));

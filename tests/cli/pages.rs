@@ -98,6 +98,7 @@ fn the_page_about_units_can_be_followed() {
     assert_eq!(run_all("docs/additive.md"), 13);
     assert_eq!(run_all("docs/summaries.md"), 2);
     assert_eq!(run_all("docs/reports.md"), 5);
+    assert_eq!(run_all("docs/weights.md"), 2);
 }
 
 #[test]
@@ -221,6 +222,7 @@ fn no_page_with_commands_is_left_out() {
         "docs/summaries.md",
         "docs/tutorial.md",
         "docs/units.md",
+        "docs/weights.md",
     ];
     assert_eq!(found, expected);
 }
