@@ -231,19 +231,14 @@ impl Schema {
     /// # Errors
     /// When a name is none of a feature, or public columns do not fit the schema.
     pub fn with_public(mut self, names: &[String]) -> Fallible<Self> {
-        for name in names {
-            let known = self.features().any(|(feature, _)| feature == name);
-            let column = self.columns.0.iter_mut().find(|(column, _)| column == name && known);
-            let Some((_, column)) = column else {
-                let problem = format!("names {name:?}, which is no feature of the schema");
-                return Err(Error::parameter(
-                    "--public",
-                    problem,
-                    "name a column that the schema declares as a feature",
-                ));
-            };
-            column.publish();
+        let features: HashSet<&str> = self.features().map(|(name, _)| name).collect();
+        if let Some(name) = names.iter().find(|name| !features.contains(name.as_str())) {
+            let problem = format!("names {name:?}, which is no feature of the schema");
+            return Err(Error::parameter("--public", problem, "name a column that the schema declares as a feature"));
         }
+        let names: HashSet<&str> = names.iter().map(String::as_str).collect();
+        let said = self.columns.0.iter_mut().filter(|(name, _)| names.contains(name.as_str()));
+        said.for_each(|(_, column)| column.publish());
         self.check_public(Path::new("schema"))?;
         Ok(self)
     }

@@ -102,6 +102,11 @@ impl RowWeight {
         given.reduce(f64::max).map_or(1.0, |largest| largest.max(1.0))
     }
 
+    /// Whether rows count differently; offsets alone let them count alike.
+    pub(crate) fn is_of_rows(&self) -> bool {
+        self.column.is_some() || self.exposure.is_some() || !self.labels.is_empty()
+    }
+
     /// What is wrong with them, whatever they are of, and the cure.
     pub(crate) fn problem(&self) -> Option<(&'static str, &'static str)> {
         let usable = |number: f64| number.is_finite() && number > 0.0;

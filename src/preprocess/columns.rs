@@ -314,12 +314,10 @@ impl<'a> TableEncoder<'a> {
                             tile.codes[slot * LANES + lane] = code;
                         }
                         let column = columns.numeric + rule.slot;
-                        let beyond = [
-                            (weight, weight > rule.max),
-                            (exposure, rule.is_cut(exposure)),
-                            (offset, rule.is_moved(offset)),
-                        ];
-                        for (number, above) in beyond {
+                        if let Some((slot, fault)) = rule.offset_fault(offset) {
+                            report.note_number(columns, columns.numeric + slot, fault, report.lines, offset);
+                        }
+                        for (number, above) in [(weight, weight > rule.max), (exposure, rule.is_cut(exposure))] {
                             if above {
                                 report.note_number(columns, column, Fault::Above, report.lines, number);
                             }

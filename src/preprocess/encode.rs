@@ -92,9 +92,10 @@ impl WeightRule {
         }
     }
 
-    /// Whether a number is beyond the bounds of offsets.
-    pub(super) fn is_moved(&self, offset: f64) -> bool {
-        self.offset.as_ref().is_some_and(|of| of.within(offset) != offset)
+    /// What is wrong with an offset that is moved to its bounds, and the place among categorical columns that is counted by.
+    pub(super) fn offset_fault(&self, offset: f64) -> Option<(usize, Fault)> {
+        let fault = outside(offset, self.offset.as_ref()?.lower, self.offset.as_ref()?.upper)?;
+        Some((self.offset_slot.unwrap_or(self.slot), fault))
     }
 
     /// Whether an exposure is above the largest one.
@@ -331,11 +332,13 @@ impl Encoder {
             if let Some((slot, code)) = rule.offset_code(offset) {
                 row.codes[slot] = code;
             }
-            let beyond = added.filter(|_| rule.is_moved(offset));
-            let above = [own.filter(|_| weight > rule.max), over.filter(|_| rule.is_cut(exposure)), beyond];
+            let above = [own.filter(|_| weight > rule.max), over.filter(|_| rule.is_cut(exposure))];
             let column = self.shape.numeric() + rule.slot;
             let cells = above.into_iter().flatten();
             odd.extend(cells.map(|index| Odd { column, fault: Fault::Above, place: (index, 0) }));
+            if let (Some(index), Some((slot, fault))) = (added, rule.offset_fault(offset)) {
+                odd.push(Odd { column: self.shape.numeric() + slot, fault, place: (*index, 0) });
+            }
         }
         row.null = false;
         for (index, role) in self.roles.iter().enumerate() {

@@ -318,7 +318,7 @@ fn verdict(statement: &Statement) -> String {
         PrivacyUnit::Row => "row",
         PrivacyUnit::Person { .. } => "person",
         PrivacyUnit::Label => "label",
-        PrivacyUnit::PrivateCells { .. } => "row, but for its public cells",
+        PrivacyUnit::PrivateCells { .. } => "row's private cells",
     };
     let change = match facts.adjacency {
         Adjacency::AddRemove => "more or less",

@@ -73,9 +73,12 @@ pub(super) fn check_releases(facts: &Facts) -> Fallible<()> {
     if facts.unit.is_person() && !asked().all(|query| query.kind().reads().persons) {
         return Err(damaged("a release has no proof for persons"));
     }
-    if let PrivacyUnit::PrivateCells { .. } = &facts.unit {
-        if facts.private_numeric.is_none_or(|private| private > facts.numeric_columns) {
-            return Err(damaged("more columns are private than there are, or it is not said how many"));
+    if let PrivacyUnit::PrivateCells { public } = &facts.unit {
+        let named = |private: usize| facts.numeric_columns.checked_sub(private).is_some_and(|it| it <= public.len());
+        if !facts.private_numeric.is_some_and(named) {
+            return Err(damaged(
+                "another number of columns is private than is left of all, or it is not said how many",
+            ));
         }
     } else if facts.private_numeric.is_some() || asked().any(|query| query.kind().needs_public_columns()) {
         return Err(damaged("a release has a proof where some columns are public, and none is"));
@@ -169,6 +172,7 @@ pub(super) fn check_releases(facts: &Facts) -> Fallible<()> {
         _ => None,
     });
     let counted = moments.is_some_and(|(weights, _)| weights.count > 0);
+    let aimed = moments.is_some_and(|(weights, _)| weights.label > 0);
     let featured = moments.is_some_and(|(weights, _)| weights.features > 0);
     if facts.holdout.is_some_and(|share| !(share > 0.0 && share <= MAX_HOLDOUT)) {
         return Err(damaged("a share of rows was held out that no run can hold out"));
@@ -188,6 +192,7 @@ pub(super) fn check_releases(facts: &Facts) -> Fallible<()> {
         // The sum of weights is released, whatever is public of rows.
         || counted == (facts.rows.is_some() && facts.weight.is_none())
         // Where labels alone are protected, moments of features are public.
+        || (facts.standardized && facts.unit.is_private_cells() && facts.model.response().is_number() && !aimed)
         || (facts.standardized && !featured && facts.unit != PrivacyUnit::Label && facts.private_numeric != Some(0))
     {
         return Err(damaged("moments or a row count were used that no release records"));

@@ -58,9 +58,11 @@ impl ScopeOfUse {
             preprocessing: {
                 let schema = if facts.released_schema.is_some() { "a privately released" } else { "the public" };
                 let public = facts.unit == PrivacyUnit::Label;
+                let moved = facts.releases.iter().any(|release| matches!(release.query, Query::Moments(_)));
                 let counted = facts.releases.iter().any(|release| matches!(release.query, Query::Marginals(_)));
                 let released = match (facts.standardized, counted) {
                     (true, _) if public => " and by features, which are public,",
+                    (true, _) if facts.private_numeric == Some(0) && !moved => " and by public columns",
                     (true, _) if facts.unit.is_private_cells() => {
                         " and by public columns, and by released moments of others,"
                     }

@@ -43,8 +43,7 @@ pub(super) fn limits(facts: &Facts) -> Vec<String> {
     let column = match &facts.unit {
         PrivacyUnit::Row => {
             let rows = "protects rows, not persons with several rows".to_owned();
-            let weighs =
-                facts.weight.as_ref().filter(|weight| weight.largest() != 1.0 || weight.column.is_some()).map(weighs);
+            let weighs = facts.weight.as_ref().filter(|weight| weight.is_of_rows()).map(weighs);
             return [rows].into_iter().chain(weighs).chain(facts.weight.as_ref().and_then(adds)).collect();
         }
         PrivacyUnit::Label => {

@@ -221,6 +221,10 @@ impl Statement {
             (WhatIf::Attribute, Adjacency::ReplaceOne) => {
                 (format!("For one attribute of a {one}"), format!("changing it, which is to replace the {one}"))
             }
+            _ if facts.unit.is_private_cells() => (
+                format!("For private cells of {steps} {many} together"),
+                format!("replacing the private cells of up to {steps} {many}, all public columns staying as they are"),
+            ),
             (_, Adjacency::AddRemove) => {
                 (format!("For {steps} {many} together"), format!("adding or removing up to {steps} {many}{all}"))
             }
@@ -320,6 +324,9 @@ impl Statement {
         let belief = match facts.adjacency {
             _ if facts.unit == PrivacyUnit::Label => {
                 "that the label of some row is one of two, and not the other".to_owned()
+            }
+            _ if facts.unit.is_private_cells() => {
+                "that some row has one of two sets of private cells, and not the other".to_owned()
             }
             Adjacency::AddRemove => format!("that some {one} is among the data"),
             Adjacency::ReplaceOne => format!("that it is one of two {one}s that is among the data, and not the other"),

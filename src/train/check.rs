@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::config::TrainConfig;
 use super::findings::{self, Finding, of, share};
-use super::load::{grouped, plan_of_sums};
+use super::load::{grouped, plan_of_sums, refuse_in_memory};
 use super::plan::Plan;
 use crate::data::{Categorical, CsvFile, Schema, Table, Unit};
 use crate::error::{Error, Fallible};
@@ -124,6 +124,7 @@ pub fn check_parts(
     persons: &[PersonSizes],
     columns: &[String],
 ) -> Fallible<DataCheck> {
+    refuse_in_memory(schema, "cluster", "train on one machine")?;
     let mut survey = Survey::default();
     parts.iter().for_each(|part| survey.merge(part));
     let mut units = survey.report.lines;
@@ -150,6 +151,7 @@ pub fn check_parts(
 fn ignored<'a>(schema: &Schema, given: impl Iterator<Item = &'a str>) -> Vec<String> {
     let mut used: HashSet<Cow<'_, str>> = findings::columns(schema).map(|(name, _)| name).collect();
     used.extend(schema.unit.as_ref().map(|unit| unit.column.as_str().into()));
+    used.extend(schema.weight_columns().into_iter().flatten().map(Cow::from));
     given.filter(|name| !used.contains(*name)).map(String::from).collect()
 }
 

@@ -87,6 +87,7 @@ pub fn evaluate(model: &ModelFile, file: &CsvFile) -> Fallible<Metrics> {
     let link = model.model.link();
     let with_offset = |p: f64, offset: f64| match (offset, link) {
         (0.0, _) => p,
+        _ if !(p > 0.0 && p < 1.0) && link != Link::Score => p,
         (offset, Link::Score) => p + offset,
         // To the log-odds.
         (offset, _) => 1.0 / (1.0 + (1.0 - p) / p * (-offset).exp()),

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use serde::Serialize;
 
 use crate::data::{Protect, Schema};
-use crate::preprocess::{Count, Fault, LoadReport, Loss};
+use crate::preprocess::{Count, Fault, LoadReport, Loss, offset_bounds};
 
 /// The share of all rows, or of the cells of one column, from which on something is said to be mostly lost; public.
 pub const MOSTLY: f64 = 0.5;
@@ -81,9 +81,13 @@ pub(super) fn columns(schema: &Schema) -> impl Iterator<Item = (Cow<'_, str>, bo
     let told: HashSet<&str> = schema.categorical().filter_map(|column| Some(column.missing_of?.0)).collect();
     let numeric = schema.numeric().map(move |(name, ..)| (name.into(), told.contains(name)));
     let categorical = schema.categorical().map(|column| (column.name, column.other.is_some()));
-    let of_weight = || schema.weight_columns().into_iter().flatten().collect::<Vec<_>>().join(" and ");
-    let weight = schema.weight.as_ref().map(|_| (of_weight().into(), false));
-    numeric.chain(categorical).chain(weight).chain([(schema.target.as_str().into(), false)])
+    let [own, exposure, added] = schema.weight_columns();
+    // The code of an offset has a place of its own.
+    let offset = added.filter(|_| offset_bounds(schema).is_some());
+    let joined = [own, exposure, added.filter(|_| offset.is_none())].into_iter().flatten().collect::<Vec<_>>();
+    let weight = schema.weight.as_ref().map(|_| (joined.join(" and ").into(), false));
+    let offset = offset.map(|name| (name.into(), false));
+    numeric.chain(categorical).chain(offset).chain(weight).chain([(schema.target.as_str().into(), false)])
 }
 
 /// Lines that are no records, reason by reason.

@@ -160,7 +160,7 @@ pub(super) fn grouped(schema: &Schema, encoded: EncodedRows) -> Store {
 }
 
 /// Refuses, before a row is looked at, rows with weights, or with public columns, where these are not built.
-fn refuse_in_memory(schema: &Schema, who: &str, without: &str) -> Fallible<()> {
+pub(super) fn refuse_in_memory(schema: &Schema, who: &str, without: &str) -> Fallible<()> {
     let what = match (&schema.weight, schema.public_columns().next()) {
         (None, None) => return Ok(()),
         (Some(_), _) => "weights",

@@ -121,6 +121,16 @@ impl Feature {
         }
     }
 
+    /// Whether its cells are numbers.
+    pub(super) fn is_number(&self) -> bool {
+        matches!(self, Feature::Numeric { .. } | Feature::Steps { .. })
+    }
+
+    /// Whether it says where numbers of another column are missing.
+    pub(super) fn is_of_missing(&self) -> bool {
+        matches!(self, Feature::Categorical { missing_of: Some(_), .. })
+    }
+
     /// The column that its cells are read from.
     pub fn column(&self) -> &str {
         match self {
@@ -419,6 +429,9 @@ impl ModelFile {
     /// The name of a part that predictions could not be computed with.
     fn unusable_part(&self) -> Option<&str> {
         let outputs = self.target.outputs();
+        if self.statement.facts.weight.as_ref().is_some_and(|weight| weight.problem().is_some()) {
+            return Some("weight");
+        }
         if (self.model.link() == Link::Softmax) != matches!(self.target, Target::Classes { .. }) {
             return Some("target");
         }

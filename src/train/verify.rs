@@ -15,6 +15,7 @@ use crate::error::{Error, Fallible};
 use crate::ledger::{Cap, ExactRho, Ledger, Record};
 use crate::model_kind::Link;
 use crate::optim::Algorithm;
+use crate::privacy::PrivacyUnit;
 use crate::private::Query;
 use crate::statement::{Statement, costly_releases, replay};
 
@@ -140,6 +141,9 @@ pub fn verify(model: &ModelFile, text: &str, evidence: Evidence<'_>) -> Fallible
         Check::new("curves are those of the columns that were counted", curves_fit(model)),
         Check::new("the unit of the target is one that a run can find", target_fits(model)),
     ];
+    if let PrivacyUnit::PrivateCells { public } = &model.statement.facts.unit {
+        checks.push(Check::new("the public columns are features of the model", public_fits(model, public)));
+    }
     if let Some(reshaped) = &model.reshaped {
         // By what a file was recalibrated, its source alone tells.
         let seen = match reshaped.edits.iter().all(|edit| edit.column().is_some()) {
@@ -175,6 +179,15 @@ pub fn verify(model: &ModelFile, text: &str, evidence: Evidence<'_>) -> Fallible
         checks.extend(found);
     }
     Ok(Verified { checks, by_ledger, by_signature })
+}
+
+/// Whether all public columns are features, and as many numbers are private as the statement says.
+fn public_fits(model: &ModelFile, public: &[String]) -> bool {
+    let is_public = |name: &str| public.iter().any(|known| known == name);
+    let columns = || model.features.iter().filter(|feature| !feature.is_of_missing());
+    let private = columns().filter(|feature| feature.is_number() && !is_public(feature.name())).count();
+    let named = public.iter().all(|name| columns().any(|feature| feature.name() == name));
+    named && model.statement.facts.private_numeric == Some(private)
 }
 
 /// Whether a file is what its edits make of its source, whole.

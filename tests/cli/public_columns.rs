@@ -43,6 +43,8 @@ fn an_account_counts_rows_or_private_cells_beside_the_same_columns() {
     folder.refuse("statement fair.model.json --what-if new-rows", 1, &["public columns"]);
     let of_attribute = folder.succeed("statement fair.model.json --what-if attribute").stdout;
     assert!(of_attribute.contains("none of a public column"), "{of_attribute}");
+    let of_group = folder.succeed("statement fair.model.json --what-if group:3").stdout;
+    assert!(of_group.contains("private cells of up to 3 rows"), "{of_group}");
     folder.refuse("train fair.csv --rho 0.01 --adjacency replace-one --overwrite", 1, &["counted by the private"]);
     folder.refuse("train fair.csv --rho 0.01 --public age --overwrite", 1, &["no others"]);
     folder.refuse("ledger init b.sqlite d --rho 1 --public a --adjacency add-remove", 2, &["replace-one"]);

@@ -13,8 +13,8 @@ use rhograd::noise::NoiseSource;
 use rhograd::optim::Settings;
 use rhograd::privacy::Rho;
 use rhograd::train::{
-    Algorithm, Budget, Evidence, Metrics, ModelFile, ModelKind, Plan, TrainConfig, effects, evaluate, load, load_table,
-    train, verify,
+    Algorithm, Budget, Evidence, Metrics, ModelFile, ModelKind, Plan, TrainConfig, check, effects, evaluate, load,
+    load_table, train, verify,
 };
 
 const LABEL: &str = r#""task":"classification","positive":"yes","negative":"no""#;
@@ -183,6 +183,19 @@ fn files_and_tables_read_offsets_alike() {
         let by_table = train(loaded, &mut Ledger::in_memory().unwrap(), noise, &mut |_| Ok(())).unwrap().0.model;
         assert_eq!(by_file.to_json(), by_table.to_json());
     }
+}
+
+#[test]
+fn faults_are_told_of_the_column_that_has_them() {
+    let text = rows(false).replacen(",yes\n", ",maybe\n", 40).replacen(",no\n", "x,z,9,no\n", 0);
+    let text = format!("{text}0,0,9,no\n0,0,-9,no\n0,0,0,perhaps\n");
+    let (_kept, data) = file(&text);
+    let found = check(None, &parse(LABEL, OFFSET).unwrap(), &data, &|_, _| Ok(())).unwrap();
+    let told = |needle: &str| found.findings.iter().any(|finding| finding.text.contains(needle));
+    assert!(told("\"y\": 41 of") && told("does not declare"), "{:?}", found.findings);
+    assert!(told("\"o\": 1 of"), "{:?}", found.findings);
+    assert!(told("above the upper bound") && told("below the lower bound"), "{:?}", found.findings);
+    assert!(found.ignored.is_empty(), "{:?}", found.ignored);
 }
 
 #[test]

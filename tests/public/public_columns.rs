@@ -149,6 +149,17 @@ fn a_statement_that_says_otherwise_is_refused() {
     refused(rhograd::statement::Facts { private_numeric: None, ..facts.clone() });
     refused(rhograd::statement::Facts { private_numeric: Some(2), ..facts.clone() });
     refused(rhograd::statement::Facts { private_numeric: Some(9), ..facts.clone() });
+    // Four numbers, of which one is private, beside a public category: by the names alone none might be.
+    let nothing = rhograd::statement::Facts { private_numeric: Some(0), ..facts.clone() };
+    refused(nothing.clone());
+    let mut forged = model.clone();
+    forged.statement.facts.unit =
+        PrivacyUnit::PrivateCells { public: ["a", "d", "e", "zz"].map(String::from).to_vec() };
+    forged.statement = Statement::new(forged.statement.facts.clone()).unwrap();
+    forged.digest = forged.expected_digest();
+    let text = forged.to_json();
+    let checks = verify(&forged, &text, Evidence::default()).unwrap().checks;
+    assert!(checks.iter().any(|check| !check.held && check.what.contains("public columns")), "{checks:?}");
     refused(rhograd::statement::Facts { adjacency: Adjacency::AddRemove, ..facts.clone() });
     for public in [vec![], vec!["b".to_owned(), "a".to_owned()]] {
         refused(rhograd::statement::Facts { unit: PrivacyUnit::PrivateCells { public }, ..facts.clone() });

@@ -81,8 +81,21 @@ def test_a_number_is_predicted_less_its_offset():
     design = np.column_stack([X, np.ones(len(X))])
     expected = np.linalg.lstsq(design, y - offset, rcond=None)[0][:-1]
     np.testing.assert_allclose(model.coef_.ravel(), expected, rtol=1e-2)
+    with pytest.raises(Error, match="evaluate"):
+        model.score(table, y)
     # Predictions are for an offset of nothing.
     np.testing.assert_allclose(model.predict(table), X @ expected + 0.3, atol=0.05)
+
+
+def test_weights_may_be_given_beside_offsets():
+    rng = np.random.default_rng(3)
+    table = {"x": rng.uniform(0, 1, 500), "o": rng.uniform(-1, 1, 500).round(1)}
+    labels = {"task": "classification", "positive": "1", "negative": "0"}
+    given = schema("y", {"x": (0, 1)}, (-3, 3), labels)
+    model = DPLogisticRegression(schema=given, max_weight=4, **PLAIN)
+    model.fit(table, ["0", "1"] * 250, sample_weight=np.full(500, 2.0))
+    weight = model.privacy_statement_["facts"]["weight"]
+    assert (weight["column"], weight["max"], weight["offset"]["column"]) == ("sample_weight", 4.0, "o")
 
 
 def test_a_column_that_is_missing_is_told():

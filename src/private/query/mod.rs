@@ -312,6 +312,10 @@ impl DescribeQuery for BestRun {
         Reads { rows: RowAccess::InMemory, role: Role::Steps(1), clip_steps: None, persons, labels }
     }
 
+    fn needs_public_columns(&self) -> bool {
+        self.releases().any(|planned| planned.query.kind().needs_public_columns())
+    }
+
     fn is_paid_by(&self, charge: &Charge) -> bool {
         matches!(charge, Charge::PrivateSelection(event) if covers_runs(event, &self.candidates))
     }

@@ -16,7 +16,7 @@ import numpy as np
 
 from . import _custody, _export, _parameters, _progress, _rhograd, _schema, _shapes
 from ._columns import Column, Frame, cells, frame_of, is_of_spark
-from ._errors import DataError, LedgerWarning, NotFittedError, ParameterError
+from ._errors import DataError, LedgerWarning, NotFittedError, ParameterError, RefusedError
 from .ledger import Ledger
 from .pipelines import look_around
 
@@ -334,7 +334,7 @@ class Estimator:
         _parameters.check(self.get_params(deep=False))
         request = {name: getattr(self, name) for name in _REQUEST}
         request.update(model=self._family, rows=self.rows)
-        public = any(column.get("public") for column in schema["columns"].values())
+        public = any(schema["columns"][name].get("public") for name in _schema.features_in(schema))
         if self.adjacency is None and (schema.get("protect") == "label" or public):
             # Labels, and rows of which all may know a part, do not come or go.
             request["adjacency"] = "replace-one"
@@ -586,7 +586,8 @@ class Estimator:
         if self.weight is None and "weight" not in schema:
             # The bound of weights that fit gets.
             return _schema.with_weight(schema, None, None, self.class_weight)
-        return _schema.with_weight(schema, self.weight, self.max_weight, self.class_weight)
+        known = self.weight is not None or _schema.weight_in(schema) is not None
+        return _schema.with_weight(schema, self.weight, self.max_weight if known else None, self.class_weight)
 
     def _columns(self, frame: Frame, schema: dict[str, Any]) -> list[Column]:
         names = _schema.features_in(schema)
@@ -707,6 +708,14 @@ class Estimator:
                 )
             frame = Frame(dict(zip(self._columns_in, frame.columns.values())), named=True)
         return self._columns(frame, self._schema)
+
+    def _measurable(self) -> None:
+        """Refuses a score of predictions that leave offsets out."""
+        weight = self.privacy_statement_["facts"].get("weight") or {}
+        if weight.get("offset"):
+            raise RefusedError(
+                "score: the model was fitted with offsets, which predictions leave out; measure it with `rhograd evaluate`, which adds those of a file"
+            )
 
     # -- explaining --
 

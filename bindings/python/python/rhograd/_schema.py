@@ -192,7 +192,7 @@ def _label(label: Any) -> str:
 
 def weight_in(schema: Mapping[str, Any]) -> str | None:
     """The column of weights, where a schema has one."""
-    return schema.get("weight", {}).get("column")
+    return (schema.get("weight") or {}).get("column")
 
 
 def weights_in(schema: Mapping[str, Any]) -> list[str]:

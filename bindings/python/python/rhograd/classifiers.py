@@ -129,6 +129,7 @@ class _Classifier(Estimator):
         Labels are compared by the rule for cells: 1, 1.0, True and "1" are one label. Labels that are not declared count as
         wrong, and :class:`rhograd.DataWarning` names one; for the custodian alone.
         """
+        self._measurable()
         predicted, given = self.predict(X), one_column(y)
         labels: list[str] = [declared_text(label) or "" for label in self.classes_]
         places = _rhograd.label_places(labels, cells("y", given))

@@ -62,6 +62,7 @@ class _Regressor(Estimator):
 
         With ``sample_weight`` each row counts as much as its weight.
         """
+        self._measurable()
         y = _rhograd.numbers_in(cells("y", one_column(y)))
         weights = weights_of(sample_weight, len(y))
         spread = float(np.sum(weights * (y - np.average(y, weights=weights)) ** 2))

@@ -235,6 +235,8 @@ def schema_for(estimator: Estimator, columns: Iterable[str], target: str) -> dic
     schema = estimator._schema_for(frame)
     if "weight" in schema:
         raise RefusedError("weight: is kept in the memory of one machine alone, and no worker has it; fit on one machine, or leave it out")
+    if any(schema["columns"][name].get("public") for name in _schema.features_in(schema)):
+        raise RefusedError("public: columns are summed apart in the memory of one machine alone; fit on one machine, or protect whole rows")
     missing = [name for name in _schema.features_in(schema) if name not in frame.columns]
     if missing:
         raise DataError(f"column {missing[0]!r}: is missing; add it to the data or take it out of the schema")
