@@ -115,6 +115,7 @@ fn rows_in_a_file_answer_sums_over_all_rows_alone() {
         "losses",
         "vertices",
         "marginals",
+        "cross-gram",
         "label-sums",
         "label-sums",
     ];
