@@ -66,7 +66,7 @@ pub const OFFSET_LEVELS: u16 = 1024;
 /// assert_eq!(offset_of(offset_code(5.0, bounds), bounds), 2.0);
 /// ```
 pub fn offset_code(offset: f64, (lower, upper): (f64, f64)) -> u16 {
-    // A cast of what is no number is 0.
+    // What is no number becomes 0, as a cast takes it.
     ((offset - lower) / (upper - lower) * f64::from(OFFSET_LEVELS - 1)).round().clamp(0.0, f64::from(OFFSET_LEVELS - 1))
         as u16
 }

@@ -63,8 +63,8 @@ pub(super) fn limits(facts: &Facts) -> Vec<String> {
         PrivacyUnit::PrivateCells { public } => {
             return vec![
                 format!(
-                    "protects private cells, and not these columns, which are taken for public, as are which rows there are and how many, so that a \
-                     model may show whatever follows from them: {}",
+                    "does not protect the public columns, which rows there are or how many; a model may show whatever follows from these. Public \
+                     are: {}",
                     public.join(", ")
                 ),
                 "protects the private cells of one row, not those of a person with several rows".into(),

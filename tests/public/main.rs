@@ -10,6 +10,7 @@ mod degenerate;
 mod docs;
 mod draft;
 mod explain;
+mod files;
 mod gate;
 mod golden_runs;
 mod holdout;

@@ -16,6 +16,8 @@ use rhograd::train::{
     effects, evaluate, explain_table, load, load_table, predict, predict_table, train, verify,
 };
 
+use crate::files::file;
+
 const ROWS: usize = 20_000;
 
 /// The chance that the label is yes where the number is missing, and where it is not.
@@ -55,13 +57,6 @@ fn csv((x, z, y): &(Vec<f64>, Vec<f64>, Vec<bool>)) -> String {
         writeln!(text, "{x},{z},{}", if *y { "yes" } else { "no" }).unwrap();
     }
     text
-}
-
-fn file(text: &str) -> (tempfile::NamedTempFile, CsvFile) {
-    let kept = tempfile::Builder::new().suffix(".csv").tempfile().unwrap();
-    std::fs::write(kept.path(), text).unwrap();
-    let file = CsvFile::open(kept.path()).unwrap();
-    (kept, file)
 }
 
 fn trained(loaded: Loaded) -> Fallible<ModelFile> {

@@ -10,12 +10,9 @@ use rhograd::error::Fallible;
 use rhograd::ledger::Ledger;
 use rhograd::ndarray::aview1;
 use rhograd::noise::NoiseSource;
-use rhograd::optim::Settings;
-use rhograd::privacy::Rho;
-use rhograd::train::{
-    Algorithm, Budget, Evidence, Metrics, ModelFile, ModelKind, Plan, TrainConfig, check, effects, evaluate, load,
-    load_table, train, verify,
-};
+use rhograd::train::{Algorithm, Metrics, ModelFile, ModelKind, Plan, check, effects, evaluate, load_table, train};
+
+use crate::files::{file, fit, nearly_exact as config};
 
 const LABEL: &str = r#""task":"classification","positive":"yes","negative":"no""#;
 const NUMBER: &str = r#""task":"regression","target_lower":-6,"target_upper":6"#;
@@ -28,13 +25,6 @@ fn parse(target: &str, more: &str) -> Fallible<Schema> {
         "z":{{"type":"numeric","lower":-1,"upper":1}}}}}}"#
     );
     Schema::parse(&text, Path::new("s"))
-}
-
-/// Almost without noise.
-fn config(model: ModelKind, algorithm: Algorithm) -> TrainConfig {
-    let budget = Budget::Rho(Rho::from_f64(1e5).unwrap(), None);
-    let settings = Settings { l2: Some(1e-9), ..Settings::default() };
-    TrainConfig { model: Some(model), algorithm, settings, ..TrainConfig::new(budget) }
 }
 
 /// Rows of the margin `0.4 + 2 x - z + o`, the offset going with `x`; the last row has none.
@@ -53,21 +43,6 @@ fn rows(number: bool) -> String {
     }
     writeln!(text, "0.5,0.5,none,{}", if number { "5" } else { "yes" }).unwrap();
     text
-}
-
-fn file(text: &str) -> (tempfile::NamedTempFile, CsvFile) {
-    let kept = tempfile::Builder::new().suffix(".csv").tempfile().unwrap();
-    std::fs::write(kept.path(), text).unwrap();
-    let file = CsvFile::open(kept.path()).unwrap();
-    (kept, file)
-}
-
-fn fit(config: &TrainConfig, schema: Schema, file: &CsvFile) -> ModelFile {
-    let loaded = load(config, schema, file, &|_, _| Ok(())).unwrap();
-    let noise = NoiseSource::insecure_from_seed(3);
-    let model = train(loaded, &mut Ledger::in_memory().unwrap(), noise, &mut |_| Ok(())).unwrap().0.model;
-    assert!(verify(&model, &model.to_json(), Evidence::default()).unwrap().held(), "{config:?}");
-    model
 }
 
 fn slopes(model: &ModelFile) -> [f64; 2] {

@@ -149,9 +149,9 @@ fn a_statement_that_says_otherwise_is_refused() {
     refused(rhograd::statement::Facts { private_numeric: None, ..facts.clone() });
     refused(rhograd::statement::Facts { private_numeric: Some(2), ..facts.clone() });
     refused(rhograd::statement::Facts { private_numeric: Some(9), ..facts.clone() });
-    // Four numbers, of which one is private, beside a public category: by the names alone none might be.
-    let nothing = rhograd::statement::Facts { private_numeric: Some(0), ..facts.clone() };
-    refused(nothing.clone());
+    // Four numbers, of which one is private, are not public by one name.
+    let public = PrivacyUnit::PrivateCells { public: vec!["a".into()] };
+    refused(rhograd::statement::Facts { unit: public, ..facts.clone() });
     let mut forged = model.clone();
     forged.statement.facts.unit =
         PrivacyUnit::PrivateCells { public: ["a", "d", "e", "zz"].map(String::from).to_vec() };
@@ -167,6 +167,19 @@ fn a_statement_that_says_otherwise_is_refused() {
     let mut without = facts.clone();
     without.releases.remove(0);
     refused(without);
+}
+
+/// Where all numbers are public a number to predict is released all the same: who leaves that out has used what no release records.
+#[test]
+fn a_statement_without_the_moments_of_its_target_is_refused() {
+    let numbers = COLUMNS.replace("\"lower\":-4,\"upper\":4}", "\"lower\":-4,\"upper\":4,\"public\":true}");
+    let private_values = numbers.replace("[\"u\",\"v\"],\"public\":true", "[\"u\",\"v\"]");
+    let (model, _) = trained(&config(2.0), parse(NUMBER, "", &private_values).unwrap(), &rows(true, 2000, 0)).unwrap();
+    let mut facts = model.statement.facts.clone();
+    assert!(matches!(facts.releases[0].query, Query::Moments(moments) if moments.columns == 0));
+    assert!(Statement::new(facts.clone()).is_ok());
+    facts.releases.remove(0);
+    assert!(Statement::new(facts).is_err());
 }
 
 #[test]

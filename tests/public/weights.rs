@@ -6,20 +6,21 @@ use std::path::Path;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, Poisson};
-use rhograd::data::{Cells, CsvFile, Numbers, RowWeight, Schema, Table};
+use rhograd::data::{Cells, Numbers, RowWeight, Schema, Table};
 use rhograd::grid::WEIGHT_ONE;
 use rhograd::ledger::Ledger;
 use rhograd::ndarray::aview1;
 use rhograd::noise::NoiseSource;
-use rhograd::optim::Settings;
 use rhograd::preprocess::MemoryLimit;
 use rhograd::privacy::{Adjacency, Epsilon, PrivacyUnit, Rho};
 use rhograd::private::Query;
 use rhograd::statement::{Facts, Statement};
 use rhograd::train::{
-    Algorithm, Budget, Evidence, Feature, Metrics, ModelFile, ModelKind, Plan, TrainConfig, check, effects, evaluate,
-    load, load_table, load_within, predict, train, verify,
+    Algorithm, Budget, Feature, Metrics, ModelFile, ModelKind, Plan, TrainConfig, check, effects, evaluate, load,
+    load_table, load_within, predict, train,
 };
+
+use crate::files::{file, fit, nearly_exact as config};
 
 const ROWS: usize = 4000;
 
@@ -62,28 +63,6 @@ fn rows(target: Target, seed: u64) -> Vec<(f64, f64, &'static str, String, u32)>
         (x, z, c, y, if heavy { 1000 } else { 1 + index as u32 % 4 / 2 * 4 })
     };
     (0..ROWS).map(&mut row).collect()
-}
-
-fn file(text: &str) -> (tempfile::NamedTempFile, CsvFile) {
-    let kept = tempfile::Builder::new().suffix(".csv").tempfile().unwrap();
-    std::fs::write(kept.path(), text).unwrap();
-    let file = CsvFile::open(kept.path()).unwrap();
-    (kept, file)
-}
-
-/// Almost without noise.
-fn config(model: ModelKind, algorithm: Algorithm) -> TrainConfig {
-    let budget = Budget::Rho(Rho::from_f64(1e5).unwrap(), None);
-    let settings = Settings { l2: Some(1e-9), ..Settings::default() };
-    TrainConfig { model: Some(model), algorithm, settings, ..TrainConfig::new(budget) }
-}
-
-fn fit(config: &TrainConfig, schema: Schema, file: &CsvFile) -> ModelFile {
-    let loaded = load(config, schema, file, &|_, _| Ok(())).unwrap();
-    let noise = NoiseSource::insecure_from_seed(3);
-    let model = train(loaded, &mut Ledger::in_memory().unwrap(), noise, &mut |_| Ok(())).unwrap().0.model;
-    assert!(verify(&model, &model.to_json(), Evidence::default()).unwrap().held(), "{config:?}");
-    model
 }
 
 fn values(model: &ModelFile) -> Vec<f64> {

@@ -1,17 +1,14 @@
 //! Labels alone: neighbours have another text in one cell of the target, and the same lines otherwise.
 
-use rand::seq::IndexedRandom;
-use rand::{Rng, SeedableRng};
-use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 use rhograd::data::Protect;
 use rhograd::privacy::Adjacency;
 use rhograd::train::{Algorithm, ModelKind, TrainConfig};
 
 use crate::case;
-use crate::invariants::neighbours::{CLASSES, Kind, LABELS, NUMBERS, Table};
-use crate::invariants::replay::agree;
-use crate::recorder::{Case, Recording};
+use crate::invariants::neighbours::{CLASSES, LABELS, NUMBERS};
+use crate::recorder::Case;
+use crate::replaced::{largest_share, shown};
 
 /// Pairs of each case.
 const PAIRS: usize = 120;
@@ -64,19 +61,7 @@ fn cases() -> Vec<(Case, usize)> {
 #[test]
 fn a_label_that_is_replaced_moves_one_sum_within_its_sensitivity_and_nothing_else() {
     cases().into_par_iter().enumerate().for_each(|(seed, (case, column))| {
-        let mut rng = ChaCha8Rng::seed_from_u64(seed as u64);
-        let table = Table::ending_in(Kind::Ordinary, &mut rng);
-        let recorded = Recording::of(&case, &table.bytes());
-        recorded.is_covered(&case, &table.bytes());
-        let mut largest = 0.0f64;
-        for _ in 0..PAIRS {
-            let cell = CELLS.choose(&mut rng).unwrap();
-            let neighbour = table.relabelled(column, cell, &mut rng);
-            let replay = recorded.replayed(&case, &neighbour.bytes(), 0);
-            let shares = agree(&recorded.run, &replay, &recorded.sensitivities())
-                .unwrap_or_else(|e| panic!("{} {cell:?}: {e}\n{neighbour:?}", case.name));
-            largest = largest.max(shares[0]);
-        }
+        let largest = largest_share(&case, &[column], &CELLS, PAIRS, seed as u64);
         // Rows beyond the clip use all of it where a label goes from one end to the other.
         assert!(largest > 0.9, "{}: {largest} of the sensitivity", case.name);
     });
@@ -86,13 +71,5 @@ fn a_label_that_is_replaced_moves_one_sum_within_its_sensitivity_and_nothing_els
 #[test]
 fn a_feature_that_is_replaced_shows() {
     let (case, _) = cases().swap_remove(0);
-    let mut rng = ChaCha8Rng::seed_from_u64(9);
-    let table = Table::ending_in(Kind::Ordinary, &mut rng);
-    let recorded = Recording::of(&case, &table.bytes());
-    let shown = (0..10).filter(|_| {
-        let neighbour = table.relabelled(0, &format!("{:.3}", rng.random_range(0.0..10.0)), &mut rng.clone());
-        let replay = recorded.replayed(&case, &neighbour.bytes(), 0);
-        agree(&recorded.run, &replay, &recorded.sensitivities()).is_err()
-    });
-    assert!(shown.count() > 5);
+    assert!(shown(&case) > 5);
 }

@@ -13,6 +13,7 @@ mod noised;
 mod persons;
 mod public_columns;
 mod recorder;
+mod replaced;
 mod sampled;
 mod summaries;
 mod white_box;

@@ -1,16 +1,13 @@
 //! Public columns: neighbours have another text in private cells of one row, and the same lines otherwise.
 
-use rand::seq::IndexedRandom;
-use rand::{Rng, SeedableRng};
-use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 use rhograd::privacy::Adjacency;
 use rhograd::train::{Algorithm, TrainConfig};
 
 use crate::case;
-use crate::invariants::neighbours::{Kind, LABELS, NUMBERS, Table};
-use crate::invariants::replay::agree;
-use crate::recorder::{Case, Recording};
+use crate::invariants::neighbours::{LABELS, NUMBERS};
+use crate::recorder::Case;
+use crate::replaced::{largest_share, shown};
 
 /// Pairs of each case.
 const PAIRS: usize = 80;
@@ -62,19 +59,7 @@ fn cases() -> Vec<(Case, Vec<usize>)> {
 #[test]
 fn private_cells_that_are_replaced_move_each_release_within_its_sensitivity_and_nothing_else() {
     cases().into_par_iter().enumerate().for_each(|(seed, (case, private))| {
-        let mut rng = ChaCha8Rng::seed_from_u64(100 + seed as u64);
-        let table = Table::ending_in(Kind::Ordinary, &mut rng);
-        let recorded = Recording::of(&case, &table.bytes());
-        recorded.is_covered(&case, &table.bytes());
-        let mut largest = 0.0f64;
-        for round in 0..PAIRS {
-            let (column, cell) = (*private.choose(&mut rng).unwrap(), CELLS.choose(&mut rng).unwrap());
-            let neighbour = table.relabelled(column, cell, &mut rng);
-            let replay = recorded.replayed(&case, &neighbour.bytes(), round % recorded.sensitivities().len());
-            let shares = agree(&recorded.run, &replay, &recorded.sensitivities())
-                .unwrap_or_else(|e| panic!("{} {cell:?}: {e}\n{neighbour:?}", case.name));
-            largest = shares.into_iter().fold(largest, f64::max);
-        }
+        let largest = largest_share(&case, &private, &CELLS, PAIRS, 100 + seed as u64);
         assert!(largest > 0.2, "{}: {largest} of the sensitivity", case.name);
     });
 }
@@ -83,13 +68,5 @@ fn private_cells_that_are_replaced_move_each_release_within_its_sensitivity_and_
 #[test]
 fn a_public_cell_that_is_replaced_shows() {
     let (case, _) = cases().swap_remove(0);
-    let mut rng = ChaCha8Rng::seed_from_u64(9);
-    let table = Table::ending_in(Kind::Ordinary, &mut rng);
-    let recorded = Recording::of(&case, &table.bytes());
-    let shown = (0..10).filter(|_| {
-        let neighbour = table.relabelled(0, &format!("{:.3}", rng.random_range(0.0..10.0)), &mut rng.clone());
-        let replay = recorded.replayed(&case, &neighbour.bytes(), 0);
-        agree(&recorded.run, &replay, &recorded.sensitivities()).is_err()
-    });
-    assert!(shown.count() > 5);
+    assert!(shown(&case) > 5);
 }

@@ -51,8 +51,6 @@ pub(in crate::private) enum Pass {
     Marginals { target: bool, step: u64 },
     /// [`gram_sum`], of scores where there are some.
     Gram { clip_steps: u64, most: u64, scores: Option<Scores> },
-    /// [`cross_gram_sum`].
-    CrossGram { public: PublicColumns, clip_steps: u64, most: u64 },
     /// [`hessian_sum`].
     Hessian { loss: Curved, weights: Vec<f64>, clip_steps: u64, most: u64 },
     /// The clipped gradient sum with multipliers up to `most`, whatever the norms of the rows.
@@ -61,6 +59,8 @@ pub(in crate::private) enum Pass {
     Losses { scoring: CutLoss, candidates: Candidates },
     /// [`score_sum`].
     Scores { loss: Objective, weights: Vec<f64>, label_scale: f64, scoring: Scoring, weight: u32 },
+    /// [`cross_gram_sum`]; last, for messages to workers tell passes by their place.
+    CrossGram { public: PublicColumns, clip_steps: u64, most: u64 },
 }
 
 /// Weights as numbers in their order: files leave some out, and a wire has no names that tell.
@@ -162,8 +162,9 @@ impl Pass {
     /// The pass over rows by weight.
     ///
     /// # Privacy
-    /// An offset is a number of the row alone and changes its margin, not its bound. A row adds what it would add alone, times `weight / WEIGHT_ONE`, a number of at most 1 that follows from that row: a vector of no larger
+    /// A row adds what it would add alone, times `weight / WEIGHT_ONE`, a number of at most 1 that follows from that row: a vector of no larger
     /// norm than is stated for a row, and without a negative entry where it has none. Parts of whole numbers are rounded, to no more than the whole.
+    /// An offset is a number of the row, too: it changes the margin, and no bound.
     ///
     /// # Errors
     /// When no bound is proven for rows that weigh differently.

@@ -51,9 +51,9 @@ class Ledger:
         ``adjacency`` is ``"add-remove"`` (the default) or ``"replace-one"`` (the default with ``protect="label"`` or ``public``), and a data set keeps it. The cap is ``rho``, or ``epsilon`` at ``delta``: a filter on the sum of all rho and the sum of all deltas of claims,
         fixed now. ``claims_delta`` is the part for claims (a tenth of ``delta``, or 0 with ``rho``). With ``gaussian`` the
         cap fixes mu, which allows more, and admits Gaussian noise on all rows alone. A ``delta`` above 1e-3 needs
-        ``accept_large_delta``. ``unit`` names the column that tells persons apart, where guarantees for the data set are
-        about persons with all their rows, and ``protect="label"`` says that they are about labels alone, and ``public`` which
-        columns they take for public; a data set keeps its unit.
+        ``accept_large_delta``. A data set keeps its unit: ``unit`` names the column that tells persons apart, where
+        guarantees are about persons with all their rows; ``protect="label"`` says that they are about labels alone; ``public`` names the
+        columns that they take for public.
 
         Raising a cap later, in either number, is counted for good: all runs together then guarantee the new cap only.
         """
