@@ -126,6 +126,16 @@ fn component(value: &Value) -> Fallible<RdpCurve> {
             let epsilon = params.number("epsilon")?;
             (params, Component::Pure { epsilon })
         }
+        Some("bounded_range") => {
+            let params = open(&["type", "epsilon"])?;
+            let epsilon = params.number("epsilon")?;
+            (params, Component::BoundedRange { epsilon })
+        }
+        Some("zcdp") => {
+            let params = open(&["type", "rho"])?;
+            let rho = params.number("rho")?;
+            (params, Component::Concentrated { xi: 0.0, rho })
+        }
         Some("poisson_gaussian") => {
             let params = open(&["type", "sampling_rate", "noise_multiplier"])?;
             let (rate, noise_multiplier) = (params.number("sampling_rate")?, params.number("noise_multiplier")?);
@@ -133,7 +143,7 @@ fn component(value: &Value) -> Fallible<RdpCurve> {
         }
         other => {
             let problem = format!("has the type {other:?}");
-            let cure = "use gaussian, laplace, randomized_response, pure_dp or poisson_gaussian";
+            let cure = "use gaussian, laplace, randomized_response, pure_dp, bounded_range, zcdp or poisson_gaussian";
             return Err(Error::parameter("components", problem, cure));
         }
     };

@@ -31,7 +31,7 @@ fn identities(p: &Params<'_>) -> Fallible<Answer> {
     let epsilon = p.epsilon("epsilon")?.value();
     let forms = pair.delta_forms(epsilon);
     Ok(Answer::new()
-        .delta("delta", forms.supremum)
+        .delta("delta", pair.delta(epsilon))
         .number("delta_tails", forms.tails)
         .number("delta_expectation", forms.expectation)
         .number("delta_integral", forms.integral)

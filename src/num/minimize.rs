@@ -41,6 +41,22 @@ pub fn scan_then_golden<E>(
     golden(middle - width, middle + width, best, |t| f(t.exp().clamp(low, high)).map(|v| (t.exp().clamp(low, high), v)))
 }
 
+/// The best of `points` positions spaced evenly in `ln x` over `[low, high]`.
+///
+/// NaN values never win.
+pub fn scan(low: f64, high: f64, points: u32, mut f: impl FnMut(f64) -> f64) -> Minimum {
+    let (start, width) = (low.ln(), (high / low).ln() / f64::from(points.max(2) - 1));
+    let mut best = Minimum { at: low, value: f64::INFINITY };
+    for i in 0..points.max(2) {
+        let at = (start + width * f64::from(i)).exp();
+        let value = f(at);
+        if value < best.value {
+            best = Minimum { at, value };
+        }
+    }
+    best
+}
+
 /// Golden section in a transformed variable; keeps the best pair seen.
 fn golden<E>(
     mut left: f64,

@@ -11,6 +11,7 @@ pub mod root;
 pub mod round;
 pub mod shapes;
 pub mod special;
+pub mod transform;
 pub mod tridiagonal;
 mod vectorized;
 

@@ -10,7 +10,7 @@
 //! choice has bounded range. Uniform proposals are kept with exponential coins, so the law is the stated one to the last bit. A `Permit<ExponentialCharge>`
 //! opens an index and nothing else.
 //!
-//! **Cost.** One choice: epsilon-DP, and `epsilon^2 / 8`-zCDP. The statement takes the smaller of zCDP and privacy-loss distributions with pure epsilon.
+//! **Cost.** One choice: epsilon-DP, and `epsilon^2 / 8`-zCDP. The statement takes the smaller of zCDP and privacy-loss distributions of a choice of bounded range.
 //!
 //! **Settings and defaults.** `--clip` (the cap on a row's loss: 4 for labels, for a cap of 2 ln 2 prefers models that are confidently wrong; two
 //! deviations' worth for numbers), `--radius` (3, half the side of the box). Grids of 1,001, 101 and 21 points an axis for one, two and three

@@ -52,7 +52,7 @@ pub enum Mechanism {
     },
     /// Binary randomised response.
     RandomisedResponse {
-        /// Probability of the true answer, in `[1/2, 1]`.
+        /// Probability of the true answer, in `[0, 1]`; below 1/2 the other answer tells as much.
         truth: f64,
     },
     /// Any epsilon-DP mechanism.

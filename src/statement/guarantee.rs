@@ -60,6 +60,11 @@ const BY_BEST_RUN: &str = "Renyi divergences of the best of a geometric number o
      Theorem 2 with eta = 1) and of the other releases, the best order";
 
 const BY_LOSS_OR_ZCDP: &str = "the smaller of the optimal-order zCDP conversion with epsilon^2/8 for each choice \
+     (Cesar and Rogers 2021) and a certified bound by privacy-loss distributions with each choice as a mechanism of \
+     bounded range (Dong, Durfee and Rogers 2020)";
+
+/// As it was stated when a choice counted as any mechanism of its epsilon.
+const BY_PURE_LOSS_OR_ZCDP: &str = "the smaller of the optimal-order zCDP conversion with epsilon^2/8 for each choice \
      (Cesar and Rogers 2021) and a certified bound by privacy-loss distributions with each choice as a pure mechanism";
 
 impl Guarantee {
@@ -71,6 +76,20 @@ impl Guarantee {
     /// As it was stated before the profile of a perturbed objective was used: no less, so still true.
     pub(super) fn without_profile(facts: &Facts) -> Fallible<Self> {
         Self::with(facts, false)
+    }
+
+    /// As it is recorded, where its epsilon is a bound by privacy-loss distributions that is no smaller than the certified one: earlier
+    /// versions certified wider ones, which hold as well.
+    pub(super) fn with_recorded(self, recorded: &Self) -> Self {
+        let number = |text: &str| text.parse::<f64>().ok().filter(|it| it.is_finite());
+        let holds = number(&recorded.epsilon).zip(number(&self.epsilon)).is_some_and(|(one, least)| one >= least);
+        let by_loss = [BY_SAMPLED_LOSS, BY_LOSS_OR_ZCDP].contains(&self.conversion.as_str());
+        if !by_loss || !holds || recorded.epsilon_pld.as_ref() != Some(&recorded.epsilon) {
+            return self;
+        }
+        let before = recorded.conversion == BY_PURE_LOSS_OR_ZCDP && self.conversion == BY_LOSS_OR_ZCDP;
+        let conversion = if before { recorded.conversion.clone() } else { self.conversion };
+        Guarantee { epsilon: recorded.epsilon.clone(), epsilon_pld: recorded.epsilon_pld.clone(), conversion, ..self }
     }
 
     fn with(facts: &Facts, profile: bool) -> Fallible<Self> {

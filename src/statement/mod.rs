@@ -148,31 +148,37 @@ impl Statement {
         Self::with(facts, guarantee, limits)
     }
 
-    /// The statements that earlier versions of the program computed from the same facts: true still, and of files that are
+    /// The statements that earlier versions of the program computed from the facts of this one: true still, and of files that are
     /// still to be verified.
     ///
-    /// The last of them named a page for what is trusted. Those before did not name it. The first also claimed a perturbed
+    /// Bounds by privacy-loss distributions are as recorded where they are no smaller than the certified ones. The last but one of the
+    /// statements named a page for what is trusted. Those before did not name it. The first also claimed a perturbed
     /// objective by Renyi divergences alone, which promise less.
     ///
     /// # Errors
     /// When the facts are inconsistent or no bound can be computed.
-    pub fn earlier(facts: &Facts) -> Fallible<Vec<Self>> {
+    pub fn earlier(&self) -> Fallible<Vec<Self>> {
+        let facts = &self.facts;
         check_releases(facts)?;
-        if !facts.unit.is_row() {
-            // They knew rows alone.
-            return Ok(Vec::new());
-        }
+        let certified = Guarantee::of(facts)?;
+        let guarantee = certified.clone().with_recorded(&self.guarantee);
         let mut unlinked = limits(facts)?;
+        let mut known = Vec::new();
+        if guarantee != certified {
+            known.push(Self::with(facts.clone(), guarantee.clone(), unlinked.clone())?);
+        }
+        if !facts.unit.is_row() {
+            // Those before knew rows alone.
+            return Ok(known);
+        }
         let place = unlinked.iter().position(|limit| limit == TRUST);
         unlinked.retain(|limit| limit != TRUST && limit != NOT_RELEASED);
         let mut linked = unlinked.clone();
         linked.insert(place.unwrap_or_default(), THREAT_MODEL.into());
-        let guarantee = Guarantee::of(facts)?;
-        Ok(vec![
-            Self::with(facts.clone(), guarantee.clone(), linked)?,
-            Self::with(facts.clone(), guarantee, unlinked.clone())?,
-            Self::with(facts.clone(), Guarantee::without_profile(facts)?, unlinked)?,
-        ])
+        known.push(Self::with(facts.clone(), guarantee.clone(), linked)?);
+        known.push(Self::with(facts.clone(), guarantee, unlinked.clone())?);
+        known.push(Self::with(facts.clone(), Guarantee::without_profile(facts)?, unlinked)?);
+        Ok(known)
     }
 
     fn with(facts: Facts, guarantee: Guarantee, limits: Vec<String>) -> Fallible<Self> {

@@ -217,7 +217,9 @@ fn of_statement(model: &ModelFile, text: &str) -> Vec<Check> {
     let stated = file.get("statement").unwrap_or(&Value::Null);
     let differences = differences(stated, &rebuilt);
     let known = differences.is_empty()
-        || Statement::earlier(&model.statement.facts)
+        || model
+            .statement
+            .earlier()
             .is_ok_and(|known| known.iter().any(|earlier| self::differences(stated, earlier).is_empty()));
     if !known {
         return differences.into_iter().map(|what| Check::new(what, false)).collect();

@@ -315,7 +315,7 @@ fn every_statement_says_who_is_trusted_and_those_that_named_a_page_or_nothing_ar
     // Whoever holds a statement may hold nothing else.
     assert!(![".md", "docs/", "http"].iter().any(|page| shown.contains(page)), "{shown}");
     let mut model = ModelFile::read(&folder.path("fair.model.json")).unwrap();
-    let earlier = Statement::earlier(&model.statement.facts).unwrap();
+    let earlier = model.statement.earlier().unwrap();
     assert_eq!(earlier.iter().filter(|it| it.limits.iter().any(|limit| limit.contains(".md"))).count(), 1);
     let present = model.statement.clone();
     for statement in earlier {
@@ -333,6 +333,37 @@ fn every_statement_says_who_is_trusted_and_those_that_named_a_page_or_nothing_ar
     assert_eq!(folder.run("verify earlier.json").code, Some(1));
 }
 
+/// Earlier releases certified wider bounds where samples are rare, and counted a choice as any mechanism of its epsilon.
+#[test]
+fn a_bound_by_losses_may_be_wider_than_the_certified_one_and_not_narrower() {
+    let folder = Folder::with("fair");
+    for algorithm in ["dp-sgd", "frank-wolfe"] {
+        folder.succeed(&format!("train fair.csv --overwrite --epsilon 1 --delta 1e-6 --algorithm {algorithm}"));
+        let mut model = ModelFile::read(&folder.path("fair.model.json")).unwrap();
+        let present = model.statement.clone();
+        assert!(present.earlier().unwrap().iter().all(|it| it.guarantee == present.guarantee));
+        let least: f64 = present.guarantee.epsilon.parse().unwrap();
+        for (epsilon, holds) in [(1.01 * least, true), (0.99 * least, false), (f64::INFINITY, false)] {
+            let recorded = epsilon.to_string();
+            let said =
+                |text: &str| text.replace(&format!("({}, ", present.guarantee.epsilon), &format!("({recorded}, "));
+            model.statement = present.clone();
+            model.statement.statement = said(&present.statement);
+            model.statement.guarantee.epsilon = recorded.clone();
+            model.statement.guarantee.epsilon_pld = Some(recorded.clone());
+            if algorithm == "frank-wolfe" {
+                let before = "with each choice as a pure mechanism";
+                let now = "with each choice as a mechanism of bounded range (Dong, Durfee and Rogers 2020)";
+                assert!(present.guarantee.conversion.contains(now));
+                model.statement.guarantee.conversion = present.guarantee.conversion.replace(now, before);
+            }
+            model.digest = model.expected_digest();
+            folder.write("wider.json", model.to_json());
+            assert_eq!(folder.run("verify wider.json").code, Some(i32::from(!holds)), "{algorithm} {epsilon}");
+        }
+    }
+}
+
 /// Models of earlier releases claim a perturbed objective by Renyi divergences, which promise less.
 #[test]
 fn a_statement_by_renyi_divergences_still_holds_and_nothing_below_the_profile_does() {
@@ -341,7 +372,7 @@ fn a_statement_by_renyi_divergences_still_holds_and_nothing_below_the_profile_do
     let mut model = ModelFile::read(&folder.path("fair.model.json")).unwrap();
     let present = model.statement.guarantee.clone();
     assert!(present.epsilon_pld.as_ref() == Some(&present.epsilon) && present.epsilon_rdp > present.epsilon_pld);
-    model.statement = Statement::earlier(&model.statement.facts).unwrap().pop().unwrap();
+    model.statement = model.statement.earlier().unwrap().pop().unwrap();
     assert_eq!(Some(&model.statement.guarantee.epsilon), present.epsilon_rdp.as_ref());
     model.digest = model.expected_digest();
     folder.write("earlier.json", model.to_json());

@@ -113,7 +113,7 @@ fn judge(home: &Home, model: &ModelFile, text: &str) -> String {
         assert_eq!(now.facts.adjacency, then.facts.adjacency);
         assert_eq!(now.dp, now.facts.secret_noise && !now.facts.drafted_schema);
         let known = |statement: &Statement| serde_json::to_value(statement).unwrap();
-        let earlier = Statement::earlier(&now.facts).unwrap();
+        let earlier = now.earlier().unwrap();
         let computed: Vec<_> = [Statement::new(now.facts.clone()).unwrap()].iter().chain(&earlier).map(known).collect();
         let stated = serde_json::from_str::<Value>(text).unwrap()["statement"].clone();
         assert!(computed.contains(&stated), "a statement passes that does not follow from its facts");

@@ -78,8 +78,8 @@ fn a_statement_about_persons_names_them_everywhere() {
         assert!(text(&person).contains(r#""unit":{"person":{"column":"patient"}}"#));
         let back: Facts = serde_json::from_str(&text(&person)).unwrap();
         assert_eq!(back, person.facts);
-        assert!(!Statement::earlier(&row.facts).unwrap().is_empty());
-        assert!(Statement::earlier(&person.facts).unwrap().is_empty());
+        assert!(!row.earlier().unwrap().is_empty());
+        assert!(person.earlier().unwrap().is_empty());
     }
 }
 

@@ -4,6 +4,7 @@ use super::Pair;
 use crate::accounting::directed::order;
 use crate::error::Fallible;
 use crate::num::logs::LnSum;
+use crate::num::round::{down, up};
 
 impl Pair {
     /// The hockey-stick divergence.
@@ -15,6 +16,28 @@ impl Pair {
         let growth = epsilon.exp();
         let excess = |(p, q): (f64, f64)| if q == 0.0 { p } else { (p - growth * q).max(0.0) };
         self.outcomes().map(excess).sum()
+    }
+
+    /// Delta at epsilon: [`Pair::hockey_stick`], rounded up.
+    ///
+    /// # Privacy
+    /// Never below the truth for masses that are as given.
+    ///
+    /// Reference: as [`Pair::hockey_stick`].
+    ///
+    /// ```
+    /// use rhograd::accounting::finite::Pair;
+    /// # fn main() -> rhograd::error::Fallible<()> {
+    /// let pair = Pair::new(vec![0.75, 0.25], vec![0.25, 0.75])?;
+    /// assert!(pair.delta(0.0) >= 0.5 && pair.delta(0.0) < 0.5 + 1e-14 && pair.delta(2.0) == 0.0);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn delta(&self, epsilon: f64) -> f64 {
+        let growth = down(epsilon.exp(), 4);
+        let excess = |(p, q): (f64, f64)| if q == 0.0 { p } else { p - down(growth * q, 1) };
+        let all = self.outcomes().map(excess).filter(|it| *it > 0.0).fold(0.0, |sum, it| up(sum + up(it, 1), 1));
+        f64::min(all, 1.0)
     }
 
     /// The Renyi divergence of `P` from `Q`.

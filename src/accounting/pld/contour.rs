@@ -12,6 +12,8 @@
 
 use num_complex::Complex64;
 
+use super::fast::Fast;
+use super::large::Large;
 use super::partition::{Partition, Side, Tilted};
 use crate::num::fourier::{exponential_sums, ln_1p, series};
 use crate::num::logs::ln_add_exp;
@@ -25,6 +27,10 @@ const DEAD: f64 = -45.0;
 const REACH: f64 = 0.6;
 /// Atoms times frequencies, at most: a quarter of a second.
 const WORK: f64 = 1.5e8;
+/// What a frequency costs by a fast transform, in atoms that are summed one by one.
+const TRANSFORMED: usize = 100;
+/// The share of that work that may go into looking for frequencies that need not be computed.
+const LOOKED: f64 = 0.2;
 /// Distance of the first support point of the lower bound from its centre, in units of tau.
 const FIRST: f64 = 1.5;
 /// Spacing of the other support points.
@@ -68,6 +74,8 @@ pub(super) struct Profile {
     margin: f64,
     /// `ln` of the mass lost to truncation.
     ln_lost: f64,
+    /// What comes from large losses, where they stand apart.
+    large: Option<Large>,
 }
 
 /// A component of the composition under the tilt.
@@ -114,8 +122,8 @@ impl Component {
 }
 
 impl Profile {
-    /// Composes the partitions, each `count` times; `None` when that would take too long.
-    pub(super) fn new(parts: &[(Partition, f64)], side: Side, grid: Grid) -> Option<Self> {
+    /// Composes the partitions, each `count` times, without the losses that are set apart in `large`; `None` when that would take too long.
+    pub(super) fn new(parts: &[(Partition, f64)], side: Side, grid: Grid, large: Option<Large>) -> Option<Self> {
         let Grid { c, tau2, mu2, beyond, .. } = grid;
         let gaussian = |c: f64| c * (c + 1.0) * (tau2 + mu2) / 2.0;
         let mut it = Profile {
@@ -127,6 +135,7 @@ impl Profile {
             drift: 0.0,
             margin: 1e-13,
             ln_lost: f64::NEG_INFINITY,
+            large,
         };
         let mut components = Vec::with_capacity(parts.len());
         for (partition, times) in parts {
@@ -139,10 +148,20 @@ impl Profile {
             components.push(Component::new(tilted, *times));
         }
         let cells: usize = components.iter().map(|it| it.atoms.len()).sum();
-        let runs = it.significant(&components, WORK / (cells + grid.sums) as f64)?;
         let (mut total, mut first) = (0.0, 0.0);
-        for (start, count) in runs {
-            it.integrate(&components, start, count, &mut total, &mut first);
+        let most = WORK / (cells + grid.sums) as f64;
+        if let Some(runs) = it.significant(&components, most, 4, most) {
+            for (start, count) in runs {
+                it.integrate(&components, start, count, None, &mut total, &mut first);
+            }
+        } else {
+            it.error = 0.0;
+            let most = WORK / (TRANSFORMED + grid.sums) as f64;
+            let runs = it.significant(&components, LOOKED * WORK / cells as f64, 64, most)?;
+            let fast = Fast::new(components.iter().map(|it| it.terms(grid.step)), grid.count + 1, &runs);
+            for (start, count) in runs.iter().flat_map(|&run| fast.blocks(run)) {
+                it.integrate(&components, start, count, Some(&fast), &mut total, &mut first);
+            }
         }
         let last = grid.step * grid.count as f64;
         let cut = (-last * last * (tau2 + mu2) / 2.0).exp() / (std::f64::consts::PI * last);
@@ -160,21 +179,27 @@ impl Profile {
         Complex64::new(weight * kernel.re, weight * kernel.im)
     }
 
-    /// Runs of frequencies whose terms may matter; the others are bounded and charged. `None` when there
-    /// are too many.
+    /// Runs of frequencies whose terms may matter; the others are bounded and charged. `None` when there are more than `most`.
     ///
     /// The modulus of a characteristic function moves by at most the mean absolute deviation of the loss
-    /// per unit of frequency, so one value bounds it over an interval around.
-    fn significant(&mut self, components: &[Component], most: f64) -> Option<Vec<(usize, usize)>> {
+    /// per unit of frequency, so one value bounds it over an interval around. Not more than `looks` values are taken at a time, and none
+    /// for intervals shorter than `least`.
+    fn significant(
+        &mut self,
+        components: &[Component],
+        looks: f64,
+        least: usize,
+        most: f64,
+    ) -> Option<Vec<(usize, usize)>> {
         let Grid { step, count, .. } = self.grid;
         let widest = components.iter().fold(0.0, |m, it| f64::max(m, it.deviation));
         let mut stride = (REACH / (widest * step)).min(1e9) as usize;
         let mut runs = vec![(0, count + 1)];
-        while stride >= 4 {
+        while stride >= least {
             if stride < count / 8 {
                 let intervals: usize = runs.iter().map(|it| it.1 / stride + 1).sum();
-                if intervals as f64 > most {
-                    return None;
+                if intervals as f64 > looks {
+                    break;
                 }
                 runs = self.thinned(components, &runs, stride);
             }
@@ -217,18 +242,30 @@ impl Profile {
     }
 
     /// Computes a run of coefficients and bounds their errors.
-    fn integrate(&mut self, components: &[Component], start: usize, count: usize, total: &mut f64, first: &mut f64) {
+    fn integrate(
+        &mut self,
+        components: &[Component],
+        start: usize,
+        count: usize,
+        fast: Option<&Fast>,
+        total: &mut f64,
+        first: &mut f64,
+    ) {
         let Grid { c, step, tau2, mu2, .. } = self.grid;
         let variance = tau2 + mu2;
         let mut exponents = vec![Complex64::default(); count];
         let mut errors = vec![0.0; count];
-        for it in components {
-            for (j, sum) in exponential_sums(&it.terms(step), start as f64, count).into_iter().enumerate() {
+        for (part, it) in components.iter().enumerate() {
+            let (sums, more) = match fast {
+                Some(fast) => fast.sums(part, start, count),
+                None => (exponential_sums(&it.terms(step), start as f64, count), 0.0),
+            };
+            for (j, sum) in sums.into_iter().enumerate() {
                 let ln = ln_1p(sum);
                 let floored = ln.re.clamp(UNIT.ln(), 0.0);
                 exponents[j].re += it.times * floored;
                 exponents[j].im += it.times * ln.im;
-                let error = it.error(step * (start + j) as f64, j) + UNIT * f64::from(u8::from(ln.re < -0.2));
+                let error = it.error(step * (start + j) as f64, j) + more + UNIT * f64::from(u8::from(ln.re < -0.2));
                 errors[j] += it.times * (error * (-floored).exp()).ln_1p();
             }
         }
@@ -262,10 +299,13 @@ impl Profile {
 
     /// An upper bound on `ln delta`, mass lost to truncation included.
     pub(super) fn upper(&self, epsilon: f64) -> f64 {
+        // Delta only falls; the bound on what large losses leave does not.
+        let epsilon = self.large.map_or(epsilon, |it| epsilon.min(it.reach));
         let (sum, error) = self.sum(epsilon);
         let value = self.ln_moment - self.grid.c * epsilon + (sum.max(0.0) + error).ln();
         let value = value + self.margin + 8.0 * UNIT * (value.abs() + self.ln_moment.abs());
         let all = ln_add_exp(value, self.ln_lost + 1e-12 * self.ln_lost.abs().min(1e3));
+        let all = self.large.map_or(all, |it| ln_add_exp(all, it.upper(epsilon)));
         if all.is_nan() { 0.0 } else { all.min(0.0) }
     }
 
@@ -284,6 +324,12 @@ impl Profile {
     /// most the chord through the values of F there, and on both sides of the centre at most the chord to
     /// the unknown `f(eps)`. Solving `F(eps) <= A f(eps) + B` for `f(eps)` gives the bound.
     pub(super) fn lower(&self, epsilon: f64) -> f64 {
+        let rest = self.lower_rest(epsilon);
+        self.large.map_or(rest, |it| ln_add_exp(rest, it.lower(epsilon)))
+    }
+
+    /// A lower bound on what comes from losses that are not large.
+    fn lower_rest(&self, epsilon: f64) -> f64 {
         let Grid { c, tau2, .. } = self.grid;
         let (sum, error) = self.sum(epsilon);
         let centre = sum - error - self.alias(epsilon);

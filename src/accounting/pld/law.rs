@@ -4,6 +4,7 @@ use super::interval::Interval;
 use super::pair::{Base, Pair, Sampling, mixed};
 use super::table::Table;
 use crate::accounting::directed::positive;
+use crate::accounting::rdp::mechanisms::response_odds;
 use crate::error::{Error, Fallible};
 use crate::num::round::{down, up};
 use crate::privacy::{Adjacency, DpEvent, Mechanism};
@@ -140,7 +141,10 @@ impl Law {
             let mu = match pair.base {
                 Base::Gaussian { mu } => mu,
                 Base::DiscreteGaussian { sigma, shift } => shift / sigma,
-                Base::Laplace { epsilon } | Base::TwoPoint { epsilon } => root_twice_rho(epsilon),
+                // Choices are rho = epsilon^2 / 8 (Cesar and Rogers 2021), but the pair that dominates them is not.
+                Base::Laplace { epsilon } | Base::BoundedRange { epsilon } | Base::TwoPoint { epsilon } => {
+                    root_twice_rho(epsilon)
+                }
                 Base::DiscreteLaplace { unit, shift } => root_twice_rho(unit * shift),
             };
             let factor = if matches!(pair.sampling, Sampling::Replace(_)) { 2.0 } else { 1.0 };
@@ -255,15 +259,10 @@ impl Reader {
             Mechanism::DiscreteLaplace { scale, sensitivity } => {
                 Base::DiscreteLaplace { unit: 1.0 / positive("scale", scale)?, shift: factor * sensitivity as f64 }
             }
-            Mechanism::Exponential { epsilon } | Mechanism::Pure { epsilon } => {
-                Base::TwoPoint { epsilon: nonnegative("epsilon", epsilon)? }
-            }
+            Mechanism::Exponential { epsilon } => Base::BoundedRange { epsilon: nonnegative("epsilon", epsilon)? },
+            Mechanism::Pure { epsilon } => Base::TwoPoint { epsilon: nonnegative("epsilon", epsilon)? },
             Mechanism::RandomisedResponse { truth } => {
-                if !(0.5..=1.0).contains(&truth) {
-                    let problem = format!("is {truth}, must lie between 1/2 and 1");
-                    return Err(Error::parameter("truth", problem, "use the probability of the true answer"));
-                }
-                Base::TwoPoint { epsilon: ((2.0 * truth - 1.0) / (1.0 - truth)).ln_1p() }
+                Base::TwoPoint { epsilon: response_odds(probability("truth", truth)?).ln_1p() }
             }
             Mechanism::Approximate { epsilon, delta: fails } => {
                 delta = probability("delta", fails)?;
@@ -273,7 +272,7 @@ impl Reader {
         let size = match base {
             Base::Gaussian { mu } => mu,
             Base::DiscreteGaussian { sigma, shift } => shift / sigma,
-            Base::Laplace { epsilon } | Base::TwoPoint { epsilon } => epsilon,
+            Base::Laplace { epsilon } | Base::BoundedRange { epsilon } | Base::TwoPoint { epsilon } => epsilon,
             // A loss of 0 costs nothing even when the unit overflows.
             Base::DiscreteLaplace { shift: 0.0, .. } => 0.0,
             Base::DiscreteLaplace { unit, shift } => unit * shift,

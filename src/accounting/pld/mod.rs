@@ -42,10 +42,14 @@
 //! # }
 //! ```
 
+mod apart;
 mod calibrate;
+mod chernoff;
 mod contour;
+mod fast;
 mod finite;
 mod interval;
+mod large;
 mod law;
 mod normal;
 mod pair;

@@ -51,6 +51,15 @@ pub(super) enum Base {
     Laplace { epsilon: f64 },
     /// The two-sided geometric law of rate `unit` moved by `shift`; the coordinate counts steps.
     DiscreteLaplace { unit: f64, shift: f64 },
+    /// A choice of epsilon-bounded range; the coordinate is the loss, whose density is `e^(l/2)` under P and `e^(-l/2)` under Q up to a
+    /// common factor, on `[-epsilon, epsilon]`.
+    ///
+    /// Losses of two neighbours lie in an interval of length epsilon, so the choice is dominated by randomised responses with losses
+    /// `epsilon - t` and `-t` for one t, whose profile is the chord of `(1 - r)_+` between the two. The largest of them all over t is
+    /// `(e^(epsilon/2) - e^(x/2))^2 / (e^epsilon - 1)` at x (Dong, Durfee and Rogers 2020). It is convex in `r = e^x`, as a largest of
+    /// convex functions is, so it is the profile of a pair (Zhu, Dong and Wang 2022, Proposition 8), whose density under Q is its second
+    /// derivative in r. This is that pair; it is the same in both directions.
+    BoundedRange { epsilon: f64 },
     /// Randomised response.
     TwoPoint { epsilon: f64 },
 }
@@ -181,6 +190,13 @@ impl Base {
                 let ln_mass = (-width.exp_m1() / 2.0).ln() - (epsilon + from) / 2.0;
                 Plain { ln_mass, low: from, mean: from / 2.0 + to / 2.0, high: to }
             }
+            Base::BoundedRange { epsilon } => {
+                // The integral of e^(-l/2) / 2 over that of all, `e^(epsilon/2) - e^(-epsilon/2)`.
+                let width = (from - to) / 2.0;
+                let ln_all = epsilon / 2.0 + (-(-epsilon).exp_m1()).ln();
+                let ln_mass = (-width.exp_m1()).ln() - from / 2.0 - ln_all;
+                Plain { ln_mass, low: from, mean: from / 2.0 + to / 2.0, high: to }
+            }
             Base::DiscreteLaplace { unit, shift } => {
                 let ln_sum = (-(-unit * (to - from)).exp_m1()).ln() - (-unit).exp().ln_1p();
                 let loss = |twice: f64| (twice - shift) * unit;
@@ -200,7 +216,7 @@ impl Base {
         // Masses under Q at the largest and the smallest loss.
         let pair = |low: f64, epsilon: f64| vec![atom(low, -epsilon), atom(low - epsilon, epsilon)];
         match *self {
-            Base::Gaussian { .. } | Base::DiscreteGaussian { .. } => Vec::new(),
+            Base::Gaussian { .. } | Base::DiscreteGaussian { .. } | Base::BoundedRange { .. } => Vec::new(),
             Base::Laplace { epsilon } => pair(-std::f64::consts::LN_2, epsilon),
             Base::DiscreteLaplace { unit, shift } => pair(-(-unit).exp().ln_1p(), unit * shift),
             Base::TwoPoint { epsilon } => pair(-(-epsilon).exp().ln_1p(), epsilon),
@@ -245,7 +261,9 @@ impl Pair {
                 let end = (reach * sigma).ceil() + 2.0;
                 (Some((-end, shift + end)), ln_tail)
             }
-            Base::Laplace { epsilon } => (Some((-epsilon, epsilon)), f64::NEG_INFINITY),
+            Base::Laplace { epsilon } | Base::BoundedRange { epsilon } => {
+                (Some((-epsilon, epsilon)), f64::NEG_INFINITY)
+            }
             Base::DiscreteLaplace { shift, .. } if shift > 1.0 => (Some((1.0, shift)), f64::NEG_INFINITY),
             Base::DiscreteLaplace { .. } | Base::TwoPoint { .. } => (None, f64::NEG_INFINITY),
         };
@@ -267,7 +285,7 @@ impl Pair {
             Base::Gaussian { mu } => mu,
             Base::DiscreteGaussian { sigma, shift } if sigma < WIDE && shift + 2.0 * reach * sigma > 1e6 => f64::NAN,
             Base::DiscreteGaussian { sigma, shift } => shift / sigma,
-            Base::Laplace { epsilon } | Base::TwoPoint { epsilon } => epsilon,
+            Base::Laplace { epsilon } | Base::BoundedRange { epsilon } | Base::TwoPoint { epsilon } => epsilon,
             Base::DiscreteLaplace { unit, shift } => unit * shift,
         };
         reach.is_finite() && rate >= 1e-30 && (1e-30..=1e3).contains(&size)
@@ -291,7 +309,7 @@ impl Pair {
     pub(super) fn largest_loss(&self) -> f64 {
         let plain = match self.base {
             Base::Gaussian { .. } | Base::DiscreteGaussian { .. } => f64::INFINITY,
-            Base::Laplace { epsilon } | Base::TwoPoint { epsilon } => epsilon,
+            Base::Laplace { epsilon } | Base::BoundedRange { epsilon } | Base::TwoPoint { epsilon } => epsilon,
             Base::DiscreteLaplace { unit, shift } => unit * shift,
         };
         let loss = match self.sampling {
@@ -324,6 +342,7 @@ mod tests {
             Base::DiscreteGaussian { sigma: 5e4, shift: 30.0 },
             Base::Laplace { epsilon: 0.8 },
             Base::DiscreteLaplace { unit: 0.3, shift: 7.0 },
+            Base::BoundedRange { epsilon: 0.9 },
             Base::TwoPoint { epsilon: 1.5 },
         ];
         let samplings = [Sampling::Whole, Sampling::Remove(0.1), Sampling::Add(0.1)];

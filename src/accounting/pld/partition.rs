@@ -6,6 +6,7 @@
 
 use super::pair::{Cell, Pair};
 use super::table::Table;
+use crate::num::logs::{LnSum, ln_add_exp};
 
 /// One unit of rounding.
 const UNIT: f64 = f64::EPSILON / 2.0;
@@ -27,6 +28,15 @@ pub(super) struct Partition {
     pieces: Vec<Piece>,
     /// `ln` of a bound on the mass beyond the range, at each end.
     pub ln_beyond: f64,
+    /// Losses are large in cells and atoms that have none up to it.
+    large: f64,
+}
+
+/// The masses of the large losses of a partition under P and under Q, and a bound on their relative errors.
+pub(super) struct LargeMasses {
+    pub with: f64,
+    pub without: f64,
+    pub error: f64,
 }
 
 /// Which of the two discrete pairs.
@@ -46,6 +56,23 @@ pub(super) struct Atoms {
     missing: f64,
 }
 
+/// Atoms for moments of negative order.
+pub(super) struct Inverse {
+    rest: Atoms,
+    large: Vec<(f64, f64)>,
+}
+
+impl Inverse {
+    /// `ln E[e^(-a L)]`, `ln` of the share of the large losses in it, and a bound on the error of the first.
+    pub(super) fn moment(&self, order: f64) -> (f64, f64, f64) {
+        let (rest, error) = self.rest.moment(-order);
+        let mut large = LnSum::default();
+        self.large.iter().for_each(|(ln_mass, loss)| large.add(ln_mass - order * loss));
+        let all = ln_add_exp(rest, large.value());
+        (all, large.value() - all, error + 1e-14)
+    }
+}
+
 /// Atoms under the tilted law: probabilities and losses, with the logarithm of what they summed to.
 pub(super) struct Tilted {
     /// `ln E_P[e^(c L)]`.
@@ -61,7 +88,7 @@ pub(super) struct Tilted {
 }
 
 /// A sum with its rounding errors added back (Neumaier 1974).
-fn compensated(terms: impl Iterator<Item = f64>) -> f64 {
+pub(super) fn compensated(terms: impl Iterator<Item = f64>) -> f64 {
     let (mut sum, mut lost) = (0.0, 0.0);
     for term in terms {
         let next: f64 = sum + term;
@@ -97,7 +124,7 @@ impl Atoms {
         }
         let sum = compensated(self.list.iter().map(|it| (it.0 + c * it.1 - scale).exp()));
         let mean: f64 =
-            self.list.iter().map(|it| (it.0 + c * it.1 - scale).exp() * (it.0.abs() + c * it.1.abs())).sum();
+            self.list.iter().map(|it| (it.0 + c * it.1 - scale).exp() * (it.0.abs() + c.abs() * it.1.abs())).sum();
         (scale + sum.ln(), UNIT * (16.0 + scale.abs() + 16.0 * mean / sum))
     }
 
@@ -131,10 +158,11 @@ impl Atoms {
 }
 
 impl Tilted {
-    /// The variance of the loss.
-    pub(super) fn variance(&self) -> f64 {
+    /// The second and the third central moment of the loss.
+    pub(super) fn central_moments(&self) -> (f64, f64) {
         let mean: f64 = self.atoms.iter().map(|(p, loss)| p * loss).sum();
-        self.atoms.iter().map(|(p, loss)| p * (loss - mean) * (loss - mean)).sum()
+        let square = self.atoms.iter().map(|(p, loss)| p * (loss - mean) * (loss - mean)).sum();
+        (square, self.atoms.iter().map(|(p, loss)| p * (loss - mean).powi(3)).sum())
     }
 
     /// The mean absolute deviation of the loss from its mean, rounded up.
@@ -184,12 +212,55 @@ impl Partition {
                 }
             }
         }
-        Partition { pair: Some(pair), atoms: outline.atoms, pieces, ln_beyond: outline.ln_beyond }
+        Partition { pair: Some(pair), atoms: outline.atoms, pieces, ln_beyond: outline.ln_beyond, large: f64::INFINITY }
     }
 
     /// The outcomes of a table, each a set of its own.
     pub(super) fn of_table(table: &Table) -> Self {
-        Partition { pair: None, atoms: table.cells().to_vec(), pieces: Vec::new(), ln_beyond: f64::NEG_INFINITY }
+        Partition {
+            pair: None,
+            atoms: table.cells().to_vec(),
+            pieces: Vec::new(),
+            ln_beyond: f64::NEG_INFINITY,
+            large: f64::INFINITY,
+        }
+    }
+
+    /// Says which losses are large: those of cells wholly above the threshold, and no others when cells are split later.
+    pub(super) fn set_large(&mut self, threshold: f64) {
+        let above = self.cells().filter(|it| it.low > threshold);
+        self.large = above.fold(f64::INFINITY, |least, it| least.min(it.low)).next_down();
+    }
+
+    /// The cells whose losses are large, or those whose are not.
+    fn part(&self, large: bool) -> impl Iterator<Item = &Cell> {
+        self.cells().filter(move |it| (it.low > self.large) == large)
+    }
+
+    /// The masses of the large losses.
+    pub(super) fn large(&self) -> LargeMasses {
+        let sum = |ln: fn(&Cell) -> f64| compensated(self.part(true).map(|it| ln(it).exp()));
+        let (with, without) = (sum(|it| it.ln_mass), sum(|it| it.ln_mass - it.mean));
+        let units = |it: &Cell| 32.0 + it.ln_mass.abs() + 32.0 * it.mean.abs();
+        LargeMasses { with, without, error: 4.0 * UNIT * self.part(true).map(units).fold(0.0, f64::max) }
+    }
+
+    /// The mass under Q of losses as far below 0 as large ones are above it, from above.
+    pub(super) fn opposite(&self) -> f64 {
+        let far = self.cells().filter(|it| it.high < -self.large);
+        compensated(far.map(|it| (it.ln_mass - it.mean).exp())) * (1.0 + 1e-9)
+    }
+
+    /// Large losses and all others, moved to their ends; without those as far below 0 as large ones are above it where they are cut.
+    pub(super) fn inverse(&self, cut: bool) -> Inverse {
+        let far = |it: &&Cell| it.high < -self.large;
+        let rest = if cut {
+            let gone = compensated(self.part(true).chain(self.cells().filter(far)).map(|it| it.ln_mass.exp()));
+            Atoms { list: Self::spread(self.part(false).filter(|it| !far(it))), missing: -gone }
+        } else {
+            self.atoms(Side::Pessimistic)
+        };
+        Inverse { rest, large: Self::spread(self.part(true)) }
     }
 
     /// All cells.
@@ -229,17 +300,28 @@ impl Partition {
     /// there are `limit` cells.
     pub(super) fn refine(&mut self, c: f64, budget: f64, limit: usize) {
         for _ in 0..60 {
-            let scale = self.cells().fold(f64::NEG_INFINITY, |m, it| m.max(it.ln_mass + c * it.mean));
-            let total: f64 = self.cells().map(|it| (it.ln_mass + c * it.mean - scale).exp()).sum();
-            let gap: f64 = self.pieces.iter().map(|it| excess(&it.cell, c, scale)).sum();
+            let scale = self.part(false).fold(f64::NEG_INFINITY, |m, it| m.max(it.ln_mass + c * it.mean));
+            let total: f64 = self.part(false).map(|it| (it.ln_mass + c * it.mean - scale).exp()).sum();
+            let excess = |it: &Cell| if it.low > self.large { 0.0 } else { excess(it, c, scale) };
+            let gap: f64 = self.pieces.iter().map(|it| excess(&it.cell)).sum();
             if gap <= budget * total || self.len() >= limit || scale.is_nan() {
                 return;
             }
             let threshold = 0.5 * budget * total / self.pieces.len() as f64;
-            if !self.split(|it| excess(&it.cell, c, scale) > threshold) {
+            let large = self.large;
+            if !self.split(|it| it.cell.low <= large && self::excess(&it.cell, c, scale) > threshold) {
                 return;
             }
         }
+    }
+
+    /// Splits cells whose losses are beyond a magnitude until none is wider than a share of it, or there are `limit` cells.
+    pub(super) fn grade(&mut self, from: f64, share: f64, limit: usize) {
+        let wide = |it: &Piece| {
+            let Cell { low, high, .. } = it.cell;
+            high - low > share * high.max(-low).max(from)
+        };
+        while self.len() < limit && self.split(|it| it.cell.high.max(-it.cell.low) > from && wide(it)) {}
     }
 
     /// Splits the cells that have losses on both sides of `epsilon`, down to single floats.
@@ -249,17 +331,25 @@ impl Partition {
 
     /// The atoms of a discrete pair; what is beyond the right end is left out.
     pub(super) fn atoms(&self, side: Side) -> Atoms {
-        let mut list: Vec<(f64, f64)> = self.atoms.iter().map(|it| (it.ln_mass, it.mean)).collect();
-        let cells = self.pieces.iter().map(|it| &it.cell);
         let beyond = self.ln_beyond.exp();
+        let large = if self.large >= f64::MAX { 0.0 } else { compensated(self.part(true).map(|it| it.ln_mass.exp())) };
         if side == Side::Optimistic {
-            list.extend(cells.map(|it| (it.ln_mass, it.mean)));
-            return Atoms { list, missing: -2.0 * beyond };
+            let list = self.part(false).map(|it| (it.ln_mass, it.mean)).collect();
+            return Atoms { list, missing: -2.0 * beyond - large };
         }
         let lowest = self.pieces.iter().fold(f64::INFINITY, |m, it| m.min(it.cell.low));
+        let mut list = Self::spread(self.atoms.iter().filter(|it| it.low <= self.large));
         if self.ln_beyond > f64::NEG_INFINITY && lowest.is_finite() {
             list.push((self.ln_beyond, lowest));
         }
+        list.extend(Self::spread(self.pieces.iter().map(|it| &it.cell).filter(|it| it.low <= self.large)));
+        list.retain(|it| it.0 > f64::NEG_INFINITY);
+        Atoms { list, missing: beyond - large }
+    }
+
+    /// Cells moved to their two ends.
+    fn spread<'a>(cells: impl Iterator<Item = &'a Cell>) -> Vec<(f64, f64)> {
+        let mut list = Vec::new();
         for cell in cells {
             let share = cell.share_high();
             if cell.low == cell.high {
@@ -269,7 +359,6 @@ impl Partition {
                 list.push((cell.ln_mass + share.ln(), cell.high));
             }
         }
-        list.retain(|it| it.0 > f64::NEG_INFINITY);
-        Atoms { list, missing: beyond }
+        list
     }
 }

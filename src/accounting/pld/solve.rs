@@ -1,10 +1,11 @@
 //! From bounds on `ln delta` at every epsilon to an interval for the question asked.
 
+use super::chernoff::Question;
 use super::contour::Profile;
 use super::finite::Finite;
 use super::interval::Interval;
 use super::law::Law;
-use super::plan::{Prepared, Question};
+use super::plan::Prepared;
 use crate::accounting::{gaussian, zcdp};
 use crate::error::Fallible;
 use crate::num::logs::ln_add_exp;
@@ -13,7 +14,7 @@ use crate::num::round::{down, up};
 use crate::privacy::{Delta, Epsilon};
 
 /// Runs with a finer tolerance when the first interval is too wide.
-const RUNS: usize = 4;
+const RUNS: usize = 8;
 
 /// No finer tolerance on `ln delta` is tried.
 const MIN_TOLERANCE: f64 = 1e-9;
@@ -23,7 +24,8 @@ enum Curve {
     /// `mu` rounded down and up.
     Gaussian(f64, f64),
     Finite(Finite),
-    Contour(Profile, Profile),
+    /// The dominated composition and the dominating one.
+    Contour(Box<(Profile, Profile)>),
 }
 
 impl Curve {
@@ -33,7 +35,7 @@ impl Curve {
                 gaussian_ln_delta(*mu, epsilon).map_or(f64::NEG_INFINITY, |upper| upper - 1e-12 * (1.0 + upper.abs()))
             }
             Curve::Finite(finite) => finite.bounds(epsilon).0,
-            Curve::Contour(lower, _) => lower.lower(epsilon),
+            Curve::Contour(both) => both.0.lower(epsilon),
         }
     }
 
@@ -41,7 +43,7 @@ impl Curve {
         match self {
             Curve::Gaussian(_, mu) => gaussian_ln_delta(*mu, epsilon).unwrap_or(0.0),
             Curve::Finite(finite) => finite.bounds(epsilon).1,
-            Curve::Contour(_, upper) => upper.upper(epsilon),
+            Curve::Contour(both) => both.1.upper(epsilon),
         }
     }
 }
@@ -211,18 +213,22 @@ fn kept_epsilon(law: &Law, target: (f64, f64), tolerance: f64) -> Interval {
     let mut ln_tolerance = prepared.ln_tolerance(tolerance);
     let mut floor = MIN_TOLERANCE;
     for _ in 0..RUNS {
-        let Some((lower, upper)) = finest(&prepared, &mut ln_tolerance, &mut floor) else {
+        let Some(both) = finest(&prepared, &mut ln_tolerance, &mut floor) else {
             return best;
         };
-        let curve = Curve::Contour(lower, upper);
+        let curve = Curve::Contour(Box::new(both));
         let found = invert(&curve, target, prepared.estimate(), analytic, prepared.distance(ln_tolerance));
         best = Interval { lower: best.lower.max(found.lower), upper: best.upper.min(found.upper) };
-        prepared.learn(best.upper, target.0);
+        let moved = prepared.learn(best.lower, best.upper, target.0);
         let width = best.upper - best.lower;
-        if width <= tolerance || ln_tolerance <= floor {
+        if width <= tolerance || (ln_tolerance <= floor && !moved) {
             break;
         }
-        ln_tolerance *= (0.5 * tolerance / width).clamp(1e-3, 0.5);
+        if moved {
+            ln_tolerance = prepared.ln_tolerance(tolerance);
+        } else {
+            ln_tolerance *= (0.5 * tolerance / width).clamp(1e-3, 0.5);
+        }
     }
     best
 }
@@ -245,26 +251,33 @@ fn kept_ln_delta(law: &Law, epsilon: f64, tolerance: f64) -> (f64, f64) {
         return (lower, upper.min(analytic));
     }
     let mut best = (top_ln_delta(law, epsilon).min(analytic), analytic);
-    let Some(mut prepared) = prepared else {
-        return best;
-    };
+    if let Some(prepared) = prepared {
+        refine_ln_delta(law, prepared, epsilon, tolerance, &mut best);
+    }
+    if best.1 - best.0 > tolerance {
+        best.1 = best.1.min(Prepared::rough_ln_delta(law, epsilon));
+    }
+    best
+}
+
+/// Narrows bounds on `ln delta` by sums of finer and finer tolerance.
+fn refine_ln_delta(law: &Law, mut prepared: Prepared, epsilon: f64, tolerance: f64, best: &mut (f64, f64)) {
     let mut ln_tolerance = prepared.ln_tolerance(tolerance);
     let mut floor = MIN_TOLERANCE;
     // Next to the largest loss delta falls to 0 and finer sums gain nothing on the bounds above.
     let runs = if epsilon > 0.999_999 * law.largest_loss() { 1 } else { RUNS };
     for _ in 0..runs {
         let Some((lower, upper)) = finest(&prepared, &mut ln_tolerance, &mut floor) else {
-            return best;
+            return;
         };
-        best = (best.0.max(lower.lower(epsilon)), best.1.min(upper.upper(epsilon)));
-        prepared.learn(epsilon, best.1);
+        *best = (best.0.max(lower.lower(epsilon)), best.1.min(upper.upper(epsilon)));
+        prepared.learn(epsilon, epsilon, best.1);
         let width = best.1 - best.0;
         if width <= tolerance || ln_tolerance <= floor {
             break;
         }
         ln_tolerance *= (0.5 * tolerance / width).clamp(1e-3, 0.5);
     }
-    best
 }
 
 /// Bounds on epsilon in one direction.

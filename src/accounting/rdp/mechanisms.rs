@@ -104,28 +104,25 @@ pub fn pure(epsilon: f64, alpha: f64) -> Fallible<f64> {
     Ok(raised(value, value, 64.0).min(e))
 }
 
+/// The odds of the answer that is given more often, less 1, when the true one has this probability.
+pub(in crate::accounting) fn response_odds(truth: f64) -> f64 {
+    // Differences are exact, but for 1 - 2p below 1/4, where it is rounded once.
+    if truth < 0.5 { (1.0 - 2.0 * truth) / truth } else { (2.0 * truth - 1.0) / (1.0 - truth) }
+}
+
 /// The epsilon of binary randomised response.
 ///
-/// `ln(p / (1 - p))` for a true answer with probability `p`.
+/// `|ln(p / (1 - p))|` for a true answer with probability `p`: below 1/2 it is the other answer that is given more often.
 ///
 /// # Errors
-/// When `truth` lies outside `[1/2, 1]`.
+/// When `truth` lies outside `[0, 1]`.
 ///
 /// # Privacy
-/// Exact, rounded up; infinite at `p = 1`.
+/// Exact, rounded up; infinite at `p = 1` and `p = 0`.
 ///
 /// Reference: Warner 1965; Dwork and Roth 2014, section 3.2.
 pub fn randomised_response_epsilon(truth: f64) -> Fallible<f64> {
-    let p = probability("truth", truth)?;
-    if p < 0.5 {
-        return Err(crate::error::Error::parameter(
-            "truth",
-            format!("is {p}, must be at least 1/2"),
-            "exchange the answers",
-        ));
-    }
-    // Both differences are exact for p in [1/2, 1].
-    let odds = (2.0 * p - 1.0) / (1.0 - p);
+    let odds = response_odds(probability("truth", truth)?);
     Ok(if odds == 0.0 { 0.0 } else { up(odds.ln_1p(), 4) })
 }
 
@@ -135,7 +132,7 @@ pub fn randomised_response_epsilon(truth: f64) -> Fallible<f64> {
 /// `epsilon = ln(p/(1-p))`, to which it is equal.
 ///
 /// # Errors
-/// When `truth` lies outside `[1/2, 1]` or `alpha` is below 1.
+/// When `truth` lies outside `[0, 1]` or `alpha` is below 1.
 ///
 /// # Privacy
 /// Exact, rounded up.
@@ -295,7 +292,9 @@ mod tests {
         }
         assert_eq!(randomised_response(1.0, 2.0).unwrap(), f64::INFINITY);
         assert_eq!(randomised_response(0.5, 2.0).unwrap(), 0.0);
-        assert!(randomised_response(0.4, 2.0).is_err());
+        assert_eq!(randomised_response(0.0, 2.0).unwrap(), f64::INFINITY);
+        assert_eq!(randomised_response(0.25, 2.0).unwrap(), randomised_response(0.75, 2.0).unwrap());
+        assert!(randomised_response(-0.1, 2.0).is_err() && randomised_response(1.1, 2.0).is_err());
         assert_eq!(gaussian(1e-300, 2.0).unwrap(), f64::INFINITY);
         assert!(gaussian(1e300, 2.0).unwrap() > 0.0);
     }
