@@ -10,7 +10,7 @@ use crate::num::minimize::scan_then_golden;
 use crate::num::round::{down, up};
 
 /// Cells of one partition, at most.
-const CELLS: usize = 20_000;
+const CELLS: usize = 80_000;
 /// Frequencies, at most; most of them are usually bounded and not computed.
 const FREQUENCIES: f64 = 2e7;
 /// Standard deviations after which the Gaussian factor has killed the integrand.
