@@ -93,8 +93,8 @@ impl Transform {
             grid[at] * self.corrections[j.abs_diff(half)]
         };
         let stages = f64::from(points.trailing_zeros());
-        // A stage errs by less than 5 units relative to the norm of all numbers (Higham 2002, Section 24.1).
-        let transformed = 6.0 * stages * (points as f64 * squares).sqrt() / (B / std::f64::consts::PI).sqrt();
+        // A stage errs by less than 11 units relative to the norm of all numbers, when roots are right to 5 (Higham 2002, Theorem 24.2).
+        let transformed = 12.0 * stages * (points as f64 * squares).sqrt() / (B / std::f64::consts::PI).sqrt();
         // A point has the sum of at most all terms; what is left out of the Gaussian and what other frequencies add is below one unit each.
         let spread = (terms.len() as f64 + 80.0) * weights;
         let error = 1.001 * (UNIT * AMPLIFIED * (transformed + spread) + phases);

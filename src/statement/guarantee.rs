@@ -81,7 +81,9 @@ impl Guarantee {
     /// As it is recorded, where its epsilon is a bound by privacy-loss distributions that is no smaller than the certified one: earlier
     /// versions certified wider ones, which hold as well.
     pub(super) fn with_recorded(self, recorded: &Self) -> Self {
-        let number = |text: &str| text.parse::<f64>().ok().filter(|it| it.is_finite());
+        // A number as it is written here, and no other spelling of it.
+        let number =
+            |text: &str| text.parse().ok().filter(|it: &f64| it.is_finite() && decimal_up(*it, DIGITS) == text);
         let holds = number(&recorded.epsilon).zip(number(&self.epsilon)).is_some_and(|(one, least)| one >= least);
         let by_loss = [BY_SAMPLED_LOSS, BY_LOSS_OR_ZCDP].contains(&self.conversion.as_str());
         if !by_loss || !holds || recorded.epsilon_pld.as_ref() != Some(&recorded.epsilon) {

@@ -344,7 +344,7 @@ fn a_bound_by_losses_may_be_wider_than_the_certified_one_and_not_narrower() {
         assert!(present.earlier().unwrap().iter().all(|it| it.guarantee == present.guarantee));
         let least: f64 = present.guarantee.epsilon.parse().unwrap();
         for (epsilon, holds) in [(1.01 * least, true), (0.99 * least, false), (f64::INFINITY, false)] {
-            let recorded = epsilon.to_string();
+            let recorded = rhograd::num::round::decimal_up(epsilon, 7);
             let said =
                 |text: &str| text.replace(&format!("({}, ", present.guarantee.epsilon), &format!("({recorded}, "));
             model.statement = present.clone();

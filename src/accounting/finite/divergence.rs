@@ -34,6 +34,9 @@ impl Pair {
     /// # }
     /// ```
     pub fn delta(&self, epsilon: f64) -> f64 {
+        if epsilon.is_nan() {
+            return 1.0;
+        }
         let growth = down(epsilon.exp(), 4);
         let excess = |(p, q): (f64, f64)| if q == 0.0 { p } else { p - down(growth * q, 1) };
         let all = self.outcomes().map(excess).filter(|it| *it > 0.0).fold(0.0, |sum, it| up(sum + up(it, 1), 1));

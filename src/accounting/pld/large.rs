@@ -49,8 +49,10 @@ impl Large {
     pub(super) fn new(parts: &[(Partition, f64)], mu2: f64, epsilon: f64, scale: f64) -> Self {
         let (mut with, mut without, mut lost) = ((0.0, 0.0), (0.0, 0.0), 0.0);
         for (partition, count) in parts {
-            let masses = partition.large();
-            let beyond = partition.ln_beyond.exp();
+            let Some(masses) = partition.large() else {
+                return Self::useless(epsilon);
+            };
+            let beyond = partition.beyond();
             let ln_none = |mass: f64| count * (-mass.min(1.0)).ln_1p();
             with.0 += ln_none(masses.with * (1.0 - masses.error));
             with.1 += ln_none(masses.with * (1.0 + masses.error) + beyond);
@@ -81,6 +83,19 @@ impl Large {
         }
         let cut = one(true, ln_without + opposite.ln());
         if cut.ln_excess(epsilon) < plain.ln_excess(epsilon) { cut } else { plain }
+    }
+
+    /// Bounds that say nothing.
+    fn useless(reach: f64) -> Self {
+        Large {
+            with: (0.0, 1.0),
+            without: (0.0, 1.0),
+            order: 1.0,
+            ln_left: f64::INFINITY,
+            ln_opposite: f64::NEG_INFINITY,
+            reach,
+            lost: 1.0,
+        }
     }
 
     /// `ln` of the bound on what is left at epsilon 0, by the moment of order -a.
@@ -122,6 +137,9 @@ impl Large {
     pub(super) fn upper(&self, epsilon: f64) -> f64 {
         let (with, without) = (self.with.1, epsilon.exp() * self.without.0);
         let exact = with - without + 16.0 * UNIT * (with + without * (1.0 + epsilon));
+        if !exact.is_finite() {
+            return f64::INFINITY;
+        }
         let found = ln_add_exp((exact.max(0.0) + self.lost * (1.0 + epsilon.exp())).ln(), self.ln_excess(epsilon));
         if found.is_nan() { f64::INFINITY } else { found }
     }
@@ -134,6 +152,7 @@ impl Large {
 
 #[cfg(test)]
 mod tests {
+    use super::super::pair::{Base, Pair, Sampling};
     use super::super::table::Table;
     use super::*;
 
@@ -194,5 +213,33 @@ mod tests {
             }
         }
         assert!(met > 50 && apart > 20 && cut > 10, "{met} {apart} {cut}");
+    }
+
+    /// By Jensen's inequality `E[e^(-a L)] >= 1` for `a >= 1`. With shares at the upper ends rounded up, wide cells lost their lower ends,
+    /// which are nearly all of it.
+    #[test]
+    fn moments_of_negative_order_are_bounded_from_above_in_wide_cells() {
+        for (z, reach) in [(0.025, 13.5), (0.05, 27.0), (0.2, 14.0), (1.0, 12.0)] {
+            let pair = Pair { base: Base::Gaussian { mu: 1.0 / z }, sampling: Sampling::Replace(1e-3) };
+            for cells in [64, 200, 2000] {
+                let inverse = Partition::new(pair, reach, cells).inverse(false);
+                for order in [1.0, 1.001, 1.01, 1.5, 3.0] {
+                    let (ln_moment, ln_share, error) = inverse.moment(order);
+                    assert!(
+                        ln_moment + error >= -1e-12 && ln_share == f64::NEG_INFINITY,
+                        "{z} {cells} {order}: {ln_moment}"
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn masses_that_underflow_bound_nothing() {
+        let pair = Pair { base: Base::Gaussian { mu: 1.0 }, sampling: Sampling::Remove(1e-3) };
+        let mut partition = Partition::new(pair, 45.0, 4000);
+        partition.set_large(35.0);
+        let large = Large::new(&[(partition, 10.0)], 0.0, 1.0, 1.0);
+        assert!(large.upper(0.5) == f64::INFINITY && large.lower(0.5) == f64::NEG_INFINITY, "{large:?}");
     }
 }

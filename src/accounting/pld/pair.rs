@@ -24,6 +24,16 @@ impl Cell {
         Cell { ln_mass, low, mean: mean.max(low).min(high), high }
     }
 
+    /// [`Cell::share_high`] rounded down instead: what is at `low` counts more in moments of negative order.
+    pub(super) fn share_high_least(&self) -> f64 {
+        let width = self.high - self.low;
+        if width <= 0.0 {
+            return 1.0;
+        }
+        let error = 8.0 * f64::EPSILON * (self.low.abs() + self.high.abs());
+        (((self.low - self.mean).exp_m1() + error) / (-width).exp_m1()).clamp(0.0, 1.0)
+    }
+
     /// The share of the mass that must sit at `high` when the rest sits at `low` and both masses, under P
     /// and under Q, are kept.
     ///

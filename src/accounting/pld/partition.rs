@@ -10,6 +10,8 @@ use crate::num::logs::{LnSum, ln_add_exp};
 
 /// One unit of rounding.
 const UNIT: f64 = f64::EPSILON / 2.0;
+/// Masses below it, and products with them, may underflow.
+const TINY: f64 = 1e-290;
 
 /// An interval of the coordinate with its cell.
 #[derive(Clone, Copy, Debug)]
@@ -113,12 +115,14 @@ impl Atoms {
                 if tilt < 1.0 { ln.exp() * tilt.exp_m1() } else { (ln + tilt).exp() - ln.exp() }
             };
             let sum = compensated(self.list.iter().map(|it| gain(it.0, c * it.1)));
-            if sum.abs() < 0.5 {
+            // Both together must stay away from -1, where the logarithm magnifies errors.
+            if sum.abs() < if self.missing < -1e-12 { 0.25 } else { 0.5 } && self.missing > -0.25 {
                 let rounded = |ln: f64, tilt: f64| {
                     let size = gain(ln, tilt).abs() * (16.0 + ln.abs());
                     size + 16.0 * tilt.abs() * (ln + tilt).exp()
                 };
                 let error: f64 = self.list.iter().map(|it| rounded(it.0, c * it.1)).sum();
+                let error = error + self.unlisted();
                 return ((sum + self.missing).ln_1p(), 2.0 * UNIT * (error + sum.abs()));
             }
         }
@@ -131,6 +135,11 @@ impl Atoms {
     /// `ln E[e^(c L)]`.
     pub(super) fn ln_moment(&self, c: f64) -> f64 {
         self.moment(c).0
+    }
+
+    /// Units of rounding of the mass that is not listed: it is the sum of masses that are each right to the units of their logarithm.
+    fn unlisted(&self) -> f64 {
+        if self.missing < 0.0 { -self.missing * (64.0 - (-self.missing).ln().min(0.0)) } else { 0.0 }
     }
 
     /// The tilted law; atoms at the same loss are joined.
@@ -237,30 +246,36 @@ impl Partition {
         self.cells().filter(move |it| (it.low > self.large) == large)
     }
 
-    /// The masses of the large losses.
-    pub(super) fn large(&self) -> LargeMasses {
+    /// The masses of the large losses; `None` where they are so small that an error is not relative to them.
+    pub(super) fn large(&self) -> Option<LargeMasses> {
         let sum = |ln: fn(&Cell) -> f64| compensated(self.part(true).map(|it| ln(it).exp()));
         let (with, without) = (sum(|it| it.ln_mass), sum(|it| it.ln_mass - it.mean));
         let units = |it: &Cell| 32.0 + it.ln_mass.abs() + 32.0 * it.mean.abs();
-        LargeMasses { with, without, error: 4.0 * UNIT * self.part(true).map(units).fold(0.0, f64::max) }
+        let sound = |mass: f64| (TINY..=2.0).contains(&mass);
+        if self.part(true).next().is_some() && !(sound(with) && sound(without)) {
+            return None;
+        }
+        Some(LargeMasses { with, without, error: 4.0 * UNIT * self.part(true).map(units).fold(0.0, f64::max) })
     }
 
     /// The mass under Q of losses as far below 0 as large ones are above it, from above.
     pub(super) fn opposite(&self) -> f64 {
         let far = self.cells().filter(|it| it.high < -self.large);
-        compensated(far.map(|it| (it.ln_mass - it.mean).exp())) * (1.0 + 1e-9)
+        far.map(|it| (it.ln_mass - it.mean).exp() * (1.0 + 1e-9) + f64::MIN_POSITIVE).sum::<f64>() * (1.0 + 1e-9)
+    }
+
+    /// A bound on the mass beyond the range, at each end.
+    pub(super) fn beyond(&self) -> f64 {
+        if self.ln_beyond == f64::NEG_INFINITY { 0.0 } else { self.ln_beyond.exp().max(f64::MIN_POSITIVE) }
     }
 
     /// Large losses and all others, moved to their ends; without those as far below 0 as large ones are above it where they are cut.
     pub(super) fn inverse(&self, cut: bool) -> Inverse {
-        let far = |it: &&Cell| it.high < -self.large;
-        let rest = if cut {
-            let gone = compensated(self.part(true).chain(self.cells().filter(far)).map(|it| it.ln_mass.exp()));
-            Atoms { list: Self::spread(self.part(false).filter(|it| !far(it))), missing: -gone }
-        } else {
-            self.atoms(Side::Pessimistic)
-        };
-        Inverse { rest, large: Self::spread(self.part(true)) }
+        let far = |it: &&Cell| cut && it.high < -self.large;
+        let gone = compensated(self.part(true).chain(self.cells().filter(far)).map(|it| it.ln_mass.exp()));
+        let spread = |cells: &mut dyn Iterator<Item = &Cell>| Self::spread(cells, Cell::share_high_least);
+        let rest = Atoms { list: spread(&mut self.part(false).filter(|it| !far(it))), missing: -gone };
+        Inverse { rest, large: spread(&mut self.part(true)) }
     }
 
     /// All cells.
@@ -338,20 +353,21 @@ impl Partition {
             return Atoms { list, missing: -2.0 * beyond - large };
         }
         let lowest = self.pieces.iter().fold(f64::INFINITY, |m, it| m.min(it.cell.low));
-        let mut list = Self::spread(self.atoms.iter().filter(|it| it.low <= self.large));
+        let mut list = Self::spread(self.atoms.iter().filter(|it| it.low <= self.large), Cell::share_high);
         if self.ln_beyond > f64::NEG_INFINITY && lowest.is_finite() {
             list.push((self.ln_beyond, lowest));
         }
-        list.extend(Self::spread(self.pieces.iter().map(|it| &it.cell).filter(|it| it.low <= self.large)));
+        let pieces = self.pieces.iter().map(|it| &it.cell).filter(|it| it.low <= self.large);
+        list.extend(Self::spread(pieces, Cell::share_high));
         list.retain(|it| it.0 > f64::NEG_INFINITY);
         Atoms { list, missing: beyond - large }
     }
 
-    /// Cells moved to their two ends.
-    fn spread<'a>(cells: impl Iterator<Item = &'a Cell>) -> Vec<(f64, f64)> {
+    /// Cells moved to their two ends, with a share of each at its upper one.
+    fn spread<'a>(cells: impl Iterator<Item = &'a Cell>, share: fn(&Cell) -> f64) -> Vec<(f64, f64)> {
         let mut list = Vec::new();
         for cell in cells {
-            let share = cell.share_high();
+            let share = share(cell);
             if cell.low == cell.high {
                 list.push((cell.ln_mass, cell.high));
             } else {
@@ -359,6 +375,7 @@ impl Partition {
                 list.push((cell.ln_mass + share.ln(), cell.high));
             }
         }
+        list.retain(|it: &(f64, f64)| it.0 > f64::NEG_INFINITY);
         list
     }
 }
