@@ -105,37 +105,18 @@ fn curve(p: &Params<'_>) -> Fallible<Answer> {
 fn component(value: &Value) -> Fallible<RdpCurve> {
     let kind = value.get("type").and_then(Value::as_str);
     let open = |required: &[&str]| Params::open(value, required, &["count"]);
+    let one = |name: &'static str, part: fn(f64) -> Component| {
+        let params = open(&["type", name])?;
+        let part = part(params.number(name)?);
+        Ok::<_, Error>((params, part))
+    };
     let (params, part) = match kind {
-        Some("gaussian") => {
-            let params = open(&["type", "noise_multiplier"])?;
-            let noise_multiplier = params.number("noise_multiplier")?;
-            (params, Component::Gaussian { noise_multiplier })
-        }
-        Some("laplace") => {
-            let params = open(&["type", "eps0"])?;
-            let epsilon = params.number("eps0")?;
-            (params, Component::Laplace { epsilon })
-        }
-        Some("randomized_response") => {
-            let params = open(&["type", "p"])?;
-            let truth = params.number("p")?;
-            (params, Component::RandomisedResponse { truth })
-        }
-        Some("pure_dp") => {
-            let params = open(&["type", "epsilon"])?;
-            let epsilon = params.number("epsilon")?;
-            (params, Component::Pure { epsilon })
-        }
-        Some("bounded_range") => {
-            let params = open(&["type", "epsilon"])?;
-            let epsilon = params.number("epsilon")?;
-            (params, Component::BoundedRange { epsilon })
-        }
-        Some("zcdp") => {
-            let params = open(&["type", "rho"])?;
-            let rho = params.number("rho")?;
-            (params, Component::Concentrated { xi: 0.0, rho })
-        }
+        Some("gaussian") => one("noise_multiplier", |noise_multiplier| Component::Gaussian { noise_multiplier })?,
+        Some("laplace") => one("eps0", |epsilon| Component::Laplace { epsilon })?,
+        Some("randomized_response") => one("p", |truth| Component::RandomisedResponse { truth })?,
+        Some("pure_dp") => one("epsilon", |epsilon| Component::Pure { epsilon })?,
+        Some("bounded_range") => one("epsilon", |epsilon| Component::BoundedRange { epsilon })?,
+        Some("zcdp") => one("rho", |rho| Component::Concentrated { xi: 0.0, rho })?,
         Some("poisson_gaussian") => {
             let params = open(&["type", "sampling_rate", "noise_multiplier"])?;
             let (rate, noise_multiplier) = (params.number("sampling_rate")?, params.number("noise_multiplier")?);

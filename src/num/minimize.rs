@@ -1,5 +1,7 @@
 //! Minimising a function of one positive number: a scan over a logarithmic grid, then golden section.
 
+use std::convert::Infallible;
+
 /// A point and the value there.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Minimum {
@@ -26,17 +28,8 @@ pub fn scan_then_golden<E>(
     points: u32,
     mut f: impl FnMut(f64) -> Result<f64, E>,
 ) -> Result<Minimum, E> {
-    let (start, width) = (low.ln(), (high / low).ln() / f64::from(points.max(2) - 1));
-    let mut best = Minimum { at: low, value: f64::INFINITY };
-    let mut index = 0;
-    for i in 0..points.max(2) {
-        let at = (start + width * f64::from(i)).exp();
-        let value = f(at)?;
-        if value < best.value {
-            best = Minimum { at, value };
-            index = i;
-        }
-    }
+    let (start, width) = evenly(low, high, points);
+    let (best, index) = scanned(low, high, points, &mut f)?;
     let middle = start + width * f64::from(index);
     golden(middle - width, middle + width, best, |t| f(t.exp().clamp(low, high)).map(|v| (t.exp().clamp(low, high), v)))
 }
@@ -45,16 +38,32 @@ pub fn scan_then_golden<E>(
 ///
 /// NaN values never win.
 pub fn scan(low: f64, high: f64, points: u32, mut f: impl FnMut(f64) -> f64) -> Minimum {
-    let (start, width) = (low.ln(), (high / low).ln() / f64::from(points.max(2) - 1));
-    let mut best = Minimum { at: low, value: f64::INFINITY };
+    let Ok((best, _)) = scanned(low, high, points, &mut |x| Ok::<f64, Infallible>(f(x)));
+    best
+}
+
+/// The logarithm of the first position, and the distance to the next one.
+fn evenly(low: f64, high: f64, points: u32) -> (f64, f64) {
+    (low.ln(), (high / low).ln() / f64::from(points.max(2) - 1))
+}
+
+/// The best position of a scan, and its number.
+fn scanned<E>(
+    low: f64,
+    high: f64,
+    points: u32,
+    f: &mut impl FnMut(f64) -> Result<f64, E>,
+) -> Result<(Minimum, u32), E> {
+    let (start, width) = evenly(low, high, points);
+    let mut best = (Minimum { at: low, value: f64::INFINITY }, 0);
     for i in 0..points.max(2) {
         let at = (start + width * f64::from(i)).exp();
-        let value = f(at);
-        if value < best.value {
-            best = Minimum { at, value };
+        let value = f(at)?;
+        if value < best.0.value {
+            best = (Minimum { at, value }, i);
         }
     }
-    best
+    Ok(best)
 }
 
 /// Golden section in a transformed variable; keeps the best pair seen.

@@ -343,8 +343,16 @@ fn a_bound_by_losses_may_be_wider_than_the_certified_one_and_not_narrower() {
         let present = model.statement.clone();
         assert!(present.earlier().unwrap().iter().all(|it| it.guarantee == present.guarantee));
         let least: f64 = present.guarantee.epsilon.parse().unwrap();
-        for (epsilon, holds) in [(1.01 * least, true), (0.99 * least, false), (f64::INFINITY, false)] {
-            let recorded = rhograd::num::round::decimal_up(epsilon, 7);
+        let spelled = |epsilon: f64| rhograd::num::round::decimal_up(epsilon, 7);
+        let cases = [
+            (spelled(1.01 * least), true),
+            (spelled(0.99 * least), false),
+            (spelled(f64::INFINITY), false),
+            // A number that holds, spelled as it is never written.
+            (format!("+{}", spelled(1.01 * least)), false),
+            (format!("{}0", spelled(1.01 * least)), false),
+        ];
+        for (recorded, holds) in cases {
             let said =
                 |text: &str| text.replace(&format!("({}, ", present.guarantee.epsilon), &format!("({recorded}, "));
             model.statement = present.clone();
@@ -359,7 +367,7 @@ fn a_bound_by_losses_may_be_wider_than_the_certified_one_and_not_narrower() {
             }
             model.digest = model.expected_digest();
             folder.write("wider.json", model.to_json());
-            assert_eq!(folder.run("verify wider.json").code, Some(i32::from(!holds)), "{algorithm} {epsilon}");
+            assert_eq!(folder.run("verify wider.json").code, Some(i32::from(!holds)), "{algorithm} {recorded}");
         }
     }
 }

@@ -30,7 +30,7 @@ pub(super) struct Large {
     /// The order a, and `ln` of the bound on what is left at epsilon 0.
     order: f64,
     ln_left: f64,
-    /// `ln` of the bound, under Q, on those of E with a loss far below 0; 0 where they are not set apart.
+    /// `ln` of the bound, under Q, on those of E with a loss far below 0; `-inf` where `ln_left` covers them.
     ln_opposite: f64,
     /// The epsilon up to which that bound is meant.
     pub reach: f64,
