@@ -2,9 +2,10 @@
 
 use super::directed::{add_up, finite, nonnegative, positive, probability};
 use super::gaussian;
+use super::ratio::{Kind, LikelihoodRatio};
 use super::rdp::mechanisms;
 use crate::error::{Error, Fallible};
-use crate::num::round::up;
+use crate::num::round::{down, up};
 use crate::privacy::{Adjacency, DpEvent, Mechanism};
 
 /// The privacy loss of a mechanism under a relation, by the finest notion that is exact for it.
@@ -72,6 +73,92 @@ pub(super) fn loss_of(event: &DpEvent, mechanism: &Mechanism, adjacency: Adjacen
     })
 }
 
+/// One step on all rows, which costs at least as much as a step in a place that a row draws for itself.
+///
+/// Given the place, all other steps are the same for both neighbours; Renyi divergences are quasi-convex and hockey-stick divergences
+/// convex in both laws together, so drawing the place cannot tell more (van Erven and Harremoes 2014, Theorem 13).
+///
+/// # Errors
+/// Without a step.
+pub(super) fn whole_allocation(event: &DpEvent, mechanism: &Mechanism, steps: u64) -> Fallible<DpEvent> {
+    if steps == 0 {
+        return Err(no_steps(event));
+    }
+    Ok(DpEvent::Single { mechanism: *mechanism })
+}
+
+/// The refusal of an allocation to no step.
+pub(super) fn no_steps(event: &DpEvent) -> Error {
+    let text = serde_json::to_string(event).unwrap_or_else(|_| format!("{event:?}"));
+    Error::parameter("steps", format!("is 0 in {text}"), "use at least one step")
+}
+
+/// The parameters of a mixture of Gaussians, checked.
+pub(super) struct Mixture {
+    /// Logarithm of the probability and sensitivity over the standard deviation, by rising sensitivity; each sensitivity once.
+    pub components: Vec<(f64, f64)>,
+}
+
+impl Mixture {
+    /// # Errors
+    /// When a sensitivity is negative or not finite, lists are empty or of different lengths, probabilities do not add up to 1 to 1e-9, or
+    /// the noise is none.
+    pub(super) fn new(standard_deviation: f64, sensitivities: &[f64], probabilities: &[f64]) -> Fallible<Self> {
+        let sigma = positive("standard deviation", standard_deviation)?;
+        let refused =
+            |problem: String| Error::parameter("sensitivities", problem, "give a probability for each sensitivity");
+        if sensitivities.len() != probabilities.len() || sensitivities.is_empty() {
+            return Err(refused(format!("are {} with {} probabilities", sensitivities.len(), probabilities.len())));
+        }
+        let mut components = Vec::with_capacity(sensitivities.len());
+        for (c, p) in sensitivities.iter().zip(probabilities) {
+            let mu = up(finite("sensitivity", nonnegative("sensitivity", *c)?)? / sigma, 1);
+            components
+                .push((probability("probabilities", *p)?, if *c == 0.0 { 0.0 } else { finite("sensitivity", mu)? }));
+        }
+        let sum: f64 = components.iter().map(|it| it.0).sum();
+        if (sum - 1.0).abs() > 1e-9 {
+            return Err(refused(format!("have probabilities that add up to {sum}, must be 1")));
+        }
+        components.sort_by(|a, b| a.1.total_cmp(&b.1));
+        // What is missing to 1 counts as the largest, and what is too much is taken from the smallest.
+        if let Some(last) = components.last_mut() {
+            last.0 += (1.0 - sum).max(0.0);
+        }
+        let mut excess = (sum - 1.0).max(0.0);
+        for (p, _) in &mut components {
+            let taken = p.min(excess);
+            (*p, excess) = (*p - taken, excess - taken);
+        }
+        components.dedup_by(|next, kept| {
+            let same = next.1 == kept.1;
+            kept.0 += if same { next.0 } else { 0.0 };
+            same
+        });
+        components.retain(|it| it.0 > 0.0);
+        components.iter_mut().for_each(|it| it.0 = it.0.min(1.0).ln());
+        Ok(Mixture { components })
+    }
+
+    /// The largest sensitivity over the standard deviation.
+    pub(super) fn largest(&self) -> f64 {
+        self.components.last().map_or(0.0, |it| it.1)
+    }
+
+    /// The law of its likelihood ratio.
+    pub(super) fn ratio(&self) -> Fallible<LikelihoodRatio> {
+        LikelihoodRatio::new(Kind::Mixture { components: self.components.clone() })
+    }
+
+    /// The Gaussian mechanism that knows which sensitivity was drawn: all divergences are quasi-convex.
+    pub(super) fn whole(&self) -> DpEvent {
+        match self.largest() {
+            0.0 => DpEvent::Composed { events: Vec::new() },
+            mu => DpEvent::Single { mechanism: Mechanism::Gaussian { noise_multiplier: down(1.0 / mu, 1) } },
+        }
+    }
+}
+
 /// The Gaussian releases of an event as `sum 1/z^2`, or a refusal naming the part that is not Gaussian.
 pub(super) fn squared_mu(event: &DpEvent, adjacency: Adjacency) -> Fallible<f64> {
     match event {
@@ -82,6 +169,12 @@ pub(super) fn squared_mu(event: &DpEvent, adjacency: Adjacency) -> Fallible<f64>
             }
             _ => Err(unsupported("Gaussian guarantee", event, adjacency)),
         },
+        DpEvent::MixtureOfGaussians { standard_deviation, sensitivities, probabilities } => {
+            squared_mu(&Mixture::new(*standard_deviation, sensitivities, probabilities)?.whole(), adjacency)
+        }
+        DpEvent::RandomAllocation { mechanism, steps } => {
+            squared_mu(&whole_allocation(event, mechanism, *steps)?, adjacency)
+        }
         DpEvent::Repeated { event, count } => {
             let one = squared_mu(event, adjacency)?;
             Ok(if one == 0.0 || *count == 0 { 0.0 } else { up(one * up(*count as f64, 1), 1) })

@@ -54,6 +54,7 @@ pub mod perturbed_objective;
 pub mod pld;
 pub mod profile;
 pub mod pure;
+pub mod ratio;
 pub mod rdp;
 pub mod selection;
 pub mod stable;

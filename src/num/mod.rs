@@ -7,6 +7,7 @@ mod dyadic;
 pub mod fourier;
 pub mod logs;
 pub mod minimize;
+pub(crate) mod normal;
 pub mod root;
 pub mod round;
 pub mod shapes;

@@ -110,6 +110,22 @@ pub enum DpEvent {
         /// Sample size over number of rows, in `[0, 1]`.
         fraction: f64,
     },
+    /// A mechanism applied `steps` times, every row joining exactly one of them, chosen evenly and independently of all other rows.
+    RandomAllocation {
+        /// The mechanism of one step.
+        mechanism: Mechanism,
+        /// Number of steps, at least 1.
+        steps: u64,
+    },
+    /// Gaussian noise on a query whose l2 sensitivity is drawn, the draw being secret: `sum_i p_i N(c_i, sigma^2)` against `N(0, sigma^2)`.
+    MixtureOfGaussians {
+        /// Standard deviation of the noise.
+        standard_deviation: f64,
+        /// Sensitivities, each at least 0.
+        sensitivities: Vec<f64>,
+        /// Their probabilities, which add up to 1.
+        probabilities: Vec<f64>,
+    },
     /// This event, made `count` times with parameters fixed in advance.
     Repeated {
         /// The event.

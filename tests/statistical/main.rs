@@ -9,6 +9,7 @@ mod accounting;
 mod audit;
 mod bands;
 mod pld;
+mod pld_allocation;
 mod pld_corners;
 mod pld_edges;
 mod samplers;

@@ -92,6 +92,40 @@ def test_selection_and_samples_of_fixed_size():
     assert not PLDAccountant().supports(events.RepeatAndSelectDpEvent(base, mean=10, shape=0))
 
 
+def test_mixtures_of_gaussians():
+    event = events.MixtureOfGaussiansDpEvent(1.5, [0.0, 1.0, 2.0], [0.5, 0.25, 0.25])
+    for count in (1, 20):
+        ours, their = PLDAccountant().compose(event, count), theirs_pld.PLDAccountant().compose(event, count)
+        assert ours.get_epsilon(1e-6) == pytest.approx(their.get_epsilon(1e-6), rel=1e-3, abs=1e-3)
+    assert dp_event_of(event_of(event)) == event
+    # Its Renyi divergences are at most those of the largest sensitivity.
+    assert RdpAccountant().compose(event).get_epsilon(1e-6) <= RdpAccountant().compose(gaussian(0.75)).get_epsilon(1e-6) * (1 + 1e-9)
+    assert not PLDAccountant("replace-one").supports(event)
+    for wrong in ([0.5, 0.25], [0.5, 0.25, 0.5]):
+        assert not PLDAccountant().supports(events.MixtureOfGaussiansDpEvent(1.5, [0.0, 1.0, 2.0], wrong))
+    assert event_of(events.MixtureOfGaussiansDpEvent(0.0, [1.0], [1.0])) == event_of(events.NonPrivateDpEvent())
+
+
+def test_events_that_newer_versions_have():
+    """Told by the names of their classes, whichever version is installed."""
+    made = lambda name, **fields: type(name, (), fields)()  # noqa: E731
+    assert PLDAccountant().compose(made("EpsilonDeltaDpEvent", epsilon=0.5, delta=1e-7)).get_epsilon(1e-6) == pytest.approx(0.5, abs=1e-3)
+    assert PLDAccountant().compose(made("EpsilonDeltaDpEvent", epsilon=0.5, delta=1.0)).get_epsilon(1e-6) == math.inf
+    assert PLDAccountant().compose(made("PermuteAndFlipDpEvent", epsilon=0.5)).get_epsilon(0.0) == pytest.approx(0.5, abs=1e-3)
+    choice = PLDAccountant().compose(made("ExponentialMechanismDpEvent", epsilon=0.1), 10).get_epsilon(1e-6)
+    assert choice < 0.7 < PLDAccountant().compose(made("PermuteAndFlipDpEvent", epsilon=0.1), 10).get_epsilon(1e-6)
+
+
+def test_steps_that_rows_draw_cost_less_than_samples():
+    one = {"mechanism": "gaussian", "noise_multiplier": 1.0}
+    drawn = {"kind": "random-allocation", "mechanism": one, "steps": 100}
+    epsilon = accounting.event_epsilon(drawn, 1e-5)
+    assert epsilon == pytest.approx(0.62096, abs=2e-4)
+    assert epsilon < PLDAccountant().compose(sampled(0.01, 1.0), 100).get_epsilon(1e-5)
+    with pytest.raises(UnsupportedEventError, match="dp_accounting has no event"):
+        dp_event_of(drawn)
+
+
 def test_randomized_response_is_exact():
     event = events.RandomizedResponseDpEvent(0.5, 4)
     exact = math.log((1 - 0.5 + 0.125) / 0.125)

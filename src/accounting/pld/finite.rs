@@ -9,6 +9,8 @@ use crate::num::logs::{LnSum, ln_add_exp, ln_choose};
 const UNIT: f64 = f64::EPSILON / 2.0;
 /// Atoms, at most.
 const ATOMS: f64 = 2e6;
+/// From so many outcomes on sums of two are cheaper by transforms.
+const MANY: usize = 500;
 
 /// Atoms sorted by falling loss, with running sums.
 pub(super) struct Atoms {
@@ -86,7 +88,8 @@ impl Atoms {
         let mut blur = 0.0;
         for (table, count) in &law.tables {
             let cells = table.cells();
-            if law.mu.upper > 0.0 || (cells.len() as f64).powf(*count) * total.len() as f64 > ATOMS {
+            let pairs = (cells.len() as f64).powf(*count) * total.len() as f64;
+            if law.mu.upper > 0.0 || pairs > ATOMS || (cells.len() > MANY && pairs > cells.len() as f64) {
                 return None;
             }
             for _ in 0..*count as u64 {

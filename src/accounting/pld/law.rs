@@ -1,9 +1,12 @@
 //! From recorded events to the pairs that have to be composed.
 
+use super::bracket::Bracket;
 use super::interval::Interval;
 use super::pair::{Base, Pair, Sampling, mixed};
 use super::table::Table;
 use crate::accounting::directed::positive;
+use crate::accounting::event::{Mixture, no_steps};
+use crate::accounting::ratio::{Kind, LikelihoodRatio};
 use crate::accounting::rdp::mechanisms::response_odds;
 use crate::error::{Error, Fallible};
 use crate::num::round::{down, up};
@@ -20,12 +23,14 @@ pub(super) struct Law {
     pub parts: Vec<(Pair, f64)>,
     /// Pairs that are given outcome by outcome, and how often each occurs.
     pub tables: Vec<(Table, f64)>,
+    /// Pairs that are known by one above and one below, and how often each occurs.
+    pub brackets: Vec<(Bracket, f64)>,
 }
 
 impl Default for Law {
     fn default() -> Self {
         let zero = Interval { lower: 0.0, upper: 0.0 };
-        Law { mu: zero, ln_keep: zero, parts: Vec::new(), tables: Vec::new() }
+        Law { mu: zero, ln_keep: zero, parts: Vec::new(), tables: Vec::new(), brackets: Vec::new() }
     }
 }
 
@@ -44,7 +49,7 @@ impl Law {
 
     /// Whether there are only Gaussian mechanisms without sampling.
     pub(super) fn is_gaussian(&self) -> bool {
-        self.parts.is_empty() && self.tables.is_empty()
+        self.parts.is_empty() && self.tables.is_empty() && self.brackets.is_empty()
     }
 
     /// Adds `mu` and its multiplicity to the Gaussian part, unless it is nothing.
@@ -90,6 +95,7 @@ impl Law {
             self.push(pair, count);
         }
         self.tables.extend(other.tables.iter().cloned());
+        self.brackets.extend(other.brackets.iter().cloned());
     }
 
     /// The law `count` times.
@@ -105,6 +111,7 @@ impl Law {
         self.lose(ln_keep, count);
         self.parts.iter_mut().for_each(|it| it.1 *= count);
         self.tables.iter_mut().for_each(|it| it.1 *= count);
+        self.brackets.iter_mut().for_each(|it| it.1 *= count);
     }
 
     /// The number of pairs composed.
@@ -229,6 +236,11 @@ impl Reader {
             DpEvent::Composed { events } => {
                 events.iter().enumerate().try_for_each(|(i, it)| self.visit(it, count, &format!("{path}.events[{i}]")))
             }
+            DpEvent::RandomAllocation { mechanism, steps } => self.allocated(event, mechanism, *steps, count, path),
+            DpEvent::MixtureOfGaussians { standard_deviation, sensitivities, probabilities } => {
+                let mixture = Mixture::new(*standard_deviation, sensitivities, probabilities)?;
+                self.mixed(event, &mixture, count, path)
+            }
             DpEvent::SampledWithoutReplacement { .. } => Err(unsupported(
                 path,
                 event,
@@ -335,6 +347,65 @@ impl Reader {
                 self.remove.push(Pair { base, sampling: Sampling::Remove(rate) }, count);
                 self.add.push(Pair { base, sampling: Sampling::Add(rate) }, count);
             }
+        }
+        Ok(())
+    }
+
+    /// An epoch of random allocation.
+    fn allocated(
+        &mut self,
+        event: &DpEvent,
+        mechanism: &Mechanism,
+        steps: u64,
+        count: f64,
+        path: &str,
+    ) -> Fallible<()> {
+        let content = self.content(mechanism)?;
+        let Mechanism::Gaussian { .. } = mechanism else {
+            return Err(unsupported(path, event, "only steps with Gaussian noise may share rows out"));
+        };
+        if steps == 0 {
+            return Err(no_steps(event));
+        }
+        let Some(Base::Gaussian { mu }) = content.base else {
+            return Ok(());
+        };
+        if steps == 1 {
+            self.add_whole(&content, count);
+            return Ok(());
+        }
+        if self.adjacency == Adjacency::ReplaceOne {
+            return Err(unsupported(path, event, "no pair is known to dominate random allocation under replace-one"));
+        }
+        if count > 0.0 {
+            self.two_sided = true;
+            let (remove, add) = Bracket::both(&LikelihoodRatio::new(Kind::Allocation { mu, steps })?);
+            self.remove.brackets.push((remove, count));
+            self.add.brackets.push((add, count));
+        }
+        Ok(())
+    }
+
+    /// A Gaussian mechanism whose sensitivity is drawn.
+    fn mixed(&mut self, event: &DpEvent, mixture: &Mixture, count: f64, path: &str) -> Fallible<()> {
+        if let [(_, mu)] = mixture.components[..] {
+            let mu = mu * self.adjacency.sum_sensitivity(1) as f64;
+            let base = (mu > 0.0).then_some(Base::Gaussian { mu });
+            self.add_whole(&Content { base, delta: 0.0 }, count);
+            return Ok(());
+        }
+        if self.adjacency == Adjacency::ReplaceOne {
+            return Err(unsupported(
+                path,
+                event,
+                "no pair is known to dominate a mixture of Gaussians under replace-one",
+            ));
+        }
+        if count > 0.0 {
+            self.two_sided = true;
+            let (remove, add) = Bracket::both(&mixture.ratio()?);
+            self.remove.brackets.push((remove, count));
+            self.add.brackets.push((add, count));
         }
         Ok(())
     }

@@ -43,6 +43,7 @@
 //! ```
 
 mod apart;
+mod bracket;
 mod calibrate;
 mod chernoff;
 mod contour;
@@ -51,10 +52,10 @@ mod finite;
 mod interval;
 mod large;
 mod law;
-mod normal;
 mod pair;
 mod partition;
 mod plan;
+mod sides;
 mod solve;
 mod table;
 
@@ -168,6 +169,22 @@ impl Pld {
             return Ok(first);
         }
         Ok(first.larger(solve::epsilon(&self.add, delta, tolerance).checked(0.0, f64::INFINITY)))
+    }
+
+    /// The upper bound of [`Pld::epsilon`], or one that is at most the tolerance or 3e-4 of itself above it.
+    ///
+    /// Where laws of ratios are computed, it costs a fraction of an interval.
+    ///
+    /// # Errors
+    /// When the tolerance is negative or NaN.
+    ///
+    /// # Privacy
+    /// Rounded up.
+    pub fn upper_epsilon(&self, delta: Delta, tolerance: f64) -> Fallible<f64> {
+        if self.remove.brackets.is_empty() && self.add.brackets.is_empty() {
+            return Ok(self.epsilon(delta, tolerance)?.upper);
+        }
+        Ok(solve::upper_epsilon([&self.remove, self.other_direction()], delta, tolerated(tolerance)?))
     }
 
     /// Bounds on the epsilon at delta, for the remove and the add direction each on its own.

@@ -3,7 +3,7 @@
 //! Every pair here has a loss that is monotone along one coordinate, so an interval of the coordinate is
 //! a set of outputs whose losses lie between those of its ends.
 
-use super::normal;
+use crate::num::normal;
 use crate::num::special::{LN_SQRT_TAU, ln_normal_tail};
 
 /// A set of outputs.

@@ -6,6 +6,7 @@ use super::finite::Finite;
 use super::interval::Interval;
 use super::law::Law;
 use super::plan::Prepared;
+use super::sides::{Side, between};
 use crate::accounting::{gaussian, zcdp};
 use crate::error::Fallible;
 use crate::num::logs::ln_add_exp;
@@ -280,8 +281,18 @@ fn refine_ln_delta(law: &Law, mut prepared: Prepared, epsilon: f64, tolerance: f
     }
 }
 
+/// Delta times `e^error`.
+fn moved(delta: Delta, error: f64) -> Delta {
+    Delta::new(delta.value() * error.exp()).unwrap_or(delta)
+}
+
 /// Bounds on epsilon in one direction.
 pub(super) fn epsilon(law: &Law, delta: Delta, tolerance: f64) -> Interval {
+    if !law.brackets.is_empty() {
+        let quarter = tolerance / 4.0;
+        let upper = |it: &Side| epsilon(&it.law, moved(delta, -it.error), quarter).upper;
+        return between(law, tolerance, upper, |it| epsilon(&it.law, moved(delta, it.error), quarter).lower);
+    }
     let kept = Kept::new(law);
     match kept.target(delta) {
         Some(target) => kept_epsilon(law, target, tolerance),
@@ -290,8 +301,31 @@ pub(super) fn epsilon(law: &Law, delta: Delta, tolerance: f64) -> Interval {
     }
 }
 
+/// By how much of itself an upper bound on epsilon may be above the truth for the coarsest laws of ratios.
+const COARSE: f64 = 1e-3;
+
+/// An upper bound on epsilon of two directions, for less than an interval costs where laws of ratios are computed.
+pub(super) fn upper_epsilon(laws: [&Law; 2], delta: Delta, tolerance: f64) -> f64 {
+    let at = |law: &Law, level: usize| {
+        let side = Side::above(law, level);
+        epsilon(&side.law, moved(delta, -side.error), tolerance / 4.0).checked(0.0, f64::INFINITY).upper
+    };
+    let coarse = laws.map(|law| at(law, 0));
+    let most = coarse[0].max(coarse[1]);
+    if most * COARSE <= tolerance {
+        return most;
+    }
+    let finer = |i: usize| if coarse[i] >= most * (1.0 - 2.0 * COARSE) { at(laws[i], 1) } else { coarse[i] };
+    finer(0).max(finer(1)).min(most)
+}
+
 /// Bounds on `ln delta` in one direction.
 pub(super) fn ln_delta(law: &Law, epsilon: f64, tolerance: f64) -> Interval {
+    if !law.brackets.is_empty() {
+        let quarter = tolerance / 4.0;
+        let upper = |it: &Side| (ln_delta(&it.law, epsilon, quarter).upper + it.error).min(0.0);
+        return between(law, tolerance, upper, |it| ln_delta(&it.law, epsilon, quarter).lower - it.error);
+    }
     // Failures that are all but certain decide alone.
     let kept = if epsilon == f64::INFINITY || law.ln_keep.upper < -800.0 {
         (f64::NEG_INFINITY, f64::NEG_INFINITY)
@@ -304,6 +338,10 @@ pub(super) fn ln_delta(law: &Law, epsilon: f64, tolerance: f64) -> Interval {
 
 /// A quick upper bound on epsilon, by zCDP or Chernoff.
 pub(super) fn quick_epsilon(law: &Law, delta: Delta) -> f64 {
+    if !law.brackets.is_empty() {
+        let above = Side::above(law, 0);
+        return quick_epsilon(&above.law, moved(delta, -above.error));
+    }
     let Some(target) = Kept::new(law).target(delta) else {
         return f64::INFINITY;
     };

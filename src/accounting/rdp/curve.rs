@@ -6,6 +6,7 @@ use super::without_replacement::{Base, without_replacement};
 use super::{mechanisms, sampled};
 use crate::accounting::directed::{add_up, order};
 use crate::accounting::notion::{ApproximateDp, Zcdp};
+use crate::accounting::ratio::LikelihoodRatio;
 use crate::accounting::{erm, selection, subsample};
 use crate::error::{Error, Fallible};
 use crate::privacy::{Delta, Epsilon, RunCount};
@@ -232,6 +233,11 @@ pub enum Component {
         /// Noise standard deviation over the norm of one row.
         noise_multiplier: f64,
     },
+    /// [`LikelihoodRatio::renyi`], under add-remove.
+    Ratio {
+        /// The law of the ratio.
+        law: LikelihoodRatio,
+    },
     /// [`without_replacement`] of a curve, under replace-one, or [`subsample::epsilon`] where it is smaller.
     WithoutReplacement {
         /// The base curve under replace-one.
@@ -295,6 +301,7 @@ impl Component {
             Self::PoissonGaussianReplaceOne { rate, noise_multiplier } => {
                 sampled::poisson_gaussian_replace_one(*rate, *noise_multiplier, alpha)
             }
+            Self::Ratio { law } => Ok(law.renyi(alpha)),
             Self::WithoutReplacement { base, fraction, gaussian } => {
                 let renyi = |order: f64| base.at(order);
                 let base = Base { renyi: &renyi, largest: base.at(f64::INFINITY)?, gaussian: *gaussian };

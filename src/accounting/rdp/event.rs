@@ -1,17 +1,20 @@
 //! The Renyi curve of a recorded event.
 
 use super::Component;
-use crate::accounting::event::{Loss, loss_of, unsupported};
+use crate::accounting::event::{Loss, Mixture, loss_of, unsupported, whole_allocation};
 use crate::accounting::notion::RdpCurve;
+use crate::accounting::ratio::{Kind, LikelihoodRatio};
 use crate::accounting::subsample;
 use crate::error::Fallible;
+use crate::num::round::up;
 use crate::privacy::{Adjacency, DpEvent, Mechanism};
 
 /// The Renyi curve of an event under a relation.
 ///
 /// Composition adds curves; sampled mechanisms use [`super::poisson_gaussian`],
 /// [`super::poisson_gaussian_replace_one`], [`super::without_replacement`] or, for pure mechanisms, the
-/// epsilon amplified by sampling; selection uses [`crate::accounting::selection::renyi`].
+/// epsilon amplified by sampling; random allocation and mixtures of Gaussians
+/// [`LikelihoodRatio::renyi`] under add-remove, and one step on all rows, or the largest sensitivity, under replace-one; selection uses [`crate::accounting::selection::renyi`].
 ///
 /// # Errors
 /// When any part of the tree has no known curve (the whole tree is walked before anything is computed),
@@ -46,6 +49,23 @@ fn build(event: &DpEvent, adjacency: Adjacency) -> Fallible<RdpCurve> {
         DpEvent::PoissonSampled { mechanism, rate } => poisson(event, mechanism, *rate, adjacency)?,
         DpEvent::SampledWithoutReplacement { mechanism, fraction } => {
             fixed_size(event, mechanism, *fraction, adjacency)?
+        }
+        DpEvent::MixtureOfGaussians { standard_deviation, sensitivities, probabilities } => {
+            let mixture = Mixture::new(*standard_deviation, sensitivities, probabilities)?;
+            match (adjacency, mixture.components.len()) {
+                (Adjacency::AddRemove, 2..) => Component::Ratio { law: mixture.ratio()? }.into(),
+                _ => build(&mixture.whole(), adjacency)?,
+            }
+        }
+        DpEvent::RandomAllocation { mechanism, steps } => {
+            let whole = build(&whole_allocation(event, mechanism, *steps)?, adjacency)?;
+            match (adjacency, mechanism, steps) {
+                (Adjacency::AddRemove, Mechanism::Gaussian { noise_multiplier }, 2..) => {
+                    let kind = Kind::Allocation { mu: up(1.0 / noise_multiplier, 1), steps: *steps };
+                    Component::Ratio { law: LikelihoodRatio::new(kind)? }.into()
+                }
+                _ => whole,
+            }
         }
         DpEvent::Repeated { event, count } => build(event, adjacency)?.repeat(*count),
         DpEvent::Composed { events } => {

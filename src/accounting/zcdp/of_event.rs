@@ -1,6 +1,6 @@
 //! The concentrated cost of a recorded event.
 
-use crate::accounting::event::{Loss, loss_of, unsupported};
+use crate::accounting::event::{Loss, Mixture, loss_of, unsupported, whole_allocation};
 use crate::accounting::notion::{ApproximateZcdp, Zcdp};
 use crate::accounting::rdp::mechanisms::{bounded_range_rho, laplace_rho, pure_rho};
 use crate::accounting::{gaussian, selection, subsample};
@@ -49,6 +49,12 @@ pub fn of_event(event: &DpEvent, adjacency: Adjacency) -> Fallible<ApproximateZc
                 crate::accounting::notion::ApproximateDp::new(epsilon, delta)?.to_approximate_zcdp()
             }
         },
+        DpEvent::MixtureOfGaussians { standard_deviation, sensitivities, probabilities } => {
+            of_event(&Mixture::new(*standard_deviation, sensitivities, probabilities)?.whole(), adjacency)
+        }
+        DpEvent::RandomAllocation { mechanism, steps } => {
+            of_event(&whole_allocation(event, mechanism, *steps)?, adjacency)
+        }
         DpEvent::Repeated { event, count } => repeated(of_event(event, adjacency)?, *count),
         DpEvent::Composed { events } => events
             .iter()
@@ -91,6 +97,7 @@ pub(super) fn pure(event: &DpEvent, adjacency: Adjacency) -> Fallible<Option<f64
         DpEvent::SampledWithoutReplacement { mechanism, fraction } => {
             subsample::pure_fixed_size(event, mechanism, *fraction, adjacency)
         }
+        DpEvent::RandomAllocation { mechanism, steps } => pure(&whole_allocation(event, mechanism, *steps)?, adjacency),
         DpEvent::Repeated { event, count } => {
             let times = up(*count as f64, 1);
             Ok(pure(event, adjacency)?.map(|e| if e == 0.0 || *count == 0 { 0.0 } else { up(e * times, 1) }))
@@ -105,6 +112,6 @@ pub(super) fn pure(event: &DpEvent, adjacency: Adjacency) -> Fallible<Option<f64
                 None => Ok(None),
             }
         }
-        DpEvent::Selected { .. } => Ok(None),
+        DpEvent::MixtureOfGaussians { .. } | DpEvent::Selected { .. } => Ok(None),
     }
 }

@@ -96,6 +96,19 @@ def _randomized_response(event: Any) -> dict[str, Any]:
     return _single("pure", epsilon=math.log1p((1 - noise) * buckets / noise) * (1 + 1e-12))
 
 
+def _mixture(event: Any) -> dict[str, Any]:
+    scale = _scale(event, "standard_deviation")
+    parts = {"sensitivities": [float(it) for it in event.sensitivities], "probabilities": [float(it) for it in event.sampling_probs]}
+    if not scale:
+        return _EVERYTHING
+    return {"kind": "mixture-of-gaussians", "standard_deviation": scale, **parts}
+
+
+def _epsilon_delta(event: Any) -> dict[str, Any]:
+    epsilon, delta = _scale(event, "epsilon"), _scale(event, "delta")
+    return _single("approximate", epsilon=epsilon, delta=delta) if delta < 1 else _EVERYTHING
+
+
 def _self_composed(event: Any) -> dict[str, Any]:
     inner, count = event_of(event.event), int(event.count)
     if count < 0:
@@ -182,6 +195,10 @@ _KINDS: dict[str, Callable[[Any], dict[str, Any]]] = {
     "LaplaceDpEvent": _laplace,
     "DiscreteLaplaceDpEvent": _discrete_laplace,
     "RandomizedResponseDpEvent": _randomized_response,
+    "EpsilonDeltaDpEvent": _epsilon_delta,
+    "ExponentialMechanismDpEvent": lambda event: _single("exponential", epsilon=_scale(event, "epsilon")),
+    "PermuteAndFlipDpEvent": lambda event: _single("pure", epsilon=_scale(event, "epsilon")),
+    "MixtureOfGaussiansDpEvent": _mixture,
     "SelfComposedDpEvent": _self_composed,
     "ComposedDpEvent": _composed,
     "PoissonSampledDpEvent": _poisson_sampled,
@@ -196,8 +213,8 @@ def event_of(event: Any) -> dict[str, Any]:
     Parameters
     ----------
     event
-        An object of a class of ``dp_accounting``: no-op, non-private, Gaussian, (discrete) Laplace, randomized response, (self-)composed,
-        Poisson sampled, sampled without replacement, or repeat-and-select. What is not private is ``{"kind": "non-private"}``, which only
+        An object of a class of ``dp_accounting``: no-op, non-private, Gaussian, (discrete) Laplace, randomized response, any
+        (epsilon, delta), exponential mechanism, permute-and-flip, mixture of Gaussians, (self-)composed, Poisson sampled, sampled without replacement, or repeat-and-select. What is not private is ``{"kind": "non-private"}``, which only
         the accountants here know.
 
     Raises
@@ -228,6 +245,8 @@ def dp_event_of(event: Mapping[str, Any]) -> Any:
         return other.SelfComposedDpEvent(dp_event_of(event["event"]), event["count"])
     if kind == "non-private":
         return other.NonPrivateDpEvent()
+    if kind == "mixture-of-gaussians":
+        return other.MixtureOfGaussiansDpEvent(event["standard_deviation"], event["sensitivities"], event["probabilities"])
     mechanism = event.get("mechanism", {})
     made = {
         "gaussian": lambda: other.GaussianDpEvent(mechanism["noise_multiplier"]),

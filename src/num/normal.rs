@@ -1,10 +1,10 @@
 //! Masses and mean losses of intervals under two unit normals, to nearly full relative precision.
 
-use crate::num::special::{LEGENDRE, LN_SQRT_TAU, mills};
+use super::special::{LEGENDRE, LN_SQRT_TAU, mills};
 
 /// `ln P[a < Z < b]` for a standard normal and `a < b`; relative error of the mass a few units over the
 /// width of the interval in units of the local decay length.
-pub(super) fn ln_mass(a: f64, b: f64) -> f64 {
+pub(crate) fn ln_mass(a: f64, b: f64) -> f64 {
     if a >= 0.0 {
         // phi(a) (R(a) - e^(-(b^2-a^2)/2) R(b)) with the Mills ratio R: nothing underflows.
         let fall = (-(b - a) * (0.5 * (a + b))).exp();
@@ -17,7 +17,7 @@ pub(super) fn ln_mass(a: f64, b: f64) -> f64 {
 }
 
 /// The loss of `N(mu, 1)` against `N(0, 1)` at `u`.
-pub(super) fn loss(u: f64, mu: f64) -> f64 {
+pub(crate) fn loss(u: f64, mu: f64) -> f64 {
     mu * (u - mu / 2.0)
 }
 
@@ -31,7 +31,7 @@ const PIECES: f64 = 64.0;
 /// losses are small the ratio is summed less 1, so that it keeps its relative precision even when it is
 /// tiny; elsewhere that difference would lose digits. Only very wide intervals, whose exact ratio never
 /// matters, take the difference of two tails.
-pub(super) fn cell(a: f64, b: f64, mu: f64) -> (f64, f64) {
+pub(crate) fn cell(a: f64, b: f64, mu: f64) -> (f64, f64) {
     let width = b - a;
     let reach = width * (a.abs().max(b.abs()) + mu.abs() + 1.0);
     if reach.is_nan() || reach > PIECES {

@@ -1,0 +1,46 @@
+//! Pairs that are known by laws of their likelihood ratio above and below, in convex order.
+
+use super::partition::compensated;
+use super::table::Table;
+use crate::accounting::ratio::{LikelihoodRatio, Points};
+
+/// Outcomes of one direction of a law of the ratio, their losses moved up by the error of a ratio, or down.
+fn table(law: &Points, removed: bool, side: f64) -> Table {
+    let one = |&(mass, ratio): &(f64, f64)| {
+        let (ln_mass, loss) = if removed { (mass.ln() + ratio, ratio) } else { (mass.ln(), -ratio) };
+        (ln_mass, loss + side * law.errors.1)
+    };
+    let outcomes: Vec<(f64, f64)> = law.points.iter().filter(|it| it.0 > 0.0).map(one).collect();
+    let ln_sum = compensated(outcomes.iter().map(|it| it.0.exp())).ln();
+    Table::new(outcomes.into_iter().map(|(ln_mass, loss)| (ln_mass - ln_sum, loss)))
+}
+
+/// One direction of a pair.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Bracket {
+    ratio: LikelihoodRatio,
+    removed: bool,
+}
+
+impl Bracket {
+    /// The remove direction and the add direction.
+    pub(super) fn both(ratio: &LikelihoodRatio) -> (Self, Self) {
+        let one = |removed| Bracket { ratio: ratio.clone(), removed };
+        (one(true), one(false))
+    }
+}
+
+impl Bracket {
+    /// What dominates, as fine as this level: its outcomes, the probability of an outright failure, and the relative error of masses.
+    pub(super) fn above(&self, level: usize) -> (Table, f64, f64) {
+        let law = self.ratio.above(level);
+        let lost = if self.removed { law.lost.0 } else { law.lost.1 };
+        (table(law, self.removed, 1.0), lost, law.errors.0)
+    }
+
+    /// What is dominated, as fine as this level: its outcomes and the relative error of masses.
+    pub(super) fn below(&self, level: usize) -> (Table, f64) {
+        let law = self.ratio.below(level);
+        (table(law, self.removed, -1.0), law.errors.0)
+    }
+}

@@ -1,0 +1,61 @@
+//! Compositions of pairs that are known from above and from below, as close as a question needs.
+
+use super::bracket::Bracket;
+use super::interval::Interval;
+use super::law::Law;
+use super::table::Table;
+use crate::accounting::ratio::FINE;
+
+/// A composition that bounds another, and a bound on the error of its `ln delta`.
+pub(super) struct Side {
+    pub law: Law,
+    pub error: f64,
+}
+
+impl Side {
+    /// The composition that dominates.
+    pub(super) fn above(law: &Law, level: usize) -> Self {
+        Self::of(law, |bracket| {
+            let (table, lost, error) = bracket.above(level);
+            (table, Interval { lower: (-lost.min(1.0)).ln_1p() * (1.0 + 1e-9), upper: 0.0 }, error)
+        })
+    }
+
+    /// The composition that is dominated.
+    pub(super) fn below(law: &Law, level: usize) -> Self {
+        Self::of(law, |bracket| {
+            let (table, error) = bracket.below(level);
+            (table, Interval { lower: 0.0, upper: 0.0 }, error)
+        })
+    }
+
+    fn of(law: &Law, known: impl Fn(&Bracket) -> (Table, Interval, f64)) -> Self {
+        let mut side = Side { law: Law { brackets: Vec::new(), ..law.clone() }, error: 0.0 };
+        for (bracket, count) in &law.brackets {
+            let (table, ln_keep, error) = known(bracket);
+            side.law.compose(&Law::of_table(table, ln_keep, *count));
+            side.error += (2.0 * error + 1e-12) * count;
+        }
+        side
+    }
+}
+
+/// An answer between those for both sides, which come closer as long as it is wider than the tolerance.
+pub(super) fn between(
+    law: &Law,
+    tolerance: f64,
+    upper: impl Fn(&Side) -> f64 + Sync,
+    lower: impl Fn(&Side) -> f64 + Sync,
+) -> Interval {
+    let mut best = Interval { lower: f64::NEG_INFINITY, upper: f64::INFINITY };
+    let mut level = Some(0);
+    while let Some(at) = level {
+        let (above, below) = rayon::join(|| upper(&Side::above(law, at)), || lower(&Side::below(law, at)));
+        best = Interval { lower: best.lower.max(below), upper: best.upper.min(above) };
+        // Widths fall with the square of the fineness.
+        let narrow = |it: usize| best.width() * (FINE[at] / FINE[it]).powi(2) <= tolerance;
+        let last = (at + 1 < FINE.len()).then_some(FINE.len() - 1);
+        level = if narrow(at) { None } else { (at + 1..FINE.len()).find(|it| narrow(*it)).or(last) };
+    }
+    Interval { lower: best.lower.min(best.upper), upper: best.upper }
+}

@@ -1,0 +1,158 @@
+//! Pairs by the law of their likelihood ratio, which is computed from above and from below.
+//!
+//! All that differs between two laws P and Q follows from the law of `R = dP/dQ` under Q: hockey-stick divergences, in both directions, are
+//! means of convex functions of R, and so are the exponentials of Renyi divergences, `E_Q[R^alpha]` and `E_Q[R^(1 - alpha)]`. A law of R
+//! that is larger in convex order is therefore that of a pair that dominates, and one that is smaller that of a pair that is dominated
+//! (Blackwell 1953). Two kinds of pairs are known in this way: steps that rows draw, and Gaussian noise with a drawn sensitivity.
+//!
+//! ```
+//! use rhograd::accounting::ratio::{Kind, LikelihoodRatio};
+//! # fn main() -> rhograd::error::Fallible<()> {
+//! // Ten steps with noise of the size of a row, of which each row draws one.
+//! let pass = LikelihoodRatio::new(Kind::Allocation { mu: 1.0, steps: 10 })?;
+//! // One step on all rows has `alpha / 2`.
+//! assert!(pass.renyi(2.0) < 0.2);
+//! # Ok(())
+//! # }
+//! ```
+
+mod allocation;
+mod merged;
+mod mixture;
+mod part;
+mod points;
+mod spread;
+
+use std::sync::{Arc, OnceLock};
+
+use crate::error::{Error, Fallible};
+use crate::num::logs::LnSum;
+use crate::num::round::up;
+pub(super) use points::Points;
+
+/// How fine laws are, coarse first: points in a standard deviation.
+pub(super) const FINE: [f64; 3] = [64.0, 128.0, 256.0];
+
+/// The largest sensitivity, in deviations of the noise, for which laws are computed: beyond it ratios leave the range of floats.
+const MAX_MU: f64 = 20.0;
+
+/// What the ratio is of.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Kind {
+    /// `1/t sum_i N(mu e_i, I_t)` against `N(0, I_t)`: a pass of t steps, of which each row joins one.
+    Allocation {
+        /// The sensitivity of a step in deviations of its noise.
+        mu: f64,
+        /// The number of steps.
+        steps: u64,
+    },
+    /// `sum_i p_i N(mu_i, 1)` against `N(0, 1)`: a sensitivity that is drawn.
+    Mixture {
+        /// Logarithms of probabilities, which add up to 1, with the sensitivity of each in deviations of the noise, at least 0.
+        components: Vec<(f64, f64)>,
+    },
+}
+
+impl Kind {
+    /// The largest sensitivity.
+    fn largest(&self) -> f64 {
+        match self {
+            Kind::Allocation { mu, .. } => *mu,
+            Kind::Mixture { components } => components.iter().fold(0.0, |most, it| f64::max(most, it.1)),
+        }
+    }
+
+    fn is_possible(&self) -> bool {
+        let possible = |mu: f64| (0.0..=MAX_MU).contains(&mu);
+        match self {
+            Kind::Allocation { mu, steps } => possible(*mu) && *mu > 1e-9 && *steps > 0,
+            Kind::Mixture { components } => {
+                let sum: f64 = components.iter().map(|it| it.0.exp()).sum();
+                self.largest() > 1e-9 && components.iter().all(|it| possible(it.1)) && (sum - 1.0).abs() < 1e-9
+            }
+        }
+    }
+}
+
+/// The law that dominates and the one that is dominated, once they are asked for.
+type Laws = (OnceLock<Points>, OnceLock<Points>);
+
+/// A likelihood ratio with what was computed of its law; clones share it.
+#[derive(Clone, Debug)]
+pub struct LikelihoodRatio {
+    kind: Kind,
+    laws: Arc<[Laws; FINE.len()]>,
+}
+
+impl PartialEq for LikelihoodRatio {
+    fn eq(&self, other: &Self) -> bool {
+        self.kind == other.kind
+    }
+}
+
+impl LikelihoodRatio {
+    /// The ratio of a kind; nothing is computed yet.
+    ///
+    /// # Errors
+    /// When there is no step, probabilities do not add up to 1, or a sensitivity is negative, not a number or above 20 deviations, beyond
+    /// which laws leave the range of floats.
+    ///
+    /// Reference: Chua et al. 2024 and Feldman and Shenfeld 2025 (allocation); Choquette-Choo, Ganesh, Steinke and Thakurta 2024 (mixtures).
+    pub fn new(kind: Kind) -> Fallible<Self> {
+        if !kind.is_possible() {
+            let problem = "is above twenty times the noise, below a billionth of it, or of no step";
+            return Err(Error::parameter("sensitivity", problem, "use more noise: so little protects nobody"));
+        }
+        Ok(LikelihoodRatio { kind, laws: Arc::default() })
+    }
+
+    /// The law that dominates, as fine as [`FINE`] has it at this place.
+    pub(super) fn above(&self, level: usize) -> &Points {
+        let fine = FINE[level.min(FINE.len() - 1)];
+        self.laws[level.min(FINE.len() - 1)].0.get_or_init(|| match &self.kind {
+            Kind::Allocation { mu, steps } => allocation::above(*mu, *steps, fine),
+            Kind::Mixture { components } => mixture::above(components, fine),
+        })
+    }
+
+    /// The law that is dominated, as fine as [`FINE`] has it at this place.
+    pub(super) fn below(&self, level: usize) -> &Points {
+        let fine = FINE[level.min(FINE.len() - 1)];
+        self.laws[level.min(FINE.len() - 1)].1.get_or_init(|| match &self.kind {
+            Kind::Allocation { mu, steps } => allocation::below(*mu, *steps, fine),
+            Kind::Mixture { components } => mixture::below(components, fine),
+        })
+    }
+
+    /// The larger of the Renyi divergences of order `alpha > 1` in both directions.
+    ///
+    /// `max(ln E_Q[R^alpha], ln E_Q[R^(1 - alpha)]) / (alpha - 1)`, at most `alpha mu^2 / 2` for the largest `mu`.
+    ///
+    /// # Privacy
+    /// An upper bound. What the law leaves out, of probability p, adds at most `sqrt(p E_Q[R^(2 alpha)])` to the mean (Cauchy and Schwarz),
+    /// and the mean is at most that of the largest sensitivity, as powers are convex.
+    ///
+    /// Reference: van Erven and Harremoes 2014, Theorem 13 (quasi-convexity).
+    pub fn renyi(&self, alpha: f64) -> f64 {
+        let mu = self.kind.largest();
+        let whole = up(alpha * (mu * mu / 2.0), 3);
+        if !(alpha > 1.0 && whole.is_finite()) {
+            return whole;
+        }
+        let law = self.above(0);
+        let bound = |power: f64, lost: f64| {
+            // Of the largest sensitivity, E_Q[R^k] = e^(k (k - 1) mu^2 / 2); of twice the power.
+            let twice = 2.0 * power * (2.0 * power - 1.0) * mu * mu / 2.0;
+            let mut sum = LnSum::default();
+            sum.add(law.ln_moment(power) + law.errors.0 + power.abs() * law.errors.1);
+            sum.add((lost.ln() + twice) / 2.0);
+            sum.value()
+        };
+        let lost = law.lost.0.max(law.lost.1);
+        let worst = bound(alpha, lost).max(bound(1.0 - alpha, lost));
+        let rounding =
+            1e-13 * (1.0 + worst.abs() + alpha * law.points.iter().fold(0.0, |most, it| f64::max(most, it.1.abs())));
+        let found = (worst + rounding) / (alpha - 1.0);
+        if found.is_nan() { whole } else { found.max(0.0).min(whole) }
+    }
+}
