@@ -14,13 +14,14 @@
 
 use super::directed::add_up;
 use super::notion::{ApproximateZcdp, Zcdp};
+use super::pld::Pld;
 use super::rdp::mechanisms::pure_rho;
-use super::{perturbed_objective, pld, rdp, stable};
+use super::{perturbed_objective, rdp, stable};
 use crate::error::{Error, Fallible};
 use crate::num::round::up;
 use crate::privacy::{
-    Adjacency, Charge, Claim, Delta, DpEvent, NoiseLaw, ObjectiveCharge, PoissonGaussianCharge, PrivateSelectionCharge,
-    Rho, total_delta, total_rho,
+    Adjacency, AllocatedGaussianCharge, Charge, Claim, Delta, DpEvent, NoiseLaw, ObjectiveCharge,
+    PoissonGaussianCharge, PrivateSelectionCharge, Rho, total_delta, total_rho,
 };
 
 /// Width of certified bounds over the epsilon that is asked for.
@@ -58,7 +59,8 @@ pub fn epsilon(charges: &[Charge], adjacency: Adjacency, delta: Delta, about: f6
         let by_profile = profile(charges, adjacency, delta)?.unwrap_or(f64::INFINITY);
         bound = renyi(charges, adjacency, delta)?.min(by_profile);
     } else if !discrete {
-        bound = bound.min(pld::epsilon(&composed(charges, adjacency), adjacency, delta, about * RELATIVE_WIDTH)?.upper);
+        let pld = Pld::new(&composed(charges, adjacency), adjacency)?;
+        bound = bound.min(pld.upper_epsilon(delta, about * RELATIVE_WIDTH)?);
     }
     if bound.is_finite() { Ok(bound) } else { Err(Error::numerical("epsilon", "no finite bound was found")) }
 }
@@ -184,6 +186,28 @@ pub fn make(
     Ok(PoissonGaussianCharge { claim: claimed(bound, delta)?, ..event })
 }
 
+/// Completes the claim of releases in passes for a delta.
+///
+/// With epsilon certified by the privacy-loss distribution, the releases are delta-approximate
+/// `epsilon tanh(epsilon/2)`-zCDP.
+///
+/// # Errors
+/// When no finite bound is found, as where a row may be replaced.
+///
+/// # Privacy
+/// An upper bound under the given relation.
+///
+/// Reference: Chua et al. 2024 and Feldman and Shenfeld 2025 (dominating pair); Bun and Steinke 2016, section 8.
+pub fn make_allocated(
+    event: AllocatedGaussianCharge,
+    adjacency: Adjacency,
+    delta: Delta,
+    about: f64,
+) -> Fallible<AllocatedGaussianCharge> {
+    let bound = epsilon(&[Charge::AllocatedGaussian(event.clone())], adjacency, delta, about)?;
+    Ok(AllocatedGaussianCharge { claim: claimed(bound, delta)?, ..event })
+}
+
 /// A claim a little above a bound on epsilon.
 fn claimed(bound: f64, delta: Delta) -> Fallible<Claim> {
     let epsilon = up(bound * (1.0 + SLACK), 1).max(f64::MIN_POSITIVE);
@@ -217,13 +241,15 @@ pub struct Running {
     /// Orders and the divergence so far.
     spent: Vec<(f64, f64)>,
     last: Option<(Charge, Vec<f64>)>,
+    /// Releases of the pass that is being made which are paid for, where rows draw steps of passes.
+    paid: u32,
 }
 
 impl Running {
     /// Nothing released yet.
     pub fn new(adjacency: Adjacency, delta: Delta) -> Self {
         let order = |k: i32| 1.0 + 1.18f64.powi(k);
-        Running { adjacency, delta, spent: (-14..48).map(|k| (order(k), 0.0)).collect(), last: None }
+        Running { adjacency, delta, spent: (-14..48).map(|k| (order(k), 0.0)).collect(), last: None, paid: 0 }
     }
 
     /// Epsilon after one release more.
@@ -236,8 +262,13 @@ impl Running {
             let curve = rdp::curve(&single.event(self.adjacency), self.adjacency)?;
             let values = self.spent.iter().map(|&(order, _)| curve.at(order)).collect::<Fallible<Vec<_>>>()?;
             self.last = Some((single, values));
+            self.paid = 0;
         }
-        let values = self.last.as_ref().map_or(&[][..], |(_, values)| values);
+        // The first step of a pass pays for all of it.
+        let begun = std::mem::replace(&mut self.paid, 0);
+        let steps_of_pass = if let Charge::AllocatedGaussian(event) = release { event.steps_of_pass } else { 1 };
+        self.paid = if begun > 0 { begun - 1 } else { steps_of_pass - 1 };
+        let values = self.last.as_ref().filter(|_| begun == 0).map_or(&[][..], |(_, values)| values);
         self.spent.iter_mut().zip(values).for_each(|((_, spent), &cost)| *spent = add_up(*spent, cost));
         Ok(rdp::epsilon_over_orders(&self.spent, self.delta, rdp::Form::Improved)?.value)
     }

@@ -198,6 +198,10 @@ fn patterns(layout: Layout) -> Vec<(f64, Vec<f64>)> {
     match layout {
         Layout::Plain | Layout::Choice(_) => vec![(1.0, vec![1.0])],
         Layout::Sampled(rate) => vec![(rate, vec![1.0]), (1.0 - rate, vec![0.0])],
+        Layout::Drawn(steps) => {
+            let of = |step| (0..steps).map(|t| f64::from(u8::from(t == step))).collect();
+            (0..steps).map(|step| (1.0 / f64::from(steps), of(step))).collect()
+        }
         Layout::Batches(batches) => {
             let coefficients = prefix_coefficients(batches);
             let first = coefficients.first().copied().unwrap_or(1) as f64;

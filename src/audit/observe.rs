@@ -13,6 +13,8 @@ pub(super) enum Layout {
     Plain,
     /// One vector, to which a row contributes with this probability.
     Sampled(f64),
+    /// One vector per step of a pass of so many; a row contributes to one of them.
+    Drawn(u32),
     /// One vector per batch of a pass, mixed by the prefix coefficients; a row is in one batch.
     Batches(u32),
     /// One vector per phase; a row is in one block, or in none.
@@ -50,6 +52,7 @@ impl Watcher {
         let (layout, scale) = match release.released.charge() {
             Charge::Gaussian(event) => (layout_of(release.query), event.log2_scale),
             Charge::PoissonGaussian(event) => (Layout::Sampled(event.rate()), event.sampled.log2_scale),
+            Charge::AllocatedGaussian(event) => (Layout::Drawn(event.steps_of_pass), event.allocated.log2_scale),
             Charge::Exponential(event) => (Layout::Choice(event.candidates), 0),
             // Of the best run, its candidate; what else is known of it is the model.
             Charge::PrivateSelection(_) => (layout_of(release.query), 0),
@@ -65,6 +68,13 @@ impl Watcher {
             (_, Query::Marginals(counts)) => ends(&raw, counts).iter().map(|v| v / sigma).collect(),
             _ => raw.iter().map(|v| v / sigma).collect(),
         };
+        // The steps of a pass hang together: they are seen as one.
+        let begun = |seen: &&mut Seen| seen.layout == layout && seen.values.len() < whole_pass(layout, raw.len());
+        if let Some(seen) = self.seen.last_mut().filter(begun) {
+            seen.values.extend(values);
+            self.last = raw;
+            return;
+        }
         // Whoever knows where the record is in a pass has nothing to mix over.
         let told = self.draws == Draws::Known && matches!(layout, Layout::Batches(_) | Layout::Phases(_));
         let layout = if told { Layout::Plain } else { layout };
@@ -82,6 +92,11 @@ impl Watcher {
         };
         self.seen.into_iter().map(shown).collect()
     }
+}
+
+/// How many numbers a pass has of which each step has so many.
+fn whole_pass(layout: Layout, of_step: usize) -> usize {
+    if let Layout::Drawn(steps) = layout { steps as usize * of_step } else { 0 }
 }
 
 fn layout_of(query: &Query) -> Layout {

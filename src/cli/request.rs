@@ -1,6 +1,6 @@
 //! A request for a run as options of the command line, shared by what trains and what audits.
 
-use clap::builder::PossibleValue;
+use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches, ValueEnum, value_parser};
 
 use super::arguments::{delta, epsilon, rho};
@@ -9,7 +9,7 @@ use super::help::{ALGORITHM, BUDGET, HOLD_OUT, MODEL};
 use crate::data::{Protect, Schema};
 use crate::error::{Error, Fallible};
 use crate::optim::settings::Kind;
-use crate::optim::{Algorithm, Averaging, Features, SETTINGS, Settings};
+use crate::optim::{Algorithm, Features, SETTINGS, Settings};
 use crate::privacy::{Adjacency, NoiseLaw};
 use crate::train::{Budget, Candidate, DEFAULT_GRID, TrainConfig};
 
@@ -38,7 +38,7 @@ impl Args for SettingsArguments {
             command.arg(match setting.kind {
                 Kind::Number { .. } => option.allow_hyphen_values(true).value_parser(value_parser!(f64)),
                 Kind::Count { .. } => option.value_parser(value_parser!(u64)),
-                Kind::Averaging { .. } => option.value_parser(Averaging::NAMED.map(|(name, _)| name)),
+                Kind::Choice { names, .. } => option.value_parser(PossibleValuesParser::new(names)),
             })
         })
     }
@@ -56,10 +56,8 @@ impl FromArgMatches for SettingsArguments {
             match setting.kind {
                 Kind::Number { set, .. } => matches.get_one(name).into_iter().for_each(|it| set(&mut settings, *it)),
                 Kind::Count { set, .. } => matches.get_one(name).into_iter().for_each(|it| set(&mut settings, *it)),
-                Kind::Averaging { set, .. } => {
-                    let given = matches.get_one::<String>(name);
-                    let found = Averaging::NAMED.into_iter().find(|(name, _)| given.is_some_and(|given| given == name));
-                    found.into_iter().for_each(|(_, it)| set(&mut settings, it));
+                Kind::Choice { set, .. } => {
+                    matches.get_one::<String>(name).into_iter().for_each(|it| set(&mut settings, it));
                 }
             }
         }

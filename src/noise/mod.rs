@@ -10,6 +10,7 @@
 //! the noise, so drawing takes a time that depends on the noise; timing is outside the adversary's view, and how
 //! long a release took must never be published.
 
+mod allocation;
 mod bits;
 mod bounded;
 mod choice;
@@ -32,6 +33,7 @@ use rayon::prelude::*;
 use crate::error::{Error, Fallible};
 use crate::privacy::{BoundedLaw, MAX_LOG2_FINE, MAX_LOG2_SCALE, NoiseLaw};
 
+pub use allocation::Allocation;
 pub use choice::exponential_choice;
 pub use runs::RunCoins;
 pub use sample::{PoissonSample, poisson_sample};

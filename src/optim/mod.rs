@@ -7,7 +7,7 @@
 //! What is said of an algorithm and of its settings:
 //!
 //! ```
-//! use rhograd::optim::{Algorithm, AuditRecipe, Averaging, Description, Losses, Needs, Relations, Setting, Settings};
+//! use rhograd::optim::{Algorithm, AuditRecipe, Averaging, Description, Losses, Needs, Relations, Sampling, Setting, Settings};
 //! use rhograd::optim::settings::{Kind, Range};
 //! use rhograd::privacy::Adjacency;
 //! # fn main() -> rhograd::error::Fallible<()> {
@@ -16,6 +16,7 @@
 //! // How it is audited: a clip that every record reaches, and the last iterate.
 //! let AuditRecipe { settings, .. } = audit(Adjacency::AddRemove);
 //! assert_eq!(settings.averaging, Some(Averaging::Last));
+//! assert_eq!(Sampling::NAMED[1], ("shuffle", Sampling::Shuffle));
 //! let clip: &Setting = Setting::named("clip").unwrap();
 //! let Kind::Number { range: Range { words, .. }, .. } = clip.kind else { unreachable!("a number") };
 //! assert_eq!(words, "in [1e-12, 1e12]");
@@ -248,7 +249,7 @@ pub use release::{
 };
 pub(crate) use release::{Given, HELD_OUT, NormalWaves, StraightPlan, WavePlan};
 pub use rich::Rich;
-pub use settings::{Averaging, SETTINGS, Setting, Settings};
+pub use settings::{Averaging, SETTINGS, Sampling, Setting, Settings};
 pub use step::Descent;
 pub use theory::{DpGdTheory, TheoryParameters};
 pub(crate) use tuned::TUNED;

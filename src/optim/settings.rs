@@ -38,6 +38,24 @@ pub struct Settings {
     /// Probability with which a row joins a step of an algorithm that samples.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sampling_rate: Option<f64>,
+    /// How rows come to the steps of an algorithm that samples.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sampling: Option<Sampling>,
+}
+
+/// How rows come to steps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Sampling {
+    /// Each row joins each step by a coin of its own.
+    Poisson,
+    /// Each row joins one step of each pass, which it draws evenly.
+    Shuffle,
+}
+
+impl Sampling {
+    /// Every kind with its name.
+    pub const NAMED: [(&str, Sampling); 2] = [("poisson", Sampling::Poisson), ("shuffle", Sampling::Shuffle)];
 }
 
 /// Which iterate is returned.
@@ -87,13 +105,25 @@ pub enum Kind {
         /// Writes the field.
         set: fn(&mut Settings, u64),
     },
-    /// One of several iterates.
-    Averaging {
+    /// One of several names.
+    Choice {
+        /// All of them.
+        names: &'static [&'static str],
         /// Reads the field.
-        get: fn(&Settings) -> Option<Averaging>,
-        /// Writes the field.
-        set: fn(&mut Settings, Averaging),
+        get: fn(&Settings) -> Option<&'static str>,
+        /// Writes the field, if the name is one of them.
+        set: fn(&mut Settings, &str),
     },
+}
+
+/// The name of a value.
+fn name_of<T: Copy + PartialEq>(named: &'static [(&'static str, T)], value: Option<T>) -> Option<&'static str> {
+    named.iter().find(|(_, other)| Some(*other) == value).map(|(name, _)| *name)
+}
+
+/// The value of a name.
+fn value_of<T: Copy>(named: &[(&str, T)], name: &str) -> Option<T> {
+    named.iter().find(|(other, _)| *other == name).map(|(_, value)| *value)
 }
 
 /// All that is said about a setting anywhere.
@@ -179,7 +209,19 @@ settings! {
     AVERAGING = {
         name: "averaging", value_name: "AVERAGING", about: "Which iterate is returned",
         default: "tail; mean for dp-gd-theory", neutral: None,
-        kind: Kind::Averaging { get: |it| it.averaging, set: |it, value| it.averaging = Some(value) },
+        kind: Kind::Choice {
+            names: &["last", "mean", "tail"], get: |it| name_of(&Averaging::NAMED, it.averaging),
+            set: |it, name| it.averaging = value_of(&Averaging::NAMED, name),
+        },
+    }
+    SAMPLING = {
+        name: "sampling", value_name: "SAMPLING",
+        about: "How rows come to the steps of dp-sgd: a coin for each step, or one step of each pass",
+        default: "poisson", neutral: None,
+        kind: Kind::Choice {
+            names: &["poisson", "shuffle"], get: |it| name_of(&Sampling::NAMED, it.sampling),
+            set: |it, name| it.sampling = value_of(&Sampling::NAMED, name),
+        },
     }
 }
 
@@ -192,7 +234,7 @@ pub(super) static OF_SMOOTH_DESCENT: &[&Setting] =
 
 /// Those of a descent on samples.
 pub(super) static OF_SAMPLED_DESCENT: &[&Setting] =
-    &[&CLIP, &STEPS, &LEARNING_RATE, &MOMENTUM, &SAMPLING_RATE, &L1, &L2, &RADIUS, &AVERAGING];
+    &[&CLIP, &STEPS, &LEARNING_RATE, &MOMENTUM, &SAMPLING_RATE, &L1, &L2, &RADIUS, &AVERAGING, &SAMPLING];
 
 /// What gradient steps take where coordinates were made with a ridge of their own.
 pub(super) static OF_ADDITIVE: &[&Setting] = &[&CLIP, &STEPS, &LEARNING_RATE, &MOMENTUM, &L2, &AVERAGING];
@@ -213,7 +255,7 @@ impl Setting {
         match self.kind {
             Kind::Number { get, .. } => get(settings).is_some_and(|value| Some(value) != self.neutral),
             Kind::Count { get, .. } => get(settings).is_some(),
-            Kind::Averaging { get, .. } => get(settings).is_some(),
+            Kind::Choice { get, .. } => get(settings).is_some(),
         }
     }
 
@@ -225,16 +267,13 @@ impl Setting {
         let read = match self.kind {
             Kind::Number { set, .. } => text.parse().ok().map(|value| set(settings, value)),
             Kind::Count { set, .. } => text.parse().ok().map(|value| set(settings, value)),
-            Kind::Averaging { set, .. } => {
-                let found = Averaging::NAMED.into_iter().find(|(name, _)| *name == text);
-                found.map(|(_, value)| set(settings, value))
-            }
+            Kind::Choice { names, set, .. } => names.contains(&text).then(|| set(settings, text)),
         };
         read.ok_or_else(|| {
             let cure = match self.kind {
                 Kind::Number { .. } => "write a number".into(),
                 Kind::Count { .. } => "write a whole number".into(),
-                Kind::Averaging { .. } => format!("use one of {}", Averaging::NAMED.map(|(name, _)| name).join(", ")),
+                Kind::Choice { names, .. } => format!("use one of {}", names.join(", ")),
             };
             Error::parameter(self.flag(), format!("is {text:?}"), cure)
         })
@@ -253,7 +292,7 @@ impl Setting {
                     set(settings, value);
                 }
             }
-            Kind::Averaging { get, set } => {
+            Kind::Choice { get, set, .. } => {
                 if let (None, Some(value)) = (get(settings), get(open)) {
                     set(settings, value);
                 }
@@ -265,7 +304,7 @@ impl Setting {
         let (value, range) = match self.kind {
             Kind::Number { range, get, .. } => (get(settings), range),
             Kind::Count { range, get, .. } => (get(settings).map(|count| count as f64), range),
-            Kind::Averaging { .. } => return Ok(()),
+            Kind::Choice { .. } => return Ok(()),
         };
         match value.filter(|value| !(range.has)(*value)) {
             None => Ok(()),
@@ -289,6 +328,7 @@ impl Settings {
         radius: None,
         averaging: None,
         sampling_rate: None,
+        sampling: None,
     };
 
     /// Whether every value is legal.
@@ -322,6 +362,8 @@ impl Settings {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     /// A value of each kind, and one beyond its range where it has one.
@@ -329,7 +371,7 @@ mod tests {
         match setting.kind {
             Kind::Number { .. } => ("0.5", Some("-1")),
             Kind::Count { .. } => ("7", Some("0")),
-            Kind::Averaging { .. } => ("mean", None),
+            Kind::Choice { names, .. } => (names[0], None),
         }
     }
 
@@ -359,6 +401,22 @@ mod tests {
         assert!(names.iter().all(|name| fields.get(name).is_some()), "{fields}");
         assert_eq!(fields.as_object().unwrap().len(), SETTINGS.len());
         assert_eq!(Settings::NONE, Settings::default());
+    }
+
+    #[test]
+    fn choices_have_the_names_of_their_values() {
+        for (setting, named) in [
+            (&AVERAGING, Averaging::NAMED.map(|(name, value)| (name, json!(value))).to_vec()),
+            (&SAMPLING, Sampling::NAMED.map(|(name, value)| (name, json!(value))).to_vec()),
+        ] {
+            let Kind::Choice { names, get, set } = setting.kind else { panic!("{} is a choice", setting.name) };
+            assert_eq!(names, named.iter().map(|(name, _)| *name).collect::<Vec<_>>());
+            for (name, value) in named {
+                let mut settings = Settings::NONE;
+                set(&mut settings, name);
+                assert!(get(&settings) == Some(name) && value == json!(name));
+            }
+        }
     }
 
     #[test]

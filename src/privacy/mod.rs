@@ -75,9 +75,9 @@ pub use adjacency::{Adjacency, PrivacyUnit, Scope};
 pub use bounded::BoundedLaw;
 pub use budget::{Delta, Epsilon, Rho};
 pub use charge::{
-    Charge, Claim, ExponentialCharge, GaussianCharge, LaplaceCharge, MAX_LOG2_FINE, MAX_LOG2_SCALE, NoiseLaw,
-    ObjectiveCharge, PoissonGaussianCharge, PrivateSelectionCharge, SparseVectorCharge, ThresholdCharge, add_deltas,
-    total_delta, total_pure_epsilon, total_rho,
+    AllocatedGaussianCharge, Charge, Claim, ExponentialCharge, GaussianCharge, LaplaceCharge, MAX_LOG2_FINE,
+    MAX_LOG2_SCALE, NoiseLaw, ObjectiveCharge, PoissonGaussianCharge, PrivateSelectionCharge, SparseVectorCharge,
+    ThresholdCharge, add_deltas, total_delta, total_pure_epsilon, total_rho,
 };
 pub use dataset::DatasetId;
 pub use dp_event::{DpEvent, Mechanism, RunCount};

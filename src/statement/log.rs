@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::facts::{Facts, ReleaseFacts};
 use crate::accounting::Conversion;
-use crate::accounting::claim::Running;
+use crate::accounting::claim::{self, Running};
 use crate::error::{Error, Fallible};
 use crate::privacy::{Adjacency, Charge, Delta, Rho};
 use crate::private::Query;
@@ -63,6 +63,8 @@ pub(crate) struct LogWriter {
     /// `None` from the first such release on.
     spent: Option<Rho>,
     running: Option<Running>,
+    /// Epsilon of everything together, which no part of it exceeds; where rows draw steps of passes, of which Renyi divergences say little.
+    ceiling: Option<f64>,
     releases: u64,
     steps: u64,
     floored: bool,
@@ -72,11 +74,13 @@ impl LogWriter {
     /// `charges` is everything that will be released; a claim anywhere asks for Renyi divergences from the start.
     pub(crate) fn new(budget: Rho, delta: Delta, adjacency: Adjacency, charges: &[Charge]) -> Self {
         let sampled = charges.iter().any(|charge| charge.claim().is_some());
+        let drawn = charges.iter().any(|charge| matches!(charge, Charge::AllocatedGaussian(_)));
         LogWriter {
             budget,
             delta,
             spent: Some(Rho::zero()),
             running: sampled.then(|| Running::new(adjacency, delta)),
+            ceiling: if drawn { claim::epsilon(charges, adjacency, delta, 1.0).ok() } else { None },
             releases: 0,
             steps: 0,
             floored: true,
@@ -105,7 +109,11 @@ impl LogWriter {
             delta: self.delta.value(),
             epsilon_zcdp: epsilon(Conversion::Optimal).transpose()?,
             epsilon_exact: if self.floored { epsilon(Conversion::Exact).transpose()? } else { None },
-            epsilon_rdp: self.running.as_mut().map(|running| running.add(charge)).transpose()?,
+            epsilon_rdp: self
+                .running
+                .as_mut()
+                .map(|running| running.add(charge).map(|found| self.ceiling.map_or(found, |most| found.min(most))))
+                .transpose()?,
             rho_remaining: self.spent.as_ref().map(|spent| self.budget.minus(spent).lower()),
         })
     }

@@ -63,15 +63,16 @@ impl MechanismPart {
 
 /// Which rows a release reads.
 fn sampling(facts: &Facts, release: &ReleaseFacts) -> String {
-    match release.charge.sampling_rate() {
-        Some(rate) => {
-            let of = match facts.unit {
-                PrivacyUnit::Row | PrivacyUnit::Label | PrivacyUnit::PrivateCells { .. } => "",
-                PrivacyUnit::Person { .. } => " of persons, each with all rows",
-            };
-            format!("Poisson{of}, rate at most {}", decimal_up(rate, DIGITS))
+    let (of, who) = match facts.unit {
+        PrivacyUnit::Row | PrivacyUnit::Label | PrivacyUnit::PrivateCells { .. } => ("", "row"),
+        PrivacyUnit::Person { .. } => (" of persons, each with all rows", "person"),
+    };
+    match (&release.charge, release.charge.sampling_rate()) {
+        (Charge::AllocatedGaussian(event), _) => {
+            format!("each {who} in one step, drawn evenly, of each pass of {}", event.steps_of_pass)
         }
-        None => release.query.kind().sampling(),
+        (_, Some(rate)) => format!("Poisson{of}, rate at most {}", decimal_up(rate, DIGITS)),
+        (_, None) => release.query.kind().sampling(),
     }
 }
 

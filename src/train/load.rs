@@ -355,6 +355,8 @@ fn planned(
     plan: &MakePlan<'_>,
     started: Instant,
 ) -> Fallible<Loaded> {
+    // The noise of a plan may take longer to find than rows to read.
+    let load_seconds = started.elapsed().as_secs_f64();
     let streamed = matches!(rows, Store::Streamed(_) | Store::StreamedPersons(_) | Store::Remote(_));
     let scope = scope_of(config, &schema)?;
     let dataset = match scope.unit {
@@ -371,14 +373,5 @@ fn planned(
     }
     let plan = plan(&schema, dataset.public_len())?;
     let request = request_digest(config, &schema);
-    Ok(Loaded {
-        schema,
-        dataset,
-        plan,
-        request,
-        report,
-        cache,
-        streamed,
-        load_seconds: started.elapsed().as_secs_f64(),
-    })
+    Ok(Loaded { schema, dataset, plan, request, report, cache, streamed, load_seconds })
 }

@@ -267,6 +267,57 @@ fn sampled_steps_are_accounted_for_by_privacy_loss_distributions() {
 }
 
 #[test]
+fn shuffled_passes_are_accounted_for_as_what_they_are() {
+    let folder = Folder::with("fair");
+    let train =
+        "train fair.csv --overwrite --epsilon 1 --delta 1e-6 --algorithm dp-sgd --steps 55 --sampling-rate 0.1 --json";
+    let by_coins = folder.succeed(train).json();
+    folder.succeed("verify fair.model.json --ledger fair.ledger.sqlite");
+    let summary = folder.succeed(&format!("{train} --sampling shuffle")).json();
+    let epsilon = number(&summary, "/epsilon_pld");
+    assert!(epsilon <= 1.0 && epsilon > 0.98, "the budget is kept and used: {epsilon}");
+    folder.succeed("verify fair.model.json --ledger fair.ledger.sqlite --log fair.log.jsonl");
+    let model = folder.json("fair.model.json");
+    let (stated, facts) = (&model["statement"], &model["statement"]["facts"]);
+    assert_eq!(stated["mechanism"]["sampling"], "each row in one step, drawn evenly, of each pass of 10");
+    assert_eq!(
+        (&facts["settings"]["sampling"], number(facts, "/settings/sampling_rate")),
+        (&"shuffle".into(), 0.1f64.next_up())
+    );
+    // 55 steps are rounded up to whole passes.
+    assert_eq!(number(stated, "/mechanism/steps"), 60.0);
+    let multiplier = "/noise_multiplier";
+    assert!(number(&summary, multiplier) < number(&by_coins, multiplier), "for the same epsilon, {summary} {by_coins}");
+    // Of the whole run no more is logged than is stated.
+    let log = folder.text("fair.log.jsonl");
+    let lines: Vec<f64> =
+        log.lines().map(|line| number(&serde_json::from_str(line).unwrap(), "/epsilon_rdp")).collect();
+    assert!(lines.is_sorted() && lines.len() == 61);
+    assert!(lines[60] >= epsilon * (1.0 - 1e-6) && lines[60] < 1.001 * epsilon, "{} bounds {epsilon}", lines[60]);
+    // The first step of a pass pays for the others.
+    assert!(lines[1] > lines[0] && lines[1] == lines[10], "{lines:?}");
+}
+
+#[test]
+fn a_statement_of_passes_that_makes_them_cheaper_is_found() {
+    let folder = Folder::with("fair");
+    folder.succeed("train fair.csv --epsilon 1 --algorithm dp-sgd --sampling shuffle --steps 60 --sampling-rate 0.1");
+    let honest = folder.text("fair.model.json");
+    for (from, to) in [
+        ("\"steps_of_pass\": 10", "\"steps_of_pass\": 20"),
+        ("\"steps_of_pass\": 10", "\"steps_of_pass\": 1"),
+        ("\"steps_of_pass\": 10", "\"steps_of_pass\": 4294967295"),
+        ("each pass of 10", "each pass of 100"),
+        ("\"sampling\": \"shuffle\"", "\"sampling\": \"poisson\""),
+    ] {
+        assert!(honest.contains(from), "{from}");
+        folder.write("forged.json", honest.replace(from, to));
+        let outcome = folder.run("verify forged.json --ledger fair.ledger.sqlite");
+        assert_eq!(outcome.code, Some(1), "{to}: {outcome:?}");
+    }
+}
+
+#[test]
 fn sampled_steps_refuse_what_cannot_be_accounted_for() {
     let folder = Folder::with("fair");
     for (arguments, word) in [
@@ -274,6 +325,10 @@ fn sampled_steps_refuse_what_cannot_be_accounted_for() {
         ("--epsilon 1 --noise discrete-gaussian", "--noise"),
         ("--epsilon 1 --sampling-rate 0.7", "--sampling-rate"),
         ("--epsilon 1 --sampling-rate nan", "--sampling-rate"),
+        ("--epsilon 1 --sampling shuffle --adjacency replace-one", "--sampling"),
+        ("--epsilon 1 --sampling shuffle --memory-limit 1GB", "--memory-limit"),
+        ("--epsilon 1 --sampling balls", "shuffle"),
+        ("--rho 0.1 --sampling shuffle", "--epsilon"),
     ] {
         folder.refuse(&format!("train fair.csv --overwrite --algorithm dp-sgd {arguments}"), 2, &[word]);
     }

@@ -83,7 +83,7 @@ fn a_relation_without_a_theorem_is_refused_with_the_cure() {
 /// A legal request for a setting.
 fn with(setting: &Setting) -> Settings {
     let mut settings = Settings::default();
-    setting.read(&mut settings, if matches!(setting.kind, Kind::Averaging { .. }) { "mean" } else { "0.5" }).ok();
+    setting.read(&mut settings, if let Kind::Choice { names, .. } = setting.kind { names[1] } else { "0.5" }).ok();
     if matches!(setting.kind, Kind::Count { .. }) {
         settings.steps = Some(3);
     }

@@ -28,6 +28,7 @@ mod offsets;
 mod own_loss;
 mod own_optimizers;
 mod pages;
+mod passes;
 mod public_columns;
 mod remote;
 #[cfg(feature = "cli")]

@@ -70,6 +70,7 @@ fn input(charge: &Charge, release: usize, line: &str, seed: u64) -> Option<Vec<i
     let event = match charge {
         Charge::Gaussian(event) => event,
         Charge::PoissonGaussian(event) => &event.sampled,
+        Charge::AllocatedGaussian(event) => &event.allocated,
         Charge::Exponential(_) => return None,
         Charge::Objective(_)
         | Charge::PrivateSelection(_)

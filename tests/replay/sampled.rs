@@ -10,7 +10,10 @@ use rhograd::ledger::Ledger;
 use rhograd::loss::Glm;
 use rhograd::noise::{NoiseSource, integer_noise};
 use rhograd::preprocess::Encoder;
-use rhograd::privacy::{Adjacency, Charge, Claim, DatasetId, GaussianCharge, NoiseLaw, PoissonGaussianCharge, Scope};
+use rhograd::privacy::{
+    Adjacency, AllocatedGaussianCharge, Charge, Claim, DatasetId, GaussianCharge, NoiseLaw, PoissonGaussianCharge,
+    Scope,
+};
 use rhograd::private::{ChargedRun, DescribeQuery, Gradient, PrivateDataset, charge_run, query};
 
 use crate::adjacency;
@@ -44,21 +47,32 @@ fn dataset(table: &Table, scope: &Scope) -> PrivateDataset {
     PrivateDataset::new(rows, scope.clone())
 }
 
+/// The same steps as passes of [`STEPS`].
+fn passes(adjacency: Adjacency) -> AllocatedGaussianCharge {
+    let PoissonGaussianCharge { sampled, claim, .. } = charge(adjacency);
+    AllocatedGaussianCharge { allocated: sampled, steps_of_pass: STEPS as u32, claim }
+}
+
 /// Runs on one data set after another with one key.
 struct Runs {
     paid: ChargedRun,
-    event: PoissonGaussianCharge,
+    charge: Charge,
+    event: GaussianCharge,
     scope: Scope,
     made: u32,
 }
 
 impl Runs {
-    fn new(change: Change) -> Self {
-        let (adjacency, event) = (adjacency(change), charge(adjacency(change)));
+    fn new(adjacency: Adjacency, charge: Charge) -> Self {
         let scope = Scope::of_rows(DatasetId::new("trial").unwrap(), adjacency);
         let mut ledger = Ledger::in_memory().unwrap();
-        let paid = charge_run(&mut ledger, &scope, &[Charge::PoissonGaussian(event.clone())], key()).unwrap();
-        Runs { paid, event, scope, made: 0 }
+        let paid = charge_run(&mut ledger, &scope, std::slice::from_ref(&charge), key()).unwrap();
+        let event = match &charge {
+            Charge::PoissonGaussian(event) => event.sampled.clone(),
+            Charge::AllocatedGaussian(event) => event.allocated.clone(),
+            other => panic!("{other:?}"),
+        };
+        Runs { paid, charge, event, scope, made: 0 }
     }
 
     /// What goes into each step at the given iterates.
@@ -67,8 +81,14 @@ impl Runs {
         let clipped = data.clipped(BOUND).unwrap();
         let mut step = |weights: &Array1<f64>| {
             let gradient = Gradient { loss: Glm::Logistic.into(), weights, label_scale: 1.0, clip_norm: 0.1 };
-            let released = self.paid.permit::<PoissonGaussianCharge>().unwrap().release(&clipped, &gradient).unwrap();
-            let (values, GaussianCharge { noise, log2_scale, .. }) = (released.values(), &self.event.sampled);
+            let released = match self.charge {
+                Charge::PoissonGaussian(_) => {
+                    self.paid.permit::<PoissonGaussianCharge>().unwrap().release(&clipped, &gradient)
+                }
+                _ => self.paid.permit::<AllocatedGaussianCharge>().unwrap().release(&clipped, &gradient),
+            };
+            let released = released.unwrap();
+            let (values, GaussianCharge { noise, log2_scale, .. }) = (released.values(), &self.event);
             let noise = integer_noise(*noise, *log2_scale, values.len(), &key(), self.made).unwrap();
             self.made += 1;
             values.iter().zip(noise).map(|(value, noise)| value - i128::from(noise)).collect()
@@ -81,29 +101,45 @@ fn key() -> NoiseSource {
     NoiseSource::insecure_from_seed(20_262)
 }
 
+/// Runs pairs of neighbours, and returns the largest share of the sensitivity that is used and, of each pair, how many steps moved.
+fn pairs(change: Change, charge: &Charge) -> (f64, Vec<usize>) {
+    let mut rng = ChaCha8Rng::seed_from_u64(77);
+    let mut worlds = [(); 2].map(|()| Runs::new(adjacency(change), charge.clone()));
+    let (mut largest, mut moves) = (0.0f64, Vec::new());
+    for pair in 0..PAIRS {
+        let kind = KINDS[pair % KINDS.len()];
+        let table = Table::ending_in(if change == Change::Delete { kind } else { Kind::Ordinary }, &mut rng);
+        let neighbour = table.neighbour(change, kind, true, &mut rng);
+        let iterates = [(); STEPS].map(|()| (0..6).map(|_| rng.random_range(-1.0..1.0)).collect());
+        let [recorded, other] = &mut worlds;
+        let (before, after) = (recorded.inputs(&table, &iterates), other.inputs(&neighbour, &iterates));
+        let mut moving = 0;
+        for (before, after) in before.iter().zip(&after) {
+            let sensitivity = recorded.event.sensitivity;
+            let share = moved(before, after, sensitivity).unwrap_or_else(|e| panic!("{change:?} {kind:?}: {e}"));
+            largest = largest.max(share);
+            moving += usize::from(share > 0.0);
+        }
+        moves.push(moving);
+    }
+    assert!(largest > 0.9, "{change:?}: {largest} of the sensitivity");
+    (largest, moves)
+}
+
 #[test]
 fn sampled_steps_move_within_their_sensitivity_given_the_same_coins() {
-    let mut rng = ChaCha8Rng::seed_from_u64(77);
     for change in CHANGES {
-        let mut worlds = [Runs::new(change), Runs::new(change)];
-        let (mut largest, mut unmoved) = (0.0f64, 0);
-        for pair in 0..PAIRS {
-            let kind = KINDS[pair % KINDS.len()];
-            let table = Table::ending_in(if change == Change::Delete { kind } else { Kind::Ordinary }, &mut rng);
-            let neighbour = table.neighbour(change, kind, true, &mut rng);
-            let iterates = [(); STEPS].map(|()| (0..6).map(|_| rng.random_range(-1.0..1.0)).collect());
-            let [recorded, other] = &mut worlds;
-            let (before, after) = (recorded.inputs(&table, &iterates), other.inputs(&neighbour, &iterates));
-            for (before, after) in before.iter().zip(&after) {
-                let sensitivity = recorded.event.sampled.sensitivity;
-                let share = moved(before, after, sensitivity).unwrap_or_else(|e| panic!("{change:?} {kind:?}: {e}"));
-                largest = largest.max(share);
-                unmoved += usize::from(share == 0.0);
-            }
-        }
-        assert!(largest > 0.9, "{change:?}: {largest} of the sensitivity");
+        let (_, moves) = pairs(change, &charge(adjacency(change)).into());
         // Half of the samples leave the row out, and bad lines count for nothing.
-        let all = PAIRS * STEPS;
-        assert!((all / 3..all * 5 / 6).contains(&unmoved), "{change:?}: {unmoved} of {all} unmoved");
+        let (all, moved) = (PAIRS * STEPS, moves.iter().sum::<usize>());
+        assert!((all / 6..all * 2 / 3).contains(&moved), "{change:?}: {moved} of {all} moved");
     }
+}
+
+#[test]
+fn a_row_moves_one_step_of_a_pass_within_its_sensitivity() {
+    let (largest, moves) = pairs(Change::Delete, &passes(Adjacency::AddRemove).into());
+    assert!(largest > 0.99, "{largest}");
+    assert!(moves.iter().all(|moved| *moved <= 1), "{moves:?}");
+    assert!(moves.iter().sum::<usize>() > PAIRS / 2, "{moves:?}");
 }

@@ -2,8 +2,9 @@
 
 use rhograd::accounting::Conversion;
 use rhograd::accounting::last_iterate::LastIterate;
+use rhograd::accounting::pld::{self, Pld};
 use rhograd::num::round::decimal_up;
-use rhograd::privacy::Delta;
+use rhograd::privacy::{Adjacency, Delta, DpEvent, Epsilon, Mechanism};
 use statrs::distribution::{ContinuousCDF, Normal};
 
 /// A printed number reads back as no smaller one.
@@ -113,4 +114,52 @@ fn fault_54_a_mean_of_iterates_is_charged_as_the_last_one() {
     STEPS.iter().for_each(|&steps| covers(steps, &all, Told::Mean).unwrap());
     let found = covers((0.9, 200, 1), &last_iterate, Told::Mean).unwrap_err();
     assert!(found.contains("is stated"), "{found}");
+}
+
+/// A bound on delta at epsilon of passes of steps with Gaussian noise, of each of which a row draws one.
+type PassesBound<'a> = &'a dyn Fn(f64, u64, u64, f64) -> f64;
+
+/// No bound is below what two passes of two steps show of a row to whoever looks at each pass for the step that stands out: a test, so a lower bound.
+fn passes_cover(bound: PassesBound<'_>) -> Result<(), String> {
+    for (z, epsilon) in [(0.3f64, 12.0f64), (0.4, 8.0), (0.7, 2.0), (1.0, 1.0)] {
+        // With the row the larger of two numbers is above the bar with 1 - F(t) F(t - 1/z), without it with 1 - F(t)^2.
+        let mut most = f64::NEG_INFINITY;
+        for i in -200..800 {
+            let bar = f64::from(i) * 0.01;
+            let below = |mean: f64| Normal::standard().cdf(bar - mean);
+            let (with, without) = (1.0 - below(0.0) * below(1.0 / z), 1.0 - below(0.0).powi(2));
+            // Both passes are above it.
+            most = most.max(with.powi(2) - epsilon.exp() * without.powi(2));
+        }
+        let stated = bound(z, 2, 2, epsilon);
+        if stated < most {
+            return Err(format!("two passes with noise {z} at epsilon {epsilon}: {stated} is stated, {most} was seen"));
+        }
+    }
+    Ok(())
+}
+
+fn delta_of_passes(z: f64, steps: u64, passes: u64, epsilon: f64) -> f64 {
+    let pass = DpEvent::RandomAllocation { mechanism: Mechanism::Gaussian { noise_multiplier: z }, steps };
+    let event = DpEvent::Repeated { event: Box::new(pass), count: passes };
+    let bound = pld::ln_delta(&event, Adjacency::AddRemove, Epsilon::new(epsilon).unwrap(), 1e-2).unwrap();
+    bound.upper.exp()
+}
+
+#[test]
+fn fault_61_one_pass_is_charged_for_several() {
+    passes_cover(&delta_of_passes).unwrap();
+    let found = passes_cover(&|z, steps, _, epsilon| delta_of_passes(z, steps, 1, epsilon)).unwrap_err();
+    assert!(found.contains("was seen"), "{found}");
+}
+
+#[test]
+fn fault_62_passes_are_bounded_in_one_direction() {
+    let by_direction = |z: f64, epsilon: f64| {
+        let pass = DpEvent::RandomAllocation { mechanism: Mechanism::Gaussian { noise_multiplier: z }, steps: 2 };
+        let pld = Pld::new(&DpEvent::Repeated { event: Box::new(pass), count: 2 }, Adjacency::AddRemove).unwrap();
+        pld.ln_delta_by_direction(Epsilon::new(epsilon).unwrap(), 1e-2).unwrap()
+    };
+    let found = passes_cover(&|z, _, _, epsilon| by_direction(z, epsilon).add.upper.exp()).unwrap_err();
+    assert!(found.contains("was seen"), "{found}");
 }

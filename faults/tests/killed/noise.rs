@@ -3,7 +3,7 @@
 //! Power: the smallest fault here, noise of 0.95 of its scale, lowers a sum of 20,000 squares by 1,950, which is 5.4 of its
 //! deviations below the limit of the check (`3e-8` of missing it).
 
-use rhograd::noise::NoiseSource;
+use rhograd::noise::{Allocation, NoiseSource};
 use rhograd_faults::invariants::coordinates::covered;
 use rhograd_faults::invariants::noise::{every_coordinate_has_noise, has_scale, nothing_repeats};
 use rhograd_faults::{BOUND, Honest, LOG2_SCALE, Parts, drawn, replays};
@@ -178,4 +178,33 @@ fn fault_35_the_first_coordinate_has_no_noise() {
     assert!(is_covered(&Scaled(0.99)).is_err());
     // Neighbours alone do not tell.
     replays(&FirstIsBare).unwrap();
+}
+
+/// A trainer's way to find the rows of a step of a pass of eight, from its source and the numbers of the step and of the first of its pass.
+type Drawn<'a> = &'a dyn Fn(&NoiseSource, u32, u32) -> Vec<usize>;
+
+/// Every row joins one step of each pass.
+fn rows_join_one_step(drawn: Drawn<'_>) -> Result<(), String> {
+    let source = NoiseSource::insecure_from_seed(63);
+    for pass in 0..3 {
+        let mut joined = vec![0u32; LEN];
+        (0..8).for_each(|step| drawn(&source, 8 * pass + step, 8 * pass).into_iter().for_each(|row| joined[row] += 1));
+        if let Some(row) = joined.iter().position(|steps| *steps != 1) {
+            return Err(format!("a row joins {} steps of a pass", joined[row]));
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn fault_63_rows_draw_anew_for_each_step_of_a_pass() {
+    let step = |step: u32, first: u32| step - first;
+    rows_join_one_step(&|source, release, first| {
+        Allocation::new(8, LEN, source, first).step(step(release, first)).to_vec()
+    })
+    .unwrap();
+    let anew = rows_join_one_step(&|source, release, first| {
+        Allocation::new(8, LEN, source, release).step(step(release, first)).to_vec()
+    });
+    assert!(anew.unwrap_err().starts_with("a row joins"));
 }

@@ -1,5 +1,6 @@
 //! Exact laws by enumeration, streams, and the ban on floating point.
 
+mod allocations;
 mod bounded;
 mod choices;
 mod coins;

@@ -10,7 +10,7 @@ use super::penalty::Penalties;
 use crate::error::{Error, Fallible};
 use crate::loss::Objective;
 use crate::optim::{Averaging, Problem, Start};
-use crate::privacy::{Charge, PoissonGaussianCharge};
+use crate::privacy::{AllocatedGaussianCharge, Charge, PoissonGaussianCharge};
 use crate::private::{ClippedRows, Gradient, LoggedRun, Permit, Planned};
 
 /// How one run of a descent makes its steps.
@@ -131,8 +131,9 @@ impl Descent {
         let dimension = weights.len();
         let grid_step = clip_norm / rows.clip_steps() as f64;
         let rate = match &planned.charge {
-            Charge::PoissonGaussian(event) => Some(event.rate()),
-            Charge::Gaussian(_) => None,
+            Charge::PoissonGaussian(event) => event.rate(),
+            Charge::AllocatedGaussian(event) => 1.0 / f64::from(event.steps_of_pass),
+            Charge::Gaussian(_) => 1.0,
             Charge::Objective(_)
             | Charge::Exponential(_)
             | Charge::PrivateSelection(_)
@@ -142,7 +143,7 @@ impl Descent {
                 return Err(Error::refused("a descent steps along noised sums", "plan clipped sums"));
             }
         };
-        let expected = rate.map_or(start.rows, |rate| rate * start.rows);
+        let expected = rate * start.rows;
         let mut direction = Array1::<f64>::zeros(dimension);
         let eta = self.learning_rate;
         // A metric holds the l2 penalty already, and a step in it is the proximal one.
@@ -155,9 +156,11 @@ impl Descent {
         for step in 1..=self.steps {
             let gradient = Gradient { loss: self.loss, weights: &weights, label_scale: start.label_scale, clip_norm };
             let sampled = |permit: Permit<PoissonGaussianCharge>| Ok(((), permit.release(rows, &gradient)?));
-            let released = match rate {
-                None => run.release(planned, grid_step, || rows.gradient_sum(&gradient))?,
-                Some(_) => run.release_by(planned, grid_step, sampled)?.1,
+            let drawn = |permit: Permit<AllocatedGaussianCharge>| Ok(((), permit.release(rows, &gradient)?));
+            let released = match &planned.charge {
+                Charge::PoissonGaussian(_) => run.release_by(planned, grid_step, sampled)?.1,
+                Charge::AllocatedGaussian(_) => run.release_by(planned, grid_step, drawn)?.1,
+                _ => run.release(planned, grid_step, || rows.gradient_sum(&gradient))?,
             };
             let gradient: Array1<f64> = released.values().iter().map(|&v| v as f64 * grid_step / expected).collect();
             let moved = match metric {

@@ -3,6 +3,7 @@
 //! A new kind is a file that implements [`ChargeKind`], named in `charges!` below, an accountant's view of it
 //! ([`ChargeKind::event`]) and a permit that opens values by it.
 
+mod allocated_gaussian;
 mod exponential;
 mod gaussian;
 mod kind;
@@ -14,6 +15,7 @@ mod threshold;
 
 use serde::{Deserialize, Serialize};
 
+pub use allocated_gaussian::AllocatedGaussianCharge;
 pub use exponential::ExponentialCharge;
 pub use gaussian::{GaussianCharge, MAX_LOG2_FINE, MAX_LOG2_SCALE};
 use kind::{ChargeKind, Cost};
@@ -82,6 +84,8 @@ charges! {
     Laplace(LaplaceCharge),
     /// The first of several questions that reaches a bar.
     SparseVector(SparseVectorCharge),
+    /// Gaussian noise on a query of the rows that drew a step of a pass.
+    AllocatedGaussian(AllocatedGaussianCharge),
 }
 
 impl Charge {

@@ -39,7 +39,7 @@ impl DescribeQuery for ClippedSum {
     }
 
     fn is_paid_by(&self, charge: &Charge) -> bool {
-        matches!(charge, Charge::Gaussian(_) | Charge::PoissonGaussian(_))
+        matches!(charge, Charge::Gaussian(_) | Charge::PoissonGaussian(_) | Charge::AllocatedGaussian(_))
     }
 }
 

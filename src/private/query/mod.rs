@@ -278,7 +278,8 @@ impl Planned {
 
     /// Whether the release is made of sums over rows that are read in their order: all that rows in a file can give.
     pub fn is_streamable(&self) -> bool {
-        !matches!(self.charge, Charge::PoissonGaussian(_)) && self.query.kind().reads().rows == RowAccess::StreamedSum
+        let sampled = matches!(self.charge, Charge::PoissonGaussian(_) | Charge::AllocatedGaussian(_));
+        !sampled && self.query.kind().reads().rows == RowAccess::StreamedSum
     }
 }
 

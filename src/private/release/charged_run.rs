@@ -1,10 +1,11 @@
 //! Charging a plan, or going on with one that was charged, and handing out its permits in order.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
 use super::journal::{Journal, Keep, Stopped};
+use super::permit::DrawnPass;
 use super::{Mechanism, Permit};
 use crate::error::{Error, Fallible};
 use crate::ledger::{Ledger, Reservation};
@@ -90,6 +91,8 @@ pub struct ChargedRun {
     /// What tells it from the other runs of this process.
     number: u64,
     journal: Arc<Journal>,
+    /// What rows drew for the pass that is being made.
+    pass: Arc<Mutex<Option<DrawnPass>>>,
 }
 
 /// The number of the next run.
@@ -99,7 +102,7 @@ impl ChargedRun {
     fn new(reservation: Reservation, noise: NoiseSource, left: VecDeque<Charge>, journal: Journal) -> Self {
         let (noise, journal) = (Arc::new(noise), Arc::new(journal));
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        ChargedRun { reservation, noise, left, given: 0, next_release: 0, number, journal }
+        ChargedRun { reservation, noise, left, given: 0, next_release: 0, number, journal, pass: Arc::default() }
     }
 
     /// Hands every released value on before anything else sees it, as long as a run could go on from it.
@@ -131,10 +134,10 @@ impl ChargedRun {
     /// # Errors
     /// When every paid release has been made, or the next one was paid for by another mechanism.
     pub fn permit<M: Mechanism>(&mut self) -> Fallible<Permit<M>> {
-        let (charge, release) = self.next()?;
-        let (noise, journal) = (Arc::clone(&self.noise), Arc::clone(&self.journal));
+        let (charge, release, index) = self.next()?;
+        let (noise, journal, pass) = (Arc::clone(&self.noise), Arc::clone(&self.journal), Arc::clone(&self.pass));
         let (event, scope) = (M::of(charge)?, self.reservation.scope().clone());
-        Ok(Permit { event, release, asked: None, scope, run: self.number, noise, journal })
+        Ok(Permit { event, release, index, asked: None, scope, run: self.number, noise, journal, pass })
     }
 
     /// The charge of the next release, and whether others of the same charge were made before it; `None` where all were made.
@@ -167,8 +170,8 @@ impl ChargedRun {
         made
     }
 
-    /// The next release that was paid for, with its number; it counts as used from here on.
-    fn next(&mut self) -> Fallible<(Charge, u32)> {
+    /// The next release that was paid for, with its number in the run and in its charge; it counts as used from here on.
+    fn next(&mut self) -> Fallible<(Charge, u32, u64)> {
         let Some((charge, _)) = self.upcoming() else {
             return Err(Error::refused("every paid release of this run was made", "pay for another run"));
         };
@@ -179,6 +182,6 @@ impl ChargedRun {
             .checked_add(1)
             .ok_or_else(|| Error::refused("more than 2^32 releases in one run", "use fewer steps"))?;
         self.given += 1;
-        Ok((single, release))
+        Ok((single, release, self.given - 1))
     }
 }

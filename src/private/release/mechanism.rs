@@ -2,8 +2,8 @@
 
 use crate::error::{Error, Fallible};
 use crate::privacy::{
-    Charge, ExponentialCharge, GaussianCharge, LaplaceCharge, ObjectiveCharge, PoissonGaussianCharge,
-    PrivateSelectionCharge, SparseVectorCharge, ThresholdCharge,
+    AllocatedGaussianCharge, Charge, ExponentialCharge, GaussianCharge, LaplaceCharge, ObjectiveCharge,
+    PoissonGaussianCharge, PrivateSelectionCharge, SparseVectorCharge, ThresholdCharge,
 };
 
 mod sealed {
@@ -44,7 +44,7 @@ macro_rules! mechanisms {
 mechanisms!(
     GaussianCharge of Gaussian, PoissonGaussianCharge of PoissonGaussian, ObjectiveCharge of Objective, ExponentialCharge of Exponential,
     PrivateSelectionCharge of PrivateSelection, ThresholdCharge of Threshold, LaplaceCharge of Laplace,
-    SparseVectorCharge of SparseVector
+    SparseVectorCharge of SparseVector, AllocatedGaussianCharge of AllocatedGaussian
 );
 
 /// Refuses a permit of another kind than was paid for.

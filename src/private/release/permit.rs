@@ -1,14 +1,14 @@
 //! Opening one sensitive value per paid release.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::Mechanism;
 use super::journal::Journal;
 use crate::error::{Error, Fallible};
-use crate::noise::{NoiseSource, exponential_choice, integer_noise, poisson_sample};
+use crate::noise::{Allocation, NoiseSource, exponential_choice, integer_noise, poisson_sample};
 use crate::privacy::{
-    Charge, ExponentialCharge, GaussianCharge, L2, Norm, ObjectiveCharge, PoissonGaussianCharge, Range, Scope,
-    Sensitivity,
+    AllocatedGaussianCharge, Charge, ExponentialCharge, GaussianCharge, L2, Norm, ObjectiveCharge,
+    PoissonGaussianCharge, Range, Scope, Sensitivity,
 };
 use crate::private::sensitive::Origin;
 use crate::private::{ClippedRows, DescribeQuery, Gradient, Minimization, PrivateDataset, Sensitive};
@@ -26,6 +26,8 @@ use crate::private::{ClippedRows, DescribeQuery, Gradient, Minimization, Private
 pub struct Permit<M: Mechanism> {
     pub(in crate::private) event: M,
     pub(in crate::private) release: u32,
+    /// How many releases of its charge come before it.
+    pub(super) index: u64,
     /// What the release is recorded to answer; `None` where nobody records it.
     pub(super) asked: Option<Box<dyn DescribeQuery>>,
     pub(in crate::private) scope: Scope,
@@ -33,6 +35,17 @@ pub struct Permit<M: Mechanism> {
     pub(super) run: u64,
     pub(in crate::private) noise: Arc<NoiseSource>,
     pub(in crate::private) journal: Arc<Journal>,
+    /// The pass that is being made.
+    pub(super) pass: Arc<Mutex<Option<DrawnPass>>>,
+}
+
+/// What rows of a data set drew for a pass.
+pub(super) struct DrawnPass {
+    /// The number of its first release.
+    first: u32,
+    /// What tells the data set from all others.
+    data: u64,
+    steps: Allocation,
 }
 
 impl<M: Mechanism> Permit<M> {
@@ -192,6 +205,51 @@ impl Permit<PoissonGaussianCharge> {
             let paid = &permit.event;
             let chosen = poisson_sample(paid.exponent, rows.data().private_len(), &permit.noise, permit.release);
             permit.noised(&paid.sampled, rows.sampled_sum(gradient, &chosen)?)
+        })
+    }
+}
+
+impl Permit<AllocatedGaussianCharge> {
+    /// Sums the clipped gradients of the rows that drew this step of the pass, adds the noise and opens the sum.
+    ///
+    /// What rows drew is made with the first step of a pass, kept for the others and seen by nobody: amplification needs it to be secret.
+    /// A run that was stopped within a pass has lost it and goes on with steps that no row joins, to the end of the pass: what is released
+    /// then follows from what was released before.
+    ///
+    /// # Privacy
+    /// Random allocation: every row joins exactly one step of each pass, which it draws evenly, whatever the other rows; the sum over the
+    /// rows of a step has the sensitivity of the clip.
+    ///
+    /// # Errors
+    /// When the rows belong to another scope, are not those of the steps before it in the pass, or the sum moves further than was paid for.
+    ///
+    /// # Reference
+    /// Chua et al. 2024, "Balls-and-Bins sampling for DP-SGD"; Feldman and Shenfeld 2025.
+    pub fn release(self, rows: &ClippedRows<'_>, gradient: &Gradient<'_>) -> Fallible<Released> {
+        self.kept_or(|permit| {
+            let paid = &permit.event;
+            let step = (permit.index % u64::from(paid.steps_of_pass.max(1))) as u32;
+            let first = permit.release - step;
+            if permit.journal.released(first).is_some() {
+                return permit.noised(&paid.allocated, rows.sampled_sum(gradient, &[])?);
+            }
+            // What a panic left behind is a whole pass or none.
+            let mut pass = permit.pass.lock().unwrap_or_else(PoisonError::into_inner);
+            let data = rows.data();
+            let drawn = match pass.take().filter(|it| it.first == first) {
+                Some(drawn) if drawn.data == data.number() => drawn,
+                // A row could join a step of each of two data sets.
+                Some(_) => {
+                    return Err(Error::refused("the pass was begun with other rows", "use the same rows in each step"));
+                }
+                None if step > 0 => return Err(Error::refused("the pass was not begun", "make its first step first")),
+                None => {
+                    let steps = Allocation::new(paid.steps_of_pass, data.private_len(), &permit.noise, first);
+                    DrawnPass { first, data: data.number(), steps }
+                }
+            };
+            let sum = rows.sampled_sum(gradient, pass.insert(drawn).steps.step(step))?;
+            permit.noised(&paid.allocated, sum)
         })
     }
 }

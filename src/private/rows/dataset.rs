@@ -1,6 +1,7 @@
 //! Private rows; what may be asked of them lies in [`crate::private::query`].
 
 use std::num::NonZeroU32;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::pass::Pass;
 use super::store::Store;
@@ -18,6 +19,16 @@ pub struct PrivateDataset {
     origin: Origin,
     typical_rows: Option<NonZeroU32>,
     public: Option<PublicPart>,
+    /// What tells these rows from all other data sets of this process, parts of them included.
+    number: u64,
+}
+
+/// The number of the next data set.
+static NUMBER: AtomicU64 = AtomicU64::new(0);
+
+/// A number that no data set has yet.
+fn new_number() -> u64 {
+    NUMBER.fetch_add(1, Ordering::Relaxed)
 }
 
 /// What of rows is public, where some columns are.
@@ -50,7 +61,13 @@ impl PrivateDataset {
             },
             (Store::Whole(_) | Store::Streamed(_) | Store::Weighted(_), _) => PrivacyUnit::Row,
         };
-        PrivateDataset { rows, origin: Scope { unit, ..scope }.into(), typical_rows: None, public: None }
+        PrivateDataset {
+            rows,
+            origin: Scope { unit, ..scope }.into(),
+            typical_rows: None,
+            public: None,
+            number: new_number(),
+        }
     }
 
     /// Takes in rows of which the label alone is protected, where they were encoded so that nothing but a label follows from a label.
@@ -118,7 +135,13 @@ impl PrivateDataset {
         }
         let DividedRows { public, all } = DividedRows::of(rows, columns, labelled);
         let public = PublicPart { columns: columns.clone(), rows: public };
-        Ok(PrivateDataset { rows: all.into(), origin: scope.into(), typical_rows: None, public: Some(public) })
+        Ok(PrivateDataset {
+            rows: all.into(),
+            origin: scope.into(),
+            typical_rows: None,
+            public: Some(public),
+            number: new_number(),
+        })
     }
 
     /// Which columns are public, where some are and others are not.
@@ -207,7 +230,13 @@ impl PrivateDataset {
 
     /// Some of these rows, or all of them in another form; nothing is known of them for free.
     fn with(&self, rows: impl Into<Store>) -> Self {
-        PrivateDataset { rows: rows.into(), origin: self.origin.clone(), typical_rows: self.typical_rows, public: None }
+        PrivateDataset {
+            rows: rows.into(),
+            origin: self.origin.clone(),
+            typical_rows: self.typical_rows,
+            public: None,
+            number: new_number(),
+        }
     }
 
     /// The columns; public, they follow from the schema.
@@ -228,6 +257,11 @@ impl PrivateDataset {
     /// The number of rows or of persons, for drawing samples inside the gate.
     pub(in crate::private) fn private_len(&self) -> usize {
         self.rows.len() as usize
+    }
+
+    /// What tells these rows from all other data sets of this process, parts of them included.
+    pub(in crate::private) fn number(&self) -> u64 {
+        self.number
     }
 
     /// The rows, for queries inside the gate that are sums over them.
@@ -311,10 +345,10 @@ impl PrivateDataset {
     /// # Errors
     /// When rows in a file cannot be read or written again.
     pub(in crate::private) fn divided(self, chosen: impl Iterator<Item = usize>) -> Fallible<(Self, Self)> {
-        let PrivateDataset { rows, origin, typical_rows, public } = self;
+        let PrivateDataset { rows, origin, typical_rows, public, .. } = self;
         let Some(public) = public else {
             let (chosen, rest) = rows.divided(chosen)?;
-            let part = |rows, origin| PrivateDataset { rows, origin, typical_rows, public: None };
+            let part = |rows, origin| PrivateDataset { rows, origin, typical_rows, public: None, number: new_number() };
             return Ok((part(chosen, origin.clone()), part(rest, origin)));
         };
         let chosen: Vec<usize> = chosen.collect();
@@ -323,7 +357,7 @@ impl PrivateDataset {
         let (rows, rest) = rows.divided(chosen.iter().copied())?;
         let part = |rows, chosen: &[usize]| {
             let public = Some(public.subset(chosen));
-            PrivateDataset { rows, origin: origin.clone(), typical_rows, public }
+            PrivateDataset { rows, origin: origin.clone(), typical_rows, public, number: new_number() }
         };
         Ok((part(rows, &chosen), part(rest, &others)))
     }

@@ -1,7 +1,7 @@
 //! Everything but full-batch descent under attack.
 
 use rhograd::audit::{Instance, View};
-use rhograd::optim::Settings;
+use rhograd::optim::{Sampling, Settings};
 use rhograd::privacy::Adjacency;
 use rhograd::train::Algorithm;
 
@@ -94,6 +94,10 @@ pub fn samples() -> Vec<Case> {
         let case = Case::new(Algorithm::DpSgd, adjacency, Instance::LabelsAlone).raw().set(rate);
         cases.push(Case { pairs: 0, ..case.epsilon(15.0, louder, 1e-6) });
     }
+    // Two passes of two steps, of each of which the record draws one.
+    let passes = Settings { sampling: Some(Sampling::Shuffle), sampling_rate: Some(0.5), steps: Some(4), ..still() };
+    let case = Case::new(Algorithm::DpSgd, Adjacency::AddRemove, Instance::LabelsAlone).raw().set(passes);
+    cases.push(Case { pairs: 0, ..case.called("passes").epsilon(15.0, 20.3, 1e-6) });
     cases
 }
 

@@ -75,6 +75,7 @@ class Common(TypedDict, total=False):
     l2: float | None
     radius: float | None
     averaging: str | None
+    sampling: str | None
     noise: str
     standardise: bool
     tune: str | None
@@ -122,8 +123,8 @@ class Estimator:
     algorithm : ``"auto"`` or any other key of ``rhograd.ALGORITHMS``, which says what it does and takes; its ``"page"`` says all.
     features : ``"linear"``, a coefficient for each number, ``"additive"``, a curve for each, as a number for every interval,
         ``"rich"``, curves and what columns do together, or ``"auto"``, lines, and curves of columns where released sums show them.
-    steps, clip, learning_rate, momentum, sampling_rate, l1, l2, radius, averaging : choices that the algorithm
-        otherwise makes by its own rule.
+    steps, clip, learning_rate, momentum, sampling_rate, l1, l2, radius, averaging, sampling : choices that the algorithm
+        otherwise makes by its own rule. ``sampling`` is ``"poisson"`` or, for passes of which each row draws a step, ``"shuffle"``.
     noise : ``"normal"`` or ``"discrete-gaussian"``.
     standardise : whether features are standardised by privately released moments.
     tune : candidates to choose among, paid from the same budget, as in ``"algorithm=whitened,dp-gd;l2=0,0.01"``.
@@ -203,6 +204,7 @@ class Estimator:
         l2: float | None = None,
         radius: float | None = None,
         averaging: str | None = None,
+        sampling: str | None = None,
         noise: str = "normal",
         standardise: bool = True,
         tune: str | None = None,
@@ -243,6 +245,7 @@ class Estimator:
         self.l2 = l2
         self.radius = radius
         self.averaging = averaging
+        self.sampling = sampling
         self.noise = noise
         self.standardise = standardise
         self.tune = tune

@@ -42,7 +42,7 @@ _WHOLE = {
     "threads": (1, "at least 1; leave it out for one a core"),
 }
 
-_TEXTS = ("adjacency", "protect", "algorithm", "features", "noise", "averaging", "tune", "dataset", "unit", "estimand", "weight")
+_TEXTS = ("adjacency", "protect", "algorithm", "features", "noise", "averaging", "sampling", "tune", "dataset", "unit", "estimand", "weight")
 
 
 def check(parameters: Mapping[str, Any]) -> None:
