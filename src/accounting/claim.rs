@@ -13,6 +13,7 @@
 //! ```
 
 use super::directed::add_up;
+use super::memo::Memo;
 use super::notion::{ApproximateZcdp, Zcdp};
 use super::pld::Pld;
 use super::rdp::mechanisms::pure_rho;
@@ -42,6 +43,14 @@ const SLACK: f64 = 3.0 * RELATIVE_WIDTH;
 /// # Privacy
 /// An upper bound under the given relation for all releases together, in any adaptive order.
 pub fn epsilon(charges: &[Charge], adjacency: Adjacency, delta: Delta, about: f64) -> Fallible<f64> {
+    static KNOWN: Memo = Memo::new();
+    // Debug forms tell all floats apart, as they read back to the same bits.
+    let question = format!("{adjacency:?} {:?} {about:?} {charges:?}", delta.value());
+    KNOWN.answer(question, || computed(charges, adjacency, delta, about))
+}
+
+/// [`epsilon`], computed.
+fn computed(charges: &[Charge], adjacency: Adjacency, delta: Delta, about: f64) -> Fallible<f64> {
     let discrete = charges.iter().any(|charge| charge.noise() == Some(NoiseLaw::DiscreteGaussian));
     let concentrated = charges.iter().all(|charge| charge.claim().is_none());
     if discrete && !concentrated {

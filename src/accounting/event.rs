@@ -73,24 +73,40 @@ pub(super) fn loss_of(event: &DpEvent, mechanism: &Mechanism, adjacency: Adjacen
     })
 }
 
-/// One step on all rows, which costs at least as much as a step in a place that a row draws for itself.
+/// As many steps on all rows as a row joins, which cost at least as much as steps in places that a row draws for itself.
 ///
-/// Given the place, all other steps are the same for both neighbours; Renyi divergences are quasi-convex and hockey-stick divergences
-/// convex in both laws together, so drawing the place cannot tell more (van Erven and Harremoes 2014, Theorem 13).
+/// Given the places, all other steps are the same for both neighbours; Renyi divergences are quasi-convex and hockey-stick divergences
+/// convex in both laws together, so drawing places cannot tell more (van Erven and Harremoes 2014, Theorem 13).
 ///
 /// # Errors
-/// Without a step.
-pub(super) fn whole_allocation(event: &DpEvent, mechanism: &Mechanism, steps: u64) -> Fallible<DpEvent> {
-    if steps == 0 {
-        return Err(no_steps(event));
-    }
-    Ok(DpEvent::Single { mechanism: *mechanism })
+/// When a row joins no step, or more than there are; events of other kinds are their own bound.
+pub(super) fn whole_allocation(event: &DpEvent) -> Fallible<DpEvent> {
+    let DpEvent::RandomAllocation { mechanism, participations, .. } = event else { return Ok(event.clone()) };
+    groups(event)?;
+    let one = DpEvent::Single { mechanism: *mechanism };
+    Ok(if *participations == 1 { one } else { DpEvent::Repeated { event: Box::new(one), count: *participations } })
 }
 
-/// The refusal of an allocation to no step.
-pub(super) fn no_steps(event: &DpEvent) -> Error {
-    let text = serde_json::to_string(event).unwrap_or_else(|_| format!("{event:?}"));
-    Error::parameter("steps", format!("is 0 in {text}"), "use at least one step")
+/// Groups of steps of an allocation, of each of which a row joins one, with how many there are of each size.
+///
+/// A set of k of t steps is drawn evenly by dividing the steps at random into k groups of nearly the same size and drawing one step of each:
+/// whatever the sizes, the law of the set does not change when steps are renamed. Who knows the groups sees k independent allocations, so
+/// these dominate (hockey-stick divergences are convex). With one step to join there is one group, and nothing is lost.
+///
+/// # Errors
+/// When a row joins no step, or more than there are.
+///
+/// Reference: Feldman and Shenfeld 2025 bound k of t by k allocations to `floor(t/k)` steps.
+pub(super) fn groups(event: &DpEvent) -> Fallible<Vec<(u64, u64)>> {
+    let DpEvent::RandomAllocation { steps, participations, .. } = event else { return Ok(Vec::new()) };
+    if *participations == 0 || participations > steps {
+        let text = serde_json::to_string(event).unwrap_or_else(|_| format!("{event:?}"));
+        let problem = format!("are {participations} of {steps} steps in {text}");
+        return Err(Error::parameter("participations", problem, "let a row join from 1 to all of the steps"));
+    }
+    let larger = steps % participations;
+    let sizes = [(steps / participations + 1, larger), (steps / participations, participations - larger)];
+    Ok(sizes.into_iter().filter(|(_, count)| *count > 0).collect())
 }
 
 /// The parameters of a mixture of Gaussians, checked.
@@ -172,9 +188,7 @@ pub(super) fn squared_mu(event: &DpEvent, adjacency: Adjacency) -> Fallible<f64>
         DpEvent::MixtureOfGaussians { standard_deviation, sensitivities, probabilities } => {
             squared_mu(&Mixture::new(*standard_deviation, sensitivities, probabilities)?.whole(), adjacency)
         }
-        DpEvent::RandomAllocation { mechanism, steps } => {
-            squared_mu(&whole_allocation(event, mechanism, *steps)?, adjacency)
-        }
+        DpEvent::RandomAllocation { .. } => squared_mu(&whole_allocation(event)?, adjacency),
         DpEvent::Repeated { event, count } => {
             let one = squared_mu(event, adjacency)?;
             Ok(if one == 0.0 || *count == 0 { 0.0 } else { up(one * up(*count as f64, 1), 1) })

@@ -48,6 +48,7 @@ pub mod gaussian;
 pub mod generalization;
 pub mod last_iterate;
 pub mod mean_concentrated;
+mod memo;
 pub mod notion;
 pub mod packing;
 pub mod perturbed_objective;

@@ -155,6 +155,11 @@ impl Samples {
             )),
             Sampling::Shuffle => {
                 let pass = (1.0 / rate).round().clamp(2.0, f64::from(u32::MAX)) as u32;
+                if u64::from(pass) > steps {
+                    let problem = format!("makes a pass of {pass} steps, and there are {steps} in all");
+                    let cure = "use more --steps, at least one pass, or a larger --sampling-rate";
+                    return Err(Error::parameter("--sampling-rate", problem, cure));
+                }
                 Ok((Samples::Passes(pass), steps.next_multiple_of(pass.into()), 1.0 / f64::from(pass)))
             }
         }

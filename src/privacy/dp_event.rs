@@ -110,12 +110,16 @@ pub enum DpEvent {
         /// Sample size over number of rows, in `[0, 1]`.
         fraction: f64,
     },
-    /// A mechanism applied `steps` times, every row joining exactly one of them, chosen evenly and independently of all other rows.
+    /// A mechanism applied `steps` times, every row joining a set of `participations` of them, chosen evenly among all such sets and
+    /// independently of all other rows.
     RandomAllocation {
         /// The mechanism of one step.
         mechanism: Mechanism,
         /// Number of steps, at least 1.
         steps: u64,
+        /// Steps that a row joins, from 1 to all of them.
+        #[serde(default = "once", skip_serializing_if = "is_once")]
+        participations: u64,
     },
     /// Gaussian noise on a query whose l2 sensitivity is drawn, the draw being secret: `sum_i p_i N(c_i, sigma^2)` against `N(0, sigma^2)`.
     MixtureOfGaussians {
@@ -147,7 +151,20 @@ pub enum DpEvent {
     },
 }
 
+fn once() -> u64 {
+    1
+}
+
+fn is_once(count: &u64) -> bool {
+    *count == 1
+}
+
 impl DpEvent {
+    /// A mechanism applied `steps` times, of which every row joins one, chosen evenly.
+    pub fn allocated(mechanism: Mechanism, steps: u64) -> Self {
+        DpEvent::RandomAllocation { mechanism, steps, participations: 1 }
+    }
+
     /// A mechanism applied `count` times to all rows.
     pub fn repeated(mechanism: Mechanism, count: u64) -> Self {
         DpEvent::Repeated { event: Box::new(DpEvent::Single { mechanism }), count }

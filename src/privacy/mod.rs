@@ -22,7 +22,7 @@
 //!
 //! ```
 //! use rhograd::privacy::{
-//!     Charge, PrivateSelectionCharge, Claim, GaussianCharge, LaplaceCharge, NoiseLaw, ObjectiveCharge, PoissonGaussianCharge,
+//!     AllocatedGaussianCharge, Charge, PrivateSelectionCharge, Claim, GaussianCharge, LaplaceCharge, NoiseLaw, ObjectiveCharge, PoissonGaussianCharge,
 //!     ExponentialCharge, SparseVectorCharge, ThresholdCharge, total_pure_epsilon,
 //! };
 //!
@@ -31,6 +31,9 @@
 //! // Each row joins each release by a coin.
 //! let sampled = PoissonGaussianCharge { sampled: gaussian.clone(), exponent: 1 << 60, claim };
 //! assert!(sampled.rate() > 0.06 && sampled.rate() < 0.0625);
+//! // Each row joins one release of each pass of five, of which these are two.
+//! let passes = AllocatedGaussianCharge { allocated: gaussian.clone(), steps_of_pass: 5, claim };
+//! assert!(Charge::from(passes).sampling_rate().is_some_and(|rate| rate >= 0.2));
 //! // The best of a random number of runs, of which each is the last with probability 1/4.
 //! let best = PrivateSelectionCharge { what: "candidates".into(), rho: 0.1, stop: 1 << 30, claim };
 //! assert_eq!(best.stop_probability(), 0.25);
@@ -53,6 +56,8 @@
 //! use rhograd::privacy::{DpEvent, L1, L2, Mechanism, Norm, Range, RunCount, Sensitivity};
 //!
 //! let run = DpEvent::poisson(Mechanism::Gaussian { noise_multiplier: 1.0 }, 0.01, 1000);
+//! let pass = DpEvent::allocated(Mechanism::Gaussian { noise_multiplier: 1.0 }, 100);
+//! assert!(matches!(pass, DpEvent::RandomAllocation { participations: 1, .. }));
 //! let best = DpEvent::Selected { event: Box::new(run), runs: RunCount::Poisson { mean: 10.0 } };
 //! assert!(matches!(best, DpEvent::Selected { .. }));
 //!

@@ -37,6 +37,9 @@ fn check_costly(facts: &Facts) -> Fallible<()> {
         return Err(damaged("records more claims and choices than a run can make"));
     }
     facts.releases.iter().try_for_each(|release| release.charge.check())?;
+    if facts.releases.iter().any(|release| release.charge.count() >= 1 << 32) {
+        return Err(damaged("records more releases than a run can make"));
+    }
     costly.into_iter().try_for_each(|charge| claim::confirm(charge, facts.adjacency))
 }
 
@@ -44,9 +47,6 @@ fn check_costly(facts: &Facts) -> Fallible<()> {
 pub(super) fn check_releases(facts: &Facts) -> Fallible<()> {
     check_costly(facts)?;
     for ReleaseFacts { charge, query, unit } in &facts.releases {
-        if charge.count() >= 1 << 32 {
-            return Err(damaged("records more releases than a run can make"));
-        }
         let planned = Planned { charge: charge.clone(), query: query.clone() };
         if !planned.is_recorded(facts.adjacency) {
             return Err(damaged("a sensitivity does not follow from its query and the adjacency"));

@@ -329,6 +329,7 @@ fn sampled_steps_refuse_what_cannot_be_accounted_for() {
         ("--epsilon 1 --sampling shuffle --memory-limit 1GB", "--memory-limit"),
         ("--epsilon 1 --sampling balls", "shuffle"),
         ("--rho 0.1 --sampling shuffle", "--epsilon"),
+        ("--epsilon 1 --sampling shuffle --steps 40", "a pass of 50 steps"),
     ] {
         folder.refuse(&format!("train fair.csv --overwrite --algorithm dp-sgd {arguments}"), 2, &[word]);
     }

@@ -59,8 +59,10 @@ fn release(run: &mut ChargedRun, data: &PrivateDataset) -> Result<Released, rhog
 /// How many rows are in a release.
 fn rows_in(released: &Released, key: u64, number: u32) -> u32 {
     let source = NoiseSource::insecure_from_seed(key);
-    let noise = integer_noise(NoiseLaw::FlooredNormal, 28, 1, &source, number).unwrap()[0];
-    let sum = (released.values()[0] - i128::from(noise)).unsigned_abs();
+    let values = released.values();
+    assert_eq!(values.len(), 1);
+    let noise = integer_noise(NoiseLaw::FlooredNormal, 28, values.len(), &source, number).unwrap();
+    let sum = values.iter().zip(noise).map(|(value, noise)| value - i128::from(noise)).sum::<i128>().unsigned_abs();
     // Each has a slope of one half in size at zero, on the grid of slopes.
     let one = sum as f64 / (BOUND as f64 / 2.0);
     assert!((one - one.round()).abs() < 1e-3 * one.max(1.0), "{one}");

@@ -12,7 +12,7 @@ use crate::{del, eps};
 use Adjacency::{AddRemove, ReplaceOne};
 
 fn steps(noise_multiplier: f64, steps: u64) -> DpEvent {
-    DpEvent::RandomAllocation { mechanism: Mechanism::Gaussian { noise_multiplier }, steps }
+    DpEvent::allocated(Mechanism::Gaussian { noise_multiplier }, steps)
 }
 
 fn mixture(standard_deviation: f64, parts: &[(f64, f64)]) -> DpEvent {
@@ -197,19 +197,68 @@ fn renyi_divergences_are_just_above_their_moments() {
 }
 
 #[test]
+fn several_steps_of_a_pass_cost_between_a_sum_and_as_many_groups() {
+    let several = |z: f64, count: u64, participations: u64| {
+        let mechanism = Mechanism::Gaussian { noise_multiplier: z };
+        DpEvent::RandomAllocation { mechanism, steps: count, participations }
+    };
+    let at = |event: &DpEvent| pld::epsilon(event, AddRemove, del(1e-5), 1e-2).unwrap();
+    // All of two steps, or both of two: no choice.
+    let whole = at(&DpEvent::repeated(Mechanism::Gaussian { noise_multiplier: 2.0 }, 2));
+    assert_eq!(at(&several(2.0, 2, 2)), whole);
+    let two = at(&several(2.0, 6, 2));
+    let groups = at(&times(steps(2.0, 3), 2));
+    assert!(two.upper >= groups.lower && two.upper <= groups.upper + 1e-2, "{two:?} {groups:?}");
+    assert!(two.lower > 0.0 && two.lower < two.upper && two.upper < whole.lower);
+    // Seven steps are groups of four and three: less than two of three.
+    let uneven = at(&several(2.0, 7, 2));
+    assert!(uneven.upper < two.upper && uneven.upper > at(&times(steps(2.0, 4), 2)).lower);
+    let rho = |event: &DpEvent| zcdp::of_event(event, AddRemove).unwrap().zcdp().rho();
+    assert!((rho(&several(2.0, 6, 2)) - 0.25).abs() < 1e-12);
+    let renyi = |event: &DpEvent| rdp::curve(event, AddRemove).unwrap().at(4.0).unwrap();
+    assert!(
+        renyi(&several(2.0, 6, 2)) < 0.5 * renyi(&DpEvent::repeated(Mechanism::Gaussian { noise_multiplier: 2.0 }, 2))
+    );
+    for (count, participations) in [(3, 0), (3, 4), (0, 0)] {
+        assert!(Pld::new(&several(1.0, count, participations), AddRemove).is_err());
+        assert!(rdp::curve(&several(1.0, count, participations), AddRemove).is_err());
+    }
+    let text = serde_json::to_string(&steps(1.0, 5)).unwrap();
+    assert!(!text.contains("participations") && serde_json::from_str::<DpEvent>(&text).unwrap() == steps(1.0, 5));
+}
+
+/// Where a step stands out although there are very many: some output above 11 deviations shows it.
+#[test]
+fn passes_of_very_many_steps_are_not_for_nothing() {
+    for (z, count, least) in [(0.15, 1u64 << 60, 10.0), (0.1, 1 << 58, 50.0), (0.1, 1 << 52, 55.0)] {
+        let event = steps(z, count);
+        let found = pld::epsilon(&event, AddRemove, del(1e-6), 1e-1).unwrap();
+        assert!(found.upper >= least && found.lower <= found.upper, "{z} {count}: {found:?}");
+        let by_orders = rdp::curve(&event, AddRemove).unwrap().to_approximate_dp(del(1e-6)).unwrap();
+        assert!(by_orders.epsilon() >= least, "{z} {count}");
+    }
+    // Errors that add up to more than delta leave the largest sensitivity.
+    let (event, whole) =
+        (steps(1e3, 1_000_000), DpEvent::Single { mechanism: Mechanism::Gaussian { noise_multiplier: 1e3 } });
+    for passes in [1_000_000, 10_000_000_000] {
+        let at = |event: &DpEvent| pld::epsilon(&times(event.clone(), passes), AddRemove, del(1e-6), 1e-2).unwrap();
+        let (found, most) = (at(&event), at(&whole));
+        assert!(found.lower <= found.upper && found.upper <= most.upper * (1.0 + 1e-9), "{passes}: {found:?} {most:?}");
+    }
+    // Noise beyond what laws are computed for.
+    assert!(rdp::curve(&steps(1e10, 5), AddRemove).is_ok() && rdp::curve(&steps(0.01, 5), AddRemove).is_ok());
+}
+
+#[test]
 fn what_has_no_bound_is_refused_with_its_part() {
     let refused = |event: DpEvent, adjacency: Adjacency, part: &str| {
         let problem = Pld::new(&times(event, 2), adjacency).unwrap_err().to_string();
         assert!(problem.contains(part), "{problem}");
     };
     refused(steps(1.0, 5), ReplaceOne, "random-allocation");
-    refused(steps(1.0, 0), AddRemove, "steps");
+    refused(steps(1.0, 0), AddRemove, "participations");
     refused(steps(0.01, 5), AddRemove, "noise");
-    refused(
-        DpEvent::RandomAllocation { mechanism: Mechanism::Laplace { scale: 1.0 }, steps: 3 },
-        AddRemove,
-        "Gaussian",
-    );
+    refused(DpEvent::allocated(Mechanism::Laplace { scale: 1.0 }, 3), AddRemove, "Gaussian");
     refused(mixture(1.0, &[(0.0, 0.5), (1.0, 0.5)]), ReplaceOne, "mixture");
     for parts in [
         &[][..],

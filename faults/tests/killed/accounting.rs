@@ -140,7 +140,7 @@ fn passes_cover(bound: PassesBound<'_>) -> Result<(), String> {
 }
 
 fn delta_of_passes(z: f64, steps: u64, passes: u64, epsilon: f64) -> f64 {
-    let pass = DpEvent::RandomAllocation { mechanism: Mechanism::Gaussian { noise_multiplier: z }, steps };
+    let pass = DpEvent::allocated(Mechanism::Gaussian { noise_multiplier: z }, steps);
     let event = DpEvent::Repeated { event: Box::new(pass), count: passes };
     let bound = pld::ln_delta(&event, Adjacency::AddRemove, Epsilon::new(epsilon).unwrap(), 1e-2).unwrap();
     bound.upper.exp()
@@ -156,7 +156,7 @@ fn fault_61_one_pass_is_charged_for_several() {
 #[test]
 fn fault_62_passes_are_bounded_in_one_direction() {
     let by_direction = |z: f64, epsilon: f64| {
-        let pass = DpEvent::RandomAllocation { mechanism: Mechanism::Gaussian { noise_multiplier: z }, steps: 2 };
+        let pass = DpEvent::allocated(Mechanism::Gaussian { noise_multiplier: z }, 2);
         let pld = Pld::new(&DpEvent::Repeated { event: Box::new(pass), count: 2 }, Adjacency::AddRemove).unwrap();
         pld.ln_delta_by_direction(Epsilon::new(epsilon).unwrap(), 1e-2).unwrap()
     };

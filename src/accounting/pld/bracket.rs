@@ -20,27 +20,35 @@ fn table(law: &Points, removed: bool, side: f64) -> Table {
 pub(super) struct Bracket {
     ratio: LikelihoodRatio,
     removed: bool,
+    /// Whether what the ratio dominates from below is dominated by what is asked about, too.
+    exact: bool,
 }
 
 impl Bracket {
     /// The remove direction and the add direction.
-    pub(super) fn both(ratio: &LikelihoodRatio) -> (Self, Self) {
-        let one = |removed| Bracket { ratio: ratio.clone(), removed };
-        (one(true), one(false))
+    pub(super) fn both(ratio: &LikelihoodRatio, exact: bool) -> [Self; 2] {
+        [true, false].map(|removed| Bracket { ratio: ratio.clone(), removed, exact })
     }
 }
 
 impl Bracket {
+    /// The largest sensitivity in deviations of the noise.
+    pub(super) fn largest(&self) -> f64 {
+        self.ratio.largest()
+    }
+
     /// What dominates, as fine as this level: its outcomes, the probability of an outright failure, and the relative error of masses.
     pub(super) fn above(&self, level: usize) -> (Table, f64, f64) {
         let law = self.ratio.above(level);
         let lost = if self.removed { law.lost.0 } else { law.lost.1 };
-        (table(law, self.removed, 1.0), lost, law.errors.0)
+        (table(law, self.removed, 1.0), lost, law.errors.0 + law.errors.1)
     }
 
-    /// What is dominated, as fine as this level: its outcomes and the relative error of masses.
-    pub(super) fn below(&self, level: usize) -> (Table, f64) {
-        let law = self.ratio.below(level);
-        (table(law, self.removed, -1.0), law.errors.0)
+    /// What is dominated, as fine as this level: its outcomes and the relative error of masses; `None` where that is known of all together.
+    pub(super) fn below(&self, level: usize) -> Option<(Table, f64)> {
+        self.exact.then(|| {
+            let law = self.ratio.below(level);
+            (table(law, self.removed, -1.0), law.errors.0 + law.errors.1)
+        })
     }
 }

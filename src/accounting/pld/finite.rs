@@ -96,7 +96,7 @@ impl Atoms {
                 total = total.iter().flat_map(|a| cells.iter().map(move |b| (a.0 + b.mean, a.1 + b.ln_mass))).collect();
             }
             // A mass of a table is right to a few units, of a logarithm that is no smaller than -43; so is a loss, and losses may cancel.
-            steps += *count;
+            steps += *count + if cells.len() > MANY { cells.len() as f64 } else { 0.0 };
             blur += UNIT * count * (count + 4.0) * table.widest();
         }
         total.sort_by(|a, b| b.0.total_cmp(&a.0));

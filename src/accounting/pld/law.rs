@@ -5,8 +5,8 @@ use super::interval::Interval;
 use super::pair::{Base, Pair, Sampling, mixed};
 use super::table::Table;
 use crate::accounting::directed::positive;
-use crate::accounting::event::{Mixture, no_steps};
-use crate::accounting::ratio::{Kind, LikelihoodRatio};
+use crate::accounting::event::{Mixture, groups};
+use crate::accounting::ratio::{Kind, LikelihoodRatio, MAX_STEPS};
 use crate::accounting::rdp::mechanisms::response_odds;
 use crate::error::{Error, Fallible};
 use crate::num::round::{down, up};
@@ -25,12 +25,14 @@ pub(super) struct Law {
     pub tables: Vec<(Table, f64)>,
     /// Pairs that are known by one above and one below, and how often each occurs.
     pub brackets: Vec<(Bracket, f64)>,
+    /// A Gaussian mechanism that is dominated by those brackets together that are known from above alone.
+    pub least_mu: f64,
 }
 
 impl Default for Law {
     fn default() -> Self {
         let zero = Interval { lower: 0.0, upper: 0.0 };
-        Law { mu: zero, ln_keep: zero, parts: Vec::new(), tables: Vec::new(), brackets: Vec::new() }
+        Law { mu: zero, ln_keep: zero, parts: Vec::new(), tables: Vec::new(), brackets: Vec::new(), least_mu: 0.0 }
     }
 }
 
@@ -76,6 +78,14 @@ impl Law {
         }
     }
 
+    /// Adds a pair that is known from above and below, joining it to an equal one.
+    fn enclose(&mut self, bracket: Bracket, count: f64) {
+        match self.brackets.iter_mut().find(|it| it.0 == bracket) {
+            Some(known) => known.1 += count,
+            None => self.brackets.push((bracket, count)),
+        }
+    }
+
     /// Adds a pair without sampling.
     fn whole(&mut self, base: Base, count: f64) {
         match base {
@@ -95,7 +105,20 @@ impl Law {
             self.push(pair, count);
         }
         self.tables.extend(other.tables.iter().cloned());
-        self.brackets.extend(other.brackets.iter().cloned());
+        for (bracket, count) in &other.brackets {
+            self.enclose(bracket.clone(), *count);
+        }
+        self.least_mu = self.least_mu.hypot(other.least_mu);
+    }
+
+    /// A law that dominates this one, with the largest sensitivity of what is known from above and below.
+    pub(super) fn without_brackets(&self) -> Law {
+        let mut law = Law { brackets: Vec::new(), least_mu: 0.0, ..self.clone() };
+        for (bracket, count) in &self.brackets {
+            let mu = bracket.largest() * count.sqrt();
+            law.widen_mu(around(mu, mu));
+        }
+        law
     }
 
     /// The law `count` times.
@@ -112,6 +135,7 @@ impl Law {
         self.parts.iter_mut().for_each(|it| it.1 *= count);
         self.tables.iter_mut().for_each(|it| it.1 *= count);
         self.brackets.iter_mut().for_each(|it| it.1 *= count);
+        self.least_mu *= count.sqrt();
     }
 
     /// The number of pairs composed.
@@ -236,7 +260,7 @@ impl Reader {
             DpEvent::Composed { events } => {
                 events.iter().enumerate().try_for_each(|(i, it)| self.visit(it, count, &format!("{path}.events[{i}]")))
             }
-            DpEvent::RandomAllocation { mechanism, steps } => self.allocated(event, mechanism, *steps, count, path),
+            DpEvent::RandomAllocation { mechanism, .. } => self.allocated(event, mechanism, count, path),
             DpEvent::MixtureOfGaussians { standard_deviation, sensitivities, probabilities } => {
                 let mixture = Mixture::new(*standard_deviation, sensitivities, probabilities)?;
                 self.mixed(event, &mixture, count, path)
@@ -352,36 +376,35 @@ impl Reader {
     }
 
     /// An epoch of random allocation.
-    fn allocated(
-        &mut self,
-        event: &DpEvent,
-        mechanism: &Mechanism,
-        steps: u64,
-        count: f64,
-        path: &str,
-    ) -> Fallible<()> {
+    fn allocated(&mut self, event: &DpEvent, mechanism: &Mechanism, count: f64, path: &str) -> Fallible<()> {
         let content = self.content(mechanism)?;
+        let groups = groups(event)?;
         let Mechanism::Gaussian { .. } = mechanism else {
             return Err(unsupported(path, event, "only steps with Gaussian noise may share rows out"));
         };
-        if steps == 0 {
-            return Err(no_steps(event));
-        }
         let Some(Base::Gaussian { mu }) = content.base else {
             return Ok(());
         };
-        if steps == 1 {
-            self.add_whole(&content, count);
+        if let [(1, all)] = groups[..] {
+            self.add_whole(&content, count * all as f64);
             return Ok(());
         }
         if self.adjacency == Adjacency::ReplaceOne {
             return Err(unsupported(path, event, "no pair is known to dominate random allocation under replace-one"));
         }
-        if count > 0.0 {
-            self.two_sided = true;
-            let (remove, add) = Bracket::both(&LikelihoodRatio::new(Kind::Allocation { mu, steps })?);
-            self.remove.brackets.push((remove, count));
-            self.add.brackets.push((add, count));
+        self.two_sided = true;
+        let alone = matches!(groups[..], [(steps, 1)] if steps <= MAX_STEPS);
+        for (steps, times) in groups.iter().copied().filter(|_| count > 0.0) {
+            // More steps to draw from cost less.
+            let ratio = LikelihoodRatio::new(Kind::Allocation { mu, steps: steps.min(MAX_STEPS) })?;
+            for (law, bracket) in [&mut self.remove, &mut self.add].into_iter().zip(Bracket::both(&ratio, alone)) {
+                law.enclose(bracket, count * times as f64);
+            }
+        }
+        if let (DpEvent::RandomAllocation { steps, participations, .. }, false) = (event, alone) {
+            // The sum of all steps alone is a Gaussian mechanism that as many rows of one step join.
+            let mu = down(mu * *participations as f64 / (*steps as f64).sqrt() * count.sqrt(), 8).max(0.0);
+            [&mut self.remove, &mut self.add].into_iter().for_each(|law| law.least_mu = law.least_mu.hypot(mu));
         }
         Ok(())
     }
@@ -403,9 +426,9 @@ impl Reader {
         }
         if count > 0.0 {
             self.two_sided = true;
-            let (remove, add) = Bracket::both(&mixture.ratio()?);
-            self.remove.brackets.push((remove, count));
-            self.add.brackets.push((add, count));
+            let [remove, add] = Bracket::both(&mixture.ratio()?, true);
+            self.remove.enclose(remove, count);
+            self.add.enclose(add, count);
         }
         Ok(())
     }

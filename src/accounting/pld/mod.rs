@@ -171,9 +171,9 @@ impl Pld {
         Ok(first.larger(solve::epsilon(&self.add, delta, tolerance).checked(0.0, f64::INFINITY)))
     }
 
-    /// The upper bound of [`Pld::epsilon`], or one that is at most the tolerance or 3e-4 of itself above it.
+    /// The upper bound of [`Pld::epsilon`], or one that is hardly above it.
     ///
-    /// Where laws of ratios are computed, it costs a fraction of an interval.
+    /// Where laws of ratios are computed, it costs a fraction of an interval, and is some ten thousandths of itself above it.
     ///
     /// # Errors
     /// When the tolerance is negative or NaN.

@@ -17,22 +17,24 @@ impl Side {
     pub(super) fn above(law: &Law, level: usize) -> Self {
         Self::of(law, |bracket| {
             let (table, lost, error) = bracket.above(level);
-            (table, Interval { lower: (-lost.min(1.0)).ln_1p() * (1.0 + 1e-9), upper: 0.0 }, error)
+            Some((table, Interval { lower: (-lost.min(1.0)).ln_1p() * (1.0 + 1e-9), upper: 0.0 }, error))
         })
     }
 
     /// The composition that is dominated.
     pub(super) fn below(law: &Law, level: usize) -> Self {
-        Self::of(law, |bracket| {
-            let (table, error) = bracket.below(level);
-            (table, Interval { lower: 0.0, upper: 0.0 }, error)
-        })
+        let mut side = Self::of(law, |bracket| {
+            let (table, error) = bracket.below(level)?;
+            Some((table, Interval { lower: 0.0, upper: 0.0 }, error))
+        });
+        side.law.compose(&Law { mu: Interval { lower: law.least_mu, upper: law.least_mu }, ..Law::default() });
+        side
     }
 
-    fn of(law: &Law, known: impl Fn(&Bracket) -> (Table, Interval, f64)) -> Self {
-        let mut side = Side { law: Law { brackets: Vec::new(), ..law.clone() }, error: 0.0 };
+    fn of(law: &Law, known: impl Fn(&Bracket) -> Option<(Table, Interval, f64)>) -> Self {
+        let mut side = Side { law: Law { brackets: Vec::new(), least_mu: 0.0, ..law.clone() }, error: 0.0 };
         for (bracket, count) in &law.brackets {
-            let (table, ln_keep, error) = known(bracket);
+            let Some((table, ln_keep, error)) = known(bracket) else { continue };
             side.law.compose(&Law::of_table(table, ln_keep, *count));
             side.error += (2.0 * error + 1e-12) * count;
         }

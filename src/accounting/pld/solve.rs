@@ -281,17 +281,29 @@ fn refine_ln_delta(law: &Law, mut prepared: Prepared, epsilon: f64, tolerance: f
     }
 }
 
-/// Delta times `e^error`.
-fn moved(delta: Delta, error: f64) -> Delta {
-    Delta::new(delta.value() * error.exp()).unwrap_or(delta)
+/// Delta times `e^error`, if that is a delta.
+fn moved(delta: Delta, error: f64) -> Option<Delta> {
+    Delta::new(delta.value() * error.exp()).ok()
+}
+
+/// An upper bound on epsilon by what dominates; where errors have added up to more than delta, by the largest sensitivity of everything.
+fn above(law: &Law, side: &Side, delta: Delta, tolerance: f64) -> f64 {
+    match moved(delta, -side.error) {
+        Some(moved) => epsilon(&side.law, moved, tolerance).upper,
+        None => epsilon(&law.without_brackets(), delta, tolerance).upper,
+    }
+}
+
+/// A lower bound on epsilon of what is dominated.
+fn below(side: &Side, delta: Delta, tolerance: f64) -> f64 {
+    moved(delta, side.error).map_or(0.0, |delta| epsilon(&side.law, delta, tolerance).lower)
 }
 
 /// Bounds on epsilon in one direction.
 pub(super) fn epsilon(law: &Law, delta: Delta, tolerance: f64) -> Interval {
     if !law.brackets.is_empty() {
         let quarter = tolerance / 4.0;
-        let upper = |it: &Side| epsilon(&it.law, moved(delta, -it.error), quarter).upper;
-        return between(law, tolerance, upper, |it| epsilon(&it.law, moved(delta, it.error), quarter).lower);
+        return between(law, tolerance, |it| above(law, it, delta, quarter), |it| below(it, delta, quarter));
     }
     let kept = Kept::new(law);
     match kept.target(delta) {
@@ -301,14 +313,14 @@ pub(super) fn epsilon(law: &Law, delta: Delta, tolerance: f64) -> Interval {
     }
 }
 
-/// By how much of itself an upper bound on epsilon may be above the truth for the coarsest laws of ratios.
+/// By how much of itself an upper bound on epsilon is above the truth, about, for the coarsest laws of ratios.
 const COARSE: f64 = 1e-3;
 
 /// An upper bound on epsilon of two directions, for less than an interval costs where laws of ratios are computed.
 pub(super) fn upper_epsilon(laws: [&Law; 2], delta: Delta, tolerance: f64) -> f64 {
     let at = |law: &Law, level: usize| {
-        let side = Side::above(law, level);
-        epsilon(&side.law, moved(delta, -side.error), tolerance / 4.0).checked(0.0, f64::INFINITY).upper
+        let upper = above(law, &Side::above(law, level), delta, tolerance / 4.0);
+        Interval { lower: 0.0, upper }.checked(0.0, f64::INFINITY).upper
     };
     let coarse = laws.map(|law| at(law, 0));
     let most = coarse[0].max(coarse[1]);
@@ -339,8 +351,8 @@ pub(super) fn ln_delta(law: &Law, epsilon: f64, tolerance: f64) -> Interval {
 /// A quick upper bound on epsilon, by zCDP or Chernoff.
 pub(super) fn quick_epsilon(law: &Law, delta: Delta) -> f64 {
     if !law.brackets.is_empty() {
-        let above = Side::above(law, 0);
-        return quick_epsilon(&above.law, moved(delta, -above.error));
+        let side = Side::above(law, 0);
+        return moved(delta, -side.error).map_or(f64::INFINITY, |delta| quick_epsilon(&side.law, delta));
     }
     let Some(target) = Kept::new(law).target(delta) else {
         return f64::INFINITY;

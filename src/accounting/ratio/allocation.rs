@@ -149,7 +149,8 @@ impl<P: Part> Law<P> {
         let top = |it: &Self| it.tail.points().last().map_or(0.0, |it| it.1).exp().max(1.0);
         let under = 1e-323 * n * m;
         let lost = (mixed(a.lost, b.lost) + under * top(&a).max(top(&b)), a.lost.1 + b.lost.1 + under);
-        let terms = n.min(m) + 16.0;
+        // Each distance of two points adds to a place at most twice.
+        let terms = 2.0 * (n + m) + 16.0;
         let errors = (a.errors.0 + b.errors.0 + 2.0 * terms * UNIT, a.errors.1.max(b.errors.1) + P::ratio_error(terms));
         Law { fine: self.fine, body, tail, lost, errors }.settled().refined()
     }

@@ -33,6 +33,18 @@ pub(super) use points::Points;
 /// How fine laws are, coarse first: points in a standard deviation.
 pub(super) const FINE: [f64; 3] = [64.0, 128.0, 256.0];
 
+/// The most steps of a pass for which laws are computed; errors of masses double with every average.
+pub(super) const MAX_STEPS: u64 = 1 << 24;
+
+/// The relative error of masses beyond which a law says nothing.
+const MAX_ERROR: f64 = 0.01;
+
+/// What spreading masses over two points adds at most to the logarithm of a moment of order p, over `(p^2 + |p|) mu^2`.
+///
+/// A mass moves by `Y` in logarithms, `Y` within an interval of length h, with `E[e^Y] = 1`: so `E[e^(p Y)] <= e^((p^2 + |p|) h^2 / 8)`
+/// (Hoeffding's lemma, twice). It is spread at most three times in each of 25 averages, with `h <= 4 mu / 64`.
+const SPREAD: f64 = 0.04;
+
 /// The largest sensitivity, in deviations of the noise, for which laws are computed: beyond it ratios leave the range of floats.
 const MAX_MU: f64 = 20.0;
 
@@ -65,10 +77,10 @@ impl Kind {
     fn is_possible(&self) -> bool {
         let possible = |mu: f64| (0.0..=MAX_MU).contains(&mu);
         match self {
-            Kind::Allocation { mu, steps } => possible(*mu) && *mu > 1e-9 && *steps > 0,
+            Kind::Allocation { mu, steps } => possible(*mu) && *mu > 1e-9 && (1..=MAX_STEPS).contains(steps),
             Kind::Mixture { components } => {
                 let sum: f64 = components.iter().map(|it| it.0.exp()).sum();
-                self.largest() > 1e-9 && components.iter().all(|it| possible(it.1)) && (sum - 1.0).abs() < 1e-9
+                self.largest() > 1e-9 && components.iter().all(|it| possible(it.1)) && (sum - 1.0).abs() < 1e-12
             }
         }
     }
@@ -94,24 +106,36 @@ impl LikelihoodRatio {
     /// The ratio of a kind; nothing is computed yet.
     ///
     /// # Errors
-    /// When there is no step, probabilities do not add up to 1, or a sensitivity is negative, not a number or above 20 deviations, beyond
-    /// which laws leave the range of floats.
+    /// When there is no step, or more than 2^24, probabilities do not add up to 1, or a sensitivity is negative, not a number, above 20
+    /// deviations, beyond which laws leave the range of floats, or below a billionth of one.
     ///
     /// Reference: Chua et al. 2024 and Feldman and Shenfeld 2025 (allocation); Choquette-Choo, Ganesh, Steinke and Thakurta 2024 (mixtures).
     pub fn new(kind: Kind) -> Fallible<Self> {
         if !kind.is_possible() {
-            let problem = "is above twenty times the noise, below a billionth of it, or of no step";
-            return Err(Error::parameter("sensitivity", problem, "use more noise: so little protects nobody"));
+            let problem =
+                "is above twenty times the noise or below a billionth of it, or probabilities or steps are none";
+            return Err(Error::parameter("sensitivity", problem, "account for it by rho or Renyi divergences"));
         }
         Ok(LikelihoodRatio { kind, laws: Arc::default() })
+    }
+
+    /// The largest sensitivity in deviations of the noise: that of a pair that dominates.
+    pub(super) fn largest(&self) -> f64 {
+        self.kind.largest()
     }
 
     /// The law that dominates, as fine as [`FINE`] has it at this place.
     pub(super) fn above(&self, level: usize) -> &Points {
         let fine = FINE[level.min(FINE.len() - 1)];
-        self.laws[level.min(FINE.len() - 1)].0.get_or_init(|| match &self.kind {
-            Kind::Allocation { mu, steps } => allocation::above(*mu, *steps, fine),
-            Kind::Mixture { components } => mixture::above(components, fine),
+        self.laws[level.min(FINE.len() - 1)].0.get_or_init(|| {
+            let law = match &self.kind {
+                Kind::Allocation { mu, steps } => allocation::above(*mu, *steps, fine),
+                Kind::Mixture { components } => mixture::above(components, fine),
+            };
+            // A law that lost more than it should is no law: everything may have failed.
+            let sum: f64 = law.points.iter().map(|it| it.0).sum();
+            let sound = law.errors.0 <= MAX_ERROR && (sum + law.lost.1 - 1.0).abs() <= MAX_ERROR;
+            if sound { law } else { Points { points: Vec::new(), lost: (1.0, 1.0), ..law } }
         })
     }
 
@@ -129,12 +153,12 @@ impl LikelihoodRatio {
     /// `max(ln E_Q[R^alpha], ln E_Q[R^(1 - alpha)]) / (alpha - 1)`, at most `alpha mu^2 / 2` for the largest `mu`.
     ///
     /// # Privacy
-    /// An upper bound. What the law leaves out, of probability p, adds at most `sqrt(p E_Q[R^(2 alpha)])` to the mean (Cauchy and Schwarz),
-    /// and the mean is at most that of the largest sensitivity, as powers are convex.
+    /// An upper bound. What the law leaves out, of probability p, adds at most `sqrt(p E_Q[R^(2 alpha)])` to the mean (Cauchy and Schwarz), R
+    /// with its masses spread, and the mean is at most that of the largest sensitivity, as powers are convex.
     ///
     /// Reference: van Erven and Harremoes 2014, Theorem 13 (quasi-convexity).
     pub fn renyi(&self, alpha: f64) -> f64 {
-        let mu = self.kind.largest();
+        let mu = self.largest();
         let whole = up(alpha * (mu * mu / 2.0), 3);
         if !(alpha > 1.0 && whole.is_finite()) {
             return whole;
@@ -142,7 +166,8 @@ impl LikelihoodRatio {
         let law = self.above(0);
         let bound = |power: f64, lost: f64| {
             // Of the largest sensitivity, E_Q[R^k] = e^(k (k - 1) mu^2 / 2); of twice the power.
-            let twice = 2.0 * power * (2.0 * power - 1.0) * mu * mu / 2.0;
+            let (p, square) = (2.0 * power, mu * mu);
+            let twice = p * (p - 1.0) * square / 2.0 + SPREAD * (p * p + p.abs()) * square;
             let mut sum = LnSum::default();
             sum.add(law.ln_moment(power) + law.errors.0 + power.abs() * law.errors.1);
             sum.add((lost.ln() + twice) / 2.0);

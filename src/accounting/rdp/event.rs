@@ -1,9 +1,9 @@
 //! The Renyi curve of a recorded event.
 
 use super::Component;
-use crate::accounting::event::{Loss, Mixture, loss_of, unsupported, whole_allocation};
+use crate::accounting::event::{Loss, Mixture, groups, loss_of, unsupported, whole_allocation};
 use crate::accounting::notion::RdpCurve;
-use crate::accounting::ratio::{Kind, LikelihoodRatio};
+use crate::accounting::ratio::{Kind, LikelihoodRatio, MAX_STEPS};
 use crate::accounting::subsample;
 use crate::error::Fallible;
 use crate::num::round::up;
@@ -52,17 +52,18 @@ fn build(event: &DpEvent, adjacency: Adjacency) -> Fallible<RdpCurve> {
         }
         DpEvent::MixtureOfGaussians { standard_deviation, sensitivities, probabilities } => {
             let mixture = Mixture::new(*standard_deviation, sensitivities, probabilities)?;
-            match (adjacency, mixture.components.len()) {
-                (Adjacency::AddRemove, 2..) => Component::Ratio { law: mixture.ratio()? }.into(),
+            match mixture.ratio() {
+                Ok(law) if adjacency == Adjacency::AddRemove && mixture.components.len() > 1 => {
+                    Component::Ratio { law }.into()
+                }
                 _ => build(&mixture.whole(), adjacency)?,
             }
         }
-        DpEvent::RandomAllocation { mechanism, steps } => {
-            let whole = build(&whole_allocation(event, mechanism, *steps)?, adjacency)?;
-            match (adjacency, mechanism, steps) {
-                (Adjacency::AddRemove, Mechanism::Gaussian { noise_multiplier }, 2..) => {
-                    let kind = Kind::Allocation { mu: up(1.0 / noise_multiplier, 1), steps: *steps };
-                    Component::Ratio { law: LikelihoodRatio::new(kind)? }.into()
+        DpEvent::RandomAllocation { mechanism, .. } => {
+            let whole = build(&whole_allocation(event)?, adjacency)?;
+            match (adjacency, mechanism) {
+                (Adjacency::AddRemove, Mechanism::Gaussian { noise_multiplier }) => {
+                    drawn(1.0 / noise_multiplier, &groups(event)?).unwrap_or(whole)
                 }
                 _ => whole,
             }
@@ -75,6 +76,16 @@ fn build(event: &DpEvent, adjacency: Adjacency) -> Fallible<RdpCurve> {
         DpEvent::Selected { event, runs } => {
             Component::Selected { base: build(event, adjacency)?.into(), runs: *runs }.into()
         }
+    })
+}
+
+/// The curve of one step of each group, whose sensitivity is `mu` deviations of the noise, where its laws can be computed.
+fn drawn(mu: f64, groups: &[(u64, u64)]) -> Option<RdpCurve> {
+    groups.iter().try_fold(RdpCurve::nothing(), |sum, (steps, count)| {
+        // More steps to draw from cost less.
+        let kind = Kind::Allocation { mu: up(mu, 1), steps: (*steps).min(MAX_STEPS) };
+        let law = LikelihoodRatio::new(kind).ok()?;
+        Some(sum.compose(&RdpCurve::from(Component::Ratio { law }).repeat(*count)))
     })
 }
 

@@ -52,9 +52,7 @@ pub fn of_event(event: &DpEvent, adjacency: Adjacency) -> Fallible<ApproximateZc
         DpEvent::MixtureOfGaussians { standard_deviation, sensitivities, probabilities } => {
             of_event(&Mixture::new(*standard_deviation, sensitivities, probabilities)?.whole(), adjacency)
         }
-        DpEvent::RandomAllocation { mechanism, steps } => {
-            of_event(&whole_allocation(event, mechanism, *steps)?, adjacency)
-        }
+        DpEvent::RandomAllocation { .. } => of_event(&whole_allocation(event)?, adjacency),
         DpEvent::Repeated { event, count } => repeated(of_event(event, adjacency)?, *count),
         DpEvent::Composed { events } => events
             .iter()
@@ -97,7 +95,7 @@ pub(super) fn pure(event: &DpEvent, adjacency: Adjacency) -> Fallible<Option<f64
         DpEvent::SampledWithoutReplacement { mechanism, fraction } => {
             subsample::pure_fixed_size(event, mechanism, *fraction, adjacency)
         }
-        DpEvent::RandomAllocation { mechanism, steps } => pure(&whole_allocation(event, mechanism, *steps)?, adjacency),
+        DpEvent::RandomAllocation { .. } => pure(&whole_allocation(event)?, adjacency),
         DpEvent::Repeated { event, count } => {
             let times = up(*count as f64, 1);
             Ok(pure(event, adjacency)?.map(|e| if e == 0.0 || *count == 0 { 0.0 } else { up(e * times, 1) }))

@@ -15,7 +15,7 @@ use crate::privacy::{Adjacency, DpEvent};
 pub struct AllocatedGaussianCharge {
     /// The releases, as if made on all rows.
     pub allocated: GaussianCharge,
-    /// Releases of one pass, at least 2; a last pass of fewer counts as a whole one.
+    /// Releases of one pass, at least 2; the count is a multiple of it.
     pub steps_of_pass: u32,
     /// What all of them cost together.
     pub claim: Claim,
@@ -37,7 +37,7 @@ impl ChargeKind for AllocatedGaussianCharge {
 
     fn event(&self, adjacency: Adjacency) -> DpEvent {
         let steps = u64::from(self.steps_of_pass);
-        let pass = DpEvent::RandomAllocation { mechanism: self.allocated.relative(adjacency), steps };
+        let pass = DpEvent::allocated(self.allocated.relative(adjacency), steps);
         DpEvent::Repeated { event: Box::new(pass), count: self.allocated.count.div_ceil(steps.max(1)) }
     }
 
@@ -51,7 +51,8 @@ impl ChargeKind for AllocatedGaussianCharge {
 
     fn check(&self) -> Fallible<()> {
         self.allocated.check()?;
-        possible(self.claim.is_possible() && self.steps_of_pass >= 2)
+        let whole = self.steps_of_pass >= 2 && self.allocated.count.is_multiple_of(self.steps_of_pass.into());
+        possible(self.claim.is_possible() && whole)
     }
 
     fn manner(&self) -> &'static str {
