@@ -33,12 +33,16 @@ With Poisson sampling:
   rhograd account calibrate --epsilon 1 --delta 1e-6 --noise-multiplier 1 --steps 1000
   rhograd account calibrate --delta 1e-6 --noise-multiplier 1 --steps 1000 --rate 0.01
 
+With passes of which each row draws one step (dp-sgd --sampling shuffle):
+  rhograd account calibrate --epsilon 1 --delta 1e-6 --steps 1000 --steps-of-pass 50
+  rhograd account calibrate --delta 1e-6 --noise-multiplier 2.8 --steps 1000 --steps-of-pass 50
+
 What is left out is solved for, --solve says it outright; --steps is 1 where it is neither given
 nor solved for.
 
 sigma is the noise standard deviation on the clipped sum, rounded up; the noise multiplier is sigma
 over the l2 sensitivity, which is the clip norm under add-remove and twice that under replace-one,
-with sampling too. Without --rate there is one answer for each conversion of zCDP (`exact` holds for
+with sampling too. Without --rate or --steps-of-pass there is one answer for each conversion of zCDP (`exact` holds for
 Gaussian noise only), with it one by privacy loss distributions (`pld`). Every answer was checked to
 meet the target; the next decimal (of 12 digits, with sampling of 5) or whole number was not seen to.
 
@@ -81,6 +85,9 @@ pub(super) struct CalibrateArguments {
     /// Poisson sampling rate
     #[arg(long, allow_hyphen_values = true)]
     rate: Option<f64>,
+    /// Steps of one pass, of which each row draws one
+    #[arg(long, conflicts_with = "rate")]
+    steps_of_pass: Option<u64>,
     /// What to solve for [default: what is left out]
     #[arg(long, value_enum)]
     solve: Option<Unknown>,
@@ -100,6 +107,9 @@ pub(super) type Answer = Map<String, Value>;
 pub(super) fn calibrate(arguments: &CalibrateArguments) -> Fallible<Answer> {
     let unknown = arguments.unknown()?;
     arguments.check(unknown)?;
+    if let Some(steps_of_pass) = arguments.steps_of_pass {
+        return arguments.of_passes(unknown, pld::Passes { steps: arguments.steps(), steps_of_pass });
+    }
     match (unknown, arguments.rate) {
         (Unknown::NoiseMultiplier, None) => arguments.noise(),
         (Unknown::NoiseMultiplier, Some(rate)) => arguments.sampled_noise(rate),
@@ -180,6 +190,10 @@ impl CalibrateArguments {
         }
         if self.steps == Some(0) {
             return Err(Error::parameter("--steps", "is 0", "use at least 1"));
+        }
+        if self.steps_of_pass.is_some() && self.steps.is_none() {
+            let cure = "give the number of steps in all";
+            return Err(Error::parameter("--steps", "is missing beside --steps-of-pass", cure));
         }
         let sampled = self.rate.is_some() || unknown == Unknown::Rate;
         if sampled && (self.rho.is_some() || unknown == Unknown::Rho) {
@@ -361,5 +375,36 @@ impl CalibrateArguments {
         let (noise, epsilon) = (self.recorded_noise()?, self.given_epsilon()?);
         let ln_delta = pld::run_ln_delta(rate, noise, self.steps(), self.adjacency(), epsilon)?;
         Ok(Map::from_iter(delta_by("pld", ln_delta)))
+    }
+}
+
+/// Gaussian releases in passes of which each row draws one, by privacy loss distributions.
+impl CalibrateArguments {
+    fn of_passes(&self, unknown: Unknown, passes: pld::Passes) -> Fallible<Answer> {
+        let adjacency = self.adjacency();
+        match unknown {
+            Unknown::NoiseMultiplier => {
+                let (epsilon, delta) = self.target()?;
+                let mut answer = Map::new();
+                self.add_noise(
+                    &mut answer,
+                    "pld",
+                    passes.noise_multiplier(adjacency, epsilon, delta)? / self.factor(),
+                )?;
+                Ok(answer)
+            }
+            Unknown::Epsilon => {
+                let epsilon = passes.epsilon(self.recorded_noise()?, adjacency, self.given_delta()?)?;
+                Ok(one("epsilon_pld", number(epsilon)))
+            }
+            Unknown::Delta => {
+                let ln_delta = passes.ln_delta(self.recorded_noise()?, adjacency, self.given_epsilon()?)?;
+                Ok(Map::from_iter(delta_by("pld", ln_delta)))
+            }
+            Unknown::Steps | Unknown::Rate | Unknown::Rho => {
+                let cure = "solve for --noise-multiplier, --epsilon or --delta";
+                Err(Error::parameter("--steps-of-pass", "is for noise, epsilon and delta", cure))
+            }
+        }
     }
 }

@@ -200,3 +200,29 @@ fn impossible_requests_say_why() {
         assert!(outcome.stderr.contains(needle), "{outcome:?}");
     }
 }
+
+#[test]
+fn the_noise_of_passes_meets_the_target_and_is_less_than_that_of_samples() {
+    let folder = Folder::new();
+    let target = "calibrate --epsilon 2 --delta 1e-6 --steps 40";
+    let noise = number(&ask(&folder, &format!("{target} --steps-of-pass 20")), "/noise_multiplier_pld");
+    let sampled = number(&ask(&folder, &format!("{target} --rate 0.05")), "/noise_multiplier_pld");
+    assert!(noise < sampled && noise > 0.8 * sampled, "{noise} {sampled}");
+    let spent = |z: f64| {
+        let run = format!("calibrate --delta 1e-6 --noise-multiplier {z:e} --steps 40 --steps-of-pass 20");
+        number(&ask(&folder, &run), "/epsilon_pld")
+    };
+    assert!(spent(noise) <= 2.0 && spent(0.999 * noise) > 2.0);
+    let run = format!("calibrate --epsilon 2 --noise-multiplier {noise:e} --steps 40 --steps-of-pass 20");
+    let delta = number(&ask(&folder, &run), "/delta_pld");
+    assert!(delta <= 1.02e-6 && delta > 0.98e-6, "{delta:e}");
+    for (more, words) in [
+        ("--steps-of-pass 20 --rate 0.05", &["--steps-of-pass", "--rate"][..]),
+        ("--steps-of-pass 20 --noise-multiplier 1 --solve rho", &["--steps-of-pass"]),
+        ("--steps-of-pass 0", &["participations"]),
+        ("--steps-of-pass 20 --adjacency replace-one", &["replace-one"]),
+    ] {
+        folder.refuse(&format!("account {target} {more}"), 2, words);
+    }
+    folder.refuse("account calibrate --epsilon 2 --delta 1e-6 --steps-of-pass 20", 2, &["--steps"]);
+}

@@ -86,7 +86,8 @@ fn convert(py: Python<'_>, by: &str, rho: Option<f64>, epsilon: Option<f64>, del
 
 /// The least noise over the l2 sensitivity under the relation.
 #[pyfunction]
-#[pyo3(signature = (epsilon, delta, steps, rate, relation, by))]
+#[pyo3(signature = (epsilon, delta, steps, rate, relation, by, steps_of_pass))]
+#[allow(clippy::too_many_arguments, reason = "they have names in Python")]
 fn noise_multiplier(
     py: Python<'_>,
     epsilon: f64,
@@ -95,9 +96,16 @@ fn noise_multiplier(
     rate: Option<f64>,
     relation: &str,
     by: &str,
+    steps_of_pass: Option<u64>,
 ) -> PyResult<f64> {
     let solve = || {
         let (epsilon, delta, relation) = (Epsilon::new(epsilon)?, Delta::new(delta)?, adjacency(relation)?);
+        if let Some(steps_of_pass) = steps_of_pass {
+            if rate.is_some() {
+                return Err(Error::parameter("rate", "is given beside steps_of_pass", "give one of them"));
+            }
+            return pld::Passes { steps, steps_of_pass }.noise_multiplier(relation, epsilon, delta);
+        }
         match rate {
             None => calibrate::noise_multiplier(conversion(by)?, epsilon, delta, steps),
             // Over the sensitivity under add-remove, so the factor is taken off: a power of two, and exact.

@@ -124,6 +124,10 @@ def test_steps_that_rows_draw_cost_less_than_samples():
     assert epsilon < PLDAccountant().compose(sampled(0.01, 1.0), 100).get_epsilon(1e-5)
     with pytest.raises(UnsupportedEventError, match="dp_accounting has no event"):
         dp_event_of(drawn)
+    least = accounting.noise_multiplier(epsilon, 1e-5, 100, steps_of_pass=100)
+    assert least == pytest.approx(1.0, rel=1e-3) and least < accounting.noise_multiplier(epsilon, 1e-5, 100, rate=0.01)
+    with pytest.raises(rhograd.ParameterError, match="steps_of_pass"):
+        accounting.noise_multiplier(1, 1e-5, 100, rate=0.01, steps_of_pass=100)
 
 
 def test_randomized_response_is_exact():

@@ -1,4 +1,4 @@
-//! The noise, steps or rate that a budget allows for Poisson-sampled Gaussian training, and what a run costs.
+//! The noise, steps or rate that a budget allows for Gaussian training on samples or in passes, and what a run costs.
 
 use super::Pld;
 use crate::error::{Error, Fallible};
@@ -16,6 +16,8 @@ const DECIMALS: Decimals = Decimals::new(5);
 const STEP: i128 = DECIMALS.per_decade() / 3;
 /// Noise multipliers that are searched.
 const NOISE: (f64, f64) = (1e-2, 1e12);
+/// Noise multipliers of passes that are searched: for others no laws are computed.
+const NOISE_OF_PASSES: (f64, f64) = (0.05, 1e8);
 /// The least sampling rate that is searched.
 const RATE: f64 = 1e-12;
 
@@ -70,6 +72,89 @@ fn reported(pld: &Pld, delta: Delta) -> Fallible<f64> {
         upper = upper.min(pld.epsilon(delta, width * upper)?.upper);
     }
     Ok(upper)
+}
+
+/// Passes of Gaussian steps, of each of which every row joins one: each row draws its own, evenly.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Passes {
+    /// Steps in all; a pass that is begun counts.
+    pub steps: u64,
+    /// Steps of one pass.
+    pub steps_of_pass: u64,
+}
+
+impl Passes {
+    /// What was done, with noise of this many times the sensitivity of a step under add-remove.
+    pub fn event(&self, noise_multiplier: f64) -> DpEvent {
+        let pass = DpEvent::allocated(Mechanism::Gaussian { noise_multiplier }, self.steps_of_pass);
+        DpEvent::Repeated { event: Box::new(pass), count: self.steps.div_ceil(self.steps_of_pass.max(1)) }
+    }
+
+    /// The smallest noise multiplier of five digits with which the passes stay within a budget.
+    ///
+    /// `min { z : epsilon(z) <= epsilon }`.
+    ///
+    /// # Errors
+    /// When a parameter is outside its range, rows may be replaced, for which no bound is known, or no noise multiplier from 0.05 to 1e8 is the
+    /// answer.
+    ///
+    /// # Privacy
+    /// Rounded up: [`Passes::epsilon`] of the result is within the budget.
+    ///
+    /// Reference: that of [`crate::accounting::ratio::LikelihoodRatio`], solved for the noise.
+    pub fn noise_multiplier(&self, adjacency: Adjacency, epsilon: Epsilon, delta: Delta) -> Fallible<f64> {
+        let budget = Budget::new(adjacency, epsilon, delta)?;
+        let target = budget.epsilon.value();
+        let allows =
+            |at: i128| self.bound(DECIMALS.at(at), adjacency, delta, 1.01 * target).map(|epsilon| epsilon <= target);
+        let (least, most) = (DECIMALS.up(NOISE_OF_PASSES.0), DECIMALS.down(NOISE_OF_PASSES.1));
+        match last_whole(least, most, 0, STEP, allows)? {
+            Some(found) if found > least => Ok(DECIMALS.at(found)),
+            _ => Err(Error::refused(
+                format!(
+                    "no noise multiplier from {} to {:e} is the least that meets the budget",
+                    NOISE_OF_PASSES.0, NOISE_OF_PASSES.1
+                ),
+                "ask for another epsilon or delta, or for fewer steps",
+            )),
+        }
+    }
+
+    /// The epsilon of the passes at delta, some ten thousandths of itself above the truth.
+    ///
+    /// # Errors
+    /// When a parameter is outside its range, or rows may be replaced.
+    ///
+    /// # Privacy
+    /// Rounded up.
+    ///
+    /// Reference: that of [`crate::accounting::ratio::LikelihoodRatio`].
+    pub fn epsilon(&self, noise_multiplier: f64, adjacency: Adjacency, delta: Delta) -> Fallible<f64> {
+        self.bound(noise_multiplier, adjacency, delta, f64::MAX)
+    }
+
+    /// The epsilon of the passes at delta, or a coarse bound where that is above what matters.
+    fn bound(&self, noise_multiplier: f64, adjacency: Adjacency, delta: Delta, most: f64) -> Fallible<f64> {
+        let pld = Pld::new(&self.event(noise_multiplier), adjacency)?;
+        let coarse = pld.upper_epsilon(delta, f64::INFINITY)?;
+        if coarse > most {
+            return Ok(coarse);
+        }
+        Ok(pld.upper_epsilon(delta, 1e-4 * coarse)?.min(coarse))
+    }
+
+    /// The logarithm of the delta of the passes at epsilon.
+    ///
+    /// # Errors
+    /// When a parameter is outside its range, or rows may be replaced.
+    ///
+    /// # Privacy
+    /// Rounded up, at most 0.
+    ///
+    /// Reference: that of [`crate::accounting::ratio::LikelihoodRatio`].
+    pub fn ln_delta(&self, noise_multiplier: f64, adjacency: Adjacency, epsilon: Epsilon) -> Fallible<f64> {
+        Ok(Pld::new(&self.event(noise_multiplier), adjacency)?.ln_delta(epsilon, 1e-2)?.upper)
+    }
 }
 
 /// The smallest noise multiplier of five digits with which a run stays within a budget.

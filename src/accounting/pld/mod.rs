@@ -25,7 +25,7 @@
 //! ```
 //!
 //! ```
-//! use rhograd::accounting::pld::{ByDirection, Interval, OneStep, Pld, poisson_gaussian_one_step};
+//! use rhograd::accounting::pld::{ByDirection, Interval, OneStep, Passes, Pld, poisson_gaussian_one_step};
 //! use rhograd::privacy::{Adjacency, Delta, DpEvent, Epsilon, Mechanism};
 //! # fn main() -> rhograd::error::Fallible<()> {
 //! let step = DpEvent::PoissonSampled { mechanism: Mechanism::Gaussian { noise_multiplier: 2.0 }, rate: 0.01 };
@@ -35,6 +35,9 @@
 //! assert!(lower <= upper && upper < 1.0);
 //! let ByDirection { remove, add } = pld.epsilon_by_direction(Delta::new(1e-6)?, 1e-3)?;
 //! assert!(remove.upper.max(add.upper) <= upper + 1e-3);
+//! // Passes of which each row draws a step ask for less noise than samples of the same steps.
+//! let passes = Passes { steps: 100, steps_of_pass: 10 };
+//! assert!(passes.noise_multiplier(Adjacency::AddRemove, Epsilon::new(1.0)?, Delta::new(1e-6)?)? < 4.4);
 //! // A row that comes cannot be told with an epsilon above -ln(1 - rate) from one that is not there.
 //! let OneStep { remove, add } = poisson_gaussian_one_step(0.01, 1.0, Epsilon::new(1.0)?)?;
 //! assert!(remove > 0.0 && add < remove);
@@ -59,7 +62,7 @@ mod sides;
 mod solve;
 mod table;
 
-pub use calibrate::{calibrate_noise_multiplier, calibrate_rate, calibrate_steps, run_epsilon, run_ln_delta};
+pub use calibrate::{Passes, calibrate_noise_multiplier, calibrate_rate, calibrate_steps, run_epsilon, run_ln_delta};
 pub use interval::Interval;
 
 use crate::error::{Error, Fallible};

@@ -205,7 +205,7 @@ def convert(
     by: str, *, rho: float | None = None, epsilon: float | None = None, delta: float | None = None
 ) -> float: ...
 def noise_multiplier(
-    epsilon: float, delta: float, steps: int, rate: float | None, relation: str, by: str
+    epsilon: float, delta: float, steps: int, rate: float | None, relation: str, by: str, steps_of_pass: int | None
 ) -> float: ...
 def most_steps(
     epsilon: float, delta: float, noise_multiplier: float, rate: float | None, relation: str, by: str

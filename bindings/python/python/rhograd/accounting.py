@@ -92,15 +92,16 @@ def noise_multiplier(
     steps: int = 1,
     *,
     rate: float | None = None,
+    steps_of_pass: int | None = None,
     adjacency: Adjacency = "add-remove",
     by: Conversion = "exact",
 ) -> float:
     """The least noise multiplier with which ``steps`` releases stay within ``epsilon`` at ``delta``.
 
-    ``rate`` is the sampling rate of Poisson samples, which privacy loss distributions account for; without it each release sees all rows, ``by``
-    a conversion as in :func:`epsilon_from_rho`. ``adjacency`` is ``"add-remove"`` or ``"replace-one"``.
+    ``rate`` is the sampling rate of Poisson samples, or ``steps_of_pass`` the number of steps of a pass of which each row draws one, as with
+    ``sampling="shuffle"``; privacy loss distributions account for both. Without them each release sees all rows, ``by`` a conversion as in :func:`epsilon_from_rho`. ``adjacency`` is ``"add-remove"`` or ``"replace-one"``.
     """
-    return _rhograd.noise_multiplier(epsilon, delta, steps, rate, adjacency, by)
+    return _rhograd.noise_multiplier(epsilon, delta, steps, rate, adjacency, by, steps_of_pass)
 
 
 def most_steps(
