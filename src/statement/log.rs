@@ -2,10 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::facts::{Facts, ReleaseFacts};
+use super::facts::{DIGITS, Facts, ReleaseFacts};
 use crate::accounting::Conversion;
 use crate::accounting::claim::{self, Running};
 use crate::error::{Error, Fallible};
+use crate::num::round::decimal_up;
 use crate::privacy::{Adjacency, Charge, Delta, Rho};
 use crate::private::Query;
 
@@ -112,11 +113,18 @@ impl LogWriter {
             epsilon_rdp: self
                 .running
                 .as_mut()
-                .map(|running| running.add(charge).map(|found| self.ceiling.map_or(found, |most| found.min(most))))
+                .map(|running| {
+                    running.add(charge).map(|found| self.ceiling.map_or(found, |most| rounded(found.min(most))))
+                })
                 .transpose()?,
             rho_remaining: self.spent.as_ref().map(|spent| self.budget.minus(spent).lower()),
         })
     }
+}
+
+/// A bound in few digits, rounded up: laws are long sums, and a log is compared to the byte, on other machines as well.
+fn rounded(bound: f64) -> f64 {
+    decimal_up(bound, DIGITS).parse().unwrap_or(f64::INFINITY)
 }
 
 /// The log of a run, recomputed from what its statement records and handed on line by line.

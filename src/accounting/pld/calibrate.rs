@@ -106,7 +106,7 @@ impl Passes {
         let budget = Budget::new(adjacency, epsilon, delta)?;
         let target = budget.epsilon.value();
         let allows =
-            |at: i128| self.bound(DECIMALS.at(at), adjacency, delta, 1.01 * target).map(|epsilon| epsilon <= target);
+            |at: i128| self.bound(DECIMALS.at(at), adjacency, delta, 1.05 * target).map(|epsilon| epsilon <= target);
         let (least, most) = (DECIMALS.up(NOISE_OF_PASSES.0), DECIMALS.down(NOISE_OF_PASSES.1));
         match last_whole(least, most, 0, STEP, allows)? {
             Some(found) if found > least => Ok(DECIMALS.at(found)),

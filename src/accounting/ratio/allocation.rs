@@ -28,6 +28,7 @@ const TAIL_POINTS: f64 = 1_500.0;
 const TAIL: f64 = 1e-14;
 /// Mass that may be left out at each end in each average.
 const NEXT_TO_NONE: f64 = 1e-42;
+
 /// The law of a mean of ratios.
 #[derive(Clone)]
 struct Law<P> {
