@@ -6,14 +6,21 @@ pub(crate) fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Every page, what is built left out.
+/// Folders of the repository that git ignores: what is in them was made, like the copies of pages of the Python site.
+fn made() -> Vec<PathBuf> {
+    let text = std::fs::read_to_string(root().join(".gitignore")).unwrap();
+    text.lines().filter_map(|line| line.strip_prefix('/')).map(|line| root().join(line.trim_end_matches('/'))).collect()
+}
+
+/// Every page, what is made left out.
 fn pages(folder: &Path) -> Vec<PathBuf> {
+    let made = made();
     let entries = std::fs::read_dir(folder).into_iter().flatten().map(|entry| entry.unwrap().path());
     entries
         .flat_map(|path| {
             let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
             match path.is_dir() {
-                true if name.starts_with('.') || name == "target" || name == "node_modules" => Vec::new(),
+                true if name.starts_with('.') || name == "node_modules" || made.contains(&path) => Vec::new(),
                 true => pages(&path),
                 false if name.ends_with(".md") => vec![path],
                 false => Vec::new(),
@@ -75,6 +82,9 @@ fn a_file_that_is_not_there_is_noticed() {
     let text = "[a](b.md#c) [d](https://e.f) [g](#h) `src/gone.rs: x` `tests/NAME.rs` `no/folder` `1 / 2`";
     assert_eq!(linked(text), ["b.md"]);
     assert_eq!(named(text), ["src/gone.rs", "tests/NAME.rs"]);
+    for folder in ["target", "bindings/python/docs/algorithms"] {
+        assert!(made().contains(&root().join(folder)), "{folder}");
+    }
     let page = root().join("docs/design.md");
     assert!(exists(&page, "src/lib.rs") && exists(&page, "tests/NAME.rs") && !exists(&page, "src/gone.rs"));
 }
