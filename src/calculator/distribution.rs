@@ -65,7 +65,7 @@ fn sampled_eps(p: &Params<'_>) -> Fallible<Answer> {
     let pld = Pld::new(&sampled(p)?, Adjacency::AddRemove)?;
     let delta = p.delta("delta")?;
     let each = pld.epsilon_by_direction(delta, TOLERANCE)?;
-    let answer = epsilons(pld.epsilon(delta, TOLERANCE)?);
+    let answer = epsilons(each.both());
     Ok(answer.number("epsilon_remove", each.remove.upper).number("epsilon_add", each.add.upper))
 }
 
@@ -74,7 +74,7 @@ fn sampled_delta(p: &Params<'_>) -> Fallible<Answer> {
     let pld = Pld::new(&sampled(p)?, Adjacency::AddRemove)?;
     let epsilon = p.epsilon("epsilon")?;
     let each = pld.ln_delta_by_direction(epsilon, TOLERANCE)?;
-    let answer = deltas(pld.ln_delta(epsilon, TOLERANCE)?);
+    let answer = deltas(each.both());
     Ok(answer.number("log_delta_remove", each.remove.upper).number("log_delta_add", each.add.upper))
 }
 

@@ -79,6 +79,13 @@ pub struct ByDirection {
     pub add: Interval,
 }
 
+impl ByDirection {
+    /// Bounds that hold for both directions.
+    pub fn both(self) -> Interval {
+        self.remove.larger(self.add)
+    }
+}
+
 /// A composition of dominating pairs under one relation, ready for questions.
 ///
 /// It is exact: nothing is discretised before a question with a tolerance is asked.

@@ -20,6 +20,9 @@ const RUNS: usize = 8;
 /// No finer tolerance on `ln delta` is tried.
 const MIN_TOLERANCE: f64 = 1e-9;
 
+/// No epsilon is asked for more closely than to this part of itself: sums of thousands of steps are hardly known better.
+const MIN_RELATIVE: f64 = 1e-8;
+
 /// Bounds on `ln delta` as a function of epsilon.
 enum Curve {
     /// `mu` rounded down and up.
@@ -179,14 +182,19 @@ fn invert(curve: &Curve, target: (f64, f64), guess: f64, ceiling: f64, first: f6
 
 /// The profiles at the tolerance, or at the finest that can be computed, which then becomes the floor.
 fn finest(prepared: &Prepared, ln_tolerance: &mut f64, floor: &mut f64) -> Option<(Profile, Profile)> {
-    for _ in 0..12 {
+    if let Some(found) = prepared.profiles(*ln_tolerance) {
+        return Some(found);
+    }
+    // Where even the coarsest takes too long, those between are not worth a try.
+    let coarsest = prepared.profiles(*ln_tolerance * 6f64.powi(11))?;
+    for _ in 0..11 {
+        *ln_tolerance *= 6.0;
+        *floor = *ln_tolerance;
         if let Some(found) = prepared.profiles(*ln_tolerance) {
             return Some(found);
         }
-        *ln_tolerance *= 6.0;
-        *floor = *ln_tolerance;
     }
-    None
+    Some(coarsest)
 }
 
 /// Bounds on epsilon for the part without outright failures.
@@ -219,10 +227,12 @@ fn kept_epsilon(law: &Law, target: (f64, f64), tolerance: f64) -> Interval {
         };
         let curve = Curve::Contour(Box::new(both));
         let found = invert(&curve, target, prepared.estimate(), analytic, prepared.distance(ln_tolerance));
+        let before = best;
         best = Interval { lower: best.lower.max(found.lower), upper: best.upper.min(found.upper) };
         let moved = prepared.learn(best.lower, best.upper, target.0);
         let width = best.upper - best.lower;
-        if width <= tolerance || (ln_tolerance <= floor && !moved) {
+        let tolerance = tolerance.max(MIN_RELATIVE * best.upper);
+        if width <= tolerance || (ln_tolerance <= floor && (!moved || best == before)) {
             break;
         }
         if moved {
