@@ -1,4 +1,4 @@
-//! Bytes of text per second from a file to encoded rows, and the same rows from a cache, on all threads.
+//! Bytes of text per second from a file to encoded rows, and the same rows from Parquet and from a cache, on all threads.
 //!
 //! `RAYON_NUM_THREADS=2 cargo bench --bench csv` for two threads. Files lie in memory where there is such a folder, so
 //! that the disk is left out.
@@ -56,6 +56,49 @@ fn categories(folder: &Path, rows: u64) -> Trial {
     Trial { name: "12 categories", path, schema }
 }
 
+/// The same records as a Parquet file: doubles, and texts where the schema has categories.
+#[cfg(feature = "parquet")]
+fn as_parquet(trial: &Trial, file: &CsvFile) -> PathBuf {
+    use parquet::data_type::{ByteArray, ByteArrayType, DoubleType};
+    use parquet::file::writer::SerializedFileWriter;
+    let is_text = |name: &str| trial.schema.categorical().any(|column| column.name == name);
+    let declared = |name: &String| match is_text(name) {
+        true => format!("OPTIONAL BYTE_ARRAY {name} (UTF8);"),
+        false => format!("OPTIONAL DOUBLE {name};"),
+    };
+    let message = format!("message rows {{ {} }}", file.header().iter().map(declared).collect::<String>());
+    let (mut texts, mut numbers) = (vec![Vec::new(); file.header().len()], vec![Vec::new(); file.header().len()]);
+    let text: Vec<bool> = file.header().iter().map(|name| is_text(name)).collect();
+    file.each_line(|cells| {
+        for (place, &text) in text.iter().enumerate() {
+            match text {
+                true => texts[place].push(ByteArray::from(cells.get(place).to_vec())),
+                false => numbers[place].push(cells.number(place).expect("a number")),
+            }
+        }
+        Ok(())
+    })
+    .expect("lines");
+    let path = trial.path.with_extension("parquet");
+    let out = std::fs::File::create(&path).expect("a file");
+    let schema = parquet::schema::parser::parse_message_type(&message).expect("a schema");
+    let mut writer = SerializedFileWriter::new(out, schema.into(), Default::default()).expect("a file");
+    let mut group = writer.next_row_group().expect("a row group");
+    for (place, &text) in text.iter().enumerate() {
+        let levels = vec![1; texts[place].len() + numbers[place].len()];
+        let mut column = group.next_column().expect("a column").expect("a column");
+        match text {
+            true => column.typed::<ByteArrayType>().write_batch(&texts[place], Some(&levels), None),
+            false => column.typed::<DoubleType>().write_batch(&numbers[place], Some(&levels), None),
+        }
+        .expect("values");
+        column.close().expect("a column");
+    }
+    group.close().expect("a row group");
+    writer.close().expect("a file");
+    path
+}
+
 fn loading(c: &mut Criterion) {
     let memory = Path::new("/dev/shm");
     let folder = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() }.expect("a folder");
@@ -74,6 +117,18 @@ fn loading(c: &mut Criterion) {
         group.bench_function("text", |b| {
             b.iter_batched(|| (), |()| encoder.encode(&file, &|_| Ok(())).expect("rows"), BatchSize::PerIteration);
         });
+        #[cfg(feature = "parquet")]
+        {
+            let columns = CsvFile::open(&as_parquet(&trial, &file)).expect("a header");
+            let encoder = Encoder::new(&trial.schema, &columns, true).expect("the columns");
+            group.bench_function("Parquet", |b| {
+                b.iter_batched(
+                    || (),
+                    |()| encoder.encode(&columns, &|_| Ok(())).expect("rows"),
+                    BatchSize::PerIteration,
+                );
+            });
+        }
         let load = |wanted: CacheUse| {
             let (rows, _, used) = cache.load(&trial.schema, &file, &encoder, &|_| Ok(())).expect("rows");
             assert_eq!(used, wanted);

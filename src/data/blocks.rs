@@ -135,7 +135,7 @@ struct Batch {
     used: usize,
 }
 
-/// Reads all lines and hands them out in order, some blocks at a time; memory is bounded whatever stands in them.
+/// Reads all lines and hands them out in order, some blocks at a time; memory is bounded by the longest line whatever stands in them.
 ///
 /// `work` gets the blocks and the number of bytes of the
 /// file read so far; the next blocks are read while it runs. Returns the digest of the file, if asked for.

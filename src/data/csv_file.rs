@@ -8,6 +8,7 @@ use super::dialect::Dialect;
 use super::fields::Fields;
 use super::source::{Source, Stamp};
 use super::suggest::nearest;
+use super::table::{Table, Wanted};
 use super::value::{number, trim};
 use crate::error::{Error, Fallible};
 
@@ -25,7 +26,8 @@ const MAX_NAMED: usize = 8;
 /// One physical line is one record: a quote that is opened and not closed ends with its line, so no
 /// line can change how another one is read. A byte order mark and CRLF endings are accepted.
 ///
-/// A line that is longer than [`longest_line`] allows, a public length, is no record, and memory does not grow with it.
+/// A line that is longer than [`longest_line`] allows, a public length, is no record, and memory does not grow with it. Records of
+/// Parquet files have any length.
 ///
 /// Records are read anew by every pass and never held as a whole. A file that is not the same any more is refused; what
 /// is no regular file, such as a pipe, is read once into memory.
@@ -204,7 +206,10 @@ impl CsvFile {
     /// # Errors
     /// When the file cannot be read or has changed.
     pub(crate) fn is_floating(&self, column: &str) -> Fallible<bool> {
-        Ok(self.source.is_parquet() && self.source.reader(false)?.floating().iter().any(|name| name == column))
+        match self.places.get(column) {
+            Some(place) if self.source.is_parquet() => Ok(self.source.reader(false)?.floating().contains(place)),
+            _ => Ok(false),
+        }
     }
 
     /// The column names.
@@ -320,6 +325,41 @@ impl CsvFile {
         Ok(self.scan_by(multiple, true, &mut work)?.unwrap_or_default())
     }
 
+    /// Whether columns can be read one by one, as [`CsvFile::scan_columns`] does.
+    pub(crate) fn has_columns(&self) -> bool {
+        self.source.is_parquet()
+    }
+
+    /// Reads columns of a Parquet file, each by its place in the header, and hands tables of `rows` records on, the last one shorter, with
+    /// the number of bytes read so far and that of records the file says it has; every cell means what its text means. Returns a digest of all bytes of the file, if asked for.
+    ///
+    /// # Errors
+    /// When the file has no columns, cannot be read or unpacked, changes meanwhile, or `work` fails.
+    #[cfg(feature = "parquet")]
+    pub(crate) fn scan_columns(
+        &self,
+        wanted: &[(usize, Wanted)],
+        rows: usize,
+        digest: bool,
+        work: &mut dyn FnMut(&Table<'_>, u64, u64) -> Fallible<()>,
+    ) -> Fallible<Option<u128>> {
+        let named =
+            wanted.iter().filter_map(|&(place, wanted)| Some((place, self.header.get(place)?.as_str(), wanted)));
+        self.source.scan_columns(&named.collect::<Vec<_>>(), rows, digest, work)
+    }
+
+    /// Reads no columns: this build has no reader for files that have some.
+    #[cfg(not(feature = "parquet"))]
+    pub(crate) fn scan_columns(
+        &self,
+        _: &[(usize, Wanted)],
+        _: usize,
+        _: bool,
+        _: &mut dyn FnMut(&Table<'_>, u64, u64) -> Fallible<()>,
+    ) -> Fallible<Option<u128>> {
+        Err(Error::input(self.path(), "has no columns that can be read one by one", "read its lines"))
+    }
+
     fn scan_by(
         &self,
         multiple: usize,
@@ -334,7 +374,9 @@ impl CsvFile {
             (true, _) => NO_CELLS,
         };
         let dialect = (!self.dialect.is_usual()).then_some(self.dialect);
-        let how = Scan { skip: self.body, multiple, digest, longest: longest_line(columns), replacement, dialect };
+        // Records of a Parquet file end where they end, and are in memory before they are lines.
+        let longest = if self.source.is_parquet() { usize::MAX / 4 } else { longest_line(columns) };
+        let how = Scan { skip: self.body, multiple, digest, longest, replacement, dialect };
         scan(&self.source, how, work)
     }
 

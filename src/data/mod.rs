@@ -78,6 +78,7 @@ mod fields;
 mod libsvm;
 #[cfg(feature = "parquet")]
 mod parquet;
+mod positional;
 mod release;
 mod schema;
 mod source;
@@ -107,5 +108,6 @@ pub use weight::{Exposure, Offset, RowWeight};
 pub(crate) use blocks::{is_replacement, trim_line};
 pub(crate) use decimal::{near_separator, plain_decimal};
 pub(crate) use fields::{is_decimal_comma, is_gap};
-pub(crate) use table::{NumberCells, Reading, Shown};
-pub(crate) use value::{Spelled, trim, value};
+pub(crate) use positional::ReadAt;
+pub(crate) use table::{NumberCells, Reading, Shown, Wanted};
+pub(crate) use value::{Spelled, line_bytes, trim, value};

@@ -10,7 +10,12 @@ use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::Xxh3;
 
 #[cfg(feature = "parquet")]
-use super::parquet::ParquetText;
+use ::parquet::file::reader::FileReader;
+
+#[cfg(feature = "parquet")]
+use super::parquet::{self, Chunks, ParquetColumns, ParquetText};
+#[cfg(feature = "parquet")]
+use super::table::{Table, Wanted};
 use crate::error::{Error, Fallible};
 
 /// What the file system says about a file; other content goes with another stamp, but for clocks that stand still.
@@ -166,12 +171,41 @@ impl Source {
 
     #[cfg(feature = "parquet")]
     fn parquet(&self, raw: Raw, digest: bool) -> Fallible<Unpacked> {
+        let (reader, file) = self.open_parquet(raw)?;
+        Ok(Unpacked::Parquet { text: Box::new(ParquetText::new(reader)), file, digest })
+    }
+
+    /// A Parquet file, and the handle that tells whether it changed.
+    #[cfg(feature = "parquet")]
+    fn open_parquet(&self, raw: Raw) -> Fallible<(Box<dyn FileReader>, Option<File>)> {
         let failed = |e| Error::io(&self.path, "read the data", e);
-        let (text, file) = match raw {
-            Raw::Memory(bytes) => (ParquetText::new(bytes::Bytes::from_owner(bytes.into_inner())), None),
-            Raw::File(file) => (ParquetText::new(file.try_clone().map_err(failed)?), Some(file)),
+        let (reader, file) = match raw {
+            Raw::Memory(bytes) => (parquet::open(bytes::Bytes::from_owner(bytes.into_inner())), None),
+            Raw::File(file) => (parquet::open(file.try_clone().and_then(Chunks::new).map_err(failed)?), Some(file)),
         };
-        Ok(Unpacked::Parquet { text: Box::new(text.map_err(|e| self.unreadable(&e))?), file, digest })
+        Ok((reader.map_err(|e| self.unreadable(&e))?, file))
+    }
+
+    /// Reads columns of a Parquet file, each by its name and its place in the header, and hands tables of `rows` records on, the last
+    /// one shorter, with the number of bytes read so far and that of records the file says it has. Returns the digest of the file, if asked
+    /// for.
+    #[cfg(feature = "parquet")]
+    pub(super) fn scan_columns(
+        &self,
+        wanted: &[(usize, &str, Wanted)],
+        rows: usize,
+        digest: bool,
+        work: &mut dyn FnMut(&Table<'_>, u64, u64) -> Fallible<()>,
+    ) -> Fallible<Option<u128>> {
+        let (reader, file) = self.open_parquet(self.raw()?)?;
+        let failed = |e: std::io::Error| self.unreadable(&e);
+        let mut columns = ParquetColumns::new(reader, wanted).map_err(failed)?;
+        while columns.advance(rows).map_err(failed)? {
+            let (done, said) = (columns.raw_bytes(), columns.said_rows());
+            work(&columns.piece()?, done, said)?;
+        }
+        file.map_or(Ok(()), |file| self.check_stamp(&file))?;
+        digest.then(|| self.digest()).transpose()
     }
 
     #[cfg(not(feature = "parquet"))]
@@ -273,8 +307,8 @@ impl SourceReader<'_> {
         }
     }
 
-    /// The names of the columns whose declared type is a floating-point number; a file of texts declares none.
-    pub(super) fn floating(&self) -> Vec<String> {
+    /// The places of the columns whose declared type is a floating-point number; a file of texts declares none.
+    pub(super) fn floating(&self) -> Vec<usize> {
         match &self.unpacked {
             Unpacked::Plain(_) | Unpacked::Gzip(_) | Unpacked::Zstd(_) => Vec::new(),
             #[cfg(feature = "parquet")]

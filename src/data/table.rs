@@ -139,6 +139,15 @@ impl Cells<'_> {
     }
 }
 
+/// What is wanted of the cells of a column of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    /// The number that each cell says.
+    Number,
+    /// The text of each cell.
+    Text,
+}
+
 /// The cells of a column as texts for the custodian's eyes.
 pub(crate) struct Shown<'a> {
     values: Numbers<'a>,

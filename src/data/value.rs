@@ -4,6 +4,7 @@
 //! a number its fewest digits. So a column in memory means what a file of the same texts means, and no cell
 //! changes how another one is read.
 
+use std::borrow::Cow;
 use std::fmt;
 
 /// A cell without surrounding blanks.
@@ -30,6 +31,30 @@ pub(crate) fn value(cell: &[u8]) -> Option<f64> {
 fn truth(text: &[u8]) -> Option<f64> {
     let is = |word: &[u8]| text.eq_ignore_ascii_case(word);
     if is(b"true") { Some(1.0) } else { is(b"false").then_some(0.0) }
+}
+
+/// What begins a text that stands for bytes which are none: no text of a file holds a line ending.
+const NO_TEXT: &str = "\u{fffd}\n";
+
+/// Bytes as a text on one line; bytes that are no text become one that no other bytes become.
+#[cfg(feature = "parquet")]
+pub(crate) fn one_line(bytes: &[u8]) -> String {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => text.replace(['\n', '\r'], " "),
+        Err(_) => {
+            let line = |&byte: &u8| if matches!(byte, b'\n' | b'\r') { b' ' } else { byte };
+            let line: Vec<u8> = bytes.iter().map(line).collect();
+            let digits = trim(&line).iter().map(|byte| format!("{byte:02x}"));
+            std::iter::once(NO_TEXT.to_owned()).chain(digits).collect()
+        }
+    }
+}
+
+/// The bytes that a text of [`one_line`] stands for, without blanks around them.
+pub(crate) fn line_bytes(text: &str) -> Cow<'_, [u8]> {
+    let digit = |digits: &[u8]| u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok();
+    let digits = text.strip_prefix(NO_TEXT).map(|digits| digits.as_bytes().chunks(2).map(digit));
+    digits.and_then(Iterator::collect).map_or(Cow::Borrowed(text.as_bytes()), Cow::Owned)
 }
 
 /// A number as two texts are compared by it; `None` where texts alone decide.

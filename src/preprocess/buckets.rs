@@ -10,8 +10,8 @@ use std::path::Path;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::persons::PersonPart;
-use super::positional::ReadAt;
 use super::stream::Scratch;
+use crate::data::ReadAt;
 use crate::error::{Error, Fallible};
 use crate::grid::Shape;
 use crate::kernel::{LANES, NOBODY, Persons, RawRow, Rows, RowsBuilder, row_digest};

@@ -15,9 +15,8 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use tempfile::NamedTempFile;
 
-use super::encode::Encoder;
+use super::encode::{Encoder, Progress};
 use super::footer::FORMAT;
-use super::load::Progress;
 use super::person_stream::PersonStream;
 use super::report::LoadReport;
 use super::segments::{SEGMENT_BYTES, SegmentReader, SegmentWriter};
@@ -373,7 +372,8 @@ fn is_ours(path: &Path) -> std::io::Result<bool> {
 fn key(schema: &Schema, file: &CsvFile, encoder: &Encoder) -> String {
     let facts = (RULES, FULL_SCALE, LANES, schema.fingerprint(), file.header(), encoder.has_target());
     let dialect = file.dialect().key();
-    // Caches of files in the usual dialect have no word of it.
+    // Caches of files in the usual dialect have no word of it. Records of Parquet files had a greatest length once.
+    let dialect = if file.has_columns() { format!("{dialect}columns") } else { dialect };
     let text = match encoder.unit {
         // So many rows of a person are in it, whatever the schema leaves to the rules.
         Some((_, max_rows)) => serde_json::to_vec(&(facts, dialect, "persons", max_rows)),

@@ -10,7 +10,7 @@ use super::report::{Fault, LoadReport, Loss, ReportColumns, no_number, outside};
 use super::survey::{Survey, Whole};
 use super::tally::Met;
 use super::target::{TargetReader, TargetRule, absent};
-use crate::data::{Categorical, Cells, NumberCells, Reading, Schema, Shown, Table};
+use crate::data::{Categorical, Cells, NumberCells, Reading, Schema, Shown, Table, trim};
 use crate::error::Fallible;
 use crate::grid::{FULL_SCALE, Shape};
 use crate::kernel::{BulkBuilder, LANES, TileMut, TilesMut};
@@ -182,6 +182,16 @@ impl<'a> TableEncoder<'a> {
         persons: &mut Numbering,
         report: &mut LoadReport,
     ) -> Fallible<()> {
+        let parts = self.append_parts(rows, report);
+        parts.into_iter().filter_map(|(_, whose)| whose).try_for_each(|whose| persons.append(whose))
+    }
+
+    /// Encodes every row behind those that are there already; how many rows each part has, and whose they are.
+    pub(super) fn append_parts(
+        &self,
+        rows: &mut BulkBuilder,
+        report: &mut LoadReport,
+    ) -> Vec<(usize, Option<PersonPart>)> {
         // Wide tables come in few rows, which all threads share.
         let share = self.rows.div_ceil(rayon::current_num_threads()).next_multiple_of(LANES);
         let part = share.clamp(LANES, ROWS_PER_PART);
@@ -190,11 +200,8 @@ impl<'a> TableEncoder<'a> {
         let mut rooms = rows.grow(&lens);
         let parts: Vec<(LoadReport, Option<PersonPart>)> =
             rooms.par_iter_mut().zip(starts).map(|(room, start)| self.encode_part(start, room)).collect();
-        for (part, whose) in parts {
-            report.merge(&part);
-            whose.map_or(Ok(()), |whose| persons.append(whose))?;
-        }
-        Ok(())
+        parts.iter().for_each(|(part, _)| report.merge(part));
+        lens.into_iter().zip(parts.into_iter().map(|(_, whose)| whose)).collect()
     }
 
     /// Encodes every row, and looks at every cell for the custodian.
@@ -303,7 +310,7 @@ impl<'a> TableEncoder<'a> {
                 None if known.is_some() => {
                     report.count(None);
                     let cell = self.target_shown.get(first + lane);
-                    let cell = cell.trim().as_bytes();
+                    let cell = trim(cell.as_bytes());
                     report.note(columns, columns.all - 1, self.reader.fault(cell), report.lines, cell);
                 }
                 Some(label) => {
@@ -329,7 +336,7 @@ impl<'a> TableEncoder<'a> {
                 }
                 None => {
                     let cell = self.target_shown.get(first + lane);
-                    report.lose_for_target(columns, &self.reader, cell.trim().as_bytes());
+                    report.lose_for_target(columns, &self.reader, trim(cell.as_bytes()));
                 }
             }
         }

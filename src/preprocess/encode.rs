@@ -8,10 +8,13 @@ use super::persons::identifier;
 use super::quantize::quantize;
 use super::report::{Fault, LoadReport, Loss, Odd, ReportColumns, no_number, no_value, outside};
 use super::target::{TargetReader, TargetRule, absent};
-use crate::data::{Categorical, CsvFile, Fields, Offset, Protect, Schema, Unit, is_replacement};
+use crate::data::{Categorical, CsvFile, Fields, Offset, Protect, Schema, Unit, Wanted, is_replacement};
 use crate::error::{Error, Fallible};
 use crate::grid::{OFFSET_LEVELS, Shape, WEIGHT_LEVELS, offset_code, weight_code};
 use crate::kernel::RawRow;
+
+/// Hears how many bytes of a file have been read; an error stops the reading.
+pub type Progress<'a> = dyn Fn(u64) -> Fallible<()> + Sync + 'a;
 
 /// The columns of the encoded rows of a schema.
 pub fn shape_of(schema: &Schema) -> Shape {
@@ -167,6 +170,7 @@ pub(super) enum Role {
 ///   row, which contributes nothing, and so does a line without an identifier where the schema has a unit;
 /// - where the schema protects labels alone, a line whose target is none stays a record without a label.
 pub struct Encoder {
+    pub(super) schema: Schema,
     /// One role for each column of the file.
     pub(super) roles: Vec<Role>,
     target: Option<usize>,
@@ -237,7 +241,7 @@ impl Encoder {
             roles[*index] = Role::Weight;
         }
         let (shape, has_commas) = (encoded_shape(schema), file.has_commas());
-        Ok(Encoder { roles, target, unit, weight, reader, absent, shape, has_commas })
+        Ok(Encoder { schema: schema.clone(), roles, target, unit, weight, reader, absent, shape, has_commas })
     }
 
     /// The columns of the encoded rows.
@@ -269,6 +273,17 @@ impl Encoder {
     /// Whether the file has the target; without it every label is 0.
     pub(super) fn has_target(&self) -> bool {
         self.target.is_some()
+    }
+
+    /// What is wanted of the columns of a file that can be read one by one, each by its place in the header; `None` where lines are read.
+    pub(super) fn wanted(&self, file: &CsvFile) -> Option<Vec<(usize, Wanted)>> {
+        let wanted = |(place, role): (usize, &Role)| match role {
+            Role::Skipped => None,
+            Role::Target if !self.reader.is_number() => Some((place, Wanted::Text)),
+            Role::Numeric { .. } | Role::Target | Role::Weight => Some((place, Wanted::Number)),
+            Role::Categorical { .. } | Role::Identifier => Some((place, Wanted::Text)),
+        };
+        (file.has_columns() && self.has_target()).then(|| self.roles.iter().enumerate().filter_map(wanted).collect())
     }
 
     /// Columns of a report.

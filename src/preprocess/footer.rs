@@ -5,7 +5,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::positional::ReadAt;
+use crate::data::ReadAt;
 use crate::error::{Error, Fallible};
 use crate::grid::FULL_SCALE;
 use crate::kernel::{LANES, person_tiles};

@@ -7,14 +7,15 @@ use std::sync::Mutex;
 use rayon::prelude::*;
 
 use super::buckets::Buckets;
-use super::encode::Encoder;
+use super::columns::TableEncoder;
+use super::encode::{Encoder, Progress};
 use super::lines::LineEncoder;
 use super::person_stream::PersonStream;
 use super::persons::{EncodedRows, Numbering, PersonPart};
 use super::report::LoadReport;
 use super::segments::SegmentWriter;
 use super::stream::{MemoryLimit, RowStream, Scratch, WRITE_BYTES};
-use crate::data::{Block, CsvFile};
+use crate::data::{Block, CsvFile, Table};
 use crate::error::{Error, Fallible};
 use crate::grid::FULL_SCALE;
 use crate::kernel::{BulkBuilder, LANES, Rows};
@@ -22,8 +23,25 @@ use crate::kernel::{BulkBuilder, LANES, Rows};
 /// Encoded rows that are held at a time on their way to a file, unless one block of lines makes more.
 const SPOOLED_BYTES: usize = 16 << 20;
 
-/// Hears how many bytes of a file have been read; an error stops the reading.
-pub type Progress<'a> = dyn Fn(u64) -> Fallible<()> + Sync + 'a;
+/// Numbers that are held at a time of columns that are read one by one, at least a tile of each.
+const PIECE_BYTES: usize = if cfg!(test) { 8 << 10 } else { 1 << 20 };
+
+/// Most numbers that are held of them where much is declared.
+const MAX_PIECE_BYTES: usize = 32 << 20;
+
+/// Most tiles that are read of columns at a time.
+const MAX_PIECE_TILES: usize = (64 << 10) / LANES;
+
+/// Room that may be asked for by what a small file says of its records.
+const ROOM_BYTES: u64 = 256 << 20;
+
+/// Records of a file.
+#[derive(Clone, Copy)]
+enum Piece<'p, 't> {
+    Lines(&'p [Block]),
+    /// And how many records the file says it has.
+    Columns(&'p Table<'t>, u64),
+}
 
 impl Encoder {
     /// Encodes every line of the file in parallel; `progress` hears the bytes of the file read so far, and its error ends the load.
@@ -44,7 +62,7 @@ impl Encoder {
     /// stands in a line.
     pub fn encode_grouped(&self, file: &CsvFile, progress: &Progress<'_>) -> Fallible<(EncodedRows, LoadReport)> {
         let mut load = Load::new(self, file);
-        file.scan(LANES, |blocks, done| load.add(blocks, done, progress))?;
+        self.pieces(file, false, |piece, done| load.add(&piece, done, progress))?;
         Ok(load.finish())
     }
 
@@ -65,9 +83,31 @@ impl Encoder {
         progress: &Progress<'_>,
     ) -> Fallible<(EncodedRows, LoadReport, u128)> {
         let mut load = Load::new(self, file);
-        let digest = file.scan_and_digest(LANES, |blocks, done| load.add(blocks, done, progress))?;
+        let digest = self.pieces(file, true, |piece, done| load.add(&piece, done, progress))?;
         let (encoded, report) = load.finish();
         Ok((encoded, report, digest))
+    }
+
+    /// Hands all records of a file on in pieces, with the number of bytes read so far: its columns where it has some, else its lines.
+    /// Every piece but the last has a multiple of [`LANES`] records. Returns the digest of the file, if asked for.
+    fn pieces(
+        &self,
+        file: &CsvFile,
+        digest: bool,
+        mut work: impl FnMut(Piece<'_, '_>, u64) -> Fallible<()> + Send,
+    ) -> Fallible<u128> {
+        let Some(wanted) = self.wanted(file) else {
+            let lines = |blocks: &[Block], done| work(Piece::Lines(blocks), done);
+            return if digest { file.scan_and_digest(LANES, lines) } else { file.scan(LANES, lines).map(|()| 0) };
+        };
+        // What is declared is looked at once for every piece.
+        let row = size_of::<f64>() * wanted.len().max(1);
+        let declared = self.schema.categorical().map(|column| column.values.len()).sum::<usize>();
+        let rows = (PIECE_BYTES / row).max(declared.min(MAX_PIECE_BYTES / row));
+        let rows = (rows / LANES).clamp(1, MAX_PIECE_TILES) * LANES;
+        let found =
+            file.scan_columns(&wanted, rows, digest, &mut |table, done, said| work(Piece::Columns(table, said), done))?;
+        Ok(found.unwrap_or_default())
     }
 
     /// The most rows of a person that count.
@@ -150,7 +190,7 @@ impl Encoder {
             return self.encode_persons_to(file, folder, limit, writer, progress);
         }
         let mut load = Load::new(self, file);
-        let digest = file.scan_and_digest(LANES, |blocks, done| load.hand_on(blocks, done, writer, progress))?;
+        let digest = self.pieces(file, true, |piece, done| load.hand_on(&piece, done, writer, progress))?;
         load.write(writer, 1)?;
         Ok((load.finish().1, digest))
     }
@@ -166,13 +206,13 @@ impl Encoder {
     ) -> Fallible<(LoadReport, u128)> {
         let mut buckets = Buckets::new(folder, self.shape(), self.max_rows()?, limit.bytes_to_gather())?;
         let mut load = Load::new(self, file);
-        let digest = file.scan_and_digest(LANES, |blocks, done| {
-            load.each_batch(blocks, |load, batch| {
+        let digest = self.pieces(file, true, |piece, done| {
+            load.each_batch(&piece, |load, batch| {
                 let first = load.rows.tiles() * LANES;
                 let mut at = first;
-                for (part, block) in load.encode(batch).iter().zip(batch) {
-                    buckets.put(load.rows.filled(), at, part)?;
-                    at += block.line_count().next_multiple_of(LANES);
+                for (rows, whose) in load.encode(batch)? {
+                    whose.map_or(Ok(()), |whose| buckets.put(load.rows.filled(), at, &whose))?;
+                    at += rows.next_multiple_of(LANES);
                 }
                 load.rows.drop_front(load.rows.tiles());
                 Ok(())
@@ -210,13 +250,22 @@ impl<'a> Load<'a> {
         Load { encoder, file, rows, persons, report, workers: Mutex::default() }
     }
 
-    fn add(&mut self, blocks: &[Block], done: u64, progress: &Progress<'_>) -> Fallible<()> {
+    fn add(&mut self, piece: &Piece<'_, '_>, done: u64, progress: &Progress<'_>) -> Fallible<()> {
         if self.report.lines < self.file.first_line() {
-            self.reserve(blocks);
+            match piece {
+                Piece::Lines(blocks) => self.reserve(blocks),
+                Piece::Columns(_, said) => {
+                    // A file need not say the truth.
+                    let most = self.file.size().saturating_mul(4).max(ROOM_BYTES);
+                    let columns = self.encoder.shape().numeric() + self.encoder.shape().categorical();
+                    let rows = (*said).min(most / (2 * columns as u64 + 10));
+                    self.rows.reserve((rows as usize).div_ceil(LANES));
+                }
+            }
         }
-        for part in self.encode(blocks) {
-            if let Some(persons) = &mut self.persons {
-                persons.append(part)?;
+        for (_, whose) in self.encode(piece)? {
+            if let Some((persons, whose)) = self.persons.as_mut().zip(whose) {
+                persons.append(whose)?;
             }
         }
         progress(done)
@@ -225,24 +274,25 @@ impl<'a> Load<'a> {
     /// Encodes blocks and writes all segments that are full.
     fn hand_on<W: Write>(
         &mut self,
-        blocks: &[Block],
+        piece: &Piece<'_, '_>,
         done: u64,
         writer: &mut SegmentWriter<W>,
         progress: &Progress<'_>,
     ) -> Fallible<()> {
-        self.each_batch(blocks, |load, batch| {
-            load.encode(batch);
+        self.each_batch(piece, |load, batch| {
+            load.encode(batch)?;
             load.write(writer, writer.rows_per_segment() / LANES)
         })?;
         progress(done)
     }
 
-    /// Hands blocks to `work` whose rows may be held together.
+    /// Hands parts of a piece to `work` whose rows may be held together.
     fn each_batch(
         &mut self,
-        mut blocks: &[Block],
-        mut work: impl FnMut(&mut Self, &[Block]) -> Fallible<()>,
+        piece: &Piece<'_, '_>,
+        mut work: impl FnMut(&mut Self, &Piece<'_, '_>) -> Fallible<()>,
     ) -> Fallible<()> {
+        let Piece::Lines(mut blocks) = *piece else { return work(self, piece) };
         let row = 2 * (self.encoder.shape().numeric() + self.encoder.shape().categorical() + 1);
         while !blocks.is_empty() {
             // Short lines may stand for long rows.
@@ -251,7 +301,7 @@ impl<'a> Load<'a> {
                 Some(*sum)
             });
             let now = sizes.take_while(|&bytes| bytes <= SPOOLED_BYTES).count().max(1);
-            work(self, &blocks[..now])?;
+            work(self, &Piece::Lines(&blocks[..now]))?;
             blocks = &blocks[now..];
         }
         Ok(())
@@ -266,8 +316,18 @@ impl<'a> Load<'a> {
         Ok(())
     }
 
-    /// Encodes blocks; whose their rows are, where the schema has a unit.
-    fn encode(&mut self, blocks: &[Block]) -> Vec<PersonPart> {
+    /// Encodes a piece; how many rows each part of it has, and whose they are, where the schema has a unit.
+    fn encode(&mut self, piece: &Piece<'_, '_>) -> Fallible<Vec<(usize, Option<PersonPart>)>> {
+        match piece {
+            Piece::Lines(blocks) => Ok(self.encode_lines(blocks)),
+            Piece::Columns(table, _) => {
+                let encoder = TableEncoder::new(&self.encoder.schema, table)?;
+                Ok(encoder.append_parts(&mut self.rows, &mut self.report))
+            }
+        }
+    }
+
+    fn encode_lines(&mut self, blocks: &[Block]) -> Vec<(usize, Option<PersonPart>)> {
         let lens: Vec<usize> = blocks.iter().map(Block::line_count).collect();
         let mut rooms = self.rows.grow(&lens);
         let parts: Vec<(LoadReport, Option<PersonPart>)> = rooms
@@ -283,9 +343,8 @@ impl<'a> Load<'a> {
                 part
             })
             .collect();
-        let (reports, persons): (Vec<LoadReport>, Vec<Option<PersonPart>>) = parts.into_iter().unzip();
-        reports.iter().for_each(|report| self.report.merge(report));
-        persons.into_iter().flatten().collect()
+        parts.iter().for_each(|(report, _)| self.report.merge(report));
+        lens.into_iter().zip(parts.into_iter().map(|(_, whose)| whose)).collect()
     }
 
     /// Room for the rows of the whole file if its lines are as long as the first ones; a guess, made good by growing.

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::data::{Cells, Shown, is_gap, trim};
+use crate::data::{Cells, Shown, is_gap, line_bytes, trim};
 use crate::error::{Error, Fallible};
 use crate::kernel::{NOBODY, Rows};
 
@@ -193,7 +193,7 @@ impl<'e, 'a> CellInterner<'e, 'a> {
         let number = shown
             .key(row)
             .filter(|_| shown.is_exact(row))
-            .and_then(|key| *self.met.entry(key).or_insert_with(|| self.texts.number(shown.get(row).as_bytes())));
+            .and_then(|key| *self.met.entry(key).or_insert_with(|| self.texts.number(&line_bytes(&shown.get(row)))));
         self.texts.push(number);
         number.is_some()
     }

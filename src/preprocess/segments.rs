@@ -22,7 +22,7 @@ use serde::{Serialize, de::DeserializeOwned};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::footer::{Footer, START_BYTES, end, foreign, read_footer, start};
-use super::positional::ReadAt;
+use crate::data::ReadAt;
 use crate::error::{Error, Fallible};
 use crate::grid::{FULL_SCALE, Shape};
 use crate::kernel::{BulkBuilder, LANES, NOBODY, Persons, Rows, RowsBuilder, TilesMut, person_lanes, person_tiles};

@@ -5,9 +5,8 @@ use std::collections::BTreeSet;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::encode::{Encoder, Role};
+use super::encode::{Encoder, Progress, Role};
 use super::lines::LineEncoder;
-use super::load::Progress;
 use super::persons::{EncodedRows, Interner, Numbering, PersonPart, PersonsMet};
 use super::report::LoadReport;
 use super::tally::{Count, Met};

@@ -1,6 +1,8 @@
-//! Parquet files, read as the CSV that they stand for.
+//! Parquet files, read as the CSV that they stand for, or by columns that say the same.
 
 mod cells;
+mod chunks;
+mod columns;
 mod text;
 
 use std::io::{Error, ErrorKind, Read};
@@ -12,6 +14,9 @@ use parquet::file::reader::{ChunkReader, FileReader, SerializedFileReader};
 use parquet::schema::types::ColumnDescriptor;
 
 use cells::Cells;
+
+pub(super) use chunks::Chunks;
+pub(super) use columns::ParquetColumns;
 
 /// Records that are turned into text at a time.
 const BATCH: usize = 1024;
@@ -37,27 +42,25 @@ pub(super) struct ParquetText {
 }
 
 impl ParquetText {
-    /// # Errors
-    /// When the file has no footer that can be read.
-    pub(super) fn new(file: impl ChunkReader + 'static) -> std::io::Result<Self> {
-        let file: Box<dyn FileReader> = Box::new(guarded(|| SerializedFileReader::new(file))?);
+    /// Begins with the header.
+    pub(super) fn new(file: Box<dyn FileReader>) -> Self {
         let schema = file.metadata().file_metadata().schema_descr();
-        let columns: Vec<usize> = (0..schema.num_columns()).filter(|&i| has_text(&schema.column(i))).collect();
+        let columns = text_columns(&*file);
         let mut header = Vec::new();
         for (place, &column) in columns.iter().enumerate() {
             separate(place, &mut header);
             text::quoted(schema.column(column).name().as_bytes(), &mut header);
         }
         header.push(b'\n');
-        Ok(ParquetText { file, columns, groups: 0, left: 0, open: Vec::new(), text: header, at: 0, read: 0 })
+        ParquetText { file, columns, groups: 0, left: 0, open: Vec::new(), text: header, at: 0, read: 0 }
     }
 
-    /// The names of the columns that hold floating-point numbers.
-    pub(super) fn floating(&self) -> Vec<String> {
+    /// The places of the columns that hold floating-point numbers.
+    pub(super) fn floating(&self) -> Vec<usize> {
         let schema = self.file.metadata().file_metadata().schema_descr();
-        let columns = self.columns.iter().map(|&i| schema.column(i));
-        let floating = columns.filter(|column| matches!(column.physical_type(), Type::FLOAT | Type::DOUBLE));
-        floating.map(|column| column.name().to_owned()).collect()
+        let is_floating = |&i: &usize| matches!(schema.column(i).physical_type(), Type::FLOAT | Type::DOUBLE);
+        let places = self.columns.iter().enumerate().filter(|(_, i)| is_floating(i));
+        places.map(|(place, _)| place).collect()
     }
 
     /// Bytes of the row groups begun so far, as they lie on the disk.
@@ -115,6 +118,20 @@ fn separate(place: usize, line: &mut Vec<u8>) {
     if place > 0 {
         line.push(b',');
     }
+}
+
+/// Opens a file.
+///
+/// # Errors
+/// When it has no footer that can be read.
+pub(super) fn open(file: impl ChunkReader + 'static) -> std::io::Result<Box<dyn FileReader>> {
+    Ok(Box::new(guarded(|| SerializedFileReader::new(file))?))
+}
+
+/// The columns of a file that have a text.
+fn text_columns(file: &dyn FileReader) -> Vec<usize> {
+    let schema = file.metadata().file_metadata().schema_descr();
+    (0..schema.num_columns()).filter(|&i| has_text(&schema.column(i))).collect()
 }
 
 /// Whether a column is one value for each record, of a kind that is written as text.

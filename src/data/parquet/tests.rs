@@ -11,7 +11,7 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::parser::parse_message_type;
 
-use super::{BATCH, ParquetText};
+use super::{BATCH, ParquetText, open};
 
 const SCHEMA: &str = "message people {
     REQUIRED INT32 age;
@@ -67,7 +67,7 @@ fn file(groups: usize, compression: Compression) -> Vec<u8> {
 
 fn text(file: Vec<u8>) -> std::io::Result<String> {
     let mut text = String::new();
-    ParquetText::new(Bytes::from(file))?.read_to_string(&mut text)?;
+    ParquetText::new(open(Bytes::from(file))?).read_to_string(&mut text)?;
     Ok(text)
 }
 

@@ -3,6 +3,8 @@
 mod cache;
 mod columns;
 mod encoding;
+#[cfg(feature = "parquet")]
+mod parquet;
 mod person_stream;
 mod persons;
 mod segments;

@@ -96,7 +96,7 @@ fn total(streamed: &PersonStream) -> Vec<i128> {
 }
 
 #[track_caller]
-fn same(one: &Persons, other: &Persons) {
+pub(super) fn same(one: &Persons, other: &Persons) {
     assert_eq!(one.len(), other.len());
     let groups = |persons: &Persons| {
         let mut all = Vec::new();

@@ -317,6 +317,20 @@ mod in_parquet {
     }
 
     #[test]
+    fn blanks_around_a_name_hide_no_type() {
+        use parquet::basic::Type as Physical;
+        use parquet::schema::types::Type;
+        for (kind, refused) in [(Physical::DOUBLE, true), (Physical::FLOAT, true), (Physical::INT64, false)] {
+            let id = Arc::new(Type::primitive_type_builder(" id", kind).build().unwrap());
+            let schema = Arc::new(Type::group_type_builder("m").with_fields(vec![id]).build().unwrap());
+            let writer = SerializedFileWriter::new(Vec::new(), schema, Arc::new(WriterProperties::default())).unwrap();
+            let bytes = writer.into_inner().unwrap();
+            let found = with_file(Dialect::default(), &bytes, |file| crate::preprocess::identifier_column(file, "id"));
+            assert_eq!(found.is_err(), refused, "{kind}");
+        }
+    }
+
+    #[test]
     fn floating_point_is_no_identifier_whatever_stands_there() {
         let refused = |bytes: Vec<u8>| {
             let error = with_file(Dialect::default(), &bytes, |file| Encoder::new(&schema(UNIT), file, true).err());
