@@ -37,7 +37,6 @@ fn truth(text: &[u8]) -> Option<f64> {
 const NO_TEXT: &str = "\u{fffd}\n";
 
 /// Bytes as a text on one line; bytes that are no text become one that no other bytes become.
-#[cfg(feature = "parquet")]
 pub(crate) fn one_line(bytes: &[u8]) -> String {
     match std::str::from_utf8(bytes) {
         Ok(text) => text.replace(['\n', '\r'], " "),
@@ -50,11 +49,14 @@ pub(crate) fn one_line(bytes: &[u8]) -> String {
     }
 }
 
-/// The bytes that a text of [`one_line`] stands for, without blanks around them.
+/// The bytes that [`one_line`] made a text of, without blanks around them; those of the text itself where it is no such text.
+///
+/// Two texts never have the same bytes: texts in memory may hold anything, also what looks like the form of other bytes.
 pub(crate) fn line_bytes(text: &str) -> Cow<'_, [u8]> {
     let digit = |digits: &[u8]| u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok();
     let digits = text.strip_prefix(NO_TEXT).map(|digits| digits.as_bytes().chunks(2).map(digit));
-    digits.and_then(Iterator::collect).map_or(Cow::Borrowed(text.as_bytes()), Cow::Owned)
+    let bytes: Option<Vec<u8>> = digits.and_then(Iterator::collect);
+    bytes.filter(|bytes| one_line(bytes) == text).map_or(Cow::Borrowed(text.as_bytes()), Cow::Owned)
 }
 
 /// A number as two texts are compared by it; `None` where texts alone decide.
@@ -207,6 +209,24 @@ mod tests {
             let expected: f64 = format!("{narrow}").parse().unwrap();
             prop_assert!(wide == expected || said(wide).len() <= said(expected).len(), "{} {}", wide, expected);
         }
+    }
+
+    #[test]
+    fn bytes_come_back_from_their_text_and_no_other_text_has_them() {
+        for bytes in [&b"\xff"[..], b"\xffff", b"a\xfe", b"\xff \x00"] {
+            assert_eq!(line_bytes(&one_line(bytes)), bytes);
+            assert_eq!(line_bytes(&one_line(&[b" ", bytes, b"\n"].concat())), bytes);
+        }
+        assert_eq!((one_line(b"a\r\nb"), line_bytes("a")), ("a  b".into(), Cow::Borrowed(&b"a"[..])));
+        // Texts in memory, which nobody keeps from looking like bytes: of text, with blanks, with other digits, in part.
+        let alike =
+            ["61", "ff20", "20ff", "FF", "+f", "ff", "f", "", "ff0a62", "ff2062"].map(|it| format!("{NO_TEXT}{it}"));
+        let mut met: Vec<Vec<u8>> = alike.iter().map(|text| trim(&line_bytes(text)).to_vec()).collect();
+        met.extend([b"a".to_vec(), b"\x0f".to_vec()]);
+        let all = met.len();
+        met.sort();
+        met.dedup();
+        assert_eq!(met.len(), all);
     }
 
     #[test]

@@ -159,7 +159,7 @@ impl Pld {
         self
     }
 
-    /// Bounds on the epsilon at delta, at most `tolerance` apart where that is numerically reachable.
+    /// Bounds on the epsilon at delta, at most `tolerance`, or 1e-8 of epsilon, apart where that is numerically reachable.
     ///
     /// The root of `delta(epsilon) = delta`, or 0 when `delta(0) <= delta`; infinite when mechanisms fail
     /// outright with probability at least delta.

@@ -182,19 +182,14 @@ fn invert(curve: &Curve, target: (f64, f64), guess: f64, ceiling: f64, first: f6
 
 /// The profiles at the tolerance, or at the finest that can be computed, which then becomes the floor.
 fn finest(prepared: &Prepared, ln_tolerance: &mut f64, floor: &mut f64) -> Option<(Profile, Profile)> {
-    if let Some(found) = prepared.profiles(*ln_tolerance) {
-        return Some(found);
-    }
-    // Where even the coarsest takes too long, those between are not worth a try.
-    let coarsest = prepared.profiles(*ln_tolerance * 6f64.powi(11))?;
-    for _ in 0..11 {
-        *ln_tolerance *= 6.0;
-        *floor = *ln_tolerance;
+    for _ in 0..12 {
         if let Some(found) = prepared.profiles(*ln_tolerance) {
             return Some(found);
         }
+        *ln_tolerance *= 6.0;
+        *floor = *ln_tolerance;
     }
-    Some(coarsest)
+    None
 }
 
 /// Bounds on epsilon for the part without outright failures.
@@ -227,12 +222,11 @@ fn kept_epsilon(law: &Law, target: (f64, f64), tolerance: f64) -> Interval {
         };
         let curve = Curve::Contour(Box::new(both));
         let found = invert(&curve, target, prepared.estimate(), analytic, prepared.distance(ln_tolerance));
-        let before = best;
         best = Interval { lower: best.lower.max(found.lower), upper: best.upper.min(found.upper) };
         let moved = prepared.learn(best.lower, best.upper, target.0);
         let width = best.upper - best.lower;
-        let tolerance = tolerance.max(MIN_RELATIVE * best.upper);
-        if width <= tolerance || (ln_tolerance <= floor && (!moved || best == before)) {
+        let tolerance = tolerance.max(MIN_RELATIVE * best.lower);
+        if width <= tolerance || (ln_tolerance <= floor && !moved) {
             break;
         }
         if moved {
