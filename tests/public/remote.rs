@@ -69,7 +69,12 @@ impl Cluster for Simulated {
             let known = worker.take().filter(|_| fault != Fault::Lost);
             let source = if fault == Fault::Changed && place == 0 { &self.changed } else { packed };
             let known = if fault == Fault::Changed { None } else { known };
-            let (now, answer) = known.map_or_else(|| Worker::new(source), Ok)?.answer(source, question)?;
+            // Bytes are wanted again only where the rows are not held as they are asked.
+            let (now, answer) = match known.map(|known| known.answer_as_held(question)).transpose()? {
+                Some((now, Some(answer))) => (now, answer),
+                Some((known, None)) => known.answer(source, question)?,
+                None => Worker::new(source)?.answer(source, question)?,
+            };
             *worker = Some(now);
             answers.push(answer);
         }

@@ -154,19 +154,31 @@ impl Part {
         Ok(Part(Mutex::new(Some(detached(py, || Worker::new(packed))?))))
     }
 
-    /// The answer to a question; `packed` is read again where the rows are needed as they were.
-    fn answer<'py>(&self, py: Python<'py>, packed: &[u8], question: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
+    /// The answer to a question; `packed` is read again where the rows are needed as they were, and without it the answer is None then.
+    #[pyo3(signature = (question, packed = None))]
+    fn answer<'py>(
+        &self,
+        py: Python<'py>,
+        question: &[u8],
+        packed: Option<&[u8]>,
+    ) -> PyResult<Option<Bound<'py, PyBytes>>> {
         // Another question to the same part is answered one after the other: what waits holds no threads.
         let answer = detached(py, || {
             let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             let pool = pool::lend(None)?;
-            let worker = held.take();
-            let (worker, answer) =
-                pool.install(|| worker.map_or_else(|| Worker::new(packed), Ok)?.answer(packed, question))?;
-            *held = Some(worker);
+            let known = held.take();
+            let (worker, answer) = pool.install(|| match (known, packed) {
+                (Some(worker), None) => worker.answer_as_held(question).map(|(worker, answer)| (Some(worker), answer)),
+                (None, None) => Ok((None, None)),
+                (worker, Some(packed)) => {
+                    let worker = worker.map_or_else(|| Worker::new(packed), Ok)?;
+                    worker.answer(packed, question).map(|(worker, answer)| (Some(worker), Some(answer)))
+                }
+            })?;
+            *held = worker;
             Ok(answer)
         })?;
-        Ok(PyBytes::new(py, &answer))
+        Ok(answer.map(|answer| PyBytes::new(py, &answer)))
     }
 }
 

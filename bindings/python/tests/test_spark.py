@@ -31,6 +31,7 @@ def session(master):
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.master(master).appName("rhograd-tests").config("spark.ui.enabled", "false")
     settings = {
+        "spark.ui.showConsoleProgress": "false",
         "spark.sql.shuffle.partitions": "3",
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
@@ -49,6 +50,12 @@ def local():
     made = session("local[2]")
     yield made
     made.stop()
+
+
+@pytest.fixture(autouse=True)
+def one_empty_job(monkeypatch):
+    """They are timed for the report alone."""
+    monkeypatch.setattr(spark, "_EMPTY_JOBS", 1)
 
 
 def table(seed=0):
@@ -80,7 +87,7 @@ def alone(model, frame, target):
 def test_the_bits_are_those_of_one_machine(local, parts):
     frame = table()
     data = local.createDataFrame(frame).coalesce(1).repartition(parts)
-    forms = ({"features": "additive"}, {"features": "rich"}, {"features": "auto"})
+    forms = ({"features": "additive"}, {"features": "rich"}, {"features": "auto"}) if parts > 1 else ()
     for more in ({}, {"algorithm": "dp-gd", "steps": 5}, *forms, {"adjacency": "replace-one"}):
         fitted = spark.fit(logistic(**more), data.select("a", "b", "c", "y"), target="y")
         assert fitted.model_.text == alone(logistic(**more), frame, "y")
@@ -239,6 +246,36 @@ def counted(model):
     return {**load, "columns": columns, "first_unusable": None, "lost": {k: v["count"] for k, v in load["lost"].items()}}
 
 
+def test_bytes_of_parts_are_found_on_the_machine_or_sent_again(local, monkeypatch):
+    """Whoever has lost a part reads its file; where there are no files, a second job brings the bytes."""
+    frame = table()
+    data = local.createDataFrame(frame).coalesce(1).repartition(5).select("a", "b", "c", "y")
+    plain, jobs = spark._EncodedParts._asked, []
+
+    def counting(self, parts, question):
+        jobs.append(parts.columns)
+        return plain(self, parts, question)
+
+    monkeypatch.setattr(spark._EncodedParts, "_asked", counting)
+    more = {"algorithm": "dp-gd", "steps": 4, "evaluate_budget": 0.1}
+    fitted = [spark.fit(logistic(**more), data, target="y")]
+    assert jobs and all(columns == ["number", "digest"] for columns in jobs)
+    monkeypatch.setattr(spark, "_may_lay_files", lambda session: False)
+    fitted.append(spark.fit(logistic(**more), data, target="y"))
+    assert ["number", "digest", "part"] in jobs
+    assert fitted[0].model_.text == fitted[1].model_.text
+
+    def names(batches):
+        import pyarrow as pa
+
+        for batch in batches:
+            found = os.listdir(os.environ["SPARK_LOCAL_DIRS"].split(",")[0])
+            yield pa.RecordBatch.from_arrays([pa.array([",".join(found)])], names=["found"])
+
+    # What is over left nothing on the disk.
+    assert "rhograd-" not in local.range(1).mapInArrow(names, "found string").collect()[0]["found"]
+
+
 def test_a_search_is_paid_for_as_on_one_machine(local):
     frame, grid = table(), {"l2": [0.0, 0.1], "algorithm": ["dp-gd"]}
     data = local.createDataFrame(frame).coalesce(1).select("a", "b", "c", "y")
@@ -340,8 +377,7 @@ def people(seed=2):
     return frame
 
 
-@pytest.mark.parametrize("unit", ["name", "who"])
-@pytest.mark.parametrize("parts", [1, 4])
+@pytest.mark.parametrize(("parts", "unit"), [(1, "name"), (4, "name"), (4, "who")])
 def test_persons_have_the_bits_of_one_machine(local, parts, unit):
     frame = people()
     # In an order in which no rows of a person stand together, and in every partition.

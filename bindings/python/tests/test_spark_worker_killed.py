@@ -21,7 +21,7 @@ def executors():
     return [int(line.split()[0]) for line in listing.splitlines() if "CoarseGrainedExecutorBackend" in line and "java" in line]
 
 
-def test_a_worker_killed_in_mid_job_changes_no_bit_and_costs_nothing(tmp_path):
+def test_a_worker_killed_in_mid_job_changes_no_bit_and_costs_nothing(tmp_path, monkeypatch):
     made = session("local-cluster[2,1,768]")
     try:
         frame = table()
@@ -30,16 +30,16 @@ def test_a_worker_killed_in_mid_job_changes_no_bit_and_costs_nothing(tmp_path):
         data = made.read.parquet(str(source)).select("a", "b", "c", "y")
         books = tmp_path / "books.sqlite"
         model = logistic(algorithm="dp-gd", steps=6, dataset="people", ledger=books)
-        plain, asked = made.sparkContext.broadcast, []
+        plain, asked = spark._EncodedParts.answers, []
 
-        def killing(value):
-            asked.append(value)
+        def killing(self, question):
+            asked.append(question)
             if len(asked) == 4:
                 os.kill(executors()[0], signal.SIGKILL)
                 time.sleep(0.2)
-            return plain(value)
+            return plain(self, question)
 
-        made.sparkContext.broadcast = killing
+        monkeypatch.setattr(spark._EncodedParts, "answers", killing)
         fitted = spark.fit(model, data, target="y")
         assert len(asked) > 5
         other = tmp_path / "other.sqlite"

@@ -238,21 +238,58 @@ impl Worker {
     /// When the question cannot be read or comes from another version, or `packed` has to be read and cannot be. The worker
     /// is gone then; a new one begins from `packed`.
     pub fn answer(mut self, packed: &[u8], question: &[u8]) -> Fallible<(Self, Vec<u8>)> {
-        let Question { number, recoding, portion, asked, .. } = Question::read(question)?;
-        let own = |portion: Portion<'_>| match portion.of.get(&self.part.number) {
+        let asked = Question::read(question)?;
+        let portion = self.portion_in(&asked)?;
+        if !self.goes_on(&asked, &portion) {
+            self = Worker::new(packed)?;
+        }
+        self.reply(asked, portion, question)
+    }
+
+    /// The answer to a question from the rows as they are held; `None` where they are needed as they were, and [`Worker::answer`]
+    /// takes the bytes that they came from.
+    ///
+    /// # Errors
+    /// When the question cannot be read or comes from another version. The worker is gone then.
+    pub fn answer_as_held(self, question: &[u8]) -> Fallible<(Self, Option<Vec<u8>>)> {
+        let asked = Question::read(question)?;
+        let portion = self.portion_in(&asked)?;
+        if !self.goes_on(&asked, &portion) {
+            return Ok((self, None));
+        }
+        let (worker, answer) = self.reply(asked, portion, question)?;
+        Ok((worker, Some(answer)))
+    }
+
+    /// Which of the rows of this part are asked, where that is not all.
+    fn portion_in(&self, question: &Question<'_>) -> Fallible<Option<(Vec<u8>, bool)>> {
+        let own = |portion: &Portion<'_>| match portion.of.get(&self.part.number) {
             Some(bits) => Ok((bits.clone(), portion.held_out)),
             None => Err(Error::refused(
                 format!("part {} was not there when rows were held out", self.part.number),
                 "train on the parts that the run began with",
             )),
         };
-        let portion = portion.map(own).transpose()?;
-        if !recoding.starts_with(&self.recoding) || portion != self.portion {
-            self = Worker::new(packed)?;
-            if let Some(portion) = &portion {
-                self.held = self.held.portion(portion);
-            }
-            self.portion = portion;
+        question.portion.as_ref().map(own).transpose()
+    }
+
+    /// Whether what is held, re-encoded further at most, is what is asked: all rows as they came may still become a portion.
+    fn goes_on(&self, question: &Question<'_>, portion: &Option<(Vec<u8>, bool)>) -> bool {
+        let untouched = self.recoding.is_empty() && self.portion.is_none();
+        untouched || *portion == self.portion && question.recoding.starts_with(&self.recoding)
+    }
+
+    /// The answer, after what is held became what is asked.
+    fn reply(
+        mut self,
+        question: Question<'_>,
+        portion: Option<(Vec<u8>, bool)>,
+        bytes: &[u8],
+    ) -> Fallible<(Self, Vec<u8>)> {
+        let Question { number, recoding, asked, .. } = question;
+        if let Some(wanted) = portion.filter(|wanted| self.portion.as_ref() != Some(wanted)) {
+            self.held = self.held.portion(&wanted);
+            self.portion = Some(wanted);
         }
         for map in &recoding[self.recoding.len()..] {
             self.held = self.held.recoded(map);
@@ -266,8 +303,7 @@ impl Worker {
             Asked::Sum(pass) => self.held.sum(&pass)?,
             Asked::ClippedSum(clip, gradient) => self.held.clipped_sum(clip.into_owned(), &gradient)?,
         };
-        let to = Mark::of(number, question);
-        let answer = encode(&Answer { to, part: self.part.clone(), sums, report, places })?;
+        let answer = encode(&Answer { to: Mark::of(number, bytes), part: self.part.clone(), sums, report, places })?;
         Ok((self, answer))
     }
 }

@@ -66,13 +66,25 @@ def load(
         raise DataError(f"{missing.filename}: no such file; give the path of the model or its log") from None
     except (OSError, UnicodeDecodeError) as unread:
         raise DataError(f"{os.fspath(path)}: cannot be read ({unread}); give a model file") from None
+    return loaded(text, log_text, name=os.fspath(path), ledger=ledger, classes=classes)
+
+
+def loaded(
+    text: str,
+    log_text: str | None,
+    *,
+    name: str,
+    ledger: str | os.PathLike[str] | None = None,
+    classes: Sequence[Any] | None = None,
+) -> Any:
+    """As :func:`load`, from the text of a model file and of its log; ``name`` is what messages call the file."""
     model = _rhograd.Model(text)
     file = json.loads(text)
     kind = file["model"]
     family, facts = (kind, {}) if isinstance(kind, str) else next(iter(kind.items()))
     if family not in _ESTIMATORS:
         raise DataError(
-            f"{os.fspath(path)}: is a model with a loss from outside rhograd, which no estimator has; rhograd.Model reads it"
+            f"{name}: is a model with a loss from outside rhograd, which no estimator has; rhograd.Model reads it"
         )
     own: dict[str, Any] = {"ledger": ledger}
     if family == "huber":
@@ -83,7 +95,7 @@ def load(
     if target["type"] != "number":
         own["classes"] = classes
     elif classes is not None:
-        raise ParameterError(f"classes: are given, and {os.fspath(path)} predicts a number; leave them out")
+        raise ParameterError(f"classes: are given, and {name} predicts a number; leave them out")
     estimator = _ESTIMATORS[family](**own)
     schema = _schema_of(file)
     names = [feature["name"] for feature in file["features"] if not feature.get("missing_of")]

@@ -1,7 +1,7 @@
 from collections.abc import Callable, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -105,8 +105,13 @@ class Part:
     """One part of the rows on a worker, ready for questions."""
 
     def __init__(self, packed: bytes) -> None: ...
-    def answer(self, packed: bytes, question: bytes) -> bytes:
+    @overload
+    def answer(self, question: bytes, packed: bytes) -> bytes:
         """The answer to a question; ``packed`` is read again where the rows are needed as they were."""
+
+    @overload
+    def answer(self, question: bytes, packed: None = None) -> bytes | None:
+        """The answer to a question; None where the rows are needed as they were."""
 
 def single(value: float) -> float:
     """The number that the fewest digits of a single-precision number say."""

@@ -207,6 +207,12 @@ def unit_in(schema: Mapping[str, Any]) -> str | None:
     return schema["unit"]["column"] if "unit" in schema else None
 
 
+def units_in(schema: dict[str, Any]) -> tuple[str, ...]:
+    """The same, as one name or none."""
+    unit = unit_in(schema)
+    return () if unit is None else (unit,)
+
+
 def read(schema: Any) -> dict[str, Any]:
     """A schema given as a file, as JSON text or as a mapping, checked by the engine."""
     if isinstance(schema, Mapping):

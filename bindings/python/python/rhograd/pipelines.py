@@ -280,15 +280,43 @@ def _around(frames: list[tuple[str, Any]]) -> Iterator[Finding]:
             yield from _of_module(module)
 
 
+def _stages(pipeline: Any) -> Iterator[Any]:
+    """The stages of a pipeline of Spark, and of pipelines in it."""
+    for step in pipeline.getStages():
+        if hasattr(step, "getStages"):
+            yield from _stages(step)
+        else:
+            yield step
+
+
+def _around_on_spark(frames: list[tuple[str, Any]]) -> Iterator[Finding]:
+    """The same of tools of ``pyspark.ml``."""
+    for module, frame in frames:
+        held = frame.f_locals.get("self")
+        if module == "pyspark.ml.tuning":
+            text = f"{module} fits many models on private rows and compares scores that nobody pays for; {_CURE_OF_SEARCHES}"
+            yield Finding("refused", text)
+        elif module == "pyspark.ml.pipeline" and frame.f_code.co_name == "_fit" and hasattr(held, "getStages"):
+            for step in _stages(held):
+                if hasattr(step, "_fit") and not _is_ours(step):
+                    yield Finding(
+                        "not private",
+                        f"stage {type(step).__name__} learns from private rows without paying for it, so the pipeline as a whole is NOT "
+                        "private; leave it out: features are standardised by moments that the budget pays for (standardise=True), categories "
+                        "are declared, and public bounds do the rest",
+                    )
+
+
 def look_around(estimator: Any) -> None:
     """Refuses tools that cannot be private around an estimator, and warns of those that learn or charge more than it says.
 
     With a ``seed`` neither happens: the model is marked not private anyway, for trials on public or synthetic rows.
     """
-    if estimator.seed is not None or "sklearn" not in sys.modules:
+    if estimator.seed is not None or not {"sklearn", "pyspark.ml"} & sys.modules.keys():
         return
-    named = ((str(frame.f_globals.get("__name__", "")), frame) for frame in _callers())
+    named = [(str(frame.f_globals.get("__name__", "")), frame) for frame in _callers()]
     findings = dict.fromkeys(_around([(name, frame) for name, frame in named if name.startswith("sklearn.")]))
+    findings |= dict.fromkeys(_around_on_spark([(name, frame) for name, frame in named if name.startswith("pyspark.ml.")]))
     for finding in findings:
         if finding.kind == "refused":
             raise RefusedError(f"refused: {finding.text}")

@@ -8,50 +8,64 @@
 The driver alone pays, draws noise, merges and writes the ledger; workers hold rows and public numbers. Sums are integers, so
 a task that is lost and repeated changes no bit: the model is that of one machine, and under a seed the very same.
 
-Another system than Spark needs one function, :func:`fit_cluster`: bytes of a question in, answers of all parts out.
+Another system than Spark needs one function, see :mod:`rhograd.cluster`.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import statistics
-import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+import uuid
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import numpy as np
-
-from . import _parameters, _rhograd, _schema
+from . import _parts, _rhograd, _schema
 from ._base import Estimator
-from ._columns import Column, Frame, cells
-from ._errors import DataError, ParameterError, RefusedError
-from .pipelines import look_around
+from ._errors import DataError, ParameterError
+from .cluster import (
+    answered,
+    check_cluster,
+    fit_cluster,
+    pack_batch,
+    pack_nothing,
+    place_batch,
+    schema_for,
+    sizes_batch,
+    survey_batch,
+)
 from .search import DPSearchCV
 
 if TYPE_CHECKING:
     import pyarrow
     from pyspark.sql import DataFrame
 
-Fitted = TypeVar("Fitted", bound=Estimator)
 Chosen = TypeVar("Chosen", bound="Estimator | DPSearchCV")
 
-#: Parts that this worker process has seen, by run and number; those of runs that are over are let go.
-_parts: dict[tuple[str, int], _rhograd.Part] = {}
+# What other systems need lies in rhograd.cluster; it was here first.
+__all__ = [
+    "answered",
+    "check",
+    "check_cluster",
+    "fit",
+    "fit_cluster",
+    "pack_batch",
+    "pack_nothing",
+    "place_batch",
+    "schema_for",
+    "sizes_batch",
+    "survey_batch",
+]
 
-#: The order in which runs were last asked here, for whoever does not say which ones go on.
-_asked: dict[str, None] = {}
-_lock = threading.Lock()
+#: The name of this driver, with which the names of its runs begin.
+_DRIVER = uuid.uuid4().hex
 
-#: So many runs keep their parts where nobody says which ones go on.
-_RUNS_KEPT = 4
-
-#: Runs of this driver that go on.
-_live: set[str] = set()
+#: Runs of this driver that go on, and the digests of their parts.
+_live: dict[str, list[str]] = {}
 
 #: How often an empty job is timed.
-_EMPTY_JOBS = 5
+_EMPTY_JOBS = 3
 
 
 def fit(estimator: Chosen, dataframe: DataFrame, *, target: str) -> Chosen:
@@ -79,54 +93,137 @@ def fit(estimator: Chosen, dataframe: DataFrame, *, target: str) -> Chosen:
     if unit is not None:
         chosen = _by_person(chosen, unit)
 
-    def encode(batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
-        import pyarrow as pa
-        from pyspark import TaskContext
-
-        tables = [pa.Table.from_batches([batch]) for batch in batches]
-        context = TaskContext.get()
-        if tables and context is not None:
-            yield pack_batch(text, pa.concat_tables(tables), target, context.partitionId())
-
-    import pyspark.sql.types as types
-    from pyspark import StorageLevel
-
-    columns = [types.StructField("number", types.IntegerType()), types.StructField("part", types.BinaryType())]
-    parts = chosen.mapInArrow(encode, types.StructType(columns)).rdd.map(lambda row: (row[0], bytes(row[1])))
-    parts = parts.persist(StorageLevel.MEMORY_AND_DISK)
-    context = parts.context
-    run = f"{context.applicationId}-{parts.id()}"
-    # The driver holds a part without rows, so that a frame without any has an answer: it trains as everywhere.
-    packed = pack_nothing(text, parts.getNumPartitions())
-    nobody = _rhograd.Part(packed)
+    parts = _EncodedParts(chosen, text, target)
     seconds: list[float] = []
     try:
+        started = time.perf_counter()
+        numbers = parts.begin()
+        seconds_to_encode = time.perf_counter() - started
+        # The driver holds a part without rows, so that a frame without any has an answer: it trains as everywhere.
+        packed = pack_nothing(text, max(numbers, default=-1) + 1)
+        nobody = _rhograd.Part(packed)
 
         def ask(question: bytes) -> list[bytes]:
             started = time.perf_counter()
-            asked = context.broadcast(question)
-            live = sorted(_live)
-            answers = parts.mapPartitions(lambda held: answered(run, held, asked.value, live)).collect()
-            asked.unpersist()
+            answers = parts.answers(question)
             seconds.append(time.perf_counter() - started)
-            return [*answers, nobody.answer(packed, question)]
+            return [*answers, nobody.answer(question, packed)]
 
-        with _running_as(run):
-            fit_cluster(estimator, schema, ask, target=target)
-        # Spark makes no part of a frame that it knows to be empty.
-        slices = max(1, parts.getNumPartitions())
-        nothing = context.parallelize(range(slices), slices)
-        empty = [_seconds(lambda: nothing.mapPartitions(list).collect()) for _ in range(_EMPTY_JOBS)]
+        fit_cluster(estimator, schema, ask, target=target)
+        empty = [_seconds(parts.empty_job) for _ in range(_EMPTY_JOBS)]
         estimator.load_report_["cluster"] = {
-            "parts": parts.getNumPartitions(),
+            "parts": len(numbers),
             "questions": len(seconds),
-            "seconds_to_encode": seconds[0],
-            "seconds_a_question": statistics.median(seconds[1:]),
+            "seconds_to_encode": seconds_to_encode,
+            "seconds_a_question": statistics.median(seconds),
             "seconds_of_an_empty_job": statistics.median(empty),
         }
     finally:
-        parts.unpersist()
+        parts.end()
     return estimator
+
+
+class _EncodedParts:
+    """The encoded rows of a frame, where they are: Spark keeps their bytes, and its workers what they decoded.
+
+    A question goes out with the digests of parts alone. Where a process has lost a part, and the file of it is not on its machine,
+    as after the loss of an executor, a second job brings the bytes from Spark's memory, or from a partition that is read again.
+    """
+
+    def __init__(self, frame: DataFrame, schema: str, target: str):
+        import pyspark.sql.types as types
+        from pyspark import StorageLevel
+
+        self._session = frame.sparkSession
+        # A run of its own in the plan, so that Spark takes the parts of no other run for these.
+        self._run = run = f"{_DRIVER}-{uuid.uuid4().hex}"
+        self._files = files = _may_lay_files(self._session)
+        self._numbers: list[int] = []
+
+        def encode(batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
+            import pyarrow as pa
+            from pyspark import TaskContext
+
+            tables = [pa.Table.from_batches([batch]) for batch in batches]
+            context = TaskContext.get()
+            if tables and context is not None:
+                batch = pack_batch(schema, pa.concat_tables(tables), target, context.partitionId())
+                packed = batch.column("part")[0].as_py()
+                digest = _parts.digest_of(packed)
+                if files:
+                    _parts.lay(run, digest, packed)
+                columns = [batch.column("number"), pa.array([digest]), batch.column("part")]
+                yield pa.RecordBatch.from_arrays(columns, names=["number", "digest", "part"])
+
+        number = types.StructField("number", types.IntegerType())
+        digest = types.StructField("digest", types.StringType())
+        part = types.StructField("part", types.BinaryType())
+        self._answer = types.StructType([number, types.StructField("answer", types.BinaryType())])
+        self._all = frame.mapInArrow(encode, types.StructType([number, digest, part]))
+        self._all = self._all.persist(StorageLevel.MEMORY_AND_DISK)
+
+    def begin(self) -> list[int]:
+        """Encodes the rows; the numbers of the parts."""
+        rows = self._all.select("number", "digest").collect()
+        _live[self._run] = [row["digest"] for row in rows]
+        self._numbers = [row["number"] for row in rows]
+        return self._numbers
+
+    def answers(self, question: bytes) -> list[bytes]:
+        """The answers of all parts."""
+        found = self._asked(self._all.select("number", "digest"), question)
+        absent = [number for number, answer in found if answer is None]
+        if absent:
+            again = self._all.filter(self._all["number"].isin(absent))
+            found = [(number, answer) for number, answer in found if answer is not None] + self._asked(again, question)
+        return [answer for _, answer in found if answer is not None]
+
+    def _asked(self, parts: DataFrame, question: bytes) -> list[tuple[int, bytes | None]]:
+        run, files, live = self._run, self._files, dict(_live)
+
+        def answer(batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
+            import pyarrow as pa
+
+            for batch in batches:
+                numbers, digests = batch.column("number"), batch.column("digest").to_pylist()
+                packed = batch.column("part").to_pylist() if batch.num_columns > 2 else [None] * len(digests)
+                answers = [
+                    _parts.answer_of(run, digest, question, live, part, files) for digest, part in zip(digests, packed)
+                ]
+                yield pa.RecordBatch.from_arrays([numbers, pa.array(answers, pa.binary())], names=["number", "answer"])
+
+        rows = parts.mapInArrow(answer, self._answer).collect()
+        return [(row["number"], None if row["answer"] is None else bytes(row["answer"])) for row in rows]
+
+    def empty_job(self) -> None:
+        """A job of as many tasks that does nothing."""
+        tasks = max(1, len(self._numbers))
+        self._session.range(0, tasks, 1, tasks).mapInArrow(_unchanged, "id long").collect()
+
+    def end(self) -> None:
+        """Lets go of the parts, wherever they are; what cannot be reached is let go when the next run begins, or with its executor."""
+        run, files = self._run, self._files
+
+        def forget(batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
+            _parts.forget(run)
+            yield from (batch.slice(0, 0) for batch in batches)
+
+        if files and self._numbers:
+            # The run is over: no failure here may hide how it ended.
+            with contextlib.suppress(Exception):
+                self._all.select("number").mapInArrow(forget, "number int").collect()
+        _live.pop(run, None)
+        with contextlib.suppress(Exception):
+            self._all.unpersist()
+
+
+def _may_lay_files(session: Any) -> bool:
+    """Whether the bytes of parts may lie in files: not where Spark encrypts what it writes to disks, or does not say."""
+    return str(session.conf.get("spark.io.encryption.enabled", "false")).lower() == "false"
+
+
+def _unchanged(batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
+    yield from batches
 
 
 def check(estimator: Estimator, dataframe: DataFrame, *, target: str) -> dict[str, Any]:
@@ -155,7 +252,7 @@ def check(estimator: Estimator, dataframe: DataFrame, *, target: str) -> dict[st
     columns = [types.StructField("number", types.IntegerType()), types.StructField("found", types.StringType())]
     parts = chosen.mapInArrow(look, types.StructType(columns)).collect()
     found = [part["found"] for part in sorted(parts, key=lambda part: part["number"])]
-    persons = [sizes for unit in _units(schema) for sizes in _sizes(chosen, unit)]
+    persons = [sizes for unit in _schema.units_in(schema) for sizes in _sizes(chosen, unit)]
     return check_cluster(estimator, schema, found, persons=persons, columns=dataframe.columns, target=target)
 
 
@@ -175,143 +272,22 @@ def _sizes(frame: DataFrame, unit: str) -> list[str]:
     return [part["sizes"] for part in counted.collect()]
 
 
-def check_cluster(
-    estimator: Estimator,
-    schema: dict[str, Any],
-    found: Iterable[str],
-    *,
-    persons: Iterable[str] = (),
-    columns: Iterable[str],
-    target: str,
-) -> dict[str, Any]:
-    """As :func:`check` of an ``estimator`` and a ``target``, for parts that anything holds.
-
-    ``schema`` comes from :func:`schema_for`, ``found`` is what :func:`survey_batch` said of each part, in the order of the rows,
-    and ``columns`` are the names of all columns. Where the schema has a unit, ``persons`` is what :func:`sizes_batch` said of parts in
-    which all rows of a person are together; :func:`place_batch` says how to divide the rows.
-    """
-    _parameters.check(estimator.get_params(deep=False))
-    columns = [name for name in columns if name != target]
-    # So that the answer for no part is that for no row.
-    nothing = _rhograd.survey_part(json.dumps(schema), _nobody(schema))
-    checked = _rhograd.check_parts(
-        json.dumps(estimator._request(schema)), json.dumps(schema), [nothing, *found], list(persons), [*columns, schema["target"]]
-    )
-    return json.loads(checked)
-
-
-def fit_cluster(estimator: Fitted, schema: dict[str, Any], ask: Callable[[bytes], list[bytes]], *, target: str) -> Fitted:
-    """Fits an ``estimator`` on parts that anything holds; ``target`` names the column to predict.
-
-    ``schema`` comes from :func:`schema_for`, each part was made by :func:`pack_batch` with a number of its own, and ``ask`` brings
-    what :func:`answered` says of every part to a question: each part once, in any order, and nothing that was brought before. It
-    is called for each step, in the thread that called this function. Where the schema has a unit, no person may be in two parts:
-    :func:`place_batch` says how to divide the rows, and a run is refused in which two parts share a place.
-    """
-    look_around(estimator)
-    learned = estimator._learn_target(schema)
-    outcome = estimator._run(_rhograd.train_cluster, schema, ask)
-    return estimator._take(outcome, schema, _schema.features_in(schema), named=True, learned=learned)
-
-
 def _chosen(estimator: Estimator, dataframe: DataFrame, target: str) -> tuple[dict[str, Any], DataFrame]:
     """The schema, and the columns of a frame that it uses; refused where their declared types have no rule."""
     if not isinstance(estimator, Estimator):
         raise ParameterError(f"estimator: is a {type(estimator).__name__}; give an estimator of rhograd, or a DPSearchCV of one")
     schema = schema_for(estimator, dataframe.columns, target)
     # Names with dots or spaces mean themselves.
-    names = (*_schema.features_in(schema), *_units(schema), target)
+    names = (*_schema.features_in(schema), *_schema.units_in(schema), target)
     chosen = dataframe.select(*("`" + name.replace("`", "``") + "`" for name in names))
     _check_types(chosen)
     return schema, chosen
 
 
-def schema_for(estimator: Estimator, columns: Iterable[str], target: str) -> dict[str, Any]:
-    """The schema by which all parts are encoded: that of ``estimator`` for these ``columns``, of which ``target`` is to predict."""
-    columns = list(columns)
-    if target not in columns:
-        raise ParameterError(f"target: {target!r} is no column; give the name of one")
-    frame = Frame({name: () for name in columns if name != target}, named=True)
-    schema = estimator._schema_for(frame)
-    if "weight" in schema:
-        raise RefusedError("weight: is kept in the memory of one machine alone, and no worker has it; fit on one machine, or leave it out")
-    if any(schema["columns"][name].get("public") for name in _schema.features_in(schema)):
-        raise RefusedError("public: columns are summed apart in the memory of one machine alone; fit on one machine, or protect whole rows")
-    missing = [name for name in _schema.features_in(schema) if name not in frame.columns]
-    if missing:
-        raise DataError(f"column {missing[0]!r}: is missing; add it to the data or take it out of the schema")
-    unit = _schema.unit_in(schema)
-    if unit is not None and unit not in frame.columns:
-        raise DataError(f"column {unit!r}: is missing, and it tells persons apart; add it to the data")
-    return schema
-
-
-def pack_batch(schema: str, table: pyarrow.Table, target: str, number: int) -> pyarrow.RecordBatch:
-    """The rows of one part, encoded by a ``schema`` as JSON, as one row of ``number`` and ``part``; ``target`` is the column to predict.
-
-    ``table`` holds the rows, and ``number`` tells parts apart.
-    A column is read by its declared type, see :func:`rhograd.spark.fit`; so every part must declare the same types.
-    """
-    import pyarrow as pa
-
-    packed, _ = _rhograd.pack_part(schema, _given(schema, table, target), number)
-    return pa.RecordBatch.from_arrays(
-        [pa.array([number], pa.int32()), pa.array([packed], pa.binary())], names=["number", "part"]
-    )
-
-
-def place_batch(table: pyarrow.Table, unit: str) -> np.ndarray:
-    """For each row of ``table`` its place, from 0 to 16383, by the column ``unit`` that tells persons apart.
-
-    Where the schema has a unit, all rows of a person belong in one part: give each place to one part. An identifier has the same
-    place wherever it stands; rows without one, who are nobody's, take turns. A place is as private as its row.
-    """
-    return np.frombuffer(_rhograd.person_places(cells(unit, table.column(unit))), dtype=np.int32)
-
-
-def survey_batch(schema: str, table: pyarrow.Table, target: str) -> str:
-    """What a look at the rows of one part has found, for :func:`check_cluster`; for the custodian alone.
-
-    ``schema`` is JSON, ``table`` holds the rows, and ``target`` is the column to predict.
-    """
-    return _rhograd.survey_part(schema, _given(schema, table, target))
-
-
-def pack_nothing(schema: str, number: int) -> bytes:
-    """A part without rows, encoded by a ``schema`` as JSON, under a ``number`` of its own."""
-    packed, _ = _rhograd.pack_part(schema, _nobody(json.loads(schema)), number)
-    return packed
-
-
-def sizes_batch(table: pyarrow.Table, unit: str) -> str:
-    """How many persons of one part, a ``table``, have how many rows, for :func:`check_cluster`; for the custodian alone.
-
-    ``unit`` is the column that tells persons apart, and all rows of a person are in one part: see :func:`place_batch`.
-    """
-    return _rhograd.person_sizes(cells(unit, table.column(unit)))
-
-
-def _given(schema: str, table: pyarrow.Table, target: str) -> list[Column]:
-    """The columns of a part, as the engine takes them."""
-    facts = json.loads(schema)
-    given = [cells(name, table.column(name)) for name in (*_schema.features_in(facts), *_units(facts))]
-    return [*given, cells(facts["target"], table.column(target))]
-
-
-def _nobody(schema: dict[str, Any]) -> list[Column]:
-    """The columns of a part without rows."""
-    return [cells(name, []) for name in (*_schema.features_in(schema), *_units(schema), schema["target"])]
-
-
-def _units(schema: dict[str, Any]) -> tuple[str, ...]:
-    """The column that tells persons apart, where the schema has a unit."""
-    unit = _schema.unit_in(schema)
-    return () if unit is None else (unit,)
-
-
 def _by_person(frame: DataFrame, unit: str) -> DataFrame:
     """The frame with all rows of a person in one partition, and as many partitions."""
     import pyspark.sql.types as types
+    from pyspark.sql import functions
 
     name = "place"
     while name in frame.columns:
@@ -326,8 +302,9 @@ def _by_person(frame: DataFrame, unit: str) -> DataFrame:
 
     fields = [*frame.schema.fields, types.StructField(name, types.IntegerType())]
     placed = frame.mapInArrow(place, types.StructType(fields))
-    # With a number of partitions Spark joins none of them, and equal places meet.
-    return placed.repartition(max(1, frame.rdd.getNumPartitions()), name)
+    # With a number of partitions Spark neither joins nor adds any, and equal places meet. No column is read to count them.
+    partitions = frame.select(functions.spark_partition_id().alias(name)).distinct().count()
+    return placed.repartition(max(1, partitions), name)
 
 
 def _check_types(frame: DataFrame) -> None:
@@ -339,42 +316,6 @@ def _check_types(frame: DataFrame) -> None:
         if not isinstance(field.dataType, known):
             kind = field.dataType.simpleString()
             raise DataError(f"column {field.name!r}: has the type {kind}, which has no rule; convert it to numbers or texts")
-
-
-def answered(
-    run: str, parts: Iterable[tuple[int, bytes]], question: bytes, live: Sequence[str] | None = None
-) -> Iterator[bytes]:
-    """The answers of some parts on this worker, which keeps what it made of them for the next question of the run.
-
-    ``run`` is a name that no other run has. ``live`` are the runs that go on; parts of others are let go. Where it is left out,
-    the parts of the four runs that were asked last are kept. An answer belongs to its question: brought to another one, or
-    twice, it ends the run.
-    """
-    with _lock:
-        _asked.pop(run, None)
-        _asked[run] = None
-        kept = set(list(_asked)[-_RUNS_KEPT:] if live is None else live) | {run}
-        for over in [known for known in _asked if known not in kept]:
-            del _asked[over]
-        for known in [key for key in _parts if key[0] not in kept]:
-            del _parts[known]
-    for number, packed in parts:
-        part = _parts.get((run, number))
-        if part is None:
-            part = _rhograd.Part(packed)
-            with _lock:
-                part = _parts.setdefault((run, number), part)
-        yield part.answer(packed, question)
-
-
-@contextmanager
-def _running_as(run: str) -> Iterator[set[str]]:
-    """Names a run among those of this driver that go on, while it does."""
-    _live.add(run)
-    try:
-        yield _live
-    finally:
-        _live.discard(run)
 
 
 def _seconds(job: Callable[[], Any]) -> float:
