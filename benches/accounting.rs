@@ -1,8 +1,10 @@
 //! Time of the privacy-loss-distribution accountant, with the widths of the intervals it returns.
 
+mod history;
+
 use std::hint::black_box;
 
-use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
+use criterion::{BenchmarkId, Criterion, criterion_group};
 use rhograd::accounting::pld;
 use rhograd::privacy::{Adjacency, Delta, DpEvent, Epsilon, Mechanism};
 
@@ -41,4 +43,6 @@ fn calibration(c: &mut Criterion) {
 }
 
 criterion_group!(benches, epsilon, calibration);
-criterion_main!(benches);
+fn main() {
+    history::of_criterion("accounting", benches);
+}

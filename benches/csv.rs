@@ -3,11 +3,13 @@
 //! `RAYON_NUM_THREADS=2 cargo bench --bench csv` for two threads. Files lie in memory where there is such a folder, so
 //! that the disk is left out.
 
+mod history;
+
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
+use criterion::{BatchSize, Criterion, Throughput, criterion_group};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rhograd::data::{CsvFile, Schema, Synthetic, SyntheticKind};
@@ -146,4 +148,6 @@ fn loading(c: &mut Criterion) {
 }
 
 criterion_group!(benches, loading);
-criterion_main!(benches);
+fn main() {
+    history::of_criterion("csv", benches);
+}

@@ -1,8 +1,10 @@
 //! Cost of a noise sample by law and scale, next to a floating-point normal that keeps none of the promises.
 
+mod history;
+
 use std::hint::black_box;
 
-use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use criterion::{BenchmarkId, Criterion, Throughput, criterion_group};
 use rand::Rng;
 use rand_distr::StandardNormal;
 use rhograd::noise::{NoiseSource, integer_noise};
@@ -45,4 +47,6 @@ fn float_reference(c: &mut Criterion) {
 }
 
 criterion_group!(benches, integer_laws, float_reference);
-criterion_main!(benches);
+fn main() {
+    history::of_criterion("samplers", benches);
+}

@@ -3,11 +3,13 @@
 //! `RAYON_NUM_THREADS=2 cargo bench --bench streaming` for two threads. The file lies in TMPDIR and was just written: with
 //! enough memory the system reads it from there, so this is the price of checks and of waiting for each other, not of a disk.
 
+mod history;
+
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use criterion::{Criterion, Throughput, criterion_group};
 use rhograd::data::{CsvFile, Synthetic, SyntheticKind};
 use rhograd::kernel::{Caps, Rows, Step, clipped_sum};
 use rhograd::preprocess::{Encoder, MemoryLimit, RowCache};
@@ -72,4 +74,6 @@ fn streaming(c: &mut Criterion) {
 }
 
 criterion_group!(benches, streaming);
-criterion_main!(benches);
+fn main() {
+    history::of_criterion("streaming", benches);
+}

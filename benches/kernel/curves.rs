@@ -10,7 +10,7 @@ use rhograd::loss::{Logistic, Loss};
 use rhograd::preprocess::{Binner, Scores, Waves};
 
 use crate::rivals::stream;
-use crate::{Case, Effort, alternately, in_pool, prepared, synthetic};
+use crate::{Case, Effort, alternately, history, in_pool, prepared, synthetic};
 
 /// A case, the intervals that numbers are cut into, and the coordinates of each column.
 struct Curves {
@@ -132,6 +132,8 @@ fn report(
         black_box(stream(&bytes));
     };
     let [read, pass, step] = alternately([&mut read, pass, step], effort.repeats.div_ceil(3));
+    let group = format!("{}, {encoding}, {threads} threads", curves.case.name);
+    history::note(&group, [("reading", read), ("pass", pass), ("step", step)]);
     let per_row = |seconds: f64| seconds * 1e9 / rows.len() as f64;
     println!(
         "{:17} {encoding:9} {threads:7} {:9.1} {:9.2} {:9.2} {:9.2} {:9.1} {:7.2}",

@@ -7,6 +7,8 @@
 //! `-- --curves` for the steps over persons or over curves and waves alone.
 
 mod curves;
+#[path = "../history/mod.rs"]
+mod history;
 mod persons;
 mod rivals;
 
@@ -50,6 +52,11 @@ struct Effort {
 }
 
 fn main() {
+    measure();
+    history::write("kernel");
+}
+
+fn measure() {
     // `cargo test --benches` calls with --test: then only the smallest run.
     let quick = std::env::args().any(|a| a == "--quick" || a == "--test");
     let effort = if quick { Effort { share: 50, repeats: 5 } } else { Effort { share: 1, repeats: 60 } };
@@ -84,6 +91,8 @@ fn against_reading(effort: &Effort) {
                 };
                 let mut step = prepared(&rows, level);
                 let [read, step] = alternately([&mut read, &mut step], effort.repeats);
+                let group = format!("{}, {threads} threads, {level:?}", case.name);
+                history::note(&group, [("reading", read), ("step", step)]);
                 println!(
                     "{:16} {threads:7} {:>8} {:8.1} {:9.3} {:9.3} {:7.2}",
                     case.name,
@@ -116,6 +125,8 @@ fn against_two_passes(effort: &Effort) {
             let mut single = || drop(black_box(single.two_pass(0.01)));
             let mut step = prepared(&rows, Level::best());
             let [step, double, single] = alternately([&mut step, &mut double, &mut single], repeats);
+            let group = format!("{}, two passes", case.name);
+            history::note(&group, [("step", step), ("double", double), ("single", single)]);
             println!(
                 "{:16} {:9.3} {:12.1} {:12.2} {:9.1} {:9.1}",
                 case.name,
@@ -151,6 +162,7 @@ fn against_one_hot(effort: &Effort) {
         let mut dense = || drop(black_box(dense.two_pass(0.01)));
         let (mut step, mut wide) = (prepared(&coded, Level::best()), prepared(&expanded, Level::best()));
         let [step, wide, dense] = alternately([&mut step, &mut wide, &mut dense], effort.repeats);
+        history::note("codes", [("step", step), ("one-hot", wide), ("one-hot in two passes", dense)]);
         println!("\n{n} rows of 14 codes, 105 values, one thread\n");
         println!("as codes {:.3} ms ({:.2} ns a row)", step * 1e3, step * 1e9 / n as f64);
         println!("one-hot in this kernel {:.3} ms, {:.1} x", wide * 1e3, wide / step);
@@ -169,6 +181,8 @@ fn own_against_built_in(effort: &Effort) {
             for level in Level::available() {
                 let (mut table, mut built_in) = (prepared_with(&rows, level, own), prepared(&rows, level));
                 let [table, built_in] = alternately([&mut table, &mut built_in], effort.repeats.div_ceil(2));
+                let group = format!("{}, {level:?}, loss", case.name);
+                history::note(&group, [("table", table), ("built-in", built_in)]);
                 let per_row = (table - built_in) * 1e9 / rows.len() as f64;
                 let (ratio, level) = (table / built_in, format!("{level:?}"));
                 println!("{:16} {level:>8} {ratio:7.2}, {per_row:+.2} ns a row", case.name);
@@ -191,6 +205,7 @@ fn against_noise(effort: &Effort) {
             };
             let mut step = prepared(&rows, Level::best());
             let [noise, step] = alternately([&mut noise, &mut step], effort.repeats);
+            history::note(&format!("noise, {threads} threads"), [("noise", noise), ("step", step)]);
             println!("{threads} threads: {:.3} ms, {:.1}% of a step", noise * 1e3, 100.0 * noise / step);
         });
     }

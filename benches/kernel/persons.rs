@@ -7,7 +7,7 @@ use rhograd::grid::{FULL_SCALE, IntegerMap};
 use rhograd::kernel::{Caps, PersonClips, Persons, Step, clipped_person_sum, clipped_sum};
 use rhograd::loss::{Logistic, Loss};
 
-use crate::{CODES, Case, Effort, alternately, in_pool, synthetic};
+use crate::{CODES, Case, Effort, alternately, history, in_pool, synthetic};
 
 /// Rows as people have them: numbers, and numbers cut into ranges.
 const CASES: &[Case] = &[
@@ -55,6 +55,14 @@ pub(crate) fn against_rows(effort: &Effort) {
                         let mut by_row = || drop(black_box(clipped_sum(&rows, &caps, &step, slope)));
                         let mut by_person = || drop(black_box(clipped_person_sum(&persons, &clips, &step, slope)));
                         seconds = alternately([&mut by_person, &mut by_row], effort.repeats.div_ceil(4));
+                        let how = match (clipped, mapped) {
+                            (false, false) => "unclipped",
+                            (true, false) => "clipped",
+                            (false, true) => "mapped",
+                            (true, true) => "mapped and clipped",
+                        };
+                        let group = format!("{}, {threads} threads, {each} rows each, {how}", case.name);
+                        history::note(&group, [("persons", seconds[0]), ("rows", seconds[1])]);
                     });
                     (seconds[0] / seconds[1], seconds[1] * 1e3)
                 };

@@ -1,6 +1,6 @@
 """Additive models of others beside rhograd's, on the same rows: one line of a CSV for each fit.
 
-    python3 -m venv peers && peers/bin/pip install -r benches/peers/requirements.txt
+    python3 -m venv peers && peers/bin/pip install -r benches/peers/requirements/interpret.txt
     peers/bin/python benches/peers/additive.py --program target/release/rhograd --out experiments/utility/peers.csv \\
         fair randhie adult_train.csv adult_test.csv california_housing_train.csv california_housing_test.csv
 
@@ -20,74 +20,16 @@ import time
 import warnings
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
-from sklearn.metrics import accuracy_score, r2_score, roc_auc_score
+
+from rows import OWN, given, measured, split
 
 EPSILONS = [0.1, 0.5, 1.0, 2.0, 8.0]
 DELTA = 1e-5
 SEEDS = range(5)
-OWN = ["fair", "randhie"]
 EFFECTS = ["linear", "additive", "rich"]
 HEADER = ["data", "method", "epsilon", "seed", "accuracy", "auc", "r2", "seconds", "note"]
-ROOT = Path(__file__).resolve().parents[2]
-
-
-class Data:
-    """A training and a test file with their schema."""
-
-    def __init__(self, train, test, schema):
-        self.train, self.test = Path(train), Path(test)
-        self.schema_file = Path(schema)
-        self.schema = json.loads(self.schema_file.read_text())
-        self.name = self.schema_file.name.removesuffix(".schema.json")
-        ignored = {*self.schema.get("ignore", []), self.schema["target"]}
-        self.columns = {name: told for name, told in self.schema["columns"].items() if name not in ignored}
-        self.is_label = self.schema["task"] == "classification"
-
-    def table(self, path):
-        """Features and target: numbers inside their bounds, categories as text, a label as whether it is the positive one."""
-        table = pd.read_csv(path, dtype=str, keep_default_na=False, skipinitialspace=True)
-        features = {}
-        for name, told in self.columns.items():
-            if told["type"] == "numeric":
-                numbers = pd.to_numeric(table[name], errors="coerce").fillna((told["lower"] + told["upper"]) / 2)
-                features[name] = numbers.clip(told["lower"], told["upper"])
-            else:
-                features[name] = table[name].str.strip()
-        target = table[self.schema["target"]].str.strip()
-        if self.is_label:
-            return pd.DataFrame(features), (target == str(self.schema["positive"])).astype(int).to_numpy()
-        return pd.DataFrame(features), pd.to_numeric(target).to_numpy(float)
-
-    def kinds(self):
-        return ["continuous" if told["type"] == "numeric" else "nominal" for told in self.columns.values()]
-
-
-def split(name, folder):
-    """Every fifth line to the test file, the number of rows left out of the schema."""
-    lines = (ROOT / "datasets" / f"{name}.csv").read_text().splitlines()
-    parts = [f"{name}_train.csv", f"{name}_test.csv"]
-    for part, chosen in zip(parts, [lambda i: i % 5 != 4, lambda i: i % 5 == 4]):
-        kept = [line for i, line in enumerate(lines[1:]) if chosen(i)]
-        (folder / part).write_text("\n".join([lines[0], *kept]) + "\n")
-    schema = json.loads((ROOT / "datasets" / f"{name}.schema.json").read_text())
-    schema.pop("rows", None)
-    (folder / f"{name}.schema.json").write_text(json.dumps(schema))
-    return Data(folder / parts[0], folder / parts[1], folder / f"{name}.schema.json")
-
-
-def given(train, test):
-    train = Path(train)
-    return Data(train, test, train.with_name(train.name.removesuffix("_train.csv") + ".schema.json"))
-
-
-def measured(data, y, told):
-    """The metrics of predictions: probabilities of a label, or numbers."""
-    if data.is_label:
-        return {"accuracy": accuracy_score(y, told > 0.5), "auc": roc_auc_score(y, told)}
-    return {"r2": r2_score(y, np.clip(told, data.schema["target_lower"], data.schema["target_upper"]))}
 
 
 def predicted(data, model, X):

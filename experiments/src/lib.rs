@@ -18,6 +18,7 @@ pub mod looks;
 pub mod losses;
 pub mod marginals;
 pub mod mean_concentrated;
+pub mod paired;
 pub mod persons;
 pub mod point_queries;
 pub mod progress;

@@ -146,6 +146,32 @@ def test_parameters_are_those_of_rhograd_and_are_checked(data, tmp_path):
         spark_ml.DPModel().transform(data)
 
 
+def test_names_with_dots_and_strange_vectors_beside_them_mean_themselves(local):
+    from pyspark.ml import Pipeline
+    from pyspark.ml.feature import VectorAssembler
+
+    frame = table().rename(columns={"a": "a.1", "b": "b `2`"})
+    bounds = {"a.1": (-1, 1), "b `2`": (-1, 1)}
+    data = local.createDataFrame(frame[[*bounds, "y"]])
+    here = rhograd.DPLogisticRegression(epsilon=1, bounds=bounds, classes=["no", "yes"], seed=3).fit(frame[list(bounds)], frame["y"])
+    plain = step(bounds=bounds, inputCols=list(bounds), probabilityCol="p.q").fit(data)
+    gather = VectorAssembler(inputCols=["x", "z"], outputCol="the.vector", handleInvalid="keep")
+    short = data.withColumnsRenamed({"a.1": "x", "b `2`": "z"})
+    vectors = step(bounds={"x": (-1, 1), "z": (-1, 1)}, inputCols=None, featuresCol="the.vector", probabilityCol="p.q")
+    vectors = Pipeline(stages=[gather, vectors]).fit(short)
+    assert plain.fitted.model_.text == here.model_.text
+    expected = here.predict_proba(frame[list(bounds)])
+    for said in (plain.transform(data), vectors.transform(short)):
+        assert (np.stack([one.toArray() for one in said.toPandas()["p.q"]]) == expected).all()
+    # A model of columns reads columns, where a vector of other things has the name that vectors have.
+    other = VectorAssembler(inputCols=["x"], outputCol="features", handleInvalid="keep").transform(short)
+    alone = step(bounds={"x": (-1, 1), "z": (-1, 1)}, inputCols=["x", "z"]).fit(short)
+    alone.clear(alone.inputCols)
+    assert alone.transform(other).count() == len(frame)
+    with pytest.raises(rhograd.DataError, match="begin with 'rhograd_feature_'"):
+        vectors.transform(short.withColumn("rhograd_feature_x", short["x"]))
+
+
 def test_a_model_says_which_columns_it_lacks_or_would_write_over(data):
     model = step().fit(data)
     with pytest.raises(rhograd.DataError, match="column 'b': is missing"):

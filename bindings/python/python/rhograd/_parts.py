@@ -89,7 +89,7 @@ def lay(run: str, digest: str, packed: bytes) -> None:
         return
     temporary = None
     try:
-        file, temporary = tempfile.mkstemp(prefix=_PREFIX, dir=folder)
+        file, temporary = tempfile.mkstemp(prefix=f"{_PREFIX}{run}-", dir=folder)
         with os.fdopen(file, "wb") as open_file:
             open_file.write(packed)
         os.replace(temporary, _path(folder, run, digest))

@@ -159,7 +159,7 @@ class _EncodedParts:
         digest = types.StructField("digest", types.StringType())
         part = types.StructField("part", types.BinaryType())
         self._answer = types.StructType([number, types.StructField("answer", types.BinaryType())])
-        self._all = frame.mapInArrow(encode, types.StructType([number, digest, part]))
+        self._all = mapped(frame, encode, types.StructType([number, digest, part]))
         self._all = self._all.persist(StorageLevel.MEMORY_AND_DISK)
 
     def begin(self) -> list[int]:
@@ -250,7 +250,7 @@ def check(estimator: Estimator, dataframe: DataFrame, *, target: str) -> dict[st
     import pyspark.sql.types as types
 
     columns = [types.StructField("number", types.IntegerType()), types.StructField("found", types.StringType())]
-    parts = chosen.mapInArrow(look, types.StructType(columns)).collect()
+    parts = mapped(chosen, look, types.StructType(columns)).collect()
     found = [part["found"] for part in sorted(parts, key=lambda part: part["number"])]
     persons = [sizes for unit in _schema.units_in(schema) for sizes in _sizes(chosen, unit)]
     return check_cluster(estimator, schema, found, persons=persons, columns=dataframe.columns, target=target)
@@ -268,7 +268,7 @@ def _sizes(frame: DataFrame, unit: str) -> list[str]:
             yield pa.RecordBatch.from_arrays([pa.array([sizes_batch(pa.concat_tables(tables), unit)])], names=["sizes"])
 
     alone = frame.select("`" + unit.replace("`", "``") + "`")
-    counted = _by_person(alone, unit).mapInArrow(count, types.StructType([types.StructField("sizes", types.StringType())]))
+    counted = mapped(_by_person(alone, unit), count, types.StructType([types.StructField("sizes", types.StringType())]))
     return [part["sizes"] for part in counted.collect()]
 
 
@@ -301,10 +301,22 @@ def _by_person(frame: DataFrame, unit: str) -> DataFrame:
             yield pa.RecordBatch.from_arrays([*batch.columns, places], names=[*batch.schema.names, name])
 
     fields = [*frame.schema.fields, types.StructField(name, types.IntegerType())]
-    placed = frame.mapInArrow(place, types.StructType(fields))
+    placed = mapped(frame, place, types.StructType(fields))
     # With a number of partitions Spark neither joins nor adds any, and equal places meet. No column is read to count them.
     partitions = frame.select(functions.spark_partition_id().alias(name)).distinct().count()
     return placed.repartition(max(1, partitions), name)
+
+
+def mapped(frame: DataFrame, job: Callable[[Iterator[pyarrow.RecordBatch]], Iterator[pyarrow.RecordBatch]], schema: Any) -> DataFrame:
+    """What a job makes of the batches of a frame, whatever its columns are called: Spark's own would read dots and backticks in names."""
+    names = list(frame.columns)
+
+    def named(batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
+        import pyarrow as pa
+
+        return job(pa.RecordBatch.from_arrays(batch.columns, names=names) for batch in batches)
+
+    return frame.toDF(*(f"c{k}" for k in range(len(names)))).mapInArrow(named, schema)
 
 
 def _check_types(frame: DataFrame) -> None:

@@ -73,11 +73,16 @@ class _Columns(HasFeaturesCol, HasInputCols, HasPredictionCol, HasProbabilityCol
         """
         named: list[str] | None = self.getOrDefault(self.inputCols)
         vector = self.getOrDefault(self.featuresCol)
-        if named is not None or not _is_vector(frame, vector):
+        if named is not None or not self._takes_vectors() or not _is_vector(frame, vector):
             return frame, named
+        if any(name.startswith(_ENTRY) for name in frame.columns):
+            raise DataError(f"column names that begin with {_ENTRY!r} are those of a vector's entries while they are read; rename the column")
         names = _names_of(frame, vector) or self._names_without_metadata(vector)
-        entries = vector_to_array(frame[vector])
+        entries = vector_to_array(frame[_quoted(vector)])
         return frame.select("*", *(entries[k].alias(_ENTRY + name) for k, name in enumerate(names))), names
+
+    def _takes_vectors(self) -> bool:
+        return True
 
     def _names_without_metadata(self, vector: str) -> list[str]:
         raise NotImplementedError
@@ -208,12 +213,12 @@ class DPModel(SparkModel, _Columns, MLReadable[Any], MLWritable):
             raise NotFittedError("DPModel: holds no model; fit an estimator, or load one")
         return self._fitted
 
+    def _takes_vectors(self) -> bool:
+        # What was fitted to columns by name reads these, whatever stands beside them.
+        return self._vector_names is not None
+
     def _names_without_metadata(self, vector: str) -> list[str]:
-        if self._vector_names is None:
-            raise DataError(
-                f"column {vector!r}: is a vector without names of its entries, and the model was fitted to columns by name; set inputCols"
-            )
-        return self._vector_names
+        return self._vector_names or []
 
     def _transform(self, dataset: DataFrame) -> DataFrame:
         import pyspark.sql.types as types
@@ -251,8 +256,8 @@ class DPModel(SparkModel, _Columns, MLReadable[Any], MLWritable):
                 yield pa.RecordBatch.from_arrays(arrays, names=[field.name for field in (*kept, *added)])
 
         names_kept, texts = {field.name for field in kept}, _has_texts(fitted)
-        made = frame.mapInArrow(predict, types.StructType([*kept, *added]))
-        return made.withColumn(probability, array_to_vector(made[probability])) if probable else made
+        made = spark.mapped(frame, predict, types.StructType([*kept, *added]))
+        return made.withColumn(probability, array_to_vector(made[_quoted(probability)])) if probable else made
 
     def copy(self, extra: Any = None) -> DPModel:
         """A copy with ``extra`` parameters, of the same model."""
