@@ -329,6 +329,7 @@ def main():
     parser.add_argument("--program", default="rhograd", help="rhograd")
     parser.add_argument("--out", type=Path, required=True, help="CSV that lines are added to")
     parser.add_argument("--seeds", type=int, default=5, help="repetitions")
+    parser.add_argument("--method", action="append", help="a method of the system by the name that it has in the results, instead of all")
     parser.add_argument("--most", type=float, default=300, help="seconds that a fit may take")
     parser.add_argument("data", nargs="+", help="fair, randhie, or pairs TRAIN.csv TEST.csv with the schema beside them")
     asked = parser.parse_args()
@@ -348,6 +349,8 @@ def main():
                 lines.writeheader()
             for data in sets_of(asked.data, Path(folder)):
                 for method, (fit, candidates, guarantee) in methods.items():
+                    if asked.method and method not in asked.method:
+                        continue
                     settings = None
                     for seed in range(asked.seeds):
                         for epsilon in EPSILONS if guarantee != "none" else ["inf"]:

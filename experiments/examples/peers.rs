@@ -21,7 +21,7 @@ struct Page {
     not_private: &'static [&'static str],
 }
 
-const PAGES: [Page; 2] = [
+const PAGES: [Page; 3] = [
     Page {
         lines: "utility/peers.csv",
         picture: "utility/peers.svg",
@@ -58,6 +58,22 @@ const PAGES: [Page; 2] = [
             "opacus dp-sgd",
             "mst, then linear",
             "aim, then linear",
+        ],
+        not_private: &["linear, no privacy", "boosted trees, no privacy"],
+    },
+    // The picture of README.
+    Page {
+        lines: "../benches/peers/results.csv",
+        picture: "utility/beside.svg",
+        costs: None,
+        sets: &[("adult", 32_561, "auc"), ("california_housing", 16_346, "r2")],
+        private: &[
+            "rhograd linear",
+            "rhograd rich",
+            "dp-ebm",
+            "diffprivlib linear",
+            "jax-privacy dp-sgd",
+            "opacus dp-sgd",
         ],
         not_private: &["linear, no privacy", "boosted trees, no privacy"],
     },

@@ -57,7 +57,7 @@ impl Best {
         let mut before = 0;
         if let Some(part) = &plan.holdout {
             let public = plan.scope.adjacency.row_count_is_public().then_some(rows as u64);
-            let chosen: Vec<usize> = part.choice(public).chosen(rows, source).collect();
+            let chosen: Vec<usize> = part.choice(public).choice(rows, source).positions(rows).collect();
             if chosen.contains(&position) || self.held_out {
                 return chosen.contains(&position) && self.held_out;
             }

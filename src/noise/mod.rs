@@ -36,6 +36,7 @@ use crate::privacy::{BoundedLaw, MAX_LOG2_FINE, MAX_LOG2_SCALE, NoiseLaw};
 pub use allocation::Allocation;
 pub use choice::exponential_choice;
 pub use runs::RunCoins;
+pub(crate) use sample::{Choice, Coins};
 pub use sample::{PoissonSample, poisson_sample};
 #[cfg(test)]
 pub(crate) use source::Opened;

@@ -1,5 +1,10 @@
 //! Exact Poisson samples of row numbers, by skipping from one chosen row to the next.
 
+use std::ops::Range;
+
+use rand::RngCore;
+use serde::{Deserialize, Serialize};
+
 use super::bits::BitSource;
 use super::bits::Exponent;
 use super::coins::heads_in_a_row;
@@ -61,6 +66,63 @@ impl Iterator for PoissonSample {
             None => self.stream = None,
         }
         row
+    }
+}
+
+/// Rows of which one key chooses at a time.
+const BLOCK: u64 = 1 << 16;
+
+/// A coin for every number, each with probability `1 - exp(-exponent / 2^64)`, that whoever has this can toss for any of them.
+///
+/// Numbers are tossed in blocks of 65,536, each with a stream of its own, so that the coins of some rows need no look at those before.
+///
+/// # Privacy
+/// The key inside tells which rows are chosen, and nothing else: it is drawn for this purpose, and neither the key of noise nor any
+/// stream of it follows from it.
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Coins {
+    key: [u8; 32],
+    exponent: u64,
+}
+
+impl Coins {
+    /// The coins that a source has for the rows of a hold-out.
+    pub(crate) fn of(exponent: u64, source: &NoiseSource) -> Self {
+        let mut key = [0; 32];
+        // No release has this number: numbers end one before it.
+        source.row_stream(SAMPLE_BLOCK).fill_bytes(&mut key);
+        Coins { key, exponent }
+    }
+
+    /// The numbers within a range that are chosen, in order.
+    pub(crate) fn within(&self, rows: Range<u64>) -> impl Iterator<Item = u64> + use<> {
+        let (exponent, source) = (self.exponent, NoiseSource::of_key(self.key));
+        let blocks = rows.start / BLOCK..rows.end.div_ceil(BLOCK);
+        let chosen = blocks.flat_map(move |block| {
+            // Of 2^36 rows there are 2^20 blocks.
+            let sample = PoissonSample::new(exponent, BLOCK as usize, &source, block as u32);
+            sample.map(move |row| block * BLOCK + row as u64)
+        });
+        chosen.skip_while(move |row| *row < rows.start).take_while(move |row| *row < rows.end)
+    }
+}
+
+/// Which rows are chosen.
+#[derive(Clone)]
+pub(crate) enum Choice {
+    /// Those whose coins say so.
+    Coins(Coins),
+    /// Those at these positions, which are ascending.
+    Positions(Vec<usize>),
+}
+
+impl Choice {
+    /// The positions chosen of the first `all`, in order.
+    pub(crate) fn positions(self, all: usize) -> Box<dyn Iterator<Item = usize>> {
+        match self {
+            Choice::Coins(coins) => Box::new(coins.within(0..all as u64).map(|row| row as usize)),
+            Choice::Positions(positions) => Box::new(positions.into_iter()),
+        }
     }
 }
 

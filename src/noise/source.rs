@@ -84,6 +84,16 @@ impl NoiseSource {
         }
     }
 
+    /// A source with this key, which another source has drawn.
+    pub(super) fn of_key(key: [u8; 32]) -> Self {
+        NoiseSource {
+            key: Box::new(Zeroizing::new(key)),
+            secure: false,
+            #[cfg(test)]
+            opened: Opened::default(),
+        }
+    }
+
     /// Whether the key came from the operating system; if not, the run is not private and must say so.
     pub fn is_secure(&self) -> bool {
         self.secure
@@ -105,7 +115,7 @@ impl NoiseSource {
     /// The stream from which random choices about rows of block `block` are drawn, always from its beginning.
     ///
     /// It is that of release `2^32 - 1`, a number that is kept from releases: choices are independent of all noise. The
-    /// coins of a hold-out come from block `2^32 - 1` of that number and the order of an exact one from the block before,
+    /// key of the coins of a hold-out comes from block `2^32 - 1` of that number and the order of an exact one from the block before,
     /// which no row ever reaches.
     pub fn row_stream(&self, block: u32) -> NoiseStream {
         self.numbered(ROWS, block)

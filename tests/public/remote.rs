@@ -70,9 +70,13 @@ impl Cluster for Simulated {
             let source = if fault == Fault::Changed && place == 0 { &self.changed } else { packed };
             let known = if fault == Fault::Changed { None } else { known };
             // Bytes are wanted again only where the rows are not held as they are asked.
-            let (now, answer) = match known.map(|known| known.answer_as_held(question)).transpose()? {
-                Some((now, Some(answer))) => (now, answer),
-                Some((known, None)) => known.answer(source, question)?,
+            let (now, answer) = match known {
+                // Whoever has the bytes at hand gives them along, needed or not.
+                Some(known) if place % 2 == 1 => known.answer(source, question)?,
+                Some(known) => match known.answer_as_held(question)? {
+                    (now, Some(answer)) => (now, answer),
+                    (known, None) => known.answer(source, question)?,
+                },
                 None => Worker::new(source)?.answer(source, question)?,
             };
             *worker = Some(now);
@@ -235,6 +239,35 @@ fn rows_held_out_in_parts_are_those_of_one_machine_however_workers_are_lost() {
     for fault in [Fault::Changed, Fault::Stranger, Fault::Stale, Fault::Twice, Fault::Missing] {
         assert!(there(&config, false, cluster(&[0, 700, 1500], false, fault)).is_err(), "{fault:?}");
     }
+}
+
+/// A cluster, and the longest question that it was asked.
+struct Measured(Simulated, Arc<Mutex<usize>>);
+
+impl Cluster for Measured {
+    fn ask(&self, question: &[u8]) -> Fallible<Vec<Vec<u8>>> {
+        let mut longest = self.1.lock().unwrap();
+        *longest = question.len().max(*longest);
+        self.0.ask(question)
+    }
+}
+
+/// Coins are tossed where the rows are: neither the driver nor a question knows each of them.
+#[test]
+fn questions_are_no_longer_where_more_rows_are_held_out() {
+    let longest = |adjacency, rows: usize| {
+        let config = TrainConfig { evaluate_budget: Some(0.2), ..config(Algorithm::DpGd, adjacency) };
+        let longest = Arc::new(Mutex::new(0));
+        let measured = Measured(cluster(&[0, rows / 3, rows], false, Fault::Nothing), Arc::clone(&longest));
+        bits(load_remote(&config, schema(false), Box::new(measured)).unwrap(), &mut Ledger::in_memory().unwrap())
+            .unwrap();
+        *longest.lock().unwrap()
+    };
+    let (few, many) = (longest(Adjacency::AddRemove, 1500), longest(Adjacency::AddRemove, 15_000));
+    assert!(many < few + 16, "{few} and {many} bytes");
+    // Of an exact number there is a bit for each row.
+    let (few, many) = (longest(Adjacency::ReplaceOne, 1500), longest(Adjacency::ReplaceOne, 15_000));
+    assert!((1600..1700).contains(&(many - few)), "{few} and {many} bytes");
 }
 
 /// Whose a line is: one of many who have a few, anywhere; one with very many; nobody.

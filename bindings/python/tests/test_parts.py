@@ -123,6 +123,32 @@ def test_files_of_a_run_go_with_it_and_no_others(folder, monkeypatch):
     monkeypatch.setattr(_parts.os, "replace", lambda *names: (_ for _ in ()).throw(OSError("no space")))
     _parts.lay(RUN, "d", b"bytes")
     assert len(os.listdir(folder)) == len(parts)
+    # Without a folder nothing is written elsewhere, and nothing is let go.
+    monkeypatch.undo()
     monkeypatch.setenv("SPARK_LOCAL_DIRS", "")
+    monkeypatch.chdir(folder)
     _parts.lay(RUN, "d", b"bytes")
-    _parts.forget(RUN)
+    _parts.forget(OTHER)
+    assert len(os.listdir(folder)) == len(parts)
+
+
+def test_files_that_an_attempt_left_behind_go_with_the_next_question(folder):
+    """A task that was lost, or ended after its run, leaves a file that no job of its run reaches."""
+    schema, parts = packed_parts()
+    for run in (RUN, OTHER, "driver-3", FOREIGN):
+        for digest, packed in parts.items():
+            _parts.lay(run, digest, packed)
+    live = {OTHER: list(parts), "driver-3": []}
+    trained(schema, lambda question: [_parts.answer_of(OTHER, digest, question, live, None, True) for digest in parts])
+    left = {name.rpartition("-")[0] for name in os.listdir(folder)}
+    # Those of runs that go on, and of other drivers, are nobody else's to let go.
+    assert left == {f"rhograd-{run}" for run in (OTHER, "driver-3", FOREIGN)}
+
+
+def test_a_name_of_a_run_that_comes_again_does_not_bring_back_other_rows():
+    (schema, first), (_, second) = packed_parts(), packed_parts(seed=1)
+    expected = [trained(schema, lambda question: list(_parts.answered(name, enumerate(parts.values()), question)))
+                for name, parts in (("one", first), ("two", second))]  # fmt: skip
+    again = [trained(schema, lambda question: list(_parts.answered("same", enumerate(parts.values()), question)))
+             for parts in (first, second)]  # fmt: skip
+    assert again == expected and expected[0] != expected[1]

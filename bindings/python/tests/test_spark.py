@@ -7,6 +7,7 @@ import os
 import shutil
 import sys
 import threading
+import time
 from pathlib import Path
 
 import numpy as np
@@ -265,6 +266,13 @@ def test_bytes_of_parts_are_found_on_the_machine_or_sent_again(local, monkeypatc
     assert ["number", "digest", "part"] in jobs
     assert fitted[0].model_.text == fitted[1].model_.text
 
+    # What is over left nothing on the disk.
+    assert "rhograd-" not in files_of(local)
+
+
+def files_of(local):
+    """The names of files in the folder of the one executor."""
+
     def names(batches):
         import pyarrow as pa
 
@@ -272,8 +280,38 @@ def test_bytes_of_parts_are_found_on_the_machine_or_sent_again(local, monkeypatc
             found = os.listdir(os.environ["SPARK_LOCAL_DIRS"].split(",")[0])
             yield pa.RecordBatch.from_arrays([pa.array([",".join(found)])], names=["found"])
 
-    # What is over left nothing on the disk.
-    assert "rhograd-" not in local.range(1).mapInArrow(names, "found string").collect()[0]["found"]
+    return local.range(1).mapInArrow(names, "found string").collect()[0]["found"]
+
+
+def test_what_is_paid_for_is_not_lost_to_what_comes_after_and_a_failed_fit_leaves_nothing(local, monkeypatch, tmp_path):
+    data = local.createDataFrame(table()).coalesce(1).repartition(3).select("a", "b", "c", "y")
+
+    def interrupted(self):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(spark._EncodedParts, "empty_job", interrupted)
+        model = spark.fit(logistic(), data, target="y")
+    assert model.load_report_["cluster"]["seconds_of_an_empty_job"] is None and model.model_.text == alone(logistic(), table(), "y")
+
+    # One part cannot be encoded when others lie in files already.
+    def failing(batches):
+        from pyspark import TaskContext
+
+        for batch in batches:
+            if TaskContext.get().partitionId() == 2:
+                time.sleep(3)
+                raise OSError("no such block")
+            yield batch
+
+    broken = data.mapInArrow(failing, data.schema)
+    with pytest.raises(rhograd.RefusedError, match="cluster failed") as raised:
+        spark.fit(logistic(), broken, target="y")
+    assert "no such block" in str(raised.value.__cause__)
+    assert not spark._live and "rhograd-" not in files_of(local)
+    # What no row is needed for is refused before a row is read.
+    with pytest.raises(rhograd.ParameterError, match="delta"):
+        spark.fit(logistic(delta=2), broken, target="y")
 
 
 def test_a_search_is_paid_for_as_on_one_machine(local):

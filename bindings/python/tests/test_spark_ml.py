@@ -100,6 +100,78 @@ def test_a_vector_of_an_assembler_has_the_names_of_its_columns(data, tmp_path):
         wide.fit(plain)
 
 
+def test_rows_without_a_whole_vector_have_missing_cells_and_end_nothing(local):
+    """One row may not decide whether a fit ends: its vector is absent or short, and it is encoded like any row with empty cells."""
+    from pyspark.ml.functions import array_to_vector
+    from pyspark.sql import functions
+
+    frame = table().assign(t=lambda held: held["a"].fillna(0.0))
+    short = functions.expr("CASE WHEN id = 8 THEN array(0.5D) ELSE array(a, b) END")
+    broken = functions.when(functions.col("id") != 7, array_to_vector(short))
+    data = local.createDataFrame(frame[["a", "b", "t"]].fillna(0.0).reset_index(names="id")).coalesce(1)
+    bounds = dict.fromkeys(["x0", "x1"], rhograd.Numbers(-1, 1, missing="indicator"))
+    fitted = spark_ml.DPLinearRegression(epsilon=1, bounds=bounds, target_bounds=(-1, 1), seed=3, labelCol="t").fit(
+        data.select("t", broken.alias("features"))
+    )
+    cells = frame[["a", "b"]].fillna(0.0)
+    cells.loc[7, ["a", "b"]] = np.nan
+    cells.loc[8, ["a", "b"]] = [0.5, np.nan]
+    here = rhograd.DPLinearRegression(epsilon=1, bounds=bounds, target_bounds=(-1, 1), seed=3)
+    assert fitted.fitted.model_.text == here.fit(cells.set_axis(["x0", "x1"], axis=1), frame["t"]).model_.text
+    nobody = data.select("t", functions.when(functions.col("id") > 9, array_to_vector(short)).alias("features"))
+    assert fitted.transform(nobody).toPandas()["prediction"].notna().all()
+
+
+def test_names_of_entries_come_from_whole_metadata_and_not_from_rows(local):
+    from pyspark.ml.feature import OneHotEncoder, StringIndexer, VectorAssembler
+    from pyspark.ml.functions import array_to_vector
+    from pyspark.sql import functions
+
+    frame = table()[["a", "b", "c", "t"]].dropna()
+    data = local.createDataFrame(frame)
+    common = dict(epsilon=1, target_bounds=(-1, 1), seed=3, labelCol="t")
+    pair = data.select("t", array_to_vector(functions.array("a", "b")).alias("raw"))
+
+    def with_names(*entries, size=2):
+        facts = {"ml_attr": {"attrs": {"numeric": list(entries)}, "num_attrs": size}}
+        return pair.select("t", functions.col("raw").alias("features", metadata=facts))
+
+    half = with_names({"idx": 0}, {"idx": 1, "name": "b"})
+    # An entry without a name does not lend its number to another.
+    assert spark_ml.DPLinearRegression(**common, bounds={"a": (-1, 1), "b": (-1, 1)}).fit(half).fitted.coef_names_ == ["a", "b"]
+    with pytest.raises(rhograd.ParameterError, match="'features': has 3 entries, and 2 are declared"):
+        spark_ml.DPLinearRegression(**common, bounds=[(-1, 1), (-1, 1)]).fit(with_names(size=3))
+    # Values of categories that an encoder found in rows are no names of features.
+    encoded = StringIndexer(inputCol="c", outputCol="k").fit(data).transform(data)
+    encoded = OneHotEncoder(inputCol="k", outputCol="hot").fit(encoded).transform(encoded)
+    encoded = VectorAssembler(inputCols=["a", "hot"], outputCol="features").transform(encoded)
+    with pytest.raises(rhograd.ParameterError, match="'features': has entries for values of categories") as refused:
+        spark_ml.DPLinearRegression(**common, bounds=(-1, 1)).fit(encoded)
+    assert "hot_" not in str(refused.value)
+
+
+def test_persons_are_the_unit_of_a_step_as_of_a_fit(local):
+    from pyspark.ml.functions import array_to_vector
+    from pyspark.sql import functions
+
+    frame = table()[["a", "b", "t"]].fillna(0.0)
+    frame["name"] = [f"p{row // 3}" for row in range(len(frame))]
+    data = local.createDataFrame(frame).coalesce(1)
+    columns = {name: {"type": "numeric", "lower": -1, "upper": 1} for name in "ab"}
+    target = {"target": "t", "target_lower": -1, "target_upper": 1}
+    schema = {"name": "t", "task": "regression", **target, "columns": columns, "unit": {"column": "name", "max_rows": 3}}
+    common = dict(epsilon=1, seed=3)
+    here = rhograd.DPLinearRegression(**common, schema=schema).fit(frame.drop(columns="t"), frame["t"]).model_.text
+    # The schema alone names the unit, and inputCols the features.
+    step = spark_ml.DPLinearRegression(**common, schema=schema, labelCol="t", inputCols=["a", "b"])
+    assert step.fit(data).fitted.model_.text == here
+    # A vector of as many entries as there are bounds: the unit is none of them.
+    made = data.select("name", "t", array_to_vector(functions.array("a", "b")).alias("features"))
+    bounds, unit = [(-1, 1), (-1, 1)], dict(unit="name", max_rows=3)
+    step = spark_ml.DPLinearRegression(**common, bounds=bounds, target_bounds=(-1, 1), labelCol="t", **unit)
+    assert step.fit(made).fitted.coef_names_ == ["x0", "x1"]
+
+
 def test_labels_that_are_numbers_come_as_evaluators_want_them(local):
     from pyspark.ml.evaluation import BinaryClassificationEvaluator
 
@@ -135,6 +207,8 @@ def test_parameters_are_those_of_rhograd_and_are_checked(data, tmp_path):
         step(maxIter=3)
     with pytest.raises(rhograd.ParameterError, match="'z': is no column of the frame"):
         step(labelCol="z").fit(data)
+    with pytest.raises(rhograd.ParameterError, match="'z': is no column of the frame"):
+        step(inputCols=["a", "z"]).fit(data)
     with pytest.raises(rhograd.ParameterError, match="progress: is a builtin_function_or_method, which is not saved"):
         step(progress=print).save(str(tmp_path / "step"))
     step(ledger=rhograd.Ledger(tmp_path / "books"), holdout=np.float64(0.25)).save(str(tmp_path / "step"))
@@ -178,16 +252,23 @@ def test_a_model_says_which_columns_it_lacks_or_would_write_over(data):
         model.transform(data.drop("b"))
     with pytest.raises(rhograd.DataError, match="column 'prediction': is there already"):
         model.transform(model.transform(data))
+    with pytest.raises(rhograd.DataError, match="column 'prediction': is there already"):
+        model.transform(data.withColumn("Prediction", data["a"]))
+    with pytest.raises(rhograd.ParameterError, match="predictionCol: is probabilityCol"):
+        model.copy({model.getParam("predictionCol"): "Probability"}).transform(data)
 
 
 def test_a_saved_model_that_was_edited_is_refused(local, data, tmp_path):
     step().fit(data).save(str(tmp_path / "one"))
     (file,) = (tmp_path / "one" / "metadata").glob("part-*")
     metadata = json.loads(file.read_text())
-    metadata["rhograd"]["model"] = metadata["rhograd"]["model"].replace('"coefficient":', '"coefficient":1', 1)
+    model = json.loads(metadata["rhograd"]["model"])
+    (first, *_) = (feature for feature in model["features"] if "coefficient" in feature)
+    first["coefficient"] += 0.5
+    metadata["rhograd"]["model"] = json.dumps(model)
     (file.parent / f".{file.name}.crc").unlink()
     file.write_text(json.dumps(metadata))
-    with pytest.raises(rhograd.Error):
+    with pytest.raises(rhograd.Error, match="digest"):
         spark_ml.DPModel.load(str(tmp_path / "one"))
 
 
@@ -213,6 +294,11 @@ def test_what_learns_beside_it_is_named_and_searches_are_refused(data, tmp_path)
     with pytest.raises(rhograd.RefusedError, match="pyspark.ml.tuning fits many models"):
         search.fit(data)
     assert rhograd.Ledger(books).accounts()[0]["spent_rho"] == spent
+    with pytest.raises(rhograd.RefusedError, match="pyspark.ml.connect.tuning fits many models"):
+        # As it calls its tasks, without the packages that it needs.
+        exec(compile("plain.fit(data)", "tuning", "exec"), {"__name__": "pyspark.ml.connect.tuning", "plain": plain, "data": data})
+    with pytest.warns(rhograd.ChargeWarning, match="fits many models \\(2 of them\\)"):
+        step(epsilon=0.1, **own).fit(data, grid)
 
 
 def test_the_example_of_the_module_runs(local, tmp_path, monkeypatch):

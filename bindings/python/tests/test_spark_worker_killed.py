@@ -15,10 +15,10 @@ pytest.importorskip("pyspark")
 from test_spark import alone, logistic, session, spent, table  # noqa: E402
 
 
-def executors():
-    """Process numbers of the executors of a local cluster."""
+def executors(application):
+    """Process numbers of the executors of an application."""
     listing = subprocess.run(["ps", "-eww", "-o", "pid=,args="], capture_output=True, text=True, check=True).stdout
-    return [int(line.split()[0]) for line in listing.splitlines() if "CoarseGrainedExecutorBackend" in line and "java" in line]
+    return [int(line.split()[0]) for line in listing.splitlines() if "CoarseGrainedExecutorBackend" in line and application in line]
 
 
 def test_a_worker_killed_in_mid_job_changes_no_bit_and_costs_nothing(tmp_path, monkeypatch):
@@ -35,7 +35,7 @@ def test_a_worker_killed_in_mid_job_changes_no_bit_and_costs_nothing(tmp_path, m
         def killing(self, question):
             asked.append(question)
             if len(asked) == 4:
-                os.kill(executors()[0], signal.SIGKILL)
+                os.kill(executors(made.sparkContext.applicationId)[0], signal.SIGKILL)
                 time.sleep(0.2)
             return plain(self, question)
 

@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 
-use crate::noise::sample::{SAMPLE_BLOCK, gap};
+use crate::noise::sample::{Coins, SAMPLE_BLOCK, gap};
 use crate::noise::{NoiseSource, poisson_sample};
 
 /// The empirical tail of the gaps against the exact one, at five standard deviations.
@@ -34,4 +34,30 @@ fn samples_are_in_range_and_of_the_expected_size() {
     assert!((550..720).contains(&all.len()), "{}", all.len());
     assert_ne!(all, poisson_sample(u64::MAX, 1000, &source, 2));
     assert!(poisson_sample(1, 1_000_000, &source, 3).is_empty());
+}
+
+/// Whoever holds some rows tosses the coins that whoever holds all of them tosses for these.
+#[test]
+fn coins_of_some_rows_are_those_that_all_rows_have_there() {
+    let source = NoiseSource::insecure_from_seed(6);
+    let (exponent, len) = (1u64 << 61, 300_000u64);
+    let coins = Coins::of(exponent, &source);
+    let all: Vec<u64> = coins.within(0..len).collect();
+    assert!(all.is_sorted() && all.windows(2).all(|pair| pair[0] < pair[1]));
+    for range in [0..1, 7..7, 100..65_536, 65_535..65_537, 65_536..131_072, 1000..250_000, 262_144..300_000] {
+        let expected: Vec<u64> = all.iter().copied().filter(|row| range.contains(row)).collect();
+        assert_eq!(coins.within(range.clone()).collect::<Vec<u64>>(), expected, "{range:?}");
+    }
+    // Each block has the expected number, at five standard deviations, and its own coins.
+    let p = 1.0 - (-(0.5f64.powi(3))).exp();
+    let block = |at: u64| all.iter().filter(|&&row| row >> 16 == at).map(|row| row & 0xffff).collect::<Vec<u64>>();
+    for at in 0..4 {
+        let (found, mean) = (block(at).len() as f64, 65_536.0 * p);
+        assert!((found - mean).abs() < 5.0 * (mean * (1.0 - p)).sqrt(), "{at}: {found} of {mean}");
+        assert_ne!(block(at), block(at + 1));
+    }
+    assert!(Coins::of(0, &source).within(0..len).next().is_none());
+    // Another run has others.
+    let other = Coins::of(exponent, &NoiseSource::insecure_from_seed(7));
+    assert_ne!(other.within(0..1000).collect::<Vec<u64>>(), coins.within(0..1000).collect::<Vec<u64>>());
 }

@@ -2,7 +2,7 @@
 
 use super::ChargedRun;
 use crate::error::{Error, Fallible};
-use crate::noise::{NoiseSource, PoissonSample};
+use crate::noise::{Choice, Coins, NoiseSource};
 use crate::private::PrivateDataset;
 use crate::private::query::shuffled;
 
@@ -33,14 +33,13 @@ pub enum HoldOut {
 }
 
 impl HoldOut {
-    /// The positions held out of the first `all`, in order: a function of these numbers and the source alone.
+    /// Which of the first `all` rows are held out: a function of these numbers and the source alone.
     ///
     /// Coins are tossed as they are asked for; the order of an exact hold-out takes eight bytes a position until it is cut.
-    pub(crate) fn chosen(self, all: usize, source: &NoiseSource) -> Box<dyn Iterator<Item = usize>> {
+    pub(crate) fn choice(self, all: usize, source: &NoiseSource) -> Choice {
         match self {
-            // No release has this number: numbers end one before it.
-            HoldOut::Coins { exponent } => Box::new(PoissonSample::new(exponent, all, source, u32::MAX)),
-            HoldOut::Exactly { rows } => Box::new(first_of_an_order(rows, all, source).into_iter()),
+            HoldOut::Coins { exponent } => Choice::Coins(Coins::of(exponent, source)),
+            HoldOut::Exactly { rows } => Choice::Positions(first_of_an_order(rows, all, source)),
         }
     }
 }
@@ -75,7 +74,7 @@ impl ChargedRun {
             }
             _ => (),
         }
-        let chosen = how.chosen(data.private_len(), self.source());
+        let chosen = how.choice(data.private_len(), self.source());
         data.divided(chosen)
     }
 }

@@ -8,6 +8,7 @@ use super::store::Store;
 use crate::error::{Error, Fallible};
 use crate::grid::{MomentWeights, PublicColumns, Shape};
 use crate::kernel::{DividedRows, Rows};
+use crate::noise::Choice;
 use crate::preprocess::Recoding;
 use crate::privacy::{PrivacyUnit, Scope};
 use crate::private::sensitive::Origin;
@@ -339,22 +340,22 @@ impl PrivateDataset {
         Ok(parts.map(|rows| self.with(rows)).collect())
     }
 
-    /// Two data sets: the rows at chosen positions, in order, and the rest; persons where they are the unit. The choice must not look at
+    /// Two data sets: the rows that are chosen, in order, and the rest; persons where they are the unit. The choice must not look at
     /// the rows. Of rows in a file each part goes to another file.
     ///
     /// # Errors
     /// When rows in a file cannot be read or written again.
-    pub(in crate::private) fn divided(self, chosen: impl Iterator<Item = usize>) -> Fallible<(Self, Self)> {
+    pub(in crate::private) fn divided(self, chosen: Choice) -> Fallible<(Self, Self)> {
         let PrivateDataset { rows, origin, typical_rows, public, .. } = self;
         let Some(public) = public else {
             let (chosen, rest) = rows.divided(chosen)?;
             let part = |rows, origin| PrivateDataset { rows, origin, typical_rows, public: None, number: new_number() };
             return Ok((part(chosen, origin.clone()), part(rest, origin)));
         };
-        let chosen: Vec<usize> = chosen.collect();
+        let chosen: Vec<usize> = chosen.positions(public.rows.len()).collect();
         let mut left = chosen.iter().copied().peekable();
         let others: Vec<usize> = (0..public.rows.len()).filter(|row| left.next_if_eq(row).is_none()).collect();
-        let (rows, rest) = rows.divided(chosen.iter().copied())?;
+        let (rows, rest) = rows.divided(Choice::Positions(chosen.clone()))?;
         let part = |rows, chosen: &[usize]| {
             let public = Some(public.subset(chosen));
             PrivateDataset { rows, origin: origin.clone(), typical_rows, public, number: new_number() }

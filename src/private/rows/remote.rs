@@ -17,10 +17,11 @@ use crate::data::Schema;
 use crate::error::{Error, Fallible};
 use crate::grid::{FULL_SCALE, Shape};
 use crate::kernel::{Persons, Rows, RowsBuilder};
+use crate::noise::{Choice, Coins};
 use crate::preprocess::{LoadReport, Recoding, Waves, shape_of};
 
 /// Workers and driver must agree to the bit on what a question means.
-const VERSION: &str = concat!("rhograd ", env!("CARGO_PKG_VERSION"), " sums 10");
+const VERSION: &str = concat!("rhograd ", env!("CARGO_PKG_VERSION"), " sums 11");
 
 const SAME_VERSION: &str = "install the same version of rhograd on all machines";
 
@@ -65,14 +66,39 @@ pub(super) struct Question<'a> {
 #[derive(Clone, Serialize, Deserialize)]
 pub(super) struct Portion<'a> {
     pub held_out: bool,
-    /// For each part a bit for each of its rows or persons, in their order there: whether it is held out.
-    pub of: Cow<'a, BTreeMap<u32, Vec<u8>>>,
+    /// For each part which of its rows or persons are held out.
+    pub of: Cow<'a, BTreeMap<u32, HeldOut>>,
+}
+
+/// Which rows, or persons, of a part are held out.
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
+pub(super) enum HeldOut {
+    /// Those whose coins say so; the first one of the part has this place among all.
+    Coins(Coins, u64),
+    /// A bit for each, in their order there.
+    Bits(Vec<u8>),
+}
+
+impl HeldOut {
+    /// The positions within a part of so many rows or persons, of those held out or of all others.
+    pub(super) fn positions(&self, held_out: bool, all: usize) -> Vec<usize> {
+        match self {
+            HeldOut::Coins(coins, first) => {
+                let mut chosen = coins.within(*first..first + all as u64).map(|at| (at - first) as usize).peekable();
+                (0..all).filter(|at| chosen.next_if_eq(at).is_some() == held_out).collect()
+            }
+            HeldOut::Bits(bits) => {
+                let held = |at: usize| bits.get(at / 8).is_some_and(|byte| byte >> (at % 8) & 1 == 1);
+                (0..all).filter(|&at| held(at) == held_out).collect()
+            }
+        }
+    }
 }
 
 /// A portion of the rows as the driver knows it.
 struct Own {
     held_out: bool,
-    bits: Arc<BTreeMap<u32, Vec<u8>>>,
+    of: Arc<BTreeMap<u32, HeldOut>>,
     /// Rows or persons of the portion.
     len: u64,
 }
@@ -291,22 +317,34 @@ impl RemoteRows {
         self.portion.as_ref().map_or_else(|| self.parts.values().map(|part| part.rows).sum(), |own| own.len)
     }
 
-    /// The rows, or persons, at the chosen positions, which are ascending, and the rest. Positions go through the parts in the order of
-    /// their numbers; each question from now on has a bit for each of them.
-    pub(super) fn divided(self, mut chosen: impl Iterator<Item = u64>) -> (Self, Self) {
-        let (mut next, mut first, mut held) = (chosen.next(), 0, 0);
-        let mut bits = BTreeMap::new();
-        for part in self.parts.values() {
-            let mut own = vec![0u8; part.rows.div_ceil(8) as usize];
-            while let Some(at) = next.and_then(|row| row.checked_sub(first)).filter(|&at| at < part.rows) {
-                own[(at / 8) as usize] |= 1 << (at % 8);
-                held += 1;
-                next = chosen.next();
+    /// The rows, or persons, that are chosen, and the rest. Positions go through the parts in the order of their numbers. Coins are tossed
+    /// wherever the rows are, and here only counted; of other choices each question from now on has a bit for each row.
+    pub(super) fn divided(self, chosen: Choice) -> (Self, Self) {
+        let all = self.len();
+        let (of, held): (BTreeMap<u32, HeldOut>, u64) = match chosen {
+            Choice::Coins(coins) => {
+                let firsts = self.parts.values().scan(0, |first, part| {
+                    let own = *first;
+                    *first += part.rows;
+                    Some((part.number, HeldOut::Coins(coins.clone(), own)))
+                });
+                (firsts.collect(), coins.within(0..all).count() as u64)
             }
-            first += part.rows;
-            bits.insert(part.number, own);
-        }
-        let (bits, all) = (Arc::new(bits), self.len());
+            Choice::Positions(positions) => {
+                let (mut left, mut first) = (positions.iter().map(|&at| at as u64).peekable(), 0);
+                let mut bits = BTreeMap::new();
+                for part in self.parts.values() {
+                    let mut own = vec![0u8; part.rows.div_ceil(8) as usize];
+                    while let Some(at) = left.next_if(|&at| at < first + part.rows).map(|at| at - first) {
+                        own[(at / 8) as usize] |= 1 << (at % 8);
+                    }
+                    first += part.rows;
+                    bits.insert(part.number, HeldOut::Bits(own));
+                }
+                (bits, positions.len() as u64)
+            }
+        };
+        let of = Arc::new(of);
         let portion = |held_out: bool, len: u64| RemoteRows {
             cluster: Arc::clone(&self.cluster),
             shape: self.shape.clone(),
@@ -317,7 +355,7 @@ impl RemoteRows {
             asked: AtomicU64::new(0),
             parts: self.parts.clone(),
             persons: self.persons.clone(),
-            portion: Some(Own { held_out, bits: Arc::clone(&bits), len }),
+            portion: Some(Own { held_out, of: Arc::clone(&of), len }),
         };
         (portion(true, held), portion(false, all - held))
     }
@@ -374,7 +412,7 @@ impl RemoteRows {
     fn ask(&self, asked: Asked<'_>) -> Fallible<Vec<Answer>> {
         let number = self.asked.fetch_add(1, Ordering::Relaxed);
         let recoding = Cow::Borrowed(self.recoding.as_slice());
-        let of = |own: &'_ Own| Portion { held_out: own.held_out, of: Cow::Owned(BTreeMap::clone(&own.bits)) };
+        let of = |own: &'_ Own| Portion { held_out: own.held_out, of: Cow::Owned(BTreeMap::clone(&own.of)) };
         let portion = self.portion.as_ref().map(of);
         let question = encode(&Question { version: VERSION.into(), run: self.run, number, recoding, portion, asked })?;
         let mark = Mark::of(number, &question);

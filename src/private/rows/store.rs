@@ -14,6 +14,7 @@ use super::remote::RemoteRows;
 use crate::error::{Error, Fallible};
 use crate::grid::{IntegerMap, Shape};
 use crate::kernel::{Caps, Part, PersonClips, Persons, Rows, RowsBuilder, WeightedRows};
+use crate::noise::Choice;
 use crate::preprocess::{PersonStream, Recoding, RowStream};
 
 /// Encoded rows, wherever they are.
@@ -178,11 +179,11 @@ impl Store {
 }
 
 impl Store {
-    /// The rows, or persons, at chosen positions, which are ascending, and the rest; both wherever they were.
+    /// The rows, or persons, that are chosen, and the rest; both wherever they were.
     ///
     /// # Errors
     /// When rows in a file cannot be read or written again.
-    pub(in crate::private) fn divided(self, chosen: impl Iterator<Item = usize>) -> Fallible<(Self, Self)> {
+    pub(in crate::private) fn divided(self, chosen: Choice) -> Fallible<(Self, Self)> {
         let all = self.len() as usize;
         let both = |chosen: Vec<usize>| {
             let mut left = chosen.iter().copied().peekable();
@@ -191,24 +192,24 @@ impl Store {
         };
         Ok(match self {
             Store::Whole(rows) => {
-                let [chosen, rest] = both(chosen.collect()).map(|of| rows.subset(&of));
+                let [chosen, rest] = both(chosen.positions(all).collect()).map(|of| rows.subset(&of));
                 (chosen.into(), rest.into())
             }
             Store::Weighted(_) => return Err(no_weights()),
             Store::Persons(persons) => {
-                let [chosen, rest] = both(chosen.collect()).map(|of| persons.subset(&of));
+                let [chosen, rest] = both(chosen.positions(all).collect()).map(|of| persons.subset(&of));
                 (chosen.into(), rest.into())
             }
             Store::Streamed(rows) => {
-                let (chosen, rest) = rows.divided(chosen.map(|row| row as u64))?;
+                let (chosen, rest) = rows.divided(chosen.positions(all).map(|row| row as u64))?;
                 (chosen.into(), rest.into())
             }
             Store::StreamedPersons(persons) => {
-                let (chosen, rest) = persons.divided(chosen.map(|person| person as u64))?;
+                let (chosen, rest) = persons.divided(chosen.positions(all).map(|person| person as u64))?;
                 (chosen.into(), rest.into())
             }
             Store::Remote(rows) => {
-                let (chosen, rest) = rows.divided(chosen.map(|row| row as u64));
+                let (chosen, rest) = rows.divided(chosen);
                 (chosen.into(), rest.into())
             }
         })

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::pass::{Clip, FeatureGradient, Pass};
-use super::remote::{Answer, Asked, Mark, Part, PersonsBy, Portion, Question, encode};
+use super::remote::{Answer, Asked, HeldOut, Mark, Part, PersonsBy, Portion, Question, encode};
 use crate::data::{Protect, Schema};
 use crate::error::{Error, Fallible};
 use crate::kernel::{Caps, PersonClips, Persons, Rows};
@@ -50,10 +50,9 @@ impl Held {
         }
     }
 
-    /// Those of these rows or persons whose bits are as asked; clips are to be decided anew.
-    fn portion(self, (bits, held_out): &(Vec<u8>, bool)) -> Self {
-        let held = |at: usize| bits.get(at / 8).is_some_and(|byte| byte >> (at % 8) & 1 == 1);
-        let of = |all: usize| (0..all).filter(|&at| held(at) == *held_out).collect::<Vec<usize>>();
+    /// Those of these rows or persons that are held out, or all others; clips are to be decided anew.
+    fn portion(self, (which, held_out): &(HeldOut, bool)) -> Self {
+        let of = |all: usize| which.positions(*held_out, all);
         match self {
             Held::Rows(rows, _) => Held::Rows(rows.subset(&of(rows.len())), None),
             Held::Waved(rows, waves, _) => Held::Waved(rows.subset(&of(rows.len())), waves, None),
@@ -136,8 +135,8 @@ pub struct Worker {
     held: Held,
     /// How the rows were re-encoded since they were read.
     recoding: Vec<Recoding>,
-    /// Which of the rows are held, where that is not all: those whose bits say so.
-    portion: Option<(Vec<u8>, bool)>,
+    /// Which of the rows are held, where that is not all: those held out, or all others.
+    portion: Option<(HeldOut, bool)>,
 }
 
 impl Worker {
@@ -262,9 +261,9 @@ impl Worker {
     }
 
     /// Which of the rows of this part are asked, where that is not all.
-    fn portion_in(&self, question: &Question<'_>) -> Fallible<Option<(Vec<u8>, bool)>> {
+    fn portion_in(&self, question: &Question<'_>) -> Fallible<Option<(HeldOut, bool)>> {
         let own = |portion: &Portion<'_>| match portion.of.get(&self.part.number) {
-            Some(bits) => Ok((bits.clone(), portion.held_out)),
+            Some(which) => Ok((which.clone(), portion.held_out)),
             None => Err(Error::refused(
                 format!("part {} was not there when rows were held out", self.part.number),
                 "train on the parts that the run began with",
@@ -274,7 +273,7 @@ impl Worker {
     }
 
     /// Whether what is held, re-encoded further at most, is what is asked: all rows as they came may still become a portion.
-    fn goes_on(&self, question: &Question<'_>, portion: &Option<(Vec<u8>, bool)>) -> bool {
+    fn goes_on(&self, question: &Question<'_>, portion: &Option<(HeldOut, bool)>) -> bool {
         let untouched = self.recoding.is_empty() && self.portion.is_none();
         untouched || *portion == self.portion && question.recoding.starts_with(&self.recoding)
     }
@@ -283,7 +282,7 @@ impl Worker {
     fn reply(
         mut self,
         question: Question<'_>,
-        portion: Option<(Vec<u8>, bool)>,
+        portion: Option<(HeldOut, bool)>,
         bytes: &[u8],
     ) -> Fallible<(Self, Vec<u8>)> {
         let Question { number, recoding, asked, .. } = question;

@@ -8,6 +8,7 @@ use super::{row, shares};
 use crate::grid::{FULL_SCALE, MomentWeights, NO_LABEL, PublicColumns, Shape, gram_one};
 use crate::kernel::{RawRow, RowsBuilder};
 use crate::loss::{Curved, Glm};
+use crate::noise::Choice;
 use crate::preprocess::{Affine, Recoding, Standardizer};
 use crate::privacy::{Adjacency, DatasetId, L2, PrivacyUnit, Scope};
 
@@ -92,7 +93,10 @@ proptest! {
         let weights = Array1::from(weights);
         shares(&asked(&one, &weights), &asked(&other, &weights), Adjacency::ReplaceOne);
         prop_assert_eq!(free(&one), free(&other));
-        let part = |data: PrivateDataset| data.divided((0..=common.len()).filter(|row| chosen >> row & 1 == 1)).unwrap();
+        let part = |data: PrivateDataset| {
+            let rows = (0..=common.len()).filter(|row| chosen >> row & 1 == 1).collect();
+            data.divided(Choice::Positions(rows)).unwrap()
+        };
         let ((a, b), (c, d)) = (part(one.duplicate().unwrap()), part(other.duplicate().unwrap()));
         prop_assert_eq!((free(&a), free(&b)), (free(&c), free(&d)));
         let (one, other) = (standardized(one), standardized(other));

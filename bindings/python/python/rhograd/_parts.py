@@ -2,8 +2,8 @@
 
 A process of a worker keeps the parts that it decoded. Spark gives a task to any process of an executor, so the bytes of a part
 lie in a file of the executor's folder besides: whichever process is asked reads them there. The folder is Spark's own for blocks
-of data, and goes with the executor; a file can be read by its owner alone. Where Spark encrypts what it writes to disks, there
-are no files.
+of data: an executor that stops removes it, and of one that is killed it is removed with the application's other files. A file can be
+read by its owner alone. Where Spark encrypts what it writes to disks, there are no files.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import os
 import tempfile
 import threading
 import time
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 
 from . import _rhograd
@@ -58,7 +58,9 @@ def answered(
             for known in [key for key in _parts if key[0] == over]:
                 del _parts[known]
     for number, packed in parts:
-        part = _known(run, number) or _keep(run, number, packed)
+        # Python remembers the hash of bytes, so these are read through once.
+        key = number, len(packed), hash(bytes(packed))
+        part = _known(run, key) or _keep(run, key, packed)
         yield part.answer(question, packed)
 
 
@@ -70,6 +72,8 @@ def answer_of(
     ``live`` are the digests of the parts of all runs of this driver that go on; a run's name begins with its driver's.
     """
     _let_go(run, live)
+    if files:
+        _sweep(run, live)
     part = _known(run, digest) or _adopted(run, digest, live)
     if part is not None:
         answer = part.answer(question)
@@ -101,14 +105,24 @@ def lay(run: str, digest: str, packed: bytes) -> None:
 
 def forget(run: str) -> None:
     """Lets go of the files of a run that is over; decoded parts stay until another run is asked, for it may have the same."""
+    _unlink(lambda name: name.startswith(f"{_PREFIX}{run}-"))
+
+
+def _sweep(run: str, live: Mapping[str, Sequence[str]]) -> None:
+    """Lets go of files that runs of the same driver left behind: those of an attempt that was lost, or came after the end."""
+    driver = run.partition("-")[0]
+    kept = tuple(f"{_PREFIX}{known}-" for known in (*live, run))
+    _unlink(lambda name: name.startswith(f"{_PREFIX}{driver}-") and not name.startswith(kept))
+
+
+def _unlink(chosen: Callable[[str], bool]) -> None:
     folder = _folder()
     if folder is None:
         return
     with contextlib.suppress(OSError):
-        for name in os.listdir(folder):
-            if name.startswith(f"{_PREFIX}{run}-"):
-                with contextlib.suppress(OSError):
-                    os.unlink(os.path.join(folder, name))
+        for name in filter(chosen, os.listdir(folder)):
+            with contextlib.suppress(OSError):
+                os.unlink(os.path.join(folder, name))
 
 
 def _known(run: str, key: Hashable) -> _rhograd.Part | None:

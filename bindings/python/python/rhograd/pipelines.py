@@ -289,13 +289,19 @@ def _stages(pipeline: Any) -> Iterator[Any]:
             yield step
 
 
+#: Modules of Spark that compare models by scores.
+_SPARK_SEARCHES = ("pyspark.ml.tuning", "pyspark.ml.connect.tuning")
+
+
 def _around_on_spark(frames: list[tuple[str, Any]]) -> Iterator[Finding]:
     """The same of tools of ``pyspark.ml``."""
     for module, frame in frames:
         held = frame.f_locals.get("self")
-        if module == "pyspark.ml.tuning":
+        if module in _SPARK_SEARCHES:
             text = f"{module} fits many models on private rows and compares scores that nobody pays for; {_CURE_OF_SEARCHES}"
             yield Finding("refused", text)
+        elif module == "pyspark.ml.base" and frame.f_code.co_name == "fit" and isinstance(frame.f_locals.get("params"), (list, tuple)):
+            yield from _fits("fit with a list of parameters", len(frame.f_locals["params"]), "")
         elif module == "pyspark.ml.pipeline" and frame.f_code.co_name == "_fit" and hasattr(held, "getStages"):
             for step in _stages(held):
                 if hasattr(step, "_fit") and not _is_ours(step):

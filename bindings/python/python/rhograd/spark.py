@@ -67,6 +67,9 @@ _live: dict[str, list[str]] = {}
 #: How often an empty job is timed.
 _EMPTY_JOBS = 3
 
+#: Numbers that are divided over all cores, where nobody knows how many parts there are.
+_TASKS = 1 << 12
+
 
 def fit(estimator: Chosen, dataframe: DataFrame, *, target: str) -> Chosen:
     """Fits an ``estimator`` on a Spark data frame; ``target`` names the column to predict.
@@ -85,7 +88,6 @@ def fit(estimator: Chosen, dataframe: DataFrame, *, target: str) -> Chosen:
     if isinstance(estimator, DPSearchCV):
         return estimator._fitted(lambda candidate: fit(candidate, dataframe, target=target))
     if isinstance(estimator, Estimator):
-        # What is refused without a row is refused before a worker starts.
         estimator._surroundings()
     schema, chosen = _chosen(estimator, dataframe, target)
     text = json.dumps(schema)
@@ -95,29 +97,36 @@ def fit(estimator: Chosen, dataframe: DataFrame, *, target: str) -> Chosen:
 
     parts = _EncodedParts(chosen, text, target)
     seconds: list[float] = []
-    try:
-        started = time.perf_counter()
-        numbers = parts.begin()
-        seconds_to_encode = time.perf_counter() - started
-        # The driver holds a part without rows, so that a frame without any has an answer: it trains as everywhere.
-        packed = pack_nothing(text, max(numbers, default=-1) + 1)
-        nobody = _rhograd.Part(packed)
+    encoding: list[float] = []
+    nobody: list[tuple[_rhograd.Part, bytes]] = []
 
-        def ask(question: bytes) -> list[bytes]:
+    def ask(question: bytes) -> list[bytes]:
+        # What is refused without a row is refused before the first question, and so before a worker starts.
+        if not nobody:
             started = time.perf_counter()
-            answers = parts.answers(question)
-            seconds.append(time.perf_counter() - started)
-            return [*answers, nobody.answer(question, packed)]
+            numbers = parts.begin()
+            encoding.append(time.perf_counter() - started)
+            # The driver holds a part without rows, so that a frame without any has an answer: it trains as everywhere.
+            packed = pack_nothing(text, max(numbers, default=-1) + 1)
+            nobody.append((_rhograd.Part(packed), packed))
+        started = time.perf_counter()
+        answers = parts.answers(question)
+        seconds.append(time.perf_counter() - started)
+        ((part, packed),) = nobody
+        return [*answers, part.answer(question, packed)]
 
+    try:
         fit_cluster(estimator, schema, ask, target=target)
-        empty = [_seconds(parts.empty_job) for _ in range(_EMPTY_JOBS)]
-        estimator.load_report_["cluster"] = {
-            "parts": len(numbers),
+        report = estimator.load_report_["cluster"] = {
+            "parts": len(parts.numbers),
             "questions": len(seconds),
-            "seconds_to_encode": seconds_to_encode,
+            "seconds_to_encode": encoding[0],
             "seconds_a_question": statistics.median(seconds),
-            "seconds_of_an_empty_job": statistics.median(empty),
+            "seconds_of_an_empty_job": None,
         }
+        # The model is there and paid for: what only times a job loses it no more.
+        with contextlib.suppress(Exception, KeyboardInterrupt):
+            report["seconds_of_an_empty_job"] = statistics.median(_seconds(parts.empty_job) for _ in range(_EMPTY_JOBS))
     finally:
         parts.end()
     return estimator
@@ -138,7 +147,10 @@ class _EncodedParts:
         # A run of its own in the plan, so that Spark takes the parts of no other run for these.
         self._run = run = f"{_DRIVER}-{uuid.uuid4().hex}"
         self._files = files = _may_lay_files(self._session)
-        self._numbers: list[int] = []
+        #: The numbers of the parts, once they are encoded.
+        self.numbers: list[int] = []
+        # Before the first file is written: whatever ends this run, files of runs that are not here are let go.
+        _live[run] = []
 
         def encode(batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
             import pyarrow as pa
@@ -166,8 +178,8 @@ class _EncodedParts:
         """Encodes the rows; the numbers of the parts."""
         rows = self._all.select("number", "digest").collect()
         _live[self._run] = [row["digest"] for row in rows]
-        self._numbers = [row["number"] for row in rows]
-        return self._numbers
+        self.numbers = [row["number"] for row in rows]
+        return self.numbers
 
     def answers(self, question: bytes) -> list[bytes]:
         """The answers of all parts."""
@@ -197,24 +209,30 @@ class _EncodedParts:
 
     def empty_job(self) -> None:
         """A job of as many tasks that does nothing."""
-        tasks = max(1, len(self._numbers))
-        self._session.range(0, tasks, 1, tasks).mapInArrow(_unchanged, "id long").collect()
+        self._job_of(_unchanged)
+
+    def _job_of(self, job: Callable[[Iterator[pyarrow.RecordBatch]], Iterator[pyarrow.RecordBatch]]) -> None:
+        """A job without rows, of as many tasks as there are parts."""
+        # Where encoding did not come to its end, as many as there are cores.
+        tasks = len(self.numbers)
+        numbers = self._session.range(0, tasks, 1, tasks) if tasks else self._session.range(_TASKS)
+        numbers.mapInArrow(job, "id long").collect()
 
     def end(self) -> None:
-        """Lets go of the parts, wherever they are; what cannot be reached is let go when the next run begins, or with its executor."""
-        run, files = self._run, self._files
+        """Lets go of the parts, wherever they are; files that are not reached are let go by the next run's questions, or with their executor."""
+        run = self._run
+        _live.pop(run, None)
 
         def forget(batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
             _parts.forget(run)
-            yield from (batch.slice(0, 0) for batch in batches)
+            yield from batches
 
-        if files and self._numbers:
-            # The run is over: no failure here may hide how it ended.
-            with contextlib.suppress(Exception):
-                self._all.select("number").mapInArrow(forget, "number int").collect()
-        _live.pop(run, None)
-        with contextlib.suppress(Exception):
+        # The run is over: no failure here, and nobody who will not wait, may hide how it ended, or lose what it paid for.
+        with contextlib.suppress(Exception, KeyboardInterrupt):
             self._all.unpersist()
+        if self._files:
+            with contextlib.suppress(Exception, KeyboardInterrupt):
+                self._job_of(forget)
 
 
 def _may_lay_files(session: Any) -> bool:
@@ -290,7 +308,8 @@ def _by_person(frame: DataFrame, unit: str) -> DataFrame:
     from pyspark.sql import functions
 
     name = "place"
-    while name in frame.columns:
+    # Spark does not tell capitals apart.
+    while name in (column.lower() for column in frame.columns):
         name += "_"
 
     def place(batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:

@@ -28,6 +28,7 @@ from pyspark.ml.functions import array_to_vector, vector_to_array
 from pyspark.ml.param import Param, Params
 from pyspark.ml.param.shared import HasFeaturesCol, HasInputCols, HasLabelCol, HasPredictionCol, HasProbabilityCol
 from pyspark.ml.util import DefaultParamsReader, DefaultParamsWriter, MLReadable, MLReader, MLWritable, MLWriter
+from pyspark.sql import functions
 
 from . import _load, _schema, classifiers, regressors, spark
 from ._base import Estimator
@@ -77,14 +78,19 @@ class _Columns(HasFeaturesCol, HasInputCols, HasPredictionCol, HasProbabilityCol
             return frame, named
         if any(name.startswith(_ENTRY) for name in frame.columns):
             raise DataError(f"column names that begin with {_ENTRY!r} are those of a vector's entries while they are read; rename the column")
-        names = _names_of(frame, vector) or self._names_without_metadata(vector)
-        entries = vector_to_array(frame[_quoted(vector)])
-        return frame.select("*", *(entries[k].alias(_ENTRY + name) for k, name in enumerate(names))), names
+        named, size = _names_of(frame, vector)
+        names = self._declared(vector) if named is None else named
+        if size is not None and size != len(names):
+            raise ParameterError(f"{vector!r}: has {size} entries, and {len(names)} are declared; give bounds or a schema for each entry")
+        # Neither a row without a vector nor a shorter one may end the job: what is not there is a missing cell.
+        nothing = array_to_vector(functions.array().cast("array<double>"))
+        entries = vector_to_array(functions.coalesce(frame[_quoted(vector)], nothing))
+        return frame.select("*", *(functions.get(entries, k).alias(_ENTRY + name) for k, name in enumerate(names))), names
 
     def _takes_vectors(self) -> bool:
         return True
 
-    def _names_without_metadata(self, vector: str) -> list[str]:
+    def _declared(self, vector: str) -> list[str]:
         raise NotImplementedError
 
 
@@ -158,13 +164,18 @@ class _Step(SparkEstimator["DPModel"], _Columns, HasLabelCol, MLReadable[Any], M
         """The estimator of rhograd with these parameters, not fitted."""
         return self._of(**{name: self.getOrDefault(name) for name in self._of._names()})
 
-    def _names_without_metadata(self, vector: str) -> list[str]:
+    def _named(self) -> list[str] | None:
+        """The features that schema or bounds declare by name."""
         own = self.estimator()
         if own.schema is not None:
             return _schema.features_in(_schema.read(own.schema))
-        if isinstance(own.bounds, Mapping):
-            return list(own.bounds)
-        width = own._width()
+        return list(own.bounds) if isinstance(own.bounds, Mapping) else None
+
+    def _declared(self, vector: str) -> list[str]:
+        named, own = self._named(), self.estimator()
+        if named is not None:
+            return named
+        width = _schema.width_of(None, own.bounds)
         if width is None:
             raise ParameterError(
                 f"bounds: do not say how many entries the vector {vector!r} has, and its metadata do not name them; give one pair of bounds an "
@@ -176,7 +187,14 @@ class _Step(SparkEstimator["DPModel"], _Columns, HasLabelCol, MLReadable[Any], M
         own, target = self.estimator(), self.getOrDefault(self.labelCol)
         frame, names = self._given(dataset)
         if names is not None:
-            frame = _chosen(frame, names, [own.unit, own.weight, target])
+            vector = self.getOrDefault(self.featuresCol)
+            if frame is not dataset and not _values_in(dataset, vector) <= set(self._named() or ()):
+                raise ParameterError(
+                    f"{vector!r}: has entries for values of categories, whose names may come from rows and would be in the model; declare the "
+                    "entries by name, in bounds or in a schema, or give the columns themselves as inputCols with their values as bounds"
+                )
+            declared = None if own.schema is None else _schema.unit_in(_schema.read(own.schema))
+            frame = _chosen(frame, names, [own.unit or declared, own.weight, target])
         spark.fit(own, frame, target=target)
         model = DPModel(own, _entries(self, dataset, names))
         return self._copyValues(model)
@@ -217,7 +235,7 @@ class DPModel(SparkModel, _Columns, MLReadable[Any], MLWritable):
         # What was fitted to columns by name reads these, whatever stands beside them.
         return self._vector_names is not None
 
-    def _names_without_metadata(self, vector: str) -> list[str]:
+    def _declared(self, vector: str) -> list[str]:
         return self._vector_names or []
 
     def _transform(self, dataset: DataFrame) -> DataFrame:
@@ -235,8 +253,12 @@ class DPModel(SparkModel, _Columns, MLReadable[Any], MLWritable):
         added = [types.StructField(prediction, types.StringType() if _has_texts(fitted) else types.DoubleType())]
         if probable:
             added.append(types.StructField(probability, types.ArrayType(types.DoubleType(), False)))
+        # Spark does not tell capitals apart.
+        there = {name.lower() for name in dataset.columns}
+        if probable and prediction.lower() == probability.lower():
+            raise ParameterError("predictionCol: is probabilityCol, too; set one of them to another name")
         for field in added:
-            if field.name in dataset.columns:
+            if field.name.lower() in there:
                 raise DataError(f"column {field.name!r}: is there already; set predictionCol or probabilityCol to another name, or drop it")
         kept = [field for field in frame.schema.fields if field.name in dataset.columns]
         facts = _file_of(fitted)
@@ -265,13 +287,13 @@ class DPModel(SparkModel, _Columns, MLReadable[Any], MLWritable):
         return made
 
     def write(self) -> MLWriter:
-        """What saves the model, with its log."""
+        """What saves the model, with its log; an edited model is refused when it is loaded, by its digest, and an edited name of a column is not."""
         fitted = self.fitted
         return _Writer(self, {"rhograd": _file_of(fitted) | {"log": fitted._log, "entries": self._vector_names}})
 
     @classmethod
     def read(cls) -> MLReader[Any]:
-        """What loads it; a file that was edited is refused by its digest."""
+        """What loads it."""
         return _Reader(cls)
 
 
@@ -283,7 +305,7 @@ class _Writer(MLWriter):
         self._instance, self._more = instance, more
 
     def save(self, path: str) -> None:
-        """Saves to the folder ``path``, which must not exist unless ``overwrite()`` was said."""
+        """Saves to the folder ``metadata`` in ``path``, which must not exist unless ``overwrite()`` was said; what else is there stays."""
         params = {param.name: _coded(param.name, value) for param, value in self._instance._paramMap.items()}
         text = DefaultParamsWriter._get_metadata_to_save(self._instance, self.sparkSession, self._more, params)
         rows = self.sparkSession.createDataFrame([(text,)], "value string").coalesce(1)
@@ -353,11 +375,21 @@ def _is_vector(frame: DataFrame, name: str) -> bool:
     return name in frame.columns and frame.schema[name].dataType.typeName() == "vectorudt"
 
 
-def _names_of(frame: DataFrame, vector: str) -> list[str]:
-    """The names of a vector's entries, in their order, where its metadata have them."""
+def _names_of(frame: DataFrame, vector: str) -> tuple[list[str] | None, int | None]:
+    """The names of a vector's entries, in their order, where its metadata have them all, and how many entries there are, where they say it."""
+    facts = frame.schema[vector].metadata.get("ml_attr", {})
+    groups = facts.get("attrs", {})
+    entries = sorted((entry for group in groups.values() for entry in group), key=lambda entry: entry["idx"])
+    size = facts.get("num_attrs", len(entries) or None)
+    if [entry["idx"] for entry in entries if "name" in entry] != list(range(size or 0)):
+        return None, size
+    return [entry["name"] for entry in entries] or None, size
+
+
+def _values_in(frame: DataFrame, vector: str) -> set[str]:
+    """The names of a vector's entries that are values of categories, as encoders write them."""
     groups = frame.schema[vector].metadata.get("ml_attr", {}).get("attrs", {})
-    entries = [entry for group in groups.values() for entry in group]
-    return [entry["name"] for entry in sorted(entries, key=lambda entry: entry["idx"]) if "name" in entry]
+    return {entry["name"] for kind, group in groups.items() if kind != "numeric" for entry in group if "name" in entry}
 
 
 def _entries(step: _Step, dataset: DataFrame, names: list[str] | None) -> list[str] | None:
@@ -368,11 +400,11 @@ def _entries(step: _Step, dataset: DataFrame, names: list[str] | None) -> list[s
 def _chosen(frame: DataFrame, names: list[str], others: list[str | None]) -> DataFrame:
     """Features under their own names, and the other columns that a fit needs."""
     entries = [_ENTRY + name if _ENTRY + name in frame.columns else name for name in names]
-    features = [frame[_quoted(entry)].alias(name) for entry, name in zip(entries, names)]
     besides = [other for other in others if other is not None and other not in names]
     missing = [name for name in (*entries, *besides) if name not in frame.columns]
     if missing:
         raise ParameterError(f"{missing[0]!r}: is no column of the frame; set labelCol, inputCols or the schema to the names of columns")
+    features = [frame[_quoted(entry)].alias(name) for entry, name in zip(entries, names)]
     return frame.select(*features, *(frame[_quoted(other)] for other in besides))
 
 
