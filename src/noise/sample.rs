@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use rand::RngCore;
 use serde::{Deserialize, Serialize};
+use zeroize::Zeroize;
 
 use super::bits::BitSource;
 use super::bits::Exponent;
@@ -78,11 +79,18 @@ const BLOCK: u64 = 1 << 16;
 ///
 /// # Privacy
 /// The key inside tells which rows are chosen, and nothing else: it is drawn for this purpose, and neither the key of noise nor any
-/// stream of it follows from it.
+/// stream of it follows from it. Workers that hold rows get it with questions. No bound rests on its secrecy: given the coins of all others, a
+/// row is in one part and moves its sums alone.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Coins {
     key: [u8; 32],
     exponent: u64,
+}
+
+impl Drop for Coins {
+    fn drop(&mut self) {
+        self.key.zeroize();
+    }
 }
 
 impl Coins {

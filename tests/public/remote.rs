@@ -270,6 +270,17 @@ fn questions_are_no_longer_where_more_rows_are_held_out() {
     assert!((1600..1700).contains(&(many - few)), "{few} and {many} bytes");
 }
 
+/// Coins have streams of 65,536 rows each, and parts begin anywhere.
+#[test]
+fn rows_beyond_a_block_of_coins_are_held_out_as_on_one_machine() {
+    let settings = Settings { steps: Some(2), ..Settings::default() };
+    let config = TrainConfig { evaluate_budget: Some(0.2), settings, ..config(Algorithm::DpGd, Adjacency::AddRemove) };
+    let expected = here(&config, 140_000, true);
+    for cuts in [&[0, 65_000, 66_500, 140_000][..], &[0, 140_000]] {
+        assert!(there(&config, true, cluster(cuts, true, Fault::Nothing)).unwrap() == expected, "{cuts:?}");
+    }
+}
+
 /// Whose a line is: one of many who have a few, anywhere; one with very many; nobody.
 fn whose(i: usize) -> String {
     match i % 12 {

@@ -138,10 +138,10 @@ def test_files_that_an_attempt_left_behind_go_with_the_next_question(folder):
     for run in (RUN, OTHER, "driver-3", FOREIGN):
         for digest, packed in parts.items():
             _parts.lay(run, digest, packed)
-    live = {OTHER: list(parts), "driver-3": []}
-    trained(schema, lambda question: [_parts.answer_of(OTHER, digest, question, live, None, True) for digest in parts])
+    live, over = {OTHER: list(parts)}, [RUN]
+    trained(schema, lambda question: [_parts.answer_of(OTHER, digest, question, live, None, True, over) for digest in parts])
     left = {name.rpartition("-")[0] for name in os.listdir(folder)}
-    # Those of runs that go on, and of other drivers, are nobody else's to let go.
+    # Those of runs that go on, or have begun since, and of other drivers, are nobody else's to let go.
     assert left == {f"rhograd-{run}" for run in (OTHER, "driver-3", FOREIGN)}
 
 
@@ -152,3 +152,5 @@ def test_a_name_of_a_run_that_comes_again_does_not_bring_back_other_rows():
     again = [trained(schema, lambda question: list(_parts.answered("same", enumerate(parts.values()), question)))
              for parts in (first, second)]  # fmt: skip
     assert again == expected and expected[0] != expected[1]
+    # What the first run of the name held is gone.
+    assert len([key for key in _parts._parts if key[0] == "same"]) == len(second)

@@ -291,7 +291,9 @@ def test_what_is_paid_for_is_not_lost_to_what_comes_after_and_a_failed_fit_leave
 
     with monkeypatch.context() as patched:
         patched.setattr(spark._EncodedParts, "empty_job", interrupted)
-        model = spark.fit(logistic(), data, target="y")
+        model = logistic()
+        with pytest.raises(KeyboardInterrupt):
+            spark.fit(model, data, target="y")
     assert model.load_report_["cluster"]["seconds_of_an_empty_job"] is None and model.model_.text == alone(logistic(), table(), "y")
 
     # One part cannot be encoded when others lie in files already.
@@ -310,7 +312,8 @@ def test_what_is_paid_for_is_not_lost_to_what_comes_after_and_a_failed_fit_leave
     assert "no such block" in str(raised.value.__cause__)
     assert not spark._live and "rhograd-" not in files_of(local)
     # What no row is needed for is refused before a row is read.
-    with pytest.raises(rhograd.ParameterError, match="delta"):
+    with monkeypatch.context() as patched, pytest.raises(rhograd.ParameterError, match="delta"):
+        patched.setattr(spark._EncodedParts, "_job_of", interrupted)
         spark.fit(logistic(delta=2), broken, target="y")
 
 

@@ -141,12 +141,20 @@ def test_names_of_entries_come_from_whole_metadata_and_not_from_rows(local):
     assert spark_ml.DPLinearRegression(**common, bounds={"a": (-1, 1), "b": (-1, 1)}).fit(half).fitted.coef_names_ == ["a", "b"]
     with pytest.raises(rhograd.ParameterError, match="'features': has 3 entries, and 2 are declared"):
         spark_ml.DPLinearRegression(**common, bounds=[(-1, 1), (-1, 1)]).fit(with_names(size=3))
+    other = with_names({"idx": 0}, {"idx": 1, "name": "a"})
+    with pytest.raises(rhograd.ParameterError, match="'features': its metadata name its entries otherwise"):
+        spark_ml.DPLinearRegression(**common, bounds={"a": (-1, 1), "b": (-1, 1)}).fit(other)
     # Values of categories that an encoder found in rows are no names of features.
     encoded = StringIndexer(inputCol="c", outputCol="k").fit(data).transform(data)
     encoded = OneHotEncoder(inputCol="k", outputCol="hot").fit(encoded).transform(encoded)
     encoded = VectorAssembler(inputCols=["a", "hot"], outputCol="features").transform(encoded)
-    with pytest.raises(rhograd.ParameterError, match="'features': has entries for values of categories") as refused:
-        spark_ml.DPLinearRegression(**common, bounds=(-1, 1)).fit(encoded)
+    assert "hot_" in json.dumps(encoded.schema["features"].metadata)
+    for bounds in ((-1, 1), [(-1, 1)] * 2):
+        fitted = spark_ml.DPLinearRegression(**common, bounds=bounds).fit(encoded)
+        assert fitted.fitted.coef_names_ == ["x0", "x1"] and "hot_" not in fitted.fitted.model_.text
+        assert fitted.transform(encoded).count() == len(frame)
+    with pytest.raises(rhograd.ParameterError, match="'features': its metadata name its entries otherwise") as refused:
+        spark_ml.DPLinearRegression(**common, bounds={"a": (-1, 1), "hot": (-1, 1)}).fit(encoded)
     assert "hot_" not in str(refused.value)
 
 

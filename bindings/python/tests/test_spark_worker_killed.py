@@ -49,5 +49,21 @@ def test_a_worker_killed_in_mid_job_changes_no_bit_and_costs_nothing(tmp_path, m
         assert json.loads(fitted.model_.text)["features"] == json.loads(expected)["features"]
         assert spent(books) == spent(other) > 0
         print(json.dumps(fitted.load_report_["cluster"]))
+
+        # A fit on both executors leaves no file behind, nor does what the killed one interrupted once another fit has asked.
+        monkeypatch.undo()
+        spark.fit(logistic(algorithm="dp-gd", steps=2), data, target="y")
+
+        def names_of_files(batches):
+            """The executor's folder and what lies there, after a moment, so that each executor has its turn."""
+            import pyarrow as pa
+
+            for _ in batches:
+                time.sleep(0.5)
+                folder = os.environ["SPARK_LOCAL_DIRS"].split(",")[0]
+                yield pa.RecordBatch.from_pydict({"folder": [folder], "names": [",".join(os.listdir(folder))]})
+
+        found = dict(made.range(0, 8, 1, 8).mapInArrow(names_of_files, "folder string, names string").collect())
+        assert len(found) == 2 and "rhograd-" not in "".join(found.values())
     finally:
         made.stop()

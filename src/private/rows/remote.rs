@@ -66,16 +66,34 @@ pub(super) struct Question<'a> {
 #[derive(Clone, Serialize, Deserialize)]
 pub(super) struct Portion<'a> {
     pub held_out: bool,
-    /// For each part which of its rows or persons are held out.
-    pub of: Cow<'a, BTreeMap<u32, HeldOut>>,
+    pub of: Cow<'a, Divided>,
 }
 
-/// Which rows, or persons, of a part are held out.
-#[derive(Clone, PartialEq, Serialize, Deserialize)]
+/// Which rows, or persons, of all parts are held out.
+#[derive(Clone, Serialize, Deserialize)]
+pub(super) enum Divided {
+    /// Those whose coins say so; for each part the place of its first one among all.
+    Coins(Coins, BTreeMap<u32, u64>),
+    /// For each part a bit for each of its own, in their order there.
+    Bits(BTreeMap<u32, Vec<u8>>),
+}
+
+impl Divided {
+    /// Which are held out of the part of this number, where it was there.
+    pub(super) fn of_part(&self, number: u32) -> Option<HeldOut> {
+        match self {
+            Divided::Coins(coins, firsts) => firsts.get(&number).map(|&first| HeldOut::Coins(coins.clone(), first)),
+            Divided::Bits(bits) => bits.get(&number).map(|bits| HeldOut::Bits(bits.clone())),
+        }
+    }
+}
+
+/// Which rows, or persons, of one part are held out.
+#[derive(Clone, PartialEq)]
 pub(super) enum HeldOut {
     /// Those whose coins say so; the first one of the part has this place among all.
     Coins(Coins, u64),
-    /// A bit for each, in their order there.
+    /// A bit for each.
     Bits(Vec<u8>),
 }
 
@@ -98,7 +116,7 @@ impl HeldOut {
 /// A portion of the rows as the driver knows it.
 struct Own {
     held_out: bool,
-    of: Arc<BTreeMap<u32, HeldOut>>,
+    of: Arc<Divided>,
     /// Rows or persons of the portion.
     len: u64,
 }
@@ -321,14 +339,15 @@ impl RemoteRows {
     /// wherever the rows are, and here only counted; of other choices each question from now on has a bit for each row.
     pub(super) fn divided(self, chosen: Choice) -> (Self, Self) {
         let all = self.len();
-        let (of, held): (BTreeMap<u32, HeldOut>, u64) = match chosen {
+        let (of, held) = match chosen {
             Choice::Coins(coins) => {
                 let firsts = self.parts.values().scan(0, |first, part| {
                     let own = *first;
                     *first += part.rows;
-                    Some((part.number, HeldOut::Coins(coins.clone(), own)))
+                    Some((part.number, own))
                 });
-                (firsts.collect(), coins.within(0..all).count() as u64)
+                let held = coins.within(0..all).count() as u64;
+                (Divided::Coins(coins, firsts.collect()), held)
             }
             Choice::Positions(positions) => {
                 let (mut left, mut first) = (positions.iter().map(|&at| at as u64).peekable(), 0);
@@ -339,9 +358,9 @@ impl RemoteRows {
                         own[(at / 8) as usize] |= 1 << (at % 8);
                     }
                     first += part.rows;
-                    bits.insert(part.number, HeldOut::Bits(own));
+                    bits.insert(part.number, own);
                 }
-                (bits, positions.len() as u64)
+                (Divided::Bits(bits), positions.len() as u64)
             }
         };
         let of = Arc::new(of);
@@ -412,8 +431,8 @@ impl RemoteRows {
     fn ask(&self, asked: Asked<'_>) -> Fallible<Vec<Answer>> {
         let number = self.asked.fetch_add(1, Ordering::Relaxed);
         let recoding = Cow::Borrowed(self.recoding.as_slice());
-        let of = |own: &'_ Own| Portion { held_out: own.held_out, of: Cow::Owned(BTreeMap::clone(&own.of)) };
-        let portion = self.portion.as_ref().map(of);
+        let portion =
+            self.portion.as_ref().map(|own| Portion { held_out: own.held_out, of: Cow::Borrowed(own.of.as_ref()) });
         let question = encode(&Question { version: VERSION.into(), run: self.run, number, recoding, portion, asked })?;
         let mark = Mark::of(number, &question);
         let answers = self.cluster.ask(&question)?;

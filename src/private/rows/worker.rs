@@ -125,7 +125,7 @@ fn over_blocks(rows: &Rows, waves: &Waves, mut partial: impl FnMut(&Rows) -> Vec
 ///
 /// # Privacy
 /// Nothing here is a release: rows and answers belong to the custodian, and stay on machines and wires of theirs. A
-/// worker never sees noise, keys or the ledger.
+/// worker never sees noise, keys of noise or the ledger; the key by which rows are held out opens nothing else.
 pub struct Worker {
     part: Part,
     /// What was counted of the rows when they were encoded.
@@ -262,8 +262,8 @@ impl Worker {
 
     /// Which of the rows of this part are asked, where that is not all.
     fn portion_in(&self, question: &Question<'_>) -> Fallible<Option<(HeldOut, bool)>> {
-        let own = |portion: &Portion<'_>| match portion.of.get(&self.part.number) {
-            Some(which) => Ok((which.clone(), portion.held_out)),
+        let own = |portion: &Portion<'_>| match portion.of.of_part(self.part.number) {
+            Some(which) => Ok((which, portion.held_out)),
             None => Err(Error::refused(
                 format!("part {} was not there when rows were held out", self.part.number),
                 "train on the parts that the run began with",

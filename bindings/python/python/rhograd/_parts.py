@@ -13,7 +13,7 @@ import os
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 
 from . import _rhograd
@@ -60,20 +60,33 @@ def answered(
     for number, packed in parts:
         # Python remembers the hash of bytes, so these are read through once.
         key = number, len(packed), hash(bytes(packed))
-        part = _known(run, key) or _keep(run, key, packed)
+        part = _known(run, key)
+        if part is None:
+            with _lock:
+                # Other bytes under the same name and number are of a run that is over.
+                for known in [known for known in _parts if known[0] == run and known[1][0] == number]:  # type: ignore[index]
+                    del _parts[known]
+            part = _keep(run, key, packed)
         yield part.answer(question, packed)
 
 
 def answer_of(
-    run: str, digest: str, question: bytes, live: Mapping[str, Sequence[str]], packed: bytes | None, files: bool
+    run: str,
+    digest: str,
+    question: bytes,
+    live: Mapping[str, Sequence[str]],
+    packed: bytes | None,
+    files: bool,
+    over: Sequence[str] = (),
 ) -> bytes | None:
     """The answer of one part of Spark, which is known by its digest; None where its bytes are nowhere on this machine.
 
-    ``live`` are the digests of the parts of all runs of this driver that go on; a run's name begins with its driver's.
+    ``live`` are the digests of the parts of all runs of this driver that go on; a run's name begins with its driver's. Files of the runs ``over``
+    are let go, which a task that was lost, or ended after its run, may have left.
     """
     _let_go(run, live)
-    if files:
-        _sweep(run, live)
+    if over:
+        _unlink(over)
     part = _known(run, digest) or _adopted(run, digest, live)
     if part is not None:
         answer = part.answer(question)
@@ -105,24 +118,18 @@ def lay(run: str, digest: str, packed: bytes) -> None:
 
 def forget(run: str) -> None:
     """Lets go of the files of a run that is over; decoded parts stay until another run is asked, for it may have the same."""
-    _unlink(lambda name: name.startswith(f"{_PREFIX}{run}-"))
+    _unlink([run])
 
 
-def _sweep(run: str, live: Mapping[str, Sequence[str]]) -> None:
-    """Lets go of files that runs of the same driver left behind: those of an attempt that was lost, or came after the end."""
-    driver = run.partition("-")[0]
-    kept = tuple(f"{_PREFIX}{known}-" for known in (*live, run))
-    _unlink(lambda name: name.startswith(f"{_PREFIX}{driver}-") and not name.startswith(kept))
-
-
-def _unlink(chosen: Callable[[str], bool]) -> None:
-    folder = _folder()
+def _unlink(runs: Sequence[str]) -> None:
+    folder, beginnings = _folder(), tuple(f"{_PREFIX}{run}-" for run in runs)
     if folder is None:
         return
     with contextlib.suppress(OSError):
-        for name in filter(chosen, os.listdir(folder)):
-            with contextlib.suppress(OSError):
-                os.unlink(os.path.join(folder, name))
+        for name in os.listdir(folder):
+            if name.startswith(beginnings):
+                with contextlib.suppress(OSError):
+                    os.unlink(os.path.join(folder, name))
 
 
 def _known(run: str, key: Hashable) -> _rhograd.Part | None:

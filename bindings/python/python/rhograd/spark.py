@@ -13,11 +13,11 @@ Another system than Spark needs one function, see :mod:`rhograd.cluster`.
 
 from __future__ import annotations
 
-import contextlib
 import json
 import statistics
 import time
 import uuid
+from collections import deque
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -63,6 +63,9 @@ _DRIVER = uuid.uuid4().hex
 
 #: Runs of this driver that go on, and the digests of their parts.
 _live: dict[str, list[str]] = {}
+
+#: The latest runs that wrote files and are over.
+_over: deque[str] = deque(maxlen=16)
 
 #: How often an empty job is timed.
 _EMPTY_JOBS = 3
@@ -124,11 +127,17 @@ def fit(estimator: Chosen, dataframe: DataFrame, *, target: str) -> Chosen:
             "seconds_a_question": statistics.median(seconds),
             "seconds_of_an_empty_job": None,
         }
-        # The model is there and paid for: what only times a job loses it no more.
-        with contextlib.suppress(Exception, KeyboardInterrupt):
+
+        def time_jobs() -> None:
             report["seconds_of_an_empty_job"] = statistics.median(_seconds(parts.empty_job) for _ in range(_EMPTY_JOBS))
+
+        # The model is there and paid for: what only times a job does not lose it.
+        parts.quietly(time_jobs)
     finally:
         parts.end()
+    if parts.interrupted:
+        # The estimator holds the model already.
+        raise KeyboardInterrupt
     return estimator
 
 
@@ -149,8 +158,10 @@ class _EncodedParts:
         self._files = files = _may_lay_files(self._session)
         #: The numbers of the parts, once they are encoded.
         self.numbers: list[int] = []
-        # Before the first file is written: whatever ends this run, files of runs that are not here are let go.
-        _live[run] = []
+        #: Whether rows were to be encoded.
+        self._began = False
+        #: Whether somebody would not wait for what comes after a fit.
+        self.interrupted = False
 
         def encode(batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
             import pyarrow as pa
@@ -176,6 +187,7 @@ class _EncodedParts:
 
     def begin(self) -> list[int]:
         """Encodes the rows; the numbers of the parts."""
+        self._began = True
         rows = self._all.select("number", "digest").collect()
         _live[self._run] = [row["digest"] for row in rows]
         self.numbers = [row["number"] for row in rows]
@@ -191,7 +203,7 @@ class _EncodedParts:
         return [answer for _, answer in found if answer is not None]
 
     def _asked(self, parts: DataFrame, question: bytes) -> list[tuple[int, bytes | None]]:
-        run, files, live = self._run, self._files, dict(_live)
+        run, files, live, over = self._run, self._files, dict(_live), list(_over)
 
         def answer(batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
             import pyarrow as pa
@@ -200,7 +212,8 @@ class _EncodedParts:
                 numbers, digests = batch.column("number"), batch.column("digest").to_pylist()
                 packed = batch.column("part").to_pylist() if batch.num_columns > 2 else [None] * len(digests)
                 answers = [
-                    _parts.answer_of(run, digest, question, live, part, files) for digest, part in zip(digests, packed)
+                    _parts.answer_of(run, digest, question, live, part, files, over)
+                    for digest, part in zip(digests, packed)
                 ]
                 yield pa.RecordBatch.from_arrays([numbers, pa.array(answers, pa.binary())], names=["number", "answer"])
 
@@ -219,20 +232,31 @@ class _EncodedParts:
         numbers.mapInArrow(job, "id long").collect()
 
     def end(self) -> None:
-        """Lets go of the parts, wherever they are; files that are not reached are let go by the next run's questions, or with their executor."""
+        """Lets go of the parts, wherever they are; files that are not reached are let go by the next runs' questions, or with their executor."""
         run = self._run
         _live.pop(run, None)
 
         def forget(batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
             _parts.forget(run)
-            yield from batches
+            yield from (batch.slice(0, 0) for batch in batches)
 
-        # The run is over: no failure here, and nobody who will not wait, may hide how it ended, or lose what it paid for.
-        with contextlib.suppress(Exception, KeyboardInterrupt):
-            self._all.unpersist()
-        if self._files:
-            with contextlib.suppress(Exception, KeyboardInterrupt):
-                self._job_of(forget)
+        if self._files and self._began:
+            _over.append(run)
+            # Where the parts are, there are their files; of a run that failed while they were made nobody knows where.
+            if self.numbers:
+                self.quietly(lambda: self._all.select("number").mapInArrow(forget, "number int").collect())
+            else:
+                self.quietly(lambda: self._job_of(forget))
+        self.quietly(self._all.unpersist)
+
+    def quietly(self, job: Callable[[], Any]) -> None:
+        """A job after a fit: no failure of it, and nobody who will not wait, may hide how the fit ended, or lose what it paid for."""
+        try:
+            job()
+        except KeyboardInterrupt:
+            self.interrupted = True
+        except Exception:
+            pass
 
 
 def _may_lay_files(session: Any) -> bool:

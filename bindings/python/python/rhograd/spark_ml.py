@@ -18,6 +18,7 @@ from __future__ import annotations
 import inspect
 import json
 import os
+import warnings
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -69,8 +70,9 @@ class _Columns(HasFeaturesCol, HasInputCols, HasPredictionCol, HasProbabilityCol
     def _given(self, frame: DataFrame) -> tuple[DataFrame, list[str] | None]:
         """The frame with features by name, and their names, where something says which columns they are.
 
-        They are ``inputCols``; otherwise the entries of the vector ``featuresCol``, where the frame has one, under the names that its metadata
-        has, as ``VectorAssembler`` writes them.
+        They are ``inputCols``; otherwise the entries of the vector ``featuresCol``, where the frame has one, under the names that are declared, in the
+        order of the names in its metadata, as ``VectorAssembler`` writes them. Names that are in metadata alone are not used: encoders
+        make them of values in rows.
         """
         named: list[str] | None = self.getOrDefault(self.inputCols)
         vector = self.getOrDefault(self.featuresCol)
@@ -78,10 +80,17 @@ class _Columns(HasFeaturesCol, HasInputCols, HasPredictionCol, HasProbabilityCol
             return frame, named
         if any(name.startswith(_ENTRY) for name in frame.columns):
             raise DataError(f"column names that begin with {_ENTRY!r} are those of a vector's entries while they are read; rename the column")
-        named, size = _names_of(frame, vector)
-        names = self._declared(vector) if named is None else named
+        told, size = _names_of(frame, vector)
+        names = self._declared(vector, size)
         if size is not None and size != len(names):
             raise ParameterError(f"{vector!r}: has {size} entries, and {len(names)} are declared; give bounds or a schema for each entry")
+        if sorted(told.values()) == sorted(names):
+            names = [told[k] for k in range(len(names))]
+        elif names != _numbered(len(names)) and any(names[k] != name for k, name in told.items()):
+            raise ParameterError(
+                f"{vector!r}: its metadata name its entries otherwise than they are declared; give bounds or a schema by the names of the entries, "
+                "or one pair of bounds an entry as a list"
+            )
         # Neither a row without a vector nor a shorter one may end the job: what is not there is a missing cell.
         nothing = array_to_vector(functions.array().cast("array<double>"))
         entries = vector_to_array(functions.coalesce(frame[_quoted(vector)], nothing))
@@ -90,7 +99,7 @@ class _Columns(HasFeaturesCol, HasInputCols, HasPredictionCol, HasProbabilityCol
     def _takes_vectors(self) -> bool:
         return True
 
-    def _declared(self, vector: str) -> list[str]:
+    def _declared(self, vector: str, size: int | None) -> list[str]:
         raise NotImplementedError
 
 
@@ -164,38 +173,33 @@ class _Step(SparkEstimator["DPModel"], _Columns, HasLabelCol, MLReadable[Any], M
         """The estimator of rhograd with these parameters, not fitted."""
         return self._of(**{name: self.getOrDefault(name) for name in self._of._names()})
 
-    def _named(self) -> list[str] | None:
-        """The features that schema or bounds declare by name."""
+    def _declared(self, vector: str, size: int | None) -> list[str]:
         own = self.estimator()
         if own.schema is not None:
             return _schema.features_in(_schema.read(own.schema))
-        return list(own.bounds) if isinstance(own.bounds, Mapping) else None
-
-    def _declared(self, vector: str) -> list[str]:
-        named, own = self._named(), self.estimator()
-        if named is not None:
-            return named
-        width = _schema.width_of(None, own.bounds)
+        if isinstance(own.bounds, Mapping):
+            return list(own.bounds)
+        width = _schema.width_of(None, own.bounds) or size
         if width is None:
             raise ParameterError(
-                f"bounds: do not say how many entries the vector {vector!r} has, and its metadata do not name them; give one pair of bounds an "
+                f"bounds: do not say how many entries the vector {vector!r} has, and its metadata do not, either; give one pair of bounds an "
                 "entry, as a list or by name, or inputCols"
             )
-        return [f"x{k}" for k in range(width)]
+        return _numbered(width)
 
     def _fit(self, dataset: DataFrame) -> DPModel:
         own, target = self.estimator(), self.getOrDefault(self.labelCol)
         frame, names = self._given(dataset)
         if names is not None:
-            vector = self.getOrDefault(self.featuresCol)
-            if frame is not dataset and not _values_in(dataset, vector) <= set(self._named() or ()):
-                raise ParameterError(
-                    f"{vector!r}: has entries for values of categories, whose names may come from rows and would be in the model; declare the "
-                    "entries by name, in bounds or in a schema, or give the columns themselves as inputCols with their values as bounds"
-                )
             declared = None if own.schema is None else _schema.unit_in(_schema.read(own.schema))
             frame = _chosen(frame, names, [own.unit or declared, own.weight, target])
-        spark.fit(own, frame, target=target)
+        try:
+            spark.fit(own, frame, target=target)
+        except KeyboardInterrupt:
+            # Whoever interrupts what comes after a fit has paid for the model, and nothing else holds it.
+            if not hasattr(own, "model_"):
+                raise
+            warnings.warn("interrupted after the fit was paid for; here is its model", RuntimeWarning, stacklevel=3)
         model = DPModel(own, _entries(self, dataset, names))
         return self._copyValues(model)
 
@@ -235,7 +239,7 @@ class DPModel(SparkModel, _Columns, MLReadable[Any], MLWritable):
         # What was fitted to columns by name reads these, whatever stands beside them.
         return self._vector_names is not None
 
-    def _declared(self, vector: str) -> list[str]:
+    def _declared(self, vector: str, size: int | None) -> list[str]:
         return self._vector_names or []
 
     def _transform(self, dataset: DataFrame) -> DataFrame:
@@ -375,21 +379,16 @@ def _is_vector(frame: DataFrame, name: str) -> bool:
     return name in frame.columns and frame.schema[name].dataType.typeName() == "vectorudt"
 
 
-def _names_of(frame: DataFrame, vector: str) -> tuple[list[str] | None, int | None]:
-    """The names of a vector's entries, in their order, where its metadata have them all, and how many entries there are, where they say it."""
+def _numbered(width: int) -> list[str]:
+    """Names of features that nobody named."""
+    return [f"x{k}" for k in range(width)]
+
+
+def _names_of(frame: DataFrame, vector: str) -> tuple[dict[int, str], int | None]:
+    """The names that a vector's metadata give to its entries, by their numbers, and how many entries there are, where they say it."""
     facts = frame.schema[vector].metadata.get("ml_attr", {})
-    groups = facts.get("attrs", {})
-    entries = sorted((entry for group in groups.values() for entry in group), key=lambda entry: entry["idx"])
-    size = facts.get("num_attrs", len(entries) or None)
-    if [entry["idx"] for entry in entries if "name" in entry] != list(range(size or 0)):
-        return None, size
-    return [entry["name"] for entry in entries] or None, size
-
-
-def _values_in(frame: DataFrame, vector: str) -> set[str]:
-    """The names of a vector's entries that are values of categories, as encoders write them."""
-    groups = frame.schema[vector].metadata.get("ml_attr", {}).get("attrs", {})
-    return {entry["name"] for kind, group in groups.items() if kind != "numeric" for entry in group if "name" in entry}
+    entries = [entry for group in facts.get("attrs", {}).values() for entry in group]
+    return {entry["idx"]: entry["name"] for entry in entries if "name" in entry}, facts.get("num_attrs", len(entries) or None)
 
 
 def _entries(step: _Step, dataset: DataFrame, names: list[str] | None) -> list[str] | None:
