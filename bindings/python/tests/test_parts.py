@@ -132,6 +132,14 @@ def test_files_of_a_run_go_with_it_and_no_others(folder, monkeypatch):
     assert len(os.listdir(folder)) == len(parts)
 
 
+def test_a_part_that_is_missing_from_the_first_question_on_is_missed():
+    schema, parts = packed_parts()
+    some = [(0, next(iter(parts.values())))]
+    with pytest.raises(rhograd.RefusedError, match="cluster failed") as refused:
+        spark.fit_cluster(model(), schema, lambda question: list(_parts.answered("some", some, question)), target="y", parts=2)
+    assert "1 answered, and there are 2" in str(refused.value.__cause__)
+
+
 def test_files_that_an_attempt_left_behind_go_with_the_next_question(folder):
     """A task that was lost, or ended after its run, leaves a file that no job of its run reaches."""
     schema, parts = packed_parts()

@@ -39,17 +39,27 @@ __all__ = [
 Fitted = TypeVar("Fitted", bound=Estimator)
 
 
-def fit_cluster(estimator: Fitted, schema: dict[str, Any], ask: Callable[[bytes], list[bytes]], *, target: str) -> Fitted:
+def fit_cluster(
+    estimator: Fitted, schema: dict[str, Any], ask: Callable[[bytes], list[bytes]], *, target: str, parts: int | None = None
+) -> Fitted:
     """Fits an ``estimator`` on parts that anything holds; ``target`` names the column to predict.
 
     ``schema`` comes from :func:`schema_for`, each part was made by :func:`pack_batch` with a number of its own, and ``ask`` brings
     what :func:`answered` says of every part to a question: each part once, in any order, and nothing that was brought before. It
     is called for each step, in the thread that called this function. Where the schema has a unit, no person may be in two parts:
-    :func:`place_batch` says how to divide the rows, and a run is refused in which two parts share a place.
+    :func:`place_batch` says how to divide the rows, and a run is refused in which two parts share a place. ``parts`` says how many
+    parts there are, so that none is missing from the first question on; without it those that answer the first question are all.
     """
+
+    def counted(question: bytes) -> list[bytes]:
+        answers = ask(question)
+        if parts is not None and len(answers) != parts:
+            raise RefusedError(f"parts: {len(answers)} answered, and there are {parts}; bring the answer of each part once")
+        return answers
+
     look_around(estimator)
     learned = estimator._learn_target(schema)
-    outcome = estimator._run(_rhograd.train_cluster, schema, ask)
+    outcome = estimator._run(_rhograd.train_cluster, schema, counted)
     return estimator._take(outcome, schema, _schema.features_in(schema), named=True, learned=learned)
 
 

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from . import _parts, _rhograd, _schema
 from ._base import Estimator
-from ._errors import DataError, ParameterError
+from ._errors import DataError, ParameterError, RefusedError
 from .cluster import (
     answered,
     check_cluster,
@@ -116,6 +116,8 @@ def fit(estimator: Chosen, dataframe: DataFrame, *, target: str) -> Chosen:
         answers = parts.answers(question)
         seconds.append(time.perf_counter() - started)
         ((part, packed),) = nobody
+        if len(answers) != len(parts.numbers):
+            raise RefusedError(f"{len(answers)} parts answered, and {len(parts.numbers)} were encoded; fit again")
         return [*answers, part.answer(question, packed)]
 
     try:
