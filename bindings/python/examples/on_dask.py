@@ -24,7 +24,7 @@ def fit(model, frame, target, client):
     def ask(question):
         return client.gather(client.map(lambda part: next(cluster.answered(run, [part], question)), parts, pure=False))
 
-    return cluster.fit_cluster(model, schema, ask, target=target)
+    return cluster.fit_cluster(model, schema, ask, target=target, parts=len(parts))
 
 
 if __name__ == "__main__":

@@ -28,7 +28,7 @@ def fit(model, tables, target):
     schema = cluster.schema_for(model, first.column_names, target)
     holders = [Holder.remote(json.dumps(schema), table, target, number) for number, table in enumerate(tables)]
     ask = lambda question: ray.get([holder.answer.remote(question) for holder in holders])  # noqa: E731
-    return cluster.fit_cluster(model, schema, ask, target=target)
+    return cluster.fit_cluster(model, schema, ask, target=target, parts=len(tables))
 
 
 if __name__ == "__main__":

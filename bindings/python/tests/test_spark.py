@@ -296,6 +296,13 @@ def test_what_is_paid_for_is_not_lost_to_what_comes_after_and_a_failed_fit_leave
             spark.fit(model, data, target="y")
     assert model.load_report_["cluster"]["seconds_of_an_empty_job"] is None and model.model_.text == alone(logistic(), table(), "y")
 
+    with monkeypatch.context() as patched:
+        patched.setattr(spark._EncodedParts, "empty_job", interrupted)
+        search = rhograd.DPSearchCV(logistic(), {"l2": [0.0, 0.1], "algorithm": ["dp-gd"]})
+        with pytest.raises(KeyboardInterrupt):
+            spark.fit(search, data, target="y")
+    assert search.best_params_["l2"] in (0.0, 0.1) and search.model_.text
+
     # One part cannot be encoded when others lie in files already.
     def failing(batches):
         from pyspark import TaskContext
@@ -312,9 +319,11 @@ def test_what_is_paid_for_is_not_lost_to_what_comes_after_and_a_failed_fit_leave
     assert "no such block" in str(raised.value.__cause__)
     assert not spark._live and "rhograd-" not in files_of(local)
     # What no row is needed for is refused before a row is read.
+    jobs = []
     with monkeypatch.context() as patched, pytest.raises(rhograd.ParameterError, match="delta"):
-        patched.setattr(spark._EncodedParts, "_job_of", interrupted)
+        patched.setattr(spark._EncodedParts, "_job_of", lambda self, job: jobs.append(job))
         spark.fit(logistic(delta=2), broken, target="y")
+    assert not jobs
 
 
 def test_a_search_is_paid_for_as_on_one_machine(local):

@@ -141,6 +141,8 @@ def test_names_of_entries_come_from_whole_metadata_and_not_from_rows(local):
     assert spark_ml.DPLinearRegression(**common, bounds={"a": (-1, 1), "b": (-1, 1)}).fit(half).fitted.coef_names_ == ["a", "b"]
     with pytest.raises(rhograd.ParameterError, match="'features': has 3 entries, and 2 are declared"):
         spark_ml.DPLinearRegression(**common, bounds=[(-1, 1), (-1, 1)]).fit(with_names(size=3))
+    with pytest.raises(rhograd.ParameterError, match="'features': its metadata name its entries otherwise"):
+        spark_ml.DPLinearRegression(**common, bounds={"a": (-1, 1), "b": (-1, 1)}).fit(with_names({"idx": 5, "name": "a"}))
     other = with_names({"idx": 0}, {"idx": 1, "name": "a"})
     with pytest.raises(rhograd.ParameterError, match="'features': its metadata name its entries otherwise"):
         spark_ml.DPLinearRegression(**common, bounds={"a": (-1, 1), "b": (-1, 1)}).fit(other)

@@ -88,8 +88,21 @@ def fit(estimator: Chosen, dataframe: DataFrame, *, target: str) -> Chosen:
     identifiers everywhere; the order in which they arrive changes nothing. A
     :class:`rhograd.DPSearchCV` runs where all its candidates can: ``whitened``, ``dp-gd`` and others that need sums alone.
     """
-    if isinstance(estimator, DPSearchCV):
-        return estimator._fitted(lambda candidate: fit(candidate, dataframe, target=target))
+    interrupted: list[bool] = []
+
+    def one(candidate: Any) -> Any:
+        interrupted.append(fit_whole(candidate, dataframe, target))
+        return candidate
+
+    fitted = estimator._fitted(one) if isinstance(estimator, DPSearchCV) else one(estimator)
+    if any(interrupted):
+        # What was given holds its model by now.
+        raise KeyboardInterrupt
+    return fitted
+
+
+def fit_whole(estimator: Estimator, dataframe: DataFrame, target: str) -> bool:
+    """Fits one estimator; whether somebody interrupted what comes after its fit, which is over and paid for then."""
     if isinstance(estimator, Estimator):
         estimator._surroundings()
     schema, chosen = _chosen(estimator, dataframe, target)
@@ -117,7 +130,7 @@ def fit(estimator: Chosen, dataframe: DataFrame, *, target: str) -> Chosen:
         seconds.append(time.perf_counter() - started)
         ((part, packed),) = nobody
         if len(answers) != len(parts.numbers):
-            raise RefusedError(f"{len(answers)} parts answered, and {len(parts.numbers)} were encoded; fit again")
+            raise RefusedError("not every part of the rows answered; fit again")
         return [*answers, part.answer(question, packed)]
 
     try:
@@ -137,10 +150,7 @@ def fit(estimator: Chosen, dataframe: DataFrame, *, target: str) -> Chosen:
         parts.quietly(time_jobs)
     finally:
         parts.end()
-    if parts.interrupted:
-        # The estimator holds the model already.
-        raise KeyboardInterrupt
-    return estimator
+    return parts.interrupted
 
 
 class _EncodedParts:
@@ -239,8 +249,9 @@ class _EncodedParts:
         _live.pop(run, None)
 
         def forget(batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
-            _parts.forget(run)
+            # At the end: a partition that Spark let go of is encoded once more on the way, and its file written again.
             yield from (batch.slice(0, 0) for batch in batches)
+            _parts.forget(run)
 
         if self._files and self._began:
             _over.append(run)

@@ -84,9 +84,9 @@ class _Columns(HasFeaturesCol, HasInputCols, HasPredictionCol, HasProbabilityCol
         names = self._declared(vector, size)
         if size is not None and size != len(names):
             raise ParameterError(f"{vector!r}: has {size} entries, and {len(names)} are declared; give bounds or a schema for each entry")
-        if sorted(told.values()) == sorted(names):
+        if sorted(told) == list(range(len(names))) and sorted(told.values()) == sorted(names):
             names = [told[k] for k in range(len(names))]
-        elif names != _numbered(len(names)) and any(names[k] != name for k, name in told.items()):
+        elif names != _numbered(len(names)) and any(names[k : k + 1] != [name] for k, name in told.items()):
             raise ParameterError(
                 f"{vector!r}: its metadata name its entries otherwise than they are declared; give bounds or a schema by the names of the entries, "
                 "or one pair of bounds an entry as a list"
@@ -193,12 +193,8 @@ class _Step(SparkEstimator["DPModel"], _Columns, HasLabelCol, MLReadable[Any], M
         if names is not None:
             declared = None if own.schema is None else _schema.unit_in(_schema.read(own.schema))
             frame = _chosen(frame, names, [own.unit or declared, own.weight, target])
-        try:
-            spark.fit(own, frame, target=target)
-        except KeyboardInterrupt:
-            # Whoever interrupts what comes after a fit has paid for the model, and nothing else holds it.
-            if not hasattr(own, "model_"):
-                raise
+        # Whoever interrupts what comes after a fit has paid for the model, and nothing else holds it.
+        if spark.fit_whole(own, frame, target):
             warnings.warn("interrupted after the fit was paid for; here is its model", RuntimeWarning, stacklevel=3)
         model = DPModel(own, _entries(self, dataset, names))
         return self._copyValues(model)
