@@ -98,7 +98,8 @@ fn shapes_are_the_coefficients_and_cover_the_columns() {
         (ModelKind::Logistic, Algorithm::Additive, Some(Bands::StepNoise)),
         (ModelKind::Multinomial, Algorithm::Additive, Some(Bands::StepNoise)),
         (ModelKind::Linear, Algorithm::Rich, None),
-        (ModelKind::Logistic, Algorithm::Adaptive, None),
+        (ModelKind::Logistic, Algorithm::Adaptive, Some(Bands::StepNoise)),
+        (ModelKind::Linear, Algorithm::Adaptive, Some(Bands::StepNoise)),
         (ModelKind::Linear, Algorithm::Whitened, Some(Bands::StandardErrors)),
         (ModelKind::Multinomial, Algorithm::DpGd, None),
     ] {

@@ -1,4 +1,4 @@
-//! Bands of additive effects: many runs on the same rows differ by about what their model files say.
+//! Bands of additive and adaptive effects: many runs on the same rows differ by about what their model files say.
 
 use std::fmt::Write as _;
 
@@ -93,6 +93,10 @@ fn runs_differ_by_what_their_bands_say() {
         (true, Algorithm::Additive, 8.0),
         (false, Algorithm::Additive, 1.0),
         (false, Algorithm::Additive, 4.0),
+        (true, Algorithm::Adaptive, 1.0),
+        (true, Algorithm::Adaptive, 8.0),
+        (false, Algorithm::Adaptive, 1.0),
+        (false, Algorithm::Adaptive, 4.0),
     ] {
         let found = ratio(&runs(label, algorithm, epsilon));
         assert!((0.75..1.25).contains(&found), "{label} {algorithm:?} {epsilon}: {found}");

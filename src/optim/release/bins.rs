@@ -253,8 +253,7 @@ impl Pieces {
     fn of(levels: &[Vec<f64>], rows: f64, noise: f64, most: f64) -> Self {
         let split = (rows / most).max(2.0 * noise);
         let leaves = leaves(levels, rows, noise, split, noise);
-        let stands_out = |leaf: &Leaf| leaf.cells.len() == 1 && leaf.mass > split;
-        let linear = leaves.len() > 1 && !leaves.iter().any(stands_out);
+        let linear = leaves.len() > 1 && !leaves.iter().any(|leaf| leaf.stands_out(split));
         let counts: Vec<f64> = leaves.iter().map(|leaf| leaf.mass).collect();
         Pieces { shares: masses(&counts, 0.5 * noise), leaves, linear, line: None }
     }

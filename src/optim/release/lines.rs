@@ -1,6 +1,6 @@
 //! Straight lines of all columns, in the coordinates that a released covariance gives them.
 
-use ndarray::Array2;
+use ndarray::{Array2, ArrayView1, Axis};
 
 use crate::preprocess::Waves;
 
@@ -13,6 +13,8 @@ pub struct Straight {
     pub(in crate::optim) numbers: Array2<f64>,
     /// The mean square of each coordinate.
     pub(in crate::optim) squares: Vec<f64>,
+    /// The released variance along each direction, in deviations of columns.
+    pub(in crate::optim) variances: Vec<f64>,
 }
 
 impl Straight {
@@ -28,5 +30,28 @@ impl Straight {
         let values = (0..self.waves.columns().len()).flat_map(|column| self.waves.phases(column)).map(added);
         folded.iter_mut().zip(values).for_each(|(weight, more)| *weight += more);
         folded
+    }
+
+    /// The block that takes lines to the directions of positive weight, with the mean squares that are the squares of these.
+    pub(in crate::optim) fn weighted(&self, weights: &[f64]) -> Array2<f64> {
+        let kept: Vec<usize> = (0..weights.len()).filter(|&at| weights[at] > 0.0).collect();
+        let mut numbers = self.numbers.select(Axis(0), &kept);
+        for (mut row, &at) in numbers.rows_mut().into_iter().zip(&kept) {
+            row *= weights[at] / self.squares[at].sqrt();
+        }
+        numbers
+    }
+
+    /// What each direction of mean square 1 adds to each part or value of a column, less its mean under these shares.
+    pub(in crate::optim) fn effects(&self, column: usize, shares: &[f64]) -> Array2<f64> {
+        let mut effects = Array2::zeros((shares.len(), self.squares.len()));
+        for (mut effect, phases) in effects.rows_mut().into_iter().zip(self.waves.phases(column)) {
+            for (at, (phase, square)) in phases.into_iter().zip(&self.squares).enumerate() {
+                let length = self.numbers[(at, at)] / square.sqrt();
+                effect[at] = length * f64::from(phase as i16) / f64::from(Waves::ONE);
+            }
+        }
+        let mean = ArrayView1::from(shares).dot(&effects);
+        effects - &mean
     }
 }

@@ -5,6 +5,9 @@ use std::ops::Range;
 /// Intervals that an interval is cut into.
 const BRANCHES: usize = 4;
 
+/// A cell with more than this part of the rows is a spike: sixteen times what each of the 1,024 cells of a column has in the mean.
+const SPIKE: f64 = 64.0;
+
 /// An interval of cells, and how many rows are in it.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Leaf {
@@ -14,7 +17,14 @@ pub(super) struct Leaf {
     pub(super) mass: f64,
 }
 
-/// Cuts the whole into intervals: one with more than `split` rows is cut into four, and one with fewer than `join` joins a neighbour.
+impl Leaf {
+    /// Whether it is a single cell with more rows than this.
+    pub(super) fn stands_out(&self, rows: f64) -> bool {
+        self.cells.len() == 1 && self.mass > rows
+    }
+}
+
+/// Cuts the whole into intervals: one with more than `split` rows is cut into four, and one with fewer than `join` joins a neighbour that is no spike.
 ///
 /// `levels` are counts of the intervals of each level, the coarsest first, each with noise of deviation `noise`; `total` is the number of
 /// rows.
@@ -35,7 +45,7 @@ pub(super) fn leaves(levels: &[Vec<f64>], total: f64, noise: f64, split: f64, jo
             }
         }
     }
-    joined(leaves, join)
+    joined(leaves, join, split.max(total / SPIKE))
 }
 
 /// Counts that add up from level to level and to the total, none of them negative: the best linear combination of what each level says,
@@ -106,20 +116,26 @@ fn share_out(values: &mut [f64], total: f64) {
 }
 
 /// Joins the lightest interval to the lighter of its neighbours while it has fewer rows than `least`.
-fn joined(mut leaves: Vec<Leaf>, least: f64) -> Vec<Leaf> {
-    while leaves.len() > 1 {
-        let mass = |index: usize| leaves.get(index).map_or(f64::INFINITY, |leaf| leaf.mass);
-        let lightest = (0..leaves.len()).min_by(|&a, &b| mass(a).total_cmp(&mass(b))).unwrap_or(0);
-        if mass(lightest) >= least {
-            break;
-        }
-        let left = lightest > 0 && mass(lightest - 1) <= mass(lightest + 1);
-        let first = if left { lightest - 1 } else { lightest };
+///
+/// No cell with more than `spike` rows is joined: what is known of where they lie would be lost, for rows are taken to spread evenly inside an interval.
+fn joined(mut leaves: Vec<Leaf>, least: f64, spike: f64) -> Vec<Leaf> {
+    let mass = |leaves: &[Leaf], index: usize| leaves.get(index).map_or(f64::INFINITY, |leaf| leaf.mass);
+    loop {
+        // What an interval may be joined to, by its mass.
+        let open = |index: usize| leaves.get(index).is_some_and(|leaf| !leaf.stands_out(spike));
+        let neighbour = |index: usize| {
+            let beside = [index.checked_sub(1), Some(index + 1)].into_iter().flatten().filter(|&beside| open(beside));
+            beside.min_by(|&a, &b| mass(&leaves, a).total_cmp(&mass(&leaves, b)))
+        };
+        let light = (0..leaves.len()).filter(|&index| mass(&leaves, index) < least);
+        let pairs = light.filter_map(|index| Some((index, neighbour(index)?)));
+        let lightest = pairs.min_by(|a, b| mass(&leaves, a.0).total_cmp(&mass(&leaves, b.0)));
+        let Some((one, other)) = lightest else { return leaves };
+        let first = one.min(other);
         let gone = leaves.remove(first + 1);
         leaves[first].cells.end = gone.cells.end;
         leaves[first].mass += gone.mass;
     }
-    leaves
 }
 
 /// The place below which a share of the rows lies, in cells: rows spread evenly inside an interval.
@@ -146,6 +162,19 @@ mod tests {
             levels.insert(0, coarser);
         }
         levels
+    }
+
+    #[test]
+    fn a_spike_is_joined_to_nothing() {
+        let leaf = |cells: Range<usize>, mass| Leaf { cells, mass };
+        // Nothing on the left, most rows in one cell, few on the right.
+        let leaves =
+            vec![leaf(0..16, 0.0), leaf(16..17, 800.0), leaf(17..20, 1.0), leaf(20..32, 3.0), leaf(32..48, 100.0)];
+        let kept = joined(leaves.clone(), 10.0, 50.0);
+        assert_eq!(kept, [leaf(0..16, 0.0), leaf(16..17, 800.0), leaf(17..48, 104.0)]);
+        // A cell that is none takes the empty ones beside it.
+        let all = joined(leaves, 10.0, 1000.0);
+        assert_eq!(all, [leaf(0..17, 800.0), leaf(17..48, 104.0)]);
     }
 
     #[test]
@@ -200,11 +229,13 @@ mod tests {
         cells[40..48].fill(50.0);
         let found = leaves(&levels(&cells), 900.0, 0.0, 60.0, 1.0);
         assert!(found.iter().any(|leaf| leaf.cells == (17..18) || leaf.cells.contains(&17) && leaf.mass == 500.0));
-        assert!(found.iter().all(|leaf| leaf.mass >= 1.0));
+        // Nothing is in the cells before the spike, and they are not joined to it.
+        assert_eq!(found[0], Leaf { cells: 0..17, mass: 0.0 });
+        assert!(found[1..].iter().all(|leaf| leaf.mass >= 1.0));
         assert_eq!((found[0].cells.start, found[found.len() - 1].cells.end), (0, 64));
         assert!(found.windows(2).all(|pair| pair[0].cells.end == pair[1].cells.start));
         assert!((found.iter().map(|leaf| leaf.mass).sum::<f64>() - 900.0).abs() < 1e-9);
-        assert_eq!(joined(vec![Leaf { cells: 0..64, mass: 0.0 }], 1.0).len(), 1);
+        assert_eq!(joined(vec![Leaf { cells: 0..64, mass: 0.0 }], 1.0, 5.0).len(), 1);
     }
 
     #[test]
