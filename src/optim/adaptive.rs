@@ -35,7 +35,7 @@
 //! 8% with numbers. Time: a pass for the counts and one for the covariance, which is quadratic in the number of columns and values; then a multiplication by
 //! each direction, and a look-up for each column, in each step. Rows take two more bytes for each direction of lines.
 //!
-//! **Settings and defaults.** `--clip` (by the rule), `--steps` (24: 8 explore and 16 settle; of numbers up to 60, as the root of the budget), `--learning-rate` and `--momentum` (those of `additive`), `--l2` (the least ridge of
+//! **Settings and defaults.** `--clip` (by the rule), `--steps` (24: 8 explore and 16 settle; with squared and Huber loss up to 60, as the root of the budget), `--learning-rate` and `--momentum` (those of `additive`), `--l2` (the least ridge of
 //! lines, and of bends before they are known; 0 but 0.01 for `ridge`; of bends never below 0.003 for labels), `--averaging` (the mean of all that settle). `--tune` is refused: what it would choose is found on the way.
 //!
 //! **Use it when** you do not know whether effects are straight. It is near the better of `linear` and `additive` wherever it was measured, and mostly above both from
@@ -74,11 +74,11 @@ const STEPS: u64 = 24;
 /// The share of the budget for steps that those have that explore.
 const EXPLORING: f64 = 0.25;
 
-/// Of numbers with a budget of more than this in Gaussian DP, steps are more, as its root, up to this many times: noise is not what is left then.
+/// With squared and Huber loss and a budget of more than this in Gaussian DP, steps are more, as its root, up to this many times: noise is not what is left then.
 const AMPLE: f64 = 0.25;
 const MOST: f64 = 2.5;
 
-/// The factor of the clip rule of numbers over that of curves alone.
+/// The factor of the clip rule with squared and Huber loss over that of curves alone.
 const WIDER: f64 = 1.25;
 
 /// How many columns, or directions of lines, what is believed of them before counts for.
@@ -111,8 +111,9 @@ const LEAST_CURVATURE: f64 = 1e-3;
 /// Noise is no less than this.
 const LEAST_NOISE: f64 = 1e-30;
 
-/// The least share of its way that a coordinate is taken to have gone.
+/// The least and the most of its way that a coordinate is taken to have gone; steps with momentum go too far at first.
 const LEAST_WAY: f64 = 1e-3;
+const MOST_WAY: f64 = 2.0;
 
 pub(super) static DESCRIPTION: Description = Description {
     name: "adaptive",
@@ -386,10 +387,13 @@ impl<'a> Effects<'a> {
         for (own, weights) in found.iter_mut().zip(weights) {
             for (own, &weight) in own.iter_mut().zip(weights).filter(|(_, weight)| **weight > 0.0) {
                 let square = weight * weight;
-                let way = noise.reached(square).clamp(LEAST_WAY, 1.0);
+                let (way, variance) = (noise.reached(square), square * noise.variance(square));
+                // Where steps do not settle, what they found stands as it is.
+                let settles = (0.0..=MOST_WAY).contains(&way) && variance.is_finite();
+                let (way, variance) = if settles { (way.max(LEAST_WAY), variance) } else { (1.0, 0.0) };
                 // What is left of where the phase began tells nothing more.
                 let told = from.iter().zip(to).map(|(from, to)| weight * (to[at] - (1.0 - way) * from[at]));
-                own.add(&told.collect::<Vec<_>>(), way, (square * noise.variance(square)).max(LEAST_NOISE));
+                own.add(&told.collect::<Vec<_>>(), way, variance.max(LEAST_NOISE));
                 at += 1;
             }
         }
@@ -404,11 +408,15 @@ impl<'a> Effects<'a> {
             sizes.iter().map(of).collect()
         };
         let fits: Vec<Vec<f64>> = found.iter().zip(&self.families).map(fit).collect();
-        let (lines, bends) = fits.split_at(self.lines());
-        let lines = learned(&lines.iter().collect::<Vec<_>>(), &uniform(NOTHING, sizes.len()), false);
+        // Of a family without a coordinate nothing was found.
+        let seen = |family: usize| found[family].iter().any(|own| own.precision > 0.0);
+        let lines: Vec<&Vec<f64>> = fits.iter().take(self.lines()).collect();
+        let lines = learned(&lines, &uniform(NOTHING, sizes.len()), false);
         let [smooth, spiky] = [(true, STRAIGHT.0), (false, STRAIGHT.1)].map(|(linear, straight)| {
-            let own = bends.iter().zip(&self.bins.numeric).filter(|(_, pieces)| pieces.linear == linear);
-            learned(&own.map(|(fits, _)| fits).collect::<Vec<_>>(), &uniform(straight, sizes.len()), true)
+            let all = (self.lines()..).zip(&self.bins.numeric);
+            let own = all.filter(|(family, pieces)| pieces.linear == linear && seen(*family));
+            let own: Vec<&Vec<f64>> = own.filter_map(|(family, _)| fits.get(family)).collect();
+            learned(&own, &uniform(straight, sizes.len()), true)
         });
         let prior = |family: usize| match family.checked_sub(self.lines()).and_then(|at| self.bins.numeric.get(at)) {
             None => &lines,
@@ -430,16 +438,21 @@ impl<'a> Effects<'a> {
         found.iter().zip(&fits).enumerate().map(shown).collect()
     }
 
-    /// For each part and value the deviation that the noise of the steps gives what it adds.
-    fn deviations(&self, shown: &[Shown]) -> Fallible<Vec<Vec<f64>>> {
-        let (lines, bends) = shown.split_at(self.lines());
-        let lines: Array1<f64> = lines.iter().flat_map(|line| &line.noise).copied().collect();
+    /// For each part and value the deviation that the noise of the steps gives what it adds, in coordinates that have a weight.
+    fn deviations(&self, shown: &[Shown], weights: &Weights) -> Fallible<Vec<Vec<f64>>> {
+        let of_family = |(shown, weights): (&Shown, &Vec<f64>)| -> Vec<f64> {
+            let kept = shown.noise.iter().zip(weights);
+            kept.map(|(noise, weight)| if *weight > 0.0 { *noise } else { 0.0 }).collect()
+        };
+        let noise: Vec<Vec<f64>> = shown.iter().zip(weights).map(of_family).collect();
+        let (lines, bends) = noise.split_at(self.lines());
+        let lines = lines.concat();
         let of = |(place, shares): (usize, &Vec<f64>)| -> Fallible<Vec<f64>> {
-            let straight = self.straight.effects(place, shares).mapv(|effect| effect * effect).dot(&lines);
+            let straight = self.straight.variances_of(place, shares, &lines);
             let Some((column, pieces)) = self.columns.get(place).zip(self.bins.numeric.get(place)) else {
                 return Ok(straight.mapv(f64::sqrt).to_vec());
             };
-            let noise = &bends[place].noise;
+            let noise = &bends[place];
             let count = noise.iter().rposition(|variance| *variance > 0.0).map_or(0, |last| last + 1);
             let table = in_parts(&column.leading(count)?, pieces).mapv(|entry| entry * entry);
             let bent = table.dot(&ArrayView1::from(&noise[..count]));
@@ -496,12 +509,12 @@ impl Optimizer for Adaptive {
             effects.add(&mut all, [&from, &to], &weights, &noise);
             let shown = effects.shown(&all, outputs, sampling);
             if last {
-                let weights = features(&effects.point(&to, &shown, &weights).concat().into());
+                let model = features(&effects.point(&to, &shown, &weights).concat().into());
                 let mut settings = phase.descent.settings();
                 settings.insert("l2".into(), json!(self.rule.least));
                 settings.insert(COORDINATES.into(), json!(sizes.1));
-                let deviations = effects.deviations(&shown)?;
-                return Ok(Fitted { weights, standard_errors: None, deviations, unit: 1.0, settings });
+                let deviations = effects.deviations(&shown, &weights)?;
+                return Ok(Fitted { weights: model, standard_errors: None, deviations, unit: 1.0, settings });
             }
             let mut next = weights.clone();
             for _ in 0..ROUNDS {
@@ -511,5 +524,50 @@ impl Optimizer for Adaptive {
             weights = next;
         }
         Err(Error::refused("a run without steps", "use more steps"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_phases_tell_more_than_either() {
+        let (best, mut found) = (3.0, Found::default());
+        found.add(&[0.8 * best], 0.8, 0.01);
+        found.add(&[1.1 * best], 1.1, 0.04);
+        // Whatever its size may be, it is what both say, by their precisions 64 and 30.25.
+        let kept = found.kept([(1e9, 1.0)].into_iter(), [0.0, 0.0]);
+        assert!((kept * found.told[0] - best).abs() < 1e-6);
+        assert!((kept * kept * found.precision - 1.0 / 94.25).abs() < 1e-9);
+        // Of what is nothing all goes, but for what these rows happen to say where that is looked for.
+        assert_eq!(found.kept([(0.0, 1.0)].into_iter(), [0.0, 0.1]), 0.0);
+        let of_rows = found.kept([(0.0, 1.0)].into_iter(), [0.1, 0.0]);
+        assert!((of_rows - 0.1 / (1.0 + 0.1 * 94.25)).abs() < 1e-12);
+        // Of a way hardly begun little is concluded.
+        let mut begun = Found::default();
+        begun.add(&[0.01], 0.01, 1e-12);
+        assert!((begun.kept([(1e9, 1.0)].into_iter(), [0.0, 0.0]) * begun.told[0] - 0.012).abs() < 1e-9);
+        // Nothing was found of what no phase looked at.
+        assert_eq!(Found::default().kept([(1.0, 1.0)].into_iter(), [1.0, 0.0]), 0.0);
+    }
+
+    #[test]
+    fn sizes_are_learned_from_all_of_a_group() {
+        let sizes = [0.0, 0.25, 1.0];
+        let of = |value: f64| -> Vec<f64> {
+            let mut found = Found::default();
+            found.add(&[value], 1.0, 0.01);
+            sizes.iter().map(|size| found.fit(*size)).collect()
+        };
+        let (nothing, large) = (of(0.02), of(1.3));
+        let law = learned(&[&nothing, &nothing, &nothing, &nothing], &uniform(0.5, 3), true);
+        assert!(law[0] > 0.7 && law[1] == law[2], "{law:?}");
+        let law = learned(&[&large, &large, &large], &uniform(0.5, 3), false);
+        assert!(law[0] < 0.3 && law[2] > law[1], "{law:?}");
+        assert!((law.iter().sum::<f64>() - 1.0).abs() < 1e-12);
+        assert!(law_of(&large, &uniform(0.5, 3))[0] < 1e-6);
+        // What fits nothing teaches nothing.
+        assert_eq!(law_of(&[f64::NAN; 3], &uniform(0.5, 3)), uniform(0.5, 3));
     }
 }

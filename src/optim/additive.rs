@@ -8,7 +8,7 @@
 //! 1. Release how many rows have each value of each column: of numbers by the intervals of a tree over their bounds (five levels, each interval cut into
 //!    four), of a numeric target by six levels. Counts of all levels are made to fit each other (Hay et al. 2010).
 //! 2. Cut each numeric column into intervals: one with more than `max(n / K, 2 sigma)` rows is cut on (`K` 1,024 for labels, 64 for numbers, `sigma` the
-//!    noise of a count), one with fewer than `sigma` joins a neighbour. Where no single cell stands out, effects run linearly from the middle of an interval to that of the next, in
+//!    noise of a count), one with fewer than `sigma` joins a neighbour, but for a cell with more than a 64th of the rows. Where no single cell stands out, effects run linearly from the middle of an interval to that of the next, in
 //!    eighths; else each interval has one of its own, so that spikes (no capital gain, full time) stay apart. A numeric target is centred at the median and
 //!    scaled by its tenths, cut at 6 scales.
 //! 3. Each column gets coordinates that are orthonormal under its released shares: eigenvectors of `-|a - b| / 2` of the numbers of two intervals (a random

@@ -361,9 +361,18 @@ fn curves_fit(model: &ModelFile) -> bool {
     match counted {
         // A statement with counts and a covariance beside them is about `rich`, or a choice among such.
         Some(counted) if facts.algorithm.cuts_columns() || facts.algorithm == Algorithm::Tuned => {
-            counted == (curves, categories) && model.together.is_some() == rich
+            // Nobody knows bands of `rich`.
+            let bands = !rich || !model.features.iter().any(tells_deviations);
+            counted == (curves, categories) && model.together.is_some() == rich && bands
         }
         _ => curves == 0 && model.together.is_none() && !model.features.iter().any(tells_shares),
+    }
+}
+
+fn tells_deviations(feature: &Feature) -> bool {
+    match feature {
+        Feature::Numeric { .. } => false,
+        Feature::Steps { deviations, .. } | Feature::Categorical { deviations, .. } => !deviations.is_empty(),
     }
 }
 

@@ -28,6 +28,8 @@ fn counts_and_steps_are_charged_logged_and_verified() {
             ("rich", "--evaluate-budget 0.1"),
             ("auto", "--evaluate-budget 0.1"),
             ("auto", "--steps 9"),
+            // Steps that do not settle: what is made of them is a model all the same, for it is paid for.
+            ("auto", "--learning-rate 200 --steps 240"),
             ("auto", "--model svm --noise discrete-gaussian"),
         ] {
             if adjacency == "replace-one" && more.contains("--rows") {

@@ -1,6 +1,6 @@
 //! Straight lines of all columns, in the coordinates that a released covariance gives them.
 
-use ndarray::{Array2, ArrayView1, Axis};
+use ndarray::{Array1, Array2, Axis};
 
 use crate::preprocess::Waves;
 
@@ -42,16 +42,16 @@ impl Straight {
         numbers
     }
 
-    /// What each direction of mean square 1 adds to each part or value of a column, less its mean under these shares.
-    pub(in crate::optim) fn effects(&self, column: usize, shares: &[f64]) -> Array2<f64> {
-        let mut effects = Array2::zeros((shares.len(), self.squares.len()));
-        for (mut effect, phases) in effects.rows_mut().into_iter().zip(self.waves.phases(column)) {
-            for (at, (phase, square)) in phases.into_iter().zip(&self.squares).enumerate() {
-                let length = self.numbers[(at, at)] / square.sqrt();
-                effect[at] = length * f64::from(phase as i16) / f64::from(Waves::ONE);
-            }
+    /// The variance that directions of mean square 1, each with a variance of its own, give each part or value of a column, less its mean under these shares.
+    pub(in crate::optim) fn variances_of(&self, column: usize, shares: &[f64], variances: &[f64]) -> Array1<f64> {
+        let phases = self.waves.phases(column);
+        let mut total = Array1::zeros(shares.len());
+        for (at, (variance, square)) in variances.iter().zip(&self.squares).enumerate() {
+            let length = self.numbers[(at, at)] / square.sqrt() / f64::from(Waves::ONE);
+            let effects = || phases.iter().map(|phases| length * f64::from(phases[at] as i16));
+            let mean: f64 = shares.iter().zip(effects()).map(|(share, effect)| share * effect).sum();
+            total.iter_mut().zip(effects()).for_each(|(sum, effect)| *sum += variance * (effect - mean).powi(2));
         }
-        let mean = ArrayView1::from(shares).dot(&effects);
-        effects - &mean
+        total
     }
 }

@@ -71,9 +71,15 @@ impl StraightPlan {
         let means: Vec<f64> = (0..q).map(|a| gram[(a, q)] * square).collect();
         let covariance = Array2::from_shape_fn((q, q), |(a, b)| gram[(a, b)] - means[a] * means[b] / square);
         let entry = 1.0 / (2.0f64.sqrt() * self.gram.mu() * rows);
-        let (covariance, most) = shrunk(covariance, &by_themselves(bins, &scores, square), &blocks(&scores), entry);
+        // Twice as much on the diagonal; the noise of the means comes on top.
+        let noise = |(a, b): (usize, usize)| {
+            let own = if a == b { 2.0 } else { 1.0 };
+            own + means[a].powi(2) + means[b].powi(2) + (square * entry).powi(2)
+        };
+        let variance = |at| noise(at) * entry * entry;
+        let (covariance, most) = shrunk(covariance, &by_themselves(bins, &scores, square), &blocks(&scores), variance);
         // The norm of a symmetric matrix with so much noise in its noisiest row, about.
-        let noise = 2.0 * entry * most.sqrt();
+        let noise = 2.0 * (entry * entry).max(most).sqrt();
         let ridge = (self.ridge * noise).max(self.l2).max((self.gram.row_norm() * MAX_ENTRY).powi(-2));
         let (values, vectors) = dense::symmetric_eigen(covariance)?;
         let values = values.mapv(|value| value.max(FLOOR * ridge));
@@ -149,29 +155,33 @@ fn by_themselves(bins: &Bins, scores: &Scores, square: f64) -> Array2<f64> {
     covariance
 }
 
-/// A released covariance drawn to what is known of it, each block of two columns by as much as its noise asks for, and how many entries of
-/// noise of deviation `entry` are left in the row that has the most, one at least.
+/// A released covariance drawn to what is known of it, each block of two columns by as much as its noise asks for, and the variance of the noise that is left
+/// in the row that has the most.
 ///
 /// A block `G` about `K` with noise of total variance `v` becomes `K + max(0, 1 - 2 v / |G - K|^2) (G - K)`.
 ///
 /// # Reference
 /// James and Stein 1961, for a positive part; the factor 2 was measured.
-fn shrunk(mut covariance: Array2<f64>, known: &Array2<f64>, blocks: &[Range<usize>], entry: f64) -> (Array2<f64>, f64) {
+fn shrunk(
+    mut covariance: Array2<f64>,
+    known: &Array2<f64>,
+    blocks: &[Range<usize>],
+    variance: impl Fn((usize, usize)) -> f64,
+) -> (Array2<f64>, f64) {
     let mut left = vec![0.0; covariance.nrows()];
     for one in blocks {
         for two in blocks {
             let places = || one.clone().flat_map(|a| two.clone().map(move |b| (a, b)));
-            // Twice as much on the diagonal.
-            let noise: f64 = places().map(|(a, b)| if a == b { 2.0 } else { 1.0 } * entry * entry).sum();
+            let noise: f64 = places().map(&variance).sum();
             let off: f64 = places().map(|at| (covariance[at] - known[at]).powi(2)).sum();
             let kept = (1.0 - DOUBT * noise / off.max(f64::MIN_POSITIVE)).max(0.0);
             for at in places() {
                 covariance[at] = known[at] + kept * (covariance[at] - known[at]);
-                left[at.0] += kept * kept;
+                left[at.0] += kept * kept * variance(at);
             }
         }
     }
-    (covariance, left.into_iter().fold(1.0, f64::max))
+    (covariance, left.into_iter().fold(0.0, f64::max))
 }
 
 #[cfg(test)]
@@ -188,16 +198,15 @@ mod tests {
         released[(0, 2)] = 0.01;
         released[(2, 0)] = 0.01;
         // Without noise it stays as it was released.
-        let (same, left) = shrunk(released.clone(), &known, &blocks, 0.0);
-        assert_eq!((&same, left), (&released, 4.0));
+        assert_eq!(shrunk(released.clone(), &known, &blocks, |_| 0.0), (released.clone(), 0.0));
         // What could be noise goes, and what could not stays, but for twice its noise.
-        let (some, left) = shrunk(released.clone(), &known, &blocks, 0.05);
-        let kept = 1.0 - 2.0 * 0.05f64.powi(2) / 0.25;
+        let (some, left) = shrunk(released.clone(), &known, &blocks, |_| 0.0025);
+        let kept: f64 = 1.0 - 2.0 * 0.0025 / 0.25;
         assert!((some[(0, 1)] - 0.5 * kept).abs() < 1e-15 && some[(1, 0)] == some[(0, 1)]);
         assert_eq!((some[(0, 2)], some[(2, 0)], some[(2, 2)]), (0.0, 0.0, 0.2));
-        assert_eq!(left, 1.0);
+        assert!((left - kept * kept * 0.0025).abs() < 1e-15, "{left}");
         // Of large noise nothing is left but what is known.
-        assert_eq!(shrunk(released, &known, &blocks, 10.0).0, known);
+        assert_eq!(shrunk(released, &known, &blocks, |_| 100.0).0, known);
     }
 
     #[test]
