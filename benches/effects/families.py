@@ -66,7 +66,8 @@ def make(folder, seed):
     shapes = [lambda z: np.sin(2 * z), lambda z: z * z - 1, lambda z: np.abs(z) - 0.8, lambda z: np.cos(2 * z)] * 2
     bent = sum(size * shape(x[:, k]) for k, (size, shape) in enumerate(zip(rng.normal(size=8), shapes)))
     of("bends", x, [], drawn(bent))
-    of("both", x, [], drawn(bent * 0.5 + x @ (rng.normal(size=8) * 0.5)))
+    chance = rng.random(30000)
+    of("both", x, [], chance < logistic(bent * 0.5 + x @ (rng.normal(size=8) * 0.5)))
 
     x = normal(rng, 30000, 8, 0.2)
     for k in range(4):

@@ -296,6 +296,14 @@ fn law_of(fits: &[f64], prior: &[f64]) -> Vec<f64> {
     raw.into_iter().map(|raw| raw / total).collect()
 }
 
+/// How far steps have gone and the variance of their noise, as they are taken. Where steps do not settle, what they found stands as it is.
+fn gone(way: f64, variance: f64) -> (f64, f64) {
+    match (0.0..=MOST_WAY).contains(&way) && variance.is_finite() {
+        true => (way.max(LEAST_WAY), variance.max(LEAST_NOISE)),
+        false => (1.0, LEAST_NOISE),
+    }
+}
+
 /// The law of sizes before anything is known, of which the first is none.
 fn uniform(none: f64, sizes: usize) -> Vec<f64> {
     let each = (1.0 - none) / sizes.saturating_sub(1).max(1) as f64;
@@ -387,13 +395,10 @@ impl<'a> Effects<'a> {
         for (own, weights) in found.iter_mut().zip(weights) {
             for (own, &weight) in own.iter_mut().zip(weights).filter(|(_, weight)| **weight > 0.0) {
                 let square = weight * weight;
-                let (way, variance) = (noise.reached(square), square * noise.variance(square));
-                // Where steps do not settle, what they found stands as it is.
-                let settles = (0.0..=MOST_WAY).contains(&way) && variance.is_finite();
-                let (way, variance) = if settles { (way.max(LEAST_WAY), variance) } else { (1.0, 0.0) };
+                let (way, variance) = gone(noise.reached(square), square * noise.variance(square));
                 // What is left of where the phase began tells nothing more.
                 let told = from.iter().zip(to).map(|(from, to)| weight * (to[at] - (1.0 - way) * from[at]));
-                own.add(&told.collect::<Vec<_>>(), way, variance.max(LEAST_NOISE));
+                own.add(&told.collect::<Vec<_>>(), way, variance);
                 at += 1;
             }
         }
@@ -550,6 +555,19 @@ mod tests {
         assert!((begun.kept([(1e9, 1.0)].into_iter(), [0.0, 0.0]) * begun.told[0] - 0.012).abs() < 1e-9);
         // Nothing was found of what no phase looked at.
         assert_eq!(Found::default().kept([(1.0, 1.0)].into_iter(), [1.0, 0.0]), 0.0);
+    }
+
+    #[test]
+    fn steps_that_do_not_settle_tell_what_they_found() {
+        assert_eq!(gone(0.9, 0.01), (0.9, 0.01));
+        assert_eq!(gone(0.0, 0.0), (LEAST_WAY, LEAST_NOISE));
+        for (way, variance) in [(f64::NAN, f64::NAN), (-1e9, 1e20), (2.5, 0.1), (0.9, f64::INFINITY), (0.9, f64::NAN)] {
+            let (way, variance) = gone(way, variance);
+            let mut found = Found::default();
+            found.add(&[3.0], way, variance);
+            let kept = found.kept([(0.5, 0.7), (0.0, 0.3)].into_iter(), [0.1, 0.0]);
+            assert!((kept * found.told[0] - 3.0).abs() < 1e-9, "{kept}");
+        }
     }
 
     #[test]
