@@ -257,10 +257,18 @@ struct Found {
     trust: f64,
     /// For each output the sum of `r y / v`, `y` what a phase tells.
     told: Vec<f64>,
+    /// Whether the steps of the last phase did not settle.
+    unsettled: bool,
 }
 
 impl Found {
-    fn add(&mut self, values: &[f64], way: f64, variance: f64) {
+    /// Adds what a phase tells, with how far it has gone and the variance of its noise; nothing where its steps do not settle. Then what it found stands alone, and
+    /// only until another phase tells more.
+    fn add(&mut self, values: &[f64], gone: Option<(f64, f64)>) {
+        if self.unsettled || gone.is_none() {
+            *self = Found { unsettled: gone.is_none(), ..Found::default() };
+        }
+        let (way, variance) = gone.unwrap_or((1.0, LEAST_NOISE));
         self.precision += way * way / variance;
         self.trust += way / variance;
         self.told.resize(values.len(), 0.0);
@@ -296,12 +304,10 @@ fn law_of(fits: &[f64], prior: &[f64]) -> Vec<f64> {
     raw.into_iter().map(|raw| raw / total).collect()
 }
 
-/// How far steps have gone and the variance of their noise, as they are taken. Where steps do not settle, what they found stands as it is.
-fn gone(way: f64, variance: f64) -> (f64, f64) {
-    match (0.0..=MOST_WAY).contains(&way) && variance.is_finite() {
-        true => (way.max(LEAST_WAY), variance.max(LEAST_NOISE)),
-        false => (1.0, LEAST_NOISE),
-    }
+/// How far steps have gone and the variance of their noise, as they are taken; nothing where steps do not settle.
+fn gone(way: f64, variance: f64) -> Option<(f64, f64)> {
+    let settles = (0.0..=MOST_WAY).contains(&way) && variance.is_finite();
+    settles.then(|| (way.max(LEAST_WAY), variance.max(LEAST_NOISE)))
 }
 
 /// The law of sizes before anything is known, of which the first is none.
@@ -395,10 +401,11 @@ impl<'a> Effects<'a> {
         for (own, weights) in found.iter_mut().zip(weights) {
             for (own, &weight) in own.iter_mut().zip(weights).filter(|(_, weight)| **weight > 0.0) {
                 let square = weight * weight;
-                let (way, variance) = gone(noise.reached(square), square * noise.variance(square));
+                let gone = gone(noise.reached(square), square * noise.variance(square));
+                let way = gone.map_or(1.0, |(way, _)| way);
                 // What is left of where the phase began tells nothing more.
                 let told = from.iter().zip(to).map(|(from, to)| weight * (to[at] - (1.0 - way) * from[at]));
-                own.add(&told.collect::<Vec<_>>(), way, variance);
+                own.add(&told.collect::<Vec<_>>(), gone);
                 at += 1;
             }
         }
@@ -539,8 +546,8 @@ mod tests {
     #[test]
     fn two_phases_tell_more_than_either() {
         let (best, mut found) = (3.0, Found::default());
-        found.add(&[0.8 * best], 0.8, 0.01);
-        found.add(&[1.1 * best], 1.1, 0.04);
+        found.add(&[0.8 * best], Some((0.8, 0.01)));
+        found.add(&[1.1 * best], Some((1.1, 0.04)));
         // Whatever its size may be, it is what both say, by their precisions 64 and 30.25.
         let kept = found.kept([(1e9, 1.0)].into_iter(), [0.0, 0.0]);
         assert!((kept * found.told[0] - best).abs() < 1e-6);
@@ -551,7 +558,7 @@ mod tests {
         assert!((of_rows - 0.1 / (1.0 + 0.1 * 94.25)).abs() < 1e-12);
         // Of a way hardly begun little is concluded.
         let mut begun = Found::default();
-        begun.add(&[0.01], 0.01, 1e-12);
+        begun.add(&[0.01], Some((0.01, 1e-12)));
         assert!((begun.kept([(1e9, 1.0)].into_iter(), [0.0, 0.0]) * begun.told[0] - 0.012).abs() < 1e-9);
         // Nothing was found of what no phase looked at.
         assert_eq!(Found::default().kept([(1.0, 1.0)].into_iter(), [1.0, 0.0]), 0.0);
@@ -559,15 +566,21 @@ mod tests {
 
     #[test]
     fn steps_that_do_not_settle_tell_what_they_found() {
-        assert_eq!(gone(0.9, 0.01), (0.9, 0.01));
-        assert_eq!(gone(0.0, 0.0), (LEAST_WAY, LEAST_NOISE));
+        assert_eq!(gone(0.9, 0.01), Some((0.9, 0.01)));
+        assert_eq!(gone(0.0, 0.0), Some((LEAST_WAY, LEAST_NOISE)));
         for (way, variance) in [(f64::NAN, f64::NAN), (-1e9, 1e20), (2.5, 0.1), (0.9, f64::INFINITY), (0.9, f64::NAN)] {
-            let (way, variance) = gone(way, variance);
-            let mut found = Found::default();
-            found.add(&[3.0], way, variance);
-            let kept = found.kept([(0.5, 0.7), (0.0, 0.3)].into_iter(), [0.1, 0.0]);
-            assert!((kept * found.told[0] - 3.0).abs() < 1e-9, "{kept}");
+            assert_eq!(gone(way, variance), None);
         }
+        let sizes = || [(0.5, 0.7), (0.0, 0.3)].into_iter();
+        let mut found = Found::default();
+        found.add(&[1.0], Some((0.9, 0.01)));
+        found.add(&[3.0], None);
+        assert!((found.kept(sizes(), [0.1, 0.0]) * found.told[0] - 3.0).abs() < 1e-9);
+        // A phase that settles after one that did not is believed as if it were the first.
+        let mut alone = Found::default();
+        alone.add(&[2.0], Some((0.9, 0.01)));
+        found.add(&[2.0], Some((0.9, 0.01)));
+        assert_eq!((found.told, found.precision, found.unsettled), (alone.told, alone.precision, false));
     }
 
     #[test]
@@ -575,7 +588,7 @@ mod tests {
         let sizes = [0.0, 0.25, 1.0];
         let of = |value: f64| -> Vec<f64> {
             let mut found = Found::default();
-            found.add(&[value], 1.0, 0.01);
+            found.add(&[value], Some((1.0, 0.01)));
             sizes.iter().map(|size| found.fit(*size)).collect()
         };
         let (nothing, large) = (of(0.02), of(1.3));
