@@ -525,7 +525,9 @@ impl Optimizer for Adaptive {
                 let mut settings = phase.descent.settings();
                 settings.insert("l2".into(), json!(self.rule.least));
                 settings.insert(COORDINATES.into(), json!(sizes.1));
-                let deviations = effects.deviations(&shown, &weights)?;
+                // Of steps that do not settle nobody knows what their noise does.
+                let unsettled = all.iter().flatten().any(|own| own.unsettled);
+                let deviations = if unsettled { Vec::new() } else { effects.deviations(&shown, &weights)? };
                 return Ok(Fitted { weights: model, standard_errors: None, deviations, unit: 1.0, settings });
             }
             let mut next = weights.clone();
