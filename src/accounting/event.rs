@@ -5,6 +5,7 @@ use super::gaussian;
 use super::ratio::{Kind, LikelihoodRatio};
 use super::rdp::mechanisms;
 use crate::error::{Error, Fallible};
+use crate::num::binomial;
 use crate::num::round::{down, up};
 use crate::privacy::{Adjacency, DpEvent, Mechanism};
 
@@ -172,6 +173,44 @@ impl Mixture {
             0.0 => DpEvent::Composed { events: Vec::new() },
             mu => DpEvent::Single { mechanism: Mechanism::Gaussian { noise_multiplier: down(1.0 / mu, 1) } },
         }
+    }
+}
+
+/// A Gaussian step on a Poisson sample of which at most B rows are kept, as two pairs that dominate it together.
+///
+/// Let K be how many of the other rows were drawn; it has the same law with the row in question and without it. While `K < B` a row that is
+/// drawn is added to the sample. From `K = B` on it can only take the place of another one, which moves the sum by twice the clip norm, and it
+/// does so with a probability of at most the rate. Whoever knows whether `K >= B` sees one of these two pairs, so they dominate together (hockey-stick
+/// divergences are jointly convex). Data sets of fewer rows fill batches more seldom, those of at most B never: the sample as it is dominates nothing more.
+///
+/// Reference: Chua et al. 2024, "Scalable DP-SGD: shuffling vs. Poisson subsampling", who count all that a full batch shows as a failure.
+pub(super) struct Truncated {
+    /// The sensitivity over the noise of a row that is added.
+    pub mu: f64,
+    /// The sampling rate.
+    pub rate: f64,
+    /// At least the probability of a full batch.
+    pub full: f64,
+}
+
+impl Truncated {
+    /// # Errors
+    /// When a batch keeps no row, the mechanism is not Gaussian or a parameter is outside its range.
+    pub(super) fn new(event: &DpEvent, mechanism: &Mechanism, rate: f64, rows: u64, most: u64) -> Fallible<Self> {
+        let Mechanism::Gaussian { noise_multiplier } = *mechanism else {
+            return Err(unsupported("bound but for Gaussian noise", event, Adjacency::AddRemove));
+        };
+        let mu = finite("noise multiplier", up(1.0 / positive("noise multiplier", noise_multiplier)?, 1))?;
+        if most == 0 {
+            return Err(Error::parameter("max_batch", "is 0: no row is ever kept", "keep 1 row at least"));
+        }
+        let rate = probability("rate", rate)?;
+        Ok(Truncated { mu, rate, full: binomial::upper_tail(most, rows.saturating_sub(1), rate) })
+    }
+
+    /// The law of its likelihood ratio.
+    pub(super) fn ratio(&self) -> Fallible<LikelihoodRatio> {
+        LikelihoodRatio::new(Kind::Truncated { mu: self.mu, rate: self.rate, full: self.full })
     }
 }
 

@@ -29,6 +29,40 @@ pub fn lower_tail(k: u64, n: u64, p: f64) -> Option<f64> {
     }
 }
 
+/// At least `P[Bin(n, p) >= k]`, larger by a relative `1e-11` or so where `k / p` is below `1e5`; else at most the bound of Chernoff.
+///
+/// Reference: Hoeffding 1963, Theorem 1.
+///
+/// ```
+/// // Ten heads of ten.
+/// let tail = rhograd::num::binomial::upper_tail(10, 10, 0.5);
+/// assert!(tail >= 0.5f64.powi(10) && tail < 0.5f64.powi(10) * (1.0 + 1e-9));
+/// ```
+pub fn upper_tail(k: u64, n: u64, p: f64) -> f64 {
+    if k == 0 {
+        return 1.0;
+    }
+    if k > n || p == 0.0 {
+        return 0.0;
+    }
+    if p == 1.0 || p.is_nan() {
+        return 1.0;
+    }
+    // The other outcome at most n - k times. Its probability is rounded, and the logarithm of a tail moves by k / p of that at most.
+    let slack = 1e-11 + 1e-15 * ln_factorial(n) + 1.2e-16 * (k as f64 / p);
+    let other = 1.0 - p;
+    let exact = if other < 1.0 { lower_tail(n - k, n, other).map(|tail| tail * slack.exp()) } else { None };
+    let share = k as f64 / n as f64;
+    let chernoff = if share > p {
+        let rest = if k == n { 0.0 } else { (1.0 - share) * ((1.0 - share) / (1.0 - p)).ln() };
+        (-(n as f64) * (share * (share / p).ln() + rest) * (1.0 - 1e-9)).exp()
+    } else {
+        1.0
+    };
+    // A tail that underflows is not none.
+    exact.filter(|tail| tail.is_finite()).map_or(chernoff, |tail| tail.min(chernoff)).clamp(f64::MIN_POSITIVE, 1.0)
+}
+
 /// The continued fraction of the incomplete beta function, by the modified Lentz recurrence.
 fn fraction(x: f64, a: f64, b: f64) -> Option<f64> {
     const TINY: f64 = 1e-290;
@@ -107,6 +141,29 @@ mod tests {
                 assert!((tail - sum).abs() <= 1e-11 * sum.max(1e-3), "{k} {n} {p}: {tail} {sum}");
             }
         }
+    }
+
+    #[test]
+    fn upper_tails_are_at_least_their_sums() {
+        let sum = |k: u64, n: u64, p: f64| -> f64 {
+            (k..=n).map(|i| (ln_choose(n, i) + i as f64 * p.ln() + (n - i) as f64 * (-p).ln_1p()).exp()).sum()
+        };
+        for (k, n) in [(1, 1), (3, 10), (10, 10), (60, 100), (30, 1000), (999, 1000)] {
+            for p in [1e-9, 1e-4, 0.01, 0.3, 0.62, 0.999] {
+                let (tail, sum) = (upper_tail(k, n, p), sum(k, n, p));
+                assert!(
+                    tail >= sum * (1.0 - 1e-11) && tail <= sum * (1.0 + 1e-4) + 1e-300,
+                    "{k} {n} {p}: {tail} {sum}"
+                );
+            }
+        }
+        assert_eq!([upper_tail(0, 5, 0.1), upper_tail(6, 5, 0.1), upper_tail(3, 5, 0.0)], [1.0, 0.0, 0.0]);
+        // Where no continued fraction is short enough, or the probability is next to none: larger, and not by much.
+        let (n, p) = (4_000_000_000u64, 0.25);
+        let deviation = (n as f64 * p * (1.0 - p)).sqrt();
+        let tail = upper_tail((n as f64 * p + 6.0 * deviation) as u64, n, p);
+        assert!(tail > 9.8e-10 && tail < 4e-8, "{tail}");
+        assert!(upper_tail(2, 10, 1e-20) >= 45e-40 && upper_tail(2, 10, 1e-20) < 1e-36);
     }
 
     #[test]

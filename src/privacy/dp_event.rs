@@ -103,6 +103,17 @@ pub enum DpEvent {
         /// Sampling rate in `[0, 1]`.
         rate: f64,
     },
+    /// A mechanism applied to a fresh Poisson sample of which at most so many rows, drawn evenly, are kept; the size of the sample stays secret.
+    TruncatedPoissonSampled {
+        /// The mechanism.
+        mechanism: Mechanism,
+        /// Sampling rate in `[0, 1]`.
+        rate: f64,
+        /// The most rows that either data set can have.
+        rows: u64,
+        /// The most rows of a sample that are kept, at least 1.
+        max_batch: u64,
+    },
     /// A mechanism applied to a fresh sample of fixed size without replacement; replace-one only.
     SampledWithoutReplacement {
         /// The mechanism.

@@ -12,6 +12,7 @@ mod pld;
 mod pld_allocation;
 mod pld_corners;
 mod pld_edges;
+mod pld_truncated;
 mod samplers;
 mod uncertainty;
 

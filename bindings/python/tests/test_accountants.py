@@ -106,6 +106,48 @@ def test_mixtures_of_gaussians():
     assert event_of(events.MixtureOfGaussiansDpEvent(0.0, [1.0], [1.0])) == event_of(events.NonPrivateDpEvent())
 
 
+def test_truncated_samples():
+    """Their accountants have no bound for this event: a mixture of two of their privacy-loss distributions, for each step the one that its label names."""
+    pld = pytest.importorskip("dp_accounting.pld.privacy_loss_distribution")
+    pmf = pytest.importorskip("dp_accounting.pld.pld_pmf")
+    rows, rate, most, z, steps = 2_000, 0.05, 130, 1.0, 50
+    event = events.TruncatedSubsampledGaussianDpEvent(rows, rate, most, z)
+    assert dp_event_of(event_of(event)) == event
+    terms = [math.lgamma(rows + 1) - math.lgamma(k + 1) - math.lgamma(rows - k + 1) + k * math.log(rate) + (rows - k) * math.log1p(-rate) for k in range(most, rows + 1)]
+    full = sum(map(math.exp, terms))
+    assert 1e-4 < full < 1e-2
+
+    def direction(name):
+        def one(noise):
+            return getattr(pld.from_gaussian_mechanism(noise, sampling_prob=rate, value_discretization_interval=1e-3), name).to_dense_pmf()
+
+        def whole(it):
+            dense = np.zeros(high - low + 1)
+            dense[it._lower_loss - low : it._lower_loss - low + it.size] = it._probs
+            return dense
+
+        parts = [one(z), one(z / 2)]
+        low, high = min(it._lower_loss for it in parts), max(it._lower_loss + it.size - 1 for it in parts)
+        both = (1 - full) * whole(parts[0]) + full * whole(parts[1])
+        lost = (1 - full) * parts[0]._infinity_mass + full * parts[1]._infinity_mass
+        mixed = pmf.DensePLDPmf(parts[0]._discretization, low, both, lost, True)
+        return mixed.self_compose(steps).get_epsilon_for_delta(1e-6)
+
+    theirs = max(direction("_pmf_remove"), direction("_pmf_add"))
+    ours = PLDAccountant().compose(event, steps).get_epsilon(1e-6)
+    assert ours == pytest.approx(theirs, rel=2e-3)
+    plain = PLDAccountant().compose(sampled(rate, z), steps).get_epsilon(1e-6)
+    assert ours > plain * 1.01
+    by_orders = RdpAccountant().compose(event, steps).get_epsilon(1e-6)
+    assert ours < by_orders and by_orders > RdpAccountant().compose(sampled(rate, z), steps).get_epsilon(1e-6)
+    # Which rows are kept depends on no value; batches that cannot be full, empty ones, and no noise.
+    assert not PLDAccountant("replace-one").supports(event) and RdpAccountant("replace-one").supports(event)
+    never = events.TruncatedSubsampledGaussianDpEvent(100, rate, 101, z)
+    assert PLDAccountant().compose(never).get_epsilon(1e-6) == PLDAccountant().compose(sampled(rate, z)).get_epsilon(1e-6)
+    assert event_of(events.TruncatedSubsampledGaussianDpEvent(100, rate, 0, z)) == event_of(events.NoOpDpEvent())
+    assert event_of(events.TruncatedSubsampledGaussianDpEvent(100, rate, 10, 0.0)) == event_of(events.NonPrivateDpEvent())
+
+
 def test_events_that_newer_versions_have():
     """Told by the names of their classes, whichever version is installed."""
     made = lambda name, **fields: type(name, (), fields)()  # noqa: E731

@@ -37,6 +37,11 @@ impl Bracket {
         self.ratio.largest()
     }
 
+    /// Whether what dominates and what is dominated stay apart, however fine they are.
+    pub(super) fn is_apart(&self) -> bool {
+        !self.exact || self.ratio.is_apart()
+    }
+
     /// What dominates, as fine as this level: its outcomes, the probability of an outright failure, and the relative error of masses.
     pub(super) fn above(&self, level: usize) -> (Table, f64, f64) {
         let law = self.ratio.above(level);

@@ -5,7 +5,7 @@ use super::interval::Interval;
 use super::pair::{Base, Pair, Sampling, mixed};
 use super::table::Table;
 use crate::accounting::directed::positive;
-use crate::accounting::event::{Mixture, groups};
+use crate::accounting::event::{Mixture, Truncated, groups};
 use crate::accounting::ratio::{Kind, LikelihoodRatio, MAX_STEPS};
 use crate::accounting::rdp::mechanisms::response_odds;
 use crate::error::{Error, Fallible};
@@ -265,6 +265,13 @@ impl Reader {
                 let mixture = Mixture::new(*standard_deviation, sensitivities, probabilities)?;
                 self.mixed(event, &mixture, count, path)
             }
+            DpEvent::TruncatedPoissonSampled { mechanism, rate, rows, max_batch } => {
+                let cut = Truncated::new(event, mechanism, *rate, *rows, *max_batch)?;
+                if max_batch >= rows {
+                    return self.sampled(event, mechanism, *rate, count, path);
+                }
+                self.truncated(event, &cut, count, path)
+            }
             DpEvent::SampledWithoutReplacement { .. } => Err(unsupported(
                 path,
                 event,
@@ -405,6 +412,21 @@ impl Reader {
             // The sum of all steps alone is a Gaussian mechanism that as many rows of one step join.
             let mu = down(mu * *participations as f64 / (*steps as f64).sqrt() * count.sqrt(), 8).max(0.0);
             [&mut self.remove, &mut self.add].into_iter().for_each(|law| law.least_mu = law.least_mu.hypot(mu));
+        }
+        Ok(())
+    }
+
+    /// Gaussian steps on Poisson samples that are cut to a largest batch.
+    fn truncated(&mut self, event: &DpEvent, cut: &Truncated, count: f64, path: &str) -> Fallible<()> {
+        if self.adjacency == Adjacency::ReplaceOne {
+            let why = "which rows are kept does not depend on what is in them, so under replace-one `poisson-sampled` at the same rate is a bound";
+            return Err(unsupported(path, event, why));
+        }
+        if count > 0.0 && cut.rate > 0.0 {
+            self.two_sided = true;
+            let [remove, add] = Bracket::both(&cut.ratio()?, true);
+            self.remove.enclose(remove, count);
+            self.add.enclose(add, count);
         }
         Ok(())
     }

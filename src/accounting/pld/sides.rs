@@ -42,7 +42,7 @@ impl Side {
     }
 }
 
-/// An answer between those for both sides, which come closer as long as it is wider than the tolerance.
+/// An answer between those for both sides, which come closer as long as it is wider than the tolerance and finer laws would make it narrower.
 pub(super) fn between(
     law: &Law,
     tolerance: f64,
@@ -50,14 +50,24 @@ pub(super) fn between(
     lower: impl Fn(&Side) -> f64 + Sync,
 ) -> Interval {
     let mut best = Interval { lower: f64::NEG_INFINITY, upper: f64::INFINITY };
+    let apart = law.brackets.iter().any(|it| it.0.is_apart());
     let mut level = Some(0);
+    let mut before: Option<(usize, f64)> = None;
     while let Some(at) = level {
         let (above, below) = rayon::join(|| upper(&Side::above(law, at)), || lower(&Side::below(law, at)));
         best = Interval { lower: best.lower.max(below), upper: best.upper.min(above) };
-        // Widths fall with the square of the fineness.
-        let narrow = |it: usize| best.width() * (FINE[at] / FINE[it]).powi(2) <= tolerance;
-        let last = (at + 1 < FINE.len()).then_some(FINE.len() - 1);
-        level = if narrow(at) { None } else { (at + 1..FINE.len()).find(|it| narrow(*it)).or(last) };
+        // Widths fall with the square of the fineness, but for what lies between two different pairs.
+        let left = match before {
+            Some((coarse, width)) if apart && width.is_finite() => {
+                (width - best.width()) / ((FINE[at] / FINE[coarse]).powi(2) - 1.0)
+            }
+            _ => best.width(),
+        };
+        let narrow = |it: usize| left * (FINE[at] / FINE[it]).powi(2) <= tolerance;
+        let last = if apart { at + 1 } else { FINE.len() - 1 };
+        let finest = (at < last && last < FINE.len()).then_some(last);
+        level = if narrow(at) { None } else { (at + 1..FINE.len()).find(|it| narrow(*it)).or(finest) };
+        before = Some((at, best.width()));
     }
     Interval { lower: best.lower.min(best.upper), upper: best.upper }
 }

@@ -3,7 +3,8 @@
 //! All that differs between two laws P and Q follows from the law of `R = dP/dQ` under Q: hockey-stick divergences, in both directions, are
 //! means of convex functions of R, and so are the exponentials of Renyi divergences, `E_Q[R^alpha]` and `E_Q[R^(1 - alpha)]`. A law of R
 //! that is larger in convex order is therefore that of a pair that dominates, and one that is smaller that of a pair that is dominated
-//! (Blackwell 1953). Two kinds of pairs are known in this way: steps that rows draw, and Gaussian noise with a drawn sensitivity.
+//! (Blackwell 1953). Three kinds of pairs are known in this way: steps that rows draw, Gaussian noise with a drawn sensitivity, and samples that are
+//! cut to a largest batch.
 //!
 //! ```
 //! use rhograd::accounting::ratio::{Kind, LikelihoodRatio};
@@ -63,6 +64,17 @@ pub enum Kind {
         /// Logarithms of probabilities, which add up to 1, with the sensitivity of each in deviations of the noise, at least 0.
         components: Vec<(f64, f64)>,
     },
+    /// With a probability of `1 - full` a Poisson sample at this rate, else one whose rows have twice the sensitivity, and which of both is seen.
+    ///
+    /// From below it is the sample alone: data sets of a few rows fill no batch.
+    Truncated {
+        /// The sensitivity in deviations of the noise.
+        mu: f64,
+        /// The sampling rate.
+        rate: f64,
+        /// At least the probability of a full batch.
+        full: f64,
+    },
 }
 
 impl Kind {
@@ -71,6 +83,13 @@ impl Kind {
         match self {
             Kind::Allocation { mu, .. } => *mu,
             Kind::Mixture { components } => components.iter().fold(0.0, |most, it| f64::max(most, it.1)),
+            Kind::Truncated { mu, full, .. } => {
+                if *full > 0.0 {
+                    2.0 * mu
+                } else {
+                    *mu
+                }
+            }
         }
     }
 
@@ -82,8 +101,17 @@ impl Kind {
                 let sum: f64 = components.iter().map(|it| it.0.exp()).sum();
                 self.largest() > 1e-9 && components.iter().all(|it| possible(it.1)) && (sum - 1.0).abs() < 1e-12
             }
+            Kind::Truncated { mu, rate, full } => {
+                possible(self.largest()) && *mu > 1e-9 && *rate > 0.0 && *rate <= 1.0 && (0.0..=1.0).contains(full)
+            }
         }
     }
+}
+
+/// A Poisson sample at this rate: a row joins, or not.
+fn sample(rate: f64, mu: f64) -> Vec<(f64, f64)> {
+    let both = [((-rate).ln_1p(), 0.0), (rate.ln(), mu)];
+    both.into_iter().filter(|it| it.0 > f64::NEG_INFINITY).collect()
 }
 
 /// The law that dominates and the one that is dominated, once they are asked for.
@@ -109,7 +137,7 @@ impl LikelihoodRatio {
     /// When there is no step, or more than 2^24, probabilities do not add up to 1, or a sensitivity is negative, not a number, above 20
     /// deviations, beyond which laws leave the range of floats, or below a billionth of one.
     ///
-    /// Reference: Chua et al. 2024 and Feldman and Shenfeld 2025 (allocation); Choquette-Choo, Ganesh, Steinke and Thakurta 2024 (mixtures).
+    /// Reference: Chua et al. 2024 and Feldman and Shenfeld 2025 (allocation); Choquette-Choo, Ganesh, Steinke and Thakurta 2024 (mixtures); Chua et al. 2024 (truncated samples).
     pub fn new(kind: Kind) -> Fallible<Self> {
         if !kind.is_possible() {
             let problem =
@@ -124,6 +152,11 @@ impl LikelihoodRatio {
         self.kind.largest()
     }
 
+    /// Whether the laws above and below are those of different pairs.
+    pub(super) fn is_apart(&self) -> bool {
+        matches!(self.kind, Kind::Truncated { full, .. } if full > 0.0)
+    }
+
     /// The law that dominates, as fine as [`FINE`] has it at this place.
     pub(super) fn above(&self, level: usize) -> &Points {
         let fine = FINE[level.min(FINE.len() - 1)];
@@ -131,6 +164,10 @@ impl LikelihoodRatio {
             let law = match &self.kind {
                 Kind::Allocation { mu, steps } => allocation::above(*mu, *steps, fine),
                 Kind::Mixture { components } => mixture::above(components, fine),
+                Kind::Truncated { mu, rate, full } => {
+                    let of = |mu: f64| mixture::above(&sample(*rate, mu), fine);
+                    if *full > 0.0 { of(*mu).or(*full, of(2.0 * mu)) } else { of(*mu) }
+                }
             };
             // A law that lost more than it should is no law: everything may have failed.
             let sum: f64 = law.points.iter().map(|it| it.0).sum();
@@ -145,6 +182,7 @@ impl LikelihoodRatio {
         self.laws[level.min(FINE.len() - 1)].1.get_or_init(|| match &self.kind {
             Kind::Allocation { mu, steps } => allocation::below(*mu, *steps, fine),
             Kind::Mixture { components } => mixture::below(components, fine),
+            Kind::Truncated { mu, rate, .. } => mixture::below(&sample(*rate, *mu), fine),
         })
     }
 

@@ -1,12 +1,12 @@
 //! The Renyi curve of a recorded event.
 
 use super::Component;
-use crate::accounting::event::{Loss, Mixture, groups, loss_of, unsupported, whole_allocation};
+use crate::accounting::event::{Loss, Mixture, Truncated, groups, loss_of, unsupported, whole_allocation};
 use crate::accounting::notion::RdpCurve;
 use crate::accounting::ratio::{Kind, LikelihoodRatio, MAX_STEPS};
 use crate::accounting::subsample;
 use crate::error::Fallible;
-use crate::num::round::up;
+use crate::num::round::{down, up};
 use crate::privacy::{Adjacency, DpEvent, Mechanism};
 
 /// The Renyi curve of an event under a relation.
@@ -57,6 +57,19 @@ fn build(event: &DpEvent, adjacency: Adjacency) -> Fallible<RdpCurve> {
                     Component::Ratio { law }.into()
                 }
                 _ => build(&mixture.whole(), adjacency)?,
+            }
+        }
+        DpEvent::TruncatedPoissonSampled { mechanism, rate, rows, max_batch } => {
+            let cut = Truncated::new(event, mechanism, *rate, *rows, *max_batch)?;
+            let sampled = poisson(event, mechanism, *rate, adjacency);
+            match adjacency {
+                // Which rows are kept does not depend on what is in them, and a row is kept at most as often as it is drawn.
+                Adjacency::ReplaceOne => sampled?,
+                Adjacency::AddRemove if max_batch >= rows || cut.rate == 0.0 => sampled?,
+                Adjacency::AddRemove => match cut.ratio() {
+                    Ok(law) => Component::Ratio { law }.into(),
+                    Err(_) => Component::Gaussian { noise_multiplier: down(0.5 / cut.mu, 1) }.into(),
+                },
             }
         }
         DpEvent::RandomAllocation { mechanism, .. } => {

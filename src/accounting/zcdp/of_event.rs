@@ -110,6 +110,8 @@ pub(super) fn pure(event: &DpEvent, adjacency: Adjacency) -> Fallible<Option<f64
                 None => Ok(None),
             }
         }
-        DpEvent::MixtureOfGaussians { .. } | DpEvent::Selected { .. } => Ok(None),
+        DpEvent::MixtureOfGaussians { .. } | DpEvent::TruncatedPoissonSampled { .. } | DpEvent::Selected { .. } => {
+            Ok(None)
+        }
     }
 }

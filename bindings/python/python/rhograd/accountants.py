@@ -141,6 +141,21 @@ def _poisson_sampled(event: Any) -> dict[str, Any]:
     return {"kind": "poisson-sampled", "mechanism": _mechanism_of(event, event.event), "rate": rate}
 
 
+def _truncated_poisson_sampled(event: Any) -> dict[str, Any]:
+    rate, most, rows = float(event.sampling_probability), int(event.truncated_batch_size), int(event.dataset_size)
+    if not 0 <= rate <= 1:
+        raise ParameterError(f"sampling_probability: is {rate!r}; give a probability")
+    if most < 0 or rows < 0:
+        raise ParameterError(f"truncated_batch_size, dataset_size: are {most}, {rows}; give numbers of rows")
+    if rate == 0 or most == 0:
+        return _NOTHING
+    inner = _gaussian(event)
+    if inner in (_EVERYTHING, _NOTHING):
+        return inner
+    # The larger of two neighbours may have a row more.
+    return {"kind": "truncated-poisson-sampled", "mechanism": inner["mechanism"], "rate": rate, "rows": rows + 1, "max_batch": most}
+
+
 def _sampled_without_replacement(event: Any) -> dict[str, Any]:
     total, size = int(event.source_dataset_size), int(event.sample_size)
     if not 0 <= size <= total or total == 0:
@@ -202,6 +217,7 @@ _KINDS: dict[str, Callable[[Any], dict[str, Any]]] = {
     "SelfComposedDpEvent": _self_composed,
     "ComposedDpEvent": _composed,
     "PoissonSampledDpEvent": _poisson_sampled,
+    "TruncatedSubsampledGaussianDpEvent": _truncated_poisson_sampled,
     "SampledWithoutReplacementDpEvent": _sampled_without_replacement,
     "RepeatAndSelectDpEvent": _repeat_and_select,
 }
@@ -214,7 +230,7 @@ def event_of(event: Any) -> dict[str, Any]:
     ----------
     event
         An object of a class of ``dp_accounting``: no-op, non-private, Gaussian, (discrete) Laplace, randomized response, any
-        (epsilon, delta), exponential mechanism, permute-and-flip, mixture of Gaussians, (self-)composed, Poisson sampled, sampled without replacement, or repeat-and-select. What is not private is ``{"kind": "non-private"}``, which only
+        (epsilon, delta), exponential mechanism, permute-and-flip, mixture of Gaussians, (self-)composed, Poisson sampled, truncated Poisson sampled, sampled without replacement, or repeat-and-select. What is not private is ``{"kind": "non-private"}``, which only
         the accountants here know.
 
     Raises
@@ -248,6 +264,9 @@ def dp_event_of(event: Mapping[str, Any]) -> Any:
     if kind == "mixture-of-gaussians":
         return other.MixtureOfGaussiansDpEvent(event["standard_deviation"], event["sensitivities"], event["probabilities"])
     mechanism = event.get("mechanism", {})
+    if kind == "truncated-poisson-sampled" and mechanism.get("mechanism") == "gaussian":
+        noise = mechanism["noise_multiplier"]
+        return other.TruncatedSubsampledGaussianDpEvent(event["rows"] - 1, event["rate"], event["max_batch"], noise)
     made = {
         "gaussian": lambda: other.GaussianDpEvent(mechanism["noise_multiplier"]),
         "laplace": lambda: other.LaplaceDpEvent(mechanism["scale"]),
