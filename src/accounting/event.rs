@@ -180,7 +180,7 @@ impl Mixture {
 ///
 /// Let K be how many of the other rows were drawn; it has the same law with the row in question and without it. While `K < B` a row that is
 /// drawn is added to the sample. From `K = B` on it can only take the place of another one, which moves the sum by twice the clip norm, and it
-/// does so with a probability of at most the rate. Whoever knows whether `K >= B` sees one of these two pairs, so they dominate together (hockey-stick
+/// does so with a probability of `q B / (K + 1)`, hence at most `q B / (B + 1)`, and with the rate at most, which is taken. Whoever knows whether `K >= B` sees one of these two pairs, so they dominate together (hockey-stick
 /// divergences are jointly convex). Data sets of fewer rows fill batches more seldom, those of at most B never: the sample as it is dominates nothing more.
 ///
 /// Reference: Chua et al. 2024, "Scalable DP-SGD: shuffling vs. Poisson subsampling", who count all that a full batch shows as a failure.
@@ -194,15 +194,20 @@ pub(super) struct Truncated {
 }
 
 impl Truncated {
+    /// What is missing where a row is replaced. A row that is not kept leaves its place in a full batch to another, which may be twice the clip norm from either.
+    pub(super) const REPLACED: &str = "bound of its own (`poisson-sampled` with half the noise multiplier is one)";
+
     /// # Errors
-    /// When a batch keeps no row, the mechanism is not Gaussian or a parameter is outside its range.
+    /// When there is no row or a batch keeps none, the mechanism is not Gaussian or a parameter is outside its range.
     pub(super) fn new(event: &DpEvent, mechanism: &Mechanism, rate: f64, rows: u64, most: u64) -> Fallible<Self> {
         let Mechanism::Gaussian { noise_multiplier } = *mechanism else {
             return Err(unsupported("bound but for Gaussian noise", event, Adjacency::AddRemove));
         };
         let mu = finite("noise multiplier", up(1.0 / positive("noise multiplier", noise_multiplier)?, 1))?;
-        if most == 0 {
-            return Err(Error::parameter("max_batch", "is 0: no row is ever kept", "keep 1 row at least"));
+        for (name, value) in [("rows", rows), ("max_batch", most)] {
+            if value == 0 {
+                return Err(Error::parameter(name, "is 0: no row is ever kept", "give 1 row at least"));
+            }
         }
         let rate = probability("rate", rate)?;
         Ok(Truncated { mu, rate, full: binomial::upper_tail(most, rows.saturating_sub(1), rate) })

@@ -114,6 +114,25 @@ fn neighbours_are_never_told_apart_better_than_stated() {
     assert!(nearest < 0.15, "{nearest}");
 }
 
+/// A row that is replaced, where all others have the value that takes its place: more than the sample tells, and no more than the sample with half the noise.
+#[test]
+fn a_replaced_row_leaves_its_place_to_another() {
+    let (others, rate, most, sigma) = (49, 0.1, 1, 1.0);
+    let [with, _] = sums(others, -1.0, rate, most);
+    // The same batches, in which the row has the value of the others.
+    let same: Vec<(f64, f64)> = sums(others, -1.0, rate, most)[0]
+        .iter()
+        .enumerate()
+        .map(|(i, (p, kept))| (*p, if i % 2 == 1 { kept - 2.0 } else { *kept }))
+        .collect();
+    let at = |event: &DpEvent| pld::ln_delta(event, ReplaceOne, eps(2.0), 1e-2).unwrap();
+    let [plain, half] = [sigma, sigma / 2.0].map(|z| at(&DpEvent::poisson(gaussian(z), rate, 1)));
+    let shown = divergence(&with, &same, sigma, 2.0).ln();
+    assert!(plain.upper + 1.0 < shown && shown <= half.upper, "{plain:?} {shown} {half:?}");
+    // Where no batch can be full nothing takes its place.
+    assert_eq!(at(&cut(sigma, rate, 10, 10)), plain);
+}
+
 #[test]
 fn many_steps_cost_what_the_sample_does_and_what_full_batches_show() {
     // As DP-SGD has it: a batch of 100 of 10,000 rows, cut at 160.
@@ -156,10 +175,6 @@ fn renyi_divergences_are_means_of_both_kinds() {
         let truth = ((1.0 - full) * second(1.0 / z) + full * second(2.0 / z)).ln_1p();
         let found = rdp::curve(&cut(z, rate, rows, most), AddRemove).unwrap().at(2.0).unwrap();
         assert!(found >= truth && found < truth * 1.002, "{z} {rate}: {found} {truth}");
-        // Which rows are kept depends on no value.
-        let replaced = |event: &DpEvent| rdp::curve(event, ReplaceOne).unwrap().at(3.0).unwrap();
-        let sampled = DpEvent::poisson(gaussian(z), rate, 1);
-        assert_eq!(replaced(&cut(z, rate, rows, most)), replaced(&sampled));
     }
 }
 
@@ -169,8 +184,11 @@ fn what_has_no_bound_is_refused_with_its_reason() {
         let problem = Pld::new(&times(event.clone(), 2), adjacency).unwrap_err().to_string();
         assert!(problem.contains(part), "{problem}");
     };
-    refused(&cut(1.0, 0.1, 100, 20), ReplaceOne, "poisson-sampled");
+    refused(&cut(1.0, 0.1, 100, 20), ReplaceOne, "half the noise");
+    let by_orders = rdp::curve(&cut(1.0, 0.1, 100, 20), ReplaceOne).unwrap_err().to_string();
+    assert!(by_orders.contains("half the noise"), "{by_orders}");
     refused(&cut(1.0, 0.1, 100, 0), AddRemove, "max_batch");
+    refused(&cut(1.0, 0.1, 0, 5), AddRemove, "rows");
     refused(&cut(0.0, 0.1, 100, 5), AddRemove, "noise multiplier");
     refused(&cut(1.0, 1.5, 100, 5), AddRemove, "probability");
     refused(&cut(1.0, f64::NAN, 100, 5), AddRemove, "probability");

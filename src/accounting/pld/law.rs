@@ -419,8 +419,7 @@ impl Reader {
     /// Gaussian steps on Poisson samples that are cut to a largest batch.
     fn truncated(&mut self, event: &DpEvent, cut: &Truncated, count: f64, path: &str) -> Fallible<()> {
         if self.adjacency == Adjacency::ReplaceOne {
-            let why = "which rows are kept does not depend on what is in them, so under replace-one `poisson-sampled` at the same rate is a bound";
-            return Err(unsupported(path, event, why));
+            return Err(unsupported(path, event, &format!("there is no {}", Truncated::REPLACED)));
         }
         if count > 0.0 && cut.rate > 0.0 {
             self.two_sided = true;

@@ -61,15 +61,15 @@ fn build(event: &DpEvent, adjacency: Adjacency) -> Fallible<RdpCurve> {
         }
         DpEvent::TruncatedPoissonSampled { mechanism, rate, rows, max_batch } => {
             let cut = Truncated::new(event, mechanism, *rate, *rows, *max_batch)?;
-            let sampled = poisson(event, mechanism, *rate, adjacency);
-            match adjacency {
-                // Which rows are kept does not depend on what is in them, and a row is kept at most as often as it is drawn.
-                Adjacency::ReplaceOne => sampled?,
-                Adjacency::AddRemove if max_batch >= rows || cut.rate == 0.0 => sampled?,
-                Adjacency::AddRemove => match cut.ratio() {
-                    Ok(law) => Component::Ratio { law }.into(),
-                    Err(_) => Component::Gaussian { noise_multiplier: down(0.5 / cut.mu, 1) }.into(),
-                },
+            if max_batch >= rows || cut.rate == 0.0 {
+                return poisson(event, mechanism, *rate, adjacency);
+            }
+            if adjacency == Adjacency::ReplaceOne {
+                return Err(unsupported(Truncated::REPLACED, event, adjacency));
+            }
+            match cut.ratio() {
+                Ok(law) => Component::Ratio { law }.into(),
+                Err(_) => Component::Gaussian { noise_multiplier: down(0.5 / cut.mu, 1) }.into(),
             }
         }
         DpEvent::RandomAllocation { mechanism, .. } => {
