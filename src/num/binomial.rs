@@ -6,6 +6,10 @@ use super::root::bisect;
 /// Terms of the continued fraction before giving up; it needs about the square root of `n`.
 const MAX_TERMS: u32 = 30_000;
 
+/// The most trials of which [`upper_tail`] takes the continued fraction, and the least tail that it tells.
+const MAX_TRIALS: u64 = 1_000_000_000;
+const LEAST_TAIL: f64 = 1e-280;
+
 /// `P[Bin(n, p) <= k]` for `0 < p < 1`, to a relative error of about `1e-12 + 4e-16 ln n!`.
 ///
 /// It is the regularised incomplete beta function `I_{1-p}(n - k, k + 1)`. `None` when the continued
@@ -51,7 +55,8 @@ pub fn upper_tail(k: u64, n: u64, p: f64) -> f64 {
     // The other outcome at most n - k times. Its probability is rounded, and the logarithm of a tail moves by k / p of that at most.
     let slack = 1e-11 + 1e-15 * ln_factorial(n) + 1.2e-16 * (k as f64 / p);
     let other = 1.0 - p;
-    let exact = if other < 1.0 { lower_tail(n - k, n, other).map(|tail| tail * slack.exp()) } else { None };
+    // With more trials logarithms of factorials lose more digits than slack is for, and a complement may be below 0.
+    let exact = if other < 1.0 && n <= MAX_TRIALS && slack <= 1e-3 { lower_tail(n - k, n, other) } else { None };
     let share = k as f64 / n as f64;
     let chernoff = if share > p {
         let rest = if k == n { 0.0 } else { (1.0 - share) * ((1.0 - share) / (1.0 - p)).ln() };
@@ -62,7 +67,8 @@ pub fn upper_tail(k: u64, n: u64, p: f64) -> f64 {
         1.0
     };
     // A tail that underflows is not none.
-    let least = exact.filter(|tail| tail.is_finite()).map_or(chernoff, |tail| tail.min(chernoff));
+    let exact = exact.filter(|tail| *tail > LEAST_TAIL && tail.is_finite()).map(|tail| tail * slack.exp());
+    let least = exact.map_or(chernoff, |tail| tail.min(chernoff));
     if least.is_nan() { 1.0 } else { least.clamp(f64::MIN_POSITIVE, 1.0) }
 }
 
@@ -169,6 +175,8 @@ mod tests {
         // Beyond what differences of floats can tell, nothing is said: these are 3.2e-5 and 1.5e-4.
         let far = |n: u64, p: f64| (n as f64 * p + 4.0 * (n as f64 * p * (1.0 - p)).sqrt()) as u64;
         assert!([10u64.pow(17), 10u64.pow(18)].iter().all(|n| upper_tail(far(*n, 0.3), *n, 0.3) > 3e-5));
+        assert!(upper_tail(59, 92_928_645_074_684, 6.522505038273387e-13) >= 0.599);
+        assert!(upper_tail(165, 6_392_556_597_008_196, 1.4573735048222486e-16) >= (-693.6f64).exp());
         assert!(upper_tail(2000, u64::MAX - 1, 1e-16) > 1.4e-4 && upper_tail(u64::MAX - 1, u64::MAX, 0.5) > 0.0);
         assert!(upper_tail(2, 10, 1e-20) >= 45e-40 && upper_tail(2, 10, 1e-20) < 1e-36);
     }

@@ -266,7 +266,7 @@ def dp_event_of(event: Mapping[str, Any]) -> Any:
     mechanism = event.get("mechanism", {})
     if kind == "truncated-poisson-sampled" and mechanism.get("mechanism") == "gaussian":
         noise = mechanism["noise_multiplier"]
-        return other.TruncatedSubsampledGaussianDpEvent(event["rows"] - 1, event["rate"], event["max_batch"], noise)
+        return other.TruncatedSubsampledGaussianDpEvent(event["rows"], event["rate"], event["max_batch"], noise)
     made = {
         "gaussian": lambda: other.GaussianDpEvent(mechanism["noise_multiplier"]),
         "laplace": lambda: other.LaplaceDpEvent(mechanism["scale"]),
