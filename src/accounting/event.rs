@@ -194,8 +194,15 @@ pub(super) struct Truncated {
 }
 
 impl Truncated {
-    /// What is missing where a row is replaced. A row that is not kept leaves its place in a full batch to another, which may be twice the clip norm from either.
-    pub(super) const REPLACED: &str = "bound of its own (`poisson-sampled` with half the noise multiplier is one)";
+    /// The refusal where a row is replaced: one that is not kept leaves its place in a full batch to another, which may be twice the clip norm from either.
+    pub(super) fn replaced(path: &str) -> Error {
+        let problem = "has no bound under replace-one for a sample that is cut: a row that is not kept leaves its place to another";
+        Error::parameter(
+            path,
+            problem,
+            "ask for `poisson-sampled` at the same rate with half the noise multiplier, which costs as much or more",
+        )
+    }
 
     /// # Errors
     /// When there is no row or a batch keeps none, the mechanism is not Gaussian or a parameter is outside its range.

@@ -33,7 +33,7 @@ pub fn lower_tail(k: u64, n: u64, p: f64) -> Option<f64> {
     }
 }
 
-/// At least `P[Bin(n, p) >= k]`, larger by a relative `1e-11 + 1e-15 ln n! + 1.2e-16 k / p` or so; else at most the bound of Chernoff.
+/// At least `P[Bin(n, p) >= k]`, larger by a relative `1e-11 + 4e-15 ln n! + 1.2e-16 k / p` or so; else at most the bound of Chernoff.
 ///
 /// Reference: Hoeffding 1963, Theorem 1.
 ///
@@ -53,7 +53,7 @@ pub fn upper_tail(k: u64, n: u64, p: f64) -> f64 {
         return 1.0;
     }
     // The other outcome at most n - k times. Its probability is rounded, and the logarithm of a tail moves by k / p of that at most.
-    let slack = 1e-11 + 1e-15 * ln_factorial(n) + 1.2e-16 * (k as f64 / p);
+    let slack = 1e-11 + 4e-15 * ln_factorial(n) + 1.2e-16 * (k as f64 / p);
     let other = 1.0 - p;
     // With more trials logarithms of factorials lose more digits than slack is for, and a complement may be below 0.
     let exact = if other < 1.0 && n <= MAX_TRIALS && slack <= 1e-3 { lower_tail(n - k, n, other) } else { None };

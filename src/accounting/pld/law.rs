@@ -270,7 +270,7 @@ impl Reader {
                 if max_batch >= rows {
                     return self.sampled(event, mechanism, *rate, count, path);
                 }
-                self.truncated(event, &cut, count, path)
+                self.truncated(&cut, count, path)
             }
             DpEvent::SampledWithoutReplacement { .. } => Err(unsupported(
                 path,
@@ -417,9 +417,9 @@ impl Reader {
     }
 
     /// Gaussian steps on Poisson samples that are cut to a largest batch.
-    fn truncated(&mut self, event: &DpEvent, cut: &Truncated, count: f64, path: &str) -> Fallible<()> {
+    fn truncated(&mut self, cut: &Truncated, count: f64, path: &str) -> Fallible<()> {
         if self.adjacency == Adjacency::ReplaceOne {
-            return Err(unsupported(path, event, &format!("there is no {}", Truncated::REPLACED)));
+            return Err(Truncated::replaced(path));
         }
         if count > 0.0 && cut.rate > 0.0 {
             self.two_sided = true;

@@ -65,7 +65,7 @@ fn build(event: &DpEvent, adjacency: Adjacency) -> Fallible<RdpCurve> {
                 return poisson(event, mechanism, *rate, adjacency);
             }
             if adjacency == Adjacency::ReplaceOne {
-                return Err(unsupported(Truncated::REPLACED, event, adjacency));
+                return Err(Truncated::replaced("event"));
             }
             match cut.ratio() {
                 Ok(law) => Component::Ratio { law }.into(),
