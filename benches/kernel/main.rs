@@ -4,12 +4,13 @@
 //! rows and with the noise that a release draws. Times of one ratio are taken alternately, so that a change of clock or
 //! neighbour hits both; the shortest is reported, since others may use the machine.
 //! `cargo bench --bench kernel` for the full tables, `-- --quick` for a smoke run, `-- --persons` or
-//! `-- --curves` for the steps over persons or over curves and waves alone.
+//! `-- --curves` for the steps over persons or over curves and waves alone, `-- --products` for Gram matrices and norms alone.
 
 mod curves;
 #[path = "../history/mod.rs"]
 mod history;
 mod persons;
+mod products;
 mod rivals;
 
 use std::hint::black_box;
@@ -66,6 +67,9 @@ fn measure() {
     if std::env::args().any(|a| a == "--curves") {
         return curves::against_linear(&effort);
     }
+    if std::env::args().any(|a| a == "--products") {
+        return products::against_single_precision(&effort);
+    }
     against_reading(&effort);
     against_two_passes(&effort);
     against_one_hot(&effort);
@@ -73,6 +77,7 @@ fn measure() {
     own_against_built_in(&effort);
     persons::against_rows(&effort);
     curves::against_linear(&effort);
+    products::against_single_precision(&effort);
 }
 
 fn against_reading(effort: &Effort) {

@@ -1,14 +1,12 @@
 //! The clipped Gram matrix of encoded rows, in exact integers.
 
-use ndarray::{Array2, ArrayView2};
 use rayon::prelude::*;
 
 use super::margins::Margins;
-use super::{LANES, Rows};
+use super::products::PairSums;
+use super::simd::Column;
+use super::{LANES, Level, Rows};
 use crate::grid::{DIAGONAL, GRAM_MULTIPLIER, OFF_DIAGONAL, PublicColumns, coarse, each_entry, gram_one};
-
-/// Tiles whose sums are exact in `f64`: `2^7 * 2^10 * 2^10 * 2^14 < 2^53`.
-const TILES_PER_FLUSH: usize = (1 << 14) / LANES;
 
 /// So many tiles are worth a thread.
 const TILES_PER_TASK: usize = 16;
@@ -85,18 +83,17 @@ pub fn cross_gram_sum(rows: &Rows, public: &PublicColumns, clip_steps: u64, most
 /// `sum_i m_i q_i q_i^T` with the multipliers of each tile, up to [`GRAM_MULTIPLIER`] and zero for null rows.
 fn weighted_sum(rows: &Rows, multipliers: impl Fn(usize) -> [u64; LANES] + Sync) -> Vec<i128> {
     // A segment of rows that are read piece by piece must keep all threads busy.
-    let share = rows.tiles().div_ceil(rayon::current_num_threads());
-    let size = share.clamp(TILES_PER_TASK, TILES_PER_FLUSH);
-    let flushes = rows.tiles().div_ceil(size);
-    let part = |flush: usize| {
+    let size = rows.tiles().div_ceil(rayon::current_num_threads()).max(TILES_PER_TASK);
+    let parts = rows.tiles().div_ceil(size);
+    let part = |part: usize| {
         let mut block = Block::new(rows);
-        let tiles = flush * size..((flush + 1) * size).min(rows.tiles());
+        let tiles = part * size..((part + 1) * size).min(rows.tiles());
         tiles.for_each(|tile| block.add(rows, tile, &multipliers(tile)));
         block.triangle(rows)
     };
     let dimension = rows.shape().dimension();
     let zero = || vec![0i128; dimension * (dimension + 1) / 2];
-    let mut sum = (0..flushes).into_par_iter().map(part).reduce(zero, |mut a, b| {
+    let mut sum = (0..parts).into_par_iter().map(part).reduce(zero, |mut a, b| {
         a.iter_mut().zip(&b).for_each(|(x, y)| *x += y);
         a
     });
@@ -137,61 +134,83 @@ fn tile_norms(rows: &Rows, tile: usize, public: Option<&PublicColumns>) -> [u64;
     norms
 }
 
-/// Partial sums over few enough rows that every number below is an integer that `f64` holds exactly.
+/// Partial sums over some of the rows; 64 bits are safe below `2^36` rows.
 struct Block {
-    /// Numeric columns and the intercept.
-    dense: Array2<f64>,
-    /// Category slots against numeric columns and the intercept, multipliers not yet times 1.0's integer.
-    mixed: Array2<f64>,
+    level: Level,
+    /// Numeric columns.
+    dense: PairSums,
+    /// Of the multipliers alone.
+    total: i64,
+    /// Category slots against numeric columns and the intercept, a slot in each row; of the slot a plain 1.
+    mixed: Vec<i64>,
     /// Category slots against category slots of later columns and themselves, in units squared.
-    slots: Array2<f64>,
+    slots: Vec<i64>,
 }
 
 impl Block {
     fn new(rows: &Rows) -> Self {
         let (width, slots) = (rows.shape().numeric() + 1, rows.shape().slots());
         Block {
-            dense: Array2::zeros((width, width)),
-            mixed: Array2::zeros((slots, width)),
-            slots: Array2::zeros((slots, slots)),
+            level: Level::best(),
+            dense: PairSums::new(width - 1),
+            total: 0,
+            mixed: vec![0; slots * width],
+            slots: vec![0; slots * slots],
         }
     }
 
     fn add(&mut self, rows: &Rows, tile: usize, multipliers: &[u64; LANES]) {
-        let m = multipliers.map(|m| m as f64);
-        let mut columns: Vec<f64> = rows.numeric_tile(tile).iter().map(|&q| f64::from(coarse(q))).collect();
-        columns.extend([f64::from(gram_one(rows.one)); LANES]);
-        let Ok(columns) = ArrayView2::from_shape((rows.shape().numeric() + 1, LANES), &columns) else { return };
-        let scaled = &columns * &ndarray::ArrayView1::from(&m[..]);
-        ndarray::linalg::general_mat_mul(1.0, &scaled, &columns.t(), 1.0, &mut self.dense);
-        let codes: Vec<&[u16]> = rows.code_tile(tile).chunks_exact(LANES).collect();
-        for lane in 0..LANES {
+        let columns: Vec<Column> = rows.columns(tile).iter().map(|column| column.map(coarse)).collect();
+        // At most `2^7` each.
+        let multipliers = multipliers.map(|m| m.min(GRAM_MULTIPLIER));
+        self.total += multipliers.iter().sum::<u64>() as i64;
+        let codes = rows.code_tile(tile).as_chunks::<LANES>().0;
+        if !codes.is_empty() {
+            self.add_codes(rows, &columns, codes, &multipliers.map(|m| m as i64));
+        }
+        self.dense.push(self.level, columns, multipliers);
+    }
+
+    fn add_codes(&mut self, rows: &Rows, columns: &[Column], codes: &[[u16; LANES]], multipliers: &[i64; LANES]) {
+        let (width, slots) = (columns.len() + 1, rows.shape().slots());
+        let mut row = vec![i64::from(gram_one(rows.one)); width];
+        for (lane, &m) in multipliers.iter().enumerate().filter(|(_, m)| **m > 0) {
+            row.iter_mut().zip(columns).for_each(|(to, column)| *to = i64::from(column[lane]));
             for (a, column) in codes.iter().enumerate() {
                 let slot = rows.shape().slot(a) + usize::from(column[lane]);
-                self.mixed.row_mut(slot).scaled_add(1.0, &scaled.column(lane));
+                let mixed = &mut self.mixed[slot * width..(slot + 1) * width];
+                mixed.iter_mut().zip(&row).for_each(|(sum, value)| *sum += m * value);
+                let own = &mut self.slots[slot * slots..(slot + 1) * slots];
                 for (b, other) in codes.iter().enumerate().skip(a) {
-                    self.slots[(slot, rows.shape().slot(b) + usize::from(other[lane]))] += m[lane];
+                    own[rows.shape().slot(b) + usize::from(other[lane])] += m;
                 }
             }
         }
     }
 
     /// The sums in the order of coefficients: numeric, categories, intercept.
-    fn triangle(&self, rows: &Rows) -> Vec<i128> {
+    fn triangle(self, rows: &Rows) -> Vec<i128> {
         let shape = rows.shape();
         let one = i128::from(gram_one(rows.one));
+        let (width, slots) = (shape.numeric() + 1, shape.slots());
+        let sums = self.dense.settled(self.level);
         // Where a coefficient lives: a dense column, or a slot.
         let mut slot_of = vec![None; shape.dimension()];
         shape.each_slot(|coefficient, slot| slot_of[coefficient] = Some(slot));
         let dense = |coefficient: usize| coefficient.min(shape.numeric());
-        let exact = |x: f64| i128::from(x as i64);
+        let product = |a: usize, b: usize| match (a < shape.numeric(), b < shape.numeric()) {
+            (true, true) => i128::from(sums.pair(a, b)),
+            (true, false) => one * i128::from(sums.single(a)),
+            _ => one * one * i128::from(self.total),
+        };
+        let mixed = |slot: usize, coefficient: usize| i128::from(self.mixed[slot * width + dense(coefficient)]);
         let mut out = vec![0; shape.dimension() * (shape.dimension() + 1) / 2];
         each_entry(shape.dimension(), |index, row, column| {
             out[index] = match (slot_of[row], slot_of[column]) {
-                (None, None) => exact(self.dense[(dense(row), dense(column))]),
-                (Some(slot), None) => one * exact(self.mixed[(slot, dense(column))]),
-                (None, Some(slot)) => one * exact(self.mixed[(slot, dense(row))]),
-                (Some(a), Some(b)) => one * one * exact(self.slots[(a, b)]),
+                (None, None) => product(row, column),
+                (Some(slot), None) => one * mixed(slot, column),
+                (None, Some(slot)) => one * mixed(slot, row),
+                (Some(a), Some(b)) => one * one * i128::from(self.slots[a * slots + b]),
             };
         });
         out

@@ -1,9 +1,10 @@
 //! Integer linear maps of encoded rows: the rows stay as they are, norms and sums are seen through the map.
 
-use ndarray::{Array1, Array2, ArrayView1, ArrayView2};
+use ndarray::{Array2, ArrayView2};
 use rayon::prelude::*;
 
-use super::{LANES, Rows};
+use super::products::Factors;
+use super::{LANES, Level, Rows};
 use crate::grid::IntegerMap;
 
 impl IntegerMap {
@@ -29,20 +30,18 @@ impl IntegerMap {
 /// The squared norm of every row of blocks: coordinates of different blocks are different ones, so norms add up.
 struct BlockNorms<'a> {
     rows: &'a Rows,
-    /// The block of numeric columns, a row for each coordinate; the intercept's part apart.
-    numbers: ArrayView2<'a, f64>,
-    constant: Array1<f64>,
+    level: Level,
+    /// The block of numeric columns; the intercept's part apart.
+    numbers: Factors,
+    constant: Vec<i64>,
     /// By slot, zero for "none of them".
     slots: Vec<u128>,
     intercept: u128,
 }
 
 impl<'a> BlockNorms<'a> {
-    fn new(map: &IntegerMap, numbers: &'a Array2<f64>, tables: &[Array2<f64>], rows: &'a Rows) -> Self {
-        let square = |entry: f64| {
-            let entry = u128::from((entry as i64).unsigned_abs()) * u128::from(rows.one.unsigned_abs());
-            entry * entry
-        };
+    fn new(map: &IntegerMap, numbers: &Array2<f64>, tables: &[Array2<f64>], rows: &'a Rows) -> Self {
+        let square = |entry: f64| square(entry as i64 * i64::from(rows.one));
         let mut slots = vec![0; rows.shape().slots()];
         for (column, table) in tables.iter().enumerate().take(rows.shape().categorical()) {
             let own = &mut slots[rows.shape().slots_of(column)];
@@ -52,27 +51,21 @@ impl<'a> BlockNorms<'a> {
         let columns = rows.shape().numeric();
         BlockNorms {
             rows,
-            numbers: numbers.view().split_at(ndarray::Axis(1), columns).0,
-            constant: &numbers.column(columns) * f64::from(rows.one),
+            level: Level::best(),
+            numbers: factors(numbers.view(), columns),
+            constant: numbers.column(columns).iter().map(|&entry| entry as i64 * i64::from(rows.one)).collect(),
             slots,
             intercept: square(map.one()),
         }
     }
 
-    /// The squared norms in the coordinates of numeric columns.
-    fn of_numbers(&self, tile: usize) -> Option<Vec<u128>> {
-        if self.numbers.nrows() == 0 {
-            return Some(vec![0; LANES]);
-        }
-        let mut images = numbers_of(self.rows, tile)?.t().dot(&self.numbers.t());
-        images += &self.constant;
-        Some(images.rows().into_iter().map(squared_norm).collect())
-    }
-
     fn tile_norms(&self, tile: usize) -> Vec<u128> {
         let shape = self.rows.shape();
-        let Some(mut norms) = self.of_numbers(tile) else { return vec![u128::MAX; LANES] };
-        norms.iter_mut().for_each(|norm| *norm += self.intercept);
+        let mut norms = vec![self.intercept; LANES];
+        let images = self.numbers.times(self.level, self.rows.columns(tile));
+        for (image, constant) in images.iter().zip(&self.constant) {
+            norms.iter_mut().zip(image).for_each(|(norm, entry)| *norm += square(entry + constant));
+        }
         for (column, codes) in self.rows.code_tile(tile).chunks_exact(LANES).enumerate() {
             let own = &self.slots[shape.slots_of(column)];
             norms.iter_mut().zip(codes).for_each(|(norm, &code)| *norm += own[usize::from(code)]);
@@ -83,74 +76,97 @@ impl<'a> BlockNorms<'a> {
     }
 }
 
-/// The map laid out for encoded rows: numeric part as a matrix, one image per category slot, the intercept's.
+/// The map laid out for encoded rows: its numeric part, one image per category slot, the intercept's.
 pub(super) struct RowMap<'a> {
     rows: &'a Rows,
-    numeric: ArrayView2<'a, f64>,
-    slots: Array2<f64>,
-    intercept: Array1<f64>,
+    level: Level,
+    numeric: Factors,
+    /// A slot in each row.
+    slots: Vec<i64>,
+    intercept: Vec<i64>,
 }
 
 impl<'a> RowMap<'a> {
-    pub(super) fn new(map: &'a IntegerMap, rows: &'a Rows) -> Self {
-        let matrix = map.matrix();
-        let shape = rows.shape();
-        let one = f64::from(rows.one);
-        let mut slots = Array2::zeros((shape.slots(), map.dimension()));
-        shape.each_slot(|coefficient, slot| slots.row_mut(slot).assign(&(&matrix.column(coefficient) * one)));
+    pub(super) fn new(map: &IntegerMap, rows: &'a Rows) -> Self {
+        let (matrix, shape) = (map.matrix(), rows.shape());
+        let image = |coefficient: usize| {
+            matrix.column(coefficient).into_iter().map(|&entry| entry as i64 * i64::from(rows.one))
+        };
+        let dimension = map.dimension();
+        let mut slots = vec![0; shape.slots() * dimension];
+        shape.each_slot(|coefficient, slot| {
+            slots[slot * dimension..(slot + 1) * dimension]
+                .iter_mut()
+                .zip(image(coefficient))
+                .for_each(|(to, x)| *to = x);
+        });
         RowMap {
             rows,
-            numeric: matrix.split_at(ndarray::Axis(1), shape.numeric()).0,
+            level: Level::best(),
+            numeric: factors(matrix, shape.numeric()),
             slots,
-            intercept: &matrix.column(shape.dimension() - 1) * one,
+            intercept: image(shape.dimension() - 1).collect(),
         }
     }
 
-    /// The images of a tile's rows, one in each row; what null rows hold is not wiped.
-    fn tile_images(&self, tile: usize) -> Option<Array2<f64>> {
+    /// `A q_i` of the rows of a tile, a coordinate in each row; what null rows hold is not wiped.
+    fn integers(&self, tile: usize) -> Vec<[i64; LANES]> {
         let shape = self.rows.shape();
-        let mut images = numbers_of(self.rows, tile)?.t().dot(&self.numeric.t());
-        images += &self.intercept;
-        for (column, codes) in self.rows.code_tile(tile).chunks_exact(LANES).enumerate() {
-            for (mut image, &code) in images.rows_mut().into_iter().zip(codes) {
-                image += &self.slots.row(shape.slot(column) + usize::from(code));
+        let mut images = self.numeric.times(self.level, self.rows.columns(tile));
+        let codes = self.rows.code_tile(tile).as_chunks::<LANES>().0;
+        if codes.is_empty() {
+            for (image, constant) in images.iter_mut().zip(&self.intercept) {
+                image.iter_mut().for_each(|entry| *entry += constant);
             }
+            return images;
         }
-        Some(images)
+        let mut sum = self.intercept.clone();
+        for lane in 0..LANES {
+            sum.copy_from_slice(&self.intercept);
+            for (column, codes) in codes.iter().enumerate() {
+                let slot = shape.slot(column) + usize::from(codes[lane]);
+                let own = &self.slots[slot * sum.len()..(slot + 1) * sum.len()];
+                sum.iter_mut().zip(own).for_each(|(sum, entry)| *sum += entry);
+            }
+            images.iter_mut().zip(&sum).for_each(|(image, sum)| image[lane] += sum);
+        }
+        images
     }
 
     /// `A q_i` of the rows of a tile, exactly, a coordinate in each row; zero for null rows.
     pub(super) fn images(&self, tile: usize) -> Array2<f64> {
-        let Some(mut images) = self.tile_images(tile) else { return Array2::zeros((self.intercept.len(), LANES)) };
-        let present = &self.rows.norms[tile * LANES..(tile + 1) * LANES];
-        let missing = images.rows_mut().into_iter().zip(present).filter(|(_, norm)| **norm == 0);
-        missing.for_each(|(mut image, _)| image.fill(0.0));
-        images.t().as_standard_layout().into_owned()
+        let (integers, present) = (self.integers(tile), self.present(tile));
+        let entry = |(coordinate, lane): (usize, usize)| match present[lane] {
+            0 => 0.0,
+            // Below `2^53`.
+            _ => integers[coordinate][lane] as f64,
+        };
+        Array2::from_shape_fn((integers.len(), LANES), entry)
+    }
+
+    /// The norms of the rows of a tile before they are mapped; zero for null rows.
+    fn present(&self, tile: usize) -> &[u64] {
+        &self.rows.norms[tile * LANES..(tile + 1) * LANES]
     }
 
     fn tile_norms(&self, tile: usize) -> Vec<u128> {
-        let Some(images) = self.tile_images(tile) else { return vec![u128::MAX; LANES] };
-        let present = &self.rows.norms[tile * LANES..(tile + 1) * LANES];
-        let images = images.rows().into_iter().zip(present);
-        images.map(|(image, &was)| if was == 0 { 0 } else { squared_norm(image) }).collect()
+        let mut norms = vec![0; LANES];
+        for image in self.integers(tile) {
+            norms.iter_mut().zip(image).for_each(|(norm, entry)| *norm += square(entry));
+        }
+        norms.iter_mut().zip(self.present(tile)).filter(|(_, was)| **was == 0).for_each(|(norm, _)| *norm = 0);
+        norms
     }
 }
 
-/// The numeric columns of a tile, one in each row.
-///
-/// Every partial sum of products with the entries of a map is an integer below 2^53, so the order of operations cannot matter.
-fn numbers_of(rows: &Rows, tile: usize) -> Option<Array2<f64>> {
-    let numbers: Vec<f64> = rows.numeric_tile(tile).iter().map(|&q| f64::from(q)).collect();
-    Array2::from_shape_vec((rows.shape().numeric(), LANES), numbers).ok()
+/// The entries of a map, which are moderate integers, for the first columns.
+fn factors(entries: ArrayView2<'_, f64>, columns: usize) -> Factors {
+    Factors::new(entries.nrows(), columns, |coordinate, column| entries[(coordinate, column)] as i32)
 }
 
-/// The exact squared norm of an image.
-fn squared_norm(image: ArrayView1<'_, f64>) -> u128 {
-    let square = |y: &f64| {
-        let y = (*y as i64).unsigned_abs();
-        u128::from(y) * u128::from(y)
-    };
-    image.iter().map(square).sum()
+fn square(entry: i64) -> u128 {
+    let size = u128::from(entry.unsigned_abs());
+    size * size
 }
 
 #[cfg(test)]

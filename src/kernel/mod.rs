@@ -104,6 +104,7 @@ mod margins;
 pub mod naive;
 mod partition;
 mod persons;
+mod products;
 mod public;
 mod rows;
 mod scores;
