@@ -7,6 +7,7 @@ use super::products::PairSums;
 use super::simd::Column;
 use super::{LANES, Level, Rows};
 use crate::grid::{DIAGONAL, GRAM_MULTIPLIER, OFF_DIAGONAL, PublicColumns, coarse, each_entry, gram_one};
+use crate::num::vectorized;
 
 /// So many tiles are worth a thread.
 const TILES_PER_TASK: usize = 16;
@@ -110,18 +111,23 @@ fn multiplier(norm: u64, clip_steps: u64, most: u64) -> u64 {
 
 /// Squared norms of the rounded rows, or of their private features alone where some are public; zero for null rows.
 fn tile_norms(rows: &Rows, tile: usize, public: Option<&PublicColumns>) -> [u64; LANES] {
-    let square = |q: i16| u64::from(q.unsigned_abs()) * u64::from(q.unsigned_abs());
+    // At most `2^20`.
+    let square = |q: i16| u64::from(u32::from(q.unsigned_abs()) * u32::from(q.unsigned_abs()));
     let one = square(gram_one(rows.one));
     // All may know that there is an intercept.
     let mut norms = [if public.is_none() { one } else { 0 }; LANES];
     let is_left =
         |public: Option<&Vec<bool>>, index: usize| public.is_none_or(|public| public.get(index) != Some(&true));
-    for (index, column) in rows.numeric_tile(tile).chunks_exact(LANES).enumerate() {
-        if !is_left(public.map(|of| &of.numeric), index) {
-            continue;
-        }
-        norms.iter_mut().zip(column).for_each(|(norm, &q)| *norm += square(coarse(q)));
-    }
+    vectorized(
+        #[inline(always)]
+        || {
+            for (index, column) in rows.columns(tile).iter().enumerate() {
+                if is_left(public.map(|of| &of.numeric), index) {
+                    norms.iter_mut().zip(column).for_each(|(norm, &q)| *norm += square(coarse(q)));
+                }
+            }
+        },
+    );
     for (index, column) in rows.code_tile(tile).chunks_exact(LANES).enumerate() {
         if !is_left(public.map(|of| &of.categorical), index) {
             continue;

@@ -9,6 +9,7 @@ use rand_chacha::ChaCha8Rng;
 use rhograd::data::{CsvFile, Schema};
 use rhograd::ledger::Ledger;
 use rhograd::noise::NoiseSource;
+use rhograd::optim::Settings;
 use rhograd::privacy::{Delta, Epsilon};
 use rhograd::train::{
     Algorithm, Bands, Budget, Curve, Evidence, Explanation, FAMILIES, FamilyParameters, Feature, ModelFile, ModelKind,
@@ -17,6 +18,10 @@ use rhograd::train::{
 
 /// Rows of two numbers and a category, and a model of them.
 fn trained(model: ModelKind, algorithm: Algorithm, folder: &Path) -> (ModelFile, CsvFile) {
+    trained_by(model, algorithm, Settings::default(), folder)
+}
+
+fn trained_by(model: ModelKind, algorithm: Algorithm, settings: Settings, folder: &Path) -> (ModelFile, CsvFile) {
     let (target, labels): (&str, fn(f64) -> f64) = match model {
         ModelKind::Multinomial => (r#""task":"classification""#, |m: f64| (m + 1.0).clamp(0.0, 2.0).floor()),
         ModelKind::Logistic | ModelKind::Svm { .. } => {
@@ -44,7 +49,7 @@ fn trained(model: ModelKind, algorithm: Algorithm, folder: &Path) -> (ModelFile,
     std::fs::write(&path, text).unwrap();
     let file = CsvFile::open(&path).unwrap();
     let budget = Budget::Epsilon(Epsilon::new(8.0).unwrap(), Some(Delta::new(1e-6).unwrap()));
-    let config = TrainConfig { model: Some(model), algorithm, ..TrainConfig::new(budget) };
+    let config = TrainConfig { model: Some(model), algorithm, settings, ..TrainConfig::new(budget) };
     let loaded = load(&config, Schema::parse(&schema, &path).unwrap(), &file, &|_, _| Ok(())).unwrap();
     let noise = NoiseSource::insecure_from_seed(3);
     (train(loaded, &mut Ledger::in_memory().unwrap(), noise, &mut |_| Ok(())).unwrap().0.model, file)
@@ -123,6 +128,22 @@ fn shapes_are_the_coefficients_and_cover_the_columns() {
         assert_eq!(explanation.beyond.is_some(), algorithm == Algorithm::Rich);
         let found = verify(&model, &model.to_json(), Evidence::default()).unwrap();
         assert!(found.held(), "{found:?}");
+    }
+}
+
+/// Of steps that grow and grow nobody knows what their noise does.
+#[test]
+fn an_adaptive_model_whose_steps_do_not_settle_tells_no_bands() {
+    let folder = tempfile::tempdir().unwrap();
+    for family in [ModelKind::Logistic, ModelKind::Linear] {
+        for (learning_rate, told) in [(1.0, true), (400.0, false)] {
+            let settings = Settings { learning_rate: Some(learning_rate), ..Settings::default() };
+            let (model, _) = trained_by(family, Algorithm::Adaptive, settings, folder.path());
+            let explanation = Explanation::of(&model, 0).unwrap();
+            assert_eq!(explanation.bands.is_some(), told, "{family:?}, steps of {learning_rate}");
+            assert!(explanation.columns.iter().all(|shape| shape.deviations.is_empty() != told));
+            assert!(explanation.columns.iter().flat_map(|shape| &shape.effects).all(|effect| effect.is_finite()));
+        }
     }
 }
 
