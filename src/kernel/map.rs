@@ -32,7 +32,7 @@ struct BlockNorms<'a> {
     rows: &'a Rows,
     level: Level,
     /// The block of numeric columns; the intercept's part apart.
-    numbers: Factors,
+    numbers: Option<Factors>,
     constant: Vec<i64>,
     /// By slot, zero for "none of them".
     slots: Vec<u128>,
@@ -62,7 +62,8 @@ impl<'a> BlockNorms<'a> {
     fn tile_norms(&self, tile: usize) -> Vec<u128> {
         let shape = self.rows.shape();
         let mut norms = vec![self.intercept; LANES];
-        let images = self.numbers.times(self.level, self.rows.columns(tile));
+        let images = self.numbers.as_ref().and_then(|of| of.times(self.level, self.rows.columns(tile)));
+        let Some(images) = images else { return vec![u128::MAX; LANES] };
         for (image, constant) in images.iter().zip(&self.constant) {
             norms.iter_mut().zip(image).for_each(|(norm, entry)| *norm += square(entry + constant));
         }
@@ -80,7 +81,7 @@ impl<'a> BlockNorms<'a> {
 pub(super) struct RowMap<'a> {
     rows: &'a Rows,
     level: Level,
-    numeric: Factors,
+    numeric: Option<Factors>,
     /// A slot in each row.
     slots: Vec<i64>,
     intercept: Vec<i64>,
@@ -110,15 +111,15 @@ impl<'a> RowMap<'a> {
     }
 
     /// `A q_i` of the rows of a tile, a coordinate in each row; what null rows hold is not wiped.
-    fn integers(&self, tile: usize) -> Vec<[i64; LANES]> {
+    fn integers(&self, tile: usize) -> Option<Vec<[i64; LANES]>> {
         let shape = self.rows.shape();
-        let mut images = self.numeric.times(self.level, self.rows.columns(tile));
+        let mut images = self.numeric.as_ref()?.times(self.level, self.rows.columns(tile))?;
         let codes = self.rows.code_tile(tile).as_chunks::<LANES>().0;
         if codes.is_empty() {
             for (image, constant) in images.iter_mut().zip(&self.intercept) {
                 image.iter_mut().for_each(|entry| *entry += constant);
             }
-            return images;
+            return Some(images);
         }
         let mut sum = self.intercept.clone();
         for lane in 0..LANES {
@@ -130,12 +131,13 @@ impl<'a> RowMap<'a> {
             }
             images.iter_mut().zip(&sum).for_each(|(image, sum)| image[lane] += sum);
         }
-        images
+        Some(images)
     }
 
     /// `A q_i` of the rows of a tile, exactly, a coordinate in each row; zero for null rows.
     pub(super) fn images(&self, tile: usize) -> Array2<f64> {
-        let (integers, present) = (self.integers(tile), self.present(tile));
+        let Some(integers) = self.integers(tile) else { return Array2::zeros((self.intercept.len(), LANES)) };
+        let present = self.present(tile);
         let entry = |(coordinate, lane): (usize, usize)| match present[lane] {
             0 => 0.0,
             // Below `2^53`.
@@ -151,7 +153,8 @@ impl<'a> RowMap<'a> {
 
     fn tile_norms(&self, tile: usize) -> Vec<u128> {
         let mut norms = vec![0; LANES];
-        for image in self.integers(tile) {
+        let Some(images) = self.integers(tile) else { return vec![u128::MAX; LANES] };
+        for image in images {
             norms.iter_mut().zip(image).for_each(|(norm, entry)| *norm += square(entry));
         }
         norms.iter_mut().zip(self.present(tile)).filter(|(_, was)| **was == 0).for_each(|(norm, _)| *norm = 0);
@@ -160,7 +163,7 @@ impl<'a> RowMap<'a> {
 }
 
 /// The entries of a map, which are moderate integers, for the first columns.
-fn factors(entries: ArrayView2<'_, f64>, columns: usize) -> Factors {
+fn factors(entries: ArrayView2<'_, f64>, columns: usize) -> Option<Factors> {
     Factors::new(entries.nrows(), columns, |coordinate, column| entries[(coordinate, column)] as i32)
 }
 

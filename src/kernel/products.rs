@@ -15,7 +15,8 @@ const LOW_BITS: u32 = 9;
 /// The largest factor: both parts of it are at most `2^8`.
 const MAX_FACTOR: i32 = 1 << (LOW_BITS + 8);
 
-/// Pairs of columns whose products with a part of a factor are added up in 32 bits: `128 * 2 * 2^8 * 32767 < 2^31`.
+/// Pairs of columns whose products with a part of a factor are added up in 32 bits: `128 * 2 * 2^8 * 32767 < 2^31`. With values of -32768,
+/// which no row has, it would not fit.
 const PAIRS: usize = 128;
 
 /// Sums that are formed together: with two registers of lanes and two parts each, what 32 registers hold.
@@ -24,6 +25,7 @@ const TOGETHER: usize = 6;
 /// Integers of at most `2^17`, one for each sum and column, by which columns are multiplied.
 pub(super) struct Factors {
     sums: usize,
+    columns: usize,
     /// Pairs of columns, the last one perhaps of a single one.
     pairs: usize,
     /// For [`TOGETHER`] sums after the other the factors of each pair of columns, in their upper and lower parts.
@@ -34,17 +36,22 @@ impl Factors {
     /// Zeros for so many sums and columns.
     fn zeroed(sums: usize, columns: usize) -> Self {
         let pairs = columns.div_ceil(2);
-        Factors { sums, pairs, parts: vec![[[[0; 2]; 2]; TOGETHER]; sums.div_ceil(TOGETHER) * pairs] }
+        Factors { sums, columns, pairs, parts: vec![[[[0; 2]; 2]; TOGETHER]; sums.div_ceil(TOGETHER) * pairs] }
     }
 
-    /// `factor(sum, column)` for so many sums and columns; what is larger than a factor may be counts as the largest.
-    pub(super) fn new(sums: usize, columns: usize, factor: impl Fn(usize, usize) -> i32) -> Self {
+    /// `factor(sum, column)` for so many sums and columns; nothing where one is larger than a factor may be.
+    pub(super) fn new(sums: usize, columns: usize, factor: impl Fn(usize, usize) -> i32) -> Option<Self> {
         let mut factors = Self::zeroed(sums, columns);
         for sum in 0..sums {
-            let of = |column| if column < columns { factor(sum, column).clamp(-MAX_FACTOR, MAX_FACTOR) } else { 0 };
-            (0..factors.pairs).for_each(|pair| factors.set(sum, pair, [of(2 * pair), of(2 * pair + 1)]));
+            for pair in 0..factors.pairs {
+                let both = [2 * pair, 2 * pair + 1].map(|at| if at < columns { factor(sum, at) } else { 0 });
+                if both.iter().any(|factor| factor.unsigned_abs() > MAX_FACTOR.unsigned_abs()) {
+                    return None;
+                }
+                factors.set(sum, pair, both);
+            }
         }
-        factors
+        Some(factors)
     }
 
     /// Sets the factors of a pair of columns, which are not too large.
@@ -60,16 +67,16 @@ impl Factors {
     ///
     /// Columns are as many as there are factors for, else nothing is added. A sum is safe below `2^31` columns.
     pub(super) fn add(&self, level: Level, columns: &[Column], sums: &mut [[i64; LANES]]) {
-        if self.pairs > 0 && columns.len().div_ceil(2) == self.pairs {
+        if self.pairs > 0 && columns.len() == self.columns {
             level.run(Add { factors: self, columns, sums });
         }
     }
 
-    /// `sum_j factor(k, j) columns[j]` for every `k`, lane by lane.
-    pub(super) fn times(&self, level: Level, columns: &[Column]) -> Vec<[i64; LANES]> {
+    /// `sum_j factor(k, j) columns[j]` for every `k`, lane by lane; nothing where columns are not as many as there are factors for.
+    pub(super) fn times(&self, level: Level, columns: &[Column]) -> Option<Vec<[i64; LANES]>> {
         let mut sums = vec![[0; LANES]; self.sums];
         self.add(level, columns, &mut sums);
-        sums
+        (columns.len() == self.columns).then_some(sums)
     }
 }
 
@@ -258,12 +265,30 @@ mod tests {
             .flat_map(|q| [MAX_FACTOR, -MAX_FACTOR, MAX_FACTOR - 256, 255 - MAX_FACTOR].map(|factor| (q, factor)))
         {
             let columns = vec![[value; LANES]; 600];
-            let factors = Factors::new(7, columns.len(), |_, _| factor);
+            let factors = Factors::new(7, columns.len(), |_, _| factor).unwrap();
             for level in Level::available() {
                 let expected = 600 * i64::from(value) * i64::from(factor);
-                assert!(factors.times(level, &columns).iter().flatten().all(|&sum| sum == expected), "{level:?}");
+                assert!(
+                    factors.times(level, &columns).unwrap().iter().flatten().all(|&sum| sum == expected),
+                    "{level:?}"
+                );
             }
         }
+    }
+
+    /// A sum of part of the columns would be a norm that is too small.
+    #[test]
+    fn other_columns_and_larger_factors_give_nothing() {
+        let factors = Factors::new(2, 3, |_, _| MAX_FACTOR).unwrap();
+        for count in [0, 2, 4] {
+            assert!(factors.times(Level::best(), &vec![[1; LANES]; count]).is_none());
+        }
+        assert!(factors.times(Level::best(), &[[1; LANES]; 3]).is_some());
+        assert!(
+            [MAX_FACTOR + 1, -MAX_FACTOR - 1, i32::MIN]
+                .iter()
+                .all(|&factor| Factors::new(2, 3, |_, _| factor).is_none())
+        );
     }
 
     proptest! {
@@ -309,9 +334,9 @@ mod tests {
             };
             let entries = Array2::from_shape_fn((coordinates, width), &mut entry);
             let columns = columns(random, width, 32_767);
-            let factors = Factors::new(coordinates, width, |coordinate, column| entries[(coordinate, column)]);
+            let factors = Factors::new(coordinates, width, |coordinate, column| entries[(coordinate, column)]).unwrap();
             for level in Level::available() {
-                let found = factors.times(level, &columns);
+                let found = factors.times(level, &columns).unwrap();
                 prop_assert_eq!(found.len(), coordinates);
                 for (coordinate, image) in found.iter().enumerate() {
                     for lane in 0..LANES {

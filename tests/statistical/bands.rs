@@ -125,7 +125,7 @@ fn runs_differ_by_what_their_bands_say() {
     }
 }
 
-/// Over intervals that follow from noised counts curves differ by more than by the noise of steps; what that adds is no more than as much again.
+/// Intervals follow from noised counts, so curves differ by more than by the noise of steps: by less than twice as much.
 #[test]
 fn curves_of_numbers_differ_by_their_bands_and_by_the_noise_of_counts() {
     for (label, algorithm, epsilon, most) in [
