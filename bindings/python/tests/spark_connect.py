@@ -42,9 +42,9 @@ def main(folder: str) -> None:
 
     gather = VectorAssembler(inputCols=["a", "b"], outputCol="features", handleInvalid="keep")
     numbers = {name: BOUNDS[name] for name in "ab"}
-    own = spark_ml.DPLogisticRegression(epsilon=1, bounds=numbers, classes=["no", "yes"], seed=3, labelCol="y")
+    own = spark_ml.DPLogisticRegression(epsilon=1, bounds=numbers, classes=["no", "yes"], seed=3, steps=4, labelCol="y")
     fitted = Pipeline(stages=[gather, own]).fit(data)
-    alike = rhograd.DPLogisticRegression(epsilon=1, bounds=numbers, classes=["no", "yes"], seed=3).fit(frame[["a", "b"]], frame["y"])
+    alike = rhograd.DPLogisticRegression(epsilon=1, bounds=numbers, classes=["no", "yes"], seed=3, steps=4).fit(frame[["a", "b"]], frame["y"])
     assert fitted.stages[1].fitted.model_.text == alike.model_.text
     fitted.save(f"{folder}/model")
     said = PipelineModel.load(f"{folder}/model").transform(data).select("a", "b", "prediction").toPandas()

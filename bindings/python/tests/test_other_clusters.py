@@ -21,7 +21,8 @@ def example(name):
 
 
 def model(algorithm):
-    return rhograd.DPLogisticRegression(epsilon=1, schema=DATASETS / "fair.schema.json", classes=[0, 1], seed=4, algorithm=algorithm)
+    of = {"schema": DATASETS / "fair.schema.json", "classes": [0, 1], "algorithm": algorithm}
+    return rhograd.DPLogisticRegression(epsilon=1, seed=4, steps=4, **of)
 
 
 def of_one_machine(algorithm, fair):

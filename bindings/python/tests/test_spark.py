@@ -77,7 +77,9 @@ BOUNDS = {"a": (-1, 1), "b": (-1, 1), "c": ["u", "v"]}
 
 
 def logistic(**more):
-    return rhograd.DPLogisticRegression(epsilon=1, bounds=BOUNDS, classes=["no", "yes"], seed=3, **more)
+    """Of few steps, each of which is a job."""
+    common = {"epsilon": 1, "bounds": BOUNDS, "classes": ["no", "yes"], "seed": 3, "steps": 4}
+    return rhograd.DPLogisticRegression(**{**common, **more})
 
 
 def alone(model, frame, target):
@@ -89,7 +91,7 @@ def test_the_bits_are_those_of_one_machine(local, parts):
     frame = table()
     data = local.createDataFrame(frame).coalesce(1).repartition(parts)
     forms = ({"features": "additive"}, {"features": "rich"}, {"features": "auto"}) if parts > 1 else ()
-    for more in ({}, {"algorithm": "dp-gd", "steps": 5}, *forms, {"adjacency": "replace-one"}):
+    for more in ({"steps": None}, {"algorithm": "dp-gd", "steps": 5}, *forms, {"adjacency": "replace-one"}):
         fitted = spark.fit(logistic(**more), data.select("a", "b", "c", "y"), target="y")
         assert fitted.model_.text == alone(logistic(**more), frame, "y")
     report = fitted.load_report_["cluster"]
@@ -112,7 +114,7 @@ def test_rows_are_held_out_as_on_one_machine(local):
 def test_labels_alone_have_the_bits_of_one_machine(local):
     rows = table(5)
     rows.loc[11, "y"] = "?"
-    of = rhograd.DPLogisticRegression(epsilon=2, seed=5, bounds=BOUNDS, classes=["no", "yes"], protect="label")
+    of = logistic(epsilon=2, seed=5, protect="label", steps=None)
     expected = of.fit(rows[["a", "b", "c"]], rows["y"]).model_.text
     made = spark.fit(of, local.createDataFrame(rows[["a", "b", "c", "y"]]).repartition(3), target="y")
     assert made.model_.text == expected
@@ -123,7 +125,7 @@ def test_regression_and_parts_without_rows(local):
     frame = table(1)
     data = local.createDataFrame(frame).coalesce(1)
     data = data.filter("a > 2").unionByName(data)
-    model = dict(epsilon=1, bounds=BOUNDS, target_bounds=(-1, 1), seed=3)
+    model = dict(epsilon=1, bounds=BOUNDS, target_bounds=(-1, 1), seed=3, steps=4)
     fitted = spark.fit(rhograd.DPLinearRegression(**model), data.select("a", "b", "c", "t"), target="t")
     assert fitted.model_.text == alone(rhograd.DPLinearRegression(**model), frame, "t")
 

@@ -37,7 +37,7 @@ def data(local):
 
 
 def step(**more):
-    common = {"epsilon": 1, "bounds": BOUNDS, "classes": ["no", "yes"], "seed": 3, "labelCol": "y", "inputCols": NAMES}
+    common = {"epsilon": 1, "bounds": BOUNDS, "classes": ["no", "yes"], "seed": 3, "steps": 4, "labelCol": "y", "inputCols": NAMES}
     return spark_ml.DPLogisticRegression(**{**common, **more})
 
 
@@ -76,7 +76,7 @@ def test_a_vector_of_an_assembler_has_the_names_of_its_columns(data, tmp_path):
     from pyspark.ml.feature import VectorAssembler
 
     bounds = {"a": (-1, 1), "b": rhograd.Numbers(-1, 1, missing="indicator")}
-    model = spark_ml.DPLinearRegression(epsilon=1, bounds=bounds, target_bounds=(-1, 1), seed=3, labelCol="t")
+    model = spark_ml.DPLinearRegression(epsilon=1, bounds=bounds, target_bounds=(-1, 1), seed=3, steps=4, labelCol="t")
     gather = VectorAssembler(inputCols=["b", "a"], outputCol="features", handleInvalid="keep")
     Pipeline(stages=[gather, model]).save(str(tmp_path / "saved"))
     loaded = Pipeline.load(str(tmp_path / "saved"))
@@ -84,7 +84,7 @@ def test_a_vector_of_an_assembler_has_the_names_of_its_columns(data, tmp_path):
     fitted = loaded.fit(data)
     said = fitted.transform(data).toPandas()
     frame = table()
-    here = rhograd.DPLinearRegression(epsilon=1, bounds=bounds, target_bounds=(-1, 1), seed=3).fit(frame[["b", "a"]], frame["t"])
+    here = rhograd.DPLinearRegression(epsilon=1, bounds=bounds, target_bounds=(-1, 1), seed=3, steps=4).fit(frame[["b", "a"]], frame["t"])
     assert fitted.stages[1].fitted.model_.text == here.model_.text
     assert (here.predict(said[["b", "a"]]) == said["prediction"]).all() and "probability" not in said
     # Vectors that were made by hand have no names; they are the entries in the order of the fit.
@@ -93,7 +93,7 @@ def test_a_vector_of_an_assembler_has_the_names_of_its_columns(data, tmp_path):
 
     plain = data.select("t", array_to_vector(functions.array("b", functions.expr("coalesce(a, double('nan'))"))).alias("features"))
     assert fitted.stages[1].transform(plain).toPandas()["prediction"].tolist() == said["prediction"].tolist()
-    unnamed = spark_ml.DPLinearRegression(epsilon=1, bounds=[(-1, 1), (-1, 1)], target_bounds=(-1, 1), seed=3, labelCol="t").fit(plain)
+    unnamed = spark_ml.DPLinearRegression(epsilon=1, bounds=[(-1, 1), (-1, 1)], target_bounds=(-1, 1), seed=3, steps=4, labelCol="t").fit(plain)
     assert unnamed.fitted.coef_names_ == ["x0", "x1"]
     wide = spark_ml.DPLinearRegression(epsilon=1, bounds=(-1, 1), target_bounds=(-1, 1), labelCol="t")
     with pytest.raises(rhograd.ParameterError, match="bounds: do not say how many entries"):
@@ -110,13 +110,13 @@ def test_rows_without_a_whole_vector_have_missing_cells_and_end_nothing(local):
     broken = functions.when(functions.col("id") != 7, array_to_vector(short))
     data = local.createDataFrame(frame[["a", "b", "t"]].fillna(0.0).reset_index(names="id")).coalesce(1)
     bounds = dict.fromkeys(["x0", "x1"], rhograd.Numbers(-1, 1, missing="indicator"))
-    fitted = spark_ml.DPLinearRegression(epsilon=1, bounds=bounds, target_bounds=(-1, 1), seed=3, labelCol="t").fit(
+    fitted = spark_ml.DPLinearRegression(epsilon=1, bounds=bounds, target_bounds=(-1, 1), seed=3, steps=4, labelCol="t").fit(
         data.select("t", broken.alias("features"))
     )
     cells = frame[["a", "b"]].fillna(0.0)
     cells.loc[7, ["a", "b"]] = np.nan
     cells.loc[8, ["a", "b"]] = [0.5, np.nan]
-    here = rhograd.DPLinearRegression(epsilon=1, bounds=bounds, target_bounds=(-1, 1), seed=3)
+    here = rhograd.DPLinearRegression(epsilon=1, bounds=bounds, target_bounds=(-1, 1), seed=3, steps=4)
     assert fitted.fitted.model_.text == here.fit(cells.set_axis(["x0", "x1"], axis=1), frame["t"]).model_.text
     nobody = data.select("t", functions.when(functions.col("id") > 9, array_to_vector(short)).alias("features"))
     assert fitted.transform(nobody).toPandas()["prediction"].notna().all()
@@ -129,7 +129,7 @@ def test_names_of_entries_come_from_whole_metadata_and_not_from_rows(local):
 
     frame = table()[["a", "b", "c", "t"]].dropna()
     data = local.createDataFrame(frame)
-    common = dict(epsilon=1, target_bounds=(-1, 1), seed=3, labelCol="t")
+    common = dict(epsilon=1, target_bounds=(-1, 1), seed=3, steps=4, labelCol="t")
     pair = data.select("t", array_to_vector(functions.array("a", "b")).alias("raw"))
 
     def with_names(*entries, size=2):
@@ -170,7 +170,7 @@ def test_persons_are_the_unit_of_a_step_as_of_a_fit(local):
     columns = {name: {"type": "numeric", "lower": -1, "upper": 1} for name in "ab"}
     target = {"target": "t", "target_lower": -1, "target_upper": 1}
     schema = {"name": "t", "task": "regression", **target, "columns": columns, "unit": {"column": "name", "max_rows": 3}}
-    common = dict(epsilon=1, seed=3)
+    common = dict(epsilon=1, seed=3, steps=4)
     here = rhograd.DPLinearRegression(**common, schema=schema).fit(frame.drop(columns="t"), frame["t"]).model_.text
     # The schema alone names the unit, and inputCols the features.
     step = spark_ml.DPLinearRegression(**common, schema=schema, labelCol="t", inputCols=["a", "b"])
@@ -237,7 +237,7 @@ def test_names_with_dots_and_strange_vectors_beside_them_mean_themselves(local):
     frame = table().rename(columns={"a": "a.1", "b": "b `2`"})
     bounds = {"a.1": (-1, 1), "b `2`": (-1, 1)}
     data = local.createDataFrame(frame[[*bounds, "y"]])
-    here = rhograd.DPLogisticRegression(epsilon=1, bounds=bounds, classes=["no", "yes"], seed=3).fit(frame[list(bounds)], frame["y"])
+    here = rhograd.DPLogisticRegression(epsilon=1, bounds=bounds, classes=["no", "yes"], seed=3, steps=4).fit(frame[list(bounds)], frame["y"])
     plain = step(bounds=bounds, inputCols=list(bounds), probabilityCol="p.q").fit(data)
     gather = VectorAssembler(inputCols=["x", "z"], outputCol="the.vector", handleInvalid="keep")
     short = data.withColumnsRenamed({"a.1": "x", "b `2`": "z"})
