@@ -17,9 +17,9 @@ fn with(common: &Table, line: &str) -> Table {
     common.clone().and(Table::of(line, 1))
 }
 
-/// The share of its sensitivity that a release uses on a pair of neighbours.
-fn share(case: &Case, recorded: &Recording, neighbour: &Table, release: usize) -> f64 {
-    let replay = recorded.replayed(case, &neighbour.bytes(), release);
+/// The share of its sensitivity that a release uses on a pair of neighbours; `whole` is what leaves a run on the neighbour.
+fn share(case: &Case, recorded: &Recording, neighbour: &Table, release: usize, whole: &[String]) -> f64 {
+    let replay = recorded.replayed_within(case, &neighbour.bytes(), release, whole);
     agree(&recorded.run, &replay, &recorded.sensitivities())
         .unwrap_or_else(|e| panic!("{}, release {release}: {e}\n{neighbour:?}", case.name))[release]
 }
@@ -27,9 +27,10 @@ fn share(case: &Case, recorded: &Recording, neighbour: &Table, release: usize) -
 /// The largest share of each release over neighbours of a table, all of which are looked at in all of them.
 fn largest(case: &Case, before: &Table, neighbours: &[Table]) -> Vec<(Query, f64)> {
     let recorded = Recording::of(case, &before.bytes());
+    let wholes: Vec<_> = neighbours.par_iter().map(|table| recorded.whole(case, &table.bytes())).collect();
     let most = |release: usize| {
-        let shares = neighbours.par_iter().map(|table| share(case, &recorded, table, release));
-        shares.reduce(|| 0.0, f64::max)
+        let both = neighbours.par_iter().zip(&wholes);
+        both.map(|(table, whole)| share(case, &recorded, table, release, whole)).reduce(|| 0.0, f64::max)
     };
     recorded.planned.iter().enumerate().map(|(release, planned)| (planned.query.clone(), most(release))).collect()
 }
@@ -105,7 +106,8 @@ fn rows_of_every_kind_move_nothing_else() {
             let recorded = Recording::of(&case, &table.bytes());
             let releases = recorded.run.inputs.len();
             neighbours.par_iter().enumerate().for_each(|(number, neighbour)| {
-                share(&case, &recorded, neighbour, number % releases);
+                let whole = recorded.whole(&case, &neighbour.bytes());
+                share(&case, &recorded, neighbour, number % releases, &whole);
             });
         }
     }

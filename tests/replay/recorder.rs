@@ -161,13 +161,22 @@ impl Recording {
 
     /// The run on another table, given the same releases: the inputs of one of them, and everything that leaves.
     pub fn replayed(&self, case: &Case, table: &[u8], release: usize) -> Run {
+        self.replayed_within(case, table, release, &self.whole(case, table))
+    }
+
+    /// Everything that leaves a run on another table that is given all releases.
+    pub fn whole(&self, case: &Case, table: &[u8]) -> Vec<String> {
+        train(case, table, &self.kept, None, seed()).run.public
+    }
+
+    /// As [`Self::replayed`], for a table of which everything that leaves is known.
+    pub fn replayed_within(&self, case: &Case, table: &[u8], release: usize, whole: &[String]) -> Run {
         let part = train(case, table, &self.kept[..=release], Some(release + 1), seed());
         assert_eq!(part.planned, self.planned, "{}: the plan depends on the rows", case.name);
         let mut inputs = self.run.inputs.clone();
         inputs[release] = input(&self.planned[release].charge, release, &part.kept[release + 1], SEED);
-        let whole = train(case, table, &self.kept, None, seed());
         // What had left when the run was stopped is the beginning of what leaves in the end.
-        assert_eq!(part.run.public[..], whole.run.public[..=release], "{}", case.name);
-        Run { inputs, public: whole.run.public }
+        assert_eq!(part.run.public[..], whole[..=release], "{}", case.name);
+        Run { inputs, public: whole.to_vec() }
     }
 }
