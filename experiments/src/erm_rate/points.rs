@@ -3,7 +3,7 @@
 use crate::results::Row;
 
 /// Seeds of a point: quick, full, and where training takes many multiplications.
-const SEEDS: (u64, u64, u64) = (10, 20, 5);
+const SEEDS: (u64, u64, u64) = (5, 20, 5);
 const MANY: f64 = 2e10;
 
 /// Exponents are fitted where [`Point::rate`] is at most this. Beyond it the risk nears that of the centre of the ball, which it cannot pass.

@@ -93,7 +93,7 @@ fn gaussian_scale(d: u64) -> Fallible<f64> {
 /// When results cannot be written, and for a planted step size: there are no steps.
 pub fn run(setup: &Setup) -> Fallible<Verdict> {
     setup.refuse(Plant::WrongStep, "there are no steps here")?;
-    let seeds: u64 = if setup.quick { 10 } else { 40 };
+    let seeds: u64 = if setup.quick { 5 } else { 40 };
     let configuration =
         setup.configuration(&format!("epsilon {EPSILON} delta {DELTA} {ACCURACY} {SUCCESS}, noise from the key"));
     let path = setup.file("results.csv");
