@@ -126,20 +126,58 @@ pub fn last_whole<E>(
     step: i128,
     mut predicate: impl FnMut(i128) -> Result<bool, E>,
 ) -> Result<Option<i128>, E> {
+    let only = |holds: bool| if holds { f64::NEG_INFINITY } else { f64::INFINITY };
+    last_whole_by(fails_end, holds_end, guess, step, |n| predicate(n).map(only))
+}
+
+/// Evaluations in a row that may fail to halve a bracket before it is halved at its middle.
+const PATIENCE: u32 = 2;
+
+/// The whole number nearest to `fails_end` at which a monotone function is at most 0, that end included.
+///
+/// Walks from `guess` in doubling steps, the first `step` long. Inside the bracket the next number is where the straight line between its ends
+/// crosses 0; an end that stays has its value halved each time, and a bracket that shrinks too slowly is cut in two. The function was really evaluated at the
+/// result and at most 0 there, and above 0 at the next number towards `fails_end`, unless the result is that end. `None` when it is above 0 even at `holds_end`.
+///
+/// Values that are not finite say no more than on which side they are; NaN is above 0.
+///
+/// # Errors
+/// The first error of the function.
+///
+/// Reference: Dowell and Jarratt 1971, "A modified regula falsi method for computing the root of an equation" (the Illinois method).
+///
+/// ```
+/// use rhograd::num::root::last_whole_by;
+/// let mut calls = 0;
+/// let found = last_whole_by(1_000_000, 0, 0, 1000, |n| {
+///     calls += 1;
+///     Ok::<f64, ()>((1.0 + n as f64).ln() - 10.0)
+/// });
+/// assert_eq!(found, Ok(Some(22_025)));
+/// assert!(calls < 15);
+/// ```
+pub fn last_whole_by<E>(
+    fails_end: i128,
+    holds_end: i128,
+    guess: i128,
+    step: i128,
+    mut excess: impl FnMut(i128) -> Result<f64, E>,
+) -> Result<Option<i128>, E> {
     let away = if fails_end > holds_end { 1 } else { -1 };
     let clamp = |n: i128| n.clamp(fails_end.min(holds_end), fails_end.max(holds_end));
     let mut at = clamp(guess);
     let (mut holds, mut fails) = (None, None);
     let mut step = step.max(1);
     let (mut yes, mut no) = loop {
-        let outwards = if predicate(at)? {
-            holds = Some(at);
+        let value = excess(at)?;
+        let outwards = if value <= 0.0 {
+            holds = Some((at, value));
             if at == fails_end {
                 return Ok(Some(at));
             }
             away
         } else {
-            fails = Some(at);
+            fails = Some((at, value));
             if at == holds_end {
                 return Ok(None);
             }
@@ -151,11 +189,24 @@ pub fn last_whole<E>(
         at = clamp(at.saturating_add(outwards * step));
         step = step.saturating_mul(2);
     };
-    while (no - yes).abs() > 1 {
-        let middle = yes + (no - yes) / 2;
-        *(if predicate(middle)? { &mut yes } else { &mut no }) = middle;
+    let (mut slow, mut before) = (0, None);
+    while (no.0 - yes.0).abs() > 1 {
+        let gap = no.0 - yes.0;
+        let share = yes.1 / (yes.1 - no.1);
+        let told = slow < PATIENCE && yes.1.is_finite() && no.1.is_finite();
+        let inward = if told { (gap.abs() as f64 * share).round() as i128 } else { gap.abs() / 2 };
+        let at = yes.0 + inward.clamp(1, gap.abs() - 1) * gap.signum();
+        let value = excess(at)?;
+        let found = value <= 0.0;
+        let (moved, stayed) = if found { (&mut yes, &mut no) } else { (&mut no, &mut yes) };
+        *moved = (at, value);
+        if before == Some(found) {
+            stayed.1 *= 0.5;
+        }
+        before = Some(found);
+        slow = if 2 * (no.0 - yes.0).abs() <= gap.abs() { 0 } else { slow + 1 };
     }
-    Ok(Some(yes))
+    Ok(Some(yes.0))
 }
 
 #[cfg(test)]
@@ -199,6 +250,26 @@ mod tests {
             prop_assert_eq!(rising, expected);
             let falling = last_whole(-high, -low, -guess, step, |n| Ok::<bool, ()>(-n <= at)).unwrap();
             prop_assert_eq!(falling, expected.map(|n| -n));
+        }
+
+        #[test]
+        fn finds_any_whole_root_of_any_rising_function(
+            at in -50_000i128..50_000, guess in -60_000i128..60_000, step in 1i128..40_000, power in 0.05f64..6.0, scale in -300i32..300,
+            blind in 0u8..4,
+        ) {
+            let mut calls = 0;
+            // Steep or flat about its root, told on both sides, one or none.
+            let mut value = |n: i128| {
+                calls += 1;
+                let far = (n - at) as f64 - 0.5;
+                let value = 10f64.powi(scale) * far.signum() * far.abs().powf(power);
+                let untold = if far > 0.0 { blind & 1 > 0 } else { blind & 2 > 0 };
+                Ok::<f64, ()>(if untold { far.signum() * f64::INFINITY } else { value })
+            };
+            prop_assert_eq!(last_whole_by(50_000, -50_000, guess, step, &mut value), Ok(Some(at)));
+            prop_assert_eq!(last_whole_by(-50_000, 50_000, guess, step, |n| value(-n)), Ok(Some(-at)));
+            // Three evaluations halve a bracket, after a walk of doubling steps.
+            prop_assert!(calls <= 2 * (18 + 3 * 17), "{calls}");
         }
 
         #[test]

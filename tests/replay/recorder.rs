@@ -169,7 +169,7 @@ impl Recording {
         train(case, table, &self.kept, None, seed()).run.public
     }
 
-    /// As [`Self::replayed`], for a table of which everything that leaves is known.
+    /// The run on another table, given the same releases, where everything that leaves it is known: the inputs of one release.
     pub fn replayed_within(&self, case: &Case, table: &[u8], release: usize, whole: &[String]) -> Run {
         let part = train(case, table, &self.kept[..=release], Some(release + 1), seed());
         assert_eq!(part.planned, self.planned, "{}: the plan depends on the rows", case.name);

@@ -3,11 +3,13 @@
 use super::Pld;
 use crate::error::{Error, Fallible};
 use crate::num::decimals::Decimals;
-use crate::num::root::last_whole;
+use crate::num::root::last_whole_by;
 use crate::privacy::{Adjacency, Delta, DpEvent, Epsilon, Mechanism};
 
 /// Widths of the intervals that decide the clear cases, relative to the target.
 const CLEAR: [f64; 3] = [f64::INFINITY, 1e-2, 1e-4];
+/// Width of an interval, relative to the target, whose middle says where to search on.
+const TOLD: f64 = 0.1;
 /// Width of a reported epsilon or delta, relative to itself.
 const REPORTED: f64 = 3e-6;
 /// Noise multipliers and rates are searched among the decimals of five digits.
@@ -42,22 +44,29 @@ impl Budget {
         Err(Error::parameter("epsilon", problem, "use a number such as 1"))
     }
 
-    /// Whether the certified epsilon of a run is within the budget.
-    fn allows(&self, rate: f64, noise_multiplier: f64, steps: u64) -> Fallible<bool> {
+    /// By how much the certified epsilon of a run is above the budget, about, as a logarithm: at most 0 exactly where it is within.
+    fn excess(&self, rate: f64, noise_multiplier: f64, steps: u64) -> Fallible<f64> {
         let pld = Pld::new(&run(rate, noise_multiplier, steps), self.adjacency)?;
         let target = self.epsilon.value();
         for width in CLEAR {
             let found = pld.epsilon(self.delta, width * target)?;
-            if found.lower > target {
-                return Ok(false);
-            }
             // The upper bound that is reported lies above the truth, too, but by less than this interval is wide.
-            if found.upper + found.width() <= target {
-                return Ok(true);
+            let (above, within) = (found.lower > target, found.upper + found.width() <= target);
+            if above || within {
+                let told = found.width() <= TOLD * target;
+                let middle = if told { found.lower + found.width() / 2.0 } else { f64::INFINITY };
+                return Ok(signed(above, middle / target));
             }
         }
-        Ok(reported(&pld, self.delta)? <= target)
+        let reported = reported(&pld, self.delta)?;
+        Ok(signed(reported > target, reported / target))
     }
+}
+
+/// The logarithm of an epsilon over its budget, with the sign of what was decided; a ratio that nobody knows is infinite.
+fn signed(above: bool, ratio: f64) -> f64 {
+    let distance = ratio.ln().abs();
+    if above || ratio.is_nan() { distance.max(f64::MIN_POSITIVE) } else { -distance }
 }
 
 /// The epsilon that is reported of a run, an upper bound.
@@ -105,10 +114,12 @@ impl Passes {
     pub fn noise_multiplier(&self, adjacency: Adjacency, epsilon: Epsilon, delta: Delta) -> Fallible<f64> {
         let budget = Budget::new(adjacency, epsilon, delta)?;
         let target = budget.epsilon.value();
-        let allows =
-            |at: i128| self.bound(DECIMALS.at(at), adjacency, delta, 1.05 * target).map(|epsilon| epsilon <= target);
+        let excess = |at: i128| {
+            let bound = self.bound(DECIMALS.at(at), adjacency, delta, 1.05 * target);
+            bound.map(|epsilon| signed(epsilon > target, epsilon / target))
+        };
         let (least, most) = (DECIMALS.up(NOISE_OF_PASSES.0), DECIMALS.down(NOISE_OF_PASSES.1));
-        match last_whole(least, most, 0, STEP, allows)? {
+        match last_whole_by(least, most, 0, STEP, excess)? {
             Some(found) if found > least => Ok(DECIMALS.at(found)),
             _ => Err(Error::refused(
                 format!(
@@ -177,9 +188,9 @@ pub fn calibrate_noise_multiplier(
     delta: Delta,
 ) -> Fallible<f64> {
     let budget = Budget::new(adjacency, epsilon, delta)?;
-    let allows = |at: i128| budget.allows(rate, DECIMALS.at(at), steps);
+    let excess = |at: i128| budget.excess(rate, DECIMALS.at(at), steps);
     let (least, most) = (DECIMALS.up(NOISE.0), DECIMALS.down(NOISE.1));
-    match last_whole(least, most, 0, STEP, allows)? {
+    match last_whole_by(least, most, 0, STEP, excess)? {
         Some(found) if found > least => Ok(DECIMALS.at(found)),
         Some(_) => Err(Error::refused(
             format!("every noise multiplier from {} up meets the budget", NOISE.0),
@@ -213,7 +224,7 @@ pub fn calibrate_steps(
     let budget = Budget::new(adjacency, epsilon, delta)?;
     // All candidates lie in 1..=u64::MAX.
     let steps = |at: i128| u64::try_from(at).unwrap_or(u64::MAX);
-    let found = last_whole(u64::MAX.into(), 1, 1, 1, |at| budget.allows(rate, noise_multiplier, steps(at)))?;
+    let found = last_whole_by(u64::MAX.into(), 1, 1, 1, |at| budget.excess(rate, noise_multiplier, steps(at)))?;
     Ok(found.map_or(0, steps))
 }
 
@@ -236,8 +247,8 @@ pub fn calibrate_rate(
     delta: Delta,
 ) -> Fallible<f64> {
     let budget = Budget::new(adjacency, epsilon, delta)?;
-    let allows = |at: i128| budget.allows(DECIMALS.at(at), noise_multiplier, steps);
-    Ok(last_whole(0, DECIMALS.up(RATE), 0, STEP, allows)?.map_or(0.0, |found| DECIMALS.at(found)))
+    let excess = |at: i128| budget.excess(DECIMALS.at(at), noise_multiplier, steps);
+    Ok(last_whole_by(0, DECIMALS.up(RATE), 0, STEP, excess)?.map_or(0.0, |found| DECIMALS.at(found)))
 }
 
 /// The epsilon of a Poisson-sampled Gaussian run at delta.
