@@ -115,7 +115,7 @@ impl Passes {
         let budget = Budget::new(adjacency, epsilon, delta)?;
         let target = budget.epsilon.value();
         let excess = |at: i128| {
-            let bound = self.bound(DECIMALS.at(at), adjacency, delta, 1.05 * target);
+            let bound = self.bound(DECIMALS.at(at), adjacency, delta, (target, 1.05 * target));
             bound.map(|epsilon| signed(epsilon > target, epsilon / target))
         };
         let (least, most) = (DECIMALS.up(NOISE_OF_PASSES.0), DECIMALS.down(NOISE_OF_PASSES.1));
@@ -141,14 +141,20 @@ impl Passes {
     ///
     /// Reference: that of [`crate::accounting::ratio::LikelihoodRatio`].
     pub fn epsilon(&self, noise_multiplier: f64, adjacency: Adjacency, delta: Delta) -> Fallible<f64> {
-        self.bound(noise_multiplier, adjacency, delta, f64::MAX)
+        self.bound(noise_multiplier, adjacency, delta, (0.0, f64::MAX))
     }
 
-    /// The epsilon of the passes at delta, or a coarse bound where that is above what matters.
-    fn bound(&self, noise_multiplier: f64, adjacency: Adjacency, delta: Delta, most: f64) -> Fallible<f64> {
+    /// The epsilon of the passes at delta, or a coarse bound that is not between two values, where a fine one would decide nothing.
+    fn bound(
+        &self,
+        noise_multiplier: f64,
+        adjacency: Adjacency,
+        delta: Delta,
+        (least, most): (f64, f64),
+    ) -> Fallible<f64> {
         let pld = Pld::new(&self.event(noise_multiplier), adjacency)?;
         let coarse = pld.upper_epsilon(delta, f64::INFINITY)?;
-        if coarse > most {
+        if coarse <= least || coarse > most {
             return Ok(coarse);
         }
         Ok(pld.upper_epsilon(delta, 1e-4 * coarse)?.min(coarse))
