@@ -151,9 +151,10 @@ const PATIENCE: u32 = 2;
 /// let mut calls = 0;
 /// let found = last_whole_by(1_000_000, 0, 0, 1000, |n| {
 ///     calls += 1;
-///     Ok::<f64, ()>((1.0 + n as f64).ln() - 10.0)
+///     Ok::<f64, ()>((n as f64).sqrt() - 300.5)
 /// });
-/// assert_eq!(found, Ok(Some(22_025)));
+/// assert_eq!(found, Ok(Some(90_300)));
+/// // Halving takes 24.
 /// assert!(calls < 15);
 /// ```
 pub fn last_whole_by<E>(
