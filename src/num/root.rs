@@ -233,6 +233,17 @@ mod tests {
     }
 
     #[test]
+    fn a_jump_that_a_line_cannot_find_is_found_by_halving() {
+        let mut calls = 0;
+        let found = last_whole_by(100_000, 0, 0, 50_000, |n| {
+            calls += 1;
+            Ok::<f64, ()>(if n <= 70_000 { -1e-300 } else { 1.0 })
+        });
+        assert_eq!(found, Ok(Some(70_000)));
+        assert!(calls <= 3 * 17, "{calls}");
+    }
+
+    #[test]
     fn stops_at_the_asked_width() {
         let mut calls = 0;
         let root = bisect(1.0, 2.0, 1e-3, |x| {

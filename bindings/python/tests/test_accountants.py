@@ -95,7 +95,7 @@ def test_selection_and_samples_of_fixed_size():
 def test_mixtures_of_gaussians():
     event = events.MixtureOfGaussiansDpEvent(1.5, [0.0, 1.0, 2.0], [0.5, 0.25, 0.25])
     for count in (1, 20):
-        # On their usual grid, ten times as fine, a minute is theirs.
+        # Their usual grid is ten times as fine, and takes a minute.
         their = theirs_pld.PLDAccountant(value_discretization_interval=1e-3).compose(event, count)
         ours = PLDAccountant().compose(event, count)
         assert ours.get_epsilon(1e-6) == pytest.approx(their.get_epsilon(1e-6), rel=1e-3, abs=1e-3)

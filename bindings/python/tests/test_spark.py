@@ -77,7 +77,7 @@ BOUNDS = {"a": (-1, 1), "b": (-1, 1), "c": ["u", "v"]}
 
 
 def logistic(**more):
-    """Of few steps, each of which is a job."""
+    """A model of few steps: each step is a job of Spark."""
     common = {"epsilon": 1, "bounds": BOUNDS, "classes": ["no", "yes"], "seed": 3, "steps": 4}
     return rhograd.DPLogisticRegression(**{**common, **more})
 
