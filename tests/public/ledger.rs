@@ -619,22 +619,19 @@ fn what_is_opened_to_be_read_is_not_changed() {
 fn as_nobody(task: &str, folder: &Path) -> String {
     use std::os::unix::fs::{MetadataExt, PermissionsExt};
     use std::os::unix::process::CommandExt;
+    let public = tempfile::tempdir().unwrap();
     let mut command = Command::new(env::current_exe().unwrap());
     if fs::metadata(folder).unwrap().uid() == 0 {
-        // A place from which anybody may run it.
-        let program = env::temp_dir().join(format!("rhograd-ledger-test-{}", std::process::id()));
-        if !program.exists() {
-            fs::copy(env::current_exe().unwrap(), &program).unwrap();
-            fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
-        }
+        // A place from which anybody may run it. Another program writes it: what this one holds open to write, a test beside this one
+        // that starts a program hands to its child for a moment, and no program runs that is open to be written.
+        let program = public.path().join("test");
+        assert!(Command::new("cp").args([&env::current_exe().unwrap(), &program]).status().unwrap().success());
+        fs::set_permissions(public.path(), fs::Permissions::from_mode(0o755)).unwrap();
         command = Command::new(&program);
         command.uid(65_534).gid(65_534).current_dir("/");
     }
     command.args(["ledger::child", "--exact", "--nocapture"]).env(TASK, task).env(FOLDER, folder);
-    // Another test that starts a program just now holds what was written here open for a moment.
-    let busy = |e: &std::io::Error| e.kind() == std::io::ErrorKind::ExecutableFileBusy;
-    let mut starts = std::iter::repeat_with(|| command.output());
-    let output = starts.find(|started| !started.as_ref().is_err_and(busy)).unwrap().unwrap();
+    let output = command.output().unwrap();
     String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
 }
 
