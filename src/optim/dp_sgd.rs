@@ -32,16 +32,13 @@
 use serde_json::json;
 
 use super::description::{AUDIT_STILL, AuditRecipe, Description, Losses, Needs, Relations};
+use super::release::{Calibrated, MAX_RATE, SampledRule, Samples};
 use super::{
-    Averaging, ClipRule, Descent, Fitted, GaussianRule, Optimizer, Planned, Problem, Sampling, Settings, Start, Target,
+    Averaging, ClipRule, Descent, Fitted, GaussianRule, Optimizer, Planned, Problem, Sampling, Settings, Start,
     settings,
 };
-use crate::accounting::claim;
 use crate::error::{Error, Fallible};
-use crate::grid::MAX_MULTIPLIER;
-use crate::privacy::{
-    Adjacency, AllocatedGaussianCharge, Charge, Claim, MAX_LOG2_SCALE, NoiseLaw, PoissonGaussianCharge,
-};
+use crate::privacy::{Adjacency, Charge, NoiseLaw};
 use crate::private::{LoggedRun, PrivateDataset, Query, query};
 
 /// Probability with which a row joins a step.
@@ -49,12 +46,6 @@ const RATE: f64 = 0.02;
 
 /// Gradient steps.
 const STEPS: u64 = 1000;
-
-/// Largest sampling rate: beyond it full batches are better in every way.
-const MAX_RATE: f64 = 0.5;
-
-/// Relative accuracy of the calibrated noise multiplier.
-const ACCURACY: f64 = 1e-3;
 
 pub(super) static DESCRIPTION: Description = Description {
     name: "dp-sgd",
@@ -119,9 +110,13 @@ impl DpSgd {
             return Err(Error::parameter("--sampling-rate", problem, "leave it out for the default"));
         }
         let sampling = sampling.unwrap_or(Sampling::Poisson);
-        let (samples, steps, rate) = Samples::of(sampling, steps.unwrap_or(STEPS), rate, problem.adjacency)?;
-        let grid = Grid { adjacency: problem.adjacency, one: problem.one.unsigned_abs().into(), steps, samples };
-        let Calibrated { charge, clip_steps, multiplier } = grid.calibrate(target)?;
+        let (samples, steps, rate) = samples(sampling, steps.unwrap_or(STEPS), rate, problem.adjacency)?;
+        let (what, query) =
+            ("clipped gradient sum of a sample", |clip_steps| Query::from(query::ClippedSum { clip_steps }));
+        let (adjacency, noise) = (problem.adjacency, NoiseLaw::FlooredNormal);
+        let rule = GaussianRule { what, query: &query, adjacency, noise, count: steps };
+        let rule = SampledRule { rule, samples, sensitivity: 1.0, one: problem.one.unsigned_abs().into() };
+        let Calibrated { charge, size: clip_steps, multiplier } = rule.calibrate(target)?;
         let square = problem.typical_square();
         let scale = problem.loss.tuning().step;
         // As far in all as full-batch descent goes in its hundred steps, but no step longer.
@@ -137,131 +132,24 @@ impl DpSgd {
     }
 }
 
-/// How rows come to steps, with what fixes it.
-enum Samples {
-    /// Coins of this probability.
-    Coins(f64),
-    /// Passes of so many steps.
-    Passes(u32),
-}
-
-impl Samples {
-    /// The samples, the number of steps and the rate.
-    fn of(sampling: Sampling, steps: u64, rate: f64, adjacency: Adjacency) -> Fallible<(Self, u64, f64)> {
-        match sampling {
-            Sampling::Poisson => Ok((Samples::Coins(rate), steps, rate)),
-            Sampling::Shuffle if adjacency != Adjacency::AddRemove => Err(Error::parameter(
-                "--sampling",
-                "is shuffle, for which no bound is known where a row is replaced by another",
-                "use --adjacency add-remove, or --sampling poisson",
-            )),
-            Sampling::Shuffle => {
-                let pass = (1.0 / rate).round().clamp(2.0, f64::from(u32::MAX)) as u32;
-                if u64::from(pass) > steps {
-                    let problem = format!("makes a pass of {pass} steps, and there are {steps} in all");
-                    let cure = "use more --steps, at least one pass, or a larger --sampling-rate";
-                    return Err(Error::parameter("--sampling-rate", problem, cure));
-                }
-                Ok((Samples::Passes(pass), steps.next_multiple_of(pass.into()), 1.0 / f64::from(pass)))
+/// The samples, the number of steps and the rate.
+fn samples(sampling: Sampling, steps: u64, rate: f64, adjacency: Adjacency) -> Fallible<(Samples, u64, f64)> {
+    match sampling {
+        Sampling::Poisson => Ok((Samples::Coins(rate), steps, rate)),
+        Sampling::Shuffle if adjacency != Adjacency::AddRemove => Err(Error::parameter(
+            "--sampling",
+            "is shuffle, for which no bound is known where a row is replaced by another",
+            "use --adjacency add-remove, or --sampling poisson",
+        )),
+        Sampling::Shuffle => {
+            let pass = (1.0 / rate).round().clamp(2.0, f64::from(u32::MAX)) as u32;
+            if u64::from(pass) > steps {
+                let problem = format!("makes a pass of {pass} steps, and there are {steps} in all");
+                let cure = "use more --steps, at least one pass, or a larger --sampling-rate";
+                return Err(Error::parameter("--sampling-rate", problem, cure));
             }
+            Ok((Samples::Passes(pass), steps.next_multiple_of(pass.into()), 1.0 / f64::from(pass)))
         }
-    }
-}
-
-/// Releases with their clip and the noise multiplier relative to it.
-struct Calibrated {
-    charge: Charge,
-    clip_steps: u64,
-    multiplier: f64,
-}
-
-/// What fixes the releases but for their noise.
-struct Grid {
-    adjacency: Adjacency,
-    one: u64,
-    steps: u64,
-    samples: Samples,
-}
-
-impl Grid {
-    /// The releases of noise multiplier about `z` on the finest grid that the kernel allows, with their clip; they claim nothing yet.
-    fn charge(&self, z: f64) -> Calibrated {
-        let largest = (MAX_MULTIPLIER as u64).saturating_mul(self.one) as f64;
-        let log2_scale = (largest * z).log2().floor().clamp(0.0, f64::from(MAX_LOG2_SCALE)) as u32;
-        let clip_steps = (2f64.powi(log2_scale as i32) / z).floor().min(largest) as u64;
-        let (what, query) =
-            ("clipped gradient sum of a sample", |clip_steps| Query::from(query::ClippedSum { clip_steps }));
-        let (adjacency, noise) = (self.adjacency, NoiseLaw::FlooredNormal);
-        let rule = GaussianRule { what, query: &query, adjacency, noise, count: self.steps };
-        let releases = rule.at(clip_steps, log2_scale).event().clone();
-        let claim = Claim { epsilon: 1.0, delta: 0.5, rho: 1.0 };
-        let charge = match self.samples {
-            Samples::Coins(rate) => {
-                // Rounded down; the rate that is accounted for is recomputed from this integer.
-                let exponent = (-(-rate).ln_1p() * 2f64.powi(64)).floor() as u64;
-                PoissonGaussianCharge { sampled: releases, exponent, claim }.into()
-            }
-            Samples::Passes(steps_of_pass) => {
-                AllocatedGaussianCharge { allocated: releases, steps_of_pass, claim }.into()
-            }
-        };
-        Calibrated { charge, clip_steps, multiplier: 2f64.powi(log2_scale as i32) / clip_steps as f64 }
-    }
-
-    /// The least noise for which everything together keeps the target; the answer is checked as it will be charged.
-    fn calibrate(&self, target: &Target<'_>) -> Fallible<Calibrated> {
-        let about = match self.samples {
-            Samples::Coins(_) => target.epsilon.value(),
-            // Bounds as wide as the search is fine are found in a tenth of the time, and are still bounds.
-            Samples::Passes(_) => 10.0 * target.epsilon.value(),
-        };
-        let epsilon = |z: f64| {
-            let charges: Vec<Charge> = target.before.iter().cloned().chain([self.charge(z).charge]).collect();
-            claim::epsilon(&charges, self.adjacency, target.delta, about).ok()
-        };
-        // How far above the target epsilon is, in logarithms.
-        let excess = |z: f64| epsilon(z).map_or(f64::INFINITY, |epsilon| (epsilon / target.epsilon.value()).ln());
-        let (mut low, mut high) = (0.1, 1.0);
-        let (mut above, mut below) = (f64::INFINITY, excess(high));
-        while below > 0.0 {
-            (low, high, above) = (high, 2.0 * high, below);
-            below = excess(high);
-            if high > 1e6 {
-                return Err(Error::parameter(
-                    "--epsilon",
-                    "is too small for this many sampled steps",
-                    "use a larger epsilon, fewer --steps or a smaller --sampling-rate",
-                ));
-            }
-        }
-        while high / low > 1.0 + ACCURACY {
-            let middle = match self.samples {
-                Samples::Passes(_) if above.is_finite() && below.is_finite() => {
-                    // Where a line through both ends is zero, and a little further: epsilon is nearly a power of the noise.
-                    let zero = low * (high / low).powf(above / (above - below));
-                    let little = 1.0 + 0.4 * ACCURACY;
-                    (zero * little).min(high / little).max(low * little)
-                }
-                _ => (low * high).sqrt(),
-            };
-            let found = excess(middle);
-            if found <= 0.0 { (high, below) = (middle, found) } else { (low, above) = (middle, found) }
-        }
-        let Calibrated { charge, clip_steps, multiplier } = self.charge(high);
-        if clip_steps < 16 * self.one {
-            return Err(Error::parameter(
-                "budget",
-                "is too small for this many steps",
-                "use a larger epsilon or fewer --steps",
-            ));
-        }
-        let (adjacency, delta, about) = (self.adjacency, target.delta, target.epsilon.value());
-        let charge = match charge {
-            Charge::AllocatedGaussian(event) => claim::make_allocated(event, adjacency, delta, about)?.into(),
-            Charge::PoissonGaussian(event) => claim::make(event, adjacency, delta, about)?.into(),
-            other => other,
-        };
-        Ok(Calibrated { charge, clip_steps, multiplier })
     }
 }
 

@@ -24,6 +24,9 @@ pub struct Settings {
     /// Momentum in `[0, 1)`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub momentum: Option<f64>,
+    /// Passes over the rows of an algorithm that deals them to batches.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub passes: Option<u64>,
     /// l1 penalty on all coefficients but intercepts.
     pub l1: f64,
     /// l2 penalty on all coefficients but intercepts.
@@ -182,9 +185,14 @@ settings! {
         name: "momentum", value_name: "MOMENTUM", about: "Momentum in [0, 1)", default: "by rule", neutral: None,
         kind: Kind::Number { range: BELOW_ONE, get: |it| it.momentum, set: |it, value| it.momentum = Some(value) },
     }
+    PASSES = {
+        name: "passes", value_name: "E", about: "Passes of dp-ftrl over the rows, which the steps are divided into",
+        default: "1", neutral: None,
+        kind: Kind::Count { range: COUNT, get: |it| it.passes, set: |it, value| it.passes = Some(value) },
+    }
     SAMPLING_RATE = {
-        name: "sampling-rate", value_name: "Q", about: "Probability with which a row joins a step of dp-sgd",
-        default: "0.02", neutral: None,
+        name: "sampling-rate", value_name: "Q", about: "Probability with which a row joins a step of dp-sgd, or a pass of dp-ftrl",
+        default: "0.02; 1 for dp-ftrl", neutral: None,
         kind: Kind::Number {
             range: PROBABILITY, get: |it| it.sampling_rate, set: |it, value| it.sampling_rate = Some(value),
         },
@@ -235,6 +243,10 @@ pub(super) static OF_SMOOTH_DESCENT: &[&Setting] =
 /// Those of a descent on samples.
 pub(super) static OF_SAMPLED_DESCENT: &[&Setting] =
     &[&CLIP, &STEPS, &LEARNING_RATE, &MOMENTUM, &SAMPLING_RATE, &L1, &L2, &RADIUS, &AVERAGING, &SAMPLING];
+
+/// Those of a descent on batches that every pass meets again.
+pub(super) static OF_BATCH_PASSES: &[&Setting] =
+    &[&CLIP, &STEPS, &LEARNING_RATE, &MOMENTUM, &PASSES, &SAMPLING_RATE, &L2, &RADIUS, &AVERAGING];
 
 /// What gradient steps take where coordinates were made with a ridge of their own.
 pub(super) static OF_ADDITIVE: &[&Setting] = &[&CLIP, &STEPS, &LEARNING_RATE, &MOMENTUM, &L2, &AVERAGING];
@@ -323,6 +335,7 @@ impl Settings {
         steps: None,
         learning_rate: None,
         momentum: None,
+        passes: None,
         l1: 0.0,
         l2: None,
         radius: None,

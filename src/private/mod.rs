@@ -263,8 +263,8 @@
 //! use rhograd::noise::NoiseSource;
 //! use rhograd::privacy::{Adjacency, DatasetId, GaussianCharge, NoiseLaw, Scope};
 //! use rhograd::private::{
-//!     Curvature, DescribeQuery, DirectionInputs, Gradient, Minimization, PassPlan, Perturbation, PhasePlan, PhasedPass, PrefixPass,
-//!     PrivateDataset, Reads, Role, RowAccess, charge_run, query,
+//!     Curvature, DescribeQuery, DirectionInputs, Gradient, Minimization, OfPasses, PassPlan, Perturbation, PhasePlan, PhasedPass,
+//!     PrefixPasses, PrivateDataset, Reads, Role, RowAccess, charge_run, query,
 //! };
 //! # fn main() -> rhograd::error::Fallible<()> {
 //! let mut builder = RowsBuilder::new(Shape::new(1, &[]));
@@ -290,7 +290,9 @@
 //! assert_eq!(phased.next(&[0, 0])?.len(), 2);
 //! let last = run.permit::<GaussianCharge>()?.one_pass(&data, pass, loss, 1.0)?;
 //! assert_eq!(last.values().len(), 2);
-//! let mut batches: PrefixPass = run.permit::<GaussianCharge>()?.prefix_sums(&data, prefix.clip_steps, prefix.batches)?;
+//! assert_eq!((charges[2].release().count, charges[2].exponent()), (1, None), "all rows, without a coin");
+//! let rows = data.clipped(prefix.clip_steps)?;
+//! let mut batches = PrefixPasses::open(vec![run.permit::<GaussianCharge>()?], &rows, prefix.batches)?;
 //! let weights = Array1::zeros(2);
 //! let gradient = Gradient { loss: Glm::Logistic.into(), weights: &weights, label_scale: 1.0, clip_norm: 0.5 };
 //! assert_eq!(batches.next(&gradient)?.len(), 2);
@@ -318,8 +320,9 @@ mod tests;
 
 pub use query::{
     CellColumn, CellCounts, ClippedRows, ColumnValues, CountsAbove, Curvature, DescribeQuery, DirectionInputs,
-    Gradient, Grid, GridPrice, LOG2_REGULARIZATION, MAX_BATCHES, MAX_SOLVED, Minimization, PassPlan, Perturbation,
-    PhasePlan, PhasedPass, Planned, PrefixPass, Query, Reads, Role, RowAccess, StableMedian, prefix_coefficients,
+    Gradient, Grid, GridPrice, LOG2_REGULARIZATION, MAX_BATCHES, MAX_SOLVED, Minimization, OfPasses, PassPlan,
+    Perturbation, PhasePlan, PhasedPass, Planned, PrefixPasses, Query, Reads, Role, RowAccess, StableMedian,
+    prefix_coefficients,
 };
 pub(crate) use query::{batch_of, order_of};
 pub use release::{

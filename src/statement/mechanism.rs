@@ -8,6 +8,7 @@ use crate::model_kind::Link;
 use crate::num::round::decimal_up;
 use crate::optim::Algorithm;
 use crate::privacy::{Charge, PrivacyUnit};
+use crate::private::RowAccess;
 
 part! {
     /// The mechanism of the gradient steps.
@@ -71,8 +72,16 @@ fn sampling(facts: &Facts, release: &ReleaseFacts) -> String {
         (Charge::AllocatedGaussian(event), _) => {
             format!("each {who} in one step, drawn evenly, of each pass of {}", event.steps_of_pass)
         }
-        (_, Some(rate)) => format!("Poisson{of}, rate at most {}", decimal_up(rate, DIGITS)),
-        (_, None) => release.query.kind().sampling(),
+        (_, Some(rate)) => {
+            let rate = format!("Poisson{of}, rate at most {}", decimal_up(rate, DIGITS));
+            match release.query.kind().reads().rows {
+                RowAccess::Batches(batches) => {
+                    format!("{rate} in each pass over {batches} batches, of which each row has one by a secret draw")
+                }
+                _ => rate,
+            }
+        }
+        (_, None) => release.query.kind().sampling(release.charge.count()),
     }
 }
 

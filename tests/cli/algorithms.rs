@@ -108,6 +108,53 @@ fn one_pass_says_so() {
     );
 }
 
+/// Each pass is a release: of all rows at a cost that is added up, of samples at a claim.
+#[test]
+fn several_passes_are_paid_for_each() {
+    let folder = Folder::with("fair");
+    let train = "train fair.csv --overwrite --epsilon 1 --algorithm dp-ftrl --out m.json";
+    let stated = |flags: &str| {
+        folder.succeed(&format!("{train} {flags}"));
+        let model = folder.json("m.json");
+        folder.succeed("verify m.json");
+        let facts = &model["statement"]["facts"];
+        let passes = facts["releases"].as_array().unwrap().last().unwrap();
+        (model["statement"]["mechanism"].clone(), passes.clone(), facts["settings"].clone())
+    };
+    let sensitivity = |passes: &Value| passes["charge"]["sensitivity"].as_u64().unwrap() as f64;
+    let (once, one, _) = stated("--steps 16");
+    let (mechanism, all, settings) = stated("--steps 14 --passes 4");
+    assert_eq!((&mechanism["steps"], &all["charge"]["count"]), (&16.into(), &4.into()), "{mechanism}");
+    assert_eq!((&settings["passes"], &settings["batches"]), (&4.into(), &4.into()), "{settings}");
+    assert!(mechanism["sampling"].as_str().unwrap().starts_with("4 passes over 4 batches"), "{mechanism}");
+    // Four releases of shorter columns: together they move further than one of a long column.
+    let moved =
+        |passes: &Value| sensitivity(passes) / 2f64.powi(passes["charge"]["log2_scale"].as_u64().unwrap() as i32);
+    assert!((2.0 * moved(&all) / moved(&one) - 1.0).abs() < 0.01, "{all} {one}");
+    assert_eq!(once["steps"], 16);
+    let (mechanism, sampled, settings) = stated("--steps 16 --passes 4 --sampling-rate 0.25");
+    assert!(mechanism["sampling"].as_str().unwrap().starts_with("Poisson, rate at most 0.25"), "{mechanism}");
+    assert!(mechanism["sampling"].as_str().unwrap().contains("in each pass over 4 batches"), "{mechanism}");
+    assert_eq!((&mechanism["steps"], &settings["passes"]), (&16.into(), &4.into()));
+    assert!(sampled["charge"]["claim"]["epsilon"].as_f64().unwrap() <= 1.0, "{sampled}");
+    let refused = |flags: &str| folder.run(&format!("{train} {flags}")).stderr;
+    for (flags, expected) in [
+        ("--passes 9 --steps 8", "--passes: is 9, and there are 8 steps"),
+        ("--passes 4 --steps 16385", "--steps: is 16388"),
+        ("--sampling-rate 0.7", "--sampling-rate: is 0.7"),
+        ("--sampling-rate 0.5 --noise discrete-gaussian", "--noise"),
+        ("--passes 0", "--passes"),
+    ] {
+        let text = refused(flags);
+        assert!(text.contains(expected), "{flags}: {text}");
+    }
+    let by_rho = "train fair.csv --overwrite --rho 0.1 --delta 1e-6 --algorithm dp-ftrl --sampling-rate 0.5";
+    let text = folder.run(by_rho).stderr;
+    assert!(text.contains("--rho") && text.contains("--epsilon"), "{text}");
+    let text = folder.run("train fair.csv --overwrite --epsilon 1 --algorithm dp-gd --passes 2").stderr;
+    assert!(text.contains("--passes") && text.contains("means nothing"), "{text}");
+}
+
 #[test]
 fn algorithms_are_listed_and_each_prints_its_page() {
     let folder = Folder::new();

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use rhograd::data::{CsvFile, Protect, Schema, Synthetic, SyntheticKind, Task};
+use rhograd::error::Fallible;
 use rhograd::grid::Shape;
 use rhograd::kernel::{RawRow, Rows, RowsBuilder};
 use rhograd::ledger::Ledger;
@@ -10,9 +11,13 @@ use rhograd::loss::Curved;
 use rhograd::noise::NoiseSource;
 use rhograd::optim::settings::{self, Kind};
 use rhograd::optim::{Losses, Planned, SETTINGS, Setting, Settings};
-use rhograd::privacy::{Adjacency, DatasetId, Delta, Epsilon, GaussianCharge, L2, NoiseLaw, Rho, Scope, total_rho};
+use rhograd::privacy::{
+    Adjacency, Charge, Claim, DatasetId, Delta, Epsilon, GaussianCharge, L2, NoiseLaw, PoissonGaussianCharge, Rho,
+    Scope, total_rho,
+};
 use rhograd::private::{
-    DescribeQuery, DirectionInputs, Gradient, PhasePlan, PrivateDataset, RowAccess, Sensitive, charge_run, query,
+    DescribeQuery, DirectionInputs, Gradient, OfPasses, Permit, PhasePlan, PrefixPasses, PrivateDataset, RowAccess,
+    Sensitive, charge_run, prefix_coefficients, query,
 };
 use rhograd::train::{Algorithm, Budget, Metrics, ModelKind, Plan, TrainConfig, evaluate, load, train};
 
@@ -85,7 +90,7 @@ fn with(setting: &Setting) -> Settings {
     let mut settings = Settings::default();
     setting.read(&mut settings, if let Kind::Choice { names, .. } = setting.kind { names[1] } else { "0.5" }).ok();
     if matches!(setting.kind, Kind::Count { .. }) {
-        settings.steps = Some(3);
+        setting.read(&mut settings, "3").unwrap();
     }
     settings
 }
@@ -327,45 +332,103 @@ fn hessians_of_neighbours_differ_by_at_most_the_stated_sensitivity() {
     }
 }
 
-/// All parts of a pass over random batches; the same source draws the same batches and the same noise.
-fn passed(indices: &[usize], adjacency: Adjacency, bound: u64, batches: u32) -> Vec<i128> {
-    let data = PrivateDataset::new(rows(indices), scope(adjacency));
-    let sensitivity = query::PrefixSums { clip_steps: bound, batches }.sensitivity(adjacency);
-    let event =
-        GaussianCharge { what: "t".into(), sensitivity, log2_scale: 30, noise: NoiseLaw::FlooredNormal, count: 1 };
+/// Runs passes over random batches on these rows, as paid for; the same source draws the same batches, coins and noise.
+fn passed<M: OfPasses>(data: &PrivateDataset, query: query::PrefixSums, paid: Charge) -> Fallible<Vec<i128>> {
     let source = NoiseSource::insecure_from_seed(4);
-    let mut paid = charge_run(&mut Ledger::in_memory().unwrap(), data.scope(), &[event], source).unwrap();
-    let mut pass = paid.permit::<GaussianCharge>().unwrap().prefix_sums(&data, bound, batches).unwrap();
+    let mut run = charge_run(&mut Ledger::in_memory()?, data.scope(), std::slice::from_ref(&paid), source)?;
+    let permits = (0..paid.count()).map(|_| run.permit::<M>()).collect::<Fallible<_>>()?;
+    let rows = data.clipped(query.clip_steps)?;
+    let mut passes = PrefixPasses::open(permits, &rows, query.batches)?;
     let weights = ndarray::Array1::from(vec![0.1; 9]);
     let gradient = Gradient { loss: Curved::Squared.into(), weights: &weights, label_scale: 1.0, clip_norm: 0.5 };
-    for _ in 0..batches {
-        assert_eq!(pass.next(&gradient).unwrap().len(), 9);
+    let mut heard = Vec::new();
+    for _ in 0..u64::from(query.batches) * paid.count() {
+        let part = passes.next(&gradient)?;
+        assert_eq!(part.len(), 9);
+        heard.extend(part.to_vec());
     }
-    assert!(pass.next(&gradient).is_err(), "a batch is used once");
-    pass.finish().values().to_vec()
+    assert!(passes.next(&gradient).is_err(), "a batch is used once in each pass");
+    let released = passes.finish();
+    assert_eq!(released.len() as u64, paid.count());
+    assert_eq!(released.iter().flat_map(|pass| pass.values().to_vec()).collect::<Vec<_>>(), heard);
+    Ok(heard)
+}
+
+fn gaussian_passes(sensitivity: u64, count: u64) -> GaussianCharge {
+    GaussianCharge { what: "t".into(), sensitivity, log2_scale: 50, noise: NoiseLaw::FlooredNormal, count }
+}
+
+/// Samples of about a third.
+fn sampled_passes(sampled: GaussianCharge) -> Charge {
+    PoissonGaussianCharge { sampled, exponent: u64::MAX / 5 * 2, claim: Claim { epsilon: 1.0, delta: 0.5, rho: 1.0 } }
+        .into()
 }
 
 #[test]
 fn prefix_sums_of_neighbours_differ_by_at_most_the_stated_sensitivity() {
     let common = [3usize, 8, 21, 40, 77, 100, 215, 300];
     for adjacency in [Adjacency::AddRemove, Adjacency::ReplaceOne] {
-        for batches in [1u32, 2, 7, 33] {
-            let bound = 1 << 24;
-            let sensitivity = query::PrefixSums { clip_steps: bound, batches }.sensitivity(adjacency);
-            let mut largest = 0i128;
+        for (batches, passes) in [(1u32, 1u64), (2, 1), (7, 1), (33, 1), (1, 4), (2, 3), (7, 2)] {
+            let query = query::PrefixSums { clip_steps: 1 << 24, batches };
+            let sensitivity = query.sensitivity(adjacency);
+            let most = passes as i128 * i128::from(sensitivity) * i128::from(sensitivity);
+            let run = |indices: &[usize], sampled: bool| {
+                let data = PrivateDataset::new(rows(indices), scope(adjacency));
+                let paid = gaussian_passes(sensitivity, passes);
+                if sampled {
+                    passed::<PoissonGaussianCharge>(&data, query, sampled_passes(paid)).unwrap()
+                } else {
+                    passed::<GaussianCharge>(&data, query, paid.into()).unwrap()
+                }
+            };
+            let (mut largest, mut stayed_away) = (0i128, 0);
             for index in 0..60 {
                 // The last row, so that those before it keep their draws and a difference is the row's own.
+                let common = &common[..index % 9];
                 let first: Vec<usize> = match adjacency {
                     Adjacency::AddRemove => common.to_vec(),
-                    Adjacency::ReplaceOne => [&common[..], &[index * 31 + 4]].concat(),
+                    Adjacency::ReplaceOne => [common, &[index * 31 + 4]].concat(),
                 };
-                let second = [&common[..], &[index]].concat();
-                let (a, b) = (passed(&first, adjacency, bound, batches), passed(&second, adjacency, bound, batches));
-                let square: i128 = a.iter().zip(&b).map(|(x, y)| (x - y) * (x - y)).sum();
-                assert!(square <= i128::from(sensitivity) * i128::from(sensitivity), "{adjacency} {batches}");
-                largest = largest.max(square);
+                let second = [common, &[index]].concat();
+                for sampled in [false, true] {
+                    let square: i128 =
+                        run(&first, sampled).iter().zip(run(&second, sampled)).map(|(x, y)| (x - y) * (x - y)).sum();
+                    assert!(square <= most, "{adjacency} {batches} {passes}");
+                    if sampled {
+                        stayed_away += u32::from(square < most / 4);
+                    } else {
+                        largest = largest.max(square);
+                    }
+                }
             }
-            assert!(largest > 0);
+            assert!(largest > 0 && (passes == 1 || stayed_away > 0));
+            // A row of the first batch moves every part of every pass.
+            let used = (largest as f64 / most as f64).sqrt();
+            let whole = adjacency == Adjacency::AddRemove && batches <= 2;
+            assert!(!whole || used > 0.99, "{adjacency} {batches} {passes}: {used}");
+        }
+    }
+}
+
+#[test]
+fn no_part_is_moved_by_two_uses_of_a_row() {
+    const BATCHES: u32 = 5;
+    let query = query::PrefixSums { clip_steps: 1 << 24, batches: BATCHES };
+    let paid = gaussian_passes(query.sensitivity(Adjacency::AddRemove), 3);
+    let run = |indices: &[usize]| {
+        let data = PrivateDataset::new(rows(indices), scope(Adjacency::AddRemove));
+        passed::<GaussianCharge>(&data, query, paid.clone().into()).unwrap()
+    };
+    for extra in 0..20 {
+        let (before, after) = (run(&[3, 8, 21]), run(&[3, 8, 21, extra]));
+        let moved: Vec<Vec<i128>> =
+            after.iter().zip(&before).map(|(a, b)| a - b).collect::<Vec<_>>().chunks(9).map(<[i128]>::to_vec).collect();
+        // The same gradient in every pass, for weights stay: each part is one coefficient times it, in turn from the row's batch on.
+        let Some(first) = moved.iter().position(|part| part.iter().any(|v| *v != 0)) else { continue };
+        for (part, values) in moved.iter().enumerate() {
+            let coefficient = part.checked_sub(first).map_or(0, |lag| prefix_coefficients(BATCHES)[lag % 5]);
+            let expected = moved[first].iter().map(|v| v / 1024 * i128::from(coefficient));
+            assert!(values.iter().copied().eq(expected), "{extra} {part}");
         }
     }
 }
@@ -373,18 +436,33 @@ fn prefix_sums_of_neighbours_differ_by_at_most_the_stated_sensitivity() {
 #[test]
 fn a_pass_is_refused_without_enough_budget_or_for_other_rows() {
     let data = PrivateDataset::new(rows(&[1, 2, 3]), scope(Adjacency::AddRemove));
-    let sensitivity = query::PrefixSums { clip_steps: 1 << 20, batches: 4 }.sensitivity(Adjacency::AddRemove);
+    let query = query::PrefixSums { clip_steps: 1 << 20, batches: 4 };
+    let sensitivity = query.sensitivity(Adjacency::AddRemove);
     let open = |sensitivity: u64, data: &PrivateDataset| {
-        let noise = NoiseLaw::FlooredNormal;
-        let event = GaussianCharge { what: "t".into(), sensitivity, log2_scale: 30, noise, count: 1 };
+        let paid = [gaussian_passes(sensitivity, 2)];
         let source = NoiseSource::insecure_from_seed(4);
-        let mut paid =
-            charge_run(&mut Ledger::in_memory().unwrap(), &scope(Adjacency::AddRemove), &[event], source).unwrap();
-        paid.permit::<GaussianCharge>().unwrap().prefix_sums(data, 1 << 20, 4).is_ok()
+        let mut run =
+            charge_run(&mut Ledger::in_memory().unwrap(), &scope(Adjacency::AddRemove), &paid, source).unwrap();
+        let permits = vec![run.permit::<GaussianCharge>().unwrap(), run.permit().unwrap()];
+        PrefixPasses::open(permits, &data.clipped(query.clip_steps).unwrap(), 4).is_ok()
     };
     assert!(open(sensitivity, &data) && !open(sensitivity - 1, &data));
     assert!(!open(sensitivity, &PrivateDataset::new(rows(&[1]), scope(Adjacency::ReplaceOne))));
-    assert_eq!(query::PrefixSums { clip_steps: 1, batches: u32::MAX }.sensitivity(Adjacency::AddRemove), u64::MAX);
+    let batches = u32::MAX;
+    assert_eq!(query::PrefixSums { clip_steps: 1, batches }.sensitivity(Adjacency::AddRemove), u64::MAX);
+    // Permits of two charges, or of two runs, are no passes of one.
+    let of = |sensitivity| gaussian_passes(sensitivity, 1);
+    let mut runs = [0, 1].map(|_| {
+        let (source, paid) = (NoiseSource::insecure_from_seed(4), [of(sensitivity), of(sensitivity + 1)]);
+        charge_run(&mut Ledger::in_memory().unwrap(), data.scope(), &paid, source).unwrap()
+    });
+    let [first, second] = &mut runs;
+    let here = data.clipped(query.clip_steps).unwrap();
+    let mixed = vec![first.permit::<GaussianCharge>().unwrap(), second.permit().unwrap()];
+    assert!(PrefixPasses::open(mixed, &here, 4).is_err());
+    let other = vec![first.permit::<GaussianCharge>().unwrap()];
+    assert!(PrefixPasses::open(other, &here, 4).is_ok());
+    assert!(PrefixPasses::open(Vec::<Permit<GaussianCharge>>::new(), &here, 4).is_err());
 }
 
 const PHASES: PhasePlan = PhasePlan { lipschitz: 3 << 44, shift: 6, rows: 60, dimension: 9, max_phases: 8 };

@@ -14,7 +14,8 @@ use rhograd::privacy::{
     PrivateSelectionCharge, Scope,
 };
 use rhograd::private::{
-    ChargedRun, Curvature, DescribeQuery, Minimization, Permit, PhasePlan, Query, Release, Released, charge_run, query,
+    ChargedRun, Curvature, DescribeQuery, Minimization, Permit, PhasePlan, PrefixPasses, Query, Release, Released,
+    charge_run, query,
 };
 
 /// What an optimizer asks under the name of a clipped sum.
@@ -181,6 +182,47 @@ fn opened(
     run.finish().map(drop)
 }
 
+/// Passes are made together, each by its own permit, and none is left out.
+#[test]
+fn all_releases_of_a_charge_are_returned_in_their_order() {
+    let data = PrivateDataset::new(rows(60), SCOPE(Adjacency::AddRemove));
+    let weights = Array1::zeros(6);
+    let gradient = Gradient { loss: Glm::Logistic.into(), weights: &weights, label_scale: 1.0, clip_norm: 1.0 };
+    let query: Query = query::PrefixSums { clip_steps: 1 << 25, batches: 2 }.into();
+    let charge = GaussianCharge { count: 3, ..event(query.sensitivity(Adjacency::AddRemove)) };
+    let planned = Planned { charge: charge.into(), query };
+    let made = |choose: &dyn Fn(Vec<Released>) -> Vec<Released>| {
+        let open = |permits: Vec<Permit<GaussianCharge>>| -> Fallible<((), Vec<Released>)> {
+            let rows = data.clipped(1 << 25)?;
+            let mut pass = PrefixPasses::open(permits, &rows, 2)?;
+            (0..6).try_for_each(|_| pass.next(&gradient).map(drop))?;
+            Ok(((), choose(pass.finish())))
+        };
+        opened(&data, &planned, |run| run.release_all_by(&planned, 1.0, open))
+    };
+    made(&|all| all).unwrap();
+    for wrong in [
+        made(&|all| all.into_iter().rev().collect()),
+        made(&|all| all.into_iter().take(2).collect()),
+        made(&|_| Vec::new()),
+    ] {
+        let message = refusal(wrong);
+        assert!(message.contains("did not make"), "{message}");
+    }
+    // Where one was made before, they are not all.
+    let alone = |permit: Permit<GaussianCharge>| {
+        let rows = data.clipped(1 << 25)?;
+        let mut pass = PrefixPasses::open(vec![permit], &rows, 2)?;
+        (0..2).try_for_each(|_| pass.next(&gradient).map(drop))?;
+        Ok(((), pass.finish().remove(0)))
+    };
+    let message = refusal(opened(&data, &planned, |run| {
+        run.release_by(&planned, 1.0, alone)?;
+        run.release_all_by(&planned, 1.0, |_: Vec<Permit<GaussianCharge>>| Ok(((), Vec::new())))
+    }));
+    assert!(message.contains("were made before"), "{message}");
+}
+
 /// Every mechanism opens the answer to what is recorded, and refuses one that moves by less.
 #[test]
 fn every_mechanism_opens_the_query_that_is_recorded() {
@@ -225,12 +267,13 @@ fn every_mechanism_opens_the_query_that_is_recorded() {
 
     let prefix = planned(query::PrefixSums { clip_steps: 1 << 25, batches: 8 }.into());
     let passes = |batches: u32| {
-        let open = |permit: Permit<GaussianCharge>| -> Fallible<((), Released)> {
-            let mut pass = permit.prefix_sums(&data, 1 << 25, batches)?;
+        let open = |permits: Vec<Permit<GaussianCharge>>| -> Fallible<((), Vec<Released>)> {
+            let rows = data.clipped(1 << 25)?;
+            let mut pass = PrefixPasses::open(permits, &rows, batches)?;
             (0..batches).try_for_each(|_| pass.next(&gradient).map(drop))?;
             Ok(((), pass.finish()))
         };
-        opened(&data, &prefix, |run| run.release_by(&prefix, 1.0, open).map(drop))
+        opened(&data, &prefix, |run| run.release_all_by(&prefix, 1.0, open))
     };
     only(passes(8), passes(4));
 

@@ -12,8 +12,8 @@ use rhograd::privacy::{
     Scope,
 };
 use rhograd::private::{
-    Curvature, DescribeQuery, Gradient, Minimization, PassPlan, PhasePlan, PrivateDataset, Sensitive, charge_run,
-    prefix_coefficients, query,
+    Curvature, DescribeQuery, Gradient, Minimization, PassPlan, PhasePlan, PrefixPasses, PrivateDataset, Sensitive,
+    charge_run, prefix_coefficients, query,
 };
 
 use crate::invariants::coordinates::every_coordinate;
@@ -109,20 +109,31 @@ fn a_sampled_sum_is_opened_with_the_noise_of_its_stream() {
 fn prefix_sums_are_opened_with_the_noise_of_their_stream() {
     const BATCHES: u32 = 5;
     let weights = Array1::from(vec![0.2; DIMENSION]);
+    let asked = gradient(Glm::Logistic.into(), &weights);
     assert_eq!(prefix_coefficients(BATCHES).len(), BATCHES as usize);
     for law in [NoiseLaw::FlooredNormal, NoiseLaw::DiscreteGaussian] {
         let data = nothing(Adjacency::AddRemove);
+        let rows = data.clipped(1 << 20).unwrap();
         let mut paid = paid(&data, event(1 << 45, law).into());
-        for release in 0..2 {
-            let mut pass = paid.permit::<GaussianCharge>().unwrap().prefix_sums(&data, 1 << 20, BATCHES).unwrap();
-            (0..BATCHES).for_each(|_| {
-                assert_eq!(pass.next(&gradient(Glm::Logistic.into(), &weights)).unwrap().len(), DIMENSION)
-            });
-            let released = pass.finish();
+        let permits = vec![paid.permit::<GaussianCharge>().unwrap(), paid.permit().unwrap()];
+        let mut passes = PrefixPasses::open(permits, &rows, BATCHES).unwrap();
+        (0..2 * BATCHES).for_each(|_| assert_eq!(passes.next(&asked).unwrap().len(), DIMENSION));
+        for (release, released) in (0..2).zip(passes.finish()) {
             assert_eq!(released.values().len(), DIMENSION * BATCHES as usize);
             is_noise(released.values(), law, release);
         }
     }
+    // Coins come from other streams than noise.
+    let data = nothing(Adjacency::AddRemove);
+    let rows = data.clipped(1 << 20).unwrap();
+    let moves = query::PrefixSums { clip_steps: 1 << 20, batches: BATCHES }.sensitivity(Adjacency::AddRemove);
+    let sampled = event(moves, NoiseLaw::FlooredNormal);
+    let claim = Claim { epsilon: 1.0, delta: 0.5, rho: 1.0 };
+    let mut paid = paid(&data, PoissonGaussianCharge { sampled, exponent: u64::MAX / 3, claim }.into());
+    let permits = vec![paid.permit::<PoissonGaussianCharge>().unwrap(), paid.permit().unwrap()];
+    let mut passes = PrefixPasses::open(permits, &rows, BATCHES).unwrap();
+    (0..2 * BATCHES).for_each(|_| assert_eq!(passes.next(&asked).unwrap().len(), DIMENSION));
+    (0..2).zip(passes.finish()).for_each(|(release, it)| is_noise(it.values(), NoiseLaw::FlooredNormal, release));
 }
 
 #[test]

@@ -446,6 +446,22 @@ def test_chosen_settings_are_values(points):
     assert table["params"][search.best_index_] == search.best_params_
 
 
+def test_passes_over_batches_and_over_samples(points):
+    X, y = points
+    of = dict(algorithm="dp-ftrl", steps=8, passes=4)
+    whole, sampled = classifier(**of).fit(X, y), classifier(**of, sampling_rate=0.5).fit(X, y)
+    for model in (whole, sampled):
+        facts = model.privacy_statement_["facts"]
+        assert facts["settings"]["passes"] == 4 and facts["settings"]["batches"] == 2
+        assert len(model.privacy_log_) == 5, "moments, and each pass"
+    assert whole.privacy_statement_["facts"]["releases"][-1]["charge"]["count"] == 4
+    assert "in each pass over 2 batches" in sampled.privacy_statement_["mechanism"]["sampling"]
+    with pytest.raises(ParameterError, match="passes"):
+        classifier(algorithm="dp-gd", passes=4).fit(X, y)
+    with pytest.raises(ParameterError, match="passes"):
+        classifier(algorithm="dp-ftrl", passes=0).fit(X, y)
+
+
 def test_bounds_as_pairs(points):
     X, y = points
     expected = classifier(bounds={"x0": (-1, 1), "x1": (-2, 2)}).fit(X, y).model_.text

@@ -51,8 +51,8 @@ pub trait DescribeQuery: sealed::Sealed {
         false
     }
 
-    /// Which rows a release reads, in the words of a statement.
-    fn sampling(&self) -> String {
+    /// Which rows so many releases of a charge read, in the words of a statement.
+    fn sampling(&self, _releases: u64) -> String {
         "full batch".into()
     }
 }

@@ -106,7 +106,7 @@ pub(crate) use phases::order_of;
 pub(in crate::private) use phases::shuffled;
 pub use phases::{PhasePlan, PhasedPass, Phases};
 pub(crate) use prefix_sums::batch_of;
-pub use prefix_sums::{MAX_BATCHES, PrefixPass, PrefixSums, prefix_coefficients};
+pub use prefix_sums::{MAX_BATCHES, OfPasses, PrefixPasses, PrefixSums, prefix_coefficients};
 pub use scores::Scores;
 pub use stable_median::{MedianDistance, NearMedian, StableMedian};
 pub use summary::{CellColumn, CellCounts, CountsAbove, FirstAbove, Histogram, HistogramL1, Mean, MeanL1, Ranks};

@@ -163,7 +163,7 @@ impl DescribeQuery for OnePass {
         self.plan.check()
     }
 
-    fn sampling(&self) -> String {
+    fn sampling(&self, _releases: u64) -> String {
         let steps = self.plan.steps;
         format!("one pass over {steps} disjoint batches in secret order; amplified by iteration, not by the order")
     }

@@ -134,7 +134,7 @@ impl DescribeQuery for Phases {
         matches!(charge, Charge::Gaussian(_))
     }
 
-    fn sampling(&self) -> String {
+    fn sampling(&self, _releases: u64) -> String {
         let phases = self.plan.phases();
         format!("one pass over {phases} disjoint blocks in secret order; no amplification claimed")
     }

@@ -1,4 +1,4 @@
-//! Prefix sums of gradients over one pass, with noise that is correlated between batches.
+//! Prefix sums of gradients over passes, with noise that is correlated between batches.
 
 use std::collections::VecDeque;
 
@@ -6,13 +6,13 @@ use rand::RngCore;
 use serde::{Deserialize, Serialize};
 
 use super::describe::root_of;
-use super::{DescribeQuery, Gradient, Reads, Role, RowAccess};
+use super::{ClippedRows, DescribeQuery, Gradient, Reads, Role, RowAccess};
 use crate::error::{Error, Fallible};
-use crate::noise::NoiseSource;
-use crate::privacy::{Adjacency, Charge, GaussianCharge, L2};
-use crate::private::{Permit, PrivateDataset, Released};
+use crate::noise::{NoiseSource, integer_noise, poisson_sample};
+use crate::privacy::{Adjacency, Charge, GaussianCharge, L2, PoissonGaussianCharge};
+use crate::private::{Mechanism, Permit, Released, Sensitive};
 
-/// Most batches of one pass.
+/// Most batches of all passes together, and so of one.
 pub const MAX_BATCHES: u32 = 1 << 14;
 
 /// The first coefficient; the others are near `2^10 binom(2k, k) / 4^k`.
@@ -41,14 +41,14 @@ pub fn prefix_coefficients(batches: u32) -> Vec<u64> {
     (0..batches.min(MAX_BATCHES)).map(&mut next).collect()
 }
 
-/// Prefix sums of clipped gradients over one pass, see [`PrefixPass`].
+/// Prefix sums of clipped gradients over one pass of several, see [`PrefixPasses`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PrefixSums {
     /// Largest norm of a row's gradient, in grid steps.
     #[serde(rename = "bound")]
     pub clip_steps: u64,
-    /// Batches of the pass.
+    /// Batches of a pass.
     pub batches: u32,
 }
 
@@ -75,62 +75,194 @@ impl DescribeQuery for PrefixSums {
     }
 
     fn is_paid_by(&self, charge: &Charge) -> bool {
-        matches!(charge, Charge::Gaussian(_))
+        matches!(charge, Charge::Gaussian(_) | Charge::PoissonGaussian(_))
     }
 
-    fn sampling(&self) -> String {
+    fn sampling(&self, releases: u64) -> String {
         let batches = self.batches;
+        let passes = if releases == 1 { "one pass".into() } else { format!("{releases} passes") };
         format!(
-            "one pass over {batches} batches; each row is in one, by a secret draw of its own; no amplification claimed"
+            "{passes} over {batches} batches; each row is in one, by a secret draw of its own; no amplification claimed"
         )
     }
 }
 
-/// One pass over batches: part `t` releases `sum_(s <= t) c_(t-s) G_s` with noise, `G_s` the clipped gradient sum of batch `s`.
+/// Passes over batches: part `t` releases `sum_(k < B) c_k G_(t-k)` with noise, `G_s` the clipped gradient sum of the batch of part `s`.
 ///
-/// Each row belongs to one batch, by a draw of its own that depends on the run's key and on nothing else. The whole
-/// sequence is one vector whose parts are asked for one after the other; each `G_s` may use everything released before.
+/// Each row belongs to one of `B` batches, by a draw of its own that depends on the run's key and on nothing else. Every pass meets all
+/// batches in one order, so a row takes part at most once in every `B` parts. The whole sequence is one vector whose parts are asked for one
+/// after the other; each `G_s` may use everything released before. Where samples are paid for, each row tosses a coin for each pass and
+/// stays away from its batch where that says so.
 ///
 /// # Privacy
-/// Given the batches, a row of batch `s` moves part `t >= s` by `c_(t-s)` times one and the same integer vector of norm at
-/// most `clip_steps` (twice that if it is replaced: the new row gets the old one's batch), and no other part. So all parts together
-/// are one Gaussian mechanism of l2 sensitivity `clip_steps sqrt(sum_k c_k^2)`, also where parts are chosen in view of earlier ones:
-/// what was released before batch `s` has the same law for both neighbours and fixes that vector (Denisov, McMahan, Rush,
-/// Smith, Thakurta 2022). If a row is removed, those behind it move up to other draws; as all draws are
-/// independent with the same law, the draws of the neighbour can be coupled so that every other row keeps its batch. The
-/// output is then a mixture of such pairs with equal weights, and both the Renyi divergence and the trade-off are those of
+/// Given the batches, a row of batch `s` moves part `s + e B + k`, `k < B`, by `c_k` times one and the same integer vector `g_e` of norm at
+/// most `clip_steps` (twice that if it is replaced: the new row gets the old one's batch). So the parts from `s + e B` to before
+/// `s + (e + 1) B` are a Gaussian mechanism of l2 sensitivity `clip_steps sqrt(sum_k c_k^2)`, also where parts are chosen in view of earlier
+/// ones: what was released before `s + e B` fixes `g_e` (Denisov, McMahan, Rush, Smith, Thakurta 2022). The passes are as many such
+/// mechanisms one after the other, for no two of them share a part: that is why `C` has no more than `B` coefficients. With coins each of
+/// them is a Poisson-sampled Gaussian mechanism, for the coin of a row is told by nothing else (Choquette-Choo et al. 2023, Theorem 4).
+///
+/// If a row is removed, those behind it move up to other draws; as all draws are
+/// independent with the same law, the draws of the neighbour can be coupled so that every other row keeps its batch and its coins. The
+/// output is then a mixture over batches of such pairs with equal weights, and both the Renyi divergence and the trade-off are those of
 /// the worst pair at most (joint quasi-convexity).
-pub struct PrefixPass {
-    batches: VecDeque<PrivateDataset>,
-    clip_steps: u64,
+///
+/// # Reference
+/// Choquette-Choo, Ganesh, McKenna, McMahan, Rush, Thakurta, Xu 2023, "(Amplified) banded matrix factorization: a unified approach to
+/// private training"; Kalinin and Lampert 2024, "Banded square root matrix factorization for differentially private model training".
+pub struct PrefixPasses<'a, M: OfPasses = GaussianCharge> {
+    rows: &'a ClippedRows<'a>,
+    /// The rows of each batch.
+    batches: Vec<Vec<usize>>,
     coefficients: Vec<u64>,
-    noise: VecDeque<i64>,
-    sums: Vec<Vec<i128>>,
-    values: Vec<i128>,
-    permit: Permit<GaussianCharge>,
+    /// The sums of the last batches, the latest first, as many as there are coefficients.
+    sums: VecDeque<Vec<i128>>,
+    /// Of the passes that were not begun.
+    permits: VecDeque<Permit<M>>,
+    pass: Option<Pass<M>>,
+    ended: Vec<Released>,
 }
 
-impl Permit<GaussianCharge> {
-    /// Opens one pass over `batches` random batches of the rows.
-    ///
-    /// # Errors
-    /// When the rows belong to another scope, or the pass moves further than was paid for.
-    pub fn prefix_sums(self, data: &PrivateDataset, clip_steps: u64, batches: u32) -> Fallible<PrefixPass> {
-        self.check(data.origin(), PrefixSums { clip_steps, batches })?;
-        let len = data.shape().dimension() * batches as usize;
-        let noise = self.draw(len)?;
-        Ok(PrefixPass {
-            batches: data.split(batches as usize, batch_of(&self.noise, batches))?.into(),
-            clip_steps,
-            coefficients: prefix_coefficients(batches),
-            noise: noise.into(),
-            sums: Vec::new(),
-            values: Vec::new(),
-            permit: self,
-        })
+/// The pass that is being made.
+struct Pass<M: OfPasses> {
+    permit: Permit<M>,
+    /// The rows that take part; `None` where all do.
+    joined: Option<Vec<bool>>,
+    noise: VecDeque<i64>,
+    values: Vec<i128>,
+    /// Parts that were made.
+    made: usize,
+}
+
+/// What pays for passes.
+pub trait OfPasses: Mechanism {
+    /// The release of a pass.
+    fn release(&self) -> &GaussianCharge;
+
+    /// The exponent of the coin of a row, where it tosses one.
+    fn exponent(&self) -> Option<u64>;
+}
+
+impl OfPasses for GaussianCharge {
+    fn release(&self) -> &GaussianCharge {
+        self
+    }
+
+    fn exponent(&self) -> Option<u64> {
+        None
     }
 }
 
+impl OfPasses for PoissonGaussianCharge {
+    fn release(&self) -> &GaussianCharge {
+        &self.sampled
+    }
+
+    fn exponent(&self) -> Option<u64> {
+        Some(self.exponent)
+    }
+}
+
+impl<'a, M: OfPasses> PrefixPasses<'a, M> {
+    /// Opens passes over random batches of the rows, one for each permit.
+    ///
+    /// # Errors
+    /// When the permits are of several runs or charges, the rows belong to another scope, or a pass moves further than was paid for.
+    pub fn open(permits: Vec<Permit<M>>, rows: &'a ClippedRows<'a>, batches: u32) -> Fallible<Self> {
+        let query = PrefixSums { clip_steps: rows.clip_steps(), batches };
+        let Some(first) = permits.first() else {
+            return Err(Error::refused("no pass was paid for", "give the permit of each pass"));
+        };
+        for permit in &permits {
+            if permit.run != first.run || permit.charge() != first.charge() {
+                return Err(Error::refused("the passes were paid for by several charges", "pay for all by one"));
+            }
+            // Nothing of the rows is in it: an answer without a value.
+            let answer = Sensitive::of(Vec::new(), query, rows.data().origin());
+            permit.covers(permit.event.release().sensitivity, &answer)?;
+        }
+        let mut dealt = vec![Vec::new(); batches as usize];
+        let draws = (0..rows.data().private_len()).map(batch_of(&first.noise, batches));
+        for (row, batch) in draws.enumerate() {
+            dealt.get_mut(batch).into_iter().for_each(|rows: &mut Vec<usize>| rows.push(row));
+        }
+        Ok(PrefixPasses {
+            rows,
+            batches: dealt,
+            coefficients: prefix_coefficients(batches),
+            sums: VecDeque::new(),
+            permits: permits.into(),
+            pass: None,
+            ended: Vec::new(),
+        })
+    }
+
+    /// Releases the part of the next batch, whose gradients are taken at `gradient`.
+    ///
+    /// # Errors
+    /// When every batch was used in every pass.
+    pub fn next(&mut self, gradient: &Gradient<'_>) -> Fallible<&[i128]> {
+        if self.pass.as_ref().is_none_or(|pass| pass.made >= self.batches.len()) {
+            self.begin()?;
+        }
+        let Some(pass) = &mut self.pass else { return Err(used_up()) };
+        let batch = self.batches.get(pass.made).map(Vec::as_slice).unwrap_or_default();
+        pass.made += 1;
+        let sum = match &pass.joined {
+            None => self.rows.sampled_sum(gradient, batch)?,
+            Some(joined) => {
+                let there = |row: &&usize| joined.get(**row).is_some_and(|joined| *joined);
+                self.rows.sampled_sum(gradient, &batch.iter().filter(there).copied().collect::<Vec<_>>())?
+            }
+        };
+        // A coefficient for each: what is left out has none.
+        self.sums.truncate(self.coefficients.len().saturating_sub(1));
+        self.sums.push_front(sum.values);
+        let from = pass.values.len();
+        let dimension = self.rows.coordinates();
+        pass.values.extend(pass.noise.drain(..dimension.min(pass.noise.len())).map(i128::from));
+        let part = pass.values.get_mut(from..).unwrap_or_default();
+        for (&coefficient, sum) in self.coefficients.iter().zip(&self.sums) {
+            part.iter_mut().zip(sum).for_each(|(value, &entry)| *value += i128::from(coefficient) * entry);
+        }
+        Ok(part)
+    }
+
+    /// Begins the next pass: draws its noise, and its coins where it has some.
+    fn begin(&mut self) -> Fallible<()> {
+        let permit = self.permits.pop_front().ok_or_else(used_up)?;
+        self.end();
+        let paid = permit.event.release();
+        let len = self.rows.coordinates() * self.batches.len();
+        let noise = integer_noise(paid.noise, paid.log2_scale, len, &permit.noise, permit.release)?;
+        let joined = permit.event.exponent().map(|exponent| {
+            let rows = self.rows.data().private_len();
+            let mut joined = vec![false; rows];
+            let chosen = poisson_sample(exponent, rows, &permit.noise, permit.release);
+            for row in chosen {
+                joined.get_mut(row).into_iter().for_each(|joined| *joined = true);
+            }
+            joined
+        });
+        self.pass = Some(Pass { permit, joined, noise: noise.into(), values: Vec::new(), made: 0 });
+        Ok(())
+    }
+
+    /// Opens what the pass released that is being made.
+    fn end(&mut self) {
+        self.ended.extend(self.pass.take().map(|pass| pass.permit.opened(pass.values)));
+    }
+
+    /// Everything that was released, of each pass that was begun.
+    pub fn finish(mut self) -> Vec<Released> {
+        self.end();
+        self.ended
+    }
+}
+
+fn used_up() -> Error {
+    Error::refused("every batch was used in every pass that was paid for", "plan with more batches or passes")
+}
 /// The batch of each row in turn, uniform up to `2^-50` and independent of everything else.
 pub(crate) fn batch_of(source: &NoiseSource, batches: u32) -> impl FnMut(usize) -> usize {
     let mut stream = None;
@@ -141,32 +273,6 @@ pub(crate) fn batch_of(source: &NoiseSource, batches: u32) -> impl FnMut(usize) 
         // Opened once: no stream serves two purposes.
         let stream = stream.get_or_insert_with(|| source.row_stream((row / BLOCK) as u32));
         ((u128::from(stream.next_u64()) * u128::from(batches)) >> 64) as usize
-    }
-}
-
-impl PrefixPass {
-    /// Releases the part of the next batch, whose gradients are taken at `gradient`.
-    ///
-    /// # Errors
-    /// When every batch was used.
-    pub fn next(&mut self, gradient: &Gradient<'_>) -> Fallible<&[i128]> {
-        let Some(batch) = self.batches.pop_front() else {
-            return Err(Error::refused("every batch of this pass was used", "plan with more batches"));
-        };
-        self.sums.push(batch.clipped(self.clip_steps)?.gradient_sum(gradient)?.values);
-        let from = self.values.len();
-        let dimension = batch.shape().dimension();
-        self.values.extend(self.noise.drain(..dimension.min(self.noise.len())).map(i128::from));
-        let part = self.values.get_mut(from..).unwrap_or_default();
-        for (&coefficient, sum) in self.coefficients.iter().zip(self.sums.iter().rev()) {
-            part.iter_mut().zip(sum).for_each(|(value, &entry)| *value += i128::from(coefficient) * entry);
-        }
-        Ok(part)
-    }
-
-    /// Everything that was released.
-    pub fn finish(self) -> Released {
-        self.permit.opened(self.values)
     }
 }
 

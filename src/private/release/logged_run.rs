@@ -187,6 +187,37 @@ impl LoggedRun<'_> {
         Ok((other, released))
     }
 
+    /// All releases of a charge by mechanisms that hang together: `open` gets every permit and returns what each released, in order.
+    ///
+    /// Nobody hears of one before all are made, so a run that is stopped makes all of them again.
+    ///
+    /// # Errors
+    /// When these are not the next releases of the plan, the listener fails, or `open` fails or returns other releases than their own.
+    pub fn release_all_by<M: Mechanism, T>(
+        &mut self,
+        planned: &Planned,
+        grid_step: f64,
+        open: impl FnOnce(Vec<Permit<M>>) -> Fallible<(T, Vec<Released>)>,
+    ) -> Fallible<T> {
+        if self.run.upcoming().is_some_and(|(_, again)| again) {
+            return Err(Error::refused("some releases of this charge were made before", "make all of them together"));
+        }
+        self.begin(planned, grid_step)?;
+        let mut permits = Vec::new();
+        for _ in 0..planned.charge.count() {
+            let mut permit = self.run.permit()?;
+            permit.asked = Some(planned.query.boxed());
+            permits.push(permit);
+        }
+        let releases: Vec<u32> = permits.iter().map(|permit| permit.release).collect();
+        let (other, released) = open(permits)?;
+        if !released.iter().map(|released| released.release).eq(releases) {
+            return Err(Error::refused("releases were returned that these permits did not make", "return their own"));
+        }
+        released.iter().try_for_each(|released| self.end(planned, grid_step, released))?;
+        Ok(other)
+    }
+
     /// Runs candidates drawn at random, a secret random number of times, and releases which run was best, with its result.
     ///
     /// # Privacy

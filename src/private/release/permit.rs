@@ -32,7 +32,7 @@ pub struct Permit<M: Mechanism> {
     pub(super) asked: Option<Box<dyn DescribeQuery>>,
     pub(in crate::private) scope: Scope,
     /// The number of the run that it belongs to.
-    pub(super) run: u64,
+    pub(in crate::private) run: u64,
     pub(in crate::private) noise: Arc<NoiseSource>,
     pub(in crate::private) journal: Arc<Journal>,
     /// The pass that is being made.
@@ -106,7 +106,7 @@ impl<M: Mechanism> Permit<M> {
     }
 
     /// Refuses a value that was not paid for: the answer to another query, or one that moves further.
-    pub(super) fn covers<N: Norm>(&self, paid: u64, value: &Sensitive<N>) -> Fallible<()> {
+    pub(in crate::private) fn covers<N: Norm>(&self, paid: u64, value: &Sensitive<N>) -> Fallible<()> {
         self.check_query(&value.origin, value.query.as_ref())?;
         if !Sensitivity::new(paid).covers(&value.sensitivity) {
             return Err(Error::refused(

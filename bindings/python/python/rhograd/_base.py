@@ -70,6 +70,7 @@ class Common(TypedDict, total=False):
     clip: float | None
     learning_rate: float | None
     momentum: float | None
+    passes: int | None
     sampling_rate: float | None
     l1: float
     l2: float | None
@@ -123,8 +124,8 @@ class Estimator:
     algorithm : ``"auto"`` or any other key of ``rhograd.ALGORITHMS``, which says what it does and takes; its ``"page"`` says all.
     features : ``"linear"``, a coefficient for each number, ``"additive"``, a curve for each, as a number for every interval,
         ``"rich"``, curves and what columns do together, or ``"auto"``, lines, and curves of columns where released sums show them.
-    steps, clip, learning_rate, momentum, sampling_rate, l1, l2, radius, averaging, sampling : choices that the algorithm
-        otherwise makes by its own rule. ``sampling`` is ``"poisson"`` or, for passes of which each row draws a step, ``"shuffle"``.
+    steps, clip, learning_rate, momentum, passes, sampling_rate, l1, l2, radius, averaging, sampling : choices that the
+        algorithm otherwise makes by its own rule. ``sampling`` is ``"poisson"`` or, for passes of which each row draws a step, ``"shuffle"``.
     noise : ``"normal"`` or ``"discrete-gaussian"``.
     standardise : whether features are standardised by privately released moments.
     tune : candidates to choose among, paid from the same budget, as in ``"algorithm=whitened,dp-gd;l2=0,0.01"``.
@@ -199,6 +200,7 @@ class Estimator:
         clip: float | None = None,
         learning_rate: float | None = None,
         momentum: float | None = None,
+        passes: int | None = None,
         sampling_rate: float | None = None,
         l1: float = 0.0,
         l2: float | None = None,
@@ -240,6 +242,7 @@ class Estimator:
         self.clip = clip
         self.learning_rate = learning_rate
         self.momentum = momentum
+        self.passes = passes
         self.sampling_rate = sampling_rate
         self.l1 = l1
         self.l2 = l2

@@ -35,6 +35,7 @@ _NUMBERS = {
 #: Parameters that are whole numbers, the least of each, and what to give.
 _WHOLE = {
     "steps": (0, "at least 1; leave it out for the algorithm's own choice"),
+    "passes": (1, "at least 1; leave it out for one pass"),
     "rows": (0, "the public number of rows; leave it out where none is known"),
     "persons": (1, "the public number of persons; leave it out where none is known"),
     "max_rows": (1, "at least 1, below 2**32; leave it out for 1000: none that is chosen privately was measured to be better"),

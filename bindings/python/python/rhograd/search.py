@@ -27,7 +27,7 @@ def _same_number(value: Any, text: str) -> bool:
 class DPSearchCV:
     """Fits candidates, scores them by a noised loss, and keeps the best, all from the budget of one estimator.
 
-    ``param_grid`` maps names of settings to values: algorithm, clip, steps, learning_rate, momentum, l1, l2, radius and
+    ``param_grid`` maps names of settings to values: algorithm, clip, steps, learning_rate, momentum, passes, l1, l2, radius and
     averaging. Few candidates are run once each; many are run a secret random number of times (Papernot and Steinke 2022),
     whichever leaves each run more budget. What was charged stands in ``privacy_statement_``.
 
