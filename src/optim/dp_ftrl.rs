@@ -115,6 +115,7 @@ impl DpFtrl {
     pub fn plan(problem: &Problem<'_>) -> Fallible<Self> {
         DESCRIPTION.fits(problem)?;
         let loss = DESCRIPTION.curved_loss(problem)?;
+        problem.settings.check()?;
         let passes = problem.settings.passes.unwrap_or(1);
         let steps = problem.settings.steps.unwrap_or(STEPS.max(passes));
         if passes > steps {
@@ -258,7 +259,7 @@ impl Optimizer for DpFtrl {
         let clip_norm = self.clip.clip_norm(self.row_norm, data.shape().dimension() as f64, start, self.mu());
         let grid_step = clip_norm / self.sums.clip_steps as f64;
         let rows = data.clipped(self.sums.clip_steps)?;
-        let descent = Steps { of: self, rows: &rows, start, clip_norm };
+        let descent = Steps { of: self, data, rows: &rows, start, clip_norm };
         let weights = match &self.charge {
             Charge::PoissonGaussian(_) => run
                 .release_all_by(&self.planned(), grid_step, |permits| descent.make::<PoissonGaussianCharge>(permits))?,
@@ -282,6 +283,7 @@ impl Optimizer for DpFtrl {
 /// The steps of all passes.
 struct Steps<'a> {
     of: &'a DpFtrl,
+    data: &'a PrivateDataset,
     rows: &'a ClippedRows<'a>,
     start: &'a Start<'a>,
     clip_norm: f64,
@@ -301,7 +303,7 @@ impl Steps<'_> {
         let mut direction = weights.clone();
         let mut average = Average::new(descent.averaging, descent.steps, weights.len());
         average.add(0, &weights);
-        let mut passes = PrefixPasses::open(permits, rows, sums.batches)?;
+        let mut passes = PrefixPasses::open(permits, self.data, *sums)?;
         for step in 1..=descent.steps {
             let asked = Gradient { loss: descent.loss, weights: &weights, label_scale: start.label_scale, clip_norm };
             let part = passes.next(&asked)?.iter().map(|&v| v as f64).collect();

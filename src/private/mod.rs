@@ -291,8 +291,7 @@
 //! let last = run.permit::<GaussianCharge>()?.one_pass(&data, pass, loss, 1.0)?;
 //! assert_eq!(last.values().len(), 2);
 //! assert_eq!((charges[2].release().count, charges[2].exponent()), (1, None), "all rows, without a coin");
-//! let rows = data.clipped(prefix.clip_steps)?;
-//! let mut batches = PrefixPasses::open(vec![run.permit::<GaussianCharge>()?], &rows, prefix.batches)?;
+//! let mut batches = PrefixPasses::open(vec![run.permit::<GaussianCharge>()?], &data, prefix)?;
 //! let weights = Array1::zeros(2);
 //! let gradient = Gradient { loss: Glm::Logistic.into(), weights: &weights, label_scale: 1.0, clip_norm: 0.5 };
 //! assert_eq!(batches.next(&gradient)?.len(), 2);

@@ -17,7 +17,7 @@ use rhograd::privacy::{
 };
 use rhograd::private::{
     DescribeQuery, DirectionInputs, Gradient, OfPasses, Permit, PhasePlan, PrefixPasses, PrivateDataset, RowAccess,
-    Sensitive, charge_run, prefix_coefficients, query,
+    Sensitive, Stopped, charge_run, prefix_coefficients, query, resume,
 };
 use rhograd::train::{Algorithm, Budget, Metrics, ModelKind, Plan, TrainConfig, evaluate, load, train};
 
@@ -337,8 +337,7 @@ fn passed<M: OfPasses>(data: &PrivateDataset, query: query::PrefixSums, paid: Ch
     let source = NoiseSource::insecure_from_seed(4);
     let mut run = charge_run(&mut Ledger::in_memory()?, data.scope(), std::slice::from_ref(&paid), source)?;
     let permits = (0..paid.count()).map(|_| run.permit::<M>()).collect::<Fallible<_>>()?;
-    let rows = data.clipped(query.clip_steps)?;
-    let mut passes = PrefixPasses::open(permits, &rows, query.batches)?;
+    let mut passes = PrefixPasses::open(permits, data, query)?;
     let weights = ndarray::Array1::from(vec![0.1; 9]);
     let gradient = Gradient { loss: Curved::Squared.into(), weights: &weights, label_scale: 1.0, clip_norm: 0.5 };
     let mut heard = Vec::new();
@@ -444,7 +443,7 @@ fn a_pass_is_refused_without_enough_budget_or_for_other_rows() {
         let mut run =
             charge_run(&mut Ledger::in_memory().unwrap(), &scope(Adjacency::AddRemove), &paid, source).unwrap();
         let permits = vec![run.permit::<GaussianCharge>().unwrap(), run.permit().unwrap()];
-        PrefixPasses::open(permits, &data.clipped(query.clip_steps).unwrap(), 4).is_ok()
+        PrefixPasses::open(permits, data, query).is_ok()
     };
     assert!(open(sensitivity, &data) && !open(sensitivity - 1, &data));
     assert!(!open(sensitivity, &PrivateDataset::new(rows(&[1]), scope(Adjacency::ReplaceOne))));
@@ -457,12 +456,16 @@ fn a_pass_is_refused_without_enough_budget_or_for_other_rows() {
         charge_run(&mut Ledger::in_memory().unwrap(), data.scope(), &paid, source).unwrap()
     });
     let [first, second] = &mut runs;
-    let here = data.clipped(query.clip_steps).unwrap();
     let mixed = vec![first.permit::<GaussianCharge>().unwrap(), second.permit().unwrap()];
-    assert!(PrefixPasses::open(mixed, &here, 4).is_err());
+    assert!(PrefixPasses::open(mixed, &data, query).is_err());
     let other = vec![first.permit::<GaussianCharge>().unwrap()];
-    assert!(PrefixPasses::open(other, &here, 4).is_ok());
-    assert!(PrefixPasses::open(Vec::<Permit<GaussianCharge>>::new(), &here, 4).is_err());
+    assert!(PrefixPasses::open(other, &data, query).is_ok());
+    assert!(PrefixPasses::open(Vec::<Permit<GaussianCharge>>::new(), &data, query).is_err());
+    // What was released before a run was stopped is not released again, with other noise.
+    let stopped = Stopped { run: "run".into(), position: None, released: vec![vec![0; 36]] };
+    let (paid, source) = ([Charge::from(of(sensitivity))], NoiseSource::insecure_from_seed(5));
+    let mut again = resume(&mut Ledger::in_memory().unwrap(), data.scope(), &paid, source, stopped).unwrap();
+    assert!(PrefixPasses::open(vec![again.permit::<GaussianCharge>().unwrap()], &data, query).is_err());
 }
 
 const PHASES: PhasePlan = PhasePlan { lipschitz: 3 << 44, shift: 6, rows: 60, dimension: 9, max_phases: 8 };

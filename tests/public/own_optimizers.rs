@@ -188,13 +188,13 @@ fn all_releases_of_a_charge_are_returned_in_their_order() {
     let data = PrivateDataset::new(rows(60), SCOPE(Adjacency::AddRemove));
     let weights = Array1::zeros(6);
     let gradient = Gradient { loss: Glm::Logistic.into(), weights: &weights, label_scale: 1.0, clip_norm: 1.0 };
-    let query: Query = query::PrefixSums { clip_steps: 1 << 25, batches: 2 }.into();
+    let asked = query::PrefixSums { clip_steps: 1 << 25, batches: 2 };
+    let query = Query::from(asked);
     let charge = GaussianCharge { count: 3, ..event(query.sensitivity(Adjacency::AddRemove)) };
     let planned = Planned { charge: charge.into(), query };
     let made = |choose: &dyn Fn(Vec<Released>) -> Vec<Released>| {
         let open = |permits: Vec<Permit<GaussianCharge>>| -> Fallible<((), Vec<Released>)> {
-            let rows = data.clipped(1 << 25)?;
-            let mut pass = PrefixPasses::open(permits, &rows, 2)?;
+            let mut pass = PrefixPasses::open(permits, &data, asked)?;
             (0..6).try_for_each(|_| pass.next(&gradient).map(drop))?;
             Ok(((), choose(pass.finish())))
         };
@@ -209,10 +209,27 @@ fn all_releases_of_a_charge_are_returned_in_their_order() {
         let message = refusal(wrong);
         assert!(message.contains("did not make"), "{message}");
     }
+    // A listener that fails at the second is not passed over.
+    let open = |permits: Vec<Permit<GaussianCharge>>| -> Fallible<((), Vec<Released>)> {
+        let mut pass = PrefixPasses::open(permits, &data, asked)?;
+        (0..6).try_for_each(|_| pass.next(&gradient).map(drop))?;
+        Ok(((), pass.finish()))
+    };
+    let noise = NoiseSource::insecure_from_seed(1);
+    let plan = std::slice::from_ref(&planned.charge);
+    let mut run = charge_run(&mut Ledger::in_memory().unwrap(), data.scope(), plan, noise).unwrap();
+    let mut heard = 0;
+    let mut listener = |_: &Release<'_>| {
+        heard += 1;
+        if heard == 2 { Err(Error::refused("the disk is full", "make room")) } else { Ok(()) }
+    };
+    let mut run = run.logged(&mut listener);
+    assert!(run.release_all_by(&planned, 1.0, open).is_err());
+    let message = refusal(run.finish().map(drop));
+    assert!(message.contains("was not heard to its end"), "{message}");
     // Where one was made before, they are not all.
     let alone = |permit: Permit<GaussianCharge>| {
-        let rows = data.clipped(1 << 25)?;
-        let mut pass = PrefixPasses::open(vec![permit], &rows, 2)?;
+        let mut pass = PrefixPasses::open(vec![permit], &data, asked)?;
         (0..2).try_for_each(|_| pass.next(&gradient).map(drop))?;
         Ok(((), pass.finish().remove(0)))
     };
@@ -268,8 +285,7 @@ fn every_mechanism_opens_the_query_that_is_recorded() {
     let prefix = planned(query::PrefixSums { clip_steps: 1 << 25, batches: 8 }.into());
     let passes = |batches: u32| {
         let open = |permits: Vec<Permit<GaussianCharge>>| -> Fallible<((), Vec<Released>)> {
-            let rows = data.clipped(1 << 25)?;
-            let mut pass = PrefixPasses::open(permits, &rows, batches)?;
+            let mut pass = PrefixPasses::open(permits, &data, query::PrefixSums { clip_steps: 1 << 25, batches })?;
             (0..batches).try_for_each(|_| pass.next(&gradient).map(drop))?;
             Ok(((), pass.finish()))
         };

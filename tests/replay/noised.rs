@@ -109,14 +109,14 @@ fn a_sampled_sum_is_opened_with_the_noise_of_its_stream() {
 fn prefix_sums_are_opened_with_the_noise_of_their_stream() {
     const BATCHES: u32 = 5;
     let weights = Array1::from(vec![0.2; DIMENSION]);
+    let query = query::PrefixSums { clip_steps: 1 << 20, batches: BATCHES };
     let asked = gradient(Glm::Logistic.into(), &weights);
     assert_eq!(prefix_coefficients(BATCHES).len(), BATCHES as usize);
     for law in [NoiseLaw::FlooredNormal, NoiseLaw::DiscreteGaussian] {
         let data = nothing(Adjacency::AddRemove);
-        let rows = data.clipped(1 << 20).unwrap();
         let mut paid = paid(&data, event(1 << 45, law).into());
         let permits = vec![paid.permit::<GaussianCharge>().unwrap(), paid.permit().unwrap()];
-        let mut passes = PrefixPasses::open(permits, &rows, BATCHES).unwrap();
+        let mut passes = PrefixPasses::open(permits, &data, query).unwrap();
         (0..2 * BATCHES).for_each(|_| assert_eq!(passes.next(&asked).unwrap().len(), DIMENSION));
         for (release, released) in (0..2).zip(passes.finish()) {
             assert_eq!(released.values().len(), DIMENSION * BATCHES as usize);
@@ -125,13 +125,12 @@ fn prefix_sums_are_opened_with_the_noise_of_their_stream() {
     }
     // Coins come from other streams than noise.
     let data = nothing(Adjacency::AddRemove);
-    let rows = data.clipped(1 << 20).unwrap();
-    let moves = query::PrefixSums { clip_steps: 1 << 20, batches: BATCHES }.sensitivity(Adjacency::AddRemove);
+    let moves = query.sensitivity(Adjacency::AddRemove);
     let sampled = event(moves, NoiseLaw::FlooredNormal);
     let claim = Claim { epsilon: 1.0, delta: 0.5, rho: 1.0 };
     let mut paid = paid(&data, PoissonGaussianCharge { sampled, exponent: u64::MAX / 3, claim }.into());
     let permits = vec![paid.permit::<PoissonGaussianCharge>().unwrap(), paid.permit().unwrap()];
-    let mut passes = PrefixPasses::open(permits, &rows, BATCHES).unwrap();
+    let mut passes = PrefixPasses::open(permits, &data, query).unwrap();
     (0..2 * BATCHES).for_each(|_| assert_eq!(passes.next(&asked).unwrap().len(), DIMENSION));
     (0..2).zip(passes.finish()).for_each(|(release, it)| is_noise(it.values(), NoiseLaw::FlooredNormal, release));
 }

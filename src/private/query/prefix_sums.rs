@@ -6,11 +6,11 @@ use rand::RngCore;
 use serde::{Deserialize, Serialize};
 
 use super::describe::root_of;
-use super::{ClippedRows, DescribeQuery, Gradient, Reads, Role, RowAccess};
+use super::{DescribeQuery, Gradient, Reads, Role, RowAccess};
 use crate::error::{Error, Fallible};
 use crate::noise::{NoiseSource, integer_noise, poisson_sample};
 use crate::privacy::{Adjacency, Charge, GaussianCharge, L2, PoissonGaussianCharge};
-use crate::private::{Mechanism, Permit, Released, Sensitive};
+use crate::private::{Mechanism, Permit, PrivateDataset, Released, Sensitive};
 
 /// Most batches of all passes together, and so of one.
 pub const MAX_BATCHES: u32 = 1 << 14;
@@ -110,10 +110,12 @@ impl DescribeQuery for PrefixSums {
 /// # Reference
 /// Choquette-Choo, Ganesh, McKenna, McMahan, Rush, Thakurta, Xu 2023, "(Amplified) banded matrix factorization: a unified approach to
 /// private training"; Kalinin and Lampert 2024, "Banded square root matrix factorization for differentially private model training".
-pub struct PrefixPasses<'a, M: OfPasses = GaussianCharge> {
-    rows: &'a ClippedRows<'a>,
-    /// The rows of each batch.
-    batches: Vec<Vec<usize>>,
+pub struct PrefixPasses<M: OfPasses = GaussianCharge> {
+    batches: Vec<PrivateDataset>,
+    /// The batch of each row.
+    dealt: Vec<u16>,
+    clip_steps: u64,
+    dimension: usize,
     coefficients: Vec<u64>,
     /// The sums of the last batches, the latest first, as many as there are coefficients.
     sums: VecDeque<Vec<i128>>,
@@ -126,8 +128,8 @@ pub struct PrefixPasses<'a, M: OfPasses = GaussianCharge> {
 /// The pass that is being made.
 struct Pass<M: OfPasses> {
     permit: Permit<M>,
-    /// The rows that take part; `None` where all do.
-    joined: Option<Vec<bool>>,
+    /// The rows of each batch that take part; `None` where all do.
+    joined: Option<Vec<Vec<usize>>>,
     noise: VecDeque<i64>,
     values: Vec<i128>,
     /// Parts that were made.
@@ -163,13 +165,14 @@ impl OfPasses for PoissonGaussianCharge {
     }
 }
 
-impl<'a, M: OfPasses> PrefixPasses<'a, M> {
+impl<M: OfPasses> PrefixPasses<M> {
     /// Opens passes over random batches of the rows, one for each permit.
     ///
     /// # Errors
-    /// When the permits are of several runs or charges, the rows belong to another scope, or a pass moves further than was paid for.
-    pub fn open(permits: Vec<Permit<M>>, rows: &'a ClippedRows<'a>, batches: u32) -> Fallible<Self> {
-        let query = PrefixSums { clip_steps: rows.clip_steps(), batches };
+    /// When the permits are of several runs or charges, or were used before the run was stopped, the rows belong to another scope or are
+    /// not at hand, or a pass moves further than was paid for.
+    pub fn open(permits: Vec<Permit<M>>, data: &PrivateDataset, query: PrefixSums) -> Fallible<Self> {
+        let PrefixSums { clip_steps, batches } = query;
         let Some(first) = permits.first() else {
             return Err(Error::refused("no pass was paid for", "give the permit of each pass"));
         };
@@ -177,19 +180,29 @@ impl<'a, M: OfPasses> PrefixPasses<'a, M> {
             if permit.run != first.run || permit.charge() != first.charge() {
                 return Err(Error::refused("the passes were paid for by several charges", "pay for all by one"));
             }
+            if permit.journal.released(permit.release).is_some() {
+                return Err(Error::refused("a pass was released before the run was stopped", "use what was released"));
+            }
             // Nothing of the rows is in it: an answer without a value.
-            let answer = Sensitive::of(Vec::new(), query, rows.data().origin());
+            let answer = Sensitive::of(Vec::new(), query, data.origin());
             permit.covers(permit.event.release().sensitivity, &answer)?;
         }
-        let mut dealt = vec![Vec::new(); batches as usize];
-        let draws = (0..rows.data().private_len()).map(batch_of(&first.noise, batches));
-        for (row, batch) in draws.enumerate() {
-            dealt.get_mut(batch).into_iter().for_each(|rows: &mut Vec<usize>| rows.push(row));
-        }
+        let mut dealt = Vec::new();
+        let mut draw = batch_of(&first.noise, batches);
+        // A query has so few batches that 16 bits number them.
+        let deal = |row| {
+            let batch = draw(row);
+            dealt.push(batch as u16);
+            batch
+        };
+        let batches = data.split(batches as usize, deal)?;
+        drop(draw);
         Ok(PrefixPasses {
-            rows,
-            batches: dealt,
-            coefficients: prefix_coefficients(batches),
+            batches,
+            dealt,
+            clip_steps,
+            dimension: data.shape().dimension(),
+            coefficients: prefix_coefficients(query.batches),
             sums: VecDeque::new(),
             permits: permits.into(),
             pass: None,
@@ -206,21 +219,18 @@ impl<'a, M: OfPasses> PrefixPasses<'a, M> {
             self.begin()?;
         }
         let Some(pass) = &mut self.pass else { return Err(used_up()) };
-        let batch = self.batches.get(pass.made).map(Vec::as_slice).unwrap_or_default();
-        pass.made += 1;
+        let Some(batch) = self.batches.get(pass.made) else { return Err(used_up()) };
+        let rows = batch.clipped(self.clip_steps)?;
         let sum = match &pass.joined {
-            None => self.rows.sampled_sum(gradient, batch)?,
-            Some(joined) => {
-                let there = |row: &&usize| joined.get(**row).is_some_and(|joined| *joined);
-                self.rows.sampled_sum(gradient, &batch.iter().filter(there).copied().collect::<Vec<_>>())?
-            }
+            None => rows.gradient_sum(gradient)?,
+            Some(joined) => rows.sampled_sum(gradient, joined.get(pass.made).map(Vec::as_slice).unwrap_or_default())?,
         };
-        // A coefficient for each: what is left out has none.
+        // From here on nothing fails: a batch that was left out would let two uses of a row move one part.
+        pass.made += 1;
         self.sums.truncate(self.coefficients.len().saturating_sub(1));
         self.sums.push_front(sum.values);
         let from = pass.values.len();
-        let dimension = self.rows.coordinates();
-        pass.values.extend(pass.noise.drain(..dimension.min(pass.noise.len())).map(i128::from));
+        pass.values.extend(pass.noise.drain(..self.dimension.min(pass.noise.len())).map(i128::from));
         let part = pass.values.get_mut(from..).unwrap_or_default();
         for (&coefficient, sum) in self.coefficients.iter().zip(&self.sums) {
             part.iter_mut().zip(sum).for_each(|(value, &entry)| *value += i128::from(coefficient) * entry);
@@ -230,21 +240,27 @@ impl<'a, M: OfPasses> PrefixPasses<'a, M> {
 
     /// Begins the next pass: draws its noise, and its coins where it has some.
     fn begin(&mut self) -> Fallible<()> {
-        let permit = self.permits.pop_front().ok_or_else(used_up)?;
-        self.end();
+        let permit = self.permits.front().ok_or_else(used_up)?;
         let paid = permit.event.release();
-        let len = self.rows.coordinates() * self.batches.len();
+        let len = self.dimension * self.batches.len();
         let noise = integer_noise(paid.noise, paid.log2_scale, len, &permit.noise, permit.release)?;
         let joined = permit.event.exponent().map(|exponent| {
-            let rows = self.rows.data().private_len();
-            let mut joined = vec![false; rows];
-            let chosen = poisson_sample(exponent, rows, &permit.noise, permit.release);
-            for row in chosen {
-                joined.get_mut(row).into_iter().for_each(|joined| *joined = true);
+            let chosen = poisson_sample(exponent, self.dealt.len(), &permit.noise, permit.release);
+            let mut chosen = chosen.into_iter().peekable();
+            let mut joined = vec![Vec::new(); self.batches.len()];
+            let mut met = vec![0; self.batches.len()];
+            for (row, batch) in self.dealt.iter().map(|batch| usize::from(*batch)).enumerate() {
+                if let (Some(joined), Some(met)) = (joined.get_mut(batch), met.get_mut(batch)) {
+                    joined.extend(chosen.next_if_eq(&row).map(|_| *met));
+                    *met += 1;
+                }
             }
             joined
         });
-        self.pass = Some(Pass { permit, joined, noise: noise.into(), values: Vec::new(), made: 0 });
+        self.end();
+        if let Some(permit) = self.permits.pop_front() {
+            self.pass = Some(Pass { permit, joined, noise: noise.into(), values: Vec::new(), made: 0 });
+        }
         Ok(())
     }
 

@@ -189,7 +189,8 @@ impl LoggedRun<'_> {
 
     /// All releases of a charge by mechanisms that hang together: `open` gets every permit and returns what each released, in order.
     ///
-    /// Nobody hears of one before all are made, so a run that is stopped makes all of them again.
+    /// Nobody hears of one before all are made, and none is kept: a run that is stopped makes all of them again. So a listener shows none to
+    /// anybody before the run has ended, as with every release that is not kept.
     ///
     /// # Errors
     /// When these are not the next releases of the plan, the listener fails, or `open` fails or returns other releases than their own.
@@ -214,7 +215,11 @@ impl LoggedRun<'_> {
         if !released.iter().map(|released| released.release).eq(releases) {
             return Err(Error::refused("releases were returned that these permits did not make", "return their own"));
         }
-        released.iter().try_for_each(|released| self.end(planned, grid_step, released))?;
+        for released in &released {
+            // Whoever ignores that one was not heard goes no further.
+            self.broken = true;
+            self.end(planned, grid_step, released)?;
+        }
         Ok(other)
     }
 

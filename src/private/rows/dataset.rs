@@ -325,6 +325,21 @@ impl PrivateDataset {
         Ok(PrivateDataset { rows, public, ..self })
     }
 
+    /// The rows in parts; each stays behind the gate.
+    ///
+    /// `part_of` must not depend on what stands in the rows.
+    ///
+    /// # Errors
+    /// When they are in a file.
+    pub(in crate::private) fn split(
+        &self,
+        parts: usize,
+        part_of: impl FnMut(usize) -> usize,
+    ) -> Fallible<Vec<PrivateDataset>> {
+        let parts = self.rows()?.partition(parts, part_of).into_iter();
+        Ok(parts.map(|rows| self.with(rows)).collect())
+    }
+
     /// Two data sets: the rows that are chosen, in order, and the rest; persons where they are the unit. The choice must not look at
     /// the rows. Of rows in a file each part goes to another file.
     ///

@@ -194,7 +194,7 @@ fn what_has_no_proof_for_persons_is_no_answer() {
     let waved = IntegerMap::of_blocks(Array2::ones((2, 1)), vec![Array2::ones((4, 3)); 3], 8).unwrap();
     assert!(binned(&data).clipped_through(waved, 1 << 33).is_err(), "numbers beside tables");
     assert!(binned(&data).clipped_through(tables(), 1 << 33).is_ok());
-    assert!(data.rows().is_err());
+    assert!(data.rows().is_err() && data.split(2, |row| row % 2).is_err());
     assert_eq!(data.public_len(), Some(5), "persons are counted");
     let served = [
         query::ClippedSum { clip_steps: 5 }.into(),

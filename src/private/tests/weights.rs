@@ -153,7 +153,7 @@ fn rows_without_weight_are_no_rows_and_what_has_no_proof_is_no_answer() {
     assert!(data.vertices(&gradient, 4000).is_err());
     let scoring = CutLoss { loss: Glm::Logistic, label_scale: 1.0, cap: 1.0, most: 100 };
     assert!(data.losses(&scoring, &Candidates { points: Array2::zeros((2, 5)) }).is_err());
-    assert!(data.rows().is_err());
+    assert!(data.rows().is_err() && data.split(2, |row| row % 2).is_err());
     assert!(data.duplicate().unwrap().divided(Choice::Positions(vec![0])).is_err());
     let told = [&one, &more].map(|rows| of(rows).digest().unwrap());
     assert_ne!(told[0], told[1]);
