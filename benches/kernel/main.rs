@@ -4,8 +4,10 @@
 //! rows and with the noise that a release draws. Times of one ratio are taken alternately, so that a change of clock or
 //! neighbour hits both; the shortest is reported, since others may use the machine.
 //! `cargo bench --bench kernel` for the full tables, `-- --quick` for a smoke run, `-- --persons` or
-//! `-- --curves` for the steps over persons or over curves and waves alone, `-- --products` for Gram matrices and norms alone.
+//! `-- --curves` for the steps over persons or over curves and waves alone, `-- --products` for Gram matrices and norms alone,
+//! `-- --algorithms` for every algorithm from encoded rows to model.
 
+mod algorithms;
 mod curves;
 #[path = "../history/mod.rs"]
 mod history;
@@ -70,6 +72,9 @@ fn measure() {
     if std::env::args().any(|a| a == "--products") {
         return products::against_single_precision(&effort);
     }
+    if std::env::args().any(|a| a == "--algorithms") {
+        return algorithms::against_reading(&effort);
+    }
     against_reading(&effort);
     against_two_passes(&effort);
     against_one_hot(&effort);
@@ -78,6 +83,7 @@ fn measure() {
     persons::against_rows(&effort);
     curves::against_linear(&effort);
     products::against_single_precision(&effort);
+    algorithms::against_reading(&effort);
 }
 
 fn against_reading(effort: &Effort) {

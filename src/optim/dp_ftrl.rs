@@ -26,8 +26,8 @@
 //!
 //! **Use it when** rows should be used once, or a few times, in batches, without trusting a sampling assumption. Where rows may be used again, use `--passes 32`
 //! at small budgets: the accuracy on Adult at epsilon 0.1 is 0.830 with one pass, 0.844 with 8 and 0.847 with 32 (six seeds, standard errors 0.002, 0.001,
-//! 0.001), R^2 on California 0.573, 0.604, 0.615 (0.009, 0.004, 0.003); from epsilon 1 on one pass is as good. It is as accurate with
-//! `--sampling-rate 0.25`, at a quarter of the work. It needs all rows in memory. A stopped run makes all passes
+//! 0.001), R^2 on California 0.573, 0.604, 0.615 (0.009, 0.004, 0.003); from epsilon 1 on one pass is as good. With
+//! `--sampling-rate 0.25` it is as accurate; rows are picked one by one then, so it takes no less time. It needs all rows in memory, twice. A stopped run makes all passes
 //! again, of which nothing was kept. Constants were picked among six to eleven settings by the Adult and California figures.
 //!
 //! **Models.** `logistic`, `linear`, `ridge`.

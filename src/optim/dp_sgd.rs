@@ -21,7 +21,9 @@
 //! `--averaging`; `--sampling-rate` (0.02, at most 0.5: beyond that full batches are better in every way), with passes the nearest `1/t`; and
 //! `--sampling` (`poisson`). With passes `--steps` is rounded up to whole ones.
 //!
-//! **Use it when** rows are so many that full passes take too long. It needs all rows in memory, so it is refused with `--memory-limit` and on a cluster.
+//! **Use it when** rows are so many that full passes take too long, and samples are small. Rows of a sample are picked one by one, each from a line of memory
+//! for every number, so the default of 2% is no faster than all rows where columns are few: a step on 1e6 rows of 32 columns takes 5.6 ms (5.0 by `dp-gd`; 0.9 with 0.2%), on 2e5
+//! rows of 128 columns 2.2 ms (3.6; 0.5), on one thread. It needs all rows in memory, so it is refused with `--memory-limit` and on a cluster.
 //! Passes ask for 2% less noise at the defaults and 21% less where one pass of ten steps is made at epsilon 8 ([pld.md](../accounting/pld.md)); accuracy at the
 //! defaults is that of coins (Adult at epsilon 0.1, 1 and 8, California at 0.1 and 1, eight seeds: differences of at most 0.0002).
 //! Both are what they are called: coins of each row for each step, or one step of each pass for each row. Batches of a fixed size are neither.
