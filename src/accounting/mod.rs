@@ -27,7 +27,7 @@
 //! | [`bounded`] | noise that never leaves an interval: no error of many counts exceeds it |
 //! | [`belief`] | what an attacker with a belief beforehand comes to believe and guess |
 //! | [`generalization`] | how far rows that were trained on can differ from new ones |
-//! | [`last_iterate`] | steps of which only the last iterate is released |
+//! | [`last_iterate`], [`sampled_last_iterate`] | steps of which only the last iterate is released |
 //! | [`mean_concentrated`] | the notion that is not closed under post-processing |
 //! | [`packing`] | how many answers an accurate zCDP mechanism can tell apart |
 //! | [`profile`] | from (epsilon, delta) at every delta back to zCDP |
@@ -57,6 +57,7 @@ pub mod profile;
 pub mod pure;
 pub mod ratio;
 pub mod rdp;
+pub mod sampled_last_iterate;
 pub mod selection;
 pub mod stable;
 pub mod subsample;

@@ -6,6 +6,7 @@ use super::kind::Kind;
 use super::params::Params;
 use crate::accounting::directed::{delta_from_ln, positive};
 use crate::accounting::pld::{self, Interval, Pld};
+use crate::accounting::sampled_last_iterate::SampledLastIterate;
 use crate::error::{Error, Fallible};
 use crate::num::round::down;
 use crate::privacy::{Adjacency, DpEvent, Mechanism};
@@ -28,6 +29,12 @@ pub(super) const KINDS: &[Kind] = &[
         &["sampling_rate", "noise_multiplier", "epsilon", "adjacency"],
         one_step,
     ),
+    Kind::new(
+        "sampled_last_iterate_eps",
+        &["contraction", "steps", "sampling_rate", "shift", "delta", "adjacency"],
+        last_iterate,
+    )
+    .or(&["diameter"]),
     Kind::new("laplace_composition_eps", &["eps0", "steps", "delta"], laplace_eps),
     Kind::new("laplace_composition_delta", &["eps0", "steps", "epsilon"], laplace_delta),
 ];
@@ -95,6 +102,21 @@ fn one_step(p: &Params<'_>) -> Fallible<Answer> {
         .delta("delta", step.remove.max(step.add))
         .delta("delta_remove", step.remove)
         .delta("delta_add", step.add))
+}
+
+fn last_iterate(p: &Params<'_>) -> Fallible<Answer> {
+    only(p, Adjacency::AddRemove)?;
+    let mut steps = SampledLastIterate::new(p.number("contraction")?, p.whole("steps")?, p.number("sampling_rate")?)?;
+    if p.has("diameter") {
+        steps = steps.within(p.number("diameter")?)?;
+    }
+    let found = steps.epsilon(p.number("shift")?, p.delta("delta")?)?;
+    let (window, share) = (found.window as f64, found.share);
+    Ok(Answer::new()
+        .number("epsilon", found.last)
+        .number("epsilon_all", found.all)
+        .number("window", window)
+        .number("share", share))
 }
 
 /// Repeated Laplace noise whose loss is at most `eps0`, not below it.

@@ -207,6 +207,10 @@ fn examples() -> Vec<(&'static str, Value)> {
         ("poisson_gaussian_one_step_delta", sampled(json!({"epsilon": 0.5, "adjacency": "add_remove"}))),
         ("event_to_eps", json!({"event": event, "adjacency": "add_remove", "delta": 1e-6})),
         ("event_to_delta", json!({"event": event, "adjacency": "add_remove", "epsilon": 1.0})),
+        (
+            "sampled_last_iterate_eps",
+            json!({"contraction": 0.9, "steps": 40, "sampling_rate": 0.1, "shift": 0.4, "delta": 1e-6, "adjacency": "add_remove"}),
+        ),
         ("laplace_composition_eps", json!({"eps0": 0.5, "steps": 10, "delta": 1e-5})),
         ("laplace_composition_delta", json!({"eps0": 1.0, "steps": 5, "epsilon": 2.0})),
     ]
