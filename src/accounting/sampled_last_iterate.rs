@@ -2,7 +2,13 @@
 //!
 //! # Setting
 //! That of [`super::last_iterate`], but which rows a step uses is drawn: every row joins every step on its own with probability `q`. Given the sample
-//! the maps of neighbours are at most `a` apart where the row that differs is in it, and the same where it is not.
+//! the maps of neighbours are at most `a` apart where the row that differs is in it, and the same where it is not: what a sum is divided by, and the noise, follow
+//! from no sample and no number of rows, and an empty sample has noise as well.
+//!
+//! `c` is that of the map of every sample that can be drawn, the empty one and the one of all rows among them, not that of the mean loss. Where a sum over the
+//! sample is divided by `q n`, an empty sample leaves the convexity `m` of a penalty outside the clip and nothing else, and all rows together have the
+//! smoothness `beta / q` of the rows and that of the penalty: `c = max(|1 - eta m|, |1 - eta (m + beta / q)|)`. With the contraction of the mean loss the
+//! delta of two rows is up to hundreds of times what would be claimed.
 //!
 //! # Proof
 //! After Bok, Su and Altschuler 2024, section 4. Noise of variance `s^2` is the sum of two, `A_k` of variance `(1 - p) s^2` and `B_k` of variance
@@ -37,7 +43,9 @@ use crate::privacy::{Adjacency, Delta, DpEvent, Mechanism};
 /// ```
 ///
 /// # Privacy
-/// Add-remove: of neighbouring runs one has a row more, which moves a step by at most `a` where it is in the sample. The conditions of
+/// Add-remove: of neighbouring runs one has a row more, which moves a step by at most `a` where it is in the sample, whatever else is. `c` is that of
+/// the step on every sample that can be drawn, the empty one and all rows among them, see the module. Samples and their sizes stay secret, and neither what a sum is
+/// divided by nor the noise follows from them or from the number of rows. Samples of a fixed size are not covered. The conditions of
 /// [`LastIterate`] hold here as well: no momentum, no average, no log of iterates, numbers of steps and noise that follow from no iterate.
 ///
 /// Reference: Bok, Su and Altschuler 2024, "Shifted interpolation for differential privacy", section 4; the proof is with the module.
@@ -76,7 +84,7 @@ pub struct SampledCost {
 /// Bounds that are computed by privacy-loss distributions, of those that are promising.
 const TRIED: usize = 4;
 
-/// Relative width of an epsilon.
+/// Width of an epsilon.
 const TOLERANCE: f64 = 1e-4;
 
 /// Shares of the variance that are tried.
