@@ -296,6 +296,38 @@ mod tests {
         assert_eq!((one.last, one.window), (at(1, None, 1.0).all, 1));
     }
 
+    /// A row of a squared loss, whose step forgets everything where it is in the sample and nothing where it is not: on the mean it contracts by
+    /// `1 - q`, and what the last iterate tells of another row is above the bound for that, by far, and below the bound for no contraction.
+    #[test]
+    fn the_contraction_of_the_mean_loss_is_not_enough() {
+        let (rate, shift, steps, delta) = (0.9f64, 1.0, 40u32, 1e-6);
+        // Steps since the last one that forgot, and how many of these have the other row.
+        let mut laws = Vec::new();
+        for since in 1..=steps {
+            let forgotten = if since < steps { rate } else { 1.0 };
+            let chance = forgotten * (1.0 - rate).powi(since as i32 - 1);
+            for joined in 0..=since {
+                let ways = (0..joined).fold(1.0, |ways, j| ways * f64::from(since - j) / f64::from(j + 1));
+                let part = ways * rate.powi(joined as i32) * (1.0 - rate).powi((since - joined) as i32);
+                laws.push((chance * part, f64::from(joined) * shift, f64::from(since).sqrt()));
+            }
+        }
+        let density = |x: f64, with: f64| -> f64 {
+            let normal = |d: f64, s: f64| (-0.5 * (d / s).powi(2)).exp() / (s * (2.0 * std::f64::consts::PI).sqrt());
+            laws.iter().map(|(chance, mean, s)| chance * normal(x - with * mean, *s)).sum()
+        };
+        let truth = |epsilon: f64| -> f64 {
+            let excess = |x: f64| (density(x, 1.0) - epsilon.exp() * density(x, 0.0)).max(0.0);
+            (-3000..9000).map(|i| excess(f64::from(i) * 0.01) * 0.01).sum()
+        };
+        let claimed = |c| {
+            let made = SampledLastIterate::new(c, steps.into(), rate).unwrap();
+            made.epsilon(shift, Delta::new(delta).unwrap()).unwrap().last
+        };
+        assert!(truth(claimed(1.0 - rate)) > 10.0 * delta);
+        assert!(truth(claimed(1.0)) <= delta);
+    }
+
     #[test]
     fn what_cannot_be_is_refused() {
         for (c, steps, rate) in [(1.1, 1, 0.5), (0.5, 0, 0.5), (0.5, 1, -0.1), (0.5, 1, 1.1), (0.5, 1, f64::NAN)] {
