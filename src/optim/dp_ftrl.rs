@@ -1,7 +1,7 @@
 //! # `dp-ftrl`: passes with correlated noise
 //!
-//! Follow the regularised leader on noised prefix sums of gradients. One pass over random batches, or several, and no amplification by sampling is
-//! assumed that is not made.
+//! Follow the regularised leader on noised prefix sums of gradients. One pass over random batches, or several. No amplification by sampling is
+//! assumed unless `--sampling-rate` makes samples.
 //!
 //! **What it does.** Rows are dealt to `B` batches, which every pass meets in one order. `w_t = -eta S_t`, `S_t` the noised sum of the gradients of
 //! the batches of steps `1..t`, each taken where its batch was met. Momentum, averaging and penalties are post-processing.
@@ -16,7 +16,7 @@
 //! Poisson-sampled Gaussian mechanism.
 //!
 //! **Cost.** One Gaussian release a pass. With one pass of `B` batches the noise of every prefix sum and the sensitivity both grow like
-//! `sqrt(1 + ln(B) / pi)`: at 128 batches a prefix sum has 2.6 times the noise of a single full sum, less than a tree's at any number. More passes of fewer
+//! `sqrt(1 + ln(B) / pi)`: at 128 batches the last prefix sum has 2.6 times the noise of a single full sum, less than a tree's at any number. More passes of fewer
 //! batches come nearer to it: with 128 steps in all 1.6 times at 4 passes, 1.4 at 8, and 1 at 128, which is descent on all rows. With samples
 //! the noise is the least that keeps epsilon by privacy-loss distributions, as in [`dp-sgd`](dp-sgd.md), and the charge is a claim.
 //!
@@ -81,7 +81,7 @@ pub(super) static DESCRIPTION: Description = Description {
 /// Instead of a binary tree, in which a row takes part in
 /// `log2(B) + 1` nodes, the lower triangular matrix `A` of ones is factored into its square roots: released is `C G + Z`, and
 /// the prefix sums are `A C^(-1) (C G + Z)`. With `B` batches of one pass the noise of every prefix sum and the sensitivity both
-/// grow like `sqrt(1 + ln(B) / pi)`, so that at 128 batches a prefix sum has 2.6 times the noise of a single full sum, and
+/// grow like `sqrt(1 + ln(B) / pi)`, so that at 128 batches the last prefix sum has 2.6 times the noise of a single full sum, and
 /// at any number less than a tree's. With several passes `C` has `B` coefficients, so that no two uses of a row move the same part.
 /// Step size `c / R^2`. Momentum and averaging are post-processing. Batches hold about `n / B` rows each.
 ///

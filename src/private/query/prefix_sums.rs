@@ -100,7 +100,7 @@ impl DescribeQuery for PrefixSums {
 /// `s + (e + 1) B` are a Gaussian mechanism of l2 sensitivity `clip_steps sqrt(sum_k c_k^2)`, also where parts are chosen in view of earlier
 /// ones: what was released before `s + e B` fixes `g_e` (Denisov, McMahan, Rush, Smith, Thakurta 2022). The passes are as many such
 /// mechanisms one after the other, for no two of them share a part: that is why `C` has no more than `B` coefficients. With coins each of
-/// them is a Poisson-sampled Gaussian mechanism, for the coin of a row is told by nothing else (Choquette-Choo et al. 2023, Theorem 4).
+/// them is a Poisson-sampled Gaussian mechanism, for the coin of a row is told by nothing else (after Choquette-Choo et al. 2023).
 ///
 /// If a row is removed, those behind it move up to other draws; as all draws are
 /// independent with the same law, the draws of the neighbour can be coupled so that every other row keeps its batch and its coins. The
