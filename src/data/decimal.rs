@@ -25,6 +25,17 @@ pub(crate) fn plain_decimal(text: &[u8], at: usize) -> Option<(f64, usize)> {
     Some((long_decimal(u128::from(rest) << 64 | u128::from(short), length)?, at + length as usize))
 }
 
+/// The number between `at` and `stop`, in the form and with the value of [`plain_decimal`], wherever something else than a separator ends it.
+#[inline(always)]
+pub(crate) fn enclosed_decimal(text: &[u8], at: usize, stop: usize) -> Option<f64> {
+    let eight = |at: usize| Some(u64::from_le_bytes(*text.get(at..)?.first_chunk()?));
+    match stop - at {
+        length @ 1..=7 => short_decimal(eight(at)?, length as u32),
+        length @ 8..=15 => long_decimal(u128::from(eight(at + 8)?) << 64 | u128::from(eight(at)?), length as u32),
+        _ => None,
+    }
+}
+
 /// Index of the first comma or newline at or after `at`, if it stands within the eight bytes from there.
 #[inline(always)]
 pub(crate) fn near_separator(text: &[u8], at: usize) -> Option<usize> {

@@ -106,7 +106,7 @@ pub use value::single;
 pub use weight::{Exposure, Offset, RowWeight};
 
 pub(crate) use blocks::{is_replacement, trim_line};
-pub(crate) use decimal::{near_separator, plain_decimal};
+pub(crate) use decimal::{enclosed_decimal, near_separator, plain_decimal};
 pub(crate) use fields::{is_decimal_comma, is_gap};
 pub(crate) use positional::ReadAt;
 pub(crate) use table::{NumberCells, Reading, Shown, Wanted};

@@ -4,7 +4,7 @@ use super::encode::{Encoder, Role, missing_code};
 use super::persons::{Interner, PersonPart};
 use super::quantize::quantize;
 use super::report::{Fault, LoadReport, Loss, Odd, no_number, no_value, outside};
-use crate::data::{Block, Fields, near_separator, plain_decimal, trim_line, value};
+use crate::data::{Block, Fields, enclosed_decimal, near_separator, plain_decimal, trim_line, value};
 use crate::kernel::{LANES, RawRow, TileMut, TilesMut};
 use crate::num::vectorized;
 
@@ -22,6 +22,9 @@ pub(super) struct LineEncoder<'a> {
     /// Whose the lines are, where the schema has a unit.
     persons: Option<Interner>,
 }
+
+/// Where something begins and ends.
+type Place = (usize, usize);
 
 /// A block of lines while it is read.
 struct Cursor<'a> {
@@ -98,13 +101,21 @@ impl<'a> LineEncoder<'a> {
         let before = report.lines;
         for lane in 0..tile.len {
             let (start, end, quoted) = cursor.next_line();
-            let slowly = quoted || !self.encoder.has_commas || self.encoder.has_exposure();
-            let record = if slowly {
+            let mut slowly = !self.encoder.has_commas || self.encoder.has_exposure();
+            let mut record = None;
+            if !slowly {
+                record = match quoted {
+                    true => self.encode_quoted(cursor.padded, start, end, tile, lane),
+                    false => self.encode_plain::<false>(cursor.padded, start, end, tile, lane),
+                };
+                // Quotes may stand for something else than the ends of a cell.
+                slowly = quoted && record.is_none();
+            }
+            if slowly {
                 done |= 1 << lane;
-                self.encode_cells(&cursor.padded[start..end], tile, lane)
-            } else {
-                self.encode_plain(cursor.padded, start, end, tile, lane)
-            };
+                self.odd.clear();
+                record = self.encode_cells(&cursor.padded[start..end], tile, lane);
+            }
             tile.present |= u32::from(record.is_some()) << lane;
             match record {
                 Some(positive) if self.odd.is_empty() => report.count(positive),
@@ -183,10 +194,23 @@ impl<'a> LineEncoder<'a> {
         Some(positive)
     }
 
-    /// A line without quotes: whether its label is the positive one, where there is such a label; `None` where it is no
-    /// record, whatever was written to the lane by then.
+    /// A line with quotes: as one without, or `None`.
+    #[inline(never)]
+    fn encode_quoted(
+        &mut self,
+        padded: &[u8],
+        start: usize,
+        end: usize,
+        tile: &mut TileMut<'_>,
+        lane: usize,
+    ) -> Option<Option<bool>> {
+        self.encode_plain::<true>(padded, start, end, tile, lane)
+    }
+
+    /// A line without quotes, or with some: whether its label is the positive one, where there is such a label; `None` where it is no
+    /// record, or quotes are not those at both ends of a cell, whatever was written to the lane by then.
     #[inline(always)]
-    fn encode_plain(
+    fn encode_plain<const QUOTED: bool>(
         &mut self,
         padded: &[u8],
         start: usize,
@@ -206,10 +230,10 @@ impl<'a> LineEncoder<'a> {
             }
             at = 1 + match role {
                 Role::Numeric { slot, missing, .. } => {
-                    let (value, stop) = numeric_cell(padded, at, end);
+                    let (value, place, stop) = numeric_cell::<QUOTED>(padded, at, end)?;
                     if value.is_none() {
-                        let fault = no_number(&padded[at..stop]);
-                        self.odd.push(Odd { column: *slot, fault, place: (at, stop) });
+                        let fault = no_number(&padded[place.0..place.1]);
+                        self.odd.push(Odd { column: *slot, fault, place });
                     }
                     self.values[slot * LANES + lane] = value.unwrap_or(f64::NAN);
                     if let Some(place) = missing {
@@ -218,38 +242,38 @@ impl<'a> LineEncoder<'a> {
                     stop
                 }
                 Role::Categorical { slot, codes, other } => {
-                    let stop = cell_end(padded, at, end);
-                    let known = codes.find(padded, at, stop);
+                    let (place, stop) = cell::<QUOTED>(padded, at, end)?;
+                    let known = codes.find(padded, place.0, place.1);
                     if known.is_none() {
                         let column = self.encoder.shape().numeric() + slot;
-                        self.odd.push(Odd { column, fault: no_value(&padded[at..stop]), place: (at, stop) });
+                        self.odd.push(Odd { column, fault: no_value(&padded[place.0..place.1]), place });
                     }
                     tile.codes[slot * LANES + lane] = known.unwrap_or(*other);
                     stop
                 }
-                Role::Skipped => cell_end(padded, at, end),
+                Role::Skipped => cell::<QUOTED>(padded, at, end)?.1,
                 Role::Weight => {
-                    let (value, stop) = numeric_cell(padded, at, end);
-                    weight = value.map(|value| (value, (at, stop)));
+                    let (value, place, stop) = numeric_cell::<QUOTED>(padded, at, end)?;
+                    weight = value.map(|value| (value, place));
                     stop
                 }
                 Role::Identifier => {
-                    let stop = cell_end(padded, at, end);
-                    identifier = (at, stop);
+                    let (place, stop) = cell::<QUOTED>(padded, at, end)?;
+                    identifier = place;
                     stop
                 }
                 Role::Target => {
-                    let stop = cell_end(padded, at, end);
-                    let found = self.encoder.reader.find(padded, at, stop);
+                    let (place, stop) = cell::<QUOTED>(padded, at, end)?;
+                    let found = self.encoder.reader.find(padded, place.0, place.1);
                     let label = found.or(self.encoder.absent)?;
                     tile.labels[lane] = label;
                     positive = self.encoder.reader.positive(label);
                     let fault = match found {
-                        Some(label) => self.encoder.reader.outside(label, &padded[at..stop]),
-                        None => Some(self.encoder.reader.fault(&padded[at..stop])),
+                        Some(label) => self.encoder.reader.outside(label, &padded[place.0..place.1]),
+                        None => Some(self.encoder.reader.fault(&padded[place.0..place.1])),
                     };
                     if let Some(fault) = fault {
-                        self.odd.push(Odd { column: self.encoder.target_column(), fault, place: (at, stop) });
+                        self.odd.push(Odd { column: self.encoder.target_column(), fault, place });
                     }
                     stop
                 }
@@ -297,17 +321,39 @@ fn note_outside(
     }
 }
 
-/// The number in the cell that begins at `at`, and where the cell ends.
+/// The number in the cell that begins at `at`, where what it holds stands, and where the cell ends; `None` as for [`cell`].
 #[inline(always)]
-fn numeric_cell(padded: &[u8], at: usize, end: usize) -> (Option<f64>, usize) {
-    match plain_decimal(padded, at) {
+fn numeric_cell<const QUOTED: bool>(padded: &[u8], at: usize, end: usize) -> Option<(Option<f64>, Place, usize)> {
+    if QUOTED && padded[at] == b'"' {
+        let (place, stop) = cell::<QUOTED>(padded, at, end)?;
+        let plain = enclosed_decimal(padded, place.0, place.1);
+        return Some((plain.or_else(|| value(&padded[place.0..place.1])), place, stop));
+    }
+    Some(match plain_decimal(padded, at) {
         // A newline is a line's end, and behind a carriage return is no number of this form: the cell is on the line.
-        Some((value, stop)) => (Some(value), stop),
+        Some((value, stop)) => (Some(value), (at, stop), stop),
         None => {
             let stop = cell_end(padded, at, end);
-            (value(&padded[at..stop]), stop)
+            (value(&padded[at..stop]), (at, stop), stop)
         }
+    })
+}
+
+/// Where what the cell that begins at `at` holds stands, and where the cell ends.
+///
+/// `None` in a line with quotes whose cell begins with one that has no other before a comma or the end: doubled quotes, and text behind them,
+/// are left to [`Fields`].
+#[inline(always)]
+fn cell<const QUOTED: bool>(padded: &[u8], at: usize, end: usize) -> Option<(Place, usize)> {
+    if !QUOTED || padded[at] != b'"' {
+        let stop = cell_end(padded, at, end);
+        return Some(((at, stop), stop));
     }
+    // Before the end, where no quote is.
+    let from = at + 1;
+    let close = from + padded.get(from..end)?.iter().position(|&byte| byte == b'"')?;
+    let stop = close + 1;
+    (stop == end || padded[stop] == b',').then_some(((from, close), stop))
 }
 
 /// The next comma, or the end of the line.

@@ -95,8 +95,15 @@ fn check_against(schema: &Schema, header: &[u8], body: &[u8], fresh: bool) {
     assert!(rows.same_as(&expected), "{:?}", String::from_utf8_lossy(body));
 }
 
-/// Cells that are read in different ways, or not at all.
+/// Cells that are read in different ways, or not at all, and the same between quotes.
 fn cell() -> impl Strategy<Value = Vec<u8>> {
+    prop_oneof![
+        3 => bare(),
+        1 => bare().prop_map(|cell| [b"\"", &*cell, b"\""].concat()),
+    ]
+}
+
+fn bare() -> impl Strategy<Value = Vec<u8>> {
     let text = |s: &'static str| Just(s.as_bytes().to_vec());
     prop_oneof![
         6 => "-?[0-9]{1,3}(\\.[0-9]{0,5})?".prop_map(String::into_bytes),
@@ -115,7 +122,11 @@ fn line() -> impl Strategy<Value = Vec<u8>> {
     let width = prop_oneof![12 => Just(6usize), 1 => 0usize..10];
     let end = prop_oneof![9 => Just(&b"\n"[..]), 1 => Just(&b"\r\n"[..]), 1 => Just(&b"\r\r\n"[..])];
     let good = |label: &'static str| {
-        (0..1000i32, "[uvw]").prop_map(move |(x, c)| format!("n,{c},{},{label},s,0", f64::from(x) / 90.0).into_bytes())
+        (0..1000i32, "[uvw]", any::<[bool; 6]>()).prop_map(move |(x, c, quoted)| {
+            let cells = ["n".into(), c, (f64::from(x) / 90.0).to_string(), label.into(), "s".into(), "0".into()];
+            let quote = |(cell, quoted): (String, bool)| if quoted { format!("\"{cell}\"") } else { cell };
+            cells.into_iter().zip(quoted).map(quote).collect::<Vec<_>>().join(",").into_bytes()
+        })
     };
     let cells =
         width.prop_flat_map(|width| proptest::collection::vec(cell(), width)).prop_map(|cells| cells.join(&b','));
@@ -127,7 +138,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn fast_and_slow_encoding_agree(lines in proptest::collection::vec(line(), 0..100), whole in any::<bool>(), which in 0usize..5) {
+    fn fast_and_slow_encoding_agree(lines in proptest::collection::vec(line(), 0..100), whole in any::<bool>(), which in 0usize..11) {
         let mut body = lines.concat();
         if !whole { body.pop(); }
         check(&schemas()[which], HEADER, &body);
@@ -137,7 +148,7 @@ proptest! {
     fn fast_and_slow_encoding_agree_on_garbage(
         body in proptest::collection::vec(
             prop_oneof![4 => proptest::sample::select(b"0123456789.-uvs,\n\r\" ".to_vec()), 1 => any::<u8>()], 0..400),
-        which in 0usize..5,
+        which in 0usize..11,
     ) {
         check(&schemas()[which], HEADER, &body);
         // With one column every line has the right number of cells; without the target all are records.
