@@ -84,9 +84,6 @@ pub struct SampledCost {
 /// Bounds that are computed by privacy-loss distributions, of those that are promising.
 const TRIED: usize = 4;
 
-/// Width of an epsilon.
-const TOLERANCE: f64 = 1e-4;
-
 /// Shares of the variance that are tried.
 const SHARES: [f64; 11] = [0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.65, 0.8, 0.9];
 
@@ -180,7 +177,9 @@ impl SampledLastIterate {
         if finite("shift", shift)? == 0.0 {
             return Ok(SampledCost { last: 0.0, all: 0.0, window: self.steps, share: 0.0 });
         }
-        let of = |event: &DpEvent| pld::epsilon(event, Adjacency::AddRemove, delta, TOLERANCE).map(|found| found.upper);
+        let of = |event: &DpEvent| {
+            pld::narrow_epsilon(event, Adjacency::AddRemove, delta, f64::INFINITY).map(|found| found.upper)
+        };
         let all = of(&self.steps_of(shift, self.steps))?;
         let mut best = SampledCost { last: all, all, window: self.steps, share: 0.0 };
         let mut promising: Vec<(f64, u64, f64)> = Vec::new();

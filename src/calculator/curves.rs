@@ -59,13 +59,10 @@ impl Notion {
             Notion::Optimal => zcdp::of_event(event, adjacency)?.to_epsilon_optimal(delta)?.value(),
             Notion::Rdp => rdp::curve(event, adjacency)?.to_approximate_dp(delta)?.epsilon(),
             Notion::Exact => GaussianDp::of_event(event, adjacency)?.to_approximate_dp(delta)?.epsilon(),
-            Notion::Pld => pld::epsilon(event, adjacency, delta, PLD_TOLERANCE)?.upper,
+            Notion::Pld => pld::narrow_epsilon(event, adjacency, delta, f64::INFINITY)?.upper,
         })
     }
 }
-
-/// Width of the certified interval that a plotted curve needs.
-const PLD_TOLERANCE: f64 = 1e-2;
 
 /// A named curve.
 #[derive(Clone, Debug, PartialEq)]

@@ -11,7 +11,7 @@ use crate::error::{Error, Fallible};
 use crate::num::round::down;
 use crate::privacy::{Adjacency, DpEvent, Mechanism};
 
-/// Asked width of an epsilon interval, and relative width of a delta interval.
+/// Largest asked width of an epsilon interval, and relative width of a delta interval.
 const TOLERANCE: f64 = 1e-5;
 
 const STEPS: &[&str] = &["sampling_rate", "noise_multiplier", "steps", "delta", "adjacency"];
@@ -71,8 +71,9 @@ fn sampled_eps(p: &Params<'_>) -> Fallible<Answer> {
     only(p, Adjacency::AddRemove)?;
     let pld = Pld::new(&sampled(p)?, Adjacency::AddRemove)?;
     let delta = p.delta("delta")?;
-    let each = pld.epsilon_by_direction(delta, TOLERANCE)?;
-    let answer = epsilons(each.both());
+    let both = pld.narrow_epsilon(delta, TOLERANCE)?;
+    let each = pld.epsilon_by_direction(delta, both.width().clamp(1e-7, TOLERANCE))?;
+    let answer = epsilons(both);
     Ok(answer.number("epsilon_remove", each.remove.upper).number("epsilon_add", each.add.upper))
 }
 
@@ -89,8 +90,8 @@ fn sampled_replace_one(p: &Params<'_>) -> Fallible<Answer> {
     only(p, Adjacency::ReplaceOne)?;
     p.only_text("noise_multiplier_relative_to", &["clip norm C"])?;
     let (event, delta) = (sampled(p)?, p.delta("delta")?);
-    let other = pld::epsilon(&event, Adjacency::AddRemove, delta, TOLERANCE)?;
-    let answer = epsilons(pld::epsilon(&event, Adjacency::ReplaceOne, delta, TOLERANCE)?);
+    let other = pld::narrow_epsilon(&event, Adjacency::AddRemove, delta, TOLERANCE)?;
+    let answer = epsilons(pld::narrow_epsilon(&event, Adjacency::ReplaceOne, delta, TOLERANCE)?);
     Ok(answer.number("epsilon_add_remove_same_noise", other.upper))
 }
 
@@ -126,7 +127,7 @@ fn laplace(p: &Params<'_>) -> Fallible<DpEvent> {
 }
 
 fn laplace_eps(p: &Params<'_>) -> Fallible<Answer> {
-    let interval = pld::epsilon(&laplace(p)?, Adjacency::AddRemove, p.delta("delta")?, TOLERANCE)?;
+    let interval = pld::narrow_epsilon(&laplace(p)?, Adjacency::AddRemove, p.delta("delta")?, TOLERANCE)?;
     // The scale was rounded, which moves the loss by a few rounding errors.
     Ok(epsilons(Interval { lower: interval.lower * (1.0 - 1e-14), ..interval }))
 }

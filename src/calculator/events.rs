@@ -14,8 +14,7 @@ pub(super) const KINDS: &[Kind] = &[
     Kind::new("event_to_delta", &["event", "adjacency", "epsilon"], to_delta),
 ];
 
-/// Width of the interval of epsilon by privacy loss distributions, and of delta relative to it.
-const EPSILON_TOLERANCE: f64 = 1e-4;
+/// Width of the interval of delta by privacy loss distributions relative to it.
 const DELTA_TOLERANCE: f64 = 1e-3;
 
 fn asked(p: &Params<'_>) -> Fallible<(DpEvent, Adjacency)> {
@@ -38,7 +37,7 @@ fn bounds(answers: [Fallible<Answer>; 2]) -> Fallible<Answer> {
 
 fn to_epsilon(p: &Params<'_>) -> Fallible<Answer> {
     let ((event, relation), delta) = (asked(p)?, p.delta("delta")?);
-    let by_law = pld::epsilon(&event, relation, delta, EPSILON_TOLERANCE)
+    let by_law = pld::narrow_epsilon(&event, relation, delta, f64::INFINITY)
         .map(|found| Answer::new().number("epsilon_pld", found.upper).number("epsilon_pld_lower", found.lower));
     let by_orders = rdp::curve(&event, relation).and_then(|curve| rdp::epsilon(&curve, delta, Form::Improved));
     let by_orders = by_orders.map(|best| Answer::new().number("epsilon_rdp", best.value));
@@ -81,12 +80,29 @@ mod tests {
         let both = DpEvent::Composed {
             events: vec![steps, DpEvent::Single { mechanism: Mechanism::Laplace { scale: 10.0 } }],
         };
-        let truth = pld::epsilon(&both, Adjacency::AddRemove, Delta::new(1e-6).unwrap(), 1e-4).unwrap();
+        let truth = pld::narrow_epsilon(&both, Adjacency::AddRemove, Delta::new(1e-6).unwrap(), f64::INFINITY).unwrap();
         assert!((upper, lower) == (truth.upper, truth.lower) && upper < orders, "{found:?}");
         let back =
             answer("event_to_delta", &json!({"event": whole, "adjacency": "add_remove", "epsilon": upper})).unwrap();
         let (delta, below) = (back["delta_pld"].as_f64().unwrap(), back["log_delta_pld_lower"].as_f64().unwrap());
         assert!((0.99e-6..=1.01e-6).contains(&delta) && below <= delta.ln(), "{back:?}");
+    }
+
+    #[test]
+    fn small_epsilons_are_told_as_narrowly_as_large_ones() {
+        for (z, rate, count) in [(3.2, 0.001, 12), (6.5, 0.0002, 78), (530.0, 0.26, 8)] {
+            let step = json!({"kind": "poisson-sampled", "rate": rate, "mechanism": {"mechanism": "gaussian", "noise_multiplier": z}});
+            let event = json!({"kind": "repeated", "event": step, "count": count});
+            for adjacency in ["add_remove", "replace_one"] {
+                let found =
+                    answer("event_to_eps", &json!({"event": event, "adjacency": adjacency, "delta": 1e-9})).unwrap();
+                let [upper, lower] = ["epsilon_pld", "epsilon_pld_lower"].map(|name| found[name].as_f64().unwrap());
+                assert!(
+                    0.0 < lower && lower <= upper && upper < 0.02 && upper - lower <= 1e-4 * upper,
+                    "{adjacency} {found:?}"
+                );
+            }
+        }
     }
 
     #[test]

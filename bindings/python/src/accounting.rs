@@ -12,9 +12,6 @@ use serde_json::Value;
 use crate::errors::{detached, raised};
 use crate::request::{adjacency, one_of};
 
-/// Width of the certified interval of an epsilon, of which the upper end is told: finer than what a curve needs.
-const PLD_TOLERANCE: f64 = 1e-4;
-
 /// Width of the certified interval of the logarithm of a delta, of which the upper end is told.
 const LN_TOLERANCE: f64 = 1e-4;
 
@@ -165,7 +162,7 @@ fn event_epsilon(py: Python<'_>, event: &str, relation: &str, delta: f64, notion
     let solve = || {
         let (event, relation, delta) = (parse(event)?, adjacency(relation)?, Delta::new(delta)?);
         match notion_of(notion)? {
-            Notion::Pld => pld::epsilon(&event, relation, delta, PLD_TOLERANCE).map(|certified| certified.upper),
+            Notion::Pld => pld::narrow_epsilon(&event, relation, delta, f64::INFINITY).map(|certified| certified.upper),
             other => other.epsilon(&event, relation, delta),
         }
     };

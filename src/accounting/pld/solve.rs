@@ -226,10 +226,14 @@ fn kept_epsilon(law: &Law, target: (f64, f64), tolerance: f64) -> Interval {
         let moved = prepared.learn(best.lower, best.upper, target.0);
         let width = best.upper - best.lower;
         let tolerance = tolerance.max(MIN_RELATIVE * best.lower);
-        if width <= tolerance || (ln_tolerance <= floor && !moved) {
+        // Next to epsilon 0 a curve that is too coarse says nothing, however wide an answer may be.
+        let told = best.upper < analytic || best.lower > 0.0;
+        if (width <= tolerance && told) || (ln_tolerance <= floor && !moved) {
             break;
         }
-        if moved {
+        if !told {
+            ln_tolerance *= 0.1;
+        } else if moved {
             ln_tolerance = prepared.ln_tolerance(tolerance);
         } else {
             ln_tolerance *= (0.5 * tolerance / width).clamp(1e-3, 0.5);
