@@ -56,7 +56,8 @@ fn heterogeneous(p: &Params<'_>) -> Fallible<Answer> {
     Ok(Answer::new()
         .number("epsilon", total.epsilon)
         .delta("delta_prime", total.slack)
-        .number("epsilon_tight_zcdp", total.epsilon_tight))
+        .number("epsilon_tight_zcdp", total.epsilon_tight)
+        .number("epsilon_optimal_zcdp", total.epsilon_optimal))
 }
 
 fn groups(p: &Params<'_>) -> Fallible<Optimal> {

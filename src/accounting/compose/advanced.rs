@@ -1,7 +1,7 @@
 //! Basic and advanced composition of (epsilon, delta) guarantees.
 
 use crate::accounting::directed::{add_up, ln_delta_down, positive};
-use crate::accounting::notion::ApproximateDp;
+use crate::accounting::notion::{ApproximateDp, ApproximateZcdp, Zcdp};
 use crate::accounting::rdp::mechanisms::pure_rho;
 use crate::accounting::zcdp;
 use crate::error::{Error, Fallible};
@@ -65,6 +65,8 @@ pub struct Advanced {
     pub epsilon: f64,
     /// `min{sum epsilon_j, rho + 2 sqrt(rho ln(1/delta'))}` with the tight `rho = sum epsilon_j tanh(epsilon_j / 2)`.
     pub epsilon_tight: f64,
+    /// The smaller of `sum epsilon_j` and what the tight rho costs by the best order, deltas combined to `1 - prod(1 - delta_j)`.
+    pub epsilon_optimal: f64,
     /// What the mechanisms leave of the total delta, rounded down.
     pub slack: f64,
 }
@@ -81,7 +83,7 @@ pub struct Advanced {
 /// Upper bounds, rounded up, as for [`basic`].
 ///
 /// Reference: Kairouz, Oh and Viswanath 2015, Theorem 3.5 and section 3.4; Bun and Steinke 2016,
-/// Proposition 1.4 and Lemma 3.5.
+/// Proposition 1.4, Lemma 3.5 and section 8, the conversion by Canonne, Kamath and Steinke 2020, Proposition 12.
 pub fn heterogeneous(parts: &[ApproximateDp], total: Delta) -> Fallible<Advanced> {
     let spent = basic_sum(parts);
     let slack = if spent == 0.0 { total.value() } else { (total.value() - spent).next_down() };
@@ -100,8 +102,12 @@ pub fn heterogeneous(parts: &[ApproximateDp], total: Delta) -> Fallible<Advanced
         tight = add_up(tight, if e.is_finite() { pure_rho(e)? } else { f64::INFINITY });
     }
     let slack = Delta::new(positive("delta", slack)?)?;
+    let ln_delta = basic(parts).ln_delta();
+    let concentrated = ApproximateZcdp::new(ln_delta, Zcdp::new(0.0, tight)?)?.to_epsilon_optimal(total)?;
     let at = |rho: f64| Ok::<_, Error>(zcdp::epsilon_classical(0.0, rho, slack)?.value().min(sum));
-    Ok(Advanced { epsilon: at(half_squares)?, epsilon_tight: at(tight)?, slack: slack.value() })
+    let (epsilon, epsilon_tight) = (at(half_squares)?, at(tight)?);
+    let epsilon_optimal = concentrated.value().min(epsilon_tight);
+    Ok(Advanced { epsilon, epsilon_tight, epsilon_optimal, slack: slack.value() })
 }
 
 #[cfg(test)]
