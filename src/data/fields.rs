@@ -84,13 +84,19 @@ impl Fields {
         let (mut output, mut ends) = (vec![0; line.len() + 1], vec![0; line.len() + 1]);
         // Without this a line would be read differently after some earlier line.
         self.reader.reset();
-        let (mut input, mut written, mut fields) = (line, 0, 0);
+        // The first byte alone, or a byte order mark were taken from the first cell of a line with quotes, and of no other.
+        let (mut input, mut behind) = line.split_at(1);
+        let (mut written, mut fields) = (0, 0);
         loop {
             let (result, read, wrote, ended) =
                 self.reader.read_record(input, &mut output[written..], &mut ends[fields..]);
             input = &input[read..];
             written += wrote;
             fields += ended;
+            if input.is_empty() && !behind.is_empty() {
+                input = std::mem::take(&mut behind);
+                continue;
+            }
             // An empty input tells the reader that the line is over; it then closes the record.
             match result {
                 csv_core::ReadRecordResult::InputEmpty => {}
@@ -172,5 +178,10 @@ mod tests {
         assert_eq!(cells("\"a,b\",\"c\"\"d\",e"), ["a,b", "c\"d", "e"]);
         assert_eq!(cells("1,\"open,2"), ["1", "open,2"]);
         assert_eq!(cells("\"\""), [""]);
+        assert_eq!(cells("\""), [""]);
+        // What stands in one cell does not change how another is read.
+        assert_eq!(cells("\u{feff}5,u"), ["\u{feff}5", "u"]);
+        assert_eq!(cells("\u{feff}5,\"u\""), ["\u{feff}5", "u"]);
+        assert_eq!(cells("\u{feff}\"a,b\",\"u\"\"\""), ["\u{feff}\"a", "b\"", "u\""]);
     }
 }

@@ -300,7 +300,7 @@ impl Encoder {
     /// Encodes one record in place; whether its label is the positive one, where the schema declares one, and cells that
     /// count as something else than what stands there.
     ///
-    /// The written rule, cell by cell: lines with quotes go this way, and every other line must end as it would here.
+    /// The written rule, cell by cell: lines whose quotes are not those at both ends of cells go this way, and every other line must end as it would here.
     ///
     /// # Errors
     /// Where it is no record, and why.

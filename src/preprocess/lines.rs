@@ -127,7 +127,7 @@ impl<'a> LineEncoder<'a> {
         self.quantize_tile(tile, done, before, report);
     }
 
-    /// Counts a record without quotes and its odd cells.
+    /// Counts a record that was read in place, and its odd cells.
     #[inline(never)]
     fn note(&mut self, padded: &[u8], positive: Option<bool>, report: &mut LoadReport) {
         report.count(positive);

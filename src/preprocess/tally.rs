@@ -98,8 +98,8 @@ fn often(count: u64) -> String {
 /// A cell as an example.
 pub(super) fn example(cell: &[u8]) -> String {
     // A character has at most four bytes.
-    let cell = &cell[..cell.len().min(4 * EXAMPLE_CHARACTERS + 4)];
-    let text = String::from_utf8_lossy(trim(cell));
+    let cell = trim(cell);
+    let text = String::from_utf8_lossy(&cell[..cell.len().min(4 * EXAMPLE_CHARACTERS + 4)]);
     match text.char_indices().nth(EXAMPLE_CHARACTERS) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.into_owned(),
@@ -113,6 +113,7 @@ mod tests {
     #[test]
     fn examples_are_short_and_whole_characters() {
         assert_eq!(example(" ä ".as_bytes()), "ä");
+        assert_eq!(example(format!("{}ä", " ".repeat(1000)).as_bytes()), "ä");
         let long = "ä".repeat(1000);
         assert_eq!(example(long.as_bytes()), format!("{}…", "ä".repeat(EXAMPLE_CHARACTERS)));
         assert!(example(&[0xff; 1000]).chars().count() <= EXAMPLE_CHARACTERS + 1);

@@ -111,7 +111,7 @@ fn bare() -> impl Strategy<Value = Vec<u8>> {
         4 => proptest::sample::select(vec!["u", "v", "s", "w", "a longer value", "yes", "no", "maybe"])
             .prop_map(|s| s.as_bytes().to_vec()),
         1 => proptest::sample::select(vec!["", " ", "nan", "inf", "-Infinity", "+1", "1e999", "0x1", " 3 ", "\t1", "-",
-            ".", "-.", "1.2.3", "1\r", "\r", "a longer value ", "a value that is longer than any that is declared"])
+            ".", "-.", "1.2.3", "\u{feff}5", "\u{feff}", "1\r", "\r", "a longer value ", "a value that is longer than any that is declared"])
             .prop_map(|s| s.as_bytes().to_vec()),
         1 => proptest::collection::vec(any::<u8>().prop_filter("one line", |b| *b != b'\n'), 0..20),
         1 => prop_oneof![text("\"1\""), text("\"u,v\""), text("\""), text("\"\"\""), text("u\"")],
