@@ -73,8 +73,10 @@ fn sampled_eps(p: &Params<'_>) -> Fallible<Answer> {
     let delta = p.delta("delta")?;
     let both = pld.narrow_epsilon(delta, TOLERANCE)?;
     let each = pld.epsilon_by_direction(delta, both.width().clamp(1e-7, TOLERANCE))?;
-    let answer = epsilons(both);
-    Ok(answer.number("epsilon_remove", each.remove.upper).number("epsilon_add", each.add.upper))
+    // Either direction is within both, whichever was computed more narrowly.
+    let (remove, add) = (each.remove.upper.min(both.upper), each.add.upper.min(both.upper));
+    let answer = epsilons(Interval { upper: remove.max(add), ..both });
+    Ok(answer.number("epsilon_remove", remove).number("epsilon_add", add))
 }
 
 fn sampled_delta(p: &Params<'_>) -> Fallible<Answer> {

@@ -4,8 +4,9 @@ use super::answer::Answer;
 use super::conversion::adjacency;
 use super::kind::Kind;
 use super::params::Params;
+use crate::accounting::pld::{self, Pld};
 use crate::accounting::rdp::{self, Form};
-use crate::accounting::{pld, zcdp};
+use crate::accounting::zcdp;
 use crate::error::{Error, Fallible};
 use crate::privacy::{Adjacency, DpEvent};
 
@@ -37,8 +38,13 @@ fn bounds(answers: [Fallible<Answer>; 2]) -> Fallible<Answer> {
 
 fn to_epsilon(p: &Params<'_>) -> Fallible<Answer> {
     let ((event, relation), delta) = (asked(p)?, p.delta("delta")?);
-    let by_law = pld::narrow_epsilon(&event, relation, delta, f64::INFINITY)
-        .map(|found| Answer::new().number("epsilon_pld", found.upper).number("epsilon_pld_lower", found.lower));
+    // No law is one accountant less; bounds that contradict each other are an error.
+    let by_law = match Pld::new(&event, relation) {
+        Ok(law) => Ok(law.narrow_epsilon(delta, f64::INFINITY)?),
+        Err(unknown) => Err(unknown),
+    };
+    let by_law =
+        by_law.map(|found| Answer::new().number("epsilon_pld", found.upper).number("epsilon_pld_lower", found.lower));
     let by_orders = rdp::curve(&event, relation).and_then(|curve| rdp::epsilon(&curve, delta, Form::Improved));
     let by_orders = by_orders.map(|best| Answer::new().number("epsilon_rdp", best.value));
     let answer = bounds([by_law, by_orders])?;

@@ -183,7 +183,7 @@ impl Pld {
 
     /// Bounds on the epsilon at delta, asked for more narrowly until they are at most `width`, and 1e-4 of epsilon, apart, or 1e-7.
     ///
-    /// They are wider where the arithmetic reaches no further: a few questions in a thousand, and where laws of ratios are computed.
+    /// They are wider where the arithmetic reaches no further, which is seldom, and where pairs are known from two sides only.
     ///
     /// # Errors
     /// When the width is negative or NaN, or bounds contradict each other, which a fault in this program alone can bring about.
