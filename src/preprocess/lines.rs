@@ -105,8 +105,8 @@ impl<'a> LineEncoder<'a> {
             let mut record = None;
             if !slowly {
                 record = match quoted {
-                    true => self.encode_quoted(cursor.padded, start, end, tile, lane),
-                    false => self.encode_plain::<false>(cursor.padded, start, end, tile, lane),
+                    true => self.encode_quoted(cursor.padded, (start, end), tile, lane),
+                    false => self.encode_plain::<false>(cursor.padded, (start, end), tile, lane),
                 };
                 // Quotes may stand for something else than the ends of a cell.
                 slowly = quoted && record.is_none();
@@ -196,15 +196,8 @@ impl<'a> LineEncoder<'a> {
 
     /// A line with quotes: as one without, or `None`.
     #[inline(never)]
-    fn encode_quoted(
-        &mut self,
-        padded: &[u8],
-        start: usize,
-        end: usize,
-        tile: &mut TileMut<'_>,
-        lane: usize,
-    ) -> Option<Option<bool>> {
-        self.encode_plain::<true>(padded, start, end, tile, lane)
+    fn encode_quoted(&mut self, text: &[u8], line: Place, tile: &mut TileMut<'_>, lane: usize) -> Option<Option<bool>> {
+        self.encode_plain::<true>(text, line, tile, lane)
     }
 
     /// A line without quotes, or with some: whether its label is the positive one, where there is such a label; `None` where it is no
@@ -213,8 +206,7 @@ impl<'a> LineEncoder<'a> {
     fn encode_plain<const QUOTED: bool>(
         &mut self,
         padded: &[u8],
-        start: usize,
-        end: usize,
+        (start, end): Place,
         tile: &mut TileMut<'_>,
         lane: usize,
     ) -> Option<Option<bool>> {

@@ -48,7 +48,8 @@ fn the_whole_box_at_length() {
         let pld = Pld::new(&event, adjacency).unwrap();
         let found = pld.narrow_epsilon(del(delta), f64::INFINITY).unwrap();
         times[0].push(started.elapsed().as_secs_f64());
-        widths[0].push(found.width() / (1e-4 * found.upper).max(1e-7));
+        let wanted = (1e-4 * found.upper).max(1e-7);
+        widths[0].push(if wanted.is_finite() { found.width() / wanted } else { f64::INFINITY });
         if !is_narrow(found) {
             println!("{event:?} {adjacency:?} at {delta:e}: {found:?}");
         }
@@ -96,7 +97,8 @@ fn queries(count: u32) -> impl Iterator<Item = (DpEvent, Adjacency, f64)> {
 
 /// Whether bounds on an epsilon are as narrow as promised.
 fn is_narrow(found: pld::Interval) -> bool {
-    found.width() <= (1e-4 * found.upper).max(1e-7)
+    // An infinite width is not narrow, however large the upper bound is.
+    found.upper.is_finite() && found.width() <= (1e-4 * found.upper).max(1e-7)
 }
 
 /// Next to epsilon 0 a coarse curve says nothing; the answer was the bound without sampling then, 4847, unless the width was below 1e-3.

@@ -79,6 +79,14 @@ def test_random_sampled_gaussians_agree():
         assert epsilon == pytest.approx(their, rel=2e-3, abs=1e-3), (rate, z, steps, delta)
 
 
+def test_small_epsilons_are_told_as_narrowly_as_large_ones():
+    for rate, z, steps, delta in ((0.0012, 3.2, 12, 1.7e-7), (0.001, 3.2, 12, 1e-9), (0.26, 530.0, 8, 1e-9)):
+        accountant = PLDAccountant().compose(sampled(rate, z), steps)
+        epsilon = accountant.get_epsilon(delta)
+        # A little less would not do.
+        assert epsilon < 0.01 and accountant.get_delta(epsilon * (1 - 3e-4)) > delta * (1 + 1e-4)
+
+
 def test_selection_and_samples_of_fixed_size():
     base = sampled(0.01, 1.1)
     for shape in (0, 1, 0.5, math.inf):
