@@ -50,14 +50,19 @@ fn the_whole_box_at_length() {
         times[0].push(started.elapsed().as_secs_f64());
         let wanted = (1e-4 * found.upper).max(1e-7);
         widths[0].push(if wanted.is_finite() { found.width() / wanted } else { f64::INFINITY });
-        if !is_narrow(found) {
-            println!("{event:?} {adjacency:?} at {delta:e}: {found:?}");
+        let slow = |times: &[f64]| times.last().is_some_and(|&took| took > 1.0);
+        if !is_narrow(found) || slow(&times[0]) {
+            println!("{event:?} {adjacency:?} at {delta:e}: {found:?}, {:.2} s", started.elapsed().as_secs_f64());
         }
         if found.lower > 0.0 {
             let started = Instant::now();
             let back = pld.ln_delta(eps(found.upper), 1e-3).unwrap();
             times[1].push(started.elapsed().as_secs_f64());
             widths[1].push(back.width() / 1e-3);
+            if back.width() > 1e-3 || slow(&times[1]) {
+                let upper = found.upper;
+                println!("{event:?} {adjacency:?} at {upper:e}: {back:?}, {:.2} s", started.elapsed().as_secs_f64());
+            }
         }
     }
     for ((of, widths), times) in ["epsilon", "ln delta"].into_iter().zip(&mut widths).zip(&mut times) {
@@ -71,7 +76,8 @@ fn the_whole_box_at_length() {
             "{} of {of}: {wide} wide, the widest {width:.2} times what is promised; {mean:.3} s, median {median:.3}, {slow} over a second, {slowest:.2} at most",
             times.len()
         );
-        assert!(wide <= 10 && slow <= 20);
+        // Times are those of one machine, and are printed alone.
+        assert_eq!(wide, 0);
     }
 }
 

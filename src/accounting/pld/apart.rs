@@ -30,6 +30,11 @@ pub(super) struct Apart {
 }
 
 impl Apart {
+    /// Whether large losses leave next to nothing of a delta to a bound.
+    pub(super) fn leaves_little(&self, epsilon: f64, ln_delta: f64) -> bool {
+        self.large.ln_excess(epsilon) <= ln_delta - LEFT + 2.0
+    }
+
     /// How fast `ln delta` falls with epsilon, when the others fall by c.
     pub(super) fn slope(&self, c: f64, epsilon: f64, ln_delta: f64) -> f64 {
         c * (self.ln_rest - GUESS - ln_delta).exp().min(1.0) + self.large.slope(epsilon, ln_delta)

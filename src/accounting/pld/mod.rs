@@ -247,7 +247,8 @@ impl Pld {
     /// When the tolerance is negative or NaN.
     pub fn ln_delta_by_direction(&self, epsilon: Epsilon, tolerance: f64) -> Fallible<ByDirection> {
         let tolerance = tolerated(tolerance)?;
-        let one = |law: &Law| solve::ln_delta(law, epsilon.value(), tolerance).checked(f64::NEG_INFINITY, 0.0);
+        let one =
+            |law: &Law| solve::ln_delta(law, epsilon.value(), tolerance, solve::NONE).checked(f64::NEG_INFINITY, 0.0);
         Ok(ByDirection { remove: one(&self.remove), add: one(self.other_direction()) })
     }
 
@@ -269,9 +270,12 @@ impl Pld {
     /// Reference: as [`Pld::epsilon`].
     pub fn ln_delta(&self, epsilon: Epsilon, tolerance: f64) -> Fallible<Interval> {
         let tolerance = tolerated(tolerance)?;
-        let one = |law: &Law| solve::ln_delta(law, epsilon.value(), tolerance).checked(f64::NEG_INFINITY, 0.0);
-        let first = one(&self.remove);
-        Ok(if self.two_sided { first.larger(one(&self.add)) } else { first })
+        let one = |law: &Law, enough: f64| {
+            solve::ln_delta(law, epsilon.value(), tolerance, enough).checked(f64::NEG_INFINITY, 0.0)
+        };
+        let first = one(&self.remove, solve::NONE);
+        // Where a row that comes costs less than one that goes, which is often, it need not be known by how much.
+        Ok(if self.two_sided { first.larger(one(&self.add, first.lower)) } else { first })
     }
 }
 

@@ -234,6 +234,14 @@ impl Prepared {
     ///
     /// Whether something else will be summed from now on, which may say more at the same tolerance.
     pub(super) fn learn(&mut self, floor: f64, epsilon: f64, ln_delta: f64) -> bool {
+        if let (Some(apart), Question::Epsilon(_)) = (self.apart, self.question) {
+            if ln_delta >= self.ln_delta || apart.leaves_little(self.epsilon, ln_delta) {
+                return false;
+            }
+            // Chosen for a delta that is larger than the one that was found.
+            self.ln_delta = ln_delta;
+            return self.part();
+        }
         if self.apart.is_some() {
             let Some(guess) = self.search.move_to(self.epsilon, floor, epsilon) else {
                 return false;
@@ -298,7 +306,7 @@ impl Prepared {
     }
 
     /// A certified upper bound on `ln delta` at epsilon, by Chernoff.
-    fn chernoff_ln_delta(&self, epsilon: f64) -> f64 {
+    pub(super) fn chernoff_ln_delta(&self, epsilon: f64) -> f64 {
         let (ln_bound, ln_lost) = self.certified();
         ln_add_exp(ln_bound - self.c * epsilon, ln_lost)
     }

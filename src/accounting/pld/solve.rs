@@ -14,7 +14,7 @@ use crate::num::root::bisect;
 use crate::num::round::{down, up};
 use crate::privacy::{Delta, Epsilon};
 
-/// Runs with a finer tolerance when the first interval is too wide.
+/// Runs with a finer tolerance when the first interval is too wide, and as many more that ask about another epsilon.
 const RUNS: usize = 8;
 
 /// No finer tolerance on `ln delta` is tried.
@@ -216,7 +216,8 @@ fn kept_epsilon(law: &Law, target: (f64, f64), tolerance: f64) -> Interval {
     };
     let mut ln_tolerance = prepared.ln_tolerance(tolerance);
     let mut floor = MIN_TOLERANCE;
-    for _ in 0..RUNS {
+    let mut left = RUNS;
+    for _ in 0..2 * RUNS {
         let Some(both) = finest(&prepared, &mut ln_tolerance, &mut floor) else {
             return best;
         };
@@ -228,7 +229,9 @@ fn kept_epsilon(law: &Law, target: (f64, f64), tolerance: f64) -> Interval {
         let tolerance = tolerance.max(MIN_RELATIVE * best.lower);
         // Next to epsilon 0 a curve that is too coarse says nothing, however wide an answer may be.
         let told = best.upper < analytic || best.lower > 0.0;
-        if (width <= tolerance && told) || (ln_tolerance <= floor && !moved) {
+        // Only what moved nothing was a run that a finer one may follow.
+        left -= usize::from(!moved);
+        if (width <= tolerance && told) || (ln_tolerance <= floor && !moved) || left == 0 {
             break;
         }
         if !told {
@@ -243,7 +246,7 @@ fn kept_epsilon(law: &Law, target: (f64, f64), tolerance: f64) -> Interval {
 }
 
 /// Bounds on `ln delta` for the part without outright failures.
-fn kept_ln_delta(law: &Law, epsilon: f64, tolerance: f64) -> (f64, f64) {
+fn kept_ln_delta(law: &Law, epsilon: f64, tolerance: f64, enough: f64) -> (f64, f64) {
     let analytic = analytic_ln_delta(law, epsilon);
     let none = f64::NEG_INFINITY;
     if analytic == none || (law.is_gaussian() && law.mu.upper == 0.0) {
@@ -261,16 +264,26 @@ fn kept_ln_delta(law: &Law, epsilon: f64, tolerance: f64) -> (f64, f64) {
     }
     let mut best = (top_ln_delta(law, epsilon).min(analytic), analytic);
     if let Some(prepared) = prepared {
-        refine_ln_delta(law, prepared, epsilon, tolerance, &mut best);
+        refine_ln_delta(law, prepared, epsilon, (tolerance, enough), &mut best);
     }
-    if best.1 - best.0 > tolerance {
+    if best.1 - best.0 > tolerance && best.1 > enough {
         best.1 = best.1.min(Prepared::rough_ln_delta(law, epsilon));
     }
     best
 }
 
-/// Narrows bounds on `ln delta` by sums of finer and finer tolerance.
-fn refine_ln_delta(law: &Law, mut prepared: Prepared, epsilon: f64, tolerance: f64, best: &mut (f64, f64)) {
+/// Narrows bounds on `ln delta` by sums of finer and finer tolerance, until they are as narrow as that or known to be low enough.
+fn refine_ln_delta(
+    law: &Law,
+    mut prepared: Prepared,
+    epsilon: f64,
+    (tolerance, enough): (f64, f64),
+    best: &mut (f64, f64),
+) {
+    if prepared.chernoff_ln_delta(epsilon) <= enough {
+        best.1 = best.1.min(enough);
+        return;
+    }
     let mut ln_tolerance = prepared.ln_tolerance(tolerance);
     let mut floor = MIN_TOLERANCE;
     // Next to the largest loss delta falls to 0 and finer sums gain nothing on the bounds above.
@@ -280,14 +293,20 @@ fn refine_ln_delta(law: &Law, mut prepared: Prepared, epsilon: f64, tolerance: f
             return;
         };
         *best = (best.0.max(lower.lower(epsilon)), best.1.min(upper.upper(epsilon)));
-        prepared.learn(epsilon, epsilon, best.1);
+        let moved = prepared.learn(epsilon, epsilon, best.1);
         let width = best.1 - best.0;
-        if width <= tolerance || ln_tolerance <= floor {
+        if width <= tolerance || best.1 <= enough || (ln_tolerance <= floor && !moved) {
             break;
+        }
+        if moved {
+            continue;
         }
         ln_tolerance *= (0.5 * tolerance / width).clamp(1e-3, 0.5);
     }
 }
+
+/// No `ln delta` is known to be low enough.
+pub(super) const NONE: f64 = f64::NEG_INFINITY;
 
 /// Delta times `e^error`, if that is a delta.
 fn moved(delta: Delta, error: f64) -> Option<Delta> {
@@ -339,20 +358,22 @@ pub(super) fn upper_epsilon(laws: [&Law; 2], delta: Delta, tolerance: f64) -> f6
     finer(0).max(finer(1)).min(most)
 }
 
-/// Bounds on `ln delta` in one direction.
-pub(super) fn ln_delta(law: &Law, epsilon: f64, tolerance: f64) -> Interval {
+/// Bounds on `ln delta` in one direction, which need not be narrow where they are at most `enough`.
+pub(super) fn ln_delta(law: &Law, epsilon: f64, tolerance: f64, enough: f64) -> Interval {
     if !law.brackets.is_empty() {
         let quarter = tolerance / 4.0;
-        let upper = |it: &Side| (ln_delta(&it.law, epsilon, quarter).upper + it.error).min(0.0);
-        return between(law, tolerance, upper, |it| ln_delta(&it.law, epsilon, quarter).lower - it.error);
+        let upper = |it: &Side| (ln_delta(&it.law, epsilon, quarter, NONE).upper + it.error).min(0.0);
+        return between(law, tolerance, upper, |it| ln_delta(&it.law, epsilon, quarter, NONE).lower - it.error);
     }
     // Failures that are all but certain decide alone.
+    let kept_alone = Kept::new(law);
+    let enough = if kept_alone.failure.1 == 0.0 { enough } else { NONE };
     let kept = if epsilon == f64::INFINITY || law.ln_keep.upper < -800.0 {
         (f64::NEG_INFINITY, f64::NEG_INFINITY)
     } else {
-        kept_ln_delta(law, epsilon, tolerance)
+        kept_ln_delta(law, epsilon, tolerance, enough)
     };
-    let (lower, upper) = Kept::new(law).total(kept);
+    let (lower, upper) = kept_alone.total(kept);
     Interval { lower: lower.min(upper), upper }
 }
 
@@ -371,6 +392,6 @@ pub(super) fn quick_epsilon(law: &Law, delta: Delta) -> f64 {
 
 /// The exact delta of a single pair at epsilon, from above.
 pub(super) fn single_delta(law: &Law, epsilon: Epsilon) -> Fallible<f64> {
-    let upper = ln_delta(law, epsilon.value(), 1e-12).upper;
+    let upper = ln_delta(law, epsilon.value(), 1e-12, NONE).upper;
     Ok(if upper == f64::NEG_INFINITY { 0.0 } else { up(upper.exp(), 2).min(1.0) })
 }
