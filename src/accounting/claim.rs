@@ -240,6 +240,26 @@ pub fn confirm(charge: &Charge, adjacency: Adjacency) -> Fallible<()> {
     Err(Error::parameter("charge", "costs more than it claims", "the record is damaged: restore it from a copy"))
 }
 
+/// The Renyi divergence of a charge at an order, over the order: rho, but at that order alone.
+///
+/// `D_alpha / alpha`, at most rho where the cost is plain zCDP. `None` where no finite divergence is known, as where a guarantee may fail with a
+/// probability. What a charge claims at a delta is not asked: its releases have a curve, which says more.
+///
+/// # Errors
+/// When the order is not a finite number above 1, or the divergence cannot be computed.
+///
+/// # Privacy
+/// An upper bound under the given relation, of neighbours in either order.
+///
+/// Reference: Mironov 2017; Bun and Steinke 2016, Definition 1.1.
+pub fn rho_at_order(charge: &Charge, adjacency: Adjacency, order: f64) -> Fallible<Option<f64>> {
+    if charge.claim().is_none() {
+        return Ok((charge.delta() == 0.0).then_some(charge.rho()?.upper()));
+    }
+    let divergence = rdp::curve(&charge.event(adjacency), adjacency)?.at(order)?;
+    Ok(divergence.is_finite().then(|| up(divergence / order, 1)))
+}
+
 /// Upper bounds on epsilon after each of many releases, by Renyi divergences at fixed orders.
 ///
 /// Not as tight as [`epsilon`], but one release more costs next to nothing.

@@ -6,14 +6,13 @@ use std::process::ExitCode;
 use clap::Args;
 use serde_json::json;
 
-use super::output::{DIGITS, bar, counted, print, print_json, seconds, warn};
+use super::output::{bar, counted, print, print_json, seconds, warn};
 use super::train::TrainArguments;
 use crate::error::{Error, Fallible};
-use crate::num::round::decimal_up;
 use crate::optim::Algorithm;
 use crate::preprocess::PersonsMet;
 use crate::privacy::DatasetId;
-use crate::report::left_under_cap;
+use crate::report::{left_under_cap, spent_in_words};
 use crate::train::{self, DataCheck, Outlook};
 
 const EXAMPLES: &str = "\
@@ -85,9 +84,9 @@ fn account(run: &TrainArguments, name: &str) -> Fallible<String> {
         Err(_) => format!("{}, where \"{dataset}\" has spent nothing yet", path.display()),
         Ok(summary) => {
             let cap = left_under_cap(&summary).unwrap_or("no cap set".into());
-            let spent = decimal_up(summary.spent.upper(), DIGITS);
+            let spent = spent_in_words(&summary);
             let runs = counted(summary.runs, "run");
-            format!("{}, where \"{dataset}\" has spent rho {spent} in {runs}, {cap}", path.display())
+            format!("{}, where \"{dataset}\" has spent {spent} in {runs}, {cap}", path.display())
         }
     })
 }

@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 
 use super::output::{print, print_json};
 use crate::error::{Error, Fallible};
-use crate::ledger::{DatasetSummary, Entry, Ledger, Record};
+use crate::ledger::{Cap, DatasetSummary, Entry, Ledger, Record};
+use crate::privacy::Rho;
 use crate::report::{entry_in_words, utc};
 use crate::text::visible;
 
@@ -59,9 +60,13 @@ fn as_json(Entry { sequence, record, hash, .. }: &Entry, after: &DatasetSummary)
     let (what, details) = match record {
         Record::Open { .. } | Record::OpenCapped { .. } => ("open", json!({})),
         Record::SetCap { .. } | Record::ChangeCap { .. } => ("cap", json!({ "cap_raised": after.cap_raised })),
-        Record::Reserve { at, run, rho, private, events, .. } => {
+        Record::Reserve { at, run, rho, rho_at_order, private, events, .. } => {
             let rho = rho.rho().upper();
-            ("charge", json!({ "at": at, "run": run, "rho": rho, "private": private, "events": events }))
+            let mut charge = json!({ "at": at, "run": run, "rho": rho, "private": private, "events": events });
+            if let Some(rho) = rho_at_order {
+                charge["rho_at_order"] = rho.rho().upper().into();
+            }
+            ("charge", charge)
         }
         Record::Resume { run, releases } => ("resume", json!({ "run": run, "releases": releases })),
         Record::Complete { run, artefact_sha256 } => {
@@ -81,6 +86,10 @@ fn as_json(Entry { sequence, record, hash, .. }: &Entry, after: &DatasetSummary)
         "completed": after.completed,
         "hash": hash,
     });
+    if let Some(order) = after.cap.as_ref().and_then(Cap::order) {
+        value["cap_order"] = order.into();
+        value["spent_at_order"] = after.spent_at_order.as_ref().map(Rho::upper).into();
+    }
     for (name, detail) in details.as_object().into_iter().flatten() {
         value[name] = detail.clone();
     }

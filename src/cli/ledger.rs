@@ -15,7 +15,7 @@ use crate::error::{Error, Fallible};
 use crate::ledger::{Cap, DatasetSummary, Ledger};
 use crate::num::round::{decimal_down, decimal_up};
 use crate::privacy::{Adjacency, DatasetId, Delta, PrivacyUnit, Rho, Scope, add_deltas};
-use crate::report::by_unit;
+use crate::report::{by_unit, spent_in_words};
 use crate::text::visible;
 
 #[derive(Subcommand)]
@@ -40,13 +40,16 @@ const CAP_EXAMPLES: &str = "\
 Examples:
   rhograd ledger init datasets/fair.ledger.sqlite fair --epsilon 3 --delta 1e-6
   rhograd ledger init datasets/fair.ledger.sqlite fair --epsilon 3 --delta 1e-6 --gaussian
+  rhograd ledger init datasets/fair.ledger.sqlite fair --epsilon 3 --delta 1e-6 --renyi
   rhograd ledger cap datasets/fair.ledger.sqlite fair --epsilon 3 --delta 1e-5 --claims-delta 5e-6
   rhograd ledger cap datasets/fair.ledger.sqlite fair --rho 0.5
 
 A cap is one filter, fixed when it is set: a run is admitted if the sum of all rho and the sum of all deltas of claims
 (dp-sgd, objective-perturbation, amp, random --tune, drafts of schemas) stay within both of its numbers. With --epsilon and
 --delta these are claims-delta and the largest rho that is worth epsilon at what is left of delta. With --gaussian the cap
-fixes mu instead, which allows more, and admits full-batch Gaussian releases alone. Either number larger is a raise.";
+fixes mu instead, which allows more, and admits full-batch Gaussian releases alone. With --renyi it fixes the Renyi divergence at
+one order, so that a sampled run counts by its own divergence and not by its claim: for dp-sgd this allows several times the
+epsilon. Either number larger is a raise.";
 
 #[derive(Args)]
 struct CapBudget {
@@ -60,11 +63,14 @@ struct CapBudget {
     #[arg(long, requires = "epsilon", allow_hyphen_values = true)]
     delta: Option<f64>,
     /// Most that the deltas of claims may add up to [default: a tenth of --delta; 0 with --rho, which refuses them]
-    #[arg(long, value_name = "DELTA", conflicts_with = "gaussian", allow_hyphen_values = true)]
+    #[arg(long, value_name = "DELTA", conflicts_with_all = ["gaussian", "renyi"], allow_hyphen_values = true)]
     claims_delta: Option<f64>,
     /// Fix mu of Gaussian DP, and admit Gaussian noise on all rows alone
     #[arg(long)]
     gaussian: bool,
+    /// Fix the Renyi divergence at an order, by which sampled runs cost less than their claims [default order: the best for Gaussian noise]
+    #[arg(long, value_name = "ORDER", num_args = 0..=1, require_equals = true, conflicts_with = "gaussian")]
+    renyi: Option<Option<f64>>,
     /// Accept a delta above 1e-3, with which all runs together may well fail altogether
     #[arg(long)]
     accept_large_delta: bool,
@@ -74,10 +80,20 @@ impl CapBudget {
     fn cap(&self) -> Fallible<Option<Cap>> {
         let cap = match (self.rho, self.epsilon, delta(self.delta)?) {
             (Some(rho), ..) if self.gaussian => Cap::gaussian_rho(&self::rho(rho)?)?,
+            (Some(rho), ..) if self.renyi.is_some() => {
+                let order = self.renyi.flatten().ok_or_else(|| {
+                    let problem = "names no order, and without epsilon and delta none is the best";
+                    Error::parameter("--renyi", problem, "use --renyi=ORDER, or --epsilon E --delta D")
+                })?;
+                Cap::renyi_rho(&self::rho(rho)?, order)?
+            }
             (Some(rho), ..) => Cap::rho(&self::rho(rho)?, self.claims_delta.unwrap_or(0.0))?,
             (None, Some(epsilon), Some(delta)) if self.gaussian => Cap::gaussian(self::epsilon(epsilon)?, delta)?,
+            (None, Some(epsilon), Some(delta)) if self.renyi.is_some() => {
+                Cap::renyi(self::epsilon(epsilon)?, delta, self.renyi.flatten())?
+            }
             (None, Some(epsilon), Some(delta)) => Cap::zcdp(self::epsilon(epsilon)?, delta, self.claims_delta)?,
-            _ if self.gaussian || self.claims_delta.is_some() => return Err(no_budget()),
+            _ if self.gaussian || self.renyi.is_some() || self.claims_delta.is_some() => return Err(no_budget()),
             _ => return Ok(None),
         };
         cap.with_usual_delta(self.accept_large_delta).map(Some)
@@ -199,6 +215,7 @@ fn as_json(summary: &DatasetSummary, delta: Delta) -> Fallible<Value> {
         "spent_delta": summary.spent_delta,
         "spent_epsilon": Conversion::Optimal.epsilon(summary.spent.upper(), delta)?.value(),
         "delta": total_delta(summary, delta),
+        "spent_at_order": summary.spent_at_order.as_ref().map(Rho::upper),
         "cap_rho": summary.cap.as_ref().map(|cap| cap.most_rho().upper()),
         "left_rho": summary.left.as_ref().map(Rho::lower),
         "left_delta": summary.left_delta,
@@ -217,11 +234,16 @@ fn as_json(summary: &DatasetSummary, delta: Delta) -> Fallible<Value> {
 /// The cap, and what is spent of it in its own notion.
 fn cap_as_json(summary: &DatasetSummary, cap: &Cap) -> Fallible<Value> {
     let asked = cap.asked();
-    let spent = cap.delta_of_rho().map(|delta| spent_of(summary, cap, delta)).transpose()?;
+    let spent = match cap.delta_of_rho() {
+        // At one order even nothing spent has an epsilon: what counts is the share of the cap.
+        Some(delta) if cap.order().is_none() => Some(spent_of(summary, cap, delta)?),
+        _ => None,
+    };
     Ok(json!({
         "notion": cap.notion(),
         "epsilon": asked.map(|asked| asked.epsilon),
         "delta": asked.map(|asked| asked.delta),
+        "order": cap.order(),
         "rho": cap.most_rho().lower(),
         "claims_delta": cap.claims_delta(),
         "spent_epsilon": spent.map(|(epsilon, _)| epsilon),
@@ -256,6 +278,10 @@ fn cap_page(summary: &DatasetSummary, cap: &Cap) -> Fallible<String> {
     let left = summary.left.as_ref().map_or(0.0, Rho::lower);
     let rho = format!("rho {}, {} left", decimal_down(cap.most_rho().lower(), DIGITS), decimal_down(left, DIGITS));
     let spent = match cap.delta_of_rho() {
+        _ if cap.order().is_some() => {
+            let spent = summary.spent_at_order.as_ref().map_or(f64::INFINITY, Rho::upper);
+            format!("{}% of it", decimal_up(100.0 * spent / cap.most_rho().lower(), 3))
+        }
         Some(delta) => {
             let (epsilon, delta) = spent_of(summary, cap, delta)?;
             format!("epsilon {} at delta {}", decimal_up(epsilon, DIGITS), decimal_up(delta, DIGITS))
@@ -263,7 +289,11 @@ fn cap_page(summary: &DatasetSummary, cap: &Cap) -> Fallible<String> {
         None => String::new(),
     };
     if let Some(asked) = cap.asked() {
-        let words = if matches!(cap, Cap::Gaussian { .. }) { ", as Gaussian DP" } else { "" };
+        let words = match cap {
+            Cap::Gaussian { .. } => ", as Gaussian DP",
+            Cap::Renyi { .. } => ", as Renyi DP",
+            Cap::Rho { .. } | Cap::Zcdp { .. } => "",
+        };
         page.push_str(&format!(
             "  cap        epsilon {} at delta {:e}{words}, {spent} spent\n",
             asked.epsilon, asked.delta
@@ -276,6 +306,9 @@ fn cap_page(summary: &DatasetSummary, cap: &Cap) -> Fallible<String> {
         (Cap::Gaussian { .. }, _) => {
             let mu = decimal_down((2.0 * cap.most_rho().lower()).sqrt().next_down(), DIGITS);
             format!("             mu {mu}: Gaussian noise on all rows alone is admitted\n")
+        }
+        (Cap::Renyi { order, .. }, _) => {
+            format!("             at order {order}: every run counts by its divergence there, over the order\n")
         }
         (_, None) => "             set before caps bound delta: the deltas of claims are added up and not capped; \
                       set it anew with `rhograd ledger cap`\n"
@@ -306,12 +339,16 @@ fn show(summaries: &[DatasetSummary], delta: Delta) -> Fallible<ExitCode> {
             summary.adjacency,
             by_unit(&summary.unit)
         ));
-        page.push_str(&format!(
-            "  spent      rho {}, epsilon {} at delta {:e}\n",
-            decimal_up(spent, DIGITS),
-            decimal_up(epsilon, DIGITS),
-            total_delta(summary, delta)
-        ));
+        page.push_str(&match &summary.spent_at_order {
+            // As its cap counts; the sum of claims says less of the same runs.
+            Some(_) => format!("  spent      {}\n", spent_in_words(summary)),
+            None => format!(
+                "  spent      rho {}, epsilon {} at delta {:e}\n",
+                decimal_up(spent, DIGITS),
+                decimal_up(epsilon, DIGITS),
+                total_delta(summary, delta)
+            ),
+        });
         page.push_str(&match &summary.cap {
             Some(cap) => cap_page(summary, cap)?,
             None => "  cap        none: spending is counted, nothing is refused\n".into(),

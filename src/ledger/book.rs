@@ -4,11 +4,13 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::account::{Account, DatasetSummary};
+use super::at_order::Orders;
 use super::cap::{Cap, Cost};
+use super::exact_rho::ExactRho;
 use super::record::{Entry, Position, RawEntry, Record, is_hex};
 use crate::accounting::claim;
 use crate::error::{Error, Fallible};
-use crate::privacy::{Adjacency, Charge, DatasetId, Scope};
+use crate::privacy::{Adjacency, Charge, DatasetId, PrivacyUnit, Rho, Scope};
 
 /// Different charges of one run whose cost is claimed, and so is confirmed by the accountant: twice as many as the largest
 /// choice among candidates makes.
@@ -35,6 +37,8 @@ pub(super) struct Book {
     runs: BTreeMap<String, Run>,
     /// Claims that the accountant has confirmed, as text: each is computed once, however many entries repeat it.
     confirmed: RefCell<HashSet<String>>,
+    /// Costs at the orders of caps, likewise.
+    orders: RefCell<Orders>,
 }
 
 impl Book {
@@ -47,12 +51,14 @@ impl Book {
             looks: HashMap::new(),
             runs: BTreeMap::new(),
             confirmed,
+            orders: RefCell::default(),
         }
     }
 
     /// An empty book that need not compute again what this one has confirmed.
     pub(super) fn restarted(&self) -> Self {
-        Book { confirmed: self.confirmed.clone(), ..Book::new() }
+        let orders = RefCell::new(self.orders.borrow().without_orders());
+        Book { confirmed: self.confirmed.clone(), orders, ..Book::new() }
     }
 
     /// The last entry that was read.
@@ -86,23 +92,28 @@ impl Book {
             Record::Open { dataset, .. } => self.admit_opening(dataset)?,
             Record::OpenCapped { dataset, cap, .. } => {
                 cap.check()?;
+                self.admit_order(cap)?;
                 self.admit_opening(dataset)?;
             }
             Record::SetCap { dataset, .. } => self.account(dataset).map(drop)?,
-            Record::ChangeCap { dataset, cap } => {
+            Record::ChangeCap { dataset, cap, spent_at_order } => {
                 cap.check()?;
-                self.account(dataset)?.admit_cap(dataset, cap)?;
+                self.admit_order(cap)?;
+                let spent = spent_at_order.as_ref().map(ExactRho::rho);
+                self.account(dataset)?.admit_cap(dataset, cap, spent, &self.orders)?;
             }
-            Record::Reserve { dataset, adjacency, unit, run, events, rho, .. } => {
+            Record::Reserve { dataset, adjacency, unit, run, events, rho, rho_at_order, .. } => {
                 if !is_hex(run, 32) || self.runs.contains_key(run) {
                     return Err(Error::parameter("run", "is not a new 128-bit name", "restore a copy of the ledger"));
                 }
-                let cost = self.cost_of(events, *adjacency)?;
+                let mut cost = self.cost_of(events, *adjacency)?;
                 if cost.rho != *rho.rho() {
                     return Err(Error::parameter("rho", "is not what the events cost", "restore a copy of the ledger"));
                 }
                 let scope = Scope { dataset: dataset.clone(), adjacency: *adjacency, unit: unit.clone() };
+                cost.rho_at_order = rho_at_order.as_ref().map(|rho| rho.rho().clone());
                 self.afford(&scope, &cost)?;
+                self.confirm_at_order(dataset, events, &cost)?;
                 return Ok(cost);
             }
             Record::Resume { run, releases } => self.admit_resumption(run, *releases)?,
@@ -123,7 +134,38 @@ impl Book {
 
     /// Refuses what the cap of a data set does not allow; a data set that is not known has none.
     pub(super) fn afford(&self, scope: &Scope, cost: &Cost) -> Fallible<()> {
-        self.accounts.get(&scope.dataset).map_or(Ok(()), |account| account.afford(scope, cost))
+        let Some(account) = self.accounts.get(&scope.dataset) else { return Ok(()) };
+        account.admit_scope(scope)?;
+        account.afford(&scope.dataset, cost)
+    }
+
+    fn admit_order(&self, cap: &Cap) -> Fallible<()> {
+        cap.order().map_or(Ok(()), |order| self.orders.borrow().admit(order))
+    }
+
+    /// Refuses a recorded cost at an order that is not what the events cost; a data set that is not known has no order.
+    fn confirm_at_order(&self, dataset: &DatasetId, events: &[Charge], cost: &Cost) -> Fallible<()> {
+        let recorded = cost.rho_at_order.as_ref();
+        match self.accounts.get(dataset) {
+            Some(account) => account.confirm_at_order(events, recorded, &self.orders),
+            None => Account::new(Adjacency::AddRemove, PrivacyUnit::Row, None).confirm_at_order(
+                events,
+                recorded,
+                &self.orders,
+            ),
+        }
+    }
+
+    /// What a run to come costs at the order of the cap, as an entry says it; `None` where there is no order, and where the run is refused.
+    pub(super) fn rho_at_order(&self, scope: &Scope, events: &[Charge]) -> Fallible<Option<ExactRho>> {
+        let account = self.accounts.get(&scope.dataset).filter(|account| account.admit_scope(scope).is_ok());
+        account.map_or(Ok(None), |account| account.rho_at_order(events, &self.orders))
+    }
+
+    /// What all runs on a data set cost at the order of a cap to come, as an entry says it.
+    pub(super) fn spent_at_order(&self, dataset: &DatasetId, cap: &Cap) -> Fallible<Option<ExactRho>> {
+        let (Some(order), Some(account)) = (cap.order(), self.accounts.get(dataset)) else { return Ok(None) };
+        account.spent_at_order(order, &self.orders)
     }
 
     /// The cost of all events, recomputed from their integers; what is claimed is confirmed by the accountant.
@@ -187,14 +229,16 @@ impl Book {
             Record::OpenCapped { dataset, adjacency, unit, cap } => {
                 self.open(dataset, Account::new(adjacency, unit, Some(cap)));
             }
-            Record::SetCap { dataset, cap } => self.set_cap(&dataset, Cap::Rho { rho: cap }),
-            Record::ChangeCap { dataset, cap } => self.set_cap(&dataset, cap),
-            Record::Reserve { dataset, adjacency, unit, run, private, .. } => {
+            Record::SetCap { dataset, cap } => self.set_cap(&dataset, Cap::Rho { rho: cap }, None),
+            Record::ChangeCap { dataset, cap, spent_at_order } => {
+                self.set_cap(&dataset, cap, spent_at_order.map(|spent| spent.rho().clone()));
+            }
+            Record::Reserve { dataset, adjacency, unit, run, events, private, .. } => {
                 if !self.accounts.contains_key(&dataset) {
                     self.open(dataset.clone(), Account::new(adjacency, unit, None));
                 }
                 if let Some(account) = self.accounts.get_mut(&dataset) {
-                    account.charge(cost, private);
+                    account.charge(cost, events, private);
                 }
                 self.runs.insert(run, Run { dataset, charged: place.clone(), artefact: None, releases: 0 });
             }
@@ -215,6 +259,7 @@ impl Book {
     }
 
     fn open(&mut self, dataset: DatasetId, account: Account) {
+        account.order().into_iter().for_each(|order| self.orders.get_mut().enter(order));
         self.looks.entry(dataset.look()).or_insert_with(|| dataset.clone());
         self.accounts.insert(dataset, account);
     }
@@ -236,9 +281,10 @@ impl Book {
         }
     }
 
-    fn set_cap(&mut self, dataset: &DatasetId, cap: Cap) {
+    fn set_cap(&mut self, dataset: &DatasetId, cap: Cap, spent_at_order: Option<Rho>) {
+        cap.order().into_iter().for_each(|order| self.orders.get_mut().enter(order));
         if let Some(account) = self.accounts.get_mut(dataset) {
-            account.set_cap(cap);
+            account.set_cap(cap, spent_at_order);
         }
     }
 
@@ -286,9 +332,8 @@ impl Book {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ledger::ExactRho;
     use crate::ledger::record::chain_hash;
-    use crate::privacy::{GaussianCharge, NoiseLaw, PrivacyUnit, Rho};
+    use crate::privacy::{GaussianCharge, NoiseLaw};
 
     fn event(count: u64) -> GaussianCharge {
         GaussianCharge { what: "sum".into(), sensitivity: 1, log2_scale: 1, noise: NoiseLaw::FlooredNormal, count }
@@ -304,6 +349,7 @@ mod tests {
             at: 0,
             events,
             rho: ExactRho::new(&Rho::from_f64(rho).unwrap()).unwrap(),
+            rho_at_order: None,
             private: true,
         }
     }
@@ -314,6 +360,44 @@ mod tests {
         let Position { sequence, hash } = book.head().clone();
         let own = chain_hash(&hash, sequence + 1, &body);
         book.read(&RawEntry { sequence: sequence as i64 + 1, body: &body, previous: &hash, hash: &own })
+    }
+
+    #[test]
+    fn a_consistent_chain_that_lies_about_an_order_is_refused() {
+        let dataset = || DatasetId::new("d").unwrap();
+        let exact = |x: f64| ExactRho::new(&Rho::from_f64(x).unwrap()).unwrap();
+        let at = |run: char, stated: Option<f64>| match reserve(run, vec![event(4)], 0.5) {
+            Record::Reserve { dataset, adjacency, unit, run, at, events, rho, private, .. } => {
+                let rho_at_order = stated.map(exact);
+                Record::Reserve { dataset, adjacency, unit, run, at, events, rho, rho_at_order, private }
+            }
+            other => other,
+        };
+        let cap = |spent: Option<f64>| {
+            let cap = Cap::renyi_rho(&Rho::from_f64(2.0).unwrap(), 8.0).unwrap();
+            Record::ChangeCap { dataset: dataset(), cap, spent_at_order: spent.map(exact) }
+        };
+        let plain = |spent: Option<f64>| {
+            let cap = Cap::rho(&Rho::from_f64(2.0).unwrap(), 0.0).unwrap();
+            Record::ChangeCap { dataset: dataset(), cap, spent_at_order: spent.map(exact) }
+        };
+        let mut book = Book::new();
+        assert!(forge(&mut book, &at('a', Some(0.5))).is_err(), "no data set, and so no order");
+        assert_eq!(forge(&mut book, &at('a', None)), Ok(()));
+        for lie in [at('b', Some(0.5)), cap(None), cap(Some(0.4)), plain(Some(0.5))] {
+            assert!(forge(&mut book, &lie).is_err(), "{lie:?}");
+        }
+        assert_eq!(forge(&mut book, &cap(Some(0.5))), Ok(()));
+        for lie in [at('b', None), at('b', Some(0.49)), at('b', Some(1.6))] {
+            assert!(forge(&mut book, &lie).is_err(), "{lie:?}");
+        }
+        assert_eq!(forge(&mut book, &at('b', Some(0.75))), Ok(()), "more than it costs is no lie");
+        assert_eq!(forge(&mut book, &at('c', Some(0.75))), Ok(()));
+        let summary = book.summary(&dataset()).unwrap();
+        assert_eq!((summary.left, summary.spent_at_order.map(|rho| rho.upper())), (Some(Rho::zero()), Some(2.0)));
+        assert!(forge(&mut book, &at('d', Some(0.5))).is_err());
+        assert_eq!(forge(&mut book, &plain(None)), Ok(()));
+        assert_eq!(book.summary(&dataset()).unwrap().left, Some(Rho::from_f64(0.5).unwrap()));
     }
 
     #[test]

@@ -3,9 +3,11 @@
 use serde::{Deserialize, Serialize};
 
 use super::exact_rho::ExactRho;
+use crate::accounting::rdp::{Form, epsilon_at_order};
 use crate::accounting::{gaussian, zcdp};
 use crate::error::{Error, Fallible};
 use crate::num::Dyadic;
+use crate::num::round::up;
 use crate::privacy::{Charge, Delta, Epsilon, Rho, total_rho};
 
 /// Share of a cap's delta that is kept for the deltas of claims, unless another is asked for.
@@ -15,6 +17,9 @@ pub const CLAIMS_SHARE: f64 = 0.1;
 
 /// A delta above this is refused unless it is accepted on purpose: what fails so often protects nobody.
 pub const LARGE_DELTA: f64 = 1e-3;
+
+/// Largest order of a Renyi cap.
+const MOST_ORDER: f64 = 1e5;
 
 /// How far the epsilon of a recorded cap may lie above what was asked for: room for another version's rounding.
 const TOLERANCE: f64 = 1e-9;
@@ -37,7 +42,7 @@ pub struct Asked {
 ///
 /// # Reference
 /// Whitehouse, Ramdas, Rogers and Wu 2023 (filters for approximate zCDP and Gaussian DP); Smith and Thakurta 2022, and
-/// Koskela, Tobaben and Honkela 2023 (fully adaptive Gaussian DP).
+/// Koskela, Tobaben and Honkela 2023 (fully adaptive Gaussian DP); Feldman and Zrnic 2021 (the Renyi filter at one order).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Cap {
@@ -62,6 +67,15 @@ pub enum Cap {
         /// What it was converted from.
         asked: Option<Asked>,
     },
+    /// Renyi divergence at one order: all runs together are (order, order rho)-Renyi differentially private.
+    Renyi {
+        /// The order, above 1.
+        order: f64,
+        /// Largest divergence over the order.
+        rho: ExactRho,
+        /// What it was converted from.
+        asked: Option<Asked>,
+    },
 }
 
 /// The cost of one run, in all numbers that a cap may bound.
@@ -72,26 +86,31 @@ pub(super) struct Cost {
     pub(super) delta: Dyadic,
     /// Whether every release is continuous Gaussian noise on all rows.
     pub(super) gaussian: bool,
+    /// The divergence at the order of the cap over that order; `None` where the cap has no order, or the divergence is not finite.
+    pub(super) rho_at_order: Option<Rho>,
 }
 
 impl Cost {
     /// Nothing.
     pub(super) fn zero() -> Self {
-        Cost { rho: Rho::zero(), delta: Dyadic::zero(), gaussian: true }
+        Cost { rho: Rho::zero(), delta: Dyadic::zero(), gaussian: true, rho_at_order: None }
     }
 
-    /// The cost of charges that were checked before.
+    /// The cost of charges that were checked before, but for that at an order.
     pub(super) fn of(charges: &[Charge]) -> Fallible<Self> {
         let mut delta = Dyadic::zero();
         for charge in charges {
             delta = delta.plus(&exact(charge.delta())?);
         }
-        Ok(Cost { rho: total_rho(charges)?, delta, gaussian: charges.iter().all(Charge::is_gaussian) })
+        let gaussian = charges.iter().all(Charge::is_gaussian);
+        Ok(Cost { rho: total_rho(charges)?, delta, gaussian, rho_at_order: None })
     }
 
     pub(super) fn plus(&self, other: &Cost) -> Self {
         let (rho, delta) = (self.rho.plus(&other.rho), self.delta.plus(&other.delta));
-        Cost { rho, delta, gaussian: self.gaussian && other.gaussian }
+        let at_order = self.rho_at_order.as_ref().zip(other.rho_at_order.as_ref());
+        let rho_at_order = at_order.map(|(one, more)| one.plus(more));
+        Cost { rho, delta, gaussian: self.gaussian && other.gaussian, rho_at_order }
     }
 }
 
@@ -155,6 +174,55 @@ impl Cap {
         checked(Cap::Gaussian { rho: ExactRho::new(rho)?, asked: None })
     }
 
+    /// Fixes the largest Renyi divergence at one order that is worth (epsilon, delta), and admits whatever has a finite one there.
+    ///
+    /// What is bounded is the sum of `D_alpha / alpha`, which is rho for zCDP. Without an order, that at which most rho is worth (epsilon,
+    /// delta): full-batch runs fit as under [`Cap::zcdp`] without claims, and sampled ones by their own divergence, which costs far less
+    /// than a claim.
+    ///
+    /// # Errors
+    /// When the order is not in `(1, 1e5]`, or no divergence at it meets the target.
+    ///
+    /// # Privacy
+    /// All runs together are (alpha, alpha rho)-Renyi DP, hence (epsilon, delta)-DP.
+    ///
+    /// # Reference
+    /// Feldman and Zrnic 2021 (the Renyi filter); Canonne, Kamath and Steinke 2020, Proposition 12.
+    pub fn renyi(epsilon: Epsilon, delta: Delta, order: Option<f64>) -> Fallible<Self> {
+        let order = match order {
+            Some(order) => order,
+            None => best_order(epsilon, delta)?,
+        };
+        check_order(order)?;
+        let none = || {
+            let problem = format!("is {order}, at which no divergence is worth epsilon {}", epsilon.value());
+            Error::parameter("--renyi", problem, "leave the order out: the best one is found; or set a cap in zCDP")
+        };
+        // epsilon at an order is the divergence and a constant, here to a few units in the last place.
+        let constant = epsilon_at_order(order, epsilon.value(), delta, Form::Improved)? - epsilon.value();
+        let start = (epsilon.value() - constant) / order * (1.0 - 1e-13);
+        if !(start > 0.0 && start.is_finite()) {
+            return Err(none());
+        }
+        let asked = Some(Asked { epsilon: epsilon.value(), delta: delta.value() });
+        for shrunk in 0..40 {
+            let rho = ExactRho::new(&Rho::from_f64(start * (1.0 - 1e-14 * 2f64.powi(shrunk)))?)?;
+            let cap = Cap::Renyi { order, rho, asked };
+            if cap.epsilon_of(cap.most_rho(), delta)? <= epsilon {
+                return checked(cap);
+            }
+        }
+        Err(none())
+    }
+
+    /// A cap on the Renyi divergence at an order, given as the divergence over the order.
+    ///
+    /// # Errors
+    /// When the order is not in `(1, 1e5]`, or the number cannot be stored.
+    pub fn renyi_rho(rho: &Rho, order: f64) -> Fallible<Self> {
+        checked(Cap::Renyi { order, rho: ExactRho::new(rho)?, asked: None })
+    }
+
     /// Refuses a delta that no expert would accept, unless that is what is asked for.
     ///
     /// # Errors
@@ -173,19 +241,28 @@ impl Cap {
         ))
     }
 
-    /// The name of the notion: `rho`, `zcdp` or `gaussian`.
+    /// The name of the notion: `rho`, `zcdp`, `gaussian` or `renyi`.
     pub fn notion(&self) -> &'static str {
         match self {
             Cap::Rho { .. } => "rho",
             Cap::Zcdp { .. } => "zcdp",
             Cap::Gaussian { .. } => "gaussian",
+            Cap::Renyi { .. } => "renyi",
         }
     }
 
-    /// Largest total rho; under a Gaussian cap `mu^2 / 2`.
+    /// The order at which a Renyi divergence is bounded; `None` in other notions.
+    pub fn order(&self) -> Option<f64> {
+        match self {
+            Cap::Renyi { order, .. } => Some(*order),
+            Cap::Rho { .. } | Cap::Zcdp { .. } | Cap::Gaussian { .. } => None,
+        }
+    }
+
+    /// Largest total rho; under a Gaussian cap `mu^2 / 2`, under a Renyi cap the divergence over the order.
     pub fn most_rho(&self) -> &Rho {
         match self {
-            Cap::Rho { rho } | Cap::Zcdp { rho, .. } | Cap::Gaussian { rho, .. } => rho.rho(),
+            Cap::Rho { rho } | Cap::Zcdp { rho, .. } | Cap::Gaussian { rho, .. } | Cap::Renyi { rho, .. } => rho.rho(),
         }
     }
 
@@ -196,6 +273,8 @@ impl Cap {
             Cap::Zcdp { claims_delta, .. } => Some(*claims_delta),
             // No Gaussian release has one.
             Cap::Gaussian { .. } => Some(0.0),
+            // Claims count by their divergence, whatever delta they name.
+            Cap::Renyi { .. } => None,
         }
     }
 
@@ -203,7 +282,7 @@ impl Cap {
     pub fn asked(&self) -> Option<Asked> {
         match self {
             Cap::Rho { .. } => None,
-            Cap::Zcdp { asked, .. } | Cap::Gaussian { asked, .. } => *asked,
+            Cap::Zcdp { asked, .. } | Cap::Gaussian { asked, .. } | Cap::Renyi { asked, .. } => *asked,
         }
     }
 
@@ -215,6 +294,10 @@ impl Cap {
         match self {
             Cap::Gaussian { .. } => gaussian::epsilon_from_rho(rho.upper(), delta),
             Cap::Rho { .. } | Cap::Zcdp { .. } => zcdp::epsilon_optimal(0.0, rho.upper(), delta),
+            Cap::Renyi { .. } if rho.as_dyadic().is_zero() => Epsilon::new(0.0),
+            Cap::Renyi { order, .. } => {
+                Epsilon::new(epsilon_at_order(*order, up(order * rho.upper(), 1), delta, Form::Improved)?)
+            }
         }
     }
 
@@ -226,10 +309,16 @@ impl Cap {
 
     /// Whether the promise of `old` no longer follows once this cap has taken its place.
     ///
-    /// Either number larger is a raise, and so is a Gaussian cap that gives way to one that admits other releases.
+    /// Either number larger is a raise, and so is a Gaussian cap that gives way to one that admits other releases, and a cap on divergences
+    /// at another order, or where all orders were bounded.
     pub(super) fn raises(&self, old: &Cap) -> bool {
-        let delta = |cap: &Cap| cap.claims_delta().unwrap_or(f64::INFINITY);
-        let loosened = matches!(old, Cap::Gaussian { .. }) && !matches!(self, Cap::Gaussian { .. });
+        let delta = |cap: &Cap| match cap {
+            Cap::Rho { .. } => f64::INFINITY,
+            Cap::Zcdp { claims_delta, .. } => *claims_delta,
+            Cap::Gaussian { .. } | Cap::Renyi { .. } => 0.0,
+        };
+        let loosened = matches!(old, Cap::Gaussian { .. }) && !matches!(self, Cap::Gaussian { .. })
+            || self.order().is_some() && self.order() != old.order();
         self.most_rho() > old.most_rho() || delta(self) > delta(old) || loosened
     }
 
@@ -247,6 +336,7 @@ impl Cap {
                 "use 0 to refuse all claims with a delta, or a small number such as 1e-7",
             ));
         }
+        self.order().map_or(Ok(()), check_order)?;
         let Some(asked) = self.asked() else { return Ok(()) };
         let epsilon = self.epsilon_of(self.most_rho(), concentrated(asked.delta, claims_delta)?)?;
         if epsilon.value() <= asked.epsilon * (1.0 + TOLERANCE) {
@@ -258,6 +348,24 @@ impl Cap {
 
 fn checked(cap: Cap) -> Fallible<Cap> {
     cap.check().map(|()| cap)
+}
+
+/// Refuses orders at which nothing is bounded, or no divergence is computed in time.
+fn check_order(order: f64) -> Fallible<()> {
+    if order > 1.0 && order <= MOST_ORDER {
+        return Ok(());
+    }
+    let problem = format!("is {order}, must be above 1 and at most {MOST_ORDER:e}");
+    Err(Error::parameter("--renyi", problem, "leave the order out: the best one for Gaussian noise is found"))
+}
+
+/// The order at which the largest rho is worth (epsilon, delta), to three digits: a hundredth beside it, little is lost.
+fn best_order(epsilon: Epsilon, delta: Delta) -> Fallible<f64> {
+    let order = zcdp::order_for_epsilon(zcdp::max_rho_optimal(0.0, epsilon, delta)?, delta)?;
+    let above = (order - 1.0).clamp(1e-3, 0.99 * MOST_ORDER);
+    let unit = 10f64.powi(above.log10().floor() as i32 - 2);
+    // As a decimal, so that it is read and written in few digits.
+    format!("{:.6}", 1.0 + (above / unit).round() * unit).parse().map_err(|_| Error::numerical("order", "is no number"))
 }
 
 /// What is left of delta when claims have taken their part, rounded down.
@@ -300,6 +408,31 @@ mod tests {
     }
 
     #[test]
+    fn the_best_order_allows_what_zcdp_allows_without_claims() {
+        for (epsilon, delta) in [(1.0, 1e-6), (0.01, 1e-30), (0.1, 1e-5), (8.0, 1e-9), (100.0, 0.1)] {
+            let (epsilon, delta) = asked(epsilon, delta);
+            let (best, zcdp) =
+                (Cap::renyi(epsilon, delta, None).unwrap(), Cap::zcdp(epsilon, delta, Some(0.0)).unwrap());
+            let (share, order) = (best.most_rho().upper() / zcdp.most_rho().upper(), best.order().unwrap());
+            assert!(share <= 1.0 && share > 0.999, "{share} at order {order}");
+            for other in [0.8, 1.25] {
+                let other = 1.0 + (order - 1.0) * other;
+                let rho = Cap::renyi(epsilon, delta, Some(other)).map_or(0.0, |cap| cap.most_rho().upper());
+                assert!(rho < best.most_rho().lower(), "{other} beside {order}");
+            }
+            let Cap::Renyi { order, rho, asked } = best else { panic!() };
+            let more = ExactRho::new(&Rho::from_f64(rho.rho().upper() * (1.0 + 1e-6)).unwrap()).unwrap();
+            assert!(Cap::Renyi { order, rho: more, asked }.check().is_err());
+        }
+        let (epsilon, delta) = asked(1.0, 1e-6);
+        for bad in [1.0, 0.5, -3.0, 1e6, f64::NAN, f64::INFINITY, 2.0] {
+            let refused = Cap::renyi(epsilon, delta, Some(bad)).unwrap_err().to_string();
+            assert!(refused.contains("--renyi") && refused.contains("leave the order out"), "{bad}: {refused}");
+        }
+        assert!(Cap::renyi_rho(&Rho::zero(), 1.0).is_err());
+    }
+
+    #[test]
     fn a_cap_that_promises_more_than_it_keeps_is_refused() {
         let (epsilon, delta) = asked(1.0, 1e-6);
         let Cap::Zcdp { rho, claims_delta, .. } = Cap::zcdp(epsilon, delta, None).unwrap() else { panic!() };
@@ -336,6 +469,7 @@ mod tests {
         let rho = |x: f64| Rho::from_f64(x).unwrap();
         let zcdp = |x: f64, delta: f64| Cap::rho(&rho(x), delta).unwrap();
         let gaussian = |x: f64| Cap::gaussian_rho(&rho(x)).unwrap();
+        let renyi = |x: f64, order: f64| Cap::renyi_rho(&rho(x), order).unwrap();
         let old = |x: f64| Cap::Rho { rho: ExactRho::new(&rho(x)).unwrap() };
         for (new, before, raised) in [
             (zcdp(1.0, 0.0), zcdp(1.0, 0.0), false),
@@ -348,6 +482,15 @@ mod tests {
             (gaussian(1.1), zcdp(1.0, 0.0), true),
             (zcdp(0.5, 0.0), gaussian(1.0), true),
             (gaussian(0.5), gaussian(1.0), false),
+            (renyi(1.0, 8.0), renyi(1.0, 8.0), false),
+            (renyi(1.1, 8.0), renyi(1.0, 8.0), true),
+            (renyi(0.5, 9.0), renyi(1.0, 8.0), true),
+            (renyi(0.5, 8.0), zcdp(1.0, 1e-6), true),
+            (renyi(0.5, 8.0), gaussian(1.0), true),
+            (renyi(0.5, 8.0), old(1.0), true),
+            (zcdp(1.0, 0.0), renyi(1.0, 8.0), false),
+            (zcdp(0.5, 1e-9), renyi(1.0, 8.0), true),
+            (gaussian(1.0), renyi(1.0, 8.0), false),
         ] {
             assert_eq!(new.raises(&before), raised, "{new:?} after {before:?}");
         }

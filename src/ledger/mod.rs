@@ -62,6 +62,7 @@
 //! [`DatasetId`]: crate::privacy::DatasetId
 
 mod account;
+mod at_order;
 mod book;
 mod cap;
 mod exact_rho;

@@ -52,6 +52,9 @@ pub enum Record {
         dataset: DatasetId,
         /// The new cap.
         cap: Cap,
+        /// What all runs before cost at the order of the new cap, if it has one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        spent_at_order: Option<ExactRho>,
     },
     /// The whole cost of one run is spent; the first run of an unknown data set opens it without a cap.
     Reserve {
@@ -70,6 +73,9 @@ pub enum Record {
         events: Vec<Charge>,
         /// Their total rho, which must equal what the events say.
         rho: ExactRho,
+        /// What they cost at the order of the cap, if it has one: at least what the events say.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        rho_at_order: Option<ExactRho>,
         /// `false` for runs with a fixed seed, whose output protects nobody.
         private: bool,
     },

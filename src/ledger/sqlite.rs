@@ -125,12 +125,20 @@ impl Ledger {
     ///
     /// # Privacy
     /// A raise is counted in [`DatasetSummary::cap_raised`] for good: from then on the runs together
-    /// guarantee the new cap only. Either number larger is a raise, and so is a Gaussian cap that gives way to zCDP.
+    /// guarantee the new cap only. Either number larger is a raise, and so is a Gaussian cap that gives way to zCDP, and a Renyi
+    /// cap in the place of any other but one at the same order.
     ///
     /// # Errors
-    /// When the data set is unknown, a Gaussian cap is to cover runs that were not Gaussian, or the entry cannot be written.
+    /// When the data set is unknown, a Gaussian cap is to cover runs that were not Gaussian or a Renyi cap runs without a finite
+    /// divergence at its order, or the entry cannot be written.
     pub fn set_cap(&mut self, dataset: &DatasetId, cap: &Cap) -> Fallible<()> {
-        self.append(&Record::ChangeCap { dataset: dataset.clone(), cap: cap.clone() })
+        // Computed before the file is locked, as far as it is known by now; under the lock it is looked up.
+        self.refresh()?;
+        self.book.spent_at_order(dataset, cap)?;
+        self.append_made(|book| {
+            let spent_at_order = book.spent_at_order(dataset, cap)?;
+            Ok(Record::ChangeCap { dataset: dataset.clone(), cap: cap.clone(), spent_at_order })
+        })
     }
 
     /// Whether the cap would now allow runs of this cost; nothing is charged.
@@ -141,7 +149,9 @@ impl Ledger {
     /// As the refusal of [`Ledger::reserve`] would be.
     pub fn affords(&mut self, scope: &Scope, rho: &Rho, delta: f64, gaussian: bool) -> Fallible<()> {
         self.refresh()?;
-        let cost = Cost { rho: rho.clone(), delta: exact(delta)?, gaussian };
+        // Plain zCDP bounds the divergence at every order; what fails with a probability has none.
+        let rho_at_order = (delta == 0.0).then(|| rho.clone());
+        let cost = Cost { rho: rho.clone(), delta: exact(delta)?, gaussian, rho_at_order };
         self.book.afford(scope, &cost)
     }
 
@@ -184,16 +194,21 @@ impl Ledger {
     ) -> Fallible<Reservation> {
         let events: Vec<Charge> = events.iter().cloned().map(Into::into).collect();
         let rho = self.book.cost_of(&events, scope.adjacency)?.rho;
+        // Computed before the file is locked; under the lock it is looked up.
+        self.book.rho_at_order(scope, &events)?;
         let run = run.to_owned();
-        self.append(&Record::Reserve {
-            dataset: scope.dataset.clone(),
-            adjacency: scope.adjacency,
-            unit: scope.unit.clone(),
-            run: run.clone(),
-            at: now(),
-            events,
-            rho: ExactRho::new(&rho)?,
-            private,
+        self.append_made(|book| {
+            Ok(Record::Reserve {
+                dataset: scope.dataset.clone(),
+                adjacency: scope.adjacency,
+                unit: scope.unit.clone(),
+                run: run.clone(),
+                at: now(),
+                events: events.clone(),
+                rho: ExactRho::new(&rho)?,
+                rho_at_order: book.rho_at_order(scope, &events)?,
+                private,
+            })
         })?;
         let position = self.durable.then(|| self.book.head().clone());
         Ok(Reservation { scope: scope.clone(), rho, run, private, position })
@@ -420,14 +435,20 @@ impl Ledger {
 
     /// Adds one entry, durably.
     fn append(&mut self, record: &Record) -> Fallible<()> {
-        let body = record.body()?;
+        self.append_made(|_| Ok(record.clone()))
+    }
+
+    /// Adds one entry that follows from all before it, durably.
+    fn append_made(&mut self, make: impl FnOnce(&Book) -> Fallible<Record>) -> Fallible<()> {
         let Ledger { connection, book, path, .. } = self;
         forget_pages(connection, path)?;
         // Immediate: the lock is taken before the tail is read, so nobody spends the same budget twice.
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(failed(path))?;
         catch_up(&transaction, book, path)?;
-        book.admit_name(record)?;
-        book.admit(record)?;
+        let record = make(book)?;
+        let body = record.body()?;
+        book.admit_name(&record)?;
+        book.admit(&record)?;
         let written = insert(&transaction, book.head(), &body)
             .map_err(failed(path))
             // Reads back what was written, so that no entry is committed that would be refused later.

@@ -22,7 +22,7 @@ pub(crate) fn entry_in_words(record: &Record, after: &DatasetSummary) -> (Option
                 if after.cap_raised > 0 { format!("; raised {} times", after.cap_raised) } else { String::new() };
             (None, format!("{}{raised}", cap_words(after.cap.as_ref())))
         }
-        Record::Reserve { at, run, rho, private, .. } => {
+        Record::Reserve { at, run, rho, rho_at_order, private, .. } => {
             let delta = match after.spent_delta {
                 0.0 => String::new(),
                 delta => format!(" and delta {}", decimal_up(delta, DIGITS)),
@@ -30,10 +30,17 @@ pub(crate) fn entry_in_words(record: &Record, after: &DatasetSummary) -> (Option
             let seeded = if *private { "" } else { ", NOT PRIVATE: its noise came from a fixed seed" };
             let (rho, spent) = (rho.rho().upper(), after.spent.upper());
             let (rho, spent) = (decimal_up(rho, DIGITS), decimal_up(spent, DIGITS));
-            (
-                Some(*at),
-                format!("run {run} charged rho {rho}; in all {spent}{delta} in {}{seeded}", counted(after.runs, "run")),
-            )
+            let order = after.cap.as_ref().and_then(Cap::order);
+            let at_order = match (order, rho_at_order, &after.spent_at_order) {
+                (Some(order), Some(rho), Some(spent)) => format!(
+                    " (at order {order}: {}, in all {})",
+                    decimal_up(rho.rho().upper(), DIGITS),
+                    decimal_up(spent.upper(), DIGITS)
+                ),
+                _ => String::new(),
+            };
+            let runs = counted(after.runs, "run");
+            (Some(*at), format!("run {run} charged rho {rho}; in all {spent}{delta}{at_order} in {runs}{seeded}"))
         }
         Record::Resume { run, releases } => {
             (None, format!("run {run} went on after {releases} releases, charged before"))
@@ -53,7 +60,8 @@ pub(super) fn cap_words(cap: Option<&Cap>) -> String {
     match cap {
         None => "without a cap".into(),
         Some(cap) => {
-            let rho = decimal_down(cap.most_rho().lower(), DIGITS);
+            let at = cap.order().map_or(String::new(), |order| format!(" at order {order}"));
+            let rho = format!("{}{at}", decimal_down(cap.most_rho().lower(), DIGITS));
             match cap.asked() {
                 Some(asked) => format!("cap epsilon {} at delta {:e} (rho {rho})", asked.epsilon, asked.delta),
                 None => format!("cap rho {rho}"),
@@ -62,9 +70,22 @@ pub(super) fn cap_words(cap: Option<&Cap>) -> String {
     }
 }
 
+/// What was spent, as the cap counts it, where there is one.
+pub(crate) fn spent_in_words(summary: &DatasetSummary) -> String {
+    let order = summary.cap.as_ref().and_then(Cap::order).zip(summary.spent_at_order.as_ref());
+    match order {
+        Some((order, spent)) => format!("rho {} at order {order}", decimal_up(spent.upper(), DIGITS)),
+        None => format!("rho {}", decimal_up(summary.spent.upper(), DIGITS)),
+    }
+}
+
 /// What is left of an account, where it has a cap.
 pub(crate) fn left_under_cap(summary: &DatasetSummary) -> Option<String> {
     let left = decimal_down(summary.left.as_ref()?.lower(), DIGITS);
+    if let Some(order) = summary.cap.as_ref().and_then(Cap::order) {
+        // Named once, beside what was spent.
+        return Some(format!("{left} left under its cap at that order ({order})"));
+    }
     Some(match summary.left_delta {
         Some(delta) => format!("{left} left under its cap, and delta {} for claims", decimal_down(delta, DIGITS)),
         None => format!("{left} left under its cap, which bounds no delta"),

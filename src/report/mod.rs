@@ -38,7 +38,7 @@ mod sql;
 pub(crate) mod tiles;
 mod words;
 
-pub(crate) use books::{by_unit, entry_in_words, left_under_cap, utc};
+pub(crate) use books::{by_unit, entry_in_words, left_under_cap, spent_in_words, utc};
 pub use documents::{About, Document};
 pub(crate) use html::escaped;
 pub use page::{Report, card};

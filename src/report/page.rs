@@ -2,14 +2,14 @@
 
 use std::io::BufRead;
 
-use super::books::{cap_words, entry_in_words, left_under_cap, utc};
+use super::books::{cap_words, entry_in_words, left_under_cap, spent_in_words, utc};
 use super::html::{Cell, details, escaped, list, paragraph, table};
 use super::pictures;
 use super::shapes::{bands, together};
 use super::words::{DIGITS, authentication, edited, facts_in_words, number};
 use crate::accounting::Conversion;
 use crate::error::{Error, Fallible};
-use crate::ledger::Ledger;
+use crate::ledger::{Cap, Ledger, Record};
 use crate::num::round::decimal_up;
 use crate::privacy::{Adjacency, DatasetId, Delta, PrivacyUnit};
 use crate::statement::{Statement, WhatIf};
@@ -134,6 +134,10 @@ impl<'a> Report<'a> {
             return Ok(page);
         };
         let dataset = DatasetId::new(facts.dataset.clone())?;
+        let run_at_order = match ledger.entry(charge.position.sequence)?.map(|entry| entry.record) {
+            Some(Record::Reserve { rho_at_order, .. }) => rho_at_order.map(|rho| rho.rho().upper()),
+            _ => None,
+        };
         let summary = ledger.summary(&dataset)?;
         let spent = summary.spent.upper();
         let at: f64 = facts.delta.parse().unwrap_or(f64::NAN);
@@ -143,13 +147,20 @@ impl<'a> Report<'a> {
         } else {
             String::new()
         };
+        let worth = match &summary.spent_at_order {
+            // As its cap counts; the sum of claims says less of the same runs.
+            Some(_) => spent_in_words(&summary),
+            None => format!(
+                "{}, which is epsilon {} at delta {}{with}",
+                spent_in_words(&summary),
+                decimal_up(epsilon, DIGITS),
+                facts.delta
+            ),
+        };
         page.push_str(&paragraph(&format!(
-            "All {} on \"{}\" together cost rho {}, which is epsilon {} at delta {}{with}. {} of them released a result.",
+            "All {} on \"{}\" together cost {worth}. {} of them released a result.",
             counted(summary.runs, "run"),
             facts.dataset,
-            decimal_up(spent, DIGITS),
-            decimal_up(epsilon, DIGITS),
-            facts.delta,
             summary.completed
         )));
         match &summary.cap {
@@ -159,10 +170,15 @@ impl<'a> Report<'a> {
                 let words = cap_words(Some(cap));
                 let left = left_under_cap(&summary).map_or(String::new(), |left| format!(" Rho {left}."));
                 page.push_str(&paragraph(&format!("Cap of the data set: {}.{left}", words.trim_start_matches("cap "))));
-                if most > 0.0 {
-                    let run: f64 = guarantee.rho_upper.parse().unwrap_or(f64::INFINITY);
-                    let before = (spent_then - run).max(0.0);
-                    let later = (spent - spent_then).max(0.0);
+                // What was counted at an order is compared with a cap at that order, and not with one that was set since.
+                let counted_alike = cap.order() == charge.cap.as_ref().and_then(Cap::order);
+                if most > 0.0 && counted_alike {
+                    let (run, then, now) = match (&charge.spent_at_order_after, &summary.spent_at_order) {
+                        (Some(then), Some(now)) => (run_at_order, then.rho().upper(), now.upper()),
+                        _ => (guarantee.rho_upper.parse().ok(), spent_then, spent),
+                    };
+                    let run = run.unwrap_or(f64::INFINITY);
+                    let (before, later) = ((then - run).max(0.0), (now - then).max(0.0));
                     page.push_str(&pictures::meter(before / most, run / most, later / most));
                 }
                 let raised = (summary.cap_raised > 0).then(|| {

@@ -10,9 +10,11 @@ use crate::data::{Estimand, RowWeight, SchemaRelease};
 use crate::error::{Error, Fallible};
 use crate::ledger::{Cap, ExactRho, Position};
 use crate::model_kind::ModelKind;
+use crate::num::round::{decimal_up, up};
 use crate::optim::{Algorithm, TUNED};
 use crate::privacy::{Adjacency, Charge, Delta, NoiseLaw, PrivacyUnit};
 use crate::private::Query;
+use crate::text::counted;
 
 /// Significant digits of upward-rounded numbers.
 pub(super) const DIGITS: u32 = 7;
@@ -113,8 +115,14 @@ pub struct LedgerFacts {
     /// Sum of the deltas of claims after the charge, rounded upward; files of versions before lack it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spent_delta_after: Option<f64>,
+    /// Total at the order of a Renyi cap after the charge, over that order.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spent_at_order_after: Option<ExactRho>,
     /// How often the cap was raised.
     pub cap_raised: u64,
+    /// Runs that had been charged when the cap was set; files of versions before lack it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub runs_before_cap: Option<u64>,
 }
 
 impl LedgerFacts {
@@ -123,7 +131,11 @@ impl LedgerFacts {
         let cap = self.cap.as_ref()?;
         let raised = match self.cap_raised {
             0 => String::new(),
-            times => format!("; it was raised {times} times, and holds for what it is now alone"),
+            times => format!("; it was raised {}, and holds for what it is now alone", counted(times, "time")),
+        };
+        let late = match self.runs_before_cap {
+            None | Some(0) => String::new(),
+            Some(runs) => format!("; it was set after {}, and holds if they did not decide it", counted(runs, "run")),
         };
         let rho = || cap.most_rho().as_dyadic().to_decimal_up(DIGITS);
         let whole = match (cap, cap.asked()) {
@@ -133,9 +145,13 @@ impl LedgerFacts {
             }
             (_, Some(asked)) => format!("({}, {:e})-differential privacy", asked.epsilon, asked.delta),
             (Cap::Gaussian { .. }, None) => format!("Gaussian differential privacy of mu^2/2 = {}", rho()),
+            (Cap::Renyi { order, rho, .. }, None) => {
+                let divergence = decimal_up(up(order * rho.rho().upper(), 1), DIGITS);
+                format!("({order}, {divergence})-Renyi differential privacy")
+            }
             (Cap::Zcdp { claims_delta, .. }, None) => format!("{claims_delta:e}-approximate {}-zCDP", rho()),
         };
-        Some(format!("the cap of this ledger holds all runs in it on the data set together to {whole}{raised}"))
+        Some(format!("the cap of this ledger holds all runs in it on the data set together to {whole}{raised}{late}"))
     }
 }
 

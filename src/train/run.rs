@@ -263,6 +263,8 @@ fn ledger_facts(ledger: &mut Ledger, run: &ChargedRun) -> Fallible<Option<Ledger
         cap: summary.cap,
         spent_delta_after: Some(summary.spent_delta),
         spent_after: ExactRho::new(&summary.spent)?,
+        spent_at_order_after: summary.spent_at_order.as_ref().map(ExactRho::new).transpose()?,
         cap_raised: summary.cap_raised,
+        runs_before_cap: (summary.runs_before_cap > 0).then_some(summary.runs_before_cap),
     }))
 }

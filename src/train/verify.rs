@@ -443,7 +443,13 @@ fn in_ledger(model: &ModelFile, text: &str, ledger: &mut Ledger) -> Fallible<(Ve
                     && then.cap.as_ref().map(Cap::most_rho) == stated.cap_rho.as_ref().map(ExactRho::rho)
                     && (then.cap == stated.cap || (stated.cap.is_none() && before_delta))
                     && stated.spent_delta_after.is_none_or(|delta| delta == then.spent_delta)
+                    && then.spent_at_order.as_ref() == stated.spent_at_order_after.as_ref().map(ExactRho::rho)
                     && then.cap_raised == stated.cap_raised
+                    // Versions before Renyi caps did not state it.
+                    && match stated.runs_before_cap {
+                        None => then.runs_before_cap == 0 || then.spent_at_order.is_none(),
+                        Some(runs) => then.runs_before_cap == runs,
+                    }
             }));
             if !(unit.is_row() && facts.unit.is_row()) {
                 let what = match unit == facts.unit {

@@ -294,6 +294,66 @@ fn a_gaussian_cap_admits_gaussian_runs_alone_and_more_of_them() {
 }
 
 #[test]
+fn a_renyi_cap_counts_sampled_runs_by_their_own_divergence() {
+    let folder = Folder::with("fair");
+    folder.succeed("ledger init fair.ledger.sqlite fair --epsilon 1 --delta 1e-6 --renyi");
+    let sgd = |epsilon: &str, out: &str| {
+        format!(
+            "train fair.csv --algorithm dp-sgd --steps 200 --rows 6366 --epsilon {epsilon} --delta 1e-6 --out {out}.json"
+        )
+    };
+    // Two runs that a cap in zCDP with all of delta for claims would not admit: 0.5 alone is worth rho 0.12 of its 0.02.
+    let told = folder.succeed(&sgd("0.5", "a")).stderr;
+    assert!(told.contains("left under its cap") && told.contains(" at order "), "{told}");
+    folder.succeed(&sgd("0.5", "b"));
+    refused(&folder, &sgd("0.7", "c"), 1, &["left of its cap", "--renyi=ORDER", " at order "]);
+    // Full-batch runs go on by their rho.
+    folder.succeed("train fair.csv --epsilon 0.05 --delta 1e-6 --steps 5 --out d.json");
+    let spending = folder.spending("fair.ledger.sqlite");
+    let [spent, most, left] = ["/spent_at_order", "/cap/rho", "/left_rho"].map(|name| number(&spending, name));
+    assert!((spent + left - most).abs() < 1e-12 && spent > 0.6 * most && left > 0.0, "{spending}");
+    let order = number(&spending, "/cap/order");
+    assert!(order > 15.0 && order < 30.0 && spending["left_delta"].is_null(), "{spending}");
+    let page = folder.succeed("ledger show fair.ledger.sqlite").stdout;
+    assert!(page.contains(", as Renyi DP, ") && page.contains("every run counts by its divergence"), "{page}");
+    assert!(
+        page.contains("  spent      rho 0.01") && page.contains(" at order 22\n") && page.contains("% of it spent"),
+        "{page}"
+    );
+    let told = folder.succeed("check fair.csv").stdout;
+    assert!(told.contains("has spent rho 0.01") && told.contains(" at order 22 in 3 runs"), "{told}");
+    let log = folder.succeed("ledger log fair.ledger.sqlite").stdout;
+    assert_eq!(log.matches(" (at order ").count(), 3, "{log}");
+    for model in ["a", "b", "d"] {
+        folder.succeed(&format!("verify {model}.json --ledger fair.ledger.sqlite"));
+        let limits = folder.succeed(&format!("statement {model}.json")).stdout;
+        assert!(limits.contains("data set together to (1, 1e-6)-differential privacy"), "{limits}");
+    }
+    let report =
+        folder.succeed("report a.json --ledger fair.ledger.sqlite --out a.html").stdout + &folder.text("a.html");
+    assert!(report.contains(" at order 22. 3 of them released") && report.contains("left under its cap"), "{report}");
+    // What was charged before counts under a new order; a cap in its place is a raise.
+    folder.succeed("ledger cap fair.ledger.sqlite fair --epsilon 1 --delta 1e-6 --renyi=16");
+    assert_eq!(number(&folder.spending("fair.ledger.sqlite"), "/cap_raised"), 1.0);
+    folder.succeed("train fair.csv --epsilon 0.01 --delta 1e-6 --steps 5 --out e.json");
+    let limits = folder.succeed("statement e.json").stdout;
+    assert!(
+        limits.contains("it was raised 1 time, and holds") && limits.contains("it was set after 3 runs"),
+        "{limits}"
+    );
+    folder.succeed("verify e.json --ledger fair.ledger.sqlite");
+    let log = folder.succeed("ledger log fair.ledger.sqlite --json").json();
+    let last = log["entries"].as_array().unwrap().last().unwrap();
+    assert!(last["cap_order"] == 16.0 && last["spent_at_order"].as_f64().unwrap() > 0.0, "{last}");
+    refused(&folder, "ledger cap fair.ledger.sqlite fair --rho 1 --renyi", 2, &["--renyi=ORDER"]);
+    refused(&folder, "ledger cap fair.ledger.sqlite fair --epsilon 1 --delta 1e-6 --renyi=1", 2, &["above 1"]);
+    refused(&folder, "ledger cap fair.ledger.sqlite fair --epsilon 1 --delta 1e-6 --renyi --gaussian", 2, &[]);
+    // A draft opens what passes a threshold, and so may fail.
+    refused(&folder, "inspect fair.csv --rho 1e-5 --delta 1e-7", 1, &["none that is finite"]);
+    folder.succeed("ledger verify fair.ledger.sqlite");
+}
+
+#[test]
 fn a_lost_ledger_is_not_replaced_by_an_empty_one() {
     let folder = Folder::with("fair");
     refused(

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use rhograd::privacy::{Charge, GaussianCharge};
 use rhograd::private::query;
-use rhograd::statement::{Facts, Statement};
+use rhograd::statement::{Facts, LedgerFacts, Statement};
 use rhograd::train::{Coefficient, Feature, ModelFile};
 
 use super::support::Folder;
@@ -285,6 +285,34 @@ fn a_consistent_change_of_a_coefficient_is_found_with_the_ledger() {
             *coefficient = Coefficient::One(coefficient.values()[0] + 1.0);
         }
     });
+}
+
+#[test]
+fn a_consistent_lie_about_what_a_renyi_cap_counted_is_found_with_the_ledger() {
+    let folder = Folder::with("fair");
+    folder.succeed("ledger init fair.ledger.sqlite fair --epsilon 3 --delta 1e-6");
+    folder.succeed("train fair.csv --epsilon 0.1 --steps 5 --out first.json");
+    folder.succeed("ledger cap fair.ledger.sqlite fair --epsilon 3 --delta 1e-6 --renyi");
+    folder.succeed("train fair.csv --epsilon 0.1 --steps 5 --out honest.json");
+    let honest = ModelFile::read(&folder.path("honest.json")).unwrap();
+    let check = |forge: &dyn Fn(&mut LedgerFacts)| {
+        let mut model = honest.clone();
+        forge(model.statement.facts.ledger.as_mut().unwrap());
+        model.statement = Statement::new(model.statement.facts.clone()).unwrap();
+        model.digest = model.expected_digest();
+        folder.write("forged.json", model.to_json());
+        folder
+            .run("verify forged.json --ledger fair.ledger.sqlite")
+            .stdout
+            .contains("ok      cap and spending are as stated")
+    };
+    assert!(check(&|_| ()));
+    let stated = honest.statement.facts.ledger.clone().unwrap();
+    assert_eq!((stated.runs_before_cap, stated.cap_raised), (Some(1), 1));
+    assert!(!check(&|facts| facts.spent_at_order_after = None));
+    assert!(!check(&|facts| facts.spent_at_order_after = facts.cap_rho.clone()));
+    assert!(!check(&|facts| facts.runs_before_cap = None));
+    assert!(!check(&|facts| facts.runs_before_cap = Some(0)));
 }
 
 #[test]

@@ -109,6 +109,8 @@ fn forged(model: &ModelFile, unit: &PrivacyUnit, charged: &PrivacyUnit, ledger: 
         cap: None,
         spent_after: ExactRho::new(&spent.spent).unwrap(),
         spent_delta_after: Some(spent.spent_delta),
+        spent_at_order_after: None,
+        runs_before_cap: None,
         cap_raised: 0,
     };
     let facts = Facts { unit: unit.clone(), ledger: Some(stated), ..facts.clone() };

@@ -107,6 +107,34 @@ fn is_narrow(found: pld::Interval) -> bool {
     found.upper.is_finite() && found.width() <= (1e-4 * found.upper).max(1e-7)
 }
 
+/// Thousands of rare samples, of which large losses stand apart: what they left to a bound was a thousandth of delta, for they were chosen for a larger one.
+#[test]
+fn what_large_losses_leave_is_little_against_the_delta_that_is_found() {
+    let event = sgd(2.894458140082813e-7, 0.962552181525336, 15_858_975);
+    let found = pld::ln_delta(&event, ReplaceOne, eps(2.41232926737998e-2), 1e-3).unwrap();
+    assert!(found.width() <= 1e-3 && found.upper < -53.0, "{found:?}");
+}
+
+/// The smaller direction is not narrowed, and the larger of both is what it would be if it were.
+#[test]
+fn a_direction_that_is_left_out_changes_nothing() {
+    let mut apart = 0;
+    for (rate, z, steps) in
+        [(0.01, 1.0, 1000), (0.4, 1.2, 1_000_000), (0.9, 0.6, 3), (1e-4, 0.5, 100), (0.5, 30.0, 2000)]
+    {
+        let event = sgd(rate, z, steps);
+        let pld = Pld::new(&event, AddRemove).unwrap();
+        for epsilon in [0.1, 2.0] {
+            let (found, both) =
+                (pld.ln_delta(eps(epsilon), 1e-2).unwrap(), pld.ln_delta_by_direction(eps(epsilon), 1e-2).unwrap());
+            assert_eq!(found.upper, both.remove.upper.max(both.add.upper), "{event:?} at {epsilon}");
+            assert_eq!(found.lower, both.remove.lower.max(both.add.lower), "{event:?} at {epsilon}");
+            apart += u32::from(both.add.upper < both.remove.lower - 1.0);
+        }
+    }
+    assert!(apart >= 3, "{apart}");
+}
+
 /// Next to epsilon 0 a coarse curve says nothing; the answer was the bound without sampling then, 4847, unless the width was below 1e-3.
 #[test]
 fn a_wide_question_about_hardly_anything_has_an_answer() {

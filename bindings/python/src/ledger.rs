@@ -30,7 +30,9 @@ fn summary(of: &DatasetSummary) -> Value {
         "cap_epsilon": asked.map(|asked| asked.epsilon),
         "cap_delta": asked.map(|asked| asked.delta),
         "cap_rho": of.cap.as_ref().map(|cap| cap.most_rho().lower()),
+        "cap_order": of.cap.as_ref().and_then(Cap::order),
         "cap_claims_delta": of.cap.as_ref().and_then(Cap::claims_delta),
+        "spent_at_order": of.spent_at_order.as_ref().map(Rho::upper),
         "left_rho": of.left.as_ref().map(Rho::lower),
         "left_delta": of.left_delta,
         "runs": of.runs,
@@ -55,7 +57,7 @@ fn ledger_show(py: Python<'_>, path: PathBuf, verify: bool) -> PyResult<String> 
 
 /// Sets the cap of a data set, which is entered where it is not known.
 #[pyfunction]
-#[pyo3(signature = (path, dataset, rho, relation, *, epsilon=None, delta=None, claims_delta=None, gaussian=false, accept_large_delta=false, unit=None, protect=None, public=None))]
+#[pyo3(signature = (path, dataset, rho, relation, *, epsilon=None, delta=None, claims_delta=None, gaussian=false, renyi=false, order=None, accept_large_delta=false, unit=None, protect=None, public=None))]
 #[allow(clippy::too_many_arguments, reason = "they have names in Python")]
 fn ledger_cap(
     py: Python<'_>,
@@ -67,6 +69,8 @@ fn ledger_cap(
     delta: Option<f64>,
     claims_delta: Option<f64>,
     gaussian: bool,
+    renyi: bool,
+    order: Option<f64>,
     accept_large_delta: bool,
     unit: Option<String>,
     protect: Option<String>,
@@ -77,8 +81,22 @@ fn ledger_cap(
             let problem = "is given, and a Gaussian cap admits no claims";
             return Err(Error::parameter("claims_delta", problem, "leave one of them out"));
         }
+        if renyi && (gaussian || claims_delta.is_some()) {
+            let problem = "is given, and so is gaussian or claims_delta, which say something else of the cap";
+            return Err(Error::parameter("renyi", problem, "leave the others out"));
+        }
         let cap = match (rho, epsilon, delta) {
             (Some(rho), None, None) if gaussian => Cap::gaussian_rho(&Rho::from_f64(rho)?)?,
+            (Some(rho), None, None) if renyi => {
+                let order = order.ok_or_else(|| {
+                    let problem = "names no order, and without epsilon and delta none is the best";
+                    Error::parameter("renyi", problem, "give the order, or epsilon= and delta=")
+                })?;
+                Cap::renyi_rho(&Rho::from_f64(rho)?, order)?
+            }
+            (None, Some(epsilon), Some(delta)) if renyi => {
+                Cap::renyi(Epsilon::new(epsilon)?, Delta::new(delta)?, order)?
+            }
             (Some(rho), None, None) => Cap::rho(&Rho::from_f64(rho)?, claims_delta.unwrap_or(0.0))?,
             (None, Some(epsilon), Some(delta)) if gaussian => {
                 Cap::gaussian(Epsilon::new(epsilon)?, Delta::new(delta)?)?

@@ -255,6 +255,41 @@ def test_the_ledger_is_charged_and_verified(points, tmp_path):
         rhograd.Model(model.model_.text.replace('"dimension": 3', '"dimension": 4'))
 
 
+def test_a_renyi_cap_counts_sampled_runs_by_their_divergence(points, tmp_path):
+    X, y = points
+    path = tmp_path / "a.sqlite"
+    ledger = rhograd.Ledger(path)
+    ledger.set_cap("people", epsilon=1, delta=1e-6, renyi=True)
+    model = classifier(seed=None, epsilon=0.5, delta=1e-6, algorithm="dp-sgd", steps=300, ledger=path, dataset="people")
+    for runs in (1, 2):
+        model.fit(X, y)
+        (account,) = ledger.verify()
+        assert account["runs"] == runs and account["cap_notion"] == "renyi"
+        assert 0 < account["spent_at_order"] < account["spent_rho"] / 10
+    assert model.model_.authenticated_by(path) == ["ledger"]
+    with pytest.raises(rhograd.RefusedError, match="at order"):
+        classifier(seed=None, epsilon=1, delta=1e-6, algorithm="dp-sgd", steps=300, ledger=path, dataset="people").fit(X, y)
+    ledger.set_cap("people", epsilon=1, delta=1e-6, renyi=16)
+    assert ledger.accounts()[0]["cap_order"] == 16 and ledger.accounts()[0]["cap_raised"] == 1
+    for wrong in (
+        {"renyi": 1},
+        {"renyi": 0},
+        {"renyi": 0.0},
+        {"renyi": float("nan")},
+        {"renyi": True, "gaussian": True},
+        {"renyi": 8, "claims_delta": 1e-7},
+    ):
+        with pytest.raises(ValueError, match="renyi"):
+            ledger.set_cap("people", epsilon=1, delta=1e-6, **wrong)
+    with pytest.raises(ValueError, match="names no order"):
+        ledger.set_cap("people", 0.5, renyi=True)
+    ledger.set_cap("people", 0.5, renyi=8)
+    ledger.set_cap("people", epsilon=1, delta=1e-6, renyi=np.True_)
+    assert ledger.accounts()[0]["cap_order"] == 22
+    ledger.set_cap("people", 0.5, renyi=np.False_)
+    assert ledger.accounts()[0]["cap_order"] is None and ledger.accounts()[0]["spent_at_order"] is None
+
+
 def test_a_released_schema_keeps_its_account(points, tmp_path):
     X, y = points
     frame = {"a": X[:, 0], "b": X[:, 1], "y": y}

@@ -6,14 +6,13 @@ use std::path::Path;
 use serde_json::json;
 
 use crate::cli::model::most_telling;
-use crate::cli::output::{DIGITS, counted, seconds, tell, warn};
+use crate::cli::output::{counted, seconds, tell, warn};
 use crate::cli::statement::{evaluated, plain_statement};
 use crate::error::{Error, Fallible};
 use crate::ledger::Ledger;
-use crate::num::round::decimal_up;
 use crate::preprocess::{CacheUse, RowCache};
 use crate::privacy::Charge;
-use crate::report::left_under_cap;
+use crate::report::{left_under_cap, spent_in_words};
 use crate::text::visible;
 use crate::train::{Finding, Loaded, MOSTLY, Trained, summary as summary_of};
 
@@ -98,9 +97,9 @@ pub(super) fn report_spending(ledger: &mut Ledger, trained: &Trained) -> Fallibl
     let summary = ledger.summary(&dataset)?;
     let cap = left_under_cap(&summary).unwrap_or("no cap set; `rhograd ledger cap` sets one".into());
     warn(&format!(
-        "ledger {}: \"{dataset}\" has spent rho {} in {}, {cap}",
+        "ledger {}: \"{dataset}\" has spent {} in {}, {cap}",
         path.display(),
-        decimal_up(summary.spent.upper(), DIGITS),
+        spent_in_words(&summary),
         counted(summary.runs, "run")
     ));
     Ok(())

@@ -3,7 +3,10 @@
 use crate::ledger::book::Book;
 use crate::ledger::record::{RawEntry, Record, chain_hash};
 use crate::ledger::{Cap, DatasetSummary, ExactRho};
-use crate::privacy::{Adjacency, Charge, DatasetId, GaussianCharge, NoiseLaw, PrivacyUnit, Rho, ThresholdCharge};
+use crate::privacy::{
+    Adjacency, Charge, Claim, DatasetId, GaussianCharge, NoiseLaw, PoissonGaussianCharge, PrivacyUnit, Rho,
+    ThresholdCharge,
+};
 
 /// As an earlier version wrote them.
 const OPEN: &str = r#"{"open":{"dataset":"d","adjacency":"add-remove","cap":{"num":"1","log2_den":1}}}"#;
@@ -24,7 +27,9 @@ fn reserve(run: char, charge: Charge) -> String {
     let (dataset, adjacency) = (DatasetId::new("d").unwrap(), Adjacency::AddRemove);
     let run = String::from(run).repeat(32);
     let (unit, events) = (PrivacyUnit::Row, vec![charge]);
-    Record::Reserve { dataset, adjacency, unit, run, at: 0, events, rho, private: true }.body().unwrap()
+    Record::Reserve { dataset, adjacency, unit, run, at: 0, events, rho, rho_at_order: None, private: true }
+        .body()
+        .unwrap()
 }
 
 fn noised(count: u64) -> GaussianCharge {
@@ -37,7 +42,7 @@ fn claim() -> Charge {
 }
 
 fn change(cap: Cap) -> String {
-    Record::ChangeCap { dataset: DatasetId::new("d").unwrap(), cap }.body().unwrap()
+    Record::ChangeCap { dataset: DatasetId::new("d").unwrap(), cap, spent_at_order: None }.body().unwrap()
 }
 
 #[test]
@@ -106,6 +111,59 @@ fn an_entry_claims_only_what_can_be_confirmed_in_bounded_time() {
     assert!(problem.contains("claim more"), "{problem}");
     // What is repeated is confirmed once.
     book.cost_of(&vec![claim(); 5000], Adjacency::AddRemove).unwrap();
+}
+
+#[test]
+fn entries_under_an_order_have_one_text_and_those_without_say_nothing_of_it() {
+    let eight = |rho: f64| Cap::renyi_rho(&Rho::from_f64(rho).unwrap(), 8.0).unwrap();
+    let mut ledger = crate::ledger::Ledger::in_memory().unwrap();
+    let scope = crate::privacy::Scope::of_rows(DatasetId::new("d").unwrap(), Adjacency::AddRemove);
+    ledger.init(&scope, Some(&eight(2.0))).unwrap();
+    ledger.reserve(&scope, &[noised(1)], true).unwrap();
+    ledger.set_cap(&scope.dataset, &eight(1.5)).unwrap();
+    let text = |ledger: &mut crate::ledger::Ledger, at: u64| ledger.entry(at).unwrap().unwrap().record.body().unwrap();
+    assert_eq!(
+        text(&mut ledger, 1),
+        r#"{"open-capped":{"dataset":"d","adjacency":"add-remove","cap":{"renyi":{"order":8.0,"rho":{"num":"2","log2_den":0},"asked":null}}}}"#
+    );
+    assert!(
+        text(&mut ledger, 2)
+            .contains(r#""rho":{"num":"1","log2_den":3},"rho_at_order":{"num":"1","log2_den":3},"private":true"#)
+    );
+    assert!(text(&mut ledger, 3).ends_with(r#""asked":null}},"spent_at_order":{"num":"1","log2_den":3}}}"#));
+    ledger.set_cap(&scope.dataset, &Cap::rho(&Rho::from_f64(2.0).unwrap(), 0.0).unwrap()).unwrap();
+    ledger.reserve(&scope, &[noised(1)], true).unwrap();
+    assert!((4..=5).all(|at| !text(&mut ledger, at).contains("order")));
+    ledger.verify().unwrap();
+}
+
+#[test]
+fn a_ledger_is_counted_at_a_bounded_number_of_orders_and_at_each_of_them_once() {
+    let charge = |exponent: u64| -> Charge {
+        let sampled = GaussianCharge { sensitivity: 1 << 28, log2_scale: 30, ..noised(20) };
+        let claim = Claim { epsilon: 1.0, delta: 1e-6, rho: 1.0 };
+        PoissonGaussianCharge { sampled, exponent, claim }.into()
+    };
+    let scope = crate::privacy::Scope::of_rows(DatasetId::new("d").unwrap(), Adjacency::AddRemove);
+    let mut ledger = crate::ledger::Ledger::in_memory().unwrap();
+    let cap = |order: u32| Cap::renyi_rho(&Rho::from_f64(9.0).unwrap(), f64::from(order)).unwrap();
+    ledger.init(&scope, Some(&cap(2))).unwrap();
+    for k in 0..20 {
+        ledger.reserve(&scope, &[charge((1 << 57) + k)], true).unwrap();
+    }
+    for order in 3..66 {
+        ledger.set_cap(&scope.dataset, &cap(order)).unwrap();
+    }
+    let refused = ledger.set_cap(&scope.dataset, &cap(66)).unwrap_err().to_string();
+    assert!(refused.contains("64 different orders"), "{refused}");
+    // As long as it takes to read thousands of entries, not thousands of times as long.
+    for k in 0..3000 {
+        ledger.set_cap(&scope.dataset, &cap(2 + k % 64)).unwrap();
+    }
+    let before = ledger.summary(&scope.dataset).unwrap();
+    ledger.verify().unwrap();
+    assert_eq!(ledger.summary(&scope.dataset).unwrap(), before);
+    ledger.summary_at(&scope.dataset, 50).unwrap();
 }
 
 #[test]

@@ -4,11 +4,11 @@ use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
 use rand::{Rng, SeedableRng};
 
-use crate::accounting::{claim, stable};
+use crate::accounting::{claim, rdp, stable};
 use crate::ledger::{Cap, DatasetSummary, Ledger};
 use crate::privacy::{
-    Adjacency, Charge, Claim, DatasetId, Delta, Epsilon, ExponentialCharge, GaussianCharge, NoiseLaw, ObjectiveCharge,
-    PoissonGaussianCharge, PrivateSelectionCharge, Rho, Scope, ThresholdCharge,
+    Adjacency, AllocatedGaussianCharge, Charge, Claim, DatasetId, Delta, Epsilon, ExponentialCharge, GaussianCharge,
+    NoiseLaw, ObjectiveCharge, PoissonGaussianCharge, PrivateSelectionCharge, Rho, Scope, ThresholdCharge,
 };
 
 const SEQUENCES: u64 = 200;
@@ -46,6 +46,10 @@ fn runs(adjacency: Adjacency) -> Vec<Vec<Charge>> {
     for (at, exponent) in [(1e-8, 1u64 << 58), (4e-7, 1 << 57)] {
         let event = PoissonGaussianCharge { sampled: normal(29, 20), exponent, claim: blank };
         runs.push(vec![Charge::PoissonGaussian(claim::make(event, adjacency, delta(at), 0.3).unwrap())]);
+        if adjacency == Adjacency::AddRemove {
+            let event = AllocatedGaussianCharge { allocated: normal(28, 32), steps_of_pass: 16, claim: blank };
+            runs.push(vec![claim::make_allocated(event, adjacency, delta(at), 0.3).unwrap().into()]);
+        }
         let event = ObjectiveCharge { perturbed: normal(26, 1), curvature: 0.01, claim: blank };
         let objective = Charge::Objective(claim::make_objective(event, adjacency, delta(at)).unwrap());
         runs.push(vec![objective.clone()]);
@@ -71,6 +75,11 @@ fn delta_of_zcdp(rho: f64, epsilon: f64) -> f64 {
         ln.exp()
     };
     (0..6000).map(|k| at(1.0 + 1e-3 * 1.003f64.powi(k))).fold(1.0, f64::min)
+}
+
+/// Delta at epsilon of a divergence at one order: the textbook formula.
+fn delta_of_renyi(alpha: f64, divergence: f64, epsilon: f64) -> f64 {
+    ((alpha - 1.0) * (divergence - epsilon) - (alpha - 1.0).ln() + alpha * (-1.0 / alpha).ln_1p()).exp()
 }
 
 /// Delta at epsilon of mu-Gaussian DP.
@@ -100,8 +109,24 @@ impl Known {
         charges.iter().map(Charge::delta).sum()
     }
 
+    /// The divergence at the order of the cap; infinite where there is none.
+    fn at_order(&self, charges: &[Charge], order: f64) -> f64 {
+        let one = |charge: &Charge| match charge {
+            Charge::Threshold(_) => f64::INFINITY,
+            Charge::Gaussian(_) | Charge::Exponential(_) => order * charge.rho().unwrap().upper(),
+            _ => {
+                let event = charge.event(self.scope.adjacency);
+                rdp::curve(&event, self.scope.adjacency).unwrap().at(order).unwrap()
+            }
+        };
+        charges.iter().map(one).sum()
+    }
+
     /// By how much a list of charges uses the cap: up to 1 it is within.
     fn use_of(&self, charges: &[Charge]) -> f64 {
+        if let Cap::Renyi { order, rho, .. } = &self.cap {
+            return self.at_order(charges, *order) / (order * rho.rho().lower());
+        }
         let (rho, fails) = (Self::rho(charges), Self::delta(charges));
         let share = |part: f64, whole: f64| if part == 0.0 { 0.0 } else { part / whole };
         let of_rho = share(rho, self.cap.most_rho().lower());
@@ -111,6 +136,15 @@ impl Known {
 
     /// All that was admitted keeps the epsilon and delta of the cap.
     fn check_promise(&self) {
+        if let Cap::Renyi { order, rho, asked } = &self.cap {
+            let divergence = self.at_order(&self.charges, *order);
+            assert!(divergence <= order * rho.rho().upper() * (1.0 + 1e-9));
+            if let Some(asked) = asked {
+                let whole = delta_of_renyi(*order, divergence, asked.epsilon);
+                assert!(whole <= asked.delta * (1.0 + 1e-7), "{whole:e} for {:?}", self.cap);
+            }
+            return;
+        }
         let (rho, fails) = (Self::rho(&self.charges), Self::delta(&self.charges));
         let most = self.cap.most_rho().upper();
         assert!(rho <= most * (1.0 + 1e-12), "{rho} {most}");
@@ -134,7 +168,12 @@ fn random_cap(rng: &mut StdRng) -> Cap {
     let epsilon = Epsilon::new(10f64.powf(rng.random_range(-0.7..0.7))).unwrap();
     let delta = delta(10f64.powf(rng.random_range(-6.5..-5.0)));
     let share = *[None, Some(0.0), Some(0.1), Some(0.5), Some(0.9)].choose(rng).unwrap();
-    match rng.random_range(0..6) {
+    let order = *[2.5, 9.0, 16.0, 30.0].choose(rng).unwrap();
+    match rng.random_range(0..11) {
+        6 => Cap::renyi(Epsilon::new(1.0).unwrap(), self::delta(1e-6), None).unwrap(),
+        // Of few orders, for one ledger has no more than some dozens.
+        7 => Cap::renyi(epsilon, delta, Some(order)).unwrap_or_else(|_| Cap::zcdp(epsilon, delta, None).unwrap()),
+        8 => Cap::renyi_rho(&Rho::from_f64(rng.random_range(0.01..0.5)).unwrap(), order).unwrap(),
         0 => Cap::gaussian(epsilon, delta).unwrap(),
         1 => Cap::rho(&Rho::from_f64(rng.random_range(0.01..0.5)).unwrap(), delta.value()).unwrap(),
         _ => Cap::zcdp(epsilon, delta, share.map(|share| share * delta.value())).unwrap(),
@@ -147,6 +186,9 @@ struct Seen {
     over_rho: u64,
     over_delta: u64,
     not_gaussian: u64,
+    no_divergence: u64,
+    over_renyi: u64,
+    renyi: u64,
     other_relation: u64,
     raised: u64,
     lowered: u64,
@@ -180,8 +222,10 @@ fn two_hundred_random_sequences_stay_within_their_caps() {
         assert_eq!((summary.cap_raised, summary.cap.as_ref()), (known.raised, Some(&known.cap)));
     }
     println!("{seen:?}");
-    let Seen { admitted, over_rho, over_delta, not_gaussian, other_relation, raised, lowered } = seen;
-    for (what, least) in [(admitted, 500), (over_rho, 300), (over_delta, 300), (not_gaussian, 30)] {
+    let Seen { admitted, over_rho, over_delta, not_gaussian, other_relation, raised, lowered, .. } = seen;
+    let Seen { no_divergence, over_renyi, renyi, .. } = seen;
+    let least = [(admitted, 500), (over_rho, 300), (over_delta, 300), (not_gaussian, 30)];
+    for (what, least) in least.into_iter().chain([(no_divergence, 50), (over_renyi, 100), (renyi, 100)]) {
         assert!(what >= least, "{what} of {least}");
     }
     assert!(other_relation > 100 && raised > 50 && lowered > 30);
@@ -190,7 +234,11 @@ fn two_hundred_random_sequences_stay_within_their_caps() {
 
 fn change_cap(known: &mut Known, ledger: &mut Ledger, cap: Cap, seen: &mut Seen) {
     let set = ledger.set_cap(&known.scope.dataset, &cap);
-    let fits = !matches!(cap, Cap::Gaussian { .. }) || known.charges.iter().all(Charge::is_gaussian);
+    let fits = match cap {
+        Cap::Gaussian { .. } => known.charges.iter().all(Charge::is_gaussian),
+        Cap::Renyi { order, .. } => known.at_order(&known.charges, order).is_finite(),
+        Cap::Rho { .. } | Cap::Zcdp { .. } => true,
+    };
     assert_eq!(set.is_ok(), fits, "{set:?}");
     if fits {
         let raised = cap.raises(&known.cap);
@@ -204,11 +252,22 @@ fn reserve(known: &mut Known, ledger: &mut Ledger, run: &[Charge], seen: &mut Se
     let together = [known.charges.as_slice(), run].concat();
     let gaussian = matches!(known.cap, Cap::Gaussian { .. }) && !run.iter().all(Charge::is_gaussian);
     let share = known.use_of(&together);
-    if !gaussian && share <= 1.0 - 1e-9 {
+    // What is computed is recorded a little above itself under an order.
+    let room = if known.cap.order().is_some() { 2e-6 } else { 1e-9 };
+    if !gaussian && share <= 1.0 - room {
         ledger.reserve(&known.scope, run, true).unwrap();
         known.charges = together;
         known.check_promise();
         seen.admitted += 1;
+        seen.renyi += u64::from(known.cap.order().is_some());
+    } else if let Some(order) = known.cap.order() {
+        if share > 1.0 + 1e-9 {
+            let message = assert_refused(ledger, known, &known.scope.clone(), run);
+            let finite = known.at_order(run, order).is_finite();
+            assert_eq!(message.contains("none that is finite"), !finite, "{message}");
+            (seen.no_divergence, seen.over_renyi) =
+                (seen.no_divergence + u64::from(!finite), seen.over_renyi + u64::from(finite));
+        }
     } else if gaussian || share > 1.0 + 1e-9 {
         let message = assert_refused(ledger, known, &known.scope.clone(), run);
         let over_rho = Known::rho(&together) > known.cap.most_rho().upper();
@@ -227,6 +286,42 @@ fn assert_refused(ledger: &mut Ledger, known: &Known, scope: &Scope, run: &[Char
     assert!(message.starts_with("refused: "), "{message}");
     assert_eq!(state(ledger), before);
     message
+}
+
+#[test]
+fn a_sampled_run_counts_by_its_own_divergence() {
+    // (1, 1e-6) all at once: the claim of such a run would take 28 times the rho of a cap in zCDP.
+    let (epsilon, whole) = (Epsilon::new(1.0).unwrap(), delta(1e-6));
+    let scope = Scope::of_rows(DatasetId::new("d").unwrap(), Adjacency::AddRemove);
+    let sampled = GaussianCharge { sensitivity: 13 << 24, ..gaussian(28, 1000, NoiseLaw::FlooredNormal) };
+    let blank = Claim { epsilon: 1.0, delta: 1e-6, rho: 1.0 };
+    // A noise multiplier of 64/13 and a rate of 1 - exp(-1/32).
+    let event = PoissonGaussianCharge { sampled, exponent: 1 << 59, claim: blank };
+    let run = [Charge::PoissonGaussian(claim::make(event, scope.adjacency, whole, 1.0).unwrap())];
+    let mut capped = Ledger::in_memory().unwrap();
+    capped.init(&scope, Some(&Cap::zcdp(epsilon, whole, None).unwrap())).unwrap();
+    assert!(capped.reserve(&scope, &run, true).is_err());
+    let cap = Cap::renyi(epsilon, whole, Some(22.0)).unwrap();
+    let mut ledger = Ledger::in_memory().unwrap();
+    ledger.init(&scope, Some(&cap)).unwrap();
+    ledger.reserve(&scope, &run, true).unwrap();
+    // The sum over how often a row is drawn, which is exact for whole orders.
+    let (q, z, a) = (-(-1.0f64 / 32.0).exp_m1(), 64.0f64 / 13.0, 22u32);
+    let binomial = |k: u32| (0..k).fold(1.0, |product, i| product * f64::from(a - i) / f64::from(i + 1));
+    let term = |k: u32| {
+        let power = f64::from(k) * (f64::from(k) - 1.0) / (2.0 * z * z);
+        binomial(k) * (1.0 - q).powi((a - k) as i32) * q.powi(k as i32) * power.exp_m1()
+    };
+    let divergence = 1000.0 * (0..=a).map(term).sum::<f64>().ln_1p() / f64::from(a - 1);
+    let spent = ledger.summary(&scope.dataset).unwrap().spent_at_order.unwrap().upper() * 22.0;
+    assert!(spent >= divergence && spent <= divergence * (1.0 + 3e-6), "{spent} {divergence}");
+    // What is spent counts again when the order changes, and an order too large for the run admits none.
+    ledger.set_cap(&scope.dataset, &Cap::renyi(epsilon, whole, Some(15.0)).unwrap()).unwrap();
+    let fewer = ledger.summary(&scope.dataset).unwrap().spent_at_order.unwrap().upper() * 15.0;
+    assert!(fewer < spent && fewer > 0.5 * spent, "{fewer} {spent}");
+    ledger.set_cap(&scope.dataset, &Cap::zcdp(epsilon, whole, None).unwrap()).unwrap();
+    assert_eq!(ledger.summary(&scope.dataset).unwrap().spent_at_order, None);
+    ledger.verify().unwrap();
 }
 
 #[test]

@@ -232,6 +232,8 @@ def ledger_cap(
     delta: float | None = None,
     claims_delta: float | None = None,
     gaussian: bool = False,
+    renyi: bool = False,
+    order: float | None = None,
     accept_large_delta: bool = False,
     unit: str | None = None,
     protect: str | None = None,

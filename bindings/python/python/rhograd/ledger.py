@@ -7,6 +7,8 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from . import _rhograd
 from ._errors import LedgerError
 
@@ -41,6 +43,7 @@ class Ledger:
         delta: float | None = None,
         claims_delta: float | None = None,
         gaussian: bool = False,
+        renyi: bool | float = False,
         accept_large_delta: bool = False,
         unit: str | None = None,
         protect: str | None = None,
@@ -50,7 +53,8 @@ class Ledger:
 
         ``adjacency`` is ``"add-remove"`` (the default) or ``"replace-one"`` (the default with ``protect="label"`` or ``public``), and a data set keeps it. The cap is ``rho``, or ``epsilon`` at ``delta``: a filter on the sum of all rho and the sum of all deltas of claims,
         fixed now. ``claims_delta`` is the part for claims (a tenth of ``delta``, or 0 with ``rho``). With ``gaussian`` the
-        cap fixes mu, which allows more, and admits Gaussian noise on all rows alone. A ``delta`` above 1e-3 needs
+        cap fixes mu, which allows more, and admits Gaussian noise on all rows alone. With ``renyi``, ``True`` or an order, it
+        fixes the Renyi divergence at an order, by which sampled runs count less than their claims. A ``delta`` above 1e-3 needs
         ``accept_large_delta``. A data set keeps its unit: ``unit`` names the column that tells persons apart, where
         guarantees are about persons with all their rows; ``protect="label"`` says that they are about labels alone; ``public`` names the
         columns that they take for public.
@@ -58,10 +62,13 @@ class Ledger:
         Raising a cap later, in either number, is counted for good: all runs together then guarantee the new cap only.
         """
         numbers = [None if value is None else float(value) for value in (rho, epsilon, delta, claims_delta)]
+        # True alone asks for the best order: an order is a number, and 1 is one that is too small.
+        by_order = not (isinstance(renyi, (bool, np.bool_)) and not renyi)
+        order = None if isinstance(renyi, (bool, np.bool_)) else float(renyi)
         relation = adjacency or ("replace-one" if protect == "label" or public is not None else "add-remove")
         _rhograd.ledger_cap(
             self.path, dataset, numbers[0], relation, epsilon=numbers[1], delta=numbers[2], claims_delta=numbers[3],
-            gaussian=gaussian, accept_large_delta=accept_large_delta, unit=unit, protect=protect,
+            gaussian=gaussian, renyi=by_order, order=order, accept_large_delta=accept_large_delta, unit=unit, protect=protect,
             public=None if public is None else list(public),
         )  # fmt: skip
 
