@@ -333,7 +333,7 @@ impl Book {
 mod tests {
     use super::*;
     use crate::ledger::record::chain_hash;
-    use crate::privacy::{GaussianCharge, NoiseLaw};
+    use crate::privacy::{Claim, Delta, GaussianCharge, NoiseLaw, PoissonGaussianCharge};
 
     fn event(count: u64) -> GaussianCharge {
         GaussianCharge { what: "sum".into(), sensitivity: 1, log2_scale: 1, noise: NoiseLaw::FlooredNormal, count }
@@ -397,6 +397,35 @@ mod tests {
         assert_eq!((summary.left, summary.spent_at_order.map(|rho| rho.upper())), (Some(Rho::zero()), Some(2.0)));
         assert!(forge(&mut book, &at('d', Some(0.5))).is_err());
         assert_eq!(forge(&mut book, &plain(None)), Ok(()));
+        // What a claim costs at the order is computed, and a record of less is a lie.
+        let blank = Claim { epsilon: 1.0, delta: 1e-6, rho: 1.0 };
+        let sampled = GaussianCharge { sensitivity: 1, log2_scale: 2, ..event(100) };
+        let sampled = PoissonGaussianCharge { sampled, exponent: 1 << 58, claim: blank };
+        let sampled = claim::make(sampled, Adjacency::AddRemove, Delta::new(1e-6).unwrap(), 0.3).unwrap();
+        let (charge, rho) = (Charge::from(sampled.clone()), sampled.claim.rho);
+        let Record::Reserve { dataset: name, adjacency, unit, .. } = reserve('e', vec![event(1)], 0.5) else {
+            panic!()
+        };
+        let mut other = Book::new();
+        let cap = Cap::renyi_rho(&Rho::from_f64(2.0).unwrap(), 8.0).unwrap();
+        let opened = Record::OpenCapped { dataset: dataset(), adjacency, unit: unit.clone(), cap };
+        assert_eq!(forge(&mut other, &opened), Ok(()));
+        let least = claim::rho_at_order(&charge, adjacency, 8.0).unwrap().unwrap();
+        assert!(least < rho / 10.0);
+        for (stated, fits) in [(least * (1.0 - 1e-9), false), (least, true)] {
+            let record = Record::Reserve {
+                dataset: name.clone(),
+                adjacency,
+                unit: unit.clone(),
+                run: "e".repeat(32),
+                at: 0,
+                events: vec![charge.clone()],
+                rho: exact(rho),
+                rho_at_order: Some(exact(stated)),
+                private: true,
+            };
+            assert_eq!(forge(&mut other, &record).is_ok(), fits, "{stated}");
+        }
         assert_eq!(book.summary(&dataset()).unwrap().left, Some(Rho::from_f64(0.5).unwrap()));
     }
 
