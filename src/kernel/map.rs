@@ -4,6 +4,7 @@ use ndarray::{Array2, ArrayView2};
 use rayon::prelude::*;
 
 use super::products::Factors;
+use super::quadratic::QuadraticForm;
 use super::{LANES, Level, Rows};
 use crate::grid::IntegerMap;
 
@@ -17,7 +18,10 @@ impl IntegerMap {
             _ if !self.fits(rows.shape()) => vec![u128::MAX; rows.padded_len()],
             None => {
                 let map = RowMap::new(self, rows);
-                tiles.into_par_iter().flat_map_iter(|tile| map.tile_norms(tile)).collect()
+                match QuadraticForm::new(self, rows).filter(|_| map.numeric.is_some()) {
+                    Some(form) => tiles.into_par_iter().flat_map_iter(|tile| form.tile_norms(tile)).collect(),
+                    None => tiles.into_par_iter().flat_map_iter(|tile| map.tile_norms(tile)).collect(),
+                }
             }
             Some((numbers, tables)) => {
                 let map = BlockNorms::new(self, numbers, tables, rows);
@@ -151,7 +155,7 @@ impl<'a> RowMap<'a> {
         &self.rows.norms[tile * LANES..(tile + 1) * LANES]
     }
 
-    fn tile_norms(&self, tile: usize) -> Vec<u128> {
+    pub(super) fn tile_norms(&self, tile: usize) -> Vec<u128> {
         let mut norms = vec![0; LANES];
         let Some(images) = self.integers(tile) else { return vec![u128::MAX; LANES] };
         for image in images {

@@ -106,6 +106,7 @@ mod partition;
 mod persons;
 mod products;
 mod public;
+mod quadratic;
 mod rows;
 mod scores;
 mod simd;
