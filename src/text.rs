@@ -27,7 +27,6 @@ pub fn visible(text: &str) -> Cow<'_, str> {
 }
 
 /// How many of a thing, as in "1 run" and "2 runs".
-#[cfg(feature = "plot")]
 pub(crate) fn counted(count: u64, thing: &str) -> String {
     if count == 1 { format!("1 {thing}") } else { format!("{count} {thing}s") }
 }

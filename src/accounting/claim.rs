@@ -253,8 +253,19 @@ pub fn confirm(charge: &Charge, adjacency: Adjacency) -> Fallible<()> {
 ///
 /// Reference: Mironov 2017; Bun and Steinke 2016, Definition 1.1.
 pub fn rho_at_order(charge: &Charge, adjacency: Adjacency, order: f64) -> Fallible<Option<f64>> {
+    if !(order > 1.0 && order.is_finite()) {
+        return Err(Error::parameter(
+            "order",
+            format!("is {order}, must be above 1 and finite"),
+            "use an order such as 8",
+        ));
+    }
     if charge.claim().is_none() {
         return Ok((charge.delta() == 0.0).then_some(charge.rho()?.upper()));
+    }
+    // Of discrete noise on samples no curve is known.
+    if charge.noise() == Some(NoiseLaw::DiscreteGaussian) {
+        return Ok(None);
     }
     let divergence = rdp::curve(&charge.event(adjacency), adjacency)?.at(order)?;
     Ok(divergence.is_finite().then(|| up(divergence / order, 1)))

@@ -213,7 +213,11 @@ fn as_json(summary: &DatasetSummary, delta: Delta) -> Fallible<Value> {
         "unit": summary.unit,
         "spent_rho": summary.spent.upper(),
         "spent_delta": summary.spent_delta,
-        "spent_epsilon": Conversion::Optimal.epsilon(summary.spent.upper(), delta)?.value(),
+        // A sum of claims, which a Renyi cap does not count.
+        "spent_epsilon": match summary.spent_at_order {
+            Some(_) => None,
+            None => Some(Conversion::Optimal.epsilon(summary.spent.upper(), delta)?.value()),
+        },
         "delta": total_delta(summary, delta),
         "spent_at_order": summary.spent_at_order.as_ref().map(Rho::upper),
         "cap_rho": summary.cap.as_ref().map(|cap| cap.most_rho().upper()),

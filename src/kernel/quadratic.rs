@@ -37,7 +37,10 @@ impl<'a> QuadraticForm<'a> {
         let form = categories * (categories + 1) / 2 + numeric * categories + 3 * numeric * (numeric + 1) / 2;
         let direct = map.dimension() * (categories + 16) / 4;
         let small = numeric <= MOST.0 && categories <= MOST.1 && slots <= MOST.2;
-        if categories == 0 || !small || form >= direct || rows.padded_len() < 4 * slots {
+        // To make the form takes products of columns, of which a row saves a few dozen.
+        let build = slots * slots * map.dimension();
+        let saved = rows.padded_len().saturating_mul(direct.saturating_sub(form));
+        if categories == 0 || !small || saved < 2 * build {
             return None;
         }
         let column =
@@ -132,7 +135,7 @@ mod tests {
         {
             let shape = Shape::new(numeric, &levels);
             let mut builder = RowsBuilder::new(shape.clone());
-            for k in 0..500 {
+            for k in 0..4000 {
                 let extreme = [i16::MAX, -i16::MAX][(k % 2) as usize];
                 let numeric =
                     (0..numeric).map(|_| if k % 5 == 0 { extreme } else { next(4000) as i16 - 2000 }).collect();
@@ -156,5 +159,19 @@ mod tests {
             }
         }
         assert!(met > 1000);
+    }
+
+    #[test]
+    fn few_rows_are_mapped() {
+        let shape = Shape::new(6, &[2, 3, 5, 7, 9, 12, 16, 16]);
+        let real = Array2::eye(shape.dimension());
+        let map = IntegerMap::nearest(&real, 0).unwrap();
+        let form = |count: usize| {
+            let mut builder = RowsBuilder::new(shape.clone());
+            let row = RawRow { numeric: vec![1; 6], codes: vec![0; 8], label: 0, null: false };
+            (0..count).for_each(|_| builder.push(&row));
+            QuadraticForm::new(&map, &builder.build()).is_some()
+        };
+        assert!(!form(1000) && form(20_000));
     }
 }

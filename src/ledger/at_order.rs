@@ -71,7 +71,7 @@ impl Orders {
         }
         Err(Error::refused(
             format!("caps of this ledger have {MAX_ORDERS} different orders already, and {order} is none of them"),
-            "use one of those, which `rhograd ledger show` names",
+            "use one of those, which `rhograd ledger log` names",
         ))
     }
 

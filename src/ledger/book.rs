@@ -91,14 +91,12 @@ impl Book {
         match record {
             Record::Open { dataset, .. } => self.admit_opening(dataset)?,
             Record::OpenCapped { dataset, cap, .. } => {
-                cap.check()?;
-                self.admit_order(cap)?;
+                self.admit_new_cap(cap)?;
                 self.admit_opening(dataset)?;
             }
             Record::SetCap { dataset, .. } => self.account(dataset).map(drop)?,
             Record::ChangeCap { dataset, cap, spent_at_order } => {
-                cap.check()?;
-                self.admit_order(cap)?;
+                self.admit_new_cap(cap)?;
                 let spent = spent_at_order.as_ref().map(ExactRho::rho);
                 self.account(dataset)?.admit_cap(dataset, cap, spent, &self.orders)?;
             }
@@ -139,7 +137,9 @@ impl Book {
         account.afford(&scope.dataset, cost)
     }
 
-    fn admit_order(&self, cap: &Cap) -> Fallible<()> {
+    /// Refuses a cap that does not keep what it promises, and one order too many.
+    pub(super) fn admit_new_cap(&self, cap: &Cap) -> Fallible<()> {
+        cap.check()?;
         cap.order().map_or(Ok(()), |order| self.orders.borrow().admit(order))
     }
 

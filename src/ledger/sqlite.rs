@@ -134,6 +134,7 @@ impl Ledger {
     pub fn set_cap(&mut self, dataset: &DatasetId, cap: &Cap) -> Fallible<()> {
         // Computed before the file is locked, as far as it is known by now; under the lock it is looked up.
         self.refresh()?;
+        self.book.admit_new_cap(cap)?;
         self.book.spent_at_order(dataset, cap)?;
         self.append_made(|book| {
             let spent_at_order = book.spent_at_order(dataset, cap)?;
@@ -146,7 +147,8 @@ impl Ledger {
     /// `gaussian` says that all their releases are continuous Gaussian noise on all rows.
     ///
     /// # Errors
-    /// As the refusal of [`Ledger::reserve`] would be.
+    /// As the refusal of [`Ledger::reserve`] would be; under a Renyi cap also where only the claim has a delta, for the releases themselves are
+    /// not known here.
     pub fn affords(&mut self, scope: &Scope, rho: &Rho, delta: f64, gaussian: bool) -> Fallible<()> {
         self.refresh()?;
         // Plain zCDP bounds the divergence at every order; what fails with a probability has none.
@@ -456,7 +458,7 @@ impl Ledger {
             .and_then(|()| transaction.commit().map_err(failed(path)));
         if written.is_err() {
             // The book may be ahead of the file, or behind it: start again from the first entry.
-            *book = Book::new();
+            *book = book.restarted();
         }
         written
     }

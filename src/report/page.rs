@@ -149,7 +149,10 @@ impl<'a> Report<'a> {
         };
         let worth = match &summary.spent_at_order {
             // As its cap counts; the sum of claims says less of the same runs.
-            Some(_) => spent_in_words(&summary),
+            Some(_) => match run_at_order {
+                Some(run) => format!("{}, of which this one {}", spent_in_words(&summary), decimal_up(run, DIGITS)),
+                None => spent_in_words(&summary),
+            },
             None => format!(
                 "{}, which is epsilon {} at delta {}{with}",
                 spent_in_words(&summary),

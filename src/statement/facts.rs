@@ -131,7 +131,8 @@ impl LedgerFacts {
         let cap = self.cap.as_ref()?;
         let raised = match self.cap_raised {
             0 => String::new(),
-            times => format!("; it was raised {}, and holds for what it is now alone", counted(times, "time")),
+            // Statements have had these words from the beginning, also of one time, and are compared letter by letter.
+            times => format!("; it was raised {times} times, and holds for what it is now alone"),
         };
         let late = match self.runs_before_cap {
             None | Some(0) => String::new(),

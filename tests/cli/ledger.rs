@@ -331,14 +331,19 @@ fn a_renyi_cap_counts_sampled_runs_by_their_own_divergence() {
     }
     let report =
         folder.succeed("report a.json --ledger fair.ledger.sqlite --out a.html").stdout + &folder.text("a.html");
-    assert!(report.contains(" at order 22. 3 of them released") && report.contains("left under its cap"), "{report}");
+    assert!(
+        report.contains(" at order 22, of which this one 0.0074")
+            && report.contains(". 3 of them released")
+            && report.contains("left under its cap"),
+        "{report}"
+    );
     // What was charged before counts under a new order; a cap in its place is a raise.
     folder.succeed("ledger cap fair.ledger.sqlite fair --epsilon 1 --delta 1e-6 --renyi=16");
     assert_eq!(number(&folder.spending("fair.ledger.sqlite"), "/cap_raised"), 1.0);
     folder.succeed("train fair.csv --epsilon 0.01 --delta 1e-6 --steps 5 --out e.json");
     let limits = folder.succeed("statement e.json").stdout;
     assert!(
-        limits.contains("it was raised 1 time, and holds") && limits.contains("it was set after 3 runs"),
+        limits.contains("it was raised 1 times, and holds") && limits.contains("it was set after 3 runs"),
         "{limits}"
     );
     folder.succeed("verify e.json --ledger fair.ledger.sqlite");
