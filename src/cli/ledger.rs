@@ -49,7 +49,7 @@ A cap is one filter, fixed when it is set: a run is admitted if the sum of all r
 --delta these are claims-delta and the largest rho that is worth epsilon at what is left of delta. With --gaussian the cap
 fixes mu instead, which allows more, and admits full-batch Gaussian releases alone. With --renyi it fixes the Renyi divergence at
 one order, so that a sampled run counts by its own divergence and not by its claim: for dp-sgd this allows several times the
-epsilon. Either number larger is a raise.";
+epsilon. Either number larger is a raise, and so is another order.";
 
 #[derive(Args)]
 struct CapBudget {

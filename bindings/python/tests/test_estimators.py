@@ -286,6 +286,8 @@ def test_a_renyi_cap_counts_sampled_runs_by_their_divergence(points, tmp_path):
     ledger.set_cap("people", 0.5, renyi=8)
     ledger.set_cap("people", epsilon=1, delta=1e-6, renyi=np.True_)
     assert ledger.accounts()[0]["cap_order"] == 22
+    ledger.set_cap("people", 0.5, renyi=None)
+    assert ledger.accounts()[0]["cap_order"] is None
     ledger.set_cap("people", 0.5, renyi=np.False_)
     assert ledger.accounts()[0]["cap_order"] is None and ledger.accounts()[0]["spent_at_order"] is None
 

@@ -43,7 +43,7 @@ class Ledger:
         delta: float | None = None,
         claims_delta: float | None = None,
         gaussian: bool = False,
-        renyi: bool | float = False,
+        renyi: bool | float | None = False,
         accept_large_delta: bool = False,
         unit: str | None = None,
         protect: str | None = None,
@@ -63,8 +63,9 @@ class Ledger:
         """
         numbers = [None if value is None else float(value) for value in (rho, epsilon, delta, claims_delta)]
         # True alone asks for the best order: an order is a number, and 1 is one that is too small.
-        by_order = not (isinstance(renyi, (bool, np.bool_)) and not renyi)
-        order = None if isinstance(renyi, (bool, np.bool_)) else float(renyi)
+        by_order, order = bool(renyi), None
+        if renyi is not None and not isinstance(renyi, (bool, np.bool_)):
+            by_order, order = True, float(renyi)
         relation = adjacency or ("replace-one" if protect == "label" or public is not None else "add-remove")
         _rhograd.ledger_cap(
             self.path, dataset, numbers[0], relation, epsilon=numbers[1], delta=numbers[2], claims_delta=numbers[3],
