@@ -2,16 +2,18 @@
 
 use std::collections::HashMap;
 
+use bytes::Bytes;
 use ndarray::aview1;
 use parquet::basic::Type;
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use parquet::data_type::DataType;
 use parquet::errors::{ParquetError, Result};
-use parquet::file::reader::FileReader;
+use parquet::file::reader::{FileReader, RowGroupReader};
 use parquet::schema::types::ColumnDescriptor;
 use rayon::prelude::*;
 
 use super::cells::{Kind, Sink, few, read, records};
+use super::pages::{Pages, Stored, Taken, is_named};
 use super::{guarded, text, text_columns};
 use crate::data::value::{Digits, one_line, single};
 use crate::data::{Cells, Numbers, Table, Wanted};
@@ -48,10 +50,22 @@ struct Column {
     kind: Kind,
     /// The level of a value that is there; 0 where none can be missing.
     level: i16,
-    reader: Option<ColumnReader>,
+    reader: Reader,
     values: Values,
     /// Whether each number is missing; not kept of texts.
     missing: Vec<bool>,
+}
+
+/// What reads a column of the open row group.
+enum Reader {
+    None,
+    F64(Pages<f64>),
+    F32(Pages<f32>),
+    I32(Pages<i32>),
+    I64(Pages<i64>),
+    Texts(Pages<Bytes>),
+    /// For all that pages are not read of.
+    Records(ColumnReader),
 }
 
 enum Values {
@@ -72,6 +86,8 @@ struct Texts {
     known: HashMap<Box<[u8]>, i32>,
     /// Places in the list; [`MISSING`] for a missing cell.
     places: Vec<i32>,
+    /// The places of a dictionary's texts, or [`UNSEEN`].
+    coded: Vec<i32>,
     /// The place of some keys, to be found without making their texts.
     met: Vec<Option<((u64, u64), i32)>>,
     scratch: Vec<u8>,
@@ -81,6 +97,9 @@ struct Texts {
 
 /// Where no text stands.
 const MISSING: i32 = -1;
+
+/// Where a text of a dictionary stands that no cell of the piece had.
+const UNSEEN: i32 = -2;
 
 /// Keys that are remembered.
 const REMEMBERED: usize = 256;
@@ -162,10 +181,7 @@ impl ParquetColumns {
         self.groups += 1;
         self.left = usize::try_from(group.metadata().num_rows())?;
         self.read += u64::try_from(group.metadata().compressed_size())?;
-        for column in &mut self.columns {
-            column.reader = Some(group.get_column_reader(column.index)?);
-        }
-        Ok(())
+        self.columns.par_iter_mut().try_for_each(|column| column.open(&*group))
     }
 }
 
@@ -194,7 +210,7 @@ impl Column {
             physical,
             kind,
             level: column.max_def_level(),
-            reader: None,
+            reader: Reader::None,
             values: Values::new(wanted, physical, kind),
             missing: Vec::new(),
         }
@@ -214,19 +230,64 @@ impl Column {
         }
     }
 
+    /// Begins a row group.
+    fn open(&mut self, group: &dyn RowGroupReader) -> Result<()> {
+        /// The pages, where all of them are read here.
+        fn pages<T: Stored>(group: &dyn RowGroupReader, index: usize, level: i16) -> Result<Option<Pages<T>>> {
+            if !group.metadata().column(index).encodings().all(is_named) {
+                return Ok(None);
+            }
+            Pages::new(group.get_column_page_reader(index)?, level > 0)
+        }
+        let (index, level) = (self.index, self.level);
+        let of_pages = match &mut self.values {
+            Values::F64(_) => pages(group, index, level)?.map(Reader::F64),
+            Values::F32(_) => pages(group, index, level)?.map(Reader::F32),
+            Values::I32(_) | Values::U32(_) => pages(group, index, level)?.map(Reader::I32),
+            Values::I64(_) | Values::U64(_) => pages(group, index, level)?.map(Reader::I64),
+            Values::Texts(texts) if self.physical == Type::BYTE_ARRAY && !matches!(self.kind, Kind::Decimal(_)) => {
+                texts.coded.clear();
+                pages(group, index, level)?.map(Reader::Texts)
+            }
+            Values::Texts(_) => None,
+        };
+        self.reader = match of_pages {
+            Some(reader) => reader,
+            None => Reader::Records(group.get_column_reader(index)?),
+        };
+        Ok(())
+    }
+
     /// Reads as many records as there must be.
     fn fill(&mut self, rows: usize) -> Result<()> {
         let Column { reader, kind, level, values, missing, .. } = self;
-        let (kind, level) = (*kind, *level);
-        let reader = reader.as_mut().ok_or_else(|| ParquetError::EOF("no row group is open".into()))?;
         match (values, reader) {
-            (Values::F64(to), ColumnReader::DoubleColumnReader(r)) => numbers(r, level, rows, missing, to),
-            (Values::F32(to), ColumnReader::FloatColumnReader(r)) => numbers(r, level, rows, missing, to),
+            (Values::F64(to), Reader::F64(pages)) => numbers(pages, rows, missing, to),
+            (Values::F32(to), Reader::F32(pages)) => numbers(pages, rows, missing, to),
+            (Values::I32(to) | Values::U32(to), Reader::I32(pages)) => numbers(pages, rows, missing, to),
+            (Values::I64(to) | Values::U64(to), Reader::I64(pages)) => numbers(pages, rows, missing, to),
+            (Values::Texts(to), Reader::Texts(pages)) => to.read_pages(pages, rows),
+            (values, Reader::Records(reader)) => Self::fill_by_records(reader, values, (*kind, *level), rows, missing),
+            _ => Err(ParquetError::General(String::new())),
+        }
+    }
+
+    /// Reads as many records by the reader of records.
+    fn fill_by_records(
+        reader: &mut ColumnReader,
+        values: &mut Values,
+        (kind, level): (Kind, i16),
+        rows: usize,
+        missing: &mut Vec<bool>,
+    ) -> Result<()> {
+        match (values, reader) {
+            (Values::F64(to), ColumnReader::DoubleColumnReader(r)) => numbers_of_records(r, level, rows, missing, to),
+            (Values::F32(to), ColumnReader::FloatColumnReader(r)) => numbers_of_records(r, level, rows, missing, to),
             (Values::I32(to) | Values::U32(to), ColumnReader::Int32ColumnReader(r)) => {
-                numbers(r, level, rows, missing, to)
+                numbers_of_records(r, level, rows, missing, to)
             }
             (Values::I64(to) | Values::U64(to), ColumnReader::Int64ColumnReader(r)) => {
-                numbers(r, level, rows, missing, to)
+                numbers_of_records(r, level, rows, missing, to)
             }
             (Values::Texts(to), reader) => read(reader, kind, level, rows, to),
             // A row group with another type than the file.
@@ -278,8 +339,30 @@ impl Column {
     }
 }
 
-/// Appends the numbers of the next records, and which of them are missing.
-fn numbers<T: DataType>(
+/// Appends the numbers of the next records, as many as there must be, and which of them are missing.
+fn numbers<T: Stored + Copy + Default>(
+    pages: &mut Pages<T>,
+    rows: usize,
+    missing: &mut Vec<bool>,
+    to: &mut Vec<T>,
+) -> Result<()> {
+    let end = to.len() + rows;
+    while to.len() < end {
+        let first = to.len();
+        match pages.take(end - first, missing)? {
+            Taken::Plain(mut numbers) => to.append(&mut numbers),
+            Taken::Coded(places) => {
+                let known = pages.dictionary();
+                to.extend(places.into_iter().map(|place| known[place as usize]));
+            }
+        }
+        spread(to, first, &missing[first..], T::default())?;
+    }
+    Ok(())
+}
+
+/// Appends them, and which are missing, by the reader of records.
+fn numbers_of_records<T: DataType<T: Copy>>(
     reader: &mut ColumnReaderImpl<T>,
     level: i16,
     rows: usize,
@@ -289,23 +372,21 @@ fn numbers<T: DataType>(
     let first = to.len();
     let mut levels = Vec::new();
     records(reader, rows, &mut levels, to)?;
-    missing.resize(first + rows, false);
-    let mut there = to.len().saturating_sub(first);
-    if there == rows {
+    missing.extend((0..rows).map(|row| level > 0 && levels.get(row) != Some(&level)));
+    spread(to, first, &missing[first..], T::T::default())
+}
+
+/// Moves values that stand one after the other to their rows, and puts something else where a value is missing.
+fn spread<T: Copy>(to: &mut Vec<T>, first: usize, missing: &[bool], nothing: T) -> Result<()> {
+    let mut there = to.len() - first;
+    to.resize(first + missing.len(), nothing);
+    if there == missing.len() {
         return Ok(());
     }
-    if level == 0 {
-        return Err(few());
-    }
-    // Those that are there stand one after the other; each goes to its row, the last one first.
-    to.resize(first + rows, T::T::default());
-    for row in (0..rows).rev() {
-        let is_there = levels.get(row) == Some(&level);
-        if is_there {
-            there = there.checked_sub(1).ok_or_else(few)?;
-            to.swap(first + row, first + there);
-        }
-        missing[first + row] = !is_there;
+    // The last one first.
+    for (row, _) in missing.iter().enumerate().rev().filter(|it| !it.1) {
+        there = there.checked_sub(1).ok_or_else(few)?;
+        to.swap(first + row, first + there);
     }
     if there == 0 { Ok(()) } else { Err(few()) }
 }
@@ -322,6 +403,36 @@ impl Texts {
         self.known.insert(text.into(), place);
         self.list.push(one_line(text));
         place
+    }
+
+    /// Appends the texts of the next records, as many as there must be.
+    fn read_pages(&mut self, pages: &mut Pages<Bytes>, rows: usize) -> Result<()> {
+        let end = self.places.len() + rows;
+        let mut missing = Vec::new();
+        while self.places.len() < end {
+            let first = self.places.len();
+            missing.clear();
+            match pages.take(end - first, &mut missing)? {
+                Taken::Plain(texts) => {
+                    for text in texts {
+                        let place = self.place(&text);
+                        self.places.push(place);
+                    }
+                }
+                Taken::Coded(codes) => {
+                    let known = pages.dictionary();
+                    self.coded.resize(known.len(), UNSEEN);
+                    for code in codes.into_iter().map(|code| code as usize) {
+                        if self.coded[code] == UNSEEN {
+                            self.coded[code] = self.place(&known[code]);
+                        }
+                        self.places.push(self.coded[code]);
+                    }
+                }
+            }
+            spread(&mut self.places, first, &missing, MISSING)?;
+        }
+        Ok(())
     }
 
     /// The place of a key's text.

@@ -3,6 +3,7 @@
 mod cells;
 mod chunks;
 mod columns;
+mod pages;
 mod text;
 
 use std::io::{Error, ErrorKind, Read};

@@ -11,7 +11,8 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::parser::parse_message_type;
 
-use super::{BATCH, ParquetText, open};
+use super::{BATCH, ParquetColumns, ParquetText, open};
+use crate::data::Wanted;
 
 const SCHEMA: &str = "message people {
     REQUIRED INT32 age;
@@ -110,4 +111,35 @@ fn a_damaged_file_is_an_error_that_quotes_nothing() {
             assert!(error.to_string().starts_with("it") || error.kind() == std::io::ErrorKind::InvalidData);
         }
     }
+}
+
+/// The columns whose pages are read without the library's reader of records.
+const OF_PAGES: [(usize, &str, Wanted); 4] =
+    [(0, "age", Wanted::Number), (1, "pay", Wanted::Number), (2, "town", Wanted::Text), (5, "big", Wanted::Number)];
+
+#[test]
+fn pages_of_a_damaged_file_are_an_error_that_quotes_nothing() {
+    let whole = file(2, Compression::UNCOMPRESSED);
+    let read = |bytes: Vec<u8>| {
+        let mut columns = ParquetColumns::new(open(Bytes::from(bytes))?, &OF_PAGES)?;
+        let mut records = 0;
+        while columns.advance(4)? {
+            records += columns.piece().map_or(0, |piece| piece.rows());
+        }
+        Ok(records)
+    };
+    assert_eq!(read(whole.clone()).unwrap(), 6);
+    let mut refused = 0;
+    for at in 0..whole.len() {
+        for bits in [0x01, 0x55, 0xff] {
+            let mut damaged = whole.clone();
+            damaged[at] ^= bits;
+            let outcome: std::io::Result<usize> = read(damaged);
+            if let Err(error) = outcome {
+                refused += 1;
+                assert!(error.to_string().starts_with("it "), "{error}");
+            }
+        }
+    }
+    assert!(refused > 100, "{refused}");
 }
