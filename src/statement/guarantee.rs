@@ -67,15 +67,41 @@ const BY_LOSS_OR_ZCDP: &str = "the smaller of the optimal-order zCDP conversion 
 const BY_PURE_LOSS_OR_ZCDP: &str = "the smaller of the optimal-order zCDP conversion with epsilon^2/8 for each choice \
      (Cesar and Rogers 2021) and a certified bound by privacy-loss distributions with each choice as a pure mechanism";
 
+/// The width of bounds that confirm another version's, over the one that is used.
+const CLOSE: f64 = 1.0 / 16.0;
+
+/// Two certified bounds on an epsilon are closer than this factor to each other.
+const HARDLY: f64 = 1.001;
+
 impl Guarantee {
     /// By the smallest bound that holds.
     pub(super) fn of(facts: &Facts) -> Fallible<Self> {
-        Self::with(facts, true)
+        Self::with(facts, true, 1.0)
+    }
+
+    /// By the smallest bound that holds, as close to the truth as it may take some time to know: a bound by privacy-loss distributions that
+    /// another version found lies within a width of the truth, and one that is found now may lie above it.
+    pub(super) fn close(facts: &Facts) -> Fallible<Self> {
+        Self::with(facts, true, CLOSE)
     }
 
     /// As it was stated before the profile of a perturbed objective was used: no less, so still true.
     pub(super) fn without_profile(facts: &Facts) -> Fallible<Self> {
-        Self::with(facts, false)
+        Self::with(facts, false, 1.0)
+    }
+
+    /// Whether its epsilon is a bound by privacy-loss distributions, or zCDP.
+    fn is_by_loss(&self) -> bool {
+        [BY_SAMPLED_LOSS, BY_LOSS_OR_ZCDP].contains(&self.conversion.as_str())
+    }
+
+    /// Whether such an epsilon is above the recorded one by less than bounds are wide, and nothing else differs.
+    pub(super) fn is_hardly_above(&self, recorded: &Self) -> bool {
+        let ratio = |one: &str, other: &str| Some(one.parse::<f64>().ok()? / other.parse::<f64>().ok()?);
+        let hardly = ratio(&self.epsilon, &recorded.epsilon).is_some_and(|it| it > 1.0 && it < HARDLY);
+        let (epsilon, epsilon_pld) = (recorded.epsilon.clone(), recorded.epsilon_pld.clone());
+        let conversion = recorded.conversion.clone();
+        self.is_by_loss() && hardly && Guarantee { epsilon, epsilon_pld, conversion, ..self.clone() } == *recorded
     }
 
     /// As it is recorded, where its epsilon is a bound by privacy-loss distributions that is no smaller than the certified one: earlier
@@ -85,8 +111,7 @@ impl Guarantee {
         let number =
             |text: &str| text.parse().ok().filter(|it: &f64| it.is_finite() && decimal_up(*it, DIGITS) == text);
         let holds = number(&recorded.epsilon).zip(number(&self.epsilon)).is_some_and(|(one, least)| one >= least);
-        let by_loss = [BY_SAMPLED_LOSS, BY_LOSS_OR_ZCDP].contains(&self.conversion.as_str());
-        if !by_loss || !holds || recorded.epsilon_pld.as_ref() != Some(&recorded.epsilon) {
+        if !self.is_by_loss() || !holds || recorded.epsilon_pld.as_ref() != Some(&recorded.epsilon) {
             return self;
         }
         let before = recorded.conversion == BY_PURE_LOSS_OR_ZCDP && self.conversion == BY_LOSS_OR_ZCDP;
@@ -94,7 +119,8 @@ impl Guarantee {
         Guarantee { epsilon: recorded.epsilon.clone(), epsilon_pld: recorded.epsilon_pld.clone(), conversion, ..self }
     }
 
-    fn with(facts: &Facts, profile: bool) -> Fallible<Self> {
+    /// `width` is that of bounds by privacy-loss distributions, over the one that is used.
+    fn with(facts: &Facts, profile: bool, width: f64) -> Fallible<Self> {
         let delta = facts.delta()?;
         let charges = facts.charges();
         let rho = total_rho(&charges)?;
@@ -114,7 +140,7 @@ impl Guarantee {
             epsilon_rdp: None,
         };
         let bound = |about: f64| -> Fallible<String> {
-            Ok(decimal_up(claim::epsilon(&charges, facts.adjacency, delta, about)?, DIGITS))
+            Ok(decimal_up(claim::epsilon(&charges, facts.adjacency, delta, width * about)?, DIGITS))
         };
         if facts.is_claimed() {
             if !charges.iter().all(Charge::has_loss_distribution) {

@@ -151,7 +151,7 @@ impl Statement {
     /// The statements that earlier versions of the program computed from the facts of this one: true still, and of files that are
     /// still to be verified.
     ///
-    /// Bounds by privacy-loss distributions are as recorded where they are no smaller than the certified ones. The last but one of the
+    /// Bounds by privacy-loss distributions are as recorded where they are no smaller than certified ones. The last but one of the
     /// statements named a page for what is trusted. Those before did not name it. The first also claimed a perturbed
     /// objective by Renyi divergences alone, which promise less.
     ///
@@ -161,7 +161,10 @@ impl Statement {
         let facts = &self.facts;
         check_releases(facts)?;
         let certified = Guarantee::of(facts)?;
-        let guarantee = certified.clone().with_recorded(&self.guarantee);
+        let mut guarantee = certified.clone().with_recorded(&self.guarantee);
+        if certified.is_hardly_above(&self.guarantee) {
+            guarantee = Guarantee::close(facts)?.with_recorded(&self.guarantee);
+        }
         let mut unlinked = limits(facts)?;
         let mut known = Vec::new();
         if guarantee != certified {
