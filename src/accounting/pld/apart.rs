@@ -10,16 +10,18 @@ use super::partition::{Partition, Side};
 use crate::num::logs::ln_add_exp;
 use crate::num::minimize::scan_then_golden;
 
-/// `ln` of the share of delta that large losses may leave to a bound.
-const LEFT: f64 = 13.0;
+/// `ln` of the share of delta that large losses may leave to a bound, at first, and where rounding in the sum of the others decides.
+const LEFT: [f64; 2] = [13.0, 8.5];
+/// By how much those shares may be missed.
+const MISSED: [f64; 2] = [2.0, 0.5];
 /// By how much `ln delta` lies below Chernoff's bound, about.
 const GUESS: f64 = 2.5;
 /// By how much an estimate of `ln delta` must fall for large losses to stand apart.
 const WORTH: f64 = 1.0;
 /// The largest epsilon to be asked about lies above the estimated one by this factor, and above one that is known to suffice by the other.
 const MARGIN: (f64, f64) = (1.3, 1.01);
-/// No cell at a loss of interest is wider than this share of it, as long as there are not so many cells.
-const GRADED: (f64, usize) = (0.15, 800);
+/// No cell at a loss of interest is wider than this share of it, as long as there are not so many cells; in these two cases.
+const GRADED: [(f64, usize); 2] = [(0.15, 800), (0.03, 3000)];
 
 /// What large losses that stand apart contribute.
 #[derive(Clone, Copy)]
@@ -30,11 +32,6 @@ pub(super) struct Apart {
 }
 
 impl Apart {
-    /// Whether large losses leave next to nothing of a delta to a bound.
-    pub(super) fn leaves_little(&self, epsilon: f64, ln_delta: f64) -> bool {
-        self.large.ln_excess(epsilon) <= ln_delta - LEFT + 2.0
-    }
-
     /// How fast `ln delta` falls with epsilon, when the others fall by c.
     pub(super) fn slope(&self, c: f64, epsilon: f64, ln_delta: f64) -> f64 {
         c * (self.ln_rest - GUESS - ln_delta).exp().min(1.0) + self.large.slope(epsilon, ln_delta)
@@ -62,12 +59,34 @@ pub(super) struct Search {
     /// No epsilon outside is of interest.
     floor: f64,
     ceiling: f64,
+    /// Whether as many losses are called large as can be.
+    close: bool,
 }
 
 impl Search {
     pub(super) fn new(coarse: Vec<(Partition, f64)>, mu2: f64, question: Question) -> Self {
         let spread = variance(&atoms(&coarse, Side::Optimistic), mu2, TILTS.0).sqrt();
-        Search { coarse, parts: Vec::new(), mu2, question, spread, floor: 0.0, ceiling: f64::INFINITY }
+        Search { coarse, parts: Vec::new(), mu2, question, spread, floor: 0.0, ceiling: f64::INFINITY, close: false }
+    }
+
+    /// `ln` of the share of delta that large losses may leave to a bound.
+    fn left(&self) -> f64 {
+        LEFT[usize::from(self.close)]
+    }
+
+    /// Whether large losses leave about as little of a delta to a bound as they may.
+    pub(super) fn leaves_little(&self, apart: &Apart, epsilon: f64, ln_delta: f64) -> bool {
+        apart.large.ln_excess(epsilon) <= ln_delta - self.left() + MISSED[usize::from(self.close)]
+    }
+
+    /// Calls more losses large from now on, so that the others tilt better; whether that is new.
+    pub(super) fn come_close(&mut self) -> bool {
+        !std::mem::replace(&mut self.close, true)
+    }
+
+    /// The standard deviation without any tilt.
+    pub(super) fn spread(&self) -> f64 {
+        self.spread
     }
 
     /// Takes note of bounds on the epsilon that is asked for.
@@ -108,11 +127,11 @@ impl Search {
     /// Sets large losses apart: the least threshold at which what they leave to a bound is small against `ln_delta`.
     fn set_apart(&mut self, epsilon: f64, ln_delta: f64) -> Option<Large> {
         let reach = self.reach(epsilon);
-        let scale = reach.max(self.spread);
+        let (scale, left) = (reach.max(self.spread), self.left());
         let mut at = |threshold: f64| {
             self.set_large(threshold);
             let large = self.large(&self.parts, epsilon);
-            (large.ln_excess(reach) <= ln_delta - LEFT).then_some(large)
+            (large.ln_excess(reach) <= ln_delta - left).then_some(large)
         };
         let ends = [2.0, 4.0, 16.0, 256.0].map(|factor| factor * scale);
         let Some(mut high) = ends.into_iter().find(|&end| at(end).is_some()) else {
@@ -182,7 +201,8 @@ impl Search {
             Question::Epsilon(epsilon) => epsilon.max(1e-2 * self.spread),
             Question::LnDelta(_) => self.floor.max(1e-3 * epsilon),
         };
-        self.parts.iter_mut().for_each(|it| it.0.grade(0.5 * least, GRADED.0, GRADED.1));
+        let (share, limit) = GRADED[usize::from(self.close)];
+        self.parts.iter_mut().for_each(|it| it.0.grade(0.5 * least, share, limit));
         let (epsilon, ln_delta) = self.about(epsilon, ln_delta);
         self.set_large(f64::INFINITY);
         let whole = self.ln_rest(epsilon) - GUESS;

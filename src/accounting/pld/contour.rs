@@ -12,7 +12,7 @@
 
 use num_complex::Complex64;
 
-use super::fast::Fast;
+use super::fast::{Fast, Part, SERIES};
 use super::large::Large;
 use super::partition::{Partition, Side, Tilted};
 use crate::num::fourier::{exponential_sums, ln_1p, series};
@@ -31,6 +31,10 @@ const WORK: f64 = 1.5e8;
 const TRANSFORMED: usize = 100;
 /// The share of that work that may go into looking for frequencies that need not be computed.
 const LOOKED: f64 = 0.2;
+/// Units of rounding common to all weights.
+const COMMON: f64 = 16.0;
+/// Frequencies of the first piece of a run.
+const SHORT: usize = 64;
 /// Distance of the first support point of the lower bound from its centre, in units of tau.
 const FIRST: f64 = 1.5;
 /// Spacing of the other support points.
@@ -55,6 +59,8 @@ pub(super) struct Grid {
     pub beyond: f64,
     /// What the sums at all epsilons of the question cost for each frequency, in atoms.
     pub sums: usize,
+    /// Whether near losses are summed as a power series, for the least rounding.
+    pub careful: bool,
 }
 
 /// delta as a function of epsilon.
@@ -92,6 +98,8 @@ struct Component {
     rounding: f64,
     exponents: f64,
     weighted: f64,
+    /// Relative error of what all weights were divided by.
+    scale: f64,
 }
 
 impl Component {
@@ -100,25 +108,63 @@ impl Component {
             times,
             deviation: tilted.absolute_deviation(),
             magnitude: tilted.magnitude(),
-            rounding: 16.0 + tilted.atoms.len() as f64 / 8.0,
+            rounding: COMMON + tilted.atoms.len() as f64 / 8.0,
             exponents: tilted.exponents,
             weighted: tilted.weighted,
+            scale: tilted.error,
             atoms: tilted.atoms,
         }
     }
 
     /// Bound on the error of the characteristic function at a frequency, `index` steps into a run.
     fn error(&self, omega: f64, index: usize) -> f64 {
-        let phase = omega * self.magnitude;
+        self.exponents(omega) + summed(omega * self.magnitude, self.rounding, index)
+    }
+
+    /// Bound on what the rounded exponents of the weights add to it.
+    fn exponents(&self, omega: f64) -> f64 {
         // A term of weight p errs by its units times p |e^(i omega L) - 1| <= p min(2, omega |L|).
-        let exponents = (2.0 * self.exponents).min(omega * self.weighted);
-        UNIT * (phase.min(2.0) * (self.rounding + 4.0 * (index as f64).min(64.0)) + exponents + 4.0 * phase)
+        UNIT * (2.0 * self.exponents).min(omega * self.weighted)
+    }
+
+    /// The characteristic function less 1 at consecutive frequencies, and bounds on its errors, by a power series for near losses.
+    fn near_and_far(&self, step: f64, start: usize, count: usize) -> (Vec<Complex64>, Vec<f64>) {
+        let last = (start + count) as f64;
+        let split = Part::new(self.terms(step), last);
+        let far = split.far.iter().map(|it| it.0 * it.1.abs()).sum::<f64>() * (1.0 + 1e-9);
+        let mut sums = exponential_sums(&split.far, start as f64, count);
+        let errors = sums.iter_mut().enumerate().map(|(j, sum)| {
+            let at = (start + j) as f64;
+            *sum += split.series(at / last);
+            let near = UNIT * (COMMON + SERIES + 4.0) * split.magnitude * (at / last);
+            let scale = self.scale * (step * at * self.magnitude).min(2.0);
+            near + scale + self.exponents(step * at) + summed(far * at, COMMON + split.far.len() as f64 / 8.0, j)
+        });
+        let errors = errors.collect();
+        (sums, errors)
     }
 
     /// The atoms as (weight, angle) for a step in frequency.
     fn terms(&self, step: f64) -> Vec<(f64, f64)> {
         self.atoms.iter().map(|&(p, loss)| (p, loss * step)).collect()
     }
+}
+
+/// Bound on the error of terms that are summed one by one, where they have a total phase and their weights some units of rounding.
+fn summed(phase: f64, rounding: f64, index: usize) -> f64 {
+    UNIT * (phase.min(2.0) * (rounding + 4.0 * (index as f64).min(64.0)) + 4.0 * phase)
+}
+
+/// A run in pieces whose first frequency is at least half the last one, but for the first of them.
+fn doubling((start, count): (usize, usize)) -> Vec<(usize, usize)> {
+    let (mut from, end) = (start, start + count);
+    let mut pieces = Vec::new();
+    while from < end {
+        let to = end.min((2 * from).max(SHORT));
+        pieces.push((from, to - from));
+        from = to;
+    }
+    pieces
 }
 
 impl Profile {
@@ -151,7 +197,8 @@ impl Profile {
         let (mut total, mut first) = (0.0, 0.0);
         let most = WORK / (cells + grid.sums) as f64;
         if let Some(runs) = it.significant(&components, most, 4, most) {
-            for (start, count) in runs {
+            for (start, count) in runs.into_iter().flat_map(|run| if grid.careful { doubling(run) } else { vec![run] })
+            {
                 it.integrate(&components, start, count, None, &mut total, &mut first);
             }
         } else {
@@ -256,16 +303,21 @@ impl Profile {
         let mut exponents = vec![Complex64::default(); count];
         let mut errors = vec![0.0; count];
         for (part, it) in components.iter().enumerate() {
-            let (sums, more) = match fast {
-                Some(fast) => fast.sums(part, start, count),
-                None => (exponential_sums(&it.terms(step), start as f64, count), 0.0),
+            let own = |more: f64| (0..count).map(|j| it.error(step * (start + j) as f64, j) + more).collect();
+            let (sums, own): (_, Vec<f64>) = match fast {
+                Some(fast) => {
+                    let (sums, more) = fast.sums(part, start, count);
+                    (sums, own(more))
+                }
+                None if self.grid.careful => it.near_and_far(step, start, count),
+                None => (exponential_sums(&it.terms(step), start as f64, count), own(0.0)),
             };
-            for (j, sum) in sums.into_iter().enumerate() {
+            for (j, (sum, error)) in sums.into_iter().zip(own).enumerate() {
                 let ln = ln_1p(sum);
                 let floored = ln.re.clamp(UNIT.ln(), 0.0);
                 exponents[j].re += it.times * floored;
                 exponents[j].im += it.times * ln.im;
-                let error = it.error(step * (start + j) as f64, j) + more + UNIT * f64::from(u8::from(ln.re < -0.2));
+                let error = error + UNIT * f64::from(u8::from(ln.re < -0.2));
                 errors[j] += it.times * (error * (-floored).exp()).ln_1p();
             }
         }
@@ -399,4 +451,43 @@ fn chord_weights(a: f64, b: f64, tau: f64) -> (f64, f64) {
     let d = (b - a) * tau;
     let to_right = (mean * (1.0 - d / 2.0 - d * d / 24.0)).clamp(0.0, mass.max(0.0));
     (mass - to_right, to_right)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::accounting::pld::partition::compensated;
+
+    /// Common losses that are near and rare ones that are far: both ways of summing err by less than they say, and the careful one by much less.
+    #[test]
+    fn near_losses_cost_fewer_units_of_rounding() {
+        let near = (0..3000).map(|k| (1.0 / 3001.0, 1e-6 * (f64::from(k) - 1500.0)));
+        let far = (0..200).map(|k| (1e-9, 0.02 * f64::from(k)));
+        let atoms: Vec<(f64, f64)> = near.chain(far).collect();
+        let tilted = Tilted { ln_moment: 0.0, error: 0.0, exponents: 0.0, weighted: 0.0, atoms };
+        let it = Component::new(tilted, 1e9);
+        let step = 0.7;
+        for (start, count) in doubling((0, 700)).into_iter().chain([(5000, 90)]) {
+            let (careful, errors) = it.near_and_far(step, start, count);
+            let plain = exponential_sums(&it.terms(step), start as f64, count);
+            for (j, (sum, error)) in careful.iter().zip(&errors).enumerate() {
+                let omega = step * (start + j) as f64;
+                let exact = |part: fn(f64) -> f64| compensated(it.atoms.iter().map(|(p, loss)| p * part(loss * omega)));
+                let truth = Complex64::new(exact(|x| -2.0 * (x / 2.0).sin().powi(2)), exact(f64::sin));
+                assert!((sum - truth).norm() <= *error, "{start} {j}: {sum} {truth} {error:e}");
+                assert!((plain[j] - truth).norm() <= it.error(omega, j), "{start} {j}");
+                assert!(start > 0 || error * 5.0 <= it.error(omega, j), "{start} {j}: {error:e}");
+            }
+        }
+    }
+
+    #[test]
+    fn pieces_of_a_run_cover_it_once() {
+        for (start, count) in [(0, 1), (0, 64), (0, 1000), (5, 100), (700, 3), (100, 10_000)] {
+            let pieces = doubling((start, count));
+            assert_eq!(pieces.iter().map(|it| it.1).sum::<usize>(), count);
+            assert!(pieces.windows(2).all(|two| two[0].0 + two[0].1 == two[1].0) && pieces[0].0 == start);
+            assert!(pieces.iter().all(|&(from, length)| length > 0 && (from + length <= (2 * from).max(SHORT))));
+        }
+    }
 }

@@ -14,6 +14,8 @@ const UNIT: f64 = f64::EPSILON / 2.0;
 const BLOCK: usize = 1 << 16;
 /// Terms of the power series: the next one is below `2e-20` of the first.
 const POWERS: usize = 20;
+/// Units of rounding of the power series: a term has passed about 3 m of them, and is at most `1 / m!` of the magnitude.
+pub(super) const SERIES: f64 = 32.0;
 
 /// All characteristic functions of a composition, ready for blocks of frequencies.
 pub(super) struct Fast {
@@ -23,20 +25,21 @@ pub(super) struct Fast {
     parts: Vec<Part>,
 }
 
-/// One characteristic function.
-struct Part {
+/// One characteristic function, the losses of which are near or far up to some frequency.
+pub(super) struct Part {
     /// `sum_k p_k (L_k omega)^m / m!` of the near losses at the last frequency, for m from 1 on.
     moments: [f64; POWERS],
     /// `sum_k p_k |L_k omega|` of them.
-    magnitude: f64,
+    pub magnitude: f64,
     /// (probability, angle of a step) of the far losses.
-    far: Vec<(f64, f64)>,
+    pub far: Vec<(f64, f64)>,
     /// The sum of their probabilities.
     mass: f64,
 }
 
 impl Part {
-    fn new(terms: Vec<(f64, f64)>, last: f64) -> Self {
+    /// Splits terms (probability, angle of a step) for frequencies up to the last one, in steps.
+    pub(super) fn new(terms: Vec<(f64, f64)>, last: f64) -> Self {
         let (near, far): (Vec<(f64, f64)>, _) = terms.into_iter().partition(|it| it.1.abs() * last <= 1.0);
         let mut powers: Vec<(f64, f64)> = near.into_iter().map(|(p, angle)| (p, angle * last)).collect();
         let magnitude = powers.iter().map(|it| it.0 * it.1.abs()).sum();
@@ -49,7 +52,9 @@ impl Part {
     }
 
     /// `sum_k p_k (e^(i t theta_k) - 1)` over the near losses, theta being their phase at the last frequency.
-    fn series(&self, t: f64) -> Complex64 {
+    ///
+    /// It errs by less than [`SERIES`] units of t times their magnitude.
+    pub(super) fn series(&self, t: f64) -> Complex64 {
         // Powers of i t from the last to the first: `i t (moment + rest)`.
         let next = |rest: Complex64, &moment: &f64| Complex64::new(-t * rest.im, t * (moment + rest.re));
         self.moments.iter().rev().fold(Complex64::default(), next)
@@ -82,8 +87,7 @@ impl Fast {
         for (j, sum) in sums.values.iter_mut().enumerate() {
             *sum += part.series((start + j) as f64 / self.last) - part.mass;
         }
-        // A term of the series has passed about 3 m roundings, and is at most `1 / m!` of the magnitude.
-        (sums.values, sums.error + UNIT * (8.0 * part.mass + 32.0 * part.magnitude))
+        (sums.values, sums.error + UNIT * (8.0 * part.mass + SERIES * part.magnitude))
     }
 }
 

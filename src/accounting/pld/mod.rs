@@ -61,6 +61,7 @@ mod plan;
 mod sides;
 mod solve;
 mod table;
+mod tails;
 
 pub use calibrate::{Passes, calibrate_noise_multiplier, calibrate_rate, calibrate_steps, run_epsilon, run_ln_delta};
 pub use interval::Interval;

@@ -241,6 +241,13 @@ impl Partition {
         self.large = above.fold(f64::INFINITY, |least, it| least.min(it.low)).next_down();
     }
 
+    /// Says that losses above a threshold are large, besides those that are so already.
+    pub(super) fn lower_large(&mut self, threshold: f64) {
+        if threshold < self.large {
+            self.set_large(threshold);
+        }
+    }
+
     /// The cells whose losses are large, or those whose are not.
     fn part(&self, large: bool) -> impl Iterator<Item = &Cell> {
         self.cells().filter(move |it| (it.low > self.large) == large)
@@ -325,6 +332,19 @@ impl Partition {
             let threshold = 0.5 * budget * total / self.pieces.len() as f64;
             let large = self.large;
             if !self.split(|it| it.cell.low <= large && self::excess(&it.cell, c, scale) > threshold) {
+                return;
+            }
+        }
+    }
+
+    /// Splits cells with losses that are not large until their errors add up to a budget, or until there are `limit` cells.
+    pub(super) fn refine_by(&mut self, budget: f64, limit: usize, error: impl Fn(&Cell) -> f64) {
+        for _ in 0..60 {
+            let large = self.large;
+            let error = |it: &Piece| if it.cell.low > large { 0.0 } else { error(&it.cell) };
+            let total: f64 = self.pieces.iter().map(error).sum();
+            let threshold = 0.5 * budget / self.pieces.len() as f64;
+            if total <= budget || self.len() >= limit || !self.split(|it| error(it) > threshold) {
                 return;
             }
         }

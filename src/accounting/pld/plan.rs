@@ -5,6 +5,7 @@ use super::chernoff::{Question, TILTS, atoms, conversion, ln_moment, refine, var
 use super::contour::{Grid, Profile};
 use super::law::Law;
 use super::partition::{Partition, Side};
+use super::tails::Tails;
 use crate::num::logs::{LnSum, ln_add_exp};
 use crate::num::minimize::scan_then_golden;
 use crate::num::round::{down, up};
@@ -21,6 +22,8 @@ const NEGLIGIBLE: f64 = 1e-3;
 const SKEWED: f64 = 0.5;
 /// By how much `ln delta` is below Chernoff's bound where it is worth while, too.
 const GAP: f64 = 12.0;
+/// By how much it is below where the tilt does not say which cells matter, and rounding may.
+const ASTRAY: f64 = 6.0;
 /// `-ln delta` from which on nobody asks how small it is.
 const DEEP: f64 = 800.0;
 /// Tilts that are tried for a bound there.
@@ -46,6 +49,8 @@ pub(super) struct Prepared {
     search: Search,
     /// Whether it was made.
     searched: bool,
+    /// What is known of the answer: an epsilon, and its `ln delta` from above.
+    known: Option<(f64, f64)>,
 }
 
 impl Prepared {
@@ -94,6 +99,7 @@ impl Prepared {
         let mut it = Prepared {
             search: Search::new(parts.clone(), mu2.1, question),
             searched: false,
+            known: None,
             parts,
             mu2,
             question,
@@ -175,7 +181,7 @@ impl Prepared {
 
     /// The length of the window: the copies of the function on both sides of it must be negligible.
     fn window(&self, parts: &[(Partition, f64)], ln_tolerance: f64) -> Option<(f64, f64)> {
-        let below = self.below;
+        let below = self.known.map_or(self.below, |known| self.below.max(self.above(known) + 1.0));
         let slack = below - (NEGLIGIBLE * ln_tolerance).ln();
         let epsilon = match self.question {
             _ if self.apart.is_some() => self.epsilon,
@@ -200,6 +206,16 @@ impl Prepared {
         window.is_finite().then_some((window, beyond))
     }
 
+    /// By how much Chernoff's bound at epsilon is above an `ln delta`.
+    fn above(&self, (epsilon, ln_delta): (f64, f64)) -> f64 {
+        self.ln_moment + conversion(self.c) - self.c * epsilon - ln_delta
+    }
+
+    /// Whether the answer is known to be so far below Chernoff's bound that sums are taken with more care.
+    pub(super) fn is_astray(&self) -> bool {
+        self.known.is_some_and(|it| self.above(it) > ASTRAY)
+    }
+
     /// Both discrete compositions, within about `ln_tolerance` of each other, the dominated one first;
     /// `None` when that takes too long.
     pub(super) fn profiles(&self, ln_tolerance: f64) -> Option<(Profile, Profile)> {
@@ -208,6 +224,11 @@ impl Prepared {
         let ln_tolerance = (ln_tolerance * (-rest).exp()).min(ln_tolerance.max(0.3));
         let mut parts = self.parts.clone();
         refine(&mut parts, self.c, 0.3 * ln_tolerance, CELLS);
+        let careful = self.is_astray();
+        if let (Some((epsilon, _)), true) = (self.known, careful) {
+            let tails = Tails::new(&self.parts, self.mu2.1, epsilon, self.search.spread(), self.c);
+            tails.refine(&mut parts, 0.3 * ln_tolerance, CELLS);
+        }
         let (window, beyond) = self.window(&parts, ln_tolerance)?;
         let step = std::f64::consts::TAU / window;
         let c = self.c;
@@ -224,7 +245,7 @@ impl Prepared {
             Question::LnDelta(_) => 300,
             Question::Epsilon(_) => 20,
         };
-        let grid = |mu2| Grid { c, step, count: count as usize, tau2, mu2, beyond, sums };
+        let grid = |mu2| Grid { c, step, count: count as usize, tau2, mu2, beyond, sums, careful };
         let large = self.apart.map(|_| self.search.large(&parts, self.epsilon));
         let upper = Profile::new(&parts, Side::Pessimistic, grid(self.mu2.1), large)?;
         Some((Profile::new(&parts, Side::Optimistic, grid(self.mu2.0), large)?, upper))
@@ -234,8 +255,9 @@ impl Prepared {
     ///
     /// Whether something else will be summed from now on, which may say more at the same tolerance.
     pub(super) fn learn(&mut self, floor: f64, epsilon: f64, ln_delta: f64) -> bool {
+        self.known = (epsilon > 0.0 && epsilon.is_finite() && ln_delta.is_finite()).then_some((epsilon, ln_delta));
         if let (Some(apart), Question::Epsilon(_)) = (self.apart, self.question) {
-            if ln_delta >= self.ln_delta || apart.leaves_little(self.epsilon, ln_delta) {
+            if ln_delta >= self.ln_delta || self.search.leaves_little(&apart, self.epsilon, ln_delta) {
                 return false;
             }
             // Chosen for a delta that is larger than the one that was found.
@@ -250,7 +272,7 @@ impl Prepared {
             self.part();
             return true;
         }
-        let gap = self.ln_moment + conversion(self.c) - self.c * epsilon - ln_delta;
+        let gap = self.above((epsilon, ln_delta));
         self.epsilon = epsilon.min(self.epsilon);
         if gap.is_finite() {
             self.below = gap.max(0.0) + 1.0;
@@ -260,6 +282,11 @@ impl Prepared {
         }
         self.search.narrow(floor, epsilon);
         self.part()
+    }
+
+    /// Chooses large losses again where they leave others that tilt badly, once rounding decides how much is known; whether it did.
+    pub(super) fn come_close(&mut self) -> bool {
+        self.is_astray() && self.apart.is_some() && self.search.come_close() && self.part()
     }
 
     /// Looks for large losses where the tilted composition is skewed.

@@ -20,6 +20,9 @@ const RUNS: usize = 8;
 /// No finer tolerance on `ln delta` is tried.
 const MIN_TOLERANCE: f64 = 1e-9;
 
+/// No finer tolerance on `ln delta` is tried for what large losses are chosen by.
+const GUESSED: f64 = 0.1;
+
 /// No epsilon is asked for more closely than to this part of itself: sums of thousands of steps are hardly known better.
 const MIN_RELATIVE: f64 = 1e-8;
 
@@ -180,6 +183,27 @@ fn invert(curve: &Curve, target: (f64, f64), guess: f64, ceiling: f64, first: f6
     Interval { lower: lower.min(upper), upper }
 }
 
+/// The widths of runs of one kind, each of a finer tolerance than the one before it.
+struct Widths {
+    /// The last one; infinite where none was found.
+    last: f64,
+    /// Whether sums were taken with care.
+    careful: bool,
+}
+
+impl Widths {
+    fn new() -> Self {
+        Widths { last: f64::INFINITY, careful: false }
+    }
+
+    /// Takes note of a width; whether it is hardly below the one before it, so that rounding decides and not the tolerance.
+    fn is_no_narrower(&mut self, width: f64, careful: bool) -> bool {
+        let before = if careful == self.careful { self.last } else { f64::INFINITY };
+        *self = Widths { last: width, careful };
+        before < f64::INFINITY && width > 0.9 * before
+    }
+}
+
 /// The profiles at the tolerance, or at the finest that can be computed, which then becomes the floor.
 fn finest(prepared: &Prepared, ln_tolerance: &mut f64, floor: &mut f64) -> Option<(Profile, Profile)> {
     for _ in 0..12 {
@@ -217,27 +241,41 @@ fn kept_epsilon(law: &Law, target: (f64, f64), tolerance: f64) -> Interval {
     let mut ln_tolerance = prepared.ln_tolerance(tolerance);
     let mut floor = MIN_TOLERANCE;
     let mut left = RUNS;
+    let mut widths = Widths::new();
     for _ in 0..2 * RUNS {
+        let careful = prepared.is_astray();
         let Some(both) = finest(&prepared, &mut ln_tolerance, &mut floor) else {
             return best;
         };
         let curve = Curve::Contour(Box::new(both));
         let found = invert(&curve, target, prepared.estimate(), analytic, prepared.distance(ln_tolerance));
+        // Where the answer was far away the next guess is another guess.
+        let far = found.upper < 0.9 * best.upper;
         best = Interval { lower: best.lower.max(found.lower), upper: best.upper.min(found.upper) };
         let moved = prepared.learn(best.lower, best.upper, target.0);
         let width = best.upper - best.lower;
         let tolerance = tolerance.max(MIN_RELATIVE * best.lower);
         // Next to epsilon 0 a curve that is too coarse says nothing, however wide an answer may be.
         let told = best.upper < analytic || best.lower > 0.0;
-        // Only what moved nothing was a run that a finer one may follow.
-        left -= usize::from(!moved);
-        if (width <= tolerance && told) || (ln_tolerance <= floor && !moved) || left == 0 {
+        if width <= tolerance && told {
             break;
+        }
+        // Only what moved nothing was a run that a finer one may follow, and none follows one that was no narrower.
+        left -= usize::from(!moved);
+        // Without a lower bound there is no width yet.
+        let found = if found.lower > 0.0 { found.width() } else { f64::INFINITY };
+        let last = !moved && (ln_tolerance <= floor || widths.is_no_narrower(found, careful));
+        let moved = moved || (last && prepared.come_close());
+        if left == 0 || (last && !moved) {
+            break;
+        }
+        if moved {
+            (widths, floor) = (Widths::new(), MIN_TOLERANCE);
         }
         if !told {
             ln_tolerance *= 0.1;
         } else if moved {
-            ln_tolerance = prepared.ln_tolerance(tolerance);
+            ln_tolerance = prepared.ln_tolerance(tolerance).max(if far { GUESSED } else { 0.0 });
         } else {
             ln_tolerance *= (0.5 * tolerance / width).clamp(1e-3, 0.5);
         }
@@ -287,18 +325,30 @@ fn refine_ln_delta(
     let mut ln_tolerance = prepared.ln_tolerance(tolerance);
     let mut floor = MIN_TOLERANCE;
     // Next to the largest loss delta falls to 0 and finer sums gain nothing on the bounds above.
-    let runs = if epsilon > 0.999_999 * law.largest_loss() { 1 } else { RUNS };
-    for _ in 0..runs {
+    let once = epsilon > 0.999_999 * law.largest_loss();
+    let mut left = RUNS;
+    let mut widths = Widths::new();
+    for _ in 0..2 * RUNS {
+        let careful = prepared.is_astray();
         let Some((lower, upper)) = finest(&prepared, &mut ln_tolerance, &mut floor) else {
             return;
         };
-        *best = (best.0.max(lower.lower(epsilon)), best.1.min(upper.upper(epsilon)));
+        let found = (lower.lower(epsilon), upper.upper(epsilon));
+        *best = (best.0.max(found.0), best.1.min(found.1));
         let moved = prepared.learn(epsilon, epsilon, best.1);
         let width = best.1 - best.0;
-        if width <= tolerance || best.1 <= enough || (ln_tolerance <= floor && !moved) {
+        if width <= tolerance || best.1 <= enough || once {
+            break;
+        }
+        left -= usize::from(!moved);
+        let last = !moved && (ln_tolerance <= floor || widths.is_no_narrower(found.1 - found.0, careful));
+        let moved = moved || (last && prepared.come_close());
+        if left == 0 || (last && !moved) {
             break;
         }
         if moved {
+            (widths, floor) = (Widths::new(), MIN_TOLERANCE);
+            ln_tolerance = prepared.ln_tolerance(tolerance);
             continue;
         }
         ln_tolerance *= (0.5 * tolerance / width).clamp(1e-3, 0.5);
