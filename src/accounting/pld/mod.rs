@@ -166,7 +166,7 @@ impl Pld {
     /// outright with probability at least delta.
     ///
     /// # Errors
-    /// When the tolerance is negative or NaN.
+    /// When the tolerance is negative or NaN, or bounds contradict each other, which a fault in this program alone can bring about.
     ///
     /// # Privacy
     /// `upper` is rounded up, `lower` down. The widest answer is `[0, inf]`, never a wrong number.
@@ -174,12 +174,7 @@ impl Pld {
     /// Reference: Doroshenko, Ghazi, Kamath, Kumar and Manurangsi 2022 (the dominating cells); Koskela,
     /// Jalko and Honkela 2020 (Fourier accountant).
     pub fn epsilon(&self, delta: Delta, tolerance: f64) -> Fallible<Interval> {
-        let tolerance = tolerated(tolerance)?;
-        let first = solve::epsilon(&self.remove, delta, tolerance).checked(0.0, f64::INFINITY);
-        if !self.two_sided || solve::quick_epsilon(&self.add, delta) <= first.lower {
-            return Ok(first);
-        }
-        Ok(first.larger(solve::epsilon(&self.add, delta, tolerance).checked(0.0, f64::INFINITY)))
+        Asked::new(self, delta).within(tolerated(tolerance)?)
     }
 
     /// Bounds on the epsilon at delta, asked for more narrowly until they are at most `width`, and 1e-4 of epsilon, apart, or 1e-7.
@@ -195,7 +190,8 @@ impl Pld {
     /// # Reference
     /// Those of [`Pld::epsilon`].
     pub fn narrow_epsilon(&self, delta: Delta, width: f64) -> Fallible<Interval> {
-        let (mut found, mut asked) = (self.epsilon(delta, width)?, width);
+        let mut search = Asked::new(self, delta);
+        let (mut found, mut asked) = (search.within(tolerated(width)?)?, width);
         for _ in 0..NARROWER {
             let wanted = width.min(NARROW * found.upper).max(NARROW_ENOUGH);
             let before = found.width();
@@ -203,11 +199,8 @@ impl Pld {
                 break;
             }
             asked = (wanted / 2.0).min(asked / 4.0);
-            let finer = self.epsilon(delta, asked)?;
-            found = Interval { lower: found.lower.max(finer.lower), upper: found.upper.min(finer.upper) };
-            if found.lower > found.upper {
-                return Err(Error::numerical("epsilon", "has a lower bound above an upper one"));
-            }
+            let finer = search.within(asked)?;
+            found = consistent(Interval { lower: found.lower.max(finer.lower), upper: found.upper.min(finer.upper) })?;
             // Where asking gains little, asking again may take seconds and gain nothing.
             if found.width() > 0.5 * before {
                 break;
@@ -278,6 +271,37 @@ impl Pld {
         // Where a row that comes costs less than one that goes, which is often, it need not be known by how much.
         Ok(if self.two_sided { first.larger(one(&self.add, first.lower)) } else { first })
     }
+}
+
+/// The epsilon of both directions at a delta, which may be asked for more and more closely.
+struct Asked<'a> {
+    remove: solve::Asked<'a>,
+    /// The other direction and a quick bound on it, where it is another one.
+    add: Option<(solve::Asked<'a>, f64)>,
+}
+
+impl<'a> Asked<'a> {
+    fn new(pld: &'a Pld, delta: Delta) -> Self {
+        let add = pld.two_sided.then(|| (solve::Asked::new(&pld.add, delta), solve::quick_epsilon(&pld.add, delta)));
+        Asked { remove: solve::Asked::new(&pld.remove, delta), add }
+    }
+
+    /// Bounds on the larger epsilon.
+    fn within(&mut self, tolerance: f64) -> Fallible<Interval> {
+        let first = consistent(self.remove.within(tolerance))?;
+        match &mut self.add {
+            Some((add, quick)) if *quick > first.lower => Ok(first.larger(consistent(add.within(tolerance))?)),
+            _ => Ok(first),
+        }
+    }
+}
+
+/// Bounds on an epsilon that do not contradict each other by more than some rounding.
+fn consistent(found: Interval) -> Fallible<Interval> {
+    if found.lower > found.upper * (1.0 + 1e-9) + 1e-12 {
+        return Err(Error::numerical("epsilon", "has a lower bound above an upper one"));
+    }
+    Ok(found.checked(0.0, f64::INFINITY))
 }
 
 /// Width of bounds on epsilon over epsilon that answers have.
@@ -361,4 +385,17 @@ pub fn poisson_gaussian_one_step(rate: f64, noise_multiplier: f64, epsilon: Epsi
     let event = DpEvent::PoissonSampled { mechanism: Mechanism::Gaussian { noise_multiplier }, rate };
     let pld = Pld::new(&event, Adjacency::AddRemove)?;
     Ok(OneStep { remove: solve::single_delta(&pld.remove, epsilon)?, add: solve::single_delta(&pld.add, epsilon)? })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bounds_that_contradict_each_other_are_an_error() {
+        assert!(consistent(Interval { lower: 1.0 + 1e-8, upper: 1.0 }).is_err());
+        let found = consistent(Interval { lower: 1.0 + 1e-12, upper: 1.0 }).unwrap();
+        assert_eq!(found, Interval { lower: 1.0, upper: 1.0 });
+        assert_eq!(consistent(Interval { lower: f64::NAN, upper: f64::NAN }).unwrap().upper, f64::INFINITY);
+    }
 }

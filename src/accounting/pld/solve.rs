@@ -210,77 +210,160 @@ fn finest(prepared: &Prepared, ln_tolerance: &mut f64, floor: &mut f64) -> Optio
         if let Some(found) = prepared.profiles(*ln_tolerance) {
             return Some(found);
         }
-        *ln_tolerance *= 6.0;
+        *ln_tolerance *= 3.0;
         *floor = *ln_tolerance;
     }
     None
 }
 
-/// Bounds on epsilon for the part without outright failures.
-fn kept_epsilon(law: &Law, target: (f64, f64), tolerance: f64) -> Interval {
+/// Sums that bound an epsilon, and what is known of it.
+struct Sums {
+    prepared: Prepared,
+    /// Bounds on the `ln delta` at which it is asked for.
+    target: (f64, f64),
+    /// The zCDP bound.
+    analytic: f64,
+    best: Interval,
+    /// The tolerance on `ln delta` of the last sums, infinite before the first, and the finest that can be computed.
+    ln_tolerance: f64,
+    floor: f64,
+    /// Whether the next sums are others, not finer ones.
+    moved: bool,
+    /// Whether the answer was far from where the last ones looked, so that the next guess is another guess.
+    far: bool,
+    widths: Widths,
+}
+
+/// Bounds on epsilon for the part without outright failures, or sums that bound it.
+fn kept_epsilon(law: &Law, target: (f64, f64)) -> Result<Sums, Interval> {
     let analytic = analytic_epsilon(law, target.0);
     if law.is_gaussian() {
         if law.mu.upper == 0.0 {
-            return Interval { lower: 0.0, upper: 0.0 };
+            return Err(Interval { lower: 0.0, upper: 0.0 });
         }
-        return invert(&Curve::Gaussian(law.mu.lower, law.mu.upper), target, analytic, analytic, 1e-9 * analytic);
+        return Err(invert(&Curve::Gaussian(law.mu.lower, law.mu.upper), target, analytic, analytic, 1e-9 * analytic));
     }
-    let mut best = Interval { lower: top_epsilon(law, target.1).min(analytic), upper: analytic };
+    let best = Interval { lower: top_epsilon(law, target.1).min(analytic), upper: analytic };
     if best.width() <= 1e-12 * analytic {
-        return best;
+        return Err(best);
     }
     if let Some(finite) = Finite::new(law, target.0) {
-        return invert(&Curve::Finite(finite), target, analytic, analytic, 1e-10 * analytic.min(1e300));
+        return Err(invert(&Curve::Finite(finite), target, analytic, analytic, 1e-10 * analytic.min(1e300)));
     }
     if is_free(law, target.0) {
-        return Interval { lower: 0.0, upper: 0.0 };
+        return Err(Interval { lower: 0.0, upper: 0.0 });
     }
-    let Some(mut prepared) = Prepared::new(law, Question::LnDelta(target.0)) else {
-        return best;
-    };
-    let mut ln_tolerance = prepared.ln_tolerance(tolerance);
-    let mut floor = MIN_TOLERANCE;
-    let mut left = RUNS;
-    let mut widths = Widths::new();
-    for _ in 0..2 * RUNS {
-        let careful = prepared.is_astray();
-        let Some(both) = finest(&prepared, &mut ln_tolerance, &mut floor) else {
-            return best;
-        };
-        let curve = Curve::Contour(Box::new(both));
-        let found = invert(&curve, target, prepared.estimate(), analytic, prepared.distance(ln_tolerance));
-        // Where the answer was far away the next guess is another guess.
-        let far = found.upper < 0.9 * best.upper;
-        best = Interval { lower: best.lower.max(found.lower), upper: best.upper.min(found.upper) };
-        let moved = prepared.learn(best.lower, best.upper, target.0);
-        let width = best.upper - best.lower;
-        let tolerance = tolerance.max(MIN_RELATIVE * best.lower);
-        // Next to epsilon 0 a curve that is too coarse says nothing, however wide an answer may be.
-        let told = best.upper < analytic || best.lower > 0.0;
-        if width <= tolerance && told {
-            break;
-        }
-        // Only what moved nothing was a run that a finer one may follow, and none follows one that was no narrower.
-        left -= usize::from(!moved);
-        // Without a lower bound there is no width yet.
-        let found = if found.lower > 0.0 { found.width() } else { f64::INFINITY };
-        let last = !moved && (ln_tolerance <= floor || widths.is_no_narrower(found, careful));
-        let moved = moved || (last && prepared.come_close());
-        if left == 0 || (last && !moved) {
-            break;
-        }
-        if moved {
-            (widths, floor) = (Widths::new(), MIN_TOLERANCE);
-        }
-        if !told {
-            ln_tolerance *= 0.1;
-        } else if moved {
-            ln_tolerance = prepared.ln_tolerance(tolerance).max(if far { GUESSED } else { 0.0 });
+    let prepared = Prepared::new(law, Question::LnDelta(target.0)).ok_or(best)?;
+    Ok(Sums {
+        prepared,
+        target,
+        analytic,
+        best,
+        ln_tolerance: f64::INFINITY,
+        floor: MIN_TOLERANCE,
+        moved: false,
+        far: false,
+        widths: Widths::new(),
+    })
+}
+
+impl Sums {
+    /// Whether sums were taken and have told anything: next to epsilon 0 too coarse ones do not, however wide an answer may be.
+    fn have_told(&self) -> bool {
+        self.ln_tolerance < f64::INFINITY && (self.best.upper < self.analytic || self.best.lower > 0.0)
+    }
+
+    /// Whether bounds are at most so far apart.
+    fn are_within(&self, tolerance: f64) -> bool {
+        self.have_told() && self.best.upper - self.best.lower <= tolerance
+    }
+
+    /// The tolerance on `ln delta` of the next sums.
+    fn next(&self, tolerance: f64) -> f64 {
+        if self.ln_tolerance == f64::INFINITY {
+            self.prepared.ln_tolerance(tolerance)
+        } else if !self.have_told() {
+            self.ln_tolerance * 0.1
+        } else if self.moved {
+            self.prepared.ln_tolerance(tolerance).max(if self.far { GUESSED } else { 0.0 })
         } else {
-            ln_tolerance *= (0.5 * tolerance / width).clamp(1e-3, 0.5);
+            self.ln_tolerance * (0.5 * tolerance / self.best.width()).clamp(1e-3, 0.5)
         }
     }
-    best
+
+    /// Narrows the bounds by sums of finer and finer tolerance.
+    fn narrow(&mut self, tolerance: f64) {
+        let closest = |best: Interval| tolerance.max(MIN_RELATIVE * best.lower);
+        let mut left = RUNS;
+        for _ in 0..2 * RUNS {
+            if self.are_within(closest(self.best)) {
+                return;
+            }
+            self.ln_tolerance = self.next(closest(self.best));
+            let careful = self.prepared.is_astray();
+            let Some(both) = finest(&self.prepared, &mut self.ln_tolerance, &mut self.floor) else {
+                return;
+            };
+            let (analytic, first) = (self.analytic, self.prepared.distance(self.ln_tolerance));
+            let curve = Curve::Contour(Box::new(both));
+            let found = invert(&curve, self.target, self.prepared.estimate(), analytic, first);
+            self.far = found.upper < 0.9 * self.best.upper;
+            self.best = Interval { lower: self.best.lower.max(found.lower), upper: self.best.upper.min(found.upper) };
+            self.moved = self.prepared.learn(self.best.lower, self.best.upper, self.target.0);
+            // Only what moved nothing was a run that a finer one may follow, and none follows one that was no narrower.
+            left -= usize::from(!self.moved);
+            // Without a lower bound there is no width yet.
+            let found = if found.lower > 0.0 { found.width() } else { f64::INFINITY };
+            let last = !self.moved && (self.ln_tolerance <= self.floor || self.widths.is_no_narrower(found, careful));
+            let enough = self.are_within(closest(self.best));
+            self.moved |= last && !enough && self.prepared.come_close();
+            if self.moved {
+                (self.widths, self.floor) = (Widths::new(), MIN_TOLERANCE);
+            }
+            if left == 0 || (last && !self.moved) {
+                return;
+            }
+        }
+    }
+}
+
+/// The epsilon of one direction at a delta, which may be asked for more and more closely.
+pub(super) struct Asked<'a> {
+    law: &'a Law,
+    delta: Delta,
+    /// What was found for the part without outright failures, once it was asked for.
+    kept: Option<Result<Sums, Interval>>,
+}
+
+impl<'a> Asked<'a> {
+    pub(super) fn new(law: &'a Law, delta: Delta) -> Self {
+        Asked { law, delta, kept: None }
+    }
+
+    /// Bounds on epsilon, at most `tolerance` apart where that is within reach; what was found before is kept.
+    pub(super) fn within(&mut self, tolerance: f64) -> Interval {
+        let (law, delta) = (self.law, self.delta);
+        if !law.brackets.is_empty() {
+            let quarter = tolerance / 4.0;
+            return between(law, tolerance, |it| above(law, it, delta, quarter), |it| below(it, delta, quarter));
+        }
+        if self.kept.is_none() {
+            let kept = Kept::new(law);
+            self.kept = Some(match kept.target(delta) {
+                Some(target) => kept_epsilon(law, target),
+                None if kept.failure.0 >= delta.value() => Err(Interval { lower: f64::INFINITY, upper: f64::INFINITY }),
+                None => Err(Interval { lower: 0.0, upper: f64::INFINITY }),
+            });
+        }
+        match self.kept.as_mut() {
+            Some(Ok(sums)) => {
+                sums.narrow(tolerance);
+                sums.best
+            }
+            Some(Err(known)) => *known,
+            None => Interval { lower: 0.0, upper: f64::INFINITY },
+        }
+    }
 }
 
 /// Bounds on `ln delta` for the part without outright failures.
@@ -318,7 +401,9 @@ fn refine_ln_delta(
     (tolerance, enough): (f64, f64),
     best: &mut (f64, f64),
 ) {
-    if prepared.chernoff_ln_delta(epsilon) <= enough {
+    // Where rounding keeps the best tilt from saying how little there is, a weaker one may say that it is little enough.
+    let hardly = || prepared.estimate() < enough && Prepared::rough_ln_delta(law, epsilon) <= enough;
+    if prepared.chernoff_ln_delta(epsilon) <= enough || hardly() {
         best.1 = best.1.min(enough);
         return;
     }
@@ -378,16 +463,7 @@ fn below(side: &Side, delta: Delta, tolerance: f64) -> f64 {
 
 /// Bounds on epsilon in one direction.
 pub(super) fn epsilon(law: &Law, delta: Delta, tolerance: f64) -> Interval {
-    if !law.brackets.is_empty() {
-        let quarter = tolerance / 4.0;
-        return between(law, tolerance, |it| above(law, it, delta, quarter), |it| below(it, delta, quarter));
-    }
-    let kept = Kept::new(law);
-    match kept.target(delta) {
-        Some(target) => kept_epsilon(law, target, tolerance),
-        None if kept.failure.0 >= delta.value() => Interval { lower: f64::INFINITY, upper: f64::INFINITY },
-        None => Interval { lower: 0.0, upper: f64::INFINITY },
-    }
+    Asked::new(law, delta).within(tolerance)
 }
 
 /// By how much of itself an upper bound on epsilon is above the truth, about, for the coarsest laws of ratios.
@@ -444,4 +520,23 @@ pub(super) fn quick_epsilon(law: &Law, delta: Delta) -> f64 {
 pub(super) fn single_delta(law: &Law, epsilon: Epsilon) -> Fallible<f64> {
     let upper = ln_delta(law, epsilon.value(), 1e-12, NONE).upper;
     Ok(if upper == f64::NEG_INFINITY { 0.0 } else { up(upper.exp(), 2).min(1.0) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::accounting::pld::Pld;
+    use crate::privacy::{Adjacency, DpEvent, Mechanism};
+
+    /// Sums of a question start where those before it ended, so that bounds only come closer.
+    #[test]
+    fn what_was_found_is_kept_for_the_next_question() {
+        let event = DpEvent::poisson(Mechanism::Gaussian { noise_multiplier: 0.73 }, 1.2e-7, 124);
+        let pld = Pld::new(&event, Adjacency::ReplaceOne).unwrap();
+        let mut asked = Asked::new(&pld.remove, Delta::new(2.6e-25).unwrap());
+        let [first, second, third] = [f64::INFINITY, 1e-4, 1.0].map(|tolerance| asked.within(tolerance));
+        assert!(first.width() > 1e-2 && second.width() <= 1e-4, "{first:?} {second:?}");
+        assert!(first.lower <= second.lower && second.upper <= first.upper, "{first:?} {second:?}");
+        assert_eq!(third, second);
+    }
 }
