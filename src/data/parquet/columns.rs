@@ -141,7 +141,7 @@ impl ParquetColumns {
             self.columns.iter_mut().for_each(Column::clear);
             while self.held < rows {
                 if self.left > 0 {
-                    let count = self.left.min(rows - self.held).min(NEAR - self.held % NEAR);
+                    let count = self.left.min(rows - self.held).min(self.stretch() - self.held % NEAR);
                     self.columns.par_iter_mut().try_for_each(|column| column.fill(count))?;
                     self.left -= count;
                     self.held += count;
@@ -165,6 +165,12 @@ impl ParquetColumns {
     /// When two columns have one name.
     pub fn piece(&mut self) -> Fallible<Table<'_>> {
         Table::new(self.columns.iter_mut().map(|column| (column.name.clone(), column.cells())).collect())
+    }
+
+    /// Records that are read at a time, a multiple of [`NEAR`]: on several cores, each time takes long to begin.
+    fn stretch(&self) -> usize {
+        let least = self.columns.iter().map(Column::stretch).min().unwrap_or(usize::MAX);
+        least.max(NEAR) / NEAR * NEAR
     }
 
     /// Bytes of all texts of the piece.
@@ -258,8 +264,22 @@ impl Column {
         Ok(())
     }
 
-    /// Reads as many records as there must be.
+    /// Records after which to see how many bytes of text there are: a page has no more than its own, which are held already, and those of
+    /// numbers are few.
+    fn stretch(&self) -> usize {
+        match (&self.values, &self.reader) {
+            (Values::Texts(_), Reader::Texts(pages)) => pages.left(),
+            (Values::Texts(_), _) if matches!(self.physical, Type::BYTE_ARRAY | Type::FIXED_LEN_BYTE_ARRAY) => NEAR,
+            _ => usize::MAX,
+        }
+    }
+
+    /// Reads as many records as there must be, some at a time.
     fn fill(&mut self, rows: usize) -> Result<()> {
+        (0..rows).step_by(NEAR).try_for_each(|from| self.fill_near(NEAR.min(rows - from)))
+    }
+
+    fn fill_near(&mut self, rows: usize) -> Result<()> {
         let Column { reader, kind, level, values, missing, .. } = self;
         match (values, reader) {
             (Values::F64(to), Reader::F64(pages)) => numbers(pages, rows, missing, to),
@@ -349,12 +369,8 @@ fn numbers<T: Stored + Copy + Default>(
     let end = to.len() + rows;
     while to.len() < end {
         let first = to.len();
-        match pages.take(end - first, missing)? {
-            Taken::Plain(mut numbers) => to.append(&mut numbers),
-            Taken::Coded(places) => {
-                let known = pages.dictionary();
-                to.extend(places.into_iter().map(|place| known[place as usize]));
-            }
+        if let Taken::Coded(places, known) = pages.take(end - first, missing, to)? {
+            to.extend(places.iter().map(|&place| known[place as usize]));
         }
         spread(to, first, &missing[first..], T::default())?;
     }
@@ -408,21 +424,20 @@ impl Texts {
     /// Appends the texts of the next records, as many as there must be.
     fn read_pages(&mut self, pages: &mut Pages<Bytes>, rows: usize) -> Result<()> {
         let end = self.places.len() + rows;
-        let mut missing = Vec::new();
+        let (mut missing, mut texts) = (Vec::new(), Vec::new());
         while self.places.len() < end {
             let first = self.places.len();
             missing.clear();
-            match pages.take(end - first, &mut missing)? {
-                Taken::Plain(texts) => {
-                    for text in texts {
+            match pages.take(end - first, &mut missing, &mut texts)? {
+                Taken::Plain => {
+                    for text in texts.drain(..) {
                         let place = self.place(&text);
                         self.places.push(place);
                     }
                 }
-                Taken::Coded(codes) => {
-                    let known = pages.dictionary();
+                Taken::Coded(codes, known) => {
                     self.coded.resize(known.len(), UNSEEN);
-                    for code in codes.into_iter().map(|code| code as usize) {
+                    for code in codes.iter().map(|&code| code as usize) {
                         if self.coded[code] == UNSEEN {
                             self.coded[code] = self.place(&known[code]);
                         }

@@ -68,6 +68,8 @@ pub(super) struct Pages<T> {
     /// Which of them have a value; used where some may have none.
     levels: Hybrid,
     values: Values,
+    /// Levels, or places in the dictionary, of the records taken last.
+    numbers: Vec<u32>,
 }
 
 /// The values of a page that were not read.
@@ -77,11 +79,12 @@ enum Values {
     Coded(Hybrid),
 }
 
-/// Values of consecutive records of one page.
-pub(super) enum Taken<T> {
-    Plain(Vec<T>),
-    /// Places in the dictionary, each of which exists.
-    Coded(Vec<u32>),
+/// Where the values of consecutive records of one page are.
+pub(super) enum Taken<'a, T> {
+    /// At the end of the caller's list.
+    Plain,
+    /// In the dictionary, at these places, each of which exists.
+    Coded(&'a [u32], &'a [T]),
 }
 
 /// Whether pages of this encoding are read here.
@@ -126,16 +129,17 @@ impl<T: Stored> Pages<T> {
             return Ok(None);
         }
         let (levels, values) = (Hybrid::default(), Values::Plain(Bytes::new()));
-        Ok(Some(Pages { reader, optional, dictionary, next, left: 0, levels, values }))
+        Ok(Some(Pages { reader, optional, dictionary, next, left: 0, levels, values, numbers: Vec::new() }))
     }
 
-    /// The values that places stand for.
-    pub(super) fn dictionary(&self) -> &[T] {
-        &self.dictionary
+    /// Records of the open page that were not read.
+    pub(super) fn left(&self) -> usize {
+        self.left
     }
 
-    /// The values of the next records, of at least one and at most so many; whether each of these is missing is added to a list.
-    pub(super) fn take(&mut self, most: usize, missing: &mut Vec<bool>) -> Result<Taken<T>> {
+    /// The values of the next records, of at least one and at most so many, or where they are; whether each of these is missing is
+    /// added to a list.
+    pub(super) fn take(&mut self, most: usize, missing: &mut Vec<bool>, to: &mut Vec<T>) -> Result<Taken<'_, T>> {
         while self.left == 0 {
             let page = if self.next.is_some() { self.next.take() } else { self.reader.get_next_page()? };
             self.open(page.ok_or_else(|| ParquetError::EOF("a column is shorter than its row group".into()))?)?;
@@ -144,9 +148,8 @@ impl<T: Stored> Pages<T> {
         self.left -= records;
         let mut there = records;
         if self.optional {
-            let mut levels = vec![0; records];
-            self.levels.read(&mut levels)?;
-            if levels.iter().any(|&level| level > 1) {
+            let levels = self.levels.read(records, &mut self.numbers)?;
+            if largest(levels) > 1 {
                 return Err(few());
             }
             there = levels.iter().map(|&level| level as usize).sum();
@@ -156,15 +159,13 @@ impl<T: Stored> Pages<T> {
         }
         match &mut self.values {
             Values::Plain(bytes) => {
-                let mut taken = Vec::new();
-                T::take(bytes, there, &mut taken)?;
-                Ok(Taken::Plain(taken))
+                T::take(bytes, there, to)?;
+                Ok(Taken::Plain)
             }
             Values::Coded(places) => {
-                let mut taken = vec![0; there];
-                places.read(&mut taken)?;
-                let known = taken.iter().all(|&place| (place as usize) < self.dictionary.len());
-                if known { Ok(Taken::Coded(taken)) } else { Err(few()) }
+                let places = places.read(there, &mut self.numbers)?;
+                let known = places.is_empty() || (largest(places) as usize) < self.dictionary.len();
+                if known { Ok(Taken::Coded(places, &self.dictionary)) } else { Err(few()) }
             }
         }
     }
@@ -197,6 +198,11 @@ impl<T: Stored> Pages<T> {
         };
         Ok(())
     }
+}
+
+/// The largest of some numbers; 0 of none.
+fn largest(numbers: &[u32]) -> u32 {
+    numbers.iter().fold(0, |most, &number| most.max(number))
 }
 
 /// Whole numbers of a few bits: runs of one of them, and packed ones.
@@ -233,8 +239,10 @@ impl Hybrid {
         if width > 32 { Err(few()) } else { Ok(Hybrid { data, width: width.into(), run: Run::default() }) }
     }
 
-    /// Reads the next numbers, as many as there must be.
-    fn read(&mut self, mut to: &mut [u32]) -> Result<()> {
+    /// The next numbers, as many as there must be, in a list that is kept for them.
+    fn read<'a>(&mut self, count: usize, list: &'a mut Vec<u32>) -> Result<&'a [u32]> {
+        list.resize(count, 0);
+        let mut to = &mut list[..];
         while !to.is_empty() {
             let width = self.width;
             let count = match &mut self.run {
@@ -256,7 +264,7 @@ impl Hybrid {
                 self.open()?;
             }
         }
-        Ok(())
+        Ok(list)
     }
 
     /// Begins the next run.
@@ -295,15 +303,26 @@ impl Hybrid {
 /// Reads numbers that are packed from a bit on.
 fn unpack(bytes: &[u8], bit: usize, width: usize, to: &mut [u32]) {
     let mask = (1u64 << width) - 1;
-    for (k, number) in to.iter_mut().enumerate() {
-        let at = bit + k * width;
-        let rest = &bytes[(at / 8).min(bytes.len())..];
-        let word = match rest.first_chunk() {
-            Some(&eight) => u64::from_le_bytes(eight),
-            None => rest.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte)),
-        };
-        // At most 7 bits are skipped, and 32 are wanted.
-        *number = (word >> (at % 8) & mask) as u32;
+    // Eight bytes from one on; less where there are no more.
+    let word = |at: usize| match bytes.get(at..).map(|rest| (rest, rest.first_chunk())) {
+        Some((_, Some(&eight))) => u64::from_le_bytes(eight),
+        Some((rest, None)) => rest.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte)),
+        None => 0,
+    };
+    let (mut at, mut to) = (bit, to);
+    // Four numbers of one word, of which at most 7 bits are skipped.
+    if width <= 14 {
+        let (fours, rest) = to.as_chunks_mut::<4>();
+        for four in fours {
+            let word = word(at / 8) >> (at % 8);
+            *four = std::array::from_fn(|k| (word >> (k * width) & mask) as u32);
+            at += 4 * width;
+        }
+        to = rest;
+    }
+    for number in to {
+        *number = (word(at / 8) >> (at % 8) & mask) as u32;
+        at += width;
     }
 }
 
@@ -319,19 +338,16 @@ mod tests {
         let expected = [6, 6, 6, 6, 6, 0, 1, 2, 3, 4, 5, 6, 7, 3, 5];
         for piece in 1..=expected.len() {
             let mut it = Hybrid::new(Bytes::copy_from_slice(&data), 3).unwrap();
-            let mut found = Vec::new();
+            let mut found: Vec<u32> = Vec::new();
+            let mut list = vec![9; 20];
             while found.len() < expected.len() {
-                let mut next = vec![0; piece.min(expected.len() - found.len())];
-                it.read(&mut next).unwrap();
-                found.extend(next);
+                found.extend(it.read(piece.min(expected.len() - found.len()), &mut list).unwrap());
             }
             assert_eq!(found, expected, "{piece}");
-            assert!(it.read(&mut [0]).is_err());
+            assert!(it.read(1, &mut list).is_err());
         }
         let mut nothing = Hybrid::new(Bytes::from_static(&[8]), 0).unwrap();
-        let mut four = [9; 4];
-        nothing.read(&mut four).unwrap();
-        assert_eq!(four, [0; 4]);
+        assert_eq!(nothing.read(4, &mut vec![9; 4]).unwrap(), [0; 4]);
         assert!(Hybrid::new(Bytes::new(), 33).is_err());
     }
 
@@ -347,9 +363,11 @@ mod tests {
                     bytes[at / 8] |= 1 << (at % 8);
                 }
             }
-            let mut found = [0; 43];
-            unpack(&bytes, 7 * width, width, &mut found);
-            assert!(found.iter().zip(&numbers[7..]).all(|(a, b)| u64::from(*a) == *b), "{width}");
+            for from in 0..9 {
+                let mut found = vec![0; 50 - from];
+                unpack(&bytes, from * width, width, &mut found);
+                assert!(found.iter().zip(&numbers[from..]).all(|(a, b)| u64::from(*a) == *b), "{width} {from}");
+            }
         }
     }
 }

@@ -113,6 +113,39 @@ fn a_damaged_file_is_an_error_that_quotes_nothing() {
     }
 }
 
+/// Long texts end a piece with their page at the latest; texts of which there are few, and numbers, do not.
+#[test]
+fn a_piece_holds_no_more_long_texts_than_a_page() {
+    const ROWS: i32 = 400;
+    let pieces = |texts: &[String], dictionary: bool| {
+        let schema =
+            Arc::new(parse_message_type("message m { REQUIRED INT32 x; REQUIRED BYTE_ARRAY t (UTF8); }").unwrap());
+        let properties = WriterProperties::builder().set_dictionary_enabled(dictionary);
+        let properties = properties.set_data_page_row_count_limit(100).set_write_batch_size(10).build();
+        let mut writer = SerializedFileWriter::new(Vec::new(), schema, Arc::new(properties)).unwrap();
+        let mut group = writer.next_row_group().unwrap();
+        write::<_, Int32Type>(&mut group, &(0..ROWS).collect::<Vec<_>>(), &[]);
+        let texts: Vec<_> = texts.iter().map(|text| ByteArray::from(text.as_bytes().to_vec())).collect();
+        write::<_, ByteArrayType>(&mut group, &texts, &[]);
+        group.close().unwrap();
+        let file = open(Bytes::from(writer.into_inner().unwrap())).unwrap();
+        let mut columns = ParquetColumns::new(file, &[(0, "x", Wanted::Number), (1, "t", Wanted::Text)]).unwrap();
+        let mut lengths = Vec::new();
+        while columns.advance(ROWS as usize).unwrap() {
+            lengths.push(columns.piece().unwrap().rows());
+        }
+        lengths
+    };
+    let long: Vec<String> = (0..ROWS).map(|row| format!("a text of row {row}")).collect();
+    let of_pages = pieces(&long, false);
+    assert_eq!(of_pages.iter().sum::<usize>(), 400);
+    // Of 32 records, or of the 64 that fit into the rest of a page.
+    assert!(of_pages.iter().all(|it| [32, 64].contains(it) || *it == 400 % 32), "{of_pages:?}");
+    assert!(of_pages.contains(&64), "{of_pages:?}");
+    let few: Vec<String> = (0..ROWS).map(|row| format!("a text of {}", row % 3)).collect();
+    assert_eq!(pieces(&few, true), [400]);
+}
+
 /// The columns whose pages are read without the library's reader of records.
 const OF_PAGES: [(usize, &str, Wanted); 4] =
     [(0, "age", Wanted::Number), (1, "pay", Wanted::Number), (2, "town", Wanted::Text), (5, "big", Wanted::Number)];
