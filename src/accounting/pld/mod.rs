@@ -228,11 +228,11 @@ impl Pld {
     /// Bounds on the epsilon at delta, for the remove and the add direction each on its own.
     ///
     /// # Errors
-    /// When the tolerance is negative or NaN.
+    /// Those of [`Pld::epsilon`].
     pub fn epsilon_by_direction(&self, delta: Delta, tolerance: f64) -> Fallible<ByDirection> {
         let tolerance = tolerated(tolerance)?;
-        let one = |law: &Law| solve::epsilon(law, delta, tolerance).checked(0.0, f64::INFINITY);
-        Ok(ByDirection { remove: one(&self.remove), add: one(self.other_direction()) })
+        let one = |law: &Law| consistent(solve::epsilon(law, delta, tolerance));
+        Ok(ByDirection { remove: one(&self.remove)?, add: one(self.other_direction())? })
     }
 
     /// Bounds on the logarithm of the delta at epsilon, for the remove and the add direction each on its own.
@@ -290,17 +290,20 @@ impl<'a> Asked<'a> {
     fn within(&mut self, tolerance: f64) -> Fallible<Interval> {
         let first = consistent(self.remove.within(tolerance))?;
         match &mut self.add {
-            Some((add, quick)) if *quick > first.lower => Ok(first.larger(consistent(add.within(tolerance))?)),
-            _ => Ok(first),
+            Some((_, quick)) if *quick <= first.lower => Ok(first),
+            Some((add, _)) => Ok(first.larger(consistent(add.within(tolerance))?)),
+            None => Ok(first),
         }
     }
 }
 
-/// Bounds on an epsilon that do not contradict each other by more than some rounding.
+/// Bounds on an epsilon that do not contradict each other by more than some rounding; where they do by less, the larger one is the upper one.
 fn consistent(found: Interval) -> Fallible<Interval> {
-    if found.lower > found.upper * (1.0 + 1e-9) + 1e-12 {
+    let Interval { lower, upper } = found;
+    if lower > upper * (1.0 + 1e-9) + 1e-12 {
         return Err(Error::numerical("epsilon", "has a lower bound above an upper one"));
     }
+    let found = if lower > upper { Interval { lower: upper, upper: lower } } else { found };
     Ok(found.checked(0.0, f64::INFINITY))
 }
 
@@ -395,7 +398,7 @@ mod tests {
     fn bounds_that_contradict_each_other_are_an_error() {
         assert!(consistent(Interval { lower: 1.0 + 1e-8, upper: 1.0 }).is_err());
         let found = consistent(Interval { lower: 1.0 + 1e-12, upper: 1.0 }).unwrap();
-        assert_eq!(found, Interval { lower: 1.0, upper: 1.0 });
+        assert_eq!(found, Interval { lower: 1.0, upper: 1.0 + 1e-12 });
         assert_eq!(consistent(Interval { lower: f64::NAN, upper: f64::NAN }).unwrap().upper, f64::INFINITY);
     }
 }

@@ -171,7 +171,9 @@ impl Prepared {
             Question::LnDelta(_) => tolerance * self.slope(),
             Question::Epsilon(_) => tolerance,
         }
-        .clamp(1e-9, 0.3)
+        // Any tolerance times a slope of 0 is a coarse one, also where that is no number.
+        .min(0.3)
+        .max(1e-9)
     }
 
     /// How fast `ln delta` falls with epsilon, about.

@@ -25,6 +25,9 @@ const NEAR: usize = if cfg!(test) { 32 } else { 2048 };
 /// A piece with so many bytes of text has no more records.
 const TEXT_BYTES: usize = if cfg!(test) { 40 } else { 8 << 20 };
 
+/// No more than [`NEAR`] records are read of pages whose texts are in more bytes.
+const PAGE_BYTES: usize = if cfg!(test) { 4000 } else { 8 << 20 };
+
 /// Some columns of a Parquet file, read piece by piece.
 ///
 /// Every cell says what its text in [`super::ParquetText`] says.
@@ -264,11 +267,12 @@ impl Column {
         Ok(())
     }
 
-    /// Records after which to see how many bytes of text there are: a page has no more than its own, which are held already, and those of
-    /// numbers are few.
+    /// Records after which to see how many bytes of text there are: a page has no more than its own or its dictionary's, and those of numbers
+    /// are few.
     fn stretch(&self) -> usize {
         match (&self.values, &self.reader) {
-            (Values::Texts(_), Reader::Texts(pages)) => pages.left(),
+            (Values::Texts(_), Reader::Texts(pages)) if pages.held() <= PAGE_BYTES => pages.left(),
+            (Values::Texts(_), Reader::Texts(_)) => NEAR,
             (Values::Texts(_), _) if matches!(self.physical, Type::BYTE_ARRAY | Type::FIXED_LEN_BYTE_ARRAY) => NEAR,
             _ => usize::MAX,
         }

@@ -61,6 +61,8 @@ pub(super) struct Pages<T> {
     /// Whether values may be missing.
     optional: bool,
     dictionary: Vec<T>,
+    /// Bytes of the dictionary's page.
+    dictionary_bytes: usize,
     /// A page that was looked at before it was needed.
     next: Option<Page>,
     /// Records of the open page that were not read.
@@ -117,11 +119,12 @@ impl<T: Stored> Pages<T> {
     /// When the first page cannot be read.
     pub(super) fn new(mut reader: Box<dyn PageReader>, optional: bool) -> Result<Option<Self>> {
         let mut next = reader.get_next_page()?;
-        let mut dictionary = Vec::new();
+        let (mut dictionary, mut dictionary_bytes) = (Vec::new(), 0);
         if let Some(Page::DictionaryPage { mut buf, num_values, encoding, .. }) = next {
             if !matches!(encoding, Encoding::PLAIN | Encoding::PLAIN_DICTIONARY) {
                 return Ok(None);
             }
+            dictionary_bytes = buf.len();
             T::take(&mut buf, usize::try_from(num_values)?, &mut dictionary)?;
             next = reader.get_next_page()?;
         }
@@ -129,12 +132,30 @@ impl<T: Stored> Pages<T> {
             return Ok(None);
         }
         let (levels, values) = (Hybrid::default(), Values::Plain(Bytes::new()));
-        Ok(Some(Pages { reader, optional, dictionary, next, left: 0, levels, values, numbers: Vec::new() }))
+        Ok(Some(Pages {
+            reader,
+            optional,
+            dictionary,
+            dictionary_bytes,
+            next,
+            left: 0,
+            levels,
+            values,
+            numbers: Vec::new(),
+        }))
     }
 
     /// Records of the open page that were not read.
     pub(super) fn left(&self) -> usize {
         self.left
+    }
+
+    /// Bytes in which all values of the open page are.
+    pub(super) fn held(&self) -> usize {
+        match &self.values {
+            Values::Plain(bytes) => bytes.len(),
+            Values::Coded(_) => self.dictionary_bytes,
+        }
     }
 
     /// The values of the next records, of at least one and at most so many, or where they are; whether each of these is missing is

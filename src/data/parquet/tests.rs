@@ -142,6 +142,8 @@ fn a_piece_holds_no_more_long_texts_than_a_page() {
     // Of 32 records, or of the 64 that fit into the rest of a page.
     assert!(of_pages.iter().all(|it| [32, 64].contains(it) || *it == 400 % 32), "{of_pages:?}");
     assert!(of_pages.contains(&64), "{of_pages:?}");
+    let longer: Vec<String> = long.iter().map(|text| text.repeat(5)).collect();
+    assert!(pieces(&longer, false).iter().all(|&it| it <= 32));
     let few: Vec<String> = (0..ROWS).map(|row| format!("a text of {}", row % 3)).collect();
     assert_eq!(pieces(&few, true), [400]);
 }
