@@ -167,13 +167,12 @@ impl Prepared {
 
     /// A tolerance on `ln delta` that corresponds to one on the answer.
     pub(super) fn ln_tolerance(&self, tolerance: f64) -> f64 {
-        match self.question {
+        let tolerance = match self.question {
             Question::LnDelta(_) => tolerance * self.slope(),
             Question::Epsilon(_) => tolerance,
-        }
-        // Any tolerance times a slope of 0 is a coarse one, also where that is no number.
-        .min(0.3)
-        .max(1e-9)
+        };
+        // An infinite tolerance is a coarse one, also where the slope is 0.
+        if tolerance.is_nan() { 0.3 } else { tolerance.clamp(1e-9, 0.3) }
     }
 
     /// How fast `ln delta` falls with epsilon, about.
