@@ -297,9 +297,9 @@ impl Sums {
         let closest = |best: Interval| tolerance.max(MIN_RELATIVE * best.lower);
         let mut left = RUNS;
         for _ in 0..2 * RUNS {
-            // Nothing finer can be computed, and nothing else was found to sum.
+            // Where nothing finer can be computed, another sum may say more.
             let exhausted = !self.moved && self.ln_tolerance <= self.floor;
-            if exhausted || self.are_within(closest(self.best)) {
+            if self.are_within(closest(self.best)) || (exhausted && !self.come_close()) {
                 return;
             }
             self.ln_tolerance = self.next(closest(self.best));
@@ -318,15 +318,23 @@ impl Sums {
             // Without a lower bound there is no width yet.
             let found = if found.lower > 0.0 { found.width() } else { f64::INFINITY };
             let last = !self.moved && (self.ln_tolerance <= self.floor || self.widths.is_no_narrower(found, careful));
-            let enough = self.are_within(closest(self.best));
-            self.moved |= last && !enough && self.prepared.come_close();
             if self.moved {
                 (self.widths, self.floor) = (Widths::new(), MIN_TOLERANCE);
             }
-            if left == 0 || (last && !self.moved) {
+            let enough = self.are_within(closest(self.best));
+            if left == 0 || enough || (last && !self.come_close()) {
                 return;
             }
         }
+    }
+
+    /// Chooses large losses more closely, which may be done once; whether it did.
+    fn come_close(&mut self) -> bool {
+        let moved = self.prepared.come_close();
+        if moved {
+            (self.moved, self.widths, self.floor) = (true, Widths::new(), MIN_TOLERANCE);
+        }
+        moved
     }
 }
 
