@@ -38,7 +38,7 @@ fn intervals_of_rare_samples_contain_quadratures_and_are_narrow() {
     assert!(rows >= 60);
 }
 
-/// Ten thousand questions of the box, a third of them on its faces: widths and times. `docs/accounting/pld.md` has what it prints.
+/// Ten thousand questions of the box, a third of them on its faces: widths and times, and those that took over half a second. `docs/accounting/pld.md` has what it prints.
 #[test]
 #[ignore = "takes ten minutes; prints a table"]
 fn the_whole_box_at_length() {
@@ -50,7 +50,7 @@ fn the_whole_box_at_length() {
         times[0].push(started.elapsed().as_secs_f64());
         let wanted = (1e-4 * found.upper).max(1e-7);
         widths[0].push(if wanted.is_finite() { found.width() / wanted } else { f64::INFINITY });
-        let slow = |times: &[f64]| times.last().is_some_and(|&took| took > 1.0);
+        let slow = |times: &[f64]| times.last().is_some_and(|&took| took > 0.5);
         if !is_narrow(found) || slow(&times[0]) {
             println!("{event:?} {adjacency:?} at {delta:e}: {found:?}, {:.2} s", started.elapsed().as_secs_f64());
         }
@@ -135,6 +135,8 @@ fn the_smallest_deltas_of_rare_samples_are_known_closely() {
     for (rate, z, steps, adjacency, delta) in [
         (1.1465457096691463e-6, 1.0054947020825007, 243_090_760, AddRemove, 1e-30),
         (2.3142070718517142e-7, 0.5714852583467785, 4, ReplaceOne, 3.0705813997204295e-22),
+        // The tolerance is less than what large losses leave to a bound once more of them are called so.
+        (1.1840543972589826e-7, 0.4520599332353481, 36, ReplaceOne, 7.17278066717425e-10),
     ] {
         let pld = Pld::new(&sgd(rate, z, steps), adjacency).unwrap();
         let found = pld.narrow_epsilon(del(delta), f64::INFINITY).unwrap();

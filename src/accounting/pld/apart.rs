@@ -64,6 +64,11 @@ pub(super) struct Search {
 }
 
 impl Search {
+    /// The share of delta that large losses may leave to a bound once they come close.
+    pub(super) fn closest() -> f64 {
+        (-LEFT[1]).exp()
+    }
+
     pub(super) fn new(coarse: Vec<(Partition, f64)>, mu2: f64, question: Question) -> Self {
         let spread = variance(&atoms(&coarse, Side::Optimistic), mu2, TILTS.0).sqrt();
         Search { coarse, parts: Vec::new(), mu2, question, spread, floor: 0.0, ceiling: f64::INFINITY, close: false }

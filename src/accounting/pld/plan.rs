@@ -285,9 +285,21 @@ impl Prepared {
         self.part()
     }
 
-    /// Chooses large losses again where they leave others that tilt badly, once rounding decides how much is known; whether it did.
-    pub(super) fn come_close(&mut self) -> bool {
-        self.is_astray() && self.apart.is_some() && self.search.come_close() && self.part()
+    /// Whether large losses that are chosen again leave little to a bound against a tolerance on the answer.
+    pub(super) fn may_come_close(&self, tolerance: f64) -> bool {
+        self.ln_tolerance(tolerance) >= 2.0 * Search::closest()
+    }
+
+    /// Chooses large losses again, by bounds on the epsilon that is asked for, where they leave others that tilt badly; whether it did.
+    pub(super) fn come_close(&mut self, floor: f64, ceiling: f64) -> bool {
+        if !self.is_astray() || self.apart.is_none() || !self.search.come_close() {
+            return false;
+        }
+        if let Question::LnDelta(_) = self.question {
+            self.search.narrow(floor, ceiling);
+            self.epsilon = ceiling;
+        }
+        self.part()
     }
 
     /// Looks for large losses where the tilted composition is skewed.

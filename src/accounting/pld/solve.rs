@@ -26,6 +26,12 @@ const GUESSED: f64 = 0.1;
 /// No epsilon is asked for more closely than to this part of itself: sums of thousands of steps are hardly known better.
 const MIN_RELATIVE: f64 = 1e-8;
 
+/// The share of the tolerance on `ln delta` that sums are first taken with: they miss it by up to a seventh, and would be taken twice.
+const REACHED: f64 = 0.85;
+
+/// The share of the upper bound on epsilon from which on the lower one is near.
+const NEAR: f64 = 0.8;
+
 /// Bounds on `ln delta` as a function of epsilon.
 enum Curve {
     /// `mu` rounded down and up.
@@ -321,8 +327,13 @@ impl Sums {
             if self.moved {
                 (self.widths, self.floor) = (Widths::new(), MIN_TOLERANCE);
             }
-            let enough = self.are_within(closest(self.best));
-            if left == 0 || enough || (last && !self.come_close()) {
+            if left == 0 || self.are_within(closest(self.best)) {
+                return;
+            }
+            // Near the answer it costs less than finer sums, and says more.
+            let near = self.best.lower > NEAR * self.best.upper;
+            let closer = last || (near && self.prepared.may_come_close(closest(self.best)));
+            if !(closer && self.come_close()) && last {
                 return;
             }
         }
@@ -330,7 +341,7 @@ impl Sums {
 
     /// Chooses large losses more closely, which may be done once; whether it did.
     fn come_close(&mut self) -> bool {
-        let moved = self.prepared.come_close();
+        let moved = self.prepared.come_close(self.best.lower, self.best.upper);
         if moved {
             (self.moved, self.widths, self.floor) = (true, Widths::new(), MIN_TOLERANCE);
         }
@@ -418,7 +429,7 @@ fn refine_ln_delta(
         best.1 = best.1.min(enough);
         return;
     }
-    let mut ln_tolerance = prepared.ln_tolerance(tolerance);
+    let mut ln_tolerance = prepared.ln_tolerance(REACHED * tolerance);
     let mut floor = MIN_TOLERANCE;
     // Next to the largest loss delta falls to 0 and finer sums gain nothing on the bounds above.
     let once = epsilon > 0.999_999 * law.largest_loss();
@@ -438,7 +449,7 @@ fn refine_ln_delta(
         }
         left -= usize::from(!moved);
         let last = !moved && (ln_tolerance <= floor || widths.is_no_narrower(found.1 - found.0, careful));
-        let moved = moved || (last && prepared.come_close());
+        let moved = moved || (last && prepared.come_close(epsilon, epsilon));
         if left == 0 || (last && !moved) {
             break;
         }
