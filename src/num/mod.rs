@@ -1,6 +1,7 @@
 //! Arithmetic without domain words: exact dyadic rationals, directed rounding, normal tails, bracketed roots.
 
 pub mod binomial;
+mod compensated;
 pub mod decimals;
 pub mod dense;
 mod dyadic;
@@ -16,5 +17,6 @@ pub mod transform;
 pub mod tridiagonal;
 mod vectorized;
 
+pub(crate) use compensated::compensated;
 pub use dyadic::Dyadic;
 pub(crate) use vectorized::vectorized;

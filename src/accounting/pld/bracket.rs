@@ -1,8 +1,8 @@
 //! Pairs that are known by laws of their likelihood ratio above and below, in convex order.
 
-use super::partition::compensated;
 use super::table::Table;
 use crate::accounting::ratio::{LikelihoodRatio, Points};
+use crate::num::compensated;
 
 /// Outcomes of one direction of a law of the ratio, their losses moved up by the error of a ratio, or down.
 fn table(law: &Points, removed: bool, side: f64) -> Table {

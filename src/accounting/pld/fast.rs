@@ -5,7 +5,7 @@
 
 use num_complex::Complex64;
 
-use super::partition::compensated;
+use crate::num::compensated;
 use crate::num::transform::Transform;
 
 /// One unit of rounding.

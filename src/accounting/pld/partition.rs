@@ -6,6 +6,7 @@
 
 use super::pair::{Cell, Pair};
 use super::table::Table;
+use crate::num::compensated;
 use crate::num::logs::{LnSum, ln_add_exp};
 
 /// One unit of rounding.
@@ -87,17 +88,6 @@ pub(super) struct Tilted {
     pub exponents: f64,
     /// Mean of the same times `|L|`.
     pub weighted: f64,
-}
-
-/// A sum with its rounding errors added back (Neumaier 1974).
-pub(super) fn compensated(terms: impl Iterator<Item = f64>) -> f64 {
-    let (mut sum, mut lost) = (0.0, 0.0);
-    for term in terms {
-        let next: f64 = sum + term;
-        lost += if f64::abs(sum) >= f64::abs(term) { (sum - next) + term } else { (term - next) + sum };
-        sum = next;
-    }
-    sum + lost
 }
 
 impl Atoms {
