@@ -140,6 +140,10 @@ fn the_smallest_deltas_of_rare_samples_are_known_closely() {
     ] {
         let pld = Pld::new(&sgd(rate, z, steps), adjacency).unwrap();
         let found = pld.narrow_epsilon(del(delta), f64::INFINITY).unwrap();
+        for width in [1e-2, 1e-3, 1e-4] {
+            let found = pld.narrow_epsilon(del(delta), width).unwrap();
+            assert!(is_narrow(found), "{width}: {found:?}");
+        }
         let back = pld.ln_delta(eps(found.upper), 1e-3).unwrap();
         assert!(is_narrow(found) && back.width() <= 1e-3, "{found:?} {back:?}");
         assert!(back.lower <= delta.ln() && back.upper >= delta.ln() - 0.01, "{back:?}");

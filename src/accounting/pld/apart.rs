@@ -10,7 +10,7 @@ use super::partition::{Partition, Side};
 use crate::num::logs::ln_add_exp;
 use crate::num::minimize::scan_then_golden;
 
-/// `ln` of the share of delta that large losses may leave to a bound, at first, and where rounding in the sum of the others decides.
+/// `ln` of the share of delta that large losses may leave to a bound, at first, and once they come close.
 const LEFT: [f64; 2] = [13.0, 8.5];
 /// By how much those shares may be missed.
 const MISSED: [f64; 2] = [2.0, 0.5];

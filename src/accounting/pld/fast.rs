@@ -14,8 +14,9 @@ const UNIT: f64 = f64::EPSILON / 2.0;
 const BLOCK: usize = 1 << 16;
 /// Terms of the power series: the next one is below `2e-20` of the first.
 const POWERS: usize = 20;
-/// Units of rounding of the power series: a term has passed about 3 m of them, and is at most `1 / m!` of the magnitude.
-pub(super) const SERIES: f64 = 32.0;
+/// Units of rounding of the power series: a term has passed 4 m of them in its moment, 2 in a compensated sum and 3 m in the polynomial, and is
+/// at most `1 / m!` of the magnitude, which adds up to 22.5.
+pub(super) const SERIES: f64 = 24.0;
 
 /// All characteristic functions of a composition, ready for blocks of frequencies.
 pub(super) struct Fast {

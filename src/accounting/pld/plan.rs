@@ -295,11 +295,16 @@ impl Prepared {
         if !self.is_astray() || self.apart.is_none() || !self.search.come_close() {
             return false;
         }
+        let before = self.epsilon;
         if let Question::LnDelta(_) = self.question {
             self.search.narrow(floor, ceiling);
             self.epsilon = ceiling;
         }
-        self.part()
+        let parted = self.part();
+        if !parted {
+            self.epsilon = before;
+        }
+        parted
     }
 
     /// Looks for large losses where the tilted composition is skewed.

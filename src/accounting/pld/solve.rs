@@ -332,7 +332,9 @@ impl Sums {
             }
             // Near the answer it costs less than finer sums, and says more.
             let near = self.best.lower > NEAR * self.best.upper;
-            let closer = last || (near && self.prepared.may_come_close(closest(self.best)));
+            // It may be asked for more closely later on.
+            let narrow = (super::NARROW * self.best.upper).max(super::NARROW_ENOUGH) / 2.0;
+            let closer = last || (near && self.prepared.may_come_close(closest(self.best).min(narrow)));
             if !(closer && self.come_close()) && last {
                 return;
             }
@@ -343,7 +345,7 @@ impl Sums {
     fn come_close(&mut self) -> bool {
         let moved = self.prepared.come_close(self.best.lower, self.best.upper);
         if moved {
-            (self.moved, self.widths, self.floor) = (true, Widths::new(), MIN_TOLERANCE);
+            (self.moved, self.far, self.widths, self.floor) = (true, false, Widths::new(), MIN_TOLERANCE);
         }
         moved
     }
