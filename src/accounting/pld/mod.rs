@@ -193,7 +193,7 @@ impl Pld {
         let mut search = Asked::new(self, delta);
         let (mut found, mut asked) = (search.within(tolerated(width)?)?, width);
         for _ in 0..NARROWER {
-            let wanted = width.min(NARROW * found.upper).max(NARROW_ENOUGH);
+            let wanted = width.min(solve::NARROW * found.upper).max(solve::NARROW_ENOUGH);
             let before = found.width();
             if before <= wanted || !found.upper.is_finite() {
                 break;
@@ -306,12 +306,6 @@ fn consistent(found: Interval) -> Fallible<Interval> {
     let found = if lower > upper { Interval { lower: upper, upper: lower } } else { found };
     Ok(found.checked(0.0, f64::INFINITY))
 }
-
-/// Width of bounds on epsilon over epsilon that answers have.
-const NARROW: f64 = 1e-4;
-
-/// Width of bounds on epsilon that is always narrow enough.
-const NARROW_ENOUGH: f64 = 1e-7;
 
 /// How often bounds are asked for more narrowly.
 const NARROWER: u32 = 4;

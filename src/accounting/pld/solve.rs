@@ -26,10 +26,16 @@ const GUESSED: f64 = 0.1;
 /// No epsilon is asked for more closely than to this part of itself: sums of thousands of steps are hardly known better.
 const MIN_RELATIVE: f64 = 1e-8;
 
+/// Width of bounds on epsilon over epsilon that answers have.
+pub(super) const NARROW: f64 = 1e-4;
+
+/// Width of bounds on epsilon that is always narrow enough.
+pub(super) const NARROW_ENOUGH: f64 = 1e-7;
+
 /// The share of the tolerance on `ln delta` that sums are first taken with: they miss it by up to a seventh, and would be taken twice.
 const REACHED: f64 = 0.85;
 
-/// The share of the upper bound on epsilon from which on the lower one is near.
+/// The share of the upper bound on epsilon from which on the lower one is near it.
 const NEAR: f64 = 0.8;
 
 /// Bounds on `ln delta` as a function of epsilon.
@@ -333,7 +339,7 @@ impl Sums {
             // Near the answer it costs less than finer sums, and says more.
             let near = self.best.lower > NEAR * self.best.upper;
             // It may be asked for more closely later on.
-            let narrow = (super::NARROW * self.best.upper).max(super::NARROW_ENOUGH) / 2.0;
+            let narrow = (NARROW * self.best.upper).max(NARROW_ENOUGH) / 2.0;
             let closer = last || (near && self.prepared.may_come_close(closest(self.best).min(narrow)));
             if !(closer && self.come_close()) && last {
                 return;
