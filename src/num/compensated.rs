@@ -1,10 +1,28 @@
 /// A sum with its rounding errors added back (Neumaier 1974).
-pub(crate) fn compensated(terms: impl Iterator<Item = f64>) -> f64 {
-    let (mut sum, mut lost) = (0.0, 0.0);
-    for term in terms {
-        let next: f64 = sum + term;
-        lost += if f64::abs(sum) >= f64::abs(term) { (sum - next) + term } else { (term - next) + sum };
-        sum = next;
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Compensated {
+    sum: f64,
+    lost: f64,
+}
+
+impl Compensated {
+    /// Adds a term.
+    pub(crate) fn add(&mut self, term: f64) {
+        let next: f64 = self.sum + term;
+        let of_both = if self.sum.abs() >= term.abs() { (self.sum - next) + term } else { (term - next) + self.sum };
+        self.lost += of_both;
+        self.sum = next;
     }
-    sum + lost
+
+    /// The sum so far.
+    pub(crate) fn value(&self) -> f64 {
+        self.sum + self.lost
+    }
+}
+
+/// The sum of all terms, by [`Compensated`].
+pub(crate) fn compensated(terms: impl Iterator<Item = f64>) -> f64 {
+    let mut sum = Compensated::default();
+    terms.for_each(|term| sum.add(term));
+    sum.value()
 }

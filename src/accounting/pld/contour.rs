@@ -34,11 +34,6 @@ const TRANSFORMED: usize = 100;
 const LOOKED: f64 = 0.2;
 /// Units of rounding common to all weights.
 const COMMON: f64 = 16.0;
-/// Units of rounding of the exponent of a weight, `ln p + c L`, relative to both: in the product and the sum. Another three, in the logarithm
-/// of a mass that is far in the tails, are not counted: they would move `ln delta` by 3e-4 in the most delicate question known.
-const EXPONENT: f64 = 2.0;
-/// Units of rounding of a mass that is near: the sum of 20 densities, and functions.
-const MASS: f64 = 20.0;
 /// Units of rounding that near losses share, besides those of their power series: in weights, in the sum with the far ones, and in its
 /// logarithm.
 const NEAR: f64 = 8.0;
@@ -102,10 +97,10 @@ struct Component {
     deviation: f64,
     /// Mean magnitude of the loss.
     magnitude: f64,
-    /// Units of rounding common to all weights, sum included; for weight k those of its exponent come on top,
+    /// Units of rounding common to all weights, sum included; for weight k its own come on top,
     /// whose mean and whose mean times `|L|` follow.
     rounding: f64,
-    exponents: f64,
+    units: f64,
     weighted: f64,
     /// Relative error of what all weights were divided by.
     scale: f64,
@@ -118,7 +113,7 @@ impl Component {
             deviation: tilted.absolute_deviation(),
             magnitude: tilted.magnitude(),
             rounding: COMMON + tilted.atoms.len() as f64 / 8.0,
-            exponents: tilted.exponents,
+            units: tilted.units,
             weighted: tilted.weighted,
             scale: tilted.error,
             atoms: tilted.atoms,
@@ -133,8 +128,7 @@ impl Component {
     /// Bound on what rounded weights add to it.
     fn weights(&self, omega: f64) -> f64 {
         // A term of weight p errs by its units times p |e^(i omega L) - 1| <= p min(2, omega |L|).
-        let each = UNIT * EXPONENT * (2.0 * self.exponents).min(omega * self.weighted);
-        each + (UNIT * MASS + self.scale) * (omega * self.magnitude).min(2.0)
+        UNIT * (2.0 * self.units).min(omega * self.weighted) + self.scale * (omega * self.magnitude).min(2.0)
     }
 
     /// The characteristic function less 1 at consecutive frequencies, and bounds on its errors, by a power series for near losses.
@@ -477,7 +471,7 @@ mod tests {
         let near = (0..3000).map(|k| (1.0 / 3001.0, 1e-6 * (f64::from(k) - 1500.0)));
         let far = (0..200).map(|k| (1e-9, 0.02 * f64::from(k)));
         let atoms: Vec<(f64, f64)> = near.chain(far).collect();
-        let tilted = Tilted { ln_moment: 0.0, error: 0.0, exponents: 0.0, weighted: 0.0, atoms };
+        let tilted = Tilted { ln_moment: 0.0, error: 0.0, units: 0.0, weighted: 0.0, atoms };
         let it = Component::new(tilted, 1e9);
         let step = 0.7;
         for (start, count) in doubling((0, 700)).into_iter().chain([(5000, 90)]) {
@@ -499,11 +493,11 @@ mod tests {
     fn rounded_weights_are_charged_in_both_ways_of_summing() {
         let law: [(f64, f64); 4] = [(0.25, -0.4), (0.3, 0.004), (0.2, -0.007), (0.25, 0.3)];
         let (units, step) = (1e7, 0.05);
-        let each = EXPONENT * UNIT * units;
+        let each = UNIT * units;
         for (error, units, off) in [(1e-9, 0.0, [1e-9; 4]), (0.0, units, [each, -each, each, -each])] {
             let atoms = law.iter().zip(off).map(|((p, loss), off)| (p * (1.0 + off), *loss)).collect();
             let weighted = law.iter().map(|(p, loss)| units * p * loss.abs()).sum();
-            let it = Component::new(Tilted { ln_moment: 0.0, error, exponents: units, weighted, atoms }, 1.0);
+            let it = Component::new(Tilted { ln_moment: 0.0, error, units, weighted, atoms }, 1.0);
             let truth = exponential_sums(&law.map(|(p, loss)| (p, loss * step)), 1.0, 1000);
             let (careful, errors) = it.near_and_far(step, 1, 1000);
             let plain = exponential_sums(&it.terms(step), 1.0, 1000);

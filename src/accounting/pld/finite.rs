@@ -168,7 +168,7 @@ impl Single {
         let (mut low, mut high) = (LnSum::default(), LnSum::default());
         let mut lost = LnSum::default();
         for cell in partition.cells() {
-            let Cell { ln_mass, mean, high: top, low: bottom } = *cell;
+            let Cell { ln_mass, mean, high: top, low: bottom, .. } = *cell;
             if bottom >= epsilon || mean > epsilon {
                 low.add(term(ln_mass, mean));
             }

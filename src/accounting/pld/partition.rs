@@ -6,8 +6,9 @@
 
 use super::pair::{Cell, Pair};
 use super::table::Table;
-use crate::num::compensated;
 use crate::num::logs::{LnSum, ln_add_exp};
+use crate::num::normal::Mass;
+use crate::num::{Compensated, compensated};
 
 /// One unit of rounding.
 const UNIT: f64 = f64::EPSILON / 2.0;
@@ -51,18 +52,58 @@ pub(super) enum Side {
     Optimistic,
 }
 
+/// Units of rounding of a function of the C library: less than one in the last place.
+const FUNCTION: f64 = 2.0;
+
+/// A mass at a loss.
+#[derive(Clone, Copy, Debug)]
+struct Atom {
+    mass: Mass,
+    ln_factor: f64,
+    loss: f64,
+}
+
+impl Atom {
+    fn new(mass: Mass, loss: f64) -> Self {
+        Atom { mass, ln_factor: mass.factor.ln(), loss }
+    }
+
+    /// Whether there is any mass. One that is no number stays, so that nothing that follows is one.
+    fn is_there(&self) -> bool {
+        !(self.mass.factor == 0.0 || self.mass.exponent == f64::NEG_INFINITY)
+    }
+
+    /// The exponent of the mass times `e^(c loss)`, rounded once.
+    fn tilted(&self, c: f64) -> f64 {
+        c.mul_add(self.loss, self.mass.exponent)
+    }
+
+    /// The mass times `e^(c loss - scale)`, and its units of rounding: those of the mass, of two exponents, of a function and a product.
+    fn weight(&self, c: f64, scale: f64) -> (f64, f64) {
+        let tilted = self.tilted(c);
+        let exponent = tilted - scale;
+        (self.mass.factor * exponent.exp(), self.mass.units + tilted.abs() + exponent.abs() + FUNCTION + 1.0)
+    }
+
+    /// The logarithm of the mass times `e^(c loss)`. It is rounded where [`Self::tilted`] is, so that their difference is small however large the tilt.
+    fn ln(&self, c: f64) -> f64 {
+        self.tilted(c) + self.ln_factor
+    }
+}
+
 /// The atoms of a discrete pair.
 pub(super) struct Atoms {
-    /// (`ln` mass, loss).
-    pub list: Vec<(f64, f64)>,
+    list: Vec<Atom>,
     /// By how much the masses may sum to more, or have to sum to less, than 1.
     missing: f64,
+    /// Units of rounding of that, absolutely.
+    missing_units: f64,
 }
 
 /// Atoms for moments of negative order.
 pub(super) struct Inverse {
     rest: Atoms,
-    large: Vec<(f64, f64)>,
+    large: Vec<Atom>,
 }
 
 impl Inverse {
@@ -70,7 +111,7 @@ impl Inverse {
     pub(super) fn moment(&self, order: f64) -> (f64, f64, f64) {
         let (rest, error) = self.rest.moment(-order);
         let mut large = LnSum::default();
-        self.large.iter().for_each(|(ln_mass, loss)| large.add(ln_mass - order * loss));
+        self.large.iter().for_each(|it| large.add(it.ln(-order)));
         let all = ln_add_exp(rest, large.value());
         (all, large.value() - all, error + 1e-14)
     }
@@ -84,8 +125,8 @@ pub(super) struct Tilted {
     pub error: f64,
     /// (probability, loss).
     pub atoms: Vec<(f64, f64)>,
-    /// Mean of `|ln p| + |c L|`: the size of the exponents that were rounded.
-    pub exponents: f64,
+    /// Mean units of rounding of the probabilities.
+    pub units: f64,
     /// Mean of the same times `|L|`.
     pub weighted: f64,
 }
@@ -96,30 +137,45 @@ impl Atoms {
     /// Near 0 it is `ln(1 + E[e^(c L) - 1])`: errors are then relative to the small expectation, and
     /// survive being multiplied by a large number of steps.
     pub(super) fn moment(&self, c: f64) -> (f64, f64) {
-        let scale = self.list.iter().fold(f64::NEG_INFINITY, |m, it| m.max(it.0 + c * it.1));
+        let scale = self.list.iter().fold(f64::NEG_INFINITY, |m, it| m.max(it.ln(c)));
         if !scale.is_finite() {
             return (scale, 0.0);
         }
         if scale < 0.0 {
-            let gain = |ln: f64, tilt: f64| {
-                if tilt < 1.0 { ln.exp() * tilt.exp_m1() } else { (ln + tilt).exp() - ln.exp() }
-            };
-            let sum = compensated(self.list.iter().map(|it| gain(it.0, c * it.1)));
+            let (mut sum, mut error) = (Compensated::default(), self.missing_units);
+            for Atom { mass, loss, .. } in &self.list {
+                let (tilt, plain) = (c * loss, mass.exponent.exp());
+                if tilt < 1.0 {
+                    let gain = mass.factor * (plain * tilt.exp_m1());
+                    sum.add(gain);
+                    // The derivative of the gain is the gain and the mass, which cancel where the tilt takes all of it.
+                    error += gain.abs() * (mass.units + 9.0) + tilt.abs() * (gain + mass.factor * plain).abs();
+                } else {
+                    let tilted = c.mul_add(*loss, mass.exponent);
+                    let gain = mass.factor * (tilted.exp() - plain);
+                    sum.add(gain);
+                    // Two exponentials, the larger of which is at most 1.6 times their difference, the smaller 0.6 times.
+                    error += gain.abs() * (mass.units + 9.0 + 1.6 * tilted.abs());
+                }
+            }
+            let sum = sum.value();
             // Both together must stay away from -1, where the logarithm magnifies errors.
             if sum.abs() < if self.missing < -1e-12 { 0.25 } else { 0.5 } && self.missing > -0.25 {
-                let rounded = |ln: f64, tilt: f64| {
-                    let size = gain(ln, tilt).abs() * (16.0 + ln.abs());
-                    size + 16.0 * tilt.abs() * (ln + tilt).exp()
-                };
-                let error: f64 = self.list.iter().map(|it| rounded(it.0, c * it.1)).sum();
-                let error = error + self.unlisted();
-                return ((sum + self.missing).ln_1p(), 2.0 * UNIT * (error + sum.abs()));
+                // The logarithm of 1 and at most a half less: errors count twice.
+                let units = 2.0 * (error * (1.0 + 1e-9) + 5.0 * sum.abs() + 3.0 * self.missing.abs());
+                return ((sum + self.missing).ln_1p(), UNIT * units);
             }
         }
-        let sum = compensated(self.list.iter().map(|it| (it.0 + c * it.1 - scale).exp()));
-        let mean: f64 =
-            self.list.iter().map(|it| (it.0 + c * it.1 - scale).exp() * (it.0.abs() + c.abs() * it.1.abs())).sum();
-        (scale + sum.ln(), UNIT * (16.0 + scale.abs() + 16.0 * mean / sum))
+        let (mut sum, mut error) = (Compensated::default(), 0.0);
+        for it in &self.list {
+            let (weight, units) = it.weight(c, scale);
+            sum.add(weight);
+            error += weight * units;
+        }
+        let (sum, error) = (sum.value(), error * (1.0 + 1e-9));
+        let ln_sum = sum.ln();
+        let ln = scale + ln_sum;
+        (ln, UNIT * (4.0 + error / sum + FUNCTION * ln_sum.abs() + ln.abs()))
     }
 
     /// `ln E[e^(c L)]`.
@@ -127,32 +183,29 @@ impl Atoms {
         self.moment(c).0
     }
 
-    /// Units of rounding of the mass that is not listed: it is the sum of masses that are each right to the units of their logarithm.
-    fn unlisted(&self) -> f64 {
-        if self.missing < 0.0 { -self.missing * (64.0 - (-self.missing).ln().min(0.0)) } else { 0.0 }
-    }
-
     /// The tilted law; atoms at the same loss are joined.
     pub(super) fn tilted(&self, c: f64) -> Tilted {
         let (ln_moment, error) = self.moment(c);
-        let mut sorted: Vec<(f64, f64, f64)> = self
-            .list
-            .iter()
-            .map(|&(ln_mass, loss)| ((ln_mass + c * loss - ln_moment).exp(), loss, ln_mass))
-            .filter(|it| it.0 > 0.0)
-            .collect();
+        let weight = |it: &Atom| {
+            let (weight, units) = it.weight(c, ln_moment);
+            (weight, it.loss, units)
+        };
+        let mut sorted: Vec<(f64, f64, f64)> = self.list.iter().map(weight).filter(|it| it.0 > 0.0).collect();
         sorted.sort_by(|a, b| a.1.total_cmp(&b.1));
-        let size = |it: &(f64, f64, f64)| it.0 * (it.2.abs() + (c * it.1).abs());
-        let exponents = sorted.iter().map(size).sum();
-        let weighted = sorted.iter().map(|it| size(it) * it.1.abs()).sum();
+        let mut units: f64 = sorted.iter().map(|it| it.0 * it.2).sum();
+        let mut weighted: f64 = sorted.iter().map(|it| it.0 * it.2 * it.1.abs()).sum();
         let mut joined: Vec<(f64, f64)> = Vec::with_capacity(sorted.len());
         for (p, loss, _) in sorted {
             match joined.last_mut() {
-                Some(last) if last.1 == loss => last.0 += p,
+                Some(last) if last.1 == loss => {
+                    last.0 += p;
+                    units += last.0;
+                    weighted += last.0 * loss.abs();
+                }
                 _ => joined.push((p, loss)),
             }
         }
-        Tilted { ln_moment, error, atoms: joined, exponents, weighted }
+        Tilted { ln_moment, error, atoms: joined, units, weighted }
     }
 }
 
@@ -247,12 +300,15 @@ impl Partition {
     pub(super) fn large(&self) -> Option<LargeMasses> {
         let sum = |ln: fn(&Cell) -> f64| compensated(self.part(true).map(|it| ln(it).exp()));
         let (with, without) = (sum(|it| it.ln_mass), sum(|it| it.ln_mass - it.mean));
-        let units = |it: &Cell| 32.0 + it.ln_mass.abs() + 32.0 * it.mean.abs();
+        let units = |it: &Cell| {
+            let of_mean = (128.0 * it.mean.abs()).max(it.mean_units + 2.0 * it.mean.abs());
+            128.0 + it.mass.ln_units() + 3.0 * it.ln_mass.abs() + of_mean
+        };
         let sound = |mass: f64| (TINY..=2.0).contains(&mass);
         if self.part(true).next().is_some() && !(sound(with) && sound(without)) {
             return None;
         }
-        Some(LargeMasses { with, without, error: 4.0 * UNIT * self.part(true).map(units).fold(0.0, f64::max) })
+        Some(LargeMasses { with, without, error: UNIT * self.part(true).map(units).fold(0.0, f64::max) })
     }
 
     /// The mass under Q of losses as far below 0 as large ones are above it, from above.
@@ -269,9 +325,9 @@ impl Partition {
     /// Large losses and all others, moved to their ends; without those as far below 0 as large ones are above it where they are cut.
     pub(super) fn inverse(&self, cut: bool) -> Inverse {
         let far = |it: &&Cell| cut && it.high < -self.large;
-        let gone = compensated(self.part(true).chain(self.cells().filter(far)).map(|it| it.ln_mass.exp()));
+        let (gone, missing_units) = Self::total(self.part(true).chain(self.cells().filter(far)));
         let spread = |cells: &mut dyn Iterator<Item = &Cell>| Self::spread(cells, Cell::share_high_least);
-        let rest = Atoms { list: spread(&mut self.part(false).filter(|it| !far(it))), missing: -gone };
+        let rest = Atoms { list: spread(&mut self.part(false).filter(|it| !far(it))), missing: -gone, missing_units };
         Inverse { rest, large: spread(&mut self.part(true)) }
     }
 
@@ -357,35 +413,49 @@ impl Partition {
     /// The atoms of a discrete pair; what is beyond the right end is left out.
     pub(super) fn atoms(&self, side: Side) -> Atoms {
         let beyond = self.ln_beyond.exp();
-        let large = if self.large >= f64::MAX { 0.0 } else { compensated(self.part(true).map(|it| it.ln_mass.exp())) };
+        let (large, large_units) = if self.large >= f64::MAX { (0.0, 0.0) } else { Self::total(self.part(true)) };
+        let missing_units = large_units + if beyond > 0.0 { beyond * (16.0 + 8.0 * self.ln_beyond.abs()) } else { 0.0 };
         if side == Side::Optimistic {
-            let list = self.part(false).map(|it| (it.ln_mass, it.mean)).collect();
-            return Atoms { list, missing: -2.0 * beyond - large };
+            let atom = |it: &Cell| Atom::new(it.mass, it.least_mean());
+            let list = self.part(false).map(atom).filter(Atom::is_there).collect();
+            return Atoms { list, missing: -2.0 * beyond - large, missing_units };
         }
         let lowest = self.pieces.iter().fold(f64::INFINITY, |m, it| m.min(it.cell.low));
         let mut list = Self::spread(self.atoms.iter().filter(|it| it.low <= self.large), Cell::share_high);
         if self.ln_beyond > f64::NEG_INFINITY && lowest.is_finite() {
-            list.push((self.ln_beyond, lowest));
+            let mass = Mass::of_ln(self.ln_beyond, 8.0 + 4.0 * self.ln_beyond.abs());
+            list.push(Atom::new(mass, lowest));
         }
         let pieces = self.pieces.iter().map(|it| &it.cell).filter(|it| it.low <= self.large);
         list.extend(Self::spread(pieces, Cell::share_high));
-        list.retain(|it| it.0 > f64::NEG_INFINITY);
-        Atoms { list, missing: beyond - large }
+        Atoms { list, missing: beyond - large, missing_units }
+    }
+
+    /// The masses of some cells added up, and the units of rounding of that.
+    fn total<'a>(cells: impl Iterator<Item = &'a Cell>) -> (f64, f64) {
+        let mut units = 0.0;
+        let mass = |it: &Cell| {
+            let mass = it.ln_mass.exp();
+            units += mass * (it.mass.ln_units() + FUNCTION + 2.0);
+            mass
+        };
+        (compensated(cells.map(mass)), units)
     }
 
     /// Cells moved to their two ends, with a share of each at its upper one.
-    fn spread<'a>(cells: impl Iterator<Item = &'a Cell>, share: fn(&Cell) -> f64) -> Vec<(f64, f64)> {
+    fn spread<'a>(cells: impl Iterator<Item = &'a Cell>, share: fn(&Cell) -> f64) -> Vec<Atom> {
         let mut list = Vec::new();
         for cell in cells {
             let share = share(cell);
             if cell.low == cell.high {
-                list.push((cell.ln_mass, cell.high));
+                list.push(Atom::new(cell.mass, cell.high));
             } else {
-                list.push((cell.ln_mass + (1.0 - share).ln(), cell.low));
-                list.push((cell.ln_mass + share.ln(), cell.high));
+                // Any share that is large enough is right; both must add up to all.
+                let part = |share: f64, loss: f64| Atom::new(cell.mass.times(share, 1.0), loss);
+                list.extend([part(1.0 - share, cell.low), part(share, cell.high)]);
             }
         }
-        list.retain(|it: &(f64, f64)| it.0 > f64::NEG_INFINITY);
+        list.retain(Atom::is_there);
         list
     }
 }

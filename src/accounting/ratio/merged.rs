@@ -55,7 +55,7 @@ impl Part for Merged {
         let (from, to) = (end(-REACH).floor() as i64, end(mu + REACH).ceil() as i64);
         let at = |k: i64| k as f64 * step / mu + mu / 2.0;
         let cells = (from..to).map(|k| normal::cell(at(k), at(k + 1), mu));
-        let (mass, ratio) = cells.map(|(ln_mass, ratio)| (ln_mass.exp(), ratio.exp())).unzip();
+        let (mass, ratio) = cells.map(|it| (it.mass.ln().exp(), it.ratio.ln.exp())).unzip();
         Merged { step, from, mass, ratio }
     }
 

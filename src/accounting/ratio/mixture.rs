@@ -41,9 +41,9 @@ impl Cells {
             let mut ln_mass = f64::NEG_INFINITY;
             let mut mean = LnSum::default();
             for (ln_p, mu) in components {
-                let (mass, ratio) = normal::cell(at(i), at(i + 1), *mu);
-                ln_mass = mass;
-                mean.add(ln_p + ratio);
+                let cell = normal::cell(at(i), at(i + 1), *mu);
+                ln_mass = cell.mass.ln();
+                mean.add(ln_p + cell.ratio.ln);
             }
             (ln_mass.exp(), mean.value().max(ends[i]).min(ends[i + 1]))
         };

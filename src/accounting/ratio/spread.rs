@@ -29,8 +29,8 @@ impl Part for Spread {
         let at = |k: i64| k as f64 * step / mu + mu / 2.0;
         let mut law = Spread::none(step, from, (to - from + 1) as usize);
         for k in from..to {
-            let (ln_mass, ratio) = normal::cell(at(k), at(k + 1), mu);
-            let up = share_up(ratio - k as f64 * step, step);
+            let cell = normal::cell(at(k), at(k + 1), mu);
+            let (ln_mass, up) = (cell.mass.ln(), share_up(cell.ratio.ln - k as f64 * step, step));
             let i = (k - from) as usize;
             law.mass[i] += (1.0 - up) * ln_mass.exp();
             law.mass[i + 1] += up * ln_mass.exp();
