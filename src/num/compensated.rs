@@ -26,3 +26,8 @@ pub(crate) fn compensated(terms: impl Iterator<Item = f64>) -> f64 {
     terms.for_each(|term| sum.add(term));
     sum.value()
 }
+
+/// The larger of two numbers; not a number where one of them is not, unlike [`f64::max`].
+pub(crate) fn larger(a: f64, b: f64) -> f64 {
+    if a.is_nan() || b <= a { a } else { b }
+}

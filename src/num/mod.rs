@@ -17,6 +17,6 @@ pub mod transform;
 pub mod tridiagonal;
 mod vectorized;
 
-pub(crate) use compensated::{Compensated, compensated};
+pub(crate) use compensated::{Compensated, compensated, larger};
 pub use dyadic::Dyadic;
 pub(crate) use vectorized::vectorized;

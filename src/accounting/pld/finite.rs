@@ -166,9 +166,12 @@ impl Single {
         partition.resolve(epsilon);
         let term = |ln_mass: f64, loss: f64| ln_mass + (-(epsilon - loss).min(0.0).exp_m1()).ln();
         let (mut low, mut high) = (LnSum::default(), LnSum::default());
-        let mut lost = LnSum::default();
+        let (mut lost, mut rounded) = (LnSum::default(), LnSum::default());
         for cell in partition.cells() {
-            let Cell { ln_mass, mean, high: top, low: bottom, .. } = *cell;
+            let Cell { mass, ln_mass, mean, mean_units, high: top, low: bottom } = *cell;
+            if top > epsilon {
+                rounded.add(term(ln_mass, top) + (UNIT * mass.ln_units()).ln());
+            }
             if bottom >= epsilon || mean > epsilon {
                 low.add(term(ln_mass, mean));
             }
@@ -178,13 +181,13 @@ impl Single {
                 high.add(term(ln_mass + cell.share_high().ln(), top));
             }
             // A loss is known to a few units, which also decide on which side of epsilon it is.
-            let units = 16.0 * UNIT * (mean.abs() + epsilon);
+            let units = UNIT * (16.0 * (mean.abs() + epsilon) + mean_units);
             if top + units >= epsilon {
                 lost.add(ln_mass + units.max(f64::MIN_POSITIVE).ln());
             }
         }
         let margin = |value: f64| 1e-12 + 16.0 * UNIT * value.abs().min(1e9);
-        let (low, high, lost) = (low.value(), high.value(), lost.value());
+        let (low, high, lost) = (low.value(), high.value(), ln_add_exp(lost.value(), rounded.value()));
         let upper = outward(high, margin(high), lost, partition.ln_beyond).1;
         (outward(low, margin(low), lost, f64::NEG_INFINITY).0, upper)
     }

@@ -3,9 +3,12 @@
 //! Every pair here has a loss that is monotone along one coordinate, so an interval of the coordinate is
 //! a set of outputs whose losses lie between those of its ends.
 
-use crate::num::compensated;
 use crate::num::normal::{self, Mass, Rounded};
 use crate::num::special::{LN_SQRT_TAU, SQRT_TAU, ln_normal_tail};
+use crate::num::{compensated, larger};
+
+/// One unit of rounding.
+const UNIT: f64 = f64::EPSILON / 2.0;
 
 /// A set of outputs.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -25,21 +28,29 @@ pub(super) struct Cell {
 impl Cell {
     pub(super) fn new(mass: Mass, low: f64, mean: Rounded, high: f64) -> Self {
         let Rounded { ln, units } = mean;
-        Cell { mass, ln_mass: mass.ln(), low, mean: ln.max(low).min(high), mean_units: units, high }
+        let mean = if ln.is_nan() { ln } else { ln.max(low).min(high) };
+        Cell { mass, ln_mass: mass.ln(), low, mean, mean_units: units, high }
     }
 
-    /// How much the mean and the ends may be off, and an allowance.
+    /// How much the mean may be off, with what sharing the mass by it rounds.
     fn margin(&self) -> f64 {
-        (8.0 * f64::EPSILON * (self.low.abs() + self.high.abs())).max(f64::EPSILON / 2.0 * self.mean_units)
+        let units = self.mean_units + 6.0 * (self.high - self.low);
+        larger(16.0 * (self.low.abs() + self.high.abs()), units) * UNIT
     }
 
-    /// The loss of the set, rounded down by more than its error where it is a mean; a single loss is taken as it is.
-    pub(super) fn least_mean(&self) -> f64 {
-        if self.low == self.high {
-            self.mean
-        } else {
-            self.mean - f64::EPSILON / 2.0 * (self.mean_units + self.mean.abs())
-        }
+    /// How much the loss of the set may be off, with a product by it and a sum.
+    fn blur(&self) -> f64 {
+        UNIT * (self.mean_units + 2.0 * self.mean.abs())
+    }
+
+    /// The loss of the set, rounded down by more than its error.
+    pub(super) fn least(&self) -> f64 {
+        self.mean - self.blur()
+    }
+
+    /// The loss of the set, rounded up by more than its error.
+    pub(super) fn most(&self) -> f64 {
+        self.mean + self.blur()
     }
 
     /// [`Cell::share_high`] rounded down instead: what is at `low` counts more in moments of negative order.
@@ -200,13 +211,13 @@ fn sum_excess(a: f64, b: f64, ln_mass: f64, sigma: f64) -> (f64, f64) {
     let third = ((3.0 - b * b) * b * at_b - (3.0 - a * a) * a * at_a) * 7.0 / 5760.0;
     let far = a.abs().max(b.abs());
     let size = far * (at_a + at_b) * (1.0 / 24.0 + (3.0 + far * far) * 7.0 / 5760.0 / (sigma * sigma));
-    let exponents = 12.0 + 4.0 * far * far + 2.0 * ln_mass.abs();
+    let exponents = 48.0 + 4.0 * far * far + 3.0 * ln_mass.abs();
     ((first + third / (sigma * sigma)) / (sigma * sigma), size / (sigma * sigma) * exponents)
 }
 
 /// Units of rounding of what [`sum_excess`] leaves out: a Hermite polynomial of degree 6 times 31 / 967680.
 fn excess_left(far: f64, sigma: f64) -> f64 {
-    3.3e-5 * ((far + 3.0) / sigma).powi(6) / (f64::EPSILON / 2.0)
+    3.3e-5 * ((far + 3.0) / sigma).powi(6) / UNIT
 }
 
 /// `sum_x e^(-x^2 / (2 sigma^2))` over all integers, within 8 units (Poisson summation for large sigma).
@@ -278,7 +289,8 @@ fn integers(sigma: f64, shift: f64, from: f64, to: f64) -> Plain {
     let mass = it.mass.times(width * (1.0 + of_q), place(far) + q_units + of_far);
     let moved = it.moved.times(width * (1.0 + of_p), place(far + mu) + p_units + of_moved);
     let ln = it.ratio.ln + (of_p.ln_1p() - of_q.ln_1p());
-    // What is left out differs by no more than a polynomial does over the shift, and where the laws differ inside the cell.
+    // What is left out is a mean of a polynomial under either law, and these differ by no more than the polynomial does over the shift, and over
+    // the cell as far as the laws in it differ.
     let apart = mu + (b - a) * (2.0 * mu * (b - a)).min(1.0);
     let left = (of_far + of_moved).min(12.0 * apart * of_moved / (far + mu + 3.0));
     let units = it.ratio.units + 8.0 * mu * (far + mu) + 2.0 * (q_units + p_units) + left + 2.0 * ln.abs();
@@ -502,7 +514,7 @@ mod tests {
             };
             let cell = Pair { base, sampling }.cell(number(5), number(6));
             let ln_factor = (number(7) - cell.mass.exponent) + number(8);
-            let error = (cell.mass.factor / ln_factor.exp() - 1.0).abs() / (f64::EPSILON / 2.0);
+            let error = (cell.mass.factor / ln_factor.exp() - 1.0).abs() / UNIT;
             // What the comparison itself rounds.
             let slack = 4.0 + 2.0 * ln_factor.abs();
             assert!(error <= cell.mass.units + slack, "{line}: {error} units, {}", cell.mass.units);

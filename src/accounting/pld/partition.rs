@@ -8,7 +8,7 @@ use super::pair::{Cell, Pair};
 use super::table::Table;
 use crate::num::logs::{LnSum, ln_add_exp};
 use crate::num::normal::Mass;
-use crate::num::{Compensated, compensated};
+use crate::num::{Compensated, compensated, larger};
 
 /// One unit of rounding.
 const UNIT: f64 = f64::EPSILON / 2.0;
@@ -137,7 +137,7 @@ impl Atoms {
     /// Near 0 it is `ln(1 + E[e^(c L) - 1])`: errors are then relative to the small expectation, and
     /// survive being multiplied by a large number of steps.
     pub(super) fn moment(&self, c: f64) -> (f64, f64) {
-        let scale = self.list.iter().fold(f64::NEG_INFINITY, |m, it| m.max(it.ln(c)));
+        let scale = self.list.iter().fold(f64::NEG_INFINITY, |m, it| larger(m, it.ln(c)));
         if !scale.is_finite() {
             return (scale, 0.0);
         }
@@ -301,14 +301,14 @@ impl Partition {
         let sum = |ln: fn(&Cell) -> f64| compensated(self.part(true).map(|it| ln(it).exp()));
         let (with, without) = (sum(|it| it.ln_mass), sum(|it| it.ln_mass - it.mean));
         let units = |it: &Cell| {
-            let of_mean = (128.0 * it.mean.abs()).max(it.mean_units + 2.0 * it.mean.abs());
+            let of_mean = larger(128.0 * it.mean.abs(), it.mean_units + 2.0 * it.mean.abs());
             128.0 + it.mass.ln_units() + 3.0 * it.ln_mass.abs() + of_mean
         };
         let sound = |mass: f64| (TINY..=2.0).contains(&mass);
         if self.part(true).next().is_some() && !(sound(with) && sound(without)) {
             return None;
         }
-        Some(LargeMasses { with, without, error: UNIT * self.part(true).map(units).fold(0.0, f64::max) })
+        Some(LargeMasses { with, without, error: UNIT * self.part(true).map(units).fold(0.0, larger) })
     }
 
     /// The mass under Q of losses as far below 0 as large ones are above it, from above.
@@ -326,7 +326,7 @@ impl Partition {
     pub(super) fn inverse(&self, cut: bool) -> Inverse {
         let far = |it: &&Cell| cut && it.high < -self.large;
         let (gone, missing_units) = Self::total(self.part(true).chain(self.cells().filter(far)));
-        let spread = |cells: &mut dyn Iterator<Item = &Cell>| Self::spread(cells, Cell::share_high_least);
+        let spread = |cells: &mut dyn Iterator<Item = &Cell>| Self::spread(cells, Cell::share_high_least, Cell::least);
         let rest = Atoms { list: spread(&mut self.part(false).filter(|it| !far(it))), missing: -gone, missing_units };
         Inverse { rest, large: spread(&mut self.part(true)) }
     }
@@ -416,18 +416,17 @@ impl Partition {
         let (large, large_units) = if self.large >= f64::MAX { (0.0, 0.0) } else { Self::total(self.part(true)) };
         let missing_units = large_units + if beyond > 0.0 { beyond * (16.0 + 8.0 * self.ln_beyond.abs()) } else { 0.0 };
         if side == Side::Optimistic {
-            let atom = |it: &Cell| Atom::new(it.mass, it.least_mean());
+            let atom = |it: &Cell| Atom::new(it.mass, it.least());
             let list = self.part(false).map(atom).filter(Atom::is_there).collect();
             return Atoms { list, missing: -2.0 * beyond - large, missing_units };
         }
         let lowest = self.pieces.iter().fold(f64::INFINITY, |m, it| m.min(it.cell.low));
-        let mut list = Self::spread(self.atoms.iter().filter(|it| it.low <= self.large), Cell::share_high);
+        let mut list = Self::spread(self.part(false), Cell::share_high, Cell::most);
         if self.ln_beyond > f64::NEG_INFINITY && lowest.is_finite() {
             let mass = Mass::of_ln(self.ln_beyond, 8.0 + 4.0 * self.ln_beyond.abs());
             list.push(Atom::new(mass, lowest));
         }
-        let pieces = self.pieces.iter().map(|it| &it.cell).filter(|it| it.low <= self.large);
-        list.extend(Self::spread(pieces, Cell::share_high));
+
         Atoms { list, missing: beyond - large, missing_units }
     }
 
@@ -442,13 +441,17 @@ impl Partition {
         (compensated(cells.map(mass)), units)
     }
 
-    /// Cells moved to their two ends, with a share of each at its upper one.
-    fn spread<'a>(cells: impl Iterator<Item = &'a Cell>, share: fn(&Cell) -> f64) -> Vec<Atom> {
+    /// Cells moved to their two ends, with a share of each at its upper one, or a single loss rounded.
+    fn spread<'a>(
+        cells: impl Iterator<Item = &'a Cell>,
+        share: fn(&Cell) -> f64,
+        single: fn(&Cell) -> f64,
+    ) -> Vec<Atom> {
         let mut list = Vec::new();
         for cell in cells {
             let share = share(cell);
             if cell.low == cell.high {
-                list.push(Atom::new(cell.mass, cell.high));
+                list.push(Atom::new(cell.mass, single(cell)));
             } else {
                 // Any share that is large enough is right; both must add up to all.
                 let part = |share: f64, loss: f64| Atom::new(cell.mass.times(share, 1.0), loss);
@@ -457,5 +460,37 @@ impl Partition {
         }
         list.retain(Atom::is_there);
         list
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A loss is right to some units of rounding: what dominates takes the larger ones, and what is dominated the smaller ones.
+    #[test]
+    fn single_losses_are_rounded_outwards() {
+        let losses = [0.3, -0.7, 1e-9];
+        let partition = Partition::of_table(&Table::new(losses.map(|loss| (f64::ln(1.0 / 3.0), loss))));
+        let found = |side: Side| partition.atoms(side).list.iter().map(|it| it.loss).collect::<Vec<f64>>();
+        let (above, below) = (found(Side::Pessimistic), found(Side::Optimistic));
+        for (k, loss) in losses.into_iter().enumerate() {
+            let error = 4.0 * UNIT * loss.abs();
+            assert!(
+                below[k] + error <= loss
+                    && loss <= above[k] - error
+                    && above[k] - below[k] <= 16.0 * error.max(UNIT * 1e-9)
+            );
+        }
+    }
+
+    /// What is no number stays one: a bound must not be made of the rest.
+    #[test]
+    fn what_is_no_number_leaves_no_bound() {
+        let table = Table::new([(f64::ln(0.5), 0.1), (f64::NAN, 0.2), (f64::ln(0.5), -0.1)]);
+        for side in [Side::Pessimistic, Side::Optimistic] {
+            let (moment, _) = Partition::of_table(&table).atoms(side).moment(1.0);
+            assert!(moment.is_nan(), "{moment}");
+        }
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::pair::Cell;
 use crate::num::normal::{Mass, Rounded};
 
-/// Outcomes with their mass under P and their loss; both are right to four units, masses relatively or to that share of their logarithm and loss.
+/// Outcomes with their mass under P and their loss; a loss is right to four units of itself, and a mass to four of itself, of its logarithm and of its loss.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Table(Arc<[Cell]>);
 
@@ -13,7 +13,7 @@ impl Table {
     /// The pair of these outcomes, `ln` mass and loss.
     pub(super) fn new(outcomes: impl IntoIterator<Item = (f64, f64)>) -> Self {
         let cell = |(ln_mass, loss): (f64, f64)| {
-            let mean = Rounded { ln: loss, units: 4.0 * (1.0 + loss.abs()) };
+            let mean = Rounded { ln: loss, units: 4.0 * loss.abs() };
             Cell::new(Mass::of_ln(ln_mass, 4.0 * (1.0 + ln_mass.abs() + loss.abs())), loss, mean, loss)
         };
         Table(outcomes.into_iter().map(cell).collect())
