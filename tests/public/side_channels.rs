@@ -39,8 +39,10 @@ fn mask(word: &str) -> String {
 
 /// The printed page without numbers; effects are printed in the order of released coefficients, so sorted.
 fn layout(page: &str) -> Vec<String> {
-    let mut lines: Vec<String> =
-        page.lines().map(|line| line.split_whitespace().map(mask).collect::<Vec<_>>().join(" ")).collect();
+    // Noised counts decide how many points of a reliability curve there are, if any.
+    let of_curve = |line: &String| line.starts_with("probability predicted") || line.contains("), about # ");
+    let lines = page.lines().map(|line| line.split_whitespace().map(mask).collect::<Vec<_>>().join(" "));
+    let mut lines: Vec<String> = lines.filter(|line| !of_curve(line)).collect();
     lines.sort();
     lines
 }
