@@ -169,6 +169,10 @@ impl Single {
         let (mut lost, mut rounded) = (LnSum::default(), LnSum::default());
         for cell in partition.cells() {
             let Cell { mass, ln_mass, mean, mean_units, high: top, low: bottom } = *cell;
+            // Comparisons would drop what is no number.
+            if mean.is_nan() || mean_units.is_nan() {
+                return (f64::NEG_INFINITY, 0.0);
+            }
             if top > epsilon {
                 rounded.add(term(ln_mass, top) + (UNIT * mass.ln_units()).ln());
             }

@@ -250,7 +250,7 @@ fn integers(sigma: f64, shift: f64, from: f64, to: f64) -> Plain {
             if small { density(i) * loss(x).exp_m1() } else { (exponent(x) + loss(x) - top).exp() }
         };
         let (mass, moved) = (compensated((0..count).map(density)), compensated((0..count).map(moved)));
-        // Mean units of the exponents: each is the product of four roundings, and of the sums of three numbers.
+        // Units of rounding: some of each exponent, in the mean, and those of a function and a sum.
         let size = |i: u64| density(i) * exponent(at(i)).abs();
         let own = 5.0 + 5.0 * (0..count).map(size).sum::<f64>() / mass;
         let largest = low.abs().max(high.abs());

@@ -426,7 +426,6 @@ impl Partition {
             let mass = Mass::of_ln(self.ln_beyond, 8.0 + 4.0 * self.ln_beyond.abs());
             list.push(Atom::new(mass, lowest));
         }
-
         Atoms { list, missing: beyond - large, missing_units }
     }
 
